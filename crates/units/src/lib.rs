@@ -1,0 +1,154 @@
+//! The units that joulio's crates speak to each other in.
+//!
+//! No bare `u64` crosses a crate: a time is [`Nanos`], a power [`Watts`], an energy [`Joules`].
+#![no_std]
+#![forbid(unsafe_code)]
+
+use core::fmt;
+use core::ops::{Add, AddAssign, Div, Mul, Sub};
+
+/// A point on, or a length of, a clock in nanoseconds.
+///
+/// The clock is whatever its owner uses: `CLOCK_MONOTONIC` in a real run, virtual time in a model.
+/// 64 bits of nanoseconds last 584 years, so additions saturate only on nonsense.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// The start of the clock, and the length of nothing.
+    pub const ZERO: Nanos = Nanos(0);
+    /// Later than every other point.
+    pub const MAX: Nanos = Nanos(u64::MAX);
+
+    /// A length of `us` microseconds.
+    pub const fn from_micros(us: u64) -> Nanos {
+        Nanos(us.saturating_mul(1_000))
+    }
+
+    /// A length of `ms` milliseconds.
+    pub const fn from_millis(ms: u64) -> Nanos {
+        Nanos(ms.saturating_mul(1_000_000))
+    }
+
+    /// A length of `seconds`; negative and non-finite lengths become zero.
+    pub fn from_seconds(seconds: f64) -> Nanos {
+        // A float-to-integer `as` saturates and maps NaN to zero.
+        Nanos((seconds * 1e9) as u64)
+    }
+
+    /// This length in seconds.
+    pub fn seconds(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// The length from `earlier` to here; zero when `earlier` is later.
+    pub const fn since(self, earlier: Nanos) -> Nanos {
+        Nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add for Nanos {
+    type Output = Nanos;
+    fn add(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Nanos {
+    fn add_assign(&mut self, other: Nanos) {
+        *self = *self + other;
+    }
+}
+
+impl Sub for Nanos {
+    type Output = Nanos;
+    fn sub(self, other: Nanos) -> Nanos {
+        self.since(other)
+    }
+}
+
+/// A power in watts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Watts(pub f64);
+
+/// An energy in joules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Joules(pub f64);
+
+impl Mul<Nanos> for Watts {
+    type Output = Joules;
+    fn mul(self, time: Nanos) -> Joules {
+        Joules(self.0 * time.seconds())
+    }
+}
+
+impl Div<Nanos> for Joules {
+    type Output = Watts;
+    fn div(self, time: Nanos) -> Watts {
+        Watts(self.0 / time.seconds())
+    }
+}
+
+impl Add for Joules {
+    type Output = Joules;
+    fn add(self, other: Joules) -> Joules {
+        Joules(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Joules {
+    fn add_assign(&mut self, other: Joules) {
+        self.0 += other.0;
+    }
+}
+
+impl Add for Watts {
+    type Output = Watts;
+    fn add(self, other: Watts) -> Watts {
+        Watts(self.0 + other.0)
+    }
+}
+
+impl fmt::Display for Joules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)?;
+        f.write_str(" J")
+    }
+}
+
+impl fmt::Display for Watts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)?;
+        f.write_str(" W")
+    }
+}
+
+/// Which way the data of an I/O goes; `Other` moves none (a flush).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From the device to memory.
+    Read,
+    /// From memory to the device.
+    Write,
+    /// No data.
+    Other,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_watt_for_a_second_is_a_joule() {
+        assert_eq!(Watts(1.0) * Nanos::from_seconds(1.0), Joules(1.0));
+        assert_eq!(Joules(3.0) / Nanos::from_millis(1_500), Watts(2.0));
+    }
+
+    #[test]
+    fn time_saturates_instead_of_wrapping() {
+        assert_eq!(Nanos(1).since(Nanos(2)), Nanos::ZERO);
+        assert_eq!(Nanos::MAX + Nanos(1), Nanos::MAX);
+        assert_eq!(Nanos::from_seconds(-1.0), Nanos::ZERO);
+        assert_eq!(Nanos::from_seconds(f64::NAN), Nanos::ZERO);
+    }
+}

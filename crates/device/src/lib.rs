@@ -1,1 +1,63 @@
-//! joulio-device
+//! The seam under the driver: what every NVMe controller looks like, wherever it is.
+//!
+//! A [`Device`] has registers, doorbells, memory that it can reach, and interrupt vectors. Back
+//! ends: a PCIe function by VFIO ([`vfio`]), and the emulated controller of `joulio-emulator`.
+//! The driver is generic over the device, so that nothing on the way of an I/O is a virtual call.
+
+mod copy;
+mod dma;
+mod error;
+mod iova;
+mod memory;
+mod mmio;
+pub mod pci;
+mod vector;
+pub mod vfio;
+
+pub use dma::{DmaArray, DmaBuffer, DmaMapping, DmaMemory, Entry};
+pub use error::DeviceError;
+pub use iova::{Iova, IovaSpace};
+pub use memory::{PageKind, SharedMemory};
+pub use mmio::MmioDoorbell;
+pub use vector::{Vector, VectorControl};
+
+/// A controller under the driver.
+///
+/// Register reads cannot fail: a device that is gone reads as all ones, as it does on PCIe.
+pub trait Device: Send + Sync + 'static {
+    /// How this device's doorbells are rung.
+    type Doorbell: Doorbell;
+
+    /// The name a user gave it, for messages: `pcie:0000:01:00.0`.
+    fn name(&self) -> &str;
+
+    /// Reads the 32-bit register at `offset` (below 1000h).
+    fn read32(&self, offset: u32) -> u32;
+
+    /// Reads the 64-bit register at `offset`.
+    fn read64(&self, offset: u32) -> u64;
+
+    /// Writes the 32-bit register at `offset`.
+    fn write32(&self, offset: u32, value: u32);
+
+    /// Writes the 64-bit register at `offset`.
+    fn write64(&self, offset: u32, value: u64);
+
+    /// The doorbell at `offset` (1000h and above).
+    fn doorbell(&self, offset: u32) -> Result<Self::Doorbell, DeviceError>;
+
+    /// `len` bytes of zeroed memory that the device can reach, contiguous in its address space.
+    fn allocate(&self, len: usize) -> Result<DmaMemory, DeviceError>;
+
+    /// The most interrupt vectors that [`Device::enable_vectors`] can give.
+    fn max_vectors(&self) -> u16;
+
+    /// Enables `count` vectors, all of them masked; a later call replaces the earlier one's.
+    fn enable_vectors(&self, count: u16) -> Result<Vec<Vector>, DeviceError>;
+}
+
+/// A doorbell register.
+pub trait Doorbell: Send + 'static {
+    /// Writes `value`. Everything written to DMA memory before is visible to the device first.
+    fn ring(&self, value: u32);
+}

@@ -1,1 +1,28 @@
-//! joulio-nvme-spec
+//! The words of the NVM Express specification, without behaviour.
+//!
+//! Every structure names its place in the specification. "Base" is the NVM Express Base
+//! Specification 2.0c, "NVM" the NVM Command Set Specification 1.0c, "PCIe" the NVMe over PCIe
+//! Transport Specification 1.0c. Layouts are little-endian on every host, and their sizes are
+//! asserted at compile time.
+#![no_std]
+#![forbid(unsafe_code)]
+
+pub mod command;
+pub mod completion;
+pub mod feature;
+pub mod identify;
+pub mod log;
+pub mod opcode;
+pub mod register;
+pub mod status;
+mod text;
+
+pub use command::{Command, CommandId, NamespaceId, QueueId};
+pub use completion::Completion;
+pub use opcode::{AdminOpcode, NvmOpcode};
+pub use status::Status;
+pub use text::ascii;
+
+/// The memory page size that this project programs into CC.MPS: 4 KiB, which every x86 controller
+/// offers (CAP.MPSMIN = 0).
+pub const PAGE_SIZE: usize = 4096;

@@ -1,0 +1,239 @@
+//! Memory with an address in the device's space.
+//!
+//! Sound because the memory is owned by an `Arc` until after the mapping into the device is gone:
+//! fields drop in order, the mapping first.
+
+use crate::copy::copy;
+use crate::{Iova, PageKind, SharedMemory};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What keeps memory reachable for a device; dropping it ends the reach before it returns.
+pub trait DmaMapping: Send + Sync + 'static {}
+
+/// Memory that a device can reach, contiguous in its address space.
+pub struct DmaMemory {
+    _mapping: Box<dyn DmaMapping>,
+    memory: Arc<SharedMemory>,
+    iova: Iova,
+}
+
+impl DmaMemory {
+    /// `memory`, which `mapping` keeps reachable at `iova`.
+    pub fn new(memory: Arc<SharedMemory>, iova: Iova, mapping: impl DmaMapping) -> DmaMemory {
+        DmaMemory {
+            _mapping: Box::new(mapping),
+            memory,
+            iova,
+        }
+    }
+
+    /// Where the device finds the first byte.
+    pub fn iova(&self) -> Iova {
+        self.iova
+    }
+
+    /// The bytes.
+    pub fn memory(&self) -> &SharedMemory {
+        &self.memory
+    }
+
+    /// The pages obtained.
+    pub fn pages(&self) -> PageKind {
+        self.memory.pages()
+    }
+
+    /// `len` bytes from `offset` as a ring or table of `T`.
+    ///
+    /// # Panics
+    /// When the range is not inside or not aligned.
+    pub fn array<T: Entry>(self: &Arc<Self>, offset: usize, entries: usize) -> DmaArray<T> {
+        let at = self.memory.at(offset, entries * size_of::<T>()).cast::<T>();
+        assert!(at.is_aligned());
+        DmaArray {
+            at: NonNull::new(at).expect("inside a mapping"),
+            entries,
+            iova: self.iova.offset(offset),
+            owner: Arc::clone(self),
+        }
+    }
+}
+
+/// What may stand in memory shared with a device: any bytes are a value, and it has no padding.
+///
+/// # Safety
+/// Every bit pattern of `size_of::<Self>()` bytes is a valid value, none of them padding.
+pub unsafe trait Entry: Copy + Send + 'static {}
+// SAFETY: integers have no invalid patterns and no padding.
+unsafe impl Entry for u32 {}
+// SAFETY: as above.
+unsafe impl Entry for u64 {}
+// SAFETY: as above.
+unsafe impl<const N: usize> Entry for [u64; N] {}
+// SAFETY: as above.
+unsafe impl<const N: usize> Entry for [u32; N] {}
+
+/// Entries in DMA memory: queues and PRP lists. Keeps the memory alive.
+pub struct DmaArray<T> {
+    at: NonNull<T>,
+    entries: usize,
+    iova: Iova,
+    owner: Arc<DmaMemory>,
+}
+
+// SAFETY: accesses are volatile or atomic; the memory lives as long as `owner`.
+unsafe impl<T: Entry> Send for DmaArray<T> {}
+
+impl<T: Entry> DmaArray<T> {
+    /// Where the device finds entry 0.
+    pub fn iova(&self) -> Iova {
+        self.iova
+    }
+
+    /// The number of entries.
+    #[inline]
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        self.entries
+    }
+
+    /// The memory this stands in.
+    pub fn owner(&self) -> &Arc<DmaMemory> {
+        &self.owner
+    }
+
+    /// Reads entry `index`.
+    ///
+    /// # Panics
+    /// When `index` is not below the length.
+    #[inline]
+    pub fn read(&self, index: usize) -> T {
+        assert!(index < self.entries);
+        // SAFETY: inside and aligned by construction; any bytes are a `T`.
+        unsafe { self.at.add(index).read_volatile() }
+    }
+
+    /// Writes entry `index`.
+    ///
+    /// # Panics
+    /// When `index` is not below the length.
+    #[inline]
+    pub fn write(&self, index: usize, value: T) {
+        assert!(index < self.entries);
+        // SAFETY: inside and aligned by construction.
+        unsafe { self.at.add(index).write_volatile(value) }
+    }
+
+    /// Loads the 32-bit word at byte `offset` of entry `index` with acquire ordering: reads of the
+    /// entry that follow see at least what the device wrote before that word.
+    ///
+    /// # Panics
+    /// When the word is not inside entry `index`.
+    #[inline]
+    pub fn load_word(&self, index: usize, offset: usize) -> u32 {
+        assert!(index < self.entries && offset + 4 <= size_of::<T>() && offset.is_multiple_of(4));
+        // SAFETY: inside as checked; entries are at least word-aligned.
+        unsafe {
+            let word = self.at.as_ptr().add(index).cast::<u8>().add(offset);
+            AtomicU32::from_ptr(word.cast()).load(Ordering::Acquire)
+        }
+    }
+}
+
+impl DmaMemory {
+    /// Copies the bytes from `offset` into `to`.
+    ///
+    /// # Panics
+    /// When the range is not inside.
+    pub fn read(&self, offset: usize, to: &mut [u8]) {
+        self.memory.read(offset, to);
+    }
+
+    /// Copies `from` to `offset`.
+    ///
+    /// # Panics
+    /// When the range is not inside.
+    pub fn write(&self, offset: usize, from: &[u8]) {
+        self.memory.write(offset, from);
+    }
+}
+
+/// A data buffer: a piece of DMA memory that is either the caller's or, inside a queue, the
+/// device's. It is moved into the queue with the command and comes back with the completion, so
+/// that a use in between does not compile.
+pub struct DmaBuffer {
+    at: NonNull<u8>,
+    len: u32,
+    iova: Iova,
+    /// Held for its drop.
+    _owner: Arc<DmaMemory>,
+}
+
+// SAFETY: accesses are volatile; the memory lives as long as the owner.
+unsafe impl Send for DmaBuffer {}
+
+impl DmaBuffer {
+    /// Cuts `memory` into `count` buffers of `len` bytes, each starting on a page.
+    ///
+    /// # Panics
+    /// When they do not fit.
+    pub fn carve(memory: DmaMemory, count: usize, len: usize) -> Vec<DmaBuffer> {
+        let owner = Arc::new(memory);
+        let stride = Self::stride(len);
+        (0..count)
+            .map(|i| DmaBuffer {
+                at: NonNull::new(owner.memory.at(i * stride, len)).expect("inside a mapping"),
+                len: u32::try_from(len).expect("a buffer is below 4 GiB"),
+                iova: owner.iova.offset(i * stride),
+                _owner: Arc::clone(&owner),
+            })
+            .collect()
+    }
+
+    /// How far apart the buffers of `len` bytes stand.
+    pub fn stride(len: usize) -> usize {
+        len.max(1).next_multiple_of(crate::iova::PAGE)
+    }
+
+    /// Its length in bytes.
+    #[inline]
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Where the device finds it.
+    #[inline]
+    pub fn iova(&self) -> Iova {
+        self.iova
+    }
+
+    /// Copies the bytes from `offset` into `to`.
+    ///
+    /// # Panics
+    /// When the range is not inside.
+    pub fn read(&self, offset: usize, to: &mut [u8]) {
+        self.check(offset, to.len());
+        // SAFETY: inside as checked; `to` is ours alone.
+        unsafe { copy(self.at.as_ptr().add(offset), to.as_mut_ptr(), to.len()) }
+    }
+
+    /// Copies `from` to `offset`.
+    ///
+    /// # Panics
+    /// When the range is not inside.
+    pub fn write(&mut self, offset: usize, from: &[u8]) {
+        self.check(offset, from.len());
+        // SAFETY: as in `read`.
+        unsafe { copy(from.as_ptr(), self.at.as_ptr().add(offset), from.len()) }
+    }
+
+    fn check(&self, offset: usize, len: usize) {
+        assert!(
+            offset <= self.len() && len <= self.len() - offset,
+            "{len} bytes at {offset} of a buffer of {}",
+            self.len
+        );
+    }
+}

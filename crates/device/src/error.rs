@@ -1,0 +1,142 @@
+//! What can go wrong under the driver, each with what to do about it.
+
+use std::io;
+
+/// A failure of a device back end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeviceError {
+    /// Not there, or not an NVMe controller.
+    #[error(transparent)]
+    Pci(#[from] crate::pci::PciError),
+    /// Another driver has it.
+    #[error(
+        "{device} is held by the {driver} driver; `joulio bind {address}` moves it to vfio-pci"
+    )]
+    HeldByKernel {
+        /// What was asked for.
+        device: String,
+        /// Its PCI address.
+        address: String,
+        /// The driver that has it, or "no".
+        driver: String,
+    },
+    /// The device has no IOMMU group.
+    #[error(
+        "{device} has no IOMMU group: enable the IOMMU in the firmware and with intel_iommu=on (Intel; AMD's is on by default) on the kernel command line"
+    )]
+    NoIommu {
+        /// What was asked for.
+        device: String,
+    },
+    /// The group holds a device that a kernel driver still has.
+    #[error(
+        "{device}: IOMMU group {group} is not viable: other devices of the group are still held by kernel drivers"
+    )]
+    NotViable {
+        /// What was asked for.
+        device: String,
+        /// The IOMMU group.
+        group: u32,
+    },
+    /// The IOMMU cannot remap interrupts.
+    #[error(
+        "{device}: the kernel refuses this IOMMU because it cannot remap interrupts; enable interrupt remapping (x2APIC in the firmware), or accept the risk with vfio_iommu_type1.allow_unsafe_interrupts=1"
+    )]
+    NoInterruptRemapping {
+        /// What was asked for.
+        device: String,
+    },
+    /// A file could not be opened for want of permission.
+    #[error(
+        "{path}: permission denied; run as root, or give your group the file by a udev rule: SUBSYSTEM==\"vfio\", GROUP=\"disk\", MODE=\"0660\""
+    )]
+    Permission {
+        /// The file.
+        path: String,
+    },
+    /// Another process has the device open.
+    #[error("{device} is in use by another process ({path} is busy)")]
+    Busy {
+        /// What was asked for.
+        device: String,
+        /// The file that is open.
+        path: String,
+    },
+    /// The lock limit does not allow so much DMA memory.
+    #[error(
+        "cannot pin {wanted} bytes for DMA: RLIMIT_MEMLOCK is {limit}; raise it (`ulimit -l unlimited`, LimitMEMLOCK=infinity in a systemd unit) or run with CAP_IPC_LOCK"
+    )]
+    MemoryLock {
+        /// Bytes asked for.
+        wanted: usize,
+        /// The limit in bytes, or "unlimited".
+        limit: String,
+    },
+    /// No host memory.
+    #[error("cannot allocate {wanted} bytes of memory: {source}")]
+    Memory {
+        /// Bytes asked for.
+        wanted: usize,
+        /// Why.
+        source: io::Error,
+    },
+    /// The device's address space is full.
+    #[error("no room for {wanted} bytes in the address space that the IOMMU gives this device")]
+    IovaSpace {
+        /// Bytes asked for.
+        wanted: usize,
+    },
+    /// A doorbell beyond the mapped registers.
+    #[error(
+        "doorbell at {offset:#x} lies outside of the device's registers ({size:#x} bytes): use fewer queues"
+    )]
+    Doorbell {
+        /// Its offset.
+        offset: u32,
+        /// How much is mapped.
+        size: usize,
+    },
+    /// The device has fewer vectors.
+    #[error("{wanted} interrupt vectors asked for, the device has {have}")]
+    Vectors {
+        /// Asked for.
+        wanted: u16,
+        /// Available.
+        have: u16,
+    },
+    /// The vector cannot be masked or aimed from user space.
+    #[error("interrupt vector {vector}: the MSI-X table is out of reach: {reason}")]
+    VectorTable {
+        /// The vector.
+        vector: u16,
+        /// Why.
+        reason: String,
+    },
+    /// The device does not do what the back end needs.
+    #[error("{device}: {reason}")]
+    Unsupported {
+        /// What was asked for.
+        device: String,
+        /// What is missing.
+        reason: String,
+    },
+    /// A call of the operating system failed.
+    #[error("{what}: {source}")]
+    Os {
+        /// What was tried.
+        what: String,
+        /// Why it failed.
+        source: io::Error,
+    },
+}
+
+impl DeviceError {
+    /// An [`DeviceError::Os`] of the last error of this thread.
+    pub(crate) fn last_os(what: impl Into<String>) -> DeviceError {
+        DeviceError::Os {
+            what: what.into(),
+            source: io::Error::last_os_error(),
+        }
+    }
+}

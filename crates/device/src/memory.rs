@@ -1,0 +1,294 @@
+//! Memory that a device, or another process, may read and write at any time.
+//!
+//! Why no reference ever points into it: the other side does not know our aliasing rules. Every
+//! access here is a volatile or atomic one through a raw pointer, checked against the length.
+
+use crate::DeviceError;
+use crate::copy::copy;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The pages behind a piece of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageKind {
+    /// The kernel's ordinary 4 KiB pages.
+    Ordinary,
+    /// 2 MiB pages from the hugetlb pool.
+    Huge,
+}
+
+/// Anonymous, zeroed, shareable host memory. Unmapped on drop.
+#[derive(Debug)]
+pub struct SharedMemory {
+    base: NonNull<u8>,
+    len: usize,
+    pages: PageKind,
+}
+
+// SAFETY: the memory is only touched through volatile and atomic accesses, which may race with
+// the device's anyway; the mapping itself is immutable until drop.
+unsafe impl Send for SharedMemory {}
+// SAFETY: as above.
+unsafe impl Sync for SharedMemory {}
+
+const HUGE: usize = 2 << 20;
+
+impl SharedMemory {
+    /// At least `len` bytes: from the hugetlb pool when it has room and `len` fills half a huge
+    /// page, else ordinary pages. Never fails for want of huge pages.
+    pub fn allocate(len: usize) -> Result<SharedMemory, DeviceError> {
+        if len >= HUGE / 2 {
+            let rounded = len.next_multiple_of(HUGE);
+            if let Ok(memory) = Self::map(rounded, libc::MAP_HUGETLB, PageKind::Huge) {
+                return Ok(memory);
+            }
+        }
+        let rounded = len.max(1).next_multiple_of(crate::iova::PAGE);
+        Self::map(rounded, 0, PageKind::Ordinary).map_err(|source| DeviceError::Memory {
+            wanted: rounded,
+            source,
+        })
+    }
+
+    /// Memory that is only reserved until it is touched: the store of a RAM namespace.
+    pub fn reserve(len: usize) -> Result<SharedMemory, DeviceError> {
+        let rounded = len.max(1).next_multiple_of(crate::iova::PAGE);
+        Self::map(rounded, libc::MAP_NORESERVE, PageKind::Ordinary).map_err(|source| {
+            DeviceError::Memory {
+                wanted: rounded,
+                source,
+            }
+        })
+    }
+
+    fn map(len: usize, flags: i32, pages: PageKind) -> io::Result<SharedMemory> {
+        // SAFETY: a new anonymous mapping, placed by the kernel, aliases nothing.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                len,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags,
+                -1,
+                0,
+            )
+        };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        // A child that writes first would take the pages that the device knows: keep it out.
+        // SAFETY: the range was just mapped and is ours.
+        unsafe { libc::madvise(base, len, libc::MADV_DONTFORK) };
+        let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(SharedMemory { base, len, pages })
+    }
+
+    /// Its length in bytes, a multiple of the page.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Never: a mapping has at least one page.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The pages obtained.
+    pub fn pages(&self) -> PageKind {
+        self.pages
+    }
+
+    /// The address of the first byte, for system calls that take it.
+    pub fn address(&self) -> u64 {
+        self.base.as_ptr() as u64
+    }
+
+    /// The pointer to `offset`, which `len` bytes follow.
+    ///
+    /// # Panics
+    /// When the range is not inside.
+    #[inline]
+    pub(crate) fn at(&self, offset: usize, len: usize) -> *mut u8 {
+        assert!(
+            offset <= self.len && len <= self.len - offset,
+            "{len} bytes at {offset} of {}",
+            self.len
+        );
+        // SAFETY: inside the mapping, as just checked.
+        unsafe { self.base.as_ptr().add(offset) }
+    }
+
+    /// Copies from `offset` into `to`.
+    ///
+    /// # Panics
+    /// When the range is not inside.
+    pub fn read(&self, offset: usize, to: &mut [u8]) {
+        let src = self.at(offset, to.len());
+        // SAFETY: `src` has the length by `at`; `to` is ours alone, so they do not overlap.
+        unsafe { copy(src, to.as_mut_ptr(), to.len()) }
+    }
+
+    /// Copies `from` to `offset`.
+    ///
+    /// # Panics
+    /// When the range is not inside.
+    pub fn write(&self, offset: usize, from: &[u8]) {
+        let dst = self.at(offset, from.len());
+        // SAFETY: as in `read`.
+        unsafe { copy(from.as_ptr(), dst, from.len()) }
+    }
+
+    /// Copies `len` bytes from `offset` to `to_offset` of `to`, which is another memory.
+    ///
+    /// # Panics
+    /// When a range is not inside, or `to` is this very memory.
+    pub fn copy_to(&self, offset: usize, to: &SharedMemory, to_offset: usize, len: usize) {
+        assert!(self.base != to.base, "a copy within one memory");
+        let (src, dst) = (self.at(offset, len), to.at(to_offset, len));
+        // SAFETY: both have the length by `at`; two mappings do not overlap.
+        unsafe { copy(src, dst, len) }
+    }
+
+    /// Loads the 32-bit word at `offset` with acquire ordering: what the other side wrote before
+    /// it is visible after it.
+    ///
+    /// # Panics
+    /// When the word is not inside or not aligned.
+    pub fn load_u32(&self, offset: usize) -> u32 {
+        let at = self.at(offset, 4);
+        assert!(offset.is_multiple_of(4));
+        // SAFETY: inside, aligned, and only accessed atomically from this side.
+        unsafe { AtomicU32::from_ptr(at.cast()) }.load(Ordering::Acquire)
+    }
+
+    /// Stores the 32-bit word at `offset` with release ordering.
+    ///
+    /// # Panics
+    /// When the word is not inside or not aligned.
+    pub fn store_u32(&self, offset: usize, value: u32) {
+        let at = self.at(offset, 4);
+        assert!(offset.is_multiple_of(4));
+        // SAFETY: as in `load_u32`.
+        unsafe { AtomicU32::from_ptr(at.cast()) }.store(value, Ordering::Release);
+    }
+
+    /// Reads `len` bytes of `file` at `position` into `offset`; bytes past the end of the file
+    /// read as zero.
+    pub fn read_file(
+        &self,
+        file: &File,
+        position: u64,
+        offset: usize,
+        len: usize,
+    ) -> io::Result<()> {
+        let mut done = 0;
+        while done < len {
+            let at = self.at(offset + done, len - done);
+            // SAFETY: the kernel writes at most the length that `at` checked.
+            let n = unsafe {
+                libc::pread(
+                    file.as_raw_fd(),
+                    at.cast(),
+                    len - done,
+                    (position + done as u64) as libc::off_t,
+                )
+            };
+            match n {
+                0 => {
+                    // SAFETY: the rest of the checked range.
+                    unsafe { at.write_bytes(0, len - done) };
+                    return Ok(());
+                }
+                n if n > 0 => done += n as usize,
+                _ => {
+                    let error = io::Error::last_os_error();
+                    if error.kind() != io::ErrorKind::Interrupted {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes `len` bytes from `offset` to `file` at `position`.
+    pub fn write_file(
+        &self,
+        file: &File,
+        position: u64,
+        offset: usize,
+        len: usize,
+    ) -> io::Result<()> {
+        let mut done = 0;
+        while done < len {
+            let at = self.at(offset + done, len - done);
+            // SAFETY: the kernel reads at most the length that `at` checked.
+            let n = unsafe {
+                libc::pwrite(
+                    file.as_raw_fd(),
+                    at.cast(),
+                    len - done,
+                    (position + done as u64) as libc::off_t,
+                )
+            };
+            match n {
+                0 => return Err(io::ErrorKind::WriteZero.into()),
+                n if n > 0 => done += n as usize,
+                _ => {
+                    let error = io::Error::last_os_error();
+                    if error.kind() != io::ErrorKind::Interrupted {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for SharedMemory {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, and no pointer into it leaves this crate without a borrow
+        // or an owner of it.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fresh_memory_is_zero_and_holds_what_is_written() {
+        let memory = SharedMemory::allocate(5000).unwrap();
+        assert_eq!(memory.len(), 8192);
+        let mut back = [1u8; 7];
+        memory.read(4093, &mut back);
+        assert_eq!(back, [0; 7]);
+        memory.write(4093, b"joules!");
+        memory.read(4093, &mut back);
+        assert_eq!(&back, b"joules!");
+    }
+
+    #[test]
+    #[should_panic(expected = "bytes at")]
+    fn a_range_past_the_end_panics_before_it_touches() {
+        SharedMemory::allocate(4096).unwrap().write(4095, &[0, 0]);
+    }
+
+    #[test]
+    fn a_file_ends_in_zeroes() {
+        let file = tempfile::tempfile().unwrap();
+        let memory = SharedMemory::allocate(4096).unwrap();
+        memory.write(0, &[7; 100]);
+        memory.write_file(&file, 50, 0, 100).unwrap();
+        memory.write(0, &[9; 4096]);
+        memory.read_file(&file, 100, 0, 4096).unwrap();
+        let mut back = [0; 4096];
+        memory.read(0, &mut back);
+        assert!(back[..50].iter().all(|&b| b == 7) && back[50..].iter().all(|&b| b == 0));
+    }
+}

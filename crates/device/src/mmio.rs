@@ -1,0 +1,119 @@
+//! Device registers in a mapped BAR.
+//!
+//! Sound because every pointer stands inside one mapping that an `Arc` keeps, each access is
+//! volatile, aligned and checked against the length, and nothing here makes a reference.
+
+use crate::{DeviceError, Doorbell};
+use std::ops::Range;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+
+/// A BAR, or a part of one, mapped into the process.
+#[derive(Debug)]
+pub(crate) struct MappedBar {
+    base: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: only volatile accesses through raw pointers.
+unsafe impl Send for MappedBar {}
+// SAFETY: as above.
+unsafe impl Sync for MappedBar {}
+
+impl MappedBar {
+    /// Maps `range` of the file `fd`, both ends on pages.
+    pub(crate) fn map(fd: BorrowedFd<'_>, range: Range<u64>) -> Result<MappedBar, DeviceError> {
+        let len = (range.end - range.start) as usize;
+        // SAFETY: a new shared mapping, placed by the kernel.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                len,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                fd.as_raw_fd(),
+                range.start as libc::off_t,
+            )
+        };
+        match NonNull::new(base.cast::<u8>()) {
+            Some(base) if base.as_ptr().cast() != libc::MAP_FAILED => Ok(MappedBar { base, len }),
+            _ => Err(DeviceError::last_os("map the device's registers")),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    fn at<T>(&self, offset: usize) -> *mut T {
+        assert!(offset + size_of::<T>() <= self.len && offset.is_multiple_of(size_of::<T>()));
+        // SAFETY: inside the mapping as checked.
+        unsafe { self.base.as_ptr().add(offset).cast() }
+    }
+
+    pub(crate) fn read32(&self, offset: usize) -> u32 {
+        // SAFETY: inside and aligned by `at`.
+        unsafe { self.at::<u32>(offset).read_volatile() }
+    }
+
+    pub(crate) fn write32(&self, offset: usize, value: u32) {
+        // SAFETY: inside and aligned by `at`.
+        unsafe { self.at::<u32>(offset).write_volatile(value) }
+    }
+
+    /// A 64-bit register as two 32-bit accesses, low half first, which every controller must
+    /// accept (PCIe 3.1.1); some bridges split a single 64-bit access in the other order.
+    pub(crate) fn read64(&self, offset: usize) -> u64 {
+        u64::from(self.read32(offset)) | u64::from(self.read32(offset + 4)) << 32
+    }
+
+    pub(crate) fn write64(&self, offset: usize, value: u64) {
+        self.write32(offset, value as u32);
+        self.write32(offset + 4, (value >> 32) as u32);
+    }
+}
+
+impl Drop for MappedBar {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours; pointers into it are held only beside an `Arc` of it.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
+    }
+}
+
+/// A doorbell in a mapped BAR.
+#[derive(Debug)]
+pub struct MmioDoorbell {
+    at: NonNull<u32>,
+    _bar: Arc<MappedBar>,
+}
+
+// SAFETY: a write-only register behind a volatile pointer into the mapping that `_bar` keeps.
+unsafe impl Send for MmioDoorbell {}
+
+impl MmioDoorbell {
+    pub(crate) fn new(bar: &Arc<MappedBar>, offset: u32) -> Result<MmioDoorbell, DeviceError> {
+        if offset as usize + 4 > bar.len() || !offset.is_multiple_of(4) {
+            return Err(DeviceError::Doorbell {
+                offset,
+                size: bar.len(),
+            });
+        }
+        Ok(MmioDoorbell {
+            at: NonNull::new(bar.at(offset as usize)).expect("inside a mapping"),
+            _bar: Arc::clone(bar),
+        })
+    }
+}
+
+impl Doorbell for MmioDoorbell {
+    #[inline]
+    fn ring(&self, value: u32) {
+        // Entries first, then the doorbell. On x86 stores to write-back memory are seen before a
+        // later store to uncached memory, and this is only the compiler's order.
+        fence(Ordering::Release);
+        // SAFETY: inside the mapping that `_bar` keeps, aligned.
+        unsafe { self.at.write_volatile(value) }
+    }
+}

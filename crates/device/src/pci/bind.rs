@@ -1,0 +1,178 @@
+//! From the kernel to `vfio-pci`.
+
+use std::fmt;
+use std::fs::File;
+use std::path::Path;
+
+use super::{PciAddress, PciError, PciNvme, Sysfs, Undone, VfioGroup};
+
+pub(super) const VFIO_PCI: &str = "vfio-pci";
+
+/// The controller is on `vfio-pci` now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BindOutcome {
+    /// It was moved there.
+    Moved {
+        /// The driver that had it; none if it was free.
+        from: Option<String>,
+        /// What to open.
+        group: VfioGroup,
+    },
+    /// It was there before; nothing was written.
+    Already {
+        /// What to open.
+        group: VfioGroup,
+    },
+}
+
+impl BindOutcome {
+    /// The group through which the controller is opened.
+    pub fn group(&self) -> &VfioGroup {
+        match self {
+            Self::Moved { group, .. } | Self::Already { group } => group,
+        }
+    }
+}
+
+impl fmt::Display for BindOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Moved {
+                from: Some(driver),
+                group,
+            } => write!(f, "moved from {driver} to vfio-pci, {group}"),
+            Self::Moved { from: None, group } => write!(f, "bound to vfio-pci, {group}"),
+            Self::Already { group } => write!(f, "already on vfio-pci, {group}"),
+        }
+    }
+}
+
+impl Sysfs {
+    /// Moves a controller to `vfio-pci`, by `driver_override`, `unbind` and
+    /// `drivers_probe` (Documentation/ABI/testing/sysfs-bus-pci), if nothing
+    /// uses it and the IOMMU can isolate it. What fails half way is undone.
+    pub fn bind(&self, address: PciAddress) -> Result<BindOutcome, PciError> {
+        let nvme = self.controller(address)?;
+        let number = nvme.iommu_group.ok_or(PciError::NoIommuGroup { address });
+        if nvme.driver.as_deref() == Some(VFIO_PCI) {
+            let group = self.vfio_group(number?)?;
+            return Ok(BindOutcome::Already { group });
+        }
+        may_be_taken(&nvme)?;
+        let uses = self.uses_of(&nvme)?;
+        if !uses.is_empty() {
+            return Err(PciError::InUse { address, uses });
+        }
+        let number = number?;
+        if !self.path("sys/bus/pci/drivers/vfio-pci").exists() {
+            return Err(PciError::VfioPciMissing);
+        }
+        self.group_is_viable(address, number)?;
+        let group = self.vfio_group(number)?;
+        let claims = self.claim_all(&nvme)?;
+
+        let before = self.driver_override(address)?;
+        self.set_driver_override(address, Some(VFIO_PCI))?;
+        match self.hand_over(&nvme, claims) {
+            Ok(()) => Ok(BindOutcome::Moved {
+                from: nvme.driver,
+                group,
+            }),
+            Err(cause) => Err(PciError::MoveFailed {
+                address,
+                to: VFIO_PCI,
+                cause: Box::new(cause),
+                undone: self.put_back(&nvme, before.as_deref()),
+            }),
+        }
+    }
+
+    fn hand_over(&self, nvme: &PciNvme, claims: Vec<File>) -> Result<(), PciError> {
+        if let Some(driver) = &nvme.driver {
+            self.unbind_from(nvme.address, driver)?;
+        }
+        // The disks are gone, and nobody came to use one meanwhile.
+        drop(claims);
+        self.probe(nvme.address)?;
+        match self.driver(nvme.address)?.as_deref() {
+            Some(VFIO_PCI) => Ok(()),
+            _ => Err(PciError::NotTaken {
+                driver: VFIO_PCI.to_owned(),
+            }),
+        }
+    }
+
+    /// The device as it was found: its override, and its driver if it had one.
+    fn put_back(&self, nvme: &PciNvme, before: Option<&str>) -> Undone {
+        let back = || {
+            self.set_driver_override(nvme.address, before)?;
+            let now = self.driver(nvme.address)?;
+            if now == nvme.driver {
+                return Ok(());
+            }
+            if let Some(other) = now {
+                self.unbind_from(nvme.address, &other)?;
+            }
+            let Some(driver) = &nvme.driver else {
+                return Ok(());
+            };
+            self.probe(nvme.address)?;
+            if self.driver(nvme.address)? == nvme.driver {
+                return Ok(());
+            }
+            Err(PciError::NotTaken {
+                driver: driver.clone(),
+            })
+        };
+        match back() {
+            Ok(()) => Undone::Back(nvme.driver.clone()),
+            Err(error) => Undone::Failed(Box::new(error)),
+        }
+    }
+
+    /// What overrides the match of drivers; `None` if nothing does.
+    pub(super) fn driver_override(&self, address: PciAddress) -> Result<Option<String>, PciError> {
+        let text = self.text(&self.device_dir(address).join("driver_override"))?;
+        Ok(text.filter(|text| !text.is_empty() && text != "(null)"))
+    }
+
+    /// A lone newline clears it.
+    pub(super) fn set_driver_override(
+        &self,
+        address: PciAddress,
+        driver: Option<&str>,
+    ) -> Result<(), PciError> {
+        let path = self.device_dir(address).join("driver_override");
+        self.write(&path, driver.unwrap_or("\n"))
+    }
+
+    pub(super) fn unbind_from(&self, address: PciAddress, driver: &str) -> Result<(), PciError> {
+        let path = self.path("sys/bus/pci/drivers").join(driver).join("unbind");
+        self.write(&path, &address.to_string())
+    }
+
+    /// Has the kernel match the device anew. It answers success whether or not
+    /// a driver took it (`drivers_probe_store`, drivers/base/bus.c).
+    pub(super) fn probe(&self, address: PciAddress) -> Result<(), PciError> {
+        let path = self.path("sys/bus/pci/drivers_probe");
+        self.write(&path, &address.to_string())
+    }
+
+    fn write(&self, path: &Path, value: &str) -> Result<(), PciError> {
+        self.attributes
+            .write(path, value.as_bytes())
+            .map_err(|error| PciError::io("write", path, error))
+    }
+}
+
+/// From the kernel's own driver, from the stub that reserves devices, or from
+/// none: another owner would be surprised, and no table here knows its users.
+fn may_be_taken(nvme: &PciNvme) -> Result<(), PciError> {
+    match nvme.driver.as_deref() {
+        None | Some("nvme" | "pci-stub") => Ok(()),
+        Some(driver) => Err(PciError::ForeignDriver {
+            address: nvme.address,
+            driver: driver.to_owned(),
+        }),
+    }
+}

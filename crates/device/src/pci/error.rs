@@ -1,0 +1,204 @@
+//! What can keep a controller from being found or moved, and what to do then.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{PciAddress, Use};
+
+/// Why a controller could not be found or moved. Each message is one line that
+/// ends in what to do. Causes stand in the message, so none is told as `source`.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PciError {
+    /// No such PCI function.
+    #[error("there is no PCI device {address}: `lspci -D` lists the addresses")]
+    Absent {
+        /// The address asked for.
+        address: PciAddress,
+    },
+
+    /// A PCI function of another class.
+    #[error(
+        "{address} is no NVMe controller (its class is {class}, not 0x010802): choose another address"
+    )]
+    NotNvme {
+        /// The address asked for.
+        address: PciAddress,
+        /// Its class code, as sysfs tells it.
+        class: String,
+    },
+
+    /// A disk of the controller is in use.
+    #[error("{address} is in use ({}): stop what uses it first", join(.uses))]
+    InUse {
+        /// The controller.
+        address: PciAddress,
+        /// Every use found.
+        uses: Vec<Use>,
+    },
+
+    /// A driver that is neither the kernel's `nvme` nor `vfio-pci` has it.
+    #[error(
+        "{address} is bound to {driver}, neither nvme nor vfio-pci: release it from {driver} first"
+    )]
+    ForeignDriver {
+        /// The controller.
+        address: PciAddress,
+        /// The driver that has it.
+        driver: String,
+    },
+
+    /// The function is in no IOMMU group.
+    #[error(
+        "{address} is in no IOMMU group: enable the IOMMU in the firmware (VT-d or AMD-Vi) and with intel_iommu=on or amd_iommu=on on the kernel command line"
+    )]
+    NoIommuGroup {
+        /// The controller.
+        address: PciAddress,
+    },
+
+    /// The module `vfio-pci` is not loaded.
+    #[error("the vfio-pci driver is not loaded: run `modprobe vfio-pci`")]
+    VfioPciMissing,
+
+    /// Other devices of the IOMMU group stand under host drivers.
+    #[error(
+        "IOMMU group {group} of {address} also holds {}: bind these to vfio-pci or to no driver first, or move the controller to another slot",
+        join(.others)
+    )]
+    GroupNotViable {
+        /// The controller.
+        address: PciAddress,
+        /// Its IOMMU group.
+        group: u32,
+        /// The other devices that keep host drivers.
+        others: Vec<Neighbour>,
+    },
+
+    /// A process has the VFIO group or device open; the kernel would block the
+    /// unbinding, unkillably, until it closes.
+    #[error(
+        "{address} is open through {node} by process {pid} ({command}): end that process first"
+    )]
+    OpenByProcess {
+        /// The controller.
+        address: PciAddress,
+        /// What the process has open.
+        node: String,
+        /// The process.
+        pid: u32,
+        /// Its name, from `/proc/PID/comm`.
+        command: String,
+    },
+
+    /// The probe ran and the wanted driver does not have the device.
+    #[error("{driver} did not take it: `dmesg` tells why")]
+    NotTaken {
+        /// The driver that was to take it.
+        driver: String,
+    },
+
+    /// `vfio-pci` took the device again though nothing overrides the match.
+    #[error(
+        "{address} went back to vfio-pci by itself: drop its IDs from the module's ids= option and from /sys/bus/pci/drivers/vfio-pci/new_id"
+    )]
+    TakenAgain {
+        /// The controller.
+        address: PciAddress,
+    },
+
+    /// A move failed under way.
+    #[error("{address} was not moved to {to}: {cause}; {undone}")]
+    MoveFailed {
+        /// The controller.
+        address: PciAddress,
+        /// The driver it was to go to.
+        to: &'static str,
+        /// The step that failed.
+        cause: Box<PciError>,
+        /// What became of the steps before it.
+        undone: Undone,
+    },
+
+    /// A file may not be touched by this user.
+    #[error("no permission to {verb} {}: run as root", .path.display())]
+    NotPermitted {
+        /// What was tried: read, write, open.
+        verb: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// A file of sysfs, procfs or `/dev` failed.
+    #[error("cannot {verb} {}: {error}; check that /sys, /proc and /dev are mounted as usual", .path.display())]
+    Io {
+        /// What was tried: read, write, open.
+        verb: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the kernel said.
+        error: io::Error,
+    },
+
+    /// A file holds what it should not.
+    #[error("{} holds `{text}`, not {wanted}: check that it is the kernel's own /sys", .path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What it holds.
+        text: String,
+        /// What was expected.
+        wanted: &'static str,
+    },
+}
+
+impl PciError {
+    /// The error of trying `verb` on `path`; the lack of a right is told apart.
+    pub(super) fn io(verb: &'static str, path: &Path, error: io::Error) -> Self {
+        let path = path.to_owned();
+        match error.kind() {
+            io::ErrorKind::PermissionDenied => Self::NotPermitted { verb, path },
+            _ => Self::Io { verb, path, error },
+        }
+    }
+}
+
+/// Another device in the IOMMU group, and the driver that has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// Its name on its bus: a PCI address, mostly.
+    pub device: String,
+    /// Its driver.
+    pub driver: String,
+}
+
+impl fmt::Display for Neighbour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.device, self.driver)
+    }
+}
+
+/// What became of a half done move.
+#[derive(Debug)]
+pub enum Undone {
+    /// The device is where it was: under this driver, or under none.
+    Back(Option<String>),
+    /// Putting it back failed as well.
+    Failed(Box<PciError>),
+}
+
+impl fmt::Display for Undone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Back(Some(driver)) => write!(f, "it is back on {driver}"),
+            Self::Back(None) => f.write_str("it has no driver, as before"),
+            Self::Failed(error) => write!(f, "putting it back failed too: {error}"),
+        }
+    }
+}
+
+fn join<T: fmt::Display>(items: &[T]) -> String {
+    let texts: Vec<String> = items.iter().map(T::to_string).collect();
+    texts.join(", ")
+}

@@ -1,0 +1,42 @@
+//! Finding NVMe controllers in sysfs, and moving one between the kernel's
+//! `nvme` driver and `vfio-pci`.
+//!
+//! Taking a disk from the kernel is the one step of joulio that can lose
+//! somebody's data, so it is refused unless every question has an answer: is it
+//! an NVMe controller, does anything use one of its disks ([`Use`]), can the
+//! IOMMU isolate it? Nothing is written before the last answer, and a move that
+//! fails half way is undone.
+//!
+//! Everything is read below one root ([`Sysfs::at`]) and written through one
+//! narrow seam (`attributes.rs`), so that the tests run on trees of plain files.
+//!
+//! Sources: Documentation/ABI/testing/sysfs-bus-pci,
+//! Documentation/ABI/testing/sysfs-kernel-iommu_groups and
+//! Documentation/driver-api/vfio.rst of the Linux kernel.
+
+#![forbid(unsafe_code)]
+
+mod address;
+mod attributes;
+mod bind;
+mod block;
+mod error;
+mod group;
+mod in_use;
+mod mounts;
+mod processes;
+mod sysfs;
+mod unbind;
+
+#[cfg(test)]
+mod fake;
+#[cfg(test)]
+mod tests;
+
+pub use address::{ParsePciAddressError, PciAddress};
+pub use bind::BindOutcome;
+pub use error::{Neighbour, PciError, Undone};
+pub use group::VfioGroup;
+pub use in_use::Use;
+pub use sysfs::{PciNvme, Sysfs};
+pub use unbind::UnbindOutcome;

@@ -1,0 +1,102 @@
+//! From `vfio-pci` back to the kernel.
+
+use std::fmt;
+
+use super::bind::VFIO_PCI;
+use super::{PciAddress, PciError, PciNvme, Sysfs, Undone};
+
+/// Where the controller is after it was given back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UnbindOutcome {
+    /// It was given back.
+    Returned {
+        /// The driver that has it now: `nvme`, or none if that is not loaded.
+        driver: Option<String>,
+    },
+    /// It was not on `vfio-pci`; nothing was written.
+    NotOnVfio {
+        /// The driver that has it.
+        driver: Option<String>,
+    },
+}
+
+impl fmt::Display for UnbindOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Returned {
+                driver: Some(driver),
+            } => write!(f, "given back to {driver}"),
+            Self::Returned { driver: None } => {
+                f.write_str("given back, but no driver took it: run `modprobe nvme`")
+            }
+            Self::NotOnVfio {
+                driver: Some(driver),
+            } => write!(f, "not on vfio-pci but on {driver}: nothing to do"),
+            Self::NotOnVfio { driver: None } => {
+                f.write_str("not on vfio-pci but on no driver: nothing to do")
+            }
+        }
+    }
+}
+
+impl Sysfs {
+    /// Gives a controller back to the kernel's own match of drivers
+    /// (Documentation/ABI/testing/sysfs-bus-pci, `driver_override`), unless a
+    /// process still has it open. One without a driver that a broken off move
+    /// left behind is given back too.
+    pub fn unbind(&self, address: PciAddress) -> Result<UnbindOutcome, PciError> {
+        let nvme = self.controller(address)?;
+        let before = self.driver_override(address)?;
+        let on_vfio = match nvme.driver.as_deref() {
+            Some(VFIO_PCI) => true,
+            None if before.as_deref() == Some(VFIO_PCI) => false,
+            _ => {
+                let driver = nvme.driver;
+                return Ok(UnbindOutcome::NotOnVfio { driver });
+            }
+        };
+        self.not_open(&nvme)?;
+        self.set_driver_override(address, None)?;
+        if on_vfio && let Err(cause) = self.unbind_from(address, VFIO_PCI) {
+            let undone = match self.set_driver_override(address, before.as_deref()) {
+                Ok(()) => Undone::Back(nvme.driver),
+                Err(error) => Undone::Failed(Box::new(error)),
+            };
+            return Err(PciError::MoveFailed {
+                address,
+                to: "the kernel's driver",
+                cause: Box::new(cause),
+                undone,
+            });
+        }
+        self.probe(address)?;
+        match self.driver(address)? {
+            Some(driver) if driver == VFIO_PCI => Err(PciError::TakenAgain { address }),
+            driver => Ok(UnbindOutcome::Returned { driver }),
+        }
+    }
+
+    /// The kernel waits in `unbind`, and cannot be interrupted, until the last
+    /// descriptor of the device is closed (`vfio_unregister_group_dev`,
+    /// drivers/vfio/vfio_main.c). An open group may be open for a neighbour's
+    /// sake; that cannot be told from here, so it counts.
+    fn not_open(&self, nvme: &PciNvme) -> Result<(), PciError> {
+        let address = nvme.address;
+        let mut nodes = Vec::new();
+        if let Some(number) = nvme.iommu_group {
+            nodes.push(self.vfio_group_node(number)?);
+        }
+        // The device's own node, for iommufd (Documentation/ABI/testing/sysfs-devices-vfio-dev).
+        let own = self.names(&self.device_dir(address).join("vfio-dev"))?;
+        nodes.extend(own.iter().map(|name| format!("/dev/vfio/devices/{name}")));
+        match self.vfio_openers(address, &nodes).into_iter().next() {
+            None => Ok(()),
+            Some(opener) => Err(PciError::OpenByProcess {
+                address,
+                node: opener.file,
+                pid: opener.pid,
+                command: opener.command,
+            }),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Interrupt vectors: an eventfd, and the MSI-X table entry behind it.
+
+use crate::{DeviceError, Iova};
+use rustix::event::{EventfdFlags, eventfd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+/// What a back end does with the MSI-X table entries of its device (PCI 3.0, 6.8.2).
+pub trait VectorControl: Send + Sync + 'static {
+    /// Sets or clears the vector's mask bit. Clearing it delivers what became pending meanwhile.
+    fn set_mask(&self, vector: u16, masked: bool) -> Result<(), DeviceError>;
+
+    /// Points the entry at `target`: from now on the interrupt is a write of `data` there, and no
+    /// longer reaches the eventfd. `None` puts the entry back.
+    fn aim(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError>;
+}
+
+/// One interrupt vector. Masked until [`Vector::unmask`].
+pub struct Vector {
+    index: u16,
+    event: OwnedFd,
+    control: Arc<dyn VectorControl>,
+}
+
+impl Vector {
+    /// A non-blocking, close-on-exec eventfd for a vector.
+    pub fn eventfd() -> Result<OwnedFd, DeviceError> {
+        eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(|error| {
+            DeviceError::Os {
+                what: "create an eventfd".into(),
+                source: error.into(),
+            }
+        })
+    }
+
+    /// Vector `index`, which signals `event` and whose table entry `control` reaches.
+    pub fn new(index: u16, event: OwnedFd, control: Arc<dyn VectorControl>) -> Vector {
+        Vector {
+            index,
+            event,
+            control,
+        }
+    }
+
+    /// Its number, as Create I/O Completion Queue takes it.
+    pub fn index(&self) -> u16 {
+        self.index
+    }
+
+    /// Readable when the vector was raised since the last [`Vector::take`].
+    pub fn event(&self) -> BorrowedFd<'_> {
+        self.event.as_fd()
+    }
+
+    /// How often it was raised since the last call. Does not block.
+    pub fn take(&self) -> u64 {
+        let mut count = [0u8; 8];
+        match rustix::io::read(&self.event, &mut count) {
+            Ok(8) => u64::from_ne_bytes(count),
+            _ => 0,
+        }
+    }
+
+    /// Stops delivery; what happens meanwhile becomes pending.
+    pub fn mask(&self) -> Result<(), DeviceError> {
+        self.control.set_mask(self.index, true)
+    }
+
+    /// Starts delivery; what is pending is delivered now.
+    pub fn unmask(&self) -> Result<(), DeviceError> {
+        self.control.set_mask(self.index, false)
+    }
+
+    /// From now on an interrupt writes `data` to the DMA memory at `target`, instead of
+    /// signalling the eventfd. The memory must stay mapped until [`Vector::aim_back`].
+    pub fn aim(&self, target: Iova, data: u32) -> Result<(), DeviceError> {
+        self.control.aim(self.index, Some((target, data)))
+    }
+
+    /// Undoes [`Vector::aim`].
+    pub fn aim_back(&self) -> Result<(), DeviceError> {
+        self.control.aim(self.index, None)
+    }
+}

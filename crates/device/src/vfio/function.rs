@@ -1,0 +1,105 @@
+//! The PCI function: its configuration space and BAR0.
+
+use super::container::{Container, os};
+use super::{config, ioctl};
+use crate::DeviceError;
+use crate::mmio::MappedBar;
+use crate::pci::PciAddress;
+use rustix::io::{pread, pwrite};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use vfio_bindings::bindings::vfio as sys;
+
+pub(super) struct Function {
+    pub(super) bar0: Arc<MappedBar>,
+    device: OwnedFd,
+    can_reset: bool,
+    /// Where the configuration space stands in the device's file.
+    config: u64,
+}
+
+impl Function {
+    pub(super) fn open(
+        name: &str,
+        container: &Container,
+        address: PciAddress,
+    ) -> Result<Function, DeviceError> {
+        let device = ioctl::device_fd(container.group.as_fd(), &address.to_string())
+            .map_err(os("VFIO_GROUP_GET_DEVICE_FD"))?;
+        let info = ioctl::device_info(device.as_fd()).map_err(os("VFIO_DEVICE_GET_INFO"))?;
+        let (config, _) = ioctl::region_info(device.as_fd(), sys::VFIO_PCI_CONFIG_REGION_INDEX)
+            .map_err(os("VFIO_DEVICE_GET_REGION_INFO"))?;
+        let bar0 = Arc::new(map_bar(name, device.as_fd(), 0)?);
+        Ok(Function {
+            bar0,
+            device,
+            can_reset: info.flags & sys::VFIO_DEVICE_FLAGS_RESET != 0,
+            config: config.offset,
+        })
+    }
+
+    pub(super) fn device(&self) -> BorrowedFd<'_> {
+        self.device.as_fd()
+    }
+
+    /// Maps another BAR, or hands out BAR0 again.
+    pub(super) fn bar(&self, name: &str, index: u8) -> Result<Arc<MappedBar>, DeviceError> {
+        match index {
+            0 => Ok(Arc::clone(&self.bar0)),
+            _ => map_bar(name, self.device(), index.into()).map(Arc::new),
+        }
+    }
+
+    /// Resets the function where it can be reset; a reset of the controller follows in any case.
+    pub(super) fn reset(&self) -> Result<(), DeviceError> {
+        if self.can_reset {
+            ioctl::reset(self.device()).map_err(os("VFIO_DEVICE_RESET"))?;
+        }
+        Ok(())
+    }
+
+    /// Lets the function read and write memory and answer at its BARs.
+    pub(super) fn enable_bus_master(&self) -> Result<(), DeviceError> {
+        let mut command = [0u8; 2];
+        self.read_config(config::COMMAND, &mut command)?;
+        command[0] |= config::COMMAND_MEMORY | config::COMMAND_BUS_MASTER;
+        pwrite(
+            &self.device,
+            &command,
+            self.config + u64::from(config::COMMAND),
+        )
+        .map(drop)
+        .map_err(|error| os("write the PCI command register")(error.into()))
+    }
+
+    pub(super) fn read_config(&self, offset: u16, to: &mut [u8]) -> Result<(), DeviceError> {
+        let wanted = to.len();
+        match pread(&self.device, to, self.config + u64::from(offset)) {
+            Ok(n) if n == wanted => Ok(()),
+            Ok(_) => Err(os("read the PCI configuration space")(
+                std::io::ErrorKind::UnexpectedEof.into(),
+            )),
+            Err(error) => Err(os("read the PCI configuration space")(error.into())),
+        }
+    }
+}
+
+/// Maps a whole BAR, the MSI-X table in it included, which kernels allow since 4.16.
+fn map_bar(name: &str, device: BorrowedFd<'_>, index: u32) -> Result<MappedBar, DeviceError> {
+    let (info, chain) =
+        ioctl::region_info(device, index).map_err(os("VFIO_DEVICE_GET_REGION_INFO"))?;
+    let sparse = ioctl::capability(
+        &chain,
+        info.cap_offset,
+        sys::VFIO_REGION_INFO_CAP_SPARSE_MMAP as u16,
+    );
+    if info.flags & sys::VFIO_REGION_INFO_FLAG_MMAP == 0 || sparse.is_some() || info.size == 0 {
+        return Err(DeviceError::Unsupported {
+            device: name.into(),
+            reason: format!(
+                "the kernel does not let BAR{index} be mapped as a whole (Linux 4.16 or newer does)"
+            ),
+        });
+    }
+    MappedBar::map(device, info.offset..info.offset + info.size)
+}

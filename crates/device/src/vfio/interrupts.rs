@@ -1,0 +1,145 @@
+//! MSI-X: eventfds by VFIO, mask and aim by the mapped table.
+//!
+//! VFIO has no call to mask an MSI-X vector; the mask bit of its table entry does it, and clearing
+//! the bit delivers what became pending. An entry may also be pointed at DMA memory: the IOMMU
+//! then translates the interrupt's write like any other of the device's.
+
+use super::config;
+use super::container::os;
+use super::function::Function;
+use super::ioctl;
+use crate::mmio::MappedBar;
+use crate::{DeviceError, Iova, Vector, VectorControl};
+use std::collections::HashMap;
+use std::os::fd::AsRawFd;
+use std::sync::{Arc, Mutex, PoisonError};
+use vfio_bindings::bindings::vfio as sys;
+
+/// Bytes of a table entry: address low and high, data, control.
+const ENTRY: usize = 16;
+const MASKED: u32 = 1;
+
+pub(super) struct MsiX {
+    function: Arc<Function>,
+    table: Arc<MappedBar>,
+    offset: usize,
+    entries: u16,
+    /// Address and data of aimed entries as the kernel had written them.
+    aimed: Mutex<HashMap<u16, [u32; 3]>>,
+}
+
+impl MsiX {
+    pub(super) fn find(name: &str, function: &Arc<Function>) -> Result<MsiX, DeviceError> {
+        let unsupported = |reason: &str| DeviceError::Unsupported {
+            device: name.into(),
+            reason: reason.into(),
+        };
+        let table = config::msix(function)?.ok_or_else(|| unsupported("it has no MSI-X"))?;
+        let bar = function.bar(name, table.bar)?;
+        let end = table.offset + usize::from(table.entries) * ENTRY;
+        if end > bar.len() {
+            return Err(unsupported("its MSI-X table lies outside of its BAR"));
+        }
+        let count = ioctl::irq_count(function.device(), sys::VFIO_PCI_MSIX_IRQ_INDEX)
+            .map_err(os("VFIO_DEVICE_GET_IRQ_INFO"))?;
+        Ok(MsiX {
+            function: Arc::clone(function),
+            table: bar,
+            offset: table.offset,
+            entries: table.entries.min(count.try_into().unwrap_or(u16::MAX)),
+            aimed: Mutex::default(),
+        })
+    }
+
+    pub(super) fn count(&self) -> u16 {
+        self.entries
+    }
+
+    pub(super) fn enable(this: &Arc<MsiX>, count: u16) -> Result<Vec<Vector>, DeviceError> {
+        if count > this.entries {
+            return Err(DeviceError::Vectors {
+                wanted: count,
+                have: this.entries,
+            });
+        }
+        let events = (0..count)
+            .map(|_| Vector::eventfd())
+            .collect::<Result<Vec<_>, _>>()?;
+        let raw: Vec<i32> = events.iter().map(AsRawFd::as_raw_fd).collect();
+        // The kernel cannot add vectors to some that are enabled (VFIO_IRQ_INFO_NORESIZE): all at
+        // once, from none.
+        let index = sys::VFIO_PCI_MSIX_IRQ_INDEX;
+        ioctl::set_irqs(this.function.device(), index, &[]).map_err(os("VFIO_DEVICE_SET_IRQS"))?;
+        ioctl::set_irqs(this.function.device(), index, &raw).map_err(os("VFIO_DEVICE_SET_IRQS"))?;
+        this.aimed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+        (0..count)
+            .zip(events)
+            .map(|(index, event)| {
+                let vector = Vector::new(index, event, Arc::clone(this) as Arc<dyn VectorControl>);
+                vector.mask().map(|()| vector)
+            })
+            .collect()
+    }
+
+    fn entry(&self, vector: u16) -> Result<usize, DeviceError> {
+        if vector >= self.entries {
+            return Err(DeviceError::Vectors {
+                wanted: vector,
+                have: self.entries,
+            });
+        }
+        Ok(self.offset + usize::from(vector) * ENTRY)
+    }
+}
+
+impl VectorControl for MsiX {
+    fn set_mask(&self, vector: u16, masked: bool) -> Result<(), DeviceError> {
+        let at = self.entry(vector)? + 12;
+        let control = self.table.read32(at);
+        let wanted = if masked {
+            control | MASKED
+        } else {
+            control & !MASKED
+        };
+        self.table.write32(at, wanted);
+        // The write is posted: reading it back makes sure that it has arrived.
+        self.table.read32(at);
+        Ok(())
+    }
+
+    fn aim(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError> {
+        let at = self.entry(vector)?;
+        let mut aimed = self.aimed.lock().unwrap_or_else(PoisonError::into_inner);
+        let words = match target {
+            Some((iova, data)) => {
+                aimed
+                    .entry(vector)
+                    .or_insert_with(|| [0, 4, 8].map(|word| self.table.read32(at + word)));
+                [iova.0 as u32, (iova.0 >> 32) as u32, data]
+            }
+            None => match aimed.remove(&vector) {
+                Some(words) => words,
+                None => return Ok(()),
+            },
+        };
+        // An entry may only be changed while it is masked (PCI 3.0, 6.8.2).
+        let control = self.table.read32(at + 12);
+        self.table.write32(at + 12, control | MASKED);
+        for (word, value) in words.into_iter().enumerate() {
+            self.table.write32(at + 4 * word, value);
+        }
+        self.table.write32(at + 12, control);
+        self.table.read32(at + 12);
+        Ok(())
+    }
+}
+
+impl Drop for MsiX {
+    fn drop(&mut self) {
+        // The last close would do it too; this way the vectors are back before that.
+        let _ = ioctl::set_irqs(self.function.device(), sys::VFIO_PCI_MSIX_IRQ_INDEX, &[]);
+    }
+}

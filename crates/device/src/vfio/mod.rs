@@ -1,0 +1,84 @@
+//! A PCIe function by VFIO (Documentation/driver-api/vfio.rst): group and container, with an IOMMU.
+//!
+//! One container a device: what the device can reach is exactly what [`Device::allocate`] gave.
+
+mod config;
+mod container;
+mod function;
+mod interrupts;
+mod ioctl;
+
+use crate::pci::PciAddress;
+use crate::{Device, DeviceError, DmaMemory, MmioDoorbell, SharedMemory, Vector};
+use container::Container;
+use function::Function;
+use interrupts::MsiX;
+use std::sync::Arc;
+
+/// An NVMe controller that is bound to vfio-pci.
+pub struct VfioDevice {
+    name: String,
+    interrupts: Arc<MsiX>,
+    function: Arc<Function>,
+    container: Arc<Container>,
+}
+
+impl VfioDevice {
+    /// Opens the function at `address`, resets it, and lets it master the bus.
+    pub fn open(address: PciAddress) -> Result<VfioDevice, DeviceError> {
+        let name = format!("pcie:{address}");
+        let group = container::check_bound(&name, address)?;
+        let container = Arc::new(Container::open(&name, group)?);
+        let function = Arc::new(Function::open(&name, &container, address)?);
+        function.reset()?;
+        function.enable_bus_master()?;
+        let interrupts = Arc::new(MsiX::find(&name, &function)?);
+        Ok(VfioDevice {
+            name,
+            interrupts,
+            function,
+            container,
+        })
+    }
+}
+
+impl Device for VfioDevice {
+    type Doorbell = MmioDoorbell;
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn read32(&self, offset: u32) -> u32 {
+        self.function.bar0.read32(offset as usize)
+    }
+
+    fn read64(&self, offset: u32) -> u64 {
+        self.function.bar0.read64(offset as usize)
+    }
+
+    fn write32(&self, offset: u32, value: u32) {
+        self.function.bar0.write32(offset as usize, value);
+    }
+
+    fn write64(&self, offset: u32, value: u64) {
+        self.function.bar0.write64(offset as usize, value);
+    }
+
+    fn doorbell(&self, offset: u32) -> Result<MmioDoorbell, DeviceError> {
+        MmioDoorbell::new(&self.function.bar0, offset)
+    }
+
+    fn allocate(&self, len: usize) -> Result<DmaMemory, DeviceError> {
+        let memory = Arc::new(SharedMemory::allocate(len)?);
+        Container::map(&self.container, memory)
+    }
+
+    fn max_vectors(&self) -> u16 {
+        self.interrupts.count()
+    }
+
+    fn enable_vectors(&self, count: u16) -> Result<Vec<Vector>, DeviceError> {
+        MsiX::enable(&self.interrupts, count)
+    }
+}

@@ -1,0 +1,63 @@
+//! Finding a profile: by a built-in name, or by a path to a `.toml` file.
+
+use std::fs;
+
+use serde::de::DeserializeOwned;
+
+use crate::ProfileError;
+
+/// A kind of profile that can be had by name or by path.
+pub(crate) trait Profile: DeserializeOwned {
+    /// What an error message calls this kind: `device` or `machine`.
+    const WHAT: &'static str;
+    /// The built-in names and their texts, in the order they are listed.
+    const BUILTIN: &'static [(&'static str, &'static str)];
+
+    /// Refuses a profile whose numbers make no sense.
+    fn check(&self, origin: &str) -> Result<(), ProfileError>;
+}
+
+/// The profile in `text`, which came from `origin`.
+pub(crate) fn parse<P: Profile>(text: &str, origin: &str) -> Result<P, ProfileError> {
+    let profile: P = toml::from_str(text).map_err(|error| {
+        let before = error
+            .span()
+            .map_or("", |span| &text[..span.start.min(text.len())]);
+        ProfileError::Syntax {
+            origin: origin.to_owned(),
+            line: before.matches('\n').count() + 1,
+            problem: error.message().lines().collect::<Vec<_>>().join("; "),
+        }
+    })?;
+    profile.check(origin)?;
+    Ok(profile)
+}
+
+/// The built-in profile `name`.
+pub(crate) fn builtin<P: Profile>(name: &str) -> Result<P, ProfileError> {
+    let Some((_, text)) = P::BUILTIN.iter().find(|(known, _)| *known == name) else {
+        return Err(ProfileError::Unknown {
+            what: P::WHAT,
+            name: name.to_owned(),
+            known: names::<P>().collect::<Vec<_>>().join(", "),
+        });
+    };
+    parse(text, name)
+}
+
+/// The built-in profile of that name, or the one in the file if it ends in `.toml`.
+pub(crate) fn load<P: Profile>(name_or_path: &str) -> Result<P, ProfileError> {
+    if !name_or_path.ends_with(".toml") {
+        return builtin(name_or_path);
+    }
+    let text = fs::read_to_string(name_or_path).map_err(|source| ProfileError::Unreadable {
+        path: name_or_path.into(),
+        source,
+    })?;
+    parse(&text, name_or_path)
+}
+
+/// The names of the built-in profiles.
+pub(crate) fn names<P: Profile>() -> impl Iterator<Item = &'static str> {
+    P::BUILTIN.iter().map(|(name, _)| *name)
+}

@@ -1,0 +1,152 @@
+//! The rules a profile's numbers obey, in the words of its error messages.
+
+use crate::{Figure, ProfileError};
+
+/// Checks the fields of one profile; every error names the profile and the field.
+pub(crate) struct Check<'a> {
+    /// The file or the built-in name.
+    pub(crate) origin: &'a str,
+}
+
+type Checked = Result<(), ProfileError>;
+
+impl Check<'_> {
+    /// A refusal of `field`.
+    pub(crate) fn refuse(&self, field: &str, problem: impl Into<String>) -> ProfileError {
+        ProfileError::Invalid {
+            origin: self.origin.to_owned(),
+            field: field.to_owned(),
+            problem: problem.into(),
+        }
+    }
+
+    /// `problem` about `field` unless `held`.
+    pub(crate) fn rule(&self, held: bool, field: &str, problem: &str) -> Checked {
+        if held {
+            Ok(())
+        } else {
+            Err(self.refuse(field, problem))
+        }
+    }
+
+    /// Text that says something.
+    pub(crate) fn text(&self, field: &str, text: &str) -> Checked {
+        self.rule(!text.trim().is_empty(), field, "is empty: say what it is")
+    }
+
+    /// A finite number with a source, inside its band if it has one.
+    fn sound(&self, field: &str, figure: &Figure) -> Checked {
+        let value = figure.value;
+        if !value.is_finite() {
+            return Err(self.refuse(field, format!("must be a finite number, is {value}")));
+        }
+        self.text(&format!("{field}.source"), &figure.source)?;
+        match figure.band {
+            Some([low, high]) if !(low <= value && value <= high) => Err(self.refuse(
+                &format!("{field}.band"),
+                format!("must hold the value {value}, is [{low}, {high}]"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Zero or more.
+    pub(crate) fn not_negative(&self, field: &str, figure: &Figure) -> Checked {
+        self.sound(field, figure)?;
+        if figure.value < 0.0 {
+            return Err(self.refuse(field, format!("must not be negative, is {}", figure.value)));
+        }
+        Ok(())
+    }
+
+    /// More than zero.
+    pub(crate) fn positive(&self, field: &str, figure: &Figure) -> Checked {
+        self.sound(field, figure)?;
+        if figure.value <= 0.0 {
+            return Err(self.refuse(field, format!("must be more than 0, is {}", figure.value)));
+        }
+        Ok(())
+    }
+
+    /// From `low` to `high`, both included.
+    pub(crate) fn within(&self, field: &str, figure: &Figure, low: f64, high: f64) -> Checked {
+        self.sound(field, figure)?;
+        if !(low..=high).contains(&figure.value) {
+            let value = figure.value;
+            return Err(self.refuse(field, format!("must be from {low} to {high}, is {value}")));
+        }
+        Ok(())
+    }
+
+    /// A whole number from `low` to `high`, both included.
+    pub(crate) fn whole(&self, field: &str, figure: &Figure, low: f64, high: f64) -> Checked {
+        self.within(field, figure, low, high)?;
+        if figure.value.fract() != 0.0 {
+            let value = figure.value;
+            return Err(self.refuse(field, format!("must be a whole number, is {value}")));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+
+    const CHECK: Check<'static> = Check { origin: "test" };
+
+    fn figure(value: f64) -> Figure {
+        Figure {
+            value,
+            kind: Kind::Guess,
+            source: "a test".to_owned(),
+            band: None,
+        }
+    }
+
+    fn refusal(checked: Checked) -> String {
+        checked.expect_err("this must be refused").to_string()
+    }
+
+    #[test]
+    fn a_figure_without_a_source_is_refused() {
+        let figure = Figure {
+            source: " ".to_owned(),
+            ..figure(1.0)
+        };
+        assert_eq!(
+            refusal(CHECK.positive("power.idle_watts", &figure)),
+            "test: power.idle_watts.source is empty: say what it is"
+        );
+    }
+
+    #[test]
+    fn a_value_outside_its_band_is_refused() {
+        for band in [[2.0, 3.0], [0.0, 0.5], [3.0, 0.0], [f64::NAN, 2.0]] {
+            let figure = Figure {
+                band: Some(band),
+                ..figure(1.0)
+            };
+            assert!(refusal(CHECK.positive("x", &figure)).contains("x.band must hold the value 1"));
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_none_are_refused() {
+        for value in [f64::NAN, f64::INFINITY] {
+            assert!(refusal(CHECK.positive("x", &figure(value))).contains("finite"));
+        }
+    }
+
+    #[test]
+    fn the_bounds_are_part_of_the_range() {
+        assert!(CHECK.not_negative("x", &figure(0.0)).is_ok());
+        assert!(CHECK.not_negative("x", &figure(-0.1)).is_err());
+        assert!(CHECK.positive("x", &figure(0.0)).is_err());
+        assert!(CHECK.within("x", &figure(1.0), 0.0, 1.0).is_ok());
+        assert!(CHECK.within("x", &figure(1.1), 0.0, 1.0).is_err());
+        assert!(CHECK.whole("x", &figure(2.0), 2.0, 9.0).is_ok());
+        assert!(CHECK.whole("x", &figure(2.5), 2.0, 9.0).is_err());
+    }
+}

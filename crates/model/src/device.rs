@@ -1,0 +1,178 @@
+//! What a storage device is: its size, its times, its power.
+
+mod rules;
+
+use std::num::NonZeroUsize;
+
+use serde::{Deserialize, Serialize};
+
+use crate::catalogue::{self, Profile};
+use crate::{Figure, LatencyPoint, ProfileError};
+
+/// A storage device, as the emulator presents it and the models run it.
+///
+/// Fields are open so that an experiment can vary one; run [`DeviceProfile::validate`] after.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceProfile {
+    /// The name it is asked for by.
+    pub name: String,
+    /// The model number that Identify Controller reports (MN, 40 bytes of printable ASCII).
+    pub model: String,
+    /// One sentence on what is modelled.
+    pub description: String,
+    /// The capacity of its one namespace in bytes.
+    pub capacity_bytes: Figure,
+    /// The most bytes one command may transfer: a power of two of 4 KiB pages (MDTS).
+    pub max_transfer_bytes: Figure,
+    /// The most entries a queue may have (MQES + 1).
+    pub max_queue_entries: Figure,
+    /// The most I/O queue pairs it grants.
+    pub max_io_queues: Figure,
+    /// Whether writes may be lost until flushed (VWC).
+    pub volatile_write_cache: bool,
+    /// The sizes a logical block may have.
+    pub lba: Lba,
+    /// How long it takes.
+    pub service: Service,
+    /// What it draws.
+    pub power: Power,
+}
+
+/// The sizes a logical block may have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lba {
+    /// The sizes it can be formatted to, in bytes: 512, 4096 or both.
+    pub sizes_bytes: Vec<u32>,
+    /// The one it is formatted to, in bytes.
+    pub default_bytes: u32,
+    /// Where the sizes came from.
+    pub source: String,
+}
+
+/// How long the device takes; what [`crate::ServiceModel`] makes of it stands there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Service {
+    /// Mean read latency by request size.
+    pub read: Vec<LatencyPoint>,
+    /// Mean write latency by request size.
+    pub write: Vec<LatencyPoint>,
+    /// Mean latency of a flush in microseconds.
+    pub flush_us: Figure,
+    /// Sigma of the lognormal (of mean 1) that the part above the floor is multiplied by.
+    pub spread: Figure,
+    /// The fraction of the mean that no service time goes under, from 0 to 1.
+    pub floor: Figure,
+    /// How many I/Os it serves at a time.
+    pub parallelism: Figure,
+    /// Bytes per second it can hand to the host; absent or 0 when that is no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_bandwidth: Option<Figure>,
+    /// Bytes per second it can take from the host; absent or 0 when that is no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_bandwidth: Option<Figure>,
+}
+
+/// What the device draws; [`crate::power::device`] says how the three are mixed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Power {
+    /// Watts with no I/O in flight.
+    pub idle_watts: Figure,
+    /// Watts, idle included, while reads saturate it.
+    pub read_active_watts: Figure,
+    /// Watts, idle included, while writes saturate it.
+    pub write_active_watts: Figure,
+    /// Its NVMe power states from 0 up, as Identify Controller reports them.
+    pub states: Vec<PowerState>,
+}
+
+/// One NVMe power state; data for Identify, not part of the energy model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PowerState {
+    /// The most it draws in this state, in watts (MP).
+    pub max_power_watts: Figure,
+    /// Whether it does I/O in this state (the inverse of NOPS).
+    pub operational: bool,
+    /// Microseconds to enter it (ENLAT).
+    pub entry_latency_us: Figure,
+    /// Microseconds to leave it (EXLAT).
+    pub exit_latency_us: Figure,
+    /// Watts when idle in it (IDLP); absent when the device does not report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_watts: Option<Figure>,
+    /// Watts when working in it (ACTP); absent when the device does not report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_watts: Option<Figure>,
+}
+
+impl DeviceProfile {
+    /// The names of the built-in profiles.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        catalogue::names::<DeviceProfile>()
+    }
+
+    /// The built-in profile `name`.
+    pub fn builtin(name: &str) -> Result<DeviceProfile, ProfileError> {
+        catalogue::builtin(name)
+    }
+
+    /// The built-in profile of that name, or the one in the file if it ends in `.toml`.
+    pub fn load(name_or_path: &str) -> Result<DeviceProfile, ProfileError> {
+        catalogue::load(name_or_path)
+    }
+
+    /// The profile in `text`; errors call it `origin`.
+    pub fn parse(text: &str, origin: &str) -> Result<DeviceProfile, ProfileError> {
+        catalogue::parse(text, origin)
+    }
+
+    /// Refuses numbers that make no sense; every way to load a profile has done this.
+    pub fn validate(&self) -> Result<(), ProfileError> {
+        self.check(&self.name)
+    }
+
+    /// The capacity in bytes.
+    pub fn capacity(&self) -> u64 {
+        self.capacity_bytes.count()
+    }
+
+    /// The most bytes one command may transfer.
+    pub fn max_transfer(&self) -> u32 {
+        self.max_transfer_bytes.value as u32
+    }
+
+    /// The same as a power of two of 4 KiB pages: Identify Controller's MDTS when MPSMIN is 0.
+    pub fn mdts(&self) -> u8 {
+        (self.max_transfer() / rules::PAGE_BYTES).max(1).ilog2() as u8
+    }
+
+    /// How many I/Os it serves at a time.
+    pub fn parallelism(&self) -> NonZeroUsize {
+        let servers = self.service.parallelism.value as usize;
+        NonZeroUsize::new(servers.min(rules::MAX_PARALLELISM)).unwrap_or(NonZeroUsize::MIN)
+    }
+}
+
+impl Service {
+    /// Bytes per second it can hand to the host; `None` when that is no limit.
+    pub fn read_bytes_per_second(&self) -> Option<f64> {
+        limit(&self.read_bandwidth)
+    }
+
+    /// Bytes per second it can take from the host; `None` when that is no limit.
+    pub fn write_bytes_per_second(&self) -> Option<f64> {
+        limit(&self.write_bandwidth)
+    }
+}
+
+/// A bandwidth that limits: present and more than zero.
+fn limit(bandwidth: &Option<Figure>) -> Option<f64> {
+    bandwidth
+        .as_ref()
+        .map(|figure| figure.value)
+        .filter(|&value| value > 0.0)
+}

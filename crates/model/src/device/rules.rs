@@ -1,0 +1,201 @@
+//! What makes a device profile sound.
+
+use super::{DeviceProfile, Lba, Power, PowerState, Service};
+use crate::catalogue::Profile;
+use crate::check::Check;
+use crate::{ProfileError, latency};
+
+/// The smallest memory page of NVMe (CAP.MPSMIN = 0), which MDTS counts in.
+pub(super) const PAGE_BYTES: u32 = 4096;
+/// More servers than any device has queue slots for; keeps a slip of the pen from eating memory.
+pub(super) const MAX_PARALLELISM: usize = 1 << 16;
+/// Identify Controller's MN field, in bytes.
+const MODEL_BYTES: usize = 40;
+/// The most a 16-bit zero-based entry count says.
+const MAX_ENTRIES: f64 = 65_536.0;
+/// The most a 32-bit latency field says.
+const MAX_LATENCY_US: f64 = u32::MAX as f64;
+/// NVMe has power states 0 to 31.
+const MAX_STATES: usize = 32;
+
+impl Profile for DeviceProfile {
+    const WHAT: &'static str = "device";
+    const BUILTIN: &'static [(&'static str, &'static str)] = &[
+        (
+            "instant",
+            include_str!("../../../../profiles/devices/instant.toml"),
+        ),
+        (
+            "optane-900p",
+            include_str!("../../../../profiles/devices/optane-900p.toml"),
+        ),
+    ];
+
+    fn check(&self, origin: &str) -> Result<(), ProfileError> {
+        let check = &Check { origin };
+        check.text("name", &self.name)?;
+        check.text("model", &self.model)?;
+        check.rule(
+            self.model.len() <= MODEL_BYTES
+                && self.model.bytes().all(|b| (0x20..0x7f).contains(&b)),
+            "model",
+            "must be at most 40 characters of printable ASCII, as Identify's MN is",
+        )?;
+        check.text("description", &self.description)?;
+        sizes(check, self)?;
+        lba(check, &self.lba, self.capacity())?;
+        service(check, &self.service)?;
+        power(check, &self.power)
+    }
+}
+
+fn sizes(check: &Check<'_>, device: &DeviceProfile) -> Result<(), ProfileError> {
+    // Above 2^53 a float no longer tells bytes apart.
+    check.whole(
+        "capacity_bytes",
+        &device.capacity_bytes,
+        1.0,
+        (1u64 << 53) as f64,
+    )?;
+    let transfer = &device.max_transfer_bytes;
+    check.whole(
+        "max_transfer_bytes",
+        transfer,
+        f64::from(PAGE_BYTES),
+        (1u64 << 31) as f64,
+    )?;
+    check.rule(
+        transfer.count().is_power_of_two(),
+        "max_transfer_bytes",
+        "must be a power of two, as MDTS is an exponent",
+    )?;
+    check.whole(
+        "max_queue_entries",
+        &device.max_queue_entries,
+        2.0,
+        MAX_ENTRIES,
+    )?;
+    check.whole(
+        "max_io_queues",
+        &device.max_io_queues,
+        1.0,
+        MAX_ENTRIES - 1.0,
+    )
+}
+
+fn lba(check: &Check<'_>, lba: &Lba, capacity: u64) -> Result<(), ProfileError> {
+    let sizes = &lba.sizes_bytes;
+    check.text("lba.source", &lba.source)?;
+    check.rule(
+        !sizes.is_empty(),
+        "lba.sizes_bytes",
+        "is empty: give 512, 4096 or both",
+    )?;
+    for (i, &size) in sizes.iter().enumerate() {
+        let field = format!("lba.sizes_bytes[{i}]");
+        if !matches!(size, 512 | 4096) {
+            return Err(check.refuse(&field, format!("must be 512 or 4096, is {size}")));
+        }
+        check.rule(
+            !sizes[..i].contains(&size),
+            &field,
+            "is there twice: give each size once",
+        )?;
+        check.rule(
+            capacity.is_multiple_of(u64::from(size)),
+            "capacity_bytes",
+            "must be whole blocks of every size in lba.sizes_bytes",
+        )?;
+    }
+    check.rule(
+        sizes.contains(&lba.default_bytes),
+        "lba.default_bytes",
+        "must be one of lba.sizes_bytes",
+    )
+}
+
+fn service(check: &Check<'_>, service: &Service) -> Result<(), ProfileError> {
+    latency::check(check, "service.read", &service.read)?;
+    latency::check(check, "service.write", &service.write)?;
+    check.not_negative("service.flush_us", &service.flush_us)?;
+    // Sigma 4 already puts the 99th percentile at four times and the median at 1/3000 of the mean.
+    check.within("service.spread", &service.spread, 0.0, 4.0)?;
+    check.within("service.floor", &service.floor, 0.0, 1.0)?;
+    check.whole(
+        "service.parallelism",
+        &service.parallelism,
+        1.0,
+        MAX_PARALLELISM as f64,
+    )?;
+    for (field, bandwidth) in [
+        ("service.read_bandwidth", &service.read_bandwidth),
+        ("service.write_bandwidth", &service.write_bandwidth),
+    ] {
+        if let Some(bandwidth) = bandwidth {
+            check.not_negative(field, bandwidth)?;
+        }
+    }
+    Ok(())
+}
+
+fn power(check: &Check<'_>, power: &Power) -> Result<(), ProfileError> {
+    check.not_negative("power.idle_watts", &power.idle_watts)?;
+    for (field, active) in [
+        ("power.read_active_watts", &power.read_active_watts),
+        ("power.write_active_watts", &power.write_active_watts),
+    ] {
+        check.not_negative(field, active)?;
+        check.rule(
+            active.value >= power.idle_watts.value,
+            field,
+            "must not be less than power.idle_watts, which it includes",
+        )?;
+    }
+    let states = &power.states;
+    check.rule(
+        (1..=MAX_STATES).contains(&states.len()),
+        "power.states",
+        "must be 1 to 32 states: NVMe has at least power state 0",
+    )?;
+    check.rule(
+        states[0].operational,
+        "power.states[0].operational",
+        "must be true: the device starts in power state 0",
+    )?;
+    for (i, state) in states.iter().enumerate() {
+        let field = format!("power.states[{i}]");
+        power_state(check, &field, state)?;
+        check.rule(
+            i == 0 || state.max_power_watts.value <= states[i - 1].max_power_watts.value,
+            &format!("{field}.max_power_watts"),
+            "must not exceed the state before it: NVMe orders states by falling power",
+        )?;
+    }
+    Ok(())
+}
+
+fn power_state(check: &Check<'_>, field: &str, state: &PowerState) -> Result<(), ProfileError> {
+    check.not_negative(&format!("{field}.max_power_watts"), &state.max_power_watts)?;
+    let (entry, exit) = (&state.entry_latency_us, &state.exit_latency_us);
+    check.whole(
+        &format!("{field}.entry_latency_us"),
+        entry,
+        0.0,
+        MAX_LATENCY_US,
+    )?;
+    check.whole(
+        &format!("{field}.exit_latency_us"),
+        exit,
+        0.0,
+        MAX_LATENCY_US,
+    )?;
+    for (name, watts) in [
+        ("idle_watts", &state.idle_watts),
+        ("active_watts", &state.active_watts),
+    ] {
+        if let Some(watts) = watts {
+            check.not_negative(&format!("{field}.{name}"), watts)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! A number that carries where it came from.
+
+use joulio_units::{Joules, Watts};
+use serde::{Deserialize, Serialize};
+
+/// How much a [`Figure`] deserves to be believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Printed by the maker, or measured and printed by someone else, for this very thing.
+    Published,
+    /// Arithmetic on published numbers; the source shows the arithmetic.
+    Derived,
+    /// Chosen so that the model meets a measurement; the source names the measurement.
+    Fitted,
+    /// Nobody printed it; the source says what it leans on.
+    Guess,
+}
+
+/// One number of a profile. The unit stands in the field's name (`idle_watts`).
+///
+/// ```toml
+/// idle_watts = { value = 5.0, kind = "derived", source = "34 W - 29 W", band = [4.0, 6.0] }
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// The number the models use.
+    pub value: f64,
+    /// How it came about.
+    pub kind: Kind,
+    /// Where it came from; never empty.
+    pub source: String,
+    /// The least and the most it may plausibly be; the value lies inside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub band: Option<[f64; 2]>,
+}
+
+impl Figure {
+    /// The value as a power; for fields named `..._watts`.
+    pub fn watts(&self) -> Watts {
+        Watts(self.value)
+    }
+
+    /// The value as an energy; for fields named `..._joules`.
+    pub fn joules(&self) -> Joules {
+        Joules(self.value)
+    }
+
+    /// The value as a count; for fields that a profile's rules hold to whole numbers.
+    pub fn count(&self) -> u64 {
+        self.value as u64
+    }
+}

@@ -1,0 +1,162 @@
+//! When a device finishes an I/O: a few servers behind one serial link each way.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use joulio_units::{Direction, Nanos};
+use rand_distr::{Distribution, LogNormal};
+use rand_pcg::Pcg64;
+use rand_pcg::rand_core::SeedableRng;
+
+use crate::{DeviceProfile, LatencyCurve};
+
+/// Samples when a modelled device finishes each I/O it is given.
+///
+/// An I/O waits in arrival order for the first free of the profile's servers (its `parallelism`)
+/// and holds that server until it finishes. It needs its service time there, and its bytes need
+/// their turn on the link of its direction, which carries one transfer at a time from the moment
+/// the server takes the I/O: it finishes when both are over. So a closed loop of small requests
+/// saturates at `parallelism / service time` or at `bandwidth / size`, whichever is less.
+///
+/// A service time is `mean x (floor + (1 - floor) x L)` with L a lognormal of mean 1 and the
+/// profile's `spread` as sigma. Thus the mean is the profile's, and no draw goes under the floor.
+///
+/// A flush takes the flush latency from now: it holds no server and waits for no earlier I/O, for
+/// NVMe's Flush covers only commands that completed before it.
+///
+/// The same profile and seed give the same times. After `new` nothing allocates.
+#[derive(Clone, Debug)]
+pub struct ServiceModel {
+    read: Path,
+    write: Path,
+    flush_ns: f64,
+    /// When each server falls free, the earliest on top.
+    servers: BinaryHeap<Reverse<Nanos>>,
+    noise: Option<Noise>,
+    instant: bool,
+}
+
+/// What one direction of transfer needs.
+#[derive(Clone, Debug)]
+struct Path {
+    curve: LatencyCurve,
+    /// The link's nanoseconds per byte; 0 when it is not a limit.
+    link_ns_per_byte: f64,
+    /// When the link falls free.
+    link_free: Nanos,
+}
+
+/// The spread of service times about their mean.
+#[derive(Clone, Debug)]
+struct Noise {
+    random: Pcg64,
+    floor: f64,
+    above: LogNormal<f64>,
+}
+
+impl ServiceModel {
+    /// A device that has done nothing yet.
+    pub fn new(profile: &DeviceProfile, seed: u64) -> ServiceModel {
+        let service = &profile.service;
+        let read = Path::new(&service.read, service.read_bytes_per_second());
+        let write = Path::new(&service.write, service.write_bytes_per_second());
+        let flush_ns = service.flush_us.value * 1e3;
+        let instant = read.is_instant() && write.is_instant() && flush_ns == 0.0;
+        ServiceModel {
+            read,
+            write,
+            flush_ns,
+            servers: vec![Reverse(Nanos::ZERO); profile.parallelism().get()].into(),
+            noise: Noise::new(service.spread.value, service.floor.value, seed),
+            instant,
+        }
+    }
+
+    /// Starts an I/O at `now` and says when the device finishes it, never before `now`.
+    ///
+    /// `now` should not fall from call to call; an I/O given out of order queues all the same.
+    pub fn start(&mut self, now: Nanos, direction: Direction, bytes: u32) -> Nanos {
+        if self.instant {
+            return now;
+        }
+        let path = match direction {
+            Direction::Read => &mut self.read,
+            Direction::Write => &mut self.write,
+            Direction::Other => return now + draw(&mut self.noise, self.flush_ns),
+        };
+        let service = draw(&mut self.noise, path.curve.mean_ns(bytes));
+        let Some(mut server) = self.servers.peek_mut() else {
+            return now;
+        };
+        let taken = now.max(server.0);
+        let transferred = path.transfer(taken, bytes);
+        let finish = (taken + service).max(transferred);
+        *server = Reverse(finish);
+        finish
+    }
+
+    /// The mean service time of an I/O alone on the device; the profile's figure.
+    pub fn mean(&self, direction: Direction, bytes: u32) -> Nanos {
+        round(match direction {
+            Direction::Read => self.read.curve.mean_ns(bytes),
+            Direction::Write => self.write.curve.mean_ns(bytes),
+            Direction::Other => self.flush_ns,
+        })
+    }
+}
+
+impl Path {
+    fn new(points: &[crate::LatencyPoint], bytes_per_second: Option<f64>) -> Path {
+        let link_ns_per_byte = bytes_per_second.map_or(0.0, |bandwidth| 1e9 / bandwidth);
+        let curve = LatencyCurve::new(points, link_ns_per_byte);
+        Path {
+            curve,
+            link_ns_per_byte,
+            link_free: Nanos::ZERO,
+        }
+    }
+
+    fn is_instant(&self) -> bool {
+        self.curve.is_zero() && self.link_ns_per_byte == 0.0
+    }
+
+    /// Takes the link's next turn from `from` on and says when the transfer ends.
+    fn transfer(&mut self, from: Nanos, bytes: u32) -> Nanos {
+        if self.link_ns_per_byte == 0.0 {
+            return from;
+        }
+        let transfer = round(self.link_ns_per_byte * f64::from(bytes));
+        self.link_free = self.link_free.max(from) + transfer;
+        self.link_free
+    }
+}
+
+impl Noise {
+    /// No noise when nothing spreads: then no random number is ever drawn.
+    fn new(spread: f64, floor: f64, seed: u64) -> Option<Noise> {
+        if spread == 0.0 || floor >= 1.0 {
+            return None;
+        }
+        // exp(mu + sigma^2 / 2) is a lognormal's mean; this mu makes it 1.
+        let above = LogNormal::new(-spread * spread / 2.0, spread).ok()?;
+        Some(Noise {
+            random: Pcg64::seed_from_u64(seed),
+            floor,
+            above,
+        })
+    }
+}
+
+/// One service time about `mean_ns`.
+fn draw(noise: &mut Option<Noise>, mean_ns: f64) -> Nanos {
+    let factor = match noise {
+        Some(noise) => noise.floor + (1.0 - noise.floor) * noise.above.sample(&mut noise.random),
+        None => 1.0,
+    };
+    round(mean_ns * factor)
+}
+
+/// The nearest nanosecond.
+fn round(ns: f64) -> Nanos {
+    Nanos(ns.round() as u64)
+}

@@ -1,0 +1,282 @@
+//! What the power model promises: parts add up, and scale with time.
+
+use joulio_model::power::{self, energy};
+use joulio_model::{
+    CoreState, DeviceActivity, DeviceProfile, EnergyParts, MachineProfile, Residency, Transfer,
+};
+use joulio_units::{Joules, Nanos};
+
+const SECOND: Nanos = Nanos(1_000_000_000);
+
+fn server() -> MachineProfile {
+    MachineProfile::builtin("generic-server").unwrap()
+}
+
+fn optane() -> DeviceProfile {
+    DeviceProfile::builtin("optane-900p").unwrap()
+}
+
+fn idle(window: Nanos) -> DeviceActivity {
+    DeviceActivity {
+        window,
+        ..Default::default()
+    }
+}
+
+/// A window of everything at once, `n` times as long.
+fn busy(n: u64) -> (Vec<Residency>, DeviceActivity) {
+    let core = Residency {
+        spin: Nanos(n * 300_000),
+        kernel: Nanos(n * 100_000),
+        blocked: Nanos(n * 200_000),
+        slept: Nanos(n * 100_000),
+        paused: Nanos(n * 200_000),
+        monitored: Nanos(n * 100_000),
+        wakes: n * 30,
+        timer_wakes: n * 10,
+    };
+    let transfer = Transfer {
+        ios: n * 50,
+        bytes: n * 50 * 4096,
+        service: Nanos(n * 50 * 7_000),
+    };
+    let window = Nanos(n * 1_000_000);
+    (
+        vec![core; 2],
+        DeviceActivity {
+            window,
+            read: transfer,
+            write: transfer,
+        },
+    )
+}
+
+fn assert_close(got: Joules, want: f64) {
+    assert!(
+        (got.0 - want).abs() <= want.abs() * 1e-9,
+        "got {got}, want {want} J"
+    );
+}
+
+#[test]
+fn an_idle_box_draws_its_base_and_its_idle_device() {
+    let parts = energy(&server(), &optane(), &[], &idle(SECOND));
+    assert_eq!(
+        parts,
+        EnergyParts {
+            base: Joules(105.0),
+            device: Joules(5.0),
+            ..Default::default()
+        }
+    );
+}
+
+#[test]
+fn the_parts_sum_to_the_total() {
+    let (cores, activity) = busy(1);
+    let parts = energy(&server(), &optane(), &cores, &activity);
+    assert_close(
+        parts.total(),
+        parts.base.0 + parts.cores.0 + parts.wakes.0 + parts.device.0,
+    );
+    assert_close((parts + parts).total(), 2.0 * parts.total().0);
+}
+
+#[test]
+fn energy_is_linear_in_time() {
+    let of = |n| {
+        let (cores, activity) = busy(n);
+        energy(&server(), &optane(), &cores, &activity)
+    };
+    for (once, many) in [
+        (of(1).base, of(7).base),
+        (of(1).cores, of(7).cores),
+        (of(1).wakes, of(7).wakes),
+        (of(1).device, of(7).device),
+    ] {
+        assert!(once.0 > 0.0);
+        assert_close(many, 7.0 * once.0);
+    }
+}
+
+#[test]
+fn a_window_of_no_length_holds_no_energy() {
+    let (_, activity) = busy(1);
+    let parts = energy(
+        &server(),
+        &optane(),
+        &[],
+        &DeviceActivity {
+            window: Nanos::ZERO,
+            ..activity
+        },
+    );
+    assert_eq!(parts, EnergyParts::default());
+}
+
+#[test]
+fn a_core_pays_its_state_above_the_c6_in_base() {
+    let machine = server();
+    let c6 = machine.core_watts(CoreState::C6).0;
+    let none = Residency::default();
+    for (core, state) in [
+        (
+            Residency {
+                spin: SECOND,
+                ..none
+            },
+            CoreState::Spin,
+        ),
+        (
+            Residency {
+                kernel: SECOND,
+                ..none
+            },
+            CoreState::Kernel,
+        ),
+        (
+            Residency {
+                blocked: SECOND,
+                ..none
+            },
+            CoreState::C1e,
+        ),
+        (
+            Residency {
+                slept: SECOND,
+                ..none
+            },
+            CoreState::C1,
+        ),
+        (
+            Residency {
+                paused: SECOND,
+                ..none
+            },
+            CoreState::PauseC02,
+        ),
+        (
+            Residency {
+                monitored: SECOND,
+                ..none
+            },
+            CoreState::Monitor,
+        ),
+    ] {
+        assert_close(
+            power::cores(&machine, &[core]),
+            machine.core_watts(state).0 - c6,
+        );
+    }
+}
+
+#[test]
+fn the_uncore_is_paid_once_for_as_long_as_the_longest_core() {
+    let mut machine = MachineProfile::builtin("xeon-e3-1230v5").unwrap();
+    let long = Residency {
+        spin: SECOND,
+        ..Default::default()
+    };
+    let short = Residency {
+        spin: Nanos(SECOND.0 / 2),
+        ..Default::default()
+    };
+    let with = power::cores(&machine, &[short, long]);
+    let uncore = machine.uncore_watts.take().unwrap();
+    let without = power::cores(&machine, &[short, long]);
+    assert_close(with, without.0 + uncore.value);
+}
+
+#[test]
+fn a_wait_that_the_cpu_does_not_have_saves_nothing() {
+    let machine = MachineProfile::builtin("xeon-e3-1230v5").unwrap();
+    for state in [CoreState::PauseC01, CoreState::PauseC02, CoreState::Monitor] {
+        assert_eq!(
+            machine.core_watts(state),
+            machine.core_watts(CoreState::Spin)
+        );
+    }
+}
+
+#[test]
+fn each_wake_costs_its_price() {
+    let machine = server();
+    let core = Residency {
+        wakes: 1_000,
+        timer_wakes: 100,
+        ..Default::default()
+    };
+    let want =
+        1_000.0 * machine.wake.interrupt_joules.value + 100.0 * machine.wake.timer_joules.value;
+    assert_close(power::wakes(&machine, &[core]), want);
+}
+
+#[test]
+fn a_saturated_device_draws_its_active_power_and_no_more() {
+    let profile = optane();
+    let full = |bandwidth: f64| Transfer {
+        bytes: bandwidth as u64,
+        ..Default::default()
+    };
+    let (read, write) = (full(2.395e9), full(2.0e9));
+    assert_close(
+        power::device(
+            &profile,
+            &DeviceActivity {
+                read,
+                ..idle(SECOND)
+            },
+        ),
+        7.4,
+    );
+    assert_close(
+        power::device(
+            &profile,
+            &DeviceActivity {
+                write,
+                ..idle(SECOND)
+            },
+        ),
+        13.0,
+    );
+    let both = DeviceActivity {
+        read,
+        write,
+        ..idle(SECOND)
+    };
+    assert_close(power::device(&profile, &both), (7.4 + 13.0) / 2.0);
+}
+
+#[test]
+fn the_busier_of_servers_and_link_counts() {
+    let profile = optane();
+    // Seven servers, each busy for all of the second.
+    let read = Transfer {
+        service: Nanos(7 * SECOND.0),
+        ..Default::default()
+    };
+    assert_close(
+        power::device(
+            &profile,
+            &DeviceActivity {
+                read,
+                ..idle(SECOND)
+            },
+        ),
+        7.4,
+    );
+    let half = Transfer {
+        service: Nanos(7 * SECOND.0 / 2),
+        ..Default::default()
+    };
+    assert_close(
+        power::device(
+            &profile,
+            &DeviceActivity {
+                read: half,
+                ..idle(SECOND)
+            },
+        ),
+        6.2,
+    );
+}

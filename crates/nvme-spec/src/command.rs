@@ -1,0 +1,238 @@
+//! The submission queue entry (Base 3.3.3.1, figure 87) and the command words of the commands that
+//! joulio issues.
+
+use crate::opcode::{AdminOpcode, NvmOpcode};
+use bitfield_struct::bitfield;
+use zerocopy::little_endian::{U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// CID: names a command among those outstanding on its queue. FFFFh is reserved for the error log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CommandId(pub u16);
+
+/// NSID: 1 to NN; 0 is "none", FFFFFFFFh "all".
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NamespaceId(pub u32);
+
+impl NamespaceId {
+    /// No namespace.
+    pub const NONE: NamespaceId = NamespaceId(0);
+    /// Every namespace.
+    pub const ALL: NamespaceId = NamespaceId(u32::MAX);
+}
+
+/// QID: 0 is the admin queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QueueId(pub u16);
+
+impl QueueId {
+    /// The admin queue pair.
+    pub const ADMIN: QueueId = QueueId(0);
+}
+
+/// A submission queue entry: 64 bytes (Base figure 87).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Command {
+    /// Command dword 0: opcode, fuse, PSDT, CID.
+    pub cdw0: U32,
+    /// NSID.
+    pub nsid: U32,
+    /// Command dwords 2 and 3.
+    pub cdw2: [U32; 2],
+    /// MPTR: metadata pointer.
+    pub mptr: U64,
+    /// PRP entry 1.
+    pub prp1: U64,
+    /// PRP entry 2.
+    pub prp2: U64,
+    /// Command dwords 10 to 15.
+    pub cdw10: [U32; 6],
+}
+
+const _: () = assert!(size_of::<Command>() == 64);
+
+/// Command dword 0 (Base figure 86).
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct Cdw0 {
+    /// OPC.
+    pub opc: u8,
+    /// FUSE: fused operation.
+    #[bits(2)]
+    pub fuse: u8,
+    #[bits(4)]
+    _reserved: u8,
+    /// PSDT: 0 is PRPs.
+    #[bits(2)]
+    pub psdt: u8,
+    /// CID.
+    pub cid: u16,
+}
+
+impl Command {
+    /// An admin command with everything but its opcode zero.
+    pub fn admin(opcode: AdminOpcode) -> Command {
+        Command {
+            cdw0: U32::new(opcode.0.into()),
+            ..Command::default()
+        }
+    }
+
+    /// A command of the NVM command set for `nsid`, everything else zero.
+    pub fn nvm(opcode: NvmOpcode, nsid: NamespaceId) -> Command {
+        Command {
+            cdw0: U32::new(opcode.0.into()),
+            nsid: U32::new(nsid.0),
+            ..Command::default()
+        }
+    }
+
+    /// A read or write of `blocks` (1 to 65536) logical blocks from `slba` (NVM figures 35 to 39
+    /// and 61 to 65: SLBA in dwords 10 and 11, NLB 0's based in dword 12).
+    pub fn transfer(opcode: NvmOpcode, nsid: NamespaceId, slba: u64, blocks: u32) -> Command {
+        let mut command = Command::nvm(opcode, nsid);
+        command.cdw10[0] = U32::new(slba as u32);
+        command.cdw10[1] = U32::new((slba >> 32) as u32);
+        command.cdw10[2] = U32::new(blocks.wrapping_sub(1) & 0xffff);
+        command
+    }
+
+    /// Identify of `cns` (Base figure 271: CNS in dword 10).
+    pub fn identify(cns: crate::identify::Cns, nsid: NamespaceId) -> Command {
+        let mut command = Command::admin(AdminOpcode::IDENTIFY);
+        command.nsid = U32::new(nsid.0);
+        command.cdw10[0] = U32::new(cns.0.into());
+        command
+    }
+
+    /// Get Features (Base figure 191: FID in dword 10, SEL 0 = current).
+    pub fn get_features(fid: crate::feature::FeatureId) -> Command {
+        let mut command = Command::admin(AdminOpcode::GET_FEATURES);
+        command.cdw10[0] = U32::new(fid.0.into());
+        command
+    }
+
+    /// Set Features, not saved across resets (Base figures 315 and 316).
+    pub fn set_features(fid: crate::feature::FeatureId, value: u32) -> Command {
+        let mut command = Command::admin(AdminOpcode::SET_FEATURES);
+        command.cdw10[0] = U32::new(fid.0.into());
+        command.cdw10[1] = U32::new(value);
+        command
+    }
+
+    /// Get Log Page of `bytes` from offset 0 (Base figures 198 to 203: NUMD, 0's based dwords).
+    pub fn get_log_page(lid: crate::log::LogId, nsid: NamespaceId, bytes: usize) -> Command {
+        let numd = (bytes / 4).saturating_sub(1) as u32;
+        let mut command = Command::admin(AdminOpcode::GET_LOG_PAGE);
+        command.nsid = U32::new(nsid.0);
+        command.cdw10[0] = U32::new(u32::from(lid.0) | (numd & 0xffff) << 16);
+        command.cdw10[1] = U32::new(numd >> 16);
+        command
+    }
+
+    /// Create I/O Completion Queue (Base figures 155 to 157): `entries` slots at PRP1, contiguous;
+    /// interrupts on `vector` when there is one.
+    pub fn create_completion_queue(qid: QueueId, entries: u32, vector: Option<u16>) -> Command {
+        let mut command = Command::admin(AdminOpcode::CREATE_IO_COMPLETION_QUEUE);
+        command.cdw10[0] = U32::new(u32::from(qid.0) | entries.wrapping_sub(1) << 16);
+        let flags = CreateCompletionQueue::new()
+            .with_pc(true)
+            .with_ien(vector.is_some())
+            .with_iv(vector.unwrap_or(0));
+        command.cdw10[1] = U32::new(flags.into());
+        command
+    }
+
+    /// Create I/O Submission Queue (Base figures 159 to 161): `entries` slots at PRP1, contiguous,
+    /// completing to `cqid`.
+    pub fn create_submission_queue(qid: QueueId, entries: u32, cqid: QueueId) -> Command {
+        let mut command = Command::admin(AdminOpcode::CREATE_IO_SUBMISSION_QUEUE);
+        command.cdw10[0] = U32::new(u32::from(qid.0) | entries.wrapping_sub(1) << 16);
+        let flags = CreateSubmissionQueue::new().with_pc(true).with_cqid(cqid.0);
+        command.cdw10[1] = U32::new(flags.into());
+        command
+    }
+
+    /// Delete I/O Submission or Completion Queue (Base figures 163 and 164).
+    pub fn delete_queue(opcode: AdminOpcode, qid: QueueId) -> Command {
+        let mut command = Command::admin(opcode);
+        command.cdw10[0] = U32::new(qid.0.into());
+        command
+    }
+
+    /// Command dword 0, decoded.
+    pub fn dword0(&self) -> Cdw0 {
+        Cdw0::from(self.cdw0.get())
+    }
+
+    /// SLBA of a read, write or other LBA-addressed command.
+    pub fn slba(&self) -> u64 {
+        u64::from(self.cdw10[0].get()) | u64::from(self.cdw10[1].get()) << 32
+    }
+
+    /// The number of logical blocks of an LBA-addressed command, 1 to 65536.
+    pub fn blocks(&self) -> u32 {
+        (self.cdw10[2].get() & 0xffff) + 1
+    }
+}
+
+/// Dword 11 of Create I/O Completion Queue (Base figure 157).
+#[bitfield(u32)]
+pub struct CreateCompletionQueue {
+    /// PC: physically contiguous.
+    pub pc: bool,
+    /// IEN: interrupts enabled.
+    pub ien: bool,
+    #[bits(14)]
+    _reserved: u16,
+    /// IV: interrupt vector.
+    pub iv: u16,
+}
+
+/// Dword 11 of Create I/O Submission Queue (Base figure 161).
+#[bitfield(u32)]
+pub struct CreateSubmissionQueue {
+    /// PC: physically contiguous.
+    pub pc: bool,
+    /// QPRIO: used by weighted round robin only.
+    #[bits(2)]
+    pub qprio: u8,
+    #[bits(13)]
+    _reserved: u16,
+    /// CQID: where completions go.
+    pub cqid: u16,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_puts_its_words_where_the_specification_has_them() {
+        let c = Command::transfer(NvmOpcode::READ, NamespaceId(3), 0x1_2345_6789, 65536);
+        let words: [U32; 16] = zerocopy::transmute!(c);
+        assert_eq!(words[0].get(), 0x02);
+        assert_eq!(words[1].get(), 3);
+        assert_eq!(words[10].get(), 0x2345_6789);
+        assert_eq!(words[11].get(), 1);
+        assert_eq!(words[12].get(), 0xffff);
+        assert_eq!((c.slba(), c.blocks()), (0x1_2345_6789, 65536));
+    }
+
+    #[test]
+    fn a_completion_queue_says_its_vector() {
+        let c = Command::create_completion_queue(QueueId(2), 256, Some(5));
+        assert_eq!(c.cdw10[0].get(), 0x00ff_0002);
+        assert_eq!(c.cdw10[1].get(), 0x0005_0003);
+        let c = Command::create_completion_queue(QueueId(2), 4096, None);
+        assert_eq!(c.cdw10[0].get(), 0x0fff_0002);
+        assert_eq!(c.cdw10[1].get(), 1);
+    }
+
+    #[test]
+    fn a_log_page_length_is_dwords_less_one() {
+        let c = Command::get_log_page(crate::log::LogId::SMART_HEALTH, NamespaceId::ALL, 512);
+        assert_eq!(c.cdw10[0].get(), 0x007f_0002);
+    }
+}

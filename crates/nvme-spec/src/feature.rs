@@ -1,0 +1,109 @@
+//! Features (Base 5.27.1, figure 317).
+
+use bitfield_struct::bitfield;
+use open_enum::open_enum;
+use zerocopy::little_endian::U64;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// FID, the feature identifier (Base figure 317).
+#[open_enum]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum FeatureId {
+    /// Base 5.27.1.2.
+    POWER_MANAGEMENT = 0x02,
+    /// Base 5.27.1.5.
+    NUMBER_OF_QUEUES = 0x07,
+    /// Base 5.27.1.6.
+    INTERRUPT_COALESCING = 0x08,
+    /// Base 5.27.1.7.
+    INTERRUPT_VECTOR_CONFIGURATION = 0x09,
+    /// Base 5.27.1.9.
+    ASYNCHRONOUS_EVENT_CONFIGURATION = 0x0b,
+    /// Base 5.27.1.10.
+    AUTONOMOUS_POWER_STATE_TRANSITION = 0x0c,
+}
+
+/// 02h Power Management (Base figure 319).
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct PowerManagement {
+    /// PS: the power state.
+    #[bits(5)]
+    pub ps: u8,
+    /// WH: workload hint.
+    #[bits(3)]
+    pub wh: u8,
+    #[bits(24)]
+    _reserved: u32,
+}
+
+/// 07h Number of Queues, asked for and allocated; both 0's based (Base figures 322 and 323).
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct NumberOfQueues {
+    /// NSQR or NSQA: I/O submission queues.
+    pub submission: u16,
+    /// NCQR or NCQA: I/O completion queues.
+    pub completion: u16,
+}
+
+/// 08h Interrupt Coalescing (Base figure 324).
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct InterruptCoalescing {
+    /// THR: completions per vector before an interrupt, 0's based.
+    pub thr: u8,
+    /// TIME: the longest delay, in units of 100 us; 0 is none.
+    pub time: u8,
+    _reserved: u16,
+}
+
+/// 09h Interrupt Vector Configuration (Base figure 325).
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct InterruptVectorConfiguration {
+    /// IV: the vector.
+    pub iv: u16,
+    /// CD: coalescing disabled for it.
+    pub cd: bool,
+    #[bits(15)]
+    _reserved: u16,
+}
+
+/// One entry of the table of 0Ch (Base figure 330): from a power state to a lower one when idle.
+#[bitfield(u64)]
+#[derive(PartialEq, Eq)]
+pub struct ApstEntry {
+    #[bits(3)]
+    _reserved: u8,
+    /// ITPS: the power state to go to.
+    #[bits(5)]
+    pub itps: u8,
+    /// ITPT: after this much idle time, in milliseconds.
+    #[bits(24)]
+    pub itpt: u32,
+    _reserved2: u32,
+}
+
+/// The data of 0Ch Autonomous Power State Transition: 256 bytes, an entry a power state.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct ApstTable {
+    /// Entry for power states 0 to 31; see [`ApstEntry`].
+    pub entries: [U64; 32],
+}
+
+const _: () = assert!(size_of::<ApstTable>() == 256);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_apst_entry_stands_where_the_kernel_puts_it() {
+        // nvme_configure_apst in Linux: (state << 3) | (transition_ms << 8).
+        let entry = ApstEntry::new().with_itps(4).with_itpt(2_000);
+        assert_eq!(u64::from(entry), 4 << 3 | 2_000 << 8);
+    }
+}

@@ -1,0 +1,38 @@
+//! Identify (Base 5.17, figure 273).
+
+mod controller;
+mod namespace;
+mod power_state;
+
+pub use controller::IdentifyController;
+pub use namespace::{IdentifyNamespace, LbaFormat};
+pub use power_state::{PowerScale, PowerStateDescriptor, PowerStateFlags};
+
+use open_enum::open_enum;
+use zerocopy::little_endian::U32;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// CNS, what to identify (Base figure 273).
+#[open_enum]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Cns {
+    /// Identify Namespace data structure (NVM figure 97).
+    NAMESPACE = 0x00,
+    /// Identify Controller data structure (Base figure 275).
+    CONTROLLER = 0x01,
+    /// Active Namespace ID list (Base 5.17.2.2).
+    ACTIVE_NAMESPACES = 0x02,
+    /// Namespace Identification Descriptor list (Base figure 277).
+    NAMESPACE_DESCRIPTORS = 0x03,
+}
+
+/// CNS 02h: up to 1024 active namespaces above the NSID asked for, ascending, zero-terminated.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct ActiveNamespaces {
+    /// The identifiers.
+    pub nsid: [U32; 1024],
+}
+
+const _: () = assert!(size_of::<ActiveNamespaces>() == 4096);

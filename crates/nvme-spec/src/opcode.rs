@@ -1,0 +1,59 @@
+//! Opcodes (Base figure 138; NVM figure 22).
+
+use open_enum::open_enum;
+
+/// Admin commands (Base figure 138).
+#[open_enum]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum AdminOpcode {
+    /// Base 5.6.
+    DELETE_IO_SUBMISSION_QUEUE = 0x00,
+    /// Base 5.5.
+    CREATE_IO_SUBMISSION_QUEUE = 0x01,
+    /// Base 5.16.
+    GET_LOG_PAGE = 0x02,
+    /// Base 5.5.
+    DELETE_IO_COMPLETION_QUEUE = 0x04,
+    /// Base 5.4.
+    CREATE_IO_COMPLETION_QUEUE = 0x05,
+    /// Base 5.17.
+    IDENTIFY = 0x06,
+    /// Base 5.1.
+    ABORT = 0x08,
+    /// Base 5.27.
+    SET_FEATURES = 0x09,
+    /// Base 5.15.
+    GET_FEATURES = 0x0a,
+    /// Base 5.2.
+    ASYNCHRONOUS_EVENT_REQUEST = 0x0c,
+    /// Base 5.8.
+    DOORBELL_BUFFER_CONFIG = 0x7c,
+    /// Base 5.14: refused by this project.
+    FORMAT_NVM = 0x80,
+    /// Base 5.24: refused by this project.
+    SANITIZE = 0x84,
+}
+
+/// Commands of the NVM command set (NVM figure 22).
+#[open_enum]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum NvmOpcode {
+    /// Base 7.1.
+    FLUSH = 0x00,
+    /// NVM 3.2.6.
+    WRITE = 0x01,
+    /// NVM 3.2.4.
+    READ = 0x02,
+    /// NVM 3.2.7.
+    WRITE_UNCORRECTABLE = 0x04,
+    /// NVM 3.2.1.
+    COMPARE = 0x05,
+    /// NVM 3.2.8.
+    WRITE_ZEROES = 0x08,
+    /// NVM 3.2.3.
+    DATASET_MANAGEMENT = 0x09,
+    /// NVM 3.2.5.
+    VERIFY = 0x0c,
+}

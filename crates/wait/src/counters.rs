@@ -1,0 +1,60 @@
+//! What waiting did, counted.
+
+use joulio_units::Nanos;
+use std::ops::{AddAssign, Sub};
+
+/// Counters of one queue (or, added up, of many). Counts since the queue was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Looks at the completion queue.
+    pub polls: u64,
+    /// Looks that found nothing.
+    pub empty_polls: u64,
+    /// Sleeps by a kernel timer.
+    pub sleeps: u64,
+    /// Sleeps after which the completion was already there.
+    pub oversleeps: u64,
+    /// Times that the thread blocked for an interrupt.
+    pub blocks: u64,
+    /// Interrupts that reached the queue's eventfd.
+    pub interrupts: u64,
+    /// Blocks that an interrupt ended.
+    pub wakes: u64,
+    /// Time spent blocked.
+    pub blocked: Nanos,
+    /// Time spent in sleeps.
+    pub slept: Nanos,
+}
+
+impl AddAssign for Counters {
+    fn add_assign(&mut self, other: Counters) {
+        self.polls += other.polls;
+        self.empty_polls += other.empty_polls;
+        self.sleeps += other.sleeps;
+        self.oversleeps += other.oversleeps;
+        self.blocks += other.blocks;
+        self.interrupts += other.interrupts;
+        self.wakes += other.wakes;
+        self.blocked += other.blocked;
+        self.slept += other.slept;
+    }
+}
+
+impl Sub for Counters {
+    type Output = Counters;
+
+    /// What was counted since `earlier`.
+    fn sub(self, earlier: Counters) -> Counters {
+        Counters {
+            polls: self.polls - earlier.polls,
+            empty_polls: self.empty_polls - earlier.empty_polls,
+            sleeps: self.sleeps - earlier.sleeps,
+            oversleeps: self.oversleeps - earlier.oversleeps,
+            blocks: self.blocks - earlier.blocks,
+            interrupts: self.interrupts - earlier.interrupts,
+            wakes: self.wakes - earlier.wakes,
+            blocked: self.blocked - earlier.blocked,
+            slept: self.slept - earlier.slept,
+        }
+    }
+}

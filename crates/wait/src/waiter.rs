@@ -1,0 +1,186 @@
+//! The waiter: what the core does for each kind of step.
+
+use crate::{Step, StepKind, StepSet, now};
+use joulio_units::Nanos;
+use rustix::thread::{ClockId, clock_nanosleep_absolute};
+use rustix::time::Timespec;
+use std::error::Error;
+
+/// What a core waits on: one queue, or all the queues of a group.
+pub trait Watched {
+    /// Whether a completion is there. Called in the tightest of loops.
+    fn ready(&mut self) -> bool;
+
+    /// Lets interrupts through, and forgets those that were raised before. Whatever completes
+    /// after this either raises an interrupt or is seen by the next [`Watched::ready`].
+    fn arm(&mut self) -> Result<(), Box<dyn Error + Send + Sync>>;
+
+    /// Gives the core away until an interrupt or `until`.
+    fn block(&mut self, until: Nanos) -> Result<Blocked, Box<dyn Error + Send + Sync>>;
+}
+
+/// How a block ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blocked {
+    /// An interrupt came.
+    Interrupted,
+    /// The time came.
+    TimedOut,
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Woken {
+    /// A completion is there.
+    Ready,
+    /// An interrupt ended a block; usually a completion is there.
+    Interrupted,
+    /// The step's time is over.
+    TimedOut,
+}
+
+/// A wait that could not be done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WaitError {
+    /// The policy planned a step that this machine does not have. It is not replaced by another.
+    #[error("the policy planned a {0:?} step, which this machine or queue does not have")]
+    Unavailable(StepKind),
+    /// The interrupt could not be armed or waited for.
+    #[error("cannot wait for an interrupt: {0}")]
+    Interrupt(Box<dyn Error + Send + Sync>),
+}
+
+/// Executes steps. A core has one.
+#[derive(Debug)]
+pub struct Waiter {
+    can: StepSet,
+}
+
+impl Default for Waiter {
+    fn default() -> Self {
+        Waiter::new()
+    }
+}
+
+impl Waiter {
+    /// A waiter with the steps of this machine.
+    pub fn new() -> Waiter {
+        Waiter {
+            can: StepSet::NONE
+                .with(StepKind::Spin)
+                .with(StepKind::Sleep)
+                .with(StepKind::Block),
+        }
+    }
+
+    /// The steps it can do.
+    pub fn can(&self) -> StepSet {
+        self.can
+    }
+
+    /// Waits as `step` says.
+    pub fn run(&self, step: Step, watched: &mut impl Watched) -> Result<Woken, WaitError> {
+        match step.kind {
+            StepKind::Spin => Ok(spin(step.until, watched)),
+            StepKind::Sleep => Ok(sleep(step.until)),
+            StepKind::Block => arm_check_block(step.until, watched),
+            StepKind::Pause | StepKind::Monitor => Err(WaitError::Unavailable(step.kind)),
+        }
+    }
+}
+
+/// Spins until ready; with a deadline it reads the clock, without one it does not.
+#[inline]
+fn spin(until: Nanos, watched: &mut impl Watched) -> Woken {
+    if until == Nanos::MAX {
+        while !watched.ready() {
+            std::hint::spin_loop();
+        }
+        return Woken::Ready;
+    }
+    loop {
+        if watched.ready() {
+            return Woken::Ready;
+        }
+        if now() >= until {
+            return Woken::TimedOut;
+        }
+        std::hint::spin_loop();
+    }
+}
+
+fn sleep(until: Nanos) -> Woken {
+    let at = Timespec {
+        tv_sec: (until.0 / 1_000_000_000) as i64,
+        tv_nsec: (until.0 % 1_000_000_000) as _,
+    };
+    // A signal ends the sleep early; the policy is asked again then.
+    let _ = clock_nanosleep_absolute(ClockId::Monotonic, &at);
+    Woken::TimedOut
+}
+
+/// The order that loses no wake-up: arm, then look, then block. A completion before the look is
+/// seen by it; one after the look raises an interrupt, because the vector is armed. Checked for
+/// every interleaving in `tests/arm_check_block.rs`.
+fn arm_check_block(until: Nanos, watched: &mut impl Watched) -> Result<Woken, WaitError> {
+    watched.arm().map_err(WaitError::Interrupt)?;
+    if watched.ready() {
+        return Ok(Woken::Ready);
+    }
+    match watched.block(until).map_err(WaitError::Interrupt)? {
+        Blocked::Interrupted => Ok(Woken::Interrupted),
+        Blocked::TimedOut => Ok(Woken::TimedOut),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Becomes ready at the nth look.
+    struct After(u32);
+
+    impl Watched for After {
+        fn ready(&mut self) -> bool {
+            self.0 = self.0.saturating_sub(1);
+            self.0 == 0
+        }
+        fn arm(&mut self) -> Result<(), Box<dyn Error + Send + Sync>> {
+            Ok(())
+        }
+        fn block(&mut self, _: Nanos) -> Result<Blocked, Box<dyn Error + Send + Sync>> {
+            Ok(Blocked::Interrupted)
+        }
+    }
+
+    #[test]
+    fn a_spin_ends_at_the_completion_or_at_its_time() {
+        let waiter = Waiter::new();
+        let step = Step::forever(StepKind::Spin);
+        assert_eq!(waiter.run(step, &mut After(9)).unwrap(), Woken::Ready);
+        let over = Step {
+            kind: StepKind::Spin,
+            until: Nanos(0),
+        };
+        assert_eq!(waiter.run(over, &mut After(9)).unwrap(), Woken::TimedOut);
+    }
+
+    #[test]
+    fn a_block_that_finds_the_completion_does_not_block() {
+        let step = Step::forever(StepKind::Block);
+        let woken = Waiter::new().run(step, &mut After(1)).unwrap();
+        assert_eq!(woken, Woken::Ready);
+        let woken = Waiter::new().run(step, &mut After(2)).unwrap();
+        assert_eq!(woken, Woken::Interrupted);
+    }
+
+    #[test]
+    fn a_step_that_the_machine_lacks_is_refused_not_replaced() {
+        let step = Step::forever(StepKind::Monitor);
+        assert!(matches!(
+            Waiter::new().run(step, &mut After(1)),
+            Err(WaitError::Unavailable(StepKind::Monitor))
+        ));
+    }
+}

@@ -9,12 +9,29 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// Names one device's address space within this process: an address means nothing in another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DmaDomain(u32);
+
+impl DmaDomain {
+    /// A domain unlike every other.
+    pub fn unique() -> DmaDomain {
+        static NEXT: AtomicU32 = AtomicU32::new(1);
+        DmaDomain(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
 /// What keeps memory reachable for a device; dropping it ends the reach before it returns.
-pub trait DmaMapping: Send + Sync + 'static {}
+pub trait DmaMapping: Send + Sync + 'static {
+    /// The address space that the memory is reachable in.
+    fn domain(&self) -> DmaDomain {
+        DmaDomain::default()
+    }
+}
 
 /// Memory that a device can reach, contiguous in its address space.
 pub struct DmaMemory {
-    _mapping: Box<dyn DmaMapping>,
+    mapping: Box<dyn DmaMapping>,
     memory: Arc<SharedMemory>,
     iova: Iova,
 }
@@ -23,7 +40,7 @@ impl DmaMemory {
     /// `memory`, which `mapping` keeps reachable at `iova`.
     pub fn new(memory: Arc<SharedMemory>, iova: Iova, mapping: impl DmaMapping) -> DmaMemory {
         DmaMemory {
-            _mapping: Box::new(mapping),
+            mapping: Box::new(mapping),
             memory,
             iova,
         }
@@ -32,6 +49,11 @@ impl DmaMemory {
     /// Where the device finds the first byte.
     pub fn iova(&self) -> Iova {
         self.iova
+    }
+
+    /// The address space that [`DmaMemory::iova`] belongs to.
+    pub fn domain(&self) -> DmaDomain {
+        self.mapping.domain()
     }
 
     /// The bytes.
@@ -165,6 +187,7 @@ impl DmaMemory {
 pub struct DmaBuffer {
     at: NonNull<u8>,
     len: u32,
+    domain: DmaDomain,
     iova: Iova,
     /// Held for its drop.
     _owner: Arc<DmaMemory>,
@@ -179,12 +202,14 @@ impl DmaBuffer {
     /// # Panics
     /// When they do not fit.
     pub fn carve(memory: DmaMemory, count: usize, len: usize) -> Vec<DmaBuffer> {
+        let domain = memory.domain();
         let owner = Arc::new(memory);
         let stride = Self::stride(len);
         (0..count)
             .map(|i| DmaBuffer {
                 at: NonNull::new(owner.memory.at(i * stride, len)).expect("inside a mapping"),
                 len: u32::try_from(len).expect("a buffer is below 4 GiB"),
+                domain,
                 iova: owner.iova.offset(i * stride),
                 _owner: Arc::clone(&owner),
             })
@@ -207,6 +232,12 @@ impl DmaBuffer {
     #[inline]
     pub fn iova(&self) -> Iova {
         self.iova
+    }
+
+    /// The address space that [`DmaBuffer::iova`] belongs to.
+    #[inline]
+    pub fn domain(&self) -> DmaDomain {
+        self.domain
     }
 
     /// Copies the bytes from `offset` into `to`.

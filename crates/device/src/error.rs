@@ -21,14 +21,6 @@ pub enum DeviceError {
         /// The driver that has it, or "no".
         driver: String,
     },
-    /// The device has no IOMMU group.
-    #[error(
-        "{device} has no IOMMU group: enable the IOMMU in the firmware and with intel_iommu=on (Intel; AMD's is on by default) on the kernel command line"
-    )]
-    NoIommu {
-        /// What was asked for.
-        device: String,
-    },
     /// The group holds a device that a kernel driver still has.
     #[error(
         "{device}: IOMMU group {group} is not viable: other devices of the group are still held by kernel drivers"

@@ -14,7 +14,7 @@ pub mod pci;
 mod vector;
 pub mod vfio;
 
-pub use dma::{DmaArray, DmaBuffer, DmaMapping, DmaMemory, Entry};
+pub use dma::{DmaArray, DmaBuffer, DmaDomain, DmaMapping, DmaMemory, Entry};
 pub use error::DeviceError;
 pub use iova::{Iova, IovaSpace};
 pub use memory::{PageKind, SharedMemory};

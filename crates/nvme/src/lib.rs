@@ -1,1 +1,50 @@
-//! joulio-nvme
+//! A user-space NVMe driver whose way of waiting for completions is a replaceable part.
+//!
+//! Open a [`Controller`] over any [`joulio_device::Device`], take a [`QueuePair`] of it, put the
+//! pair into a [`PollGroup`], submit, and reap:
+//!
+//! ```
+//! # use joulio_nvme::{Controller, ControllerOptions, PollGroup};
+//! # use joulio_nvme::wait::AnyPolicy;
+//! # use joulio_emulator::{EmulatedDevice, Options};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let profile = joulio_model::DeviceProfile::builtin("instant")?;
+//! # let device = EmulatedDevice::spawn(Options::new(profile))?;
+//! let controller = Controller::open(device, ControllerOptions::default())?;
+//! let namespace = controller.namespace(1)?;
+//! let mut queue = controller.create_queue_pair(32)?;
+//! queue.set_policy(AnyPolicy::INTERRUPT)?;
+//!
+//! let mut buffer = controller.allocate_buffers(1, 4096)?.remove(0);
+//! buffer.write(0, b"joules per I/O");
+//! queue.write(&namespace, 0, 8, buffer, 7)?;
+//! queue.ring();
+//!
+//! let mut group = PollGroup::new(vec![queue]);
+//! group.reap(1, None, |_, done| {
+//!     assert!(done.status.is_success());
+//!     assert_eq!(done.tag, 7);
+//! })?;
+//! # Ok(()) }
+//! ```
+//!
+//! A buffer is moved into the queue with its command and comes back with the completion: a use in
+//! between does not compile.
+#![forbid(unsafe_code)]
+
+mod admin;
+mod controller;
+mod error;
+mod group;
+mod namespace;
+mod queue;
+mod registers;
+
+pub use controller::{Controller, ControllerOptions};
+pub use error::{NvmeError, PolicyError, Rejected, SubmitError};
+pub use group::PollGroup;
+pub use joulio_device::DmaBuffer;
+pub use joulio_nvme_spec as spec;
+pub use joulio_wait as wait;
+pub use namespace::Namespace;
+pub use queue::{Completed, CompletionFault, Faults, QueuePair};

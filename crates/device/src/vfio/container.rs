@@ -1,8 +1,8 @@
 //! Group, container, and the memory that the device may reach.
 
 use super::ioctl;
-use crate::pci::{PciAddress, Sysfs};
-use crate::{DeviceError, DmaMapping, DmaMemory, IovaSpace, PageKind, SharedMemory};
+use crate::pci::{PciAddress, PciError, Sysfs};
+use crate::{DeviceError, DmaDomain, DmaMapping, DmaMemory, IovaSpace, PageKind, SharedMemory};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::RangeInclusive;
@@ -13,9 +13,7 @@ use vfio_bindings::bindings::vfio as sys;
 /// The group of `address`, once it is sure that vfio-pci has the device.
 pub(super) fn check_bound(name: &str, address: PciAddress) -> Result<u32, DeviceError> {
     let nvme = Sysfs::default().controller(address)?;
-    let group = nvme.iommu_group.ok_or_else(|| DeviceError::NoIommu {
-        device: name.into(),
-    })?;
+    let group = nvme.iommu_group.ok_or(PciError::NoIommuGroup { address })?;
     match nvme.driver.as_deref() {
         Some("vfio-pci") => Ok(group),
         other => Err(DeviceError::HeldByKernel {
@@ -31,6 +29,7 @@ pub(super) struct Container {
     pub(super) group: File,
     container: File,
     space: Mutex<IovaSpace>,
+    domain: DmaDomain,
 }
 
 impl Container {
@@ -70,6 +69,7 @@ impl Container {
             group: group_file,
             container,
             space,
+            domain: DmaDomain::unique(),
         })
     }
 
@@ -117,7 +117,11 @@ struct Mapping {
     len: usize,
 }
 
-impl DmaMapping for Mapping {}
+impl DmaMapping for Mapping {
+    fn domain(&self) -> DmaDomain {
+        self.container.domain
+    }
+}
 
 impl Drop for Mapping {
     fn drop(&mut self) {

@@ -1,0 +1,196 @@
+//! What can go wrong, each with what to do about it.
+
+use joulio_device::{DeviceError, DmaBuffer};
+use joulio_nvme_spec::Status;
+use joulio_wait::WaitError;
+use std::fmt;
+
+/// A failure of the controller, or of something asked of it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NvmeError {
+    /// The back end failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// Registers read as all ones.
+    #[error(
+        "{device} does not answer (its registers read as all ones): it was removed or is switched off"
+    )]
+    Gone {
+        /// The device.
+        device: String,
+    },
+    /// CSTS.RDY did not follow CC.EN.
+    #[error("{device} did not become {} within {milliseconds} ms (CAP.TO)", if *.enabled { "ready" } else { "idle" })]
+    NotReady {
+        /// The device.
+        device: String,
+        /// What CC.EN was set to.
+        enabled: bool,
+        /// How long it had.
+        milliseconds: u64,
+    },
+    /// CSTS.CFS is set.
+    #[error("{device} reports a fatal error (CSTS.CFS): it needs a reset")]
+    Fatal {
+        /// The device.
+        device: String,
+    },
+    /// The controller lacks what this driver needs.
+    #[error("{device}: {what}")]
+    Unsupported {
+        /// The device.
+        device: String,
+        /// What it lacks.
+        what: String,
+    },
+    /// An admin command ended with an error.
+    #[error("{device}: {command}: {status}")]
+    Admin {
+        /// The device.
+        device: String,
+        /// The command's name in the specification.
+        command: &'static str,
+        /// How it ended.
+        status: Status,
+    },
+    /// An admin command did not end.
+    #[error(
+        "{device}: {command} did not complete within {seconds} s: the admin queue is stuck, reset the controller"
+    )]
+    AdminStuck {
+        /// The device.
+        device: String,
+        /// The command's name in the specification.
+        command: &'static str,
+        /// How long it had.
+        seconds: u64,
+    },
+    /// The namespace does not exist.
+    #[error("{device} has no active namespace {nsid}; it has: {active}")]
+    NoNamespace {
+        /// The device.
+        device: String,
+        /// What was asked for.
+        nsid: u32,
+        /// What is there.
+        active: String,
+    },
+    /// The namespace has a format that this driver does not do.
+    #[error("{device}, namespace {nsid}: {what}")]
+    Format {
+        /// The device.
+        device: String,
+        /// The namespace.
+        nsid: u32,
+        /// What it has.
+        what: String,
+    },
+    /// The queue depth is out of range.
+    #[error("{device}: a queue depth of {wanted} is out of range: 1 to {most}")]
+    Depth {
+        /// The device.
+        device: String,
+        /// What was asked for.
+        wanted: usize,
+        /// The most that CAP.MQES and the command identifier allow.
+        most: usize,
+    },
+    /// All queue pairs are taken.
+    #[error("{device} has no queue pair left: it gave {have}; ask for fewer jobs")]
+    NoQueue {
+        /// The device.
+        device: String,
+        /// How many there are.
+        have: usize,
+    },
+    /// The controller sent a completion that belongs to no command.
+    #[error("{0}")]
+    Completion(#[from] crate::CompletionFault),
+    /// Waiting failed.
+    #[error(transparent)]
+    Wait(#[from] WaitError),
+}
+
+/// Why a command was not submitted. Nothing was written to the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SubmitError {
+    /// As many commands are outstanding as the queue is deep.
+    #[error("the queue is full: reap completions first")]
+    QueueFull,
+    /// The blocks do not lie in the namespace.
+    #[error("blocks {lba} to {lba}+{blocks} lie outside of the namespace of {size} blocks")]
+    Range {
+        /// First block.
+        lba: u64,
+        /// How many.
+        blocks: u32,
+        /// Blocks of the namespace.
+        size: u64,
+    },
+    /// Zero blocks, or more than the controller transfers at once.
+    #[error("a transfer of {bytes} bytes is out of range: 1 block to {most} bytes")]
+    Length {
+        /// Asked for.
+        bytes: u64,
+        /// MDTS, or this driver's limit.
+        most: u32,
+    },
+    /// The buffer is shorter than the blocks.
+    #[error("the buffer is shorter than the {bytes} bytes to transfer")]
+    Buffer {
+        /// Bytes to transfer.
+        bytes: u64,
+    },
+    /// The buffer or the namespace is another device's: its addresses mean nothing here.
+    #[error("the buffer or the namespace belongs to another device")]
+    Foreign,
+}
+
+/// A command that was not submitted, and its buffer.
+pub struct Rejected {
+    /// Why.
+    pub reason: SubmitError,
+    /// The buffer, the caller's again.
+    pub buffer: DmaBuffer,
+}
+
+impl fmt::Debug for Rejected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Rejected({:?})", self.reason)
+    }
+}
+
+impl fmt::Display for Rejected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reason.fmt(f)
+    }
+}
+
+impl std::error::Error for Rejected {}
+
+/// A way of waiting that this queue cannot have.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PolicyError {
+    /// The policy blocks, and the queue has no interrupt vector.
+    #[error(
+        "{policy} needs an interrupt vector and this queue has none: the device has {have} vectors, the first is the admin queue's"
+    )]
+    NoVector {
+        /// The policy.
+        policy: &'static str,
+        /// Vectors of the device.
+        have: u16,
+    },
+    /// The policy plans steps that this machine lacks.
+    #[error("{policy} needs a way of waiting that this machine does not have")]
+    NoStep {
+        /// The policy.
+        policy: &'static str,
+    },
+    /// The vector could not be masked or unmasked.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+}

@@ -1,0 +1,522 @@
+//! An I/O queue pair.
+
+mod completion;
+pub(crate) mod prp;
+mod slots;
+mod submission;
+
+pub(crate) use completion::CompletionRing;
+pub use slots::CompletionFault;
+pub(crate) use slots::MOST as MOST_SLOTS;
+pub(crate) use submission::SubmissionRing;
+
+use crate::controller::Shared;
+use crate::{Namespace, NvmeError, PolicyError, Rejected, SubmitError};
+use joulio_device::{Device, DmaBuffer, DmaMemory, Vector};
+use joulio_nvme_spec::{Command, NvmOpcode, PAGE_SIZE, QueueId, Status};
+use joulio_units::{Direction, Nanos};
+use joulio_wait::{AnyPolicy, Class, Counters, Outstanding, Policy, StepKind, StepSet, now};
+use prp::Lists;
+use slots::{Entry, Slots};
+use std::sync::Arc;
+use zerocopy::little_endian::{U32, U64};
+
+/// A completed command.
+pub struct Completed {
+    /// What the caller gave with the command.
+    pub tag: u64,
+    /// How it ended.
+    pub status: Status,
+    /// Dword 0 of the completion: command specific.
+    pub dw0: u32,
+    /// Its buffer, the caller's again; a flush has none.
+    pub buffer: Option<DmaBuffer>,
+}
+
+/// Completions that belonged to no command. None of them was delivered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// For a slot that has been used again since.
+    pub stale: u64,
+    /// For a command that was completed before.
+    pub doubled: u64,
+    /// For no slot, or from another queue.
+    pub unknown: u64,
+}
+
+/// A submission and a completion queue of the same depth, on an interrupt vector of its own where
+/// the device has one.
+///
+/// Commands wait in the submission queue until [`QueuePair::ring`], so that several go out behind
+/// one doorbell write.
+pub struct QueuePair<D: Device> {
+    id: QueueId,
+    depth: usize,
+    submission: SubmissionRing<D>,
+    completion: CompletionRing<D>,
+    slots: Slots,
+    lists: Lists,
+    max_transfer: u32,
+    policy: AnyPolicy,
+    timed: bool,
+    line: Line,
+    counters: Counters,
+    faults: Faults,
+    memory: Arc<DmaMemory>,
+    shared: Arc<Shared<D>>,
+}
+
+/// The queue's interrupt.
+struct Line {
+    vector: Option<Vector>,
+    masked: bool,
+    /// Completions seen less interrupts taken: above zero, the eventfd may hold interrupts of
+    /// completions that are no news any more.
+    unclaimed: i64,
+}
+
+/// Where the parts of a queue pair stand in its memory.
+pub(crate) struct Layout {
+    completion: usize,
+    lists: usize,
+    pub(crate) bytes: usize,
+}
+
+impl Layout {
+    /// For queues of `entries` and lists for transfers up to `max_transfer` bytes.
+    pub(crate) fn new(entries: usize, depth: usize, max_transfer: u32) -> Layout {
+        let completion = (entries * size_of::<Command>()).next_multiple_of(PAGE_SIZE);
+        let lists = completion + (entries * 16).next_multiple_of(PAGE_SIZE);
+        Layout {
+            completion,
+            lists,
+            bytes: lists + Lists::bytes(depth, max_transfer),
+        }
+    }
+
+    /// Offset of the completion queue; the submission queue is first.
+    pub(crate) fn completion(&self) -> usize {
+        self.completion
+    }
+}
+
+/// What a new queue pair is made of.
+pub(crate) struct Parts<D: Device> {
+    pub(crate) id: QueueId,
+    pub(crate) depth: usize,
+    pub(crate) memory: Arc<DmaMemory>,
+    pub(crate) vector: Option<Vector>,
+    pub(crate) doorbells: (D::Doorbell, D::Doorbell),
+    pub(crate) shared: Arc<Shared<D>>,
+}
+
+impl<D: Device> QueuePair<D> {
+    /// A polled queue pair over `parts`; the controller knows its queues already.
+    pub(crate) fn new(parts: Parts<D>) -> QueuePair<D> {
+        let Parts {
+            id,
+            depth,
+            memory,
+            vector,
+            doorbells,
+            shared,
+        } = parts;
+        let entries = depth + 1;
+        let max_transfer = shared.max_transfer;
+        let layout = Layout::new(entries, depth, max_transfer);
+        QueuePair {
+            id,
+            depth,
+            submission: SubmissionRing::new(memory.array(0, entries), doorbells.0),
+            completion: CompletionRing::new(memory.array(layout.completion, entries), doorbells.1),
+            slots: Slots::new(depth),
+            lists: Lists::new(&memory, layout.lists, depth, max_transfer),
+            max_transfer,
+            policy: AnyPolicy::POLL,
+            timed: false,
+            line: Line {
+                vector,
+                masked: true,
+                unclaimed: 0,
+            },
+            counters: Counters::default(),
+            faults: Faults::default(),
+            memory,
+            shared,
+        }
+    }
+
+    /// QID.
+    pub fn id(&self) -> QueueId {
+        self.id
+    }
+
+    /// The most commands that can be outstanding.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// Commands outstanding.
+    #[inline]
+    pub fn outstanding(&self) -> usize {
+        self.slots.count()
+    }
+
+    /// Bytes of host memory that the pair takes, data buffers aside.
+    pub fn memory(&self) -> usize {
+        self.memory.memory().len() + self.slots.memory() + size_of::<Self>()
+    }
+
+    /// Reads `blocks` logical blocks from `lba` into `buffer`.
+    #[inline]
+    pub fn read(
+        &mut self,
+        namespace: &Namespace,
+        lba: u64,
+        blocks: u32,
+        buffer: DmaBuffer,
+        tag: u64,
+    ) -> Result<(), Rejected> {
+        self.transfer(NvmOpcode::READ, namespace, lba, blocks, buffer, tag)
+    }
+
+    /// Writes `blocks` logical blocks from `buffer` to `lba`.
+    #[inline]
+    pub fn write(
+        &mut self,
+        namespace: &Namespace,
+        lba: u64,
+        blocks: u32,
+        buffer: DmaBuffer,
+        tag: u64,
+    ) -> Result<(), Rejected> {
+        self.transfer(NvmOpcode::WRITE, namespace, lba, blocks, buffer, tag)
+    }
+
+    /// Commits the namespace's writes that completed before to non-volatile media.
+    pub fn flush(&mut self, namespace: &Namespace, tag: u64) -> Result<(), SubmitError> {
+        if namespace.domain != self.memory.domain() {
+            return Err(SubmitError::Foreign);
+        }
+        if self.slots.next().is_none() {
+            return Err(SubmitError::QueueFull);
+        }
+        let command = Command::nvm(NvmOpcode::FLUSH, namespace.id());
+        self.issue(command, Class::new(Direction::Other, 0), None, tag);
+        Ok(())
+    }
+
+    #[inline]
+    fn transfer(
+        &mut self,
+        opcode: NvmOpcode,
+        namespace: &Namespace,
+        lba: u64,
+        blocks: u32,
+        buffer: DmaBuffer,
+        tag: u64,
+    ) -> Result<(), Rejected> {
+        let bytes = match self.check(namespace, lba, blocks, &buffer) {
+            Ok(bytes) => bytes,
+            Err(reason) => return Err(Rejected { reason, buffer }),
+        };
+        let Some(slot) = self.slots.next() else {
+            return Err(Rejected {
+                reason: SubmitError::QueueFull,
+                buffer,
+            });
+        };
+        let mut command = Command::transfer(opcode, namespace.id(), lba, blocks);
+        let prps = self.lists.describe(slot, buffer.iova(), bytes);
+        command.prp1 = U64::new(prps.prp1);
+        command.prp2 = U64::new(prps.prp2);
+        let direction = if opcode == NvmOpcode::READ {
+            Direction::Read
+        } else {
+            Direction::Write
+        };
+        self.issue(command, Class::new(direction, bytes), Some(buffer), tag);
+        Ok(())
+    }
+
+    /// The length in bytes of a transfer that may be done.
+    #[inline]
+    fn check(
+        &self,
+        namespace: &Namespace,
+        lba: u64,
+        blocks: u32,
+        buffer: &DmaBuffer,
+    ) -> Result<u32, SubmitError> {
+        let domain = self.memory.domain();
+        if buffer.domain() != domain || namespace.domain != domain {
+            return Err(SubmitError::Foreign);
+        }
+        let bytes = u64::from(blocks) << namespace.shift();
+        if bytes == 0 || bytes > u64::from(self.max_transfer) {
+            return Err(SubmitError::Length {
+                bytes,
+                most: self.max_transfer,
+            });
+        }
+        if bytes > buffer.len() as u64 {
+            return Err(SubmitError::Buffer { bytes });
+        }
+        let size = namespace.blocks();
+        if lba >= size || u64::from(blocks) > size - lba {
+            return Err(SubmitError::Range { lba, blocks, size });
+        }
+        Ok(bytes as u32)
+    }
+
+    /// Writes a command that has a slot waiting for it.
+    #[inline]
+    fn issue(&mut self, mut command: Command, class: Class, buffer: Option<DmaBuffer>, tag: u64) {
+        let submitted = if self.timed { now() } else { Nanos::ZERO };
+        let entry = Entry {
+            tag,
+            buffer,
+            submitted,
+            class,
+        };
+        let Some(cid) = self.slots.insert(entry) else {
+            unreachable!("the caller looked for a free slot");
+        };
+        command.cdw0 = U32::new(command.cdw0.get() | u32::from(cid.0) << 16);
+        self.submission.write(command);
+        if self.timed {
+            self.policy.submitted(class, submitted);
+        }
+    }
+
+    /// Rings the submission doorbell, once for all commands written since the last time.
+    #[inline]
+    pub fn ring(&mut self) {
+        self.submission.ring();
+    }
+
+    /// Looks at the completion queue once and hands out up to `most` completions. Does not wait.
+    ///
+    /// After a [`CompletionFault`] the queue is consistent: the bad entry was passed over and
+    /// counted, the good ones before it were delivered, and the call may be repeated.
+    #[inline]
+    pub fn reap(
+        &mut self,
+        most: usize,
+        mut sink: impl FnMut(Completed),
+    ) -> Result<usize, CompletionFault> {
+        self.counters.polls += 1;
+        let at = if self.timed { now() } else { Nanos::ZERO };
+        let mut delivered = 0;
+        let mut seen = false;
+        let mut result = Ok(());
+        while delivered < most {
+            let Some(entry) = self.completion.next() else {
+                break;
+            };
+            seen = true;
+            let cid = entry.command_id();
+            let found = if entry.queue_id() == self.id {
+                self.slots.remove(cid)
+            } else {
+                Err(CompletionFault::Unknown(cid))
+            };
+            let command = match found {
+                Ok(command) => command,
+                Err(fault) => {
+                    result = Err(fault);
+                    break;
+                }
+            };
+            // Commands submitted before the policy came have no time.
+            if self.timed && command.submitted != Nanos::ZERO {
+                self.policy.completed(command.class, command.submitted, at);
+            }
+            delivered += 1;
+            sink(Completed {
+                tag: command.tag,
+                status: entry.status(),
+                dw0: entry.dw0.get(),
+                buffer: command.buffer,
+            });
+        }
+        if seen {
+            self.line.unclaimed += delivered as i64;
+            self.completion.release();
+        } else {
+            self.counters.empty_polls += 1;
+        }
+        match result {
+            Ok(()) => Ok(delivered),
+            Err(fault) => Err(self.count_fault(fault)),
+        }
+    }
+
+    #[cold]
+    fn count_fault(&mut self, fault: CompletionFault) -> CompletionFault {
+        match fault {
+            CompletionFault::Unknown(_) => self.faults.unknown += 1,
+            CompletionFault::Stale(_) => self.faults.stale += 1,
+            CompletionFault::Doubled(_) => self.faults.doubled += 1,
+        }
+        fault
+    }
+
+    /// Looks whether a completion is there, and counts the look when it is in vain.
+    #[inline]
+    pub(crate) fn look(&mut self) -> bool {
+        let ready = self.completion.ready();
+        let vain = u64::from(!ready);
+        self.counters.polls += vain;
+        self.counters.empty_polls += vain;
+        ready
+    }
+
+    /// The steps that this queue can wait with, out of a waiter's.
+    pub(crate) fn can(&self, waiter: StepSet) -> StepSet {
+        let mut can = StepSet::NONE
+            .with(StepKind::Spin)
+            .with(StepKind::Pause)
+            .with(StepKind::Monitor)
+            .with(StepKind::Sleep);
+        if self.line.vector.is_some() {
+            can = can.with(StepKind::Block);
+        }
+        can.and(waiter)
+    }
+
+    /// The way of waiting.
+    pub fn policy(&self) -> &AnyPolicy {
+        &self.policy
+    }
+
+    pub(crate) fn plan(&mut self, waiter: StepSet, at: Nanos) -> joulio_wait::Step {
+        let can = self.can(waiter);
+        self.policy.plan(&self.slots, can, at)
+    }
+
+    /// Whether the policy is told times.
+    pub(crate) fn timed(&self) -> bool {
+        self.timed
+    }
+
+    /// Changes the way of waiting, at any time, with commands outstanding or not. A policy that
+    /// never blocks has the vector masked, so that completions raise no interrupt at all.
+    pub fn set_policy(&mut self, policy: AnyPolicy) -> Result<(), PolicyError> {
+        let steps = policy.steps();
+        let can = self.can(joulio_wait::Waiter::new().can());
+        if steps.and(can) != steps {
+            let policy = policy.name();
+            return Err(
+                if steps.has(StepKind::Block) && self.line.vector.is_none() {
+                    PolicyError::NoVector {
+                        policy,
+                        have: self.shared.device.max_vectors(),
+                    }
+                } else {
+                    PolicyError::NoStep { policy }
+                },
+            );
+        }
+        if !steps.has(StepKind::Block) {
+            self.mask()?;
+        }
+        self.timed = policy.timed();
+        self.policy = policy;
+        Ok(())
+    }
+
+    fn mask(&mut self) -> Result<(), PolicyError> {
+        if let Some(vector) = self.line.vector.as_ref().filter(|_| !self.line.masked) {
+            vector.mask()?;
+            self.line.masked = true;
+        }
+        Ok(())
+    }
+
+    /// The vector, if the policy blocks on it.
+    pub(crate) fn blocking_vector(&self) -> Option<&Vector> {
+        self.line
+            .vector
+            .as_ref()
+            .filter(|_| self.policy.steps().has(StepKind::Block))
+    }
+
+    /// The queue's vector, to aim it elsewhere; masked while the policy does not block.
+    pub fn vector(&self) -> Option<&Vector> {
+        self.line.vector.as_ref()
+    }
+
+    /// Lets interrupts through and forgets those of completions already seen.
+    pub(crate) fn arm(&mut self) -> Result<(), joulio_device::DeviceError> {
+        if let Some(vector) = &self.line.vector {
+            if self.line.masked {
+                vector.unmask()?;
+                self.line.masked = false;
+            }
+            if self.line.unclaimed > 0 {
+                self.counters.interrupts += vector.take();
+                self.line.unclaimed = 0;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn blocking(&mut self) {
+        self.counters.blocks += 1;
+    }
+
+    /// Claims the interrupts that ended a block; whether there were any.
+    pub(crate) fn claim(&mut self) -> bool {
+        let raised = self.line.vector.as_ref().map_or(0, Vector::take);
+        self.line.unclaimed -= raised as i64;
+        self.counters.interrupts += raised;
+        self.counters.wakes += u64::from(raised > 0);
+        raised > 0
+    }
+
+    pub(crate) fn blocked_for(&mut self, time: Nanos) {
+        self.counters.blocked += time;
+    }
+
+    pub(crate) fn slept_for(&mut self, time: Nanos, over: bool) {
+        self.counters.sleeps += 1;
+        self.counters.oversleeps += u64::from(over);
+        self.counters.slept += time;
+    }
+
+    /// What waiting did, interrupts not yet claimed included.
+    pub fn counters(&mut self) -> Counters {
+        if let Some(vector) = &self.line.vector {
+            let raised = vector.take();
+            self.line.unclaimed -= raised as i64;
+            self.counters.interrupts += raised;
+        }
+        self.counters
+    }
+
+    /// Completions that belonged to no command.
+    pub fn faults(&self) -> Faults {
+        self.faults
+    }
+
+    /// The controller's name, for messages.
+    pub fn device_name(&self) -> &str {
+        self.shared.device.name()
+    }
+}
+
+impl<D: Device> Drop for QueuePair<D> {
+    fn drop(&mut self) {
+        // Best effort: an unmasked vector of a deleted queue raises nothing.
+        let _ = self.mask();
+        let buffers = self.slots.take_buffers();
+        let deleted: Result<(), NvmeError> = self.shared.delete_queues(self.id);
+        self.shared
+            .take_back(self.id, self.line.vector.take(), deleted.is_ok());
+        if deleted.is_err() || !buffers.is_empty() {
+            // The device may still write there: held until CSTS.RDY = 0.
+            self.shared.retire(Arc::clone(&self.memory), buffers);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Physical region pages (Base 4.1.1): where the data of a command is.
+
+use joulio_device::{DmaArray, DmaMemory, Iova};
+use joulio_nvme_spec::PAGE_SIZE;
+use std::sync::Arc;
+
+const PAGE: u64 = PAGE_SIZE as u64;
+
+/// The most that one command transfers here, so that a list never leaves its page.
+pub(crate) const MOST_BYTES: u32 = 1 << 20;
+
+/// PRP1 and PRP2 of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Prps {
+    pub(crate) prp1: u64,
+    pub(crate) prp2: u64,
+}
+
+/// Describes `len` bytes (at least 1) from `start`, contiguous for the device. What does not fit
+/// into two entries goes into the list at `list` by `write(index, entry)`.
+#[inline]
+pub(crate) fn build(start: Iova, len: u32, list: Iova, mut write: impl FnMut(usize, u64)) -> Prps {
+    let first = start.0;
+    let last_page = (first + u64::from(len) - 1) & !(PAGE - 1);
+    let second_page = (first & !(PAGE - 1)) + PAGE;
+    let prp2 = if last_page < second_page {
+        0
+    } else if last_page == second_page {
+        second_page
+    } else {
+        let pages = (last_page - second_page) / PAGE + 1;
+        for index in 0..pages {
+            write(index as usize, second_page + index * PAGE);
+        }
+        list.0
+    };
+    Prps { prp1: first, prp2 }
+}
+
+/// A PRP list for each slot of a queue.
+pub(crate) struct Lists {
+    entries: DmaArray<u64>,
+    per_slot: usize,
+}
+
+impl Lists {
+    /// Bytes of DMA memory for `depth` lists for transfers of up to `most` bytes.
+    pub(crate) fn bytes(depth: usize, most: u32) -> usize {
+        depth * Self::per_slot(most) * 8
+    }
+
+    /// Entries of one list: a power of two, so that none crosses a page.
+    fn per_slot(most: u32) -> usize {
+        // An unaligned transfer touches one page more; the first is in PRP1.
+        let pages = most.div_ceil(PAGE_SIZE as u32) as usize + 1;
+        (pages - 1).next_power_of_two()
+    }
+
+    pub(crate) fn new(memory: &Arc<DmaMemory>, offset: usize, depth: usize, most: u32) -> Lists {
+        let per_slot = Self::per_slot(most);
+        Lists {
+            entries: memory.array(offset, depth * per_slot),
+            per_slot,
+        }
+    }
+
+    /// Describes `len` bytes from `start` with the list of `slot`.
+    #[inline]
+    pub(crate) fn describe(&self, slot: usize, start: Iova, len: u32) -> Prps {
+        let base = slot * self.per_slot;
+        build(
+            start,
+            len,
+            self.entries.iova().offset(base * 8),
+            |i, entry| {
+                self.entries.write(base + i, entry.to_le());
+            },
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const LIST: Iova = Iova(0x9_0000);
+
+    /// Reads PRPs as a controller does: the pieces of memory of `len` bytes.
+    fn walk(prps: Prps, list: &[u64], len: u64) -> Vec<(u64, u64)> {
+        let first = (PAGE - prps.prp1 % PAGE).min(len);
+        let mut pieces = vec![(prps.prp1, first)];
+        let mut left = len - first;
+        if left > 0 && left <= PAGE {
+            pieces.push((prps.prp2, left));
+        } else if left > PAGE {
+            assert_eq!(prps.prp2, LIST.0);
+            for &entry in list {
+                assert_eq!(entry % PAGE, 0);
+                pieces.push((entry, left.min(PAGE)));
+                left = left.saturating_sub(PAGE);
+            }
+            assert_eq!(left, 0);
+        }
+        pieces
+    }
+
+    proptest! {
+        #[test]
+        fn a_controller_finds_every_byte_in_order(
+            start in (1u64..1 << 40).prop_map(|s| s * 4),
+            len in 1u32..=MOST_BYTES,
+        ) {
+            let mut list = Vec::new();
+            let prps = build(Iova(start), len, LIST, |i, entry| {
+                assert_eq!(i, list.len());
+                list.push(entry);
+            });
+            let mut at = start;
+            for (address, bytes) in walk(prps, &list, len.into()) {
+                prop_assert_eq!(address, at);
+                at += bytes;
+            }
+            prop_assert_eq!(at, start + u64::from(len));
+            prop_assert!(list.len() <= Lists::per_slot(len));
+            prop_assert!(list.len() * 8 <= PAGE_SIZE);
+        }
+    }
+
+    #[test]
+    fn one_page_two_pages_and_a_list() {
+        let none = |_: usize, _: u64| panic!("no list needed");
+        let build_plain = |start, len| build(Iova(start), len, LIST, none);
+        assert_eq!(
+            build_plain(0x1000, 4096),
+            Prps {
+                prp1: 0x1000,
+                prp2: 0
+            }
+        );
+        assert_eq!(
+            build_plain(0x1000, 4097),
+            Prps {
+                prp1: 0x1000,
+                prp2: 0x2000
+            }
+        );
+        assert_eq!(
+            build_plain(0x1800, 4096),
+            Prps {
+                prp1: 0x1800,
+                prp2: 0x2000
+            }
+        );
+        let mut list = Vec::new();
+        let prps = build(Iova(0x1000), 12_288, LIST, |_, entry| list.push(entry));
+        assert_eq!(
+            prps,
+            Prps {
+                prp1: 0x1000,
+                prp2: LIST.0
+            }
+        );
+        assert_eq!(list, [0x2000, 0x3000]);
+    }
+}

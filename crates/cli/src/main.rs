@@ -1,1 +1,64 @@
-fn main() {}
+//! The `joulio` command: one file a subcommand.
+#![forbid(unsafe_code)]
+
+mod bench;
+mod bind;
+mod device;
+mod failure;
+mod inspect;
+mod list;
+mod nvme_cli;
+mod output;
+
+use clap::{Parser, Subcommand};
+use failure::Failure;
+use std::process::ExitCode;
+
+/// Joules per I/O: NVMe storage under every way of waiting, with the energy beside the latency.
+#[derive(Parser)]
+#[command(name = "joulio", version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the same workload under each way of waiting; one table.
+    Bench(Box<bench::Args>),
+    /// List the NVMe namespaces of this machine (or of the devices named), as `nvme list`.
+    List(list::Args),
+    /// Identify Controller, as `nvme id-ctrl`.
+    IdCtrl(inspect::ControllerArgs),
+    /// Identify Namespace, as `nvme id-ns`.
+    IdNs(inspect::NamespaceArgs),
+    /// SMART / Health Information, as `nvme smart-log`.
+    SmartLog(inspect::ControllerArgs),
+    /// Move an NVMe controller from the kernel's driver to vfio-pci.
+    Bind(bind::Args),
+    /// Give an NVMe controller back to the kernel's driver.
+    Unbind(bind::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return failure::usage(&error),
+    };
+    let result = match cli.command {
+        Command::Bench(args) => bench::run(&args),
+        Command::List(args) => list::run(&args),
+        Command::IdCtrl(args) => inspect::id_ctrl(&args),
+        Command::IdNs(args) => inspect::id_ns(&args),
+        Command::SmartLog(args) => inspect::smart_log(&args),
+        Command::Bind(args) => bind::bind(&args),
+        Command::Unbind(args) => bind::unbind(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+/// What every subcommand returns.
+type Outcome = Result<(), Failure>;

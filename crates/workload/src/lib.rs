@@ -1,1 +1,29 @@
-//! joulio-workload
+//! fio's vocabulary turned into requests.
+//!
+//! A [`Job`] says what to do, a [`Target`] is where, an [`engine::Engine`] how. [`run`] does it
+//! with one thread a job and returns a [`RunResult`], which is also what `--output json` prints.
+#![forbid(unsafe_code)]
+
+pub mod engine;
+
+mod control;
+mod cpu;
+mod job;
+mod looped;
+mod pattern;
+mod quantity;
+mod result;
+mod run;
+mod stats;
+mod target;
+mod verify;
+
+pub use control::Stop;
+pub use job::{Area, Arrivals, Job, JobError, ReadWrite, Verify};
+pub use quantity::{parse_count, parse_size, parse_time};
+pub use result::{
+    Completion, Counts, EnergyResult, LatencySummary, RunResult, Side, ThreadUsage, Threads,
+    VerifyResult, WaitCounters,
+};
+pub use run::{RunError, Setup, run};
+pub use target::{Activity, Inside, NvmeTarget, Obtained, Target, Way};

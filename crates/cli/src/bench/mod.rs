@@ -1,0 +1,100 @@
+//! `joulio bench`: the same workload under each way of waiting.
+
+mod args;
+mod manifest;
+mod progress;
+mod table;
+mod targets;
+
+pub use args::Args;
+
+use crate::Outcome;
+use crate::failure::Failure;
+use crate::output::{Format, print, print_json};
+use joulio_model::MachineProfile;
+use joulio_workload::{RunError, RunResult, Setup, Stop, run as run_job};
+use manifest::Manifest;
+use serde::Serialize;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::sync::Arc;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    manifest: &'a Manifest,
+    runs: &'a [RunResult],
+}
+
+/// `joulio bench`.
+pub fn run(args: &Args) -> Outcome {
+    let job = args.job()?;
+    let machine = MachineProfile::load(&args.machine).map_err(Failure::input)?;
+    let targets = targets::open(args, &job)?;
+    let stop = Stop::default();
+    for signal in [SIGINT, SIGTERM] {
+        // The second one ends the process, should the first not.
+        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(stop.flag()))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(stop.flag())))
+            .map_err(Failure::run)?;
+    }
+    let manifest = Manifest::new(args, &job, &machine, &targets);
+    if args.output == Format::Normal {
+        print(&table::heading(&job, &targets))?;
+    }
+    let mut runs = Vec::new();
+    for &way in &args.completion {
+        if stop.stopped() {
+            break;
+        }
+        let bar = progress::Bar::new(way, &job);
+        let setup = Setup {
+            targets: &targets,
+            machine: &machine,
+            stop: &stop,
+            progress: &|fraction| bar.set(fraction),
+        };
+        let result = run_job(&job, way, &setup);
+        bar.finish();
+        runs.push(result.map_err(|error| match error {
+            RunError::Job(error) => Failure::input(error),
+            other => Failure::run(other),
+        })?);
+    }
+    match args.output {
+        Format::Normal => print(&table::table(&runs))?,
+        Format::Json => print_json(&Report {
+            manifest: &manifest,
+            runs: &runs,
+        })?,
+    }
+    verdict(&runs, &stop)
+}
+
+/// A run with wrong data, failed I/Os or no way of waiting at all is not a success.
+fn verdict(runs: &[RunResult], stop: &Stop) -> Outcome {
+    let counts = || runs.iter().filter_map(|run| run.counts.as_ref());
+    let wrong: u64 = counts()
+        .filter_map(|c| c.verify.as_ref())
+        .map(|v| v.errors)
+        .sum();
+    if wrong > 0 {
+        let first = counts().find_map(|c| c.verify.as_ref()?.first_error.clone());
+        return Err(Failure::run(format!(
+            "verification found {wrong} wrong blocks; the first: {}",
+            first.unwrap_or_default()
+        )));
+    }
+    let failed: u64 = counts().map(|c| c.all.errors).sum();
+    if failed > 0 {
+        let first = counts().find_map(|c| c.first_error.clone());
+        return Err(Failure::run(format!(
+            "{failed} I/Os failed; the first: {}",
+            first.unwrap_or_default()
+        )));
+    }
+    if counts().next().is_none() && !stop.stopped() {
+        return Err(Failure::run(
+            "no way of waiting that was asked for could be had",
+        ));
+    }
+    Ok(())
+}

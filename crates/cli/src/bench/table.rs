@@ -1,0 +1,157 @@
+//! The table for people.
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+use joulio_workload::{Counts, Job, RunResult, Target};
+use std::fmt::Write;
+
+/// What is about to run.
+pub fn heading(job: &Job, targets: &[Box<dyn Target>]) -> String {
+    let names: Vec<_> = targets.iter().map(|target| target.name()).collect();
+    let length = match (job.runtime, job.number_ios) {
+        (Some(time), None) => format!(
+            "{} s after a ramp of {} s",
+            time.seconds(),
+            job.ramp_time.seconds()
+        ),
+        (Some(time), Some(n)) => format!("{n} I/Os a job or {} s", time.seconds()),
+        (None, n) => format!("{} I/Os a job", n.unwrap_or(0)),
+    };
+    format!(
+        "{}, bs {}, iodepth {}, numjobs {}, {} loop, {length}\non {}\n\n",
+        job.rw,
+        bytes(job.bs),
+        job.iodepth,
+        job.numjobs,
+        job.loop_name(),
+        names.join(", ")
+    )
+}
+
+/// All runs, a line each.
+pub fn table(runs: &[RunResult]) -> String {
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    table.set_header([
+        "completion",
+        "IOPS",
+        "MiB/s",
+        "mean us",
+        "p50",
+        "p99",
+        "p99.9",
+        "max",
+        "CPU us/IO",
+        "polls/IO",
+        "intr/IO",
+        "wakes/IO",
+        "W*",
+        "uJ/IO*",
+        "IO/J*",
+    ]);
+    for run in runs {
+        if let Some(counts) = &run.counts {
+            let name = run
+                .completion
+                .obtained
+                .as_deref()
+                .unwrap_or(&run.completion.asked);
+            table.add_row(std::iter::once(name.to_string()).chain(cells(counts)));
+        }
+    }
+    for (index, column) in table.column_iter_mut().enumerate() {
+        if index > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let mut text = String::new();
+    for line in table.lines() {
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    notes(runs, &mut text);
+    text
+}
+
+fn cells(counts: &Counts) -> impl Iterator<Item = String> {
+    let ios = counts.all.ios.max(1) as f64;
+    let us = |ns: f64| format!("{:.1}", ns / 1e3);
+    let latency = &counts.all.latency_ns;
+    let cpu = counts.threads.submitter.user_seconds + counts.threads.submitter.system_seconds;
+    [
+        format!("{:.0}", counts.all.iops),
+        format!(
+            "{:.1}",
+            counts.all.bandwidth_bytes_per_second / (1 << 20) as f64
+        ),
+        us(latency.mean),
+        us(latency.p50 as f64),
+        us(latency.p99 as f64),
+        us(latency.p999 as f64),
+        us(latency.max as f64),
+        format!("{:.2}", cpu * 1e6 / ios),
+        format!("{:.1}", counts.wait.polls as f64 / ios),
+        format!("{:.3}", counts.wait.interrupts as f64 / ios),
+        format!("{:.3}", counts.wait.wakes as f64 / ios),
+        format!("{:.1}", counts.energy.watts),
+        format!("{:.1}", counts.energy.joules * 1e6 / ios),
+        format!("{:.0}", counts.energy.ios_per_joule.unwrap_or(0.0)),
+    ]
+    .into_iter()
+}
+
+/// What the table does not say: what could not be had, what went wrong, and where energy is from.
+fn notes(runs: &[RunResult], text: &mut String) {
+    text.push('\n');
+    for run in runs {
+        if let Some(reason) = &run.completion.reason {
+            let _ = writeln!(text, "{}: not obtained: {reason}", run.completion.asked);
+        }
+        if run.interrupted {
+            let _ = writeln!(text, "{}: ended early", run.completion.asked);
+        }
+        let Some(counts) = &run.counts else { continue };
+        if counts.all.errors > 0 {
+            let _ = writeln!(
+                text,
+                "{}: {} I/Os failed",
+                run.completion.asked, counts.all.errors
+            );
+        }
+        if let Some(verify) = &counts.verify {
+            let _ = writeln!(
+                text,
+                "{}: {} blocks verified, {} wrong",
+                run.completion.asked, verify.blocks, verify.errors
+            );
+        }
+    }
+    if let Some(counts) = runs.iter().find_map(|run| run.counts.as_ref()) {
+        let energy = &counts.energy;
+        let _ = writeln!(
+            text,
+            "* {}, at the {} boundary: {}. Time in each wait state times the profiles' watts.",
+            if energy.modelled {
+                "modelled, not measured"
+            } else {
+                "measured"
+            },
+            energy.boundary,
+            energy.source
+        );
+        if counts.threads.device.threads > 0 {
+            let _ = writeln!(
+                text,
+                "  The emulated device ran on {} thread(s) of this machine; CPU us/IO is the jobs' alone.",
+                counts.threads.device.threads
+            );
+        }
+    }
+}
+
+fn bytes(n: u64) -> String {
+    match n {
+        n if n >= 1 << 20 && n % (1 << 20) == 0 => format!("{}M", n >> 20),
+        n if n >= 1 << 10 && n % (1 << 10) == 0 => format!("{}k", n >> 10),
+        n => n.to_string(),
+    }
+}

@@ -1,0 +1,246 @@
+//! Device names, and opening what they name.
+//!
+//! `emulated:PROFILE[,file=PATH][,size=BYTES][,lba=512|4096][,seed=N]` or
+//! `pcie:ADDRESS[,nsid=N]`.
+
+use crate::failure::Failure;
+use joulio_device::pci::PciAddress;
+use joulio_device::vfio::VfioDevice;
+use joulio_emulator::{EmulatedDevice, NamespaceOptions, Options, StoreOptions};
+use joulio_model::DeviceProfile;
+use joulio_nvme::{Controller, ControllerOptions};
+use joulio_workload::parse_size;
+use rustix::fs::{Access, SeekFrom, access, seek};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// A device as `--device` names it.
+#[derive(Clone, Debug)]
+pub struct DeviceName {
+    /// As it was written.
+    pub text: String,
+    /// The namespace.
+    pub nsid: u32,
+    pub kind: Kind,
+}
+
+/// What kind of device.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// The emulated controller in this process.
+    Emulated(Emulated),
+    /// A PCIe function bound to vfio-pci.
+    Pcie(PciAddress),
+}
+
+/// An emulated device's parameters.
+#[derive(Clone, Debug, Default)]
+pub struct Emulated {
+    profile: String,
+    file: Option<PathBuf>,
+    size: Option<u64>,
+    lba: Option<u32>,
+    seed: Option<u64>,
+}
+
+/// A namespace in memory is this large unless `size=` says otherwise: writing to one as large as
+/// the real device would fill the machine's memory.
+const RAM_SIZE: u64 = 1 << 30;
+
+impl FromStr for DeviceName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<DeviceName, String> {
+        let (scheme, rest) = text.split_once(':').unwrap_or((text, ""));
+        let mut parts = rest.split(',');
+        let first = parts.next().unwrap_or_default();
+        let mut nsid = 1;
+        let kind = match scheme {
+            "emulated" => {
+                let mut emulated = Emulated {
+                    profile: if first.is_empty() {
+                        "optane-900p"
+                    } else {
+                        first
+                    }
+                    .into(),
+                    ..Emulated::default()
+                };
+                for part in parts {
+                    emulated.set(part)?;
+                }
+                Kind::Emulated(emulated)
+            }
+            "pcie" => {
+                let address = first.parse().map_err(|e| format!("{e}"))?;
+                for part in parts {
+                    match part.split_once('=') {
+                        Some(("nsid", n)) => nsid = number(part, n)?,
+                        _ => return Err(format!("'{part}': a pcie device takes nsid=N")),
+                    }
+                }
+                Kind::Pcie(address)
+            }
+            _ => {
+                return Err(format!(
+                    "'{text}' is not a device: emulated:PROFILE or pcie:0000:01:00.0"
+                ));
+            }
+        };
+        Ok(DeviceName {
+            text: text.into(),
+            nsid,
+            kind,
+        })
+    }
+}
+
+fn number<T: FromStr>(part: &str, text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("'{part}': not a number"))
+}
+
+impl Emulated {
+    fn set(&mut self, part: &str) -> Result<(), String> {
+        match part.split_once('=') {
+            Some(("file", path)) if !path.is_empty() => self.file = Some(path.into()),
+            Some(("size", size)) => self.size = Some(parse_size(size)?),
+            Some(("lba", lba)) => self.lba = Some(number(part, lba)?),
+            Some(("seed", seed)) => self.seed = Some(number(part, seed)?),
+            _ => {
+                return Err(format!(
+                    "'{part}': an emulated device takes file=PATH, size=BYTES, lba=512|4096, seed=N"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether it has data that somebody may want to keep.
+    pub fn holds_data(&self) -> bool {
+        let Some(file) = self.file.as_ref().and_then(|path| File::open(path).ok()) else {
+            return false;
+        };
+        // No extent with data: sparse all through, as it was created. Where the file system does
+        // not tell, a file that is not empty has data.
+        match seek(&file, SeekFrom::Data(0)) {
+            Ok(_) => file.metadata().is_ok_and(|meta| meta.len() > 0),
+            Err(rustix::io::Errno::NXIO) => false,
+            Err(_) => true,
+        }
+    }
+
+    /// Its profile.
+    pub fn profile(&self) -> Result<DeviceProfile, Failure> {
+        DeviceProfile::load(&self.profile).map_err(Failure::input)
+    }
+
+    fn options(&self, name: &str, seed: u64) -> Result<Options, Failure> {
+        let profile = self.profile()?;
+        let mut options = Options::new(profile);
+        options.name = name.into();
+        options.seed = self.seed.unwrap_or(seed);
+        let store = match &self.file {
+            Some(path) => StoreOptions::File {
+                path: path.clone(),
+                bytes: self.size,
+                read_only: path.exists() && access(path, Access::WRITE_OK).is_err(),
+            },
+            None => {
+                let bytes = self
+                    .size
+                    .unwrap_or(RAM_SIZE.min(options.profile.capacity()));
+                check_memory(bytes)?;
+                StoreOptions::Ram { bytes: Some(bytes) }
+            }
+        };
+        options.namespaces = vec![NamespaceOptions {
+            store,
+            block: self.lba,
+        }];
+        Ok(options)
+    }
+
+    /// Makes the controller and opens it with up to `queues` queue pairs.
+    pub fn open(
+        &self,
+        name: &DeviceName,
+        queues: u16,
+        seed: u64,
+    ) -> Result<Controller<EmulatedDevice>, Failure> {
+        let options = self.options(&name.text, seed)?;
+        let device = EmulatedDevice::spawn(&options).map_err(Failure::input)?;
+        open(device, queues)
+    }
+}
+
+/// Opens the PCIe function at `address`.
+pub fn open_pcie(address: PciAddress, queues: u16) -> Result<Controller<VfioDevice>, Failure> {
+    open(VfioDevice::open(address).map_err(Failure::input)?, queues)
+}
+
+fn open<D: joulio_device::Device>(device: D, queues: u16) -> Result<Controller<D>, Failure> {
+    let options = ControllerOptions {
+        queues,
+        ..ControllerOptions::default()
+    };
+    Controller::open(device, options).map_err(Failure::input)
+}
+
+/// Refuses a namespace that could fill more than half of the memory that is free.
+fn check_memory(bytes: u64) -> Result<(), Failure> {
+    let meminfo = std::fs::read_to_string(Path::new("/proc/meminfo")).unwrap_or_default();
+    let line = meminfo
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    match kib {
+        Some(kib) if bytes / 1024 > kib / 2 => Err(Failure::input(format!(
+            "a namespace of {bytes} bytes does not fit into half of the {} MiB of free memory: use a smaller size=, or file=PATH",
+            kib / 1024
+        ))),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_whole_or_refused() {
+        for good in [
+            "emulated:instant",
+            "emulated:optane-900p,file=/tmp/x.img,size=1G,lba=4096,seed=7",
+            "pcie:0000:01:00.0",
+            "pcie:01:00.0,nsid=2",
+        ] {
+            assert!(good.parse::<DeviceName>().is_ok(), "{good}");
+        }
+        for bad in [
+            "",
+            "nvme0",
+            "emulated:instant,fiel=x",
+            "emulated:instant,lba=x",
+            "pcie:zz",
+            "pcie:0000:01:00.0,nsid=x",
+        ] {
+            let error = bad.parse::<DeviceName>().unwrap_err();
+            assert!(!error.contains('\n') && !error.is_empty(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_sparse_file_holds_no_data_and_a_written_one_does() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let emulated = Emulated {
+            file: Some(file.path().into()),
+            ..Emulated::default()
+        };
+        assert!(!emulated.holds_data());
+        file.as_file().set_len(1 << 20).unwrap();
+        assert!(!emulated.holds_data());
+        std::fs::write(file.path(), [1; 512]).unwrap();
+        assert!(emulated.holds_data());
+    }
+}

@@ -1,0 +1,64 @@
+//! Errors as a user sees them: one line, and an exit status.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+/// Why a command ended.
+pub enum Failure {
+    /// What was asked for cannot be done; nothing was changed. Status 2.
+    Input(String),
+    /// It was begun, and went wrong. Status 1.
+    Run(String),
+    /// Standard output was closed: whoever read it has enough. Status 0.
+    Pipe,
+}
+
+impl Failure {
+    /// A failure before anything was done.
+    pub fn input(error: impl Display) -> Failure {
+        Failure::Input(error.to_string())
+    }
+
+    /// A failure in the doing.
+    pub fn run(error: impl Display) -> Failure {
+        Failure::Run(error.to_string())
+    }
+
+    /// Says it and gives the exit status.
+    pub fn report(self) -> ExitCode {
+        let (message, status) = match self {
+            Failure::Input(message) => (message, 2),
+            Failure::Run(message) => (message, 1),
+            Failure::Pipe => return ExitCode::SUCCESS,
+        };
+        eprintln!("joulio: {}", one_line(&message));
+        ExitCode::from(status)
+    }
+}
+
+/// Help and version as clap has them; a wrong flag in one line.
+pub fn usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        // A closed pipe is the only way that this fails.
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let _ = error.print();
+        return ExitCode::from(2);
+    }
+    let text = error.to_string();
+    // The message, then the tips; usage and the pointer to --help are for the help.
+    let message = text.split("\n\nUsage:").next().unwrap_or(&text);
+    let message = message
+        .split("\n\nFor more information")
+        .next()
+        .unwrap_or(message);
+    let message = message.strip_prefix("error: ").unwrap_or(message);
+    eprintln!("joulio: {} (see --help)", one_line(message));
+    ExitCode::from(2)
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,106 @@
+//! `joulio id-ctrl`, `id-ns`, `smart-log`.
+
+use crate::device::{DeviceName, Kind, open_pcie};
+use crate::failure::Failure;
+use crate::output::{Format, print, print_json};
+use crate::{Outcome, nvme_cli};
+use clap::Args;
+use joulio_device::Device;
+use joulio_nvme::{Controller, NvmeError};
+use joulio_nvme_spec::identify::{IdentifyController, IdentifyNamespace};
+use joulio_nvme_spec::log::SmartHealth;
+
+/// A controller to look at.
+#[derive(Args)]
+pub struct ControllerArgs {
+    /// emulated:PROFILE or pcie:0000:01:00.0
+    device: DeviceName,
+    /// normal or json
+    #[arg(
+        short,
+        long = "output",
+        alias = "output-format",
+        value_enum,
+        default_value = "normal"
+    )]
+    output: Format,
+}
+
+/// A namespace to look at.
+#[derive(Args)]
+pub struct NamespaceArgs {
+    #[command(flatten)]
+    controller: ControllerArgs,
+    /// Namespace identifier
+    #[arg(short, long = "namespace-id")]
+    namespace_id: Option<u32>,
+}
+
+/// What can be asked of a controller over any back end.
+pub trait Inspect {
+    /// Identify Controller.
+    fn identity(&self) -> &IdentifyController;
+    /// Identify Namespace.
+    fn namespace(&self, nsid: u32) -> Result<Box<IdentifyNamespace>, NvmeError>;
+    /// Active namespaces.
+    fn active(&self) -> Result<Vec<u32>, NvmeError>;
+    /// Log 02h.
+    fn smart(&self) -> Result<Box<SmartHealth>, NvmeError>;
+}
+
+impl<D: Device> Inspect for Controller<D> {
+    fn identity(&self) -> &IdentifyController {
+        Controller::identity(self)
+    }
+
+    fn namespace(&self, nsid: u32) -> Result<Box<IdentifyNamespace>, NvmeError> {
+        self.identify_namespace(nsid)
+    }
+
+    fn active(&self) -> Result<Vec<u32>, NvmeError> {
+        self.active_namespaces()
+    }
+
+    fn smart(&self) -> Result<Box<SmartHealth>, NvmeError> {
+        self.smart_log()
+    }
+}
+
+/// Opens a device to look at it.
+pub fn open(name: &DeviceName) -> Result<Box<dyn Inspect>, Failure> {
+    Ok(match &name.kind {
+        Kind::Emulated(emulated) => Box::new(emulated.open(name, 1, 0)?),
+        Kind::Pcie(address) => Box::new(open_pcie(*address, 1)?),
+    })
+}
+
+/// `joulio id-ctrl`.
+pub fn id_ctrl(args: &ControllerArgs) -> Outcome {
+    let controller = open(&args.device)?;
+    match args.output {
+        Format::Normal => print(&nvme_cli::id_ctrl::text(controller.identity())),
+        Format::Json => print_json(&nvme_cli::id_ctrl::json(controller.identity())),
+    }
+}
+
+/// `joulio id-ns`.
+pub fn id_ns(args: &NamespaceArgs) -> Outcome {
+    let name = &args.controller.device;
+    let controller = open(name)?;
+    let nsid = args.namespace_id.unwrap_or(name.nsid);
+    let namespace = controller.namespace(nsid).map_err(Failure::input)?;
+    match args.controller.output {
+        Format::Normal => print(&nvme_cli::id_ns::text(&namespace, nsid)),
+        Format::Json => print_json(&nvme_cli::id_ns::json(&namespace)),
+    }
+}
+
+/// `joulio smart-log`.
+pub fn smart_log(args: &ControllerArgs) -> Outcome {
+    let controller = open(&args.device)?;
+    let log = controller.smart().map_err(Failure::run)?;
+    match args.output {
+        Format::Normal => print(&nvme_cli::smart_log::text(&log, &args.device.text)),
+        Format::Json => print_json(&nvme_cli::smart_log::json(&log)),
+    }
+}

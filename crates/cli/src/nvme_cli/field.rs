@@ -1,0 +1,104 @@
+//! One field of a structure: what text and JSON both show of it.
+
+use serde_json::Value;
+
+/// How nvme-cli shows a field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// A decimal number.
+    Decimal(u64),
+    /// A set of bits or an identifier: hexadecimal in text, a number in JSON.
+    Hex(u64),
+    /// A 128-bit number: a string in JSON, where a number would lose digits.
+    Wide(u128),
+    /// An OUI, most significant byte first: bare hexadecimal in text, a number in JSON.
+    Oui(u32),
+    /// Text.
+    Text(String),
+}
+
+impl Field {
+    /// The field as text.
+    pub fn text(&self) -> String {
+        match self {
+            Field::Decimal(n) => n.to_string(),
+            Field::Hex(n) => hex(*n),
+            Field::Wide(n) => n.to_string(),
+            Field::Oui(n) => format!("{n:06x}"),
+            Field::Text(text) => text.clone(),
+        }
+    }
+
+    /// The field as JSON.
+    pub fn json(&self) -> Value {
+        match self {
+            Field::Decimal(n) | Field::Hex(n) => Value::from(*n),
+            Field::Wide(n) => Value::from(n.to_string()),
+            Field::Oui(n) => Value::from(*n),
+            Field::Text(text) => Value::from(text.as_str()),
+        }
+    }
+}
+
+/// A decimal field.
+pub fn decimal(n: impl Into<u64>) -> Field {
+    Field::Decimal(n.into())
+}
+
+/// A hexadecimal field.
+pub fn bits(n: impl Into<u64>) -> Field {
+    Field::Hex(n.into())
+}
+
+/// An ASCII field, its padding kept, up to the first byte that is not printable: a device is not
+/// trusted to send terminal escapes.
+pub fn ascii(field: &[u8]) -> Field {
+    let printable = field.iter().take_while(|b| (0x20..0x7f).contains(*b));
+    Field::Text(printable.map(|b| char::from(*b)).collect())
+}
+
+/// Bytes as one run of hexadecimal digits.
+pub fn digits(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// A hexadecimal number as C's `%#x` writes it: zero has no prefix.
+pub fn hex(n: u64) -> String {
+    if n == 0 {
+        "0".to_owned()
+    } else {
+        format!("{n:#x}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_has_no_prefix() {
+        assert_eq!(bits(0u8).text(), "0");
+        assert_eq!(bits(0x10400u32).text(), "0x10400");
+    }
+
+    #[test]
+    fn padding_stays_and_escapes_end_the_text() {
+        assert_eq!(ascii(b"QEMU  ").text(), "QEMU  ");
+        assert_eq!(ascii(b"evil\x1b[2J").text(), "evil");
+        assert_eq!(ascii(b"high\xe9").text(), "high");
+    }
+
+    #[test]
+    fn a_wide_number_keeps_its_digits_in_json() {
+        assert_eq!(
+            Field::Wide(u128::MAX).json(),
+            "340282366920938463463374607431768211455"
+        );
+    }
+
+    #[test]
+    fn a_32_bit_number_never_turns_negative() {
+        assert_eq!(decimal(u32::MAX).text(), "4294967295");
+        assert_eq!(decimal(u32::MAX).json(), 4294967295u64);
+    }
+}

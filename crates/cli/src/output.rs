@@ -1,0 +1,33 @@
+//! Writing to standard output, which may be closed.
+
+use crate::failure::Failure;
+use clap::ValueEnum;
+use serde::Serialize;
+use std::io::{ErrorKind, Write, stdout};
+
+/// `--output`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[value(alias = "table")]
+    Normal,
+    /// For programs.
+    Json,
+}
+
+/// Writes `text` to standard output.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::Pipe),
+        Err(error) => Err(Failure::run(format!("standard output: {error}"))),
+    }
+}
+
+/// Writes `value` to standard output as JSON.
+pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let mut text = serde_json::to_string_pretty(value).map_err(Failure::run)?;
+    text.push('\n');
+    print(&text)
+}

@@ -1,0 +1,84 @@
+//! Engines: who does the I/O. The run loop is generic over them, so that the user-space driver
+//! and (later) the kernel's paths share it.
+
+mod nvme;
+
+pub use nvme::NvmeEngine;
+
+use joulio_nvme::NvmeError;
+use joulio_nvme::spec::Status;
+use joulio_nvme::wait::Counters;
+use joulio_units::{Direction, Nanos};
+use std::fmt;
+
+/// A request.
+#[derive(Clone, Copy, Debug)]
+pub struct Io {
+    /// Read or write.
+    pub direction: Direction,
+    /// Byte offset on the device.
+    pub offset: u64,
+    /// Bytes.
+    pub len: u32,
+    /// Comes back with the completion.
+    pub tag: u64,
+}
+
+/// How a request failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IoError {
+    /// The device's status.
+    Nvme(Status),
+}
+
+impl fmt::Display for IoError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            IoError::Nvme(status) => status.fmt(f),
+        }
+    }
+}
+
+/// A request that ended.
+pub struct Done<B> {
+    /// The request's tag.
+    pub tag: u64,
+    /// How it ended.
+    pub outcome: Result<(), IoError>,
+    /// Its buffer.
+    pub buffer: B,
+}
+
+/// A data buffer: the caller's, or the engine's while a request has it.
+pub trait Buffer: Send {
+    /// Copies the first bytes out.
+    fn read(&self, to: &mut [u8]);
+    /// Copies `from` to the start.
+    fn write(&mut self, from: &[u8]);
+}
+
+/// Does I/O for one thread.
+pub trait Engine {
+    /// Its buffers.
+    type Buffer: Buffer;
+
+    /// `count` buffers of `len` bytes.
+    fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<Self::Buffer>, NvmeError>;
+
+    /// Takes a request. There is room for as many as the engine was made for.
+    fn prepare(&mut self, io: Io, buffer: Self::Buffer) -> Result<(), NvmeError>;
+
+    /// Sends what was prepared.
+    fn submit(&mut self) -> Result<(), NvmeError>;
+
+    /// Hands out what ended, at least `min` unless `deadline` comes first; waits meanwhile.
+    fn reap(
+        &mut self,
+        min: usize,
+        deadline: Option<Nanos>,
+        sink: impl FnMut(Done<Self::Buffer>),
+    ) -> Result<usize, NvmeError>;
+
+    /// What waiting has done so far.
+    fn counters(&mut self) -> Counters;
+}

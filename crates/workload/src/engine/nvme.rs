@@ -1,0 +1,103 @@
+//! The user-space NVMe driver as an engine: one queue pair, a poll group of one.
+
+use super::{Buffer, Done, Engine, Io, IoError};
+use joulio_device::Device;
+use joulio_nvme::wait::{AnyPolicy, Counters, Policy};
+use joulio_nvme::{Controller, DmaBuffer, Namespace, NvmeError, PolicyError, PollGroup};
+use joulio_units::{Direction, Nanos};
+use std::sync::Arc;
+
+/// A queue pair on a namespace.
+pub struct NvmeEngine<D: Device> {
+    group: PollGroup<D>,
+    namespace: Namespace,
+    controller: Arc<Controller<D>>,
+}
+
+impl<D: Device> NvmeEngine<D> {
+    /// A queue pair of `depth` that waits as `policy` says; the inner error is a policy that
+    /// cannot be had here.
+    pub fn new(
+        controller: Arc<Controller<D>>,
+        namespace: Namespace,
+        depth: usize,
+        policy: AnyPolicy,
+    ) -> Result<Result<NvmeEngine<D>, PolicyError>, NvmeError> {
+        let mut queue = controller.create_queue_pair(depth)?;
+        Ok(queue.set_policy(policy).map(|()| NvmeEngine {
+            group: PollGroup::new(vec![queue]),
+            namespace,
+            controller,
+        }))
+    }
+
+    /// The name of the policy that waits.
+    pub fn obtained(&mut self) -> &'static str {
+        self.group.queues()[0].policy().name()
+    }
+}
+
+impl Buffer for DmaBuffer {
+    fn read(&self, to: &mut [u8]) {
+        DmaBuffer::read(self, 0, to);
+    }
+
+    fn write(&mut self, from: &[u8]) {
+        DmaBuffer::write(self, 0, from);
+    }
+}
+
+impl<D: Device> Engine for NvmeEngine<D> {
+    type Buffer = DmaBuffer;
+
+    fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<DmaBuffer>, NvmeError> {
+        self.controller.allocate_buffers(count, len)
+    }
+
+    #[inline]
+    fn prepare(&mut self, io: Io, buffer: DmaBuffer) -> Result<(), NvmeError> {
+        let block = u64::from(self.namespace.block_size());
+        let (lba, blocks) = (io.offset / block, io.len / block as u32);
+        let queue = &mut self.group.queues()[0];
+        let result = match io.direction {
+            Direction::Write => queue.write(&self.namespace, lba, blocks, buffer, io.tag),
+            _ => queue.read(&self.namespace, lba, blocks, buffer, io.tag),
+        };
+        result.map_err(|rejected| NvmeError::Unsupported {
+            device: queue.device_name().into(),
+            what: rejected.reason.to_string(),
+        })
+    }
+
+    #[inline]
+    fn submit(&mut self) -> Result<(), NvmeError> {
+        self.group.queues()[0].ring();
+        Ok(())
+    }
+
+    #[inline]
+    fn reap(
+        &mut self,
+        min: usize,
+        deadline: Option<Nanos>,
+        mut sink: impl FnMut(Done<DmaBuffer>),
+    ) -> Result<usize, NvmeError> {
+        self.group.reap(min, deadline, |_, completed| {
+            if let Some(buffer) = completed.buffer {
+                let outcome = match completed.status {
+                    status if status.is_success() => Ok(()),
+                    status => Err(IoError::Nvme(status)),
+                };
+                sink(Done {
+                    tag: completed.tag,
+                    outcome,
+                    buffer,
+                });
+            }
+        })
+    }
+
+    fn counters(&mut self) -> Counters {
+        self.group.queues()[0].counters()
+    }
+}

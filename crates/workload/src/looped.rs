@@ -1,0 +1,489 @@
+//! The loop of one job: issue, wait, record.
+
+use crate::cpu;
+use crate::engine::{Buffer, Done, Engine, Io, IoError};
+use crate::job::{Arrivals, Job};
+use crate::pattern::Pattern;
+use crate::result::{ThreadUsage, VerifyResult};
+use crate::stats::Tally;
+use crate::target::Obtained;
+use crate::verify::Ledger;
+use crate::{Stop, Verify};
+use joulio_nvme::NvmeError;
+use joulio_nvme::wait::{Counters, now};
+use joulio_units::{Direction, Nanos};
+use rand::{Rng, SeedableRng};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
+
+/// Why a job ended without a result.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkerError {
+    /// The device or the driver failed.
+    #[error(transparent)]
+    Nvme(#[from] NvmeError),
+    /// Another job could not start, so this one did not.
+    #[error("not started")]
+    NotStarted,
+}
+
+/// When all jobs start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Go {
+    pub(crate) start: Nanos,
+}
+
+/// What a job tells the thread that runs the whole.
+pub(crate) enum Message {
+    /// Ready to start, or this way of waiting is not to be had.
+    Ready(Obtained),
+    /// The measured part is over.
+    Measured(Box<Measured>),
+    /// All of it is over.
+    Verified(VerifyResult),
+}
+
+/// The figures of one job.
+pub(crate) struct Measured {
+    pub(crate) started: Nanos,
+    pub(crate) ended: Nanos,
+    pub(crate) read: Tally,
+    pub(crate) write: Tally,
+    pub(crate) counters: Counters,
+    pub(crate) usage: ThreadUsage,
+    pub(crate) first_error: Option<String>,
+}
+
+/// One job, ready to be given an engine.
+pub struct Worker<'a> {
+    pub(crate) job: &'a Job,
+    pub(crate) index: usize,
+    /// Its blocks of `bs` bytes.
+    pub(crate) share: Range<u64>,
+    /// Whether blocks without content may be given some before they are read.
+    pub(crate) may_write: bool,
+    pub(crate) stop: &'a Stop,
+    /// I/Os done, for the progress bar.
+    pub(crate) progress: &'a AtomicU64,
+    pub(crate) messages: Sender<Message>,
+    pub(crate) go: Receiver<Go>,
+}
+
+impl Worker<'_> {
+    fn tell(&self, message: Message) -> Result<(), WorkerError> {
+        self.messages
+            .send(message)
+            .map_err(|_| WorkerError::NotStarted)
+    }
+
+    /// Reports that there is no engine.
+    pub(crate) fn refuse(self, why: Obtained) -> Result<(), WorkerError> {
+        self.tell(Message::Ready(why))
+    }
+
+    /// Runs the job on `engine`.
+    pub(crate) fn run<E: Engine>(
+        self,
+        engine: &mut E,
+        obtained: Obtained,
+    ) -> Result<(), WorkerError> {
+        let bs = self.job.bs as usize;
+        let mut buffers = engine.buffers(self.job.iodepth, bs)?;
+        let mut content = vec![0; bs];
+        rand_pcg::Pcg64Mcg::seed_from_u64(self.job.seed).fill_bytes(&mut content);
+        buffers.iter_mut().for_each(|buffer| buffer.write(&content));
+        let verifying = self.job.verify != Verify::None;
+        let mut ledger = verifying.then(|| Ledger::new(self.share.clone(), bs, self.job.seed));
+        if let Some(ledger) = &mut ledger
+            && self.may_write
+            && self.job.rw.does(Direction::Read)
+        {
+            buffers = lay_out(engine, buffers, ledger, &self)?;
+        }
+        self.tell(Message::Ready(obtained))?;
+        let Ok(go) = self.go.recv() else {
+            return Err(WorkerError::NotStarted);
+        };
+        let mut run = Loop::new(&self, buffers, ledger, go);
+        run.measure(engine)?;
+        let Loop {
+            buffers,
+            ledger,
+            mut checked,
+            measured,
+            ..
+        } = run;
+        self.tell(Message::Measured(Box::new(measured)))?;
+        if let Some(mut ledger) = ledger
+            && self.job.rw.does(Direction::Write)
+        {
+            read_back(engine, buffers, &mut ledger, &self, &mut checked)?;
+        }
+        self.tell(Message::Verified(checked))
+    }
+}
+
+/// An I/O in flight.
+#[derive(Clone, Copy)]
+struct Flight {
+    arrival: Nanos,
+    block: u64,
+    direction: Direction,
+}
+
+struct Loop<'a, B> {
+    worker: &'a Worker<'a>,
+    pattern: Pattern,
+    ledger: Option<Ledger>,
+    /// By tag: what is in flight, and the buffers of what is not.
+    flights: Vec<Flight>,
+    idle: Vec<u64>,
+    buffers: Vec<B>,
+    ended: Vec<Done<B>>,
+    ramp_end: Nanos,
+    end: Nanos,
+    next_arrival: Nanos,
+    issued: u64,
+    measuring: bool,
+    before: (Counters, ThreadUsage),
+    checked: VerifyResult,
+    measured: Measured,
+}
+
+impl<'a, B: Buffer> Loop<'a, B> {
+    fn new(worker: &'a Worker<'a>, buffers: Vec<B>, ledger: Option<Ledger>, go: Go) -> Self {
+        let depth = buffers.len();
+        let ramp_end = go.start + worker.job.ramp_time;
+        let flight = Flight {
+            arrival: Nanos::ZERO,
+            block: 0,
+            direction: Direction::Other,
+        };
+        Loop {
+            worker,
+            pattern: Pattern::new(worker.job, worker.index, worker.share.clone()),
+            ledger,
+            flights: vec![flight; depth],
+            idle: (0..depth as u64).rev().collect(),
+            buffers,
+            ended: Vec::with_capacity(depth),
+            ramp_end,
+            end: worker
+                .job
+                .runtime
+                .map_or(Nanos::MAX, |runtime| ramp_end + runtime),
+            next_arrival: go.start,
+            issued: 0,
+            measuring: false,
+            before: Default::default(),
+            checked: VerifyResult::default(),
+            measured: Measured {
+                started: go.start,
+                ended: go.start,
+                read: Tally::new(),
+                write: Tally::new(),
+                counters: Counters::default(),
+                usage: ThreadUsage::default(),
+                first_error: None,
+            },
+        }
+    }
+
+    fn measure<E: Engine<Buffer = B>>(&mut self, engine: &mut E) -> Result<(), WorkerError> {
+        loop {
+            let at = now();
+            if !self.measuring && at >= self.ramp_end {
+                self.begin(engine, at);
+            }
+            let issuing = self.issuing(at);
+            if issuing {
+                self.issue(engine, at)?;
+                engine.submit()?;
+            }
+            if self.buffers.len() == self.flights.len() && !issuing {
+                break;
+            }
+            let deadline = self.deadline(issuing);
+            let ended = &mut self.ended;
+            engine.reap(1, deadline, |done| ended.push(done))?;
+            self.record();
+        }
+        self.finish(engine);
+        Ok(())
+    }
+
+    /// The measured part starts: what came before does not count.
+    fn begin<E: Engine<Buffer = B>>(&mut self, engine: &mut E, at: Nanos) {
+        self.measuring = true;
+        self.issued = 0;
+        self.measured.read.clear();
+        self.measured.write.clear();
+        self.measured.started = at;
+        self.before = (engine.counters(), cpu::this_thread());
+    }
+
+    fn finish<E: Engine<Buffer = B>>(&mut self, engine: &mut E) {
+        if !self.measuring {
+            // Stopped in the ramp: there is nothing.
+            self.begin(engine, now());
+        }
+        self.measured.ended = now();
+        self.measured.counters = engine.counters() - self.before.0;
+        self.measured.usage = cpu::this_thread().since(self.before.1);
+    }
+
+    fn issuing(&self, at: Nanos) -> bool {
+        let enough = self.measuring && self.worker.job.number_ios.is_some_and(|n| self.issued >= n);
+        at < self.end && !enough && !self.worker.stop.stopped()
+    }
+
+    /// Until when to wait for a completion: in an open loop, the next arrival that can go out.
+    fn deadline(&self, issuing: bool) -> Option<Nanos> {
+        let open = self.worker.job.arrivals != Arrivals::Closed;
+        (open && issuing && !self.idle.is_empty()).then(|| self.next_arrival.min(self.end))
+    }
+
+    /// Sends out all that is due and has a free buffer.
+    fn issue<E: Engine<Buffer = B>>(
+        &mut self,
+        engine: &mut E,
+        at: Nanos,
+    ) -> Result<(), WorkerError> {
+        let limit = self.worker.job.number_ios.filter(|_| self.measuring);
+        while let Some(&tag) = self.idle.last() {
+            if limit.is_some_and(|n| self.issued >= n) {
+                break;
+            }
+            let arrival = match self.worker.job.arrivals {
+                Arrivals::Closed => at,
+                Arrivals::Every(_) if self.next_arrival > at => break,
+                Arrivals::Every(interval) => {
+                    let arrival = self.next_arrival;
+                    self.next_arrival += interval;
+                    arrival
+                }
+            };
+            let direction = self.pattern.direction();
+            let block = self.block();
+            let Some(mut buffer) = self.buffers.pop() else {
+                break;
+            };
+            if direction == Direction::Write
+                && let Some(ledger) = &mut self.ledger
+            {
+                buffer.write(ledger.fill(block));
+            }
+            self.idle.pop();
+            self.flights[tag as usize] = Flight {
+                arrival,
+                block,
+                direction,
+            };
+            let bs = self.worker.job.bs;
+            engine.prepare(
+                Io {
+                    direction,
+                    offset: block * bs,
+                    len: bs as u32,
+                    tag,
+                },
+                buffer,
+            )?;
+            self.issued += 1;
+        }
+        Ok(())
+    }
+
+    /// The next block; with verification, the next that no I/O is on. There is one, because a
+    /// share has at least as many blocks as the job has I/Os.
+    fn block(&mut self) -> u64 {
+        let mut block = self.pattern.block();
+        if let Some(ledger) = &mut self.ledger {
+            while !ledger.claim(block) {
+                block = self.pattern.after(block);
+            }
+        }
+        block
+    }
+
+    /// Takes in what ended.
+    fn record(&mut self) {
+        let at = now();
+        let mut ended = std::mem::take(&mut self.ended);
+        let bs = self.worker.job.bs;
+        for done in ended.drain(..) {
+            let flight = self.flights[done.tag as usize];
+            let tally = match flight.direction {
+                Direction::Write => &mut self.measured.write,
+                _ => &mut self.measured.read,
+            };
+            match done.outcome {
+                Ok(()) => tally.success(at - flight.arrival, bs),
+                Err(error) => {
+                    tally.errors += 1;
+                    self.measured
+                        .first_error
+                        .get_or_insert_with(|| describe(flight, bs, error));
+                }
+            }
+            if let Some(ledger) = &mut self.ledger {
+                ledger.release(flight.block);
+                match (flight.direction, done.outcome) {
+                    (Direction::Read, Ok(()))
+                        if !self.worker.may_write || ledger.written(flight.block) =>
+                    {
+                        check(ledger, &done.buffer, flight.block, &mut self.checked);
+                    }
+                    (Direction::Write, Err(_)) => ledger.forget(flight.block),
+                    _ => {}
+                }
+            }
+            self.buffers.push(done.buffer);
+            self.idle.push(done.tag);
+        }
+        self.ended = ended;
+        let done = self.measured.read.ios + self.measured.write.ios;
+        self.worker.progress.store(done, Ordering::Relaxed);
+    }
+}
+
+fn describe(flight: Flight, bs: u64, error: IoError) -> String {
+    let what = match flight.direction {
+        Direction::Write => "write",
+        _ => "read",
+    };
+    format!(
+        "{what} of {bs} bytes at offset {}: {error}",
+        flight.block * bs
+    )
+}
+
+fn check<B: Buffer>(ledger: &mut Ledger, buffer: &B, block: u64, into: &mut VerifyResult) {
+    buffer.read(ledger.scratch());
+    into.blocks += 1;
+    if let Err(mismatch) = ledger.check(block) {
+        into.errors += 1;
+        into.first_error.get_or_insert_with(|| mismatch.to_string());
+    }
+}
+
+/// Writes every block of the share, so that reads find something to verify.
+fn lay_out<E: Engine>(
+    engine: &mut E,
+    buffers: Vec<E::Buffer>,
+    ledger: &mut Ledger,
+    worker: &Worker<'_>,
+) -> Result<Vec<E::Buffer>, WorkerError> {
+    let mut failed = None;
+    let sweep = Sweep {
+        worker,
+        direction: Direction::Write,
+    };
+    let buffers = sweep.run(
+        engine,
+        buffers,
+        ledger,
+        worker.share.clone(),
+        |ledger, block, done| {
+            if let Err(error) = done.outcome {
+                ledger.forget(block);
+                failed.get_or_insert(error);
+            }
+        },
+    )?;
+    match failed {
+        Some(error) => Err(WorkerError::Nvme(NvmeError::Unsupported {
+            device: "layout".into(),
+            what: format!("writing the blocks to be verified failed: {error}"),
+        })),
+        None => Ok(buffers),
+    }
+}
+
+/// Reads every block that the job wrote, and checks it.
+fn read_back<E: Engine>(
+    engine: &mut E,
+    buffers: Vec<E::Buffer>,
+    ledger: &mut Ledger,
+    worker: &Worker<'_>,
+    checked: &mut VerifyResult,
+) -> Result<(), WorkerError> {
+    let written: Vec<u64> = worker
+        .share
+        .clone()
+        .filter(|&block| ledger.written(block))
+        .collect();
+    let sweep = Sweep {
+        worker,
+        direction: Direction::Read,
+    };
+    sweep.run(
+        engine,
+        buffers,
+        ledger,
+        written,
+        |ledger, block, done| match done.outcome {
+            Ok(()) => check(ledger, &done.buffer, block, checked),
+            Err(error) => {
+                checked.blocks += 1;
+                checked.errors += 1;
+                checked
+                    .first_error
+                    .get_or_insert_with(|| format!("block {block}: {error}"));
+            }
+        },
+    )?;
+    Ok(())
+}
+
+/// Goes over blocks once, at the job's depth.
+struct Sweep<'a> {
+    worker: &'a Worker<'a>,
+    direction: Direction,
+}
+
+impl Sweep<'_> {
+    fn run<E: Engine>(
+        &self,
+        engine: &mut E,
+        mut buffers: Vec<E::Buffer>,
+        ledger: &mut Ledger,
+        blocks: impl IntoIterator<Item = u64>,
+        mut each: impl FnMut(&mut Ledger, u64, &Done<E::Buffer>),
+    ) -> Result<Vec<E::Buffer>, WorkerError> {
+        let all = buffers.len();
+        let bs = self.worker.job.bs;
+        let mut blocks = blocks.into_iter();
+        let mut ended = Vec::with_capacity(all);
+        loop {
+            while !self.worker.stop.stopped()
+                && let Some(mut buffer) = buffers.pop()
+            {
+                let Some(block) = blocks.next() else {
+                    buffers.push(buffer);
+                    break;
+                };
+                if self.direction == Direction::Write {
+                    buffer.write(ledger.fill(block));
+                }
+                let io = Io {
+                    direction: self.direction,
+                    offset: block * bs,
+                    len: bs as u32,
+                    tag: block,
+                };
+                engine.prepare(io, buffer)?;
+            }
+            engine.submit()?;
+            if buffers.len() == all {
+                return Ok(buffers);
+            }
+            engine.reap(1, None, |done| ended.push(done))?;
+            for done in ended.drain(..) {
+                each(ledger, done.tag, &done);
+                buffers.push(done.buffer);
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Which block next, and in which direction.
+
+use crate::job::Job;
+use joulio_units::Direction;
+use rand::{Rng, RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use std::ops::Range;
+
+/// The sequence of a job's I/Os: the same seed and job index give the same one.
+pub(crate) struct Pattern {
+    random: bool,
+    blocks: Range<u64>,
+    /// Next block of a sequential job, of reads and writes together.
+    next: u64,
+    /// Percent of reads.
+    reads: u32,
+    rng: Pcg64Mcg,
+}
+
+impl Pattern {
+    pub(crate) fn new(job: &Job, index: usize, blocks: Range<u64>) -> Pattern {
+        let reads = match (job.rw.does(Direction::Read), job.rw.does(Direction::Write)) {
+            (true, false) => 100,
+            (false, _) => 0,
+            (true, true) => u32::from(job.rwmixread),
+        };
+        let mut seeds = Pcg64Mcg::seed_from_u64(job.seed);
+        let seed = (0..=index)
+            .map(|_| seeds.next_u64())
+            .last()
+            .unwrap_or(job.seed);
+        Pattern {
+            random: job.rw.is_random(),
+            next: blocks.start,
+            blocks,
+            reads,
+            rng: Pcg64Mcg::seed_from_u64(seed),
+        }
+    }
+
+    /// The direction of the next I/O.
+    #[inline]
+    pub(crate) fn direction(&mut self) -> Direction {
+        let read = match self.reads {
+            0 => false,
+            100 => true,
+            percent => self.rng.random_range(0..100) < percent,
+        };
+        if read {
+            Direction::Read
+        } else {
+            Direction::Write
+        }
+    }
+
+    /// The block of the next I/O. Random blocks are drawn independently (fio's `norandommap`);
+    /// sequential ones start again at the area's end.
+    #[inline]
+    pub(crate) fn block(&mut self) -> u64 {
+        if self.random {
+            return self.rng.random_range(self.blocks.clone());
+        }
+        let block = self.next;
+        self.next = self.after(block);
+        block
+    }
+
+    /// The block behind `block`, or the area's first.
+    pub(crate) fn after(&self, block: u64) -> u64 {
+        if block + 1 == self.blocks.end {
+            self.blocks.start
+        } else {
+            block + 1
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::{ReadWrite, tests::job};
+
+    #[test]
+    fn a_seed_is_a_sequence_and_jobs_differ() {
+        let draw = |index| {
+            let mut pattern = Pattern::new(&job(), index, 0..1000);
+            (0..50).map(|_| pattern.block()).collect::<Vec<_>>()
+        };
+        assert_eq!(draw(0), draw(0));
+        assert_ne!(draw(0), draw(1));
+    }
+
+    #[test]
+    fn a_sequential_job_wraps_inside_its_share() {
+        let job = Job {
+            rw: ReadWrite::Read,
+            ..job()
+        };
+        let mut pattern = Pattern::new(&job, 0, 5..8);
+        let blocks: Vec<_> = (0..5).map(|_| pattern.block()).collect();
+        assert_eq!(blocks, [5, 6, 7, 5, 6]);
+    }
+
+    #[test]
+    fn a_mix_is_about_what_it_says() {
+        let job = Job {
+            rw: ReadWrite::RandRw,
+            rwmixread: 70,
+            ..job()
+        };
+        let mut pattern = Pattern::new(&job, 0, 0..10);
+        let reads = (0..10_000)
+            .filter(|_| pattern.direction() == Direction::Read)
+            .count();
+        assert!((6_700..7_300).contains(&reads), "{reads}");
+    }
+}

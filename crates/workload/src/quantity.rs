@@ -1,0 +1,90 @@
+//! fio's spellings of sizes, times and counts.
+
+/// Bytes: `4096`, `4k`, `1M`, `2GiB`; suffixes are powers of 1024, as fio's are by default.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    scaled(text, |suffix| {
+        let unit = suffix
+            .strip_suffix("ib")
+            .or_else(|| suffix.strip_suffix('b'));
+        power(unit.unwrap_or(suffix), 1024)
+    })
+    .ok_or_else(|| {
+        format!("'{text}' is not a size: write bytes, or a number with k, m, g or t (4k = 4096)")
+    })
+}
+
+/// A count: `1000`, `10k`, `1M`; suffixes are powers of 1000.
+pub fn parse_count(text: &str) -> Result<u64, String> {
+    scaled(text, |suffix| power(suffix, 1000)).ok_or_else(|| {
+        format!("'{text}' is not a count: write a whole number, or one with k or m (1M = 1000000)")
+    })
+}
+
+/// A time in nanoseconds: a number with `ns`, `us`, `ms`, `s`, `m` or `h`; without a suffix in
+/// units of `plain` nanoseconds (fio: seconds for runtimes, microseconds for think times).
+pub fn parse_time(text: &str, plain: u64) -> Result<u64, String> {
+    scaled(text, |suffix| match suffix {
+        "" => Some(plain),
+        "ns" => Some(1),
+        "us" => Some(1_000),
+        "ms" => Some(1_000_000),
+        "s" => Some(1_000_000_000),
+        "m" => Some(60_000_000_000),
+        "h" => Some(3_600_000_000_000),
+        _ => None,
+    })
+    .ok_or_else(|| {
+        format!("'{text}' is not a time: write a whole number with ns, us, ms, s, m or h")
+    })
+}
+
+fn scaled(text: &str, unit: impl Fn(&str) -> Option<u64>) -> Option<u64> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, suffix) = text.split_at(digits);
+    number
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(unit(&suffix.to_ascii_lowercase())?)
+}
+
+fn power(suffix: &str, base: u64) -> Option<u64> {
+    let exponent = ["", "k", "m", "g", "t"].iter().position(|&s| s == suffix)?;
+    Some(base.pow(exponent as u32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_fios() {
+        let cases = [
+            ("4096", 4096),
+            ("4k", 4096),
+            ("4K", 4096),
+            ("1M", 1 << 20),
+            ("2GiB", 2 << 30),
+            ("4kb", 4096),
+        ];
+        for (text, bytes) in cases {
+            assert_eq!(parse_size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "k", "4x", "-4k", "4.5k", "99999999999999t", "4 k"] {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_have_a_unit_or_the_flags_own() {
+        assert_eq!(parse_time("5", 1_000_000_000), Ok(5_000_000_000));
+        assert_eq!(parse_time("500ms", 1), Ok(500_000_000));
+        assert_eq!(parse_time("2m", 1), Ok(120_000_000_000));
+        assert!(parse_time("5d", 1).is_err());
+    }
+
+    #[test]
+    fn counts_are_powers_of_ten() {
+        assert_eq!(parse_count("1M"), Ok(1_000_000));
+        assert!(parse_count("1.5M").is_err());
+    }
+}

@@ -1,0 +1,267 @@
+//! What a run is: the shape of `--output json`.
+
+use crate::stats::Tally;
+use joulio_energy::{Boundary, Energy};
+use joulio_nvme::wait::Counters;
+use joulio_units::Nanos;
+use serde::Serialize;
+
+/// The way of waiting that was asked for, and the one obtained.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Completion {
+    /// As `--completion` named it.
+    pub asked: String,
+    /// What really waited; `None` when it could not be had.
+    pub obtained: Option<String>,
+    /// Why it could not.
+    pub reason: Option<String>,
+}
+
+/// Latency in nanoseconds, from arrival to completion; all zero when there was no I/O.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LatencySummary {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: u64,
+    /// 90th percentile.
+    pub p90: u64,
+    /// 99th percentile.
+    pub p99: u64,
+    /// 99.9th percentile.
+    pub p999: u64,
+    /// The longest.
+    pub max: u64,
+}
+
+/// Counts and rates of one direction, or of both.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Side {
+    /// I/Os that succeeded.
+    pub ios: u64,
+    /// I/Os that failed.
+    pub errors: u64,
+    /// I/Os a second.
+    pub iops: f64,
+    /// Bytes a second.
+    pub bandwidth_bytes_per_second: f64,
+    /// Latency.
+    pub latency_ns: LatencySummary,
+}
+
+impl Side {
+    pub(crate) fn new(tally: &Tally, window: Nanos) -> Side {
+        let per_second = |n: u64| {
+            if window == Nanos::ZERO {
+                0.0
+            } else {
+                n as f64 / window.seconds()
+            }
+        };
+        let h = &tally.latency;
+        let quantile = |q| {
+            if h.is_empty() {
+                0
+            } else {
+                h.value_at_quantile(q)
+            }
+        };
+        Side {
+            ios: tally.ios,
+            errors: tally.errors,
+            iops: per_second(tally.ios),
+            bandwidth_bytes_per_second: per_second(tally.bytes),
+            latency_ns: LatencySummary {
+                mean: if h.is_empty() { 0.0 } else { h.mean() },
+                p50: quantile(0.5),
+                p90: quantile(0.9),
+                p99: quantile(0.99),
+                p999: quantile(0.999),
+                max: if h.is_empty() { 0 } else { h.max() },
+            },
+        }
+    }
+}
+
+/// CPU time and context switches of threads in one role.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct ThreadUsage {
+    /// How many threads; zero where the role does not exist.
+    pub threads: usize,
+    /// CPU seconds in user mode.
+    pub user_seconds: f64,
+    /// CPU seconds in the kernel.
+    pub system_seconds: f64,
+    /// Switches because the thread waited.
+    pub voluntary_switches: u64,
+    /// Switches because another was due.
+    pub involuntary_switches: u64,
+}
+
+impl ThreadUsage {
+    pub(crate) fn since(self, earlier: ThreadUsage) -> ThreadUsage {
+        ThreadUsage {
+            threads: self.threads,
+            user_seconds: (self.user_seconds - earlier.user_seconds).max(0.0),
+            system_seconds: (self.system_seconds - earlier.system_seconds).max(0.0),
+            voluntary_switches: self
+                .voluntary_switches
+                .saturating_sub(earlier.voluntary_switches),
+            involuntary_switches: self
+                .involuntary_switches
+                .saturating_sub(earlier.involuntary_switches),
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: ThreadUsage) {
+        self.threads += other.threads;
+        self.user_seconds += other.user_seconds;
+        self.system_seconds += other.system_seconds;
+        self.voluntary_switches += other.voluntary_switches;
+        self.involuntary_switches += other.involuntary_switches;
+    }
+}
+
+/// CPU time by role.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Threads {
+    /// The jobs.
+    pub submitter: ThreadUsage,
+    /// The emulated devices: work that a real device would do itself.
+    pub device: ThreadUsage,
+    /// The kernel's pollers.
+    pub kernel: ThreadUsage,
+}
+
+/// What waiting did, all jobs together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct WaitCounters {
+    /// Looks at completion queues.
+    pub polls: u64,
+    /// Looks in vain.
+    pub empty_polls: u64,
+    /// Sleeps by a kernel timer.
+    pub sleeps: u64,
+    /// Sleeps that ended after the completion.
+    pub oversleeps: u64,
+    /// Blocks for an interrupt.
+    pub blocks: u64,
+    /// Interrupts received.
+    pub interrupts: u64,
+    /// Blocks that an interrupt ended.
+    pub wakes: u64,
+    /// Seconds blocked.
+    pub blocked_seconds: f64,
+    /// Seconds in sleeps.
+    pub slept_seconds: f64,
+}
+
+impl From<Counters> for WaitCounters {
+    fn from(c: Counters) -> WaitCounters {
+        WaitCounters {
+            polls: c.polls,
+            empty_polls: c.empty_polls,
+            sleeps: c.sleeps,
+            oversleeps: c.oversleeps,
+            blocks: c.blocks,
+            interrupts: c.interrupts,
+            wakes: c.wakes,
+            blocked_seconds: c.blocked.seconds(),
+            slept_seconds: c.slept.seconds(),
+        }
+    }
+}
+
+/// What verification found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct VerifyResult {
+    /// Blocks whose content was checked, during the run and after it.
+    pub blocks: u64,
+    /// Blocks that were wrong.
+    pub errors: u64,
+    /// The first that was.
+    pub first_error: Option<String>,
+}
+
+/// Energy of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EnergyResult {
+    /// What it includes.
+    pub boundary: Boundary,
+    /// Meter or profiles.
+    pub source: String,
+    /// Computed, not measured.
+    pub modelled: bool,
+    /// Joules in the window.
+    pub joules: f64,
+    /// Mean watts.
+    pub watts: f64,
+    /// Bytes transferred per joule: (bytes/s) per watt.
+    pub bytes_per_joule: Option<f64>,
+    /// I/Os per joule: IOPS per watt, as SNIA Emerald has it.
+    pub ios_per_joule: Option<f64>,
+}
+
+impl EnergyResult {
+    pub(crate) fn new(energy: &Energy, ios: u64, bytes: u64) -> EnergyResult {
+        EnergyResult {
+            boundary: energy.boundary,
+            source: energy.source.clone(),
+            modelled: energy.modelled,
+            joules: energy.joules.0,
+            watts: energy.watts().0,
+            bytes_per_joule: energy.per_joule(bytes),
+            ios_per_joule: energy.per_joule(ios),
+        }
+    }
+}
+
+/// One workload under one way of waiting. Figures are there when it was obtained.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunResult {
+    /// The devices, as they were named.
+    pub devices: Vec<String>,
+    /// Who did the I/O.
+    pub engine: &'static str,
+    /// Asked and obtained.
+    pub completion: Completion,
+    /// `--rw`.
+    pub rw: String,
+    /// Bytes of an I/O.
+    pub bs: u64,
+    /// I/Os in flight, each job.
+    pub iodepth: usize,
+    /// Threads.
+    pub numjobs: usize,
+    /// `closed` or `open`.
+    #[serde(rename = "loop")]
+    pub loop_: &'static str,
+    /// It was ended early.
+    pub interrupted: bool,
+    /// The figures.
+    #[serde(flatten)]
+    pub counts: Option<Counts>,
+}
+
+/// The figures of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Counts {
+    /// The measured window, ramp not included.
+    pub seconds: f64,
+    /// Reads.
+    pub read: Side,
+    /// Writes.
+    pub write: Side,
+    /// Both.
+    pub all: Side,
+    /// CPU time.
+    pub threads: Threads,
+    /// Waiting.
+    pub wait: WaitCounters,
+    /// Energy.
+    pub energy: EnergyResult,
+    /// Verification, if asked for.
+    pub verify: Option<VerifyResult>,
+    /// The first I/O that failed.
+    pub first_error: Option<String>,
+}

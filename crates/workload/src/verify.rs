@@ -1,0 +1,198 @@
+//! Data that says where and when it was written.
+//!
+//! A verified block starts with a header: a magic number, the block's own number, how often this
+//! run has written it, and a CRC-32C over everything else. The generation is also kept in memory,
+//! so that a stale block, a misplaced one and a torn one are all found.
+
+use rand::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use std::ops::Range;
+
+const MAGIC: u64 = u64::from_le_bytes(*b"joulio\x01\xa5");
+/// Magic, block, generation, CRC and four bytes of nothing.
+const HEADER: usize = 32;
+const CRC: Range<usize> = 24..28;
+
+/// What is wrong with a block that was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Mismatch {
+    #[error("block {block}: no header where one was written (magic {found:#018x})")]
+    Magic { block: u64, found: u64 },
+    #[error("block {block}: holds the data of block {found}")]
+    Misplaced { block: u64, found: u64 },
+    #[error("block {block}: holds write {found}, the last was {wanted}")]
+    Stale { block: u64, found: u64, wanted: u64 },
+    #[error("block {block}: CRC-32C does not match")]
+    Crc { block: u64 },
+}
+
+/// What a job knows of the blocks of its share.
+pub(crate) struct Ledger {
+    first: u64,
+    /// How often this run wrote each block; the top bit says that an I/O is on its way.
+    generations: Vec<u32>,
+    seed: u64,
+    /// The block as it is built or looked at.
+    scratch: Vec<u8>,
+}
+
+const BUSY: u32 = 1 << 31;
+
+fn word(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
+fn crc(block: &[u8]) -> u32 {
+    crc32c::crc32c_append(crc32c::crc32c(&block[..CRC.start]), &block[CRC.end..])
+}
+
+impl Ledger {
+    /// For `blocks` of `bs` bytes, none written yet. `bs` is at least 512.
+    pub(crate) fn new(blocks: Range<u64>, bs: usize, seed: u64) -> Ledger {
+        assert!(bs >= HEADER);
+        Ledger {
+            first: blocks.start,
+            generations: vec![0; (blocks.end - blocks.start) as usize],
+            seed,
+            scratch: vec![0; bs],
+        }
+    }
+
+    fn entry(&mut self, block: u64) -> &mut u32 {
+        &mut self.generations[(block - self.first) as usize]
+    }
+
+    /// Claims `block` for an I/O; false when one is on its way there already.
+    pub(crate) fn claim(&mut self, block: u64) -> bool {
+        let entry = self.entry(block);
+        let free = *entry & BUSY == 0;
+        *entry |= BUSY;
+        free
+    }
+
+    /// The I/O on `block` has ended.
+    pub(crate) fn release(&mut self, block: u64) {
+        *self.entry(block) &= !BUSY;
+    }
+
+    /// Whether this run has written `block`.
+    pub(crate) fn written(&self, block: u64) -> bool {
+        self.generations[(block - self.first) as usize] & !BUSY != 0
+    }
+
+    /// The next content of `block`. Only one I/O at a time may be on a block.
+    pub(crate) fn fill(&mut self, block: u64) -> &[u8] {
+        let entry = self.entry(block);
+        *entry += 1;
+        let generation = u64::from(*entry & !BUSY);
+        let mut rng = Pcg64Mcg::seed_from_u64(self.seed ^ block.rotate_left(32) ^ generation);
+        rng.fill_bytes(&mut self.scratch[HEADER..]);
+        let scratch = &mut self.scratch;
+        scratch[0..8].copy_from_slice(&MAGIC.to_le_bytes());
+        scratch[8..16].copy_from_slice(&block.to_le_bytes());
+        scratch[16..24].copy_from_slice(&generation.to_le_bytes());
+        scratch[28..32].fill(0);
+        let sum = crc(scratch);
+        self.scratch[CRC].copy_from_slice(&sum.to_le_bytes());
+        &self.scratch
+    }
+
+    /// A write of `block` failed: what it holds is not known any more.
+    pub(crate) fn forget(&mut self, block: u64) {
+        *self.entry(block) &= BUSY;
+    }
+
+    /// Room to read a block into.
+    pub(crate) fn scratch(&mut self) -> &mut [u8] {
+        &mut self.scratch
+    }
+
+    /// Checks the block in the scratch room against what was written; a block that this run did
+    /// not write only against itself.
+    pub(crate) fn check(&self, block: u64) -> Result<(), Mismatch> {
+        let data = &self.scratch;
+        let magic = word(data, 0);
+        if magic != MAGIC {
+            return Err(Mismatch::Magic {
+                block,
+                found: magic,
+            });
+        }
+        let place = word(data, 8);
+        if place != block {
+            return Err(Mismatch::Misplaced {
+                block,
+                found: place,
+            });
+        }
+        if data[CRC] != crc(data).to_le_bytes() {
+            return Err(Mismatch::Crc { block });
+        }
+        let wanted = u64::from(self.generations[(block - self.first) as usize] & !BUSY);
+        let found = word(data, 16);
+        if wanted != 0 && found != wanted {
+            return Err(Mismatch::Stale {
+                block,
+                found,
+                wanted,
+            });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(ledger: &mut Ledger, data: &[u8], block: u64) -> Result<(), Mismatch> {
+        ledger.scratch().copy_from_slice(data);
+        ledger.check(block)
+    }
+
+    #[test]
+    fn every_kind_of_wrong_data_is_told_apart() {
+        let mut ledger = Ledger::new(10..20, 512, 7);
+        let old = ledger.fill(12).to_vec();
+        let new = ledger.fill(12).to_vec();
+        assert_eq!(with(&mut ledger, &new, 12), Ok(()));
+        let stale = Mismatch::Stale {
+            block: 12,
+            found: 1,
+            wanted: 2,
+        };
+        assert_eq!(with(&mut ledger, &old, 12), Err(stale));
+        assert_eq!(
+            with(&mut ledger, &new, 13),
+            Err(Mismatch::Misplaced {
+                block: 13,
+                found: 12
+            })
+        );
+        assert_eq!(
+            with(&mut ledger, &[0; 512], 12),
+            Err(Mismatch::Magic {
+                block: 12,
+                found: 0
+            })
+        );
+        for at in [17, 25, 29, 100, 511] {
+            let mut torn = new.clone();
+            torn[at] ^= 1;
+            assert_eq!(
+                with(&mut ledger, &torn, 12),
+                Err(Mismatch::Crc { block: 12 }),
+                "byte {at}"
+            );
+        }
+    }
+
+    #[test]
+    fn one_io_at_a_time_is_on_a_block() {
+        let mut ledger = Ledger::new(0..2, 512, 7);
+        assert!(ledger.claim(1) && !ledger.claim(1) && ledger.claim(0));
+        ledger.fill(1);
+        ledger.release(1);
+        assert!(ledger.written(1) && !ledger.written(0) && ledger.claim(1));
+    }
+}

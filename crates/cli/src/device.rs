@@ -118,7 +118,11 @@ impl Emulated {
 
     /// Whether it has data that somebody may want to keep.
     pub fn holds_data(&self) -> bool {
-        let Some(file) = self.file.as_ref().and_then(|path| File::open(path).ok()) else {
+        // Only a regular file can hold a namespace; opening another thing may wait for ever (fifo(7)).
+        let Some(path) = self.file.as_ref().filter(|path| path.is_file()) else {
+            return false;
+        };
+        let Ok(file) = File::open(path) else {
             return false;
         };
         // No extent with data: sparse all through, as it was created. Where the file system does
@@ -130,13 +134,36 @@ impl Emulated {
         }
     }
 
+    /// Its file, where opening would create it.
+    pub fn missing_file(&self) -> Option<PathBuf> {
+        self.file.clone().filter(|path| !path.exists())
+    }
+
+    /// Its file, where that is there and cannot be written to.
+    pub fn read_only_file(&self) -> Option<&Path> {
+        let path = self.file.as_deref()?;
+        (path.is_file() && access(path, Access::WRITE_OK).is_err()).then_some(path)
+    }
+
     /// Its profile.
     pub fn profile(&self) -> Result<DeviceProfile, Failure> {
         DeviceProfile::load(&self.profile).map_err(Failure::input)
     }
 
+    /// Before a file of a size that is of no use is created.
+    fn check_size(&self, profile: &DeviceProfile) -> Result<(), Failure> {
+        let block = u64::from(self.lba.unwrap_or(profile.lba.default_bytes)).max(1);
+        match self.size {
+            Some(size) if size == 0 || !size.is_multiple_of(block) => Err(Failure::input(format!(
+                "size={size}: must be a multiple of the block of {block} bytes, and above zero"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     fn options(&self, name: &str, seed: u64) -> Result<Options, Failure> {
         let profile = self.profile()?;
+        self.check_size(&profile)?;
         let mut options = Options::new(profile);
         options.name = name.into();
         options.seed = self.seed.unwrap_or(seed);
@@ -144,7 +171,7 @@ impl Emulated {
             Some(path) => StoreOptions::File {
                 path: path.clone(),
                 bytes: self.size,
-                read_only: path.exists() && access(path, Access::WRITE_OK).is_err(),
+                read_only: self.read_only_file().is_some(),
             },
             None => {
                 let bytes = self

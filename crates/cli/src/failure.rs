@@ -1,6 +1,7 @@
 //! Errors as a user sees them: one line, and an exit status.
 
 use std::fmt::Display;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// Why a command ended.
@@ -31,7 +32,7 @@ impl Failure {
             Failure::Run(message) => (message, 1),
             Failure::Pipe => return ExitCode::SUCCESS,
         };
-        eprintln!("joulio: {}", one_line(&message));
+        say(&one_line(&message));
         ExitCode::from(status)
     }
 }
@@ -55,10 +56,17 @@ pub fn usage(error: &clap::Error) -> ExitCode {
         .next()
         .unwrap_or(message);
     let message = message.strip_prefix("error: ").unwrap_or(message);
-    eprintln!("joulio: {} (see --help)", one_line(message));
+    say(&format!("{} (see --help)", one_line(message)));
     ExitCode::from(2)
 }
 
+/// When standard error is closed or full there is nobody to tell; the status says it still.
+fn say(message: &str) {
+    let _ = writeln!(std::io::stderr(), "joulio: {message}");
+}
+
+/// Without what would begin a line, or tell the terminal something else.
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    words.replace(char::is_control, "?")
 }

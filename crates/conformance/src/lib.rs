@@ -1,1 +1,41 @@
-//! joulio-conformance
+//! What the driver must do on every back end, under every way of waiting.
+//!
+//! Each claim is a function of a [`Bench`]: an open controller and a namespace whose data may be
+//! lost. The same claims run on the emulator in process (`tests/emulator.rs`) and, by the command
+//! `joulio-conformance`, on a real controller in a guest. Claims are about counters and contents,
+//! never about time.
+#![forbid(unsafe_code)]
+
+mod claims;
+mod content;
+mod mixed;
+
+pub use claims::{Claim, STAMPS, claims};
+pub use content::{Content, stamp_lba};
+pub use mixed::{Mode, mixed};
+
+use anyhow::Result;
+use joulio_device::Device;
+use joulio_nvme::{Controller, Namespace};
+
+/// Where claims are put to the test.
+pub struct Bench<D: Device> {
+    /// The controller.
+    pub controller: Controller<D>,
+    /// A namespace whose data may be lost.
+    pub namespace: Namespace,
+    /// Where every random number comes from; failures print it.
+    pub seed: u64,
+}
+
+impl<D: Device> Bench<D> {
+    /// Namespace `nsid` of `controller`.
+    pub fn new(controller: Controller<D>, nsid: u32, seed: u64) -> Result<Bench<D>> {
+        let namespace = controller.namespace(nsid)?;
+        Ok(Bench {
+            controller,
+            namespace,
+            seed,
+        })
+    }
+}

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Names one device's address space within this process: an address means nothing in another.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DmaDomain(u32);
 
 impl DmaDomain {
@@ -24,9 +24,7 @@ impl DmaDomain {
 /// What keeps memory reachable for a device; dropping it ends the reach before it returns.
 pub trait DmaMapping: Send + Sync + 'static {
     /// The address space that the memory is reachable in.
-    fn domain(&self) -> DmaDomain {
-        DmaDomain::default()
-    }
+    fn domain(&self) -> DmaDomain;
 }
 
 /// Memory that a device can reach, contiguous in its address space.
@@ -195,6 +193,8 @@ pub struct DmaBuffer {
 
 // SAFETY: accesses are volatile; the memory lives as long as the owner.
 unsafe impl Send for DmaBuffer {}
+// SAFETY: through `&self` the memory is only read.
+unsafe impl Sync for DmaBuffer {}
 
 impl DmaBuffer {
     /// Cuts `memory` into `count` buffers of `len` bytes, each starting on a page.

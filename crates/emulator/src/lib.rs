@@ -1,1 +1,34 @@
-//! joulio-emulator
+//! An NVMe controller in software.
+//!
+//! The [`Controller`] is a deterministic state machine: registers, queues, namespaces and an MSI-X
+//! table, to which time is an argument. It trusts nothing that a host writes: every address, queue
+//! identifier, length and doorbell value is checked before use.
+//!
+//! [`EmulatedDevice`] puts it under a driver in the same process, as a back end of
+//! [`joulio_device::Device`]. It is run in one of two ways: by a thread of its own, which serves
+//! I/Os at the pace of a device profile ([`EmulatedDevice::spawn`]), or by hand, in a time that a
+//! test makes up ([`EmulatedDevice::stepped`]).
+#![forbid(unsafe_code)]
+
+mod activity;
+mod bell;
+mod clock;
+mod controller;
+mod device;
+mod doorbells;
+mod error;
+mod guest;
+mod namespace;
+mod options;
+mod shared;
+mod stepper;
+mod store;
+mod thread;
+
+pub use activity::Activity;
+pub use controller::{Controller, Progress};
+pub use device::{EmulatedDevice, EmulatedDoorbell};
+pub use error::EmulatorError;
+pub use guest::MapError;
+pub use options::{NamespaceOptions, Options, StoreOptions};
+pub use stepper::Stepper;

@@ -9,7 +9,7 @@
 //! # use joulio_emulator::{EmulatedDevice, Options};
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let profile = joulio_model::DeviceProfile::builtin("instant")?;
-//! # let device = EmulatedDevice::spawn(Options::new(profile))?;
+//! # let device = EmulatedDevice::spawn(&Options::new(profile))?;
 //! let controller = Controller::open(device, ControllerOptions::default())?;
 //! let namespace = controller.namespace(1)?;
 //! let mut queue = controller.create_queue_pair(32)?;

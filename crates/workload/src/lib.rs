@@ -25,5 +25,5 @@ pub use result::{
     Completion, Counts, EnergyResult, LatencySummary, RunResult, Side, ThreadUsage, Threads,
     VerifyResult, WaitCounters,
 };
-pub use run::{RunError, Setup, run};
+pub use run::{RunError, Setup, check, run};
 pub use target::{Activity, Inside, NvmeTarget, Obtained, Target, Way};

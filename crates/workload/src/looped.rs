@@ -16,6 +16,8 @@ use rand::{Rng, SeedableRng};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
+use std::thread;
+use std::time::Duration;
 
 /// Why a job ended without a result.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +44,8 @@ pub(crate) enum Message {
     Measured(Box<Measured>),
     /// All of it is over.
     Verified(VerifyResult),
+    /// The job's thread ends: after `Verified`, or for a reason that it returns.
+    Gone,
 }
 
 /// The figures of one job.
@@ -106,6 +110,7 @@ impl Worker<'_> {
             return Err(WorkerError::NotStarted);
         };
         let mut run = Loop::new(&self, buffers, ledger, go);
+        thread::sleep(Duration::from_nanos((go.start - now()).0));
         run.measure(engine)?;
         let Loop {
             buffers,
@@ -130,7 +135,12 @@ struct Flight {
     arrival: Nanos,
     block: u64,
     direction: Direction,
+    /// It was issued in the measured part.
+    measured: bool,
 }
+
+/// An open loop looks this often whether it is to end.
+const LOOK: Nanos = Nanos::from_millis(100);
 
 struct Loop<'a, B> {
     worker: &'a Worker<'a>,
@@ -159,6 +169,7 @@ impl<'a, B: Buffer> Loop<'a, B> {
             arrival: Nanos::ZERO,
             block: 0,
             direction: Direction::Other,
+            measured: false,
         };
         Loop {
             worker,
@@ -204,7 +215,7 @@ impl<'a, B: Buffer> Loop<'a, B> {
             if self.buffers.len() == self.flights.len() && !issuing {
                 break;
             }
-            let deadline = self.deadline(issuing);
+            let deadline = self.deadline(at, issuing);
             let ended = &mut self.ended;
             engine.reap(1, deadline, |done| ended.push(done))?;
             self.record();
@@ -238,10 +249,17 @@ impl<'a, B: Buffer> Loop<'a, B> {
         at < self.end && !enough && !self.worker.stop.stopped()
     }
 
-    /// Until when to wait for a completion: in an open loop, the next arrival that can go out.
-    fn deadline(&self, issuing: bool) -> Option<Nanos> {
+    /// Until when to wait for a completion: in an open loop, the next arrival that can go out, or
+    /// the next thing to be done without one.
+    fn deadline(&self, at: Nanos, issuing: bool) -> Option<Nanos> {
         let open = self.worker.job.arrivals != Arrivals::Closed;
-        (open && issuing && !self.idle.is_empty()).then(|| self.next_arrival.min(self.end))
+        let turn = if self.measuring {
+            self.end
+        } else {
+            self.ramp_end
+        };
+        (open && issuing && !self.idle.is_empty())
+            .then(|| self.next_arrival.min(turn).min(at + LOOK))
     }
 
     /// Sends out all that is due and has a free buffer.
@@ -279,6 +297,7 @@ impl<'a, B: Buffer> Loop<'a, B> {
                 arrival,
                 block,
                 direction,
+                measured: self.measuring,
             };
             let bs = self.worker.job.bs;
             engine.prepare(
@@ -319,6 +338,8 @@ impl<'a, B: Buffer> Loop<'a, B> {
                 _ => &mut self.measured.read,
             };
             match done.outcome {
+                // The ramp's do not count, though they end in the measured part.
+                Ok(()) if self.measuring && !flight.measured => {}
                 Ok(()) => tally.success(at - flight.arrival, bs),
                 Err(error) => {
                     tally.errors += 1;

@@ -14,7 +14,7 @@ use joulio_model::{DeviceActivity, MachineProfile, Residency, Transfer};
 use joulio_nvme::wait::{Counters, now};
 use joulio_units::{Direction, Nanos};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -45,8 +45,9 @@ pub enum RunError {
     Panicked,
 }
 
-/// Checks that `job` can run on every target. Nothing is written before this has passed.
-fn check(job: &Job, targets: &[Box<dyn Target>]) -> Result<Vec<Area>, JobError> {
+/// Checks that `job` can run on every target, and says which part of each it uses. [`run`] writes
+/// nothing before this has passed.
+pub fn check(job: &Job, targets: &[Box<dyn Target>]) -> Result<Vec<Area>, JobError> {
     job.check()?;
     let wrong = |flag, problem| JobError { flag, problem };
     targets
@@ -122,9 +123,11 @@ pub fn run(job: &Job, way: Way, setup: &Setup<'_>) -> Result<RunResult, RunError
                 messages: messages.clone(),
                 go,
             };
+            let farewell = Farewell(messages.clone());
             let thread = thread::Builder::new()
                 .name(format!("joulio-job-{index}"))
                 .spawn_scoped(scope, move || {
+                    let _farewell = farewell;
                     place(job, index);
                     target.work(way, worker)
                 });
@@ -138,6 +141,10 @@ pub fn run(job: &Job, way: Way, setup: &Setup<'_>) -> Result<RunResult, RunError
             inbox,
         };
         let outcome = conductor.conduct(starts);
+        if outcome.is_none() {
+            // The others would go on to their end for nothing.
+            setup.stop.stop();
+        }
         let mut result = Ok(());
         for thread in threads {
             match thread.join() {
@@ -149,6 +156,16 @@ pub fn run(job: &Job, way: Way, setup: &Setup<'_>) -> Result<RunResult, RunError
         result?;
         Ok(conductor.report(way, outcome.ok_or(RunError::Panicked)?))
     })
+}
+
+/// Says that a job's thread ends, be it by a panic: the others hold the channel open, so that its
+/// silence would not be noticed.
+struct Farewell(Sender<Message>);
+
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        let _ = self.0.send(Message::Gone);
+    }
 }
 
 /// Puts a job's thread on its CPU, and makes its timers exact.
@@ -192,7 +209,7 @@ impl Conductor<'_> {
                 Message::Ready(Obtained::Yes(name)) => obtained = name,
                 // Dropping the start signals ends the other jobs.
                 Message::Ready(Obtained::No(reason)) => return Some(Outcome::Refused(reason)),
-                Message::Measured(_) | Message::Verified(_) => return None,
+                Message::Measured(_) | Message::Verified(_) | Message::Gone => return None,
             }
         }
         let go = Go {
@@ -206,7 +223,7 @@ impl Conductor<'_> {
         let mut jobs = Vec::new();
         let mut verify = VerifyResult::default();
         let mut after = None;
-        let mut verified = 0;
+        let (mut verified, mut gone) = (0, 0);
         let mut ramping = self.job.ramp_time > Nanos::ZERO;
         while verified < self.job.numjobs {
             let wait = if ramping {
@@ -226,6 +243,12 @@ impl Conductor<'_> {
                     verify.blocks += result.blocks;
                     verify.errors += result.errors;
                     verify.first_error = verify.first_error.or(result.first_error);
+                }
+                Ok(Message::Gone) => {
+                    gone += 1;
+                    if gone > verified {
+                        return None;
+                    }
                 }
                 Ok(Message::Ready(_)) => return None,
                 Err(RecvTimeoutError::Timeout) => {
@@ -285,7 +308,7 @@ impl Conductor<'_> {
                 .iter()
                 .map(|p| p.load(Ordering::Relaxed))
                 .sum();
-            done as f64 / (n * self.job.numjobs as u64) as f64
+            done as f64 / (n as f64 * self.job.numjobs as f64)
         });
         by_time.unwrap_or(0.0).max(by_ios.unwrap_or(0.0)).min(1.0)
     }

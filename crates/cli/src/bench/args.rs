@@ -31,16 +31,16 @@ pub struct Args {
     #[arg(long, alias = "readwrite", default_value = "randread")]
     rw: ReadWrite,
     /// Percent of reads in randrw and rw
-    #[arg(long, default_value_t = 50)]
+    #[arg(long, default_value_t = 50, value_parser = whole::<u8>)]
     rwmixread: u8,
     /// Bytes of an I/O
     #[arg(long, alias = "blocksize", default_value = "4k", value_parser = parse_size)]
     bs: u64,
     /// I/Os in flight, each job
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = whole::<usize>)]
     iodepth: usize,
     /// Threads, each with a queue pair of its own
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = whole::<usize>)]
     numjobs: usize,
     /// Bytes of each device to use, from its start. With --verify jobs share them, otherwise each
     /// job uses all of them. Default: the whole namespace
@@ -50,27 +50,27 @@ pub struct Args {
     #[arg(long, value_parser = seconds)]
     runtime: Option<Nanos>,
     /// I/Os of each job (or 10k, 1M)
-    #[arg(long, value_parser = parse_count)]
+    #[arg(long = "number_ios", alias = "number-ios", value_parser = parse_count)]
     number_ios: Option<u64>,
     /// Seconds to run before measuring. Default: 1, unless --number_ios is given
-    #[arg(long, value_parser = seconds)]
+    #[arg(long = "ramp_time", alias = "ramp-time", value_parser = seconds)]
     ramp_time: Option<Nanos>,
     /// Open loop: this many I/Os a second arrive at each job, by the clock; latency counts from
     /// the arrival
-    #[arg(long, value_parser = parse_count, conflicts_with = "thinktime")]
+    #[arg(long = "rate_iops", alias = "rate-iops", value_parser = parse_count, conflicts_with = "thinktime")]
     rate_iops: Option<u64>,
     /// Open loop: an I/O arrives this many microseconds after the one before (or 1ms)
     #[arg(long, value_parser = microseconds)]
     thinktime: Option<Nanos>,
     /// CPUs for the jobs' threads, one each in turn: 0,2-4
-    #[arg(long, value_parser = parse_cpus)]
+    #[arg(long = "cpus_allowed", alias = "cpus-allowed", value_parser = parse_cpus)]
     cpus_allowed: Option<Cpus>,
     /// none or crc32c: every block says where and when it was written. Blocks that are read are
     /// written once before the run; what was written is read back after it
     #[arg(long, default_value = "none", hide_default_value = true)]
     verify: Verify,
     /// Where every random number comes from
-    #[arg(long, alias = "randseed", default_value_t = 1)]
+    #[arg(long, alias = "randseed", default_value_t = 1, value_parser = whole::<u64>)]
     pub seed: u64,
     /// Data on the devices may be lost: needed to write to a pcie device, or to a file with data
     #[arg(long)]
@@ -85,6 +85,11 @@ pub struct Args {
 
 #[derive(Clone, Debug)]
 struct Cpus(Vec<usize>);
+
+fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+    let number = text.parse::<u64>().ok().and_then(|n| n.try_into().ok());
+    number.ok_or_else(|| format!("'{text}' is out of range: write a whole number, zero or above"))
+}
 
 fn seconds(text: &str) -> Result<Nanos, String> {
     parse_time(text, 1_000_000_000).map(Nanos)

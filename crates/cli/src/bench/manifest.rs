@@ -49,7 +49,9 @@ impl Manifest {
         let uname = rustix::system::uname();
         Manifest {
             joulio: env!("CARGO_PKG_VERSION"),
-            command: std::env::args().collect(),
+            command: std::env::args_os()
+                .map(|arg| arg.to_string_lossy().into_owned())
+                .collect(),
             started_unix_seconds: SystemTime::now()
                 .duration_since(UNIX_EPOCH)
                 .map_or(0, |since| since.as_secs()),

@@ -5,45 +5,87 @@ use crate::device::{DeviceName, Emulated, Kind, open_pcie};
 use crate::failure::Failure;
 use joulio_emulator::EmulatedDevice;
 use joulio_units::Direction;
-use joulio_workload::{Activity, Inside, Job, NvmeTarget, Target};
+use joulio_workload::{Activity, Inside, Job, NvmeTarget, Target, check};
+use std::fs::remove_file;
+use std::path::PathBuf;
 
-/// Opens every device. Refuses to write where that takes a word, before anything is opened.
+/// Opens every device, and checks that the job can run there. Refuses to write where that takes a
+/// word, before anything is opened.
 pub fn open(args: &Args, job: &Job) -> Result<Vec<Box<dyn Target>>, Failure> {
+    refuse_to_overwrite(args, job)?;
+    let mut created = Created::default();
+    let mut targets = Vec::new();
     for name in &args.device {
-        if job.rw.does(Direction::Write) && !may_write(name, args.allow_write) {
+        let missing = match &name.kind {
+            Kind::Emulated(emulated) => emulated.missing_file(),
+            Kind::Pcie(_) => None,
+        };
+        targets.push(open_one(args, job, name)?);
+        created.0.extend(missing);
+    }
+    check(job, &targets).map_err(Failure::input)?;
+    created.0.clear();
+    Ok(targets)
+}
+
+/// Files that opening created, removed again when the command is refused after all.
+#[derive(Default)]
+struct Created(Vec<PathBuf>);
+
+impl Drop for Created {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            let _ = remove_file(path);
+        }
+    }
+}
+
+fn refuse_to_overwrite(args: &Args, job: &Job) -> Result<(), Failure> {
+    if !job.rw.does(Direction::Write) {
+        return Ok(());
+    }
+    for name in &args.device {
+        if let Kind::Emulated(emulated) = &name.kind
+            && let Some(path) = emulated.read_only_file()
+        {
+            return Err(Failure::input(format!(
+                "--rw={} on {}: {} cannot be written to: choose a way that only reads, or another file",
+                job.rw,
+                name.text,
+                path.display()
+            )));
+        }
+        if !may_write(name, args.allow_write) {
             return Err(Failure::input(format!(
                 "--rw={} on {}: the data there will be lost; say --allow-write if that is meant",
                 job.rw, name.text
             )));
         }
     }
+    Ok(())
+}
+
+fn open_one(args: &Args, job: &Job, name: &DeviceName) -> Result<Box<dyn Target>, Failure> {
     let jobs_each = job.numjobs.div_ceil(args.device.len()).min(u16::MAX.into()) as u16;
-    args.device
-        .iter()
-        .map(|name| {
-            let may_write = may_write(name, args.allow_write);
-            match &name.kind {
-                Kind::Emulated(emulated) => {
-                    open_emulated(args, name, emulated, jobs_each, may_write)
-                }
-                Kind::Pcie(address) => {
-                    let controller = open_pcie(*address, jobs_each)?;
-                    let target =
-                        NvmeTarget::new(name.text.clone(), controller, name.nsid, may_write, None);
-                    Ok(Box::new(target.map_err(Failure::input)?) as Box<dyn Target>)
-                }
-            }
-        })
-        .collect()
+    let may_write = may_write(name, args.allow_write);
+    match &name.kind {
+        Kind::Emulated(emulated) => open_emulated(args, name, emulated, jobs_each, may_write),
+        Kind::Pcie(address) => {
+            let controller = open_pcie(*address, jobs_each)?;
+            let target = NvmeTarget::new(name.text.clone(), controller, name.nsid, may_write, None);
+            Ok(Box::new(target.map_err(Failure::input)?))
+        }
+    }
 }
 
 /// A device in memory, or a file without data, has nothing to lose.
 fn may_write(name: &DeviceName, allowed: bool) -> bool {
-    allowed
-        || match &name.kind {
-            Kind::Emulated(emulated) => !emulated.holds_data(),
-            Kind::Pcie(_) => false,
+    match &name.kind {
+        Kind::Emulated(emulated) => {
+            emulated.read_only_file().is_none() && (allowed || !emulated.holds_data())
         }
+        Kind::Pcie(_) => allowed,
+    }
 }
 
 fn open_emulated(

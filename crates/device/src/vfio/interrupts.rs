@@ -12,7 +12,7 @@ use crate::mmio::MappedBar;
 use crate::{DeviceError, Iova, Vector, VectorControl};
 use std::collections::HashMap;
 use std::os::fd::AsRawFd;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use vfio_bindings::bindings::vfio as sys;
 
 /// Bytes of a table entry: address low and high, data, control.
@@ -24,8 +24,15 @@ pub(super) struct MsiX {
     table: Arc<MappedBar>,
     offset: usize,
     entries: u16,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// VFIO refuses to disable what is not enabled.
+    enabled: bool,
     /// Address and data of aimed entries as the kernel had written them.
-    aimed: Mutex<HashMap<u16, [u32; 3]>>,
+    aimed: HashMap<u16, [u32; 3]>,
 }
 
 impl MsiX {
@@ -47,7 +54,7 @@ impl MsiX {
             table: bar,
             offset: table.offset,
             entries: table.entries.min(count.try_into().unwrap_or(u16::MAX)),
-            aimed: Mutex::default(),
+            state: Mutex::default(),
         })
     }
 
@@ -69,12 +76,11 @@ impl MsiX {
         // The kernel cannot add vectors to some that are enabled (VFIO_IRQ_INFO_NORESIZE): all at
         // once, from none.
         let index = sys::VFIO_PCI_MSIX_IRQ_INDEX;
-        ioctl::set_irqs(this.function.device(), index, &[]).map_err(os("VFIO_DEVICE_SET_IRQS"))?;
+        let mut state = this.lock();
+        this.disable(&mut state)?;
         ioctl::set_irqs(this.function.device(), index, &raw).map_err(os("VFIO_DEVICE_SET_IRQS"))?;
-        this.aimed
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        state.enabled = true;
+        drop(state);
         (0..count)
             .zip(events)
             .map(|(index, event)| {
@@ -82,6 +88,19 @@ impl MsiX {
                 vector.mask().map(|()| vector)
             })
             .collect()
+    }
+
+    fn disable(&self, state: &mut State) -> Result<(), DeviceError> {
+        if std::mem::take(&mut state.enabled) {
+            state.aimed.clear();
+            ioctl::set_irqs(self.function.device(), sys::VFIO_PCI_MSIX_IRQ_INDEX, &[])
+                .map_err(os("VFIO_DEVICE_SET_IRQS"))?;
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn entry(&self, vector: u16) -> Result<usize, DeviceError> {
@@ -112,7 +131,7 @@ impl VectorControl for MsiX {
 
     fn aim(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError> {
         let at = self.entry(vector)?;
-        let mut aimed = self.aimed.lock().unwrap_or_else(PoisonError::into_inner);
+        let aimed = &mut self.lock().aimed;
         let words = match target {
             Some((iova, data)) => {
                 aimed
@@ -140,6 +159,7 @@ impl VectorControl for MsiX {
 impl Drop for MsiX {
     fn drop(&mut self) {
         // The last close would do it too; this way the vectors are back before that.
-        let _ = ioctl::set_irqs(self.function.device(), sys::VFIO_PCI_MSIX_IRQ_INDEX, &[]);
+        let mut state = std::mem::take(&mut *self.lock());
+        let _ = self.disable(&mut state);
     }
 }

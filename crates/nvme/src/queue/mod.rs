@@ -12,7 +12,7 @@ pub(crate) use submission::SubmissionRing;
 
 use crate::controller::Shared;
 use crate::{Namespace, NvmeError, PolicyError, Rejected, SubmitError};
-use joulio_device::{Device, DmaBuffer, DmaMemory, Vector};
+use joulio_device::{Device, DmaBuffer, DmaDomain, DmaMemory, Vector};
 use joulio_nvme_spec::{Command, NvmOpcode, PAGE_SIZE, QueueId, Status};
 use joulio_units::{Direction, Nanos};
 use joulio_wait::{AnyPolicy, Class, Counters, Outstanding, Policy, StepKind, StepSet, now};
@@ -57,6 +57,7 @@ pub struct QueuePair<D: Device> {
     slots: Slots,
     lists: Lists,
     max_transfer: u32,
+    domain: DmaDomain,
     policy: AnyPolicy,
     timed: bool,
     line: Line,
@@ -132,6 +133,7 @@ impl<D: Device> QueuePair<D> {
             slots: Slots::new(depth),
             lists: Lists::new(&memory, layout.lists, depth, max_transfer),
             max_transfer,
+            domain: memory.domain(),
             policy: AnyPolicy::POLL,
             timed: false,
             line: Line {
@@ -195,7 +197,7 @@ impl<D: Device> QueuePair<D> {
 
     /// Commits the namespace's writes that completed before to non-volatile media.
     pub fn flush(&mut self, namespace: &Namespace, tag: u64) -> Result<(), SubmitError> {
-        if namespace.domain != self.memory.domain() {
+        if namespace.domain != self.domain {
             return Err(SubmitError::Foreign);
         }
         if self.slots.next().is_none() {
@@ -248,8 +250,7 @@ impl<D: Device> QueuePair<D> {
         blocks: u32,
         buffer: &DmaBuffer,
     ) -> Result<u32, SubmitError> {
-        let domain = self.memory.domain();
-        if buffer.domain() != domain || namespace.domain != domain {
+        if buffer.domain() != self.domain || namespace.domain != self.domain {
             return Err(SubmitError::Foreign);
         }
         let bytes = u64::from(blocks) << namespace.shift();
@@ -453,6 +454,8 @@ impl<D: Device> QueuePair<D> {
             if self.line.masked {
                 vector.unmask()?;
                 self.line.masked = false;
+                // What completed while it was masked is pending and comes now: no news either.
+                self.line.unclaimed = self.line.unclaimed.max(1);
             }
             if self.line.unclaimed > 0 {
                 self.counters.interrupts += vector.take();

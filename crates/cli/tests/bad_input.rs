@@ -1,0 +1,346 @@
+//! What cannot be done is refused in one line that says what to do, and nothing is changed.
+
+mod common;
+
+use common::{joulio, refused};
+use std::fs;
+use tempfile::{TempDir, tempdir};
+
+/// An address that no machine has a device at.
+const ABSENT: &str = "ffff:ff:1f.7";
+
+fn room() -> TempDir {
+    tempdir().expect("a temporary directory")
+}
+
+/// `joulio bench` with `flags` is refused, in words that hold every one of `hints`.
+#[track_caller]
+fn bench(flags: &str, hints: &[&str]) {
+    let said = refused(room().path(), &format!("bench {flags}"));
+    for hint in hints {
+        assert!(said.contains(hint), "{flags}: no '{hint}' in: {said}");
+    }
+}
+
+#[test]
+fn an_unknown_profile_is_answered_with_the_known_ones() {
+    bench("--device emulated:nope", &["nope", "optane-900p", ".toml"]);
+}
+
+#[test]
+fn an_unknown_machine_is_answered_with_the_known_ones() {
+    bench("--machine nope", &["nope", "xeon-e3-1230v5", ".toml"]);
+}
+
+#[test]
+fn an_unknown_scheme_is_answered_with_the_two_there_are() {
+    for name in ["nvme0n1", "/dev/nvme0n1", "spdk:0", "☃"] {
+        bench(
+            &format!("--device {name}"),
+            &["emulated:PROFILE", "pcie:0000:01:00.0"],
+        );
+    }
+}
+
+#[test]
+fn a_malformed_pcie_address_is_answered_with_a_good_one() {
+    for address in ["", "zz", "01:00", "0000:01:00.8", "0000:01:20.0"] {
+        bench(
+            &format!("--device pcie:{address}"),
+            &["no PCI address", "0000:01:00.0"],
+        );
+    }
+}
+
+#[test]
+fn an_absent_pcie_device_is_answered_with_how_to_list_them() {
+    bench(&format!("--device pcie:{ABSENT}"), &[ABSENT, "lspci"]);
+    for command in ["bind", "unbind"] {
+        let said = refused(room().path(), &format!("{command} {ABSENT}"));
+        assert!(said.contains(ABSENT) && said.contains("lspci"), "{said}");
+    }
+}
+
+#[test]
+fn a_block_size_that_the_device_cannot_do_is_refused() {
+    bench("--bs 1000", &["--bs", "multiple", "512"]);
+    bench(
+        "--device emulated:instant,lba=4096 --bs 512",
+        &["--bs", "4096"],
+    );
+    bench("--bs 0", &["--bs", "above zero"]);
+    bench("--bs 256k", &["--bs", "at most 131072"]);
+    bench("--bs 18446744073709551615", &["--bs"]);
+    bench("--bs 18446744073709551616", &["--bs", "4k"]);
+    bench("--bs=-4k", &["--bs", "4k"]);
+}
+
+#[test]
+fn an_area_that_is_not_there_is_refused() {
+    bench(
+        "--device emulated:instant,size=1M --size 2M",
+        &["--size", "has 1048576 bytes"],
+    );
+    bench("--size 1k", &["--size", "4096"]);
+}
+
+#[test]
+fn a_depth_that_no_queue_has_is_refused() {
+    bench("--iodepth 0", &["--iodepth", "at least 1"]);
+    bench("--iodepth 99999", &["--iodepth", "at most 4095"]);
+    bench("--iodepth 18446744073709551615", &["--iodepth", "at most"]);
+    bench("--iodepth=-1", &["--iodepth", "whole number"]);
+}
+
+#[test]
+fn each_job_needs_a_queue_pair_and_each_device_a_job() {
+    bench("--numjobs 0", &["--numjobs", "at least 1"]);
+    bench("--numjobs 32", &["--numjobs", "32", "has 31"]);
+    bench("--numjobs 257", &["--numjobs", "at most 256"]);
+    bench(
+        "--device emulated:instant --device emulated:instant",
+        &["--numjobs", "2 devices", "1 jobs"],
+    );
+}
+
+#[test]
+fn a_run_has_to_have_a_length() {
+    bench("--runtime 0", &["--runtime", "above zero"]);
+    bench("--number_ios 0", &["--number_ios", "above zero"]);
+    bench("--runtime 1d", &["--runtime", "whole number"]);
+}
+
+#[test]
+fn an_open_loop_has_one_rate_above_zero() {
+    bench("--rate_iops 0", &["--rate_iops", "above zero"]);
+    bench("--thinktime 0", &["--thinktime", "above zero"]);
+    bench("--rate_iops 2G", &["--rate_iops"]);
+    bench(
+        "--rate_iops 10 --thinktime 10",
+        &["--rate_iops", "--thinktime", "cannot be used with"],
+    );
+}
+
+#[test]
+fn a_mistyped_flag_is_answered_with_the_one_meant() {
+    bench("--iodpeth 4", &["--iodpeth", "--iodepth"]);
+    bench("--number_io 4", &["--number_io", "--number_ios"]);
+}
+
+#[test]
+fn an_unknown_word_is_answered_with_the_known_ones() {
+    bench("--completion fast", &["fast", "poll", "interrupt"]);
+    bench("--completion poll,", &["poll", "interrupt"]);
+    bench("--rw scribble", &["scribble", "randread", "randrw"]);
+    bench("--verify md5", &["md5", "crc32c"]);
+    bench("--output xml", &["xml", "normal", "json"]);
+}
+
+#[test]
+fn a_mix_is_a_percentage() {
+    bench("--rwmixread 101", &["--rwmixread", "0 to 100"]);
+    bench("--rwmixread 256", &["--rwmixread"]);
+}
+
+#[test]
+fn a_cpu_that_is_not_there_is_refused() {
+    bench("--cpus_allowed 9999", &["--cpus_allowed", "9999"]);
+    bench("--cpus_allowed 1-0", &["--cpus_allowed", "0,2-4"]);
+}
+
+#[test]
+fn writing_to_a_pcie_device_takes_a_word_before_it_is_even_looked_for() {
+    for rw in ["write", "randwrite", "rw", "randrw"] {
+        bench(
+            &format!("--device pcie:{ABSENT} --rw {rw}"),
+            &["lost", "--allow-write", ABSENT],
+        );
+    }
+    bench(
+        &format!("--device pcie:{ABSENT} --rw write --allow-write"),
+        &["lspci"],
+    );
+}
+
+#[test]
+fn writing_to_a_file_with_data_takes_a_word() {
+    let room = room();
+    fs::write(room.path().join("disk"), [0x5a; 1 << 20]).expect("write");
+    for rw in ["write", "randwrite", "rw", "randrw"] {
+        let said = refused(
+            room.path(),
+            &format!("bench --device emulated:instant,file=disk --rw {rw}"),
+        );
+        assert!(
+            said.contains("lost") && said.contains("--allow-write"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn one_device_with_data_keeps_all_of_them_unwritten() {
+    let room = room();
+    fs::write(room.path().join("disk"), [0x5a; 1 << 20]).expect("write");
+    let said = refused(
+        room.path(),
+        "bench --device emulated:instant,file=new,size=1M --device emulated:instant,file=disk \
+         --numjobs 2 --rw write",
+    );
+    assert!(said.contains("--allow-write"), "{said}");
+}
+
+#[test]
+fn only_a_regular_file_is_a_namespace() {
+    bench("--device emulated:instant,file=.", &["not a regular file"]);
+    bench(
+        "--device emulated:instant,file=.,size=1M --rw write",
+        &["not a regular file"],
+    );
+    bench(
+        "--device emulated:instant,file=/dev/null,size=1M --rw write",
+        &["not a regular file"],
+    );
+}
+
+#[test]
+fn a_fifo_is_refused_and_not_waited_for() {
+    let room = room();
+    let fifo = room.path().join("fifo");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RUSR).expect("mkfifo");
+    let mut command = joulio("bench --device emulated:instant,file=fifo --rw write");
+    let assert = command
+        .current_dir(room.path())
+        .timeout(std::time::Duration::from_secs(30))
+        .assert()
+        .code(2);
+    let said = String::from_utf8_lossy(&assert.get_output().stderr);
+    assert!(said.contains("not a regular file"), "{said}");
+}
+
+#[test]
+fn a_missing_file_without_a_size_is_not_created() {
+    bench("--device emulated:instant,file=new", &["new", "size"]);
+    for command in ["id-ctrl", "id-ns", "smart-log", "list"] {
+        let said = refused(
+            room().path(),
+            &format!("{command} emulated:instant,file=new"),
+        );
+        assert!(said.contains("size"), "{said}");
+    }
+}
+
+#[test]
+fn a_file_is_not_left_behind_by_a_refused_command() {
+    let new = "--device emulated:instant,file=new,size=1M";
+    bench(&format!("{new} --iodepth 99999"), &["--iodepth"]);
+    bench(&format!("{new} --bs 1000"), &["--bs"]);
+    bench(&format!("{new} --size 2M"), &["--size"]);
+    bench(
+        &format!("{new} --device emulated:instant,file=other --numjobs 2"),
+        &["other"],
+    );
+    bench(
+        "--device emulated:instant,file=new,size=1000",
+        &["size=1000", "512"],
+    );
+    bench(
+        "--device emulated:instant,file=new,size=8388607t",
+        &["new", "size"],
+    );
+}
+
+#[test]
+fn a_file_of_another_size_is_left_alone() {
+    let room = room();
+    fs::write(room.path().join("disk"), [0x5a; 4096]).expect("write");
+    let said = refused(
+        room.path(),
+        "bench --device emulated:instant,file=disk,size=1M",
+    );
+    assert!(said.contains("4096") && said.contains("1048576"), "{said}");
+}
+
+#[test]
+fn a_namespace_has_whole_blocks_of_a_size_there_is() {
+    bench(
+        "--device emulated:instant,lba=1000",
+        &["1000", "512 or 4096"],
+    );
+    bench("--device emulated:instant,lba=0", &["512 or 4096"]);
+    bench(
+        "--device emulated:instant,size=0",
+        &["size=0", "above zero"],
+    );
+    bench(
+        "--device emulated:instant,size=512,lba=4096",
+        &["size=512", "4096"],
+    );
+    bench("--device emulated:instant,size=x", &["'x'", "4k"]);
+}
+
+#[test]
+fn an_unknown_parameter_of_a_device_is_answered_with_the_known_ones() {
+    bench(
+        "--device emulated:instant,fiel=x",
+        &["fiel=x", "file=PATH", "lba="],
+    );
+    bench(
+        &format!("--device pcie:{ABSENT},lba=512"),
+        &["lba=512", "nsid=N"],
+    );
+}
+
+#[test]
+fn a_namespace_that_memory_cannot_hold_is_refused() {
+    bench(
+        "--device emulated:instant,size=8388607t",
+        &["size=", "file=PATH"],
+    );
+}
+
+#[test]
+fn a_namespace_that_is_not_there_is_answered_with_those_that_are() {
+    for nsid in ["0", "2", "4294967295"] {
+        let said = refused(room().path(), &format!("id-ns emulated:instant -n {nsid}"));
+        assert!(said.contains(nsid) && said.contains("it has: 1"), "{said}");
+    }
+}
+
+#[test]
+fn a_profile_with_an_error_is_refused_by_the_field() {
+    let room = room();
+    let good = include_str!("../../../profiles/devices/instant.toml");
+    let at = good
+        .find("capacity_bytes")
+        .expect("a profile has a capacity");
+    let end = at + good[at..].find('\n').expect("a line ends");
+    let bad = format!(
+        "{}capacity_bytes = {{ value = -1, kind = \"guess\", source = \"none\" }}{}",
+        &good[..at],
+        &good[end..]
+    );
+    fs::write(room.path().join("bad.toml"), bad).expect("write");
+    let said = refused(room.path(), "bench --device emulated:bad.toml");
+    assert!(
+        said.contains("bad.toml") && said.contains("capacity_bytes"),
+        "{said}"
+    );
+    fs::write(room.path().join("worse.toml"), "name = [").expect("write");
+    let said = refused(room.path(), "bench --device emulated:worse.toml");
+    assert!(said.contains("worse.toml:1"), "{said}");
+}
+
+#[test]
+fn control_characters_of_a_name_do_not_reach_the_terminal() {
+    let output = joulio("bench --device")
+        .arg("emulated:\u{1b}[31m\nred")
+        .assert()
+        .code(2)
+        .get_output()
+        .stderr
+        .clone();
+    let said = String::from_utf8(output).expect("UTF-8");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(!said.contains('\u{1b}'), "{said:?}");
+}

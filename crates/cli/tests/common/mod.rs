@@ -1,0 +1,59 @@
+//! Running the command.
+#![allow(dead_code, reason = "each test file uses some of it")]
+
+use assert_cmd::Command;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The command with the words of `line`.
+pub fn joulio(line: &str) -> Command {
+    let mut command = assert_cmd::cargo::cargo_bin_cmd!("joulio");
+    command.args(line.split_whitespace());
+    command
+}
+
+/// The JSON that a successful command prints.
+pub fn json(line: &str) -> Value {
+    let output = joulio(line).assert().success().get_output().stdout.clone();
+    serde_json::from_slice(&output).expect("standard output is JSON")
+}
+
+/// The runs of a successful `joulio bench` with the flags of `line`.
+pub fn runs(line: &str) -> Vec<Value> {
+    let report = json(&format!("bench --output json {line}"));
+    report["runs"].as_array().expect("runs").clone()
+}
+
+/// Runs a command in `room` that is to be refused, and returns what it says: status 2, one line,
+/// nothing on standard output, nothing in `room` created or changed.
+pub fn refused(room: &Path, line: &str) -> String {
+    let before = contents(room);
+    let said = failed(room, line, 2);
+    assert_eq!(contents(room), before, "{line}: changed something");
+    said
+}
+
+/// Runs a command in `room` that is to end with `status` and one line on standard error.
+pub fn failed(room: &Path, line: &str, status: i32) -> String {
+    let assert = joulio(line).current_dir(room).assert();
+    let output = assert.get_output();
+    let said = String::from_utf8(output.stderr.clone()).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(status), "{line}: {said}");
+    assert_eq!(said.lines().count(), 1, "{line}: {said}");
+    assert!(said.starts_with("joulio: "), "{line}: {said}");
+    assert!(
+        status != 2 || output.stdout.is_empty(),
+        "{line}: refused, but wrote to standard output"
+    );
+    said
+}
+
+fn contents(room: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+    fs::read_dir(room)
+        .expect("the room is there")
+        .map(|entry| entry.expect("entry").path())
+        .map(|path| (path.clone(), fs::read(path).ok()))
+        .collect()
+}

@@ -1,0 +1,182 @@
+//! A run that is ended early says so and reports what there is; a closed pipe is no error.
+
+mod common;
+
+use predicates::prelude::PredicateBooleanExt;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::fs;
+use std::io::Read;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// What hangs is ended after this long, and the test with it.
+const CAP: Duration = Duration::from_secs(30);
+
+fn start(line: &str) -> Child {
+    Command::new(assert_cmd::cargo::cargo_bin!("joulio"))
+        .args(line.split_whitespace())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts")
+}
+
+/// Waits until a job's thread is there: signals are handled and a run has begun.
+fn wait_for_job(child: &Child) {
+    let started = Instant::now();
+    while !has_job(child.id()) {
+        assert!(started.elapsed() < CAP, "no job started");
+        sleep(Duration::from_millis(10));
+    }
+}
+
+fn has_job(pid: u32) -> bool {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten();
+    tasks.flatten().any(|task| {
+        fs::read_to_string(task.path().join("comm"))
+            .is_ok_and(|name| name.starts_with("joulio-job"))
+    })
+}
+
+/// What the command leaves behind, when it ends by itself.
+fn ended(mut child: Child) -> Output {
+    let started = Instant::now();
+    while child.try_wait().expect("wait").is_none() {
+        if started.elapsed() > CAP {
+            let _ = child.kill();
+            panic!("still running after {CAP:?}");
+        }
+        sleep(Duration::from_millis(10));
+    }
+    child.wait_with_output().expect("output")
+}
+
+fn interrupted(line: &str, signal: Signal) -> Output {
+    let child = start(line);
+    wait_for_job(&child);
+    let pid = Pid::from_child(&child);
+    kill_process(pid, signal).expect("kill");
+    let output = ended(child);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{line}: {said}");
+    assert!(said.is_empty(), "{line}: {said}");
+    output
+}
+
+const LONG: &str = "bench --device emulated:instant,size=1M --runtime 60";
+
+#[test]
+fn an_interrupted_run_prints_its_table_and_says_that_it_ended_early() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let output = interrupted(LONG, signal);
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        assert!(text.contains("IOPS"), "{text}");
+        assert!(text.contains("poll: ended early"), "{text}");
+        assert!(
+            !text.contains("interrupt: "),
+            "went on with the next: {text}"
+        );
+    }
+}
+
+#[test]
+fn an_interrupted_run_is_valid_json_that_says_so() {
+    for flags in [
+        "",
+        "--completion interrupt --ramp_time 0",
+        "--rw randrw --verify=crc32c",
+    ] {
+        let output = interrupted(&format!("{LONG} --output json {flags}"), Signal::INT);
+        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let runs = report["runs"].as_array().expect("runs");
+        assert_eq!(runs.len(), 1);
+        assert_eq!(runs[0]["interrupted"], true);
+        assert!(runs[0]["all"]["ios"].is_u64());
+    }
+}
+
+#[test]
+fn a_run_that_waits_for_a_late_arrival_is_interrupted_too() {
+    for completion in ["poll", "interrupt"] {
+        let line = format!("{LONG} --thinktime 1h --completion {completion} --output json");
+        let output = interrupted(&line, Signal::INT);
+        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(report["runs"][0]["interrupted"], true);
+    }
+}
+
+#[test]
+fn whoever_closes_the_pipe_has_enough() {
+    let short = "--device emulated:instant,size=1M --number_ios 100";
+    for line in [
+        &format!("bench {short}"),
+        &format!("bench {short} --output json"),
+        "list emulated:instant",
+        "id-ctrl emulated:instant",
+        "--help",
+    ] {
+        let mut child = start(line);
+        drop(child.stdout.take());
+        let mut said = String::new();
+        let mut stderr = child.stderr.take().expect("piped");
+        stderr.read_to_string(&mut said).expect("UTF-8");
+        let output = ended(child);
+        assert_eq!(output.status.code(), Some(0), "{line}: {said}");
+        assert_eq!(said, "", "{line}");
+    }
+}
+
+#[test]
+fn a_full_disk_under_the_output_is_an_error_of_one_line() {
+    let full = fs::OpenOptions::new().write(true).open("/dev/full");
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("joulio"));
+    let output = command
+        .args(["list", "emulated:instant"])
+        .stdout(full.expect("/dev/full"))
+        .stderr(Stdio::piped())
+        .spawn()
+        .and_then(Child::wait_with_output)
+        .expect("the command runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("standard output"), "{said}");
+}
+
+#[test]
+fn a_table_is_printed_for_a_run_that_comes_to_its_end() {
+    common::joulio("bench --device emulated:instant,size=1M --number_ios 100")
+        .assert()
+        .success()
+        .stdout(predicates::str::contains("ended early").not())
+        .stdout(predicates::str::contains("modelled, not measured"));
+}
+
+#[test]
+fn a_job_that_cannot_start_ends_those_that_wait_for_it() {
+    let room = tempfile::tempdir().expect("a temporary directory");
+    let disk = fs::File::create(room.path().join("disk")).expect("create");
+    disk.set_len(1 << 20).expect("sparse");
+    // The file may not grow beyond 64 KiB (setrlimit(2)), and the signal for it is ignored: its
+    // job fails as it lays out what it is to read, when the other one is ready.
+    let script = "trap '' XFSZ; ulimit -f 128; exec \"$0\" \"$@\"";
+    let line = "bench --device emulated:instant,size=64k --device emulated:instant,file=disk \
+                --numjobs 2 --number_ios 100 --verify=crc32c";
+    let child = Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_joulio")])
+        .args(line.split_whitespace())
+        .current_dir(room.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let output = ended(child);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("verified"), "{said}");
+}

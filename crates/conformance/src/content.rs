@@ -1,0 +1,40 @@
+//! Block contents that say where they belong.
+
+use rand::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+/// The content of a logical block: a function of seed, block and generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Content {
+    /// The run's seed.
+    pub seed: u64,
+    /// The logical block.
+    pub lba: u64,
+    /// How often it was written.
+    pub generation: u64,
+}
+
+impl Content {
+    /// Fills `block`. The first 24 bytes name the content, the rest is noise drawn from it.
+    pub fn fill(self, block: &mut [u8]) {
+        let words = [self.seed, self.lba, self.generation];
+        for (place, word) in block.chunks_exact_mut(8).zip(words) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        let seed = self.seed ^ self.lba.rotate_left(24) ^ self.generation.rotate_left(48);
+        Pcg64Mcg::seed_from_u64(seed).fill_bytes(&mut block[24..]);
+    }
+
+    /// Whether `block` is this content, every byte of it.
+    pub fn is(self, block: &[u8]) -> bool {
+        let mut wanted = vec![0; block.len()];
+        self.fill(&mut wanted);
+        wanted == block
+    }
+}
+
+/// The blocks that the last claim stamps, for a check of the backing file from outside: every
+/// 37th, so that neighbours stay as they were.
+pub fn stamp_lba(index: u64) -> u64 {
+    index * 37
+}

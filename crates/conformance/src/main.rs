@@ -1,0 +1,100 @@
+//! `joulio-conformance`: the claims on a device, and the check of its backing file.
+#![forbid(unsafe_code)]
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::{Parser, Subcommand};
+use joulio_conformance::{Bench, Content, STAMPS, claims, stamp_lba};
+use joulio_device::pci::PciAddress;
+use joulio_device::vfio::VfioDevice;
+use joulio_nvme::{Controller, ControllerOptions};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+#[derive(Parser)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Put every claim to the test on a PCIe device; all data on it is lost
+    Pcie {
+        /// Its address, bound to vfio-pci
+        address: PciAddress,
+        /// The namespace
+        #[arg(long, default_value_t = 1)]
+        nsid: u32,
+        /// Where random numbers come from
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+    /// Check that what the last claim stamped stands in the device's backing file
+    File {
+        /// The file
+        path: PathBuf,
+        /// Bytes of a logical block
+        #[arg(long, default_value_t = 512)]
+        lba: usize,
+        /// The seed of the run
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+}
+
+fn main() -> Result<()> {
+    match Cli::parse().command {
+        Command::Pcie {
+            address,
+            nsid,
+            seed,
+        } => run(address, nsid, seed),
+        Command::File { path, lba, seed } => check(&path, lba, seed),
+    }
+}
+
+fn run(address: PciAddress, nsid: u32, seed: u64) -> Result<()> {
+    let device = VfioDevice::open(address)?;
+    let options = ControllerOptions {
+        queues: 4,
+        ..ControllerOptions::default()
+    };
+    let bench = Bench::new(Controller::open(device, options)?, nsid, seed)?;
+    let mut failed = 0;
+    for claim in claims() {
+        match (claim.check)(&bench) {
+            Ok(told) => println!("ok      {}: {told}", claim.name),
+            Err(error) => {
+                failed += 1;
+                println!("FAILED  {}: {error:#}", claim.name);
+            }
+        }
+    }
+    if failed > 0 {
+        bail!("{failed} claims failed");
+    }
+    println!("all claims hold");
+    Ok(())
+}
+
+fn check(path: &PathBuf, lba: usize, seed: u64) -> Result<()> {
+    let file = File::open(path).with_context(|| path.display().to_string())?;
+    let mut data = vec![0; lba];
+    for index in 0..STAMPS {
+        let block = stamp_lba(index);
+        file.read_exact_at(&mut data, block * lba as u64)?;
+        let content = Content {
+            seed,
+            lba: block,
+            generation: u64::MAX,
+        };
+        ensure!(
+            content.is(&data),
+            "{}: block {block} does not hold its stamp",
+            path.display()
+        );
+    }
+    println!("{STAMPS} stamped blocks stand in {}", path.display());
+    Ok(())
+}

@@ -1,0 +1,230 @@
+//! Mixed reads, writes and flushes of many sizes, every byte checked.
+
+use crate::{Bench, Content};
+use anyhow::{Context, Result, bail, ensure};
+use joulio_device::Device;
+use joulio_nvme::wait::{AnyPolicy, Counters};
+use joulio_nvme::{Completed, DmaBuffer, PollGroup, QueuePair};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// How the queue waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Classic polling.
+    Poll,
+    /// Interrupts.
+    Interrupt,
+    /// From one to the other and back, with commands in flight.
+    Switching,
+}
+
+impl Mode {
+    /// All of them.
+    pub const ALL: [Mode; 3] = [Mode::Poll, Mode::Interrupt, Mode::Switching];
+
+    fn first(self) -> AnyPolicy {
+        match self {
+            Mode::Poll | Mode::Switching => AnyPolicy::POLL,
+            Mode::Interrupt => AnyPolicy::INTERRUPT,
+        }
+    }
+}
+
+/// Blocks that the run uses.
+const SPAN: u64 = 4096;
+/// Completions between two switches.
+const SWITCH: u64 = 97;
+
+enum Flight {
+    Write(Range<u64>),
+    Read(Range<u64>),
+    Flush,
+}
+
+struct Mixed<'a, D: Device> {
+    bench: &'a Bench<D>,
+    rng: Pcg64Mcg,
+    generations: HashMap<u64, u64>,
+    flights: HashMap<u64, Flight>,
+    buffers: Vec<DmaBuffer>,
+    issued: u64,
+    span: u64,
+    most_blocks: u64,
+}
+
+/// Runs `ios` I/Os at `depth` on a queue pair of its own and returns its counters.
+pub fn mixed<D: Device>(bench: &Bench<D>, mode: Mode, depth: usize, ios: u64) -> Result<Counters> {
+    let mut queue = bench.controller.create_queue_pair(depth)?;
+    queue.set_policy(mode.first())?;
+    let mut group = PollGroup::new(vec![queue]);
+    let bytes = bench.controller.max_transfer().min(128 << 10);
+    let block = bench.namespace.block_size();
+    let mut run = Mixed {
+        bench,
+        rng: Pcg64Mcg::seed_from_u64(bench.seed ^ depth as u64),
+        generations: HashMap::new(),
+        flights: HashMap::new(),
+        buffers: bench.controller.allocate_buffers(depth, bytes as usize)?,
+        issued: 0,
+        span: SPAN.min(bench.namespace.blocks()),
+        most_blocks: u64::from(bytes / block),
+    };
+    let mut done = 0;
+    let mut blocking = mode == Mode::Interrupt;
+    let mut next_switch = SWITCH;
+    while done < ios {
+        let queue = &mut group.queues()[0];
+        while run.issued < ios && run.flights.len() < depth {
+            run.issue(queue)?;
+        }
+        queue.ring();
+        let mut completed = Vec::new();
+        group.reap(1, None, |_, completion| completed.push(completion))?;
+        ensure!(
+            !completed.is_empty(),
+            "the group stopped waiting with I/Os in flight"
+        );
+        done += completed.len() as u64;
+        for completion in completed {
+            run.check(completion)
+                .with_context(|| format!("seed {}", bench.seed))?;
+        }
+        if mode == Mode::Switching && done >= next_switch {
+            next_switch = done + SWITCH;
+            blocking = !blocking;
+            let policy = if blocking {
+                AnyPolicy::INTERRUPT
+            } else {
+                AnyPolicy::POLL
+            };
+            group.queues()[0].set_policy(policy)?;
+        }
+    }
+    let queue = &mut group.queues()[0];
+    ensure!(
+        run.flights.is_empty() && queue.outstanding() == 0,
+        "I/Os left over"
+    );
+    ensure!(
+        queue.faults() == Default::default(),
+        "faults: {:?}",
+        queue.faults()
+    );
+    Ok(queue.counters())
+}
+
+impl<D: Device> Mixed<'_, D> {
+    fn issue(&mut self, queue: &mut QueuePair<D>) -> Result<()> {
+        let tag = self.issued;
+        self.issued += 1;
+        let choice = self.rng.random_range(0..100);
+        if choice < 2 {
+            queue.flush(&self.bench.namespace, tag)?;
+            self.flights.insert(tag, Flight::Flush);
+            return Ok(());
+        }
+        let range = self.free_range();
+        let blocks = (range.end - range.start) as u32;
+        let Some(mut buffer) = self.buffers.pop() else {
+            bail!("no buffer came back");
+        };
+        let namespace = &self.bench.namespace;
+        let (flight, result) = if choice < 50 {
+            self.fill(&mut buffer, range.clone());
+            let result = queue.write(namespace, range.start, blocks, buffer, tag);
+            (Flight::Write(range), result)
+        } else {
+            // What the device does not write must not look right.
+            buffer.write(0, &vec![0xa5; buffer.len()]);
+            let result = queue.read(namespace, range.start, blocks, buffer, tag);
+            (Flight::Read(range), result)
+        };
+        result?;
+        self.flights.insert(tag, flight);
+        Ok(())
+    }
+
+    /// A range of blocks that no I/O is on. Half of them are small.
+    fn free_range(&mut self) -> Range<u64> {
+        loop {
+            let most = if self.rng.random_bool(0.5) {
+                4
+            } else {
+                self.most_blocks
+            };
+            let blocks = self.rng.random_range(1..=most.clamp(1, self.span));
+            let start = self.rng.random_range(0..=self.span - blocks);
+            let range = start..start + blocks;
+            let meets = |other: &Range<u64>| range.start < other.end && other.start < range.end;
+            let busy = self.flights.values().any(|flight| match flight {
+                Flight::Write(other) | Flight::Read(other) => meets(other),
+                Flight::Flush => false,
+            });
+            if !busy {
+                return range;
+            }
+        }
+    }
+
+    fn fill(&mut self, buffer: &mut DmaBuffer, range: Range<u64>) {
+        let block = self.bench.namespace.block_size() as usize;
+        let mut data = vec![0; block];
+        for (index, lba) in range.enumerate() {
+            let generation = self.generations.entry(lba).or_default();
+            *generation += 1;
+            let content = Content {
+                seed: self.bench.seed,
+                lba,
+                generation: *generation,
+            };
+            content.fill(&mut data);
+            buffer.write(index * block, &data);
+        }
+    }
+
+    fn check(&mut self, completion: Completed) -> Result<()> {
+        let Some(flight) = self.flights.remove(&completion.tag) else {
+            bail!("I/O {} completed twice, or never existed", completion.tag);
+        };
+        ensure!(
+            completion.status.is_success(),
+            "I/O {}: {}",
+            completion.tag,
+            completion.status
+        );
+        match (flight, completion.buffer) {
+            (Flight::Flush, None) => {}
+            (Flight::Write(_), Some(buffer)) => self.buffers.push(buffer),
+            (Flight::Read(range), Some(buffer)) => {
+                self.check_data(&buffer, range)?;
+                self.buffers.push(buffer);
+            }
+            _ => bail!("I/O {} came back with the wrong buffer", completion.tag),
+        }
+        Ok(())
+    }
+
+    /// Blocks that this run has written hold the last content; of others nothing is known.
+    fn check_data(&self, buffer: &DmaBuffer, range: Range<u64>) -> Result<()> {
+        let block = self.bench.namespace.block_size() as usize;
+        let mut data = vec![0; block];
+        for (index, lba) in range.enumerate() {
+            if let Some(&generation) = self.generations.get(&lba) {
+                buffer.read(index * block, &mut data);
+                let content = Content {
+                    seed: self.bench.seed,
+                    lba,
+                    generation,
+                };
+                ensure!(
+                    content.is(&data),
+                    "block {lba} does not hold write {generation}"
+                );
+            }
+        }
+        Ok(())
+    }
+}

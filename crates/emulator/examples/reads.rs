@@ -1,0 +1,25 @@
+//! Does reads of 4 KiB on a stepped controller, one at a time: something to count instructions of.
+//!
+//! `valgrind --tool=callgrind target/release/examples/reads 20000`
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+
+use common::{Host, options, transfer};
+use joulio_nvme_spec::NvmOpcode;
+
+fn main() {
+    let count = std::env::args().nth(1).map_or(10_000, |count| {
+        count.parse::<u32>().expect("a number of reads")
+    });
+    let mut host = Host::stepped(&options());
+    let mut pair = host.pair(1, 64, None);
+    let buffer = host.buffer(4096);
+    let command = transfer(NvmOpcode::READ, 0, 8, &buffer);
+    for cid in 0..count {
+        pair.submit(cid as u16, command);
+        host.step(0);
+        assert!(pair.reap().is_some());
+    }
+    println!("{:?}", host.device.activity());
+}

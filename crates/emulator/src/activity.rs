@@ -1,0 +1,30 @@
+//! What a controller has done, for the power model and for tests that count.
+
+use joulio_model::Transfer;
+
+/// Counts since the controller was made. They only rise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Activity {
+    /// Reads that succeeded. Service times are the profile's means, without any wait in a queue.
+    pub read: Transfer,
+    /// Writes that succeeded, likewise.
+    pub write: Transfer,
+    /// Flushes that succeeded, likewise.
+    pub flush: Transfer,
+    /// Doorbells read by the device's thread.
+    pub doorbell_looks: u64,
+    /// Times the device's thread gave up its CPU: parked, or slept until the next completion.
+    pub parks: u64,
+    /// Times that a doorbell woke it.
+    pub wakes: u64,
+    /// Interrupts sent.
+    pub interrupts_raised: u64,
+    /// Interrupts that became pending because their vector was masked.
+    pub interrupts_pended: u64,
+    /// Interrupts whose target is not mapped.
+    pub interrupts_lost: u64,
+    /// Doorbells rung with a value that makes no sense, or for a queue that is not there.
+    pub invalid_doorbells: u64,
+    /// Commands that failed, admin commands included.
+    pub failed_commands: u64,
+}

@@ -1,0 +1,278 @@
+//! How ringing a doorbell wakes a device that has stopped looking.
+//!
+//! Two parties, each of which writes its own word and then reads the other's:
+//!
+//! | host | device |
+//! |---|---|
+//! | writes the doorbell | sets `asleep` |
+//! | *full fence* | *full fence* |
+//! | reads `asleep`; set: wakes the device | reads the doorbells; none moved: parks |
+//!
+//! With both fences it cannot be that each misses the other's write (Dekker's argument), so no
+//! ring is lost. On x86 the host's half is one `xchg`, which is the fence too, and one load.
+
+#[cfg(loom)]
+use loom::{
+    sync::Mutex,
+    sync::atomic::{AtomicBool, AtomicU32, fence},
+    thread,
+};
+#[cfg(not(loom))]
+use std::{
+    sync::Mutex,
+    sync::atomic::{AtomicBool, AtomicU32, fence},
+    thread,
+};
+
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Which doorbell of a queue pair (PCIe 3.1.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// The tail of the submission queue.
+    Tail = 0,
+    /// The head of the completion queue.
+    Head = 1,
+}
+
+/// The two doorbells of a queue pair, on a cache line that no other pair's host writes.
+#[repr(align(64))]
+#[derive(Debug)]
+pub(crate) struct Line {
+    words: [AtomicU32; 2],
+}
+
+impl Line {
+    pub(crate) fn new() -> Line {
+        Line {
+            words: [AtomicU32::new(0), AtomicU32::new(0)],
+        }
+    }
+
+    /// The value rung last. What the host wrote to memory before it is visible after.
+    #[inline]
+    pub(crate) fn load(&self, side: Side) -> u32 {
+        self.words[side as usize].load(Ordering::Acquire)
+    }
+
+    /// The device's own write: a queue that is created or gone has doorbells of zero.
+    pub(crate) fn clear(&self, side: Side) -> u32 {
+        self.words[side as usize].swap(0, Ordering::AcqRel)
+    }
+
+    /// The host's write, and the fence behind it.
+    #[inline]
+    fn publish(&self, side: Side, value: u32) {
+        self.words[side as usize].swap(value, Ordering::SeqCst);
+        // Loom takes a sequentially consistent access for an acquire-release one.
+        #[cfg(loom)]
+        fence(Ordering::SeqCst);
+    }
+}
+
+/// How a sleep ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slept {
+    /// A doorbell had moved, so that there was none.
+    NotAtAll,
+    /// Somebody rang.
+    UntilRung,
+    /// The time was up.
+    UntilTimeout,
+}
+
+/// What a host rings and a device sleeps by.
+#[repr(align(64))]
+#[derive(Debug)]
+pub(crate) struct Bell {
+    /// By [`Side`]: the device does not look at these doorbells, and wants to be woken.
+    asleep: [AtomicBool; 2],
+    sleeper: Mutex<Option<thread::Thread>>,
+}
+
+impl Bell {
+    /// A bell that nobody sleeps by.
+    pub(crate) fn new() -> Bell {
+        Bell {
+            asleep: [AtomicBool::new(false), AtomicBool::new(false)],
+            sleeper: Mutex::new(None),
+        }
+    }
+
+    /// A bell whose every ring asks for an answer.
+    pub(crate) fn always_asking() -> Bell {
+        Bell {
+            asleep: [AtomicBool::new(true), AtomicBool::new(true)],
+            sleeper: Mutex::new(None),
+        }
+    }
+
+    /// Writes a doorbell; whether the device then wants to be woken.
+    #[inline]
+    pub(crate) fn ring(&self, line: &Line, side: Side, value: u32) -> bool {
+        line.publish(side, value);
+        self.asleep[side as usize].load(Ordering::SeqCst)
+    }
+
+    /// Wakes the device, when it sleeps.
+    #[cold]
+    pub(crate) fn wake(&self, side: Side) {
+        if !self.asleep[side as usize].swap(false, Ordering::SeqCst) {
+            return;
+        }
+        let sleeper = self.sleeper.lock();
+        if let Some(sleeper) = &*sleeper.unwrap_or_else(PoisonError::into_inner) {
+            sleeper.unpark();
+        }
+    }
+
+    /// This thread is the one that sleeps.
+    pub(crate) fn attend(&self) {
+        let mut sleeper = self.sleeper.lock().unwrap_or_else(PoisonError::into_inner);
+        *sleeper = Some(thread::current());
+    }
+
+    /// Sleeps until a tail is rung, or a head when `heads`, or the `deadline`; not at all when
+    /// `quiet` finds that a doorbell has moved already.
+    pub(crate) fn sleep(
+        &self,
+        heads: bool,
+        deadline: Option<Instant>,
+        quiet: impl FnOnce() -> bool,
+    ) -> Slept {
+        self.asleep[Side::Tail as usize].store(true, Ordering::SeqCst);
+        self.asleep[Side::Head as usize].store(heads, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        let slept = if quiet() {
+            self.park(heads, deadline)
+        } else {
+            Slept::NotAtAll
+        };
+        self.asleep[Side::Tail as usize].store(false, Ordering::SeqCst);
+        self.asleep[Side::Head as usize].store(false, Ordering::SeqCst);
+        slept
+    }
+
+    fn park(&self, heads: bool, deadline: Option<Instant>) -> Slept {
+        loop {
+            let waiting = |side: Side| self.asleep[side as usize].load(Ordering::SeqCst);
+            if !waiting(Side::Tail) || (heads && !waiting(Side::Head)) {
+                return Slept::UntilRung;
+            }
+            let Some(deadline) = deadline else {
+                thread::park();
+                continue;
+            };
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left == Duration::ZERO {
+                return Slept::UntilTimeout;
+            }
+            #[cfg(not(loom))]
+            thread::park_timeout(left);
+        }
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use std::sync::Arc;
+
+    fn device(bell: &Bell, lines: &[Arc<Line>], sleep: impl Fn(&dyn Fn() -> bool)) {
+        bell.attend();
+        for line in lines {
+            while line.load(Side::Tail) == 0 {
+                sleep(&|| line.load(Side::Tail) == 0);
+            }
+        }
+    }
+
+    fn host(bell: &Bell, line: &Line, side: Side) {
+        if bell.ring(line, side, 1) {
+            bell.wake(side);
+        }
+    }
+
+    #[test]
+    fn no_ring_is_lost() {
+        loom::model(|| {
+            let (bell, line) = (Arc::new(Bell::new()), Arc::new(Line::new()));
+            let sleeper = loom::thread::spawn({
+                let (bell, line) = (Arc::clone(&bell), Arc::clone(&line));
+                move || {
+                    device(&bell, &[line], |quiet| {
+                        bell.sleep(false, None, quiet);
+                    });
+                }
+            });
+            host(&bell, &line, Side::Tail);
+            sleeper.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn no_ring_of_two_hosts_is_lost() {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(|| {
+            let bell = Arc::new(Bell::new());
+            let lines = [Arc::new(Line::new()), Arc::new(Line::new())];
+            let sleeper = loom::thread::spawn({
+                let (bell, lines) = (Arc::clone(&bell), lines.clone());
+                move || {
+                    device(&bell, &lines, |quiet| {
+                        bell.sleep(false, None, quiet);
+                    });
+                }
+            });
+            let other = loom::thread::spawn({
+                let (bell, line) = (Arc::clone(&bell), Arc::clone(&lines[1]));
+                move || host(&bell, &line, Side::Tail)
+            });
+            host(&bell, &lines[0], Side::Tail);
+            other.join().unwrap();
+            sleeper.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_head_wakes_a_device_that_waits_for_room() {
+        loom::model(|| {
+            let (bell, line) = (Arc::new(Bell::new()), Arc::new(Line::new()));
+            let sleeper = loom::thread::spawn({
+                let (bell, line) = (Arc::clone(&bell), Arc::clone(&line));
+                move || {
+                    bell.attend();
+                    while line.load(Side::Head) == 0 {
+                        bell.sleep(true, None, || line.load(Side::Head) == 0);
+                    }
+                }
+            });
+            host(&bell, &line, Side::Head);
+            sleeper.join().unwrap();
+        });
+    }
+
+    /// The control: the device looks first and says so after. Loom finds the ring in between.
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn looking_before_saying_so_loses_a_ring() {
+        loom::model(|| {
+            let (bell, line) = (Arc::new(Bell::new()), Arc::new(Line::new()));
+            let sleeper = loom::thread::spawn({
+                let (bell, line) = (Arc::clone(&bell), Arc::clone(&line));
+                move || {
+                    device(&bell, &[line], |quiet| {
+                        if quiet() {
+                            bell.sleep(false, None, || true);
+                        }
+                    });
+                }
+            });
+            host(&bell, &line, Side::Tail);
+            sleeper.join().unwrap();
+        });
+    }
+}

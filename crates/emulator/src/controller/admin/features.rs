@@ -1,0 +1,135 @@
+//! Get Features and Set Features (Base 5.15 and 5.27).
+
+use super::super::Controller;
+use super::super::features::VOLATILE_WRITE_CACHE;
+use joulio_nvme_spec::feature::{
+    ApstEntry, ApstTable, FeatureId, InterruptCoalescing, InterruptVectorConfiguration,
+    NumberOfQueues, PowerManagement,
+};
+use joulio_nvme_spec::{Command, Status};
+use zerocopy::{FromZeros, IntoBytes};
+
+/// Feature Identifier Not Saveable (Base figure 95).
+const NOT_SAVEABLE: Status = Status::from_field(0x10d);
+/// Command Sequence Error (Base figure 94).
+const SEQUENCE_ERROR: Status = Status::from_field(0x0c);
+/// SV: bit 31 of dword 10 (Base figure 315).
+const SAVE: u32 = 1 << 31;
+
+const INVALID: Status = Status::INVALID_FIELD.do_not_retry();
+
+impl Controller {
+    pub(super) fn get_features(&mut self, command: &Command) -> Result<u32, Status> {
+        let id = FeatureId(command.cdw10[0].get() as u8);
+        let dword11 = command.cdw10[1].get();
+        Ok(match id {
+            FeatureId::POWER_MANAGEMENT => self.features.power.into(),
+            VOLATILE_WRITE_CACHE if self.has_volatile_cache() => {
+                u32::from(self.features.write_cache)
+            }
+            FeatureId::NUMBER_OF_QUEUES => self.features.queues.into(),
+            FeatureId::INTERRUPT_COALESCING => self.interrupts.coalescing.into(),
+            FeatureId::INTERRUPT_VECTOR_CONFIGURATION => {
+                let asked = InterruptVectorConfiguration::from(dword11);
+                let disabled = self.interrupts.coalescing_disabled(asked.iv());
+                let disabled = *disabled.ok_or(INVALID)?;
+                let current = InterruptVectorConfiguration::new();
+                current.with_iv(asked.iv()).with_cd(disabled).into()
+            }
+            FeatureId::ASYNCHRONOUS_EVENT_CONFIGURATION => self.features.event_configuration,
+            FeatureId::AUTONOMOUS_POWER_STATE_TRANSITION => {
+                let table = self.features.transitions;
+                self.hand_out(command, table.as_bytes())?;
+                self.features.transitions_enabled
+            }
+            other => *self.features.remembered(other).ok_or(INVALID)?,
+        })
+    }
+
+    pub(super) fn set_features(&mut self, command: &Command) -> Result<u32, Status> {
+        let dword10 = command.cdw10[0].get();
+        let value = command.cdw10[1].get();
+        if dword10 & SAVE != 0 {
+            return Err(NOT_SAVEABLE.do_not_retry());
+        }
+        match FeatureId(dword10 as u8) {
+            FeatureId::POWER_MANAGEMENT => self.set_power(PowerManagement::from(value))?,
+            VOLATILE_WRITE_CACHE if self.has_volatile_cache() => {
+                self.set_write_cache(value & 1 != 0)?;
+            }
+            FeatureId::NUMBER_OF_QUEUES => {
+                return self.set_number_of_queues(NumberOfQueues::from(value));
+            }
+            FeatureId::INTERRUPT_COALESCING => {
+                self.interrupts.coalescing = InterruptCoalescing::from(value & 0xffff);
+            }
+            FeatureId::INTERRUPT_VECTOR_CONFIGURATION => {
+                let asked = InterruptVectorConfiguration::from(value);
+                let disabled = self.interrupts.coalescing_disabled(asked.iv());
+                *disabled.ok_or(INVALID)? = asked.cd();
+            }
+            FeatureId::ASYNCHRONOUS_EVENT_CONFIGURATION => {
+                self.features.event_configuration = value;
+            }
+            FeatureId::AUTONOMOUS_POWER_STATE_TRANSITION => {
+                self.set_transitions(command, value & 1)?;
+            }
+            other => *self.features.remembered(other).ok_or(INVALID)? = value,
+        }
+        Ok(0)
+    }
+
+    /// 02h (Base 5.27.1.2).
+    fn set_power(&mut self, asked: PowerManagement) -> Result<(), Status> {
+        if usize::from(asked.ps()) >= self.profile.power.states.len() {
+            return Err(INVALID);
+        }
+        let kept = PowerManagement::new()
+            .with_ps(asked.ps())
+            .with_wh(asked.wh());
+        self.features.set_power(kept, &self.profile);
+        Ok(())
+    }
+
+    /// 06h (Base 5.27.1.4): turning the cache off makes durable what is in it.
+    fn set_write_cache(&mut self, enabled: bool) -> Result<(), Status> {
+        if !enabled {
+            for namespace in &self.namespaces {
+                namespace.flush()?;
+            }
+        }
+        self.features.write_cache = enabled;
+        Ok(())
+    }
+
+    /// 07h (Base 5.27.1.5): before any I/O queue exists, and FFFFh is no number.
+    fn set_number_of_queues(&mut self, asked: NumberOfQueues) -> Result<u32, Status> {
+        if asked.submission() == 0xffff || asked.completion() == 0xffff {
+            return Err(INVALID);
+        }
+        let exists = self.queues.completion.iter().skip(1).any(Option::is_some);
+        if exists {
+            return Err(SEQUENCE_ERROR.do_not_retry());
+        }
+        self.features.allocate_queues(asked);
+        Ok(self.features.queues.into())
+    }
+
+    /// 0Ch (Base 5.27.1.10): kept and handed back. The controller never gets to act on it, for
+    /// it has no clock.
+    fn set_transitions(&mut self, command: &Command, enabled: u32) -> Result<(), Status> {
+        let mut table = ApstTable::new_zeroed();
+        self.take_in(command, table.as_mut_bytes())?;
+        let states = self.profile.power.states.len();
+        let sound = table
+            .entries
+            .iter()
+            .all(|entry| usize::from(ApstEntry::from(entry.get()).itps()) < states);
+        if !sound {
+            return Err(INVALID);
+        }
+        self.features.transitions = table;
+        self.features.transitions_enabled = enabled;
+        Ok(())
+    }
+}

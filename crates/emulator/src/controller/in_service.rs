@@ -1,0 +1,142 @@
+//! I/Os that the modelled device is working on, the first to finish on top.
+
+use joulio_units::{Direction, Nanos};
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+/// An I/O that has passed its checks. Its data moves when it finishes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Io {
+    pub(super) finish: Nanos,
+    pub(super) sqid: u16,
+    pub(super) cid: u16,
+    pub(super) direction: Direction,
+    /// Forced unit access, or the cache is off: durable when complete.
+    pub(super) through: bool,
+    /// NSID; all ones flushes every namespace.
+    pub(super) nsid: u32,
+    /// Bytes to move.
+    pub(super) len: u32,
+    /// Where in the namespace, in bytes.
+    pub(super) position: u64,
+    pub(super) prp1: u64,
+    pub(super) prp2: u64,
+}
+
+/// Sorted by finish time and, where that is the same, by arrival.
+#[derive(Debug)]
+struct Entry(u64, Io);
+
+impl Entry {
+    fn key(&self) -> (Nanos, u64) {
+        (self.1.finish, self.0)
+    }
+}
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Entry) -> Ordering {
+        other.key().cmp(&self.key())
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Entry) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Entry {}
+
+/// The I/Os in service.
+#[derive(Debug, Default)]
+pub(super) struct InService {
+    heap: BinaryHeap<Entry>,
+    arrivals: u64,
+}
+
+impl InService {
+    pub(super) fn push(&mut self, io: Io) {
+        self.arrivals += 1;
+        self.heap.push(Entry(self.arrivals, io));
+    }
+
+    /// When the first of them finishes.
+    #[inline]
+    pub(super) fn next(&self) -> Option<Nanos> {
+        self.heap.peek().map(|entry| entry.1.finish)
+    }
+
+    /// The first of them, when it has finished by `now`.
+    #[inline]
+    pub(super) fn pop(&mut self, now: Nanos) -> Option<Io> {
+        if self.next()? > now {
+            return None;
+        }
+        self.heap.pop().map(|entry| entry.1)
+    }
+
+    /// Drops the I/Os of submission queue `sqid`, and says whose they were.
+    pub(super) fn remove(&mut self, sqid: u16) -> Vec<u16> {
+        let mut removed = Vec::new();
+        self.heap.retain(|entry| {
+            let stays = entry.1.sqid != sqid;
+            if !stays {
+                removed.push(entry.1.cid);
+            }
+            stays
+        });
+        removed
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.heap.clear();
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn io(finish: u64, sqid: u16, cid: u16) -> Io {
+        Io {
+            finish: Nanos(finish),
+            sqid,
+            cid,
+            direction: Direction::Other,
+            through: false,
+            nsid: 1,
+            len: 0,
+            position: 0,
+            prp1: 0,
+            prp2: 0,
+        }
+    }
+
+    #[test]
+    fn the_first_to_finish_comes_first_and_equals_in_order_of_arrival() {
+        let mut in_service = InService::default();
+        for (finish, cid) in [(30, 0), (10, 1), (20, 2), (10, 3)] {
+            in_service.push(io(finish, 1, cid));
+        }
+        let order: Vec<u16> = std::iter::from_fn(|| in_service.pop(Nanos(20)))
+            .map(|io| io.cid)
+            .collect();
+        assert_eq!(order, [1, 3, 2]);
+        assert_eq!(in_service.next(), Some(Nanos(30)));
+    }
+
+    #[test]
+    fn a_deleted_queue_takes_only_its_own_with_it() {
+        let mut in_service = InService::default();
+        in_service.push(io(1, 1, 7));
+        in_service.push(io(2, 2, 8));
+        assert_eq!(in_service.remove(1), [7]);
+        assert_eq!(in_service.pop(Nanos(9)).unwrap().cid, 8);
+    }
+}

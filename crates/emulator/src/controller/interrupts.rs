@@ -1,0 +1,216 @@
+//! The MSI-X table (PCI 3.0, 6.8.2), and interrupt coalescing (Base 5.27.1.6 and 5.27.1.7).
+
+use crate::guest::GuestMemory;
+use joulio_nvme_spec::feature::InterruptCoalescing;
+use joulio_units::Nanos;
+use std::ops::RangeInclusive;
+use std::os::fd::OwnedFd;
+
+/// Where a write is an interrupt, and no write to memory (SDM volume 3, 11.11.1).
+const INTERRUPT_WINDOW: RangeInclusive<u64> = 0xfee0_0000..=0xfeef_ffff;
+
+/// The unit of the coalescing time: 100 us.
+const COALESCING_UNIT: u64 = 100_000;
+
+/// An entry of the table, with its pending bit and what the emulator keeps of it.
+#[derive(Debug)]
+struct Entry {
+    address: u64,
+    data: u32,
+    masked: bool,
+    pending: bool,
+    event: Option<OwnedFd>,
+    /// Completions posted since the last interrupt.
+    posted: u32,
+    /// When the first of them was.
+    since: Nanos,
+    /// The admin queue is among them, which nothing delays.
+    urgent: bool,
+    /// CD of feature 09h.
+    coalescing_disabled: bool,
+}
+
+impl Entry {
+    fn new() -> Entry {
+        Entry {
+            address: *INTERRUPT_WINDOW.start(),
+            data: 0,
+            masked: true,
+            pending: false,
+            event: None,
+            posted: 0,
+            since: Nanos::ZERO,
+            urgent: false,
+            coalescing_disabled: false,
+        }
+    }
+}
+
+/// The interrupts of a controller.
+#[derive(Debug)]
+pub(super) struct Interrupts {
+    table: Vec<Entry>,
+    /// Vectors beyond these are not enabled, and send nothing.
+    enabled: u16,
+    /// The vectors with completions that no interrupt has told of.
+    due: Vec<u16>,
+    /// Feature 08h.
+    pub(super) coalescing: InterruptCoalescing,
+    pub(super) raised: u64,
+    pub(super) pended: u64,
+    pub(super) lost: u64,
+}
+
+impl Interrupts {
+    pub(super) fn new(vectors: u16) -> Interrupts {
+        Interrupts {
+            table: (0..vectors).map(|_| Entry::new()).collect(),
+            enabled: 0,
+            due: Vec::with_capacity(usize::from(vectors)),
+            coalescing: InterruptCoalescing::new(),
+            raised: 0,
+            pended: 0,
+            lost: 0,
+        }
+    }
+
+    /// The entries of the table.
+    pub(super) fn len(&self) -> u16 {
+        self.table.len() as u16
+    }
+
+    /// Enables one vector for each event; all of them masked, their interrupts going to the events.
+    pub(super) fn enable(&mut self, events: Vec<OwnedFd>) {
+        self.enabled = events.len() as u16;
+        self.due.clear();
+        let mut events = events.into_iter();
+        for (index, entry) in self.table.iter_mut().enumerate() {
+            *entry = Entry {
+                data: index as u32,
+                event: events.next(),
+                coalescing_disabled: entry.coalescing_disabled,
+                ..Entry::new()
+            };
+        }
+    }
+
+    /// A controller reset: nothing is pending, features are at their defaults. Mask bits and
+    /// targets belong to PCI, and stay.
+    pub(super) fn reset(&mut self) {
+        self.due.clear();
+        self.coalescing = InterruptCoalescing::new();
+        for entry in &mut self.table {
+            entry.pending = false;
+            entry.posted = 0;
+            entry.urgent = false;
+            entry.coalescing_disabled = false;
+        }
+    }
+
+    /// Feature 09h of `vector`, when there is such a vector.
+    pub(super) fn coalescing_disabled(&mut self, vector: u16) -> Option<&mut bool> {
+        let entry = self.table.get_mut(usize::from(vector))?;
+        Some(&mut entry.coalescing_disabled)
+    }
+
+    /// Sets or clears a mask bit; clearing it delivers what is pending. `false`: no such vector.
+    pub(super) fn set_mask(&mut self, vector: u16, masked: bool, guest: &GuestMemory) -> bool {
+        if vector >= self.enabled {
+            return false;
+        }
+        let entry = &mut self.table[usize::from(vector)];
+        entry.masked = masked;
+        if !masked && entry.pending {
+            entry.pending = false;
+            self.send(vector, guest);
+        }
+        true
+    }
+
+    /// Points an entry at `target`, or back at its event. `false`: no such vector.
+    pub(super) fn aim(&mut self, vector: u16, target: Option<(u64, u32)>) -> bool {
+        if vector >= self.enabled {
+            return false;
+        }
+        let entry = &mut self.table[usize::from(vector)];
+        (entry.address, entry.data) =
+            target.unwrap_or((*INTERRUPT_WINDOW.start(), u32::from(vector)));
+        true
+    }
+
+    /// A completion was posted to a queue of `vector`.
+    #[inline]
+    pub(super) fn note(&mut self, vector: u16, now: Nanos, urgent: bool) {
+        if vector >= self.enabled {
+            return;
+        }
+        let entry = &mut self.table[usize::from(vector)];
+        if entry.posted == 0 {
+            entry.since = now;
+            self.due.push(vector);
+        }
+        entry.posted = entry.posted.saturating_add(1);
+        entry.urgent |= urgent;
+    }
+
+    /// Raises one interrupt for each vector that has completions to tell of and need not wait for
+    /// more. When the first of those that wait is due.
+    #[inline]
+    pub(super) fn settle(&mut self, now: Nanos, guest: &GuestMemory) -> Option<Nanos> {
+        let mut next: Option<Nanos> = None;
+        let mut index = 0;
+        while let Some(&vector) = self.due.get(index) {
+            let at = self.due_at(vector);
+            if at <= now {
+                self.due.swap_remove(index);
+                self.raise(vector, guest);
+            } else {
+                next = Some(next.map_or(at, |next| next.min(at)));
+                index += 1;
+            }
+        }
+        next
+    }
+
+    /// When the vector's interrupt is to be raised, should no more completions be posted.
+    fn due_at(&self, vector: u16) -> Nanos {
+        let entry = &self.table[usize::from(vector)];
+        let delay = u64::from(self.coalescing.time()) * COALESCING_UNIT;
+        let enough = entry.posted > u32::from(self.coalescing.thr());
+        if entry.urgent || entry.coalescing_disabled || enough {
+            return entry.since;
+        }
+        entry.since + Nanos(delay)
+    }
+
+    fn raise(&mut self, vector: u16, guest: &GuestMemory) {
+        let entry = &mut self.table[usize::from(vector)];
+        entry.posted = 0;
+        entry.urgent = false;
+        if entry.masked {
+            self.pended += u64::from(!entry.pending);
+            entry.pending = true;
+            return;
+        }
+        self.send(vector, guest);
+    }
+
+    /// What the function puts on the bus: a write, which is an interrupt or not by its address.
+    fn send(&mut self, vector: u16, guest: &GuestMemory) {
+        let entry = &self.table[usize::from(vector)];
+        let sent = if INTERRUPT_WINDOW.contains(&entry.address) {
+            // The count cannot overflow before the host reads it 2^64 interrupts later.
+            entry
+                .event
+                .as_ref()
+                .is_some_and(|event| rustix::io::write(event, &1u64.to_ne_bytes()).is_ok())
+        } else {
+            guest.store_word(entry.address, entry.data).is_ok()
+        };
+        if sent {
+            self.raised += 1;
+        } else {
+            self.lost += 1;
+        }
+    }
+}

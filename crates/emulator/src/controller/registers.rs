@@ -1,0 +1,195 @@
+//! The controller registers (Base 3.1.4), and what enabling, resetting and shutting down do
+//! (Base 3.5 to 3.7).
+
+use super::Controller;
+use super::queues::{CompletionQueue, SubmissionQueue};
+use crate::guest::PAGE;
+use joulio_nvme_spec::register::{ACQ, AQA, ASQ, Aqa, CAP, CC, CSTS, Cap, Cc, Csts, VS, Version};
+use joulio_nvme_spec::{Command, Completion};
+
+/// CSTS.SHST: shutdown processing complete (Base figure 47).
+const SHUTDOWN_COMPLETE: u8 = 2;
+
+/// The registers.
+#[derive(Debug)]
+pub(super) struct Registers {
+    cap: Cap,
+    cc: Cc,
+    csts: Csts,
+    aqa: Aqa,
+    asq: u64,
+    acq: u64,
+}
+
+impl Registers {
+    /// The registers of a controller whose queues have up to `entries` entries.
+    pub(super) fn new(entries: u32) -> Registers {
+        Registers {
+            cap: Cap::new()
+                .with_mqes((entries - 1) as u16)
+                .with_cqr(true)
+                .with_to(20)
+                .with_css(1),
+            cc: Cc::new(),
+            csts: Csts::new(),
+            aqa: Aqa::new(),
+            asq: 0,
+            acq: 0,
+        }
+    }
+
+    /// VS: the version whose mandatory parts are there.
+    pub(super) fn version() -> Version {
+        Version::new().with_major(1).with_minor(4)
+    }
+
+    /// Ready, and not failed.
+    #[inline]
+    pub(super) fn running(&self) -> bool {
+        self.csts.rdy() && !self.csts.cfs()
+    }
+
+    /// The most entries of an I/O queue.
+    pub(super) fn queue_entries(&self) -> u32 {
+        u32::from(self.cap.mqes()) + 1
+    }
+
+    /// CSTS.CFS: only a reset helps.
+    #[cold]
+    pub(super) fn fail(&mut self) {
+        self.csts.set_cfs(true);
+    }
+
+    fn read(&self, offset: u32) -> u32 {
+        let (cap, asq, acq) = (u64::from(self.cap), self.asq, self.acq);
+        match offset {
+            CAP => cap as u32,
+            CAP_HIGH => (cap >> 32) as u32,
+            VS => Registers::version().into(),
+            CC => self.cc.into(),
+            CSTS => self.csts.into(),
+            AQA => self.aqa.into(),
+            ASQ => asq as u32,
+            ASQ_HIGH => (asq >> 32) as u32,
+            ACQ => acq as u32,
+            ACQ_HIGH => (acq >> 32) as u32,
+            // INTMS and INTMC are not used with MSI-X; the rest is not there.
+            _ => 0,
+        }
+    }
+}
+
+const CAP_HIGH: u32 = CAP + 4;
+const ASQ_HIGH: u32 = ASQ + 4;
+const ACQ_HIGH: u32 = ACQ + 4;
+
+impl Controller {
+    /// Reads the 32-bit register at `offset`.
+    pub fn read32(&self, offset: u32) -> u32 {
+        self.registers.read(offset)
+    }
+
+    /// Reads the 64-bit register at `offset`.
+    pub fn read64(&self, offset: u32) -> u64 {
+        let high = offset.checked_add(4).map_or(0, |high| self.read32(high));
+        u64::from(self.read32(offset)) | u64::from(high) << 32
+    }
+
+    /// Writes the 32-bit register at `offset`. Writes to what cannot be written do nothing.
+    pub fn write32(&mut self, offset: u32, value: u32) {
+        let low = |old: u64| old & !0xffff_ffff | u64::from(value);
+        let high = |old: u64| old & 0xffff_ffff | u64::from(value) << 32;
+        let registers = &mut self.registers;
+        match offset {
+            CC => self.configure(Cc::from(value)),
+            AQA => registers.aqa = Aqa::from(value),
+            ASQ => registers.asq = low(registers.asq),
+            ASQ_HIGH => registers.asq = high(registers.asq),
+            ACQ => registers.acq = low(registers.acq),
+            ACQ_HIGH => registers.acq = high(registers.acq),
+            _ => {}
+        }
+    }
+
+    /// Writes the 64-bit register at `offset`.
+    pub fn write64(&mut self, offset: u32, value: u64) {
+        self.write32(offset, value as u32);
+        if let Some(high) = offset.checked_add(4) {
+            self.write32(high, (value >> 32) as u32);
+        }
+    }
+
+    /// A write to CC.
+    fn configure(&mut self, new: Cc) {
+        let old = self.registers.cc;
+        self.registers.cc = new;
+        match (old.en(), new.en()) {
+            (false, true) => self.enable(),
+            (true, false) => self.reset(),
+            _ => {}
+        }
+        if new.shn() != 0 && new.shn() != old.shn() {
+            self.shut_down();
+        }
+    }
+
+    /// CC.EN rises. What cannot be enabled fails, and does not become ready.
+    fn enable(&mut self) {
+        if !self.can_enable() {
+            self.registers.fail();
+            return;
+        }
+        self.doorbells.clear();
+        let Registers { aqa, asq, acq, .. } = self.registers;
+        let completion = CompletionQueue::new(acq, u32::from(aqa.acqs()) + 1, Some(0));
+        let submission = SubmissionQueue::new(asq, u32::from(aqa.asqs()) + 1, 0);
+        self.queues.add_completion(0, completion);
+        self.queues.add_submission(0, submission);
+        self.registers.csts.set_rdy(true);
+    }
+
+    /// Whether CC and the admin queue's registers are sound (Base 3.1.4.5 and 3.1.4.8 to 10).
+    fn can_enable(&self) -> bool {
+        let Registers {
+            cc, aqa, asq, acq, ..
+        } = self.registers;
+        let configuration = cc.css() == 0
+            && cc.mps() == 0
+            && cc.ams() == 0
+            && cc.iosqes() == Cc::SQES
+            && cc.iocqes() == Cc::CQES;
+        let bytes = |last: u16, entry: usize| (u64::from(last) + 1) * entry as u64;
+        configuration
+            && aqa.asqs() > 0
+            && aqa.acqs() > 0
+            && asq.is_multiple_of(PAGE)
+            && acq.is_multiple_of(PAGE)
+            && self
+                .guest
+                .covers(asq, bytes(aqa.asqs(), size_of::<Command>()))
+            && self
+                .guest
+                .covers(acq, bytes(aqa.acqs(), size_of::<Completion>()))
+    }
+
+    /// CC.EN falls (Base 3.7.2): queues and all that is outstanding are gone, AQA, ASQ and ACQ stay.
+    fn reset(&mut self) {
+        self.queues.clear();
+        self.in_service.clear();
+        self.doorbells.clear();
+        self.events.reset();
+        self.interrupts.reset();
+        self.features.reset();
+        self.registers.csts = Csts::new();
+    }
+
+    /// CC.SHN asks for a shutdown (Base 3.6.1): nothing stays in a cache.
+    fn shut_down(&mut self) {
+        for namespace in &self.namespaces {
+            if namespace.flush().is_err() {
+                self.registers.fail();
+            }
+        }
+        self.registers.csts.set_shst(SHUTDOWN_COMPLETE);
+    }
+}

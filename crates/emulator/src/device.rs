@@ -1,0 +1,162 @@
+//! The emulated controller as a back end of the seam.
+
+use crate::activity::Activity;
+use crate::bell::{Bell, Line, Side};
+use crate::clock;
+use crate::controller::Controller;
+use crate::error::EmulatorError;
+use crate::options::Options;
+use crate::shared::Shared;
+use crate::stepper::Stepper;
+use crate::thread::DeviceThread;
+use joulio_device::{Device, DeviceError, DmaMemory, Doorbell, Vector};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// A controller in this process. A clone is the same controller; the last one to go stops its
+/// thread.
+#[derive(Clone)]
+pub struct EmulatedDevice {
+    shared: Arc<Shared>,
+    thread: Option<Arc<DeviceThread>>,
+}
+
+impl EmulatedDevice {
+    /// A controller with a thread of its own, which serves I/Os at the pace of its profile and
+    /// sleeps when there is nothing to do.
+    pub fn spawn(options: &Options) -> Result<EmulatedDevice, EmulatorError> {
+        let controller = Controller::new(options, clock::now())?;
+        let shared = Shared::new(controller, options);
+        let thread = DeviceThread::spawn(&shared, options)?;
+        Ok(EmulatedDevice {
+            shared,
+            thread: Some(Arc::new(thread)),
+        })
+    }
+
+    /// A controller without a thread or a clock. Admin commands are done while their doorbell is
+    /// rung; everything else when the [`Stepper`] steps.
+    pub fn stepped(options: &Options) -> Result<(EmulatedDevice, Stepper), EmulatorError> {
+        let controller = Controller::new(options, options.start)?;
+        let shared = Shared::new(controller, options);
+        let stepper = Stepper::new(Arc::clone(&shared));
+        let device = EmulatedDevice {
+            shared,
+            thread: None,
+        };
+        Ok((device, stepper))
+    }
+
+    /// What it has done so far.
+    pub fn activity(&self) -> Activity {
+        Activity {
+            doorbell_looks: self.doorbell_looks(),
+            parks: self.shared.parks.load(Ordering::Relaxed),
+            wakes: self.shared.wakes.load(Ordering::Relaxed),
+            ..self.shared.controller().activity()
+        }
+    }
+
+    /// How many doorbells its thread has read. Does not change while the thread is parked.
+    pub fn doorbell_looks(&self) -> u64 {
+        self.shared.looks.load(Ordering::Relaxed)
+    }
+
+    /// The thread identifier of its thread, by which its CPU time can be told apart.
+    pub fn thread_id(&self) -> Option<i32> {
+        self.thread.as_ref().map(|thread| thread.id())
+    }
+}
+
+impl fmt::Debug for EmulatedDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EmulatedDevice")
+            .field("name", &self.shared.name)
+            .field("thread", &self.thread_id())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Device for EmulatedDevice {
+    type Doorbell = EmulatedDoorbell;
+
+    fn name(&self) -> &str {
+        &self.shared.name
+    }
+
+    fn read32(&self, offset: u32) -> u32 {
+        self.shared.controller().read32(offset)
+    }
+
+    fn read64(&self, offset: u32) -> u64 {
+        self.shared.controller().read64(offset)
+    }
+
+    fn write32(&self, offset: u32, value: u32) {
+        self.shared.controller().write32(offset, value);
+    }
+
+    fn write64(&self, offset: u32, value: u64) {
+        self.shared.controller().write64(offset, value);
+    }
+
+    fn doorbell(&self, offset: u32) -> Result<EmulatedDoorbell, DeviceError> {
+        let doorbells = &self.shared.doorbells;
+        let (qid, side) = doorbells.decode(offset).ok_or(DeviceError::Doorbell {
+            offset,
+            size: doorbells.end(),
+        })?;
+        let inline = self.thread.is_none() && qid == 0;
+        Ok(EmulatedDoorbell {
+            line: Arc::clone(doorbells.line(qid)),
+            side,
+            bell: if inline {
+                Arc::new(Bell::always_asking())
+            } else {
+                Arc::clone(&self.shared.bell)
+            },
+            inline: inline.then(|| Arc::clone(&self.shared)),
+        })
+    }
+
+    fn allocate(&self, len: usize) -> Result<DmaMemory, DeviceError> {
+        self.shared.allocate(len)
+    }
+
+    fn max_vectors(&self) -> u16 {
+        self.shared.vectors
+    }
+
+    fn enable_vectors(&self, count: u16) -> Result<Vec<Vector>, DeviceError> {
+        self.shared.enable_vectors(count)
+    }
+}
+
+/// A doorbell of an [`EmulatedDevice`].
+pub struct EmulatedDoorbell {
+    line: Arc<Line>,
+    side: Side,
+    bell: Arc<Bell>,
+    /// A stepped controller, which does its admin commands when they are rung for.
+    inline: Option<Arc<Shared>>,
+}
+
+impl Doorbell for EmulatedDoorbell {
+    #[inline]
+    fn ring(&self, value: u32) {
+        if self.bell.ring(&self.line, self.side, value) {
+            self.answer();
+        }
+    }
+}
+
+impl EmulatedDoorbell {
+    #[cold]
+    fn answer(&self) {
+        match &self.inline {
+            Some(shared) => shared.controller().step_admin(),
+            None => self.bell.wake(self.side),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Why a controller could not be made, each with what to do about it.
+
+use joulio_device::DeviceError;
+use std::io;
+use std::path::PathBuf;
+
+/// A failure to make a controller.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EmulatorError {
+    /// No namespaces, or more than there are identifiers to hand out.
+    #[error("a controller has 1 to {most} namespaces, {asked} were asked for")]
+    Namespaces {
+        /// How many were asked for.
+        asked: usize,
+        /// The most it can have.
+        most: usize,
+    },
+    /// No queue pairs, or more than the emulator has doorbells for.
+    #[error("a controller has 1 to {most} I/O queue pairs, {asked} were asked for")]
+    QueuePairs {
+        /// How many were asked for.
+        asked: u16,
+        /// The most it can have.
+        most: u16,
+    },
+    /// No interrupt vectors, or more than an MSI-X table holds.
+    #[error("a controller has 1 to {most} interrupt vectors, {asked} were asked for")]
+    Vectors {
+        /// How many were asked for.
+        asked: u16,
+        /// The most it can have.
+        most: u16,
+    },
+    /// The logical block size is none that joulio knows.
+    #[error("logical blocks of {bytes} bytes: choose 512 or 4096")]
+    BlockSize {
+        /// The size asked for.
+        bytes: u32,
+    },
+    /// A namespace is not a whole number of blocks.
+    #[error(
+        "a namespace of {bytes} bytes is not a whole number of blocks of {block} bytes (and at least one)"
+    )]
+    Size {
+        /// The size of the namespace.
+        bytes: u64,
+        /// The logical block size.
+        block: u32,
+    },
+    /// The file is not there, and no size to create it with was given.
+    #[error("{}: no such file; give a size to create it", path.display())]
+    NoFile {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// A directory, a block device or another thing that is not a regular file.
+    #[error("{}: not a regular file; a namespace is kept in a regular file or in memory", path.display())]
+    NotAFile {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// The file is there, with another size than was asked for.
+    #[error("{}: has {has} bytes, {asked} were asked for; leave the size out to use the file as it is", path.display())]
+    FileSize {
+        /// The path as given.
+        path: PathBuf,
+        /// The size of the file.
+        has: u64,
+        /// The size asked for.
+        asked: u64,
+    },
+    /// Another controller has the file.
+    #[error("{}: in use as a namespace by another controller", path.display())]
+    InUse {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// The file could not be used.
+    #[error("{}: cannot {what}: {source}", path.display())]
+    File {
+        /// The path as given.
+        path: PathBuf,
+        /// What was tried.
+        what: &'static str,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// The memory of a namespace could not be had.
+    #[error("cannot reserve the memory of a namespace: {0}")]
+    Memory(#[from] DeviceError),
+    /// The device's thread could not be started.
+    #[error("cannot start the device's thread: {0}")]
+    Thread(io::Error),
+    /// The device's thread could not be bound to the CPU.
+    #[error("cannot bind the device's thread to CPU {cpu}: {source}")]
+    Cpu {
+        /// The CPU asked for.
+        cpu: usize,
+        /// Why it failed.
+        source: io::Error,
+    },
+}

@@ -1,0 +1,167 @@
+//! A namespace: blocks over a store.
+
+use crate::error::EmulatorError;
+use crate::guest::{GuestMemory, Segment};
+use crate::options::NamespaceOptions;
+use crate::store::Store;
+use joulio_model::DeviceProfile;
+use joulio_nvme_spec::Status;
+use std::io;
+
+/// A namespace.
+#[derive(Debug)]
+pub(crate) struct Namespace {
+    store: Store,
+    /// Log2 of the logical block size (LBADS).
+    block_shift: u8,
+    blocks: u64,
+}
+
+/// Namespace is Write Protected (Base figure 94).
+const WRITE_PROTECTED: Status = Status::from_field(0x20);
+
+impl Namespace {
+    /// Opens the store of a namespace and checks its size.
+    pub(crate) fn open(
+        options: &NamespaceOptions,
+        profile: &DeviceProfile,
+    ) -> Result<Namespace, EmulatorError> {
+        let block = options.block.unwrap_or(profile.lba.default_bytes);
+        if block != 512 && block != 4096 {
+            return Err(EmulatorError::BlockSize { bytes: block });
+        }
+        let (store, bytes) = Store::open(&options.store, profile.capacity())?;
+        if bytes == 0 || !bytes.is_multiple_of(u64::from(block)) {
+            return Err(EmulatorError::Size { bytes, block });
+        }
+        Ok(Namespace {
+            store,
+            block_shift: block.ilog2() as u8,
+            blocks: bytes / u64::from(block),
+        })
+    }
+
+    /// Log2 of the logical block size.
+    pub(crate) fn block_shift(&self) -> u8 {
+        self.block_shift
+    }
+
+    /// Its size in logical blocks.
+    pub(crate) fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// Its size in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.blocks << self.block_shift
+    }
+
+    /// Whether it refuses writes.
+    pub(crate) fn write_protected(&self) -> bool {
+        self.store.read_only()
+    }
+
+    /// Whether what was written may be lost until it is flushed.
+    pub(crate) fn is_volatile(&self) -> bool {
+        self.store.is_volatile()
+    }
+
+    /// Where `blocks` blocks from `slba` begin in the store, in bytes, when they are all inside.
+    pub(crate) fn position(&self, slba: u64, blocks: u32) -> Option<u64> {
+        let end = slba.checked_add(u64::from(blocks))?;
+        (end <= self.blocks).then(|| slba << self.block_shift)
+    }
+
+    /// Reads from byte `position` into `segments`.
+    #[inline]
+    pub(crate) fn read(
+        &self,
+        position: u64,
+        guest: &GuestMemory,
+        segments: &[Segment],
+    ) -> Result<(), Status> {
+        self.store
+            .read(position, guest, segments)
+            .map_err(|_| Status::UNRECOVERED_READ)
+    }
+
+    /// Writes `segments` from byte `position` on; durably so when `through`.
+    #[inline]
+    pub(crate) fn write(
+        &self,
+        position: u64,
+        guest: &GuestMemory,
+        segments: &[Segment],
+        through: bool,
+    ) -> Result<(), Status> {
+        if self.write_protected() {
+            return Err(WRITE_PROTECTED.do_not_retry());
+        }
+        self.store
+            .write(position, guest, segments)
+            .map_err(write_status)?;
+        if through {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Makes what was written durable.
+    pub(crate) fn flush(&self) -> Result<(), Status> {
+        self.store.flush().map_err(write_status)
+    }
+}
+
+/// A host file system without room is a namespace without room; the rest is a broken medium.
+fn write_status(error: io::Error) -> Status {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            Status::CAPACITY_EXCEEDED.do_not_retry()
+        }
+        _ => Status::WRITE_FAULT,
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::options::StoreOptions;
+
+    fn namespace(bytes: u64, block: u32) -> Result<Namespace, EmulatorError> {
+        let options = NamespaceOptions {
+            store: StoreOptions::Ram { bytes: Some(bytes) },
+            block: Some(block),
+        };
+        Namespace::open(&options, &DeviceProfile::builtin("instant").unwrap())
+    }
+
+    #[test]
+    fn a_namespace_is_whole_blocks_and_at_least_one() {
+        assert_eq!(namespace(8192, 4096).unwrap().blocks(), 2);
+        for (bytes, block) in [(0, 512), (4095, 512), (6144, 4096)] {
+            let refused = namespace(bytes, block);
+            assert!(matches!(refused, Err(EmulatorError::Size { .. })));
+        }
+        assert!(matches!(
+            namespace(8192, 1024),
+            Err(EmulatorError::BlockSize { bytes: 1024 })
+        ));
+    }
+
+    #[test]
+    fn only_ranges_inside_have_a_position() {
+        let namespace = namespace(8192, 512).unwrap();
+        assert_eq!(namespace.position(15, 1), Some(7680));
+        assert_eq!(namespace.position(0, 16), Some(0));
+        assert_eq!(namespace.position(15, 2), None);
+        assert_eq!(namespace.position(u64::MAX, 1), None);
+    }
+
+    #[test]
+    fn a_full_file_system_is_capacity_exceeded() {
+        let full = io::Error::from_raw_os_error(28);
+        assert_eq!(write_status(full).kind(), Status::CAPACITY_EXCEEDED);
+        let broken = io::Error::from_raw_os_error(5);
+        assert_eq!(write_status(broken).kind(), Status::WRITE_FAULT);
+    }
+}

@@ -1,0 +1,90 @@
+//! What a controller is made of.
+
+use joulio_model::DeviceProfile;
+use joulio_units::Nanos;
+use std::path::PathBuf;
+
+/// How to make a controller. Fields are open; [`Options::new`] fills in what a profile says.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The name of the device in messages.
+    pub name: String,
+    /// What the controller is and how long it takes.
+    pub profile: DeviceProfile,
+    /// Its namespaces; the first is NSID 1.
+    pub namespaces: Vec<NamespaceOptions>,
+    /// What service times and the serial number are drawn from.
+    pub seed: u64,
+    /// The most I/O queue pairs, 1 to [`Options::MAX_QUEUE_PAIRS`].
+    pub queue_pairs: u16,
+    /// Entries of the MSI-X table, 1 to 2048.
+    pub vectors: u16,
+    /// The time at which a stepped controller is switched on.
+    pub start: Nanos,
+    /// The CPU that the device's thread is bound to.
+    pub cpu: Option<usize>,
+    /// How near the next completion must be for the device's thread to spin instead of sleep.
+    pub spin: Nanos,
+    /// How long the device's thread looks at idle doorbells before it parks.
+    pub linger: Nanos,
+}
+
+impl Options {
+    /// The most I/O queue pairs of a controller.
+    pub const MAX_QUEUE_PAIRS: u16 = 256;
+    /// The most entries of an MSI-X table (PCI 3.0, 6.8.2.3).
+    pub const MAX_VECTORS: u16 = 2048;
+    /// The most namespaces of a controller: what one Identify list holds.
+    pub const MAX_NAMESPACES: usize = 1024;
+
+    /// A controller as `profile` describes it, with one namespace in memory.
+    pub fn new(profile: DeviceProfile) -> Options {
+        let queue_pairs = profile.max_io_queues.count().clamp(1, 64) as u16;
+        Options {
+            name: format!("emulated:{}", profile.name),
+            namespaces: vec![NamespaceOptions::default()],
+            seed: 0,
+            queue_pairs,
+            vectors: queue_pairs + 1,
+            start: Nanos::ZERO,
+            cpu: None,
+            spin: Nanos::from_micros(60),
+            linger: Nanos::from_micros(50),
+            profile,
+        }
+    }
+}
+
+/// A namespace.
+#[derive(Clone, Debug, Default)]
+pub struct NamespaceOptions {
+    /// Where its data is.
+    pub store: StoreOptions,
+    /// Bytes of a logical block, 512 or 4096; the profile's default when not said.
+    pub block: Option<u32>,
+}
+
+/// Where a namespace's data is.
+#[derive(Clone, Debug)]
+pub enum StoreOptions {
+    /// In memory, gone with the controller.
+    Ram {
+        /// Its size; the profile's capacity when not said.
+        bytes: Option<u64>,
+    },
+    /// In a regular file, which is locked so that no two controllers write it.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Its size: a missing file is created with it, sparse; one that is there must have it.
+        bytes: Option<u64>,
+        /// Opened for reading; the namespace is then write protected.
+        read_only: bool,
+    },
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        StoreOptions::Ram { bytes: None }
+    }
+}

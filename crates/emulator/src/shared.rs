@@ -1,0 +1,152 @@
+//! What the device, its thread, its memory and its vectors share.
+
+use crate::bell::Bell;
+use crate::controller::Controller;
+use crate::doorbells::Doorbells;
+use crate::options::Options;
+use joulio_device::{
+    DeviceError, DmaDomain, DmaMapping, DmaMemory, Iova, IovaSpace, SharedMemory, Vector,
+    VectorControl,
+};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Addresses are 48 bits wide, as those of most IOMMUs.
+const LAST_ADDRESS: u64 = (1 << 48) - 1;
+/// Large memory is aligned as its pages are.
+const HUGE_PAGE: usize = 2 << 20;
+
+/// A controller behind a lock, and what is reached without it.
+pub(crate) struct Shared {
+    pub(crate) name: String,
+    controller: Mutex<Controller>,
+    pub(crate) doorbells: Arc<Doorbells>,
+    /// What the doorbells of I/O queues ring.
+    pub(crate) bell: Arc<Bell>,
+    /// Doorbells that the device's thread has read.
+    pub(crate) looks: AtomicU64,
+    pub(crate) parks: AtomicU64,
+    pub(crate) wakes: AtomicU64,
+    space: Mutex<IovaSpace>,
+    domain: DmaDomain,
+    pub(crate) vectors: u16,
+}
+
+impl Shared {
+    pub(crate) fn new(controller: Controller, options: &Options) -> Arc<Shared> {
+        Arc::new(Shared {
+            name: options.name.clone(),
+            doorbells: controller.doorbells(),
+            bell: Arc::new(Bell::new()),
+            looks: AtomicU64::new(0),
+            parks: AtomicU64::new(0),
+            wakes: AtomicU64::new(0),
+            space: Mutex::new(IovaSpace::new([0..=LAST_ADDRESS])),
+            domain: DmaDomain::unique(),
+            vectors: controller.vectors(),
+            controller: Mutex::new(controller),
+        })
+    }
+
+    /// The controller. A panic of another thread has left it in one of its states, not between.
+    pub(crate) fn controller(&self) -> MutexGuard<'_, Controller> {
+        lock(&self.controller)
+    }
+
+    /// `len` bytes that the controller can reach.
+    pub(crate) fn allocate(self: &Arc<Self>, len: usize) -> Result<DmaMemory, DeviceError> {
+        let memory = Arc::new(SharedMemory::allocate(len)?);
+        let len = memory.len();
+        let align = if len.is_multiple_of(HUGE_PAGE) {
+            HUGE_PAGE
+        } else {
+            4096
+        };
+        let iova = lock(&self.space).allocate(len, align);
+        let iova = iova.ok_or(DeviceError::IovaSpace { wanted: len })?;
+        let mapping = Mapping {
+            shared: Arc::clone(self),
+            iova,
+            len,
+        };
+        let mapped = self.controller().map(iova, Arc::clone(&memory), 0, len);
+        mapped.map_err(|error| DeviceError::Unsupported {
+            device: self.name.clone(),
+            reason: error.to_string(),
+        })?;
+        Ok(DmaMemory::new(memory, iova, mapping))
+    }
+
+    /// Enables `count` vectors, with an event each.
+    pub(crate) fn enable_vectors(self: &Arc<Self>, count: u16) -> Result<Vec<Vector>, DeviceError> {
+        if count > self.vectors {
+            return Err(DeviceError::Vectors {
+                wanted: count,
+                have: self.vectors,
+            });
+        }
+        let events = (0..count)
+            .map(|_| Vector::eventfd())
+            .collect::<Result<Vec<OwnedFd>, _>>()?;
+        let theirs = events
+            .iter()
+            .map(OwnedFd::try_clone)
+            .collect::<Result<Vec<OwnedFd>, _>>()
+            .map_err(|source| DeviceError::Os {
+                what: "duplicate an eventfd".into(),
+                source,
+            })?;
+        self.controller().enable_vectors(theirs);
+        let control: Arc<dyn VectorControl> = Arc::clone(self) as _;
+        let vectors = (0..).zip(events);
+        Ok(vectors
+            .map(|(index, event)| Vector::new(index, event, Arc::clone(&control)))
+            .collect())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Memory's reach: ends when it is dropped.
+struct Mapping {
+    shared: Arc<Shared>,
+    iova: Iova,
+    len: usize,
+}
+
+impl DmaMapping for Mapping {
+    fn domain(&self) -> DmaDomain {
+        self.shared.domain
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // Under the lock no access is under way, and none comes after.
+        self.shared.controller().unmap(self.iova, self.len);
+        lock(&self.shared.space).free(self.iova, self.len);
+    }
+}
+
+impl VectorControl for Shared {
+    fn set_mask(&self, vector: u16, masked: bool) -> Result<(), DeviceError> {
+        found(vector, self.controller().set_mask(vector, masked))
+    }
+
+    fn aim(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError> {
+        found(vector, self.controller().aim(vector, target))
+    }
+}
+
+fn found(vector: u16, there: bool) -> Result<(), DeviceError> {
+    if there {
+        return Ok(());
+    }
+    Err(DeviceError::VectorTable {
+        vector,
+        reason: "the vector is not enabled".into(),
+    })
+}

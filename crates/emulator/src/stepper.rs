@@ -1,0 +1,37 @@
+//! A controller run by hand.
+
+use crate::controller::Progress;
+use crate::shared::Shared;
+use joulio_units::Nanos;
+use std::fmt;
+use std::sync::Arc;
+
+/// Steps a controller that has no thread, in a time that its holder makes up.
+pub struct Stepper {
+    shared: Arc<Shared>,
+}
+
+impl Stepper {
+    pub(crate) fn new(shared: Arc<Shared>) -> Stepper {
+        Stepper { shared }
+    }
+
+    /// Does all that there is to do at `now`. Time does not go back: an earlier `now` is the
+    /// latest one.
+    pub fn step(&self, now: Nanos) -> Progress {
+        let mut controller = self.shared.controller();
+        let progress = controller.step(now);
+        if progress.fetched == 0 && progress.posted == 0 {
+            controller.sweep();
+        }
+        progress
+    }
+}
+
+impl fmt::Debug for Stepper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stepper")
+            .field("device", &self.shared.name)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,262 @@
+//! Where a namespace's bytes are.
+
+use crate::error::EmulatorError;
+use crate::guest::{GuestMemory, Segment};
+use crate::options::StoreOptions;
+use joulio_device::SharedMemory;
+use rustix::fs::{FlockOperation, OFlags, flock};
+use std::fs::{File, OpenOptions, remove_file};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// The bytes of a namespace.
+#[derive(Debug)]
+pub(crate) enum Store {
+    /// In memory.
+    Ram(SharedMemory),
+    /// In a locked file.
+    File { file: File, read_only: bool },
+}
+
+impl Store {
+    /// Opens or creates a store, and says its size. A RAM store without a size has `capacity`.
+    pub(crate) fn open(
+        options: &StoreOptions,
+        capacity: u64,
+    ) -> Result<(Store, u64), EmulatorError> {
+        match options {
+            StoreOptions::Ram { bytes } => {
+                let bytes = bytes.unwrap_or(capacity);
+                let len = usize::try_from(bytes).unwrap_or(usize::MAX / 2);
+                Ok((Store::Ram(SharedMemory::reserve(len)?), bytes))
+            }
+            StoreOptions::File {
+                path,
+                bytes,
+                read_only,
+            } => open_file(path, *bytes, *read_only),
+        }
+    }
+
+    /// Whether it refuses writes.
+    pub(crate) fn read_only(&self) -> bool {
+        matches!(self, Store::File { read_only, .. } if *read_only)
+    }
+
+    /// Whether what was written may be lost until it is flushed.
+    pub(crate) fn is_volatile(&self) -> bool {
+        matches!(self, Store::File { read_only, .. } if !*read_only)
+    }
+
+    /// Reads from `position` into `segments`.
+    #[inline]
+    pub(crate) fn read(
+        &self,
+        mut position: u64,
+        guest: &GuestMemory,
+        segments: &[Segment],
+    ) -> io::Result<()> {
+        for &segment in segments {
+            let (memory, offset) = guest.memory(segment);
+            match self {
+                Store::Ram(store) => {
+                    store.copy_to(position as usize, memory, offset, segment.len());
+                }
+                Store::File { file, .. } => {
+                    memory.read_file(file, position, offset, segment.len())?;
+                }
+            }
+            position += segment.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Writes `segments` from `position` on.
+    #[inline]
+    pub(crate) fn write(
+        &self,
+        mut position: u64,
+        guest: &GuestMemory,
+        segments: &[Segment],
+    ) -> io::Result<()> {
+        for &segment in segments {
+            let (memory, offset) = guest.memory(segment);
+            match self {
+                Store::Ram(store) => {
+                    memory.copy_to(offset, store, position as usize, segment.len());
+                }
+                Store::File { file, .. } => {
+                    memory.write_file(file, position, offset, segment.len())?;
+                }
+            }
+            position += segment.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Makes what was written durable.
+    pub(crate) fn flush(&self) -> io::Result<()> {
+        match self {
+            Store::File {
+                file,
+                read_only: false,
+            } => file.sync_data(),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn open_file(
+    path: &Path,
+    bytes: Option<u64>,
+    read_only: bool,
+) -> Result<(Store, u64), EmulatorError> {
+    let failed = |what| {
+        move |source: io::Error| EmulatorError::File {
+            path: path.into(),
+            what,
+            source,
+        }
+    };
+    match std::fs::metadata(path) {
+        // Before the open: opening a device can have effects of its own.
+        Ok(found) if !found.is_file() => return Err(EmulatorError::NotAFile { path: path.into() }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return match bytes {
+                Some(bytes) if !read_only => create(path, bytes),
+                _ => Err(EmulatorError::NoFile { path: path.into() }),
+            };
+        }
+        other => other.map_err(failed("open it"))?,
+    };
+    let file = OpenOptions::new()
+        .read(true)
+        .write(!read_only)
+        .custom_flags(OFlags::NONBLOCK.bits() as i32)
+        .open(path)
+        .map_err(failed("open it"))?;
+    let found = file.metadata().map_err(failed("look at it"))?;
+    if !found.is_file() {
+        return Err(EmulatorError::NotAFile { path: path.into() });
+    }
+    lock(&file, path, read_only)?;
+    match bytes {
+        Some(asked) if asked != found.len() => Err(EmulatorError::FileSize {
+            path: path.into(),
+            has: found.len(),
+            asked,
+        }),
+        _ => Ok((Store::File { file, read_only }, found.len())),
+    }
+}
+
+fn create(path: &Path, bytes: u64) -> Result<(Store, u64), EmulatorError> {
+    let failed = |what| {
+        move |source: io::Error| EmulatorError::File {
+            path: path.into(),
+            what,
+            source,
+        }
+    };
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .open(path)
+        .map_err(failed("create it"))?;
+    lock(&file, path, false)?;
+    if let Err(error) = file.set_len(bytes) {
+        // It is ours and empty; a file of the wrong size would only be in the way.
+        let _ = remove_file(path);
+        return Err(failed("give it its size")(error));
+    }
+    let read_only = false;
+    Ok((Store::File { file, read_only }, bytes))
+}
+
+/// Readers may share a file; a writer has it alone.
+fn lock(file: &File, path: &Path, read_only: bool) -> Result<(), EmulatorError> {
+    let operation = if read_only {
+        FlockOperation::NonBlockingLockShared
+    } else {
+        FlockOperation::NonBlockingLockExclusive
+    };
+    flock(file, operation).map_err(|error| match error {
+        rustix::io::Errno::WOULDBLOCK => EmulatorError::InUse { path: path.into() },
+        error => EmulatorError::File {
+            path: path.into(),
+            what: "lock it",
+            source: error.into(),
+        },
+    })
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn file(path: &Path, bytes: Option<u64>, read_only: bool) -> Result<u64, EmulatorError> {
+        let path = path.into();
+        let options = StoreOptions::File {
+            path,
+            bytes,
+            read_only,
+        };
+        Store::open(&options, 0).map(|(_, size)| size)
+    }
+
+    #[test]
+    fn a_missing_file_is_created_sparse_when_a_size_is_given() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("disk");
+        assert!(matches!(
+            file(&path, None, false),
+            Err(EmulatorError::NoFile { .. })
+        ));
+        assert!(matches!(
+            file(&path, Some(4096), true),
+            Err(EmulatorError::NoFile { .. })
+        ));
+        assert_eq!(file(&path, Some(1 << 30), false).unwrap(), 1 << 30);
+        use std::os::unix::fs::MetadataExt;
+        assert_eq!(std::fs::metadata(&path).unwrap().blocks(), 0);
+        assert_eq!(file(&path, None, false).unwrap(), 1 << 30);
+        assert!(matches!(
+            file(&path, Some(4096), false),
+            Err(EmulatorError::FileSize { .. })
+        ));
+    }
+
+    #[test]
+    fn only_regular_files_hold_namespaces() {
+        let dir = tempfile::tempdir().unwrap();
+        for path in [dir.path(), Path::new("/dev/null")] {
+            let refused = file(path, Some(4096), false);
+            assert!(matches!(refused, Err(EmulatorError::NotAFile { .. })));
+        }
+    }
+
+    #[test]
+    fn a_file_has_one_writer_or_many_readers() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("disk");
+        let options = |read_only| StoreOptions::File {
+            path: path.clone(),
+            bytes: Some(4096),
+            read_only,
+        };
+        let writer = Store::open(&options(false), 0).unwrap();
+        for read_only in [false, true] {
+            let second = Store::open(&options(read_only), 0);
+            assert!(matches!(second, Err(EmulatorError::InUse { .. })));
+        }
+        drop(writer);
+        let _reader = Store::open(&options(true), 0).unwrap();
+        let _another = Store::open(&options(true), 0).unwrap();
+        assert!(matches!(
+            Store::open(&options(false), 0),
+            Err(EmulatorError::InUse { .. })
+        ));
+    }
+}

@@ -1,0 +1,200 @@
+//! The device's own thread: it looks at doorbells while there is something to expect, sleeps when
+//! the next completion is far, and parks without a timeout when there is nothing to do.
+
+use crate::bell::{Side, Slept};
+use crate::clock;
+use crate::doorbells::Watch;
+use crate::error::EmulatorError;
+use crate::options::Options;
+use crate::shared::Shared;
+use joulio_units::Nanos;
+use rustix::thread::{CpuSet, gettid, sched_setaffinity, set_current_timer_slack};
+use std::hint::spin_loop;
+use std::io;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// The thread of a device. Stopped and joined on drop.
+pub(crate) struct DeviceThread {
+    id: i32,
+    shared: Arc<Shared>,
+    stop: Arc<AtomicBool>,
+    handle: Option<JoinHandle<()>>,
+}
+
+impl DeviceThread {
+    pub(crate) fn spawn(
+        shared: &Arc<Shared>,
+        options: &Options,
+    ) -> Result<DeviceThread, EmulatorError> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let runner = Runner {
+            shared: Arc::clone(shared),
+            stop: Arc::clone(&stop),
+            watch: Watch::default(),
+            spin: options.spin,
+            linger: options.linger,
+        };
+        let (started, report) = channel();
+        let cpu = options.cpu;
+        let handle = Builder::new()
+            .name("joulio-device".into())
+            .spawn(move || {
+                if settle(cpu, &started) {
+                    runner.run();
+                }
+            })
+            .map_err(EmulatorError::Thread)?;
+        let id = match report.recv() {
+            Ok(Ok(id)) => id,
+            Ok(Err(source)) => {
+                let cpu = cpu.unwrap_or_default();
+                return Err(EmulatorError::Cpu { cpu, source });
+            }
+            Err(_) => return Err(EmulatorError::Thread(io::ErrorKind::BrokenPipe.into())),
+        };
+        Ok(DeviceThread {
+            id,
+            shared: Arc::clone(shared),
+            stop,
+            handle: Some(handle),
+        })
+    }
+
+    /// Its thread identifier.
+    pub(crate) fn id(&self) -> i32 {
+        self.id
+    }
+}
+
+impl Drop for DeviceThread {
+    fn drop(&mut self) {
+        // Sequentially consistent as a doorbell is: a thread that parks has seen it, or is woken.
+        self.stop.swap(true, Ordering::SeqCst);
+        self.shared.bell.wake(Side::Tail);
+        if let Some(handle) = self.handle.take() {
+            // A panic of the thread has been printed; there is nobody to hand it on to.
+            let _ = handle.join();
+        }
+    }
+}
+
+/// Binds this thread, makes its sleeps exact, and says who it is; whether it may go on.
+fn settle(cpu: Option<usize>, started: &Sender<io::Result<i32>>) -> bool {
+    let bound = cpu.map_or(Ok(()), bind);
+    // Without it sleeps end up to 50 us late, which is correct, only slow.
+    let _ = set_current_timer_slack(NonZeroU64::new(1));
+    let id = bound.map(|()| gettid().as_raw_nonzero().get());
+    let settled = id.is_ok();
+    started.send(id).is_ok() && settled
+}
+
+fn bind(cpu: usize) -> io::Result<()> {
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    Ok(sched_setaffinity(None, &set)?)
+}
+
+/// What the thread runs.
+struct Runner {
+    shared: Arc<Shared>,
+    stop: Arc<AtomicBool>,
+    watch: Watch,
+    spin: Nanos,
+    linger: Nanos,
+}
+
+impl Runner {
+    fn run(mut self) {
+        self.shared.bell.attend();
+        let mut idle_since = clock::now();
+        while !self.stopped() {
+            let now = clock::now();
+            let progress = {
+                let mut controller = self.shared.controller();
+                let progress = controller.step(now);
+                controller.watch(&mut self.watch);
+                progress
+            };
+            if progress.fetched > 0 || progress.posted > 0 {
+                idle_since = now;
+            }
+            match progress.next {
+                Some(at) => {
+                    idle_since = at.max(now);
+                    self.wait_until(at);
+                }
+                None => self.idle(idle_since + self.linger),
+            }
+        }
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    /// Reads the doorbells; whether one has moved.
+    fn look(&self) -> bool {
+        add(&self.shared.looks, self.watch.len() as u64);
+        self.watch.moved(&self.shared.doorbells)
+    }
+
+    /// Waits for a doorbell or the time `at`: asleep while that is far, and spinning when near.
+    fn wait_until(&self, at: Nanos) {
+        loop {
+            if self.look() || self.stopped() {
+                return;
+            }
+            let now = clock::now();
+            if now >= at {
+                return;
+            }
+            let left = at.since(now);
+            if left > self.spin {
+                let nap = Duration::from_nanos(left.since(self.spin).0);
+                self.sleep(Some(Instant::now() + nap));
+            } else {
+                spin_loop();
+            }
+        }
+    }
+
+    /// Waits for a doorbell, looking until the time `park`, and parked from then on.
+    fn idle(&self, park: Nanos) {
+        loop {
+            if self.look() || self.stopped() {
+                return;
+            }
+            if clock::now() >= park {
+                self.shared.controller().sweep();
+                self.sleep(None);
+                return;
+            }
+            spin_loop();
+        }
+    }
+
+    fn sleep(&self, deadline: Option<Instant>) {
+        let heads = self.watch.heads();
+        let quiet = || {
+            let quiet = !self.look() && !self.stopped();
+            add(&self.shared.parks, u64::from(quiet));
+            quiet
+        };
+        if self.shared.bell.sleep(heads, deadline, quiet) == Slept::UntilRung {
+            add(&self.shared.wakes, 1);
+        }
+    }
+}
+
+/// Adds to a count that only this thread writes.
+fn add(count: &AtomicU64, more: u64) {
+    count.store(count.load(Ordering::Relaxed) + more, Ordering::Relaxed);
+}

@@ -58,6 +58,8 @@ fn ended(mut child: Child) -> Output {
 fn interrupted(line: &str, signal: Signal) -> Output {
     let child = start(line);
     wait_for_job(&child);
+    // Into the middle of it, or of its wait.
+    sleep(Duration::from_millis(100));
     let pid = Pid::from_child(&child);
     kill_process(pid, signal).expect("kill");
     let output = ended(child);
@@ -102,7 +104,8 @@ fn an_interrupted_run_is_valid_json_that_says_so() {
 #[test]
 fn a_run_that_waits_for_a_late_arrival_is_interrupted_too() {
     for completion in ["poll", "interrupt"] {
-        let line = format!("{LONG} --thinktime 1h --completion {completion} --output json");
+        let line =
+            format!("{LONG} --ramp_time 0 --thinktime 1h --completion {completion} --output json");
         let output = interrupted(&line, Signal::INT);
         let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         assert_eq!(report["runs"][0]["interrupted"], true);

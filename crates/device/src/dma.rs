@@ -59,6 +59,11 @@ impl DmaMemory {
         &self.memory
     }
 
+    /// The bytes, to keep beyond this mapping of them.
+    pub fn share(&self) -> Arc<SharedMemory> {
+        Arc::clone(&self.memory)
+    }
+
     /// The pages obtained.
     pub fn pages(&self) -> PageKind {
         self.memory.pages()
@@ -84,13 +89,32 @@ impl DmaMemory {
 ///
 /// # Safety
 /// Every bit pattern of `size_of::<Self>()` bytes is a valid value, none of them padding.
-pub unsafe trait Entry: Copy + Send + 'static {}
+pub unsafe trait Entry: Copy + Send + 'static {
+    /// Writes `value` by volatile stores. Words go out one by one, straight from registers: a
+    /// volatile store of a whole array would go over the stack.
+    ///
+    /// # Safety
+    /// `at` is valid for a write, and aligned.
+    #[inline]
+    unsafe fn store(at: *mut Self, value: Self) {
+        // SAFETY: by the caller.
+        unsafe { at.write_volatile(value) }
+    }
+}
 // SAFETY: integers have no invalid patterns and no padding.
 unsafe impl Entry for u32 {}
 // SAFETY: as above.
 unsafe impl Entry for u64 {}
 // SAFETY: as above.
-unsafe impl<const N: usize> Entry for [u64; N] {}
+unsafe impl<const N: usize> Entry for [u64; N] {
+    #[inline]
+    unsafe fn store(at: *mut Self, value: Self) {
+        for (index, word) in value.into_iter().enumerate() {
+            // SAFETY: the words of an array that the caller vouches for.
+            unsafe { at.cast::<u64>().add(index).write_volatile(word) }
+        }
+    }
+}
 // SAFETY: as above.
 unsafe impl<const N: usize> Entry for [u32; N] {}
 
@@ -142,7 +166,7 @@ impl<T: Entry> DmaArray<T> {
     pub fn write(&self, index: usize, value: T) {
         assert!(index < self.entries);
         // SAFETY: inside and aligned by construction.
-        unsafe { self.at.add(index).write_volatile(value) }
+        unsafe { T::store(self.at.as_ptr().add(index), value) }
     }
 
     /// Loads the 32-bit word at byte `offset` of entry `index` with acquire ordering: reads of the
@@ -181,12 +205,14 @@ impl DmaMemory {
 
 /// A data buffer: a piece of DMA memory that is either the caller's or, inside a queue, the
 /// device's. It is moved into the queue with the command and comes back with the completion, so
-/// that a use in between does not compile.
-pub struct DmaBuffer {
+/// that a use in between does not compile. One word, so that moving it costs nothing.
+pub struct DmaBuffer(Box<Piece>);
+
+struct Piece {
     at: NonNull<u8>,
+    iova: Iova,
     len: u32,
     domain: DmaDomain,
-    iova: Iova,
     /// Held for its drop.
     _owner: Arc<DmaMemory>,
 }
@@ -205,15 +231,14 @@ impl DmaBuffer {
         let domain = memory.domain();
         let owner = Arc::new(memory);
         let stride = Self::stride(len);
-        (0..count)
-            .map(|i| DmaBuffer {
-                at: NonNull::new(owner.memory.at(i * stride, len)).expect("inside a mapping"),
-                len: u32::try_from(len).expect("a buffer is below 4 GiB"),
-                domain,
-                iova: owner.iova.offset(i * stride),
-                _owner: Arc::clone(&owner),
-            })
-            .collect()
+        let piece = |index| Piece {
+            at: NonNull::new(owner.memory.at(index * stride, len)).expect("inside a mapping"),
+            iova: owner.iova.offset(index * stride),
+            len: u32::try_from(len).expect("a buffer is below 4 GiB"),
+            domain,
+            _owner: Arc::clone(&owner),
+        };
+        (0..count).map(|i| DmaBuffer(Box::new(piece(i)))).collect()
     }
 
     /// How far apart the buffers of `len` bytes stand.
@@ -225,19 +250,19 @@ impl DmaBuffer {
     #[inline]
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
-        self.len as usize
+        self.0.len as usize
     }
 
     /// Where the device finds it.
     #[inline]
     pub fn iova(&self) -> Iova {
-        self.iova
+        self.0.iova
     }
 
     /// The address space that [`DmaBuffer::iova`] belongs to.
     #[inline]
     pub fn domain(&self) -> DmaDomain {
-        self.domain
+        self.0.domain
     }
 
     /// Copies the bytes from `offset` into `to`.
@@ -245,9 +270,9 @@ impl DmaBuffer {
     /// # Panics
     /// When the range is not inside.
     pub fn read(&self, offset: usize, to: &mut [u8]) {
-        self.check(offset, to.len());
+        let from = self.at(offset, to.len());
         // SAFETY: inside as checked; `to` is ours alone.
-        unsafe { copy(self.at.as_ptr().add(offset), to.as_mut_ptr(), to.len()) }
+        unsafe { copy(from, to.as_mut_ptr(), to.len()) }
     }
 
     /// Copies `from` to `offset`.
@@ -255,16 +280,19 @@ impl DmaBuffer {
     /// # Panics
     /// When the range is not inside.
     pub fn write(&mut self, offset: usize, from: &[u8]) {
-        self.check(offset, from.len());
+        let to = self.at(offset, from.len());
         // SAFETY: as in `read`.
-        unsafe { copy(from.as_ptr(), self.at.as_ptr().add(offset), from.len()) }
+        unsafe { copy(from.as_ptr(), to, from.len()) }
     }
 
-    fn check(&self, offset: usize, len: usize) {
+    /// The pointer to `offset`, which `len` bytes of this buffer follow.
+    fn at(&self, offset: usize, len: usize) -> *mut u8 {
         assert!(
             offset <= self.len() && len <= self.len() - offset,
             "{len} bytes at {offset} of a buffer of {}",
-            self.len
+            self.len()
         );
+        // SAFETY: inside as checked.
+        unsafe { self.0.at.as_ptr().add(offset) }
     }
 }

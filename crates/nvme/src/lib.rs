@@ -30,6 +30,16 @@
 //!
 //! A buffer is moved into the queue with its command and comes back with the completion: a use in
 //! between does not compile.
+//!
+//! ```compile_fail,E0382
+//! # use joulio_nvme::{DmaBuffer, Namespace, QueuePair};
+//! # use joulio_emulator::EmulatedDevice;
+//! fn early(queue: &mut QueuePair<EmulatedDevice>, namespace: &Namespace, buffer: DmaBuffer) {
+//!     queue.read(namespace, 0, 1, buffer, 0).unwrap();
+//!     let mut bytes = [0; 512];
+//!     buffer.read(0, &mut bytes);
+//! }
+//! ```
 #![forbid(unsafe_code)]
 
 mod admin;

@@ -13,7 +13,7 @@ pub(crate) use submission::SubmissionRing;
 use crate::controller::Shared;
 use crate::{Namespace, NvmeError, PolicyError, Rejected, SubmitError};
 use joulio_device::{Device, DmaBuffer, DmaDomain, DmaMemory, Vector};
-use joulio_nvme_spec::{Command, NvmOpcode, PAGE_SIZE, QueueId, Status};
+use joulio_nvme_spec::{Command, CommandId, NvmOpcode, PAGE_SIZE, QueueId, Status};
 use joulio_units::{Direction, Nanos};
 use joulio_wait::{AnyPolicy, Class, Counters, Outstanding, Policy, StepKind, StepSet, now};
 use prp::Lists;
@@ -200,11 +200,14 @@ impl<D: Device> QueuePair<D> {
         if namespace.domain != self.domain {
             return Err(SubmitError::Foreign);
         }
-        if self.slots.next().is_none() {
+        let Some(slot) = self.slots.next() else {
             return Err(SubmitError::QueueFull);
-        }
+        };
         let command = Command::nvm(NvmOpcode::FLUSH, namespace.id());
-        self.issue(command, Class::new(Direction::Other, 0), None, tag);
+        if self.timed {
+            self.note(slot, Class::new(Direction::Other, 0));
+        }
+        self.issue(slot, command, Entry { tag, buffer: None });
         Ok(())
     }
 
@@ -232,12 +235,15 @@ impl<D: Device> QueuePair<D> {
         let prps = self.lists.describe(slot, buffer.iova(), bytes);
         command.prp1 = U64::new(prps.prp1);
         command.prp2 = U64::new(prps.prp2);
-        let direction = if opcode == NvmOpcode::READ {
-            Direction::Read
-        } else {
-            Direction::Write
-        };
-        self.issue(command, Class::new(direction, bytes), Some(buffer), tag);
+        if self.timed {
+            let direction = match opcode {
+                NvmOpcode::READ => Direction::Read,
+                _ => Direction::Write,
+            };
+            self.note(slot, Class::new(direction, bytes));
+        }
+        let buffer = Some(buffer);
+        self.issue(slot, command, Entry { tag, buffer });
         Ok(())
     }
 
@@ -270,24 +276,20 @@ impl<D: Device> QueuePair<D> {
         Ok(bytes as u32)
     }
 
-    /// Writes a command that has a slot waiting for it.
+    /// Writes a command into the free slot `slot`.
     #[inline]
-    fn issue(&mut self, mut command: Command, class: Class, buffer: Option<DmaBuffer>, tag: u64) {
-        let submitted = if self.timed { now() } else { Nanos::ZERO };
-        let entry = Entry {
-            tag,
-            buffer,
-            submitted,
-            class,
-        };
-        let Some(cid) = self.slots.insert(entry) else {
-            unreachable!("the caller looked for a free slot");
-        };
+    fn issue(&mut self, slot: u16, mut command: Command, entry: Entry) {
+        let cid = self.slots.insert(slot, entry);
         command.cdw0 = U32::new(command.cdw0.get() | u32::from(cid.0) << 16);
         self.submission.write(command);
-        if self.timed {
-            self.policy.submitted(class, submitted);
-        }
+    }
+
+    /// Tells a policy that wants to know of the command that is about to go into `slot`.
+    #[inline(never)]
+    fn note(&mut self, slot: u16, class: Class) {
+        let at = now();
+        self.slots.note(slot, at, class);
+        self.policy.submitted(class, at);
     }
 
     /// Rings the submission doorbell, once for all commands written since the last time.
@@ -329,9 +331,8 @@ impl<D: Device> QueuePair<D> {
                     break;
                 }
             };
-            // Commands submitted before the policy came have no time.
-            if self.timed && command.submitted != Nanos::ZERO {
-                self.policy.completed(command.class, command.submitted, at);
+            if self.timed {
+                self.learn(cid, at);
             }
             delivered += 1;
             sink(Completed {
@@ -350,6 +351,16 @@ impl<D: Device> QueuePair<D> {
         match result {
             Ok(()) => Ok(delivered),
             Err(fault) => Err(self.count_fault(fault)),
+        }
+    }
+
+    /// Tells a policy that wants to know of a completion seen at `at`.
+    #[inline(never)]
+    fn learn(&mut self, cid: CommandId, at: Nanos) {
+        let (submitted, class) = self.slots.noted(cid);
+        // Commands submitted before the policy came have no time.
+        if submitted != Nanos::ZERO {
+            self.policy.completed(class, submitted, at);
         }
     }
 

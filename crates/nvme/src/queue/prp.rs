@@ -66,8 +66,8 @@ impl Lists {
 
     /// Describes `len` bytes from `start` with the list of `slot`.
     #[inline]
-    pub(crate) fn describe(&self, slot: usize, start: Iova, len: u32) -> Prps {
-        let base = slot * self.per_slot;
+    pub(crate) fn describe(&self, slot: u16, start: Iova, len: u32) -> Prps {
+        let base = usize::from(slot) * self.per_slot;
         build(
             start,
             len,

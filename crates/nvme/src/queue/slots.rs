@@ -7,7 +7,7 @@
 
 use joulio_device::DmaBuffer;
 use joulio_nvme_spec::CommandId;
-use joulio_units::Nanos;
+use joulio_units::{Direction, Nanos};
 use joulio_wait::{Class, Outstanding};
 
 /// The most slots: the largest index is FFEh.
@@ -30,82 +30,108 @@ pub enum CompletionFault {
     Doubled(CommandId),
 }
 
+/// A command of the caller's.
 pub(crate) struct Entry {
     pub(crate) tag: u64,
     pub(crate) buffer: Option<DmaBuffer>,
-    pub(crate) submitted: Nanos,
-    pub(crate) class: Class,
 }
 
 struct Slot {
-    entry: Option<Entry>,
+    tag: u64,
+    buffer: Option<DmaBuffer>,
     sequence: u8,
+    busy: bool,
 }
 
 pub(crate) struct Slots {
     slots: Box<[Slot]>,
     free: Vec<u16>,
+    /// When and as what the command of a slot was submitted, for policies that ask.
+    history: Box<[(Nanos, Class)]>,
 }
 
 impl Slots {
     pub(crate) fn new(depth: usize) -> Slots {
         assert!((1..=MOST).contains(&depth));
         let slot = || Slot {
-            entry: None,
+            tag: 0,
+            buffer: None,
             sequence: 0,
+            busy: false,
         };
         Slots {
             slots: std::iter::repeat_with(slot).take(depth).collect(),
             free: (0..depth as u16).rev().collect(),
+            history: vec![(Nanos::ZERO, Class::new(Direction::Other, 0)); depth].into(),
         }
     }
 
     /// The bytes this takes.
     pub(crate) fn memory(&self) -> usize {
-        self.slots.len() * size_of::<Slot>() + self.free.capacity() * 2
+        size_of_val(&*self.slots) + size_of_val(&*self.history) + self.free.capacity() * 2
     }
 
     /// The slot that the next [`Slots::insert`] fills.
     #[inline]
-    pub(crate) fn next(&self) -> Option<usize> {
-        self.free.last().map(|&slot| slot.into())
+    pub(crate) fn next(&self) -> Option<u16> {
+        self.free.last().copied()
     }
 
-    /// Takes a free slot and names the command.
+    /// Fills the slot that [`Slots::next`] told and names the command.
     #[inline]
-    pub(crate) fn insert(&mut self, entry: Entry) -> Option<CommandId> {
-        let index = self.free.pop()?;
+    pub(crate) fn insert(&mut self, index: u16, entry: Entry) -> CommandId {
+        let taken = self.free.pop();
+        debug_assert_eq!(taken, Some(index));
         let slot = &mut self.slots[usize::from(index)];
         slot.sequence = (slot.sequence + 1) & 0xf;
-        slot.entry = Some(entry);
-        Some(CommandId(index | u16::from(slot.sequence) << SLOT_BITS))
+        slot.busy = true;
+        slot.tag = entry.tag;
+        // Free slots have no buffer: nothing is dropped here.
+        std::mem::forget(std::mem::replace(&mut slot.buffer, entry.buffer));
+        CommandId(index | u16::from(slot.sequence) << SLOT_BITS)
     }
 
     /// Gives up the command that `cid` names.
     #[inline]
     pub(crate) fn remove(&mut self, cid: CommandId) -> Result<Entry, CompletionFault> {
-        let index = cid.0 & ((1 << SLOT_BITS) - 1);
-        let Some(slot) = self.slots.get_mut(usize::from(index)) else {
+        let index = Self::index(cid);
+        let Some(slot) = self.slots.get_mut(index) else {
             return Err(CompletionFault::Unknown(cid));
         };
-        let current = u16::from(slot.sequence) == cid.0 >> SLOT_BITS;
-        if !current {
+        if u16::from(slot.sequence) != cid.0 >> SLOT_BITS {
             return Err(CompletionFault::Stale(cid));
         }
-        match slot.entry.take() {
-            Some(entry) => {
-                self.free.push(index);
-                Ok(entry)
-            }
-            None => Err(CompletionFault::Doubled(cid)),
+        if !slot.busy {
+            return Err(CompletionFault::Doubled(cid));
         }
+        slot.busy = false;
+        self.free.push(index as u16);
+        Ok(Entry {
+            tag: slot.tag,
+            buffer: slot.buffer.take(),
+        })
+    }
+
+    fn index(cid: CommandId) -> usize {
+        usize::from(cid.0 & ((1 << SLOT_BITS) - 1))
+    }
+
+    /// Notes when, and as what, the command of slot `index` was submitted.
+    pub(crate) fn note(&mut self, index: u16, at: Nanos, class: Class) {
+        self.history[usize::from(index)] = (at, class);
+    }
+
+    /// What was noted of the command that `cid` named last; time zero when nothing was.
+    pub(crate) fn noted(&mut self, cid: CommandId) -> (Nanos, Class) {
+        let noted = &mut self.history[Self::index(cid)];
+        (std::mem::take(&mut noted.0), noted.1)
     }
 
     /// Every buffer that the device still has.
     pub(crate) fn take_buffers(&mut self) -> Vec<DmaBuffer> {
         self.slots
             .iter_mut()
-            .filter_map(|slot| slot.entry.take()?.buffer)
+            .filter_map(|slot| slot.buffer.take())
             .collect()
     }
 }
@@ -117,8 +143,9 @@ impl Outstanding for Slots {
     }
 
     fn for_each(&self, each: &mut dyn FnMut(Class, Nanos)) {
-        for entry in self.slots.iter().filter_map(|slot| slot.entry.as_ref()) {
-            each(entry.class, entry.submitted);
+        let slots = self.slots.iter().zip(&self.history);
+        for (_, &(at, class)) in slots.filter(|(slot, _)| slot.busy) {
+            each(class, at);
         }
     }
 }
@@ -126,22 +153,17 @@ impl Outstanding for Slots {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use joulio_units::Direction;
     use proptest::prelude::*;
 
-    fn entry(tag: u64) -> Entry {
-        Entry {
-            tag,
-            buffer: None,
-            submitted: Nanos::ZERO,
-            class: Class::new(Direction::Other, 0),
-        }
+    fn put(slots: &mut Slots, tag: u64) -> Option<CommandId> {
+        let index = slots.next()?;
+        Some(slots.insert(index, Entry { tag, buffer: None }))
     }
 
     #[test]
     fn a_command_is_found_once() {
         let mut slots = Slots::new(2);
-        let cid = slots.insert(entry(5)).unwrap();
+        let cid = put(&mut slots, 5).unwrap();
         assert_eq!(slots.remove(cid).map(|e| e.tag), Ok(5));
         assert_eq!(
             slots.remove(cid).map(|e| e.tag),
@@ -152,9 +174,9 @@ mod tests {
     #[test]
     fn a_stale_completion_is_rejected_not_delivered() {
         let mut slots = Slots::new(1);
-        let old = slots.insert(entry(1)).unwrap();
+        let old = put(&mut slots, 1).unwrap();
         slots.remove(old).map(drop).unwrap();
-        slots.insert(entry(2)).unwrap();
+        put(&mut slots, 2).unwrap();
         assert_eq!(
             slots.remove(old).map(|e| e.tag),
             Err(CompletionFault::Stale(old))
@@ -179,9 +201,9 @@ mod tests {
         let mut slots = Slots::new(MOST);
         for _ in 0..17 {
             let cids: Vec<_> = (0..MOST)
-                .map(|i| slots.insert(entry(i as u64)).unwrap())
+                .map(|i| put(&mut slots, i as u64).unwrap())
                 .collect();
-            assert!(slots.insert(entry(0)).is_none());
+            assert!(put(&mut slots, 0).is_none());
             assert!(cids.iter().all(|cid| cid.0 != 0xffff));
             for cid in cids {
                 slots.remove(cid).map(drop).unwrap();
@@ -199,7 +221,7 @@ mod tests {
             let mut held = Vec::new();
             for (tag, (submit, pick)) in steps.into_iter().enumerate() {
                 if submit {
-                    match slots.insert(entry(tag as u64)) {
+                    match put(&mut slots, tag as u64) {
                         Some(cid) => held.push((cid, tag as u64)),
                         None => prop_assert_eq!(held.len(), depth),
                     }

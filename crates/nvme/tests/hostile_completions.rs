@@ -1,0 +1,141 @@
+//! Completions that belong to no command: rejected and counted, never delivered.
+
+mod common;
+
+use common::{Seen, open};
+use joulio_device::SharedMemory;
+use joulio_nvme::{Completed, CompletionFault, Controller, Namespace, QueuePair};
+use joulio_units::Nanos;
+use proptest::prelude::*;
+use std::sync::Arc;
+
+const DEPTH: usize = 4;
+
+struct Stage {
+    stepper: joulio_emulator::Stepper,
+    namespace: Namespace,
+    queue: QueuePair<common::Spy>,
+    memory: Arc<SharedMemory>,
+    controller: Controller<common::Spy>,
+}
+
+fn stage() -> Stage {
+    let (controller, stepper, seen): (_, _, Seen) = open();
+    let namespace = controller.namespace(1).unwrap();
+    let queue = controller.create_queue_pair(DEPTH).unwrap();
+    let memory = seen.last_memory();
+    Stage {
+        stepper,
+        namespace,
+        queue,
+        memory,
+        controller,
+    }
+}
+
+impl Stage {
+    /// Writes a completion into slot `index` of the queue, as the controller would.
+    fn forge(&self, index: usize, sqid: u16, cid: u16, phase: bool) {
+        // The completion queue stands on the page behind the submission queue.
+        let at = 4096 + index * 16;
+        self.memory.write(at, &[0; 8]);
+        self.memory.write(at + 10, &sqid.to_le_bytes());
+        self.memory
+            .store_u32(at + 12, u32::from(cid) | u32::from(phase) << 16);
+    }
+
+    fn submit(&mut self, tag: u64) {
+        let buffer = self.controller.allocate_buffers(1, 512).unwrap().remove(0);
+        self.queue
+            .read(&self.namespace, tag, 1, buffer, tag)
+            .unwrap();
+        self.queue.ring();
+    }
+
+    fn reap(&mut self) -> (Result<usize, CompletionFault>, Vec<u64>) {
+        let mut tags = Vec::new();
+        let result = self
+            .queue
+            .reap(usize::MAX, |done: Completed| tags.push(done.tag));
+        (result, tags)
+    }
+
+    /// The identifier of the command in slot `index` of the submission queue.
+    fn cid(&self, index: usize) -> u16 {
+        (self.memory.load_u32(index * 64) >> 16) as u16
+    }
+}
+
+#[test]
+fn an_unknown_completion_is_rejected_not_delivered() {
+    let mut stage = stage();
+    stage.submit(7);
+    stage.forge(0, 1, 0x0fff, true);
+    let (result, tags) = stage.reap();
+    assert!(matches!(result, Err(CompletionFault::Unknown(_))));
+    assert!(tags.is_empty());
+    assert_eq!(stage.queue.outstanding(), 1);
+    assert_eq!(stage.queue.faults().unknown, 1);
+}
+
+#[test]
+fn a_completion_of_another_queue_is_rejected() {
+    let mut stage = stage();
+    stage.submit(7);
+    let cid = stage.cid(0);
+    stage.forge(0, 2, cid, true);
+    assert!(matches!(stage.reap().0, Err(CompletionFault::Unknown(_))));
+    assert_eq!(stage.queue.outstanding(), 1);
+}
+
+#[test]
+fn a_doubled_completion_is_rejected_and_the_next_io_is_well() {
+    let mut stage = stage();
+    stage.submit(7);
+    let cid = stage.cid(0);
+    stage.stepper.step(Nanos::ZERO);
+    stage.forge(1, 1, cid, true);
+    let (result, tags) = stage.reap();
+    assert_eq!(tags, [7]);
+    assert!(matches!(result, Err(CompletionFault::Doubled(_))));
+    assert_eq!(
+        (stage.queue.outstanding(), stage.queue.faults().doubled),
+        (0, 1)
+    );
+}
+
+#[test]
+fn a_stale_completion_is_rejected_not_delivered() {
+    let mut stage = stage();
+    stage.submit(1);
+    let old = stage.cid(0);
+    stage.stepper.step(Nanos::ZERO);
+    assert_eq!(stage.reap().1, [1]);
+    stage.submit(2);
+    stage.forge(1, 1, old, true);
+    let (result, tags) = stage.reap();
+    assert!(matches!(result, Err(CompletionFault::Stale(_))) && tags.is_empty());
+    assert_eq!(stage.queue.outstanding(), 1);
+}
+
+proptest! {
+    #[test]
+    fn no_completion_whatever_delivers_more_than_was_asked_for(
+        forged in proptest::collection::vec((0u16..4, any::<u16>(), any::<bool>()), 0..40),
+    ) {
+        let mut stage = stage();
+        for tag in 0..DEPTH as u64 {
+            stage.submit(tag);
+        }
+        let mut delivered = Vec::new();
+        for (at, (sqid, cid, phase)) in forged.into_iter().enumerate() {
+            stage.forge(at % (DEPTH + 1), sqid, cid & 0xf00f, phase);
+            delivered.extend(stage.reap().1);
+        }
+        delivered.sort_unstable();
+        let all = delivered.len();
+        delivered.dedup();
+        prop_assert_eq!(delivered.len(), all);
+        prop_assert_eq!(stage.queue.outstanding() + all, DEPTH);
+    }
+}

@@ -1,0 +1,104 @@
+//! What an I/O by polling must not do, and what a queue pair may take.
+
+mod common;
+
+use joulio_nvme::{PollGroup, SubmitError};
+use joulio_units::Nanos;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: the system's allocator does the work; the count does not allocate.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: by the caller.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: by the caller.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+#[test]
+fn submitting_and_reaping_allocates_nothing() {
+    let (controller, stepper, _) = common::open();
+    let namespace = controller.namespace(1).unwrap();
+    let queue = controller.create_queue_pair(32).unwrap();
+    let mut group = PollGroup::new(vec![queue]);
+    let mut buffers = controller.allocate_buffers(32, 32 << 10).unwrap();
+    let mut counted = 0;
+    for round in 0..200 {
+        let before = ALLOCATIONS.get();
+        while let Some(buffer) = buffers.pop() {
+            // Up to 32 KiB: one page, two, and a list.
+            let blocks = 8 << (round % 4);
+            group.queues()[0]
+                .read(&namespace, 0, blocks, buffer, 0)
+                .unwrap();
+        }
+        group.queues()[0].ring();
+        counted += ALLOCATIONS.get() - before;
+        stepper.step(Nanos::ZERO);
+        let before = ALLOCATIONS.get();
+        group
+            .reap(32, None, |_, done| buffers.extend(done.buffer))
+            .unwrap();
+        counted += ALLOCATIONS.get() - before;
+        assert_eq!(buffers.len(), 32);
+    }
+    assert_eq!(counted, 0);
+}
+
+#[test]
+fn a_queue_pair_of_256_takes_less_than_a_mebibyte() {
+    let (controller, _stepper, _) = common::open();
+    let queue = controller.create_queue_pair(256).unwrap();
+    assert!(queue.memory() < 1 << 20, "{} bytes", queue.memory());
+}
+
+#[test]
+fn a_batch_goes_out_behind_one_doorbell_write() {
+    let (controller, stepper, seen) = common::open();
+    let namespace = controller.namespace(1).unwrap();
+    let mut queue = controller.create_queue_pair(32).unwrap();
+    let buffers = controller.allocate_buffers(32, 512).unwrap();
+    let before = seen.rings();
+    for (tag, buffer) in buffers.into_iter().enumerate() {
+        queue
+            .read(&namespace, tag as u64, 1, buffer, tag as u64)
+            .unwrap();
+    }
+    assert_eq!(stepper.step(Nanos::ZERO).fetched, 0);
+    queue.ring();
+    assert_eq!(seen.rings() - before, 1);
+    assert_eq!(stepper.step(Nanos::ZERO).fetched, 32);
+    assert_eq!(queue.reap(usize::MAX, drop), Ok(32));
+    assert_eq!(seen.rings() - before, 2);
+}
+
+#[test]
+fn a_buffer_of_another_device_is_refused() {
+    let (one, _stepper_one, _) = common::open();
+    let (other, _stepper_other, _) = common::open();
+    let namespace = one.namespace(1).unwrap();
+    let mut queue = one.create_queue_pair(4).unwrap();
+    let theirs = other.allocate_buffers(1, 512).unwrap().remove(0);
+    let rejected = queue.read(&namespace, 0, 1, theirs, 0).unwrap_err();
+    assert_eq!(rejected.reason, SubmitError::Foreign);
+    let ours = one.allocate_buffers(1, 512).unwrap().remove(0);
+    let rejected = queue
+        .read(&other.namespace(1).unwrap(), 0, 1, ours, 0)
+        .unwrap_err();
+    assert_eq!(rejected.reason, SubmitError::Foreign);
+}

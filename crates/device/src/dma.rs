@@ -69,13 +69,15 @@ impl DmaMemory {
         self.memory.pages()
     }
 
-    /// `len` bytes from `offset` as a ring or table of `T`.
+    /// `entries` values of `T` from `offset` on: a ring, a queue, a table.
     ///
     /// # Panics
     /// When the range is not inside or not aligned.
     pub fn array<T: Entry>(self: &Arc<Self>, offset: usize, entries: usize) -> DmaArray<T> {
-        let at = self.memory.at(offset, entries * size_of::<T>()).cast::<T>();
-        assert!(at.is_aligned());
+        let bytes = entries.checked_mul(size_of::<T>());
+        let bytes = bytes.expect("an array within the address space");
+        let at = self.memory.at(offset, bytes).cast::<T>();
+        assert!(at.is_aligned() && at.cast::<u32>().is_aligned());
         DmaArray {
             at: NonNull::new(at).expect("inside a mapping"),
             entries,
@@ -118,7 +120,8 @@ unsafe impl<const N: usize> Entry for [u64; N] {
 // SAFETY: as above.
 unsafe impl<const N: usize> Entry for [u32; N] {}
 
-/// Entries in DMA memory: queues and PRP lists. Keeps the memory alive.
+/// Entries in DMA memory: queues and PRP lists. Keeps the memory alive. Whoever holds two that
+/// overlap writes them from one thread only: the other writer is the device.
 pub struct DmaArray<T> {
     at: NonNull<T>,
     entries: usize,
@@ -176,8 +179,10 @@ impl<T: Entry> DmaArray<T> {
     /// When the word is not inside entry `index`.
     #[inline]
     pub fn load_word(&self, index: usize, offset: usize) -> u32 {
-        assert!(index < self.entries && offset + 4 <= size_of::<T>() && offset.is_multiple_of(4));
-        // SAFETY: inside as checked; entries are at least word-aligned.
+        const { assert!(size_of::<T>() >= 4 && size_of::<T>().is_multiple_of(4)) };
+        assert!(index < self.entries);
+        assert!(offset <= size_of::<T>() - 4 && offset.is_multiple_of(4));
+        // SAFETY: inside as checked; `array` saw to the alignment, and entries are whole words.
         unsafe {
             let word = self.at.as_ptr().add(index).cast::<u8>().add(offset);
             AtomicU32::from_ptr(word.cast()).load(Ordering::Acquire)

@@ -42,7 +42,11 @@ impl SharedMemory {
     pub fn allocate(len: usize) -> Result<SharedMemory, DeviceError> {
         if len >= HUGE / 2 {
             let rounded = len.next_multiple_of(HUGE);
-            if let Ok(memory) = Self::map(rounded, libc::MAP_HUGETLB, PageKind::Huge) {
+            if let Ok(memory) = Self::map(
+                rounded,
+                libc::MAP_HUGETLB | libc::MAP_HUGE_2MB,
+                PageKind::Huge,
+            ) {
                 return Ok(memory);
             }
         }

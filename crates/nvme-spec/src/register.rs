@@ -170,13 +170,23 @@ pub struct Aqa {
 }
 
 /// Offset of the submission queue tail doorbell of queue `qid` at stride `dstrd` (PCIe figure 5).
+/// Strides and queues that leave 32 bits give the last offset, where no doorbell can be.
 pub const fn submission_doorbell(qid: u16, dstrd: u8) -> u32 {
-    DOORBELLS + (2 * qid as u32) * (4 << dstrd)
+    doorbell(2 * qid as u64, dstrd)
 }
 
 /// Offset of the completion queue head doorbell of queue `qid` at stride `dstrd` (PCIe figure 6).
 pub const fn completion_doorbell(qid: u16, dstrd: u8) -> u32 {
-    DOORBELLS + (2 * qid as u32 + 1) * (4 << dstrd)
+    doorbell(2 * qid as u64 + 1, dstrd)
+}
+
+const fn doorbell(index: u64, dstrd: u8) -> u32 {
+    let offset = DOORBELLS as u64 + index * (4 << (dstrd & 0xf));
+    if offset > u32::MAX as u64 {
+        u32::MAX
+    } else {
+        offset as u32
+    }
 }
 
 #[cfg(test)]
@@ -202,5 +212,6 @@ mod tests {
         assert_eq!(completion_doorbell(0, 0), 0x1004);
         assert_eq!(submission_doorbell(3, 0), 0x1018);
         assert_eq!(completion_doorbell(1, 2), 0x1030);
+        assert_eq!(completion_doorbell(u16::MAX, 15), u32::MAX);
     }
 }

@@ -4,7 +4,7 @@ use crate::NvmeError;
 use crate::queue::{CompletionRing, SubmissionRing};
 use joulio_device::{Device, DmaMemory};
 use joulio_nvme_spec::register::{Aqa, Cap, completion_doorbell, submission_doorbell};
-use joulio_nvme_spec::{Command, CommandId, PAGE_SIZE, QueueId};
+use joulio_nvme_spec::{Command, CommandId, Completion, PAGE_SIZE, QueueId};
 use joulio_units::Nanos;
 use joulio_wait::now;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(crate) struct Admin<D: Device> {
     memory: Arc<DmaMemory>,
     next: u16,
     limit: Nanos,
-    /// A command timed out: it may still use the data page, so nothing is sent any more.
+    /// A command did not end: it may still use the data page, so nothing is sent any more.
     stuck: Option<&'static str>,
 }
 
@@ -76,12 +76,23 @@ impl<D: Device> Admin<D> {
         name: &'static str,
         command: Command,
     ) -> Result<Box<T>, NvmeError> {
+        Ok(self.fetch_with_result(name, command)?.1)
+    }
+
+    /// Runs a command; dword 0 of the completion, and the structure that it returned.
+    pub(crate) fn fetch_with_result<T: FromBytes + IntoBytes>(
+        &mut self,
+        name: &'static str,
+        command: Command,
+    ) -> Result<(u32, Box<T>), NvmeError> {
         const { assert!(size_of::<T>() <= PAGE_SIZE) };
-        self.memory.write(DATA, &[0; PAGE_SIZE]);
-        self.run(name, self.with_data(command))?;
+        if self.stuck.is_none() {
+            self.memory.write(DATA, &[0; PAGE_SIZE]);
+        }
+        let dw0 = self.run(name, self.with_data(command))?;
         let mut value = Box::new(T::new_zeroed());
         self.memory.read(DATA, value.as_mut_bytes());
-        Ok(value)
+        Ok((dw0, value))
     }
 
     fn with_data(&self, mut command: Command) -> Command {
@@ -103,11 +114,13 @@ impl<D: Device> Admin<D> {
         command.cdw0 = U32::new(command.cdw0.get() | u32::from(cid.0) << 16);
         self.submission.write(command);
         self.submission.ring();
-        let completion = self.wait(name)?;
-        self.completion.release();
-        if completion.command_id() != cid || completion.queue_id() != QueueId::ADMIN {
-            return Err(crate::CompletionFault::Unknown(completion.command_id()).into());
-        }
+        let completion = match self.wait(name, cid) {
+            Ok(completion) => completion,
+            Err(error) => {
+                self.stuck = Some(name);
+                return Err(error);
+            }
+        };
         let status = completion.status();
         if !status.is_success() {
             return Err(NvmeError::Admin {
@@ -119,30 +132,29 @@ impl<D: Device> Admin<D> {
         Ok(completion.dw0.get())
     }
 
-    fn wait(&mut self, name: &'static str) -> Result<joulio_nvme_spec::Completion, NvmeError> {
+    /// The completion of `cid`. Others are passed over: whatever they are, they are not its.
+    fn look(&mut self, cid: CommandId) -> Option<Completion> {
+        let completion = self.completion.next()?;
+        self.completion.release();
+        let own = completion.command_id() == cid && completion.queue_id() == QueueId::ADMIN;
+        own.then_some(completion)
+    }
+
+    fn wait(&mut self, name: &'static str, cid: CommandId) -> Result<Completion, NvmeError> {
         for _ in 0..LOOKS {
-            if let Some(completion) = self.completion.next() {
+            if let Some(completion) = self.look(cid) {
                 return Ok(completion);
             }
             std::hint::spin_loop();
         }
         let end = now() + self.limit;
-        let registers = crate::registers::Registers(&*self.device);
         loop {
-            if let Some(completion) = self.completion.next() {
+            if let Some(completion) = self.look(cid) {
                 return Ok(completion);
             }
-            let csts = registers.csts();
-            if csts.is_gone() {
-                return Err(registers.gone());
-            }
-            if csts.cfs() {
-                return Err(NvmeError::Fatal {
-                    device: self.device.name().into(),
-                });
-            }
+            let registers = crate::registers::Registers(&*self.device);
+            registers.check()?;
             if now() >= end {
-                self.stuck = Some(name);
                 return Err(self.timed_out(name));
             }
             std::thread::sleep(Duration::from_micros(50));

@@ -4,7 +4,7 @@ use crate::NvmeError;
 use crate::queue::{Completed, QueuePair};
 use joulio_device::Device;
 use joulio_units::Nanos;
-use joulio_wait::{Blocked, Step, StepKind, Waiter, Watched, Woken, now};
+use joulio_wait::{Blocked, Step, StepKind, WaitError, Waiter, Watched, Woken, now};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::error::Error;
 
@@ -66,7 +66,7 @@ impl<D: Device> PollGroup<D> {
         if deadline.is_none() && self.outstanding() == 0 {
             return Ok(None);
         }
-        let Some(step) = self.plan() else {
+        let Some(step) = self.plan()? else {
             return Ok(None);
         };
         let deadline = deadline.unwrap_or(Nanos::MAX);
@@ -81,7 +81,8 @@ impl<D: Device> PollGroup<D> {
                 },
             )?
         };
-        if woken == Woken::TimedOut && deadline != Nanos::MAX && now() >= deadline {
+        // Also after an interrupt, which a device may raise for nothing.
+        if woken != Woken::Ready && deadline != Nanos::MAX && now() >= deadline {
             return Ok(None);
         }
         Ok(Some(woken))
@@ -89,7 +90,7 @@ impl<D: Device> PollGroup<D> {
 
     /// What the queues' policies want, merged. Queues with nothing outstanding only count when
     /// none has.
-    fn plan(&mut self) -> Option<Step> {
+    fn plan(&mut self) -> Result<Option<Step>, WaitError> {
         let idle = self.outstanding() == 0;
         let at = if self.queues.iter().any(QueuePair::timed) {
             now()
@@ -97,11 +98,14 @@ impl<D: Device> PollGroup<D> {
             Nanos::ZERO
         };
         let can = self.waiter.can();
-        self.queues
-            .iter_mut()
-            .filter(|queue| idle || queue.outstanding() > 0)
-            .map(|queue| queue.plan(can, at))
-            .reduce(Step::merge)
+        let mut merged: Option<Step> = None;
+        for queue in &mut self.queues {
+            if idle || queue.outstanding() > 0 {
+                let step = queue.plan(can, at)?;
+                merged = Some(merged.map_or(step, |other| other.merge(step)));
+            }
+        }
+        Ok(merged)
     }
 
     fn sleep(&mut self, step: Step) -> Result<Woken, NvmeError> {
@@ -140,7 +144,6 @@ impl<D: Device> Watched for Core<'_, D> {
 
     fn block(&mut self, until: Nanos) -> Outcome<Blocked> {
         let start = now();
-        self.blocking().for_each(QueuePair::blocking);
         let vectors: Vec<_> = self
             .queues
             .iter()
@@ -162,7 +165,7 @@ impl<D: Device> Watched for Core<'_, D> {
         }
         // Told once for the core, on its first queue.
         if let Some(queue) = self.queues.first_mut() {
-            queue.blocked_for(now() - start);
+            queue.blocked_for(now() - start, interrupted);
         }
         Ok(if interrupted {
             Blocked::Interrupted

@@ -46,15 +46,30 @@ impl<D: Device> Registers<'_, D> {
         }
     }
 
+    /// Whether the controller is there and has not failed.
+    pub(crate) fn check(&self) -> Result<(), NvmeError> {
+        let csts = self.csts();
+        if csts.is_gone() {
+            return Err(self.gone());
+        }
+        if csts.cfs() {
+            return Err(NvmeError::Fatal {
+                device: self.0.name().into(),
+            });
+        }
+        Ok(())
+    }
+
     /// Clears CC.EN and waits until the controller has let go of memory (Base 3.7.2).
-    pub(crate) fn disable(&self, cap: Cap) -> Result<(), NvmeError> {
+    ///
+    /// `rising` says that RDY may still be on its way up: clearing EN then is undefined (Base
+    /// 3.1.4.5), so it is waited for first.
+    pub(crate) fn disable(&self, cap: Cap, rising: bool) -> Result<(), NvmeError> {
         let cc = self.cc();
         if u32::from(cc) == u32::MAX {
             return Err(self.gone());
         }
-        // Clearing EN while RDY still rises is undefined (Base 3.5.3, CC.EN): wait for it first,
-        // unless the controller has failed.
-        if cc.en() && !self.csts().cfs() {
+        if rising && cc.en() && !self.csts().cfs() {
             let _ = self.wait_ready(true, cap);
         }
         if cc.en() {
@@ -72,7 +87,11 @@ impl<D: Device> Registers<'_, D> {
         }
         self.set_cc(cc.with_shn(SHUTDOWN_NORMAL));
         let end = now() + SHUTDOWN_TIME;
-        while self.csts().shst() != SHUTDOWN_COMPLETE && now() < end {
+        loop {
+            let csts = self.csts();
+            if csts.is_gone() || csts.shst() == SHUTDOWN_COMPLETE || now() >= end {
+                return;
+            }
             std::thread::sleep(Duration::from_micros(100));
         }
     }
@@ -103,10 +122,8 @@ impl<D: Device> Registers<'_, D> {
             if csts.rdy() == enabled {
                 return Ok(());
             }
-            if enabled && csts.cfs() {
-                return Err(NvmeError::Fatal {
-                    device: self.0.name().into(),
-                });
+            if enabled {
+                self.check()?;
             }
             if now() >= end {
                 return Err(NvmeError::NotReady {

@@ -94,9 +94,10 @@ pub(super) fn region_info(
     // SAFETY: VFIO_DEVICE_GET_REGION_INFO takes this structure.
     unsafe { by_pointer(device, 8, &mut info)? };
     let all = with_chain(device, 8, info.argsz as usize, |head| {
-        head[0..4].copy_from_slice(&info.argsz.to_ne_bytes());
         head[8..12].copy_from_slice(&index.to_ne_bytes());
     })?;
+    // Only an answer that had room for the chain says where it starts.
+    info.cap_offset = all.get(12..16).map_or(0, word);
     Ok((info, all))
 }
 
@@ -107,9 +108,7 @@ pub(super) fn iommu_info(container: BorrowedFd<'_>) -> io::Result<(u32, Vec<u8>)
     info.argsz = size_of::<sys::vfio_iommu_type1_info>() as u32;
     // SAFETY: VFIO_IOMMU_GET_INFO takes this structure.
     unsafe { by_pointer(container, 12, &mut info)? };
-    let all = with_chain(container, 12, info.argsz as usize, |head| {
-        head[0..4].copy_from_slice(&info.argsz.to_ne_bytes());
-    })?;
+    let all = with_chain(container, 12, info.argsz as usize, |_| {})?;
     // cap_offset stands behind argsz, flags and the page sizes; older kernels end before it.
     let first = all.get(16..20).map_or(0, word);
     Ok((first, all))
@@ -123,10 +122,12 @@ fn with_chain(
     fill: impl FnOnce(&mut [u8]),
 ) -> io::Result<Vec<u8>> {
     // 64-bit words keep the buffer aligned for the structure.
-    let mut room = vec![0u64; len.clamp(32, 1 << 16).div_ceil(8)];
+    let len = len.clamp(32, 1 << 16);
+    let mut room = vec![0u64; len.div_ceil(8)];
     // SAFETY: the words are initialised bytes, borrowed for this statement only.
     let bytes =
         unsafe { std::slice::from_raw_parts_mut(room.as_mut_ptr().cast::<u8>(), room.len() * 8) };
+    bytes[0..4].copy_from_slice(&(len as u32).to_ne_bytes());
     fill(bytes);
     // SAFETY: the buffer has the length that its argsz, the first word, says.
     check(unsafe { libc::ioctl(fd.as_raw_fd(), request(nr), room.as_mut_ptr()) })?;

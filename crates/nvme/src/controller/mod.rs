@@ -8,11 +8,11 @@ use crate::queue::{Layout, MOST_SLOTS, Parts, prp};
 use crate::registers::Registers;
 use crate::{Namespace, NvmeError, QueuePair};
 use joulio_device::{Device, DmaBuffer, DmaMemory, Vector};
-use joulio_nvme_spec::feature::{FeatureId, NumberOfQueues};
+use joulio_nvme_spec::feature::{ApstTable, FeatureId, NumberOfQueues};
 use joulio_nvme_spec::identify::{ActiveNamespaces, Cns, IdentifyController, IdentifyNamespace};
 use joulio_nvme_spec::log::{LogId, SmartHealth};
 use joulio_nvme_spec::register::{Version, completion_doorbell, submission_doorbell};
-use joulio_nvme_spec::{Command, NamespaceId};
+use joulio_nvme_spec::{Command, NamespaceId, QueueId};
 use joulio_units::Nanos;
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ impl<D: Device> Controller<D> {
                 "it does not do 4 KiB memory pages (CAP.MPSMIN)",
             ));
         }
-        registers.disable(cap)?;
+        registers.disable(cap, true)?;
         let admin = crate::admin::Admin::new(Arc::clone(&device), cap, options.admin_timeout)?;
         let mut shared = Shared::new(device, cap, admin);
         shared.enable()?;
@@ -173,9 +173,29 @@ impl<D: Device> Controller<D> {
 
     /// Sets a feature that has no data, until the next reset.
     pub fn set_feature(&self, fid: FeatureId, value: u32) -> Result<u32, NvmeError> {
+        self.without_data(fid)?;
         self.shared
             .admin()
             .run("Set Features", Command::set_features(fid, value))
+    }
+
+    /// The APST table, 0Ch (Base 5.27.1.10), and whether it is enabled.
+    pub fn apst(&self) -> Result<(bool, Box<ApstTable>), NvmeError> {
+        let command = Command::get_features(FeatureId::AUTONOMOUS_POWER_STATE_TRANSITION);
+        let mut admin = self.shared.admin();
+        let (enabled, table) = admin.fetch_with_result("Get Features (APST)", command)?;
+        Ok((enabled & 1 != 0, table))
+    }
+
+    /// Refuses a feature whose data would go to address 0.
+    fn without_data(&self, fid: FeatureId) -> Result<(), NvmeError> {
+        if fid == FeatureId::AUTONOMOUS_POWER_STATE_TRANSITION {
+            return Err(NvmeError::Unsupported {
+                device: self.name().into(),
+                what: "feature 0Ch is a table, not a value: ask for it with apst()".into(),
+            });
+        }
+        Ok(())
     }
 
     /// Memory that the device can reach.
@@ -185,8 +205,14 @@ impl<D: Device> Controller<D> {
 
     /// `count` data buffers of `len` bytes, each on pages of its own.
     pub fn allocate_buffers(&self, count: usize, len: usize) -> Result<Vec<DmaBuffer>, NvmeError> {
-        let memory = self.allocate(count * DmaBuffer::stride(len))?;
-        Ok(DmaBuffer::carve(memory, count, len))
+        let bytes = (len <= u32::MAX as usize)
+            .then(|| count.checked_mul(DmaBuffer::stride(len)))
+            .flatten()
+            .ok_or_else(|| NvmeError::Unsupported {
+                device: self.name().into(),
+                what: format!("{count} buffers of {len} bytes are more than memory can hold"),
+            })?;
+        Ok(DmaBuffer::carve(self.allocate(bytes)?, count, len))
     }
 
     /// A queue pair for up to `depth` outstanding commands, polled until told otherwise. It has an
@@ -204,49 +230,76 @@ impl<D: Device> Controller<D> {
         let layout = Layout::new(entries, depth, self.max_transfer());
         let memory = Arc::new(self.allocate(layout.bytes)?);
         let (id, vector) = self.shared.take_queue()?;
-        match self.connect(id, depth, vector.as_ref(), &layout, &memory) {
-            Ok(doorbells) => Ok(QueuePair::new(Parts {
-                id,
-                depth,
-                memory,
-                vector,
-                doorbells,
-                shared: Arc::clone(&self.shared),
-            })),
+        let doorbells = match self.doorbells(id) {
+            Ok(doorbells) => doorbells,
             Err(error) => {
-                // The controller may know the memory already.
-                let deleted = self.shared.delete_queues(id).is_ok();
-                self.shared.take_back(id, vector, deleted);
-                self.shared.retire(memory, Vec::new());
-                Err(error)
+                self.shared.take_back(id, vector, true);
+                return Err(error);
             }
+        };
+        if let Err((error, undone)) = self.connect(id, depth, vector.as_ref(), &layout, &memory) {
+            self.shared.take_back(id, vector, undone);
+            // The controller may know the memory.
+            self.shared.retire(memory, Vec::new());
+            return Err(error);
         }
+        Ok(QueuePair::new(Parts {
+            id,
+            depth,
+            memory,
+            vector,
+            doorbells,
+            shared: Arc::clone(&self.shared),
+        }))
     }
 
-    /// Makes the queues known to the controller.
+    fn doorbells(&self, id: QueueId) -> Result<(D::Doorbell, D::Doorbell), NvmeError> {
+        let stride = self.shared.cap.dstrd();
+        let device = &self.shared.device;
+        Ok((
+            device.doorbell(submission_doorbell(id.0, stride))?,
+            device.doorbell(completion_doorbell(id.0, stride))?,
+        ))
+    }
+
+    /// Makes the queues known to the controller. After an error, whether it knows neither.
     fn connect(
         &self,
-        id: joulio_nvme_spec::QueueId,
+        id: QueueId,
         depth: usize,
         vector: Option<&Vector>,
         layout: &Layout,
         memory: &Arc<DmaMemory>,
-    ) -> Result<(D::Doorbell, D::Doorbell), NvmeError> {
-        let stride = self.shared.cap.dstrd();
-        let device = &self.shared.device;
-        let doorbells = (
-            device.doorbell(submission_doorbell(id.0, stride))?,
-            device.doorbell(completion_doorbell(id.0, stride))?,
-        );
+    ) -> Result<(), (NvmeError, bool)> {
         let entries = depth as u32 + 1;
+        let refused = |error: &NvmeError| matches!(error, NvmeError::Admin { .. });
         let mut create = Command::create_completion_queue(id, entries, vector.map(Vector::index));
         create.prp1 = memory.iova().offset(layout.completion()).0.into();
-        let mut admin = self.shared.admin();
-        admin.run("Create I/O Completion Queue", create)?;
+        let created = self
+            .shared
+            .admin()
+            .run("Create I/O Completion Queue", create);
+        created.map_err(|error| {
+            let undone = refused(&error);
+            (error, undone)
+        })?;
         let mut create = Command::create_submission_queue(id, entries, id);
         create.prp1 = memory.iova().0.into();
-        admin.run("Create I/O Submission Queue", create)?;
-        Ok(doorbells)
+        let created = self
+            .shared
+            .admin()
+            .run("Create I/O Submission Queue", create);
+        created.map_err(|error| {
+            let undone = refused(&error) && self.shared.delete_completion_queue(id).is_ok();
+            (error, undone)
+        })?;
+        Ok(())
+    }
+
+    /// Whether the controller answers and has not failed (CSTS.CFS): for a caller whose I/Os take
+    /// too long.
+    pub fn check(&self) -> Result<(), NvmeError> {
+        self.shared.check()
     }
 }
 

@@ -16,6 +16,8 @@ pub(crate) struct Shared<D: Device> {
     /// Set before anyone else sees this.
     pub(crate) identity: Option<Box<IdentifyController>>,
     admin: Mutex<Admin<D>>,
+    /// CSTS.RDY was seen: there is something to shut down.
+    up: bool,
     pool: Mutex<Pool>,
     retired: Mutex<Retired>,
 }
@@ -49,14 +51,22 @@ impl<D: Device> Shared<D> {
             max_transfer: 0,
             identity: None,
             admin: Mutex::new(admin),
+            up: false,
             pool: Mutex::default(),
             retired: Mutex::default(),
         }
     }
 
-    pub(super) fn enable(&self) -> Result<(), NvmeError> {
+    pub(super) fn enable(&mut self) -> Result<(), NvmeError> {
         let (aqa, asq, acq) = self.admin().attributes();
-        Registers(&*self.device).enable(self.cap, aqa, asq, acq)
+        Registers(&*self.device).enable(self.cap, aqa, asq, acq)?;
+        self.up = true;
+        Ok(())
+    }
+
+    /// Whether the controller is there and has not failed.
+    pub(crate) fn check(&self) -> Result<(), NvmeError> {
+        Registers(&*self.device).check()
     }
 
     pub(crate) fn admin(&self) -> MutexGuard<'_, Admin<D>> {
@@ -101,17 +111,17 @@ impl<D: Device> Shared<D> {
 
     /// Deletes the queues of `id`: the submission queue first (Base 5.6).
     pub(crate) fn delete_queues(&self, id: QueueId) -> Result<(), NvmeError> {
-        let mut admin = self.admin();
-        let submission = AdminOpcode::DELETE_IO_SUBMISSION_QUEUE;
-        let completion = AdminOpcode::DELETE_IO_COMPLETION_QUEUE;
-        admin.run(
-            "Delete I/O Submission Queue",
-            Command::delete_queue(submission, id),
-        )?;
-        admin.run(
-            "Delete I/O Completion Queue",
-            Command::delete_queue(completion, id),
-        )?;
+        let opcode = AdminOpcode::DELETE_IO_SUBMISSION_QUEUE;
+        let command = Command::delete_queue(opcode, id);
+        self.admin().run("Delete I/O Submission Queue", command)?;
+        self.delete_completion_queue(id)
+    }
+
+    /// Deletes the completion queue of `id`, which no submission queue uses.
+    pub(crate) fn delete_completion_queue(&self, id: QueueId) -> Result<(), NvmeError> {
+        let opcode = AdminOpcode::DELETE_IO_COMPLETION_QUEUE;
+        let command = Command::delete_queue(opcode, id);
+        self.admin().run("Delete I/O Completion Queue", command)?;
         Ok(())
     }
 
@@ -126,8 +136,10 @@ impl<D: Device> Shared<D> {
 impl<D: Device> Drop for Shared<D> {
     fn drop(&mut self) {
         let registers = Registers(&*self.device);
-        registers.shut_down();
-        let quiet = match registers.disable(self.cap) {
+        if self.up {
+            registers.shut_down();
+        }
+        let quiet = match registers.disable(self.cap, false) {
             // What is gone from the bus writes no memory any more.
             Ok(()) | Err(NvmeError::Gone { .. }) => true,
             Err(_) => false,

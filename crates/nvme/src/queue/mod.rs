@@ -11,11 +11,13 @@ pub(crate) use slots::MOST as MOST_SLOTS;
 pub(crate) use submission::SubmissionRing;
 
 use crate::controller::Shared;
-use crate::{Namespace, NvmeError, PolicyError, Rejected, SubmitError};
+use crate::{Namespace, PolicyError, Rejected, SubmitError};
 use joulio_device::{Device, DmaBuffer, DmaDomain, DmaMemory, Vector};
 use joulio_nvme_spec::{Command, CommandId, NvmOpcode, PAGE_SIZE, QueueId, Status};
 use joulio_units::{Direction, Nanos};
-use joulio_wait::{AnyPolicy, Class, Counters, Outstanding, Policy, StepKind, StepSet, now};
+use joulio_wait::{
+    AnyPolicy, Class, Counters, Outstanding, Policy, Step, StepKind, StepSet, WaitError, now,
+};
 use prp::Lists;
 use slots::{Entry, Slots};
 use std::sync::Arc;
@@ -71,6 +73,8 @@ pub struct QueuePair<D: Device> {
 struct Line {
     vector: Option<Vector>,
     masked: bool,
+    /// Where the vector's writes go, if it is aimed.
+    aimed: Option<Arc<DmaMemory>>,
     /// Completions seen less interrupts taken: above zero, the eventfd may hold interrupts of
     /// completions that are no news any more.
     unclaimed: i64,
@@ -139,6 +143,7 @@ impl<D: Device> QueuePair<D> {
             line: Line {
                 vector,
                 masked: true,
+                aimed: None,
                 unclaimed: 0,
             },
             counters: Counters::default(),
@@ -402,9 +407,15 @@ impl<D: Device> QueuePair<D> {
         &self.policy
     }
 
-    pub(crate) fn plan(&mut self, waiter: StepSet, at: Nanos) -> joulio_wait::Step {
-        let can = self.can(waiter);
-        self.policy.plan(&self.slots, can, at)
+    /// What the policy plans; an error when that is none of the steps it said it would take.
+    pub(crate) fn plan(&mut self, waiter: StepSet, at: Nanos) -> Result<Step, WaitError> {
+        let can = self.can(waiter).and(self.policy.steps());
+        let step = self.policy.plan(&self.slots, can, at);
+        if can.has(step.kind) {
+            Ok(step)
+        } else {
+            Err(WaitError::Unavailable(step.kind))
+        }
     }
 
     /// Whether the policy is told times.
@@ -430,9 +441,11 @@ impl<D: Device> QueuePair<D> {
                 },
             );
         }
+        self.aim_back()?;
         if !steps.has(StepKind::Block) {
             self.mask()?;
         }
+        self.slots.forget_notes();
         self.timed = policy.timed();
         self.policy = policy;
         Ok(())
@@ -454,42 +467,83 @@ impl<D: Device> QueuePair<D> {
             .filter(|_| self.policy.steps().has(StepKind::Block))
     }
 
-    /// The queue's vector, to aim it elsewhere; masked while the policy does not block.
-    pub fn vector(&self) -> Option<&Vector> {
-        self.line.vector.as_ref()
+    /// Points the vector's interrupt at the word at `offset` of `memory`: from now on a completion
+    /// writes `data` there, after its entry in the completion queue, and raises no interrupt. For
+    /// queues whose policy does not block; a change of policy ends it. Without a vector, an error.
+    ///
+    /// # Panics
+    /// When the word is not inside `memory`.
+    pub fn aim(
+        &mut self,
+        memory: &Arc<DmaMemory>,
+        offset: usize,
+        data: u32,
+    ) -> Result<(), PolicyError> {
+        let policy = self.policy.name();
+        if self.policy.steps().has(StepKind::Block) || memory.domain() != self.domain {
+            return Err(PolicyError::NoStep { policy });
+        }
+        let Some(vector) = &self.line.vector else {
+            let have = self.shared.device.max_vectors();
+            return Err(PolicyError::NoVector { policy, have });
+        };
+        assert!(offset.is_multiple_of(4) && offset + 4 <= memory.memory().len());
+        vector.aim(memory.iova().offset(offset), data)?;
+        self.line.aimed = Some(Arc::clone(memory));
+        vector.unmask()?;
+        self.line.masked = false;
+        Ok(())
     }
 
-    /// Lets interrupts through and forgets those of completions already seen.
-    pub(crate) fn arm(&mut self) -> Result<(), joulio_device::DeviceError> {
-        if let Some(vector) = &self.line.vector {
-            if self.line.masked {
-                vector.unmask()?;
-                self.line.masked = false;
-                // What completed while it was masked is pending and comes now: no news either.
-                self.line.unclaimed = self.line.unclaimed.max(1);
+    /// Ends [`QueuePair::aim`]: the vector is masked and reaches the eventfd again.
+    pub fn aim_back(&mut self) -> Result<(), PolicyError> {
+        if self.line.aimed.is_some() {
+            self.mask()?;
+            if let Some(vector) = &self.line.vector {
+                vector.aim_back()?;
             }
-            if self.line.unclaimed > 0 {
-                self.counters.interrupts += vector.take();
-                self.line.unclaimed = 0;
-            }
+            // Only now: until here the device could write there.
+            self.line.aimed = None;
         }
         Ok(())
     }
 
-    pub(crate) fn blocking(&mut self) {
-        self.counters.blocks += 1;
+    /// Lets interrupts through and forgets those of completions already seen.
+    pub(crate) fn arm(&mut self) -> Result<(), joulio_device::DeviceError> {
+        if let Some(vector) = self.line.vector.as_ref().filter(|_| self.line.masked) {
+            vector.unmask()?;
+            self.line.masked = false;
+            // What completed while it was masked is pending and comes now: no news either.
+            self.line.unclaimed = self.line.unclaimed.max(1);
+        }
+        if self.line.unclaimed > 0 {
+            self.take();
+            self.line.unclaimed = 0;
+        }
+        Ok(())
     }
 
     /// Claims the interrupts that ended a block; whether there were any.
     pub(crate) fn claim(&mut self) -> bool {
-        let raised = self.line.vector.as_ref().map_or(0, Vector::take);
-        self.line.unclaimed -= raised as i64;
-        self.counters.interrupts += raised;
-        self.counters.wakes += u64::from(raised > 0);
-        raised > 0
+        self.take() > 0
     }
 
-    pub(crate) fn blocked_for(&mut self, time: Nanos) {
+    /// Takes the interrupts raised since the last time into the counters.
+    fn take(&mut self) -> u64 {
+        let raised = self.line.vector.as_ref().map_or(0, Vector::take);
+        self.counters.interrupts += raised;
+        self.line.unclaimed -= raised as i64;
+        if self.outstanding() == 0 {
+            // Interrupts that come without a completion must not add up to a debt.
+            self.line.unclaimed = self.line.unclaimed.max(0);
+        }
+        raised
+    }
+
+    /// The core blocked for `time`; an interrupt ended it, or not.
+    pub(crate) fn blocked_for(&mut self, time: Nanos, woken: bool) {
+        self.counters.blocks += 1;
+        self.counters.wakes += u64::from(woken);
         self.counters.blocked += time;
     }
 
@@ -501,11 +555,7 @@ impl<D: Device> QueuePair<D> {
 
     /// What waiting did, interrupts not yet claimed included.
     pub fn counters(&mut self) -> Counters {
-        if let Some(vector) = &self.line.vector {
-            let raised = vector.take();
-            self.line.unclaimed -= raised as i64;
-            self.counters.interrupts += raised;
-        }
+        self.take();
         self.counters
     }
 
@@ -522,15 +572,19 @@ impl<D: Device> QueuePair<D> {
 
 impl<D: Device> Drop for QueuePair<D> {
     fn drop(&mut self) {
-        // Best effort: an unmasked vector of a deleted queue raises nothing.
-        let _ = self.mask();
+        let quiet = self.aim_back().and_then(|()| self.mask()).is_ok();
         let buffers = self.slots.take_buffers();
-        let deleted: Result<(), NvmeError> = self.shared.delete_queues(self.id);
-        self.shared
-            .take_back(self.id, self.line.vector.take(), deleted.is_ok());
-        if deleted.is_err() || !buffers.is_empty() {
+        let deleted = self.shared.delete_queues(self.id).is_ok();
+        // The vector's next owner is not to find this queue's interrupts.
+        self.take();
+        let vector = self.line.vector.take();
+        self.shared.take_back(self.id, vector, deleted && quiet);
+        if !deleted || !buffers.is_empty() {
             // The device may still write there: held until CSTS.RDY = 0.
             self.shared.retire(Arc::clone(&self.memory), buffers);
+        }
+        if let Some(aimed) = self.line.aimed.take() {
+            self.shared.retire(aimed, Vec::new());
         }
     }
 }

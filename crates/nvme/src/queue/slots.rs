@@ -127,6 +127,13 @@ impl Slots {
         (std::mem::take(&mut noted.0), noted.1)
     }
 
+    /// Forgets all notes: the policy that they were for is gone.
+    pub(crate) fn forget_notes(&mut self) {
+        for (at, _) in &mut self.history {
+            *at = Nanos::ZERO;
+        }
+    }
+
     /// Every buffer that the device still has.
     pub(crate) fn take_buffers(&mut self) -> Vec<DmaBuffer> {
         self.slots

@@ -10,11 +10,13 @@ mod control;
 mod cpu;
 mod job;
 mod looped;
+mod patience;
 mod pattern;
 mod quantity;
 mod result;
 mod run;
 mod stats;
+mod sweep;
 mod target;
 mod verify;
 

@@ -3,9 +3,11 @@
 use crate::cpu;
 use crate::engine::{Buffer, Done, Engine, Io, IoError};
 use crate::job::{Arrivals, Job};
+use crate::patience::{LOOK, Patience};
 use crate::pattern::Pattern;
 use crate::result::{ThreadUsage, VerifyResult};
 use crate::stats::Tally;
+use crate::sweep::{check, lay_out, read_back};
 use crate::target::Obtained;
 use crate::verify::Ledger;
 use crate::{Stop, Verify};
@@ -25,6 +27,22 @@ pub enum WorkerError {
     /// The device or the driver failed.
     #[error(transparent)]
     Nvme(#[from] NvmeError),
+    /// The device completes nothing any more.
+    #[error(
+        "no I/O has completed for {seconds} s: the device is stuck; reset it, or look at its health"
+    )]
+    Stuck {
+        /// How long it had.
+        seconds: u64,
+    },
+    /// The thread could not be put on its CPU.
+    #[error("--cpus_allowed: CPU {cpu}: {reason}")]
+    Cpu {
+        /// The CPU.
+        cpu: usize,
+        /// Why.
+        reason: String,
+    },
     /// Another job could not start, so this one did not.
     #[error("not started")]
     NotStarted,
@@ -40,7 +58,9 @@ pub(crate) struct Go {
 pub(crate) enum Message {
     /// Ready to start, or this way of waiting is not to be had.
     Ready(Obtained),
-    /// The measured part is over.
+    /// The measured part begins.
+    Began,
+    /// The measured part is over; the job waits for the others.
     Measured(Box<Measured>),
     /// All of it is over.
     Verified(VerifyResult),
@@ -56,6 +76,8 @@ pub(crate) struct Measured {
     pub(crate) write: Tally,
     pub(crate) counters: Counters,
     pub(crate) usage: ThreadUsage,
+    /// Arrivals of an open loop that found no free slot before the end, and were never issued.
+    pub(crate) unissued: u64,
     pub(crate) first_error: Option<String>,
 }
 
@@ -120,6 +142,10 @@ impl Worker<'_> {
             ..
         } = run;
         self.tell(Message::Measured(Box::new(measured)))?;
+        // What follows would be work for the device in somebody else's window.
+        if self.go.recv().is_err() {
+            return Err(WorkerError::NotStarted);
+        }
         if let Some(mut ledger) = ledger
             && self.job.rw.does(Direction::Write)
         {
@@ -139,9 +165,6 @@ struct Flight {
     measured: bool,
 }
 
-/// An open loop looks this often whether it is to end.
-const LOOK: Nanos = Nanos::from_millis(100);
-
 struct Loop<'a, B> {
     worker: &'a Worker<'a>,
     pattern: Pattern,
@@ -156,6 +179,7 @@ struct Loop<'a, B> {
     next_arrival: Nanos,
     issued: u64,
     measuring: bool,
+    patience: Patience,
     before: (Counters, ThreadUsage),
     checked: VerifyResult,
     measured: Measured,
@@ -187,6 +211,7 @@ impl<'a, B: Buffer> Loop<'a, B> {
             next_arrival: go.start,
             issued: 0,
             measuring: false,
+            patience: Patience::new(),
             before: Default::default(),
             checked: VerifyResult::default(),
             measured: Measured {
@@ -196,6 +221,7 @@ impl<'a, B: Buffer> Loop<'a, B> {
                 write: Tally::new(),
                 counters: Counters::default(),
                 usage: ThreadUsage::default(),
+                unissued: 0,
                 first_error: None,
             },
         }
@@ -203,9 +229,11 @@ impl<'a, B: Buffer> Loop<'a, B> {
 
     fn measure<E: Engine<Buffer = B>>(&mut self, engine: &mut E) -> Result<(), WorkerError> {
         loop {
-            let at = now();
+            let mut at = now();
             if !self.measuring && at >= self.ramp_end {
-                self.begin(engine, at);
+                self.begin(engine)?;
+                // Beginning took its time, which is nobody's latency.
+                at = now();
             }
             let issuing = self.issuing(at);
             if issuing {
@@ -215,33 +243,49 @@ impl<'a, B: Buffer> Loop<'a, B> {
             if self.buffers.len() == self.flights.len() && !issuing {
                 break;
             }
+            if self.buffers.len() == self.flights.len() {
+                self.patience.rest(at);
+            }
             let deadline = self.deadline(at, issuing);
             let ended = &mut self.ended;
-            engine.reap(1, deadline, |done| ended.push(done))?;
+            self.patience
+                .reap(engine, deadline, |done| ended.push(done))?;
             self.record();
         }
-        self.finish(engine);
-        Ok(())
+        self.finish(engine)
     }
 
     /// The measured part starts: what came before does not count.
-    fn begin<E: Engine<Buffer = B>>(&mut self, engine: &mut E, at: Nanos) {
+    fn begin<E: Engine<Buffer = B>>(&mut self, engine: &mut E) -> Result<(), WorkerError> {
         self.measuring = true;
+        self.worker.tell(Message::Began)?;
         self.issued = 0;
         self.measured.read.clear();
         self.measured.write.clear();
-        self.measured.started = at;
+        self.measured.first_error = None;
         self.before = (engine.counters(), cpu::this_thread());
+        self.measured.started = now();
+        Ok(())
     }
 
-    fn finish<E: Engine<Buffer = B>>(&mut self, engine: &mut E) {
+    fn finish<E: Engine<Buffer = B>>(&mut self, engine: &mut E) -> Result<(), WorkerError> {
         if !self.measuring {
             // Stopped in the ramp: there is nothing.
-            self.begin(engine, now());
+            self.begin(engine)?;
+        }
+        if let Arrivals::Every(interval) = self.worker.job.arrivals {
+            let due = self.end.min(now()) - self.next_arrival;
+            let wanted = self
+                .worker
+                .job
+                .number_ios
+                .map_or(u64::MAX, |n| n - self.issued.min(n));
+            self.measured.unissued = (due.0 / interval.0).min(wanted);
         }
         self.measured.ended = now();
         self.measured.counters = engine.counters() - self.before.0;
         self.measured.usage = cpu::this_thread().since(self.before.1);
+        Ok(())
     }
 
     fn issuing(&self, at: Nanos) -> bool {
@@ -249,17 +293,19 @@ impl<'a, B: Buffer> Loop<'a, B> {
         at < self.end && !enough && !self.worker.stop.stopped()
     }
 
-    /// Until when to wait for a completion: in an open loop, the next arrival that can go out, or
-    /// the next thing to be done without one.
-    fn deadline(&self, at: Nanos, issuing: bool) -> Option<Nanos> {
-        let open = self.worker.job.arrivals != Arrivals::Closed;
+    /// Until when to wait for a completion: the next look up; in an open loop also the next
+    /// arrival that can go out, and the next thing to be done without one.
+    fn deadline(&self, at: Nanos, issuing: bool) -> Nanos {
+        let look = at + LOOK;
+        if self.worker.job.arrivals == Arrivals::Closed || !issuing || self.idle.is_empty() {
+            return look;
+        }
         let turn = if self.measuring {
             self.end
         } else {
             self.ramp_end
         };
-        (open && issuing && !self.idle.is_empty())
-            .then(|| self.next_arrival.min(turn).min(at + LOOK))
+        look.min(self.next_arrival).min(turn)
     }
 
     /// Sends out all that is due and has a free buffer.
@@ -273,7 +319,7 @@ impl<'a, B: Buffer> Loop<'a, B> {
             if limit.is_some_and(|n| self.issued >= n) {
                 break;
             }
-            let arrival = match self.worker.job.arrivals {
+            let mut arrival = match self.worker.job.arrivals {
                 Arrivals::Closed => at,
                 Arrivals::Every(_) if self.next_arrival > at => break,
                 Arrivals::Every(interval) => {
@@ -291,6 +337,10 @@ impl<'a, B: Buffer> Loop<'a, B> {
                 && let Some(ledger) = &mut self.ledger
             {
                 buffer.write(ledger.fill(block));
+                if self.worker.job.arrivals == Arrivals::Closed {
+                    // Making the data took the host's time, not the device's.
+                    arrival = now();
+                }
             }
             self.idle.pop();
             self.flights[tag as usize] = Flight {
@@ -341,6 +391,7 @@ impl<'a, B: Buffer> Loop<'a, B> {
                 // The ramp's do not count, though they end in the measured part.
                 Ok(()) if self.measuring && !flight.measured => {}
                 Ok(()) => tally.success(at - flight.arrival, bs),
+                Err(_) if self.measuring && !flight.measured => {}
                 Err(error) => {
                     tally.errors += 1;
                     self.measured
@@ -378,133 +429,4 @@ fn describe(flight: Flight, bs: u64, error: IoError) -> String {
         "{what} of {bs} bytes at offset {}: {error}",
         flight.block * bs
     )
-}
-
-fn check<B: Buffer>(ledger: &mut Ledger, buffer: &B, block: u64, into: &mut VerifyResult) {
-    buffer.read(ledger.scratch());
-    into.blocks += 1;
-    if let Err(mismatch) = ledger.check(block) {
-        into.errors += 1;
-        into.first_error.get_or_insert_with(|| mismatch.to_string());
-    }
-}
-
-/// Writes every block of the share, so that reads find something to verify.
-fn lay_out<E: Engine>(
-    engine: &mut E,
-    buffers: Vec<E::Buffer>,
-    ledger: &mut Ledger,
-    worker: &Worker<'_>,
-) -> Result<Vec<E::Buffer>, WorkerError> {
-    let mut failed = None;
-    let sweep = Sweep {
-        worker,
-        direction: Direction::Write,
-    };
-    let buffers = sweep.run(
-        engine,
-        buffers,
-        ledger,
-        worker.share.clone(),
-        |ledger, block, done| {
-            if let Err(error) = done.outcome {
-                ledger.forget(block);
-                failed.get_or_insert(error);
-            }
-        },
-    )?;
-    match failed {
-        Some(error) => Err(WorkerError::Nvme(NvmeError::Unsupported {
-            device: "layout".into(),
-            what: format!("writing the blocks to be verified failed: {error}"),
-        })),
-        None => Ok(buffers),
-    }
-}
-
-/// Reads every block that the job wrote, and checks it.
-fn read_back<E: Engine>(
-    engine: &mut E,
-    buffers: Vec<E::Buffer>,
-    ledger: &mut Ledger,
-    worker: &Worker<'_>,
-    checked: &mut VerifyResult,
-) -> Result<(), WorkerError> {
-    let written: Vec<u64> = worker
-        .share
-        .clone()
-        .filter(|&block| ledger.written(block))
-        .collect();
-    let sweep = Sweep {
-        worker,
-        direction: Direction::Read,
-    };
-    sweep.run(
-        engine,
-        buffers,
-        ledger,
-        written,
-        |ledger, block, done| match done.outcome {
-            Ok(()) => check(ledger, &done.buffer, block, checked),
-            Err(error) => {
-                checked.blocks += 1;
-                checked.errors += 1;
-                checked
-                    .first_error
-                    .get_or_insert_with(|| format!("block {block}: {error}"));
-            }
-        },
-    )?;
-    Ok(())
-}
-
-/// Goes over blocks once, at the job's depth.
-struct Sweep<'a> {
-    worker: &'a Worker<'a>,
-    direction: Direction,
-}
-
-impl Sweep<'_> {
-    fn run<E: Engine>(
-        &self,
-        engine: &mut E,
-        mut buffers: Vec<E::Buffer>,
-        ledger: &mut Ledger,
-        blocks: impl IntoIterator<Item = u64>,
-        mut each: impl FnMut(&mut Ledger, u64, &Done<E::Buffer>),
-    ) -> Result<Vec<E::Buffer>, WorkerError> {
-        let all = buffers.len();
-        let bs = self.worker.job.bs;
-        let mut blocks = blocks.into_iter();
-        let mut ended = Vec::with_capacity(all);
-        loop {
-            while !self.worker.stop.stopped()
-                && let Some(mut buffer) = buffers.pop()
-            {
-                let Some(block) = blocks.next() else {
-                    buffers.push(buffer);
-                    break;
-                };
-                if self.direction == Direction::Write {
-                    buffer.write(ledger.fill(block));
-                }
-                let io = Io {
-                    direction: self.direction,
-                    offset: block * bs,
-                    len: bs as u32,
-                    tag: block,
-                };
-                engine.prepare(io, buffer)?;
-            }
-            engine.submit()?;
-            if buffers.len() == all {
-                return Ok(buffers);
-            }
-            engine.reap(1, None, |done| ended.push(done))?;
-            for done in ended.drain(..) {
-                each(ledger, done.tag, &done);
-                buffers.push(done.buffer);
-            }
-        }
-    }
 }

@@ -260,6 +260,9 @@ pub struct Counts {
     pub wait: WaitCounters,
     /// Energy.
     pub energy: EnergyResult,
+    /// Arrivals of an open loop that found no free slot before the end and were never issued: the
+    /// device cannot keep up, and the latencies do not show them.
+    pub arrivals_not_issued: u64,
     /// Verification, if asked for.
     pub verify: Option<VerifyResult>,
     /// The first I/O that failed.

@@ -49,6 +49,12 @@ pub enum RunError {
 /// nothing before this has passed.
 pub fn check(job: &Job, targets: &[Box<dyn Target>]) -> Result<Vec<Area>, JobError> {
     job.check()?;
+    if targets.is_empty() {
+        return Err(JobError {
+            flag: "--device",
+            problem: "none to run on".into(),
+        });
+    }
     let wrong = |flag, problem| JobError { flag, problem };
     targets
         .iter()
@@ -128,7 +134,7 @@ pub fn run(job: &Job, way: Way, setup: &Setup<'_>) -> Result<RunResult, RunError
                 .name(format!("joulio-job-{index}"))
                 .spawn_scoped(scope, move || {
                     let _farewell = farewell;
-                    place(job, index);
+                    place(job, index)?;
                     target.work(way, worker)
                 });
             threads.push(thread.map_err(|_| RunError::Panicked)?);
@@ -169,14 +175,19 @@ impl Drop for Farewell {
 }
 
 /// Puts a job's thread on its CPU, and makes its timers exact.
-fn place(job: &Job, index: usize) {
+fn place(job: &Job, index: usize) -> Result<(), WorkerError> {
     // Timer slack of 1 ns: the default of 50 us would be longer than the I/O (prctl(2)).
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZero::new(1));
-    if let Some(&cpu) = job.cpus_allowed.get(index % job.cpus_allowed.len().max(1)) {
-        let mut set = rustix::thread::CpuSet::new();
-        set.set(cpu);
-        let _ = rustix::thread::sched_setaffinity(None, &set);
+    let Some(&cpu) = job.cpus_allowed.get(index % job.cpus_allowed.len().max(1)) else {
+        return Ok(());
+    };
+    let refuse = |reason: String| WorkerError::Cpu { cpu, reason };
+    if cpu >= rustix::thread::CpuSet::MAX_CPU {
+        return Err(refuse("no such CPU".into()));
     }
+    let mut set = rustix::thread::CpuSet::new();
+    set.set(cpu);
+    rustix::thread::sched_setaffinity(None, &set).map_err(|error| refuse(error.to_string()))
 }
 
 /// What came of a run.
@@ -209,33 +220,32 @@ impl Conductor<'_> {
                 Message::Ready(Obtained::Yes(name)) => obtained = name,
                 // Dropping the start signals ends the other jobs.
                 Message::Ready(Obtained::No(reason)) => return Some(Outcome::Refused(reason)),
-                Message::Measured(_) | Message::Verified(_) | Message::Gone => return None,
+                _ => return None,
             }
         }
         let go = Go {
             start: now() + Nanos::from_millis(1),
         };
-        let ramp_end = go.start + self.job.ramp_time;
-        let mut before = self.look();
         for start in &starts {
             start.send(go).ok()?;
         }
         let mut jobs = Vec::new();
         let mut verify = VerifyResult::default();
-        let mut after = None;
+        let (mut before, mut after) = (None, None);
         let (mut verified, mut gone) = (0, 0);
-        let mut ramping = self.job.ramp_time > Nanos::ZERO;
         while verified < self.job.numjobs {
-            let wait = if ramping {
-                Duration::from_nanos((ramp_end - now()).0).min(Duration::from_millis(100))
-            } else {
-                Duration::from_millis(100)
-            };
-            match self.inbox.recv_timeout(wait) {
+            match self.inbox.recv_timeout(Duration::from_millis(100)) {
+                // The window is the first job's beginning to the last one's end.
+                Ok(Message::Began) => {
+                    before.get_or_insert_with(|| self.look());
+                }
                 Ok(Message::Measured(measured)) => {
                     jobs.push(*measured);
                     if jobs.len() == self.job.numjobs {
                         after = Some(self.look());
+                        for start in &starts {
+                            start.send(go).ok()?;
+                        }
                     }
                 }
                 Ok(Message::Verified(result)) => {
@@ -251,16 +261,11 @@ impl Conductor<'_> {
                     }
                 }
                 Ok(Message::Ready(_)) => return None,
-                Err(RecvTimeoutError::Timeout) => {
-                    if ramping && now() >= ramp_end {
-                        ramping = false;
-                        before = self.look();
-                    }
-                    (self.setup.progress)(self.fraction(go.start));
-                }
+                Err(RecvTimeoutError::Timeout) => (self.setup.progress)(self.fraction(go.start)),
                 Err(RecvTimeoutError::Disconnected) => return None,
             }
         }
+        let before = before?;
         let (activity, usage) = after?;
         let devices = activity
             .iter()
@@ -373,7 +378,8 @@ impl Conductor<'_> {
         }
         let mut all = read.clone();
         all.add(&write);
-        let cores: Vec<_> = done.jobs.iter().map(|job| residency(job, window)).collect();
+        let unissued = done.jobs.iter().map(|job| job.unissued).sum();
+        let cores: Vec<_> = done.jobs.iter().map(residency).collect();
         let devices = self.setup.targets.iter().zip(&done.devices);
         let model = Model {
             machine: self.setup.machine,
@@ -399,6 +405,7 @@ impl Conductor<'_> {
             threads,
             wait: counters.into(),
             energy: EnergyResult::new(&energy, all.ios, all.bytes),
+            arrivals_not_issued: unissued,
             verify: (self.job.verify != Verify::None).then_some(done.verify),
             first_error: done.jobs.iter().find_map(|job| job.first_error.clone()),
         }
@@ -407,8 +414,8 @@ impl Conductor<'_> {
 
 fn since(after: Activity, before: Activity) -> Activity {
     let side = |a: Transfer, b: Transfer| Transfer {
-        ios: a.ios - b.ios,
-        bytes: a.bytes - b.bytes,
+        ios: a.ios.saturating_sub(b.ios),
+        bytes: a.bytes.saturating_sub(b.bytes),
         service: a.service - b.service,
     };
     Activity {
@@ -417,10 +424,12 @@ fn since(after: Activity, before: Activity) -> Activity {
     }
 }
 
-/// How a job's core spent the window: what it did not spend blocked or asleep, it spun (working
-/// and polling cost the same). CPU time in the kernel is not blocked time, though it lies between
-/// the same two looks at the clock.
-fn residency(job: &Measured, window: Nanos) -> Residency {
+/// How a job's core spent the job's time: what it did not spend blocked or asleep, it spun
+/// (working and polling cost the same). CPU time in the kernel is not blocked time, though it lies
+/// between the same two looks at the clock. After its own end the core is idle, which the base
+/// holds.
+fn residency(job: &Measured) -> Residency {
+    let window = job.ended - job.started;
     let kernel = Nanos::from_seconds(job.usage.system_seconds).min(window);
     let blocked = job.counters.blocked - kernel;
     let slept = job.counters.slept;
@@ -430,7 +439,8 @@ fn residency(job: &Measured, window: Nanos) -> Residency {
         blocked,
         slept,
         wakes: job.counters.wakes,
-        timer_wakes: job.counters.sleeps,
+        // A block that no interrupt ended was ended by its timer.
+        timer_wakes: job.counters.sleeps + job.counters.blocks - job.counters.wakes,
         ..Residency::default()
     }
 }

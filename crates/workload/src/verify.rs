@@ -1,17 +1,21 @@
 //! Data that says where and when it was written.
 //!
 //! A verified block starts with a header: a magic number, the block's own number, how often this
-//! run has written it, and a CRC-32C over everything else. The generation is also kept in memory,
-//! so that a stale block, a misplaced one and a torn one are all found.
+//! run has written it, the run's own number, and a CRC-32C over everything else. The generation is
+//! also kept in memory, so that a stale block (of this run or an earlier one), a misplaced one and
+//! a torn one are all found.
 
+use joulio_nvme::wait::now;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"joulio\x01\xa5");
-/// Magic, block, generation, CRC and four bytes of nothing.
+/// Magic, block, generation, CRC, run.
 const HEADER: usize = 32;
 const CRC: Range<usize> = 24..28;
+const RUN: Range<usize> = 28..32;
 
 /// What is wrong with a block that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,6 +26,8 @@ pub(crate) enum Mismatch {
     Misplaced { block: u64, found: u64 },
     #[error("block {block}: holds write {found}, the last was {wanted}")]
     Stale { block: u64, found: u64, wanted: u64 },
+    #[error("block {block}: holds the data of an earlier run: the last write never arrived")]
+    Older { block: u64 },
     #[error("block {block}: CRC-32C does not match")]
     Crc { block: u64 },
 }
@@ -29,14 +35,20 @@ pub(crate) enum Mismatch {
 /// What a job knows of the blocks of its share.
 pub(crate) struct Ledger {
     first: u64,
-    /// How often this run wrote each block; the top bit says that an I/O is on its way.
+    /// How often this run wrote each block, and two flags.
     generations: Vec<u32>,
     seed: u64,
+    /// Unlike every other run's.
+    run: u32,
     /// The block as it is built or looked at.
     scratch: Vec<u8>,
 }
 
+/// An I/O is on its way.
 const BUSY: u32 = 1 << 31;
+/// A write failed: what the block holds is not known.
+const LOST: u32 = 1 << 30;
+const COUNT: u32 = LOST - 1;
 
 fn word(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
@@ -50,10 +62,14 @@ impl Ledger {
     /// For `blocks` of `bs` bytes, none written yet. `bs` is at least 512.
     pub(crate) fn new(blocks: Range<u64>, bs: usize, seed: u64) -> Ledger {
         assert!(bs >= HEADER);
+        static RUNS: AtomicU32 = AtomicU32::new(0);
+        // The clock tells processes apart, the count the runs of one.
+        let run = (now().0 >> 10) as u32 ^ RUNS.fetch_add(1 << 24, Ordering::Relaxed);
         Ledger {
             first: blocks.start,
             generations: vec![0; (blocks.end - blocks.start) as usize],
             seed,
+            run,
             scratch: vec![0; bs],
         }
     }
@@ -77,21 +93,24 @@ impl Ledger {
 
     /// Whether this run has written `block`.
     pub(crate) fn written(&self, block: u64) -> bool {
-        self.generations[(block - self.first) as usize] & !BUSY != 0
+        let entry = self.generations[(block - self.first) as usize];
+        entry & COUNT != 0 && entry & LOST == 0
     }
 
     /// The next content of `block`. Only one I/O at a time may be on a block.
     pub(crate) fn fill(&mut self, block: u64) -> &[u8] {
         let entry = self.entry(block);
-        *entry += 1;
-        let generation = u64::from(*entry & !BUSY);
-        let mut rng = Pcg64Mcg::seed_from_u64(self.seed ^ block.rotate_left(32) ^ generation);
+        let count = (*entry & COUNT) % COUNT + 1;
+        *entry = *entry & BUSY | count;
+        let generation = u64::from(count);
+        let noise = u64::from(self.run) << 32 ^ generation;
+        let mut rng = Pcg64Mcg::seed_from_u64(self.seed ^ block.rotate_left(32) ^ noise);
         rng.fill_bytes(&mut self.scratch[HEADER..]);
         let scratch = &mut self.scratch;
         scratch[0..8].copy_from_slice(&MAGIC.to_le_bytes());
         scratch[8..16].copy_from_slice(&block.to_le_bytes());
         scratch[16..24].copy_from_slice(&generation.to_le_bytes());
-        scratch[28..32].fill(0);
+        scratch[RUN].copy_from_slice(&self.run.to_le_bytes());
         let sum = crc(scratch);
         self.scratch[CRC].copy_from_slice(&sum.to_le_bytes());
         &self.scratch
@@ -99,7 +118,7 @@ impl Ledger {
 
     /// A write of `block` failed: what it holds is not known any more.
     pub(crate) fn forget(&mut self, block: u64) {
-        *self.entry(block) &= BUSY;
+        *self.entry(block) |= LOST;
     }
 
     /// Room to read a block into.
@@ -128,9 +147,15 @@ impl Ledger {
         if data[CRC] != crc(data).to_le_bytes() {
             return Err(Mismatch::Crc { block });
         }
-        let wanted = u64::from(self.generations[(block - self.first) as usize] & !BUSY);
+        if !self.written(block) {
+            return Ok(());
+        }
+        let wanted = u64::from(self.generations[(block - self.first) as usize] & COUNT);
         let found = word(data, 16);
-        if wanted != 0 && found != wanted {
+        if data[RUN] != self.run.to_le_bytes() {
+            return Err(Mismatch::Older { block });
+        }
+        if found != wanted {
             return Err(Mismatch::Stale {
                 block,
                 found,
@@ -185,6 +210,37 @@ mod tests {
                 "byte {at}"
             );
         }
+    }
+
+    #[test]
+    fn the_same_write_of_an_earlier_run_is_not_this_runs() {
+        let earlier = Ledger::new(0..2, 512, 7).fill(1).to_vec();
+        let mut ledger = Ledger::new(0..2, 512, 7);
+        ledger.fill(1);
+        assert_eq!(
+            with(&mut ledger, &earlier, 1),
+            Err(Mismatch::Older { block: 1 })
+        );
+        // A run that wrote nothing takes any run's data, as long as it is whole.
+        let mut reader = Ledger::new(0..2, 512, 7);
+        assert_eq!(with(&mut reader, &earlier, 1), Ok(()));
+    }
+
+    #[test]
+    fn a_block_whose_write_failed_is_not_compared_until_it_is_written_again() {
+        let mut ledger = Ledger::new(0..2, 512, 7);
+        let first = ledger.fill(0).to_vec();
+        ledger.fill(0);
+        ledger.forget(0);
+        assert!(!ledger.written(0));
+        assert_eq!(with(&mut ledger, &first, 0), Ok(()));
+        ledger.fill(0);
+        let stale = Mismatch::Stale {
+            block: 0,
+            found: 1,
+            wanted: 3,
+        };
+        assert_eq!(with(&mut ledger, &first, 0), Err(stale));
     }
 
     #[test]

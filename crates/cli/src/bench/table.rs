@@ -117,6 +117,13 @@ fn notes(runs: &[RunResult], text: &mut String) {
                 run.completion.asked, counts.all.errors
             );
         }
+        if counts.arrivals_not_issued > 0 {
+            let _ = writeln!(
+                text,
+                "{}: {} arrivals were never issued: the device does not keep up at this iodepth",
+                run.completion.asked, counts.arrivals_not_issued
+            );
+        }
         if let Some(verify) = &counts.verify {
             let _ = writeln!(
                 text,

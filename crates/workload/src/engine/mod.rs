@@ -79,6 +79,9 @@ pub trait Engine {
         sink: impl FnMut(Done<Self::Buffer>),
     ) -> Result<usize, NvmeError>;
 
+    /// Whether the device is there and has not failed: asked when nothing completes.
+    fn check(&mut self) -> Result<(), NvmeError>;
+
     /// What waiting has done so far.
     fn counters(&mut self) -> Counters;
 }

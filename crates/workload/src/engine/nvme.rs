@@ -97,6 +97,10 @@ impl<D: Device> Engine for NvmeEngine<D> {
         })
     }
 
+    fn check(&mut self) -> Result<(), NvmeError> {
+        self.controller.check()
+    }
+
     fn counters(&mut self) -> Counters {
         self.group.queues()[0].counters()
     }

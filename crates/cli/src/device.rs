@@ -177,7 +177,7 @@ impl Emulated {
                 let bytes = self
                     .size
                     .unwrap_or(RAM_SIZE.min(options.profile.capacity()));
-                check_memory(bytes)?;
+                check_memory("a namespace", bytes, "use a smaller size=, or file=PATH")?;
                 StoreOptions::Ram { bytes: Some(bytes) }
             }
         };
@@ -214,8 +214,8 @@ fn open<D: joulio_device::Device>(device: D, queues: u16) -> Result<Controller<D
     Controller::open(device, options).map_err(Failure::input)
 }
 
-/// Refuses a namespace that could fill more than half of the memory that is free.
-fn check_memory(bytes: u64) -> Result<(), Failure> {
+/// Refuses what could fill more than half of the memory that is free.
+pub fn check_memory(what: &str, bytes: u64, remedy: &str) -> Result<(), Failure> {
     let meminfo = std::fs::read_to_string(Path::new("/proc/meminfo")).unwrap_or_default();
     let line = meminfo
         .lines()
@@ -223,7 +223,7 @@ fn check_memory(bytes: u64) -> Result<(), Failure> {
     let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
     match kib {
         Some(kib) if bytes / 1024 > kib / 2 => Err(Failure::input(format!(
-            "a namespace of {bytes} bytes does not fit into half of the {} MiB of free memory: use a smaller size=, or file=PATH",
+            "{what} of {bytes} bytes would not fit into half of the {} MiB of free memory: {remedy}",
             kib / 1024
         ))),
         _ => Ok(()),

@@ -185,7 +185,7 @@ fn blocks_that_were_never_written_are_found() {
                 --completion poll --verify=crc32c";
     let said = failed(room.path(), read, 1);
     assert!(
-        said.contains("16 wrong blocks") && said.contains("no header"),
+        said.contains("16 wrong block(s)") && said.contains("no header"),
         "{said}"
     );
 }

@@ -6,6 +6,7 @@
 
 pub mod engine;
 
+mod conductor;
 mod control;
 mod cpu;
 mod job;
@@ -13,6 +14,7 @@ mod looped;
 mod patience;
 mod pattern;
 mod quantity;
+mod report;
 mod result;
 mod run;
 mod stats;

@@ -21,6 +21,8 @@ pub struct Manifest {
     number_ios: Option<u64>,
     devices: Vec<Device>,
     energy: EnergyNote,
+    /// It was ended early: runs may be missing or short.
+    pub interrupted: bool,
 }
 
 #[derive(Serialize)]
@@ -76,6 +78,7 @@ impl Manifest {
                 machine_profile: machine.name.clone(),
                 note: "all energy is modelled: time in each wait state times the watts of the profiles",
             },
+            interrupted: false,
         }
     }
 }

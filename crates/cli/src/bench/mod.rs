@@ -36,7 +36,7 @@ pub fn run(args: &Args) -> Outcome {
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(stop.flag())))
             .map_err(Failure::run)?;
     }
-    let manifest = Manifest::new(args, &job, &machine, &targets);
+    let mut manifest = Manifest::new(args, &job, &machine, &targets);
     if args.output == Format::Normal {
         print(&table::heading(&job, &targets))?;
     }
@@ -59,6 +59,7 @@ pub fn run(args: &Args) -> Outcome {
             other => Failure::run(other),
         })?);
     }
+    manifest.interrupted = stop.stopped();
     match args.output {
         Format::Normal => print(&table::table(&runs))?,
         Format::Json => print_json(&Report {
@@ -79,7 +80,7 @@ fn verdict(runs: &[RunResult], stop: &Stop) -> Outcome {
     if wrong > 0 {
         let first = counts().find_map(|c| c.verify.as_ref()?.first_error.clone());
         return Err(Failure::run(format!(
-            "verification found {wrong} wrong blocks; the first: {}",
+            "verification found {wrong} wrong block(s); the first: {}",
             first.unwrap_or_default()
         )));
     }
@@ -87,7 +88,7 @@ fn verdict(runs: &[RunResult], stop: &Stop) -> Outcome {
     if failed > 0 {
         let first = counts().find_map(|c| c.first_error.clone());
         return Err(Failure::run(format!(
-            "{failed} I/Os failed; the first: {}",
+            "{failed} I/O(s) failed; the first: {}",
             first.unwrap_or_default()
         )));
     }

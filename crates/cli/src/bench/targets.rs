@@ -1,7 +1,7 @@
 //! Opening the devices of a run.
 
 use super::Args;
-use crate::device::{DeviceName, Emulated, Kind, open_pcie};
+use crate::device::{DeviceName, Emulated, Kind, check_memory, open_pcie};
 use crate::failure::Failure;
 use joulio_emulator::EmulatedDevice;
 use joulio_units::Direction;
@@ -13,6 +13,9 @@ use std::path::PathBuf;
 /// word, before anything is opened.
 pub fn open(args: &Args, job: &Job) -> Result<Vec<Box<dyn Target>>, Failure> {
     refuse_to_overwrite(args, job)?;
+    let ios = job.iodepth.saturating_mul(job.numjobs) as u64;
+    let buffers = ios.saturating_mul(job.bs);
+    check_memory("buffers", buffers, "lower --iodepth, --numjobs or --bs")?;
     let mut created = Created::default();
     let mut targets = Vec::new();
     for name in &args.device {

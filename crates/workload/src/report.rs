@@ -1,0 +1,137 @@
+//! From what the jobs and devices did to the result of a run.
+
+use crate::Verify;
+use crate::conductor::{Finished, Outcome};
+use crate::job::Job;
+use crate::looped::Measured;
+use crate::result::{Completion, Counts, EnergyResult, RunResult, Side, Threads};
+use crate::run::Setup;
+use crate::stats::Tally;
+use crate::target::Way;
+use joulio_energy::Model;
+use joulio_model::{DeviceActivity, Residency};
+use joulio_nvme::wait::Counters;
+use joulio_units::Nanos;
+
+/// What a result is about.
+pub(crate) struct Report<'a> {
+    pub(crate) job: &'a Job,
+    pub(crate) setup: &'a Setup<'a>,
+}
+
+impl Report<'_> {
+    /// The result of `outcome` under `way`.
+    pub(crate) fn result(&self, way: Way, outcome: Outcome) -> RunResult {
+        let (obtained, reason, counts) = match outcome {
+            Outcome::Refused(reason) => (None, Some(reason), None),
+            Outcome::Done(done) => (
+                Some(done.obtained.to_string()),
+                None,
+                Some(self.counts(*done)),
+            ),
+        };
+        RunResult {
+            devices: self
+                .setup
+                .targets
+                .iter()
+                .map(|t| t.name().to_string())
+                .collect(),
+            engine: "nvme",
+            completion: Completion {
+                asked: way.to_string(),
+                obtained,
+                reason,
+            },
+            rw: self.job.rw.to_string(),
+            bs: self.job.bs,
+            iodepth: self.job.iodepth,
+            numjobs: self.job.numjobs,
+            loop_: self.job.loop_name(),
+            interrupted: self.setup.stop.stopped(),
+            counts,
+        }
+    }
+
+    fn counts(&self, done: Finished) -> Counts {
+        let start = done
+            .jobs
+            .iter()
+            .map(|job| job.started)
+            .min()
+            .unwrap_or_default();
+        let end = done
+            .jobs
+            .iter()
+            .map(|job| job.ended)
+            .max()
+            .unwrap_or_default();
+        let window = end - start;
+        let (mut read, mut write) = (Tally::new(), Tally::new());
+        let mut counters = Counters::default();
+        let mut threads = Threads {
+            device: done.device_threads,
+            ..Threads::default()
+        };
+        for job in &done.jobs {
+            read.add(&job.read);
+            write.add(&job.write);
+            counters += job.counters;
+            threads.submitter.add(job.usage);
+        }
+        let mut all = read.clone();
+        all.add(&write);
+        let unissued = done.jobs.iter().map(|job| job.unissued).sum();
+        let cores: Vec<_> = done.jobs.iter().map(residency).collect();
+        let devices = self.setup.targets.iter().zip(&done.devices);
+        let model = Model {
+            machine: self.setup.machine,
+            devices: devices
+                .map(|(target, a)| {
+                    (
+                        target.profile(),
+                        DeviceActivity {
+                            window,
+                            read: a.read,
+                            write: a.write,
+                        },
+                    )
+                })
+                .collect(),
+        };
+        let energy = model.energy(window, &cores);
+        Counts {
+            seconds: window.seconds(),
+            read: Side::new(&read, window),
+            write: Side::new(&write, window),
+            all: Side::new(&all, window),
+            threads,
+            wait: counters.into(),
+            energy: EnergyResult::new(&energy, all.ios, all.bytes),
+            arrivals_not_issued: unissued,
+            verify: (self.job.verify != Verify::None).then_some(done.verify),
+            first_error: done.jobs.iter().find_map(|job| job.first_error.clone()),
+        }
+    }
+}
+
+/// How a job's core spent the job's time: what it did not spend blocked or asleep, it spun
+/// (working and polling cost the same). CPU time in the kernel is not blocked time, though it lies
+/// between the same two looks at the clock. After its own end the core is idle, which the base
+/// holds.
+fn residency(job: &Measured) -> Residency {
+    let window = job.ended - job.started;
+    let kernel = Nanos::from_seconds(job.usage.system_seconds).min(window);
+    let blocked = job.counters.blocked - kernel;
+    let slept = job.counters.slept;
+    Residency {
+        spin: window - blocked - slept - kernel,
+        kernel,
+        blocked,
+        slept,
+        wakes: job.counters.wakes,
+        // A block that no interrupt ended was ended by its timer.
+        timer_wakes: job.counters.sleeps + job.counters.blocks - job.counters.wakes,
+        ..Residency::default()
+    }
+}

@@ -81,3 +81,34 @@ impl Namespace {
         self.blocks << self.shift
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zerocopy::FromZeros;
+    use zerocopy::little_endian::{U16, U64};
+
+    fn refused(change: impl FnOnce(&mut IdentifyNamespace)) -> String {
+        let mut identify = IdentifyNamespace::new_zeroed();
+        identify.nsze = U64::new(1000);
+        identify.lbaf[0].lbads = 9;
+        change(&mut identify);
+        let domain = DmaDomain::unique();
+        match Namespace::new("dev", domain, NamespaceId(1), &identify) {
+            Ok(_) => String::new(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn metadata_and_odd_blocks_are_refused_with_a_clear_word() {
+        assert_eq!(refused(|_| {}), "");
+        assert!(refused(|ns| ns.lbaf[0].ms = U16::new(8)).contains("8 bytes of metadata"));
+        assert!(refused(|ns| ns.lbaf[0].lbads = 16).contains("2^16 bytes"));
+        assert!(refused(|ns| ns.lbaf[0].lbads = 0).contains("2^0 bytes"));
+        assert!(refused(|ns| ns.nsze = U64::new(0)).contains("0 blocks"));
+        assert!(refused(|ns| ns.nsze = U64::new(u64::MAX)).contains("size"));
+        // The format in use counts, not the first.
+        assert!(refused(|ns| ns.flbas = 3).contains("2^0"));
+    }
+}

@@ -1,0 +1,237 @@
+//! Controllers that do not come up, and what a queue pair does at its edges.
+
+mod common;
+
+use joulio_device::{Device, DeviceError, DmaMemory, Vector};
+use joulio_emulator::{EmulatedDevice, EmulatedDoorbell, NamespaceOptions, Options, StoreOptions};
+use joulio_model::DeviceProfile;
+use joulio_nvme::spec::register::{CAP, CSTS, Cap};
+use joulio_nvme::{Controller, ControllerOptions, NvmeError, PollGroup};
+use joulio_units::Nanos;
+use proptest::prelude::*;
+
+/// An emulated controller some of whose registers lie.
+struct Lies {
+    device: EmulatedDevice,
+    cap: Option<u64>,
+    csts: Option<u32>,
+}
+
+impl Device for Lies {
+    type Doorbell = EmulatedDoorbell;
+
+    fn name(&self) -> &str {
+        "lies"
+    }
+    fn read32(&self, offset: u32) -> u32 {
+        match (offset, self.csts) {
+            (CSTS, Some(csts)) => csts,
+            _ => self.device.read32(offset),
+        }
+    }
+    fn read64(&self, offset: u32) -> u64 {
+        match (offset, self.cap) {
+            (CAP, Some(cap)) => cap,
+            _ => self.device.read64(offset),
+        }
+    }
+    fn write32(&self, offset: u32, value: u32) {
+        self.device.write32(offset, value);
+    }
+    fn write64(&self, offset: u32, value: u64) {
+        self.device.write64(offset, value);
+    }
+    fn doorbell(&self, offset: u32) -> Result<EmulatedDoorbell, DeviceError> {
+        self.device.doorbell(offset)
+    }
+    fn allocate(&self, len: usize) -> Result<DmaMemory, DeviceError> {
+        self.device.allocate(len)
+    }
+    fn max_vectors(&self) -> u16 {
+        self.device.max_vectors()
+    }
+    fn enable_vectors(&self, count: u16) -> Result<Vec<Vector>, DeviceError> {
+        self.device.enable_vectors(count)
+    }
+}
+
+fn two_namespaces() -> EmulatedDevice {
+    let mut options = Options::new(DeviceProfile::builtin("instant").unwrap());
+    options.namespaces = [512, 4096]
+        .map(|block| NamespaceOptions {
+            store: StoreOptions::Ram {
+                bytes: Some(1 << 20),
+            },
+            block: Some(block),
+        })
+        .into();
+    EmulatedDevice::spawn(&options).unwrap()
+}
+
+fn open(cap: Option<u64>, csts: Option<u32>) -> Result<Controller<Lies>, NvmeError> {
+    let lies = Lies {
+        device: two_namespaces(),
+        cap,
+        csts,
+    };
+    Controller::open(lies, ControllerOptions::default())
+}
+
+fn error(cap: Option<u64>, csts: Option<u32>) -> NvmeError {
+    open(cap, csts).map(|_| ()).unwrap_err()
+}
+
+fn cap() -> Cap {
+    Cap::from(two_namespaces().read64(CAP))
+}
+
+#[test]
+fn a_device_that_reads_as_all_ones_is_gone() {
+    assert!(matches!(
+        error(Some(u64::MAX), None),
+        NvmeError::Gone { .. }
+    ));
+    assert!(matches!(
+        error(None, Some(u32::MAX)),
+        NvmeError::Gone { .. }
+    ));
+}
+
+#[test]
+fn a_controller_that_never_gets_ready_is_given_up_after_cap_to() {
+    // TO = 1: half a second.
+    let impatient = Some(u64::from(cap().with_to(1)));
+    let error = error(impatient, Some(0));
+    assert!(
+        matches!(
+            error,
+            NvmeError::NotReady {
+                enabled: true,
+                milliseconds: 500,
+                ..
+            }
+        ),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_controller_that_never_lets_go_is_given_up_too() {
+    let impatient = Some(u64::from(cap().with_to(1)));
+    let error = error(impatient, Some(1));
+    assert!(
+        matches!(error, NvmeError::NotReady { enabled: false, .. }),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_controller_without_what_the_driver_needs_is_refused() {
+    let no_nvm = Some(u64::from(cap().with_css(0x80)));
+    assert!(matches!(error(no_nvm, None), NvmeError::Unsupported { .. }));
+    let large_pages = Some(u64::from(cap().with_mpsmin(4)));
+    assert!(matches!(
+        error(large_pages, None),
+        NvmeError::Unsupported { .. }
+    ));
+}
+
+#[test]
+fn doorbells_that_cannot_be_reached_cost_no_queue() {
+    // The largest stride: queue 1's doorbells lie beyond the emulator's registers.
+    let strided = Some(u64::from(cap().with_dstrd(15)));
+    let refused = open(strided, None);
+    // The admin queue's completion doorbell is out of reach already.
+    assert!(matches!(
+        refused,
+        Err(NvmeError::Device(DeviceError::Doorbell { .. }))
+    ));
+}
+
+#[test]
+fn each_namespace_has_its_own_blocks() {
+    let controller = open(None, None).unwrap();
+    assert_eq!(controller.active_namespaces().unwrap(), [1, 2]);
+    let small = controller.namespace(1).unwrap();
+    let large = controller.namespace(2).unwrap();
+    assert_eq!((small.block_size(), large.block_size()), (512, 4096));
+    let error = controller.namespace(3).unwrap_err();
+    assert!(error.to_string().contains("it has: 1, 2"), "{error}");
+    let mut group = PollGroup::new(vec![controller.create_queue_pair(4).unwrap()]);
+    let mut buffers = controller.allocate_buffers(2, 4096).unwrap();
+    for (namespace, byte) in [(&small, 0x11), (&large, 0x22)] {
+        let mut buffer = buffers.pop().unwrap();
+        buffer.write(0, &[byte; 4096]);
+        let blocks = 4096 / namespace.block_size();
+        group.queues()[0]
+            .write(namespace, 0, blocks, buffer, 0)
+            .unwrap();
+    }
+    group.queues()[0].ring();
+    group
+        .reap(2, None, |_, done| buffers.extend(done.buffer))
+        .unwrap();
+    for (namespace, byte) in [(&small, 0x11), (&large, 0x22)] {
+        let blocks = 4096 / namespace.block_size();
+        let buffer = buffers.pop().unwrap();
+        group.queues()[0]
+            .read(namespace, 0, blocks, buffer, 0)
+            .unwrap();
+        group.queues()[0].ring();
+        let mut data = [0; 4096];
+        group
+            .reap(1, None, |_, done| {
+                let buffer = done.buffer.unwrap();
+                buffer.read(0, &mut data);
+                buffers.push(buffer);
+            })
+            .unwrap();
+        assert_eq!(data, [byte; 4096]);
+    }
+}
+
+#[test]
+fn depth_is_bounded_by_mqes_and_the_identifier() {
+    let controller = open(Some(u64::from(cap().with_mqes(9))), None).unwrap();
+    assert_eq!(controller.max_depth(), 9);
+    assert!(matches!(
+        controller.create_queue_pair(10),
+        Err(NvmeError::Depth { most: 9, .. })
+    ));
+    assert!(controller.create_queue_pair(9).is_ok());
+    let controller = open(Some(u64::from(cap().with_mqes(u16::MAX))), None).unwrap();
+    assert_eq!(controller.max_depth(), 4095);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn queues_of_any_depth_go_around_with_any_batches(
+        depth in 1usize..20,
+        batches in proptest::collection::vec((0usize..24, 0usize..24), 1..60),
+    ) {
+        let (controller, stepper, _) = common::open();
+        let namespace = controller.namespace(1).unwrap();
+        let mut queue = controller.create_queue_pair(depth).unwrap();
+        let mut buffers = controller.allocate_buffers(depth, 512).unwrap();
+        let (mut next, mut expected) = (0u64, 0u64);
+        for (submit, reap) in batches {
+            for _ in 0..submit.min(buffers.len()) {
+                let buffer = buffers.pop().unwrap();
+                queue.read(&namespace, next % 100, 1, buffer, next).unwrap();
+                next += 1;
+            }
+            queue.ring();
+            stepper.step(Nanos::ZERO);
+            // An instant device completes in order.
+            let mut in_order = true;
+            let reaped = queue.reap(reap, |done| {
+                in_order &= done.tag == expected && done.status.is_success();
+                expected += 1;
+                buffers.extend(done.buffer);
+            });
+            prop_assert!(in_order && reaped.unwrap() <= reap);
+            prop_assert_eq!(queue.outstanding() as u64, next - expected);
+        }
+    }
+}

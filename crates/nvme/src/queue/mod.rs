@@ -1,26 +1,28 @@
 //! An I/O queue pair.
 
 mod completion;
+mod layout;
 pub(crate) mod prp;
 mod slots;
 mod submission;
+mod waiting;
 
 pub(crate) use completion::CompletionRing;
+pub(crate) use layout::Layout;
 pub use slots::CompletionFault;
 pub(crate) use slots::MOST as MOST_SLOTS;
 pub(crate) use submission::SubmissionRing;
 
 use crate::controller::Shared;
-use crate::{Namespace, PolicyError, Rejected, SubmitError};
+use crate::{Namespace, Rejected, SubmitError};
 use joulio_device::{Device, DmaBuffer, DmaDomain, DmaMemory, Vector};
-use joulio_nvme_spec::{Command, CommandId, NvmOpcode, PAGE_SIZE, QueueId, Status};
+use joulio_nvme_spec::{Command, CommandId, NvmOpcode, QueueId, Status};
 use joulio_units::{Direction, Nanos};
-use joulio_wait::{
-    AnyPolicy, Class, Counters, Outstanding, Policy, Step, StepKind, StepSet, WaitError, now,
-};
+use joulio_wait::{AnyPolicy, Class, Counters, Outstanding, Policy, now};
 use prp::Lists;
 use slots::{Entry, Slots};
 use std::sync::Arc;
+use waiting::Line;
 use zerocopy::little_endian::{U32, U64};
 
 /// A completed command.
@@ -69,42 +71,6 @@ pub struct QueuePair<D: Device> {
     shared: Arc<Shared<D>>,
 }
 
-/// The queue's interrupt.
-struct Line {
-    vector: Option<Vector>,
-    masked: bool,
-    /// Where the vector's writes go, if it is aimed.
-    aimed: Option<Arc<DmaMemory>>,
-    /// Completions seen less interrupts taken: above zero, the eventfd may hold interrupts of
-    /// completions that are no news any more.
-    unclaimed: i64,
-}
-
-/// Where the parts of a queue pair stand in its memory.
-pub(crate) struct Layout {
-    completion: usize,
-    lists: usize,
-    pub(crate) bytes: usize,
-}
-
-impl Layout {
-    /// For queues of `entries` and lists for transfers up to `max_transfer` bytes.
-    pub(crate) fn new(entries: usize, depth: usize, max_transfer: u32) -> Layout {
-        let completion = (entries * size_of::<Command>()).next_multiple_of(PAGE_SIZE);
-        let lists = completion + (entries * 16).next_multiple_of(PAGE_SIZE);
-        Layout {
-            completion,
-            lists,
-            bytes: lists + Lists::bytes(depth, max_transfer),
-        }
-    }
-
-    /// Offset of the completion queue; the submission queue is first.
-    pub(crate) fn completion(&self) -> usize {
-        self.completion
-    }
-}
-
 /// What a new queue pair is made of.
 pub(crate) struct Parts<D: Device> {
     pub(crate) id: QueueId,
@@ -133,19 +99,17 @@ impl<D: Device> QueuePair<D> {
             id,
             depth,
             submission: SubmissionRing::new(memory.array(0, entries), doorbells.0),
-            completion: CompletionRing::new(memory.array(layout.completion, entries), doorbells.1),
+            completion: CompletionRing::new(
+                memory.array(layout.completion(), entries),
+                doorbells.1,
+            ),
             slots: Slots::new(depth),
             lists: Lists::new(&memory, layout.lists, depth, max_transfer),
             max_transfer,
             domain: memory.domain(),
             policy: AnyPolicy::POLL,
             timed: false,
-            line: Line {
-                vector,
-                masked: true,
-                aimed: None,
-                unclaimed: 0,
-            },
+            line: Line::masked(vector),
             counters: Counters::default(),
             faults: Faults::default(),
             memory,
@@ -377,186 +341,6 @@ impl<D: Device> QueuePair<D> {
             CompletionFault::Doubled(_) => self.faults.doubled += 1,
         }
         fault
-    }
-
-    /// Looks whether a completion is there, and counts the look when it is in vain.
-    #[inline]
-    pub(crate) fn look(&mut self) -> bool {
-        let ready = self.completion.ready();
-        let vain = u64::from(!ready);
-        self.counters.polls += vain;
-        self.counters.empty_polls += vain;
-        ready
-    }
-
-    /// The steps that this queue can wait with, out of a waiter's.
-    pub(crate) fn can(&self, waiter: StepSet) -> StepSet {
-        let mut can = StepSet::NONE
-            .with(StepKind::Spin)
-            .with(StepKind::Pause)
-            .with(StepKind::Monitor)
-            .with(StepKind::Sleep);
-        if self.line.vector.is_some() {
-            can = can.with(StepKind::Block);
-        }
-        can.and(waiter)
-    }
-
-    /// The way of waiting.
-    pub fn policy(&self) -> &AnyPolicy {
-        &self.policy
-    }
-
-    /// What the policy plans; an error when that is none of the steps it said it would take.
-    pub(crate) fn plan(&mut self, waiter: StepSet, at: Nanos) -> Result<Step, WaitError> {
-        let can = self.can(waiter).and(self.policy.steps());
-        let step = self.policy.plan(&self.slots, can, at);
-        if can.has(step.kind) {
-            Ok(step)
-        } else {
-            Err(WaitError::Unavailable(step.kind))
-        }
-    }
-
-    /// Whether the policy is told times.
-    pub(crate) fn timed(&self) -> bool {
-        self.timed
-    }
-
-    /// Changes the way of waiting, at any time, with commands outstanding or not. A policy that
-    /// never blocks has the vector masked, so that completions raise no interrupt at all.
-    pub fn set_policy(&mut self, policy: AnyPolicy) -> Result<(), PolicyError> {
-        let steps = policy.steps();
-        let can = self.can(joulio_wait::Waiter::new().can());
-        if steps.and(can) != steps {
-            let policy = policy.name();
-            return Err(
-                if steps.has(StepKind::Block) && self.line.vector.is_none() {
-                    PolicyError::NoVector {
-                        policy,
-                        have: self.shared.device.max_vectors(),
-                    }
-                } else {
-                    PolicyError::NoStep { policy }
-                },
-            );
-        }
-        self.aim_back()?;
-        if !steps.has(StepKind::Block) {
-            self.mask()?;
-        }
-        self.slots.forget_notes();
-        self.timed = policy.timed();
-        self.policy = policy;
-        Ok(())
-    }
-
-    fn mask(&mut self) -> Result<(), PolicyError> {
-        if let Some(vector) = self.line.vector.as_ref().filter(|_| !self.line.masked) {
-            vector.mask()?;
-            self.line.masked = true;
-        }
-        Ok(())
-    }
-
-    /// The vector, if the policy blocks on it.
-    pub(crate) fn blocking_vector(&self) -> Option<&Vector> {
-        self.line
-            .vector
-            .as_ref()
-            .filter(|_| self.policy.steps().has(StepKind::Block))
-    }
-
-    /// Points the vector's interrupt at the word at `offset` of `memory`: from now on a completion
-    /// writes `data` there, after its entry in the completion queue, and raises no interrupt. For
-    /// queues whose policy does not block; a change of policy ends it. Without a vector, an error.
-    ///
-    /// # Panics
-    /// When the word is not inside `memory`.
-    pub fn aim(
-        &mut self,
-        memory: &Arc<DmaMemory>,
-        offset: usize,
-        data: u32,
-    ) -> Result<(), PolicyError> {
-        let policy = self.policy.name();
-        if self.policy.steps().has(StepKind::Block) || memory.domain() != self.domain {
-            return Err(PolicyError::NoStep { policy });
-        }
-        let Some(vector) = &self.line.vector else {
-            let have = self.shared.device.max_vectors();
-            return Err(PolicyError::NoVector { policy, have });
-        };
-        assert!(offset.is_multiple_of(4) && offset + 4 <= memory.memory().len());
-        vector.aim(memory.iova().offset(offset), data)?;
-        self.line.aimed = Some(Arc::clone(memory));
-        vector.unmask()?;
-        self.line.masked = false;
-        Ok(())
-    }
-
-    /// Ends [`QueuePair::aim`]: the vector is masked and reaches the eventfd again.
-    pub fn aim_back(&mut self) -> Result<(), PolicyError> {
-        if self.line.aimed.is_some() {
-            self.mask()?;
-            if let Some(vector) = &self.line.vector {
-                vector.aim_back()?;
-            }
-            // Only now: until here the device could write there.
-            self.line.aimed = None;
-        }
-        Ok(())
-    }
-
-    /// Lets interrupts through and forgets those of completions already seen.
-    pub(crate) fn arm(&mut self) -> Result<(), joulio_device::DeviceError> {
-        if let Some(vector) = self.line.vector.as_ref().filter(|_| self.line.masked) {
-            vector.unmask()?;
-            self.line.masked = false;
-            // What completed while it was masked is pending and comes now: no news either.
-            self.line.unclaimed = self.line.unclaimed.max(1);
-        }
-        if self.line.unclaimed > 0 {
-            self.take();
-            self.line.unclaimed = 0;
-        }
-        Ok(())
-    }
-
-    /// Claims the interrupts that ended a block; whether there were any.
-    pub(crate) fn claim(&mut self) -> bool {
-        self.take() > 0
-    }
-
-    /// Takes the interrupts raised since the last time into the counters.
-    fn take(&mut self) -> u64 {
-        let raised = self.line.vector.as_ref().map_or(0, Vector::take);
-        self.counters.interrupts += raised;
-        self.line.unclaimed -= raised as i64;
-        if self.outstanding() == 0 {
-            // Interrupts that come without a completion must not add up to a debt.
-            self.line.unclaimed = self.line.unclaimed.max(0);
-        }
-        raised
-    }
-
-    /// The core blocked for `time`; an interrupt ended it, or not.
-    pub(crate) fn blocked_for(&mut self, time: Nanos, woken: bool) {
-        self.counters.blocks += 1;
-        self.counters.wakes += u64::from(woken);
-        self.counters.blocked += time;
-    }
-
-    pub(crate) fn slept_for(&mut self, time: Nanos, over: bool) {
-        self.counters.sleeps += 1;
-        self.counters.oversleeps += u64::from(over);
-        self.counters.slept += time;
-    }
-
-    /// What waiting did, interrupts not yet claimed included.
-    pub fn counters(&mut self) -> Counters {
-        self.take();
-        self.counters
     }
 
     /// Completions that belonged to no command.

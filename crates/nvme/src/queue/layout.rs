@@ -1,0 +1,29 @@
+//! One piece of memory for a queue pair.
+
+use super::prp::Lists;
+use joulio_nvme_spec::{Command, Completion, PAGE_SIZE};
+
+/// Where the parts of a queue pair stand in its memory.
+pub(crate) struct Layout {
+    completion: usize,
+    pub(super) lists: usize,
+    pub(crate) bytes: usize,
+}
+
+impl Layout {
+    /// For queues of `entries` and lists for transfers up to `max_transfer` bytes.
+    pub(crate) fn new(entries: usize, depth: usize, max_transfer: u32) -> Layout {
+        let completion = (entries * size_of::<Command>()).next_multiple_of(PAGE_SIZE);
+        let lists = completion + (entries * size_of::<Completion>()).next_multiple_of(PAGE_SIZE);
+        Layout {
+            completion,
+            lists,
+            bytes: lists + Lists::bytes(depth, max_transfer),
+        }
+    }
+
+    /// Offset of the completion queue; the submission queue is first.
+    pub(crate) fn completion(&self) -> usize {
+        self.completion
+    }
+}

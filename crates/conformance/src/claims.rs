@@ -4,7 +4,7 @@ use crate::mixed::{Mode, mixed};
 use crate::{Bench, Content, stamp_lba};
 use anyhow::{Result, bail, ensure};
 use joulio_device::Device;
-use joulio_nvme::wait::{AnyPolicy, Counters, now};
+use joulio_nvme::wait::{AnyPolicy, Counters, Hybrid, now};
 use joulio_nvme::{Completed, DmaBuffer, PollGroup, QueuePair, SubmitError};
 use joulio_units::Nanos;
 use std::sync::Arc;
@@ -29,6 +29,8 @@ pub fn claims<D: Device>() -> Vec<Claim<D>> {
         polling_delivers_every_io_and_raises_no_interrupt,
         interrupts_deliver_every_io_with_at_most_one_wake_each,
         switching_under_load_loses_nothing,
+        hybrid_delivers_every_io_and_sleeps_at_most_once_each,
+        hybrid_at_depth_one_sleeps_once_an_io_and_never_blocks,
         polling_after_interrupts_raises_none,
         interrupt_mode_at_depth_one_takes_one_interrupt_an_io,
         an_idle_queue_neither_polls_nor_wakes,
@@ -88,6 +90,43 @@ fn switching_under_load_loses_nothing<D: Device>(bench: &Bench<D>) -> Result<Str
         "{counters:?}"
     );
     Ok(tell(counters, IOS))
+}
+
+fn hybrid_delivers_every_io_and_sleeps_at_most_once_each<D: Device>(
+    bench: &Bench<D>,
+) -> Result<String> {
+    let counters = mixed(bench, Mode::Hybrid, 32, IOS)?;
+    ensure!(counters.sleeps <= IOS, "{counters:?}");
+    ensure!(
+        counters.interrupts == 0 && counters.blocks == 0,
+        "{counters:?}"
+    );
+    Ok(format!(
+        "{IOS} I/Os, {} sleeps, {} over",
+        counters.sleeps, counters.oversleeps
+    ))
+}
+
+fn hybrid_at_depth_one_sleeps_once_an_io_and_never_blocks<D: Device>(
+    bench: &Bench<D>,
+) -> Result<String> {
+    // The sleep is far longer than it takes to plan it, so that only an I/O that is done by the
+    // first look is not slept for.
+    let policy = AnyPolicy::Hybrid(Hybrid::fixed(Nanos::from_millis(20)));
+    let mut group = group_of_one(bench, 1, policy)?;
+    reads(bench, &mut group, 50)?;
+    let counters = group.queues()[0].counters();
+    let looked = 50 - counters.sleeps;
+    ensure!(
+        counters.sleeps <= 50 && counters.blocks == 0,
+        "{counters:?}"
+    );
+    // An I/O that was done at the first look needs none.
+    ensure!(counters.oversleeps <= counters.sleeps, "{counters:?}");
+    Ok(format!(
+        "{} sleeps of 50 I/Os, {looked} done at the first look",
+        counters.sleeps
+    ))
 }
 
 /// Reads of one block each, one after the other.
@@ -423,7 +462,7 @@ fn an_aimed_vector_writes_memory_and_signals_nobody<D: Device>(bench: &Bench<D>)
     drop(group);
     let mut group = group_of_one(bench, 1, AnyPolicy::INTERRUPT)?;
     reads(bench, &mut group, 100)?;
-    let after = group.queues()[0].counters();
+    let after = settled(&mut group);
     ensure!(after.interrupts >= 100, "{after:?}");
     Ok("1000 of 1000".into())
 }

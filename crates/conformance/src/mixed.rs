@@ -3,8 +3,9 @@
 use crate::{Bench, Content};
 use anyhow::{Context, Result, bail, ensure};
 use joulio_device::Device;
-use joulio_nvme::wait::{AnyPolicy, Counters};
+use joulio_nvme::wait::{AnyPolicy, Counters, Hybrid};
 use joulio_nvme::{Completed, DmaBuffer, PollGroup, QueuePair};
+use joulio_units::Nanos;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::collections::HashMap;
@@ -19,16 +20,19 @@ pub enum Mode {
     Interrupt,
     /// From one to the other and back, with commands in flight.
     Switching,
+    /// A fixed sleep, then polling.
+    Hybrid,
 }
 
 impl Mode {
     /// All of them.
-    pub const ALL: [Mode; 3] = [Mode::Poll, Mode::Interrupt, Mode::Switching];
+    pub const ALL: [Mode; 4] = [Mode::Poll, Mode::Interrupt, Mode::Switching, Mode::Hybrid];
 
     fn first(self) -> AnyPolicy {
         match self {
             Mode::Poll | Mode::Switching => AnyPolicy::POLL,
             Mode::Interrupt => AnyPolicy::INTERRUPT,
+            Mode::Hybrid => AnyPolicy::Hybrid(Hybrid::fixed(Nanos::from_micros(4))),
         }
     }
 }

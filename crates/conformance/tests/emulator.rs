@@ -4,7 +4,9 @@
 use joulio_conformance::{Bench, claims};
 use joulio_emulator::{EmulatedDevice, NamespaceOptions, Options, StoreOptions};
 use joulio_model::DeviceProfile;
-use joulio_nvme::{Controller, ControllerOptions};
+use joulio_nvme::wait::{AnyPolicy, Hybrid};
+use joulio_nvme::{Controller, ControllerOptions, PollGroup};
+use joulio_units::Nanos;
 use std::sync::{Mutex, PoisonError};
 
 fn bench(profile: &str, block: u32) -> Bench<EmulatedDevice> {
@@ -50,4 +52,33 @@ fn every_claim_holds_with_large_blocks() {
 #[test]
 fn every_claim_holds_at_a_devices_pace() {
     all_hold("optane-900p", 512);
+}
+
+#[test]
+fn hybrid_sleeps_once_an_io_on_a_device_slower_than_the_sleep() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut profile = DeviceProfile::builtin("optane-900p").unwrap();
+    for point in &mut profile.service.read {
+        point.us.value = 100_000.0;
+        point.us.band = None;
+    }
+    let device = EmulatedDevice::spawn(&Options::new(profile)).unwrap();
+    let controller = Controller::open(device, ControllerOptions::default()).unwrap();
+    let namespace = controller.namespace(1).unwrap();
+    let mut queue = controller.create_queue_pair(1).unwrap();
+    let sleep = Hybrid::fixed(Nanos::from_millis(50));
+    queue.set_policy(AnyPolicy::Hybrid(sleep)).unwrap();
+    let mut group = PollGroup::new(vec![queue]);
+    let mut buffer = controller.allocate_buffers(1, 4096).unwrap().pop();
+    for tag in 0..20 {
+        let taken = buffer.take().unwrap();
+        group.queues()[0]
+            .read(&namespace, tag, 8, taken, tag)
+            .unwrap();
+        group.queues()[0].ring();
+        group.reap(1, None, |_, done| buffer = done.buffer).unwrap();
+    }
+    let counters = group.queues()[0].counters();
+    assert_eq!((counters.sleeps, counters.blocks), (20, 0), "{counters:?}");
+    assert_eq!(counters.interrupts, 0);
 }

@@ -180,7 +180,7 @@ pub enum PolicyError {
     )]
     NoVector {
         /// The policy.
-        policy: &'static str,
+        policy: String,
         /// Vectors of the device.
         have: u16,
     },
@@ -188,7 +188,7 @@ pub enum PolicyError {
     #[error("{policy} needs a way of waiting that this machine does not have")]
     NoStep {
         /// The policy.
-        policy: &'static str,
+        policy: String,
     },
     /// The vector could not be masked or unmasked.
     #[error(transparent)]

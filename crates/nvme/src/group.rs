@@ -114,9 +114,10 @@ impl<D: Device> PollGroup<D> {
             queues: &mut self.queues,
         };
         let woken = self.waiter.run(step, &mut core)?;
+        let end = now();
         let over = core.queues.iter_mut().any(QueuePair::look);
         if let Some(queue) = self.queues.first_mut() {
-            queue.slept_for(now() - start, over);
+            queue.slept_for(end - start, end - step.until, over);
         }
         Ok(woken)
     }

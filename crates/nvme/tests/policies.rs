@@ -23,8 +23,8 @@ impl Diarist {
 }
 
 impl Policy for Diarist {
-    fn name(&self) -> &'static str {
-        "diarist"
+    fn name(&self) -> std::borrow::Cow<'static, str> {
+        "diarist".into()
     }
     fn steps(&self) -> StepSet {
         StepSet::NONE.with(StepKind::Spin)
@@ -63,8 +63,8 @@ impl Policy for Diarist {
 struct Liar;
 
 impl Policy for Liar {
-    fn name(&self) -> &'static str {
-        "liar"
+    fn name(&self) -> std::borrow::Cow<'static, str> {
+        "liar".into()
     }
     fn steps(&self) -> StepSet {
         StepSet::NONE.with(StepKind::Spin)

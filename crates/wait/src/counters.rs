@@ -24,6 +24,8 @@ pub struct Counters {
     pub blocked: Nanos,
     /// Time spent in sleeps.
     pub slept: Nanos,
+    /// Time by which sleeps ended later than they were to.
+    pub overslept: Nanos,
 }
 
 impl AddAssign for Counters {
@@ -37,6 +39,7 @@ impl AddAssign for Counters {
         self.wakes += other.wakes;
         self.blocked += other.blocked;
         self.slept += other.slept;
+        self.overslept += other.overslept;
     }
 }
 
@@ -55,6 +58,7 @@ impl Sub for Counters {
             wakes: self.wakes - earlier.wakes,
             blocked: self.blocked - earlier.blocked,
             slept: self.slept - earlier.slept,
+            overslept: self.overslept - earlier.overslept,
         }
     }
 }

@@ -9,6 +9,7 @@
 mod class;
 mod clock;
 mod counters;
+mod hybrid;
 mod policy;
 mod step;
 mod waiter;
@@ -16,6 +17,7 @@ mod waiter;
 pub use class::Class;
 pub use clock::now;
 pub use counters::Counters;
+pub use hybrid::Hybrid;
 pub use policy::{AnyPolicy, Interrupt, Outstanding, Policy, Poll};
 pub use step::{Step, StepKind, StepSet};
 pub use waiter::{Blocked, WaitError, Waiter, Watched, Woken};

@@ -1,7 +1,8 @@
 //! Policies: pure decisions.
 
-use crate::{Class, Step, StepKind, StepSet};
+use crate::{Class, Hybrid, Step, StepKind, StepSet};
 use joulio_units::Nanos;
+use std::borrow::Cow;
 
 /// What a queue is waiting for, as a policy may look at it.
 pub trait Outstanding {
@@ -14,8 +15,8 @@ pub trait Outstanding {
 
 /// Decides how to wait. Owns no clock and does no I/O.
 pub trait Policy: Send {
-    /// Its name, as `--completion` takes it.
-    fn name(&self) -> &'static str;
+    /// Its name, parameters included, as `--completion` takes it.
+    fn name(&self) -> Cow<'static, str>;
 
     /// Every kind of step that [`Policy::plan`] may ever return.
     fn steps(&self) -> StepSet;
@@ -45,8 +46,8 @@ pub trait Policy: Send {
 pub struct Poll;
 
 impl Policy for Poll {
-    fn name(&self) -> &'static str {
-        "poll"
+    fn name(&self) -> Cow<'static, str> {
+        "poll".into()
     }
 
     fn steps(&self) -> StepSet {
@@ -64,8 +65,8 @@ impl Policy for Poll {
 pub struct Interrupt;
 
 impl Policy for Interrupt {
-    fn name(&self) -> &'static str {
-        "interrupt"
+    fn name(&self) -> Cow<'static, str> {
+        "interrupt".into()
     }
 
     fn steps(&self) -> StepSet {
@@ -84,6 +85,8 @@ pub enum AnyPolicy {
     Poll(Poll),
     /// [`Interrupt`].
     Interrupt(Interrupt),
+    /// [`Hybrid`].
+    Hybrid(Hybrid),
     /// A caller's own.
     Other(Box<dyn Policy>),
 }
@@ -98,13 +101,23 @@ impl AnyPolicy {
         match self {
             AnyPolicy::Poll(policy) => policy,
             AnyPolicy::Interrupt(policy) => policy,
+            AnyPolicy::Hybrid(policy) => policy,
             AnyPolicy::Other(policy) => &**policy,
+        }
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Policy {
+        match self {
+            AnyPolicy::Poll(policy) => policy,
+            AnyPolicy::Interrupt(policy) => policy,
+            AnyPolicy::Hybrid(policy) => policy,
+            AnyPolicy::Other(policy) => &mut **policy,
         }
     }
 }
 
 impl Policy for AnyPolicy {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> Cow<'static, str> {
         self.inner().name()
     }
 
@@ -117,15 +130,11 @@ impl Policy for AnyPolicy {
     }
 
     fn submitted(&mut self, class: Class, at: Nanos) {
-        if let AnyPolicy::Other(policy) = self {
-            policy.submitted(class, at);
-        }
+        self.inner_mut().submitted(class, at);
     }
 
     fn completed(&mut self, class: Class, submitted: Nanos, at: Nanos) {
-        if let AnyPolicy::Other(policy) = self {
-            policy.completed(class, submitted, at);
-        }
+        self.inner_mut().completed(class, submitted, at);
     }
 
     #[inline]
@@ -133,6 +142,7 @@ impl Policy for AnyPolicy {
         match self {
             AnyPolicy::Poll(policy) => policy.plan(outstanding, can, now),
             AnyPolicy::Interrupt(policy) => policy.plan(outstanding, can, now),
+            AnyPolicy::Hybrid(policy) => policy.plan(outstanding, can, now),
             AnyPolicy::Other(policy) => policy.plan(outstanding, can, now),
         }
     }

@@ -21,7 +21,7 @@ pub(crate) enum Outcome {
 }
 
 pub(crate) struct Finished {
-    pub(crate) obtained: &'static str,
+    pub(crate) obtained: String,
     pub(crate) jobs: Vec<Measured>,
     pub(crate) verify: VerifyResult,
     pub(crate) devices: Vec<Activity>,
@@ -38,7 +38,7 @@ pub(crate) struct Conductor<'a> {
 impl Conductor<'_> {
     /// Starts the jobs together and waits for them. `None` when a job died.
     pub(crate) fn conduct(&mut self, starts: Vec<Sender<Go>>) -> Option<Outcome> {
-        let mut obtained = "";
+        let mut obtained = String::new();
         for _ in 0..self.job.numjobs {
             match self.inbox.recv().ok()? {
                 Message::Ready(Obtained::Yes(name)) => obtained = name,

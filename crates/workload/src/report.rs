@@ -24,11 +24,7 @@ impl Report<'_> {
     pub(crate) fn result(&self, way: Way, outcome: Outcome) -> RunResult {
         let (obtained, reason, counts) = match outcome {
             Outcome::Refused(reason) => (None, Some(reason), None),
-            Outcome::Done(done) => (
-                Some(done.obtained.to_string()),
-                None,
-                Some(self.counts(*done)),
-            ),
+            Outcome::Done(done) => (Some(done.obtained.clone()), None, Some(self.counts(*done))),
         };
         RunResult {
             devices: self

@@ -154,6 +154,8 @@ pub struct WaitCounters {
     pub blocked_seconds: f64,
     /// Seconds in sleeps.
     pub slept_seconds: f64,
+    /// Nanoseconds by which a sleep ended later than it was to, on average.
+    pub mean_oversleep_ns: f64,
 }
 
 impl From<Counters> for WaitCounters {
@@ -168,6 +170,7 @@ impl From<Counters> for WaitCounters {
             wakes: c.wakes,
             blocked_seconds: c.blocked.seconds(),
             slept_seconds: c.slept.seconds(),
+            mean_oversleep_ns: c.overslept.0 as f64 / c.sleeps.max(1) as f64,
         }
     }
 }

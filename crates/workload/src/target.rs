@@ -2,10 +2,12 @@
 
 use crate::engine::NvmeEngine;
 use crate::looped::{Worker, WorkerError};
+use crate::quantity::parse_time;
 use joulio_device::Device;
 use joulio_model::{DeviceProfile, Transfer};
-use joulio_nvme::wait::AnyPolicy;
+use joulio_nvme::wait::{AnyPolicy, Hybrid, Policy};
 use joulio_nvme::{Controller, Namespace, NvmeError};
+use joulio_units::Nanos;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -17,27 +19,30 @@ pub enum Way {
     Poll,
     /// Block until the device raises an interrupt.
     Interrupt,
+    /// Sleep for half the mean time, learnt, then spin.
+    Hybrid,
+    /// Sleep for a fixed time, then spin.
+    HybridFixed(Nanos),
 }
 
 impl Way {
-    /// Every way, in the order of a default run.
-    pub const ALL: [Way; 2] = [Way::Poll, Way::Interrupt];
+    /// Every way without a parameter, in the order of a default run.
+    pub const ALL: [Way; 3] = [Way::Poll, Way::Interrupt, Way::Hybrid];
 
     /// A fresh policy for a queue.
     pub fn policy(self) -> AnyPolicy {
         match self {
             Way::Poll => AnyPolicy::POLL,
             Way::Interrupt => AnyPolicy::INTERRUPT,
+            Way::Hybrid => AnyPolicy::Hybrid(Hybrid::automatic()),
+            Way::HybridFixed(sleep) => AnyPolicy::Hybrid(Hybrid::fixed(sleep)),
         }
     }
 }
 
 impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Way::Poll => "poll",
-            Way::Interrupt => "interrupt",
-        })
+        f.write_str(&self.policy().name())
     }
 }
 
@@ -45,10 +50,15 @@ impl FromStr for Way {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Way, String> {
+        if let Some(sleep) = text.strip_prefix("hybrid=") {
+            return match parse_time(sleep, 1_000)? {
+                0 => Err("hybrid=0: a sleep is above zero; poll is the way without one".into()),
+                sleep => Ok(Way::HybridFixed(Nanos(sleep))),
+            };
+        }
         let known = Way::ALL.iter().find(|way| way.to_string() == text);
         known.copied().ok_or_else(|| {
-            let names: Vec<_> = Way::ALL.iter().map(Way::to_string).collect();
-            format!("'{text}' is not a way of waiting: {}", names.join(", "))
+            format!("'{text}' is not a way of waiting: poll, interrupt, hybrid, hybrid=4us")
         })
     }
 }
@@ -56,7 +66,7 @@ impl FromStr for Way {
 /// The way of waiting that a job got.
 pub enum Obtained {
     /// This one.
-    Yes(&'static str),
+    Yes(String),
     /// None, and why.
     No(String),
 }

@@ -16,14 +16,16 @@ const RAMP: Nanos = Nanos::from_millis(1_000);
 #[derive(clap::Args)]
 pub struct Args {
     /// Device: emulated:PROFILE[,file=PATH][,size=BYTES][,lba=512|4096][,seed=N] or
-    /// pcie:ADDRESS[,nsid=N]. Repeatable: jobs are spread over devices
+    /// pcie:ADDRESS[,nsid=N] or vfio-user:SOCKET[,nsid=N]. Repeatable: jobs are spread over
+    /// devices
     #[arg(long, default_value = "emulated:optane-900p")]
     pub device: Vec<DeviceName>,
-    /// Ways of waiting, a list: poll, interrupt. Default: all
+    /// Ways of waiting, a list: poll, interrupt, hybrid (sleep half the mean time, then poll),
+    /// hybrid=4us (sleep that long). Default: all without a parameter
     #[arg(
         long,
         value_delimiter = ',',
-        default_value = "poll,interrupt",
+        default_value = "poll,interrupt,hybrid",
         hide_default_value = true
     )]
     pub completion: Vec<Way>,
@@ -72,7 +74,8 @@ pub struct Args {
     /// Where every random number comes from
     #[arg(long, alias = "randseed", default_value_t = 1, value_parser = whole::<u64>)]
     pub seed: u64,
-    /// Data on the devices may be lost: needed to write to a pcie device, or to a file with data
+    /// Data on the devices may be lost: needed to write to a pcie or vfio-user device, or to a file
+    /// with data
     #[arg(long)]
     pub allow_write: bool,
     /// The machine whose watts the energy model uses: a name, or a path to a .toml file

@@ -81,7 +81,7 @@ impl<D: Device> QueuePair<D> {
         let steps = policy.steps();
         let can = self.can(Waiter::new().can());
         if steps.and(can) != steps {
-            let policy = policy.name();
+            let policy = policy.name().into_owned();
             return Err(
                 if steps.has(StepKind::Block) && self.line.vector.is_none() {
                     PolicyError::NoVector {
@@ -131,7 +131,7 @@ impl<D: Device> QueuePair<D> {
         offset: usize,
         data: u32,
     ) -> Result<(), PolicyError> {
-        let policy = self.policy.name();
+        let policy = self.policy.name().into_owned();
         if self.policy.steps().has(StepKind::Block) || memory.domain() != self.domain {
             return Err(PolicyError::NoStep { policy });
         }
@@ -199,10 +199,13 @@ impl<D: Device> QueuePair<D> {
         self.counters.blocked += time;
     }
 
-    pub(crate) fn slept_for(&mut self, time: Nanos, over: bool) {
+    /// The core slept for `time`, `late` longer than it was to; a completion was there at the end,
+    /// or not.
+    pub(crate) fn slept_for(&mut self, time: Nanos, late: Nanos, over: bool) {
         self.counters.sleeps += 1;
         self.counters.oversleeps += u64::from(over);
         self.counters.slept += time;
+        self.counters.overslept += late;
     }
 
     /// What waiting did, interrupts not yet claimed included.

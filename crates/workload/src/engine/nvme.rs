@@ -32,8 +32,8 @@ impl<D: Device> NvmeEngine<D> {
     }
 
     /// The name of the policy that waits.
-    pub fn obtained(&mut self) -> &'static str {
-        self.group.queues()[0].policy().name()
+    pub fn obtained(&mut self) -> String {
+        self.group.queues()[0].policy().name().into_owned()
     }
 }
 

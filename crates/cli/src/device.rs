@@ -1,11 +1,12 @@
 //! Device names, and opening what they name.
 //!
-//! `emulated:PROFILE[,file=PATH][,size=BYTES][,lba=512|4096][,seed=N]` or
-//! `pcie:ADDRESS[,nsid=N]`.
+//! `emulated:PROFILE[,file=PATH][,size=BYTES][,lba=512|4096][,seed=N]`, `pcie:ADDRESS[,nsid=N]`,
+//! or `vfio-user:SOCKET[,nsid=N]`.
 
 use crate::failure::Failure;
 use joulio_device::pci::PciAddress;
 use joulio_device::vfio::VfioDevice;
+use joulio_device::vfio_user::VfioUserDevice;
 use joulio_emulator::{EmulatedDevice, NamespaceOptions, Options, StoreOptions};
 use joulio_model::DeviceProfile;
 use joulio_nvme::{Controller, ControllerOptions};
@@ -32,6 +33,8 @@ pub enum Kind {
     Emulated(Emulated),
     /// A PCIe function bound to vfio-pci.
     Pcie(PciAddress),
+    /// A controller in another process, at a vfio-user socket.
+    VfioUser(PathBuf),
 }
 
 /// An emulated device's parameters.
@@ -74,17 +77,21 @@ impl FromStr for DeviceName {
             }
             "pcie" => {
                 let address = first.parse().map_err(|e| format!("{e}"))?;
-                for part in parts {
-                    match part.split_once('=') {
-                        Some(("nsid", n)) => nsid = number(part, n)?,
-                        _ => return Err(format!("'{part}': a pcie device takes nsid=N")),
-                    }
-                }
+                nsid = only_nsid("pcie", parts)?;
                 Kind::Pcie(address)
+            }
+            "vfio-user" => {
+                if first.is_empty() {
+                    return Err(format!(
+                        "'{text}': a vfio-user device takes a socket's path"
+                    ));
+                }
+                nsid = only_nsid("vfio-user", parts)?;
+                Kind::VfioUser(first.into())
             }
             _ => {
                 return Err(format!(
-                    "'{text}' is not a device: emulated:PROFILE or pcie:0000:01:00.0"
+                    "'{text}' is not a device: emulated:PROFILE, pcie:0000:01:00.0 or vfio-user:SOCKET"
                 ));
             }
         };
@@ -94,6 +101,18 @@ impl FromStr for DeviceName {
             kind,
         })
     }
+}
+
+/// The namespace, the only parameter of a device that is not emulated here.
+fn only_nsid<'a>(kind: &str, parts: impl Iterator<Item = &'a str>) -> Result<u32, String> {
+    let mut nsid = 1;
+    for part in parts {
+        match part.split_once('=') {
+            Some(("nsid", n)) => nsid = number(part, n)?,
+            _ => return Err(format!("'{part}': a {kind} device takes nsid=N")),
+        }
+    }
+    Ok(nsid)
 }
 
 fn number<T: FromStr>(part: &str, text: &str) -> Result<T, String> {
@@ -161,7 +180,8 @@ impl Emulated {
         }
     }
 
-    fn options(&self, name: &str, seed: u64) -> Result<Options, Failure> {
+    /// What the controller is made of; without a seed of its own, it has `seed`.
+    pub fn options(&self, name: &str, seed: u64) -> Result<Options, Failure> {
         let profile = self.profile()?;
         self.check_size(&profile)?;
         let mut options = Options::new(profile);
@@ -206,6 +226,14 @@ pub fn open_pcie(address: PciAddress, queues: u16) -> Result<Controller<VfioDevi
     open(VfioDevice::open(address).map_err(Failure::input)?, queues)
 }
 
+/// Opens the controller at the socket `path`.
+pub fn open_vfio_user(path: &Path, queues: u16) -> Result<Controller<VfioUserDevice>, Failure> {
+    open(
+        VfioUserDevice::connect(path).map_err(Failure::input)?,
+        queues,
+    )
+}
+
 fn open<D: joulio_device::Device>(device: D, queues: u16) -> Result<Controller<D>, Failure> {
     let options = ControllerOptions {
         queues,
@@ -241,6 +269,8 @@ mod tests {
             "emulated:optane-900p,file=/tmp/x.img,size=1G,lba=4096,seed=7",
             "pcie:0000:01:00.0",
             "pcie:01:00.0,nsid=2",
+            "vfio-user:/run/nvme.sock",
+            "vfio-user:nvme.sock,nsid=3",
         ] {
             assert!(good.parse::<DeviceName>().is_ok(), "{good}");
         }
@@ -251,6 +281,8 @@ mod tests {
             "emulated:instant,lba=x",
             "pcie:zz",
             "pcie:0000:01:00.0,nsid=x",
+            "vfio-user:",
+            "vfio-user:/run/nvme.sock,lba=512",
         ] {
             let error = bad.parse::<DeviceName>().unwrap_err();
             assert!(!error.contains('\n') && !error.is_empty(), "{bad}");

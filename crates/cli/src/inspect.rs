@@ -1,6 +1,6 @@
 //! `joulio id-ctrl`, `id-ns`, `smart-log`.
 
-use crate::device::{DeviceName, Kind, open_pcie};
+use crate::device::{DeviceName, Kind, open_pcie, open_vfio_user};
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
 use crate::{Outcome, nvme_cli};
@@ -13,7 +13,7 @@ use joulio_nvme_spec::log::SmartHealth;
 /// A controller to look at.
 #[derive(Args)]
 pub struct ControllerArgs {
-    /// emulated:PROFILE or pcie:0000:01:00.0
+    /// emulated:PROFILE, pcie:0000:01:00.0 or vfio-user:SOCKET
     device: DeviceName,
     /// normal or json
     #[arg(
@@ -71,6 +71,7 @@ pub fn open(name: &DeviceName) -> Result<Box<dyn Inspect>, Failure> {
     Ok(match &name.kind {
         Kind::Emulated(emulated) => Box::new(emulated.open(name, 1, 0)?),
         Kind::Pcie(address) => Box::new(open_pcie(*address, 1)?),
+        Kind::VfioUser(path) => Box::new(open_vfio_user(path, 1)?),
     })
 }
 

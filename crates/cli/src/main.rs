@@ -1,5 +1,7 @@
 //! The `joulio` command: one file a subcommand.
 #![forbid(unsafe_code)]
+// Doc comments on flags are the help text, where brackets mean "optional".
+#![allow(rustdoc::broken_intra_doc_links)]
 
 mod bench;
 mod bind;
@@ -9,6 +11,7 @@ mod inspect;
 mod list;
 mod nvme_cli;
 mod output;
+mod serve;
 
 use clap::{Parser, Subcommand};
 use failure::Failure;
@@ -34,6 +37,8 @@ enum Command {
     IdNs(inspect::NamespaceArgs),
     /// SMART / Health Information, as `nvme smart-log`.
     SmartLog(inspect::ControllerArgs),
+    /// Serve an emulated controller over a vfio-user socket: to a virtual machine, or to joulio.
+    Serve(serve::Args),
     /// Move an NVMe controller from the kernel's driver to vfio-pci.
     Bind(bind::Args),
     /// Give an NVMe controller back to the kernel's driver.
@@ -51,6 +56,7 @@ fn main() -> ExitCode {
         Command::IdCtrl(args) => inspect::id_ctrl(&args),
         Command::IdNs(args) => inspect::id_ns(&args),
         Command::SmartLog(args) => inspect::smart_log(&args),
+        Command::Serve(args) => serve::run(&args),
         Command::Bind(args) => bind::bind(&args),
         Command::Unbind(args) => bind::unbind(&args),
     };

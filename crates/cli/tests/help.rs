@@ -6,12 +6,13 @@ use common::joulio;
 use predicates::prelude::{PredicateBooleanExt, predicate};
 use predicates::str::contains;
 
-const SUBCOMMANDS: [&str; 7] = [
+const SUBCOMMANDS: [&str; 8] = [
     "bench",
     "list",
     "id-ctrl",
     "id-ns",
     "smart-log",
+    "serve",
     "bind",
     "unbind",
 ];

@@ -4,8 +4,10 @@
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Parser, Subcommand};
 use joulio_conformance::{Bench, Content, STAMPS, claims, stamp_lba};
+use joulio_device::Device;
 use joulio_device::pci::PciAddress;
 use joulio_device::vfio::VfioDevice;
+use joulio_device::vfio_user::VfioUserDevice;
 use joulio_nvme::{Controller, ControllerOptions};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -23,6 +25,17 @@ enum Command {
     Pcie {
         /// Its address, bound to vfio-pci
         address: PciAddress,
+        /// The namespace
+        #[arg(long, default_value_t = 1)]
+        nsid: u32,
+        /// Where random numbers come from
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+    /// Put every claim to the test on a controller behind a vfio-user socket; all data on it is lost
+    VfioUser {
+        /// The socket
+        path: PathBuf,
         /// The namespace
         #[arg(long, default_value_t = 1)]
         nsid: u32,
@@ -49,13 +62,13 @@ fn main() -> Result<()> {
             address,
             nsid,
             seed,
-        } => run(address, nsid, seed),
+        } => run(VfioDevice::open(address)?, nsid, seed),
+        Command::VfioUser { path, nsid, seed } => run(VfioUserDevice::connect(&path)?, nsid, seed),
         Command::File { path, lba, seed } => check(&path, lba, seed),
     }
 }
 
-fn run(address: PciAddress, nsid: u32, seed: u64) -> Result<()> {
-    let device = VfioDevice::open(address)?;
+fn run<D: Device>(device: D, nsid: u32, seed: u64) -> Result<()> {
     let options = ControllerOptions {
         queues: 4,
         ..ControllerOptions::default()

@@ -9,6 +9,9 @@ pub enum DeviceError {
     /// Not there, or not an NVMe controller.
     #[error(transparent)]
     Pci(#[from] crate::pci::PciError),
+    /// The server at the other end of a socket.
+    #[error(transparent)]
+    VfioUser(#[from] crate::vfio_user::VfioUserError),
     /// Another driver has it.
     #[error(
         "{device} is held by the {driver} driver; `joulio bind {address}` moves it to vfio-pci"

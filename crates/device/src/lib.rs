@@ -1,18 +1,22 @@
 //! The seam under the driver: what every NVMe controller looks like, wherever it is.
 //!
 //! A [`Device`] has registers, doorbells, memory that it can reach, and interrupt vectors. Back
-//! ends: a PCIe function by VFIO ([`vfio`]), and the emulated controller of `joulio-emulator`.
+//! ends: a PCIe function by VFIO ([`vfio`]), a controller in another process behind a socket
+//! ([`vfio_user`]), and the emulated controller of `joulio-emulator`.
 //! The driver is generic over the device, so that nothing on the way of an I/O is a virtual call.
 
+mod bus;
 mod copy;
 mod dma;
 mod error;
+mod foreign;
 mod iova;
 mod memory;
 mod mmio;
 pub mod pci;
 mod vector;
 pub mod vfio;
+pub mod vfio_user;
 
 pub use dma::{DmaArray, DmaBuffer, DmaDomain, DmaMapping, DmaMemory, Entry};
 pub use error::DeviceError;

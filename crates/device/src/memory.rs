@@ -7,7 +7,7 @@ use crate::DeviceError;
 use crate::copy::copy;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -86,6 +86,34 @@ impl SharedMemory {
         // A child that writes first would take the pages that the device knows: keep it out.
         // SAFETY: the range was just mapped and is ours.
         unsafe { libc::madvise(base, len, libc::MADV_DONTFORK) };
+        let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(SharedMemory { base, len, pages })
+    }
+
+    /// `len` bytes of `file` from `offset`, with `flags` of mmap(2); both multiples of its pages.
+    pub(crate) fn map_file(
+        file: BorrowedFd<'_>,
+        offset: u64,
+        len: usize,
+        flags: i32,
+        pages: PageKind,
+    ) -> io::Result<SharedMemory> {
+        let offset = libc::off_t::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
+        // SAFETY: a new mapping, placed by the kernel, aliases nothing of ours. What others do to
+        // the file is what the module's head is about; `foreign` has the rest.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                len,
+                libc::PROT_READ | libc::PROT_WRITE,
+                flags,
+                file.as_raw_fd(),
+                offset,
+            )
+        };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(SharedMemory { base, len, pages })
     }

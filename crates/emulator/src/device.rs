@@ -103,13 +103,15 @@ impl Device for EmulatedDevice {
 
     fn doorbell(&self, offset: u32) -> Result<EmulatedDoorbell, DeviceError> {
         let doorbells = &self.shared.doorbells;
-        let (qid, side) = doorbells.decode(offset).ok_or(DeviceError::Doorbell {
+        let found = doorbells.decode(offset);
+        let found = found.and_then(|(qid, side)| Some((qid, side, doorbells.line(qid)?)));
+        let (qid, side, line) = found.ok_or(DeviceError::Doorbell {
             offset,
             size: doorbells.end(),
         })?;
         let inline = self.thread.is_none() && qid == 0;
         Ok(EmulatedDoorbell {
-            line: Arc::clone(doorbells.line(qid)),
+            line: Arc::clone(line),
             side,
             bell: if inline {
                 Arc::new(Bell::always_asking())

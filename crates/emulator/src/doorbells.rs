@@ -1,6 +1,8 @@
 //! All doorbells of a controller, and what its thread watches of them.
 
 use crate::bell::{Line, Side};
+use crate::shadow::Shadow;
+use joulio_device::SharedMemory;
 use joulio_nvme_spec::register::DOORBELLS;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,37 +10,135 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The doorbells of queue pairs 0 up to the most the controller has. The stride is 0 (CAP.DSTRD).
 #[derive(Debug)]
 pub(crate) struct Doorbells {
-    lines: Box<[Arc<Line>]>,
+    words: Words,
+    /// Where the host writes the doorbells of I/O queues instead (Base 5.8).
+    shadow: Option<Shadow>,
     /// How often all were zeroed. The values taken before say nothing about those after.
     resets: AtomicU64,
+}
+
+/// Where the registers are.
+#[derive(Clone, Debug)]
+enum Words {
+    /// In this process, a cache line each.
+    Lines(Arc<[Arc<Line>]>),
+    /// In memory that a host has mapped, where it finds the registers.
+    Page(Arc<SharedMemory>, u16),
+}
+
+/// Where behind the first doorbell, or in a shadow of them, that of a queue is.
+pub(crate) fn position(qid: u16, side: Side) -> usize {
+    usize::from(qid) * 8 + side as usize * 4
+}
+
+fn register_offset(qid: u16, side: Side) -> usize {
+    DOORBELLS as usize + position(qid, side)
 }
 
 impl Doorbells {
     /// Doorbells of the admin queue and `queue_pairs` others.
     pub(crate) fn new(queue_pairs: u16) -> Doorbells {
+        let lines = (0..=queue_pairs).map(|_| Arc::new(Line::new()));
+        Doorbells::of(Words::Lines(lines.collect()))
+    }
+
+    /// The same in `memory`, at the offsets that the registers have.
+    ///
+    /// # Panics
+    /// When they do not fit.
+    pub(crate) fn mapped(queue_pairs: u16, memory: Arc<SharedMemory>) -> Doorbells {
+        assert!(register_offset(queue_pairs + 1, Side::Tail) <= memory.len());
+        Doorbells::of(Words::Page(memory, queue_pairs + 1))
+    }
+
+    fn of(words: Words) -> Doorbells {
         Doorbells {
-            lines: (0..=queue_pairs).map(|_| Arc::new(Line::new())).collect(),
+            words,
+            shadow: None,
             resets: AtomicU64::new(0),
         }
     }
 
-    /// The doorbells of queue pair `qid`.
+    /// The same doorbells with another shadow, or none.
+    pub(crate) fn shadowed(&self, shadow: Option<Shadow>) -> Doorbells {
+        Doorbells {
+            words: self.words.clone(),
+            shadow,
+            resets: AtomicU64::new(self.resets.load(Ordering::Relaxed)),
+        }
+    }
+
+    /// Where the host writes the doorbells of I/O queues instead.
+    pub(crate) fn shadow(&self) -> Option<&Shadow> {
+        self.shadow.as_ref()
+    }
+
+    /// The doorbells of queue pair `qid` in this process: there are none when they are mapped.
     ///
     /// # Panics
     /// When there is no such pair.
     #[inline]
-    pub(crate) fn line(&self, qid: u16) -> &Arc<Line> {
-        &self.lines[usize::from(qid)]
+    pub(crate) fn line(&self, qid: u16) -> Option<&Arc<Line>> {
+        match &self.words {
+            Words::Lines(lines) => Some(&lines[usize::from(qid)]),
+            Words::Page(..) => None,
+        }
+    }
+
+    /// The value rung last, by the register or by its shadow. What the host wrote to memory
+    /// before it is visible after.
+    ///
+    /// # Panics
+    /// When there is no such pair.
+    #[inline]
+    pub(crate) fn load(&self, qid: u16, side: Side) -> u32 {
+        match &self.shadow {
+            Some(shadow) if qid > 0 => shadow.load(qid, side),
+            _ => self.register(qid, side),
+        }
+    }
+
+    /// The value that was written to the register last.
+    #[inline]
+    pub(crate) fn register(&self, qid: u16, side: Side) -> u32 {
+        match &self.words {
+            Words::Lines(lines) => lines[usize::from(qid)].load(side),
+            Words::Page(page, pairs) => {
+                assert!(qid < *pairs);
+                u32::from_le(page.load_u32(register_offset(qid, side)))
+            }
+        }
+    }
+
+    /// The register is zero: the device's own write, for a queue that is created or gone.
+    pub(crate) fn clear_one(&self, qid: u16, side: Side) {
+        match &self.words {
+            Words::Lines(lines) => {
+                lines[usize::from(qid)].clear(side);
+            }
+            Words::Page(page, _) => page.store_u32(register_offset(qid, side), 0),
+        }
+    }
+
+    /// A write of the host to the register, where nobody sleeps by it.
+    pub(crate) fn store(&self, qid: u16, side: Side, value: u32) {
+        if let Words::Page(page, pairs) = &self.words {
+            assert!(qid < *pairs);
+            page.store_u32(register_offset(qid, side), value.to_le());
+        }
     }
 
     /// The queue pairs, the admin one included.
     pub(crate) fn pairs(&self) -> u16 {
-        self.lines.len() as u16
+        match &self.words {
+            Words::Lines(lines) => lines.len() as u16,
+            Words::Page(_, pairs) => *pairs,
+        }
     }
 
     /// The end of the registers.
     pub(crate) fn end(&self) -> usize {
-        DOORBELLS as usize + self.lines.len() * 8
+        DOORBELLS as usize + position(self.pairs(), Side::Tail)
     }
 
     /// What stands at register `offset` (PCIe figures 5 and 6).
@@ -55,27 +155,46 @@ impl Doorbells {
         Some(((index / 8) as u16, side))
     }
 
+    /// All values taken so far say nothing about those to come.
+    pub(crate) fn renew(&self) {
+        self.resets.fetch_add(1, Ordering::Release);
+    }
+
     /// Zeroes both doorbells of every pair.
     pub(crate) fn clear(&self) {
-        self.resets.fetch_add(1, Ordering::Release);
-        for line in &self.lines {
-            line.clear(Side::Tail);
-            line.clear(Side::Head);
+        self.renew();
+        for qid in 0..self.pairs() {
+            self.clear_one(qid, Side::Tail);
+            self.clear_one(qid, Side::Head);
         }
     }
 }
 
 /// The doorbells that may give the controller work, with the value it has taken from each.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Watch {
+    doorbells: Arc<Doorbells>,
     entries: Vec<(u16, Side, u32)>,
     heads: bool,
     resets: u64,
 }
 
 impl Watch {
+    /// Nothing of `doorbells`.
+    pub(crate) fn new(doorbells: Arc<Doorbells>) -> Watch {
+        Watch {
+            doorbells,
+            entries: Vec::new(),
+            heads: false,
+            resets: 0,
+        }
+    }
+
     /// Begins a new list, under the lock that keeps `doorbells` from being zeroed.
-    pub(crate) fn clear(&mut self, doorbells: &Doorbells) {
+    pub(crate) fn clear(&mut self, doorbells: &Arc<Doorbells>) {
+        if !Arc::ptr_eq(&self.doorbells, doorbells) {
+            self.doorbells = Arc::clone(doorbells);
+        }
         self.entries.clear();
         self.heads = false;
         self.resets = doorbells.resets.load(Ordering::Acquire);
@@ -91,17 +210,23 @@ impl Watch {
         self.heads
     }
 
+    /// Whether some have shadows, which wake nobody unless they were asked to.
+    pub(crate) fn shadowed(&self) -> bool {
+        self.doorbells.shadow.is_some()
+    }
+
     /// How many doorbells a look reads.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// Looks at all of them: whether one has moved.
-    pub(crate) fn moved(&self, doorbells: &Doorbells) -> bool {
+    pub(crate) fn moved(&self) -> bool {
+        let doorbells = &*self.doorbells;
         let moved = self
             .entries
             .iter()
-            .any(|&(qid, side, taken)| doorbells.line(qid).load(side) != taken);
+            .any(|&(qid, side, taken)| doorbells.load(qid, side) != taken);
         // After the doorbells: who saw one that was rung after a reset, sees the reset.
         moved || doorbells.resets.load(Ordering::Acquire) != self.resets
     }
@@ -114,16 +239,27 @@ mod tests {
 
     #[test]
     fn the_same_value_after_a_reset_is_another_ring() {
-        let doorbells = Doorbells::new(1);
+        let doorbells = Arc::new(Doorbells::new(1));
         let bell = crate::bell::Bell::new();
-        bell.ring(doorbells.line(0), Side::Tail, 1);
-        let mut watch = Watch::default();
+        bell.ring(doorbells.line(0).unwrap(), Side::Tail, 1);
+        let mut watch = Watch::new(Arc::clone(&doorbells));
         watch.clear(&doorbells);
         watch.add(0, Side::Tail, 1);
-        assert!(!watch.moved(&doorbells));
+        assert!(!watch.moved());
         doorbells.clear();
-        bell.ring(doorbells.line(0), Side::Tail, 1);
-        assert!(watch.moved(&doorbells));
+        bell.ring(doorbells.line(0).unwrap(), Side::Tail, 1);
+        assert!(watch.moved());
+    }
+
+    #[test]
+    fn doorbells_in_a_page_stand_where_the_registers_would() {
+        let page = Arc::new(SharedMemory::allocate(8192).unwrap());
+        let doorbells = Doorbells::mapped(2, Arc::clone(&page));
+        page.store_u32(0x100c, 7);
+        assert_eq!(doorbells.load(1, Side::Head), 7);
+        assert_eq!(doorbells.load(1, Side::Tail), 0);
+        doorbells.clear();
+        assert_eq!(page.load_u32(0x100c), 0);
     }
 
     #[test]

@@ -33,6 +33,8 @@ struct Region {
     last: u64,
     memory: Arc<SharedMemory>,
     offset: usize,
+    /// Whether the controller may write it.
+    writable: bool,
 }
 
 /// A checked range inside one region. Good until the next map or unmap.
@@ -73,6 +75,7 @@ impl GuestMemory {
         memory: Arc<SharedMemory>,
         offset: usize,
         len: usize,
+        writable: bool,
     ) -> Result<(), MapError> {
         let granule = PAGE as usize;
         let pages = [offset, len].iter().all(|n| n.is_multiple_of(granule));
@@ -95,6 +98,7 @@ impl GuestMemory {
             last,
             memory,
             offset,
+            writable,
         };
         self.regions.insert(at, region);
         Ok(())
@@ -154,6 +158,29 @@ impl GuestMemory {
         (&self.regions[segment.region].memory, segment.offset)
     }
 
+    /// Whether the controller may write all of `segments`.
+    #[inline]
+    pub(crate) fn writable(&self, segments: &[Segment]) -> bool {
+        segments
+            .iter()
+            .all(|segment| self.regions[segment.region].writable)
+    }
+
+    /// Removes every region.
+    pub(crate) fn clear(&mut self) {
+        self.regions.clear();
+    }
+
+    /// The memory that holds the whole page at `address`, for reads and writes, and where in it.
+    pub(crate) fn page(&self, address: u64) -> Result<(Arc<SharedMemory>, usize), Unmapped> {
+        let segment = self.locate(address, PAGE as usize)?;
+        let region = &self.regions[segment.region];
+        if !region.writable {
+            return Err(Unmapped);
+        }
+        Ok((Arc::clone(&region.memory), segment.offset))
+    }
+
     /// Copies from `address`.
     pub(crate) fn read(&self, address: u64, to: &mut [u8]) -> Result<(), Unmapped> {
         let (memory, offset) = self.memory(self.locate(address, to.len())?);
@@ -166,7 +193,11 @@ impl GuestMemory {
         if !address.is_multiple_of(4) {
             return Err(Unmapped);
         }
-        let (memory, offset) = self.memory(self.locate(address, 4)?);
+        let segment = self.locate(address, 4)?;
+        if !self.writable(&[segment]) {
+            return Err(Unmapped);
+        }
+        let (memory, offset) = self.memory(segment);
         memory.store_u32(offset, value.to_le());
         Ok(())
     }
@@ -200,7 +231,7 @@ mod tests {
         let mut guest = GuestMemory::default();
         for &(iova, len) in regions {
             let memory = Arc::new(SharedMemory::allocate(len).unwrap());
-            guest.map(Iova(iova), memory, 0, len).unwrap();
+            guest.map(Iova(iova), memory, 0, len, true).unwrap();
         }
         guest
     }
@@ -243,7 +274,8 @@ mod tests {
     fn overlapping_and_uneven_regions_are_refused() {
         let mut guest = guest(&[(0x2000, 0x2000)]);
         let memory = Arc::new(SharedMemory::allocate(0x2000).unwrap());
-        let mut map = |iova, offset, len| guest.map(Iova(iova), Arc::clone(&memory), offset, len);
+        let mut map =
+            |iova, offset, len| guest.map(Iova(iova), Arc::clone(&memory), offset, len, true);
         assert_eq!(map(0x1000, 0, 0x2000), Err(MapError::Overlap));
         assert_eq!(map(0x3000, 0, 0x1000), Err(MapError::Overlap));
         assert_eq!(map(0x1004, 0, 0x1000), Err(MapError::NotPages));

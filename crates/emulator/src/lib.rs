@@ -20,6 +20,8 @@ mod error;
 mod guest;
 mod namespace;
 mod options;
+pub mod serve;
+mod shadow;
 mod shared;
 mod stepper;
 mod store;

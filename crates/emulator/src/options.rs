@@ -27,6 +27,12 @@ pub struct Options {
     pub spin: Nanos,
     /// How long the device's thread looks at idle doorbells before it parks.
     pub linger: Nanos,
+    /// Whether hosts may configure shadow doorbells (Base 5.8): for hosts whose doorbells are
+    /// slow, as those of a virtual machine are. In this process they are not.
+    pub shadow_doorbells: bool,
+    /// Doorbells wake nobody: instead of parking, the device's thread looks again after this
+    /// long.
+    pub nap: Option<Nanos>,
 }
 
 impl Options {
@@ -50,6 +56,8 @@ impl Options {
             cpu: None,
             spin: Nanos::from_micros(60),
             linger: Nanos::from_micros(50),
+            shadow_doorbells: false,
+            nap: None,
             profile,
         }
     }

@@ -9,7 +9,7 @@ use joulio_device::{
     VectorControl,
 };
 use std::os::fd::OwnedFd;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Addresses are 48 bits wide, as those of most IOMMUs.
@@ -21,11 +21,15 @@ const HUGE_PAGE: usize = 2 << 20;
 pub(crate) struct Shared {
     pub(crate) name: String,
     controller: Mutex<Controller>,
+    /// Who waits in [`Shared::controller_first`].
+    waiting: AtomicU32,
     pub(crate) doorbells: Arc<Doorbells>,
     /// What the doorbells of I/O queues ring.
     pub(crate) bell: Arc<Bell>,
     /// Doorbells that the device's thread has read.
     pub(crate) looks: AtomicU64,
+    /// Times that it looked, at however many doorbells.
+    pub(crate) rounds: AtomicU64,
     pub(crate) parks: AtomicU64,
     pub(crate) wakes: AtomicU64,
     space: Mutex<IovaSpace>,
@@ -40,13 +44,29 @@ impl Shared {
             doorbells: controller.doorbells(),
             bell: Arc::new(Bell::new()),
             looks: AtomicU64::new(0),
+            rounds: AtomicU64::new(0),
             parks: AtomicU64::new(0),
             wakes: AtomicU64::new(0),
             space: Mutex::new(IovaSpace::new([0..=LAST_ADDRESS])),
             domain: DmaDomain::unique(),
             vectors: controller.vectors(),
             controller: Mutex::new(controller),
+            waiting: AtomicU32::new(0),
         })
+    }
+
+    /// The controller, for others than its thread: that lets them go first.
+    pub(crate) fn controller_first(&self) -> MutexGuard<'_, Controller> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let controller = self.controller();
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        controller
+    }
+
+    /// Whether somebody wants the controller more urgently than its thread.
+    #[inline]
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
     }
 
     /// The controller. A panic of another thread has left it in one of its states, not between.

@@ -35,9 +35,10 @@ impl DeviceThread {
         let runner = Runner {
             shared: Arc::clone(shared),
             stop: Arc::clone(&stop),
-            watch: Watch::default(),
+            watch: Watch::new(Arc::clone(&shared.doorbells)),
             spin: options.spin,
             linger: options.linger,
+            nap: options.nap,
         };
         let (started, report) = channel();
         let cpu = options.cpu;
@@ -109,6 +110,8 @@ struct Runner {
     watch: Watch,
     spin: Nanos,
     linger: Nanos,
+    /// Doorbells wake nobody; this is how long to look away.
+    nap: Option<Nanos>,
 }
 
 impl Runner {
@@ -116,6 +119,10 @@ impl Runner {
         self.shared.bell.attend();
         let mut idle_since = clock::now();
         while !self.stopped() {
+            while self.shared.is_wanted() {
+                // The lock is not fair: without this a busy thread would hardly let anyone in.
+                std::thread::yield_now();
+            }
             let now = clock::now();
             let progress = {
                 let mut controller = self.shared.controller();
@@ -143,7 +150,8 @@ impl Runner {
     /// Reads the doorbells; whether one has moved.
     fn look(&self) -> bool {
         add(&self.shared.looks, self.watch.len() as u64);
-        self.watch.moved(&self.shared.doorbells)
+        add(&self.shared.rounds, 1);
+        self.watch.moved()
     }
 
     /// Waits for a doorbell or the time `at`: asleep while that is far, and spinning when near.
@@ -157,11 +165,14 @@ impl Runner {
                 return;
             }
             let left = at.since(now);
-            if left > self.spin {
-                let nap = Duration::from_nanos(left.since(self.spin).0);
-                self.sleep(Some(Instant::now() + nap));
-            } else {
-                spin_loop();
+            match self.nap {
+                None if left > self.spin => self.sleep(Some(after(left.since(self.spin)))),
+                Some(nap) if left > self.spin + nap => {
+                    if self.nap(nap) {
+                        return;
+                    }
+                }
+                _ => spin_loop(),
             }
         }
     }
@@ -173,16 +184,41 @@ impl Runner {
                 return;
             }
             if clock::now() >= park {
-                self.shared.controller().sweep();
-                self.sleep(None);
+                let enabled = {
+                    let mut controller = self.shared.controller();
+                    controller.sweep();
+                    controller.is_enabled()
+                };
+                match self.nap {
+                    // What enables a controller is a message, which wakes.
+                    Some(nap) if enabled => while !self.nap(nap) {},
+                    _ => self.sleep(None),
+                }
                 return;
             }
             spin_loop();
         }
     }
 
+    /// Looks away for as long as `nap`, and then once at the doorbells. Whether there may be
+    /// something to do: a doorbell has moved, or a message has come.
+    fn nap(&self, nap: Nanos) -> bool {
+        add(&self.shared.parks, 1);
+        let awake = || !self.stopped();
+        let slept = self
+            .shared
+            .bell
+            .sleep(self.watch.heads(), Some(after(nap)), awake);
+        slept != Slept::UntilTimeout || self.look() || self.stopped()
+    }
+
     fn sleep(&self, deadline: Option<Instant>) {
         let heads = self.watch.heads();
+        if self.watch.shadowed() {
+            // Under the lock, so that the pages that this writes to are still the host's. The
+            // fence between this and the look comes from the bell.
+            self.shared.controller().ask();
+        }
         let quiet = || {
             let quiet = !self.look() && !self.stopped();
             add(&self.shared.parks, u64::from(quiet));
@@ -192,6 +228,10 @@ impl Runner {
             add(&self.shared.wakes, 1);
         }
     }
+}
+
+fn after(time: Nanos) -> Instant {
+    Instant::now() + Duration::from_nanos(time.0)
 }
 
 /// Adds to a count that only this thread writes.

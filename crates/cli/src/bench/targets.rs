@@ -1,9 +1,11 @@
 //! Opening the devices of a run.
 
 use super::Args;
-use crate::device::{DeviceName, Emulated, Kind, check_memory, open_pcie};
+use crate::device::{DeviceName, Emulated, Kind, check_memory, open_pcie, open_vfio_user};
 use crate::failure::Failure;
+use joulio_device::Device;
 use joulio_emulator::EmulatedDevice;
+use joulio_nvme::Controller;
 use joulio_units::Direction;
 use joulio_workload::{Activity, Inside, Job, NvmeTarget, Target, check};
 use std::fs::remove_file;
@@ -13,20 +15,20 @@ use std::path::PathBuf;
 /// word, before anything is opened.
 pub fn open(args: &Args, job: &Job) -> Result<Vec<Box<dyn Target>>, Failure> {
     refuse_to_overwrite(args, job)?;
-    let ios = job.iodepth.saturating_mul(job.numjobs) as u64;
-    let buffers = ios.saturating_mul(job.bs);
-    check_memory("buffers", buffers, "lower --iodepth, --numjobs or --bs")?;
     let mut created = Created::default();
     let mut targets = Vec::new();
     for name in &args.device {
         let missing = match &name.kind {
             Kind::Emulated(emulated) => emulated.missing_file(),
-            Kind::Pcie(_) => None,
+            Kind::Pcie(_) | Kind::VfioUser(_) => None,
         };
         targets.push(open_one(args, job, name)?);
         created.0.extend(missing);
     }
     check(job, &targets).map_err(Failure::input)?;
+    let ios = job.iodepth.saturating_mul(job.numjobs) as u64;
+    let buffers = ios.saturating_mul(job.bs);
+    check_memory("buffers", buffers, "lower --iodepth, --numjobs or --bs")?;
     created.0.clear();
     Ok(targets)
 }
@@ -73,11 +75,8 @@ fn open_one(args: &Args, job: &Job, name: &DeviceName) -> Result<Box<dyn Target>
     let may_write = may_write(name, args.allow_write);
     match &name.kind {
         Kind::Emulated(emulated) => open_emulated(args, name, emulated, jobs_each, may_write),
-        Kind::Pcie(address) => {
-            let controller = open_pcie(*address, jobs_each)?;
-            let target = NvmeTarget::new(name.text.clone(), controller, name.nsid, may_write, None);
-            Ok(Box::new(target.map_err(Failure::input)?))
-        }
+        Kind::Pcie(address) => outside(name, open_pcie(*address, jobs_each)?, may_write),
+        Kind::VfioUser(path) => outside(name, open_vfio_user(path, jobs_each)?, may_write),
     }
 }
 
@@ -87,8 +86,18 @@ fn may_write(name: &DeviceName, allowed: bool) -> bool {
         Kind::Emulated(emulated) => {
             emulated.read_only_file().is_none() && (allowed || !emulated.holds_data())
         }
-        Kind::Pcie(_) => allowed,
+        Kind::Pcie(_) | Kind::VfioUser(_) => allowed,
     }
+}
+
+/// A controller whose inside is not ours to see.
+fn outside<D: Device>(
+    name: &DeviceName,
+    controller: Controller<D>,
+    may_write: bool,
+) -> Result<Box<dyn Target>, Failure> {
+    let target = NvmeTarget::new(name.text.clone(), controller, name.nsid, may_write, None);
+    Ok(Box::new(target.map_err(Failure::input)?))
 }
 
 fn open_emulated(

@@ -41,7 +41,8 @@ impl MsiX {
             device: name.into(),
             reason: reason.into(),
         };
-        let table = config::msix(function)?.ok_or_else(|| unsupported("it has no MSI-X"))?;
+        let table = config::msix(|at, to| function.read_config(at, to))?
+            .ok_or_else(|| unsupported("it has no MSI-X"))?;
         let bar = function.bar(name, table.bar)?;
         let end = table.offset + usize::from(table.entries) * ENTRY;
         if end > bar.len() {

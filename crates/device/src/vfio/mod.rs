@@ -2,7 +2,7 @@
 //!
 //! One container a device: what the device can reach is exactly what [`Device::allocate`] gave.
 
-mod config;
+pub(crate) mod config;
 mod container;
 mod function;
 mod interrupts;

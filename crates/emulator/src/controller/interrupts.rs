@@ -113,6 +113,70 @@ impl Interrupts {
         Some(&mut entry.coalescing_disabled)
     }
 
+    /// Wires `vector` to an event, or to none: as a kernel sets up a vector that it hands on, the
+    /// interrupts go to the event from now on, and the mask bit is clear. Every vector of the
+    /// table is then enabled. `false`: no such vector.
+    pub(super) fn wire(&mut self, vector: u16, event: Option<OwnedFd>) -> bool {
+        self.enabled = self.len();
+        let Some(entry) = self.table.get_mut(usize::from(vector)) else {
+            return false;
+        };
+        entry.masked = event.is_none();
+        entry.pending = false;
+        entry.event = event;
+        entry.address = *INTERRUPT_WINDOW.start();
+        entry.data = u32::from(vector);
+        true
+    }
+
+    /// Sends the interrupt of `vector`, whatever its queues hold.
+    pub(super) fn trigger(&mut self, vector: u16, guest: &GuestMemory) {
+        if vector < self.enabled {
+            self.raise(vector, guest);
+        }
+    }
+
+    /// Reads dword `index` of the table.
+    pub(super) fn read_table(&self, index: usize) -> u32 {
+        let Some(entry) = self.table.get(index / 4) else {
+            return 0;
+        };
+        match index % 4 {
+            0 => entry.address as u32,
+            1 => (entry.address >> 32) as u32,
+            2 => entry.data,
+            _ => u32::from(entry.masked),
+        }
+    }
+
+    /// Writes dword `index` of the table.
+    pub(super) fn write_table(&mut self, index: usize, value: u32, guest: &GuestMemory) {
+        let Some(entry) = self.table.get_mut(index / 4) else {
+            return;
+        };
+        match index % 4 {
+            0 => entry.address = entry.address & !0xffff_ffff | u64::from(value & !3),
+            1 => entry.address = entry.address & 0xffff_ffff | u64::from(value) << 32,
+            2 => entry.data = value,
+            _ if value & 1 != 0 => entry.masked = true,
+            _ => {
+                entry.masked = false;
+                if std::mem::take(&mut entry.pending) {
+                    self.send((index / 4) as u16, guest);
+                }
+            }
+        }
+    }
+
+    /// Reads dword `index` of the pending bits.
+    pub(super) fn read_pending(&self, index: usize) -> u32 {
+        let entries = self.table.iter().skip(index * 32).take(32);
+        let bits = entries.enumerate();
+        bits.fold(0, |word, (bit, entry)| {
+            word | u32::from(entry.pending) << bit
+        })
+    }
+
     /// Sets or clears a mask bit; clearing it delivers what is pending. `false`: no such vector.
     pub(super) fn set_mask(&mut self, vector: u16, masked: bool, guest: &GuestMemory) -> bool {
         if vector >= self.enabled {

@@ -125,6 +125,9 @@ impl Controller {
         let namespace = &self.namespaces[index];
         let segments = self.walker.walk(&self.guest, io.prp1, io.prp2, io.len)?;
         if io.direction == Direction::Read {
+            if !self.guest.writable(segments) {
+                return Err(Status::DATA_TRANSFER_ERROR);
+            }
             namespace.read(io.position, &self.guest, segments)
         } else {
             namespace.write(io.position, &self.guest, segments, io.through)

@@ -3,6 +3,7 @@
 mod admin;
 mod errors;
 mod features;
+mod function;
 mod in_service;
 mod interrupts;
 mod io;
@@ -69,6 +70,8 @@ pub struct Controller {
     events: Events,
     interrupts: Interrupts,
     activity: Activity,
+    /// Doorbell Buffer Config is supported.
+    shadow_doorbells: bool,
     posted: u32,
     /// The time of the latest step.
     now: Nanos,
@@ -100,6 +103,7 @@ impl Controller {
             events: Events::default(),
             interrupts: Interrupts::new(options.vectors),
             activity: Activity::default(),
+            shadow_doorbells: options.shadow_doorbells,
             posted: 0,
             now: start,
             start,
@@ -116,12 +120,24 @@ impl Controller {
         offset: usize,
         len: usize,
     ) -> Result<(), MapError> {
-        self.guest.map(iova, memory, offset, len)
+        self.guest.map(iova, memory, offset, len, true)
+    }
+
+    /// The same, for memory that the controller may only read.
+    pub fn map_read_only(
+        &mut self,
+        iova: Iova,
+        memory: Arc<SharedMemory>,
+        offset: usize,
+        len: usize,
+    ) -> Result<(), MapError> {
+        self.guest.map(iova, memory, offset, len, false)
     }
 
     /// Ends the reach of what is mapped inside the `len` bytes from `iova`.
     pub fn unmap(&mut self, iova: Iova, len: usize) {
         self.guest.unmap(iova, len);
+        self.check_shadow();
     }
 
     /// The entries of the MSI-X table.
@@ -222,10 +238,17 @@ impl Controller {
         self.queues.watch(watch, &self.doorbells);
     }
 
+    /// Asks the host to tell when one of the doorbells that [`Controller::watch`] lists moves.
+    pub(crate) fn ask(&self) {
+        if let Some(shadow) = self.doorbells.shadow() {
+            self.queues.ask(shadow);
+        }
+    }
+
     /// Looks at the tail of queue `qid`: whether there is something to fetch.
     #[inline]
     fn look_at(&mut self, qid: u16) -> bool {
-        let value = self.doorbells.line(qid).load(Side::Tail);
+        let value = self.doorbells.load(qid, Side::Tail);
         let Some(queue) = self.queues.submission(qid) else {
             return false;
         };
@@ -238,7 +261,7 @@ impl Controller {
     }
 
     fn look_at_head(&mut self, qid: u16) {
-        let value = self.doorbells.line(qid).load(Side::Head);
+        let value = self.doorbells.load(qid, Side::Head);
         if let Some(queue) = self.queues.completion(qid)
             && queue.look(value).is_err()
         {
@@ -381,9 +404,12 @@ impl Controller {
         let (at, phase) = queue.advance();
         let vector = queue.vector;
         completion.status = U16::new(completion.status.get() | u16::from(phase));
-        let Ok(segment) = self.guest.locate(at, size_of::<Completion>()) else {
-            self.registers.fail();
-            return;
+        let segment = match self.guest.locate(at, size_of::<Completion>()) {
+            Ok(segment) if self.guest.writable(&[segment]) => segment,
+            _ => {
+                self.registers.fail();
+                return;
+            }
         };
         let (memory, offset) = self.guest.memory(segment);
         let bytes = completion.as_bytes();

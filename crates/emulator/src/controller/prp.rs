@@ -117,7 +117,7 @@ mod tests {
         let memory = Arc::new(SharedMemory::allocate(8 << 20).unwrap());
         let mut guest = GuestMemory::default();
         guest
-            .map(Iova(BASE), Arc::clone(&memory), 0, 8 << 20)
+            .map(Iova(BASE), Arc::clone(&memory), 0, 8 << 20, true)
             .unwrap();
         (guest, memory)
     }

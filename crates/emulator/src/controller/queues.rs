@@ -3,8 +3,10 @@
 
 use crate::bell::Side;
 use crate::doorbells::{Doorbells, Watch};
+use crate::shadow::Shadow;
 use joulio_nvme_spec::Completion;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// A submission queue.
 #[derive(Debug)]
@@ -228,7 +230,7 @@ impl Queues {
     }
 
     /// Lists the doorbells that may give work: every tail, and heads where completions wait.
-    pub(super) fn watch(&self, watch: &mut Watch, doorbells: &Doorbells) {
+    pub(super) fn watch(&self, watch: &mut Watch, doorbells: &Arc<Doorbells>) {
         watch.clear(doorbells);
         for &qid in &self.live {
             if let Some(queue) = &self.submission[usize::from(qid)] {
@@ -250,18 +252,34 @@ impl Queues {
         }
     }
 
+    /// Asks the host to tell when a doorbell moves that may give work: the same that
+    /// [`Queues::watch`] lists.
+    pub(super) fn ask(&self, shadow: &Shadow) {
+        for &qid in self.live.iter().filter(|&&qid| qid > 0) {
+            if let Some(queue) = &self.submission[usize::from(qid)] {
+                shadow.ask(qid, Side::Tail, queue.taken);
+            }
+        }
+        for (qid, queue) in (0..).zip(&self.completion).skip(1) {
+            if let Some(queue) = queue
+                && !queue.held.is_empty()
+            {
+                shadow.ask(qid, Side::Head, queue.taken);
+            }
+        }
+    }
+
     /// Zeroes the doorbells of queues that are not there; whether any had been rung.
     pub(super) fn sweep(&self, doorbells: &Doorbells) -> u32 {
         let mut rung = 0;
         for qid in 0..doorbells.pairs() {
-            let line = doorbells.line(qid);
             let at = usize::from(qid);
             for (side, exists) in [
                 (Side::Tail, self.submission[at].is_some()),
                 (Side::Head, self.completion[at].is_some()),
             ] {
-                if !exists && line.load(side) != 0 {
-                    line.clear(side);
+                if !exists && doorbells.register(qid, side) != 0 {
+                    doorbells.clear_one(qid, side);
                     rung += 1;
                 }
             }

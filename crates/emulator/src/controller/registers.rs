@@ -89,6 +89,11 @@ impl Controller {
         self.registers.read(offset)
     }
 
+    /// Whether there is a doorbell that it would look at.
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.registers.running()
+    }
+
     /// Reads the 64-bit register at `offset`.
     pub fn read64(&self, offset: u32) -> u64 {
         let high = offset.checked_add(4).map_or(0, |high| self.read32(high));
@@ -173,9 +178,10 @@ impl Controller {
     }
 
     /// CC.EN falls (Base 3.7.2): queues and all that is outstanding are gone, AQA, ASQ and ACQ stay.
-    fn reset(&mut self) {
+    pub(super) fn reset(&mut self) {
         self.queues.clear();
         self.in_service.clear();
+        self.drop_shadow();
         self.doorbells.clear();
         self.events.reset();
         self.interrupts.reset();

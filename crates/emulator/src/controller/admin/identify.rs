@@ -55,6 +55,8 @@ impl Controller {
         let mut page = IdentifyController::new_zeroed();
         let serial = format!("JOULIO{:014X}", self.identity(0) as u64 >> 8);
         let qualified = format!("nqn.2026-01.io.joulio:emulated:{serial}");
+        page.vid = U16::new(Controller::VENDOR);
+        page.ssvid = U16::new(Controller::VENDOR);
         pad(&mut page.sn, &serial);
         pad(&mut page.mn, &self.profile.model);
         page.fr = firmware();
@@ -62,6 +64,8 @@ impl Controller {
         page.cntlid = U16::new(1);
         page.ver = U32::new(Registers::version().into());
         page.cntrltype = 1;
+        // Bit 8: Doorbell Buffer Config.
+        page.oacs = U16::new(u16::from(self.shadow_doorbells) << 8);
         page.acl = 3;
         page.aerl = (EVENT_REQUESTS - 1) as u8;
         // One firmware slot, read only (Base figure 275, FRMW).

@@ -1,5 +1,6 @@
 //! Admin commands (Base 5).
 
+mod doorbells;
 mod features;
 mod identify;
 mod logs;
@@ -52,6 +53,9 @@ impl Controller {
             // Bit 0: the command was not aborted (Base 5.1.1). Each is done soon.
             AdminOpcode::ABORT => 1,
             AdminOpcode::ASYNCHRONOUS_EVENT_REQUEST => return self.request_event(dword0.cid()),
+            AdminOpcode::DOORBELL_BUFFER_CONFIG if self.shadow_doorbells => {
+                self.configure_doorbell_buffers(command)?
+            }
             // Among them Format NVM and Sanitize: a controller that destroys no data.
             _ => return Err(Status::INVALID_OPCODE.do_not_retry()),
         };
@@ -71,6 +75,9 @@ impl Controller {
         let (prp1, prp2) = (command.prp1.get(), command.prp2.get());
         let len = bytes.len() as u32;
         let segments = self.walker.walk(&self.guest, prp1, prp2, len)?;
+        if !self.guest.writable(segments) {
+            return Err(Status::DATA_TRANSFER_ERROR);
+        }
         self.guest.scatter(segments, bytes);
         Ok(())
     }

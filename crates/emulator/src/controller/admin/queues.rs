@@ -27,7 +27,7 @@ impl Controller {
         }
         let vector = flags.ien().then_some(flags.iv());
         let queue = CompletionQueue::new(command.prp1.get(), entries, vector);
-        self.doorbells.line(qid).clear(Side::Head);
+        self.begin_doorbell(qid, Side::Head);
         self.queues.add_completion(qid, queue);
         Ok(0)
     }
@@ -49,9 +49,17 @@ impl Controller {
         }
         self.check_ring(command, entries, flags.pc(), size_of::<Command>())?;
         let queue = SubmissionQueue::new(command.prp1.get(), entries, cqid);
-        self.doorbells.line(qid).clear(Side::Tail);
+        self.begin_doorbell(qid, Side::Tail);
         self.queues.add_submission(qid, queue);
         Ok(0)
+    }
+
+    /// A queue that is created has a doorbell of zero, and a shadow of zero.
+    fn begin_doorbell(&self, qid: u16, side: Side) {
+        self.doorbells.clear_one(qid, side);
+        if let Some(shadow) = self.doorbells.shadow() {
+            shadow.begin(qid, side, 0);
+        }
     }
 
     /// A ring is contiguous (CAP.CQR), begins on a page, and is mapped as a whole.
@@ -87,7 +95,7 @@ impl Controller {
             return Err(Status::INVALID_QUEUE_DELETION.do_not_retry());
         }
         self.queues.remove_completion(qid);
-        self.doorbells.line(qid).clear(Side::Head);
+        self.doorbells.clear_one(qid, Side::Head);
         Ok(0)
     }
 
@@ -105,7 +113,7 @@ impl Controller {
             }
         }
         self.queues.remove_submission(qid);
-        self.doorbells.line(qid).clear(Side::Tail);
+        self.doorbells.clear_one(qid, Side::Tail);
         Ok(0)
     }
 }

@@ -1,0 +1,141 @@
+//! `joulio serve`: an emulated controller behind a vfio-user socket.
+
+use crate::Outcome;
+use crate::device::{DeviceName, Kind};
+use crate::failure::Failure;
+use crate::output::print;
+use clap::ValueEnum;
+use joulio_emulator::serve::{DoorbellMode, ServeOptions, Server};
+use joulio_workload::parse_size;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::low_level::pipe;
+use std::fs::remove_file;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
+use std::path::{PathBuf, absolute};
+use std::thread::available_parallelism;
+
+/// The socket takes one host at a time; another is told that the controller is taken (EBUSY).
+/// Ends at Ctrl-C or SIGTERM, and removes the socket. Whatever a host does, or if it is killed,
+/// the next one finds the controller as new, with the data that was written.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Device: emulated:PROFILE[,file=PATH][,size=BYTES][,lba=512|4096][,seed=N]. The serial
+    /// number comes from the seed, and without one from the socket's path
+    #[arg(long)]
+    device: DeviceName,
+    /// The socket to listen at. One that no server listens at any more is replaced
+    #[arg(long)]
+    socket: PathBuf,
+    /// How a host rings.
+    #[arg(long, value_enum, default_value = "auto")]
+    doorbells: Doorbells,
+    /// Submission and completion queue pairs for I/O. Default: as the device has, up to 64
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=256))]
+    queues: Option<u16>,
+    /// The CPU of the thread that does the I/O
+    #[arg(long)]
+    cpu: Option<usize>,
+    /// The most pieces of memory that a host may map
+    #[arg(long, default_value_t = 1024)]
+    max_regions: usize,
+    /// The most memory that a host may map
+    #[arg(long, default_value = "64g", value_parser = parse_size)]
+    max_memory: u64,
+    /// Print what was done, in one line, at the end
+    #[arg(long)]
+    stats: bool,
+}
+
+/// `--doorbells`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Doorbells {
+    /// mapped where the server has two CPUs or more, so that looking at doorbells does not take
+    /// the host's; trapped otherwise
+    Auto,
+    /// The page of doorbells is in the host's memory map: ringing is a store, and a thread here
+    /// looks at it. A mapped doorbell cannot wake anyone: the thread looks all the time while I/O
+    /// comes, and once a millisecond when none has come for a while, so that the first I/O after a
+    /// pause takes up to a millisecond longer
+    Mapped,
+    /// Ringing is a message. For hosts with shadow doorbells (Linux has them) messages are rare,
+    /// and an idle server does nothing at all
+    Trapped,
+}
+
+impl Doorbells {
+    fn mode(self) -> DoorbellMode {
+        match self {
+            Doorbells::Mapped => DoorbellMode::Mapped,
+            Doorbells::Trapped => DoorbellMode::Trapped,
+            Doorbells::Auto if available_parallelism().is_ok_and(|cpus| cpus.get() > 1) => {
+                DoorbellMode::Mapped
+            }
+            Doorbells::Auto => DoorbellMode::Trapped,
+        }
+    }
+}
+
+impl Args {
+    /// Two controllers of one host must not have the same serial number: it follows the socket,
+    /// which no two share. FNV-1a, so that it is the same tomorrow.
+    fn seed(&self) -> u64 {
+        let path = absolute(&self.socket).unwrap_or_else(|_| self.socket.clone());
+        let bytes = path.as_os_str().as_bytes();
+        bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        })
+    }
+}
+
+/// `joulio serve`.
+pub fn run(args: &Args) -> Outcome {
+    let Kind::Emulated(emulated) = &args.device.kind else {
+        return Err(Failure::input(format!(
+            "'{}': only an emulated device can be served",
+            args.device.text
+        )));
+    };
+    let mut options = emulated.options(&args.device.text, args.seed())?;
+    options.cpu = args.cpu;
+    if let Some(queues) = args.queues {
+        options.queue_pairs = queues;
+        options.vectors = queues + 1;
+    }
+    let serve = ServeOptions {
+        doorbells: args.doorbells.mode(),
+        max_regions: args.max_regions,
+        max_bytes: args.max_memory,
+    };
+    // Before there is a socket that a signal would leave behind.
+    let (stop, ring) = UnixStream::pair().map_err(Failure::run)?;
+    for signal in [SIGINT, SIGTERM] {
+        let ring = ring.try_clone().map_err(Failure::run)?;
+        pipe::register(signal, ring).map_err(Failure::run)?;
+    }
+    let missing = emulated.missing_file();
+    let mut server = Server::bind(&args.socket, &options, &serve).map_err(|error| {
+        if let Some(path) = missing {
+            // What was not there before was made by this very call, if it was.
+            let _ = remove_file(path);
+        }
+        Failure::input(error)
+    })?;
+    let how = match serve.doorbells {
+        DoorbellMode::Mapped => "mapped",
+        DoorbellMode::Trapped => "trapped",
+    };
+    print(&format!(
+        "serving {} at {}, doorbells {how}\n",
+        args.device.text,
+        args.socket.display()
+    ))?;
+    let served = server.run(stop.as_fd());
+    let stats = server.stats();
+    drop(server);
+    if args.stats {
+        print(&format!("{stats}\n"))?;
+    }
+    served.map_err(Failure::run)
+}

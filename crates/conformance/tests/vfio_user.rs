@@ -1,0 +1,121 @@
+//! The claims over a vfio-user socket: joulio's client on joulio's server, in this process, with
+//! blocks of 512 and 4096 bytes, with doorbells that are mapped and doorbells that are messages.
+
+use joulio_conformance::{Bench, claims};
+use joulio_device::vfio_user::VfioUserDevice;
+use joulio_emulator::serve::{DoorbellMode, ServeOptions, Server};
+use joulio_emulator::{NamespaceOptions, Options, StoreOptions};
+use joulio_model::DeviceProfile;
+use joulio_nvme::{Controller, ControllerOptions};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+/// A server in a thread of its own, and where it listens.
+struct Served {
+    path: PathBuf,
+    stop: Option<std::io::PipeWriter>,
+    thread: Option<JoinHandle<()>>,
+    _directory: tempfile::TempDir,
+    /// A device's thread and a spinning queue want a CPU each: one bench at a time.
+    _alone: MutexGuard<'static, ()>,
+}
+
+static ALONE: Mutex<()> = Mutex::new(());
+
+impl Served {
+    fn start(profile: &str, block: u32, doorbells: DoorbellMode) -> Served {
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut options = Options::new(DeviceProfile::builtin(profile).unwrap());
+        options.namespaces = vec![NamespaceOptions {
+            store: StoreOptions::Ram {
+                bytes: Some(64 << 20),
+            },
+            block: Some(block),
+        }];
+        let serve = ServeOptions {
+            doorbells,
+            ..ServeOptions::default()
+        };
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("nvme.sock");
+        let mut server = Server::bind(&path, &options, &serve).unwrap();
+        let (end, stop) = std::io::pipe().unwrap();
+        let thread = std::thread::spawn(move || server.run(end.as_fd()).unwrap());
+        Served {
+            path,
+            stop: Some(stop),
+            thread: Some(thread),
+            _directory: directory,
+            _alone: alone,
+        }
+    }
+
+    fn bench(&self) -> Bench<VfioUserDevice> {
+        let device = VfioUserDevice::connect(&self.path).unwrap();
+        let options = ControllerOptions {
+            queues: 4,
+            ..ControllerOptions::default()
+        };
+        Bench::new(Controller::open(device, options).unwrap(), 1, 42).unwrap()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // A pipe whose other end is closed can be read from.
+        drop(self.stop.take());
+        let ended = self.thread.take().map(JoinHandle::join);
+        assert!(std::thread::panicking() || matches!(ended, Some(Ok(()))));
+    }
+}
+
+fn all_hold(profile: &str, block: u32, doorbells: DoorbellMode) {
+    let served = Served::start(profile, block, doorbells);
+    let bench = served.bench();
+    for claim in claims() {
+        match (claim.check)(&bench) {
+            Ok(told) => println!("{}: {told}", claim.name),
+            Err(error) => panic!(
+                "{} on {profile}, {block} bytes, {doorbells:?}: {error:#}",
+                claim.name
+            ),
+        }
+    }
+}
+
+#[test]
+fn every_claim_holds_with_mapped_doorbells() {
+    all_hold("instant", 512, DoorbellMode::Mapped);
+}
+
+#[test]
+fn every_claim_holds_with_mapped_doorbells_and_large_blocks() {
+    all_hold("instant", 4096, DoorbellMode::Mapped);
+}
+
+#[test]
+fn every_claim_holds_with_trapped_doorbells() {
+    all_hold("instant", 512, DoorbellMode::Trapped);
+}
+
+#[test]
+fn every_claim_holds_with_trapped_doorbells_and_large_blocks() {
+    all_hold("instant", 4096, DoorbellMode::Trapped);
+}
+
+#[test]
+fn every_claim_holds_at_a_devices_pace() {
+    all_hold("optane-900p", 512, DoorbellMode::Mapped);
+}
+
+#[test]
+fn a_second_client_is_told_that_there_is_a_first_and_comes_in_after_it() {
+    let served = Served::start("instant", 512, DoorbellMode::Mapped);
+    let first = VfioUserDevice::connect(&served.path).unwrap();
+    let error = VfioUserDevice::connect(&served.path).err().unwrap();
+    assert!(error.to_string().contains("another client"), "{error}");
+    drop(first);
+    served.bench();
+}

@@ -1,0 +1,61 @@
+//! PCI configuration space, by messages.
+
+use super::VfioUserError;
+use super::session::Session;
+use crate::DeviceError;
+use crate::vfio::config::{COMMAND, COMMAND_BUS_MASTER, COMMAND_MEMORY, MsiXTable};
+use joulio_vfio_user_wire::pci;
+
+/// The class code's three bytes (PCI 3.0, 6.2.1).
+const CLASS: u16 = 0x09;
+/// Mass storage, non-volatile memory, NVM Express (PCIe 2.1.5).
+const NVME: u32 = 0x01_08_02;
+/// Message Control stands at 2 of the MSI-X capability.
+const MSIX_ENABLE: u16 = 1 << 15;
+const MSIX_FUNCTION_MASK: u16 = 1 << 14;
+
+fn read(session: &Session, offset: u16, to: &mut [u8]) -> Result<(), VfioUserError> {
+    session.read(pci::CONFIG, offset.into(), to)
+}
+
+/// Refuses what is not an NVMe controller.
+pub(super) fn check_class(session: &Session) -> Result<(), VfioUserError> {
+    // Revision and class are one word; every peer takes an aligned word.
+    let mut word = [0; 4];
+    read(session, CLASS - 1, &mut word)?;
+    let class = u32::from_le_bytes(word) >> 8;
+    if class != NVME {
+        return Err(VfioUserError::NotNvme {
+            device: session.link.device().into(),
+            class,
+        });
+    }
+    Ok(())
+}
+
+/// Lets the function read and write memory and answer at its BARs.
+pub(super) fn enable_bus_master(session: &Session) -> Result<(), VfioUserError> {
+    let mut command = [0; 2];
+    read(session, COMMAND, &mut command)?;
+    command[0] |= COMMAND_MEMORY | COMMAND_BUS_MASTER;
+    session.write(pci::CONFIG, COMMAND.into(), &command)
+}
+
+/// The MSI-X capability.
+pub(super) fn msix(session: &Session) -> Result<Option<MsiXTable>, DeviceError> {
+    crate::vfio::config::msix(|offset, to| Ok(read(session, offset, to)?))
+}
+
+/// Sets MSI-X Enable, and clears the mask of the whole function. The eventfds are what counts: a
+/// peer that keeps this word to itself has them by now.
+pub(super) fn enable_msix(session: &Session) {
+    let Ok(Some(table)) = msix(session) else {
+        return;
+    };
+    let mut control = [0; 2];
+    let at = table.capability + 2;
+    if read(session, at, &mut control).is_ok() {
+        let word = u16::from_le_bytes(control) & !MSIX_FUNCTION_MASK | MSIX_ENABLE;
+        let _ = session.write(pci::CONFIG, at.into(), &word.to_le_bytes());
+    }
+}

@@ -1,0 +1,33 @@
+//! A doorbell: a store where the peer lets its page be mapped, else a message.
+
+use super::session::Session;
+use crate::{Doorbell, MmioDoorbell};
+use joulio_vfio_user_wire::pci;
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+
+/// A doorbell of a [`VfioUserDevice`](super::VfioUserDevice).
+pub struct VfioUserDoorbell(pub(super) Way);
+
+pub(super) enum Way {
+    Mapped(MmioDoorbell),
+    Message { session: Arc<Session>, offset: u64 },
+}
+
+impl Doorbell for VfioUserDoorbell {
+    #[inline]
+    fn ring(&self, value: u32) {
+        match &self.0 {
+            Way::Mapped(doorbell) => doorbell.ring(value),
+            Way::Message { session, offset } => send(session, *offset, value),
+        }
+    }
+}
+
+/// A peer that is gone is found out by the command that is never completed.
+#[cold]
+#[inline(never)]
+fn send(session: &Session, offset: u64, value: u32) {
+    fence(Ordering::Release);
+    let _ = session.write32(pci::BAR0, offset, value);
+}

@@ -1,0 +1,261 @@
+//! MSI-X: eventfds by messages, mask and aim by the table.
+//!
+//! The table stands in a BAR. Where the peer lets that be mapped, masking is a store; else it is
+//! a message. Some peers keep no table, since they expect a virtual machine's monitor to have it:
+//! with them a vector is masked by taking its eventfd away. What was raised meanwhile is then
+//! lost, so that who unmasks must look for completions afterwards, as the driver does anyway.
+
+use super::region::Region;
+use super::session::Session;
+use super::{VfioUserError, config};
+use crate::mmio::MappedBar;
+use crate::{DeviceError, Iova, Vector, VectorControl};
+use joulio_vfio_user_wire::{IrqInfo, pci};
+use std::collections::HashMap;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Bytes of a table entry: address low and high, data, control.
+const ENTRY: u64 = 16;
+const CONTROL: u64 = 12;
+const MASKED: u32 = 1;
+
+pub(super) struct MsiX {
+    session: Arc<Session>,
+    /// None: the device has no MSI-X.
+    table: Option<Table>,
+    entries: u16,
+    state: Mutex<State>,
+}
+
+/// How the table is reached.
+enum Table {
+    Mapped { bar: Arc<MappedBar>, at: usize },
+    Message { region: u32, at: u64 },
+}
+
+#[derive(Default)]
+struct State {
+    enabled: bool,
+    /// The peer keeps no table that can be written.
+    tableless: bool,
+    /// Ours of the eventfds, to give again.
+    events: Vec<OwnedFd>,
+    /// Address and data of aimed entries as they were.
+    aimed: HashMap<u16, [u32; 3]>,
+}
+
+impl MsiX {
+    pub(super) fn find(session: &Arc<Session>, bar0: &Region) -> Result<MsiX, DeviceError> {
+        let mut msix = MsiX {
+            session: Arc::clone(session),
+            table: None,
+            entries: 0,
+            state: Mutex::default(),
+        };
+        let Some(place) = config::msix(session)? else {
+            return Ok(msix);
+        };
+        let region = u32::from(place.bar);
+        let other = match region {
+            pci::BAR0 => None,
+            1..=5 => Some(Region::open(session, region)?),
+            _ => return Err(unsupported(session, "its MSI-X table is in no BAR")),
+        };
+        let bar = other.as_ref().unwrap_or(bar0);
+        let at = place.offset as u64;
+        let len = u64::from(place.entries) * ENTRY;
+        if at + len > bar.size {
+            return Err(unsupported(
+                session,
+                "its MSI-X table lies outside of its BAR",
+            ));
+        }
+        let info = session.irq_info(pci::MSIX)?;
+        if info.flags & IrqInfo::EVENTFD == 0 && info.count > 0 {
+            return Err(unsupported(session, "its interrupts cannot be eventfds"));
+        }
+        msix.entries = place.entries.min(info.count.try_into().unwrap_or(u16::MAX));
+        msix.table = Some(match bar.mapped(at, len) {
+            Some((bar, at)) => Table::Mapped {
+                bar: Arc::clone(bar),
+                at,
+            },
+            None => Table::Message { region, at },
+        });
+        Ok(msix)
+    }
+
+    pub(super) fn count(&self) -> u16 {
+        self.entries
+    }
+
+    pub(super) fn enable(this: &Arc<MsiX>, count: u16) -> Result<Vec<Vector>, DeviceError> {
+        if count > this.entries {
+            return Err(DeviceError::Vectors {
+                wanted: count,
+                have: this.entries,
+            });
+        }
+        let events = (0..count)
+            .map(|_| Vector::eventfd())
+            .collect::<Result<Vec<_>, _>>()?;
+        let ours = events
+            .iter()
+            .map(OwnedFd::try_clone)
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|source| DeviceError::Os {
+                what: "duplicate an eventfd".into(),
+                source,
+            })?;
+        let mut state = this.lock();
+        this.disable(&mut state)?;
+        let borrowed: Vec<_> = ours.iter().map(AsFd::as_fd).collect();
+        this.session.set_events(0, &borrowed)?;
+        state.events = ours;
+        state.enabled = true;
+        config::enable_msix(&this.session);
+        drop(state);
+        (0..count)
+            .zip(events)
+            .map(|(index, event)| {
+                let vector = Vector::new(index, event, Arc::clone(this) as Arc<dyn VectorControl>);
+                vector.mask().map(|()| vector)
+            })
+            .collect()
+    }
+
+    fn disable(&self, state: &mut State) -> Result<(), DeviceError> {
+        if std::mem::take(&mut state.enabled) {
+            state.aimed.clear();
+            state.events.clear();
+            self.session.disable_events()?;
+        }
+        Ok(())
+    }
+
+    fn read(&self, vector: u16, word: u64) -> Result<u32, DeviceError> {
+        let entry = u64::from(vector) * ENTRY + word;
+        match &self.table {
+            Some(Table::Mapped { bar, at }) => Ok(bar.read32(at + entry as usize)),
+            Some(Table::Message { region, at }) => Ok(self.session.read32(*region, at + entry)?),
+            None => Err(self.out_of_reach(vector, "the device has none")),
+        }
+    }
+
+    fn write(&self, vector: u16, word: u64, value: u32) -> Result<(), DeviceError> {
+        let entry = u64::from(vector) * ENTRY + word;
+        match &self.table {
+            Some(Table::Mapped { bar, at }) => bar.write32(at + entry as usize, value),
+            Some(Table::Message { region, at }) => {
+                self.session.write32(*region, at + entry, value)?;
+            }
+            None => return Err(self.out_of_reach(vector, "the device has none")),
+        }
+        Ok(())
+    }
+
+    /// Whether the mask bit took the value: a peer without a table refuses, or forgets.
+    fn mask_in_table(&self, vector: u16, masked: bool) -> Result<bool, DeviceError> {
+        let write = || {
+            self.write(vector, CONTROL, if masked { MASKED } else { 0 })?;
+            Ok(self.read(vector, CONTROL)? & MASKED == u32::from(masked))
+        };
+        match write() {
+            Err(DeviceError::VfioUser(VfioUserError::Refused { .. })) => Ok(false),
+            other => other,
+        }
+    }
+
+    fn check(&self, vector: u16) -> Result<(), DeviceError> {
+        if vector >= self.entries {
+            return Err(DeviceError::Vectors {
+                wanted: vector,
+                have: self.entries,
+            });
+        }
+        Ok(())
+    }
+
+    fn out_of_reach(&self, vector: u16, reason: &str) -> DeviceError {
+        DeviceError::VectorTable {
+            vector,
+            reason: format!("{} ({})", reason, self.session.link.device()),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl VectorControl for MsiX {
+    fn set_mask(&self, vector: u16, masked: bool) -> Result<(), DeviceError> {
+        self.check(vector)?;
+        let mut state = self.lock();
+        if !state.tableless {
+            if self.mask_in_table(vector, masked)? {
+                return Ok(());
+            }
+            state.tableless = true;
+        }
+        if masked {
+            self.session.clear_event(vector.into())?;
+        } else if let Some(event) = state.events.get(usize::from(vector)) {
+            self.session.set_events(vector.into(), &[event.as_fd()])?;
+        }
+        Ok(())
+    }
+
+    fn aim(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError> {
+        self.check(vector)?;
+        let mut state = self.lock();
+        if state.tableless {
+            return Err(self.out_of_reach(vector, "the server keeps none"));
+        }
+        let words = match target {
+            Some((iova, data)) => {
+                if let std::collections::hash_map::Entry::Vacant(place) = state.aimed.entry(vector)
+                {
+                    let mut before = [0; 3];
+                    for (index, word) in before.iter_mut().enumerate() {
+                        *word = self.read(vector, 4 * index as u64)?;
+                    }
+                    place.insert(before);
+                }
+                [iova.0 as u32, (iova.0 >> 32) as u32, data]
+            }
+            None => match state.aimed.remove(&vector) {
+                Some(words) => words,
+                None => return Ok(()),
+            },
+        };
+        // An entry may only be changed while it is masked (PCI 3.0, 6.8.2).
+        let control = self.read(vector, CONTROL)?;
+        self.write(vector, CONTROL, control | MASKED)?;
+        for (index, value) in words.into_iter().enumerate() {
+            self.write(vector, 4 * index as u64, value)?;
+        }
+        for (index, value) in words.into_iter().enumerate() {
+            if self.read(vector, 4 * index as u64)? != value {
+                return Err(self.out_of_reach(vector, "an entry does not keep what is written"));
+            }
+        }
+        self.write(vector, CONTROL, control)?;
+        self.read(vector, CONTROL).map(drop)
+    }
+}
+
+impl Drop for MsiX {
+    fn drop(&mut self) {
+        let mut state = std::mem::take(&mut *self.lock());
+        let _ = self.disable(&mut state);
+    }
+}
+
+fn unsupported(session: &Session, reason: &str) -> DeviceError {
+    DeviceError::Unsupported {
+        device: session.link.device().into(),
+        reason: reason.into(),
+    }
+}

@@ -1,0 +1,323 @@
+//! The socket: one command and its reply at a time.
+//!
+//! The peer is not trusted. A reply must bear the command's number and fit the room that was
+//! asked for; what breaks the protocol, or takes too long, ends the connection, since nobody
+//! could tell any more which reply belongs to which command. After that every command fails at
+//! once.
+
+use super::VfioUserError;
+use joulio_vfio_user_wire::command::name;
+use joulio_vfio_user_wire::{Header, flags};
+use rustix::io::Errno;
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::net::Shutdown;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use zerocopy::{FromBytes, IntoBytes};
+
+/// How long the peer may take for a reply. Nothing that is asked of it waits for a medium.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The longest command: that of the version, with its JSON.
+const LONGEST: usize = 256;
+/// The most descriptors of one message, in either direction.
+pub(super) const MOST_FDS: usize = 16;
+
+pub(super) struct Link {
+    device: String,
+    patience: Duration,
+    state: Mutex<State>,
+}
+
+struct State {
+    stream: UnixStream,
+    next: u16,
+    /// Nothing more is said after the protocol was broken.
+    over: bool,
+}
+
+/// A command to the peer.
+pub(super) struct Request<'a> {
+    pub(super) command: u16,
+    /// Its structure.
+    pub(super) body: &'a [u8],
+    /// What follows it.
+    pub(super) data: &'a [u8],
+    pub(super) fds: &'a [BorrowedFd<'a>],
+}
+
+/// What came back, beside the bytes.
+pub(super) struct Reply {
+    /// Bytes behind the header.
+    pub(super) len: usize,
+    pub(super) fds: Vec<OwnedFd>,
+}
+
+impl Link {
+    pub(super) fn connect(device: &str, path: &Path) -> Result<Link, VfioUserError> {
+        let stream =
+            UnixStream::connect(path).map_err(|source| connect_error(device, path, source))?;
+        Link::over(device, stream, PATIENCE)
+    }
+
+    /// Speaks over `stream`, and waits for a reply as long as `patience`.
+    pub(super) fn over(
+        device: &str,
+        stream: UnixStream,
+        patience: Duration,
+    ) -> Result<Link, VfioUserError> {
+        let limit = Some(patience);
+        stream
+            .set_read_timeout(limit)
+            .and_then(|()| stream.set_write_timeout(limit))
+            .map_err(|source| VfioUserError::Connect {
+                device: device.into(),
+                source,
+            })?;
+        Ok(Link {
+            device: device.into(),
+            patience,
+            state: Mutex::new(State {
+                stream,
+                next: 0,
+                over: false,
+            }),
+        })
+    }
+
+    /// The device's name, for messages.
+    pub(super) fn device(&self) -> &str {
+        &self.device
+    }
+
+    /// Sends a command and waits for the reply, whose bytes go to `to`.
+    pub(super) fn request(
+        &self,
+        request: &Request<'_>,
+        to: &mut [u8],
+    ) -> Result<Reply, VfioUserError> {
+        let state = &mut *self.lock();
+        if state.over {
+            return Err(self.closed(request.command));
+        }
+        let id = state.next;
+        state.next = id.wrapping_add(1);
+        let reply = self
+            .send(&state.stream, id, request)
+            .and_then(|()| self.receive(&state.stream, id, request.command, to));
+        if !matches!(reply, Ok(_) | Err(VfioUserError::Refused { .. })) {
+            state.over = true;
+            // The peer learns of it, and lets go of our memory.
+            let _ = state.stream.shutdown(Shutdown::Both);
+        }
+        reply
+    }
+
+    /// An answer that a caller cannot make sense of.
+    pub(super) fn malformed(&self, command: u16, problem: impl Into<String>) -> VfioUserError {
+        VfioUserError::Malformed {
+            device: self.device.clone(),
+            command: name(command),
+            problem: problem.into(),
+        }
+    }
+
+    fn send(
+        &self,
+        stream: &UnixStream,
+        id: u16,
+        request: &Request<'_>,
+    ) -> Result<(), VfioUserError> {
+        let size = Header::BYTES + request.body.len() + request.data.len();
+        assert!(size <= LONGEST && request.fds.len() <= MOST_FDS);
+        let header = Header {
+            id,
+            command: request.command,
+            size: size as u32,
+            flags: 0,
+            error: 0,
+        };
+        let parts = [header.as_bytes(), request.body, request.data].map(IoSlice::new);
+        let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FDS))];
+        let mut control = SendAncillaryBuffer::new(&mut room);
+        if !request.fds.is_empty() {
+            assert!(control.push(SendAncillaryMessage::ScmRights(request.fds)));
+        }
+        loop {
+            match sendmsg(stream, &parts, &mut control, SendFlags::NOSIGNAL) {
+                Ok(sent) if sent == size => return Ok(()),
+                // The kernel does not split what is so short.
+                Ok(_) => return Err(self.closed(request.command)),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(self.failed(request.command, error)),
+            }
+        }
+    }
+
+    fn receive(
+        &self,
+        stream: &UnixStream,
+        id: u16,
+        command: u16,
+        to: &mut [u8],
+    ) -> Result<Reply, VfioUserError> {
+        let mut head = [0u8; Header::BYTES];
+        let mut got = 0;
+        let mut fds = Vec::new();
+        let mut end = None;
+        // Until the header is there, all that may come is wanted.
+        let mut whole = Header::BYTES + to.len();
+        let mut header = None;
+        while header.is_none() || got < whole {
+            let first = got.min(Header::BYTES);
+            let rest = got - first;
+            let mut parts = [
+                IoSliceMut::new(&mut head[first..]),
+                IoSliceMut::new(&mut to[rest..]),
+            ];
+            let came = self.receive_some(stream, command, &mut parts, &mut fds)?;
+            got += came;
+            if header.is_none() && got >= Header::BYTES {
+                let read = Header::read_from_bytes(&head).expect("as long as a header");
+                whole = self.check(&read, id, command, to.len())?;
+                header = Some(read);
+            }
+            if header.is_some() && got > whole {
+                return Err(self.malformed(command, "more bytes came than it says"));
+            }
+            // A peer that sends byte by byte has no more time than one that sends nothing.
+            let end = *end.get_or_insert_with(|| Instant::now() + self.patience);
+            if got < whole && Instant::now() >= end {
+                return Err(self.silent(command));
+            }
+        }
+        match header {
+            Some(header) if header.is_error() => Err(self.refused(command, header.error)),
+            _ => Ok(Reply {
+                len: whole - Header::BYTES,
+                fds,
+            }),
+        }
+    }
+
+    fn receive_some(
+        &self,
+        stream: &UnixStream,
+        command: u16,
+        parts: &mut [IoSliceMut<'_>],
+        fds: &mut Vec<OwnedFd>,
+    ) -> Result<usize, VfioUserError> {
+        let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FDS))];
+        let mut control = RecvAncillaryBuffer::new(&mut room);
+        let came = loop {
+            match recvmsg(stream, parts, &mut control, RecvFlags::CMSG_CLOEXEC) {
+                Err(Errno::INTR) => {}
+                other => break other.map_err(|error| self.failed(command, error))?,
+            }
+        };
+        for message in control.drain() {
+            if let RecvAncillaryMessage::ScmRights(came) = message {
+                fds.extend(came);
+            }
+        }
+        if came.flags.contains(ReturnFlags::CTRUNC) || fds.len() > MOST_FDS {
+            return Err(self.malformed(
+                command,
+                format!("more than {MOST_FDS} file descriptors came along"),
+            ));
+        }
+        if came.bytes == 0 {
+            return Err(self.closed(command));
+        }
+        Ok(came.bytes)
+    }
+
+    /// The bytes of the whole reply, when `header` is that of one.
+    fn check(
+        &self,
+        header: &Header,
+        id: u16,
+        command: u16,
+        room: usize,
+    ) -> Result<usize, VfioUserError> {
+        let problem = if header.flags & flags::TYPE == 0 {
+            format!(
+                "the server sent a command of its own, number {}",
+                header.command
+            )
+        } else if !header.is_reply() {
+            format!("message type {}", header.flags & flags::TYPE)
+        } else if header.id != id || header.command != command {
+            format!(
+                "it answers message {}, command {}; asked was message {id}, command {command}",
+                header.id, header.command
+            )
+        } else if (header.size as usize) < Header::BYTES {
+            format!("a message of {} bytes", header.size)
+        } else if header.size as usize > Header::BYTES + room {
+            format!(
+                "{} bytes, where at most {} were asked for",
+                header.size,
+                Header::BYTES + room
+            )
+        } else {
+            return Ok(header.size as usize);
+        };
+        Err(self.malformed(command, problem))
+    }
+
+    fn failed(&self, command: u16, error: Errno) -> VfioUserError {
+        match error {
+            Errno::AGAIN => self.silent(command),
+            _ => self.closed(command),
+        }
+    }
+
+    fn silent(&self, command: u16) -> VfioUserError {
+        VfioUserError::Silent {
+            device: self.device.clone(),
+            command: name(command),
+            seconds: self.patience.as_secs(),
+        }
+    }
+
+    fn closed(&self, command: u16) -> VfioUserError {
+        VfioUserError::Closed {
+            device: self.device.clone(),
+            command: name(command),
+        }
+    }
+
+    fn refused(&self, command: u16, errno: u32) -> VfioUserError {
+        VfioUserError::Refused {
+            device: self.device.clone(),
+            command: name(command),
+            source: match i32::try_from(errno) {
+                Ok(errno) if errno > 0 => io::Error::from_raw_os_error(errno),
+                _ => io::Error::other("it does not say why"),
+            },
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn connect_error(device: &str, path: &Path, source: io::Error) -> VfioUserError {
+    let device = device.to_owned();
+    match source.kind() {
+        io::ErrorKind::NotFound => VfioUserError::NoSocket { device },
+        io::ErrorKind::ConnectionRefused => VfioUserError::NobodyListens { device },
+        io::ErrorKind::PermissionDenied => VfioUserError::Permission { device },
+        _ if path.is_file() => VfioUserError::NobodyListens { device },
+        _ => VfioUserError::Connect { device, source },
+    }
+}

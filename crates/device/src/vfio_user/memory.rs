@@ -1,0 +1,187 @@
+//! The memory that the peer may reach: pieces of files that are sent to it.
+//!
+//! Two files, neither of which takes memory before a piece of it is handed out: one of ordinary
+//! pages, one of huge pages where the machine has them. An address in the device's space says the
+//! place in the file. Both are sealed, so that a peer cannot shrink them under our feet.
+
+use super::session::Session;
+use crate::{
+    DeviceError, DmaDomain, DmaMapping, DmaMemory, Iova, IovaSpace, PageKind, SharedMemory,
+};
+use joulio_vfio_user_wire::DmaMap;
+use rustix::fs::{
+    FallocateFlags, MemfdFlags, SealFlags, fallocate, fcntl_add_seals, ftruncate, memfd_create,
+};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The size of each file: more than a client ever uses, and addresses of 37 bits.
+const SIZE: u64 = 64 << 30;
+const HUGE: usize = 2 << 20;
+const ORDINARY: usize = 4096;
+
+pub(super) struct Memory {
+    session: Arc<Session>,
+    domain: DmaDomain,
+    ordinary: Store,
+    huge: Option<Store>,
+}
+
+struct Store {
+    file: OwnedFd,
+    pages: PageKind,
+    /// The address of the file's first byte.
+    first: u64,
+    space: Mutex<IovaSpace>,
+}
+
+impl Memory {
+    pub(super) fn new(session: Arc<Session>) -> Result<Memory, DeviceError> {
+        let ordinary = Store::new(PageKind::Ordinary, 0).map_err(|source| DeviceError::Os {
+            what: "create a file in memory (memfd_create)".into(),
+            source,
+        })?;
+        Ok(Memory {
+            session,
+            domain: DmaDomain::unique(),
+            ordinary,
+            // Where the kernel has no huge pages it has no such file either.
+            huge: Store::new(PageKind::Huge, SIZE).ok(),
+        })
+    }
+
+    /// At least `len` bytes: huge pages when there are some and `len` fills half of one.
+    pub(super) fn allocate(this: &Arc<Memory>, len: usize) -> Result<DmaMemory, DeviceError> {
+        if len >= HUGE / 2
+            && let Some(huge) = &this.huge
+            && let Ok(piece) = huge.take(len)
+        {
+            return Memory::map(this, piece);
+        }
+        let piece = this.ordinary.take(len)?;
+        Memory::map(this, piece)
+    }
+
+    fn map(this: &Arc<Memory>, piece: Piece) -> Result<DmaMemory, DeviceError> {
+        let store = this.store(piece.memory.pages());
+        let map = DmaMap {
+            argsz: DmaMap::BYTES as u32,
+            flags: DmaMap::READ | DmaMap::WRITE,
+            offset: piece.iova.0 - store.first,
+            address: piece.iova.0,
+            size: piece.memory.len() as u64,
+        };
+        let mapped = this.session.dma_map(&map, store.file.as_fd());
+        if let Err(error) = mapped {
+            store.put_back(piece.iova, piece.memory.len());
+            return Err(error.into());
+        }
+        let mapping = Mapping {
+            iova: piece.iova,
+            len: piece.memory.len(),
+            pages: piece.memory.pages(),
+            owner: Arc::clone(this),
+        };
+        Ok(DmaMemory::new(Arc::new(piece.memory), piece.iova, mapping))
+    }
+
+    fn store(&self, pages: PageKind) -> &Store {
+        match (&self.huge, pages) {
+            (Some(huge), PageKind::Huge) => huge,
+            _ => &self.ordinary,
+        }
+    }
+}
+
+/// A part of a store, mapped here and not yet at the peer's.
+struct Piece {
+    memory: SharedMemory,
+    iova: Iova,
+}
+
+impl Store {
+    fn new(pages: PageKind, first: u64) -> io::Result<Store> {
+        let kind = match pages {
+            PageKind::Ordinary => MemfdFlags::empty(),
+            PageKind::Huge => MemfdFlags::HUGETLB | MemfdFlags::HUGE_2MB,
+        };
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING | kind;
+        let file = memfd_create("joulio-dma", flags)?;
+        ftruncate(&file, SIZE)?;
+        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+        Ok(Store {
+            file,
+            pages,
+            first,
+            space: Mutex::new(IovaSpace::new([first..=first + SIZE - 1])),
+        })
+    }
+
+    fn take(&self, len: usize) -> Result<Piece, DeviceError> {
+        let page = match self.pages {
+            PageKind::Ordinary => ORDINARY,
+            PageKind::Huge => HUGE,
+        };
+        let len = len.max(1).next_multiple_of(page);
+        let iova = self
+            .lock()
+            .allocate(len, page)
+            .ok_or(DeviceError::IovaSpace { wanted: len })?;
+        let offset = iova.0 - self.first;
+        // Now rather than at the first touch, where want of memory would be a signal.
+        let memory = fallocate(&self.file, FallocateFlags::empty(), offset, len as u64)
+            .map_err(io::Error::from)
+            .and_then(|()| {
+                let file = self.file.as_fd();
+                SharedMemory::map_file(file, offset, len, libc::MAP_SHARED, self.pages)
+            });
+        match memory {
+            Ok(memory) => Ok(Piece { memory, iova }),
+            Err(source) => {
+                self.put_back(iova, len);
+                Err(DeviceError::Memory {
+                    wanted: len,
+                    source,
+                })
+            }
+        }
+    }
+
+    /// Takes back a range that nobody reaches any more; the next to have it finds zeroes.
+    fn put_back(&self, iova: Iova, len: usize) {
+        let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        // A range that could not be emptied is not handed out again.
+        if fallocate(&self.file, hole, iova.0 - self.first, len as u64).is_ok() {
+            self.lock().free(iova, len);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, IovaSpace> {
+        self.space.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Memory at the peer's; gone from there when dropped.
+struct Mapping {
+    iova: Iova,
+    len: usize,
+    pages: PageKind,
+    owner: Arc<Memory>,
+}
+
+impl DmaMapping for Mapping {
+    fn domain(&self) -> DmaDomain {
+        self.owner.domain
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        let gone = self.owner.session.dma_unmap(self.iova.0, self.len as u64);
+        // What a peer may still have mapped is never handed out again.
+        if gone.is_ok() {
+            self.owner.store(self.pages).put_back(self.iova, self.len);
+        }
+    }
+}

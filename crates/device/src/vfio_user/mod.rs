@@ -1,0 +1,143 @@
+//! A controller in another process, by the vfio-user protocol over a UNIX socket.
+//!
+//! Registers are read and written by messages, doorbells through the page of BAR0 that the peer
+//! lets be mapped, memory is shared by files, and interrupts are eventfds. The peer may be anyone:
+//! an answer that makes no sense is an error, and a peer that is gone reads as all ones.
+
+mod config;
+mod doorbell;
+mod error;
+mod interrupts;
+mod link;
+mod memory;
+mod region;
+mod session;
+#[cfg(test)]
+mod tests;
+
+pub use doorbell::VfioUserDoorbell;
+pub use error::VfioUserError;
+
+use crate::{Device, DeviceError, DmaMemory, MmioDoorbell, Vector};
+use doorbell::Way;
+use interrupts::MsiX;
+use joulio_vfio_user_wire::{DeviceInfo, pci};
+use link::Link;
+use memory::Memory;
+use region::Region;
+use session::Session;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Where the doorbells start in BAR0 (PCIe 3.1.2).
+const DOORBELLS: u64 = 0x1000;
+
+/// An NVMe controller behind a vfio-user socket.
+pub struct VfioUserDevice {
+    name: String,
+    interrupts: Arc<MsiX>,
+    bar0: Region,
+    memory: Arc<Memory>,
+    session: Arc<Session>,
+}
+
+impl VfioUserDevice {
+    /// Connects to the server at `path`, resets the device, and lets it master the bus.
+    pub fn connect(path: &Path) -> Result<VfioUserDevice, DeviceError> {
+        let name = format!("vfio-user:{}", path.display());
+        let link = Link::connect(&name, path)?;
+        VfioUserDevice::open(name, link)
+    }
+
+    fn open(name: String, link: Link) -> Result<VfioUserDevice, DeviceError> {
+        let session = Arc::new(Session::begin(link)?);
+        let unsupported = |reason: &str| DeviceError::Unsupported {
+            device: name.clone(),
+            reason: reason.into(),
+        };
+        let info = session.device_info()?;
+        if info.flags & DeviceInfo::PCI == 0 || info.regions <= pci::CONFIG {
+            return Err(unsupported("not a PCI device"));
+        }
+        config::check_class(&session)?;
+        if info.flags & DeviceInfo::RESET != 0 {
+            session.reset()?;
+        }
+        let bar0 = Region::open(&session, pci::BAR0)?;
+        if bar0.size < DOORBELLS + 8 {
+            return Err(unsupported("its BAR0 has no room for doorbells"));
+        }
+        config::enable_bus_master(&session)?;
+        let interrupts = Arc::new(MsiX::find(&session, &bar0)?);
+        let memory = Arc::new(Memory::new(Arc::clone(&session))?);
+        Ok(VfioUserDevice {
+            name,
+            interrupts,
+            bar0,
+            memory,
+            session,
+        })
+    }
+
+    /// Whether doorbells are stores into a page of the peer's; else each is a message.
+    pub fn doorbells_mapped(&self) -> bool {
+        self.bar0.mapped(DOORBELLS, 8).is_some()
+    }
+}
+
+impl Device for VfioUserDevice {
+    type Doorbell = VfioUserDoorbell;
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn read32(&self, offset: u32) -> u32 {
+        self.session
+            .read32(pci::BAR0, offset.into())
+            .unwrap_or(u32::MAX)
+    }
+
+    /// Low half first, as every driver does it (PCIe 3.1.1).
+    fn read64(&self, offset: u32) -> u64 {
+        u64::from(self.read32(offset)) | u64::from(self.read32(offset + 4)) << 32
+    }
+
+    fn write32(&self, offset: u32, value: u32) {
+        let _ = self.session.write32(pci::BAR0, offset.into(), value);
+    }
+
+    fn write64(&self, offset: u32, value: u64) {
+        self.write32(offset, value as u32);
+        self.write32(offset + 4, (value >> 32) as u32);
+    }
+
+    fn doorbell(&self, offset: u32) -> Result<VfioUserDoorbell, DeviceError> {
+        let place = u64::from(offset);
+        if place + 4 > self.bar0.size || !offset.is_multiple_of(4) {
+            return Err(DeviceError::Doorbell {
+                offset,
+                size: self.bar0.size as usize,
+            });
+        }
+        Ok(VfioUserDoorbell(match self.bar0.mapped(place, 4) {
+            Some((bar, at)) => Way::Mapped(MmioDoorbell::new(bar, at as u32)?),
+            None => Way::Message {
+                session: Arc::clone(&self.session),
+                offset: place,
+            },
+        }))
+    }
+
+    fn allocate(&self, len: usize) -> Result<DmaMemory, DeviceError> {
+        Memory::allocate(&self.memory, len)
+    }
+
+    fn max_vectors(&self) -> u16 {
+        self.interrupts.count()
+    }
+
+    fn enable_vectors(&self, count: u16) -> Result<Vec<Vector>, DeviceError> {
+        MsiX::enable(&self.interrupts, count)
+    }
+}

@@ -1,0 +1,137 @@
+//! A region of the device: what of it can be mapped, and what takes messages.
+
+use super::session::Session;
+use crate::mmio::MappedBar;
+use crate::{DeviceError, bus};
+use joulio_vfio_user_wire::{CapabilityHeader, RegionInfo, SparseArea, SparseHeader, command};
+use rustix::fs::{FileType, SealFlags, fcntl_get_seals, fstat};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use zerocopy::FromBytes;
+
+/// A region, with everything of it mapped that the peer lets be mapped.
+pub(super) struct Region {
+    pub(super) size: u64,
+    windows: Vec<Window>,
+}
+
+struct Window {
+    start: u64,
+    bar: Arc<MappedBar>,
+}
+
+const PAGE: u64 = 4096;
+
+impl Region {
+    pub(super) fn open(session: &Session, index: u32) -> Result<Region, DeviceError> {
+        let malformed = |problem: &str| {
+            session.link.malformed(
+                command::DEVICE_GET_REGION_INFO,
+                format!("region {index}: {problem}"),
+            )
+        };
+        let (answer, mut files) = session.region_info(index)?;
+        let (info, _) =
+            RegionInfo::read_from_prefix(&answer).map_err(|_| malformed("it is too short"))?;
+        if info.index != index {
+            return Err(malformed("it is about another region").into());
+        }
+        let mut region = Region {
+            size: info.size,
+            windows: Vec::new(),
+        };
+        // Without a file there is nothing to map, whatever the flags say.
+        let file = files.drain(..).next();
+        if let Some(file) = file.filter(|_| info.flags & RegionInfo::MMAP != 0) {
+            let areas = areas(&info, &answer).map_err(&malformed)?;
+            let sealed = fcntl_get_seals(&file);
+            if !areas.is_empty() && !sealed.is_ok_and(|seals| seals.contains(SealFlags::SHRINK)) {
+                bus::guard(PAGE as usize).map_err(|source| DeviceError::Os {
+                    what: "catch the signal of a file that shrinks".into(),
+                    source,
+                })?;
+            }
+            for area in areas {
+                check(&info, &area, &file).map_err(&malformed)?;
+                let start = info.offset + area.offset;
+                region.windows.push(Window {
+                    start: area.offset,
+                    bar: Arc::new(MappedBar::map(file.as_fd(), start..start + area.size)?),
+                });
+            }
+        }
+        Ok(region)
+    }
+
+    /// The mapping that has all `len` bytes at `offset`, and where in it they are.
+    pub(super) fn mapped(&self, offset: u64, len: u64) -> Option<(&Arc<MappedBar>, usize)> {
+        self.windows.iter().find_map(|window| {
+            let at = offset.checked_sub(window.start)?;
+            let end = at.checked_add(len)?;
+            (end <= window.bar.len() as u64).then_some((&window.bar, at as usize))
+        })
+    }
+}
+
+/// What can be mapped: the areas of the sparse capability, or else the whole region.
+fn areas(info: &RegionInfo, answer: &[u8]) -> Result<Vec<SparseArea>, &'static str> {
+    if info.argsz as usize > answer.len() {
+        return Err("more capabilities than a controller needs");
+    }
+    let mut next = match info.flags & RegionInfo::CAPABILITIES {
+        0 => 0,
+        _ => info.capabilities as usize,
+    };
+    let mut before = 0;
+    while next != 0 {
+        // Forwards only: a chain that loops ends here.
+        if next <= before {
+            return Err("its capabilities do not end");
+        }
+        before = next;
+        let here = answer.get(next..).unwrap_or_default();
+        let (head, rest) =
+            CapabilityHeader::read_from_prefix(here).map_err(|_| "a capability outside of it")?;
+        next = head.next as usize;
+        if head.id == CapabilityHeader::SPARSE_MMAP {
+            let (sparse, rest) =
+                SparseHeader::read_from_prefix(rest).map_err(|_| "a capability cut short")?;
+            let areas = rest.chunks_exact(SparseArea::BYTES);
+            if areas.len() < sparse.areas as usize {
+                return Err("fewer areas than it says");
+            }
+            return Ok(areas
+                .take(sparse.areas as usize)
+                .filter_map(|area| SparseArea::read_from_bytes(area).ok())
+                .filter(|area| area.size > 0)
+                .collect());
+        }
+    }
+    Ok(vec![SparseArea {
+        offset: 0,
+        size: info.size,
+    }])
+}
+
+/// Whether `area` can be mapped, and stands in the file: beyond its end an access would be a
+/// signal.
+fn check(info: &RegionInfo, area: &SparseArea, file: &OwnedFd) -> Result<(), &'static str> {
+    let end = area.offset.checked_add(area.size);
+    if end.is_none_or(|end| end > info.size) {
+        return Err("an area beyond its end");
+    }
+    let start = info.offset.checked_add(area.offset);
+    let end = start.and_then(|start| start.checked_add(area.size));
+    let (Some(start), Some(end)) = (start, end) else {
+        return Err("an area beyond every file");
+    };
+    if !start.is_multiple_of(PAGE) || !area.size.is_multiple_of(PAGE) {
+        return Err("an area that does not stand on pages");
+    }
+    let stat = fstat(file).map_err(|_| "a file that cannot be looked at")?;
+    let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    if regular && end > stat.st_size as u64 {
+        return Err("a file that is too short for it");
+    }
+    Ok(())
+}

@@ -1,0 +1,268 @@
+//! The commands of the protocol, one function each.
+
+use super::VfioUserError;
+use super::link::{Link, MOST_FDS, Request};
+use joulio_vfio_user_wire::{
+    DeviceInfo, DmaMap, DmaUnmap, IrqInfo, IrqSet, MAJOR, MAX_DATA, MINOR, RegionAccess,
+    RegionInfo, Version, command, pci,
+};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
+
+/// A connection on which both sides have agreed on the version.
+pub(super) struct Session {
+    pub(super) link: Link,
+    /// The most descriptors that the peer takes in one message.
+    fds: usize,
+}
+
+/// Room for the JSON of the peer's version.
+const JSON: usize = 4096;
+/// Room for a region's capabilities: more areas than any controller has.
+const CAPABILITIES: usize = 1024;
+/// The most bytes of one register access.
+const WORD: usize = 8;
+
+impl Session {
+    /// Agrees with the peer on the version.
+    pub(super) fn begin(link: Link) -> Result<Session, VfioUserError> {
+        let ours = Version {
+            major: MAJOR,
+            minor: MINOR,
+        };
+        let json = format!(
+            r#"{{"capabilities":{{"max_msg_fds":{MOST_FDS},"max_data_xfer_size":{MAX_DATA},"pgsizes":4096}}}}{}"#,
+            '\0'
+        );
+        let request = Request {
+            command: command::VERSION,
+            body: ours.as_bytes(),
+            data: json.as_bytes(),
+            fds: &[],
+        };
+        let mut answer = vec![0; Version::BYTES + JSON];
+        let len = match link.request(&request, &mut answer) {
+            Err(VfioUserError::Refused { device, source, .. })
+                if source.raw_os_error() == Some(libc::EBUSY) =>
+            {
+                return Err(VfioUserError::Busy { device });
+            }
+            other => other?.len,
+        };
+        let (theirs, json) = Version::read_from_prefix(&answer[..len])
+            .map_err(|_| link.malformed(command::VERSION, "it is too short"))?;
+        if theirs.major != MAJOR || theirs.minor > MINOR {
+            return Err(VfioUserError::Version {
+                device: link.device().into(),
+                major: theirs.major,
+                minor: theirs.minor,
+            });
+        }
+        let fds = most_fds(json)
+            .ok_or_else(|| link.malformed(command::VERSION, "its capabilities are not JSON"))?;
+        Ok(Session { link, fds })
+    }
+
+    pub(super) fn device_info(&self) -> Result<DeviceInfo, VfioUserError> {
+        let ask = DeviceInfo {
+            argsz: DeviceInfo::BYTES as u32,
+            ..DeviceInfo::default()
+        };
+        self.ask(command::DEVICE_GET_INFO, &ask)
+    }
+
+    pub(super) fn irq_info(&self, index: u32) -> Result<IrqInfo, VfioUserError> {
+        let ask = IrqInfo {
+            argsz: IrqInfo::BYTES as u32,
+            index,
+            ..IrqInfo::default()
+        };
+        self.ask(command::DEVICE_GET_IRQ_INFO, &ask)
+    }
+
+    pub(super) fn reset(&self) -> Result<(), VfioUserError> {
+        self.tell(command::DEVICE_RESET, &[], &[], &[])
+    }
+
+    /// The answer for a region with the capabilities behind it, and the files that came along.
+    pub(super) fn region_info(&self, index: u32) -> Result<(Vec<u8>, Vec<OwnedFd>), VfioUserError> {
+        let mut answer = vec![0; RegionInfo::BYTES + CAPABILITIES];
+        let ask = RegionInfo {
+            argsz: answer.len() as u32,
+            index,
+            ..RegionInfo::default()
+        };
+        let request = Request {
+            command: command::DEVICE_GET_REGION_INFO,
+            body: ask.as_bytes(),
+            data: &[],
+            fds: &[],
+        };
+        let reply = self.link.request(&request, &mut answer)?;
+        answer.truncate(reply.len);
+        Ok((answer, reply.fds))
+    }
+
+    /// Lets the peer reach `map.size` bytes of `file`.
+    pub(super) fn dma_map(&self, map: &DmaMap, file: BorrowedFd<'_>) -> Result<(), VfioUserError> {
+        self.tell(command::DMA_MAP, map.as_bytes(), &[], &[file])
+    }
+
+    pub(super) fn dma_unmap(&self, address: u64, size: u64) -> Result<(), VfioUserError> {
+        let unmap = DmaUnmap {
+            argsz: DmaUnmap::BYTES as u32,
+            flags: 0,
+            address,
+            size,
+        };
+        self.tell(command::DMA_UNMAP, unmap.as_bytes(), &[], &[])
+    }
+
+    /// Gives the vectors from `start` on an eventfd each, as many a message as the peer takes.
+    pub(super) fn set_events(
+        &self,
+        start: u32,
+        events: &[BorrowedFd<'_>],
+    ) -> Result<(), VfioUserError> {
+        let mut start = start;
+        for some in events.chunks(self.fds) {
+            let count = some.len() as u32;
+            self.set_irqs(IrqSet::DATA_EVENTFD, start, count, some)?;
+            start += count;
+        }
+        Ok(())
+    }
+
+    /// Takes the eventfd of one vector away.
+    pub(super) fn clear_event(&self, vector: u32) -> Result<(), VfioUserError> {
+        self.set_irqs(IrqSet::DATA_EVENTFD, vector, 1, &[])
+    }
+
+    /// Disables every vector.
+    pub(super) fn disable_events(&self) -> Result<(), VfioUserError> {
+        self.set_irqs(IrqSet::DATA_NONE, 0, 0, &[])
+    }
+
+    fn set_irqs(
+        &self,
+        data: u32,
+        start: u32,
+        count: u32,
+        fds: &[BorrowedFd<'_>],
+    ) -> Result<(), VfioUserError> {
+        let set = IrqSet {
+            argsz: IrqSet::BYTES as u32,
+            flags: data | IrqSet::TRIGGER,
+            index: pci::MSIX,
+            start,
+            count,
+        };
+        self.tell(command::DEVICE_SET_IRQS, set.as_bytes(), &[], fds)
+    }
+
+    /// Reads up to 8 bytes of a region.
+    pub(super) fn read(
+        &self,
+        region: u32,
+        offset: u64,
+        to: &mut [u8],
+    ) -> Result<(), VfioUserError> {
+        let access = RegionAccess {
+            offset,
+            region,
+            count: to.len() as u32,
+        };
+        let request = Request {
+            command: command::REGION_READ,
+            body: access.as_bytes(),
+            data: &[],
+            fds: &[],
+        };
+        let mut answer = [0; RegionAccess::BYTES + WORD];
+        let whole = RegionAccess::BYTES + to.len();
+        let len = self.link.request(&request, &mut answer[..whole])?.len;
+        if len != whole {
+            return Err(self.link.malformed(
+                command::REGION_READ,
+                format!("{len} bytes instead of {whole}"),
+            ));
+        }
+        to.copy_from_slice(&answer[RegionAccess::BYTES..whole]);
+        Ok(())
+    }
+
+    /// Writes up to 8 bytes of a region; they have arrived when this returns.
+    pub(super) fn write(&self, region: u32, offset: u64, from: &[u8]) -> Result<(), VfioUserError> {
+        let access = RegionAccess {
+            offset,
+            region,
+            count: from.len() as u32,
+        };
+        self.tell(command::REGION_WRITE, access.as_bytes(), from, &[])
+    }
+
+    pub(super) fn read32(&self, region: u32, offset: u64) -> Result<u32, VfioUserError> {
+        let mut word = [0; 4];
+        self.read(region, offset, &mut word)?;
+        Ok(u32::from_le_bytes(word))
+    }
+
+    pub(super) fn write32(&self, region: u32, offset: u64, word: u32) -> Result<(), VfioUserError> {
+        self.write(region, offset, &word.to_le_bytes())
+    }
+
+    /// A command whose answer is a structure like its own.
+    fn ask<T: FromBytes + FromZeros + IntoBytes + Immutable>(
+        &self,
+        command: u16,
+        ask: &T,
+    ) -> Result<T, VfioUserError> {
+        let request = Request {
+            command,
+            body: ask.as_bytes(),
+            data: &[],
+            fds: &[],
+        };
+        let mut answer = T::new_zeroed();
+        let len = self.link.request(&request, answer.as_mut_bytes())?.len;
+        if len != size_of::<T>() {
+            return Err(self.link.malformed(
+                command,
+                format!("{len} bytes instead of {}", size_of::<T>()),
+            ));
+        }
+        Ok(answer)
+    }
+
+    /// A command whose answer says no more than that it is done. Some peers repeat the command's
+    /// structure in it, some do not.
+    fn tell(
+        &self,
+        command: u16,
+        body: &[u8],
+        data: &[u8],
+        fds: &[BorrowedFd<'_>],
+    ) -> Result<(), VfioUserError> {
+        let request = Request {
+            command,
+            body,
+            data,
+            fds,
+        };
+        let mut answer = [0; DmaMap::BYTES];
+        self.link
+            .request(&request, &mut answer[..body.len()])
+            .map(drop)
+    }
+}
+
+/// `max_msg_fds` of the peer's capabilities, which are JSON with a NUL behind it, or nothing.
+fn most_fds(json: &[u8]) -> Option<usize> {
+    let json = json.split(|&byte| byte == 0).next().unwrap_or_default();
+    if json.is_empty() {
+        return Some(1);
+    }
+    let json: serde_json::Value = serde_json::from_slice(json).ok()?;
+    let most = json["capabilities"]["max_msg_fds"].as_u64();
+    Some(most.map_or(1, |most| most.clamp(1, MOST_FDS as u64) as usize))
+}

@@ -1,0 +1,247 @@
+//! What the client does with a peer that breaks the protocol: a clear error, and no wait without
+//! end.
+
+use super::peer::{Inside, Peer};
+use crate::Device;
+use crate::vfio_user::{VfioUserDevice, VfioUserError};
+use joulio_vfio_user_wire::{Header, command, flags};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::time::{Duration, Instant};
+
+const ALL: [u16; 7] = [
+    command::VERSION,
+    command::DEVICE_GET_INFO,
+    command::DEVICE_GET_REGION_INFO,
+    command::DEVICE_GET_IRQ_INFO,
+    command::REGION_READ,
+    command::REGION_WRITE,
+    command::DEVICE_RESET,
+];
+
+fn is_malformed(error: &VfioUserError) {
+    let text = error.to_string();
+    assert!(
+        matches!(error, VfioUserError::Malformed { .. }) && !text.contains('\n'),
+        "{text}"
+    );
+}
+
+#[test]
+fn another_version_is_named() {
+    let error = Peer::twisted(command::VERSION, |answer| answer.body[0] = 3);
+    assert!(error.to_string().contains("vfio-user 3.1"), "{error}");
+    let error = Peer::twisted(command::VERSION, |answer| answer.body[2] = 2);
+    assert!(matches!(error, VfioUserError::Version { minor: 2, .. }));
+}
+
+#[test]
+fn capabilities_that_are_not_json_are_an_error() {
+    is_malformed(&Peer::twisted(command::VERSION, |answer| {
+        answer.body[4] = b'x';
+    }));
+}
+
+#[test]
+fn an_answer_to_another_message_is_an_error() {
+    for command in ALL {
+        is_malformed(&Peer::twisted(command, |answer| answer.header.id ^= 1));
+        is_malformed(&Peer::twisted(command, |answer| {
+            answer.header.command ^= 0x80
+        }));
+    }
+}
+
+#[test]
+fn a_command_from_the_peer_is_an_error() {
+    for command in ALL {
+        is_malformed(&Peer::twisted(command, |answer| answer.header.flags = 0));
+    }
+}
+
+#[test]
+fn a_size_that_is_wrong_is_an_error() {
+    for command in ALL {
+        for size in [0, 15, 0x7fff_ffff, u32::MAX] {
+            is_malformed(&Peer::twisted(command, move |answer| {
+                answer.header.size = size;
+            }));
+        }
+        is_malformed(&Peer::twisted(command, |answer| {
+            answer.body.resize(8192, 0);
+            answer.header.size = (Header::BYTES + 8192) as u32;
+        }));
+        // More than it says.
+        is_malformed(&Peer::twisted(command, |answer| {
+            answer.header.size = Header::BYTES as u32;
+            answer.body.resize(4, 0);
+            answer.header.flags |= flags::REPLY;
+        }));
+    }
+}
+
+#[test]
+fn an_answer_cut_short_is_a_closed_connection() {
+    for command in ALL {
+        for cut in [0, 3, 15] {
+            let error = Peer::twisted(command, move |answer| answer.cut = Some(cut));
+            assert!(matches!(error, VfioUserError::Closed { .. }), "{error}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_without_its_body_is_an_error() {
+    for command in [
+        command::VERSION,
+        command::DEVICE_GET_INFO,
+        command::DEVICE_GET_REGION_INFO,
+        command::DEVICE_GET_IRQ_INFO,
+        command::REGION_READ,
+    ] {
+        is_malformed(&Peer::twisted(command, |answer| {
+            answer.body.clear();
+            answer.header.size = Header::BYTES as u32;
+        }));
+    }
+}
+
+#[test]
+fn a_refusal_names_the_command_and_the_reason() {
+    for command in ALL {
+        let error = Peer::twisted(command, |answer| {
+            answer.body.clear();
+            answer.header.size = Header::BYTES as u32;
+            answer.header.flags |= flags::ERROR;
+            answer.header.error = libc::EPERM as u32;
+        });
+        let text = error.to_string();
+        assert!(
+            text.contains("refuses") && text.contains("not permitted"),
+            "{text}"
+        );
+    }
+    let error = Peer::twisted(command::VERSION, |answer| {
+        answer.header.flags |= flags::ERROR;
+        answer.header.error = u32::MAX;
+    });
+    assert!(error.to_string().contains("does not say why"));
+}
+
+#[test]
+fn a_peer_that_closes_is_named_with_the_command() {
+    for command in ALL {
+        let error = Peer::twisted(command, |answer| answer.close = true);
+        assert!(matches!(error, VfioUserError::Closed { .. }), "{error}");
+    }
+}
+
+#[test]
+fn silence_and_dripping_end_in_time() {
+    let begin = Instant::now();
+    let error = Peer::twisted(command::REGION_READ, |answer| answer.silent = true);
+    assert!(matches!(error, VfioUserError::Silent { .. }), "{error}");
+    let error = Peer::twisted(command::REGION_READ, |answer| {
+        answer.drip = Some(Duration::from_millis(100));
+    });
+    assert!(matches!(error, VfioUserError::Silent { .. }), "{error}");
+    assert!(begin.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn too_many_descriptors_are_an_error() {
+    is_malformed(&Peer::twisted(command::VERSION, |answer| {
+        for _ in 0..40 {
+            answer.fds.push(crate::Vector::eventfd().unwrap());
+        }
+    }));
+}
+
+#[test]
+fn areas_that_cannot_be_mapped_are_an_error() {
+    type Change = fn(&mut Vec<u8>);
+    let changes: [Change; 9] = [
+        // An area beyond the region, and beyond everything.
+        |body| body[48..56].copy_from_slice(&0x10_0000u64.to_ne_bytes()),
+        |body| body[48..56].copy_from_slice(&(u64::MAX - 0xfff).to_ne_bytes()),
+        |body| body[56..64].copy_from_slice(&u64::MAX.to_ne_bytes()),
+        // Half a page.
+        |body| body[48..56].copy_from_slice(&0x1800u64.to_ne_bytes()),
+        // Beyond the file, and beyond every file.
+        |body| body[24..32].copy_from_slice(&0x10_0000u64.to_ne_bytes()),
+        |body| body[24..32].copy_from_slice(&(u64::MAX - 0xfff).to_ne_bytes()),
+        // More areas than there are, a capability outside, a chain that loops.
+        |body| body[40..44].copy_from_slice(&1000u32.to_ne_bytes()),
+        |body| body[12..16].copy_from_slice(&60u32.to_ne_bytes()),
+        |body| {
+            body[32..34].copy_from_slice(&9u16.to_ne_bytes());
+            body[36..40].copy_from_slice(&32u32.to_ne_bytes());
+        },
+    ];
+    for change in changes {
+        is_malformed(&Peer::twisted(
+            command::DEVICE_GET_REGION_INFO,
+            move |answer| change(&mut answer.body),
+        ));
+    }
+}
+
+#[test]
+fn what_is_no_nvme_controller_is_named_by_its_class() {
+    let mut inside = Inside::new(true);
+    inside.config[0x09..0x0c].copy_from_slice(&[0, 0, 2]);
+    let (_peer, device) = Peer::open(inside, |_| {});
+    let text = device.err().unwrap().to_string();
+    assert!(
+        text.contains("not an NVMe controller") && text.contains("020000"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_table_outside_of_its_bar_is_an_error() {
+    let mut inside = Inside::new(true);
+    inside.config[0x44..0x48].copy_from_slice(&0x2fe0u32.to_le_bytes());
+    let (_peer, device) = Peer::open(inside, |_| {});
+    assert!(device.err().unwrap().to_string().contains("MSI-X table"));
+}
+
+#[test]
+fn a_peer_that_is_gone_reads_as_all_ones_and_at_once() {
+    let mut left = 40;
+    let (_peer, device) = Peer::open(Inside::new(true), move |answer| {
+        left -= 1;
+        answer.close = left == 0;
+    });
+    let device = device.unwrap();
+    let memory = device.allocate(4096).unwrap();
+    let mut reads = 0;
+    while device.read32(0x1c) != u32::MAX {
+        reads += 1;
+        assert!(reads < 50);
+    }
+    let begin = Instant::now();
+    for _ in 0..1000 {
+        assert_eq!(device.read64(0), u64::MAX);
+        device.write32(0x14, 0);
+    }
+    drop(memory);
+    assert!(begin.elapsed() < Duration::from_secs(1));
+    assert!(device.allocate(4096).is_err());
+}
+
+#[test]
+fn what_is_at_the_path_is_told_apart() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("nvme.sock");
+    let error = || VfioUserDevice::connect(&path).err().unwrap().to_string();
+    assert!(error().contains("no such socket"), "{}", error());
+    drop(UnixListener::bind(&path).unwrap());
+    assert!(UnixStream::connect(&path).is_err());
+    assert!(error().contains("nobody listens"), "{}", error());
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&path, "no socket").unwrap();
+    assert!(error().contains("nobody listens"), "{}", error());
+    std::fs::remove_file(&path).unwrap();
+    std::fs::create_dir(&path).unwrap();
+    assert!(!error().contains('\n'));
+}

@@ -1,0 +1,5 @@
+//! The client against a peer that speaks bytes: an honest one, and dishonest ones.
+
+mod honest;
+mod hostile;
+mod peer;

@@ -1,0 +1,71 @@
+//! The controller as a PCI function: what lies around the NVMe registers, for those who serve it
+//! to a host that is not of this process.
+
+use super::Controller;
+use super::registers::Registers;
+use crate::doorbells::Doorbells;
+use joulio_device::{DeviceError, SharedMemory};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+impl Controller {
+    /// The vendor of an emulated controller: the letters `LJ`, which nobody is assigned.
+    pub const VENDOR: u16 = 0x4a4c;
+    /// Its device identifier.
+    pub const DEVICE: u16 = 0x0001;
+
+    /// A function-level reset: the registers are as when it was switched on, and all that was
+    /// under way is gone. What is mapped stays so, and events stay wired.
+    pub(crate) fn reset_function(&mut self) {
+        self.reset();
+        self.registers = Registers::new(self.registers.queue_entries());
+    }
+
+    /// The host is gone: nothing of it is left.
+    pub(crate) fn detach(&mut self) {
+        self.reset_function();
+        self.guest.clear();
+        for vector in 0..self.vectors() {
+            self.interrupts.wire(vector, None);
+        }
+    }
+
+    /// Puts the doorbells into a new page, which a host can map by the descriptor, at the offset
+    /// that the registers have. Whoever has an earlier page mapped rings nothing by it any more.
+    pub(crate) fn map_doorbells(&mut self) -> Result<OwnedFd, DeviceError> {
+        let (page, file) = SharedMemory::shareable(REGISTERS)?;
+        let queue_pairs = self.doorbells.pairs() - 1;
+        self.doorbells.renew();
+        self.doorbells = Arc::new(Doorbells::mapped(queue_pairs, Arc::new(page)));
+        Ok(file)
+    }
+
+    /// Wires a vector to an event, or to none. `false`: no such vector.
+    pub(crate) fn wire(&mut self, vector: u16, event: Option<OwnedFd>) -> bool {
+        self.interrupts.wire(vector, event)
+    }
+
+    /// Sends the interrupt of `vector`.
+    pub(crate) fn trigger(&mut self, vector: u16) {
+        self.interrupts.trigger(vector, &self.guest);
+    }
+
+    /// Reads dword `index` of the MSI-X table.
+    pub(crate) fn read_table(&self, index: usize) -> u32 {
+        self.interrupts.read_table(index)
+    }
+
+    /// Writes dword `index` of the MSI-X table.
+    pub(crate) fn write_table(&mut self, index: usize, value: u32) {
+        self.interrupts.write_table(index, value, &self.guest);
+    }
+
+    /// Reads dword `index` of the MSI-X pending bits.
+    pub(crate) fn read_pending(&self, index: usize) -> u32 {
+        self.interrupts.read_pending(index)
+    }
+}
+
+/// The registers, of which only the doorbells are in the memory; a page of those, for up to 511
+/// I/O queue pairs.
+const REGISTERS: usize = 8192;

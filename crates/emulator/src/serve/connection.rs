@@ -1,0 +1,174 @@
+//! A host's end of the socket: whole messages in, with their descriptors, and replies out.
+//!
+//! Nothing here waits. A host that stops in the middle of a message, or does not read its replies,
+//! keeps nobody but itself.
+
+use joulio_vfio_user_wire::{Header, MAX_DATA, RegionAccess};
+use rustix::io::Errno;
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
+use std::io::{IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use zerocopy::FromBytes;
+
+/// The most descriptors of a message (`max_msg_fds`).
+pub(super) const MAX_FDS: usize = 16;
+/// The longest message: a region write with all the data there may be.
+const MAX_MESSAGE: usize = Header::BYTES + RegionAccess::BYTES + MAX_DATA;
+/// The most that is asked for at once: a host that only claims to send much costs nothing.
+const CHUNK: usize = 64 << 10;
+
+/// A message of a host.
+#[derive(Debug)]
+pub(super) struct Message {
+    pub(super) header: Header,
+    pub(super) body: Vec<u8>,
+    pub(super) fds: Vec<OwnedFd>,
+}
+
+/// Why there is no message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// The host has closed its end, between two messages.
+    Closed,
+    /// It broke off, or sent what cannot be a message: where the next begins is not known.
+    Broken,
+}
+
+/// A connection.
+#[derive(Debug)]
+pub(super) struct Connection {
+    stream: UnixStream,
+    incoming: Vec<u8>,
+    fds: Vec<OwnedFd>,
+    outgoing: Vec<u8>,
+    outgoing_fd: Option<OwnedFd>,
+}
+
+impl Connection {
+    pub(super) fn new(stream: UnixStream) -> Connection {
+        Connection {
+            stream,
+            incoming: Vec::new(),
+            fds: Vec::new(),
+            outgoing: Vec::new(),
+            outgoing_fd: None,
+        }
+    }
+
+    /// What is there to wait for: room for the rest of a reply, or else another message.
+    pub(super) fn is_sending(&self) -> bool {
+        !self.outgoing.is_empty()
+    }
+
+    /// The next message, when all of it is there.
+    pub(super) fn receive(&mut self) -> Result<Option<Message>, End> {
+        loop {
+            let wanted = self.wanted()?;
+            if self.incoming.len() == wanted {
+                return Ok(Some(self.take()));
+            }
+            if !self.fill(wanted)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// How long the message is, as far as that is known.
+    fn wanted(&self) -> Result<usize, End> {
+        let Ok((header, _)) = Header::read_from_prefix(&self.incoming) else {
+            return Ok(Header::BYTES);
+        };
+        let size = header.size as usize;
+        if !(Header::BYTES..=MAX_MESSAGE).contains(&size) {
+            return Err(End::Broken);
+        }
+        // Exactly a header was asked for so far; the rest may come with descriptors.
+        Ok(size)
+    }
+
+    fn take(&mut self) -> Message {
+        let mut bytes = std::mem::take(&mut self.incoming);
+        let body = bytes.split_off(Header::BYTES);
+        Message {
+            header: Header::read_from_bytes(&bytes).unwrap_or_default(),
+            body,
+            fds: std::mem::take(&mut self.fds),
+        }
+    }
+
+    /// Receives up to `wanted` bytes in all; `false` when there is nothing more for now.
+    fn fill(&mut self, wanted: usize) -> Result<bool, End> {
+        let have = self.incoming.len();
+        self.incoming.resize(wanted.min(have + CHUNK), 0);
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let received = recvmsg(
+            &self.stream,
+            &mut [IoSliceMut::new(&mut self.incoming[have..])],
+            &mut control,
+            RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC,
+        );
+        for message in control.drain() {
+            if let RecvAncillaryMessage::ScmRights(fds) = message {
+                self.fds.extend(fds);
+            }
+        }
+        let bytes = received.as_ref().map_or(0, |received| received.bytes);
+        self.incoming.truncate(have + bytes);
+        match received {
+            Err(Errno::AGAIN | Errno::INTR) => Ok(false),
+            Err(_) => Err(End::Broken),
+            Ok(_) if bytes == 0 && have == 0 => Err(End::Closed),
+            Ok(_) if bytes == 0 => Err(End::Broken),
+            Ok(received)
+                if received.flags.contains(ReturnFlags::CTRUNC) || self.fds.len() > MAX_FDS =>
+            {
+                Err(End::Broken)
+            }
+            Ok(_) => Ok(true),
+        }
+    }
+
+    /// Sends `bytes`, with `fd` if there is one, as far as there is room; the rest in
+    /// [`Connection::flush`].
+    pub(super) fn send(&mut self, bytes: Vec<u8>, fd: Option<OwnedFd>) -> Result<(), End> {
+        self.outgoing = bytes;
+        self.outgoing_fd = fd;
+        self.flush()
+    }
+
+    /// Sends what is left of a reply, as far as there is room.
+    pub(super) fn flush(&mut self) -> Result<(), End> {
+        while !self.outgoing.is_empty() {
+            let fds: Vec<BorrowedFd<'_>> = self.outgoing_fd.iter().map(AsFd::as_fd).collect();
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+            let mut control = SendAncillaryBuffer::new(&mut space);
+            if !fds.is_empty() {
+                control.push(SendAncillaryMessage::ScmRights(&fds));
+            }
+            let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+            let bytes = IoSlice::new(&self.outgoing);
+            match sendmsg(&self.stream, &[bytes], &mut control, flags) {
+                Ok(sent) => {
+                    self.outgoing.drain(..sent);
+                    // It went with the first byte.
+                    self.outgoing_fd = None;
+                }
+                Err(Errno::AGAIN | Errno::INTR) => break,
+                Err(_) => return Err(End::Broken),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl AsFd for Connection {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}

@@ -1,0 +1,37 @@
+//! Why a controller could not be served, each with what to do about it.
+
+use crate::error::EmulatorError;
+use std::io;
+use std::path::PathBuf;
+
+/// A failure to serve a controller.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The controller could not be made.
+    #[error(transparent)]
+    Controller(#[from] EmulatorError),
+    /// Another server has the socket.
+    #[error("{}: another server listens there; choose another --socket, or end that one", path.display())]
+    InUse {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// Something else is at the path.
+    #[error("{}: exists, and is not a socket", path.display())]
+    NotASocket {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// The socket could not be made.
+    #[error("{}: cannot listen there: {source}", path.display())]
+    Socket {
+        /// The path as given.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// Waiting for messages failed.
+    #[error("cannot wait for messages: {0}")]
+    Wait(io::Error),
+}

@@ -1,0 +1,111 @@
+//! What a host sets about the vectors (DEVICE_SET_IRQS).
+
+use crate::shared::Shared;
+use joulio_vfio_user_wire::{IrqInfo, IrqSet, pci};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::Errno;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
+
+/// What there is of interrupts of kind `index`: MSI-X, and nothing else.
+pub(super) fn info(index: u32, vectors: u16) -> Result<IrqInfo, Errno> {
+    if index >= pci::IRQS {
+        return Err(Errno::INVAL);
+    }
+    let (flags, count) = if index == pci::MSIX {
+        (IrqInfo::EVENTFD | IrqInfo::MASKABLE, u32::from(vectors))
+    } else {
+        (0, 0)
+    };
+    Ok(IrqInfo {
+        argsz: IrqInfo::BYTES as u32,
+        flags,
+        index,
+        count,
+    })
+}
+
+const DATA: u32 = IrqSet::DATA_NONE | IrqSet::DATA_BOOL | IrqSet::DATA_EVENTFD;
+const ACTION: u32 = IrqSet::MASK | IrqSet::UNMASK | IrqSet::TRIGGER;
+
+/// Does what `asked` says, with the `data` and `fds` behind it.
+pub(super) fn set(
+    shared: &Shared,
+    asked: &IrqSet,
+    data: &[u8],
+    fds: Vec<OwnedFd>,
+) -> Result<(), Errno> {
+    let (kind, action) = (asked.flags & DATA, asked.flags & ACTION);
+    if asked.flags != kind | action || asked.index >= pci::IRQS {
+        return Err(Errno::INVAL);
+    }
+    if kind == IrqSet::DATA_NONE && action == IrqSet::TRIGGER && asked.count == 0 {
+        if asked.index == pci::MSIX {
+            wire(shared, 0..shared.vectors, Vec::new());
+        }
+        return Ok(());
+    }
+    let end = asked.start.checked_add(asked.count).ok_or(Errno::INVAL)?;
+    if asked.index != pci::MSIX || end > u32::from(shared.vectors) {
+        return Err(Errno::INVAL);
+    }
+    // Both fit, for the number of vectors does.
+    let range = asked.start as u16..end as u16;
+    match (kind, action) {
+        (IrqSet::DATA_EVENTFD, IrqSet::TRIGGER) => {
+            if !fds.is_empty() && fds.len() != range.len() {
+                return Err(Errno::INVAL);
+            }
+            fds.iter().try_for_each(check_event)?;
+            wire(shared, range, fds);
+            Ok(())
+        }
+        (IrqSet::DATA_NONE, _) => act(shared, action, range),
+        (IrqSet::DATA_BOOL, _) => {
+            let chosen = data.get(..range.len()).ok_or(Errno::INVAL)?;
+            let chosen = range.zip(chosen).filter(|&(_, &meant)| meant != 0);
+            act(shared, action, chosen.map(|(vector, _)| vector))
+        }
+        _ => Err(Errno::INVAL),
+    }
+}
+
+fn wire(shared: &Shared, vectors: std::ops::Range<u16>, fds: Vec<OwnedFd>) {
+    let mut controller = shared.controller_first();
+    let mut fds = fds.into_iter();
+    for vector in vectors {
+        controller.wire(vector, fds.next());
+    }
+}
+
+fn act(shared: &Shared, action: u32, vectors: impl Iterator<Item = u16>) -> Result<(), Errno> {
+    let mut controller = shared.controller_first();
+    for vector in vectors {
+        match action {
+            IrqSet::MASK => {
+                controller.set_mask(vector, true);
+            }
+            IrqSet::UNMASK => {
+                controller.set_mask(vector, false);
+            }
+            IrqSet::TRIGGER => controller.trigger(vector),
+            _ => return Err(Errno::INVAL),
+        }
+    }
+    Ok(())
+}
+
+/// The device's thread must never wait for a host: an event is an eventfd, and writes to one whose
+/// count is at its end fail instead of waiting.
+fn check_event(fd: &OwnedFd) -> Result<(), Errno> {
+    let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
+    let kind = std::fs::read_link(link).map_err(|_| Errno::INVAL)?;
+    if kind != Path::new("anon_inode:[eventfd]") {
+        return Err(Errno::INVAL);
+    }
+    let flags = fcntl_getfl(fd)?;
+    if !flags.contains(OFlags::NONBLOCK) {
+        fcntl_setfl(fd, flags | OFlags::NONBLOCK)?;
+    }
+    Ok(())
+}

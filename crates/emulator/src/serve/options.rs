@@ -1,0 +1,58 @@
+//! How a controller is served.
+
+use crate::options::Options;
+use joulio_units::Nanos;
+
+/// How a host rings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DoorbellMode {
+    /// The page of doorbells is mapped into the host. A ring is a store, which wakes nobody: the
+    /// device's thread looks at the page, at most 1000 times a second when nothing has come for
+    /// a while.
+    Mapped,
+    /// A ring is a message. With shadow doorbells (Base 5.8), which the controller then offers,
+    /// most rings are stores to the host's own memory; an idle controller looks at nothing.
+    Trapped,
+}
+
+/// What a host may take, and how it rings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServeOptions {
+    /// How it rings.
+    pub doorbells: DoorbellMode,
+    /// The most DMA regions of a host.
+    pub max_regions: usize,
+    /// The most bytes of all its DMA regions together.
+    pub max_bytes: u64,
+}
+
+impl Default for ServeOptions {
+    fn default() -> ServeOptions {
+        ServeOptions {
+            doorbells: DoorbellMode::Trapped,
+            max_regions: 1024,
+            max_bytes: 64 << 30,
+        }
+    }
+}
+
+/// How long the device's thread looks away from idle mapped doorbells: a little over a
+/// thousandth of a second, so that it looks at most 1000 times in one.
+const NAP: Nanos = Nanos::from_micros(1010);
+/// How long mapped doorbells stay idle before the thread looks away.
+const LINGER: Nanos = Nanos::from_micros(5000);
+
+impl ServeOptions {
+    /// The controller's own options, as serving it this way wants them.
+    pub(super) fn adapt(&self, options: &Options) -> Options {
+        let mut options = options.clone();
+        match self.doorbells {
+            DoorbellMode::Mapped => {
+                options.nap = Some(NAP);
+                options.linger = options.linger.max(LINGER);
+            }
+            DoorbellMode::Trapped => options.shadow_doorbells = true,
+        }
+        options
+    }
+}

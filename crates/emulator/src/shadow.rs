@@ -1,0 +1,74 @@
+//! Shadow doorbells (Base 5.8 and 8.6): the host writes doorbells to its memory, and the register
+//! only when the controller asked to be told.
+//!
+//! The controller asks by EventIdx: the host writes the register when its doorbell passes that
+//! value. Host and controller each write one word and then read the other's:
+//!
+//! | host | controller |
+//! |---|---|
+//! | writes the shadow | writes EventIdx, before it sleeps |
+//! | *full fence* | *full fence* |
+//! | reads EventIdx; passed: writes the register | reads the shadow; moved: does not sleep |
+//!
+//! The fence of the controller is the one in [`crate::bell::Bell::sleep`], between these two.
+
+use crate::bell::Side;
+use crate::doorbells::position;
+use joulio_device::SharedMemory;
+use std::sync::Arc;
+
+/// A page in the host's memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Page {
+    /// Its address, as the host named it.
+    pub(crate) address: u64,
+    /// Where it is here.
+    pub(crate) memory: Arc<SharedMemory>,
+    /// Where in there it begins.
+    pub(crate) offset: usize,
+}
+
+impl Page {
+    fn load(&self, at: usize) -> u32 {
+        u32::from_le(self.memory.load_u32(self.offset + at))
+    }
+
+    fn store(&self, at: usize, value: u32) {
+        self.memory.store_u32(self.offset + at, value.to_le());
+    }
+}
+
+/// The two pages of Doorbell Buffer Config.
+#[derive(Clone, Debug)]
+pub(crate) struct Shadow {
+    doorbells: Page,
+    events: Page,
+}
+
+impl Shadow {
+    pub(crate) fn new(doorbells: Page, events: Page) -> Shadow {
+        Shadow { doorbells, events }
+    }
+
+    /// The doorbell as the host has it. What it wrote to memory before is visible after.
+    #[inline]
+    pub(crate) fn load(&self, qid: u16, side: Side) -> u32 {
+        self.doorbells.load(position(qid, side))
+    }
+
+    /// Asks for the register to be written when the doorbell moves on from `value`.
+    pub(crate) fn ask(&self, qid: u16, side: Side, value: u32) {
+        self.events.store(position(qid, side), value);
+    }
+
+    /// A queue begins, with the doorbell at `value`.
+    pub(crate) fn begin(&self, qid: u16, side: Side, value: u32) {
+        self.doorbells.store(position(qid, side), value);
+        self.ask(qid, side, value);
+    }
+
+    /// The addresses of the pages.
+    pub(crate) fn addresses(&self) -> [u64; 2] {
+        [self.doorbells.address, self.events.address]
+    }
+}

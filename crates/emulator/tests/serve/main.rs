@@ -1,0 +1,11 @@
+//! A controller behind a vfio-user socket, and hosts that treat it well or badly.
+
+mod client;
+#[path = "../common/mod.rs"]
+mod common;
+mod hostile;
+mod hosts;
+mod idle;
+mod nvme;
+mod protocol;
+mod shadow;

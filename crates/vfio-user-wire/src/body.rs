@@ -1,0 +1,226 @@
+//! What follows the header, one structure a command.
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+macro_rules! wire {
+    ($(#[$doc:meta])* $name:ident, $bytes:literal { $($(#[$field_doc:meta])* $field:ident: $ty:ty,)* }) => {
+        $(#[$doc])*
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+        pub struct $name {
+            $($(#[$field_doc])* pub $field: $ty,)*
+        }
+
+        const _: () = assert!(size_of::<$name>() == $bytes);
+
+        impl $name {
+            /// Bytes of the structure: what goes into `argsz`, where it has that.
+            pub const BYTES: usize = $bytes;
+        }
+    };
+}
+
+wire! {
+    /// The version that a side speaks; JSON with its capabilities and a NUL may follow.
+    Version, 4 {
+        /// Must be equal on both sides.
+        major: u16,
+        /// The server's is at most the client's.
+        minor: u16,
+    }
+}
+
+wire! {
+    /// Memory that the server may reach from now on.
+    DmaMap, 32 {
+        /// [`DmaMap::BYTES`].
+        argsz: u32,
+        /// [`DmaMap::READ`] and [`DmaMap::WRITE`].
+        flags: u32,
+        /// Where it starts in the file that comes along.
+        offset: u64,
+        /// Where the device finds it.
+        address: u64,
+        /// Its length in bytes.
+        size: u64,
+    }
+}
+
+impl DmaMap {
+    /// The device may read it.
+    pub const READ: u32 = 1;
+    /// The device may write it.
+    pub const WRITE: u32 = 2;
+}
+
+wire! {
+    /// Memory that the server must have let go of before it replies.
+    DmaUnmap, 24 {
+        /// [`DmaUnmap::BYTES`].
+        argsz: u32,
+        /// [`DmaUnmap::ALL`], or 0.
+        flags: u32,
+        /// Where the device found it.
+        address: u64,
+        /// Its length in bytes.
+        size: u64,
+    }
+}
+
+impl DmaUnmap {
+    /// All that was ever mapped; address and size are 0.
+    pub const ALL: u32 = 1 << 2;
+}
+
+wire! {
+    /// What kind of device it is (`struct vfio_device_info`).
+    DeviceInfo, 16 {
+        /// [`DeviceInfo::BYTES`].
+        argsz: u32,
+        /// [`DeviceInfo::RESET`] and [`DeviceInfo::PCI`].
+        flags: u32,
+        /// Regions.
+        regions: u32,
+        /// Kinds of interrupt.
+        irqs: u32,
+    }
+}
+
+impl DeviceInfo {
+    /// It can be reset.
+    pub const RESET: u32 = 1;
+    /// It is a PCI device.
+    pub const PCI: u32 = 2;
+}
+
+wire! {
+    /// A region (`struct vfio_region_info`).
+    RegionInfo, 32 {
+        /// From the client the room for the answer; from the server what the whole answer takes.
+        argsz: u32,
+        /// [`RegionInfo::READ`] and its like.
+        flags: u32,
+        /// Which region.
+        index: u32,
+        /// Where the first capability stands, counted from the start of this structure.
+        capabilities: u32,
+        /// Its length in bytes.
+        size: u64,
+        /// Where it starts in the file that comes along.
+        offset: u64,
+    }
+}
+
+impl RegionInfo {
+    /// It can be read by messages.
+    pub const READ: u32 = 1;
+    /// It can be written by messages.
+    pub const WRITE: u32 = 2;
+    /// It, or the areas of its sparse capability, can be mapped.
+    pub const MMAP: u32 = 4;
+    /// Capabilities follow.
+    pub const CAPABILITIES: u32 = 8;
+}
+
+wire! {
+    /// What a capability of a region begins with (`struct vfio_info_cap_header`).
+    CapabilityHeader, 8 {
+        /// [`CapabilityHeader::SPARSE_MMAP`], or another.
+        id: u16,
+        /// 1.
+        version: u16,
+        /// Where the next one stands, counted as the first; 0 at the end.
+        next: u32,
+    }
+}
+
+impl CapabilityHeader {
+    /// [`SparseHeader`] and [`SparseArea`]s follow.
+    pub const SPARSE_MMAP: u16 = 1;
+}
+
+wire! {
+    /// How many areas follow.
+    SparseHeader, 8 {
+        /// The number of them.
+        areas: u32,
+        /// 0.
+        reserved: u32,
+    }
+}
+
+wire! {
+    /// A part of a region that can be mapped.
+    SparseArea, 16 {
+        /// Where it starts in the region.
+        offset: u64,
+        /// Its length in bytes.
+        size: u64,
+    }
+}
+
+wire! {
+    /// A kind of interrupt (`struct vfio_irq_info`).
+    IrqInfo, 16 {
+        /// [`IrqInfo::BYTES`].
+        argsz: u32,
+        /// [`IrqInfo::EVENTFD`] and its like.
+        flags: u32,
+        /// Which kind.
+        index: u32,
+        /// How many vectors it has.
+        count: u32,
+    }
+}
+
+impl IrqInfo {
+    /// Vectors signal an eventfd.
+    pub const EVENTFD: u32 = 1;
+    /// Vectors can be masked by [`IrqSet::MASK`].
+    pub const MASKABLE: u32 = 2;
+    /// Vectors cannot be added to some that are enabled.
+    pub const NORESIZE: u32 = 8;
+}
+
+wire! {
+    /// What vectors shall do (`struct vfio_irq_set`).
+    IrqSet, 20 {
+        /// [`IrqSet::BYTES`] and the data behind it.
+        argsz: u32,
+        /// One `DATA_*` and one action.
+        flags: u32,
+        /// Which kind.
+        index: u32,
+        /// The first vector.
+        start: u32,
+        /// How many; 0 with [`IrqSet::DATA_NONE`] and [`IrqSet::TRIGGER`] disables all.
+        count: u32,
+    }
+}
+
+impl IrqSet {
+    /// No data.
+    pub const DATA_NONE: u32 = 1;
+    /// A byte for each vector: whether it is meant.
+    pub const DATA_BOOL: u32 = 1 << 1;
+    /// An eventfd for each vector; none takes those of the range away.
+    pub const DATA_EVENTFD: u32 = 1 << 2;
+    /// Stop delivery.
+    pub const MASK: u32 = 1 << 3;
+    /// Start delivery.
+    pub const UNMASK: u32 = 1 << 4;
+    /// Set, or fake, delivery.
+    pub const TRIGGER: u32 = 1 << 5;
+}
+
+wire! {
+    /// A read or write of a region; the data follows, if any.
+    RegionAccess, 16 {
+        /// Where in the region.
+        offset: u64,
+        /// Which region.
+        region: u32,
+        /// Bytes of data.
+        count: u32,
+    }
+}

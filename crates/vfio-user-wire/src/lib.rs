@@ -1,0 +1,132 @@
+//! The words of the vfio-user protocol, without behaviour.
+//!
+//! Two processes of one machine speak it over a UNIX socket, so every field is in the byte order
+//! of the host. Sizes are asserted at compile time. The specification is QEMU's
+//! docs/interop/vfio-user.rst; structures that it takes from the kernel are those of
+//! include/uapi/linux/vfio.h.
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod body;
+
+pub use body::{
+    CapabilityHeader, DeviceInfo, DmaMap, DmaUnmap, IrqInfo, IrqSet, RegionAccess, RegionInfo,
+    SparseArea, SparseHeader, Version,
+};
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// The version of the protocol that joulio speaks: 0.1, as everyone does.
+pub const MAJOR: u16 = 0;
+/// See [`MAJOR`].
+pub const MINOR: u16 = 1;
+
+/// The most data of one region access, unless the other side names another figure
+/// (`max_data_xfer_size`).
+pub const MAX_DATA: usize = 1 << 20;
+
+/// What every message begins with.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct Header {
+    /// Chosen by who sends the command, and echoed in its reply.
+    pub id: u16,
+    /// See [`command`].
+    pub command: u16,
+    /// Bytes of the whole message, this header included.
+    pub size: u32,
+    /// See [`flags`].
+    pub flags: u32,
+    /// In a reply with [`flags::ERROR`]: an errno, or 0.
+    pub error: u32,
+}
+
+const _: () = assert!(size_of::<Header>() == 16);
+
+impl Header {
+    /// Bytes of the header.
+    pub const BYTES: usize = size_of::<Header>();
+
+    /// Whether it is a reply; else it is a command.
+    pub fn is_reply(&self) -> bool {
+        self.flags & flags::TYPE == flags::REPLY
+    }
+
+    /// Whether it says that the command failed.
+    pub fn is_error(&self) -> bool {
+        self.flags & flags::ERROR != 0
+    }
+}
+
+/// Header flags.
+pub mod flags {
+    /// The bits that tell commands (0) from replies.
+    pub const TYPE: u32 = 0xf;
+    /// A reply.
+    pub const REPLY: u32 = 1;
+    /// A command that wants no reply.
+    pub const NO_REPLY: u32 = 1 << 4;
+    /// A reply to a command that failed.
+    pub const ERROR: u32 = 1 << 5;
+}
+
+/// Command numbers.
+pub mod command {
+    /// [`Version`](crate::Version), then JSON and a NUL. The first message of the client.
+    pub const VERSION: u16 = 1;
+    /// [`DmaMap`](crate::DmaMap), with a file descriptor where the memory can be mapped.
+    pub const DMA_MAP: u16 = 2;
+    /// [`DmaUnmap`](crate::DmaUnmap), which the reply repeats.
+    pub const DMA_UNMAP: u16 = 3;
+    /// [`DeviceInfo`](crate::DeviceInfo).
+    pub const DEVICE_GET_INFO: u16 = 4;
+    /// [`RegionInfo`](crate::RegionInfo), capabilities behind it in the reply.
+    pub const DEVICE_GET_REGION_INFO: u16 = 5;
+    /// File descriptors to ring instead of a region write. Not used here.
+    pub const DEVICE_GET_REGION_IO_FDS: u16 = 6;
+    /// [`IrqInfo`](crate::IrqInfo).
+    pub const DEVICE_GET_IRQ_INFO: u16 = 7;
+    /// [`IrqSet`](crate::IrqSet), with an eventfd for each vector or none.
+    pub const DEVICE_SET_IRQS: u16 = 8;
+    /// [`RegionAccess`](crate::RegionAccess); the reply has the data behind it.
+    pub const REGION_READ: u16 = 9;
+    /// [`RegionAccess`](crate::RegionAccess) and the data; the reply has no data.
+    pub const REGION_WRITE: u16 = 10;
+    /// From the server: reads memory that was mapped without a descriptor.
+    pub const DMA_READ: u16 = 11;
+    /// From the server: writes such memory.
+    pub const DMA_WRITE: u16 = 12;
+    /// No body: resets the device.
+    pub const DEVICE_RESET: u16 = 13;
+
+    /// A command's name, as the specification has it.
+    pub const fn name(number: u16) -> &'static str {
+        match number {
+            VERSION => "VERSION",
+            DMA_MAP => "DMA_MAP",
+            DMA_UNMAP => "DMA_UNMAP",
+            DEVICE_GET_INFO => "DEVICE_GET_INFO",
+            DEVICE_GET_REGION_INFO => "DEVICE_GET_REGION_INFO",
+            DEVICE_GET_IRQ_INFO => "DEVICE_GET_IRQ_INFO",
+            DEVICE_SET_IRQS => "DEVICE_SET_IRQS",
+            REGION_READ => "REGION_READ",
+            REGION_WRITE => "REGION_WRITE",
+            DEVICE_RESET => "DEVICE_RESET",
+            _ => "a command",
+        }
+    }
+}
+
+/// PCI regions and interrupt indices (`VFIO_PCI_*_INDEX`).
+pub mod pci {
+    /// BAR0; BAR1 to BAR5 follow it.
+    pub const BAR0: u32 = 0;
+    /// PCI configuration space.
+    pub const CONFIG: u32 = 7;
+    /// Regions of a PCI device, VGA included.
+    pub const REGIONS: u32 = 9;
+    /// The MSI-X interrupts.
+    pub const MSIX: u32 = 2;
+    /// Kinds of interrupt of a PCI device.
+    pub const IRQS: u32 = 5;
+}

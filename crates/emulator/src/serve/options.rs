@@ -39,18 +39,17 @@ impl Default for ServeOptions {
 /// How long the device's thread looks away from idle mapped doorbells: a little over a
 /// thousandth of a second, so that it looks at most 1000 times in one.
 const NAP: Nanos = Nanos::from_micros(1010);
-/// How long mapped doorbells stay idle before the thread looks away.
+/// How long doorbells stay idle before the thread looks away, or parks and asks to be told: long
+/// enough that a host which is at work finds the thread awake and need not send messages.
 const LINGER: Nanos = Nanos::from_micros(5000);
 
 impl ServeOptions {
     /// The controller's own options, as serving it this way wants them.
     pub(super) fn adapt(&self, options: &Options) -> Options {
         let mut options = options.clone();
+        options.linger = options.linger.max(LINGER);
         match self.doorbells {
-            DoorbellMode::Mapped => {
-                options.nap = Some(NAP);
-                options.linger = options.linger.max(LINGER);
-            }
+            DoorbellMode::Mapped => options.nap = Some(NAP),
             DoorbellMode::Trapped => options.shadow_doorbells = true,
         }
         options

@@ -312,6 +312,28 @@ mod tests {
     }
 
     #[test]
+    fn huge_pages_are_used_where_there_are_any_and_ordinary_ones_where_not() {
+        // Free 2 MiB pages not promised to anybody (Documentation/admin-guide/mm/hugetlbpage.rst).
+        let pool = |file| {
+            let path = format!("/sys/kernel/mm/hugepages/hugepages-2048kB/{file}");
+            let text = std::fs::read_to_string(path).unwrap_or_default();
+            text.trim().parse::<u64>().unwrap_or(0)
+        };
+        let free = pool("free_hugepages").saturating_sub(pool("resv_hugepages"));
+        let large = SharedMemory::allocate(2 << 20).unwrap();
+        let wanted = if free > 0 {
+            PageKind::Huge
+        } else {
+            PageKind::Ordinary
+        };
+        assert_eq!(large.pages(), wanted);
+        large.write((2 << 20) - 6, b"joules");
+        // A queue does not take a huge page for a few kilobytes.
+        let small = SharedMemory::allocate(24 << 10).unwrap();
+        assert_eq!((small.pages(), small.len()), (PageKind::Ordinary, 24 << 10));
+    }
+
+    #[test]
     fn a_file_ends_in_zeroes() {
         let file = tempfile::tempfile().unwrap();
         let memory = SharedMemory::allocate(4096).unwrap();

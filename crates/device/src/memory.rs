@@ -219,31 +219,26 @@ impl SharedMemory {
         let mut done = 0;
         while done < len {
             let at = self.at(offset + done, len - done);
+            let position = (position + done as u64) as libc::off_t;
             // SAFETY: the kernel writes at most the length that `at` checked.
-            let n = unsafe {
-                libc::pread(
-                    file.as_raw_fd(),
-                    at.cast(),
-                    len - done,
-                    (position + done as u64) as libc::off_t,
-                )
-            };
-            match n {
-                0 => {
-                    // SAFETY: the rest of the checked range.
-                    unsafe { at.write_bytes(0, len - done) };
-                    return Ok(());
-                }
-                n if n > 0 => done += n as usize,
-                _ => {
-                    let error = io::Error::last_os_error();
-                    if error.kind() != io::ErrorKind::Interrupted {
-                        return Err(error);
-                    }
-                }
+            let n = uninterrupted(|| unsafe {
+                libc::pread(file.as_raw_fd(), at.cast(), len - done, position)
+            })?;
+            if n == 0 {
+                self.clear(offset + done, len - done);
+                break;
             }
+            done += n;
         }
         Ok(())
+    }
+
+    /// Zeroes `len` bytes from `offset` on.
+    fn clear(&self, offset: usize, len: usize) {
+        const ZEROES: [u8; 4096] = [0; 4096];
+        for at in (0..len).step_by(ZEROES.len()) {
+            self.write(offset + at, &ZEROES[..ZEROES.len().min(len - at)]);
+        }
     }
 
     /// Writes `len` bytes from `offset` to `file` at `position`.
@@ -257,27 +252,30 @@ impl SharedMemory {
         let mut done = 0;
         while done < len {
             let at = self.at(offset + done, len - done);
+            let position = (position + done as u64) as libc::off_t;
             // SAFETY: the kernel reads at most the length that `at` checked.
-            let n = unsafe {
-                libc::pwrite(
-                    file.as_raw_fd(),
-                    at.cast(),
-                    len - done,
-                    (position + done as u64) as libc::off_t,
-                )
-            };
-            match n {
-                0 => return Err(io::ErrorKind::WriteZero.into()),
-                n if n > 0 => done += n as usize,
-                _ => {
-                    let error = io::Error::last_os_error();
-                    if error.kind() != io::ErrorKind::Interrupted {
-                        return Err(error);
-                    }
-                }
+            let n = uninterrupted(|| unsafe {
+                libc::pwrite(file.as_raw_fd(), at.cast(), len - done, position)
+            })?;
+            if n == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
             }
+            done += n;
         }
         Ok(())
+    }
+}
+
+/// What `call` moved, once no signal interrupts it.
+fn uninterrupted(call: impl Fn() -> isize) -> io::Result<usize> {
+    loop {
+        if let Ok(n) = usize::try_from(call()) {
+            return Ok(n);
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
     }
 }
 

@@ -156,7 +156,7 @@ fn each_way_of_waiting_is_a_run_of_the_documented_shape() {
         .iter()
         .map(|run| text(run, "/completion/asked"))
         .collect();
-    assert_eq!(asked, ["poll", "interrupt"]);
+    assert_eq!(asked, ["poll", "interrupt", "hybrid"]);
     for run in &runs {
         assert_shape(run);
         assert_consistent(run);

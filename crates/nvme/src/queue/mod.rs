@@ -359,7 +359,11 @@ impl<D: Device> Drop for QueuePair<D> {
         let quiet = self.aim_back().and_then(|()| self.mask()).is_ok();
         let buffers = self.slots.take_buffers();
         let deleted = self.shared.delete_queues(self.id).is_ok();
-        // The vector's next owner is not to find this queue's interrupts.
+        // The vector's next owner is not to find this queue's interrupts, nor the one that became
+        // pending behind the mask.
+        if let Some(vector) = &self.line.vector {
+            let _ = vector.unmask().and_then(|()| vector.mask());
+        }
         self.take();
         let vector = self.line.vector.take();
         self.shared.take_back(self.id, vector, deleted && quiet);

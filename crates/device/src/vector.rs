@@ -23,6 +23,31 @@ pub struct Vector {
 }
 
 impl Vector {
+    /// An eventfd for each of `count` vectors of a device that has `have`.
+    pub fn eventfds(count: u16, have: u16) -> Result<Vec<OwnedFd>, DeviceError> {
+        if count > have {
+            return Err(DeviceError::Vectors {
+                wanted: count,
+                have,
+            });
+        }
+        (0..count).map(|_| Vector::eventfd()).collect()
+    }
+
+    /// Vectors 0 and up, which signal `events` and whose table entries `control` reaches; masked.
+    pub(crate) fn masked(
+        events: Vec<OwnedFd>,
+        control: &Arc<impl VectorControl>,
+    ) -> Result<Vec<Vector>, DeviceError> {
+        (0..)
+            .zip(events)
+            .map(|(index, event)| {
+                let vector = Vector::new(index, event, Arc::clone(control) as _);
+                vector.mask().map(|()| vector)
+            })
+            .collect()
+    }
+
     /// A non-blocking, close-on-exec eventfd for a vector.
     pub fn eventfd() -> Result<OwnedFd, DeviceError> {
         eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(|error| {

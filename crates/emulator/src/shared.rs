@@ -100,15 +100,7 @@ impl Shared {
 
     /// Enables `count` vectors, with an event each.
     pub(crate) fn enable_vectors(self: &Arc<Self>, count: u16) -> Result<Vec<Vector>, DeviceError> {
-        if count > self.vectors {
-            return Err(DeviceError::Vectors {
-                wanted: count,
-                have: self.vectors,
-            });
-        }
-        let events = (0..count)
-            .map(|_| Vector::eventfd())
-            .collect::<Result<Vec<OwnedFd>, _>>()?;
+        let events = Vector::eventfds(count, self.vectors)?;
         let theirs = events
             .iter()
             .map(OwnedFd::try_clone)

@@ -64,15 +64,7 @@ impl MsiX {
     }
 
     pub(super) fn enable(this: &Arc<MsiX>, count: u16) -> Result<Vec<Vector>, DeviceError> {
-        if count > this.entries {
-            return Err(DeviceError::Vectors {
-                wanted: count,
-                have: this.entries,
-            });
-        }
-        let events = (0..count)
-            .map(|_| Vector::eventfd())
-            .collect::<Result<Vec<_>, _>>()?;
+        let events = Vector::eventfds(count, this.entries)?;
         let raw: Vec<i32> = events.iter().map(AsRawFd::as_raw_fd).collect();
         // The kernel cannot add vectors to some that are enabled (VFIO_IRQ_INFO_NORESIZE): all at
         // once, from none.
@@ -82,13 +74,7 @@ impl MsiX {
         ioctl::set_irqs(this.function.device(), index, &raw).map_err(os("VFIO_DEVICE_SET_IRQS"))?;
         state.enabled = true;
         drop(state);
-        (0..count)
-            .zip(events)
-            .map(|(index, event)| {
-                let vector = Vector::new(index, event, Arc::clone(this) as Arc<dyn VectorControl>);
-                vector.mask().map(|()| vector)
-            })
-            .collect()
+        Vector::masked(events, this)
     }
 
     fn disable(&self, state: &mut State) -> Result<(), DeviceError> {

@@ -91,15 +91,7 @@ impl MsiX {
     }
 
     pub(super) fn enable(this: &Arc<MsiX>, count: u16) -> Result<Vec<Vector>, DeviceError> {
-        if count > this.entries {
-            return Err(DeviceError::Vectors {
-                wanted: count,
-                have: this.entries,
-            });
-        }
-        let events = (0..count)
-            .map(|_| Vector::eventfd())
-            .collect::<Result<Vec<_>, _>>()?;
+        let events = Vector::eventfds(count, this.entries)?;
         let ours = events
             .iter()
             .map(OwnedFd::try_clone)
@@ -116,13 +108,7 @@ impl MsiX {
         state.enabled = true;
         config::enable_msix(&this.session);
         drop(state);
-        (0..count)
-            .zip(events)
-            .map(|(index, event)| {
-                let vector = Vector::new(index, event, Arc::clone(this) as Arc<dyn VectorControl>);
-                vector.mask().map(|()| vector)
-            })
-            .collect()
+        Vector::masked(events, this)
     }
 
     fn disable(&self, state: &mut State) -> Result<(), DeviceError> {

@@ -1,6 +1,10 @@
 //! The submission queue entry (Base 3.3.3.1, figure 87) and the command words of the commands that
 //! joulio issues.
 
+mod nvm;
+
+pub use nvm::{BlockControl, DsmAttributes, DsmRange};
+
 use crate::opcode::{AdminOpcode, NvmOpcode};
 use bitfield_struct::bitfield;
 use zerocopy::little_endian::{U32, U64};
@@ -42,9 +46,9 @@ pub struct Command {
     pub cdw2: [U32; 2],
     /// MPTR: metadata pointer.
     pub mptr: U64,
-    /// PRP entry 1.
+    /// PRP entry 1; with an SGL, the first half of its first descriptor.
     pub prp1: U64,
-    /// PRP entry 2.
+    /// PRP entry 2; with an SGL, the second half.
     pub prp2: U64,
     /// Command dwords 10 to 15.
     pub cdw10: [U32; 6],
@@ -63,7 +67,7 @@ pub struct Cdw0 {
     pub fuse: u8,
     #[bits(4)]
     _reserved: u8,
-    /// PSDT: 0 is PRPs.
+    /// PSDT: what the data pointer is; see [`crate::sgl::Psdt`].
     #[bits(2)]
     pub psdt: u8,
     /// CID.
@@ -86,16 +90,6 @@ impl Command {
             nsid: U32::new(nsid.0),
             ..Command::default()
         }
-    }
-
-    /// A read or write of `blocks` (1 to 65536) logical blocks from `slba` (NVM figures 35 to 39
-    /// and 61 to 65: SLBA in dwords 10 and 11, NLB 0's based in dword 12).
-    pub fn transfer(opcode: NvmOpcode, nsid: NamespaceId, slba: u64, blocks: u32) -> Command {
-        let mut command = Command::nvm(opcode, nsid);
-        command.cdw10[0] = U32::new(slba as u32);
-        command.cdw10[1] = U32::new((slba >> 32) as u32);
-        command.cdw10[2] = U32::new(blocks.wrapping_sub(1) & 0xffff);
-        command
     }
 
     /// Identify of `cns` (Base figure 271: CNS in dword 10).
@@ -161,19 +155,23 @@ impl Command {
         command
     }
 
+    /// Abort of the command `cid` of submission queue `sqid` (Base 5.1: both in dword 10). Dword 0
+    /// of the completion has bit 0 clear when the command was aborted.
+    pub fn abort(sqid: QueueId, cid: CommandId) -> Command {
+        let mut command = Command::admin(AdminOpcode::ABORT);
+        command.cdw10[0] = U32::new(u32::from(sqid.0) | u32::from(cid.0) << 16);
+        command
+    }
+
+    /// Asynchronous Event Request: completes when there is an event (Base 5.2), which dword 0 of
+    /// the completion names: see [`crate::event::AsyncEvent`].
+    pub fn asynchronous_event_request() -> Command {
+        Command::admin(AdminOpcode::ASYNCHRONOUS_EVENT_REQUEST)
+    }
+
     /// Command dword 0, decoded.
     pub fn dword0(&self) -> Cdw0 {
         Cdw0::from(self.cdw0.get())
-    }
-
-    /// SLBA of a read, write or other LBA-addressed command.
-    pub fn slba(&self) -> u64 {
-        u64::from(self.cdw10[0].get()) | u64::from(self.cdw10[1].get()) << 32
-    }
-
-    /// The number of logical blocks of an LBA-addressed command, 1 to 65536.
-    pub fn blocks(&self) -> u32 {
-        (self.cdw10[2].get() & 0xffff) + 1
     }
 }
 
@@ -209,18 +207,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_read_puts_its_words_where_the_specification_has_them() {
-        let c = Command::transfer(NvmOpcode::READ, NamespaceId(3), 0x1_2345_6789, 65536);
-        let words: [U32; 16] = zerocopy::transmute!(c);
-        assert_eq!(words[0].get(), 0x02);
-        assert_eq!(words[1].get(), 3);
-        assert_eq!(words[10].get(), 0x2345_6789);
-        assert_eq!(words[11].get(), 1);
-        assert_eq!(words[12].get(), 0xffff);
-        assert_eq!((c.slba(), c.blocks()), (0x1_2345_6789, 65536));
-    }
-
-    #[test]
     fn a_completion_queue_says_its_vector() {
         let c = Command::create_completion_queue(QueueId(2), 256, Some(5));
         assert_eq!(c.cdw10[0].get(), 0x00ff_0002);
@@ -228,6 +214,12 @@ mod tests {
         let c = Command::create_completion_queue(QueueId(2), 4096, None);
         assert_eq!(c.cdw10[0].get(), 0x0fff_0002);
         assert_eq!(c.cdw10[1].get(), 1);
+    }
+
+    #[test]
+    fn an_abort_names_the_queue_and_the_command() {
+        let c = Command::abort(QueueId(2), CommandId(0x77));
+        assert_eq!((c.cdw0.get(), c.cdw10[0].get()), (0x08, 0x0077_0002));
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub enum FeatureId {
     ASYNCHRONOUS_EVENT_CONFIGURATION = 0x0b,
     /// Base 5.27.1.10.
     AUTONOMOUS_POWER_STATE_TRANSITION = 0x0c,
+    /// Power Measurement, of later versions than Base 2.0c: see [`PowerMeasurement`].
+    POWER_MEASUREMENT = 0x25,
 }
 
 /// 02h Power Management (Base figure 319).
@@ -88,7 +90,7 @@ pub struct ApstEntry {
 
 /// The data of 0Ch Autonomous Power State Transition: 256 bytes, an entry a power state.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct ApstTable {
     /// Entry for power states 0 to 31; see [`ApstEntry`].
     pub entries: [U64; 32],
@@ -96,9 +98,40 @@ pub struct ApstTable {
 
 const _: () = assert!(size_of::<ApstTable>() == 256);
 
+/// 25h Power Measurement: starts and stops what log 25h reports. It came after Base 2.0c; the
+/// layout is libnvme 3's.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct PowerMeasurement {
+    /// ACT: [`PowerMeasurement::STOP`] or [`PowerMeasurement::START`].
+    #[bits(4)]
+    pub act: u8,
+    /// PMTS: what is measured; 0h the whole NVM subsystem, Ch to Fh vendor specific.
+    #[bits(4)]
+    pub pmts: u8,
+    _reserved: u8,
+    /// SMT: minutes until it stops by itself; 0 is never.
+    pub smt: u16,
+}
+
+impl PowerMeasurement {
+    /// ACT 0h.
+    pub const STOP: u8 = 0;
+    /// ACT 1h: from the beginning, whatever was measured before.
+    pub const START: u8 = 1;
+    /// PMTS 0h: the total of the NVM subsystem.
+    pub const TOTAL: u8 = 0;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_measurement_is_started_and_timed_where_libnvme_puts_it() {
+        let start = PowerMeasurement::new().with_act(PowerMeasurement::START);
+        assert_eq!(u32::from(start.with_pmts(0xc).with_smt(10)), 0x000a_00c1);
+    }
 
     #[test]
     fn an_apst_entry_stands_where_the_kernel_puts_it() {

@@ -9,17 +9,21 @@
 
 pub mod command;
 pub mod completion;
+pub mod event;
 pub mod feature;
 pub mod identify;
 pub mod log;
 pub mod opcode;
 pub mod register;
+pub mod sgl;
 pub mod status;
 mod text;
 
-pub use command::{Command, CommandId, NamespaceId, QueueId};
+pub use command::{Command, CommandId, DsmAttributes, DsmRange, NamespaceId, QueueId};
 pub use completion::Completion;
+pub use event::{AsyncEvent, AsyncEventType};
 pub use opcode::{AdminOpcode, NvmOpcode};
+pub use sgl::{Psdt, SglDescriptor};
 pub use status::Status;
 pub use text::ascii;
 

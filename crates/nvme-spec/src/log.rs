@@ -1,5 +1,9 @@
 //! Log pages (Base 5.16.1, figure 202).
 
+mod power;
+
+pub use power::{IntervalPower, PowerMeasurementAttributes, PowerMeasurementLog, Timestamp};
+
 use open_enum::open_enum;
 use zerocopy::little_endian::{U16, U32, U64, U128};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -13,6 +17,10 @@ pub enum LogId {
     ERROR_INFORMATION = 0x01,
     /// Base 5.16.1.3.
     SMART_HEALTH = 0x02,
+    /// Base 5.16.1.5: the namespaces that changed since it was read.
+    CHANGED_NAMESPACES = 0x04,
+    /// Power Measurement, of later versions than Base 2.0c: see [`PowerMeasurementLog`].
+    POWER_MEASUREMENT = 0x25,
 }
 
 /// An entry of log 01h Error Information: 64 bytes (Base figure 206).
@@ -101,8 +109,23 @@ pub struct SmartHealth {
     pub thermal_time_1: U32,
     /// Seconds in thermal management temperature 2.
     pub thermal_time_2: U32,
+    /// Operational lifetime energy consumed, watt-hours rounded up; 0 is not reported. Of later
+    /// versions than Base 2.0c, where it is reserved, as is the next.
+    pub lifetime_energy: U64,
+    /// Interval power measurement: the mean of the second before the log was read; see
+    /// [`SmartHealth::power`].
+    pub interval_power: U32,
     /// Reserved.
-    pub reserved232: [u8; 280],
+    pub reserved244: [u8; 268],
 }
 
 const _: () = assert!(size_of::<SmartHealth>() == 512);
+const _: () = assert!(core::mem::offset_of!(SmartHealth, lifetime_energy) == 232);
+const _: () = assert!(core::mem::offset_of!(SmartHealth, interval_power) == 240);
+
+impl SmartHealth {
+    /// The interval power measurement, decoded.
+    pub fn power(&self) -> IntervalPower {
+        IntervalPower::from(self.interval_power.get())
+    }
+}

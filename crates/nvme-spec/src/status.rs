@@ -1,5 +1,7 @@
 //! Completion status (Base 3.3.3.2.1, figures 92 to 101; NVM figure 20).
 
+mod name;
+
 use core::fmt;
 
 /// The 15-bit status field of a completion: type, code, more, do not retry.
@@ -48,18 +50,44 @@ impl Status {
     pub const ABORTED_SQ_DELETION: Status = field(0, 0x08);
     /// Invalid Namespace or Format.
     pub const INVALID_NAMESPACE: Status = field(0, 0x0b);
+    /// Invalid SGL Segment Descriptor.
+    pub const INVALID_SGL_SEGMENT: Status = field(0, 0x0d);
+    /// Invalid Number of SGL Descriptors.
+    pub const INVALID_SGL_COUNT: Status = field(0, 0x0e);
+    /// Data SGL Length Invalid.
+    pub const INVALID_SGL_LENGTH: Status = field(0, 0x0f);
+    /// Metadata SGL Length Invalid.
+    pub const INVALID_METADATA_SGL_LENGTH: Status = field(0, 0x10);
+    /// SGL Descriptor Type Invalid.
+    pub const INVALID_SGL_TYPE: Status = field(0, 0x11);
+    /// Invalid Use of Controller Memory Buffer.
+    pub const INVALID_CMB_USE: Status = field(0, 0x12);
     /// PRP Offset Invalid.
     pub const PRP_OFFSET_INVALID: Status = field(0, 0x13);
+    /// SGL Offset Invalid.
+    pub const INVALID_SGL_OFFSET: Status = field(0, 0x16);
+    /// SGL Data Block Granularity Invalid.
+    pub const INVALID_SGL_GRANULARITY: Status = field(0, 0x1e);
+    /// Namespace is Write Protected.
+    pub const NAMESPACE_WRITE_PROTECTED: Status = field(0, 0x20);
+    /// Command Interrupted.
+    pub const COMMAND_INTERRUPTED: Status = field(0, 0x21);
+    /// Transient Transport Error.
+    pub const TRANSIENT_TRANSPORT_ERROR: Status = field(0, 0x22);
     /// LBA Out of Range (NVM figure 20).
     pub const LBA_OUT_OF_RANGE: Status = field(0, 0x80);
     /// Capacity Exceeded (NVM figure 20).
     pub const CAPACITY_EXCEEDED: Status = field(0, 0x81);
+    /// Namespace Not Ready.
+    pub const NAMESPACE_NOT_READY: Status = field(0, 0x82);
     /// Completion Queue Invalid.
     pub const INVALID_COMPLETION_QUEUE: Status = field(1, 0x00);
     /// Invalid Queue Identifier.
     pub const INVALID_QUEUE_ID: Status = field(1, 0x01);
     /// Invalid Queue Size.
     pub const INVALID_QUEUE_SIZE: Status = field(1, 0x02);
+    /// Abort Command Limit Exceeded.
+    pub const ABORT_COMMAND_LIMIT: Status = field(1, 0x03);
     /// Asynchronous Event Request Limit Exceeded.
     pub const ASYNC_EVENT_LIMIT: Status = field(1, 0x05);
     /// Invalid Interrupt Vector.
@@ -68,14 +96,30 @@ impl Status {
     pub const INVALID_LOG_PAGE: Status = field(1, 0x09);
     /// Invalid Queue Deletion.
     pub const INVALID_QUEUE_DELETION: Status = field(1, 0x0c);
+    /// Feature Identifier Not Saveable.
+    pub const FEATURE_NOT_SAVEABLE: Status = field(1, 0x0d);
     /// Feature Not Changeable.
     pub const FEATURE_NOT_CHANGEABLE: Status = field(1, 0x0e);
+    /// Attempted Write to Read Only Range (NVM 3.1.2).
+    pub const WRITE_TO_READ_ONLY_RANGE: Status = field(1, 0x82);
     /// Write Fault.
     pub const WRITE_FAULT: Status = field(2, 0x80);
     /// Unrecovered Read Error.
     pub const UNRECOVERED_READ: Status = field(2, 0x81);
     /// Compare Failure.
     pub const COMPARE_FAILURE: Status = field(2, 0x85);
+    /// Access Denied.
+    pub const ACCESS_DENIED: Status = field(2, 0x86);
+    /// Deallocated or Unwritten Logical Block.
+    pub const DEALLOCATED_BLOCK: Status = field(2, 0x87);
+    /// Internal Path Error.
+    pub const INTERNAL_PATH_ERROR: Status = field(3, 0x00);
+    /// Controller Pathing Error.
+    pub const CONTROLLER_PATHING_ERROR: Status = field(3, 0x60);
+    /// Host Pathing Error: made by a host, for a command whose controller it cannot reach.
+    pub const HOST_PATHING_ERROR: Status = field(3, 0x70);
+    /// Command Aborted By Host: made by a host that gave the command up.
+    pub const ABORTED_BY_HOST: Status = field(3, 0x71);
 
     /// The status in the 15-bit field of a completion, phase tag shifted out.
     pub const fn from_field(bits: u16) -> Status {
@@ -129,50 +173,25 @@ impl Status {
         self.0 & 0x7ff == 0
     }
 
+    /// Whether the same command may succeed if it is sent again: it failed, DNR is clear, and the
+    /// fault is not in the command itself or in what it found.
+    ///
+    /// Linux (nvme_decide_disposition) retries whatever has DNR clear, path errors and aborted
+    /// commands included, and so does this, except for statuses that repeat themselves whether
+    /// the controller says so or not: malformed commands, blocks that are not there, a namespace
+    /// that is write protected or full, and a comparison that found a difference.
+    pub const fn may_retry(self) -> bool {
+        let hopeless = matches!(
+            self.0 & 0x7ff,
+            0x001 | 0x002 | 0x00b | 0x00d..=0x013 | 0x016 | 0x01e | 0x020 | 0x080 | 0x081
+                | 0x180..=0x183 | 0x285..=0x287
+        );
+        !self.is_success() && !self.dnr() && !hopeless
+    }
+
     /// Type and code without delay, more and DNR: what the constants compare with.
     pub const fn kind(self) -> Status {
         Status(self.0 & 0x7ff)
-    }
-
-    /// The specification's name of this status, where this crate knows it.
-    pub const fn name(self) -> Option<&'static str> {
-        Some(match self.0 & 0x7ff {
-            0x000 => "Successful Completion",
-            0x001 => "Invalid Command Opcode",
-            0x002 => "Invalid Field in Command",
-            0x003 => "Command ID Conflict",
-            0x004 => "Data Transfer Error",
-            0x005 => "Commands Aborted due to Power Loss Notification",
-            0x006 => "Internal Error",
-            0x007 => "Command Abort Requested",
-            0x008 => "Command Aborted due to SQ Deletion",
-            0x00b => "Invalid Namespace or Format",
-            0x00c => "Command Sequence Error",
-            0x013 => "PRP Offset Invalid",
-            0x020 => "Namespace is Write Protected",
-            0x080 => "LBA Out of Range",
-            0x081 => "Capacity Exceeded",
-            0x082 => "Namespace Not Ready",
-            0x100 => "Completion Queue Invalid",
-            0x101 => "Invalid Queue Identifier",
-            0x102 => "Invalid Queue Size",
-            0x103 => "Abort Command Limit Exceeded",
-            0x105 => "Asynchronous Event Request Limit Exceeded",
-            0x108 => "Invalid Interrupt Vector",
-            0x109 => "Invalid Log Page",
-            0x10c => "Invalid Queue Deletion",
-            0x10d => "Feature Identifier Not Saveable",
-            0x10e => "Feature Not Changeable",
-            0x280 => "Write Fault",
-            0x281 => "Unrecovered Read Error",
-            0x282 => "End-to-end Guard Check Error",
-            0x283 => "End-to-end Application Tag Check Error",
-            0x284 => "End-to-end Reference Tag Check Error",
-            0x285 => "Compare Failure",
-            0x286 => "Access Denied",
-            0x287 => "Deallocated or Unwritten Logical Block",
-            _ => return None,
-        })
     }
 }
 
@@ -205,6 +224,44 @@ mod tests {
         assert_eq!(s.status_type(), StatusType::Generic);
         assert!(Status::SUCCESS.do_not_retry().is_success());
         assert_eq!(Status::COMPARE_FAILURE.status_type(), StatusType::Media);
+    }
+
+    #[test]
+    fn a_retry_is_for_what_may_pass() {
+        for passing in [
+            Status::INTERNAL_ERROR,
+            Status::ABORT_REQUESTED,
+            Status::NAMESPACE_NOT_READY,
+            Status::DATA_TRANSFER_ERROR,
+            Status::ABORT_COMMAND_LIMIT,
+            Status::UNRECOVERED_READ,
+            Status::HOST_PATHING_ERROR,
+            Status::ABORTED_BY_HOST,
+        ] {
+            assert!(passing.may_retry(), "{passing}");
+            assert!(!passing.do_not_retry().may_retry(), "{passing}");
+        }
+        for lasting in [
+            Status::SUCCESS,
+            Status::INVALID_OPCODE,
+            Status::INVALID_SGL_TYPE,
+            Status::LBA_OUT_OF_RANGE,
+            Status::NAMESPACE_WRITE_PROTECTED,
+            Status::COMPARE_FAILURE,
+        ] {
+            assert!(!lasting.may_retry(), "{lasting}");
+        }
+    }
+
+    #[test]
+    fn path_errors_are_of_their_own_type_and_have_names() {
+        for (status, name) in [
+            (Status::HOST_PATHING_ERROR, "Host Pathing Error"),
+            (Status::ABORTED_BY_HOST, "Command Aborted By Host"),
+        ] {
+            assert_eq!(status.status_type(), StatusType::Path);
+            assert_eq!(status.name(), Some(name));
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The Identify Controller data structure (Base figure 275).
 
-use super::PowerStateDescriptor;
+use super::{Ctratt, Oaes, Oncs, PowerStateDescriptor, Sgls};
 use zerocopy::little_endian::{U16, U32, U64, U128};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -36,7 +36,7 @@ pub struct IdentifyController {
     pub rtd3e: U32,
     /// Optional asynchronous events supported.
     pub oaes: U32,
-    /// Controller attributes.
+    /// Controller attributes; see [`IdentifyController::attributes`].
     pub ctratt: U32,
     /// Read recovery levels supported.
     pub rrls: U16,
@@ -130,8 +130,23 @@ pub struct IdentifyController {
     pub reserved358: [u8; 10],
     /// Max endurance group capacity, bytes.
     pub megcap: U128,
+    /// Temperature threshold hysteresis attributes. This and what follows it up to byte 395 came
+    /// after Base 2.0c, where all of it is reserved.
+    pub tmpthha: u8,
+    /// Maximum unlimited power attributes: the scale of `mup`.
+    pub mupa: u8,
+    /// Command quiesce time, milliseconds.
+    pub cqt: U16,
+    /// Configurable device personality attributes.
+    pub cdpa: U16,
+    /// Maximum unlimited power: of power state 0 without a power limit.
+    pub mup: U16,
+    /// Interval power measurement sample rate: value in 7:0, scale in 15:8.
+    pub ipmsr: U16,
+    /// Maximum stop measurement time, minutes: the most for [`crate::feature::PowerMeasurement`].
+    pub msmt: U16,
     /// Reserved.
-    pub reserved384: [u8; 128],
+    pub reserved396: [u8; 116],
     /// Submission queue entry size: required in 3:0, maximum in 7:4, as powers of two.
     pub sqes: u8,
     /// Completion queue entry size, likewise.
@@ -197,8 +212,53 @@ pub struct IdentifyController {
 const _: () = assert!(size_of::<IdentifyController>() == 4096);
 const _: () = assert!(core::mem::offset_of!(IdentifyController, oacs) == 256);
 const _: () = assert!(core::mem::offset_of!(IdentifyController, tnvmcap) == 280);
+const _: () = assert!(core::mem::offset_of!(IdentifyController, tmpthha) == 384);
+const _: () = assert!(core::mem::offset_of!(IdentifyController, msmt) == 394);
 const _: () = assert!(core::mem::offset_of!(IdentifyController, sqes) == 512);
 const _: () = assert!(core::mem::offset_of!(IdentifyController, sgls) == 536);
 const _: () = assert!(core::mem::offset_of!(IdentifyController, subnqn) == 768);
 const _: () = assert!(core::mem::offset_of!(IdentifyController, ioccsz) == 1792);
 const _: () = assert!(core::mem::offset_of!(IdentifyController, psd) == 2048);
+
+impl IdentifyController {
+    /// CTRATT, decoded: among other things whether it measures its power.
+    pub fn attributes(&self) -> Ctratt {
+        Ctratt::from(self.ctratt.get())
+    }
+
+    /// Whether it has Autonomous Power State Transition (APSTA bit 0).
+    pub fn has_apst(&self) -> bool {
+        self.apsta & 1 != 0
+    }
+
+    /// The power states that it says it has (NPSS counts from 0), at most the 32 that exist.
+    pub fn power_states(&self) -> &[PowerStateDescriptor] {
+        let count = usize::from(self.npss) + 1;
+        &self.psd[..count.min(self.psd.len())]
+    }
+
+    /// ONCS, decoded: the optional NVM commands it has.
+    pub fn optional_commands(&self) -> Oncs {
+        Oncs::from(self.oncs.get())
+    }
+
+    /// OAES, decoded: the optional asynchronous events it sends.
+    pub fn optional_events(&self) -> Oaes {
+        Oaes::from(self.oaes.get())
+    }
+
+    /// SGLS, decoded.
+    pub fn sgl_support(&self) -> Sgls {
+        Sgls::from(self.sgls.get())
+    }
+
+    /// The most Abort commands that may be outstanding: ACL counts from 0.
+    pub fn abort_limit(&self) -> u32 {
+        u32::from(self.acl) + 1
+    }
+
+    /// The most Asynchronous Event Requests that may be outstanding: AERL counts from 0.
+    pub fn event_request_limit(&self) -> u32 {
+        u32::from(self.aerl) + 1
+    }
+}

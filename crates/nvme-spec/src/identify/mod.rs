@@ -1,11 +1,15 @@
 //! Identify (Base 5.17, figure 273).
 
+mod capabilities;
 mod controller;
 mod namespace;
+mod nvm_controller;
 mod power_state;
 
+pub use capabilities::{Ctratt, Dlfeat, Nsfeat, Oaes, Oncs, Sgls};
 pub use controller::IdentifyController;
 pub use namespace::{IdentifyNamespace, LbaFormat};
+pub use nvm_controller::IdentifyNvmController;
 pub use power_state::{PowerScale, PowerStateDescriptor, PowerStateFlags};
 
 use open_enum::open_enum;
@@ -25,6 +29,9 @@ pub enum Cns {
     ACTIVE_NAMESPACES = 0x02,
     /// Namespace Identification Descriptor list (Base figure 277).
     NAMESPACE_DESCRIPTORS = 0x03,
+    /// Identify Controller data structure of an I/O command set (NVM 4.1.5.2): CSI in bits 31:24
+    /// of dword 11, 00h for the NVM command set.
+    COMMAND_SET_CONTROLLER = 0x06,
 }
 
 /// CNS 02h: up to 1024 active namespaces above the NSID asked for, ascending, zero-terminated.

@@ -1,5 +1,6 @@
 //! The Identify Namespace data structure of the NVM command set (NVM figure 97).
 
+use super::{Dlfeat, Nsfeat};
 use zerocopy::little_endian::{U16, U32, U64, U128};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -118,5 +119,20 @@ impl IdentifyNamespace {
     /// The format in use.
     pub fn format(&self) -> LbaFormat {
         self.lbaf[self.format_index()]
+    }
+
+    /// NSFEAT, decoded.
+    pub fn features(&self) -> Nsfeat {
+        Nsfeat::from(self.nsfeat)
+    }
+
+    /// DLFEAT, decoded: what deallocated blocks read as.
+    pub fn deallocation(&self) -> Dlfeat {
+        Dlfeat::from(self.dlfeat)
+    }
+
+    /// NSATTR bit 0: the namespace is write protected.
+    pub fn is_write_protected(&self) -> bool {
+        self.nsattr & 1 != 0
     }
 }

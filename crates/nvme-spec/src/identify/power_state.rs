@@ -68,12 +68,22 @@ pub enum PowerScale {
 }
 
 impl PowerScale {
-    fn from_bits(bits: u8) -> PowerScale {
+    /// The scale of two bits; others are ignored.
+    pub(crate) const fn from_bits(bits: u8) -> PowerScale {
         match bits & 3 {
             0 => PowerScale::NotReported,
             1 => PowerScale::HundredMicrowatts,
             2 => PowerScale::TenMilliwatts,
             _ => PowerScale::Reserved,
+        }
+    }
+
+    /// `value` in this unit as microwatts; none where it means no power.
+    pub const fn microwatts(self, value: u16) -> Option<u64> {
+        match self {
+            PowerScale::HundredMicrowatts => Some(value as u64 * 100),
+            PowerScale::TenMilliwatts => Some(value as u64 * 10_000),
+            PowerScale::NotReported | PowerScale::Reserved => None,
         }
     }
 }

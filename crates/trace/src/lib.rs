@@ -1,0 +1,43 @@
+//! What a queue and the core that waits on it did, event by event.
+//!
+//! The driver tells a [`Trace`] of [`Event`]s; a trace that is off costs one branch, one that is on
+//! writes into a [`Recorder`], a ring of its own. A [`Timeline`] puts the events of all rings
+//! together again: I/Os, and what the core did while they were outstanding. It is printed for
+//! people ([`text()`]), for programs ([`json()`]) or for ui.perfetto.dev ([`perfetto()`]).
+//!
+//! ```
+//! use joulio_trace::{Event, EventKind, Thread, Timeline, Trace};
+//! use joulio_units::{Direction, Nanos};
+//!
+//! let mut trace = Trace::OFF;
+//! trace.record(|| unreachable!("off"));
+//!
+//! trace.start(1024);
+//! let direction = Direction::Read;
+//! let submit = EventKind::Submit { direction, cid: 0x1000, bytes: 4096 };
+//! trace.record(move || Event { at: Nanos(100), queue: 1, kind: submit });
+//! let complete = EventKind::Complete { cid: 0x1000, status: 0 };
+//! trace.record(move || Event { at: Nanos(10_100), queue: 1, kind: complete });
+//!
+//! let thread = Thread { name: "job 0".into(), recorded: vec![trace.take()] };
+//! let timeline = Timeline::new(&[thread]);
+//! assert_eq!(timeline.ios[0].total(), Some(Nanos(10_000)));
+//! ```
+#![forbid(unsafe_code)]
+
+mod events;
+mod json;
+mod matching;
+mod meanwhile;
+mod perfetto;
+mod recorder;
+mod text;
+mod timeline;
+
+pub use events::{Event, EventKind, FaultKind};
+pub use json::json;
+pub use meanwhile::{Meanwhile, Wake, WokenBy};
+pub use perfetto::perfetto;
+pub use recorder::{Recorded, Recorder, Trace};
+pub use text::text;
+pub use timeline::{Completed, Core, Io, Mark, Ring, Submitted, Thread, Timeline, Wait, WaitKind};

@@ -1,0 +1,198 @@
+//! Finding the halves of I/Os and waits among the events of one thread.
+
+use crate::timeline::{Completed, Core, Io, Mark, Ring, Submitted, Thread, Timeline};
+use crate::{Event, EventKind, Meanwhile, Wait, WaitKind};
+use joulio_units::Nanos;
+use std::collections::HashMap;
+
+/// A queue: two controllers may both have a queue 1, but each queue has a recorder of its own.
+type Queue = (usize, u16);
+
+/// What a command identifier stands for.
+enum Slot {
+    /// The I/O of this index is outstanding.
+    Outstanding(usize),
+    /// It was completed, and not submitted since.
+    Done,
+}
+
+/// The events of one thread, halfway to a timeline.
+pub(crate) struct Matching {
+    index: usize,
+    core: Core,
+    ios: Vec<Io>,
+    marks: Vec<Mark>,
+    slots: HashMap<(Queue, u16), Slot>,
+    /// I/Os that no doorbell was rung for yet.
+    unrung: HashMap<Queue, Vec<usize>>,
+    /// The wait that has begun and not ended.
+    waiting: Option<(WaitKind, Nanos)>,
+}
+
+impl Matching {
+    /// Matches all events of `thread`, the timeline's core `index`.
+    pub(crate) fn of(index: usize, thread: &Thread) -> Matching {
+        let mut events: Vec<(usize, &Event)> = Vec::new();
+        for (ring, recorded) in thread.recorded.iter().enumerate() {
+            events.extend(recorded.events.iter().map(|event| (ring, event)));
+        }
+        // Each ring is in the order of time already; stable, so that equal times stay as recorded.
+        events.sort_by_key(|(_, event)| event.at);
+        let mut matching = Matching {
+            index,
+            core: Core {
+                name: thread.name.clone(),
+                events: events.len() as u64,
+                overwritten: thread.recorded.iter().map(|r| r.overwritten).sum(),
+                ..Core::default()
+            },
+            ios: Vec::new(),
+            marks: Vec::new(),
+            slots: HashMap::new(),
+            unrung: HashMap::new(),
+            waiting: None,
+        };
+        for (ring, event) in events {
+            matching.take(ring, event);
+        }
+        matching.forget_wait();
+        matching
+    }
+
+    /// Adds what was found to `timeline`.
+    pub(crate) fn join(mut self, timeline: &mut Timeline) {
+        for io in &mut self.ios {
+            if let Some((submitted, completed)) = io.whole() {
+                io.meanwhile = Meanwhile::between(&self.core.waits, submitted.at, completed.at);
+            }
+        }
+        timeline.cores.push(self.core);
+        timeline.ios.append(&mut self.ios);
+        timeline.marks.append(&mut self.marks);
+    }
+
+    fn take(&mut self, ring: usize, event: &Event) {
+        let queue = (ring, event.queue);
+        let at = event.at;
+        match event.kind {
+            EventKind::Submit {
+                direction,
+                cid,
+                bytes,
+            } => {
+                let submitted = Submitted {
+                    at,
+                    direction,
+                    bytes,
+                };
+                self.submit(queue, cid, submitted);
+            }
+            EventKind::Doorbell { commands } => self.ring(queue, at, commands),
+            EventKind::Complete { cid, status } => {
+                self.complete(queue, cid, Completed { at, status });
+            }
+            EventKind::SleepBegin => self.begin(WaitKind::Sleep, at),
+            EventKind::SleepEnd => self.end(WaitKind::Sleep, at, 0, false),
+            EventKind::BlockBegin => self.begin(WaitKind::Block, at),
+            EventKind::BlockEnd { interrupted } => self.end(WaitKind::Block, at, 0, interrupted),
+            EventKind::PollBegin => self.begin(WaitKind::Poll, at),
+            EventKind::PollEnd { looks } => self.end(WaitKind::Poll, at, looks, false),
+            EventKind::Timeout { .. }
+            | EventKind::Abort { .. }
+            | EventKind::Reset
+            | EventKind::LostInterrupt
+            | EventKind::Fault { .. } => self.marks.push(Mark {
+                core: self.index,
+                queue: event.queue,
+                at,
+                kind: event.kind,
+            }),
+        }
+    }
+
+    fn io(&self, queue: Queue, cid: u16) -> Io {
+        Io {
+            core: self.index,
+            queue: queue.1,
+            cid,
+            submitted: None,
+            doorbell: None,
+            completed: None,
+            doubled: false,
+            meanwhile: Meanwhile::default(),
+        }
+    }
+
+    /// An I/O that has this identifier already stays as it is, without a completion.
+    fn submit(&mut self, queue: Queue, cid: u16, submitted: Submitted) {
+        let index = self.ios.len();
+        self.ios.push(Io {
+            submitted: Some(submitted),
+            ..self.io(queue, cid)
+        });
+        self.slots.insert((queue, cid), Slot::Outstanding(index));
+        self.unrung.entry(queue).or_default().push(index);
+    }
+
+    fn ring(&mut self, queue: Queue, at: Nanos, commands: u32) {
+        self.core.rings.push(Ring {
+            at,
+            queue: queue.1,
+            commands,
+        });
+        for index in self.unrung.entry(queue).or_default().drain(..) {
+            let io = &mut self.ios[index];
+            // A device may see a command before its doorbell; then the doorbell was not for it.
+            if io.completed.is_none() {
+                io.doorbell = Some(at);
+            }
+        }
+    }
+
+    fn complete(&mut self, queue: Queue, cid: u16, completed: Completed) {
+        let before = self.slots.insert((queue, cid), Slot::Done);
+        if let Some(Slot::Outstanding(index)) = before {
+            self.ios[index].completed = Some(completed);
+            return;
+        }
+        self.ios.push(Io {
+            completed: Some(completed),
+            doubled: before.is_some(),
+            ..self.io(queue, cid)
+        });
+    }
+
+    fn begin(&mut self, kind: WaitKind, at: Nanos) {
+        self.forget_wait();
+        self.waiting = Some((kind, at));
+    }
+
+    fn end(&mut self, kind: WaitKind, at: Nanos, looks: u32, interrupted: bool) {
+        let begun = self.waiting.filter(|(waiting, _)| *waiting == kind);
+        if begun.is_some() {
+            self.waiting = None;
+        } else {
+            self.forget_wait();
+        }
+        self.core.waits.push(Wait {
+            kind,
+            begin: begun.map(|(_, begin)| begin),
+            end: Some(at),
+            looks,
+            interrupted,
+        });
+    }
+
+    /// The end of the wait that has begun was not recorded.
+    fn forget_wait(&mut self) {
+        if let Some((kind, begin)) = self.waiting.take() {
+            self.core.waits.push(Wait {
+                kind,
+                begin: Some(begin),
+                end: None,
+                looks: 0,
+                interrupted: false,
+            });
+        }
+    }
+}

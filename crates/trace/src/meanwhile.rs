@@ -1,0 +1,133 @@
+//! What a core did while an I/O was outstanding.
+
+use crate::{Wait, WaitKind};
+use joulio_units::Nanos;
+
+/// How a core spent the time of one I/O; the rest of it, it ran other code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Meanwhile {
+    /// Asleep by a timer.
+    pub slept: Nanos,
+    /// Blocked for an interrupt.
+    pub blocked: Nanos,
+    /// Looking at its completion queues.
+    pub polled: Nanos,
+    /// Looks in all polls that overlap with the I/O, each counted whole.
+    pub looks: u64,
+    /// The last time that it woke before the completion.
+    pub wake: Option<Wake>,
+}
+
+/// The end of a sleep or of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wake {
+    /// When.
+    pub at: Nanos,
+    /// By what.
+    pub by: WokenBy,
+}
+
+/// What wakes a core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WokenBy {
+    /// The time that it slept or blocked until, or a signal.
+    Timer,
+    /// An interrupt.
+    Interrupt,
+}
+
+impl Meanwhile {
+    /// What of `waits`, in the order of time, lies between two times.
+    pub(crate) fn between(waits: &[Wait], from: Nanos, to: Nanos) -> Meanwhile {
+        let mut meanwhile = Meanwhile::default();
+        // The last moment known of a wait with a half missing is good enough to find the place.
+        let first = waits.partition_point(|wait| wait.end.or(wait.begin) <= Some(from));
+        for wait in &waits[first..] {
+            let Some((begin, end)) = wait.span() else {
+                continue;
+            };
+            if begin > to {
+                break;
+            }
+            meanwhile.add(wait, end.min(to) - begin.max(from));
+            if wait.kind != WaitKind::Poll && end <= to {
+                let by = if wait.interrupted {
+                    WokenBy::Interrupt
+                } else {
+                    WokenBy::Timer
+                };
+                meanwhile.wake = Some(Wake { at: end, by });
+            }
+        }
+        meanwhile
+    }
+
+    fn add(&mut self, wait: &Wait, time: Nanos) {
+        match wait.kind {
+            WaitKind::Sleep => self.slept += time,
+            WaitKind::Block => self.blocked += time,
+            WaitKind::Poll => {
+                self.polled += time;
+                self.looks += u64::from(wait.looks);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait(kind: WaitKind, begin: u64, end: u64) -> Wait {
+        Wait {
+            kind,
+            begin: Some(Nanos(begin)),
+            end: Some(Nanos(end)),
+            looks: 7,
+            interrupted: kind == WaitKind::Block,
+        }
+    }
+
+    #[test]
+    fn only_the_time_of_the_io_counts() {
+        let waits = [
+            wait(WaitKind::Sleep, 0, 10),
+            wait(WaitKind::Sleep, 20, 40),
+            wait(WaitKind::Poll, 40, 50),
+            wait(WaitKind::Block, 60, 70),
+            wait(WaitKind::Poll, 80, 100),
+            wait(WaitKind::Sleep, 200, 210),
+        ];
+        let meanwhile = Meanwhile::between(&waits, Nanos(30), Nanos(90));
+        assert_eq!(
+            meanwhile,
+            Meanwhile {
+                slept: Nanos(10),
+                blocked: Nanos(10),
+                polled: Nanos(20),
+                looks: 14,
+                wake: Some(Wake {
+                    at: Nanos(70),
+                    by: WokenBy::Interrupt
+                }),
+            }
+        );
+    }
+
+    #[test]
+    fn a_wait_with_a_half_missing_counts_nowhere() {
+        let half = Wait {
+            end: None,
+            ..wait(WaitKind::Sleep, 20, 0)
+        };
+        let meanwhile = Meanwhile::between(&[half], Nanos(10), Nanos(90));
+        assert_eq!(meanwhile, Meanwhile::default());
+    }
+
+    #[test]
+    fn a_core_that_still_sleeps_at_the_completion_has_not_woken() {
+        let waits = [wait(WaitKind::Sleep, 20, 100)];
+        let meanwhile = Meanwhile::between(&waits, Nanos(10), Nanos(90));
+        assert_eq!((meanwhile.slept, meanwhile.wake), (Nanos(70), None));
+    }
+}

@@ -1,0 +1,187 @@
+//! The timeline for people: a line an I/O, with a bar of what its core did.
+
+mod bar;
+pub(crate) mod words;
+
+use crate::{Core, Io, Mark, Timeline, WaitKind, WokenBy};
+use bar::Scale;
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+use std::fmt::Write;
+use words::{mark, micros, missing, operation};
+
+const COLUMNS: [&str; 11] = [
+    "#", "q", "op", "bytes", "submit", "bell", "asleep", "woken", "polled", "complete", "total",
+];
+/// These two stand to the left: a word and not a figure.
+const OPERATION: usize = 2;
+/// A bar is at least this wide, and a line then longer than asked for.
+const LEAST_BAR: usize = 10;
+
+/// `timeline` in lines of `width` columns, or of a few more where its figures are long.
+///
+/// Times are in microseconds: `submit` and `complete` since the first event, the others of the I/O
+/// itself.
+pub fn text(timeline: &Timeline, width: usize) -> String {
+    let mut text = heading(timeline);
+    if !timeline.ios.is_empty() {
+        text.push('\n');
+        lines(timeline, width, &mut text);
+        text.push('\n');
+        legend(timeline, &mut text);
+    } else {
+        for it in &timeline.marks {
+            mark_line(timeline, it, &mut text);
+        }
+    }
+    text
+}
+
+fn heading(timeline: &Timeline) -> String {
+    let whole = timeline.ios.iter().filter(|io| io.whole().is_some());
+    let (whole, all) = (whole.count(), timeline.ios.len());
+    let length = micros(timeline.since_start(timeline.end));
+    let mut text = format!("{all} I/Os in {length} us; times are in us\n");
+    if whole < all {
+        let _ = writeln!(
+            text,
+            "{} of them without a submission or a completion",
+            all - whole
+        );
+    }
+    for core in &timeline.cores {
+        text.push_str(&core_line(core));
+    }
+    text
+}
+
+/// What a core did in all.
+fn core_line(core: &Core) -> String {
+    let of = |kind| core.waits.iter().filter(|wait| wait.kind == kind).count();
+    let mut line = format!(
+        "{}: doorbells {}, sleeps {}, blocks {} (interrupted {}), polls {} (looks {})",
+        core.name,
+        core.rings.len(),
+        of(WaitKind::Sleep),
+        of(WaitKind::Block),
+        core.waits.iter().filter(|wait| wait.interrupted).count(),
+        of(WaitKind::Poll),
+        core.waits.iter().map(|w| u64::from(w.looks)).sum::<u64>(),
+    );
+    if core.overwritten > 0 {
+        let _ = write!(line, "; {} older events are lost", core.overwritten);
+    }
+    line.push('\n');
+    line
+}
+
+/// A line each for I/Os and marks, by time.
+fn lines(timeline: &Timeline, width: usize, text: &mut String) {
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    table.set_header(COLUMNS);
+    for (index, io) in timeline.ios.iter().enumerate() {
+        table.add_row(cells(timeline, index, io));
+    }
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 1));
+        if index != OPERATION {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let mut rows = table.lines();
+    let header = rows.next().unwrap_or_default();
+    let taken = header.chars().count() + 1;
+    let scale = Scale::new(timeline, width.saturating_sub(taken).max(LEAST_BAR));
+    let _ = writeln!(text, "{header} {}", scale.ruler());
+    let mut marks = timeline.marks.iter().peekable();
+    for (io, row) in timeline.ios.iter().zip(rows) {
+        while let Some(it) = marks.next_if(|it| it.at < io.first()) {
+            mark_line(timeline, it, text);
+        }
+        let line = format!("{row} {}", what_happened(&scale, timeline, io));
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    marks.for_each(|it| mark_line(timeline, it, text));
+}
+
+fn mark_line(timeline: &Timeline, it: &Mark, text: &mut String) {
+    let at = micros(timeline.since_start(it.at));
+    let core = &timeline.cores[it.core];
+    let _ = writeln!(
+        text,
+        " ! at {at}, queue {}: {}{}",
+        it.queue,
+        mark(it.kind),
+        match timeline.cores.len() {
+            1 => String::new(),
+            _ => format!(" ({})", core.name),
+        }
+    );
+}
+
+/// The bar, or in words why there is none.
+fn what_happened(scale: &Scale, timeline: &Timeline, io: &Io) -> String {
+    match io.whole() {
+        Some((_, completed)) if completed.is_success() => scale.bar(timeline, io),
+        Some((_, completed)) => format!("failed: {}", words::status(completed.status)),
+        None => missing(io).into(),
+    }
+}
+
+fn cells(timeline: &Timeline, index: usize, io: &Io) -> [String; COLUMNS.len()] {
+    let none = || "-".to_string();
+    let submitted = io.submitted.map(|submitted| submitted.at);
+    let completed = io.completed.map(|completed| completed.at);
+    let since = |at| micros(timeline.since_start(at));
+    let bell = io.doorbell.zip(submitted).map(|(bell, at)| bell - at);
+    let asleep = io.meanwhile.slept + io.meanwhile.blocked;
+    let whole = io.whole().is_some();
+    let time = |time| if whole { micros(time) } else { none() };
+    [
+        (index + 1).to_string(),
+        queue(timeline, io),
+        operation(io).to_string(),
+        io.submitted.map_or_else(none, |s| s.bytes.to_string()),
+        submitted.map_or_else(none, since),
+        bell.map_or_else(none, micros),
+        time(asleep),
+        io.meanwhile
+            .wake
+            .zip(submitted)
+            .map_or_else(none, |(wake, at)| {
+                let by = match wake.by {
+                    WokenBy::Timer => 't',
+                    WokenBy::Interrupt => 'i',
+                };
+                format!("{}{by}", micros(wake.at - at))
+            }),
+        time(io.meanwhile.polled),
+        completed.map_or_else(none, since),
+        io.total().map_or_else(none, micros),
+    ]
+}
+
+/// QID; after its thread's place in the heading where there are several threads.
+fn queue(timeline: &Timeline, io: &Io) -> String {
+    match timeline.cores.len() {
+        1 => io.queue.to_string(),
+        _ => format!("{}:{}", io.core, io.queue),
+    }
+}
+
+fn legend(timeline: &Timeline, text: &mut String) {
+    if timeline.cores.len() > 1 {
+        text.push_str("q: thread and queue; threads count from 0, as listed above.\n");
+    }
+    text.push_str(
+        "bell: submission to doorbell. woken: the core's last wake-up after the submission, by a\n\
+         timer (t) or an interrupt (i). In the bar: . doorbell not rung, z asleep by a timer,\n\
+         b blocked for an interrupt, p polling, - the core ran something else, > cut off.\n",
+    );
+    if timeline.overwritten() > 0 {
+        text.push_str(
+            "Older events were overwritten: what is left of their I/Os has no submission.\n",
+        );
+    }
+}

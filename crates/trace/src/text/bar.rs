@@ -1,0 +1,84 @@
+//! An I/O drawn to scale.
+
+use super::words::micros;
+use crate::{Io, Timeline, Wait, WaitKind};
+use joulio_units::Nanos;
+
+/// What all bars of a text are drawn to: the longest I/O is as long as there is room, unless it
+/// is so long that the others could not be told from each other.
+pub(super) struct Scale {
+    cells: usize,
+    /// The length of a full bar.
+    full: Nanos,
+}
+
+impl Scale {
+    pub(super) fn new(timeline: &Timeline, cells: usize) -> Scale {
+        let mut totals: Vec<_> = timeline.ios.iter().filter_map(Io::total).collect();
+        totals.sort_unstable();
+        let longest = totals.last().copied().unwrap_or_default();
+        let median = totals.get(totals.len() / 2).copied().unwrap_or_default();
+        Scale {
+            cells,
+            // Where no I/O took any time there is still something to divide by.
+            full: longest.min(median + median).max(Nanos(1)),
+        }
+    }
+
+    /// The heading of the bars: 0 and the length of a full one.
+    pub(super) fn ruler(&self) -> String {
+        let full = micros(self.full);
+        let room = self.cells.saturating_sub(1);
+        format!("0{full:>room$}")
+    }
+
+    /// A whole I/O; nothing for one that is not.
+    pub(super) fn bar(&self, timeline: &Timeline, io: &Io) -> String {
+        let (Some(submitted), Some(total)) = (io.submitted, io.total()) else {
+            return String::new();
+        };
+        let waits = &timeline.cores[io.core].waits;
+        let cut = total > self.full;
+        let length = self.place(total).clamp(1, self.cells);
+        let cells = (0..length).map(|cell| {
+            if cut && cell + 1 == length {
+                return '>';
+            }
+            // A cell shows what is in its middle.
+            let middle = submitted.at + self.time(cell * 2 + 1);
+            self.cell(io, waits, middle)
+        });
+        cells.collect()
+    }
+
+    fn cell(&self, io: &Io, waits: &[Wait], at: Nanos) -> char {
+        if io.doorbell.is_some_and(|bell| at < bell) {
+            return '.';
+        }
+        let index = waits.partition_point(|wait| wait.end.or(wait.begin) <= Some(at));
+        let wait = waits[index..]
+            .iter()
+            .find_map(|w| Some((w.kind, w.span()?)));
+        match wait {
+            Some((kind, (begin, _))) if begin <= at => match kind {
+                WaitKind::Sleep => 'z',
+                WaitKind::Block => 'b',
+                WaitKind::Poll => 'p',
+            },
+            _ => '-',
+        }
+    }
+
+    /// The number of cells that `time` takes, rounded.
+    fn place(&self, time: Nanos) -> usize {
+        let full = u128::from(self.full.0);
+        let cells = (u128::from(time.min(self.full).0) * self.cells as u128 + full / 2) / full;
+        cells as usize
+    }
+
+    /// The length of `halves` half cells.
+    fn time(&self, halves: usize) -> Nanos {
+        let time = u128::from(self.full.0) * halves as u128 / (2 * self.cells as u128);
+        Nanos(time as u64)
+    }
+}

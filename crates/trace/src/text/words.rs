@@ -1,0 +1,55 @@
+//! Words and figures.
+
+use crate::{EventKind, FaultKind, Io};
+use joulio_units::{Direction, Nanos};
+
+/// Microseconds, to a tenth.
+pub(crate) fn micros(time: Nanos) -> String {
+    let tenths = time.0 / 100 + u64::from(time.0 % 100 >= 50);
+    format!("{}.{}", tenths / 10, tenths % 10)
+}
+
+/// What an I/O does.
+pub(crate) fn operation(io: &Io) -> &'static str {
+    match io.submitted.map(|submitted| submitted.direction) {
+        Some(Direction::Read) => "read",
+        Some(Direction::Write) => "write",
+        Some(Direction::Other) => "other",
+        None => "?",
+    }
+}
+
+/// Why an I/O is not whole.
+pub(crate) fn missing(io: &Io) -> &'static str {
+    match (io.submitted, io.completed) {
+        _ if io.doubled => "completed once more",
+        (None, _) => "no submission recorded",
+        (_, None) => "no completion recorded",
+        _ => "",
+    }
+}
+
+/// A status field, as the specification's tables have it (Base figure 92).
+pub(crate) fn status(field: u16) -> String {
+    format!("sct {:x}h sc {:02x}h", (field >> 8) & 7, field & 0xff)
+}
+
+/// What a mark says.
+pub(crate) fn mark(kind: EventKind) -> String {
+    match kind {
+        EventKind::Timeout { cid } => format!("command {cid:#06x} timed out"),
+        EventKind::Abort { cid } => format!("abort of command {cid:#06x}"),
+        EventKind::Reset => "controller reset".into(),
+        EventKind::LostInterrupt => "completion without its interrupt".into(),
+        EventKind::Fault { fault, cid } => {
+            let fault = match fault {
+                FaultKind::Stale => "stale",
+                FaultKind::Doubled => "doubled",
+                FaultKind::Unknown => "unknown",
+            };
+            format!("{fault} completion of command {cid:#06x}, not delivered")
+        }
+        // The others are parts of I/Os and waits, and never marks.
+        other => format!("{other:?}"),
+    }
+}

@@ -1,0 +1,62 @@
+//! Writing traces by hand.
+#![allow(dead_code, reason = "each test file uses some of it")]
+
+use joulio_trace::{Event, EventKind, Recorded, Thread, Timeline};
+use joulio_units::{Direction, Nanos};
+
+/// A thread with one queue's events.
+pub fn thread(events: Vec<Event>) -> Thread {
+    Thread {
+        name: "job 0".into(),
+        recorded: vec![Recorded {
+            events,
+            overwritten: 0,
+        }],
+    }
+}
+
+/// The timeline of one thread's events.
+pub fn timeline(events: Vec<Event>) -> Timeline {
+    Timeline::new(&[thread(events)])
+}
+
+/// An event of queue 1.
+pub fn at(ns: u64, kind: EventKind) -> Event {
+    Event {
+        at: Nanos(ns),
+        queue: 1,
+        kind,
+    }
+}
+
+/// A read of 4 KiB.
+pub fn submit(cid: u16) -> EventKind {
+    EventKind::Submit {
+        direction: Direction::Read,
+        cid,
+        bytes: 4096,
+    }
+}
+
+/// A completion without an error.
+pub fn complete(cid: u16) -> EventKind {
+    EventKind::Complete { cid, status: 0 }
+}
+
+/// A doorbell for one command.
+pub fn doorbell() -> EventKind {
+    EventKind::Doorbell { commands: 1 }
+}
+
+/// A read as hybrid polling does it: 10 us long, 4 us of them asleep and 5 us polling.
+pub fn hybrid_read(start: u64, cid: u16) -> Vec<Event> {
+    vec![
+        at(start, submit(cid)),
+        at(start + 500, doorbell()),
+        at(start + 1_000, EventKind::SleepBegin),
+        at(start + 5_000, EventKind::SleepEnd),
+        at(start + 5_000, EventKind::PollBegin),
+        at(start + 10_000, EventKind::PollEnd { looks: 80 }),
+        at(start + 10_000, complete(cid)),
+    ]
+}

@@ -73,6 +73,36 @@ pub struct Service {
     /// Bytes per second it can take from the host; absent or 0 when that is no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_bandwidth: Option<Figure>,
+    /// The rare slow reads; absent when there are none beyond the spread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tail: Option<Tail>,
+    /// What writing costs later; absent when the medium is written in place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub garbage_collection: Option<GarbageCollection>,
+}
+
+/// Reads that take much longer than the spread explains: p99.9 and beyond.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tail {
+    /// The fraction of reads that are slow.
+    pub probability: Figure,
+    /// How many microseconds longer a slow read takes. The mean latencies of the profile include
+    /// the slow reads.
+    pub us: Figure,
+}
+
+/// Flash is erased before it is written again: every so many bytes the device stops to make room.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GarbageCollection {
+    /// The bytes that a host writes between one burst of collection and the next.
+    pub bytes: Figure,
+    /// How long a burst lasts, in microseconds.
+    pub us: Figure,
+    /// The fraction of the medium that a burst occupies: of the I/Os that come during one, as many
+    /// wait until it is over.
+    pub fraction: Figure,
 }
 
 /// What the device draws; [`crate::power::device`] says how the three are mixed.
@@ -89,7 +119,7 @@ pub struct Power {
     pub states: Vec<PowerState>,
 }
 
-/// One NVMe power state; data for Identify, not part of the energy model.
+/// One NVMe power state: data for Identify, and what [`crate::PowerStates`] goes through.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PowerState {

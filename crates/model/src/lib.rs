@@ -1,16 +1,18 @@
 //! What joulio knows about devices and machines that it does not measure.
 //!
 //! A [`DeviceProfile`] and a [`MachineProfile`] are TOML files in which every number is a
-//! [`Figure`]: a value that names its source and says how far to trust it. Two models read them,
+//! [`Figure`]: a value that names its source and says how far to trust it. Three models read them,
 //! and nothing else in joulio holds a latency or a watt:
 //!
 //! - [`ServiceModel`] samples when a device finishes an I/O: servers, a serial link, a spread.
+//! - [`PowerStates`] goes through its power states: what waking costs, and how long it was where.
 //! - [`power`] turns what cores and device did in a window into joules.
 //!
-//! The emulator, the twin and modelled energy share both, so that they cannot disagree. Nothing
+//! The emulator, the twin and modelled energy share them, so that they cannot disagree. Nothing
 //! here measures, reads a clock or does I/O (but for opening a profile file it is given).
 #![forbid(unsafe_code)]
 
+mod band;
 mod catalogue;
 mod check;
 pub mod device;
@@ -19,12 +21,15 @@ mod figure;
 mod latency;
 pub mod machine;
 pub mod power;
+mod power_states;
 mod service;
 
+pub use band::End;
 pub use device::DeviceProfile;
 pub use error::ProfileError;
 pub use figure::{Figure, Kind};
 pub use latency::{LatencyCurve, LatencyPoint};
 pub use machine::{CoreState, MachineProfile};
 pub use power::{DeviceActivity, EnergyParts, Residency, Transfer};
+pub use power_states::{PowerStates, Transition, Transitions};
 pub use service::ServiceModel;

@@ -7,7 +7,7 @@
 //! | base | `base_watts` x window: the box, with every core in C6 |
 //! | cores | for each core of the run, watts of its state *above C6* x time in it; the uncore once |
 //! | wakes | joules of each wake-up beyond the time it takes |
-//! | device | idle watts x window, and more as the device works |
+//! | device | idle watts x window, or those of its power states, and more as it works |
 //!
 //! Cores that the run does not use sleep in C6, which base holds.
 
@@ -75,7 +75,7 @@ pub struct Transfer {
 }
 
 /// What a device did in a window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DeviceActivity {
     /// The length of the window.
     pub window: Nanos,
@@ -83,6 +83,9 @@ pub struct DeviceActivity {
     pub read: Transfer,
     /// What it wrote.
     pub write: Transfer,
+    /// What it would have drawn without any I/O, if it tells: the watts of its power states by the
+    /// time in each. Idle watts x window otherwise.
+    pub idle: Option<Joules>,
 }
 
 /// The joules of a window by where they went.
@@ -171,7 +174,9 @@ pub fn wakes(machine: &MachineProfile, run_cores: &[Residency]) -> Joules {
 
 /// The device over its window:
 ///
-/// `(idle + u_r (read_active - idle) + u_w (write_active - idle)) x window`
+/// `idling + (u_r (read_active - idle) + u_w (write_active - idle)) x window`
+///
+/// Idling is idle watts x window, or less where power states were used.
 ///
 /// A direction's utilisation u is that of its busiest resource, the servers or the link:
 /// `max(service / (parallelism x window), bytes / (bandwidth x window))`. Should the two together
@@ -196,5 +201,6 @@ pub fn device(profile: &DeviceProfile, activity: &DeviceActivity) -> Joules {
     let idle = power.idle_watts.value;
     let reading = (power.read_active_watts.value - idle) * read * scale;
     let writing = (power.write_active_watts.value - idle) * write * scale;
-    Watts(idle + reading + writing) * activity.window
+    let idling = activity.idle.unwrap_or(Watts(idle) * activity.window);
+    idling + Watts(reading + writing) * activity.window
 }

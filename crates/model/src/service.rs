@@ -1,12 +1,14 @@
 //! When a device finishes an I/O: a few servers behind one serial link each way.
 
+mod collection;
+mod spread;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use collection::Collection;
 use joulio_units::{Direction, Nanos};
-use rand_distr::{Distribution, LogNormal};
-use rand_pcg::Pcg64;
-use rand_pcg::rand_core::SeedableRng;
+use spread::Spread;
 
 use crate::{DeviceProfile, LatencyCurve};
 
@@ -20,6 +22,11 @@ use crate::{DeviceProfile, LatencyCurve};
 ///
 /// A service time is `mean x (floor + (1 - floor) x L)` with L a lognormal of mean 1 and the
 /// profile's `spread` as sigma. Thus the mean is the profile's, and no draw goes under the floor.
+/// With a `tail`, that fraction of reads takes so much longer, and the other draws are scaled down
+/// so that the mean of all reads is still the profile's.
+///
+/// With `garbage_collection`, every so many bytes written begin a burst. Of the I/Os that a server
+/// takes during it the profile's fraction, drawn by the seed, wait in their servers for its end.
 ///
 /// A flush takes the flush latency from now: it holds no server and waits for no earlier I/O, for
 /// NVMe's Flush covers only commands that completed before it.
@@ -32,7 +39,8 @@ pub struct ServiceModel {
     flush_ns: f64,
     /// When each server falls free, the earliest on top.
     servers: BinaryHeap<Reverse<Nanos>>,
-    noise: Option<Noise>,
+    spread: Spread,
+    collection: Option<Collection>,
     instant: bool,
 }
 
@@ -46,14 +54,6 @@ struct Path {
     link_free: Nanos,
 }
 
-/// The spread of service times about their mean.
-#[derive(Clone, Debug)]
-struct Noise {
-    random: Pcg64,
-    floor: f64,
-    above: LogNormal<f64>,
-}
-
 impl ServiceModel {
     /// A device that has done nothing yet.
     pub fn new(profile: &DeviceProfile, seed: u64) -> ServiceModel {
@@ -61,14 +61,17 @@ impl ServiceModel {
         let read = Path::new(&service.read, service.read_bytes_per_second());
         let write = Path::new(&service.write, service.write_bytes_per_second());
         let flush_ns = service.flush_us.value * 1e3;
-        let instant = read.is_instant() && write.is_instant() && flush_ns == 0.0;
+        let collection = service.garbage_collection.as_ref();
+        let collection = collection.and_then(Collection::new);
+        let quick = read.is_instant() && write.is_instant() && flush_ns == 0.0;
         ServiceModel {
             read,
             write,
             flush_ns,
             servers: vec![Reverse(Nanos::ZERO); profile.parallelism().get()].into(),
-            noise: Noise::new(service.spread.value, service.floor.value, seed),
-            instant,
+            spread: Spread::new(service, seed),
+            instant: quick && collection.is_none(),
+            collection,
         }
     }
 
@@ -76,26 +79,55 @@ impl ServiceModel {
     ///
     /// `now` should not fall from call to call; an I/O given out of order queues all the same.
     pub fn start(&mut self, now: Nanos, direction: Direction, bytes: u32) -> Nanos {
+        self.start_at_pace(now, direction, bytes, 1.0)
+    }
+
+    /// The same on a device that is slowed down: service and transfer take `stretch` times as
+    /// long. What [`ServiceModel::mean`] says is not stretched.
+    pub fn start_at_pace(
+        &mut self,
+        now: Nanos,
+        direction: Direction,
+        bytes: u32,
+        stretch: f64,
+    ) -> Nanos {
         if self.instant {
             return now;
         }
-        let path = match direction {
-            Direction::Read => &mut self.read,
-            Direction::Write => &mut self.write,
-            Direction::Other => return now + draw(&mut self.noise, self.flush_ns),
+        let spread = &mut self.spread;
+        let (path, service) = match direction {
+            Direction::Read => {
+                let mean = self.read.curve.mean_ns(bytes);
+                (&mut self.read, spread.draw_read(mean))
+            }
+            Direction::Write => {
+                let mean = self.write.curve.mean_ns(bytes);
+                (&mut self.write, spread.draw(mean))
+            }
+            Direction::Other => return now + round(stretch * spread.draw(self.flush_ns)),
         };
-        let service = draw(&mut self.noise, path.curve.mean_ns(bytes));
         let Some(mut server) = self.servers.peek_mut() else {
             return now;
         };
         let taken = now.max(server.0);
-        let transferred = path.transfer(taken, bytes);
-        let finish = (taken + service).max(transferred);
+        let reached = match &mut self.collection {
+            Some(collection) => {
+                let reached = collection.reach(taken, spread);
+                if direction == Direction::Write {
+                    collection.wrote(taken, bytes);
+                }
+                reached
+            }
+            None => taken,
+        };
+        let transferred = path.transfer(taken, bytes, stretch);
+        let finish = (reached + round(stretch * service)).max(transferred);
         *server = Reverse(finish);
         finish
     }
 
-    /// The mean service time of an I/O alone on the device; the profile's figure.
+    /// The mean service time of an I/O alone on the device; the profile's figure, to which waiting
+    /// for a burst of garbage collection does not count.
     pub fn mean(&self, direction: Direction, bytes: u32) -> Nanos {
         round(match direction {
             Direction::Read => self.read.curve.mean_ns(bytes),
@@ -121,39 +153,14 @@ impl Path {
     }
 
     /// Takes the link's next turn from `from` on and says when the transfer ends.
-    fn transfer(&mut self, from: Nanos, bytes: u32) -> Nanos {
+    fn transfer(&mut self, from: Nanos, bytes: u32, stretch: f64) -> Nanos {
         if self.link_ns_per_byte == 0.0 {
             return from;
         }
-        let transfer = round(self.link_ns_per_byte * f64::from(bytes));
+        let transfer = round(stretch * self.link_ns_per_byte * f64::from(bytes));
         self.link_free = self.link_free.max(from) + transfer;
         self.link_free
     }
-}
-
-impl Noise {
-    /// No noise when nothing spreads: then no random number is ever drawn.
-    fn new(spread: f64, floor: f64, seed: u64) -> Option<Noise> {
-        if spread == 0.0 || floor >= 1.0 {
-            return None;
-        }
-        // exp(mu + sigma^2 / 2) is a lognormal's mean; this mu makes it 1.
-        let above = LogNormal::new(-spread * spread / 2.0, spread).ok()?;
-        Some(Noise {
-            random: Pcg64::seed_from_u64(seed),
-            floor,
-            above,
-        })
-    }
-}
-
-/// One service time about `mean_ns`.
-fn draw(noise: &mut Option<Noise>, mean_ns: f64) -> Nanos {
-    let factor = match noise {
-        Some(noise) => noise.floor + (1.0 - noise.floor) * noise.above.sample(&mut noise.random),
-        None => 1.0,
-    };
-    round(mean_ns * factor)
 }
 
 /// The nearest nanosecond.

@@ -2,7 +2,7 @@
 
 use joulio_model::power::{self, energy};
 use joulio_model::{
-    CoreState, DeviceActivity, DeviceProfile, EnergyParts, MachineProfile, Residency, Transfer,
+    CoreState, DeviceActivity, DeviceProfile, End, EnergyParts, MachineProfile, Residency, Transfer,
 };
 use joulio_units::{Joules, Nanos};
 
@@ -47,6 +47,7 @@ fn busy(n: u64) -> (Vec<Residency>, DeviceActivity) {
             window,
             read: transfer,
             write: transfer,
+            idle: None,
         },
     )
 }
@@ -279,4 +280,35 @@ fn the_busier_of_servers_and_link_counts() {
         ),
         6.2,
     );
+}
+
+#[test]
+fn the_band_holds_the_value_and_is_as_wide_as_its_figures() {
+    for name in MachineProfile::names() {
+        let machine = MachineProfile::builtin(name).unwrap();
+        let device = optane();
+        let (cores, activity) = busy(1_000);
+        let of = |machine: &MachineProfile, device: &DeviceProfile| {
+            energy(machine, device, &cores, &activity).total()
+        };
+        let low = of(&machine.at(End::Low), &device.at(End::Low));
+        let high = of(&machine.at(End::High), &device.at(End::High));
+        let value = of(&machine, &device);
+        assert!(low < value && value < high, "{name}: {low} {value} {high}");
+        let base = &machine.base_watts;
+        let [least, most] = base.band.unwrap_or([base.value; 2]);
+        assert!((high.0 - low.0) >= (most - least) * activity.window.seconds());
+    }
+}
+
+#[test]
+fn a_device_that_slept_idled_for_less() {
+    let (device, window) = (optane(), SECOND);
+    let awake = power::device(&device, &idle(window));
+    let slept = DeviceActivity {
+        idle: Some(Joules(0.5)),
+        ..idle(window)
+    };
+    assert_close(power::device(&device, &slept), 0.5);
+    assert_close(awake, device.power.idle_watts.value);
 }

@@ -18,10 +18,14 @@ fn every_built_in_profile_loads_under_its_own_name() {
 
 #[test]
 fn an_unknown_name_is_answered_with_the_known_ones() {
+    let known: Vec<&str> = DeviceProfile::names().collect();
+    assert!(known.contains(&"optane-900p") && known.contains(&"hdd-7200"));
     assert_eq!(
         DeviceProfile::load("optan-900p").unwrap_err().to_string(),
-        "unknown device profile 'optan-900p': known are instant, optane-900p \
-         (or give a path to a .toml file)"
+        format!(
+            "unknown device profile 'optan-900p': known are {} (or give a path to a .toml file)",
+            known.join(", ")
+        )
     );
     assert_eq!(
         MachineProfile::load("abacus").unwrap_err().to_string(),
@@ -199,6 +203,51 @@ fn impossible_times_are_refused_by_the_name_of_the_field() {
             (
                 |d| set(d.service.read_bandwidth.as_mut().unwrap(), -1.0),
                 "service.read_bandwidth must not be negative, is -1",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn impossible_tails_and_collections_are_refused_by_the_name_of_the_field() {
+    refusals(
+        &DeviceProfile::builtin("optane-p4800x").unwrap(),
+        DeviceProfile::validate,
+        &[
+            (
+                |d| set(&mut d.service.tail.as_mut().unwrap().probability, 1.5),
+                "service.tail.probability must be from 0 to 1, is 1.5",
+            ),
+            (
+                |d| set(&mut d.service.tail.as_mut().unwrap().us, -1.0),
+                "service.tail.us must not be negative, is -1",
+            ),
+            (
+                // 5.5 us x (1 - 0.9) lie above the floor, and 3e-5 x 20 ms is 0.6 us.
+                |d| set(&mut d.service.tail.as_mut().unwrap().us, 20_000.0),
+                "service.tail must not take more of the mean than lies above service.floor: \
+                 lower its probability or us",
+            ),
+        ],
+    );
+    fn collection(d: &mut DeviceProfile) -> &mut joulio_model::device::GarbageCollection {
+        d.service.garbage_collection.as_mut().unwrap()
+    }
+    refusals(
+        &DeviceProfile::builtin("flash-gc").unwrap(),
+        DeviceProfile::validate,
+        &[
+            (
+                |d| set(&mut collection(d).bytes, 0.0),
+                "service.garbage_collection.bytes must be from 1 to 9007199254740992, is 0",
+            ),
+            (
+                |d| set(&mut collection(d).us, -1.0),
+                "service.garbage_collection.us must not be negative, is -1",
+            ),
+            (
+                |d| set(&mut collection(d).fraction, 2.0),
+                "service.garbage_collection.fraction must be from 0 to 1, is 2",
             ),
         ],
     );

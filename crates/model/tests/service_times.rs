@@ -1,64 +1,17 @@
 //! What the service model promises about times, on the profiles that ship.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+mod common;
 
+use common::{DRAWS, assert_close, closed_loop, mean_ns};
 use joulio_model::{DeviceProfile, ServiceModel};
 use joulio_units::{Direction, Nanos};
 
-const DRAWS: u32 = 100_000;
-
 fn optane() -> DeviceProfile {
-    DeviceProfile::builtin("optane-900p").unwrap()
+    common::device("optane-900p")
 }
 
-/// The latencies of `DRAWS` I/Os, one at a time.
 fn alone(profile: &DeviceProfile, direction: Direction, bytes: u32) -> Vec<Nanos> {
-    let mut model = ServiceModel::new(profile, 7);
-    let mut now = Nanos(1_000);
-    let mut latencies = Vec::new();
-    for _ in 0..DRAWS {
-        let finish = model.start(now, direction, bytes);
-        latencies.push(finish - now);
-        now = finish;
-    }
-    latencies
-}
-
-fn mean_ns(latencies: &[Nanos]) -> f64 {
-    latencies
-        .iter()
-        .map(|latency| latency.0 as f64)
-        .sum::<f64>()
-        / latencies.len() as f64
-}
-
-/// I/Os per second and mean latency in seconds of a closed loop with `depth` I/Os in flight.
-fn closed_loop(
-    profile: &DeviceProfile,
-    direction: Direction,
-    bytes: u32,
-    depth: u32,
-) -> (f64, f64) {
-    let mut model = ServiceModel::new(profile, 11);
-    let mut in_flight: BinaryHeap<_> = (0..depth)
-        .map(|_| Reverse(model.start(Nanos::ZERO, direction, bytes)))
-        .collect();
-    let (mut now, mut latency) = (Nanos::ZERO, 0.0);
-    for _ in 0..DRAWS {
-        now = in_flight.pop().unwrap().0;
-        let finish = model.start(now, direction, bytes);
-        latency += (finish - now).seconds();
-        in_flight.push(Reverse(finish));
-    }
-    (f64::from(DRAWS) / now.seconds(), latency / f64::from(DRAWS))
-}
-
-fn assert_close(got: f64, want: f64, fraction: f64) {
-    assert!(
-        (got / want - 1.0).abs() < fraction,
-        "got {got}, want {want} within {fraction}"
-    );
+    common::alone(profile, direction, bytes, DRAWS)
 }
 
 #[test]

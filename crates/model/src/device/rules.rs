@@ -1,6 +1,6 @@
 //! What makes a device profile sound.
 
-use super::{DeviceProfile, Lba, Power, PowerState, Service};
+use super::{DeviceProfile, GarbageCollection, Lba, Power, PowerState, Service, Tail};
 use crate::catalogue::Profile;
 use crate::check::Check;
 use crate::{ProfileError, latency};
@@ -28,6 +28,42 @@ impl Profile for DeviceProfile {
         (
             "optane-900p",
             include_str!("../../../../profiles/devices/optane-900p.toml"),
+        ),
+        (
+            "optane-p4800x",
+            include_str!("../../../../profiles/devices/optane-p4800x.toml"),
+        ),
+        (
+            "optane-p4801x",
+            include_str!("../../../../profiles/devices/optane-p4801x.toml"),
+        ),
+        (
+            "optane-p5800x",
+            include_str!("../../../../profiles/devices/optane-p5800x.toml"),
+        ),
+        (
+            "samsung-850-evo",
+            include_str!("../../../../profiles/devices/samsung-850-evo.toml"),
+        ),
+        (
+            "samsung-960-evo",
+            include_str!("../../../../profiles/devices/samsung-960-evo.toml"),
+        ),
+        (
+            "samsung-983-zet",
+            include_str!("../../../../profiles/devices/samsung-983-zet.toml"),
+        ),
+        (
+            "tipro9000",
+            include_str!("../../../../profiles/devices/tipro9000.toml"),
+        ),
+        (
+            "flash-gc",
+            include_str!("../../../../profiles/devices/flash-gc.toml"),
+        ),
+        (
+            "hdd-7200",
+            include_str!("../../../../profiles/devices/hdd-7200.toml"),
         ),
     ];
 
@@ -135,7 +171,47 @@ fn service(check: &Check<'_>, service: &Service) -> Result<(), ProfileError> {
             check.not_negative(field, bandwidth)?;
         }
     }
+    if let Some(found) = &service.tail {
+        tail(check, found, service)?;
+    }
+    if let Some(found) = &service.garbage_collection {
+        garbage_collection(check, found)?;
+    }
     Ok(())
+}
+
+fn tail(check: &Check<'_>, tail: &Tail, service: &Service) -> Result<(), ProfileError> {
+    check.within("service.tail.probability", &tail.probability, 0.0, 1.0)?;
+    check.not_negative("service.tail.us", &tail.us)?;
+    // The slow reads are part of the mean: the quick ones have to be so much quicker, and may not
+    // go under the floor for it. A table rises, so its first row is the least.
+    let above = (1.0 - service.floor.value) * service.read[0].us.value;
+    check.rule(
+        tail.probability.value * tail.us.value <= above,
+        "service.tail",
+        "must not take more of the mean than lies above service.floor: \
+         lower its probability or us",
+    )
+}
+
+fn garbage_collection(
+    check: &Check<'_>,
+    collection: &GarbageCollection,
+) -> Result<(), ProfileError> {
+    // A byte at least; and what a float counts exactly.
+    check.whole(
+        "service.garbage_collection.bytes",
+        &collection.bytes,
+        1.0,
+        (1u64 << 53) as f64,
+    )?;
+    check.not_negative("service.garbage_collection.us", &collection.us)?;
+    check.within(
+        "service.garbage_collection.fraction",
+        &collection.fraction,
+        0.0,
+        1.0,
+    )
 }
 
 fn power(check: &Check<'_>, power: &Power) -> Result<(), ProfileError> {

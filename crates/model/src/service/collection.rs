@@ -1,0 +1,52 @@
+//! Garbage collection: bursts in which part of the medium serves nobody.
+
+use joulio_units::Nanos;
+use rand_distr::Bernoulli;
+
+use super::spread::Spread;
+use crate::device::GarbageCollection;
+
+/// When the next burst is due, and when the latest is over.
+///
+/// A burst begins when the write that completes `bytes` is taken, and reaches the I/Os after it.
+/// One that comes due during another prolongs it to its own end: other dies collect meanwhile, and
+/// no debt piles up beyond one burst. So a flood of writes sees at most one long burst, and what
+/// comes after `us` of silence sees none.
+#[derive(Clone, Debug)]
+pub(super) struct Collection {
+    every: u64,
+    lasts: Nanos,
+    chance: Bernoulli,
+    written: u64,
+    until: Nanos,
+}
+
+impl Collection {
+    pub(super) fn new(profile: &GarbageCollection) -> Option<Collection> {
+        Some(Collection {
+            every: profile.bytes.count().max(1),
+            lasts: Nanos((profile.us.value * 1e3).round() as u64),
+            chance: Bernoulli::new(profile.fraction.value).ok()?,
+            written: 0,
+            until: Nanos::ZERO,
+        })
+    }
+
+    /// When an I/O that is taken at `taken` gets at the medium.
+    pub(super) fn reach(&self, taken: Nanos, spread: &mut Spread) -> Nanos {
+        if taken < self.until && spread.happens(self.chance) {
+            self.until
+        } else {
+            taken
+        }
+    }
+
+    /// Counts a write that was taken at `taken`.
+    pub(super) fn wrote(&mut self, taken: Nanos, bytes: u32) {
+        self.written += u64::from(bytes);
+        if self.written >= self.every {
+            self.written %= self.every;
+            self.until = self.until.max(taken + self.lasts);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! How service times differ from their mean.
+
+use rand_distr::{Bernoulli, Distribution, LogNormal};
+use rand_pcg::Pcg64;
+use rand_pcg::rand_core::SeedableRng;
+
+use crate::device::{Service, Tail};
+
+/// The randomness of one device: all of it comes from one seed.
+#[derive(Clone, Debug)]
+pub(super) struct Spread {
+    random: Pcg64,
+    floor: f64,
+    /// A lognormal of mean 1; absent when nothing spreads, so that no number is drawn for it.
+    above: Option<LogNormal<f64>>,
+    tail: Option<SlowReads>,
+}
+
+/// The tail of reads.
+#[derive(Clone, Debug)]
+struct SlowReads {
+    chance: Bernoulli,
+    /// How much longer a slow one takes.
+    extra_ns: f64,
+    /// What they add to the mean.
+    share_ns: f64,
+}
+
+impl Spread {
+    pub(super) fn new(service: &Service, seed: u64) -> Spread {
+        let (spread, floor) = (service.spread.value, service.floor.value);
+        let spreads = spread != 0.0 && floor < 1.0;
+        // exp(mu + sigma^2 / 2) is a lognormal's mean; this mu makes it 1.
+        let above = spreads.then(|| LogNormal::new(-spread * spread / 2.0, spread).ok());
+        Spread {
+            random: Pcg64::seed_from_u64(seed),
+            floor,
+            above: above.flatten(),
+            tail: service.tail.as_ref().and_then(SlowReads::new),
+        }
+    }
+
+    /// The nanoseconds of one I/O whose mean is `mean_ns`.
+    pub(super) fn draw(&mut self, mean_ns: f64) -> f64 {
+        self.around(mean_ns, 0.0)
+    }
+
+    /// The same of a read, which may be one of the slow ones.
+    pub(super) fn draw_read(&mut self, mean_ns: f64) -> f64 {
+        let Some(tail) = &self.tail else {
+            return self.around(mean_ns, 0.0);
+        };
+        let (share, extra, chance) = (tail.share_ns, tail.extra_ns, tail.chance);
+        let quick = self.around(mean_ns, share);
+        if self.happens(chance) {
+            quick + extra
+        } else {
+            quick
+        }
+    }
+
+    /// Whether what has this `chance` happens now.
+    pub(super) fn happens(&mut self, chance: Bernoulli) -> bool {
+        chance.sample(&mut self.random)
+    }
+
+    /// A draw about `mean_ns` less `elsewhere`: never under the floor, which is the whole mean's.
+    fn around(&mut self, mean_ns: f64, elsewhere: f64) -> f64 {
+        let Some(above) = &self.above else {
+            return (mean_ns - elsewhere).max(0.0);
+        };
+        let floor = self.floor * mean_ns;
+        let rest = (mean_ns - elsewhere - floor).max(0.0);
+        floor + rest * above.sample(&mut self.random)
+    }
+}
+
+impl SlowReads {
+    fn new(tail: &Tail) -> Option<SlowReads> {
+        let extra_ns = tail.us.value * 1e3;
+        Some(SlowReads {
+            chance: Bernoulli::new(tail.probability.value).ok()?,
+            extra_ns,
+            share_ns: tail.probability.value * extra_ns,
+        })
+    }
+}

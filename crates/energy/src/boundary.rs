@@ -1,11 +1,12 @@
 //! Where the meter is.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::str::FromStr;
 
 /// What an energy figure includes. They nest (wall holds psys holds package holds cores; dram and
 /// device are beside the package), so figures of different boundaries are never added.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Boundary {
     /// The whole machine at its plug.
@@ -20,6 +21,30 @@ pub enum Boundary {
     Dram,
     /// The storage device.
     Device,
+}
+
+impl Boundary {
+    /// Every one, the widest first.
+    pub const ALL: [Boundary; 6] = [
+        Boundary::Wall,
+        Boundary::Psys,
+        Boundary::Package,
+        Boundary::Cores,
+        Boundary::Dram,
+        Boundary::Device,
+    ];
+}
+
+impl FromStr for Boundary {
+    type Err = String;
+
+    /// As [`Boundary`] is displayed.
+    fn from_str(text: &str) -> Result<Boundary, String> {
+        let found = Boundary::ALL.into_iter().find(|b| b.to_string() == text);
+        found.ok_or_else(|| {
+            format!("'{text}' is not a boundary: wall, psys, package, cores, dram or device")
+        })
+    }
 }
 
 impl fmt::Display for Boundary {

@@ -1,46 +1,71 @@
 //! Energy that says what it includes and where it comes from.
 //!
 //! The same run has a different winner at the wall than at the cores, so no figure stands without
-//! its [`Boundary`] and its source. Meters of hardware are not read yet: the only source is the
-//! model, and its figures are marked.
+//! its [`Boundary`], its source, and a bound of its error. [`Meters`] are read over [`Window`]s;
+//! where there is no meter the [`Model`] computes, and its figures are marked.
+//!
+//! ```no_run
+//! use joulio_energy::{Baseline, Energy, Meters, Root, Select};
+//!
+//! let root = Root::system();
+//! let mut discovery = Meters::discover(&root, &Select::all());
+//! for other in &discovery.others {
+//!     println!("{}: {:?}", other.name, other.state);
+//! }
+//!
+//! // A second at the least: nothing shorter is reported.
+//! let window = discovery.meters.open()?;
+//! std::thread::sleep(std::time::Duration::from_secs(10));
+//! let baseline: Option<&Baseline> = None;
+//! let mut packages = Vec::new();
+//! for measured in window.close(baseline) {
+//!     match measured.figure {
+//!         Ok(figure) => {
+//!             println!("{}: {}", figure.total.zone(), figure.total.watts());
+//!             packages.push(figure.total);
+//!         }
+//!         Err(why) => println!("{}: {why}", measured.about.name),
+//!     }
+//! }
+//! // package-0 and package-1 can be added; a package and its cores cannot, and are named.
+//! let all = Energy::sum(&packages)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A meter of another kind implements [`Meter`] and joins by [`Meters::push`].
 #![forbid(unsafe_code)]
 
+pub mod alignment;
+mod allow;
+mod baseline;
+mod bmc;
 mod boundary;
+mod clock;
+mod counter;
+mod discovery;
+mod energy;
+mod hwmon;
+pub mod logger;
+mod meter;
 mod modelled;
+mod nvme;
+mod rapl;
+mod root;
+mod select;
+mod window;
+mod zone;
 
+pub use baseline::{Baseline, BaselineError, Host, IdlePower};
+pub use bmc::RedfishUrl;
 pub use boundary::Boundary;
+pub use clock::{Clock, Monotonic};
+pub use discovery::{Discovery, Finding, State};
+pub use energy::{Energy, How, SumError};
+pub use meter::{About, Kind, Meter, MeterError, Reading, Source, Value};
 pub use modelled::Model;
-
-use joulio_units::{Joules, Nanos, Watts};
-
-/// The energy of a window.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Energy {
-    /// What it includes.
-    pub boundary: Boundary,
-    /// The meter, or the profiles of the model.
-    pub source: String,
-    /// It was computed from profiles, not measured.
-    pub modelled: bool,
-    /// The energy.
-    pub joules: Joules,
-    /// How long the window was.
-    pub window: Nanos,
-}
-
-impl Energy {
-    /// The mean power; zero for an empty window.
-    pub fn watts(&self) -> Watts {
-        if self.window == Nanos::ZERO {
-            Watts(0.0)
-        } else {
-            self.joules / self.window
-        }
-    }
-
-    /// `amount` per joule; none where no energy was spent. I/Os per joule are SNIA Emerald's
-    /// IOPS per watt, bytes per joule its (bytes/s) per watt.
-    pub fn per_joule(&self, amount: u64) -> Option<f64> {
-        (self.joules.0 > 0.0).then(|| amount as f64 / self.joules.0)
-    }
-}
+pub use nvme::{NvmeMeter, NvmePower, PowerLog};
+pub use rapl::{Filtering, Processor, Vendor};
+pub use root::{BmcTool, Disk, Fetch, Files, PerfCounter, PerfEvent, PerfEvents, Root};
+pub use select::Select;
+pub use window::{Figure, MIN_WINDOW, Measured, Meters, Window, WindowError};
+pub use zone::{Place, Zone};

@@ -1,6 +1,6 @@
 //! Energy from profiles, where there is no meter.
 
-use crate::{Boundary, Energy};
+use crate::{Boundary, Energy, How, Place};
 use joulio_model::power::{self, DeviceActivity, Residency};
 use joulio_model::{CoreState, DeviceProfile, MachineProfile};
 use joulio_units::{Joules, Nanos};
@@ -52,10 +52,14 @@ impl Model<'_> {
         };
         Energy {
             boundary,
+            place: Place::Machine,
             source,
             modelled: true,
+            idle_subtracted: false,
             joules,
+            error: None,
             window,
+            how: How::Modelled,
         }
     }
 }

@@ -1,0 +1,94 @@
+//! What a run used, from the aligned trace.
+
+use super::Alignment;
+use crate::logger::PowerLog;
+use crate::{Boundary, Energy, How, Place};
+use joulio_units::{Nanos, Watts};
+
+/// Samples at each edge that are not used: one may be of a second that is half outside, and an
+/// alignment is good to half a sample.
+const DISCARDED: u64 = 2;
+/// Nothing shorter is a figure.
+const SHORTEST: Nanos = Nanos::from_millis(1_000);
+/// One sample in this many may be missing.
+const MISSING: u64 = 10;
+
+/// Why a window has no energy.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum WindowError {
+    /// Too little is left without the edges.
+    #[error(
+        "the window is {} s long: without {DISCARDED} samples at each edge less than 1 s and two samples are left",
+        .0.seconds()
+    )]
+    Short(Nanos),
+    /// The trace does not cover it.
+    #[error("the log does not cover the window: it begins {:.1} s after and ends {:.1} s before it", .0, .1)]
+    Outside(f64, f64),
+    /// Too many samples are missing.
+    #[error("{missing} of {slots} samples of the window are missing: at most a tenth may be")]
+    Gaps {
+        /// How many.
+        missing: u64,
+        /// Of how many.
+        slots: u64,
+    },
+}
+
+impl Alignment {
+    /// The energy at the wall of the window from `start` to `end` by the machine's clock, since the
+    /// epoch, without two samples at each edge: [`Energy::window`] is what is left. A few missing
+    /// samples are taken to be like the others.
+    ///
+    /// # Errors
+    ///
+    /// [`WindowError`]: the window is too short, not in the trace, or full of gaps.
+    pub fn energy(&self, log: &PowerLog, start: Nanos, end: Nanos) -> Result<Energy, WindowError> {
+        let (from, to) = (self.logger_time(start), self.logger_time(end));
+        let late = log.start.since(from).seconds();
+        let early = to.since(log.end()).seconds();
+        if late > log.interval.seconds() || early > log.interval.seconds() {
+            return Err(WindowError::Outside(late, early));
+        }
+        let edge = Nanos(log.interval.0.saturating_mul(DISCARDED));
+        let (from, to) = (from + edge, to - edge);
+        let window = to.since(from);
+        if window < SHORTEST || window.0 < log.interval.0.saturating_mul(2) {
+            return Err(WindowError::Short(end.since(start)));
+        }
+        // A mean is of the interval before its time: with the edge discarded, all of it is inside.
+        let first = log.samples.partition_point(|(at, _)| *at < from);
+        let rest = &log.samples[first..];
+        let inside = &rest[..rest.partition_point(|(at, _)| *at < to)];
+        let length = window.0.saturating_add(log.interval.0 / 2);
+        let slots = length / log.interval.0.max(1);
+        let missing = slots.saturating_sub(inside.len() as u64);
+        if inside.is_empty() || missing * MISSING > slots {
+            return Err(WindowError::Gaps { missing, slots });
+        }
+        let sum: f64 = inside.iter().map(|(_, watts)| watts.0).sum();
+        let steps = inside.windows(2).map(|pair| pair[1].0.since(pair[0].0));
+        Ok(Energy {
+            boundary: Boundary::Wall,
+            place: Place::Machine,
+            source: source(log),
+            modelled: false,
+            idle_subtracted: false,
+            joules: Watts(sum / inside.len() as f64) * window,
+            error: None,
+            window,
+            how: How::Sampled {
+                samples: inside.len() as u64,
+                missed: missing,
+                longest_gap: steps.max().unwrap_or_default(),
+            },
+        })
+    }
+}
+
+fn source(log: &PowerLog) -> String {
+    match log.serials.first() {
+        Some(serial) => format!("logger {serial}"),
+        None => "logger".into(),
+    }
+}

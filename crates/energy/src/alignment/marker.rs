@@ -1,0 +1,183 @@
+//! The mark that a machine writes into the trace of its own power.
+
+use joulio_units::Nanos;
+use rustix::time::{ClockId, clock_gettime};
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{available_parallelism, scope, sleep};
+use std::time::{Duration, Instant};
+
+/// A wait looks this often whether it is to end.
+const LOOK: Duration = Duration::from_millis(20);
+/// A spinning core looks once in this many rounds.
+const ROUNDS: u32 = 4096;
+
+/// What a marker looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// How long all cores spin.
+    pub spin: Nanos,
+    /// How long they idle after that, and before the first spin.
+    pub idle: Nanos,
+    /// How often.
+    pub times: u32,
+}
+
+impl Default for Shape {
+    /// 5 s and 5 s, three times: a logger of 1 Hz sees each part five times.
+    fn default() -> Shape {
+        Shape {
+            spin: Nanos::from_millis(5_000),
+            idle: Nanos::from_millis(5_000),
+            times: 3,
+        }
+    }
+}
+
+/// A moment at which a marker's power changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// `CLOCK_REALTIME`: since the epoch.
+    pub realtime: Nanos,
+    /// `CLOCK_MONOTONIC`: since the machine was started, never set.
+    pub monotonic: Nanos,
+    /// The cores began to spin; otherwise they ended.
+    pub rising: bool,
+}
+
+/// A marker that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Marker {
+    /// Its edges, rising and falling in turn.
+    pub edges: Vec<Edge>,
+}
+
+/// It was cancelled: what it has written into the trace is no marker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the marker was cancelled")]
+pub struct Cancelled;
+
+impl Shape {
+    /// How long it takes to make.
+    pub fn length(&self) -> Nanos {
+        let once = self.spin.0.saturating_add(self.idle.0);
+        Nanos(once.saturating_mul(self.times.into())) + self.idle
+    }
+
+    /// Makes a marker: idles, then spins on every core that this process may use and idles, and so
+    /// on. The machine has to be otherwise idle.
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] soon after `cancel` is set.
+    pub fn make(&self, cancel: &AtomicBool) -> Result<Marker, Cancelled> {
+        let mut edges = Vec::new();
+        wait(self.idle, cancel)?;
+        for _ in 0..self.times {
+            edges.push(Edge::now(true));
+            spin(self.spin, cancel)?;
+            edges.push(Edge::now(false));
+            wait(self.idle, cancel)?;
+        }
+        Ok(Marker { edges })
+    }
+}
+
+impl Edge {
+    fn now(rising: bool) -> Edge {
+        Edge {
+            realtime: read(ClockId::Realtime),
+            monotonic: read(ClockId::Monotonic),
+            rising,
+        }
+    }
+}
+
+/// A clock before its own zero reads as zero.
+fn read(clock: ClockId) -> Nanos {
+    let time = clock_gettime(clock);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let nanos = u64::try_from(time.tv_nsec).unwrap_or(0);
+    Nanos(seconds.saturating_mul(1_000_000_000).saturating_add(nanos))
+}
+
+fn wait(length: Nanos, cancel: &AtomicBool) -> Result<(), Cancelled> {
+    let started = Instant::now();
+    let length = Duration::from_nanos(length.0);
+    loop {
+        if cancel.load(Ordering::Relaxed) {
+            return Err(Cancelled);
+        }
+        let left = length.saturating_sub(started.elapsed());
+        if left.is_zero() {
+            return Ok(());
+        }
+        sleep(left.min(LOOK));
+    }
+}
+
+/// Keeps every core busy with arithmetic; a `pause` would draw less.
+fn spin(length: Nanos, cancel: &AtomicBool) -> Result<(), Cancelled> {
+    let done = AtomicBool::new(false);
+    let cores = available_parallelism().map_or(1, usize::from);
+    scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| {
+                let mut number = 1.0_f64;
+                while !done.load(Ordering::Relaxed) {
+                    for _ in 0..ROUNDS {
+                        number = black_box(number) * 1.000_000_1 + 1e-9;
+                    }
+                    number = number.fract();
+                }
+            });
+        }
+        let waited = wait(length, cancel);
+        done.store(true, Ordering::Relaxed);
+        waited
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHORT: Shape = Shape {
+        spin: Nanos::from_millis(2),
+        idle: Nanos::from_millis(1),
+        times: 3,
+    };
+
+    #[test]
+    fn a_marker_has_its_edges_on_both_clocks() {
+        let marker = SHORT.make(&AtomicBool::new(false)).unwrap();
+        assert_eq!(marker.edges.len(), 6);
+        for (at, pair) in marker.edges.windows(2).enumerate() {
+            let part = if at % 2 == 0 { SHORT.spin } else { SHORT.idle };
+            assert_eq!((pair[0].rising, pair[1].rising), (at % 2 == 0, at % 2 == 1));
+            assert!(pair[1].monotonic.since(pair[0].monotonic) >= part);
+        }
+        assert!(marker.edges[0].realtime > Nanos::from_seconds(1e9));
+    }
+
+    #[test]
+    fn a_cancelled_marker_is_none() {
+        let long = Shape {
+            spin: Nanos::from_seconds(1e6),
+            ..SHORT
+        };
+        assert_eq!(long.make(&AtomicBool::new(true)), Err(Cancelled));
+        let cancel = AtomicBool::new(false);
+        scope(|scope| {
+            let marker = scope.spawn(|| long.make(&cancel));
+            sleep(Duration::from_millis(20));
+            cancel.store(true, Ordering::Relaxed);
+            assert_eq!(marker.join().unwrap(), Err(Cancelled));
+        });
+    }
+
+    #[test]
+    fn the_default_marker_takes_half_a_minute_and_a_lead() {
+        assert_eq!(Shape::default().length(), Nanos::from_seconds(35.0));
+    }
+}

@@ -1,0 +1,177 @@
+//! A marker and a trace on one time line, and how well they agree.
+
+use super::{AlignError, Marker, seconds_between};
+use crate::logger::PowerLog;
+use joulio_units::Nanos;
+
+/// Of the samples that a marker should have, this share has to be there.
+const LEAST_SAMPLES: f64 = 0.75;
+/// A correlation of fewer samples says nothing.
+const FEWEST_SAMPLES: usize = 8;
+/// Longer is no marker, and would take long to look for, in seconds.
+const LONGEST: f64 = 3600.0;
+
+/// The samples by the logger's clock, in seconds from the origin.
+pub struct Trace {
+    pub samples: Vec<(f64, f64)>,
+    /// Seconds.
+    pub interval: f64,
+    /// The middle of what a sample stands for, in seconds from its time: a mean is over the
+    /// interval before it, a momentary value could be from anywhere around it.
+    centre: f64,
+}
+
+impl Trace {
+    pub fn new(log: &PowerLog, origin: Nanos) -> Trace {
+        let interval = log.interval.seconds();
+        let samples = log.samples.iter();
+        Trace {
+            samples: samples
+                .map(|(at, watts)| (seconds_between(origin, *at), watts.0))
+                .collect(),
+            interval,
+            centre: if log.averaged { -interval / 2.0 } else { 0.0 },
+        }
+    }
+
+    /// The middle of what each sample between two times stands for, and its watts, on the machine's
+    /// clock where the logger is `offset` ahead.
+    pub fn between(&self, from: f64, to: f64, offset: f64) -> impl Iterator<Item = (f64, f64)> {
+        let shift = self.centre - offset;
+        let start = self.samples.partition_point(|(at, _)| at + shift < from);
+        let rest = &self.samples[start..];
+        let end = rest.partition_point(|(at, _)| at + shift < to);
+        rest[..end]
+            .iter()
+            .map(move |(at, watts)| (at + shift, *watts))
+    }
+}
+
+/// A marker by the machine's clock, in seconds from the origin.
+pub struct Pattern {
+    /// Rising and falling in turn.
+    pub edges: Vec<f64>,
+    /// The time spun before each edge.
+    spun: Vec<f64>,
+    /// The shortest time between edges.
+    pub part: f64,
+}
+
+/// How a stretch of trace and a marker agree.
+#[derive(Clone, Copy, Debug)]
+pub struct Fit {
+    /// Pearson's.
+    pub correlation: f64,
+    /// Watts of the idle machine.
+    pub base: f64,
+    /// Watts that spinning adds.
+    pub step: f64,
+}
+
+impl Pattern {
+    /// Checks that `marker`, which is the `number`th, is one.
+    pub fn new(
+        marker: &Marker,
+        number: usize,
+        origin: Nanos,
+        interval: f64,
+    ) -> Result<Pattern, AlignError> {
+        let is_even = marker.edges.len().is_multiple_of(2) && !marker.edges.is_empty();
+        let mut in_turn = marker.edges.iter().enumerate();
+        if !is_even || !in_turn.all(|(at, edge)| edge.rising == (at % 2 == 0)) {
+            return Err(AlignError::Marker(number));
+        }
+        let edges = marker.edges.iter().map(|edge| edge.realtime);
+        let edges: Vec<_> = edges.map(|at| seconds_between(origin, at)).collect();
+        let parts = || edges.windows(2).map(|pair| pair[1] - pair[0]);
+        let part = parts().fold(f64::INFINITY, f64::min);
+        if part <= 0.0 || edges[edges.len() - 1] - edges[0] > LONGEST {
+            return Err(AlignError::Marker(number));
+        }
+        let steady = marker.edges.windows(2);
+        let steady = steady.map(|pair| seconds_between(pair[0].monotonic, pair[1].monotonic));
+        let set = parts().zip(steady).map(|(part, steady)| part - steady);
+        let by = set
+            .max_by(|one, other| one.abs().total_cmp(&other.abs()))
+            .unwrap_or(0.0);
+        if by.abs() > interval / 4.0 {
+            return Err(AlignError::ClockSet { marker: number, by });
+        }
+        if interval <= 0.0 || interval > part / 2.0 {
+            return Err(AlignError::TooSlow { interval, part });
+        }
+        let mut spun = vec![0.0];
+        for (at, part) in parts().enumerate() {
+            spun.push(spun[at] + if at % 2 == 0 { part } else { 0.0 });
+        }
+        Ok(Pattern { edges, spun, part })
+    }
+
+    /// The first and the last moment that are looked at: what is idle around the edges is part of
+    /// the pattern.
+    fn span(&self) -> (f64, f64) {
+        (
+            self.edges[0] - self.part,
+            self.edges[self.edges.len() - 1] + self.part,
+        )
+    }
+
+    /// The middle.
+    pub fn middle(&self) -> f64 {
+        (self.edges[0] + self.edges[self.edges.len() - 1]) / 2.0
+    }
+
+    /// The time spun before `time`.
+    fn spun_before(&self, time: f64) -> f64 {
+        let passed = self.edges.partition_point(|&edge| edge <= time);
+        match passed.checked_sub(1) {
+            None => 0.0,
+            // After a rising edge.
+            Some(last) if last % 2 == 0 => self.spun[last] + (time - self.edges[last]),
+            Some(last) => self.spun[last],
+        }
+    }
+
+    /// The share of the `width` seconds around `time` that was spun.
+    fn level(&self, time: f64, width: f64) -> f64 {
+        let spun = self.spun_before(time + width / 2.0) - self.spun_before(time - width / 2.0);
+        spun / width
+    }
+
+    /// Normalised cross-correlation with the trace of a logger that is `offset` ahead. None where
+    /// samples are missing or do not vary.
+    pub fn fit(&self, trace: &Trace, offset: f64) -> Option<Fit> {
+        let (from, to) = self.span();
+        let width = trace.interval;
+        let pairs = || {
+            let samples = trace.between(from, to, offset);
+            samples.map(|(time, watts)| (self.level(time, width), watts))
+        };
+        let mut sums = [0.0; 3];
+        for (level, watts) in pairs() {
+            for (sum, more) in sums.iter_mut().zip([1.0, level, watts]) {
+                *sum += more;
+            }
+        }
+        let [count, level_mean, watts_mean] = sums;
+        if count < LEAST_SAMPLES * (to - from) / width || count < FEWEST_SAMPLES as f64 {
+            return None;
+        }
+        let (level_mean, watts_mean) = (level_mean / count, watts_mean / count);
+        // From the means on, or the squares of a large base would hide a small step.
+        let (mut levels, mut both, mut powers) = (0.0, 0.0, 0.0);
+        for (level, watts) in pairs() {
+            let (level, watts) = (level - level_mean, watts - watts_mean);
+            levels += level * level;
+            both += level * watts;
+            powers += watts * watts;
+        }
+        let correlation = both / (levels * powers).sqrt();
+        let step = both / levels;
+        correlation.is_finite().then_some(Fit {
+            correlation,
+            base: watts_mean - step * level_mean,
+            step,
+        })
+    }
+}

@@ -1,0 +1,201 @@
+//! What a machine draws when it does nothing.
+
+use crate::meter::MeterError;
+use crate::root::Root;
+use crate::window::Measured;
+use crate::{Boundary, Energy, Place};
+use joulio_units::{Joules, Nanos, Watts};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+
+/// The idle power of a machine, by meter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Baseline {
+    /// The form of this file.
+    pub version: u32,
+    /// The machine, and how it was set up.
+    pub host: Host,
+    /// When it was measured, in seconds since 1970.
+    pub measured_unix_seconds: u64,
+    /// Each meter's idle power.
+    pub meters: Vec<IdlePower>,
+}
+
+/// A machine's identity, and what its idle power depends on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Host {
+    /// A hash of its machine-id, which itself is not to be shown (machine-id(5)).
+    pub machine: String,
+    /// The kernel's release.
+    pub kernel: String,
+    /// The frequency governors of its CPUs; none where there are none.
+    pub governors: Vec<String>,
+}
+
+/// One meter's idle power.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IdlePower {
+    /// The meter's name.
+    pub meter: String,
+    /// What it includes.
+    pub boundary: Boundary,
+    /// Where in the machine.
+    pub place: Place,
+    /// The mean power.
+    pub watts: f64,
+    /// How far that may be from what the meter's hardware counted.
+    pub error_watts: f64,
+    /// For how long it was measured.
+    pub seconds: f64,
+}
+
+/// Why a baseline is not used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BaselineError {
+    /// It is not a baseline.
+    #[error("not an idle baseline: {0}: measure one by joulio power --idle 60s")]
+    Malformed(String),
+    /// It is another machine's.
+    #[error(
+        "the idle baseline is another machine's: measure this one's by joulio power --idle 60s"
+    )]
+    OtherMachine,
+}
+
+impl Host {
+    /// The machine `root`.
+    ///
+    /// # Errors
+    /// If it has no identity.
+    pub fn of(root: &Root) -> Result<Host, MeterError> {
+        const ID: &str = "/etc/machine-id";
+        let id = root.text(ID)?;
+        if id.is_empty() {
+            return Err(MeterError::malformed(ID, ""));
+        }
+        Ok(Host {
+            machine: hash(&id),
+            kernel: root.text("/proc/sys/kernel/osrelease").unwrap_or_default(),
+            governors: governors(root),
+        })
+    }
+}
+
+/// Keyed by what it is for, so that no two programs' hashes are the same.
+fn hash(id: &str) -> String {
+    let digest = Sha256::digest(format!("joulio idle baseline {id}"));
+    digest
+        .iter()
+        .take(16)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+fn governors(root: &Root) -> Vec<String> {
+    const CPUS: &str = "/sys/devices/system/cpu";
+    let names = root.names(CPUS);
+    let cpus = names.iter().filter(|name| {
+        let number = name.strip_prefix("cpu");
+        number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+    });
+    let governor = |cpu: &String| {
+        root.text(&format!("{CPUS}/{cpu}/cpufreq/scaling_governor"))
+            .ok()
+    };
+    let all: BTreeSet<_> = cpus.filter_map(governor).collect();
+    all.into_iter().collect()
+}
+
+impl Baseline {
+    const VERSION: u32 = 1;
+
+    /// Of the figures of a window in which nothing ran; a meter without a figure has no part in it.
+    pub fn new(host: Host, unix_seconds: u64, measured: &[Measured]) -> Baseline {
+        let idle = |measured: &Measured| {
+            let total = &measured.figure.as_ref().ok()?.total;
+            let window = total.window;
+            Some(IdlePower {
+                meter: measured.about.name.clone(),
+                boundary: total.boundary,
+                place: total.place.clone(),
+                watts: total.watts().0,
+                error_watts: total.error.map_or(0.0, |error| (error / window).0),
+                seconds: window.seconds(),
+            })
+        };
+        Baseline {
+            version: Baseline::VERSION,
+            host,
+            measured_unix_seconds: unix_seconds,
+            meters: measured.iter().filter_map(idle).collect(),
+        }
+    }
+
+    /// Reads what [`Baseline::to_json`] wrote, and checks that it is `host`'s.
+    ///
+    /// # Errors
+    /// [`BaselineError`].
+    pub fn from_json(text: &str, host: &Host) -> Result<Baseline, BaselineError> {
+        let malformed = |why: String| BaselineError::Malformed(why);
+        let baseline: Baseline =
+            serde_json::from_str(text).map_err(|error| malformed(error.to_string()))?;
+        if baseline.version != Baseline::VERSION {
+            return Err(malformed(format!("version {}", baseline.version)));
+        }
+        let sound = |idle: &IdlePower| idle.watts.is_finite() && idle.error_watts.is_finite();
+        if !baseline.meters.iter().all(sound) {
+            return Err(malformed("a power that is none".into()));
+        }
+        match baseline.host.machine == host.machine {
+            true => Ok(baseline),
+            false => Err(BaselineError::OtherMachine),
+        }
+    }
+
+    /// As a file.
+    pub fn to_json(&self) -> String {
+        // Strings and finite numbers: they have a form in JSON.
+        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+
+    /// What is not as it was when the baseline was measured, in words.
+    pub fn differences(&self, host: &Host) -> Vec<String> {
+        let mut differences = Vec::new();
+        if self.host.kernel != host.kernel {
+            differences.push(format!(
+                "kernel {} then, {} now",
+                self.host.kernel, host.kernel
+            ));
+        }
+        if self.host.governors != host.governors {
+            let names = |host: &Host| host.governors.join(", ");
+            differences.push(format!(
+                "governor {} then, {} now",
+                names(&self.host),
+                names(host)
+            ));
+        }
+        differences
+    }
+
+    /// `total` of the meter `name`, without what was idle.
+    pub(crate) fn subtract(&self, name: &str, total: &Energy) -> Option<Energy> {
+        let same = |idle: &&IdlePower| {
+            idle.meter == name && idle.boundary == total.boundary && idle.place == total.place
+        };
+        let idle = self.meters.iter().find(same)?;
+        Some(Energy {
+            idle_subtracted: true,
+            joules: Joules(total.joules.0 - (Watts(idle.watts) * total.window).0),
+            error: total.error.map(|error| error + idle.error(total.window)),
+            ..total.clone()
+        })
+    }
+}
+
+impl IdlePower {
+    fn error(&self, window: Nanos) -> Joules {
+        Watts(self.error_watts) * window
+    }
+}

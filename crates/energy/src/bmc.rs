@@ -1,0 +1,46 @@
+//! What the board's management controller says of the whole machine.
+
+#[cfg(feature = "redfish")]
+pub(crate) mod client;
+mod ipmi;
+#[cfg(feature = "redfish")]
+mod netrc;
+mod redfish;
+mod url;
+
+pub(crate) use ipmi::allow as allow_ipmi;
+pub use url::RedfishUrl;
+
+use crate::discovery::Found;
+use crate::root::Root;
+use crate::select::Select;
+
+/// How to give credentials, which a command line would show to everyone on the machine.
+pub(crate) const CREDENTIALS: &str =
+    "set JOULIO_REDFISH_USER and JOULIO_REDFISH_PASSWORD, or name the host in ~/.netrc";
+
+/// Without a client.
+#[cfg(not(feature = "redfish"))]
+pub(crate) mod client {
+    use std::io;
+
+    /// Nothing.
+    #[derive(Debug, Default)]
+    pub(crate) struct Client;
+
+    impl Client {
+        pub(crate) fn get(&self, _: &str) -> io::Result<Vec<u8>> {
+            Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "joulio was built without the feature redfish",
+            ))
+        }
+    }
+}
+
+/// The BMC over IPMI, and those whose URLs are given.
+pub(crate) fn discover(root: &Root, select: &Select) -> Vec<Found> {
+    let mut found = vec![ipmi::discover(root)];
+    found.extend(redfish::discover(root, select));
+    found
+}

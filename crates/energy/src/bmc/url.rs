@@ -1,0 +1,157 @@
+//! Where a BMC's reading is.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+/// `https://HOST[:PORT]/redfish/v1/...`; after `#` a JSON pointer to one reading of several:
+/// `#/PowerControl/1`.
+///
+/// Plain http is for this machine alone, where a tunnel may end. Credentials do not belong here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RedfishUrl {
+    url: String,
+    host: String,
+    pointer: Option<String>,
+}
+
+impl RedfishUrl {
+    /// Without the pointer: what is fetched.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Which of the document's readings.
+    pub(crate) fn pointer(&self) -> Option<&str> {
+        self.pointer.as_deref()
+    }
+
+    /// The name of its meter.
+    pub(crate) fn meter_name(&self) -> String {
+        let pointer = self.pointer.as_deref().map(|p| format!("#{p}"));
+        let (_, rest) = self.url.split_once("://").unwrap_or(("", &self.url));
+        format!("redfish:{rest}{}", pointer.unwrap_or_default())
+    }
+}
+
+impl FromStr for RedfishUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<RedfishUrl, String> {
+        let shape = || "write redfish=https://HOST/redfish/v1/Chassis/ID/Power".to_owned();
+        // What may come from a file must not say other things to a terminal or a server.
+        if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
+            return Err(shape());
+        }
+        let (url, pointer) = match text.split_once('#') {
+            Some((url, pointer)) => (url, Some(pointer.to_owned())),
+            None => (text, None),
+        };
+        let (scheme, rest) = url.split_once("://").ok_or_else(shape)?;
+        let (authority, path) = rest.split_once('/').ok_or_else(shape)?;
+        if authority.contains('@') {
+            // Not repeated: it holds the password.
+            return Err(format!(
+                "a password on the command line is for all to see: {}",
+                super::CREDENTIALS
+            ));
+        }
+        let host = host(authority)
+            .filter(|host| !host.is_empty())
+            .ok_or_else(shape)?;
+        match scheme {
+            _ if path.is_empty() => Err(shape()),
+            "https" => Ok(()),
+            "http" if is_loopback(host) => Ok(()),
+            "http" => Err(format!(
+                "{host}: a password does not go over plain http: use https"
+            )),
+            _ => Err(shape()),
+        }?;
+        if pointer
+            .as_deref()
+            .is_some_and(|pointer| !pointer.starts_with('/'))
+        {
+            return Err("after # comes a JSON pointer: #/PowerControl/1".into());
+        }
+        Ok(RedfishUrl {
+            url: url.to_owned(),
+            host: host.to_owned(),
+            pointer,
+        })
+    }
+}
+
+/// Without port and brackets.
+pub(super) fn host(authority: &str) -> Option<&str> {
+    match authority.strip_prefix('[') {
+        Some(six) => Some(six.split_once(']')?.0),
+        None => Some(
+            authority
+                .split_once(':')
+                .map_or(authority, |(host, _)| host),
+        ),
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+impl fmt::Display for RedfishUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.url)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_with_a_pointer() {
+        let url: RedfishUrl = "https://bmc.example:8443/redfish/v1/Chassis/1/Power#/PowerControl/1"
+            .parse()
+            .unwrap();
+        assert_eq!(
+            url.url(),
+            "https://bmc.example:8443/redfish/v1/Chassis/1/Power"
+        );
+        assert_eq!(
+            (url.pointer(), url.host.as_str()),
+            (Some("/PowerControl/1"), "bmc.example")
+        );
+    }
+
+    #[test]
+    fn a_password_is_refused_and_not_repeated() {
+        let said = "https://root:calvin@bmc/redfish/v1/x"
+            .parse::<RedfishUrl>()
+            .unwrap_err();
+        assert!(said.contains("netrc") && !said.contains("calvin"), "{said}");
+    }
+
+    #[test]
+    fn plain_http_only_reaches_this_machine() {
+        for url in [
+            "http://127.0.0.1:1/a",
+            "http://[::1]:1/a",
+            "http://localhost/a",
+        ] {
+            assert!(url.parse::<RedfishUrl>().is_ok(), "{url}");
+        }
+        for url in [
+            "http://bmc/a",
+            "http://127.0.0.1.example/a",
+            "ftp://bmc/a",
+            "bmc/a",
+            "https:///a",
+            "https://bmc",
+            "https://bmc/",
+            "https://b\tmc/a",
+            "https://bmc/a#1",
+        ] {
+            assert!(url.parse::<RedfishUrl>().is_err(), "{url}");
+        }
+    }
+}

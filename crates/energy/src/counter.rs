@@ -1,0 +1,101 @@
+//! Counters that start over.
+
+/// A counter of whole units that starts over after `max`, made into one that does not.
+///
+/// The kernel's powercap counters are 32 bits of the hardware's steps, converted to microjoules
+/// and rounded down; `max` is what 2^32 - 1 steps are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wrapping {
+    max: u64,
+    step: u64,
+    last: Option<u64>,
+    total: u64,
+}
+
+impl Wrapping {
+    /// Of a counter that goes from 0 to `max` in steps of `step`.
+    pub(crate) fn new(max: u64, step: u64) -> Wrapping {
+        Wrapping {
+            max,
+            step,
+            last: None,
+            total: 0,
+        }
+    }
+
+    /// Takes a reading, and gives the units counted since the first. Right if the counter went
+    /// less than once round since the reading before.
+    pub(crate) fn advance(&mut self, raw: u64) -> u64 {
+        let from = self.last.replace(raw).unwrap_or(raw);
+        let more = elapsed(from, raw, self.max, self.step);
+        self.total = self.total.saturating_add(more);
+        self.total
+    }
+}
+
+/// From `from` to `to`; the step from `max` to zero counts too.
+fn elapsed(from: u64, to: u64, max: u64, step: u64) -> u64 {
+    match to.checked_sub(from) {
+        Some(forward) => forward,
+        None => max
+            .saturating_sub(from)
+            .saturating_add(to)
+            .saturating_add(step),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_last_step_before_zero_counts() {
+        let mut counter = Wrapping::new(99, 1);
+        let readings = [98, 99, 0, 1].map(|raw| counter.advance(raw));
+        assert_eq!(readings, [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_reading_beyond_the_range_does_not_panic() {
+        let mut counter = Wrapping::new(10, 1);
+        let readings = [u64::MAX, 0, u64::MAX, 5].map(|raw| counter.advance(raw));
+        assert_eq!(readings, [0, 1, u64::MAX, u64::MAX]);
+    }
+
+    /// The hardware's count of steps, as the kernel shows it: nanojoules a step, in microjoules.
+    fn shown(count: u64, unit_nj: u64) -> u64 {
+        (count % (1 << 32)) * unit_nj / 1000
+    }
+
+    proptest! {
+        #[test]
+        fn any_walk_with_less_than_a_round_between_readings_is_followed(
+            start in any::<u32>(),
+            walk in prop::collection::vec(0u64..(1 << 32), 1..50),
+            // 2^-14 J, 2^-16 J, and the 1 J of a Sapphire Rapids platform.
+            unit_nj in prop::sample::select(vec![61_035u64, 15_258, 1_000_000_000]),
+        ) {
+            let max = shown((1 << 32) - 1, unit_nj);
+            let mut counter = Wrapping::new(max, unit_nj / 1000);
+            let mut count = u64::from(start);
+            counter.advance(shown(count, unit_nj));
+            let mut total = 0;
+            for step in &walk {
+                count += step;
+                total = counter.advance(shown(count, unit_nj));
+            }
+            let truth = u128::from(count - u64::from(start)) * u128::from(unit_nj) / 1000;
+            // A microjoule of rounding at each end and, with the step, each time round.
+            let bound = 3 * (walk.len() as u128 + 1);
+            prop_assert!(u128::from(total).abs_diff(truth) <= bound, "{total} {truth}");
+        }
+
+        #[test]
+        fn the_total_never_shrinks(max in any::<u64>(), step in any::<u64>(), raws: Vec<u64>) {
+            let mut counter = Wrapping::new(max, step);
+            let totals: Vec<_> = raws.iter().map(|&raw| counter.advance(raw)).collect();
+            prop_assert!(totals.is_sorted());
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! What meters a machine has, and why others cannot be had.
+
+use crate::meter::{Meter, Source};
+use crate::root::Root;
+use crate::select::{Choice, Select};
+use crate::window::Meters;
+use crate::{About, Boundary, Zone, bmc, hwmon, rapl};
+use std::sync::Arc;
+
+/// Why a meter is not among those that are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It is there, and cannot be read.
+    Unreadable {
+        /// Why.
+        why: String,
+        /// The command that would allow it.
+        allow: Option<String>,
+    },
+    /// There is none.
+    Absent {
+        /// What was looked for.
+        why: String,
+        /// The command that may bring it.
+        allow: Option<String>,
+    },
+    /// It can be read, and is left out.
+    Unused {
+        /// Why.
+        why: String,
+    },
+}
+
+/// A meter that is not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Its name, or its source's.
+    pub name: String,
+    /// By which way it would be read.
+    pub source: Source,
+    /// What it would be about, as far as that is known.
+    pub zone: Option<Zone>,
+    /// Why it is not.
+    pub state: State,
+}
+
+impl Finding {
+    pub(crate) fn new(
+        name: impl Into<String>,
+        source: Source,
+        zone: Option<Zone>,
+        state: State,
+    ) -> Finding {
+        Finding {
+            name: name.into(),
+            source,
+            zone,
+            state,
+        }
+    }
+}
+
+/// A step of a discovery.
+#[derive(Debug)]
+pub(crate) enum Found {
+    Meter(Box<dyn Meter>),
+    Not(Finding),
+}
+
+/// What a machine has.
+#[derive(Debug)]
+pub struct Discovery {
+    /// Those that are chosen and readable: no two of them of one zone by RAPL's different ways.
+    pub meters: Meters,
+    /// All others, with the reason.
+    pub others: Vec<Finding>,
+    /// What was chosen, and names nothing that was found.
+    pub unmatched: Vec<String>,
+}
+
+impl Meters {
+    /// Looks for every meter of `root`, opens those that `select` chooses, and says of each other
+    /// why not.
+    pub fn discover(root: &Root, select: &Select) -> Discovery {
+        let mut found = rapl::perf(root);
+        found.extend(rapl::powercap(root));
+        found.extend(hwmon::discover(root, select));
+        found.extend(bmc::discover(root, select));
+        found.extend(named(root).map(Found::Not));
+        let mut discovery = Discovery {
+            meters: Meters::new(Vec::new(), Arc::clone(root.clock())),
+            others: Vec::new(),
+            unmatched: select.unmatched(&found),
+        };
+        for found in found {
+            match found {
+                Found::Meter(meter) => discovery.take(meter, root, select),
+                Found::Not(finding) => discovery.others.push(finding),
+            }
+        }
+        discovery
+    }
+}
+
+/// Meters that are not looked for, but named by the user.
+fn named(root: &Root) -> impl Iterator<Item = Finding> {
+    const CLASS: &str = "/sys/class/nvme";
+    let devices = root.names(CLASS);
+    let state = match devices.first() {
+        Some(first) => State::Unused {
+            why: format!(
+                "{} there: name it to ask it, as --device /dev/{first}",
+                devices.join(", ")
+            ),
+        },
+        None => State::Absent {
+            why: format!("no {CLASS}/nvme*"),
+            allow: None,
+        },
+    };
+    let logger = State::Absent {
+        why: "a logger's file is imported after the run".into(),
+        allow: None,
+    };
+    [
+        Finding::new("nvme", Source::Nvme, None, state),
+        Finding::new(
+            "logger",
+            Source::Logger,
+            Some(Zone::machine(Boundary::Wall)),
+            logger,
+        ),
+    ]
+    .into_iter()
+}
+
+impl Discovery {
+    /// Keeps `meter` if it is chosen, can be read, and is not a second reader of a zone.
+    fn take(&mut self, mut meter: Box<dyn Meter>, root: &Root, select: &Select) {
+        let about = meter.about().clone();
+        let choice = select.choice(&about);
+        let twin = self
+            .meters
+            .about()
+            .into_iter()
+            .find(|other| is_twin(other, &about));
+        let state = match (choice, twin) {
+            (Choice::Left, _) => State::Unused {
+                why: "not chosen".into(),
+            },
+            // By its name, it is wanted beside the other.
+            (Choice::BySource, Some(twin)) => State::Unused {
+                why: format!("the same zone as {}", twin.name),
+            },
+            (Choice::BySource | Choice::ByName, _) => match meter.read(&**root.clock()) {
+                Ok(_) => return self.meters.push(meter),
+                Err(error) => State::Unreadable {
+                    why: error.to_string(),
+                    allow: crate::allow::command(&about, &error),
+                },
+            },
+        };
+        let finding = Finding::new(about.name, about.source, Some(about.zone), state);
+        self.others.push(finding);
+    }
+}
+
+/// Both read the same counter of the processor.
+fn is_twin(one: &About, other: &About) -> bool {
+    let rapl = |about: &About| {
+        matches!(
+            about.source,
+            Source::Perf | Source::Powercap | Source::PowercapMmio
+        )
+    };
+    rapl(one) && rapl(other) && one.zone == other.zone
+}

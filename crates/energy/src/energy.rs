@@ -1,0 +1,237 @@
+//! An energy with everything that it takes to understand it.
+
+use crate::{Boundary, Place, Zone};
+use joulio_units::{Joules, Nanos, Watts};
+
+/// The energy of a window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Energy {
+    /// What it includes.
+    pub boundary: Boundary,
+    /// Where in the machine.
+    pub place: Place,
+    /// The meter, or the profiles of the model.
+    pub source: String,
+    /// It was computed from profiles, not measured.
+    pub modelled: bool,
+    /// What the idle machine would have used in the window is taken off.
+    pub idle_subtracted: bool,
+    /// The energy. With the idle energy taken off it can be below zero, by its error.
+    pub joules: Joules,
+    /// How far `joules` may be from what the meter's hardware counted: what the steps of its
+    /// counter, its update interval and the sampling allow. The hardware's own accuracy is not in
+    /// it. None: not known.
+    pub error: Option<Joules>,
+    /// How long the window was, at this meter.
+    pub window: Nanos,
+    /// How it was obtained.
+    pub how: How,
+}
+
+/// How an energy was obtained.
+#[derive(Clone, Debug, PartialEq)]
+pub enum How {
+    /// From profiles.
+    Modelled,
+    /// The difference of an energy counter between the edges of the window.
+    Counted {
+        /// Both edges lie on an update of the counter.
+        aligned: bool,
+        /// What the counter counts in.
+        step: Joules,
+    },
+    /// The integral of power readings, by trapezoids.
+    Sampled {
+        /// Readings, the edges among them.
+        samples: u64,
+        /// Readings that failed; their neighbours stand in.
+        missed: u64,
+        /// The longest time between two readings.
+        longest_gap: Nanos,
+    },
+    /// The sum of several.
+    Summed,
+}
+
+/// Why two energies have no sum.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SumError {
+    /// The joules of one are among those of the other.
+    #[error("{inner} is part of {outer}: adding them counts the same joules twice")]
+    Nested {
+        /// The wider, with its source.
+        outer: String,
+        /// The narrower.
+        inner: String,
+    },
+    /// Both are of one zone, or of zones that overlap.
+    #[error("{one} and {other} are the same joules, read twice")]
+    Same {
+        /// One.
+        one: String,
+        /// The other.
+        other: String,
+    },
+    /// They are beside one another, and their sum has no name.
+    #[error("{one} and {other} have different boundaries: a sum would have none")]
+    Boundaries {
+        /// One.
+        one: String,
+        /// The other.
+        other: String,
+    },
+    /// They are not the same kind of figure.
+    #[error("{one} and {other}: only one of them is {what}")]
+    Kinds {
+        /// One.
+        one: String,
+        /// The other.
+        other: String,
+        /// What one of them is.
+        what: &'static str,
+    },
+    /// They are of different times.
+    #[error("{one} and {other} are of windows of {} s and {} s", .windows.0.seconds(), .windows.1.seconds())]
+    Windows {
+        /// One.
+        one: String,
+        /// The other.
+        other: String,
+        /// Their lengths.
+        windows: (Nanos, Nanos),
+    },
+    /// Nothing has no boundary.
+    #[error("there is nothing to add")]
+    Nothing,
+}
+
+/// Edges lie up to an alignment apart, at each end.
+const SAME_WINDOW: Nanos = Nanos::from_millis(40);
+
+impl Energy {
+    /// The zone that it is about.
+    pub fn zone(&self) -> Zone {
+        Zone {
+            boundary: self.boundary,
+            place: self.place.clone(),
+        }
+    }
+
+    /// The mean power; zero for an empty window.
+    pub fn watts(&self) -> Watts {
+        if self.window == Nanos::ZERO {
+            Watts(0.0)
+        } else {
+            self.joules / self.window
+        }
+    }
+
+    /// `amount` per joule; none where no energy was spent. I/Os per joule are SNIA Emerald's
+    /// IOPS per watt, bytes per joule its (bytes/s) per watt.
+    pub fn per_joule(&self, amount: u64) -> Option<f64> {
+        (self.joules.0 > 0.0).then(|| amount as f64 / self.joules.0)
+    }
+
+    /// The energy of all of `parts`, which must be apart, of one boundary and of one window:
+    /// `package-0` and `package-1`, say.
+    ///
+    /// # Errors
+    /// [`SumError`], naming the first two that cannot be added.
+    pub fn sum(parts: &[Energy]) -> Result<Energy, SumError> {
+        let (first, rest) = parts.split_first().ok_or(SumError::Nothing)?;
+        for (at, one) in parts.iter().enumerate() {
+            for other in &parts[at + 1..] {
+                one.check_beside(other)?;
+            }
+        }
+        if rest.is_empty() {
+            return Ok(first.clone());
+        }
+        let names: Vec<_> = parts.iter().map(|part| part.source.as_str()).collect();
+        let error = |sum: Option<Joules>, part: &Energy| Some(sum? + part.error?);
+        Ok(Energy {
+            place: Place::Several(parts.iter().map(|part| part.place.clone()).collect()),
+            source: names.join(" + "),
+            joules: parts
+                .iter()
+                .fold(Joules::default(), |sum, p| sum + p.joules),
+            error: parts.iter().fold(Some(Joules::default()), error),
+            window: parts
+                .iter()
+                .map(|part| part.window)
+                .max()
+                .unwrap_or_default(),
+            how: How::Summed,
+            ..first.clone()
+        })
+    }
+
+    /// Adds `other`, which must be beside it.
+    ///
+    /// # Errors
+    /// As [`Energy::sum`].
+    pub fn add(&self, other: &Energy) -> Result<Energy, SumError> {
+        Energy::sum(&[self.clone(), other.clone()])
+    }
+
+    fn name(&self) -> String {
+        format!("{} ({})", self.zone(), self.source)
+    }
+
+    fn check_beside(&self, other: &Energy) -> Result<(), SumError> {
+        let (mine, its) = (self.zone(), other.zone());
+        let (one, two) = (self.name(), other.name());
+        if mine.holds(&its) {
+            return Err(SumError::Nested {
+                outer: one,
+                inner: two,
+            });
+        }
+        if its.holds(&mine) {
+            return Err(SumError::Nested {
+                outer: two,
+                inner: one,
+            });
+        }
+        let other_name = two;
+        if mine.same(&its) {
+            return Err(SumError::Same {
+                one,
+                other: other_name,
+            });
+        }
+        if self.boundary != other.boundary {
+            return Err(SumError::Boundaries {
+                one,
+                other: other_name,
+            });
+        }
+        let kinds = [
+            (self.modelled != other.modelled, "modelled"),
+            (
+                self.idle_subtracted != other.idle_subtracted,
+                "without the idle energy",
+            ),
+        ];
+        if let Some((_, what)) = kinds.into_iter().find(|(differ, _)| *differ) {
+            return Err(SumError::Kinds {
+                one,
+                other: other_name,
+                what,
+            });
+        }
+        if self
+            .window
+            .since(other.window)
+            .max(other.window.since(self.window))
+            > SAME_WINDOW
+        {
+            return Err(SumError::Windows {
+                one,
+                other: other_name,
+                windows: (self.window, other.window),
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,56 @@
+//! Sensors of the kernel's hardware monitoring (`Documentation/hwmon/sysfs-interface.rst`).
+
+mod chip;
+mod meaning;
+mod sensor;
+
+use crate::discovery::{Finding, Found, State};
+use crate::meter::Source;
+use crate::root::Root;
+use crate::select::Select;
+use chip::Chip;
+use sensor::Sensor;
+
+const CLASS: &str = "/sys/class/hwmon";
+
+/// Every energy and power sensor.
+pub(crate) fn discover(root: &Root, select: &Select) -> Vec<Found> {
+    let chips = Chip::all(root);
+    let found: Vec<_> = chips
+        .iter()
+        .flat_map(|chip| chip.sensors(root))
+        .map(|sensor| one(root, select, sensor))
+        .collect();
+    if !found.is_empty() {
+        return found;
+    }
+    let state = State::Absent {
+        why: match chips.is_empty() {
+            true => format!("no {CLASS}/hwmon*"),
+            false => format!("no energy*_input, power*_input or power*_average in {CLASS}/hwmon*"),
+        },
+        // Which driver a board's sensors want is not to be told from here.
+        allow: None,
+    };
+    vec![Found::Not(Finding::new(
+        "hwmon",
+        Source::Hwmon,
+        None,
+        state,
+    ))]
+}
+
+fn one(root: &Root, select: &Select, sensor: Sensor) -> Found {
+    let told = select.boundary_of(&sensor.name);
+    let zone = match told {
+        Some(boundary) => Ok(sensor.told(boundary)),
+        None => sensor.meaning(),
+    };
+    match zone {
+        Ok(zone) => Found::Meter(sensor.meter(root, zone)),
+        Err(why) => {
+            let state = State::Unused { why };
+            Found::Not(Finding::new(sensor.name, Source::Hwmon, None, state))
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! One sensor, and its meter.
+
+use crate::meter::{About, Kind, Meter, MeterError, Reading, Source, Value};
+use crate::root::Root;
+use crate::{Clock, Zone};
+use joulio_units::{Joules, Nanos, Watts};
+
+/// What a sensor gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quantity {
+    /// Microjoules.
+    Energy,
+    /// Microwatts.
+    Power,
+}
+
+/// A sensor of a chip.
+#[derive(Clone, Debug)]
+pub(super) struct Sensor {
+    /// `hwmon:CHIP/power1`.
+    pub(super) name: String,
+    pub(super) chip: String,
+    pub(super) driver: String,
+    /// What the driver calls it.
+    pub(super) label: String,
+    /// What ACPI says of its error: `95.5%`.
+    pub(super) accuracy: Option<String>,
+    pub(super) path: String,
+    pub(super) quantity: Quantity,
+    pub(super) update: Nanos,
+}
+
+impl Sensor {
+    /// Its meter, of `zone`.
+    pub(super) fn meter(self, root: &Root, zone: Zone) -> Box<dyn Meter> {
+        let kind = match self.quantity {
+            Quantity::Energy => Kind::Counter {
+                step: Joules(1e-6),
+                update: self.update,
+                wraps_after: None,
+            },
+            Quantity::Power => Kind::Power {
+                step: Watts(1e-6),
+                update: self.update,
+            },
+        };
+        let accuracy = self
+            .accuracy
+            .map(|said| format!("accuracy {said} by its own account"));
+        Box::new(SensorMeter {
+            about: About {
+                name: self.name,
+                source: Source::Hwmon,
+                zone,
+                kind,
+                slow: false,
+                modelled: false,
+                notes: accuracy.into_iter().collect(),
+            },
+            root: root.clone(),
+            path: self.path,
+            last: 0,
+        })
+    }
+}
+
+#[derive(Debug)]
+struct SensorMeter {
+    about: About,
+    root: Root,
+    path: String,
+    /// Of a counter: the last count.
+    last: u64,
+}
+
+impl Meter for SensorMeter {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn read(&mut self, clock: &dyn Clock) -> Result<Reading, MeterError> {
+        // A driver without a reading just now says ENODATA or EAGAIN: that passes.
+        let micro: u64 = self.root.number(&self.path)?;
+        let at = clock.now();
+        let value = match self.about.kind {
+            Kind::Counter { .. } if micro < self.last => {
+                let from = std::mem::replace(&mut self.last, micro);
+                return Err(MeterError::WentBack {
+                    what: self.path.clone(),
+                    from,
+                    to: micro,
+                });
+            }
+            Kind::Counter { .. } => {
+                self.last = micro;
+                Value::Total(Joules(micro as f64 / 1e6))
+            }
+            Kind::Power { .. } => Value::Power(Watts(micro as f64 / 1e6)),
+        };
+        Ok(Reading { at, value })
+    }
+}

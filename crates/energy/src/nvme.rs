@@ -1,0 +1,257 @@
+//! A storage device that measures itself.
+//!
+//! From the time it is told to, a controller with log 25h Power Measurement takes the mean power of
+//! every second; their number times their mean is an energy that is counted once a second. One
+//! without it may report the latest second's power in its SMART log, which is sampled. Who talks to
+//! the controller is behind [`NvmePower`].
+
+use crate::{About, Boundary, Clock, Kind, Meter, MeterError, Place, Reading, Source, Value, Zone};
+use joulio_units::{Joules, Nanos, Watts};
+use std::fmt;
+
+/// An interval of the device, by the specification.
+const INTERVAL: Nanos = Nanos::from_millis(1_000);
+/// The finest unit that it reports in.
+const FINEST: Watts = Watts(1e-4);
+
+/// A controller, as far as its power is concerned.
+pub trait NvmePower: Send + fmt::Debug {
+    /// Its name: `/dev/nvme0`.
+    fn name(&self) -> &str;
+
+    /// It has log 25h.
+    fn measures(&self) -> bool;
+
+    /// Starts its measurement, from the beginning (feature 25h).
+    fn start(&mut self) -> Result<(), MeterError>;
+
+    /// Stops it.
+    fn stop(&mut self) -> Result<(), MeterError>;
+
+    /// Log 25h.
+    fn log(&mut self) -> Result<PowerLog, MeterError>;
+
+    /// The mean power of the latest second, by the SMART log; None: it is not reported.
+    fn interval_power(&mut self) -> Result<Option<Watts>, MeterError>;
+}
+
+/// What is needed of log 25h.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PowerLog {
+    /// Counts the starts, and rolls over.
+    pub generation: u8,
+    /// It is measuring.
+    pub measuring: bool,
+    /// What it tells is estimated by the device, not measured.
+    pub estimated: bool,
+    /// There are gaps in what it measured.
+    pub gaps: bool,
+    /// Seconds measured since the start.
+    pub intervals: u32,
+    /// Their mean power; none before the first.
+    pub mean: Option<Watts>,
+    /// What that is rounded to.
+    pub step: Watts,
+    /// By how many percent it may be wrong, where that is known.
+    pub percent_error: Option<u8>,
+}
+
+/// The meter in a storage device. Dropped, it stops the measurement that it has started.
+#[derive(Debug)]
+pub struct NvmeMeter {
+    about: About,
+    power: Box<dyn NvmePower>,
+    way: Way,
+}
+
+#[derive(Debug)]
+enum Way {
+    Log(Counting),
+    Smart,
+}
+
+/// A measurement under way.
+#[derive(Debug)]
+struct Counting {
+    generation: u8,
+    /// Started here: otherwise it goes on for whoever started it.
+    ours: bool,
+    /// When it began, as far as that is known.
+    began: Nanos,
+    /// The latest reading, which stands until the next interval ends.
+    last: Reading,
+    intervals: u32,
+}
+
+impl NvmeMeter {
+    /// Makes a meter of `power`: starts its measurement, unless one is under way.
+    ///
+    /// # Errors
+    /// [`MeterError`]: the device has neither log 25h nor a power in its SMART log, or does not
+    /// answer.
+    pub fn open(mut power: Box<dyn NvmePower>, clock: &dyn Clock) -> Result<NvmeMeter, MeterError> {
+        if power.measures() {
+            return NvmeMeter::counting(power, clock);
+        }
+        if power.interval_power()?.is_none() {
+            return Err(MeterError::Failed {
+                what: power.name().into(),
+                why: "log 25h and the SMART log's power are not supported by this device".into(),
+            });
+        }
+        let kind = Kind::Power {
+            step: FINEST,
+            update: INTERVAL,
+        };
+        let notes = vec!["the SMART log's mean power of the latest second".into()];
+        Ok(NvmeMeter {
+            about: about(power.name(), kind, notes),
+            power,
+            way: Way::Smart,
+        })
+    }
+
+    fn counting(mut power: Box<dyn NvmePower>, clock: &dyn Clock) -> Result<NvmeMeter, MeterError> {
+        let before = power.log()?;
+        let ours = !before.measuring;
+        if ours {
+            power.start()?;
+        }
+        let now = clock.now();
+        let log = power.log()?;
+        let began = now - Nanos(INTERVAL.0 * u64::from(log.intervals));
+        let kind = Kind::Counter {
+            step: Joules(FINEST.0),
+            update: INTERVAL,
+            wraps_after: None,
+        };
+        let mut meter = NvmeMeter {
+            about: about(power.name(), kind, notes(&log, ours)),
+            power,
+            way: Way::Log(Counting {
+                generation: log.generation,
+                ours,
+                began,
+                last: Reading {
+                    at: began,
+                    value: Value::Total(Joules(0.0)),
+                },
+                intervals: 0,
+            }),
+        };
+        if let Way::Log(counting) = &mut meter.way {
+            counting.take(&log, &mut meter.about)?;
+        }
+        Ok(meter)
+    }
+}
+
+fn about(device: &str, kind: Kind, notes: Vec<String>) -> About {
+    About {
+        name: format!("nvme:{device}"),
+        source: Source::Nvme,
+        zone: Zone {
+            boundary: Boundary::Device,
+            place: Place::Part(device.into()),
+        },
+        kind,
+        slow: false,
+        modelled: false,
+        notes,
+    }
+}
+
+fn notes(log: &PowerLog, ours: bool) -> Vec<String> {
+    let mut notes = vec!["log 25h of the device, a mean of whole seconds".to_owned()];
+    if log.estimated {
+        notes.push("estimated by the device, not measured".into());
+    }
+    if let Some(percent) = log.percent_error {
+        notes.push(format!("by its own word up to {percent} % wrong"));
+    }
+    if !ours {
+        notes.push("a measurement that somebody else has started".into());
+    }
+    notes
+}
+
+impl Counting {
+    /// The present interval ends later: the device would say what it said before.
+    fn stands(&self, now: Nanos) -> bool {
+        now < self.last.at + INTERVAL
+    }
+
+    fn take(&mut self, log: &PowerLog, about: &mut About) -> Result<Reading, MeterError> {
+        if !log.measuring {
+            return Err(MeterError::Gone {
+                what: format!("{}: its measurement was stopped", about.name),
+            });
+        }
+        if log.generation != self.generation || log.intervals < self.intervals {
+            return Err(MeterError::WentBack {
+                what: about.name.clone(),
+                from: self.intervals.into(),
+                to: log.intervals.into(),
+            });
+        }
+        let seconds = f64::from(log.intervals);
+        let total = log.mean.map_or(0.0, |mean| mean.0 * seconds);
+        // The mean is rounded, and may fall by more than a second adds.
+        let before = match self.last.value {
+            Value::Total(joules) => joules.0,
+            Value::Power(_) => 0.0,
+        };
+        self.intervals = log.intervals;
+        self.last = Reading {
+            // When the latest interval ended: what was used since is not in it.
+            at: self.began + Nanos(INTERVAL.0 * u64::from(log.intervals)),
+            value: Value::Total(Joules(total.max(before))),
+        };
+        if let Kind::Counter { step, .. } = &mut about.kind {
+            *step = Joules(log.step.0 * seconds.max(1.0));
+        }
+        if log.gaps && !about.notes.iter().any(|note| note == GAPS) {
+            about.notes.push(GAPS.into());
+        }
+        Ok(self.last)
+    }
+}
+
+const GAPS: &str = "there are gaps in what the device measured";
+
+impl Meter for NvmeMeter {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn read(&mut self, clock: &dyn Clock) -> Result<Reading, MeterError> {
+        let now = clock.now();
+        match &mut self.way {
+            Way::Log(counting) if counting.stands(now) => Ok(counting.last),
+            Way::Log(counting) => counting.take(&self.power.log()?, &mut self.about),
+            Way::Smart => match self.power.interval_power()? {
+                Some(watts) => Ok(Reading {
+                    at: clock.now(),
+                    value: Value::Power(watts),
+                }),
+                None => Err(MeterError::Gone {
+                    what: format!("{}: the power in its SMART log", self.about.name),
+                }),
+            },
+        }
+    }
+}
+
+impl Drop for NvmeMeter {
+    fn drop(&mut self) {
+        if let Way::Log(counting) = &self.way
+            && counting.ours
+        {
+            // There is nobody to tell; a device that goes on measuring does no harm.
+            let _ = self.power.stop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

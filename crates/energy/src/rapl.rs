@@ -1,0 +1,20 @@
+//! RAPL: the processors' own energy counters (Intel SDM volume 3, Running Average Power Limit;
+//! AMD's Processor Programming Reference).
+
+mod filtering;
+mod perf;
+mod powercap;
+mod processor;
+
+pub use filtering::Filtering;
+pub(crate) use perf::discover as perf;
+pub(crate) use powercap::{allow as allow_powercap, discover as powercap};
+pub use processor::{Processor, Vendor};
+
+use joulio_units::Nanos;
+
+/// How often the registers are brought up to date.
+const UPDATE: Nanos = Nanos::from_millis(1);
+
+/// Why the permission is missing by default; whoever gives it should know.
+const PLATYPUS: &str = "RAPL is a side channel (CVE-2020-8694): who may read it can infer what other processes compute";

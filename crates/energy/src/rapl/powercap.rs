@@ -1,0 +1,211 @@
+//! RAPL through the powercap tree (`Documentation/power/powercap/powercap.rst`).
+
+use super::{PLATYPUS, Processor, UPDATE, Vendor};
+use crate::counter::Wrapping;
+use crate::discovery::{Finding, Found, State};
+use crate::meter::{About, Kind, Meter, MeterError, Reading, Source, Value};
+use crate::root::Root;
+use crate::{Boundary, Clock, Place, Zone};
+use joulio_units::{Joules, Nanos};
+
+const CLASS: &str = "/sys/class/powercap";
+/// More than a zone can draw, where its limits do not say more.
+const LEAST_MOST_WATTS: f64 = 1000.0;
+/// A limit is not a peak: for milliseconds a package draws more.
+const PEAK: f64 = 2.0;
+/// Of a counter in whole joules, seconds say little.
+const COARSE: f64 = 0.5;
+
+/// Every zone of the tree; those that are memory-mapped last, as they are the others again.
+pub(crate) fn discover(root: &Root) -> Vec<Found> {
+    let names = root.names(CLASS);
+    let zones = |prefix: &'static str| {
+        let numbered = move |name: &&String| {
+            let rest = name.strip_prefix(prefix);
+            rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        names.iter().filter(numbered)
+    };
+    let processor = Processor::of(root);
+    let mut found: Vec<_> = zones("intel-rapl:")
+        .map(|folder| one(root, processor, Source::Powercap, folder))
+        .collect();
+    let mapped = zones("intel-rapl-mmio:");
+    found.extend(mapped.map(|folder| one(root, processor, Source::PowercapMmio, folder)));
+    if found.is_empty() {
+        let state = State::Absent {
+            why: format!("no {CLASS}/intel-rapl:*{}", processor.without_rapl()),
+            allow: processor.load("intel_rapl_msr"),
+        };
+        found.push(Found::Not(Finding::new(
+            "powercap",
+            Source::Powercap,
+            None,
+            state,
+        )));
+    }
+    found
+}
+
+fn one(root: &Root, processor: Processor, source: Source, folder: &str) -> Found {
+    let named = root.text(&format!("{CLASS}/{folder}/name"));
+    let named = match named {
+        Ok(named) => named,
+        Err(error) => {
+            let state = State::Unreadable {
+                why: error.to_string(),
+                allow: None,
+            };
+            return Found::Not(Finding::new(
+                format!("{source}:{folder}"),
+                source,
+                None,
+                state,
+            ));
+        }
+    };
+    let not = |zone: Option<Zone>, state| {
+        let name = match &zone {
+            Some(zone) => format!("{source}:{zone}"),
+            None => format!("{source}:{named}@{folder}"),
+        };
+        Found::Not(Finding::new(name, source, zone, state))
+    };
+    let Some(zone) = zone(root, folder, &named) else {
+        let why = "inside the package, and no boundary of its own".into();
+        return not(None, State::Unused { why });
+    };
+    if processor.vendor == Vendor::Amd && zone.boundary == Boundary::Cores {
+        // MSR C001_029A is each core's own, and the kernel reads that of the package's first CPU.
+        let why = "on AMD this counter is that of a single core".into();
+        return not(Some(zone), State::Unused { why });
+    }
+    match Powercap::new(root, source, folder, &zone) {
+        Ok(meter) => Found::Meter(Box::new(meter)),
+        Err(error) => not(
+            Some(zone),
+            State::Unreadable {
+                why: error.to_string(),
+                allow: None,
+            },
+        ),
+    }
+}
+
+/// What the zone is about, by its name and its parent's.
+fn zone(root: &Root, folder: &str, named: &str) -> Option<Zone> {
+    if named.starts_with("package") {
+        return Some(Zone {
+            boundary: Boundary::Package,
+            place: package(named)?,
+        });
+    }
+    if let Some(socket) = named.strip_prefix("psys") {
+        let socket = socket.strip_prefix('-').unwrap_or("0");
+        return Some(Zone::package(Boundary::Psys, socket.parse().ok()?));
+    }
+    let boundary = match named {
+        "core" => Boundary::Cores,
+        "dram" => Boundary::Dram,
+        _ => return None,
+    };
+    let (parent, _) = folder.rsplit_once(':')?;
+    let parent = root.text(&format!("{CLASS}/{parent}/name")).ok()?;
+    Some(Zone {
+        boundary,
+        place: package(&parent)?,
+    })
+}
+
+/// `package-0`, or `package-0-die-1`.
+fn package(named: &str) -> Option<Place> {
+    let rest = named.strip_prefix("package-")?;
+    let (package, die) = match rest.split_once("-die-") {
+        Some((package, die)) => (package, Some(die.parse().ok()?)),
+        None => (rest, None),
+    };
+    Some(Place::Package {
+        package: package.parse().ok()?,
+        die,
+    })
+}
+
+/// A zone's counter.
+#[derive(Debug)]
+struct Powercap {
+    about: About,
+    root: Root,
+    path: String,
+    counter: Wrapping,
+}
+
+impl Powercap {
+    fn new(root: &Root, source: Source, folder: &str, zone: &Zone) -> Result<Powercap, MeterError> {
+        let range_path = format!("{CLASS}/{folder}/max_energy_range_uj");
+        let range: u64 = root.number(&range_path)?;
+        if range < u64::from(u32::MAX) {
+            // Less than a microjoule a step: no RAPL has that.
+            return Err(MeterError::malformed(range_path, &range.to_string()));
+        }
+        let step_uj = range as f64 / f64::from(u32::MAX);
+        let step = Joules(step_uj / 1e6);
+        let most_watts = LEAST_MOST_WATTS.max(PEAK * highest_limit(root, folder));
+        let mut notes = Vec::new();
+        if step.0 >= COARSE {
+            notes.push(format!(
+                "counts in steps of {:.0} J: use windows of tens of seconds",
+                step.0
+            ));
+        }
+        Ok(Powercap {
+            about: About {
+                name: format!("{source}:{zone}"),
+                source,
+                zone: zone.clone(),
+                kind: Kind::Counter {
+                    step,
+                    update: UPDATE,
+                    wraps_after: Some(Nanos::from_seconds(range as f64 / 1e6 / most_watts)),
+                },
+                slow: false,
+                modelled: false,
+                notes,
+            },
+            root: root.clone(),
+            path: format!("{CLASS}/{folder}/energy_uj"),
+            counter: Wrapping::new(range, step_uj as u64),
+        })
+    }
+}
+
+/// In watts; zero if the zone has none.
+fn highest_limit(root: &Root, folder: &str) -> f64 {
+    let limits = (0..3).flat_map(|n| {
+        ["max_power_uw", "power_limit_uw"]
+            .map(|file| format!("{CLASS}/{folder}/constraint_{n}_{file}"))
+    });
+    let watts = limits.filter_map(|path| Some(root.number::<u64>(&path).ok()? as f64 / 1e6));
+    // Firmware without a limit says 4 GW; no package has 10 kW.
+    watts.filter(|&watts| watts < 10_000.0).fold(0.0, f64::max)
+}
+
+impl Meter for Powercap {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn read(&mut self, clock: &dyn Clock) -> Result<Reading, MeterError> {
+        let raw = self.root.number(&self.path);
+        let at = clock.now();
+        let total = self.counter.advance(raw?);
+        Ok(Reading {
+            at,
+            value: Value::Total(Joules(total as f64 / 1e6)),
+        })
+    }
+}
+
+/// The command that makes `path` readable.
+pub(crate) fn allow(path: &str) -> String {
+    format!("sudo chmod a+r {path} ({PLATYPUS})")
+}

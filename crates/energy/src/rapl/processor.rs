@@ -1,0 +1,69 @@
+//! What the processor is, as far as its meters depend on it.
+
+use crate::root::Root;
+
+/// Whose RAPL it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vendor {
+    /// `GenuineIntel`.
+    Intel,
+    /// `AuthenticAMD` or `HygonGenuine`.
+    Amd,
+    /// Any other: it has none.
+    Other,
+}
+
+/// A line or two of `/proc/cpuinfo`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Processor {
+    /// Who made it.
+    pub vendor: Vendor,
+    /// This is a virtual machine.
+    pub virtual_machine: bool,
+}
+
+impl Processor {
+    /// The processor of `root`.
+    pub fn of(root: &Root) -> Processor {
+        /// The first processor's paragraph.
+        const ENOUGH: usize = 8192;
+        let bytes = root.bytes("/proc/cpuinfo", 0, ENOUGH).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let value = |key: &str| {
+            let line = text.lines().find(|line| line.starts_with(key))?;
+            Some(line.split_once(':')?.1.trim())
+        };
+        Processor {
+            vendor: match value("vendor_id") {
+                Some("GenuineIntel") => Vendor::Intel,
+                Some("AuthenticAMD" | "HygonGenuine") => Vendor::Amd,
+                _ => Vendor::Other,
+            },
+            virtual_machine: value("flags")
+                .is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
+        }
+    }
+}
+
+impl Processor {
+    /// What explains that there is no RAPL.
+    pub(super) fn without_rapl(&self) -> &'static str {
+        match self {
+            Processor {
+                virtual_machine: true,
+                ..
+            } => ": this is a virtual machine, and its host shows it no RAPL",
+            Processor {
+                vendor: Vendor::Other,
+                ..
+            } => ": this processor has no RAPL that Linux knows",
+            _ => "",
+        }
+    }
+
+    /// The command that loads the driver `module`, where that can help.
+    pub(super) fn load(&self, module: &str) -> Option<String> {
+        let can = !self.virtual_machine && self.vendor != Vendor::Other;
+        can.then(|| format!("sudo modprobe {module}"))
+    }
+}

@@ -1,0 +1,140 @@
+//! The machine as meters see it.
+
+mod bmc;
+mod files;
+mod perf;
+
+pub use bmc::{BmcTool, Fetch};
+pub use files::{Disk, Files};
+pub use perf::{PerfCounter, PerfEvent, PerfEvents};
+
+use crate::{Clock, MeterError, Monotonic};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// A sysfs attribute is a page at most.
+const PAGE: usize = 4096;
+
+/// A machine: its file tree, and what is reached by other ways than files. Each can be replaced,
+/// so that a meter is tested on a tree captured elsewhere.
+#[derive(Clone, Debug)]
+pub struct Root {
+    base: PathBuf,
+    files: Arc<dyn Files>,
+    pub(crate) perf: Arc<dyn PerfEvents>,
+    pub(crate) bmc: Arc<dyn BmcTool>,
+    pub(crate) fetch: Arc<dyn Fetch>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl Root {
+    /// This machine.
+    pub fn system() -> Root {
+        Root {
+            perf: Arc::new(perf::Kernel),
+            bmc: Arc::new(bmc::Ipmitool),
+            ..Root::at("/")
+        }
+    }
+
+    /// The tree under `base`, without perf events and without a BMC: numbers that were captured on
+    /// one machine must not open something on another.
+    pub fn at(base: impl Into<PathBuf>) -> Root {
+        Root {
+            base: base.into(),
+            files: Arc::new(Disk),
+            perf: Arc::new(perf::Elsewhere),
+            bmc: Arc::new(bmc::Elsewhere),
+            fetch: Arc::new(bmc::Https::default()),
+            clock: Arc::new(Monotonic),
+        }
+    }
+
+    /// With files read by `files`.
+    #[must_use]
+    pub fn with_files(self, files: Arc<dyn Files>) -> Root {
+        Root { files, ..self }
+    }
+
+    /// With perf events opened by `perf`.
+    #[must_use]
+    pub fn with_perf(self, perf: Arc<dyn PerfEvents>) -> Root {
+        Root { perf, ..self }
+    }
+
+    /// With the BMC asked by `bmc`.
+    #[must_use]
+    pub fn with_bmc(self, bmc: Arc<dyn BmcTool>) -> Root {
+        Root { bmc, ..self }
+    }
+
+    /// With URLs fetched by `fetch`.
+    #[must_use]
+    pub fn with_fetch(self, fetch: Arc<dyn Fetch>) -> Root {
+        Root { fetch, ..self }
+    }
+
+    /// With the time told by `clock`.
+    #[must_use]
+    pub fn with_clock(self, clock: Arc<dyn Clock>) -> Root {
+        Root { clock, ..self }
+    }
+
+    /// Its clock.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    /// Where `path`, as the machine has it, is.
+    fn path(&self, path: &str) -> PathBuf {
+        self.base.join(path.trim_start_matches('/'))
+    }
+
+    /// The text of a small file, without the space around it.
+    pub(crate) fn text(&self, path: &str) -> Result<String, MeterError> {
+        let bytes = self.bytes(path, 0, PAGE)?;
+        Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
+    }
+
+    /// Up to `limit` bytes of a file, from `offset`.
+    pub(crate) fn bytes(
+        &self,
+        path: &str,
+        offset: u64,
+        limit: usize,
+    ) -> Result<Vec<u8>, MeterError> {
+        let read = self.files.read(&self.path(path), offset, limit);
+        read.map_err(|error| MeterError::io(path, &error))
+    }
+
+    /// The number that a file holds.
+    pub(crate) fn number<T: FromStr>(&self, path: &str) -> Result<T, MeterError> {
+        let text = self.text(path)?;
+        text.parse().map_err(|_| MeterError::malformed(path, &text))
+    }
+
+    /// The names in a folder, sorted; none if it is not there.
+    pub(crate) fn names(&self, path: &str) -> Vec<String> {
+        let mut names = self.files.names(&self.path(path)).unwrap_or_default();
+        names.sort_by(|one, two| by_number(one).cmp(&by_number(two)));
+        names
+    }
+
+    /// The last part of where a link leads.
+    pub(crate) fn link(&self, path: &str) -> Option<String> {
+        let target = self.files.link(&self.path(path)).ok()?;
+        let name = Path::new(&target).file_name()?;
+        Some(name.to_string_lossy().into_owned())
+    }
+
+    /// Something is at `path`.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.files.has(&self.path(path))
+    }
+}
+
+/// So that hwmon10 comes after hwmon9.
+fn by_number(name: &str) -> (usize, &str) {
+    (name.len(), name)
+}

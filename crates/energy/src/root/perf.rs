@@ -1,0 +1,106 @@
+//! Opening perf events.
+
+use perf_event::events::Software;
+use perf_event::{Builder, Counter};
+use std::fmt;
+use std::io;
+
+/// An event of one of the kernel's PMUs, counted on one CPU whatever runs there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PerfEvent {
+    /// The PMU, as its `type` file numbers it.
+    pub pmu: u32,
+    /// Which of its events.
+    pub config: u64,
+    /// The CPU.
+    pub cpu: usize,
+}
+
+/// What opens perf events. A test brings its own.
+pub trait PerfEvents: Send + Sync + fmt::Debug {
+    /// Opens `event`.
+    ///
+    /// # Errors
+    /// As `perf_event_open(2)` says.
+    fn open(&self, event: &PerfEvent) -> io::Result<Box<dyn PerfCounter>>;
+}
+
+/// An open event.
+pub trait PerfCounter: Send + fmt::Debug {
+    /// Its count since it was opened.
+    ///
+    /// # Errors
+    /// As `read(2)` says; `UnexpectedEof` when the event's CPU is gone.
+    fn read(&mut self) -> io::Result<u64>;
+}
+
+/// `perf_event_open(2)`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kernel;
+
+impl PerfEvents for Kernel {
+    fn open(&self, event: &PerfEvent) -> io::Result<Box<dyn PerfCounter>> {
+        let mut builder = Builder::new(Software::DUMMY);
+        let attributes = builder.attrs_mut();
+        attributes.type_ = event.pmu;
+        attributes.config = event.config;
+        // The RAPL PMU takes no event that leaves anything out (PERF_PMU_CAP_NO_EXCLUDE).
+        builder.include_kernel().include_hv();
+        let counter = builder.any_pid().one_cpu(event.cpu).enabled(true).build()?;
+        Ok(Box::new(counter))
+    }
+}
+
+impl PerfCounter for Counter {
+    fn read(&mut self) -> io::Result<u64> {
+        Counter::read(self)
+    }
+}
+
+/// Of a tree that was captured elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Elsewhere;
+
+impl PerfEvents for Elsewhere {
+    fn open(&self, _: &PerfEvent) -> io::Result<Box<dyn PerfCounter>> {
+        Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "a captured tree has no perf events",
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// PERF_TYPE_SOFTWARE's PERF_COUNT_SW_CPU_CLOCK: nanoseconds, on every kernel with perf.
+    const CPU_CLOCK: PerfEvent = PerfEvent {
+        pmu: 1,
+        config: 0,
+        cpu: 0,
+    };
+
+    #[test]
+    fn a_system_wide_event_counts_or_is_denied() {
+        match Kernel.open(&CPU_CLOCK) {
+            Ok(mut counter) => {
+                let first = counter.read().expect("it is open");
+                let later = (0..1_000_000)
+                    .map(|_| counter.read().expect("it is open"))
+                    .find(|&count| count > first);
+                assert!(later.is_some(), "stands at {first}");
+            }
+            Err(error) => assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}"),
+        }
+    }
+
+    #[test]
+    fn an_event_of_no_pmu_is_an_error() {
+        let nothing = PerfEvent {
+            pmu: u32::MAX,
+            ..CPU_CLOCK
+        };
+        assert!(Kernel.open(&nothing).is_err());
+    }
+}

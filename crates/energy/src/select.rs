@@ -1,0 +1,160 @@
+//! Which meters to read: `--meter`.
+
+use crate::Boundary;
+use crate::bmc::RedfishUrl;
+use crate::discovery::Found;
+use crate::meter::{About, Source};
+use std::str::FromStr;
+
+/// A choice of meters. Without a word, all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Select {
+    terms: Vec<Term>,
+}
+
+/// One word of a choice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Term {
+    All,
+    None,
+    Source(Source),
+    Boundary(Boundary),
+    Name(String),
+    /// A sensor, and what the user says that it includes.
+    Told(String, Boundary),
+    Redfish(RedfishUrl),
+}
+
+/// How a meter was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// It was not.
+    Left,
+    /// With others of its source or boundary.
+    BySource,
+    /// By its own name.
+    ByName,
+}
+
+impl Select {
+    /// Every meter that can be read.
+    pub fn all() -> Select {
+        Select::default()
+    }
+
+    /// None at all.
+    pub fn none() -> Select {
+        Select {
+            terms: vec![Term::None],
+        }
+    }
+
+    /// Adds `other`'s words.
+    pub fn extend(&mut self, other: Select) {
+        self.terms.extend(other.terms);
+    }
+
+    /// How the meter `about` is chosen. Sensors told about and a BMC's URL add to a choice of all;
+    /// beside other words they add themselves.
+    pub(crate) fn choice(&self, about: &About) -> Choice {
+        let picks = |term: &Term| match term {
+            Term::All => Choice::BySource,
+            Term::Source(source) if *source == about.source => Choice::BySource,
+            Term::Boundary(boundary) if *boundary == about.zone.boundary => Choice::BySource,
+            Term::Name(name) | Term::Told(name, _) if *name == about.name => Choice::ByName,
+            Term::Redfish(url) if url.meter_name() == about.name => Choice::ByName,
+            _ => Choice::Left,
+        };
+        let chosen = self.terms.iter().map(picks);
+        let restricts = |term: &Term| !matches!(term, Term::Told(..) | Term::Redfish(_));
+        let by_default = match self.terms.iter().any(restricts) {
+            true => Choice::Left,
+            false => Choice::BySource,
+        };
+        let rank = |choice: &Choice| match choice {
+            Choice::Left => 0,
+            Choice::BySource => 1,
+            Choice::ByName => 2,
+        };
+        chosen
+            .max_by_key(rank)
+            .into_iter()
+            .chain([by_default])
+            .max_by_key(rank)
+            .unwrap_or(by_default)
+    }
+
+    /// What the user says that the sensor `name` includes.
+    pub(crate) fn boundary_of(&self, name: &str) -> Option<Boundary> {
+        self.terms.iter().find_map(|term| match term {
+            Term::Told(told, boundary) if told == name => Some(*boundary),
+            _ => None,
+        })
+    }
+
+    /// The BMCs to ask.
+    pub(crate) fn redfish(&self) -> impl Iterator<Item = &RedfishUrl> {
+        self.terms.iter().filter_map(|term| match term {
+            Term::Redfish(url) => Some(url),
+            _ => None,
+        })
+    }
+
+    /// Names that nothing in `found` has.
+    pub(crate) fn unmatched(&self, found: &[Found]) -> Vec<String> {
+        let known = |name: &str| {
+            found.iter().any(|found| match found {
+                Found::Meter(meter) => meter.about().name == name,
+                Found::Not(finding) => finding.name == name,
+            })
+        };
+        let names = self.terms.iter().filter_map(|term| match term {
+            Term::Name(name) | Term::Told(name, _) if !known(name) => Some(name.clone()),
+            _ => None,
+        });
+        names.collect()
+    }
+}
+
+impl FromStr for Select {
+    type Err = String;
+
+    /// `all`, `none`, a source, a boundary, a meter's name, `NAME=BOUNDARY`, `redfish=URL`.
+    fn from_str(text: &str) -> Result<Select, String> {
+        let term = match text {
+            "all" => Term::All,
+            "none" => Term::None,
+            _ => named(text)?,
+        };
+        Ok(Select { terms: vec![term] })
+    }
+}
+
+fn named(text: &str) -> Result<Term, String> {
+    if let Some(url) = text.strip_prefix("redfish=") {
+        return url.parse().map(Term::Redfish);
+    }
+    if let Some(source) = Source::ALL
+        .into_iter()
+        .find(|source| source.to_string() == text)
+    {
+        return match source {
+            Source::Redfish => {
+                Err("redfish: say where: redfish=https://HOST/redfish/v1/...".into())
+            }
+            source => Ok(Term::Source(source)),
+        };
+    }
+    if let Ok(boundary) = text.parse() {
+        return Ok(Term::Boundary(boundary));
+    }
+    if !text.contains(':') {
+        return Err(format!(
+            "'{text}' is not a meter: all, none, a name that joulio power lists, a source (perf, powercap, hwmon, ipmi, nvme), a boundary (wall, psys, package, cores, dram, device), NAME=BOUNDARY or redfish=URL"
+        ));
+    }
+    match text.rsplit_once('=') {
+        Some((name, boundary)) => Ok(Term::Told(name.into(), boundary.parse()?)),
+        None => Ok(Term::Name(text.into())),
+    }
+}

@@ -1,0 +1,221 @@
+//! The energy between two moments, by several meters.
+
+mod align;
+mod run;
+mod sampler;
+mod track;
+
+pub use track::MIN_WINDOW;
+
+use crate::{About, Baseline, Clock, Energy, Meter, MeterError};
+use align::edges;
+use joulio_units::Nanos;
+use sampler::{Sampler, Shared, lock};
+use std::io;
+use std::sync::{Arc, Mutex};
+use track::Track;
+
+/// Meters that are read together.
+#[derive(Debug)]
+pub struct Meters {
+    tracks: Vec<Shared>,
+    clock: Arc<dyn Clock>,
+}
+
+/// Why a window has no figure of a meter.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum WindowError {
+    /// A shorter window says nothing: RAPL's registers are brought up to date about every
+    /// millisecond, a BMC's readings every second.
+    #[error("the window is {:.3} s long, and this meter needs {} s", .window.seconds(), .needed.seconds())]
+    TooShort {
+        /// How long it was.
+        window: Nanos,
+        /// How long it has to be.
+        needed: Nanos,
+    },
+    /// The meter failed.
+    #[error(transparent)]
+    Meter(#[from] MeterError),
+    /// The clock went back.
+    #[error("the clock went back from {} to {} ns", .from.0, .to.0)]
+    ClockWentBack {
+        /// From here.
+        from: Nanos,
+        /// To there.
+        to: Nanos,
+    },
+    /// The meter was not read for too long: its counter may have gone round twice, or its power
+    /// may have been anything.
+    #[error("not read for {:.1} s, and it has to be every {:.1} s", .gap.seconds(), .limit.seconds())]
+    Unread {
+        /// For how long.
+        gap: Nanos,
+        /// How long it may be left alone.
+        limit: Nanos,
+    },
+    /// The machine slept.
+    #[error("the machine was suspended for {:.1} s", .slept.seconds())]
+    Suspended {
+        /// For how long.
+        slept: Nanos,
+    },
+}
+
+/// What one meter says of a window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// The meter.
+    pub about: About,
+    /// Its figure, or why there is none.
+    pub figure: Result<Figure, WindowError>,
+}
+
+/// A figure of one meter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// All of the window's energy.
+    pub total: Energy,
+    /// Without what the idle machine would have used; None if the baseline does not know the
+    /// meter, or there is none.
+    pub above_idle: Option<Energy>,
+}
+
+impl Meters {
+    /// Of `meters`, by `clock`; in their order, but the slow ones last.
+    pub fn new(meters: Vec<Box<dyn Meter>>, clock: Arc<dyn Clock>) -> Meters {
+        let mut new = Meters {
+            tracks: Vec::new(),
+            clock,
+        };
+        meters.into_iter().for_each(|meter| new.push(meter));
+        new
+    }
+
+    /// One more.
+    pub fn push(&mut self, meter: Box<dyn Meter>) {
+        let at = match meter.about().slow {
+            true => self.tracks.len(),
+            false => fast(&self.tracks),
+        };
+        self.tracks
+            .insert(at, Arc::new(Mutex::new(Track::new(meter))));
+    }
+
+    /// There is none.
+    pub fn is_empty(&self) -> bool {
+        self.tracks.is_empty()
+    }
+
+    /// What they are.
+    pub fn about(&self) -> Vec<About> {
+        self.tracks
+            .iter()
+            .map(|track| lock(track).about())
+            .collect()
+    }
+
+    /// Opens a window: on return every meter has been read, each counter at one of its updates if
+    /// one came within 10 ms. Power meters, and counters that wrap, are read in between by threads
+    /// of the window.
+    ///
+    /// A meter that fails has no figure; the others have theirs.
+    ///
+    /// # Errors
+    /// If a thread cannot be had.
+    pub fn open(&mut self) -> io::Result<Window<'_>> {
+        let mut window = self.open_unsampled();
+        window.sampler = Some(Sampler::start(window.tracks, window.clock)?);
+        Ok(window)
+    }
+
+    /// As [`Meters::open`], without threads: who opens it calls [`Window::tick`] often enough.
+    pub fn open_unsampled(&mut self) -> Window<'_> {
+        let clock = &*self.clock;
+        let suspended = clock.suspended();
+        let (fast, slow) = self.tracks.split_at(fast(&self.tracks));
+        // The slow ones first: the others' windows begin when this returns.
+        let slow_edges = edges(slow, clock);
+        let edges = edges(fast, clock).into_iter().chain(slow_edges);
+        for (track, edge) in self.tracks.iter().zip(edges) {
+            lock(track).begin(edge);
+        }
+        Window {
+            tracks: &self.tracks,
+            clock: &self.clock,
+            sampler: None,
+            suspended,
+        }
+    }
+}
+
+/// How many are quickly read: they come first.
+fn fast(tracks: &[Shared]) -> usize {
+    tracks.partition_point(|track| !lock(track).slow())
+}
+
+/// A window that is open.
+#[derive(Debug)]
+pub struct Window<'a> {
+    tracks: &'a [Shared],
+    clock: &'a Arc<dyn Clock>,
+    sampler: Option<Sampler>,
+    suspended: Nanos,
+}
+
+impl Window<'_> {
+    /// Reads every meter now.
+    pub fn tick(&mut self) {
+        for track in self.tracks {
+            lock(track).tick(&**self.clock);
+        }
+    }
+
+    /// The figures since the window was opened, or since the last lap; the next begins where they
+    /// end. A meter whose lap is too short goes on with it.
+    pub fn lap(&mut self, baseline: Option<&Baseline>) -> Vec<Measured> {
+        let clock = &**self.clock;
+        let (fast, slow) = self.tracks.split_at(fast(self.tracks));
+        let edges = edges(fast, clock).into_iter();
+        let edges = edges.chain(self::edges(slow, clock));
+        let slept = clock.suspended().since(self.suspended);
+        self.suspended += slept;
+        let laps = self.tracks.iter().zip(edges);
+        laps.map(|(track, edge)| {
+            let mut track = lock(track);
+            let energy = track.lap(edge);
+            let about = track.about();
+            let figure = awake(slept)
+                .and(energy)
+                .map(|total| Figure::new(total, &about, baseline));
+            Measured { about, figure }
+        })
+        .collect()
+    }
+
+    /// Ends the window: a figure or a reason for each meter.
+    pub fn close(mut self, baseline: Option<&Baseline>) -> Vec<Measured> {
+        let measured = self.lap(baseline);
+        // Its threads have nothing left to read.
+        drop(self.sampler.take());
+        measured
+    }
+}
+
+fn awake(slept: Nanos) -> Result<(), WindowError> {
+    /// Suspending takes longer; reading two clocks takes less.
+    const ASLEEP: Nanos = Nanos::from_millis(100);
+    match slept > ASLEEP {
+        true => Err(WindowError::Suspended { slept }),
+        false => Ok(()),
+    }
+}
+
+impl Figure {
+    fn new(total: Energy, about: &About, baseline: Option<&Baseline>) -> Figure {
+        Figure {
+            above_idle: baseline.and_then(|baseline| baseline.subtract(&about.name, &total)),
+            total,
+        }
+    }
+}

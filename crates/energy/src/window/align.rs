@@ -1,0 +1,116 @@
+//! Edges that lie on an update of the counter.
+//!
+//! A register that is brought up to date once in a millisecond is up to a millisecond old when it
+//! is read. Reading it until it changes puts the edge where its figure is fresh (Hähnel, Döbel,
+//! Völp, Härtig: Measuring Energy Consumption for Short Code Paths Using RAPL, 2012).
+
+use super::WindowError;
+use super::sampler::{Shared, lock};
+use super::track::{Edge, Track};
+use crate::{Clock, Kind, Reading};
+use joulio_units::Nanos;
+
+/// How long to wait for an update.
+const PATIENCE: Nanos = Nanos::from_millis(10);
+/// Should the clock stand still.
+const MOST_ROUNDS: usize = 1 << 16;
+
+/// The edge, or why there is none.
+pub(super) type EdgeResult = Result<Edge, WindowError>;
+
+/// The edge of each of `tracks`, which wait for their updates side by side.
+pub(super) fn edges(tracks: &[Shared], clock: &dyn Clock) -> Vec<EdgeResult> {
+    let begun = clock.now();
+    let mut waits: Vec<_> = tracks
+        .iter()
+        .map(|track| Wait::begin(&mut lock(track), clock))
+        .collect();
+    for _ in 0..MOST_ROUNDS {
+        if clock.now().since(begun) >= PATIENCE {
+            break;
+        }
+        let mut waiting = false;
+        for (track, wait) in tracks.iter().zip(&mut waits) {
+            waiting |= wait.look(&mut lock(track), clock);
+        }
+        if !waiting {
+            break;
+        }
+    }
+    waits.into_iter().map(Wait::end).collect()
+}
+
+/// One meter's way to its edge.
+enum Wait {
+    /// The first reading and the latest, which are the same.
+    For {
+        first: Reading,
+        latest: Reading,
+        update: Nanos,
+    },
+    Done(EdgeResult),
+}
+
+impl Wait {
+    fn begin(track: &mut Track, clock: &dyn Clock) -> Wait {
+        // What failed once may have been lost on the way.
+        let read = match track.read(clock) {
+            Err(error) if error.is_passing() => track.read(clock),
+            other => other,
+        };
+        let reading = match read {
+            Ok(reading) => reading,
+            Err(error) => return Wait::Done(Err(error.into())),
+        };
+        match track.kind() {
+            Kind::Counter { update, .. } => Wait::For {
+                first: reading,
+                latest: reading,
+                update,
+            },
+            Kind::Power { update, .. } => Wait::Done(Ok(Edge {
+                reading,
+                within: update,
+                aligned: false,
+            })),
+        }
+    }
+
+    /// Reads once more if the edge has not come; true if it still has not.
+    fn look(&mut self, track: &mut Track, clock: &dyn Clock) -> bool {
+        let Wait::For { first, latest, .. } = self else {
+            return false;
+        };
+        let done = match track.read(clock) {
+            Ok(reading) if reading.value == first.value => {
+                *latest = reading;
+                return true;
+            }
+            Ok(reading) => Ok(Edge {
+                reading,
+                within: reading.at.since(latest.at),
+                aligned: true,
+            }),
+            Err(error) if error.is_passing() => return true,
+            Err(error) => Err(error.into()),
+        };
+        *self = Wait::Done(done);
+        false
+    }
+
+    fn end(self) -> EdgeResult {
+        match self {
+            Wait::Done(edge) => edge,
+            // No update came: the counter is as old as this wait at the least.
+            Wait::For {
+                first,
+                latest,
+                update,
+            } => Ok(Edge {
+                reading: latest,
+                within: update.max(latest.at.since(first.at)),
+                aligned: false,
+            }),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What a meter has shown since its window began.
+
+use super::WindowError;
+use super::track::{Edge, MIN_WINDOW};
+use crate::{About, Energy, How, Kind, Reading, Value};
+use joulio_units::{Joules, Nanos};
+
+/// The readings of a window so far, added up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    start: Edge,
+    last: Reading,
+    /// When it was last tried, in vain or not.
+    tried: Nanos,
+    joules: f64,
+    power: Power,
+    samples: u64,
+    missed: u64,
+    longest_gap: Nanos,
+}
+
+/// What only power readings have.
+#[derive(Clone, Copy, Debug)]
+struct Power {
+    /// How far the trapezoids may be off, while power went straight up or down between readings:
+    /// half of each one's rise, over its time.
+    slack: f64,
+    low: f64,
+    high: f64,
+}
+
+impl Run {
+    /// Begins at `start`.
+    pub(super) fn new(start: Edge) -> Run {
+        let watts = match start.reading.value {
+            Value::Power(watts) => watts.0,
+            Value::Total(_) => 0.0,
+        };
+        Run {
+            start,
+            last: start.reading,
+            tried: start.reading.at,
+            joules: 0.0,
+            power: Power {
+                slack: 0.0,
+                low: watts,
+                high: watts,
+            },
+            samples: 1,
+            missed: 0,
+            longest_gap: Nanos::ZERO,
+        }
+    }
+
+    /// When it was last tried.
+    pub(super) fn tried(&self) -> Nanos {
+        self.tried
+    }
+
+    /// A reading failed that the next may make up for.
+    pub(super) fn miss(&mut self, at: Nanos) {
+        self.tried = at;
+        self.missed += 1;
+    }
+
+    /// Adds the time up to `reading`, which may be `limit` at the most.
+    pub(super) fn take(
+        &mut self,
+        reading: Reading,
+        limit: Option<Nanos>,
+    ) -> Result<(), WindowError> {
+        if reading.at < self.last.at {
+            return Err(WindowError::ClockWentBack {
+                from: self.last.at,
+                to: reading.at,
+            });
+        }
+        let gap = reading.at.since(self.last.at);
+        if let Some(limit) = limit
+            && gap >= limit
+        {
+            return Err(WindowError::Unread { gap, limit });
+        }
+        match (self.last.value, reading.value) {
+            (Value::Total(from), Value::Total(to)) => self.joules += to.0 - from.0,
+            (Value::Power(from), Value::Power(to)) => {
+                let seconds = gap.seconds();
+                self.joules += (from.0 + to.0) / 2.0 * seconds;
+                self.power.slack += (to.0 - from.0).abs() / 2.0 * seconds;
+                self.power.low = self.power.low.min(to.0);
+                self.power.high = self.power.high.max(to.0);
+            }
+            // A meter is one or the other.
+            (Value::Total(_), Value::Power(_)) | (Value::Power(_), Value::Total(_)) => {}
+        }
+        self.longest_gap = self.longest_gap.max(gap);
+        self.samples += 1;
+        self.last = reading;
+        self.tried = reading.at;
+        Ok(())
+    }
+
+    /// The energy from the start to `end`, which was taken.
+    pub(super) fn energy(&self, end: &Edge, about: &About) -> Result<Energy, WindowError> {
+        let window = end.reading.at.since(self.start.reading.at);
+        let needed = match about.kind {
+            Kind::Counter { .. } => MIN_WINDOW,
+            Kind::Power { update, .. } => MIN_WINDOW.max(update),
+        };
+        if window < needed {
+            return Err(WindowError::TooShort { window, needed });
+        }
+        let (error, how) = match about.kind {
+            Kind::Counter { step, .. } => self.counted(step, window, end),
+            Kind::Power { step, update } => self.sampled((step * window).0, update),
+        };
+        Ok(Energy {
+            boundary: about.zone.boundary,
+            place: about.zone.place.clone(),
+            source: about.name.clone(),
+            modelled: about.modelled,
+            idle_subtracted: false,
+            joules: Joules(self.joules),
+            error: Some(Joules(error)),
+            window,
+            how,
+        })
+    }
+
+    /// Of a counter: at each edge less than a step is not yet counted, and its figure is as old as
+    /// the edge says.
+    fn counted(&self, step: Joules, window: Nanos, end: &Edge) -> (f64, How) {
+        let watts = self.joules / window.seconds();
+        let stale = (self.start.within + end.within).seconds();
+        let error = 2.0 * step.0 + watts * stale;
+        let how = How::Counted {
+            aligned: self.start.aligned && end.aligned,
+            step,
+        };
+        (error, how)
+    }
+
+    /// Of power readings: half of what each is rounded to, the trapezoids, and at each edge a
+    /// figure that is as old as the sensor's update, when power was anything seen in the window.
+    fn sampled(&self, step_joules: f64, update: Nanos) -> (f64, How) {
+        let span = self.power.high - self.power.low;
+        let error = step_joules / 2.0 + self.power.slack + 2.0 * span * update.seconds();
+        let how = How::Sampled {
+            samples: self.samples,
+            missed: self.missed,
+            longest_gap: self.longest_gap,
+        };
+        (error, how)
+    }
+}

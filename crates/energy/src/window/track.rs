@@ -1,0 +1,130 @@
+//! One meter through one window.
+
+use super::WindowError;
+use super::align::EdgeResult;
+use super::run::Run;
+use crate::{About, Clock, Energy, Kind, Meter, MeterError, Reading};
+use joulio_units::Nanos;
+
+/// Nothing is said of a shorter window.
+pub const MIN_WINDOW: Nanos = Nanos::from_millis(1_000);
+/// A power meter is read at most this often.
+const SHORTEST_PERIOD: Nanos = Nanos::from_millis(100);
+/// Missed readings in a row that a power meter's integral outlives, and the time that it does on
+/// a busy machine.
+const MOST_MISSED: u64 = 10;
+const LEAST_LIMIT: Nanos = Nanos::from_millis(5_000);
+
+/// An end of a window, at one meter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Edge {
+    /// What was read there.
+    pub(super) reading: Reading,
+    /// How old that may have been.
+    pub(super) within: Nanos,
+    /// It lies on an update of the counter.
+    pub(super) aligned: bool,
+}
+
+/// A meter, and what it has shown since the window began.
+#[derive(Debug)]
+pub(super) struct Track {
+    meter: Box<dyn Meter>,
+    run: Option<Result<Run, WindowError>>,
+}
+
+impl Track {
+    pub(super) fn new(meter: Box<dyn Meter>) -> Track {
+        Track { meter, run: None }
+    }
+
+    pub(super) fn about(&self) -> About {
+        self.meter.about().clone()
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        self.meter.about().kind
+    }
+
+    pub(super) fn slow(&self) -> bool {
+        self.meter.about().slow
+    }
+
+    pub(super) fn read(&mut self, clock: &dyn Clock) -> Result<Reading, MeterError> {
+        self.meter.read(clock)
+    }
+
+    /// Begins at `edge`.
+    pub(super) fn begin(&mut self, edge: EdgeResult) {
+        self.run = Some(edge.map(Run::new));
+    }
+
+    /// When it has to be read next; None: not before the end.
+    pub(super) fn due(&self) -> Option<Nanos> {
+        let run = self.run.as_ref()?.as_ref().ok()?;
+        Some(run.tried() + self.period()?)
+    }
+
+    fn period(&self) -> Option<Nanos> {
+        match self.kind() {
+            Kind::Counter { wraps_after, .. } => Some(Nanos(wraps_after?.0 / 2)),
+            Kind::Power { update, .. } => Some(update.max(SHORTEST_PERIOD)),
+        }
+    }
+
+    /// How long it may be left alone.
+    fn limit(&self) -> Option<Nanos> {
+        match self.kind() {
+            Kind::Counter { wraps_after, .. } => wraps_after,
+            Kind::Power { .. } => {
+                let missed = Nanos(self.period()?.0.saturating_mul(MOST_MISSED));
+                Some(missed.max(LEAST_LIMIT))
+            }
+        }
+    }
+
+    /// Reads it in the middle of a window.
+    pub(super) fn tick(&mut self, clock: &dyn Clock) {
+        let limit = self.limit();
+        let Some(Ok(run)) = &mut self.run else {
+            return;
+        };
+        let taken = match self.meter.read(clock) {
+            Ok(reading) => run.take(reading, limit),
+            Err(error) if error.is_passing() => {
+                run.miss(clock.now());
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        };
+        if let Err(error) = taken {
+            self.run = Some(Err(error));
+        }
+    }
+
+    /// The energy up to `edge`, from where it begins anew; unless it was too short, when it goes
+    /// on.
+    pub(super) fn lap(&mut self, edge: EdgeResult) -> Result<Energy, WindowError> {
+        let limit = self.limit();
+        let result = match (self.run.take(), edge.clone()) {
+            (Some(Ok(mut run)), Ok(end)) => match run.take(end.reading, limit) {
+                Ok(()) => {
+                    let energy = run.energy(&end, self.meter.about());
+                    if let Err(WindowError::TooShort { .. }) = energy {
+                        self.run = Some(Ok(run));
+                        return energy;
+                    }
+                    energy
+                }
+                Err(error) => Err(error),
+            },
+            (Some(Err(error)), _) | (_, Err(error)) => Err(error),
+            (None, Ok(end)) => Err(WindowError::TooShort {
+                window: Nanos::ZERO,
+                needed: MIN_WINDOW.max(end.within),
+            }),
+        };
+        self.begin(edge);
+        result
+    }
+}

@@ -1,0 +1,97 @@
+//! Files whose counters count, and files that cannot be read.
+
+use super::TestClock;
+use joulio_energy::{Clock, Disk, Files};
+use joulio_units::Nanos;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// How a counter counts.
+#[derive(Clone, Copy, Debug)]
+pub struct Rate {
+    pub watts: f64,
+    /// A step of the hardware's.
+    pub unit_nj: u64,
+    /// How often its register is brought up to date.
+    pub update: Nanos,
+    /// Its steps at the clock's zero.
+    pub start: u64,
+}
+
+impl Rate {
+    /// The usual unit and update.
+    pub fn watts(watts: f64) -> Rate {
+        Rate {
+            watts,
+            unit_nj: 61_035,
+            update: Nanos::from_millis(1),
+            start: 0,
+        }
+    }
+
+    /// The file at `now`: 32 bits of steps as of the last update, in microjoules.
+    fn shown(&self, now: Nanos) -> u64 {
+        let updated = now.0 - now.0 % self.update.0;
+        let steps = self.watts * updated as f64 / self.unit_nj as f64;
+        ((self.start + steps as u64) % (1 << 32)) * self.unit_nj / 1000
+    }
+}
+
+/// The disk's files, but for some.
+#[derive(Debug, Default)]
+pub struct Live {
+    rates: BTreeMap<PathBuf, Rate>,
+    failures: Mutex<BTreeMap<PathBuf, io::ErrorKind>>,
+    clock: Arc<TestClock>,
+}
+
+impl Live {
+    pub fn new(clock: &Arc<TestClock>) -> Live {
+        Live {
+            clock: Arc::clone(clock),
+            ..Live::default()
+        }
+    }
+
+    /// `path` counts at `rate`.
+    pub fn counts(mut self, path: PathBuf, rate: Rate) -> Live {
+        self.rates.insert(path, rate);
+        self
+    }
+
+    /// Reading `path` fails from now on.
+    pub fn fails(&self, path: PathBuf, kind: io::ErrorKind) {
+        self.failures.lock().unwrap().insert(path, kind);
+    }
+
+    /// And no more.
+    pub fn recovers(&self, path: &Path) {
+        self.failures.lock().unwrap().remove(path);
+    }
+}
+
+impl Files for Live {
+    fn read(&self, path: &Path, offset: u64, limit: usize) -> io::Result<Vec<u8>> {
+        if let Some(kind) = self.failures.lock().unwrap().get(path) {
+            return Err((*kind).into());
+        }
+        match self.rates.get(path) {
+            Some(rate) => Ok(format!("{}\n", rate.shown(self.clock.now())).into_bytes()),
+            None => Disk.read(path, offset, limit),
+        }
+    }
+
+    fn names(&self, path: &Path) -> io::Result<Vec<String>> {
+        Disk.names(path)
+    }
+
+    fn link(&self, path: &Path) -> io::Result<PathBuf> {
+        Disk.link(path)
+    }
+
+    fn has(&self, path: &Path) -> bool {
+        Disk.has(path)
+    }
+}

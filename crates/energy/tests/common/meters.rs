@@ -1,0 +1,62 @@
+//! A meter that shows what the test says.
+
+use joulio_energy::{
+    About, Boundary, Clock, Kind, Meter, MeterError, Reading, Source, Value, Zone,
+};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+/// What it shows next.
+pub type Step = Result<Value, MeterError>;
+
+/// Shows `steps` in order; the last one stays.
+#[derive(Clone, Debug)]
+pub struct Scripted {
+    about: About,
+    steps: Arc<Mutex<VecDeque<Step>>>,
+}
+
+impl Scripted {
+    pub fn new(name: &str, boundary: Boundary, kind: Kind) -> Scripted {
+        Scripted {
+            about: About {
+                name: name.into(),
+                source: Source::Hwmon,
+                zone: Zone::machine(boundary),
+                kind,
+                slow: false,
+                modelled: false,
+                notes: Vec::new(),
+            },
+            steps: Arc::default(),
+        }
+    }
+
+    pub fn slow(mut self) -> Scripted {
+        self.about.slow = true;
+        self
+    }
+
+    /// From now on it shows `steps`.
+    pub fn show(&self, steps: impl IntoIterator<Item = Step>) {
+        *self.steps.lock().unwrap() = steps.into_iter().collect();
+    }
+}
+
+impl Meter for Scripted {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn read(&mut self, clock: &dyn Clock) -> Result<Reading, MeterError> {
+        let mut steps = self.steps.lock().unwrap();
+        let step = match steps.len() {
+            1 => steps[0].clone(),
+            _ => steps.pop_front().expect("the test says what it shows"),
+        };
+        Ok(Reading {
+            at: clock.now(),
+            value: step?,
+        })
+    }
+}

@@ -1,0 +1,146 @@
+//! What a block device did between two looks, as `iostat -x` has it.
+
+use crate::DiskStats;
+use joulio_units::Nanos;
+
+/// Bytes of a sector of the kernel's counters.
+const SECTOR: u64 = 512;
+
+/// The figures of an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Interval {
+    /// I/Os completed.
+    pub ios: u64,
+    /// Of them reads.
+    pub reads: u64,
+    /// Of them writes.
+    pub writes: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// The interval's length in seconds.
+    pub seconds: f64,
+    /// Mean milliseconds of an I/O, its time in a queue included; none without I/Os.
+    pub await_ms: Option<f64>,
+    /// Mean I/Os outstanding.
+    pub queue: f64,
+    /// The part of the interval in which any I/O was outstanding, 0 to 1. For a device that works
+    /// on several at once it says little.
+    pub utilisation: f64,
+}
+
+impl Interval {
+    /// What was done from `before` to `after`, `length` apart.
+    pub fn between(before: &DiskStats, after: &DiskStats, length: Nanos) -> Interval {
+        let seconds = length.seconds();
+        let reads = since(before.reads, after.reads);
+        let writes = since(before.writes, after.writes);
+        let ios = reads + writes;
+        let took = since(before.read_ms, after.read_ms) + since(before.write_ms, after.write_ms);
+        let per_second = |milliseconds: u64| {
+            if seconds > 0.0 {
+                milliseconds as f64 / 1e3 / seconds
+            } else {
+                0.0
+            }
+        };
+        let busy = since(before.busy_ms, after.busy_ms);
+        Interval {
+            ios,
+            reads,
+            writes,
+            read_bytes: since(before.read_sectors, after.read_sectors).saturating_mul(SECTOR),
+            write_bytes: since(before.write_sectors, after.write_sectors).saturating_mul(SECTOR),
+            seconds,
+            await_ms: (ios > 0).then(|| took as f64 / ios as f64),
+            queue: per_second(since(before.weighted_ms, after.weighted_ms)),
+            // The counter is sampled: it may be a little ahead.
+            utilisation: per_second(busy).min(1.0),
+        }
+    }
+
+    /// I/Os a second.
+    pub fn iops(&self) -> f64 {
+        self.rate(self.ios)
+    }
+
+    /// Bytes a second, both ways.
+    pub fn bytes_per_second(&self) -> f64 {
+        self.rate(self.read_bytes.saturating_add(self.write_bytes))
+    }
+
+    fn rate(&self, count: u64) -> f64 {
+        if self.seconds > 0.0 {
+            count as f64 / self.seconds
+        } else {
+            0.0
+        }
+    }
+}
+
+/// The increase of a counter that wraps at 2^32, or that began again because the device did.
+fn since(before: u64, after: u64) -> u64 {
+    const WRAP: u64 = 1 << 32;
+    match after.checked_sub(before) {
+        Some(increase) => increase,
+        // Near the end before, near the beginning after: it went round.
+        None if before < WRAP && WRAP - before + after < WRAP / 2 => WRAP - before + after,
+        None => after,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SECOND: Nanos = Nanos(1_000_000_000);
+
+    #[test]
+    fn an_interval_is_what_iostat_would_say() {
+        let before = DiskStats::default();
+        let after = DiskStats {
+            reads: 900,
+            writes: 100,
+            read_sectors: 7200,
+            write_sectors: 800,
+            read_ms: 1800,
+            write_ms: 200,
+            busy_ms: 500,
+            weighted_ms: 2000,
+            ..before
+        };
+        let interval = Interval::between(&before, &after, SECOND);
+        assert_eq!((interval.iops(), interval.await_ms), (1000.0, Some(2.0)));
+        assert_eq!(interval.bytes_per_second(), 8000.0 * 512.0);
+        assert_eq!((interval.queue, interval.utilisation), (2.0, 0.5));
+    }
+
+    #[test]
+    fn without_io_there_is_no_latency() {
+        let still = DiskStats::default();
+        let interval = Interval::between(&still, &still, SECOND);
+        assert_eq!((interval.await_ms, interval.iops()), (None, 0.0));
+        let none = Interval::between(&still, &still, Nanos::ZERO);
+        assert_eq!((none.iops(), none.queue), (0.0, 0.0));
+    }
+
+    #[test]
+    fn a_counter_that_began_again_is_not_a_flood() {
+        assert_eq!(since(1_000_000, 5), 5);
+        assert_eq!(since((1 << 32) - 10, 20), 30);
+    }
+
+    proptest! {
+        #[test]
+        fn a_counter_of_32_bits_counts_across_its_end(
+            before in any::<u32>(),
+            more in 0u64..1 << 31,
+        ) {
+            let after = (u64::from(before) + more) % (1 << 32);
+            prop_assume!(after != u64::from(before) || more == 0);
+            prop_assert_eq!(since(before.into(), after), more);
+        }
+    }
+}

@@ -1,11 +1,11 @@
-//! The clock of real waits.
+//! The clock of real waits, and the ways to let it go on.
+//!
+//! Built for the fuzzer (`--cfg fuzzing`) the clock is a made-up one, so that a driver that waits
+//! half a second for a device has done so at once: see `clock/fuzzing.rs`.
 
-use joulio_units::Nanos;
-use rustix::time::{ClockId, clock_gettime};
+#[cfg_attr(fuzzing, path = "clock/fuzzing.rs")]
+#[cfg_attr(not(fuzzing), path = "clock/monotonic.rs")]
+mod at_hand;
 
-/// Now on `CLOCK_MONOTONIC`.
-#[inline]
-pub fn now() -> Nanos {
-    let t = clock_gettime(ClockId::Monotonic);
-    Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
-}
+pub(crate) use at_hand::sleep_until;
+pub use at_hand::{now, poll_until, sleep};

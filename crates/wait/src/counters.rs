@@ -20,6 +20,10 @@ pub struct Counters {
     pub interrupts: u64,
     /// Blocks that an interrupt ended.
     pub wakes: u64,
+    /// Completions whose interrupt did not come: found by a look when the block's time was over.
+    pub lost_interrupts: u64,
+    /// Wakes that found no completion: the interrupt was spurious, or late for one already seen.
+    pub vain_wakes: u64,
     /// Time spent blocked.
     pub blocked: Nanos,
     /// Time spent in sleeps.
@@ -37,6 +41,8 @@ impl AddAssign for Counters {
         self.blocks += other.blocks;
         self.interrupts += other.interrupts;
         self.wakes += other.wakes;
+        self.lost_interrupts += other.lost_interrupts;
+        self.vain_wakes += other.vain_wakes;
         self.blocked += other.blocked;
         self.slept += other.slept;
         self.overslept += other.overslept;
@@ -56,6 +62,8 @@ impl Sub for Counters {
             blocks: self.blocks - earlier.blocks,
             interrupts: self.interrupts - earlier.interrupts,
             wakes: self.wakes - earlier.wakes,
+            lost_interrupts: self.lost_interrupts - earlier.lost_interrupts,
+            vain_wakes: self.vain_wakes - earlier.vain_wakes,
             blocked: self.blocked - earlier.blocked,
             slept: self.slept - earlier.slept,
             overslept: self.overslept - earlier.overslept,

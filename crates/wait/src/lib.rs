@@ -15,7 +15,7 @@ mod step;
 mod waiter;
 
 pub use class::Class;
-pub use clock::now;
+pub use clock::{now, poll_until, sleep};
 pub use counters::Counters;
 pub use hybrid::Hybrid;
 pub use policy::{AnyPolicy, Interrupt, Outstanding, Policy, Poll};

@@ -1,0 +1,53 @@
+//! A clock that goes on only when it is looked at or waited for: no wait takes time, and the same
+//! input always gives the same times. Each thread has its own.
+
+use joulio_units::Nanos;
+use rustix::event::{PollFd, poll};
+use rustix::io::Result;
+use rustix::time::Timespec;
+use std::cell::Cell;
+use std::time::Duration;
+
+/// What a look at the clock takes: who looks until a time is soon there.
+const LOOK: Nanos = Nanos(20_000);
+/// What a sleep takes at least, as on a machine that is busy: who sleeps again and again is soon
+/// there too.
+const NAP: Nanos = Nanos::from_millis(1);
+
+const AT_ONCE: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 0,
+};
+
+thread_local! {
+    static NOW: Cell<Nanos> = const { Cell::new(Nanos(1_000_000_000)) };
+}
+
+/// Now, and a little later.
+pub fn now() -> Nanos {
+    NOW.set(NOW.get() + LOOK);
+    NOW.get()
+}
+
+/// Lets `time` pass.
+pub fn sleep(time: Duration) {
+    NOW.set(NOW.get() + Nanos(time.as_nanos() as u64).max(NAP));
+}
+
+/// Lets time pass until `until`.
+pub(crate) fn sleep_until(until: Nanos) {
+    NOW.set(NOW.get().max(until));
+}
+
+/// Takes what is ready already; if nothing is, nothing will be, and time passes until `until`.
+///
+/// # Panics
+/// When it would never end.
+pub fn poll_until(fds: &mut [PollFd<'_>], until: Nanos) -> Result<usize> {
+    let ready = poll(fds, Some(&AT_ONCE))?;
+    if ready == 0 {
+        assert!(until != Nanos::MAX, "a wait without an end");
+        sleep_until(until);
+    }
+    Ok(ready)
+}

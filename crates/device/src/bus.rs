@@ -1,8 +1,10 @@
-//! An answer to SIGBUS, for mappings of files that another process may truncate.
+//! An answer to SIGBUS, for mappings of files that another process may truncate, and of registers
+//! of a device that may be removed.
 //!
 //! Such an access cannot be checked beforehand without a race. The handler puts a page of zeroes
 //! where the file ended, and the access goes on: the process that shortened its own memory reads
-//! and writes nothing, and this one lives.
+//! and writes nothing, and this one lives. Where registers were, the page is all ones, as PCIe
+//! answers for a device that is not there.
 //!
 //! What makes it sound: it only acts on SIGBUS that the kernel raised for a missing page
 //! (`BUS_ADRERR`), whose address lies in no mapping's live page by definition; it calls nothing
@@ -12,6 +14,7 @@
 
 use std::io;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -38,6 +41,41 @@ pub(crate) fn guard(page: usize) -> io::Result<()> {
     }
     *installed = true;
     Ok(())
+}
+
+/// Where registers are mapped: address and length, or zeroes. Read by the handler, which may take
+/// no lock; an entry that is being changed is of a mapping that is not accessed.
+static REGISTERS: [(AtomicUsize, AtomicUsize); 256] =
+    [const { (AtomicUsize::new(0), AtomicUsize::new(0)) }; 256];
+
+/// Registers are mapped at `range`, which is not accessed yet. `false`: there is no room to note
+/// it, and a page that vanishes there reads as zeroes.
+pub(crate) fn note_registers(range: Range<usize>) -> bool {
+    REGISTERS.iter().any(|(start, len)| {
+        let taken = start.compare_exchange(0, range.start, Ordering::SeqCst, Ordering::SeqCst);
+        if taken.is_ok() {
+            len.store(range.len(), Ordering::SeqCst);
+        }
+        taken.is_ok()
+    })
+}
+
+/// The registers at `range` are not accessed any more, and still mapped.
+pub(crate) fn forget_registers(range: Range<usize>) {
+    for (start, len) in &REGISTERS {
+        if start.load(Ordering::SeqCst) == range.start {
+            len.store(0, Ordering::SeqCst);
+            start.store(0, Ordering::SeqCst);
+            return;
+        }
+    }
+}
+
+fn are_registers(address: usize) -> bool {
+    REGISTERS.iter().any(|(start, len)| {
+        let start = start.load(Ordering::SeqCst);
+        start != 0 && (start..start + len.load(Ordering::SeqCst)).contains(&address)
+    })
 }
 
 extern "C" fn answer(_: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
@@ -71,5 +109,18 @@ fn replace(address: usize, page: usize) -> bool {
             0,
         )
     };
-    mapped != libc::MAP_FAILED
+    if mapped == libc::MAP_FAILED {
+        return false;
+    }
+    if are_registers(address) {
+        // SAFETY: the page was just mapped, and nobody else knows of it but by the registers that
+        // stood there. Volatile, so that it does not become a call.
+        unsafe {
+            let words = mapped.cast::<u64>();
+            for index in 0..page / size_of::<u64>() {
+                words.add(index).write_volatile(u64::MAX);
+            }
+        }
+    }
+    true
 }

@@ -12,6 +12,9 @@ pub enum DeviceError {
     /// The server at the other end of a socket.
     #[error(transparent)]
     VfioUser(#[from] crate::vfio_user::VfioUserError),
+    /// A controller that the kernel's driver has.
+    #[error(transparent)]
+    Kernel(#[from] crate::kernel::KernelError),
     /// Another driver has it.
     #[error(
         "{device} is held by the {driver} driver; `joulio bind {address}` moves it to vfio-pci"

@@ -3,6 +3,7 @@
 //! A [`Device`] has registers, doorbells, memory that it can reach, and interrupt vectors. Back
 //! ends: a PCIe function by VFIO ([`vfio`]), a controller in another process behind a socket
 //! ([`vfio_user`]), and the emulated controller of `joulio-emulator`.
+//! Beside them a controller that the kernel's driver has can be asked about its power ([`kernel`]).
 //! The driver is generic over the device, so that nothing on the way of an I/O is a virtual call.
 
 mod bus;
@@ -11,12 +12,14 @@ mod dma;
 mod error;
 mod foreign;
 mod iova;
+pub mod kernel;
 mod memory;
 mod mmio;
 pub mod pci;
 mod vector;
 pub mod vfio;
 pub mod vfio_user;
+mod zero;
 
 pub use dma::{DmaArray, DmaBuffer, DmaDomain, DmaMapping, DmaMemory, Entry};
 pub use error::DeviceError;
@@ -58,6 +61,12 @@ pub trait Device: Send + Sync + 'static {
 
     /// Enables `count` vectors, all of them masked; a later call replaces the earlier one's.
     fn enable_vectors(&self, count: u16) -> Result<Vec<Vector>, DeviceError>;
+
+    /// Whether the system asks for the device, to unplug it: whoever has it closes it. Cheap
+    /// enough to be asked some times a second.
+    fn is_wanted_back(&self) -> bool {
+        false
+    }
 }
 
 /// A doorbell register.

@@ -26,6 +26,8 @@ pub struct SharedMemory {
     base: NonNull<u8>,
     len: usize,
     pages: PageKind,
+    /// Made by `reserve`.
+    reserved: bool,
 }
 
 // SAFETY: the memory is only touched through volatile and atomic accesses, which may race with
@@ -60,12 +62,13 @@ impl SharedMemory {
     /// Memory that is only reserved until it is touched: the store of a RAM namespace.
     pub fn reserve(len: usize) -> Result<SharedMemory, DeviceError> {
         let rounded = len.max(1).next_multiple_of(crate::iova::PAGE);
-        Self::map(rounded, libc::MAP_NORESERVE, PageKind::Ordinary).map_err(|source| {
-            DeviceError::Memory {
-                wanted: rounded,
-                source,
-            }
-        })
+        let memory = Self::map(rounded, libc::MAP_NORESERVE, PageKind::Ordinary);
+        let mut memory = memory.map_err(|source| DeviceError::Memory {
+            wanted: rounded,
+            source,
+        })?;
+        memory.reserved = true;
+        Ok(memory)
     }
 
     fn map(len: usize, flags: i32, pages: PageKind) -> io::Result<SharedMemory> {
@@ -87,7 +90,12 @@ impl SharedMemory {
         // SAFETY: the range was just mapped and is ours.
         unsafe { libc::madvise(base, len, libc::MADV_DONTFORK) };
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(SharedMemory { base, len, pages })
+        Ok(SharedMemory {
+            base,
+            len,
+            pages,
+            reserved: false,
+        })
     }
 
     /// `len` bytes of `file` from `offset`, with `flags` of mmap(2); both multiples of its pages.
@@ -115,7 +123,12 @@ impl SharedMemory {
             return Err(io::Error::last_os_error());
         }
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(SharedMemory { base, len, pages })
+        Ok(SharedMemory {
+            base,
+            len,
+            pages,
+            reserved: false,
+        })
     }
 
     /// Its length in bytes, a multiple of the page.
@@ -131,6 +144,11 @@ impl SharedMemory {
     /// The pages obtained.
     pub fn pages(&self) -> PageKind {
         self.pages
+    }
+
+    /// Whether it is a store's, made by [`SharedMemory::reserve`]: no device has its pages.
+    pub(crate) fn is_reserved(&self) -> bool {
+        self.reserved
     }
 
     /// The address of the first byte, for system calls that take it.
@@ -231,14 +249,6 @@ impl SharedMemory {
             done += n;
         }
         Ok(())
-    }
-
-    /// Zeroes `len` bytes from `offset` on.
-    fn clear(&self, offset: usize, len: usize) {
-        const ZEROES: [u8; 4096] = [0; 4096];
-        for at in (0..len).step_by(ZEROES.len()) {
-            self.write(offset + at, &ZEROES[..ZEROES.len().min(len - at)]);
-        }
     }
 
     /// Writes `len` bytes from `offset` to `file` at `position`.

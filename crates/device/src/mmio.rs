@@ -37,10 +37,22 @@ impl MappedBar {
                 range.start as libc::off_t,
             )
         };
-        match NonNull::new(base.cast::<u8>()) {
-            Some(base) if base.as_ptr().cast() != libc::MAP_FAILED => Ok(MappedBar { base, len }),
-            _ => Err(DeviceError::last_os("map the device's registers")),
-        }
+        let base = match NonNull::new(base.cast::<u8>()) {
+            Some(base) if base.as_ptr().cast() != libc::MAP_FAILED => base,
+            _ => return Err(DeviceError::last_os("map the device's registers")),
+        };
+        let bar = MappedBar { base, len };
+        crate::bus::guard(crate::iova::PAGE).map_err(|source| DeviceError::Os {
+            what: "prepare for the device's removal (sigaction)".into(),
+            source,
+        })?;
+        crate::bus::note_registers(bar.range());
+        Ok(bar)
+    }
+
+    fn range(&self) -> Range<usize> {
+        let start = self.base.as_ptr() as usize;
+        start..start + self.len
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -77,6 +89,7 @@ impl MappedBar {
 
 impl Drop for MappedBar {
     fn drop(&mut self) {
+        crate::bus::forget_registers(self.range());
         // SAFETY: the mapping is ours; pointers into it are held only beside an `Arc` of it.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
     }
@@ -115,5 +128,42 @@ impl Doorbell for MmioDoorbell {
         fence(Ordering::Release);
         // SAFETY: inside the mapping that `_bar` keeps, aligned.
         unsafe { self.at.write_volatile(value) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn registers_that_vanish_read_as_all_ones_and_writes_go_nowhere() {
+        let file = memfd_create("bar", MemfdFlags::CLOEXEC).unwrap();
+        ftruncate(&file, 3 * 4096).unwrap();
+        let bar = Arc::new(MappedBar::map(file.as_fd(), 0..3 * 4096).unwrap());
+        bar.write32(0x1c, 7);
+        bar.write64(0x2000, 9);
+        assert_eq!((bar.read32(0x1c), bar.read64(0x2000)), (7, 9));
+        ftruncate(&file, 4096).unwrap();
+        let doorbell = MmioDoorbell::new(&bar, 0x1008).unwrap();
+        doorbell.ring(3);
+        assert_eq!(bar.read64(0x2000), u64::MAX);
+        assert_eq!(bar.read32(0x1ffc), u32::MAX);
+        // The rest is still there.
+        assert_eq!(bar.read32(0x1c), 7);
+    }
+
+    #[test]
+    fn a_mapping_leaves_nothing_behind() {
+        let file = memfd_create("bar", MemfdFlags::CLOEXEC).unwrap();
+        ftruncate(&file, 4096).unwrap();
+        // More than the handler could note at once.
+        for _ in 0..1000 {
+            let bar = MappedBar::map(file.as_fd(), 0..4096).unwrap();
+            ftruncate(&file, 0).unwrap();
+            assert_eq!(bar.read32(0), u32::MAX);
+            ftruncate(&file, 4096).unwrap();
+        }
     }
 }

@@ -7,18 +7,21 @@ mod container;
 mod function;
 mod interrupts;
 mod ioctl;
+mod removal;
 
 use crate::pci::PciAddress;
 use crate::{Device, DeviceError, DmaMemory, MmioDoorbell, SharedMemory, Vector};
 use container::Container;
 use function::Function;
 use interrupts::MsiX;
+use removal::Removal;
 use std::sync::Arc;
 
 /// An NVMe controller that is bound to vfio-pci.
 pub struct VfioDevice {
     name: String,
     interrupts: Arc<MsiX>,
+    removal: Removal,
     function: Arc<Function>,
     container: Arc<Container>,
 }
@@ -33,9 +36,11 @@ impl VfioDevice {
         function.reset()?;
         function.enable_bus_master()?;
         let interrupts = Arc::new(MsiX::find(&name, &function)?);
+        let removal = Removal::watch(function.device())?;
         Ok(VfioDevice {
             name,
             interrupts,
+            removal,
             function,
             container,
         })
@@ -80,5 +85,9 @@ impl Device for VfioDevice {
 
     fn enable_vectors(&self, count: u16) -> Result<Vec<Vector>, DeviceError> {
         MsiX::enable(&self.interrupts, count)
+    }
+
+    fn is_wanted_back(&self) -> bool {
+        self.removal.is_asked_for()
     }
 }

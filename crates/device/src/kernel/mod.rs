@@ -1,0 +1,117 @@
+//! A controller that the kernel's driver has, by its character device: `/dev/nvme0`.
+//!
+//! The kernel passes admin commands on as they are, to a controller that holds somebody's data. So
+//! only those that tell about power, or set it, get through: see [`KernelNvme::admin`].
+
+mod allowed;
+mod error;
+mod ioctl;
+
+pub use error::{KernelError, Refusal};
+
+use joulio_nvme_spec::{Command, Status};
+use rustix::fs::{FileType, Mode, OFlags, major, minor, open, stat};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+/// The data of an admin command.
+#[derive(Debug)]
+pub enum Data<'a> {
+    /// None.
+    None,
+    /// From the controller: exactly as many bytes as the command returns.
+    In(&'a mut [u8]),
+    /// To the controller: exactly as many as it takes.
+    Out(&'a [u8]),
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The status of its completion.
+    pub status: Status,
+    /// Dword 0 of its completion.
+    pub dw0: u32,
+}
+
+/// A controller of the kernel's.
+#[derive(Debug)]
+pub struct KernelNvme {
+    name: String,
+    fd: OwnedFd,
+}
+
+impl KernelNvme {
+    /// Opens the character device of a controller.
+    ///
+    /// # Errors
+    /// [`KernelError`]: there is none, or it is something else.
+    pub fn open(path: &Path) -> Result<KernelNvme, KernelError> {
+        let name = path.display().to_string();
+        let os = |source: io::Error| KernelError::open(&name, source);
+        let found = stat(path).map_err(|errno| os(errno.into()))?;
+        if FileType::from_raw_mode(found.st_mode) != FileType::CharacterDevice
+            || !is_controller(found.st_rdev)
+        {
+            return Err(KernelError::NotAController { device: name });
+        }
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fd = open(path, flags, Mode::empty()).map_err(|errno| os(errno.into()))?;
+        Ok(KernelNvme { name, fd })
+    }
+
+    /// Its path.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Runs one of the commands that may be run: Identify; Get Log Page of the SMART and the power
+    /// measurement log; Get and Set Features 02h, 0Ch and 25h, not saved. The data must have the
+    /// length that the command says.
+    ///
+    /// # Errors
+    /// [`KernelError::Refused`] before anything is done, or what the kernel says. A controller that
+    /// fails the command is no error: the status says so.
+    pub fn admin(&self, command: &Command, data: Data<'_>) -> Result<Ended, KernelError> {
+        allowed::check(command, &data).map_err(|refusal| KernelError::Refused {
+            device: self.name.clone(),
+            refusal,
+        })?;
+        ioctl::admin(self.fd.as_fd(), command, data)
+            .map_err(|source| KernelError::command(&self.name, source))
+    }
+}
+
+/// Whether the character device of this number is an NVMe controller, and no namespace.
+fn is_controller(device: u64) -> bool {
+    let link = format!(
+        "/sys/dev/char/{}:{}/subsystem",
+        major(device),
+        minor(device)
+    );
+    std::fs::read_link(link).is_ok_and(|subsystem| subsystem.ends_with("nvme"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_controller_is_refused_without_being_opened() {
+        let room = tempfile::tempdir().unwrap();
+        let fifo = room.path().join("fifo");
+        let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+        assert!(made.unwrap().success());
+        // Opening a FIFO would wait for a writer for ever.
+        for path in [Path::new("/dev/null"), room.path(), &fifo] {
+            let refused = KernelNvme::open(path).unwrap_err();
+            assert!(
+                matches!(refused, KernelError::NotAController { .. }),
+                "{refused}"
+            );
+        }
+        let missing = KernelNvme::open(&room.path().join("nvme0")).unwrap_err();
+        assert!(matches!(missing, KernelError::NotThere { .. }), "{missing}");
+    }
+}

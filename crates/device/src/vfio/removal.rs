@@ -1,0 +1,44 @@
+//! The kernel's request to give the device back, which comes when it is unplugged or unbound.
+//!
+//! Until the device is closed the one who asked waits, and the device stays readable.
+
+use super::container::os;
+use super::ioctl;
+use crate::DeviceError;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use vfio_bindings::bindings::vfio as sys;
+
+/// Hears of the request.
+pub(super) struct Removal {
+    /// Signalled by the kernel, and never read: a request is not taken back. None on kernels that
+    /// do not tell.
+    event: Option<OwnedFd>,
+}
+
+impl Removal {
+    /// Asks the kernel to tell (VFIO_PCI_REQ_IRQ_INDEX, Linux 4.0).
+    pub(super) fn watch(device: BorrowedFd<'_>) -> Result<Removal, DeviceError> {
+        let index = sys::VFIO_PCI_REQ_IRQ_INDEX;
+        if ioctl::irq_count(device, index).unwrap_or(0) == 0 {
+            return Ok(Removal { event: None });
+        }
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        let event = eventfd(0, flags).map_err(|error| os("make an eventfd")(error.into()))?;
+        ioctl::set_irqs(device, index, &[event.as_raw_fd()])
+            .map_err(os("VFIO_DEVICE_SET_IRQS (device request)"))?;
+        Ok(Removal { event: Some(event) })
+    }
+
+    /// Whether the request has come.
+    pub(super) fn is_asked_for(&self) -> bool {
+        self.event.as_ref().is_some_and(|event| {
+            let mut fds = [PollFd::new(event, PollFlags::IN)];
+            let now = Timespec {
+                tv_sec: 0,
+                tv_nsec: 0,
+            };
+            poll(&mut fds, Some(&now)).is_ok_and(|ready| ready > 0)
+        })
+    }
+}

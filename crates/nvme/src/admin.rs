@@ -1,13 +1,17 @@
-//! The admin queue pair: one command at a time, with a time limit.
+//! The admin queue pair: one command at a time, with a time limit, beside the requests for
+//! asynchronous events that stay with the controller.
 
 use crate::NvmeError;
+use crate::power::AdminData;
 use crate::queue::{CompletionRing, SubmissionRing};
 use joulio_device::{Device, DmaMemory};
 use joulio_nvme_spec::register::{Aqa, Cap, completion_doorbell, submission_doorbell};
-use joulio_nvme_spec::{Command, CommandId, Completion, PAGE_SIZE, QueueId};
+use joulio_nvme_spec::{AsyncEvent, Command, CommandId, Completion, PAGE_SIZE, QueueId};
 use joulio_units::Nanos;
 use joulio_wait::now;
+use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, IntoBytes};
@@ -16,6 +20,12 @@ use zerocopy::{FromBytes, IntoBytes};
 const ENTRIES: usize = 32;
 /// Looks before the first sleep: most admin commands end sooner.
 const LOOKS: u32 = 1_000;
+/// Requests for events have this bit in their identifier, other commands do not.
+const EVENT: u16 = 0x8000;
+/// The most requests for events.
+const MOST_EVENTS: usize = 4;
+/// Events kept until somebody takes them; the oldest go first.
+const KEPT_EVENTS: usize = 64;
 
 pub(crate) struct Admin<D: Device> {
     device: Arc<D>,
@@ -25,8 +35,16 @@ pub(crate) struct Admin<D: Device> {
     memory: Arc<DmaMemory>,
     next: u16,
     limit: Nanos,
-    /// A command did not end: it may still use the data page, so nothing is sent any more.
+    /// A command did not end: it may still use the data page, so nothing is sent any more until
+    /// the controller is reset.
     stuck: Option<&'static str>,
+    /// Which requests for events the controller has.
+    requested: [bool; MOST_EVENTS],
+    events: VecDeque<AsyncEvent>,
+    /// See `Shared`.
+    epoch: Arc<AtomicU32>,
+    /// The epoch that the queue is of: its end ends the waiting for commands.
+    life: u32,
 }
 
 /// Where the data page stands.
@@ -51,7 +69,36 @@ impl<D: Device> Admin<D> {
             next: 0,
             limit,
             stuck: None,
+            requested: [false; MOST_EVENTS],
+            events: VecDeque::with_capacity(KEPT_EVENTS),
+            epoch: Arc::new(AtomicU32::new(0)),
+            life: 0,
         })
+    }
+
+    /// The epoch, for all who share the controller.
+    pub(crate) fn epoch(&self) -> Arc<AtomicU32> {
+        Arc::clone(&self.epoch)
+    }
+
+    /// The epoch that the queue is of.
+    pub(crate) fn life(&self) -> u32 {
+        self.life
+    }
+
+    /// A reset has begun: the queue will be renewed, or never used again.
+    fn is_over(&self) -> bool {
+        self.epoch.load(Ordering::Relaxed) != self.life
+    }
+
+    /// Begins again, in `epoch`, with empty rings: the controller is disabled and has forgotten
+    /// everything.
+    pub(crate) fn renew(&mut self, epoch: u32) {
+        self.life = epoch;
+        self.submission.renew();
+        self.completion.renew();
+        self.stuck = None;
+        self.requested = [false; MOST_EVENTS];
     }
 
     /// AQA, ASQ and ACQ for these queues.
@@ -70,17 +117,8 @@ impl<D: Device> Admin<D> {
         &self.memory
     }
 
-    /// Runs a command and reads the structure that it returned.
-    pub(crate) fn fetch<T: FromBytes + IntoBytes>(
-        &mut self,
-        name: &'static str,
-        command: Command,
-    ) -> Result<Box<T>, NvmeError> {
-        Ok(self.fetch_with_result(name, command)?.1)
-    }
-
     /// Runs a command; dword 0 of the completion, and the structure that it returned.
-    pub(crate) fn fetch_with_result<T: FromBytes + IntoBytes>(
+    pub(crate) fn fetch<T: FromBytes + IntoBytes>(
         &mut self,
         name: &'static str,
         command: Command,
@@ -95,25 +133,53 @@ impl<D: Device> Admin<D> {
         Ok((dw0, value))
     }
 
+    /// Runs a command with up to a page of data; dword 0 of the completion.
+    pub(crate) fn exchange(
+        &mut self,
+        name: &'static str,
+        command: Command,
+        data: AdminData<'_>,
+    ) -> Result<u32, NvmeError> {
+        let asked = match &data {
+            AdminData::None => return self.run(name, command),
+            AdminData::In(bytes) => bytes.len(),
+            AdminData::Out(bytes) => bytes.len(),
+        };
+        if asked > PAGE_SIZE {
+            return Err(NvmeError::Unsupported {
+                device: self.device.name().into(),
+                what: format!("{name} with {asked} bytes: the most is a page of {PAGE_SIZE}"),
+            });
+        }
+        if self.stuck.is_none() {
+            self.memory.write(DATA, &[0; PAGE_SIZE]);
+            if let AdminData::Out(bytes) = &data {
+                self.memory.write(DATA, bytes);
+            }
+        }
+        let dw0 = self.run(name, self.with_data(command))?;
+        if let AdminData::In(bytes) = data {
+            self.memory.read(DATA, bytes);
+        }
+        Ok(dw0)
+    }
+
     fn with_data(&self, mut command: Command) -> Command {
         command.prp1 = U64::new(self.memory.iova().offset(DATA).0);
         command
     }
 
     /// Runs a command without data; returns dword 0 of the completion.
-    pub(crate) fn run(
-        &mut self,
-        name: &'static str,
-        mut command: Command,
-    ) -> Result<u32, NvmeError> {
+    pub(crate) fn run(&mut self, name: &'static str, command: Command) -> Result<u32, NvmeError> {
+        if self.is_over() {
+            return Err(self.ended_by_reset(name));
+        }
         if let Some(command) = self.stuck {
             return Err(self.timed_out(command));
         }
-        self.next = (self.next + 1) & 0x7fff;
+        self.next = (self.next + 1) & (EVENT - 1);
         let cid = CommandId(self.next);
-        command.cdw0 = U32::new(command.cdw0.get() | u32::from(cid.0) << 16);
-        self.submission.write(command);
-        self.submission.ring();
+        self.send(cid, command);
         let completion = match self.wait(name, cid) {
             Ok(completion) => completion,
             Err(error) => {
@@ -132,32 +198,106 @@ impl<D: Device> Admin<D> {
         Ok(completion.dw0.get())
     }
 
-    /// The completion of `cid`. Others are passed over: whatever they are, they are not its.
-    fn look(&mut self, cid: CommandId) -> Option<Completion> {
+    /// The same for a command that means something in `epoch` only.
+    pub(crate) fn run_in(
+        &mut self,
+        epoch: u32,
+        name: &'static str,
+        command: Command,
+    ) -> Result<u32, NvmeError> {
+        if self.life != epoch {
+            return Err(self.ended_by_reset(name));
+        }
+        self.run(name, command)
+    }
+
+    fn send(&mut self, cid: CommandId, mut command: Command) {
+        command.cdw0 = U32::new(command.cdw0.get() | u32::from(cid.0) << 16);
+        self.submission.write(command);
+        self.submission.ring();
+    }
+
+    /// The completion of `cid`. Of others, those of requests for events are kept; the rest,
+    /// whatever they are, are not its.
+    fn look(&mut self, cid: Option<CommandId>) -> Option<Completion> {
         let completion = self.completion.next()?;
         self.completion.release();
-        let own = completion.command_id() == cid && completion.queue_id() == QueueId::ADMIN;
-        own.then_some(completion)
+        if completion.queue_id() != QueueId::ADMIN {
+            return None;
+        }
+        let found = completion.command_id();
+        if found.0 & EVENT != 0 {
+            self.keep_event(found, completion);
+            return None;
+        }
+        (Some(found) == cid).then_some(completion)
+    }
+
+    fn keep_event(&mut self, cid: CommandId, completion: Completion) {
+        let request = self.requested.get_mut(usize::from(cid.0 & !EVENT));
+        // Nobody asked, or the controller does not take as many requests as it said.
+        let asked = request.is_some_and(std::mem::take);
+        if asked && completion.status().is_success() {
+            if self.events.len() == KEPT_EVENTS {
+                self.events.pop_front();
+            }
+            self.events
+                .push_back(AsyncEvent::from(completion.dw0.get()));
+        }
+    }
+
+    /// Leaves up to `most` requests for events with the controller.
+    pub(crate) fn request_events(&mut self, most: usize) {
+        for index in 0..most.min(MOST_EVENTS) {
+            if self.stuck.is_none() && !self.requested[index] {
+                self.requested[index] = true;
+                let cid = CommandId(EVENT | index as u16);
+                self.send(cid, Command::asynchronous_event_request());
+            }
+        }
+    }
+
+    /// Takes over the events that have come.
+    pub(crate) fn look_for_events(&mut self) {
+        for _ in 0..ENTRIES {
+            self.look(None);
+        }
+    }
+
+    /// The events that have come, oldest first.
+    pub(crate) fn take_events(&mut self) -> Vec<AsyncEvent> {
+        self.look_for_events();
+        self.events.drain(..).collect()
     }
 
     fn wait(&mut self, name: &'static str, cid: CommandId) -> Result<Completion, NvmeError> {
         for _ in 0..LOOKS {
-            if let Some(completion) = self.look(cid) {
+            if let Some(completion) = self.look(Some(cid)) {
                 return Ok(completion);
             }
             std::hint::spin_loop();
         }
         let end = now() + self.limit;
         loop {
-            if let Some(completion) = self.look(cid) {
+            if let Some(completion) = self.look(Some(cid)) {
                 return Ok(completion);
             }
             let registers = crate::registers::Registers(&*self.device);
-            registers.check()?;
+            registers.check_enabled()?;
+            if self.is_over() {
+                return Err(self.ended_by_reset(name));
+            }
             if now() >= end {
                 return Err(self.timed_out(name));
             }
-            std::thread::sleep(Duration::from_micros(50));
+            joulio_wait::sleep(Duration::from_micros(50));
+        }
+    }
+
+    fn ended_by_reset(&self, command: &'static str) -> NvmeError {
+        NvmeError::EndedByReset {
+            device: self.device.name().into(),
+            command,
         }
     }
 
@@ -165,7 +305,7 @@ impl<D: Device> Admin<D> {
         NvmeError::AdminStuck {
             device: self.device.name().into(),
             command,
-            seconds: self.limit.0 / 1_000_000_000,
+            milliseconds: self.limit.0 / 1_000_000,
         }
     }
 }

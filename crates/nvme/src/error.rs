@@ -36,6 +36,20 @@ pub enum NvmeError {
         /// The device.
         device: String,
     },
+    /// CSTS.RDY is clear though nobody here cleared CC.EN.
+    #[error("{device} is not ready any more (CSTS.RDY): something else has reset it")]
+    Stopped {
+        /// The device.
+        device: String,
+    },
+    /// Registers are not what they were, or do not take what is written to them.
+    #[error(
+        "{device} does not answer as an NVMe controller: it is being reset by something else, or its memory space is off"
+    )]
+    Deaf {
+        /// The device.
+        device: String,
+    },
     /// The controller lacks what this driver needs.
     #[error("{device}: {what}")]
     Unsupported {
@@ -43,6 +57,14 @@ pub enum NvmeError {
         device: String,
         /// What it lacks.
         what: String,
+    },
+    /// Something optional that the controller does not have.
+    #[error("{device}: {what}: not supported by this device")]
+    NotSupported {
+        /// The device.
+        device: String,
+        /// What was asked for.
+        what: &'static str,
     },
     /// An admin command ended with an error.
     #[error("{device}: {command}: {status}")]
@@ -56,7 +78,7 @@ pub enum NvmeError {
     },
     /// An admin command did not end.
     #[error(
-        "{device}: {command} did not complete within {seconds} s: the admin queue is stuck, reset the controller"
+        "{device}: {command} did not complete within {milliseconds} ms: the admin queue is stuck"
     )]
     AdminStuck {
         /// The device.
@@ -64,7 +86,39 @@ pub enum NvmeError {
         /// The command's name in the specification.
         command: &'static str,
         /// How long it had.
-        seconds: u64,
+        milliseconds: u64,
+    },
+    /// An admin command was under way when the controller was reset.
+    #[error("{device}: {command} was ended by a reset of the controller: it may be repeated")]
+    EndedByReset {
+        /// The device.
+        device: String,
+        /// The command's name in the specification.
+        command: &'static str,
+    },
+    /// An I/O command did not complete, and its abort did not end it.
+    #[error(
+        "{device}: an I/O command did not complete within {milliseconds} ms, nor did its abort end it"
+    )]
+    IoStuck {
+        /// The device.
+        device: String,
+        /// The time limit.
+        milliseconds: u64,
+    },
+    /// The system asks for the device, to unplug it: it must be closed.
+    #[error("{device} is being unplugged")]
+    WantedBack {
+        /// The device.
+        device: String,
+    },
+    /// A reset did not bring the controller back: it is used no more.
+    #[error("{device} is used no more: a controller reset failed: {reason}")]
+    ResetFailed {
+        /// The device.
+        device: String,
+        /// What happened in the reset.
+        reason: String,
     },
     /// The namespace does not exist.
     #[error("{device} has no active namespace {nsid}; it has: {active}")]
@@ -112,6 +166,21 @@ pub enum NvmeError {
     Wait(#[from] WaitError),
 }
 
+impl NvmeError {
+    /// Whether a controller reset is the answer; for one that is gone, its end.
+    pub(crate) fn asks_for_reset(&self) -> bool {
+        matches!(
+            self,
+            NvmeError::Gone { .. }
+                | NvmeError::Fatal { .. }
+                | NvmeError::Stopped { .. }
+                | NvmeError::AdminStuck { .. }
+                | NvmeError::IoStuck { .. }
+                | NvmeError::WantedBack { .. }
+        )
+    }
+}
+
 /// Why a command was not submitted. Nothing was written to the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -142,6 +211,24 @@ pub enum SubmitError {
     Buffer {
         /// Bytes to transfer.
         bytes: u64,
+    },
+    /// Zero blocks, or more than one command names.
+    #[error("{blocks} blocks are out of range: 1 to 65536 in one command")]
+    Blocks {
+        /// Asked for.
+        blocks: u32,
+    },
+    /// No ranges, or more than one command takes.
+    #[error("{ranges} ranges are out of range: 1 to 256 in one command")]
+    Ranges {
+        /// Asked for.
+        ranges: usize,
+    },
+    /// The controller does not have the command.
+    #[error("the controller does not do {command} (ONCS)")]
+    Unsupported {
+        /// The command's name in the specification.
+        command: &'static str,
     },
     /// The buffer or the namespace is another device's: its addresses mean nothing here.
     #[error("the buffer or the namespace belongs to another device")]

@@ -1,18 +1,40 @@
 //! A poll group: the queues that one core waits on.
 
 use crate::NvmeError;
-use crate::queue::{Completed, QueuePair};
+use crate::queue::{Completed, Faults, QueuePair};
 use joulio_device::Device;
+use joulio_trace::EventKind;
 use joulio_units::Nanos;
-use joulio_wait::{Blocked, Step, StepKind, WaitError, Waiter, Watched, Woken, now};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use joulio_wait::{Blocked, Step, StepKind, WaitError, Waiter, Watched, Woken, now, poll_until};
+use rustix::event::{PollFd, PollFlags};
 use std::error::Error;
 
 /// Queues that one core waits on. The core waits, not the queue: the steps that the queues'
 /// policies plan are merged into one.
+///
+/// The group also looks after its queues, some times a second while commands are outstanding:
+/// lost interrupts are found, commands that take too long are aborted, a controller that fails is
+/// reset ([`crate::ControllerOptions`]).
 pub struct PollGroup<D: Device> {
     queues: Vec<QueuePair<D>>,
     waiter: Waiter,
+    /// When the queues are to be looked after next.
+    next_tick: Nanos,
+    /// Calls of [`PollGroup::reap`].
+    calls: u32,
+}
+
+/// A group that never has to wait reads the clock once in so many calls.
+const CALLS: u32 = 4096;
+
+/// What to do after a wait.
+enum After {
+    /// Look at the queues.
+    Look,
+    /// Look after the queues, at this time.
+    Tick(Nanos),
+    /// Nothing is there to wait for any more.
+    Return,
 }
 
 impl<D: Device> PollGroup<D> {
@@ -21,6 +43,8 @@ impl<D: Device> PollGroup<D> {
         PollGroup {
             queues,
             waiter: Waiter::new(),
+            next_tick: Nanos::ZERO,
+            calls: 0,
         }
     }
 
@@ -35,11 +59,25 @@ impl<D: Device> PollGroup<D> {
         self.queues.iter().map(QueuePair::outstanding).sum()
     }
 
+    /// What the devices did wrong so far, all queues together.
+    pub fn faults(&self) -> Faults {
+        let mut faults = Faults::default();
+        for queue in &self.queues {
+            faults += queue.faults();
+        }
+        faults
+    }
+
     /// Hands out completions, with the index of their queue, until at least `min` were delivered
     /// or `deadline` has come; between looks it waits as the queues' policies say.
     ///
     /// `min` = 0 is one look. Without a deadline it returns early when nothing is outstanding; with
     /// one, a core that has nothing outstanding waits the way its policies wait.
+    ///
+    /// After a [`NvmeError::Completion`] everything is consistent, and the call may be repeated.
+    /// A controller that was reset ends its commands with Command Aborted By Host, and goes on. An
+    /// error otherwise says that there is no controller any more: all its commands have been
+    /// handed out with that status, and the next call says the same.
     #[inline]
     pub fn reap(
         &mut self,
@@ -48,6 +86,10 @@ impl<D: Device> PollGroup<D> {
         mut sink: impl FnMut(usize, Completed),
     ) -> Result<usize, NvmeError> {
         let mut delivered = 0;
+        self.calls = self.calls.wrapping_add(1);
+        if self.calls.is_multiple_of(CALLS) {
+            delivered += self.tick_if_due(&mut sink)?;
+        }
         loop {
             for (index, queue) in self.queues.iter_mut().enumerate() {
                 delivered += queue.reap(usize::MAX, |completed| sink(index, completed))?;
@@ -55,43 +97,123 @@ impl<D: Device> PollGroup<D> {
             if delivered >= min {
                 return Ok(delivered);
             }
-            if self.wait(deadline)?.is_none() {
-                return Ok(delivered);
+            match self.wait(deadline)? {
+                After::Look => {}
+                After::Tick(at) => delivered += self.tick(at, &mut sink)?,
+                After::Return => return Ok(delivered),
             }
         }
     }
 
-    /// Waits once; `None` when there is nothing to wait for any more.
-    fn wait(&mut self, deadline: Option<Nanos>) -> Result<Option<Woken>, NvmeError> {
-        if deadline.is_none() && self.outstanding() == 0 {
-            return Ok(None);
+    #[cold]
+    fn tick_if_due(&mut self, sink: &mut dyn FnMut(usize, Completed)) -> Result<usize, NvmeError> {
+        let at = now();
+        if at < self.next_tick {
+            return Ok(0);
         }
-        let Some(step) = self.plan()? else {
-            return Ok(None);
+        self.tick(at, sink)
+    }
+
+    /// Looks after every queue.
+    #[cold]
+    fn tick(
+        &mut self,
+        at: Nanos,
+        sink: &mut dyn FnMut(usize, Completed),
+    ) -> Result<usize, NvmeError> {
+        let intervals = self.queues.iter().map(QueuePair::tick_interval);
+        let interval = intervals.min().unwrap_or(Nanos::ZERO);
+        self.next_tick = at + interval;
+        let mut delivered = 0;
+        let mut failed = None;
+        for (index, queue) in self.queues.iter_mut().enumerate() {
+            match queue.tick(interval, &mut |completed| sink(index, completed)) {
+                Ok(count) => delivered += count,
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        let Some(error) = failed else {
+            return Ok(delivered);
+        };
+        // What came to light at one queue is the end of the commands of those before it too.
+        for (index, queue) in self.queues.iter_mut().enumerate() {
+            if queue.wants_revival() {
+                let _ = queue.revive(&mut |completed| sink(index, completed));
+            }
+        }
+        Err(error)
+    }
+
+    /// Waits once.
+    fn wait(&mut self, deadline: Option<Nanos>) -> Result<After, NvmeError> {
+        let idle = self.outstanding() == 0;
+        if idle && deadline.is_none() {
+            return Ok(After::Return);
+        }
+        if self.queues.iter().any(QueuePair::wants_revival) {
+            return Ok(After::Tick(now()));
+        }
+        let Some(step) = self.plan(idle)? else {
+            return Ok(After::Return);
         };
         let deadline = deadline.unwrap_or(Nanos::MAX);
-        let step = step.bounded(deadline);
-        let woken = if step.kind == StepKind::Sleep {
-            self.sleep(step)?
-        } else {
-            self.waiter.run(
-                step,
-                &mut Core {
-                    queues: &mut self.queues,
-                },
-            )?
+        let tick = if idle { Nanos::MAX } else { self.next_tick };
+        let step = step.bounded(deadline).bounded(tick);
+        let woken = match step.kind {
+            StepKind::Sleep => self.sleep(step)?,
+            StepKind::Block => self.run(step)?,
+            _ => self.spin(step)?,
         };
-        // Also after an interrupt, which a device may raise for nothing.
-        if woken != Woken::Ready && deadline != Nanos::MAX && now() >= deadline {
-            return Ok(None);
+        if woken == Woken::Ready {
+            return Ok(After::Look);
         }
-        Ok(Some(woken))
+        // Also after an interrupt, which a device may raise for nothing.
+        let at = now();
+        Ok(if at >= deadline {
+            After::Return
+        } else if at >= tick {
+            After::Tick(at)
+        } else {
+            After::Look
+        })
+    }
+
+    fn run(&mut self, step: Step) -> Result<Woken, WaitError> {
+        let mut core = Core {
+            queues: &mut self.queues,
+        };
+        self.waiter.run(step, &mut core)
+    }
+
+    /// Any wait in which the core looks itself.
+    fn spin(&mut self, step: Step) -> Result<Woken, WaitError> {
+        let Some(before) = self.traced().map(|queue| queue.looks()) else {
+            return self.run(step);
+        };
+        self.trace(EventKind::PollBegin);
+        let woken = self.run(step);
+        let looks = self.traced().map_or(0, |queue| queue.looks() - before);
+        // The one that found the completion is not counted as a look in vain.
+        let looks = (looks + 1).min(u32::MAX.into()) as u32;
+        self.trace(EventKind::PollEnd { looks });
+        woken
+    }
+
+    /// The queue that the core's own events are told on, if it is traced.
+    #[inline]
+    fn traced(&mut self) -> Option<&mut QueuePair<D>> {
+        self.queues.first_mut().filter(|queue| queue.is_traced())
+    }
+
+    fn trace(&mut self, kind: EventKind) {
+        if let Some(queue) = self.traced() {
+            queue.trace_now(kind);
+        }
     }
 
     /// What the queues' policies want, merged. Queues with nothing outstanding only count when
     /// none has.
-    fn plan(&mut self) -> Result<Option<Step>, WaitError> {
-        let idle = self.outstanding() == 0;
+    fn plan(&mut self, idle: bool) -> Result<Option<Step>, WaitError> {
         let at = if self.queues.iter().any(QueuePair::timed) {
             now()
         } else {
@@ -109,13 +231,12 @@ impl<D: Device> PollGroup<D> {
     }
 
     fn sleep(&mut self, step: Step) -> Result<Woken, NvmeError> {
+        self.trace(EventKind::SleepBegin);
         let start = now();
-        let mut core = Core {
-            queues: &mut self.queues,
-        };
-        let woken = self.waiter.run(step, &mut core)?;
+        let woken = self.run(step)?;
         let end = now();
-        let over = core.queues.iter_mut().any(QueuePair::look);
+        self.trace(EventKind::SleepEnd);
+        let over = self.queues.iter_mut().any(QueuePair::look);
         if let Some(queue) = self.queues.first_mut() {
             queue.slept_for(end - start, end - step.until, over);
         }
@@ -144,6 +265,7 @@ impl<D: Device> Watched for Core<'_, D> {
     }
 
     fn block(&mut self, until: Nanos) -> Outcome<Blocked> {
+        self.trace(EventKind::BlockBegin);
         let start = now();
         let vectors: Vec<_> = self
             .queues
@@ -154,8 +276,7 @@ impl<D: Device> Watched for Core<'_, D> {
             .iter()
             .map(|vector| PollFd::from_borrowed_fd(vector.event(), PollFlags::IN))
             .collect();
-        let timeout = (until != Nanos::MAX).then(|| timespec(until - start));
-        match poll(&mut fds, timeout.as_ref()) {
+        match poll_until(&mut fds, until) {
             // A signal: the policy is asked again.
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(Box::new(error)),
@@ -164,6 +285,16 @@ impl<D: Device> Watched for Core<'_, D> {
         for queue in self.blocking() {
             interrupted |= queue.claim();
         }
+        if !interrupted {
+            for queue in self.blocking() {
+                interrupted |= queue.has_completion() && !queue.missed_interrupt();
+            }
+        } else if !self.queues.iter().any(QueuePair::has_completion)
+            && let Some(queue) = self.queues.first_mut()
+        {
+            queue.woken_in_vain();
+        }
+        self.trace(EventKind::BlockEnd { interrupted });
         // Told once for the core, on its first queue.
         if let Some(queue) = self.queues.first_mut() {
             queue.blocked_for(now() - start, interrupted);
@@ -177,16 +308,16 @@ impl<D: Device> Watched for Core<'_, D> {
 }
 
 impl<D: Device> Core<'_, D> {
+    fn trace(&mut self, kind: EventKind) {
+        let queue = self.queues.first_mut();
+        if let Some(queue) = queue.filter(|queue| queue.is_traced()) {
+            queue.trace_now(kind);
+        }
+    }
+
     fn blocking(&mut self) -> impl Iterator<Item = &mut QueuePair<D>> {
         self.queues
             .iter_mut()
             .filter(|queue| queue.blocking_vector().is_some())
-    }
-}
-
-fn timespec(time: Nanos) -> Timespec {
-    Timespec {
-        tv_sec: (time.0 / 1_000_000_000) as i64,
-        tv_nsec: (time.0 % 1_000_000_000) as _,
     }
 }

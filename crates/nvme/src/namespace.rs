@@ -1,9 +1,9 @@
 //! A namespace, as far as an I/O needs it.
 
-use crate::NvmeError;
+use crate::{NvmeError, SubmitError};
 use joulio_device::DmaDomain;
 use joulio_nvme_spec::NamespaceId;
-use joulio_nvme_spec::identify::IdentifyNamespace;
+use joulio_nvme_spec::identify::{IdentifyNamespace, Oncs};
 
 /// A namespace of a controller.
 #[derive(Clone, Copy, Debug)]
@@ -12,7 +12,56 @@ pub struct Namespace {
     id: NamespaceId,
     shift: u8,
     blocks: u64,
+    attributes: NamespaceAttributes,
 }
+
+/// What a namespace and its controller say of themselves beyond size and format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NamespaceAttributes {
+    /// NSATTR bit 0: it is write protected at present.
+    pub write_protected: bool,
+    /// NSFEAT bit 0: fewer blocks may be allocated than there are (thin provisioning).
+    pub thin: bool,
+    /// DLFEAT bits 2:0 = 1: deallocated blocks read as zeroes.
+    pub deallocated_reads_zero: bool,
+    /// NOIOB: reads and writes should not cross multiples of as many blocks; 0 is none.
+    pub io_boundary: u16,
+    /// The controller does Compare (ONCS).
+    pub compare: bool,
+    /// It does Dataset Management (ONCS).
+    pub deallocate: bool,
+    /// It does Write Zeroes (ONCS).
+    pub write_zeroes: bool,
+    /// It does Verify (ONCS).
+    pub verify: bool,
+}
+
+impl NamespaceAttributes {
+    fn new(identify: &IdentifyNamespace, oncs: Oncs) -> NamespaceAttributes {
+        NamespaceAttributes {
+            write_protected: identify.nsattr & 1 != 0,
+            thin: identify.nsfeat & 1 != 0,
+            deallocated_reads_zero: identify.dlfeat & 0b111 == 1,
+            io_boundary: identify.noiob.get(),
+            compare: oncs.compare(),
+            deallocate: oncs.dsm(),
+            write_zeroes: oncs.write_zeroes(),
+            verify: oncs.verify(),
+        }
+    }
+}
+
+/// A command that not every controller has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ability {
+    Compare,
+    Deallocate,
+    WriteZeroes,
+    Verify,
+}
+
+/// The most blocks of one command (NLB).
+const MOST_BLOCKS: u32 = 65_536;
 
 impl Namespace {
     /// Takes the size and format from `identify`. Refuses what this driver would get wrong:
@@ -22,6 +71,7 @@ impl Namespace {
         domain: DmaDomain,
         id: NamespaceId,
         identify: &IdentifyNamespace,
+        oncs: Oncs,
     ) -> Result<Namespace, NvmeError> {
         let refuse = |what: String| NvmeError::Format {
             device: device.into(),
@@ -50,6 +100,7 @@ impl Namespace {
             id,
             shift: format.lbads,
             blocks,
+            attributes: NamespaceAttributes::new(identify, oncs),
         })
     }
 
@@ -80,6 +131,45 @@ impl Namespace {
     pub fn size(&self) -> u64 {
         self.blocks << self.shift
     }
+
+    /// What it and its controller say of themselves, as of when it was identified.
+    pub fn attributes(&self) -> NamespaceAttributes {
+        self.attributes
+    }
+
+    /// Whether a command that not every controller has can be sent.
+    pub(crate) fn able(&self, ability: Ability) -> Result<(), SubmitError> {
+        let has = self.attributes;
+        let (able, command) = match ability {
+            Ability::Compare => (has.compare, "Compare"),
+            Ability::Deallocate => (has.deallocate, "Dataset Management"),
+            Ability::WriteZeroes => (has.write_zeroes, "Write Zeroes"),
+            Ability::Verify => (has.verify, "Verify"),
+        };
+        if able {
+            Ok(())
+        } else {
+            Err(SubmitError::Unsupported { command })
+        }
+    }
+
+    /// Whether `blocks` blocks from `lba` lie inside.
+    #[inline]
+    pub(crate) fn check_range(&self, lba: u64, blocks: u32) -> Result<(), SubmitError> {
+        let size = self.blocks;
+        if lba >= size || u64::from(blocks) > size - lba {
+            return Err(SubmitError::Range { lba, blocks, size });
+        }
+        Ok(())
+    }
+
+    /// The same for a command that moves no data, so that only NLB limits it.
+    pub(crate) fn check_dataless(&self, lba: u64, blocks: u32) -> Result<(), SubmitError> {
+        if blocks == 0 || blocks > MOST_BLOCKS {
+            return Err(SubmitError::Blocks { blocks });
+        }
+        self.check_range(lba, blocks)
+    }
 }
 
 #[cfg(test)]
@@ -94,7 +184,7 @@ mod tests {
         identify.lbaf[0].lbads = 9;
         change(&mut identify);
         let domain = DmaDomain::unique();
-        match Namespace::new("dev", domain, NamespaceId(1), &identify) {
+        match Namespace::new("dev", domain, NamespaceId(1), &identify, Oncs::new()) {
             Ok(_) => String::new(),
             Err(error) => error.to_string(),
         }

@@ -46,14 +46,35 @@ impl<D: Device> Registers<'_, D> {
         }
     }
 
+    pub(crate) fn deaf(&self) -> NvmeError {
+        NvmeError::Deaf {
+            device: self.0.name().into(),
+        }
+    }
+
     /// Whether the controller is there and has not failed.
     pub(crate) fn check(&self) -> Result<(), NvmeError> {
-        let csts = self.csts();
+        self.judge(self.csts())
+    }
+
+    fn judge(&self, csts: Csts) -> Result<(), NvmeError> {
         if csts.is_gone() {
             return Err(self.gone());
         }
         if csts.cfs() {
             return Err(NvmeError::Fatal {
+                device: self.0.name().into(),
+            });
+        }
+        Ok(())
+    }
+
+    /// The same for a controller that was enabled: whether it still is.
+    pub(crate) fn check_enabled(&self) -> Result<(), NvmeError> {
+        let csts = self.csts();
+        self.judge(csts)?;
+        if !csts.rdy() {
+            return Err(NvmeError::Stopped {
                 device: self.0.name().into(),
             });
         }
@@ -78,6 +99,15 @@ impl<D: Device> Registers<'_, D> {
         self.wait_ready(false, cap)
     }
 
+    /// Clears CC.EN; whether the controller was seen to let go of memory. What is gone from the bus
+    /// writes none any more.
+    pub(crate) fn lets_go(&self, cap: Cap) -> bool {
+        matches!(
+            self.disable(cap, false),
+            Ok(()) | Err(NvmeError::Gone { .. })
+        )
+    }
+
     /// Tells the controller that power may go (Base 3.6.1); not worth an error when it does not
     /// answer in time.
     pub(crate) fn shut_down(&self) {
@@ -92,7 +122,7 @@ impl<D: Device> Registers<'_, D> {
             if csts.is_gone() || csts.shst() == SHUTDOWN_COMPLETE || now() >= end {
                 return;
             }
-            std::thread::sleep(Duration::from_micros(100));
+            joulio_wait::sleep(Duration::from_micros(100));
         }
     }
 
@@ -107,6 +137,9 @@ impl<D: Device> Registers<'_, D> {
             // Without the NVM command set's own bit, "all supported I/O command sets" has it.
             .with_css(if cap.css() & 1 != 0 { 0 } else { 0b110 });
         self.set_cc(cc.with_en(true));
+        if !self.cc().en() {
+            return Err(self.deaf());
+        }
         self.wait_ready(true, cap)
     }
 
@@ -132,7 +165,7 @@ impl<D: Device> Registers<'_, D> {
                     milliseconds,
                 });
             }
-            std::thread::sleep(Duration::from_micros(50));
+            joulio_wait::sleep(Duration::from_micros(50));
         }
     }
 }

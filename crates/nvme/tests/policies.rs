@@ -3,10 +3,11 @@
 mod common;
 
 use joulio_nvme::wait::{
-    AnyPolicy, Class, Outstanding, Policy, Step, StepKind, StepSet, WaitError, now,
+    AnyPolicy, Class, Hybrid, Outstanding, Policy, Step, StepKind, StepSet, WaitError, now,
 };
-use joulio_nvme::{NvmeError, PollGroup};
+use joulio_nvme::{ControllerOptions, NvmeError, PollGroup};
 use joulio_units::Nanos;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 /// What a policy was told, in order.
@@ -154,4 +155,142 @@ fn a_step_that_was_not_announced_is_an_error_not_a_hang() {
         result,
         Err(NvmeError::Wait(WaitError::Unavailable(StepKind::Block)))
     ));
+}
+
+/// What a [`Witness`] saw.
+#[derive(Default)]
+struct Testimony {
+    /// Epochs that are over.
+    epochs: u32,
+    /// Sleeps that were planned.
+    sleeps: u64,
+    /// What should not have been.
+    wrong: Vec<String>,
+}
+
+/// Waits as automatic hybrid does, and checks each sleep that it plans by the times that it was
+/// told, of which it keeps its own account.
+struct Witness {
+    hybrid: Hybrid,
+    /// When the epoch began.
+    epoch: Option<Nanos>,
+    /// The largest latency of each class in this epoch, and in the last one that had any.
+    running: HashMap<Class, Nanos>,
+    largest: HashMap<Class, Nanos>,
+    testimony: Arc<Mutex<Testimony>>,
+}
+
+/// An epoch of the kernel's rule, by which [`Hybrid`] learns.
+const EPOCH: Nanos = Nanos::from_millis(100);
+
+impl Policy for Witness {
+    fn name(&self) -> std::borrow::Cow<'static, str> {
+        "witness".into()
+    }
+    fn steps(&self) -> StepSet {
+        self.hybrid.steps()
+    }
+    fn timed(&self) -> bool {
+        true
+    }
+    fn submitted(&mut self, class: Class, at: Nanos) {
+        self.hybrid.submitted(class, at);
+    }
+    fn completed(&mut self, class: Class, submitted: Nanos, at: Nanos) {
+        self.hybrid.completed(class, submitted, at);
+        if at - *self.epoch.get_or_insert(at) >= EPOCH {
+            self.epoch = Some(at);
+            self.largest.extend(self.running.drain());
+            self.testimony.lock().unwrap().epochs += 1;
+        }
+        let largest = self.running.entry(class).or_default();
+        *largest = (*largest).max(at - submitted);
+    }
+    fn plan(&mut self, outstanding: &dyn Outstanding, can: StepSet, now: Nanos) -> Step {
+        let step = self.hybrid.plan(outstanding, can, now);
+        if step.kind != StepKind::Sleep {
+            return step;
+        }
+        let mut testimony = self.testimony.lock().unwrap();
+        testimony.sleeps += 1;
+        let mut first: Option<(Nanos, Class)> = None;
+        outstanding.for_each(&mut |class, at| {
+            first = Some(first.map_or(
+                (at, class),
+                |found| {
+                    if at < found.0 { (at, class) } else { found }
+                },
+            ));
+        });
+        let allowed = first.and_then(|(at, class)| {
+            let half = self.largest.get(&class)?.0.div_ceil(2);
+            Some((at, Nanos(half)))
+        });
+        let right = allowed.is_some_and(|(at, half)| step.until - at <= half);
+        if !right || testimony.epochs == 0 {
+            let what = format!(
+                "in epoch {}: until {:?}, submitted at and allowed {allowed:?}",
+                testimony.epochs, step.until
+            );
+            testimony.wrong.push(what);
+        }
+        step
+    }
+}
+
+/// Reads and writes of three sizes at `depth`, until so many epochs are over.
+fn sleeps_over_epochs(depth: usize, epochs: u32) {
+    let options = ControllerOptions::default();
+    let (controller, _) = common::open_spawned("", common::Seen::default(), options);
+    let namespace = controller.namespace(1).unwrap();
+    let testimony = Arc::<Mutex<Testimony>>::default();
+    let mut queue = controller.create_queue_pair(depth).unwrap();
+    let witness = Witness {
+        hybrid: Hybrid::automatic(),
+        epoch: None,
+        running: HashMap::new(),
+        largest: HashMap::new(),
+        testimony: Arc::clone(&testimony),
+    };
+    let policy = AnyPolicy::Other(Box::new(witness));
+    queue.set_policy(policy).unwrap();
+    let mut group = PollGroup::new(vec![queue]);
+    let mut buffers = controller.allocate_buffers(depth, 16_384).unwrap();
+    let mut ios = 0;
+    while testimony.lock().unwrap().epochs < epochs {
+        let queue = &mut group.queues()[0];
+        while let Some(buffer) = buffers.pop() {
+            let (lba, blocks) = (ios * 32 % 4096, [1, 8, 32][ios as usize % 3]);
+            let submitted = if ios % 5 == 0 {
+                queue.write(&namespace, lba, blocks, buffer, ios)
+            } else {
+                queue.read(&namespace, lba, blocks, buffer, ios)
+            };
+            submitted.unwrap();
+            ios += 1;
+        }
+        queue.ring();
+        group
+            .reap(1, None, |_, done| buffers.extend(done.buffer))
+            .unwrap();
+    }
+    while group.outstanding() > 0 {
+        group.reap(1, None, |_, _| {}).unwrap();
+    }
+    let testimony = testimony.lock().unwrap();
+    assert!(testimony.wrong.is_empty(), "{:?}", testimony.wrong);
+    let counters = group.queues()[0].counters();
+    println!("depth {depth}: {ios} I/Os, {} sleeps", counters.sleeps);
+    assert_eq!(counters.sleeps, testimony.sleeps);
+    assert!(counters.sleeps > 0, "nothing was put to the test");
+    assert!(counters.sleeps <= ios, "{counters:?}");
+    assert_eq!((counters.blocks, counters.interrupts), (0, 0));
+}
+
+#[test]
+fn no_sleep_of_hybrid_is_longer_than_its_estimate_says() {
+    common::watched(|| {
+        sleeps_over_epochs(1, 6);
+        sleeps_over_epochs(4, 6);
+    });
 }

@@ -1,18 +1,22 @@
 //! The controller: bring-up, identity, queue pairs, and the end.
 
+mod events;
+mod power;
+mod queues;
+mod recovery;
 mod shared;
 
 pub(crate) use shared::Shared;
 
-use crate::queue::{Layout, MOST_SLOTS, Parts, prp};
+use crate::queue::{MOST_SLOTS, prp};
 use crate::registers::Registers;
 use crate::{Namespace, NvmeError, QueuePair};
-use joulio_device::{Device, DmaBuffer, DmaMemory, Vector};
-use joulio_nvme_spec::feature::{ApstTable, FeatureId, NumberOfQueues};
+use joulio_device::{Device, DmaBuffer, DmaMemory};
+use joulio_nvme_spec::feature::FeatureId;
 use joulio_nvme_spec::identify::{ActiveNamespaces, Cns, IdentifyController, IdentifyNamespace};
 use joulio_nvme_spec::log::{LogId, SmartHealth};
-use joulio_nvme_spec::register::{Version, completion_doorbell, submission_doorbell};
-use joulio_nvme_spec::{Command, NamespaceId, QueueId};
+use joulio_nvme_spec::register::Version;
+use joulio_nvme_spec::{Command, NamespaceId};
 use joulio_units::Nanos;
 use std::sync::Arc;
 
@@ -21,17 +25,29 @@ use std::sync::Arc;
 pub struct ControllerOptions {
     /// I/O queue pairs wanted; the controller may give fewer. At least 1.
     pub queues: u16,
-    /// How long an admin command may take.
+    /// How long an admin command may take before the controller is reset.
     pub admin_timeout: Nanos,
+    /// How long an I/O command may take before it is aborted; as long again, and the controller
+    /// is reset. Time in which nobody waits for completions does not count.
+    pub io_timeout: Nanos,
+    /// How often a command that failed is sent again, when its status allows it or a reset ended
+    /// it. 0: every failure is the caller's.
+    pub retries: u8,
+    /// Describe buffers of more than two pages by SGLs where the controller has them.
+    pub sgls: bool,
 }
 
 impl Default for ControllerOptions {
-    /// A queue pair for each CPU, as the kernel has it, and 60 s, as nvme_core.admin_timeout.
+    /// A queue pair for each CPU, as the kernel has it, and its time limits: 60 s and 30 s, as
+    /// nvme_core.admin_timeout and nvme_core.io_timeout. No retries.
     fn default() -> Self {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         ControllerOptions {
             queues: cpus.min(256) as u16,
             admin_timeout: Nanos::from_millis(60_000),
+            io_timeout: Nanos::from_millis(30_000),
+            retries: 0,
+            sgls: true,
         }
     }
 }
@@ -64,15 +80,16 @@ impl<D: Device> Controller<D> {
         }
         registers.disable(cap, true)?;
         let admin = crate::admin::Admin::new(Arc::clone(&device), cap, options.admin_timeout)?;
-        let mut shared = Shared::new(device, cap, admin);
+        let mut shared = Shared::new(device, cap, admin, options);
         shared.enable()?;
-        let identity = shared.admin().fetch(
+        let (_, identity) = shared.admin().fetch(
             "Identify Controller",
             Command::identify(Cns::CONTROLLER, NamespaceId::NONE),
         )?;
         shared.max_transfer = max_transfer(&identity);
         shared.identity = Some(identity);
         shared.negotiate_queues(options.queues.max(1))?;
+        shared.ask_for_events(&mut shared.admin());
         Ok(Controller {
             shared: Arc::new(shared),
         })
@@ -115,7 +132,7 @@ impl<D: Device> Controller<D> {
 
     /// The identifiers of the active namespaces, ascending; the first 1024.
     pub fn active_namespaces(&self) -> Result<Vec<u32>, NvmeError> {
-        let list: Box<ActiveNamespaces> = self.shared.admin().fetch(
+        let (_, list): (_, Box<ActiveNamespaces>) = self.shared.fetch(
             "Identify Active Namespace ID list",
             Command::identify(Cns::ACTIVE_NAMESPACES, NamespaceId::NONE),
         )?;
@@ -141,17 +158,16 @@ impl<D: Device> Controller<D> {
                 },
             });
         }
-        self.shared.admin().fetch(
-            "Identify Namespace",
-            Command::identify(Cns::NAMESPACE, NamespaceId(nsid)),
-        )
+        let command = Command::identify(Cns::NAMESPACE, NamespaceId(nsid));
+        Ok(self.shared.fetch("Identify Namespace", command)?.1)
     }
 
     /// The namespace `nsid`, for I/O.
     pub fn namespace(&self, nsid: u32) -> Result<Namespace, NvmeError> {
         let identify = self.identify_namespace(nsid)?;
         let domain = self.shared.admin().memory().domain();
-        Namespace::new(self.name(), domain, NamespaceId(nsid), &identify)
+        let oncs = self.identity().optional_commands();
+        Namespace::new(self.name(), domain, NamespaceId(nsid), &identify, oncs)
     }
 
     /// Log 02h for the whole controller.
@@ -161,30 +177,19 @@ impl<D: Device> Controller<D> {
             NamespaceId::ALL,
             size_of::<SmartHealth>(),
         );
-        self.shared.admin().fetch("Get Log Page (SMART)", command)
+        Ok(self.shared.fetch("Get Log Page (SMART)", command)?.1)
     }
 
     /// The current value of a feature, as dword 0 of Get Features has it.
     pub fn feature(&self, fid: FeatureId) -> Result<u32, NvmeError> {
-        self.shared
-            .admin()
-            .run("Get Features", Command::get_features(fid))
+        self.shared.run("Get Features", Command::get_features(fid))
     }
 
     /// Sets a feature that has no data, until the next reset.
     pub fn set_feature(&self, fid: FeatureId, value: u32) -> Result<u32, NvmeError> {
         self.without_data(fid)?;
         self.shared
-            .admin()
             .run("Set Features", Command::set_features(fid, value))
-    }
-
-    /// The APST table, 0Ch (Base 5.27.1.10), and whether it is enabled.
-    pub fn apst(&self) -> Result<(bool, Box<ApstTable>), NvmeError> {
-        let command = Command::get_features(FeatureId::AUTONOMOUS_POWER_STATE_TRANSITION);
-        let mut admin = self.shared.admin();
-        let (enabled, table) = admin.fetch_with_result("Get Features (APST)", command)?;
-        Ok((enabled & 1 != 0, table))
     }
 
     /// Refuses a feature whose data would go to address 0.
@@ -215,91 +220,27 @@ impl<D: Device> Controller<D> {
         Ok(DmaBuffer::carve(self.allocate(bytes)?, count, len))
     }
 
-    /// A queue pair for up to `depth` outstanding commands, polled until told otherwise. It has an
-    /// interrupt vector of its own if the device has one left.
-    pub fn create_queue_pair(&self, depth: usize) -> Result<QueuePair<D>, NvmeError> {
-        let most = self.max_depth();
-        if depth == 0 || depth > most {
-            return Err(NvmeError::Depth {
-                device: self.name().into(),
-                wanted: depth,
-                most,
-            });
-        }
-        let entries = depth + 1;
-        let layout = Layout::new(entries, depth, self.max_transfer());
-        let memory = Arc::new(self.allocate(layout.bytes)?);
-        let (id, vector) = self.shared.take_queue()?;
-        let doorbells = match self.doorbells(id) {
-            Ok(doorbells) => doorbells,
-            Err(error) => {
-                self.shared.take_back(id, vector, true);
-                return Err(error);
-            }
-        };
-        if let Err((error, undone)) = self.connect(id, depth, vector.as_ref(), &layout, &memory) {
-            self.shared.take_back(id, vector, undone);
-            // The controller may know the memory.
-            self.shared.retire(memory, Vec::new());
-            return Err(error);
-        }
-        Ok(QueuePair::new(Parts {
-            id,
-            depth,
-            memory,
-            vector,
-            doorbells,
-            shared: Arc::clone(&self.shared),
-        }))
-    }
-
-    fn doorbells(&self, id: QueueId) -> Result<(D::Doorbell, D::Doorbell), NvmeError> {
-        let stride = self.shared.cap.dstrd();
-        let device = &self.shared.device;
-        Ok((
-            device.doorbell(submission_doorbell(id.0, stride))?,
-            device.doorbell(completion_doorbell(id.0, stride))?,
-        ))
-    }
-
-    /// Makes the queues known to the controller. After an error, whether it knows neither.
-    fn connect(
-        &self,
-        id: QueueId,
-        depth: usize,
-        vector: Option<&Vector>,
-        layout: &Layout,
-        memory: &Arc<DmaMemory>,
-    ) -> Result<(), (NvmeError, bool)> {
-        let entries = depth as u32 + 1;
-        let refused = |error: &NvmeError| matches!(error, NvmeError::Admin { .. });
-        let mut create = Command::create_completion_queue(id, entries, vector.map(Vector::index));
-        create.prp1 = memory.iova().offset(layout.completion()).0.into();
-        let created = self
-            .shared
-            .admin()
-            .run("Create I/O Completion Queue", create);
-        created.map_err(|error| {
-            let undone = refused(&error);
-            (error, undone)
-        })?;
-        let mut create = Command::create_submission_queue(id, entries, id);
-        create.prp1 = memory.iova().0.into();
-        let created = self
-            .shared
-            .admin()
-            .run("Create I/O Submission Queue", create);
-        created.map_err(|error| {
-            let undone = refused(&error) && self.shared.delete_completion_queue(id).is_ok();
-            (error, undone)
-        })?;
-        Ok(())
-    }
-
     /// Whether the controller answers and has not failed (CSTS.CFS): for a caller whose I/Os take
     /// too long.
     pub fn check(&self) -> Result<(), NvmeError> {
+        self.shared.settled()?;
         self.shared.check()
+    }
+
+    /// How often the controller was reset since it was opened: for a stuck command, a stuck admin
+    /// queue, or CSTS.CFS.
+    pub fn resets(&self) -> u64 {
+        self.shared.resets()
+    }
+
+    /// Resets the controller (CC.EN). Commands outstanding are ended as by any reset; the queue
+    /// pairs stay, each in use again from the next time that it is waited on.
+    pub fn reset(&self) -> Result<(), NvmeError> {
+        let epoch = self.shared.settled()?;
+        let asked = NvmeError::Fatal {
+            device: self.name().into(),
+        };
+        self.shared.recover(epoch, &asked)
     }
 }
 
@@ -311,31 +252,5 @@ fn max_transfer(identity: &IdentifyController) -> u32 {
             .checked_shl(mdts.into())
             .filter(|&bytes| (4096..=prp::MOST_BYTES).contains(&bytes))
             .unwrap_or(prp::MOST_BYTES),
-    }
-}
-
-impl<D: Device> Shared<D> {
-    /// Number of Queues (feature 07h) and a vector for each, as far as both go.
-    fn negotiate_queues(&mut self, wanted: u16) -> Result<(), NvmeError> {
-        // 0's based: FFFFh, which must not be asked for (Base figure 322), cannot come out.
-        let ask = wanted - 1;
-        let value = NumberOfQueues::new()
-            .with_submission(ask)
-            .with_completion(ask);
-        let granted = self.admin().run(
-            "Set Features (Number of Queues)",
-            Command::set_features(FeatureId::NUMBER_OF_QUEUES, value.into()),
-        )?;
-        let granted = NumberOfQueues::from(granted);
-        let most = u32::from(granted.submission().min(granted.completion())) + 1;
-        let queues = most.min(wanted.into()) as u16;
-        let vectors = self.device.max_vectors().min(queues.saturating_add(1));
-        let vectors = if vectors == 0 {
-            Vec::new()
-        } else {
-            self.device.enable_vectors(vectors)?
-        };
-        self.offer_queues(queues, vectors);
-        Ok(())
     }
 }

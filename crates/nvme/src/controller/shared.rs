@@ -1,13 +1,17 @@
 //! What a controller and its queue pairs hold together, and who may free what, when.
 
-use crate::NvmeError;
+use super::recovery::Recovery;
 use crate::admin::Admin;
+use crate::power::AdminData;
 use crate::registers::Registers;
+use crate::{ControllerOptions, NvmeError};
 use joulio_device::{Device, DmaBuffer, DmaMemory, Vector};
 use joulio_nvme_spec::identify::IdentifyController;
 use joulio_nvme_spec::register::Cap;
 use joulio_nvme_spec::{AdminOpcode, Command, QueueId};
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use zerocopy::{FromBytes, IntoBytes};
 
 pub(crate) struct Shared<D: Device> {
     pub(crate) device: Arc<D>,
@@ -15,11 +19,15 @@ pub(crate) struct Shared<D: Device> {
     pub(crate) max_transfer: u32,
     /// Set before anyone else sees this.
     pub(crate) identity: Option<Box<IdentifyController>>,
+    pub(crate) options: ControllerOptions,
     admin: Mutex<Admin<D>>,
     /// CSTS.RDY was seen: there is something to shut down.
     up: bool,
     pool: Mutex<Pool>,
     retired: Mutex<Retired>,
+    pub(super) recovery: Mutex<Recovery>,
+    /// Moves on with every reset, before it begins: the queues of an earlier epoch are no more.
+    pub(super) epoch: Arc<AtomicU32>,
 }
 
 /// Queue identifiers and vectors not in use.
@@ -38,22 +46,30 @@ struct Retired {
     buffers: Vec<DmaBuffer>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<D: Device> Shared<D> {
     /// A controller that is disabled, with `admin` for its admin queue.
-    pub(super) fn new(device: Arc<D>, cap: Cap, admin: Admin<D>) -> Shared<D> {
+    pub(super) fn new(
+        device: Arc<D>,
+        cap: Cap,
+        admin: Admin<D>,
+        options: ControllerOptions,
+    ) -> Shared<D> {
         Shared {
             device,
             cap,
             max_transfer: 0,
             identity: None,
+            options,
+            epoch: admin.epoch(),
             admin: Mutex::new(admin),
             up: false,
             pool: Mutex::default(),
             retired: Mutex::default(),
+            recovery: Mutex::default(),
         }
     }
 
@@ -64,13 +80,84 @@ impl<D: Device> Shared<D> {
         Ok(())
     }
 
-    /// Whether the controller is there and has not failed.
+    /// Whether the controller is there, has not failed, and is to stay.
     pub(crate) fn check(&self) -> Result<(), NvmeError> {
-        Registers(&*self.device).check()
+        Registers(&*self.device).check_enabled()?;
+        if self.device.is_wanted_back() {
+            return Err(NvmeError::WantedBack {
+                device: self.device.name().into(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Runs an admin command without data; dword 0 of its completion. A controller that does not
+    /// answer it is reset.
+    pub(crate) fn run(&self, name: &'static str, command: Command) -> Result<u32, NvmeError> {
+        self.minded(|admin| admin.run(name, command))
+    }
+
+    /// The same for a command that means something in `epoch` only: a reset since then ends it.
+    pub(crate) fn run_in(
+        &self,
+        epoch: u32,
+        name: &'static str,
+        command: Command,
+    ) -> Result<u32, NvmeError> {
+        self.minded(|admin| admin.run_in(epoch, name, command))
+    }
+
+    /// Runs an admin command that returns a structure; dword 0 of its completion, and it.
+    pub(crate) fn fetch<T: FromBytes + IntoBytes>(
+        &self,
+        name: &'static str,
+        command: Command,
+    ) -> Result<(u32, Box<T>), NvmeError> {
+        self.minded(|admin| admin.fetch(name, command))
+    }
+
+    /// Runs an admin command with up to a page of data; dword 0 of its completion.
+    pub(crate) fn exchange(
+        &self,
+        name: &'static str,
+        command: Command,
+        data: AdminData<'_>,
+    ) -> Result<u32, NvmeError> {
+        self.minded(|admin| admin.exchange(name, command, data))
+    }
+
+    fn minded<T>(
+        &self,
+        run: impl FnOnce(&mut Admin<D>) -> Result<T, NvmeError>,
+    ) -> Result<T, NvmeError> {
+        self.settled()?;
+        let (epoch, result) = {
+            let mut admin = self.admin();
+            (admin.life(), run(&mut admin))
+        };
+        if let Err(error) = &result
+            && error.asks_for_reset()
+        {
+            // What is told is what happened to the command. A reset that fails is told to
+            // whoever comes next.
+            let _ = self.recover(epoch, error);
+        }
+        result
     }
 
     pub(crate) fn admin(&self) -> MutexGuard<'_, Admin<D>> {
         lock(&self.admin)
+    }
+
+    /// The admin queue, if nobody has it.
+    pub(super) fn try_admin(&self) -> Option<MutexGuard<'_, Admin<D>>> {
+        self.admin.try_lock().ok()
+    }
+
+    /// Whether commands may have SGLs (SGLS bits 1:0).
+    pub(crate) fn sgls(&self) -> bool {
+        let support = self.identity().sgl_support();
+        self.options.sgls && support.supported()
     }
 
     pub(super) fn identity(&self) -> &IdentifyController {
@@ -113,7 +200,7 @@ impl<D: Device> Shared<D> {
     pub(crate) fn delete_queues(&self, id: QueueId) -> Result<(), NvmeError> {
         let opcode = AdminOpcode::DELETE_IO_SUBMISSION_QUEUE;
         let command = Command::delete_queue(opcode, id);
-        self.admin().run("Delete I/O Submission Queue", command)?;
+        self.run("Delete I/O Submission Queue", command)?;
         self.delete_completion_queue(id)
     }
 
@@ -121,7 +208,7 @@ impl<D: Device> Shared<D> {
     pub(crate) fn delete_completion_queue(&self, id: QueueId) -> Result<(), NvmeError> {
         let opcode = AdminOpcode::DELETE_IO_COMPLETION_QUEUE;
         let command = Command::delete_queue(opcode, id);
-        self.admin().run("Delete I/O Completion Queue", command)?;
+        self.run("Delete I/O Completion Queue", command)?;
         Ok(())
     }
 
@@ -131,19 +218,23 @@ impl<D: Device> Shared<D> {
         retired.memory.push(memory);
         retired.buffers.extend(buffers);
     }
+
+    /// Frees what was held: the controller is disabled.
+    pub(super) fn release_retired(&self) {
+        drop(std::mem::take(&mut *lock(&self.retired)));
+    }
 }
 
 impl<D: Device> Drop for Shared<D> {
     fn drop(&mut self) {
         let registers = Registers(&*self.device);
-        if self.up {
-            registers.shut_down();
-        }
-        let quiet = match registers.disable(self.cap, false) {
-            // What is gone from the bus writes no memory any more.
-            Ok(()) | Err(NvmeError::Gone { .. }) => true,
-            Err(_) => false,
-        };
+        let dead = lock(&self.recovery).death().map(|death| death.quiet);
+        let quiet = dead.unwrap_or_else(|| {
+            if self.up {
+                registers.shut_down();
+            }
+            registers.lets_go(self.cap)
+        });
         if !quiet {
             // The device keeps memory that it was never seen to let go of: leaked, and still
             // mapped, rather than handed to someone else.

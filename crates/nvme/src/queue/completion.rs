@@ -22,6 +22,15 @@ impl<D: Device> CompletionRing<D> {
         }
     }
 
+    /// Begins again with an empty ring, which the device has let go of.
+    pub(crate) fn renew(&mut self) {
+        for index in 0..self.entries.len() {
+            self.entries.write(index, [0; 4]);
+        }
+        self.head = 0;
+        self.phase = true;
+    }
+
     /// Dword 3 of the entry at the head, if the device has written it. Acquire: what the device
     /// wrote before it (the rest of the entry, the data of the command) is visible after.
     #[inline]

@@ -1,51 +1,50 @@
 //! An I/O queue pair.
 
+mod commands;
 mod completion;
+mod faults;
 mod layout;
 pub(crate) mod prp;
+mod recovery;
+mod retry;
 mod slots;
 mod submission;
+mod tracing;
 mod waiting;
 
+pub use commands::MOST_RANGES;
 pub(crate) use completion::CompletionRing;
+pub use faults::Faults;
 pub(crate) use layout::Layout;
 pub use slots::CompletionFault;
 pub(crate) use slots::MOST as MOST_SLOTS;
 pub(crate) use submission::SubmissionRing;
 
 use crate::controller::Shared;
-use crate::{Namespace, Rejected, SubmitError};
 use joulio_device::{Device, DmaBuffer, DmaDomain, DmaMemory, Vector};
-use joulio_nvme_spec::{Command, CommandId, NvmOpcode, QueueId, Status};
+use joulio_nvme_spec::{Command, CommandId, QueueId, Status};
+use joulio_trace::{EventKind, Trace};
 use joulio_units::{Direction, Nanos};
 use joulio_wait::{AnyPolicy, Class, Counters, Outstanding, Policy, now};
 use prp::Lists;
+use retry::Retries;
 use slots::{Entry, Slots};
 use std::sync::Arc;
 use waiting::Line;
-use zerocopy::little_endian::{U32, U64};
+use zerocopy::little_endian::U32;
 
-/// A completed command.
+/// A command that ended.
 pub struct Completed {
     /// What the caller gave with the command.
     pub tag: u64,
-    /// How it ended.
+    /// How it ended. Command Aborted By Host (371h) is the driver's word: the controller was
+    /// reset, or is gone, before it completed the command, which may or may not have been done.
     pub status: Status,
     /// Dword 0 of the completion: command specific.
     pub dw0: u32,
-    /// Its buffer, the caller's again; a flush has none.
+    /// Its buffer, the caller's again; a flush has none. A controller that could not be made to
+    /// let go of memory keeps it.
     pub buffer: Option<DmaBuffer>,
-}
-
-/// Completions that belonged to no command. None of them was delivered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Faults {
-    /// For a slot that has been used again since.
-    pub stale: u64,
-    /// For a command that was completed before.
-    pub doubled: u64,
-    /// For no slot, or from another queue.
-    pub unknown: u64,
 }
 
 /// A submission and a completion queue of the same depth, on an interrupt vector of its own where
@@ -63,10 +62,17 @@ pub struct QueuePair<D: Device> {
     max_transfer: u32,
     domain: DmaDomain,
     policy: AnyPolicy,
+    /// The policy, or the trace, is told times.
     timed: bool,
+    /// There is something to do for a command beside sending it.
+    extras: bool,
     line: Line,
     counters: Counters,
     faults: Faults,
+    retries: Retries,
+    trace: Trace,
+    /// The controller's epoch in which the queue was made known to it.
+    epoch: u32,
     memory: Arc<DmaMemory>,
     shared: Arc<Shared<D>>,
 }
@@ -78,6 +84,7 @@ pub(crate) struct Parts<D: Device> {
     pub(crate) memory: Arc<DmaMemory>,
     pub(crate) vector: Option<Vector>,
     pub(crate) doorbells: (D::Doorbell, D::Doorbell),
+    pub(crate) epoch: u32,
     pub(crate) shared: Arc<Shared<D>>,
 }
 
@@ -90,6 +97,7 @@ impl<D: Device> QueuePair<D> {
             memory,
             vector,
             doorbells,
+            epoch,
             shared,
         } = parts;
         let entries = depth + 1;
@@ -104,14 +112,18 @@ impl<D: Device> QueuePair<D> {
                 doorbells.1,
             ),
             slots: Slots::new(depth),
-            lists: Lists::new(&memory, layout.lists, depth, max_transfer),
+            lists: Lists::new(&memory, layout.lists, depth, max_transfer, shared.sgls()),
+            retries: Retries::new(shared.options.retries, depth),
             max_transfer,
             domain: memory.domain(),
             policy: AnyPolicy::POLL,
             timed: false,
+            extras: shared.options.retries > 0,
             line: Line::masked(vector),
             counters: Counters::default(),
             faults: Faults::default(),
+            trace: Trace::OFF,
+            epoch,
             memory,
             shared,
         }
@@ -138,133 +150,56 @@ impl<D: Device> QueuePair<D> {
         self.memory.memory().len() + self.slots.memory() + size_of::<Self>()
     }
 
-    /// Reads `blocks` logical blocks from `lba` into `buffer`.
+    /// Writes a command that moves `bytes` in `direction` into the free slot `slot`.
     #[inline]
-    pub fn read(
+    fn issue(
         &mut self,
-        namespace: &Namespace,
-        lba: u64,
-        blocks: u32,
-        buffer: DmaBuffer,
-        tag: u64,
-    ) -> Result<(), Rejected> {
-        self.transfer(NvmOpcode::READ, namespace, lba, blocks, buffer, tag)
-    }
-
-    /// Writes `blocks` logical blocks from `buffer` to `lba`.
-    #[inline]
-    pub fn write(
-        &mut self,
-        namespace: &Namespace,
-        lba: u64,
-        blocks: u32,
-        buffer: DmaBuffer,
-        tag: u64,
-    ) -> Result<(), Rejected> {
-        self.transfer(NvmOpcode::WRITE, namespace, lba, blocks, buffer, tag)
-    }
-
-    /// Commits the namespace's writes that completed before to non-volatile media.
-    pub fn flush(&mut self, namespace: &Namespace, tag: u64) -> Result<(), SubmitError> {
-        if namespace.domain != self.domain {
-            return Err(SubmitError::Foreign);
+        slot: u16,
+        command: Command,
+        (direction, bytes): (Direction, u32),
+        entry: Entry,
+    ) {
+        let cid = self.send(slot, command, entry);
+        if self.extras {
+            if self.retries.wanted() {
+                self.retries.keep(slot, command, (direction, bytes));
+            }
+            self.note(cid, direction, bytes);
         }
-        let Some(slot) = self.slots.next() else {
-            return Err(SubmitError::QueueFull);
-        };
-        let command = Command::nvm(NvmOpcode::FLUSH, namespace.id());
-        if self.timed {
-            self.note(slot, Class::new(Direction::Other, 0));
-        }
-        self.issue(slot, command, Entry { tag, buffer: None });
-        Ok(())
     }
 
     #[inline]
-    fn transfer(
-        &mut self,
-        opcode: NvmOpcode,
-        namespace: &Namespace,
-        lba: u64,
-        blocks: u32,
-        buffer: DmaBuffer,
-        tag: u64,
-    ) -> Result<(), Rejected> {
-        let bytes = match self.check(namespace, lba, blocks, &buffer) {
-            Ok(bytes) => bytes,
-            Err(reason) => return Err(Rejected { reason, buffer }),
-        };
-        let Some(slot) = self.slots.next() else {
-            return Err(Rejected {
-                reason: SubmitError::QueueFull,
-                buffer,
-            });
-        };
-        let mut command = Command::transfer(opcode, namespace.id(), lba, blocks);
-        let prps = self.lists.describe(slot, buffer.iova(), bytes);
-        command.prp1 = U64::new(prps.prp1);
-        command.prp2 = U64::new(prps.prp2);
-        if self.timed {
-            let direction = match opcode {
-                NvmOpcode::READ => Direction::Read,
-                _ => Direction::Write,
-            };
-            self.note(slot, Class::new(direction, bytes));
-        }
-        let buffer = Some(buffer);
-        self.issue(slot, command, Entry { tag, buffer });
-        Ok(())
-    }
-
-    /// The length in bytes of a transfer that may be done.
-    #[inline]
-    fn check(
-        &self,
-        namespace: &Namespace,
-        lba: u64,
-        blocks: u32,
-        buffer: &DmaBuffer,
-    ) -> Result<u32, SubmitError> {
-        if buffer.domain() != self.domain || namespace.domain != self.domain {
-            return Err(SubmitError::Foreign);
-        }
-        let bytes = u64::from(blocks) << namespace.shift();
-        if bytes == 0 || bytes > u64::from(self.max_transfer) {
-            return Err(SubmitError::Length {
-                bytes,
-                most: self.max_transfer,
-            });
-        }
-        if bytes > buffer.len() as u64 {
-            return Err(SubmitError::Buffer { bytes });
-        }
-        let size = namespace.blocks();
-        if lba >= size || u64::from(blocks) > size - lba {
-            return Err(SubmitError::Range { lba, blocks, size });
-        }
-        Ok(bytes as u32)
-    }
-
-    /// Writes a command into the free slot `slot`.
-    #[inline]
-    fn issue(&mut self, slot: u16, mut command: Command, entry: Entry) {
+    fn send(&mut self, slot: u16, mut command: Command, entry: Entry) -> CommandId {
         let cid = self.slots.insert(slot, entry);
         command.cdw0 = U32::new(command.cdw0.get() | u32::from(cid.0) << 16);
         self.submission.write(command);
+        cid
     }
 
-    /// Tells a policy that wants to know of the command that is about to go into `slot`.
+    /// Tells whoever wants to know that the command `cid` was submitted.
     #[inline(never)]
-    fn note(&mut self, slot: u16, class: Class) {
+    fn note(&mut self, cid: CommandId, direction: Direction, bytes: u32) {
+        if !self.timed {
+            return;
+        }
         let at = now();
-        self.slots.note(slot, at, class);
-        self.policy.submitted(class, at);
+        if self.policy.timed() {
+            let class = Class::new(direction, bytes);
+            self.slots.note(cid, at, class);
+            self.policy.submitted(class, at);
+        }
+        self.trace_submit(at, cid, direction, bytes);
     }
 
     /// Rings the submission doorbell, once for all commands written since the last time.
     #[inline]
     pub fn ring(&mut self) {
-        self.submission.ring();
+        if self.is_current() {
+            let commands = self.submission.ring();
+            if self.timed && commands > 0 {
+                self.trace_now(EventKind::Doorbell { commands });
+            }
+        }
     }
 
     /// Looks at the completion queue once and hands out up to `most` completions. Does not wait.
@@ -279,7 +214,7 @@ impl<D: Device> QueuePair<D> {
     ) -> Result<usize, CompletionFault> {
         self.counters.polls += 1;
         let at = if self.timed { now() } else { Nanos::ZERO };
-        let mut delivered = 0;
+        let (mut delivered, mut again) = (0, 0);
         let mut seen = false;
         let mut result = Ok(());
         while delivered < most {
@@ -300,20 +235,34 @@ impl<D: Device> QueuePair<D> {
                     break;
                 }
             };
+            let status = entry.status();
             if self.timed {
-                self.learn(cid, at);
+                self.learn(cid, at, status);
             }
+            let command = if status.is_success() {
+                command
+            } else {
+                match self.try_again(cid, status, command) {
+                    Some(command) => command,
+                    None => {
+                        again += 1;
+                        continue;
+                    }
+                }
+            };
             delivered += 1;
             sink(Completed {
                 tag: command.tag,
-                status: entry.status(),
+                status,
                 dw0: entry.dw0.get(),
                 buffer: command.buffer,
             });
         }
         if seen {
-            self.line.unclaimed += delivered as i64;
-            self.completion.release();
+            self.line.unclaimed += (delivered + again) as i64;
+            if self.is_current() {
+                self.completion.release();
+            }
         } else {
             self.counters.empty_polls += 1;
         }
@@ -323,9 +272,10 @@ impl<D: Device> QueuePair<D> {
         }
     }
 
-    /// Tells a policy that wants to know of a completion seen at `at`.
+    /// Tells whoever wants to know of a completion seen at `at`.
     #[inline(never)]
-    fn learn(&mut self, cid: CommandId, at: Nanos) {
+    fn learn(&mut self, cid: CommandId, at: Nanos, status: Status) {
+        self.trace_complete(at, cid, status);
         let (submitted, class) = self.slots.noted(cid);
         // Commands submitted before the policy came have no time.
         if submitted != Nanos::ZERO {
@@ -340,10 +290,11 @@ impl<D: Device> QueuePair<D> {
             CompletionFault::Stale(_) => self.faults.stale += 1,
             CompletionFault::Doubled(_) => self.faults.doubled += 1,
         }
+        self.trace_fault(fault);
         fault
     }
 
-    /// Completions that belonged to no command.
+    /// What the device did wrong so far, and what was done about it.
     pub fn faults(&self) -> Faults {
         self.faults
     }
@@ -358,7 +309,7 @@ impl<D: Device> Drop for QueuePair<D> {
     fn drop(&mut self) {
         let quiet = self.aim_back().and_then(|()| self.mask()).is_ok();
         let buffers = self.slots.take_buffers();
-        let deleted = self.shared.delete_queues(self.id).is_ok();
+        let (deleted, held) = self.leave();
         // The vector's next owner is not to find this queue's interrupts, nor the one that became
         // pending behind the mask.
         if let Some(vector) = &self.line.vector {
@@ -367,12 +318,12 @@ impl<D: Device> Drop for QueuePair<D> {
         self.take();
         let vector = self.line.vector.take();
         self.shared.take_back(self.id, vector, deleted && quiet);
-        if !deleted || !buffers.is_empty() {
+        if held && !(deleted && buffers.is_empty()) {
             // The device may still write there: held until CSTS.RDY = 0.
             self.shared.retire(Arc::clone(&self.memory), buffers);
         }
         if let Some(aimed) = self.line.aimed.take() {
-            self.shared.retire(aimed, Vec::new());
+            self.shared.retire(aimed.memory, Vec::new());
         }
     }
 }

@@ -1,13 +1,19 @@
-//! Physical region pages (Base 4.1.1): where the data of a command is.
+//! Where the data of a command is: physical region pages (Base 4.1.1), or one SGL descriptor
+//! (Base 4.1.2), for buffers are contiguous to the device.
 
 use joulio_device::{DmaArray, DmaMemory, Iova};
-use joulio_nvme_spec::PAGE_SIZE;
+use joulio_nvme_spec::command::Cdw0;
+use joulio_nvme_spec::{Command, PAGE_SIZE, Psdt, SglDescriptor};
 use std::sync::Arc;
+use zerocopy::little_endian::{U32, U64};
 
 const PAGE: u64 = PAGE_SIZE as u64;
 
 /// The most that one command transfers here, so that a list never leaves its page.
 pub(crate) const MOST_BYTES: u32 = 1 << 20;
+
+/// Up to here two PRPs do, if the buffer begins on a page.
+const SHORT: u32 = 2 * PAGE_SIZE as u32;
 
 /// PRP1 and PRP2 of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,9 +23,14 @@ pub(crate) struct Prps {
 }
 
 /// Describes `len` bytes (at least 1) from `start`, contiguous for the device. What does not fit
-/// into two entries goes into the list at `list` by `write(index, entry)`.
+/// into two entries goes into the list at `list()` by `write(index, entry)`.
 #[inline]
-pub(crate) fn build(start: Iova, len: u32, list: Iova, mut write: impl FnMut(usize, u64)) -> Prps {
+pub(crate) fn build(
+    start: Iova,
+    len: u32,
+    list: impl FnOnce() -> Iova,
+    mut write: impl FnMut(usize, u64),
+) -> Prps {
     let first = start.0;
     let last_page = (first + u64::from(len) - 1) & !(PAGE - 1);
     let second_page = (first & !(PAGE - 1)) + PAGE;
@@ -32,7 +43,7 @@ pub(crate) fn build(start: Iova, len: u32, list: Iova, mut write: impl FnMut(usi
         for index in 0..pages {
             write(index as usize, second_page + index * PAGE);
         }
-        list.0
+        list().0
     };
     Prps { prp1: first, prp2 }
 }
@@ -41,6 +52,8 @@ pub(crate) fn build(start: Iova, len: u32, list: Iova, mut write: impl FnMut(usi
 pub(crate) struct Lists {
     entries: DmaArray<u64>,
     per_slot: usize,
+    /// The controller takes SGLs: one descriptor says what a list of pages would.
+    sgls: bool,
 }
 
 impl Lists {
@@ -56,26 +69,65 @@ impl Lists {
         (pages - 1).next_power_of_two()
     }
 
-    pub(crate) fn new(memory: &Arc<DmaMemory>, offset: usize, depth: usize, most: u32) -> Lists {
+    pub(crate) fn new(
+        memory: &Arc<DmaMemory>,
+        offset: usize,
+        depth: usize,
+        most: u32,
+        sgls: bool,
+    ) -> Lists {
         let per_slot = Self::per_slot(most);
         Lists {
             entries: memory.array(offset, depth * per_slot),
             per_slot,
+            sgls,
         }
     }
 
-    /// Describes `len` bytes from `start` with the list of `slot`.
+    /// Describes `len` bytes from `start` for the command that is to go into `slot`.
     #[inline]
-    pub(crate) fn describe(&self, slot: u16, start: Iova, len: u32) -> Prps {
+    pub(crate) fn describe(&self, slot: u16, start: Iova, len: u32) -> DataPointer {
+        if len > SHORT && self.sgls {
+            return DataPointer::data_block(start, len);
+        }
         let base = usize::from(slot) * self.per_slot;
-        build(
-            start,
-            len,
-            self.entries.iova().offset(base * 8),
-            |i, entry| {
-                self.entries.write(base + i, entry.to_le());
-            },
-        )
+        let list = || self.entries.iova().offset(base * 8);
+        let prps = build(start, len, list, |i, entry| {
+            self.entries.write(base + i, entry.to_le());
+        });
+        DataPointer {
+            first: prps.prp1,
+            second: prps.prp2,
+            psdt: Psdt::PRP,
+        }
+    }
+}
+
+/// The data pointer of a command, as two words: PRPs, or a descriptor.
+#[derive(Clone, Copy)]
+pub(crate) struct DataPointer {
+    first: u64,
+    second: u64,
+    psdt: u8,
+}
+
+impl DataPointer {
+    fn data_block(start: Iova, len: u32) -> DataPointer {
+        let words: [U64; 2] = zerocopy::transmute!(SglDescriptor::data_block(start.0, len));
+        DataPointer {
+            first: words[0].get(),
+            second: words[1].get(),
+            psdt: Psdt::SGL,
+        }
+    }
+
+    /// Puts it into a command that has none.
+    #[inline]
+    pub(crate) fn put_into(self, command: &mut Command) {
+        command.prp1 = U64::new(self.first);
+        command.prp2 = U64::new(self.second);
+        let psdt = u32::from(Cdw0::new().with_psdt(self.psdt));
+        command.cdw0 = U32::new(command.cdw0.get() | psdt);
     }
 }
 
@@ -112,7 +164,7 @@ mod tests {
             len in 1u32..=MOST_BYTES,
         ) {
             let mut list = Vec::new();
-            let prps = build(Iova(start), len, LIST, |i, entry| {
+            let prps = build(Iova(start), len, || LIST, |i, entry| {
                 assert_eq!(i, list.len());
                 list.push(entry);
             });
@@ -130,7 +182,7 @@ mod tests {
     #[test]
     fn one_page_two_pages_and_a_list() {
         let none = |_: usize, _: u64| panic!("no list needed");
-        let build_plain = |start, len| build(Iova(start), len, LIST, none);
+        let build_plain = |start, len| build(Iova(start), len, || LIST, none);
         assert_eq!(
             build_plain(0x1000, 4096),
             Prps {
@@ -153,7 +205,7 @@ mod tests {
             }
         );
         let mut list = Vec::new();
-        let prps = build(Iova(0x1000), 12_288, LIST, |_, entry| list.push(entry));
+        let prps = build(Iova(0x1000), 12_288, || LIST, |_, entry| list.push(entry));
         assert_eq!(
             prps,
             Prps {

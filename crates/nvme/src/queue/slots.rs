@@ -39,13 +39,33 @@ pub(crate) struct Entry {
 struct Slot {
     tag: u64,
     buffer: Option<DmaBuffer>,
+    /// The tick in which the command was submitted, or aborted.
+    born: u32,
     sequence: u8,
-    busy: bool,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Free,
+    Busy,
+    /// Busy, and an abort was tried.
+    Aborted,
+}
+
+/// A command that has been outstanding for too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Overdue {
+    pub(crate) cid: CommandId,
+    /// An abort was tried, as long ago again.
+    pub(crate) aborted: bool,
 }
 
 pub(crate) struct Slots {
     slots: Box<[Slot]>,
     free: Vec<u16>,
+    /// Counts the looks at the clock, see [`Slots::tick`].
+    tick: u32,
     /// When and as what the command of a slot was submitted, for policies that ask.
     history: Box<[(Nanos, Class)]>,
 }
@@ -56,12 +76,14 @@ impl Slots {
         let slot = || Slot {
             tag: 0,
             buffer: None,
+            born: 0,
             sequence: 0,
-            busy: false,
+            state: State::Free,
         };
         Slots {
             slots: std::iter::repeat_with(slot).take(depth).collect(),
             free: (0..depth as u16).rev().collect(),
+            tick: 0,
             history: vec![(Nanos::ZERO, Class::new(Direction::Other, 0)); depth].into(),
         }
     }
@@ -71,24 +93,23 @@ impl Slots {
         size_of_val(&*self.slots) + size_of_val(&*self.history) + self.free.capacity() * 2
     }
 
-    /// The slot that the next [`Slots::insert`] fills.
+    /// Takes a free slot, for [`Slots::insert`] to fill: the one that was freed last.
     #[inline]
-    pub(crate) fn next(&self) -> Option<u16> {
-        self.free.last().copied()
+    pub(crate) fn take(&mut self) -> Option<u16> {
+        self.free.pop()
     }
 
-    /// Fills the slot that [`Slots::next`] told and names the command.
+    /// Fills the slot that [`Slots::take`] gave and names the command.
     #[inline]
     pub(crate) fn insert(&mut self, index: u16, entry: Entry) -> CommandId {
-        let taken = self.free.pop();
-        debug_assert_eq!(taken, Some(index));
         let slot = &mut self.slots[usize::from(index)];
         slot.sequence = (slot.sequence + 1) & 0xf;
-        slot.busy = true;
+        slot.state = State::Busy;
+        slot.born = self.tick;
         slot.tag = entry.tag;
         // Free slots have no buffer: nothing is dropped here.
         std::mem::forget(std::mem::replace(&mut slot.buffer, entry.buffer));
-        CommandId(index | u16::from(slot.sequence) << SLOT_BITS)
+        Self::name(index, slot.sequence)
     }
 
     /// Gives up the command that `cid` names.
@@ -101,10 +122,10 @@ impl Slots {
         if u16::from(slot.sequence) != cid.0 >> SLOT_BITS {
             return Err(CompletionFault::Stale(cid));
         }
-        if !slot.busy {
+        if slot.state == State::Free {
             return Err(CompletionFault::Doubled(cid));
         }
-        slot.busy = false;
+        slot.state = State::Free;
         self.free.push(index as u16);
         Ok(Entry {
             tag: slot.tag,
@@ -112,13 +133,56 @@ impl Slots {
         })
     }
 
-    fn index(cid: CommandId) -> usize {
+    /// Time goes on: to be called once in an interval, and not more often. A command's age is
+    /// known to an interval, never too high, without a reading of the clock for each.
+    pub(crate) fn tick(&mut self) {
+        self.tick = self.tick.wrapping_add(1);
+    }
+
+    /// A command that has been outstanding for `limit` whole intervals.
+    pub(crate) fn overdue(&self, limit: u32) -> Option<Overdue> {
+        let mut slots = self.slots.iter().enumerate();
+        let (index, slot) = slots.find(|(_, slot)| {
+            // The interval in which it came was not a whole one.
+            slot.state != State::Free && self.tick.wrapping_sub(slot.born) > limit
+        })?;
+        Some(Overdue {
+            cid: Self::name(index as u16, slot.sequence),
+            aborted: slot.state == State::Aborted,
+        })
+    }
+
+    /// Gives the command that `cid` names its time once more, for an abort to end it.
+    pub(crate) fn mark_aborted(&mut self, cid: CommandId) {
+        if let Some(slot) = self.slots.get_mut(Self::index(cid)) {
+            slot.state = State::Aborted;
+            slot.born = self.tick;
+        }
+    }
+
+    /// The commands outstanding.
+    pub(crate) fn names(&self) -> Vec<CommandId> {
+        let slots = (0u16..).zip(&*self.slots);
+        slots
+            .filter(|(_, slot)| slot.state != State::Free)
+            .map(|(index, slot)| Self::name(index, slot.sequence))
+            .collect()
+    }
+
+    fn name(index: u16, sequence: u8) -> CommandId {
+        CommandId(index | u16::from(sequence) << SLOT_BITS)
+    }
+
+    /// The slot that `cid` speaks of.
+    pub(crate) fn index(cid: CommandId) -> usize {
         usize::from(cid.0 & ((1 << SLOT_BITS) - 1))
     }
 
-    /// Notes when, and as what, the command of slot `index` was submitted.
-    pub(crate) fn note(&mut self, index: u16, at: Nanos, class: Class) {
-        self.history[usize::from(index)] = (at, class);
+    /// Notes when, and as what, the command `cid` was submitted.
+    pub(crate) fn note(&mut self, cid: CommandId, at: Nanos, class: Class) {
+        if let Some(noted) = self.history.get_mut(Self::index(cid)) {
+            *noted = (at, class);
+        }
     }
 
     /// What was noted of the command that `cid` named last; time zero when nothing was.
@@ -151,7 +215,7 @@ impl Outstanding for Slots {
 
     fn for_each(&self, each: &mut dyn FnMut(Class, Nanos)) {
         let slots = self.slots.iter().zip(&self.history);
-        for (_, &(at, class)) in slots.filter(|(slot, _)| slot.busy) {
+        for (_, &(at, class)) in slots.filter(|(slot, _)| slot.state != State::Free) {
             each(class, at);
         }
     }
@@ -163,7 +227,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn put(slots: &mut Slots, tag: u64) -> Option<CommandId> {
-        let index = slots.next()?;
+        let index = slots.take()?;
         Some(slots.insert(index, Entry { tag, buffer: None }))
     }
 
@@ -216,6 +280,32 @@ mod tests {
                 slots.remove(cid).map(drop).unwrap();
             }
         }
+    }
+
+    #[test]
+    fn a_command_is_overdue_after_whole_intervals_and_an_abort_gives_it_as_many_again() {
+        let mut slots = Slots::new(2);
+        slots.tick();
+        let cid = put(&mut slots, 1).unwrap();
+        for _ in 0..3 {
+            slots.tick();
+            assert_eq!(slots.overdue(3), None);
+        }
+        slots.tick();
+        let aborted = false;
+        assert_eq!(slots.overdue(3), Some(Overdue { cid, aborted }));
+        slots.mark_aborted(cid);
+        for _ in 0..4 {
+            assert_eq!(slots.overdue(3), None);
+            slots.tick();
+        }
+        let aborted = true;
+        assert_eq!(slots.overdue(3), Some(Overdue { cid, aborted }));
+        // The slot's next command begins anew.
+        slots.remove(cid).map(drop).unwrap();
+        assert_eq!(slots.overdue(3), None);
+        put(&mut slots, 2).unwrap();
+        assert_eq!(slots.overdue(3), None);
     }
 
     proptest! {

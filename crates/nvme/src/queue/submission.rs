@@ -21,6 +21,24 @@ impl<D: Device> SubmissionRing<D> {
         }
     }
 
+    /// Begins again with an empty ring, which the device has let go of.
+    pub(crate) fn renew(&mut self) {
+        self.tail = 0;
+        self.rung = 0;
+    }
+
+    /// The commands that the device was not told of yet, oldest first.
+    pub(crate) fn unrung(&self) -> Vec<Command> {
+        let entries = self.entries.len();
+        let mut commands = Vec::new();
+        let mut index = usize::from(self.rung);
+        while index != usize::from(self.tail) {
+            commands.push(zerocopy::transmute!(self.entries.read(index)));
+            index = (index + 1) % entries;
+        }
+        commands
+    }
+
     /// Writes a command at the tail. The caller keeps fewer commands outstanding than there are
     /// entries, so that the tail never meets the head.
     #[inline]
@@ -34,12 +52,16 @@ impl<D: Device> SubmissionRing<D> {
     }
 
     /// Tells the device of everything written since the last time. The doorbell orders the
-    /// entries before itself.
+    /// entries before itself. How many commands that are.
     #[inline]
-    pub(crate) fn ring(&mut self) {
-        if self.rung != self.tail {
-            self.doorbell.ring(self.tail.into());
-            self.rung = self.tail;
+    pub(crate) fn ring(&mut self) -> u32 {
+        if self.rung == self.tail {
+            return 0;
         }
+        let entries = self.entries.len() as u32;
+        let commands = (u32::from(self.tail) + entries - u32::from(self.rung)) % entries;
+        self.doorbell.ring(self.tail.into());
+        self.rung = self.tail;
+        commands
     }
 }

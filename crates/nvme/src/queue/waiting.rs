@@ -2,23 +2,52 @@
 
 use super::QueuePair;
 use crate::PolicyError;
-use joulio_device::{Device, DeviceError, DmaMemory, Vector};
+use joulio_device::{Device, DeviceError, DmaMemory, Iova, Vector};
+use joulio_trace::EventKind;
 use joulio_units::Nanos;
-use joulio_wait::{AnyPolicy, Counters, Policy, Step, StepKind, StepSet, WaitError, Waiter};
+use joulio_wait::{
+    AnyPolicy, Counters, Policy, Step, StepKind, StepSet, WaitError, Waiter, now, poll_until,
+};
+use rustix::event::{PollFd, PollFlags};
 use std::sync::Arc;
+
+/// How long after its completion an interrupt may come and not be lost.
+const INTERRUPT_ON_ITS_WAY: Nanos = Nanos::from_millis(20);
 
 /// The queue's interrupt.
 pub(super) struct Line {
     pub(super) vector: Option<Vector>,
     masked: bool,
     /// Where the vector's writes go, if it is aimed.
-    pub(super) aimed: Option<Arc<DmaMemory>>,
+    pub(super) aimed: Option<Aimed>,
     /// Completions seen less interrupts taken: above zero, the eventfd may hold interrupts of
     /// completions that are no news any more.
     pub(super) unclaimed: i64,
 }
 
+/// A word of memory that a vector writes.
+pub(super) struct Aimed {
+    pub(super) memory: Arc<DmaMemory>,
+    at: Iova,
+    data: u32,
+}
+
 impl Line {
+    /// Sets the vector up as it was: who resets a function may have touched its MSI-X table.
+    pub(super) fn restore(&self) -> Result<(), DeviceError> {
+        let Some(vector) = &self.vector else {
+            return Ok(());
+        };
+        if let Some(aimed) = &self.aimed {
+            vector.aim(aimed.at, aimed.data)?;
+        }
+        if self.masked {
+            vector.mask()
+        } else {
+            vector.unmask()
+        }
+    }
+
     /// A line that lets nothing through.
     pub(super) fn masked(vector: Option<Vector>) -> Line {
         Line {
@@ -39,6 +68,16 @@ impl<D: Device> QueuePair<D> {
         self.counters.polls += vain;
         self.counters.empty_polls += vain;
         ready
+    }
+
+    /// Looks so far.
+    pub(crate) fn looks(&self) -> u64 {
+        self.counters.polls
+    }
+
+    /// Whether a completion is there; not counted as a look.
+    pub(crate) fn has_completion(&self) -> bool {
+        self.completion.ready()
     }
 
     /// The steps that this queue can wait with, out of a waiter's.
@@ -70,7 +109,7 @@ impl<D: Device> QueuePair<D> {
         }
     }
 
-    /// Whether the policy is told times.
+    /// Whether somebody is told times.
     pub(crate) fn timed(&self) -> bool {
         self.timed
     }
@@ -98,8 +137,8 @@ impl<D: Device> QueuePair<D> {
             self.mask()?;
         }
         self.slots.forget_notes();
-        self.timed = policy.timed();
         self.policy = policy;
+        self.take_times();
         Ok(())
     }
 
@@ -140,8 +179,13 @@ impl<D: Device> QueuePair<D> {
             return Err(PolicyError::NoVector { policy, have });
         };
         assert!(offset.is_multiple_of(4) && offset + 4 <= memory.memory().len());
-        vector.aim(memory.iova().offset(offset), data)?;
-        self.line.aimed = Some(Arc::clone(memory));
+        let at = memory.iova().offset(offset);
+        vector.aim(at, data)?;
+        self.line.aimed = Some(Aimed {
+            memory: Arc::clone(memory),
+            at,
+            data,
+        });
         vector.unmask()?;
         self.line.masked = false;
         Ok(())
@@ -190,6 +234,28 @@ impl<D: Device> QueuePair<D> {
             self.line.unclaimed = self.line.unclaimed.max(0);
         }
         raised
+    }
+
+    /// A completion is there that no interrupt has told of. One that is under way is waited for,
+    /// and claimed; when none comes it is counted as lost. Whether none came.
+    pub(crate) fn missed_interrupt(&mut self) -> bool {
+        let Some(vector) = self.line.vector.as_ref() else {
+            return false;
+        };
+        let mut fds = [PollFd::from_borrowed_fd(vector.event(), PollFlags::IN)];
+        // An error here is no interrupt either.
+        let _ = poll_until(&mut fds, now() + INTERRUPT_ON_ITS_WAY);
+        let came = self.claim();
+        if !came {
+            self.counters.lost_interrupts += 1;
+            self.trace_now(EventKind::LostInterrupt);
+        }
+        !came
+    }
+
+    /// An interrupt ended a block, and no completion is there.
+    pub(crate) fn woken_in_vain(&mut self) {
+        self.counters.vain_wakes += 1;
     }
 
     /// The core blocked for `time`; an interrupt ended it, or not.

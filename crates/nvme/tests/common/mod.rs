@@ -1,5 +1,5 @@
-//! A device between the driver and an emulated controller: counts doorbells, and lets a test write
-//! into the driver's queues as a hostile controller could.
+//! A device between the driver and an emulated controller: counts doorbells, swallows them, and
+//! lets a test write into the driver's queues as a hostile controller could.
 
 use joulio_device::{
     Device, DeviceError, DmaDomain, DmaMapping, DmaMemory, Doorbell, SharedMemory, Vector,
@@ -8,19 +8,47 @@ use joulio_emulator::{
     EmulatedDevice, EmulatedDoorbell, NamespaceOptions, Options, Stepper, StoreOptions,
 };
 use joulio_model::DeviceProfile;
+use joulio_nvme::spec::Status;
+use joulio_nvme::spec::register::{CAP, Cap};
 use joulio_nvme::{Controller, ControllerOptions};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+
+/// Where doorbells begin (PCIe 3.1.2).
+const DOORBELLS: u32 = 0x1000;
 
 /// What the test holds.
 #[derive(Clone, Default)]
 pub struct Seen {
     memory: Arc<Mutex<Vec<Arc<SharedMemory>>>>,
     rings: Arc<AtomicU64>,
+    swallow: Arc<AtomicU64>,
+    refuse_aborts: Arc<AtomicBool>,
+    /// The controller has no SGLs, and says so.
+    plain: bool,
+    /// CAP.TO is half a second.
+    impatient: bool,
 }
 
 #[allow(dead_code, reason = "each test binary uses its part")]
 impl Seen {
+    /// A controller that says it has no SGLs. For one that is stepped.
+    pub fn without_sgls() -> Seen {
+        Seen {
+            plain: true,
+            ..Seen::default()
+        }
+    }
+
+    /// A controller that is given up after half a second.
+    pub fn impatient() -> Seen {
+        Seen {
+            impatient: true,
+            ..Seen::default()
+        }
+    }
+
     /// The memory that was allocated last.
     pub fn last_memory(&self) -> Arc<SharedMemory> {
         Arc::clone(self.memory.lock().unwrap().last().unwrap())
@@ -30,6 +58,47 @@ impl Seen {
     pub fn rings(&self) -> u64 {
         self.rings.load(Ordering::Relaxed)
     }
+
+    /// The next `rings` of tails of I/O queues do not reach the controller.
+    pub fn swallow(&self, rings: u64) {
+        self.swallow.store(rings, Ordering::Relaxed);
+    }
+
+    /// From now on Aborts end with Abort Command Limit Exceeded. For a controller that is stepped.
+    pub fn refuse_aborts(&self) {
+        self.refuse_aborts.store(true, Ordering::Relaxed);
+    }
+
+    fn swallows(&self) -> bool {
+        let less = |left: u64| left.checked_sub(1);
+        let swallowed = self
+            .swallow
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        swallowed.is_ok()
+    }
+
+    /// Changes what the command before `tail` has brought to the admin queue, which a stepped
+    /// controller has done by now.
+    fn tamper(&self, tail: u32) {
+        const IDENTIFY_CONTROLLER: (u8, u8) = (0x06, 1);
+        const ABORT: u8 = 0x08;
+        let admin = Arc::clone(&self.memory.lock().unwrap()[0]);
+        let command = (tail as usize + 31) % 32 * 64;
+        let (dword0, dword10) = (admin.load_u32(command), admin.load_u32(command + 40));
+        if self.plain && (dword0 as u8, dword10 as u8) == IDENTIFY_CONTROLLER {
+            // SGLS.
+            admin.write(0x2000 + 536, &[0; 4]);
+        }
+        if self.refuse_aborts.load(Ordering::Relaxed) && dword0 as u8 == ABORT {
+            let limit = u32::from(Status::ABORT_COMMAND_LIMIT.field()) << 17;
+            for entry in (0..32).map(|index| 0x1000 + index * 16 + 12) {
+                let dword3 = admin.load_u32(entry);
+                if dword3 as u16 == (dword0 >> 16) as u16 {
+                    admin.store_u32(entry, dword3 | limit);
+                }
+            }
+        }
+    }
 }
 
 pub struct Spy {
@@ -37,15 +106,32 @@ pub struct Spy {
     seen: Seen,
 }
 
+#[allow(dead_code, reason = "each test binary uses its part")]
+impl Spy {
+    /// What is behind it.
+    pub fn emulated(&self) -> &EmulatedDevice {
+        &self.device
+    }
+}
+
 pub struct Bell {
     doorbell: EmulatedDoorbell,
+    /// QID, and whether it is the submission queue's.
+    of: (u32, bool),
     seen: Seen,
 }
 
 impl Doorbell for Bell {
     fn ring(&self, value: u32) {
         self.seen.rings.fetch_add(1, Ordering::Relaxed);
+        let (qid, tail) = self.of;
+        if qid > 0 && tail && self.seen.swallows() {
+            return;
+        }
         self.doorbell.ring(value);
+        if self.of == (0, true) {
+            self.seen.tamper(value);
+        }
     }
 }
 
@@ -68,7 +154,12 @@ impl Device for Spy {
         self.device.read32(offset)
     }
     fn read64(&self, offset: u32) -> u64 {
-        self.device.read64(offset)
+        match self.device.read64(offset) {
+            cap if offset == CAP && cap != u64::MAX && self.seen.impatient => {
+                Cap::from(cap).with_to(1).into()
+            }
+            value => value,
+        }
     }
     fn write32(&self, offset: u32, value: u32) {
         self.device.write32(offset, value);
@@ -78,8 +169,10 @@ impl Device for Spy {
     }
     fn doorbell(&self, offset: u32) -> Result<Bell, DeviceError> {
         let doorbell = self.device.doorbell(offset)?;
+        let index = (offset - DOORBELLS) / 4;
         Ok(Bell {
             doorbell,
+            of: (index / 2, index.is_multiple_of(2)),
             seen: self.seen.clone(),
         })
     }
@@ -96,8 +189,9 @@ impl Device for Spy {
     }
 }
 
-/// An instant controller stepped by hand, with 16 MiB in blocks of 512 bytes.
-pub fn open() -> (Controller<Spy>, Stepper, Seen) {
+/// An instant device with 16 MiB in blocks of 512 bytes.
+#[allow(dead_code, reason = "each test binary uses its part")]
+pub fn instant() -> Options {
     let mut options = Options::new(DeviceProfile::builtin("instant").unwrap());
     options.namespaces = vec![NamespaceOptions {
         store: StoreOptions::Ram {
@@ -105,12 +199,57 @@ pub fn open() -> (Controller<Spy>, Stepper, Seen) {
         },
         block: Some(512),
     }];
-    let (device, stepper) = EmulatedDevice::stepped(&options).unwrap();
-    let seen = Seen::default();
+    options
+}
+
+/// An instant controller stepped by hand.
+#[allow(dead_code, reason = "each test binary uses its part")]
+pub fn open() -> (Controller<Spy>, Stepper, Seen) {
+    open_stepped(Seen::default(), ControllerOptions::default())
+}
+
+/// The same, opened as `options` say.
+#[allow(dead_code, reason = "each test binary uses its part")]
+pub fn open_stepped(seen: Seen, options: ControllerOptions) -> (Controller<Spy>, Stepper, Seen) {
+    let (device, stepper) = EmulatedDevice::stepped(&instant()).unwrap();
     let spy = Spy {
         device,
         seen: seen.clone(),
     };
-    let controller = Controller::open(spy, ControllerOptions::default()).unwrap();
-    (controller, stepper, seen)
+    (Controller::open(spy, options).unwrap(), stepper, seen)
+}
+
+/// A controller with a thread of its own, whose faults are planned.
+#[allow(dead_code, reason = "each test binary uses its part")]
+pub fn open_spawned(
+    faults: &str,
+    seen: Seen,
+    options: ControllerOptions,
+) -> (Controller<Spy>, Seen) {
+    let mut device = instant();
+    device.faults = faults.parse().unwrap();
+    let spy = Spy {
+        device: EmulatedDevice::spawn(&device).unwrap(),
+        seen: seen.clone(),
+    };
+    (Controller::open(spy, options).unwrap(), seen)
+}
+
+/// Runs `test` in a thread of its own, and fails when that takes longer than 30 s: what hangs
+/// must not hang whoever runs the tests.
+#[allow(dead_code, reason = "each test binary uses its part")]
+pub fn watched(test: impl FnOnce() + Send + 'static) {
+    let (done, end) = mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        test();
+        done.send(()).unwrap();
+    });
+    let hangs = matches!(
+        end.recv_timeout(Duration::from_secs(30)),
+        Err(mpsc::RecvTimeoutError::Timeout)
+    );
+    assert!(!hangs, "the test hangs");
+    if let Err(panic) = thread.join() {
+        std::panic::resume_unwind(panic);
+    }
 }

@@ -1,0 +1,74 @@
+//! Asynchronous events (Base 5.2): what the controller tells without being asked.
+
+use super::shared::Shared;
+use super::{Controller, NvmeError};
+use crate::admin::Admin;
+use joulio_device::Device;
+use joulio_nvme_spec::feature::FeatureId;
+use joulio_nvme_spec::identify::ActiveNamespaces;
+use joulio_nvme_spec::log::LogId;
+use joulio_nvme_spec::{AsyncEvent, Command, NamespaceId};
+
+/// The events asked for (feature 0Bh, Base figure 326): all SMART warnings, and of the notices
+/// those of namespaces, where the controller has them.
+const SMART_WARNINGS: u32 = 0x1f;
+const NAMESPACE_NOTICES: u32 = 1 << 8;
+
+impl<D: Device> Controller<D> {
+    /// Takes the events that came since the last time, oldest first, and asks for more. Each one's
+    /// log page was read, which is what lets the controller send the next of its kind.
+    pub fn events(&self) -> Result<Vec<AsyncEvent>, NvmeError> {
+        self.shared.settled()?;
+        let events = self.shared.admin().take_events();
+        for event in &events {
+            self.shared.read_log_of(*event)?;
+        }
+        if !events.is_empty() {
+            self.shared.ask_for_more_events(&mut self.shared.admin());
+        }
+        Ok(events)
+    }
+}
+
+impl<D: Device> Shared<D> {
+    /// Configures events and leaves requests with the controller. None of it is worth an error:
+    /// a controller without events is one that tells nothing.
+    pub(super) fn ask_for_events(&self, admin: &mut Admin<D>) {
+        let notices = self.identity().oaes.get() & NAMESPACE_NOTICES;
+        let wanted = SMART_WARNINGS | notices;
+        let fid = FeatureId::ASYNCHRONOUS_EVENT_CONFIGURATION;
+        let _ = admin.run(
+            "Set Features (Asynchronous Event Configuration)",
+            Command::set_features(fid, wanted),
+        );
+        self.ask_for_more_events(admin);
+    }
+
+    /// Leaves as many requests with the controller as it takes (AERL).
+    fn ask_for_more_events(&self, admin: &mut Admin<D>) {
+        admin.request_events(self.identity().event_request_limit() as usize);
+    }
+
+    /// Reads the log page of an event, which also acknowledges it.
+    fn read_log_of(&self, event: AsyncEvent) -> Result<(), NvmeError> {
+        let log = event.log_page();
+        let bytes = match log {
+            LogId::ERROR_INFORMATION => 64,
+            LogId::SMART_HEALTH => 512,
+            LogId::CHANGED_NAMESPACES => 4096,
+            // Not known here: whoever asked for it reads it.
+            _ => return Ok(()),
+        };
+        let command = Command::get_log_page(log, NamespaceId::ALL, bytes);
+        // The largest of them is a page.
+        self.fetch::<ActiveNamespaces>("Get Log Page (event)", command)?;
+        Ok(())
+    }
+
+    /// Takes over events that have come, if nobody is using the admin queue.
+    pub(crate) fn look_for_events(&self) {
+        if let Some(mut admin) = self.try_admin() {
+            admin.look_for_events();
+        }
+    }
+}

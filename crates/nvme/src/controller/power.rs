@@ -1,0 +1,34 @@
+//! Power of a controller that this driver has.
+
+use super::{Controller, NvmeError};
+use crate::power::{AdminData, PowerControl};
+use joulio_device::Device;
+use joulio_nvme_spec::Command;
+use joulio_nvme_spec::feature::ApstTable;
+use joulio_nvme_spec::identify::IdentifyController;
+
+impl<D: Device> PowerControl for Controller<D> {
+    fn device_name(&self) -> &str {
+        self.name()
+    }
+
+    fn identify_controller(&self) -> &IdentifyController {
+        self.identity()
+    }
+
+    fn admin(
+        &self,
+        name: &'static str,
+        command: Command,
+        data: AdminData<'_>,
+    ) -> Result<u32, NvmeError> {
+        self.shared.exchange(name, command, data)
+    }
+}
+
+impl<D: Device> Controller<D> {
+    /// Feature 0Ch, as [`PowerControl::apst`].
+    pub fn apst(&self) -> Result<(bool, Box<ApstTable>), NvmeError> {
+        PowerControl::apst(self)
+    }
+}

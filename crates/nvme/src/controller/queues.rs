@@ -1,0 +1,141 @@
+//! Queue pairs: how many there may be, and making them known to the controller.
+
+use super::shared::Shared;
+use super::{Controller, NvmeError, QueuePair};
+use crate::admin::Admin;
+use crate::queue::{Layout, Parts};
+use joulio_device::{Device, DmaMemory, Vector};
+use joulio_nvme_spec::feature::{FeatureId, NumberOfQueues};
+use joulio_nvme_spec::register::{completion_doorbell, submission_doorbell};
+use joulio_nvme_spec::{Command, QueueId};
+use std::sync::Arc;
+
+impl<D: Device> Controller<D> {
+    /// A queue pair for up to `depth` outstanding commands, polled until told otherwise. It has an
+    /// interrupt vector of its own if the device has one left.
+    pub fn create_queue_pair(&self, depth: usize) -> Result<QueuePair<D>, NvmeError> {
+        let most = self.max_depth();
+        if depth == 0 || depth > most {
+            return Err(NvmeError::Depth {
+                device: self.name().into(),
+                wanted: depth,
+                most,
+            });
+        }
+        let layout = Layout::new(depth + 1, depth, self.max_transfer());
+        let memory = Arc::new(self.allocate(layout.bytes)?);
+        let epoch = self.shared.settled()?;
+        let (id, vector) = self.shared.take_queue()?;
+        let doorbells = match self.doorbells(id) {
+            Ok(doorbells) => doorbells,
+            Err(error) => {
+                self.shared.take_back(id, vector, true);
+                return Err(error);
+            }
+        };
+        if let Err((error, undone)) =
+            self.shared
+                .connect(epoch, id, depth, vector.as_ref(), &memory)
+        {
+            self.shared.take_back(id, vector, undone);
+            // The controller may know the memory.
+            self.shared.retire(memory, Vec::new());
+            return Err(error);
+        }
+        Ok(QueuePair::new(Parts {
+            id,
+            depth,
+            memory,
+            vector,
+            doorbells,
+            epoch,
+            shared: Arc::clone(&self.shared),
+        }))
+    }
+
+    fn doorbells(&self, id: QueueId) -> Result<(D::Doorbell, D::Doorbell), NvmeError> {
+        let stride = self.shared.cap.dstrd();
+        let device = &self.shared.device;
+        Ok((
+            device.doorbell(submission_doorbell(id.0, stride))?,
+            device.doorbell(completion_doorbell(id.0, stride))?,
+        ))
+    }
+}
+
+impl<D: Device> Shared<D> {
+    /// Makes the queues of `id`, of `depth` + 1 entries each, known to the controller, both in
+    /// `epoch`. After an error, whether it knows neither.
+    pub(crate) fn connect(
+        &self,
+        epoch: u32,
+        id: QueueId,
+        depth: usize,
+        vector: Option<&Vector>,
+        memory: &Arc<DmaMemory>,
+    ) -> Result<(), (NvmeError, bool)> {
+        let entries = depth as u32 + 1;
+        let layout = Layout::new(depth + 1, depth, self.max_transfer);
+        // A reset undoes whatever was done.
+        let refused = |error: &NvmeError| matches!(error, NvmeError::Admin { .. });
+        let forgotten = || self.epoch() != epoch;
+        let mut create = Command::create_completion_queue(id, entries, vector.map(Vector::index));
+        create.prp1 = memory.iova().offset(layout.completion()).0.into();
+        let created = self.run_in(epoch, "Create I/O Completion Queue", create);
+        created.map_err(|error| {
+            let undone = refused(&error) || forgotten();
+            (error, undone)
+        })?;
+        let mut create = Command::create_submission_queue(id, entries, id);
+        create.prp1 = memory.iova().0.into();
+        let created = self.run_in(epoch, "Create I/O Submission Queue", create);
+        created.map_err(|error| {
+            let deleted = || refused(&error) && self.delete_completion_queue(id).is_ok();
+            let undone = forgotten() || deleted() || forgotten();
+            (error, undone)
+        })?;
+        Ok(())
+    }
+
+    /// Number of Queues and a vector for each, as far as both go.
+    pub(super) fn negotiate_queues(&mut self, wanted: u16) -> Result<(), NvmeError> {
+        let most = number_of_queues(&mut self.admin(), wanted)?;
+        let queues = most.min(wanted.into()) as u16;
+        let vectors = self.device.max_vectors().min(queues.saturating_add(1));
+        let vectors = if vectors == 0 {
+            Vec::new()
+        } else {
+            self.device.enable_vectors(vectors)?
+        };
+        self.offer_queues(queues, vectors);
+        Ok(())
+    }
+
+    /// Asks for as many queues as there were before a reset.
+    pub(super) fn ask_for_queues(&self, admin: &mut Admin<D>) -> Result<(), NvmeError> {
+        let had = self.granted();
+        let most = number_of_queues(admin, had as u16)?;
+        if (most as usize) < had {
+            return Err(NvmeError::Unsupported {
+                device: self.device.name().into(),
+                what: format!("it gives {most} I/O queues after its reset, it gave {had} before"),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Feature 07h: asks for `wanted` I/O queues, at least 1; how many pairs the controller gives.
+fn number_of_queues<D: Device>(admin: &mut Admin<D>, wanted: u16) -> Result<u32, NvmeError> {
+    // 0's based: FFFFh, which must not be asked for (Base figure 322), cannot come out.
+    let ask = wanted.max(1) - 1;
+    let value = NumberOfQueues::new()
+        .with_submission(ask)
+        .with_completion(ask);
+    let granted = admin.run(
+        "Set Features (Number of Queues)",
+        Command::set_features(FeatureId::NUMBER_OF_QUEUES, value.into()),
+    )?;
+    let granted = NumberOfQueues::from(granted);
+    Ok(u32::from(granted.submission().min(granted.completion())) + 1)
+}

@@ -1,0 +1,204 @@
+//! Resetting a controller under its queues, and the end of one that a reset does not help.
+//!
+//! Whoever finds the trouble resets: under a lock, so that it is done once. The queues learn of it
+//! by the epoch, each in the thread that owns it: there the commands outstanding are ended, and
+//! the queue is made known to the controller again.
+
+use super::shared::{Shared, lock};
+use crate::NvmeError;
+use crate::admin::Admin;
+use crate::registers::Registers;
+use joulio_device::Device;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How often, and after how long each time, a device that does not answer is looked at again.
+const LOOKS: u32 = 10;
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What became of a controller so far.
+#[derive(Debug, Default)]
+pub(crate) struct Recovery {
+    resets: u64,
+    dead: Option<Death>,
+}
+
+impl Recovery {
+    pub(super) fn death(&self) -> Option<&Death> {
+        self.dead.as_ref()
+    }
+}
+
+/// Why a controller is used no more.
+#[derive(Clone, Debug)]
+pub(super) struct Death {
+    cause: Cause,
+    /// It was seen to let go of memory, or is gone from the bus.
+    pub(super) quiet: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Cause {
+    Gone,
+    WantedBack,
+    ResetFailed(String),
+}
+
+impl Death {
+    fn new(error: &NvmeError, quiet: bool) -> Death {
+        let cause = match error {
+            NvmeError::Gone { .. } => Cause::Gone,
+            NvmeError::WantedBack { .. } => Cause::WantedBack,
+            other => Cause::ResetFailed(other.to_string()),
+        };
+        Death {
+            quiet: quiet || matches!(cause, Cause::Gone),
+            cause,
+        }
+    }
+
+    fn error(&self, device: &str) -> NvmeError {
+        let device = device.into();
+        match &self.cause {
+            Cause::Gone => NvmeError::Gone { device },
+            Cause::WantedBack => NvmeError::WantedBack { device },
+            Cause::ResetFailed(reason) => NvmeError::ResetFailed {
+                device,
+                reason: reason.clone(),
+            },
+        }
+    }
+}
+
+/// The end of commands that a controller did not complete.
+pub(crate) struct Ending {
+    /// Why, when there is no controller any more.
+    pub(crate) dead: Option<NvmeError>,
+    /// It holds no memory any more.
+    pub(crate) quiet: bool,
+    /// What it is after the reset.
+    pub(crate) epoch: u32,
+}
+
+impl<D: Device> Shared<D> {
+    /// Which of its lives the controller is in. Cheap, and no order: a queue that learns late
+    /// rings a doorbell of nobody's, and learns at its next wait.
+    #[inline]
+    pub(crate) fn epoch(&self) -> u32 {
+        self.epoch.load(Ordering::Relaxed)
+    }
+
+    /// The same once no reset is under way; an error when there is no controller any more.
+    pub(crate) fn settled(&self) -> Result<u32, NvmeError> {
+        let recovery = lock(&self.recovery);
+        match &recovery.dead {
+            Some(death) => Err(death.error(self.device.name())),
+            None => Ok(self.epoch()),
+        }
+    }
+
+    /// What a queue of an earlier epoch does with its commands, once no reset is under way.
+    pub(crate) fn ending(&self) -> Ending {
+        let recovery = lock(&self.recovery);
+        let dead = recovery.death();
+        Ending {
+            dead: dead.map(|death| death.error(self.device.name())),
+            quiet: dead.is_none_or(|death| death.quiet),
+            epoch: self.epoch(),
+        }
+    }
+
+    /// Resets so far.
+    pub(crate) fn resets(&self) -> u64 {
+        lock(&self.recovery).resets
+    }
+
+    /// Resets the controller because of `trouble`, unless that was done since the epoch `seen`.
+    pub(crate) fn recover(&self, seen: u32, trouble: &NvmeError) -> Result<(), NvmeError> {
+        let mut recovery = lock(&self.recovery);
+        if let Some(death) = &recovery.dead {
+            return Err(death.error(self.device.name()));
+        }
+        if self.epoch() != seen {
+            return Ok(());
+        }
+        // First: from here on queues ring no doorbell, and who waits for an admin command leaves.
+        self.epoch.fetch_add(1, Ordering::SeqCst);
+        let restarted = match trouble {
+            NvmeError::Gone { .. } if self.stays_gone() => Err(Death::new(trouble, true)),
+            NvmeError::WantedBack { .. } => {
+                let quiet = Registers(&*self.device).lets_go(self.cap);
+                Err(Death::new(trouble, quiet))
+            }
+            _ => self.restart(),
+        };
+        match restarted {
+            Ok(()) => {
+                recovery.resets += 1;
+                Ok(())
+            }
+            Err(death) => {
+                let error = death.error(self.device.name());
+                recovery.dead = Some(death);
+                Err(error)
+            }
+        }
+    }
+
+    /// Whether registers that read as all ones still do after a while: a function that somebody
+    /// else resets answers again soon (PCIe 6.6.2: after 100 ms).
+    fn stays_gone(&self) -> bool {
+        let registers = Registers(&*self.device);
+        (0..LOOKS).all(|_| {
+            joulio_wait::sleep(LOOK);
+            matches!(registers.check(), Err(NvmeError::Gone { .. }))
+        })
+    }
+
+    /// Waits until CAP reads as it did, which it does for as long as the controller is there.
+    fn wait_for_answer(&self) -> Result<(), NvmeError> {
+        let registers = Registers(&*self.device);
+        for _ in 0..LOOKS {
+            if registers.cap().is_ok_and(|cap| cap == self.cap) {
+                return Ok(());
+            }
+            joulio_wait::sleep(LOOK);
+        }
+        match registers.cap() {
+            Ok(cap) if cap == self.cap => Ok(()),
+            Ok(_) => Err(registers.deaf()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// CC.EN up again. A function that somebody else resets takes no writes for a while.
+    fn enable_again(&self, admin: &Admin<D>) -> Result<(), NvmeError> {
+        let (aqa, asq, acq) = admin.attributes();
+        let enable = || Registers(&*self.device).enable(self.cap, aqa, asq, acq);
+        for _ in 0..LOOKS {
+            match enable() {
+                Err(NvmeError::Deaf { .. } | NvmeError::Gone { .. }) => joulio_wait::sleep(LOOK),
+                other => return other,
+            }
+        }
+        enable()
+    }
+
+    /// CC.EN down and up again, and all that the controller forgot by it.
+    fn restart(&self) -> Result<(), Death> {
+        let mut admin = self.admin();
+        let registers = Registers(&*self.device);
+        // A function that is being reset may read as zeroes, which is not CSTS.RDY = 0.
+        self.wait_for_answer()
+            .and_then(|()| registers.disable(self.cap, false))
+            .map_err(|error| Death::new(&error, false))?;
+        self.release_retired();
+        // It may be enabled, and then has the admin queue.
+        let failed = |error: NvmeError| Death::new(&error, registers.lets_go(self.cap));
+        admin.renew(self.epoch());
+        self.enable_again(&admin).map_err(failed)?;
+        self.ask_for_queues(&mut admin).map_err(failed)?;
+        self.ask_for_events(&mut admin);
+        Ok(())
+    }
+}

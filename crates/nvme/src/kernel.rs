@@ -1,0 +1,73 @@
+//! A controller that stays with the kernel's driver, asked about its power.
+
+use crate::NvmeError;
+use crate::power::{AdminData, PowerControl};
+use joulio_device::DeviceError;
+use joulio_device::kernel::{Data, KernelNvme};
+use joulio_nvme_spec::identify::{Cns, IdentifyController};
+use joulio_nvme_spec::{Command, NamespaceId};
+use std::path::Path;
+use zerocopy::{FromZeros, IntoBytes};
+
+/// A controller as `/dev/nvme0`, which goes on serving the kernel. It has no queues here, only
+/// [`PowerControl`].
+///
+/// The kernel does not learn of what is set: after a reset of its own it sets what it had set.
+#[derive(Debug)]
+pub struct KernelController {
+    device: KernelNvme,
+    identity: Box<IdentifyController>,
+}
+
+impl KernelController {
+    /// Opens it and asks what it is.
+    pub fn open(path: &Path) -> Result<KernelController, NvmeError> {
+        let device = KernelNvme::open(path).map_err(DeviceError::from)?;
+        let mut identity = Box::new(IdentifyController::new_zeroed());
+        let command = Command::identify(Cns::CONTROLLER, NamespaceId::NONE);
+        let data = AdminData::In(identity.as_mut_bytes());
+        run(&device, "Identify Controller", command, data)?;
+        Ok(KernelController { device, identity })
+    }
+}
+
+impl PowerControl for KernelController {
+    fn device_name(&self) -> &str {
+        self.device.name()
+    }
+
+    fn identify_controller(&self) -> &IdentifyController {
+        &self.identity
+    }
+
+    fn admin(
+        &self,
+        name: &'static str,
+        command: Command,
+        data: AdminData<'_>,
+    ) -> Result<u32, NvmeError> {
+        run(&self.device, name, command, data)
+    }
+}
+
+fn run(
+    device: &KernelNvme,
+    name: &'static str,
+    command: Command,
+    data: AdminData<'_>,
+) -> Result<u32, NvmeError> {
+    let data = match data {
+        AdminData::None => Data::None,
+        AdminData::In(bytes) => Data::In(bytes),
+        AdminData::Out(bytes) => Data::Out(bytes),
+    };
+    let ended = device.admin(&command, data).map_err(DeviceError::from)?;
+    if !ended.status.is_success() {
+        return Err(NvmeError::Admin {
+            device: device.name().into(),
+            command: name,
+            status: ended.status,
+        });
+    }
+    Ok(ended.dw0)
+}

@@ -1,0 +1,169 @@
+//! Power of a controller, whoever drives it: power states, transitions by idle time, and the
+//! controller's own measurement of what it draws.
+
+use crate::NvmeError;
+use joulio_nvme_spec::feature::{ApstTable, FeatureId, PowerManagement, PowerMeasurement};
+use joulio_nvme_spec::identify::IdentifyController;
+use joulio_nvme_spec::log::{LogId, PowerMeasurementLog, SmartHealth};
+use joulio_nvme_spec::{Command, NamespaceId, Status};
+use zerocopy::{FromZeros, IntoBytes};
+
+/// The data of an admin command.
+#[derive(Debug)]
+pub enum AdminData<'a> {
+    /// None.
+    None,
+    /// From the controller: as many bytes as the command returns.
+    In(&'a mut [u8]),
+    /// To the controller.
+    Out(&'a [u8]),
+}
+
+const MEASUREMENT: &str = "Power Measurement (log 25h, feature 25h)";
+const APST: &str = "Autonomous Power State Transition (feature 0Ch)";
+
+/// What can be asked of a controller about its power.
+///
+/// A [`crate::Controller`] has it, and a [`crate::KernelController`]. What is set lasts until the
+/// next reset, and nothing is saved by the controller.
+pub trait PowerControl {
+    /// The name a user gave the device.
+    fn device_name(&self) -> &str;
+
+    /// Identify Controller, as it was when the controller was opened.
+    fn identify_controller(&self) -> &IdentifyController;
+
+    /// Runs an admin command; dword 0 of its completion. Errors call it `name`.
+    fn admin(
+        &self,
+        name: &'static str,
+        command: Command,
+        data: AdminData<'_>,
+    ) -> Result<u32, NvmeError>;
+
+    /// Feature 02h (Base 5.27.1.2): the power state that it is in, and the workload hint. Asking
+    /// may wake a controller that sleeps.
+    fn power_management(&self) -> Result<PowerManagement, NvmeError> {
+        let get = Command::get_features(FeatureId::POWER_MANAGEMENT);
+        let value = self.admin("Get Features (Power Management)", get, AdminData::None)?;
+        Ok(PowerManagement::from(value))
+    }
+
+    /// The power state that it is in.
+    fn power_state(&self) -> Result<u8, NvmeError> {
+        Ok(self.power_management()?.ps())
+    }
+
+    /// Sets feature 02h; a power state that Identify does not have is refused before it is sent.
+    fn set_power_management(&self, value: PowerManagement) -> Result<(), NvmeError> {
+        self.check_power_state(value.ps())?;
+        let set = Command::set_features(FeatureId::POWER_MANAGEMENT, value.into());
+        self.admin("Set Features (Power Management)", set, AdminData::None)?;
+        Ok(())
+    }
+
+    /// Goes to power state `ps`; the workload hint stays.
+    fn set_power_state(&self, ps: u8) -> Result<(), NvmeError> {
+        // PS has 5 bits: what does not fit must not become another state.
+        self.check_power_state(ps)?;
+        self.set_power_management(self.power_management()?.with_ps(ps))
+    }
+
+    /// An error unless Identify has power state `ps`.
+    fn check_power_state(&self, ps: u8) -> Result<(), NvmeError> {
+        let states = self.identify_controller().power_states().len();
+        if usize::from(ps) < states {
+            return Ok(());
+        }
+        Err(NvmeError::Unsupported {
+            device: self.device_name().into(),
+            what: format!("no power state {ps}: it has 0 to {}", states - 1),
+        })
+    }
+
+    /// Feature 0Ch (Base 5.27.1.10): whether transitions by idle time are on, and their table.
+    fn apst(&self) -> Result<(bool, Box<ApstTable>), NvmeError> {
+        self.needs(self.identify_controller().has_apst(), APST)?;
+        let get = Command::get_features(FeatureId::AUTONOMOUS_POWER_STATE_TRANSITION);
+        let mut table = Box::new(ApstTable::new_zeroed());
+        let data = AdminData::In(table.as_mut_bytes());
+        let enabled = self.admin("Get Features (APST)", get, data)?;
+        Ok((enabled & 1 != 0, table))
+    }
+
+    /// Sets feature 0Ch.
+    fn set_apst(&self, enabled: bool, table: &ApstTable) -> Result<(), NvmeError> {
+        self.needs(self.identify_controller().has_apst(), APST)?;
+        let fid = FeatureId::AUTONOMOUS_POWER_STATE_TRANSITION;
+        let set = Command::set_features(fid, enabled.into());
+        self.admin("Set Features (APST)", set, AdminData::Out(table.as_bytes()))?;
+        Ok(())
+    }
+
+    /// Whether it measures its power (CTRATT.PMS).
+    fn measures_power(&self) -> bool {
+        self.identify_controller().attributes().pms()
+    }
+
+    /// Starts to measure the power of the whole device, from the beginning; it stops by itself
+    /// after `minutes`, or never when that is 0.
+    fn start_power_measurement(&self, minutes: u16) -> Result<(), NvmeError> {
+        let start = PowerMeasurement::new().with_act(PowerMeasurement::START);
+        self.set_power_measurement(start.with_smt(minutes))
+    }
+
+    /// Stops measuring; the log keeps what was measured.
+    fn stop_power_measurement(&self) -> Result<(), NvmeError> {
+        self.set_power_measurement(PowerMeasurement::new())
+    }
+
+    /// Sets feature 25h.
+    fn set_power_measurement(&self, value: PowerMeasurement) -> Result<(), NvmeError> {
+        self.needs(self.measures_power(), MEASUREMENT)?;
+        let set = Command::set_features(FeatureId::POWER_MEASUREMENT, value.into());
+        self.admin("Set Features (Power Measurement)", set, AdminData::None)?;
+        Ok(())
+    }
+
+    /// Log 25h without its histogram.
+    fn power_measurement(&self) -> Result<PowerMeasurementLog, NvmeError> {
+        self.needs(self.measures_power(), MEASUREMENT)?;
+        let mut log = PowerMeasurementLog::new_zeroed();
+        let bytes = size_of::<PowerMeasurementLog>();
+        let get = Command::get_log_page(LogId::POWER_MEASUREMENT, NamespaceId::ALL, bytes);
+        let data = AdminData::In(log.as_mut_bytes());
+        match self.admin("Get Log Page (Power Measurement)", get, data) {
+            // It promised the log, and has none.
+            Err(NvmeError::Admin { status, .. }) if status.kind() == Status::INVALID_LOG_PAGE => {
+                self.needs(false, MEASUREMENT)?;
+            }
+            other => _ = other?,
+        }
+        Ok(log)
+    }
+
+    /// The SMART log's interval power in microwatts: the mean of the second before it is read.
+    /// None: it is not reported.
+    fn interval_power(&self) -> Result<Option<u64>, NvmeError> {
+        let mut log = Box::new(SmartHealth::new_zeroed());
+        let bytes = size_of::<SmartHealth>();
+        let get = Command::get_log_page(LogId::SMART_HEALTH, NamespaceId::ALL, bytes);
+        let data = AdminData::In(log.as_mut_bytes());
+        self.admin("Get Log Page (SMART)", get, data)?;
+        Ok(log.power().microwatts())
+    }
+
+    /// An error unless the device `has` what `what` names.
+    fn needs(&self, has: bool, what: &'static str) -> Result<(), NvmeError> {
+        if has {
+            return Ok(());
+        }
+        Err(NvmeError::NotSupported {
+            device: self.device_name().into(),
+            what,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,279 @@
+//! The I/O commands of a queue (NVM 3.2). Format NVM and Sanitize are not here, nor anywhere in
+//! this driver: they destroy all data of a namespace or a device, and nvme-cli does them well.
+
+use super::QueuePair;
+use super::slots::Entry;
+use crate::namespace::Ability;
+use crate::{Namespace, Rejected, SubmitError};
+use joulio_device::{Device, DmaBuffer};
+use joulio_nvme_spec::{Command, DsmAttributes, DsmRange, NvmOpcode};
+use joulio_units::Direction;
+use std::ops::Range;
+use zerocopy::IntoBytes;
+use zerocopy::little_endian::{U32, U64};
+
+/// The most ranges of one Dataset Management command (NVM figure 45).
+pub const MOST_RANGES: usize = 256;
+
+/// What a command moves that moves none of the caller's data.
+const NOTHING: (Direction, u32) = (Direction::Other, 0);
+
+/// A command that moves data.
+#[derive(Clone, Copy)]
+struct Transfer {
+    opcode: NvmOpcode,
+    direction: Direction,
+    fua: bool,
+}
+
+const READ: Transfer = Transfer {
+    opcode: NvmOpcode::READ,
+    direction: Direction::Read,
+    fua: false,
+};
+const WRITE: Transfer = Transfer {
+    opcode: NvmOpcode::WRITE,
+    direction: Direction::Write,
+    fua: false,
+};
+const WRITE_THROUGH: Transfer = Transfer { fua: true, ..WRITE };
+const COMPARE: Transfer = Transfer {
+    opcode: NvmOpcode::COMPARE,
+    direction: Direction::Other,
+    fua: false,
+};
+
+impl<D: Device> QueuePair<D> {
+    /// Reads `blocks` logical blocks from `lba` into `buffer`.
+    #[inline]
+    pub fn read(
+        &mut self,
+        namespace: &Namespace,
+        lba: u64,
+        blocks: u32,
+        buffer: DmaBuffer,
+        tag: u64,
+    ) -> Result<(), Rejected> {
+        self.transfer(READ, namespace, lba, blocks, buffer, tag)
+    }
+
+    /// Writes `blocks` logical blocks from `buffer` to `lba`.
+    #[inline]
+    pub fn write(
+        &mut self,
+        namespace: &Namespace,
+        lba: u64,
+        blocks: u32,
+        buffer: DmaBuffer,
+        tag: u64,
+    ) -> Result<(), Rejected> {
+        self.transfer(WRITE, namespace, lba, blocks, buffer, tag)
+    }
+
+    /// The same with FUA: complete when the data is on non-volatile media.
+    pub fn write_through(
+        &mut self,
+        namespace: &Namespace,
+        lba: u64,
+        blocks: u32,
+        buffer: DmaBuffer,
+        tag: u64,
+    ) -> Result<(), Rejected> {
+        self.transfer(WRITE_THROUGH, namespace, lba, blocks, buffer, tag)
+    }
+
+    /// Compares `blocks` logical blocks from `lba` with `buffer`: Compare Failure where they
+    /// differ. For controllers with ONCS bit 0.
+    pub fn compare(
+        &mut self,
+        namespace: &Namespace,
+        lba: u64,
+        blocks: u32,
+        buffer: DmaBuffer,
+        tag: u64,
+    ) -> Result<(), Rejected> {
+        if let Err(reason) = namespace.able(Ability::Compare) {
+            return Err(Rejected { reason, buffer });
+        }
+        self.transfer(COMPARE, namespace, lba, blocks, buffer, tag)
+    }
+
+    /// Commits the namespace's writes that completed before to non-volatile media.
+    pub fn flush(&mut self, namespace: &Namespace, tag: u64) -> Result<(), SubmitError> {
+        let command = Command::nvm(NvmOpcode::FLUSH, namespace.id());
+        self.dataless(command, namespace, tag)
+    }
+
+    /// Makes `blocks` logical blocks from `lba` read as zeroes, and with `deallocate` gives them
+    /// back to the device. For controllers with ONCS bit 3.
+    pub fn write_zeroes(
+        &mut self,
+        namespace: &Namespace,
+        lba: u64,
+        blocks: u32,
+        deallocate: bool,
+        tag: u64,
+    ) -> Result<(), SubmitError> {
+        namespace.able(Ability::WriteZeroes)?;
+        namespace.check_dataless(lba, blocks)?;
+        let command = Command::write_zeroes(namespace.id(), lba, blocks, deallocate);
+        self.dataless(command, namespace, tag)
+    }
+
+    /// Has the device read `blocks` logical blocks from `lba`, and tell whether it could. For
+    /// controllers with ONCS bit 7.
+    pub fn verify(
+        &mut self,
+        namespace: &Namespace,
+        lba: u64,
+        blocks: u32,
+        tag: u64,
+    ) -> Result<(), SubmitError> {
+        namespace.able(Ability::Verify)?;
+        namespace.check_dataless(lba, blocks)?;
+        let command = Command::transfer(NvmOpcode::VERIFY, namespace.id(), lba, blocks);
+        self.dataless(command, namespace, tag)
+    }
+
+    /// Tells the device that the blocks of `ranges` are not needed any more (Dataset Management,
+    /// AD). What they read as then is the namespace's affair (DLFEAT). `buffer` carries the
+    /// ranges, 16 bytes each, 256 at the most. For controllers with ONCS bit 2.
+    pub fn deallocate(
+        &mut self,
+        namespace: &Namespace,
+        ranges: &[Range<u64>],
+        mut buffer: DmaBuffer,
+        tag: u64,
+    ) -> Result<(), Rejected> {
+        if let Err(reason) = self.put_ranges(namespace, ranges, &mut buffer) {
+            return Err(Rejected { reason, buffer });
+        }
+        let Some(slot) = self.slots.take() else {
+            let reason = SubmitError::QueueFull;
+            return Err(Rejected { reason, buffer });
+        };
+        let attributes = DsmAttributes::new().with_ad(true);
+        let mut command = Command::dataset_management(namespace.id(), ranges.len(), attributes);
+        let bytes = (ranges.len() * size_of::<DsmRange>()) as u32;
+        self.lists
+            .describe(slot, buffer.iova(), bytes)
+            .put_into(&mut command);
+        let buffer = Some(buffer);
+        self.issue(slot, command, NOTHING, Entry { tag, buffer });
+        Ok(())
+    }
+
+    fn put_ranges(
+        &self,
+        namespace: &Namespace,
+        ranges: &[Range<u64>],
+        buffer: &mut DmaBuffer,
+    ) -> Result<(), SubmitError> {
+        if buffer.domain() != self.domain || namespace.domain != self.domain {
+            return Err(SubmitError::Foreign);
+        }
+        namespace.able(Ability::Deallocate)?;
+        if ranges.is_empty() || ranges.len() > MOST_RANGES {
+            return Err(SubmitError::Ranges {
+                ranges: ranges.len(),
+            });
+        }
+        let bytes = ranges.len() * size_of::<DsmRange>();
+        if bytes > buffer.len() {
+            return Err(SubmitError::Buffer {
+                bytes: bytes as u64,
+            });
+        }
+        for (index, range) in ranges.iter().enumerate() {
+            let blocks = range.end.saturating_sub(range.start);
+            let Ok(blocks) = u32::try_from(blocks) else {
+                // More than a range can name; a part of it is not what was asked for.
+                return Err(SubmitError::Range {
+                    lba: range.start,
+                    blocks: u32::MAX,
+                    size: namespace.blocks(),
+                });
+            };
+            namespace.check_range(range.start, blocks)?;
+            let entry = DsmRange {
+                context_attributes: U32::ZERO,
+                blocks: U32::new(blocks),
+                slba: U64::new(range.start),
+            };
+            buffer.write(index * size_of::<DsmRange>(), entry.as_bytes());
+        }
+        Ok(())
+    }
+
+    fn dataless(
+        &mut self,
+        command: Command,
+        namespace: &Namespace,
+        tag: u64,
+    ) -> Result<(), SubmitError> {
+        if namespace.domain != self.domain {
+            return Err(SubmitError::Foreign);
+        }
+        let slot = self.slots.take().ok_or(SubmitError::QueueFull)?;
+        let buffer = None;
+        self.issue(slot, command, NOTHING, Entry { tag, buffer });
+        Ok(())
+    }
+
+    #[inline]
+    fn transfer(
+        &mut self,
+        kind: Transfer,
+        namespace: &Namespace,
+        lba: u64,
+        blocks: u32,
+        buffer: DmaBuffer,
+        tag: u64,
+    ) -> Result<(), Rejected> {
+        let bytes = match self.check(namespace, lba, blocks, &buffer) {
+            Ok(bytes) => bytes,
+            Err(reason) => return Err(Rejected { reason, buffer }),
+        };
+        let Some(slot) = self.slots.take() else {
+            let reason = SubmitError::QueueFull;
+            return Err(Rejected { reason, buffer });
+        };
+        let mut command = Command::transfer(kind.opcode, namespace.id(), lba, blocks);
+        if kind.fua {
+            command = command.with_fua();
+        }
+        self.lists
+            .describe(slot, buffer.iova(), bytes)
+            .put_into(&mut command);
+        let buffer = Some(buffer);
+        let moved = (kind.direction, bytes);
+        self.issue(slot, command, moved, Entry { tag, buffer });
+        Ok(())
+    }
+
+    /// The length in bytes of a transfer that may be done.
+    #[inline]
+    fn check(
+        &self,
+        namespace: &Namespace,
+        lba: u64,
+        blocks: u32,
+        buffer: &DmaBuffer,
+    ) -> Result<u32, SubmitError> {
+        if buffer.domain() != self.domain || namespace.domain != self.domain {
+            return Err(SubmitError::Foreign);
+        }
+        let bytes = u64::from(blocks) << namespace.shift();
+        if bytes == 0 || bytes > u64::from(self.max_transfer) {
+            return Err(SubmitError::Length {
+                bytes,
+                most: self.max_transfer,
+            });
+        }
+        if bytes > buffer.len() as u64 {
+            return Err(SubmitError::Buffer { bytes });
+        }
+        namespace.check_range(lba, blocks)?;
+        Ok(bytes as u32)
+    }
+}

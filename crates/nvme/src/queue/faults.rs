@@ -1,0 +1,35 @@
+//! What a device did wrong, counted.
+
+use std::ops::AddAssign;
+
+/// What a device did wrong, and what was done about it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// Completions for a slot that has been used again since. Like doubled and unknown ones, they
+    /// were not delivered.
+    pub stale: u64,
+    /// Completions for a command that was completed before.
+    pub doubled: u64,
+    /// Completions for no slot, or from another queue.
+    pub unknown: u64,
+    /// Commands that did not complete in time: each was aborted.
+    pub timeouts: u64,
+    /// Resets of the controller that this queue went through.
+    pub resets: u64,
+    /// Commands that a reset, or the end of the controller, ended.
+    pub ended_by_reset: u64,
+    /// Commands sent again.
+    pub retries: u64,
+}
+
+impl AddAssign for Faults {
+    fn add_assign(&mut self, other: Faults) {
+        self.stale += other.stale;
+        self.doubled += other.doubled;
+        self.unknown += other.unknown;
+        self.timeouts += other.timeouts;
+        self.resets += other.resets;
+        self.ended_by_reset += other.ended_by_reset;
+        self.retries += other.retries;
+    }
+}

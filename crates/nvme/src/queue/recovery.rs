@@ -1,0 +1,237 @@
+//! What a queue does about a device that does not do its part.
+
+use super::slots::Entry;
+use super::{Completed, QueuePair};
+use crate::NvmeError;
+use joulio_device::Device;
+use joulio_nvme_spec::{Command, CommandId, Status};
+use joulio_trace::EventKind;
+use joulio_units::Nanos;
+use joulio_wait::now;
+
+/// How often a queue that is waited on is looked after, at the most: a lost interrupt, or a device
+/// that has failed, is found this long after.
+const MOST_TICK: Nanos = Nanos::from_millis(100);
+/// And at the least, however short the time limit.
+const LEAST_TICK: Nanos = Nanos::from_millis(1);
+
+/// How often a queue is offered to a controller that does not take it, and is reset for it.
+const TRIES: u32 = 8;
+
+/// The parts of a time limit that it is counted in.
+const PARTS: u64 = 8;
+
+/// The interval in which a queue with the time limit `limit` is looked after.
+pub(crate) fn tick_of(limit: Nanos) -> Nanos {
+    Nanos(limit.0 / PARTS).clamp(LEAST_TICK, MOST_TICK)
+}
+
+/// Gets what a queue hands out.
+pub(crate) type Sink<'a> = &'a mut dyn FnMut(Completed);
+
+impl<D: Device> QueuePair<D> {
+    /// Whether the controller still knows the queue: no reset came since it was made.
+    #[inline]
+    pub(crate) fn is_current(&self) -> bool {
+        self.shared.epoch() == self.epoch
+    }
+
+    /// Whether commands wait here for a controller that has been reset.
+    #[inline]
+    pub(crate) fn wants_revival(&self) -> bool {
+        !self.is_current() && self.outstanding() > 0
+    }
+
+    /// The interval in which to call [`QueuePair::tick`].
+    pub(crate) fn tick_interval(&self) -> Nanos {
+        tick_of(self.shared.options.io_timeout)
+    }
+
+    /// Looks after the queue while commands are outstanding: whether the device is well, and
+    /// whether a command has been out for too long. To be called once in an `interval`, always the
+    /// same, and not more often.
+    #[cold]
+    pub(crate) fn tick(&mut self, interval: Nanos, sink: Sink<'_>) -> Result<usize, NvmeError> {
+        if self.outstanding() == 0 {
+            return Ok(0);
+        }
+        if !self.is_current() {
+            return self.revive(sink);
+        }
+        if let Err(trouble) = self.shared.check() {
+            return self.reset_for(&trouble, sink);
+        }
+        self.shared.look_for_events();
+        // What has completed is not late, whether an interrupt told of it or not.
+        let delivered = self.reap(usize::MAX, &mut *sink)?;
+        self.slots.tick();
+        Ok(delivered + self.end_overdue(interval, sink)?)
+    }
+
+    /// Aborts commands that have been out for too long, and resets the controller for those that
+    /// an abort did not end (Base 5.1: it is a best effort, and frees no buffer).
+    fn end_overdue(&mut self, interval: Nanos, sink: Sink<'_>) -> Result<usize, NvmeError> {
+        let limit = self.shared.options.io_timeout;
+        let intervals = limit.0.div_ceil(interval.0.max(1));
+        let intervals = intervals.min(u32::MAX.into()) as u32;
+        while let Some(overdue) = self.slots.overdue(intervals) {
+            if overdue.aborted {
+                let stuck = NvmeError::IoStuck {
+                    device: self.device_name().into(),
+                    milliseconds: limit.0 / 1_000_000,
+                };
+                return self.reset_for(&stuck, sink);
+            }
+            self.faults.timeouts += 1;
+            let cid = overdue.cid.0;
+            self.trace_now(EventKind::Timeout { cid });
+            self.trace_now(EventKind::Abort { cid });
+            self.slots.mark_aborted(overdue.cid);
+            let abort = Command::abort(self.id, overdue.cid);
+            // Whether it was aborted or not, the command's own completion says how it ended; a
+            // controller that does not answer has been reset by this.
+            let _ = self.shared.run("Abort", abort);
+            if !self.is_current() {
+                return self.revive(sink);
+            }
+        }
+        Ok(0)
+    }
+
+    fn reset_for(&mut self, trouble: &NvmeError, sink: Sink<'_>) -> Result<usize, NvmeError> {
+        // Whether that went well is asked again, by this queue and by the others.
+        let _ = self.shared.recover(self.epoch, trouble);
+        self.revive(sink)
+    }
+
+    /// Takes the queue over a reset: ends what the controller will not complete any more, and
+    /// makes the queue known to it again. An error when there is no controller any more.
+    #[cold]
+    pub(crate) fn revive(&mut self, sink: Sink<'_>) -> Result<usize, NvmeError> {
+        // What completed before the reset has completed.
+        let mut delivered = self.reap_all(&mut *sink);
+        // What the controller was never told of, it gets then.
+        let unrung = self.submission.unrung();
+        if let Err((error, quiet)) = self.reconnect() {
+            self.end_all(sink, quiet);
+            return Err(error);
+        }
+        self.faults.resets += 1;
+        self.trace_now(EventKind::Reset);
+        for cid in self.slots.names() {
+            if !unrung.iter().any(|command| command.dword0().cid() == cid.0) {
+                delivered += self.end_or_send_again(cid, &mut *sink);
+            }
+        }
+        for command in unrung {
+            self.submission.write(command);
+        }
+        self.ring();
+        Ok(delivered)
+    }
+
+    /// Makes the queue known to the controller again, its rings empty. After an error, whether the
+    /// device has let go of the commands' buffers.
+    fn reconnect(&mut self) -> Result<(), (NvmeError, bool)> {
+        let mut left = TRIES;
+        loop {
+            let ending = self.shared.ending();
+            if let Some(dead) = ending.dead {
+                return Err((dead, ending.quiet));
+            }
+            self.submission.renew();
+            self.completion.renew();
+            let restored = self.line.restore();
+            restored.map_err(|error| (error.into(), true))?;
+            let (epoch, vector) = (ending.epoch, self.line.vector.as_ref());
+            let connected = self
+                .shared
+                .connect(epoch, self.id, self.depth, vector, &self.memory);
+            match connected {
+                Ok(()) if self.shared.epoch() == epoch => {
+                    self.epoch = epoch;
+                    return Ok(());
+                }
+                // Another reset came in between, and undid what was done.
+                Ok(()) | Err((NvmeError::EndedByReset { .. }, _)) => {}
+                Err((error, _)) => {
+                    left -= 1;
+                    if left == 0 {
+                        return Err((error, true));
+                    }
+                    let _ = self.shared.delete_queues(self.id);
+                    let _ = self.shared.delete_completion_queue(self.id);
+                }
+            }
+        }
+    }
+
+    /// Everything in the completion queue, as far as it can hold.
+    fn reap_all(&mut self, sink: Sink<'_>) -> usize {
+        let mut delivered = 0;
+        for _ in 0..=self.depth {
+            if !self.completion.ready() {
+                break;
+            }
+            // Bad entries are counted, and passed over.
+            let _ = self.reap(usize::MAX, |completed| {
+                delivered += 1;
+                sink(completed);
+            });
+        }
+        delivered
+    }
+
+    fn end_or_send_again(&mut self, cid: CommandId, sink: Sink<'_>) -> usize {
+        let Ok(entry) = self.slots.remove(cid) else {
+            return 0;
+        };
+        let Some(entry) = self.send_again(cid, entry) else {
+            return 0;
+        };
+        self.end(cid, entry, sink);
+        1
+    }
+
+    /// Hands out a command that the controller will not complete any more.
+    fn end(&mut self, cid: CommandId, entry: Entry, sink: Sink<'_>) {
+        let status = Status::ABORTED_BY_HOST;
+        self.faults.ended_by_reset += 1;
+        self.trace_complete(now(), cid, status);
+        sink(Completed {
+            tag: entry.tag,
+            status,
+            dw0: 0,
+            buffer: entry.buffer,
+        });
+    }
+
+    /// Ends every command. `quiet`: the device has let go of their buffers.
+    fn end_all(&mut self, sink: Sink<'_>, quiet: bool) {
+        let mut kept = Vec::new();
+        for cid in self.slots.names() {
+            let Ok(mut entry) = self.slots.remove(cid) else {
+                continue;
+            };
+            if !quiet {
+                kept.extend(entry.buffer.take());
+            }
+            self.end(cid, entry, &mut *sink);
+        }
+        if !kept.is_empty() {
+            self.shared.retire(self.memory.clone(), kept);
+        }
+    }
+
+    /// The end of the queue itself: whether the controller knows it no more, and whether it may
+    /// still write to the queue's memory otherwise.
+    pub(super) fn leave(&mut self) -> (bool, bool) {
+        if self.is_current() && self.shared.delete_queues(self.id).is_ok() {
+            return (true, true);
+        }
+        // Not deleted, but a reset does as much.
+        let ending = self.shared.ending();
+        let reset = ending.epoch != self.epoch;
+        (reset && ending.dead.is_none(), !(reset && ending.quiet))
+    }
+}

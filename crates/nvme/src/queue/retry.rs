@@ -1,0 +1,101 @@
+//! Sending commands again.
+
+use super::QueuePair;
+use super::slots::{Entry, Slots};
+use joulio_device::Device;
+use joulio_nvme_spec::{Command, CommandId, Status};
+use joulio_units::Direction;
+
+/// The commands of a queue as they were sent, while they may have to be sent again.
+pub(super) struct Retries {
+    most: u8,
+    /// By slot; empty when nothing is ever sent again.
+    kept: Box<[Kept]>,
+}
+
+#[derive(Clone, Copy)]
+struct Kept {
+    command: Command,
+    /// Which way its data goes, and how much.
+    moved: (Direction, u32),
+    /// How often it was sent again.
+    again: u8,
+}
+
+impl Retries {
+    /// For a queue of `depth` commands, each sent again up to `most` times.
+    pub(super) fn new(most: u8, depth: usize) -> Retries {
+        let depth = if most > 0 { depth } else { 0 };
+        let none = Kept {
+            command: Command::default(),
+            moved: (Direction::Other, 0),
+            again: 0,
+        };
+        Retries {
+            most,
+            kept: vec![none; depth].into(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn wanted(&self) -> bool {
+        self.most > 0
+    }
+
+    /// Keeps a new command of `slot`, its identifier not in it yet.
+    #[inline]
+    pub(super) fn keep(&mut self, slot: u16, command: Command, moved: (Direction, u32)) {
+        self.kept[usize::from(slot)] = Kept {
+            command,
+            moved,
+            again: 0,
+        };
+    }
+
+    /// The command of `slot`, if it may be sent once more.
+    fn once_more(&mut self, slot: u16) -> Option<Kept> {
+        let most = self.most;
+        let kept = self.kept.get_mut(usize::from(slot))?;
+        if kept.again >= most {
+            return None;
+        }
+        kept.again += 1;
+        Some(*kept)
+    }
+}
+
+impl<D: Device> QueuePair<D> {
+    /// Sends the command that `cid` named and that failed again, where that is wanted and may
+    /// help; gives it back where not.
+    #[cold]
+    pub(super) fn try_again(
+        &mut self,
+        cid: CommandId,
+        status: Status,
+        entry: Entry,
+    ) -> Option<Entry> {
+        if !status.may_retry() {
+            return Some(entry);
+        }
+        let entry = self.send_again(cid, entry);
+        if entry.is_none() {
+            self.ring();
+        }
+        entry
+    }
+
+    /// Writes the command that `cid` named, and whose slot was just freed, to the queue again, if
+    /// it has a try left; gives it back if not. No doorbell is rung.
+    pub(super) fn send_again(&mut self, cid: CommandId, entry: Entry) -> Option<Entry> {
+        let slot = Slots::index(cid) as u16;
+        let Some(kept) = self.retries.once_more(slot) else {
+            return Some(entry);
+        };
+        let taken = self.slots.take();
+        debug_assert_eq!(taken, Some(slot), "what was freed last is taken first");
+        self.faults.retries += 1;
+        let cid = self.send(slot, kept.command, entry);
+        self.note(cid, kept.moved.0, kept.moved.1);
+        None
+    }
+}

@@ -1,0 +1,107 @@
+//! Asynchronous events: what the controller tells without being asked.
+
+mod common;
+
+use common::{Spy, open};
+use joulio_device::{Device, Doorbell};
+use joulio_emulator::{Fault, Stepper};
+use joulio_nvme::Controller;
+use joulio_nvme::spec::log::LogId;
+use joulio_nvme::spec::register::submission_doorbell;
+use joulio_nvme::spec::{AsyncEvent, AsyncEventType};
+use joulio_units::Nanos;
+
+const BAD_VALUE: AsyncEvent = AsyncEvent::of(AsyncEventType::Error, 1, LogId::ERROR_INFORMATION);
+const NAMESPACE_CHANGED: AsyncEvent =
+    AsyncEvent::of(AsyncEventType::Notice, 0, LogId::CHANGED_NAMESPACES);
+
+/// Rings queue 1 with a tail that it cannot have, another one each time.
+fn ring_badly(controller: &Controller<Spy>, stepper: &Stepper, value: u32) {
+    let doorbell = controller.device().doorbell(submission_doorbell(1, 0));
+    doorbell.unwrap().ring(0xff00 + value);
+    stepper.step(Nanos::ZERO);
+}
+
+#[test]
+fn a_bad_doorbell_is_an_error_event() {
+    let (controller, stepper, _) = open();
+    let _queue = controller.create_queue_pair(4).unwrap();
+    assert_eq!(controller.events().unwrap(), []);
+    ring_badly(&controller, &stepper, 0);
+    assert_eq!(controller.events().unwrap(), [BAD_VALUE]);
+    assert_eq!(controller.events().unwrap(), []);
+    let logged = controller.smart_log().unwrap().error_log_entries;
+    assert_eq!(logged.get(), 1);
+}
+
+#[test]
+fn events_of_a_kind_are_masked_until_its_log_is_read() {
+    let (controller, stepper, _) = open();
+    let _queue = controller.create_queue_pair(4).unwrap();
+    for value in 0..5 {
+        ring_badly(&controller, &stepper, value);
+    }
+    // All were counted, one was told.
+    let activity = controller.device().emulated().activity();
+    assert_eq!(activity.invalid_doorbells, 5);
+    assert_eq!(controller.events().unwrap(), [BAD_VALUE]);
+    assert_eq!(controller.events().unwrap(), []);
+    // Taking it read the log, so that the next one is told again.
+    ring_badly(&controller, &stepper, 5);
+    assert_eq!(controller.events().unwrap(), [BAD_VALUE]);
+}
+
+#[test]
+fn a_namespace_that_vanishes_is_a_notice() {
+    let (controller, stepper, _) = open();
+    controller
+        .device()
+        .emulated()
+        .inject(Fault::NamespaceGone(1));
+    stepper.step(Nanos::ZERO);
+    assert_eq!(controller.events().unwrap(), [NAMESPACE_CHANGED]);
+    assert_eq!(controller.active_namespaces().unwrap(), [0; 0]);
+}
+
+#[test]
+fn events_of_two_kinds_come_both_and_in_order() {
+    let (controller, stepper, _) = open();
+    let _queue = controller.create_queue_pair(4).unwrap();
+    ring_badly(&controller, &stepper, 0);
+    controller
+        .device()
+        .emulated()
+        .inject(Fault::NamespaceGone(1));
+    stepper.step(Nanos::ZERO);
+    assert_eq!(controller.events().unwrap(), [BAD_VALUE, NAMESPACE_CHANGED]);
+}
+
+#[test]
+fn more_events_come_than_there_are_requests() {
+    let (controller, stepper, _) = open();
+    let _queue = controller.create_queue_pair(4).unwrap();
+    let requests = controller.identity().event_request_limit();
+    for value in 0..3 * requests {
+        ring_badly(&controller, &stepper, value);
+        assert_eq!(controller.events().unwrap(), [BAD_VALUE], "event {value}");
+    }
+}
+
+#[test]
+fn events_are_asked_for_again_after_a_reset() {
+    let (controller, stepper, _) = open();
+    let mut queue = controller.create_queue_pair(4).unwrap();
+    ring_badly(&controller, &stepper, 0);
+    assert_eq!(controller.events().unwrap(), [BAD_VALUE]);
+    controller.reset().unwrap();
+    // The queue is known to the controller again when it is used.
+    let namespace = controller.namespace(1).unwrap();
+    queue.flush(&namespace, 0).unwrap();
+    let mut group = joulio_nvme::PollGroup::new(vec![queue]);
+    let soon = joulio_nvme::wait::now() + Nanos::from_millis(1);
+    group.reap(1, Some(soon), |_, _| {}).unwrap();
+    stepper.step(Nanos::ZERO);
+    assert_eq!(group.reap(1, None, |_, _| {}).unwrap(), 1);
+    ring_badly(&controller, &stepper, 1);
+    assert_eq!(controller.events().unwrap(), [BAD_VALUE]);
+}

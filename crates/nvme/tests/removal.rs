@@ -1,0 +1,152 @@
+//! The end of a controller: who is told of it, and what becomes of the memory.
+
+use joulio_device::{Device, DeviceError, DmaMemory, Doorbell, SharedMemory, Vector};
+use joulio_emulator::{EmulatedDevice, EmulatedDoorbell, Fault, Options, Stepper};
+use joulio_model::DeviceProfile;
+use joulio_nvme::spec::Status;
+use joulio_nvme::spec::register::{CSTS, Csts};
+use joulio_nvme::{Controller, ControllerOptions, NvmeError, PollGroup};
+use joulio_units::Nanos;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+
+/// An emulated device that somebody is about to take away.
+struct Leaving {
+    device: EmulatedDevice,
+    levers: Arc<Levers>,
+}
+
+#[derive(Default)]
+struct Levers {
+    /// All memory that the driver was given, as long as it is there.
+    memory: Mutex<Vec<Weak<SharedMemory>>>,
+    /// Doorbells are not heard.
+    deaf: AtomicBool,
+    /// The system asks for the device, and pulls it out right then.
+    wanted_back: AtomicBool,
+}
+
+impl Levers {
+    fn pieces_of_memory(&self) -> usize {
+        let memory = self.memory.lock().unwrap();
+        memory.iter().filter(|it| it.strong_count() > 0).count()
+    }
+}
+
+struct Bell(EmulatedDoorbell, Arc<Levers>);
+
+impl Doorbell for Bell {
+    fn ring(&self, value: u32) {
+        if !self.1.deaf.load(Ordering::Relaxed) {
+            self.0.ring(value);
+        }
+    }
+}
+
+impl Device for Leaving {
+    type Doorbell = Bell;
+
+    fn name(&self) -> &str {
+        "leaving"
+    }
+    fn read32(&self, offset: u32) -> u32 {
+        self.device.read32(offset)
+    }
+    fn read64(&self, offset: u32) -> u64 {
+        self.device.read64(offset)
+    }
+    fn write32(&self, offset: u32, value: u32) {
+        self.device.write32(offset, value);
+    }
+    fn write64(&self, offset: u32, value: u64) {
+        self.device.write64(offset, value);
+    }
+    fn doorbell(&self, offset: u32) -> Result<Bell, DeviceError> {
+        let doorbell = self.device.doorbell(offset)?;
+        Ok(Bell(doorbell, Arc::clone(&self.levers)))
+    }
+    fn allocate(&self, len: usize) -> Result<DmaMemory, DeviceError> {
+        let memory = self.device.allocate(len)?;
+        let seen = Arc::downgrade(&memory.share());
+        self.levers.memory.lock().unwrap().push(seen);
+        Ok(memory)
+    }
+    fn max_vectors(&self) -> u16 {
+        self.device.max_vectors()
+    }
+    fn enable_vectors(&self, count: u16) -> Result<Vec<Vector>, DeviceError> {
+        self.device.enable_vectors(count)
+    }
+    fn is_wanted_back(&self) -> bool {
+        let wanted = self.levers.wanted_back.load(Ordering::Relaxed);
+        if wanted {
+            self.device.inject(Fault::Gone);
+        }
+        wanted
+    }
+}
+
+fn open() -> (Controller<Leaving>, Stepper, Arc<Levers>) {
+    let options = Options::new(DeviceProfile::builtin("instant").unwrap());
+    let (device, stepper) = EmulatedDevice::stepped(&options).unwrap();
+    let levers = Arc::<Levers>::default();
+    let device = Leaving {
+        device,
+        levers: Arc::clone(&levers),
+    };
+    let how = ControllerOptions {
+        queues: 2,
+        admin_timeout: Nanos::from_millis(20),
+        ..ControllerOptions::default()
+    };
+    (Controller::open(device, how).unwrap(), stepper, levers)
+}
+
+#[test]
+fn one_error_ends_the_commands_of_all_queues_of_a_device_that_is_gone() {
+    let (controller, stepper, _) = open();
+    let namespace = controller.namespace(1).unwrap();
+    let queues = (0..2).map(|_| controller.create_queue_pair(4).unwrap());
+    let mut group = PollGroup::new(queues.collect());
+    for (tag, queue) in (0..).zip(group.queues()) {
+        let buffer = controller.allocate_buffers(1, 512).unwrap().remove(0);
+        queue.read(&namespace, 0, 1, buffer, tag).unwrap();
+        queue.ring();
+    }
+    stepper.inject(Fault::Gone);
+    let mut ended = Vec::new();
+    let result = group.reap(1, None, |queue, done| {
+        assert_eq!(done.status, Status::ABORTED_BY_HOST);
+        ended.push((queue, done.tag, done.buffer.is_some()));
+    });
+    assert!(matches!(result, Err(NvmeError::Gone { .. })));
+    assert_eq!(ended, [(0, 0, true), (1, 1, true)]);
+}
+
+#[test]
+fn a_device_that_is_pulled_out_while_it_is_handed_back_leaves_no_memory_behind() {
+    let (controller, _stepper, levers) = open();
+    let namespace = controller.namespace(1).unwrap();
+    let mut queue = controller.create_queue_pair(4).unwrap();
+    queue.flush(&namespace, 1).unwrap();
+    let mut group = PollGroup::new(vec![queue]);
+    levers.wanted_back.store(true, Ordering::Relaxed);
+    let result = group.reap(1, None, |_, _| {});
+    assert!(matches!(result, Err(NvmeError::WantedBack { .. })));
+    assert!(levers.pieces_of_memory() > 0);
+    drop((group, controller));
+    assert_eq!(levers.pieces_of_memory(), 0);
+}
+
+#[test]
+fn a_controller_that_a_reset_did_not_help_is_disabled_before_its_memory_goes() {
+    let (controller, _stepper, levers) = open();
+    let device = controller.device().device.clone();
+    // It comes up again, and does no admin command.
+    levers.deaf.store(true, Ordering::Relaxed);
+    let reset = controller.reset();
+    assert!(matches!(reset, Err(NvmeError::ResetFailed { .. })));
+    drop(controller);
+    assert_eq!(levers.pieces_of_memory(), 0);
+    assert!(!Csts::from(device.read32(CSTS)).rdy());
+}

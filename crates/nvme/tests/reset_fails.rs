@@ -1,0 +1,76 @@
+//! A controller that a reset does not bring back: everything says so, and nothing waits.
+
+mod common;
+
+use common::{Seen, Spy, open_spawned, watched};
+use joulio_emulator::Fault;
+use joulio_nvme::spec::Status;
+use joulio_nvme::spec::feature::FeatureId;
+use joulio_nvme::wait::AnyPolicy;
+use joulio_nvme::{Controller, ControllerOptions, NvmeError, PollGroup};
+
+fn failed<T>(result: Result<T, NvmeError>) {
+    match result {
+        Err(NvmeError::ResetFailed { .. }) => {}
+        Err(error) => panic!("{error}"),
+        Ok(_) => panic!("there is no controller any more"),
+    }
+}
+
+/// All that can be asked of a controller.
+fn every_call_fails(controller: &Controller<Spy>) {
+    failed(controller.reset());
+    failed(controller.check());
+    failed(controller.events());
+    failed(controller.smart_log());
+    failed(controller.namespace(1));
+    failed(controller.active_namespaces());
+    failed(controller.create_queue_pair(4));
+    failed(controller.feature(FeatureId::NUMBER_OF_QUEUES));
+    failed(controller.set_feature(FeatureId::POWER_MANAGEMENT, 0));
+    failed(controller.apst());
+}
+
+#[test]
+fn all_calls_after_a_reset_that_failed_say_so_at_once() {
+    watched(|| {
+        let options = ControllerOptions::default();
+        let (controller, seen) = open_spawned("drop@#1,drop@#2", Seen::impatient(), options);
+        let namespace = controller.namespace(1).unwrap();
+        let mut queue = controller.create_queue_pair(4).unwrap();
+        queue.set_policy(AnyPolicy::INTERRUPT).unwrap();
+        let idle = controller.create_queue_pair(4).unwrap();
+        let mut buffers = controller.allocate_buffers(3, 512).unwrap();
+        for tag in 0..2 {
+            let buffer = buffers.remove(0);
+            queue.read(&namespace, tag, 1, buffer, tag).unwrap();
+        }
+        queue.ring();
+        controller.device().emulated().inject(Fault::StuckReset);
+        failed(controller.reset());
+
+        // From here on nothing is tried any more: no reset, no command, no doorbell.
+        let rings = seen.rings();
+        every_call_fails(&controller);
+        let mut group = PollGroup::new(vec![idle, queue]);
+        let mut ended = Vec::new();
+        failed(group.reap(1, None, |queue, done| {
+            assert!(done.buffer.is_none(), "the device may still write there");
+            ended.push((queue, done.tag, done.status));
+        }));
+        let status = Status::ABORTED_BY_HOST;
+        assert_eq!(ended, [(1, 0, status), (1, 1, status)]);
+        // A command more ends the same way.
+        let buffer = buffers.remove(0);
+        group.queues()[0].read(&namespace, 0, 1, buffer, 7).unwrap();
+        group.queues()[0].ring();
+        let mut ended = 0;
+        failed(group.reap(1, None, |_, _| ended += 1));
+        assert_eq!((ended, group.outstanding()), (1, 0));
+        every_call_fails(&controller);
+        drop(group);
+        assert_eq!(seen.rings(), rings);
+        let faults = controller.device().emulated().activity().faults;
+        assert_eq!((faults.stuck_resets, controller.resets()), (1, 0));
+    });
+}

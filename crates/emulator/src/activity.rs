@@ -1,16 +1,21 @@
 //! What a controller has done, for the power model and for tests that count.
 
+use crate::fault::Faulted;
 use joulio_model::Transfer;
+use joulio_units::Nanos;
 
 /// Counts since the controller was made. They only rise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Activity {
-    /// Reads that succeeded. Service times are the profile's means, without any wait in a queue.
+    /// Reads, compares and verifies that succeeded: what SMART takes for reads. Service times are the profile's means, without any wait in a queue.
     pub read: Transfer,
     /// Writes that succeeded, likewise.
     pub write: Transfer,
     /// Flushes that succeeded, likewise.
     pub flush: Transfer,
+    /// Write zeroes and dataset management that succeeded, likewise. They move no blocks: the bytes
+    /// are 0.
+    pub other: Transfer,
     /// Doorbells read by the device's thread.
     pub doorbell_looks: u64,
     /// Times the device's thread gave up its CPU: parked, or slept until the next completion.
@@ -27,4 +32,9 @@ pub struct Activity {
     pub invalid_doorbells: u64,
     /// Commands that failed, admin commands included.
     pub failed_commands: u64,
+    /// How long it was in each NVMe power state from when it was switched on until its latest step,
+    /// as [`crate::PowerUse`] has it by the clock.
+    pub power_states: [Nanos; 32],
+    /// Faults committed on purpose.
+    pub faults: Faulted,
 }

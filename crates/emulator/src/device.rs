@@ -5,11 +5,14 @@ use crate::bell::{Bell, Line, Side};
 use crate::clock;
 use crate::controller::Controller;
 use crate::error::EmulatorError;
+use crate::fault::{Fault, FaultPlan};
 use crate::options::Options;
+use crate::power::PowerUse;
 use crate::shared::Shared;
 use crate::stepper::Stepper;
 use crate::thread::DeviceThread;
 use joulio_device::{Device, DeviceError, DmaMemory, Doorbell, Vector};
+use joulio_units::Nanos;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -56,6 +59,25 @@ impl EmulatedDevice {
             wakes: self.shared.wakes.load(Ordering::Relaxed),
             ..self.shared.controller().activity()
         }
+    }
+
+    /// Its power states so far: by the clock, also while its thread is parked, and until the latest
+    /// step when it is stepped.
+    pub fn power(&self) -> PowerUse {
+        let now = self.thread.as_ref().map_or(Nanos::ZERO, |_| clock::now());
+        self.shared.controller().power(now)
+    }
+
+    /// Commits `fault` now, or, if it is one of a command, on the next I/O command that is fetched.
+    pub fn inject(&self, fault: Fault) {
+        self.shared.inject(fault);
+    }
+
+    /// Replaces what is still planned of [`Options::faults`]; what is broken already stays so.
+    /// Commands and times count as before: from power-on, and from when CC.EN first rose. Commands
+    /// that have passed are not struck any more; what had its time already happens at once.
+    pub fn plan_faults(&self, plan: &FaultPlan) {
+        self.shared.plan_faults(plan);
     }
 
     /// How many doorbells its thread has read. Does not change while the thread is parked.

@@ -3,6 +3,8 @@
 //! Every access names an address in the controller's space, and is checked against the mapped
 //! regions before anything is touched.
 
+mod span;
+
 use joulio_device::{Iova, SharedMemory};
 use std::sync::Arc;
 

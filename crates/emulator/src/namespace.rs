@@ -5,7 +5,7 @@ use crate::guest::{GuestMemory, Segment};
 use crate::options::NamespaceOptions;
 use crate::store::Store;
 use joulio_model::DeviceProfile;
-use joulio_nvme_spec::Status;
+use joulio_nvme_spec::{DsmRange, Status};
 use std::io;
 
 /// A namespace.
@@ -16,9 +16,6 @@ pub(crate) struct Namespace {
     block_shift: u8,
     blocks: u64,
 }
-
-/// Namespace is Write Protected (Base figure 94).
-const WRITE_PROTECTED: Status = Status::from_field(0x20);
 
 impl Namespace {
     /// Opens the store of a namespace and checks its size.
@@ -72,17 +69,19 @@ impl Namespace {
         (end <= self.blocks).then(|| slba << self.block_shift)
     }
 
-    /// Reads from byte `position` into `segments`.
+    /// Reads from byte `position` into `segments`; what is durable, when `through`.
     #[inline]
     pub(crate) fn read(
         &self,
         position: u64,
         guest: &GuestMemory,
         segments: &[Segment],
+        through: bool,
     ) -> Result<(), Status> {
+        self.settle(through)?;
         self.store
             .read(position, guest, segments)
-            .map_err(|_| Status::UNRECOVERED_READ)
+            .map_err(read_status)
     }
 
     /// Writes `segments` from byte `position` on; durably so when `through`.
@@ -94,22 +93,86 @@ impl Namespace {
         segments: &[Segment],
         through: bool,
     ) -> Result<(), Status> {
-        if self.write_protected() {
-            return Err(WRITE_PROTECTED.do_not_retry());
-        }
+        self.refuse_if_protected()?;
         self.store
             .write(position, guest, segments)
             .map_err(write_status)?;
-        if through {
-            self.flush()?;
+        self.settle(through)
+    }
+
+    /// Whether what is from byte `position` on is what `segments` hold.
+    pub(crate) fn compare(
+        &self,
+        position: u64,
+        guest: &GuestMemory,
+        segments: &[Segment],
+        through: bool,
+    ) -> Result<(), Status> {
+        self.settle(through)?;
+        let same = self.store.compare(position, guest, segments);
+        if !same.map_err(read_status)? {
+            return Err(Status::COMPARE_FAILURE);
         }
         Ok(())
+    }
+
+    /// Reads `len` bytes from byte `position`, for nobody.
+    pub(crate) fn verify(&self, position: u64, len: u32, through: bool) -> Result<(), Status> {
+        self.settle(through)?;
+        self.store.verify(position, len.into()).map_err(read_status)
+    }
+
+    /// Zeroes `len` bytes from byte `position` on, and gives up their room when `deallocate`.
+    pub(crate) fn write_zeroes(
+        &self,
+        position: u64,
+        len: u32,
+        deallocate: bool,
+        through: bool,
+    ) -> Result<(), Status> {
+        self.refuse_if_protected()?;
+        self.store
+            .zero(position, len.into(), deallocate)
+            .map_err(write_status)?;
+        self.settle(through)
+    }
+
+    /// Gives up the room of `ranges`, which are inside or empty. What is given up reads as zeroes.
+    pub(crate) fn deallocate(&self, ranges: &[DsmRange], through: bool) -> Result<(), Status> {
+        self.refuse_if_protected()?;
+        for range in ranges {
+            let (slba, blocks) = (range.slba.get(), range.blocks.get());
+            if let Some(position) = self.position(slba, blocks) {
+                let len = u64::from(blocks) << self.block_shift;
+                self.store.deallocate(position, len).map_err(write_status)?;
+            }
+        }
+        self.settle(through)
+    }
+
+    #[inline]
+    fn refuse_if_protected(&self) -> Result<(), Status> {
+        if self.write_protected() {
+            return Err(Status::NAMESPACE_WRITE_PROTECTED.do_not_retry());
+        }
+        Ok(())
+    }
+
+    /// Makes what was written durable, when `through`.
+    #[inline]
+    fn settle(&self, through: bool) -> Result<(), Status> {
+        if through { self.flush() } else { Ok(()) }
     }
 
     /// Makes what was written durable.
     pub(crate) fn flush(&self) -> Result<(), Status> {
         self.store.flush().map_err(write_status)
     }
+}
+
+/// Whatever fails, the medium cannot be read.
+fn read_status(_: io::Error) -> Status {
+    Status::UNRECOVERED_READ
 }
 
 /// A host file system without room is a namespace without room; the rest is a broken medium.

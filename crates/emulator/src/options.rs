@@ -1,5 +1,6 @@
 //! What a controller is made of.
 
+use crate::fault::FaultPlan;
 use joulio_model::DeviceProfile;
 use joulio_units::Nanos;
 use std::path::PathBuf;
@@ -33,6 +34,8 @@ pub struct Options {
     /// Doorbells wake nobody: instead of parking, the device's thread looks again after this
     /// long.
     pub nap: Option<Nanos>,
+    /// What goes wrong, and when: nothing, unless something is planned.
+    pub faults: FaultPlan,
 }
 
 impl Options {
@@ -58,6 +61,7 @@ impl Options {
             linger: Nanos::from_micros(50),
             shadow_doorbells: false,
             nap: None,
+            faults: FaultPlan::default(),
             profile,
         }
     }

@@ -1,15 +1,16 @@
 //! What the device, its thread, its memory and its vectors share.
 
-use crate::bell::Bell;
+use crate::bell::{Bell, Side};
 use crate::controller::Controller;
 use crate::doorbells::Doorbells;
+use crate::fault::{Fault, FaultPlan};
 use crate::options::Options;
 use joulio_device::{
     DeviceError, DmaDomain, DmaMapping, DmaMemory, Iova, IovaSpace, SharedMemory, Vector,
     VectorControl,
 };
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Addresses are 48 bits wide, as those of most IOMMUs.
@@ -61,6 +62,26 @@ impl Shared {
         let controller = self.controller();
         self.waiting.fetch_sub(1, Ordering::Relaxed);
         controller
+    }
+
+    /// Commits `fault`, and lets the device's thread see what that changes.
+    pub(crate) fn inject(&self, fault: Fault) {
+        self.controller_first().inject(fault);
+        self.look_again();
+    }
+
+    /// Replaces what is still planned, and lets the device's thread see when that is.
+    pub(crate) fn plan_faults(&self, plan: &FaultPlan) {
+        self.controller_first().plan_faults(plan);
+        self.look_again();
+    }
+
+    /// Lets the device's thread step once more: it sleeps, and is woken, or has not fallen asleep
+    /// yet, and sees that the doorbells are renewed.
+    fn look_again(&self) {
+        self.controller().doorbells().renew();
+        fence(Ordering::SeqCst);
+        self.bell.wake(Side::Tail);
     }
 
     /// Whether somebody wants the controller more urgently than its thread.

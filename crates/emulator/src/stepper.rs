@@ -1,6 +1,7 @@
 //! A controller run by hand.
 
 use crate::controller::Progress;
+use crate::fault::Fault;
 use crate::shared::Shared;
 use joulio_units::Nanos;
 use std::fmt;
@@ -25,6 +26,12 @@ impl Stepper {
             controller.sweep();
         }
         progress
+    }
+
+    /// Commits `fault` at the time of the latest step, or, if it is one of a command, on the next
+    /// I/O command that is fetched.
+    pub fn inject(&self, fault: Fault) {
+        self.shared.inject(fault);
     }
 }
 

@@ -1,5 +1,8 @@
 //! Where a namespace's bytes are.
 
+mod compare;
+mod zero;
+
 use crate::error::EmulatorError;
 use crate::guest::{GuestMemory, Segment};
 use crate::options::StoreOptions;

@@ -124,21 +124,22 @@ impl Runner {
                 std::thread::yield_now();
             }
             let now = clock::now();
-            let progress = {
+            let (progress, alarm) = {
                 let mut controller = self.shared.controller();
                 let progress = controller.step(now);
                 controller.watch(&mut self.watch);
-                progress
+                (progress, controller.alarm())
             };
             if progress.fetched > 0 || progress.posted > 0 {
                 idle_since = now;
             }
-            match progress.next {
+            match progress.next.filter(|_| progress.next != alarm) {
                 Some(at) => {
                     idle_since = at.max(now);
                     self.wait_until(at);
                 }
-                None => self.idle(idle_since + self.linger),
+                // A fault that will come is no work: until then the device is as idle as without.
+                None => self.idle(idle_since + self.linger, alarm),
             }
         }
     }
@@ -177,22 +178,33 @@ impl Runner {
         }
     }
 
-    /// Waits for a doorbell, looking until the time `park`, and parked from then on.
-    fn idle(&self, park: Nanos) {
+    /// Waits for a doorbell, looking until the time `park`, and parked from then on; in any case
+    /// no longer than until `alarm`.
+    fn idle(&self, park: Nanos, alarm: Option<Nanos>) {
         loop {
             if self.look() || self.stopped() {
                 return;
             }
-            if clock::now() >= park {
+            let now = clock::now();
+            if alarm.is_some_and(|alarm| now >= alarm) {
+                return;
+            }
+            if now >= park {
                 let enabled = {
                     let mut controller = self.shared.controller();
                     controller.sweep();
                     controller.is_enabled()
                 };
+                let left = || alarm.map(|alarm| alarm.since(clock::now()));
                 match self.nap {
                     // What enables a controller is a message, which wakes.
-                    Some(nap) if enabled => while !self.nap(nap) {},
-                    _ => self.sleep(None),
+                    Some(nap) if enabled => {
+                        while left() != Some(Nanos::ZERO)
+                            && !self.nap(left().map_or(nap, |left| left.min(nap)))
+                        {
+                        }
+                    }
+                    _ => self.sleep(left().map(after)),
                 }
                 return;
             }

@@ -41,7 +41,7 @@ fn the_controller_identifies_itself_by_its_profile() {
     assert_eq!((page.sqes, page.cqes), (0x66, 0x44));
     assert_eq!(page.nn.get(), 1);
     assert!(page.subnqn.starts_with(b"nqn.2026-01.io.joulio:"));
-    assert_eq!(page.oncs.get(), 0);
+    assert_eq!(page.oncs.get(), 0x8d);
     assert_eq!(page.oacs.get(), 0);
 }
 

@@ -2,6 +2,7 @@
 //! (Base 5.2).
 
 use joulio_nvme_spec::log::{ErrorInformation, LogId};
+use joulio_nvme_spec::{AsyncEvent, AsyncEventType};
 use std::collections::VecDeque;
 use zerocopy::little_endian::{U16, U64};
 
@@ -57,13 +58,34 @@ pub(super) fn doorbell_entry(qid: u16) -> ErrorInformation {
     }
 }
 
-/// Requests that wait for an event, and the event that waits for a request.
+/// Requests that wait for an event, and the events that wait for a request.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     requests: VecDeque<u16>,
-    pending: Option<ErrorEvent>,
-    /// An error event was told of, and the log not read since: more of them are not reported.
+    errors: Kind,
+    notices: Kind,
+}
+
+/// Events of one type.
+#[derive(Debug, Default)]
+struct Kind {
+    pending: Option<AsyncEvent>,
+    /// One was told of, and its log page not read since: more of them are not reported.
     masked: bool,
+}
+
+impl Kind {
+    fn raise(&mut self, event: AsyncEvent) {
+        if !self.masked && self.pending.is_none() {
+            self.pending = Some(event);
+        }
+    }
+
+    fn take(&mut self) -> Option<AsyncEvent> {
+        let event = self.pending.take()?;
+        self.masked = true;
+        Some(event)
+    }
 }
 
 impl Events {
@@ -71,11 +93,17 @@ impl Events {
         *self = Events::default();
     }
 
-    /// Something happened.
+    /// An error happened.
     pub(super) fn raise(&mut self, event: ErrorEvent) {
-        if !self.masked && self.pending.is_none() {
-            self.pending = Some(event);
-        }
+        let (kind, log) = (AsyncEventType::Error, LogId::ERROR_INFORMATION);
+        self.errors.raise(AsyncEvent::of(kind, event as u8, log));
+    }
+
+    /// A namespace is not what it was (Base figure 148, 00h).
+    pub(super) fn namespace_changed(&mut self) {
+        let (kind, log) = (AsyncEventType::Notice, LogId::CHANGED_NAMESPACES);
+        let changed = AsyncEvent::NAMESPACE_ATTRIBUTE_CHANGED;
+        self.notices.raise(AsyncEvent::of(kind, changed, log));
     }
 
     /// Takes a request; `false`: there are too many.
@@ -87,20 +115,31 @@ impl Events {
         room
     }
 
+    /// Takes the request `cid` back; `false`: there is none.
+    pub(super) fn withdraw(&mut self, cid: u16) -> bool {
+        let at = self.requests.iter().position(|&request| request == cid);
+        at.and_then(|at| self.requests.remove(at)).is_some()
+    }
+
     /// A request and the dword 0 (Base figure 145) that completes it, when both are there.
     #[inline]
     pub(super) fn take(&mut self) -> Option<(u16, u32)> {
-        let event = self.pending?;
+        if self.errors.pending.is_none() && self.notices.pending.is_none() {
+            return None;
+        }
         let cid = self.requests.pop_front()?;
-        self.pending = None;
-        self.masked = true;
-        let log = u32::from(LogId::ERROR_INFORMATION.0);
-        Some((cid, log << 16 | (event as u32) << 8))
+        let event = self.errors.take().or_else(|| self.notices.take())?;
+        Some((cid, event.into()))
     }
 
     /// The host has read the error log without retaining the event.
     pub(super) fn unmask(&mut self) {
-        self.masked = false;
+        self.errors.masked = false;
+    }
+
+    /// The same for the list of changed namespaces.
+    pub(super) fn unmask_notices(&mut self) {
+        self.notices.masked = false;
     }
 }
 
@@ -132,5 +171,19 @@ mod tests {
         events.unmask();
         events.raise(ErrorEvent::InvalidDoorbellRegister);
         assert_eq!(events.take(), Some((8, 0x0001_0000)));
+    }
+
+    #[test]
+    fn events_of_one_type_do_not_mask_those_of_another() {
+        let mut events = Events::default();
+        events.raise(ErrorEvent::InvalidDoorbellValue);
+        events.namespace_changed();
+        assert!(events.request(1) && events.request(2) && events.request(3));
+        assert!(events.withdraw(2) && !events.withdraw(2));
+        assert_eq!(events.take(), Some((1, 0x0001_0100)));
+        assert_eq!(events.take(), Some((3, 0x0004_0002)));
+        events.unmask();
+        events.namespace_changed();
+        assert_eq!(events.take(), None);
     }
 }

@@ -1,10 +1,6 @@
 //! Features: what Set Features writes and Get Features reads (Base 5.15 and 5.27).
 
-use joulio_model::DeviceProfile;
-use joulio_nvme_spec::feature::{ApstTable, FeatureId};
-use joulio_nvme_spec::feature::{NumberOfQueues, PowerManagement};
-use joulio_units::Nanos;
-use zerocopy::FromZeros;
+use joulio_nvme_spec::feature::{FeatureId, NumberOfQueues};
 
 /// Features that are remembered and change nothing here: the mandatory ones of Base figure 18
 /// that a device without temperature, arbitration or media retries has no use for.
@@ -18,15 +14,9 @@ const REMEMBERED: [FeatureId; 4] = [
 /// 06h Volatile Write Cache (Base 5.27.1.4).
 pub(super) const VOLATILE_WRITE_CACHE: FeatureId = FeatureId(0x06);
 
-/// The values of all features but those of interrupts.
+/// The values of all features but those of interrupts and of power.
 #[derive(Debug)]
 pub(super) struct Features {
-    /// 02h.
-    pub(super) power: PowerManagement,
-    /// The last power state that did I/O, to which I/O brings the controller back.
-    operational: u8,
-    /// The power state in 02h does no I/O.
-    dozing: bool,
     /// 06h: WCE.
     pub(super) write_cache: bool,
     /// 07h, as allocated.
@@ -35,10 +25,6 @@ pub(super) struct Features {
     most_queues: u16,
     /// 0Bh.
     pub(super) event_configuration: u32,
-    /// 0Ch: APSTE in bit 0.
-    pub(super) transitions_enabled: u32,
-    /// 0Ch: the table.
-    pub(super) transitions: ApstTable,
     remembered: [u32; REMEMBERED.len()],
 }
 
@@ -47,17 +33,12 @@ impl Features {
     pub(super) fn new(queue_pairs: u16) -> Features {
         let most_queues = queue_pairs - 1;
         Features {
-            power: PowerManagement::new(),
-            operational: 0,
-            dozing: false,
             write_cache: true,
             queues: NumberOfQueues::new()
                 .with_submission(most_queues)
                 .with_completion(most_queues),
             most_queues,
             event_configuration: 0,
-            transitions_enabled: 0,
-            transitions: ApstTable::new_zeroed(),
             remembered: [0; REMEMBERED.len()],
         }
     }
@@ -78,29 +59,5 @@ impl Features {
         self.queues = NumberOfQueues::new()
             .with_submission(asked.submission().min(self.most_queues))
             .with_completion(asked.completion().min(self.most_queues));
-    }
-
-    /// Goes to the power state asked for, which the profile has.
-    pub(super) fn set_power(&mut self, asked: PowerManagement, profile: &DeviceProfile) {
-        self.power = asked;
-        let state = profile.power.states.get(usize::from(asked.ps()));
-        self.dozing = state.is_some_and(|state| !state.operational);
-        if !self.dozing {
-            self.operational = asked.ps();
-        }
-    }
-
-    /// There is I/O to do: leaves a state that does none (Base 8.15.1), and says how long it takes.
-    #[inline]
-    pub(super) fn work(&mut self, profile: &DeviceProfile) -> Nanos {
-        if !self.dozing {
-            return Nanos::ZERO;
-        }
-        let left = profile.power.states.get(usize::from(self.power.ps()));
-        self.dozing = false;
-        self.power.set_ps(self.operational);
-        left.map_or(Nanos::ZERO, |state| {
-            Nanos::from_micros(state.exit_latency_us.count())
-        })
     }
 }

@@ -2,7 +2,6 @@
 //! to a host that is not of this process.
 
 use super::Controller;
-use super::registers::Registers;
 use crate::doorbells::Doorbells;
 use joulio_device::{DeviceError, SharedMemory};
 use std::os::fd::OwnedFd;
@@ -18,7 +17,7 @@ impl Controller {
     /// under way is gone. What is mapped stays so, and events stay wired.
     pub(crate) fn reset_function(&mut self) {
         self.reset();
-        self.registers = Registers::new(self.registers.queue_entries());
+        self.registers.renew();
     }
 
     /// The host is gone: nothing of it is left.
@@ -38,6 +37,11 @@ impl Controller {
         self.doorbells.renew();
         self.doorbells = Arc::new(Doorbells::mapped(queue_pairs, Arc::new(page)));
         Ok(file)
+    }
+
+    /// Whether it has been pulled out: then whoever serves it reads all ones from all of it.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.registers.is_gone()
     }
 
     /// Wires a vector to an event, or to none. `false`: no such vector.

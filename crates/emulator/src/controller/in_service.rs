@@ -1,6 +1,8 @@
 //! I/Os that the modelled device is working on, the first to finish on top.
 
-use joulio_units::{Direction, Nanos};
+use super::data::DataPointer;
+use super::work::Work;
+use joulio_units::Nanos;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -10,17 +12,18 @@ pub(super) struct Io {
     pub(super) finish: Nanos,
     pub(super) sqid: u16,
     pub(super) cid: u16,
-    pub(super) direction: Direction,
-    /// Forced unit access, or the cache is off: durable when complete.
+    /// What it asks for.
+    pub(super) work: Work,
+    /// Forced unit access, or a write with the cache off: durable before it is read, or when it is
+    /// complete.
     pub(super) through: bool,
     /// NSID; all ones flushes every namespace.
     pub(super) nsid: u32,
-    /// Bytes to move.
+    /// Bytes to move, or to work on where none are moved; 0 for a flush.
     pub(super) len: u32,
     /// Where in the namespace, in bytes.
     pub(super) position: u64,
-    pub(super) prp1: u64,
-    pub(super) prp2: u64,
+    pub(super) data: DataPointer,
 }
 
 /// Sorted by finish time and, where that is the same, by arrival.
@@ -94,6 +97,39 @@ impl InService {
         removed
     }
 
+    /// Whether command `cid` of submission queue `sqid` is in service.
+    pub(super) fn contains(&self, sqid: u16, cid: u16) -> bool {
+        let mut entries = self.heap.iter();
+        entries.any(|entry| (entry.1.sqid, entry.1.cid) == (sqid, cid))
+    }
+
+    /// Drops command `cid` of submission queue `sqid`, the oldest if a host has several of that
+    /// name. Whether there was one.
+    pub(super) fn abort(&mut self, sqid: u16, cid: u16) -> bool {
+        let named = self.heap.iter();
+        let named = named.filter(|entry| (entry.1.sqid, entry.1.cid) == (sqid, cid));
+        let Some(oldest) = named.map(|entry| entry.0).min() else {
+            return false;
+        };
+        self.heap.retain(|entry| entry.0 != oldest);
+        true
+    }
+
+    /// Drops the I/Os of namespace `nsid`, and says which they were: queue and command, in order
+    /// of arrival.
+    pub(super) fn take_namespace(&mut self, nsid: u32) -> Vec<(u16, u16)> {
+        let mut taken = Vec::new();
+        self.heap.retain(|entry| {
+            let stays = entry.1.nsid != nsid;
+            if !stays {
+                taken.push((entry.0, (entry.1.sqid, entry.1.cid)));
+            }
+            stays
+        });
+        taken.sort_unstable();
+        taken.into_iter().map(|(_, io)| io).collect()
+    }
+
     pub(super) fn clear(&mut self) {
         self.heap.clear();
     }
@@ -108,13 +144,12 @@ mod tests {
             finish: Nanos(finish),
             sqid,
             cid,
-            direction: Direction::Other,
+            work: Work::Flush,
             through: false,
             nsid: 1,
             len: 0,
             position: 0,
-            prp1: 0,
-            prp2: 0,
+            data: DataPointer::Prp(0, 0),
         }
     }
 
@@ -138,5 +173,19 @@ mod tests {
         in_service.push(io(2, 2, 8));
         assert_eq!(in_service.remove(1), [7]);
         assert_eq!(in_service.pop(Nanos(9)).unwrap().cid, 8);
+    }
+
+    #[test]
+    fn an_abort_takes_one_command_and_the_oldest_of_a_name() {
+        let mut in_service = InService::default();
+        for (finish, sqid, cid) in [(3, 1, 7), (2, 1, 7), (1, 2, 7)] {
+            in_service.push(io(finish, sqid, cid));
+        }
+        assert!(in_service.abort(1, 7) && !in_service.abort(1, 8));
+        assert!(in_service.contains(1, 7) && in_service.contains(2, 7));
+        let rest: Vec<u64> = std::iter::from_fn(|| in_service.pop(Nanos(9)))
+            .map(|io| io.finish.0)
+            .collect();
+        assert_eq!(rest, [1, 2]);
     }
 }

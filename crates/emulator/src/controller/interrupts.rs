@@ -136,6 +136,22 @@ impl Interrupts {
         }
     }
 
+    /// Sends an interrupt of `vector` for nothing; those that are due come all the same. `false`:
+    /// the vector is not enabled.
+    pub(super) fn raise_spurious(&mut self, vector: u16, guest: &GuestMemory) -> bool {
+        if vector >= self.enabled {
+            return false;
+        }
+        let entry = &mut self.table[usize::from(vector)];
+        if entry.masked {
+            self.pended += u64::from(!entry.pending);
+            entry.pending = true;
+        } else {
+            self.send(vector, guest);
+        }
+        true
+    }
+
     /// Reads dword `index` of the table.
     pub(super) fn read_table(&self, index: usize) -> u32 {
         let Some(entry) = self.table.get(index / 4) else {

@@ -1,12 +1,13 @@
 //! I/O commands: checked when they are fetched, done when they finish (NVM 3.2).
 
 use super::Controller;
+use super::data::DataPointer;
 use super::in_service::Io;
-use joulio_nvme_spec::{Command, NamespaceId, NvmOpcode, Status};
-use joulio_units::{Direction, Nanos};
+use super::work::Work;
+use joulio_nvme_spec::{Command, DsmRange, NamespaceId, NvmOpcode, Status};
+use joulio_units::Nanos;
 
-/// FUA: bit 30 of dword 12 (NVM figures 38 and 64).
-const FORCED_UNIT_ACCESS: u32 = 1 << 30;
+const INVALID_NAMESPACE: Status = Status::INVALID_NAMESPACE.do_not_retry();
 
 impl Controller {
     /// Takes a command of I/O submission queue `sqid` into service, or completes it at once when
@@ -16,8 +17,10 @@ impl Controller {
         let cid = command.dword0().cid();
         match self.check(sqid, command) {
             Ok(mut io) => {
-                let start = self.now + self.features.work(&self.profile);
-                io.finish = self.service.start(start, io.direction, io.len);
+                let (direction, bytes) = io.load();
+                let (start, pace) = self.power.work(self.now, direction);
+                io.finish = self.service.start_at_pace(start, direction, bytes, pace);
+                self.power.idle_since(io.finish);
                 if io.finish <= self.now {
                     self.finish(&io, Nanos::ZERO);
                 } else {
@@ -33,35 +36,28 @@ impl Controller {
     }
 
     /// What a sound command asks for.
-    #[inline]
-    fn check(&self, sqid: u16, command: &Command) -> Result<Io, Status> {
+    // Always: the other caller is a fault, and must not cost the way of every I/O a call.
+    #[inline(always)]
+    pub(super) fn check(&self, sqid: u16, command: &Command) -> Result<Io, Status> {
         let dword0 = command.dword0();
         let opcode = NvmOpcode(dword0.opc());
-        let direction = match opcode {
-            NvmOpcode::READ => Direction::Read,
-            NvmOpcode::WRITE => Direction::Write,
-            NvmOpcode::FLUSH => Direction::Other,
-            _ => return Err(Status::INVALID_OPCODE.do_not_retry()),
-        };
-        if dword0.fuse() != 0 || dword0.psdt() != 0 {
-            return Err(Status::INVALID_FIELD.do_not_retry());
-        }
+        let work = Work::of(opcode).ok_or(Status::INVALID_OPCODE.do_not_retry())?;
+        let data = DataPointer::of(command).filter(|_| dword0.fuse() == 0);
         let mut io = Io {
             finish: self.now,
             sqid,
             cid: dword0.cid(),
-            direction,
+            work,
             through: false,
             nsid: command.nsid.get(),
             len: 0,
             position: 0,
-            prp1: command.prp1.get(),
-            prp2: command.prp2.get(),
+            data: data.ok_or(Status::INVALID_FIELD.do_not_retry())?,
         };
-        if direction == Direction::Other {
-            self.check_flush(io.nsid)?;
-        } else {
-            self.check_transfer(command, &mut io)?;
+        match work {
+            Work::Flush => self.check_flush(io.nsid)?,
+            Work::Dataset { .. } => self.check_dataset(command, &mut io)?,
+            _ => self.check_blocks(command, &mut io)?,
         }
         Ok(io)
     }
@@ -69,27 +65,41 @@ impl Controller {
     /// Flush is for one namespace or all of them (Base 7.1).
     fn check_flush(&self, nsid: u32) -> Result<(), Status> {
         if nsid != NamespaceId::ALL.0 && self.namespace_index(nsid).is_none() {
-            return Err(Status::INVALID_NAMESPACE.do_not_retry());
+            return Err(INVALID_NAMESPACE);
         }
         Ok(())
     }
 
+    /// The ranges are looked at when they are read.
+    fn check_dataset(&self, command: &Command, io: &mut Io) -> Result<(), Status> {
+        self.namespace_index(io.nsid).ok_or(INVALID_NAMESPACE)?;
+        io.len = (command.ranges() * size_of::<DsmRange>()) as u32;
+        let deallocate = command.dsm_attributes().ad();
+        io.work = Work::Dataset { deallocate };
+        io.through = !self.features.write_cache;
+        Ok(())
+    }
+
+    /// The blocks that a command names.
     #[inline]
-    fn check_transfer(&self, command: &Command, io: &mut Io) -> Result<(), Status> {
-        let index = self
-            .namespace_index(io.nsid)
-            .ok_or(Status::INVALID_NAMESPACE.do_not_retry())?;
+    fn check_blocks(&self, command: &Command, io: &mut Io) -> Result<(), Status> {
+        let index = self.namespace_index(io.nsid).ok_or(INVALID_NAMESPACE)?;
         let namespace = &self.namespaces[index];
         let blocks = command.blocks();
+        let control = command.block_control();
         // At most 65536 blocks of 4096 bytes.
         io.len = blocks << namespace.block_shift();
-        if io.len > self.profile.max_transfer() {
+        if let Work::WriteZeroes { deallocate } = &mut io.work {
+            // No data, and no limit (WZSL is 0).
+            *deallocate = control.deac();
+        } else if io.len > self.profile.max_transfer() {
             return Err(Status::INVALID_FIELD.do_not_retry());
         }
         io.position = namespace
             .position(command.slba(), blocks)
             .ok_or(Status::LBA_OUT_OF_RANGE.do_not_retry())?;
-        io.through = command.cdw10[2].get() & FORCED_UNIT_ACCESS != 0 || !self.features.write_cache;
+        // Limited retry asks for less than is done anyway: nothing is tried twice.
+        io.through = control.fua() || io.work.writes() && !self.features.write_cache;
         Ok(())
     }
 
@@ -106,7 +116,7 @@ impl Controller {
     pub(super) fn finish(&mut self, io: &Io, service: Nanos) {
         match self.work(io) {
             Ok(()) => {
-                self.count(io.direction, io.len, service);
+                self.count(io, service);
                 self.complete(io.sqid, io.cid, Ok(0));
             }
             Err(status) => {
@@ -114,30 +124,6 @@ impl Controller {
                 self.log_failure(io.sqid, io.cid, io.nsid, lba, status);
                 self.complete(io.sqid, io.cid, Err(status));
             }
-        }
-    }
-
-    fn work(&mut self, io: &Io) -> Result<(), Status> {
-        if io.direction == Direction::Other {
-            return self.flush(io.nsid);
-        }
-        let index = io.nsid as usize - 1;
-        let namespace = &self.namespaces[index];
-        let segments = self.walker.walk(&self.guest, io.prp1, io.prp2, io.len)?;
-        if io.direction == Direction::Read {
-            if !self.guest.writable(segments) {
-                return Err(Status::DATA_TRANSFER_ERROR);
-            }
-            namespace.read(io.position, &self.guest, segments)
-        } else {
-            namespace.write(io.position, &self.guest, segments, io.through)
-        }
-    }
-
-    fn flush(&self, nsid: u32) -> Result<(), Status> {
-        match self.namespace_index(nsid) {
-            Some(index) => self.namespaces[index].flush(),
-            None => self.namespaces.iter().try_for_each(|each| each.flush()),
         }
     }
 

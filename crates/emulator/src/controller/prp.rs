@@ -1,36 +1,14 @@
 //! From PRP entries to checked pieces of memory (Base 4.1.1, figures 108 to 110).
 
-use crate::guest::{GuestMemory, PAGE, Segment, Unmapped};
+use super::data::DataWalker;
+use crate::guest::{GuestMemory, PAGE, Segment};
 use joulio_nvme_spec::Status;
 
 const ENTRY: u64 = 8;
-const LIST_BYTES: usize = PAGE as usize;
 
-/// Walks PRPs, one command at a time, in memory of its own that is used again and again.
-#[derive(Debug)]
-pub(super) struct PrpWalker {
-    segments: Vec<Segment>,
-    list: Box<[u8; LIST_BYTES]>,
-}
-
-/// The pages or lists of a command are not mapped. A retry could find them so.
-const UNMAPPED: Status = Status::DATA_TRANSFER_ERROR;
 const MISALIGNED: Status = Status::PRP_OFFSET_INVALID.do_not_retry();
 
-impl From<Unmapped> for Status {
-    fn from(_: Unmapped) -> Status {
-        UNMAPPED
-    }
-}
-
-impl PrpWalker {
-    pub(super) fn new() -> PrpWalker {
-        PrpWalker {
-            segments: Vec::with_capacity(32),
-            list: Box::new([0; LIST_BYTES]),
-        }
-    }
-
+impl DataWalker {
     /// The `len` bytes that PRP1 and PRP2 of a command describe, `len` at least 1.
     #[inline]
     pub(super) fn walk(
@@ -60,11 +38,7 @@ impl PrpWalker {
         if !prp.is_multiple_of(PAGE) {
             return Err(MISALIGNED);
         }
-        let segment = guest.locate(prp, len as usize)?;
-        let extended = self.segments.last_mut().map(|last| last.extend(segment));
-        if extended != Some(true) {
-            self.segments.push(segment);
-        }
+        self.add(guest.locate(prp, len as usize)?);
         Ok(())
     }
 
@@ -122,7 +96,7 @@ mod tests {
         (guest, memory)
     }
 
-    fn lens(walker: &mut PrpWalker, guest: &GuestMemory, prps: [u64; 2], len: u32) -> Vec<usize> {
+    fn lens(walker: &mut DataWalker, guest: &GuestMemory, prps: [u64; 2], len: u32) -> Vec<usize> {
         let segments = walker.walk(guest, prps[0], prps[1], len).unwrap();
         segments.iter().map(|segment| segment.len()).collect()
     }
@@ -130,7 +104,7 @@ mod tests {
     #[test]
     fn neighbouring_pages_become_one_piece() {
         let (guest, _memory) = guest();
-        let mut walker = PrpWalker::new();
+        let mut walker = DataWalker::new();
         let prps = [BASE + 0x200, BASE + 0x1000];
         assert_eq!(lens(&mut walker, &guest, prps, 4096), [4096]);
         let prps = [BASE + 0x200, BASE + 0x5000];
@@ -141,13 +115,13 @@ mod tests {
     fn a_second_page_is_not_read_when_the_first_holds_all() {
         let (guest, _memory) = guest();
         let prps = [BASE, u64::MAX];
-        assert_eq!(lens(&mut PrpWalker::new(), &guest, prps, 4096), [4096]);
+        assert_eq!(lens(&mut DataWalker::new(), &guest, prps, 4096), [4096]);
     }
 
     #[test]
     fn the_last_entry_of_a_page_chains_only_when_more_follow() {
         let (guest, memory) = guest();
-        let mut walker = PrpWalker::new();
+        let mut walker = DataWalker::new();
         // Two slots are left in the list's page. Two pages fit; a third needs a chain.
         let list = 0x1000 - 16;
         let put = |at: usize, page: u64| memory.write(at, &(BASE + page * PAGE).to_le_bytes());
@@ -176,7 +150,7 @@ mod tests {
         memory.write(0x2008, &(BASE + 5 * PAGE).to_le_bytes());
         let prps = [BASE + 8 * PAGE, BASE + list as u64];
         assert_eq!(
-            lens(&mut PrpWalker::new(), &guest, prps, 3 * 4096),
+            lens(&mut DataWalker::new(), &guest, prps, 3 * 4096),
             [4096, 8192]
         );
     }
@@ -185,7 +159,7 @@ mod tests {
     fn offsets_where_none_may_be_are_refused() {
         let (guest, memory) = guest();
         memory.write(0, &(BASE + 4).to_le_bytes());
-        let mut walker = PrpWalker::new();
+        let mut walker = DataWalker::new();
         for (prp1, prp2, len) in [
             (BASE + 2, 0, 512),
             (BASE + PAGE, BASE + PAGE + 512, 8192),
@@ -203,14 +177,14 @@ mod tests {
         for slot in 0..512 {
             memory.write(slot * 8, &BASE.to_le_bytes());
         }
-        let mut walker = PrpWalker::new();
+        let mut walker = DataWalker::new();
         assert!(walker.walk(&guest, BASE, BASE, 64 << 20).is_ok());
     }
 
     #[test]
     fn what_is_not_mapped_is_a_data_transfer_error() {
         let (guest, _memory) = guest();
-        let mut walker = PrpWalker::new();
+        let mut walker = DataWalker::new();
         for (prp1, prp2, len) in [
             (0, 0, 512),
             (BASE, 0, 8192),

@@ -4,7 +4,7 @@
 use crate::bell::Side;
 use crate::doorbells::{Doorbells, Watch};
 use crate::shadow::Shadow;
-use joulio_nvme_spec::Completion;
+use joulio_nvme_spec::{Command, Completion};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -63,6 +63,14 @@ impl SubmissionQueue {
     #[inline]
     pub(super) fn is_waiting(&self) -> bool {
         self.head != self.tail
+    }
+
+    /// The addresses of the entries that are submitted and not fetched.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = u64> + '_ {
+        let size = size_of::<Command>() as u64;
+        let indices = std::iter::successors(Some(self.head), |&at| Some(next(at, self.entries)));
+        let waiting = indices.take_while(|&at| at != self.tail);
+        waiting.map(move |at| self.base + u64::from(at) * size)
     }
 
     /// The index of the next entry to fetch, when there is one and room to serve it.

@@ -19,6 +19,8 @@ pub(super) struct Registers {
     aqa: Aqa,
     asq: u64,
     acq: u64,
+    /// The function is not there any more.
+    gone: bool,
 }
 
 impl Registers {
@@ -35,6 +37,7 @@ impl Registers {
             aqa: Aqa::new(),
             asq: 0,
             acq: 0,
+            gone: false,
         }
     }
 
@@ -60,7 +63,34 @@ impl Registers {
         self.csts.set_cfs(true);
     }
 
+    /// Whether it has failed.
+    pub(super) fn failed(&self) -> bool {
+        self.csts.cfs()
+    }
+
+    /// Power-on values, of a function that is there as little or as much as before.
+    pub(super) fn renew(&mut self) {
+        *self = Registers {
+            gone: self.gone,
+            ..Registers::new(self.queue_entries())
+        };
+    }
+
+    /// The function is pulled out: from now on it decodes nothing, and never runs again.
+    pub(super) fn vanish(&mut self) {
+        self.gone = true;
+        self.csts = Csts::new();
+    }
+
+    /// Whether it has been pulled out.
+    pub(super) fn is_gone(&self) -> bool {
+        self.gone
+    }
+
     fn read(&self, offset: u32) -> u32 {
+        if self.gone {
+            return u32::MAX;
+        }
         let (cap, asq, acq) = (u64::from(self.cap), self.asq, self.acq);
         match offset {
             CAP => cap as u32,
@@ -105,6 +135,9 @@ impl Controller {
         let low = |old: u64| old & !0xffff_ffff | u64::from(value);
         let high = |old: u64| old & 0xffff_ffff | u64::from(value) << 32;
         let registers = &mut self.registers;
+        if registers.gone {
+            return;
+        }
         match offset {
             CC => self.configure(Cc::from(value)),
             AQA => registers.aqa = Aqa::from(value),
@@ -129,7 +162,13 @@ impl Controller {
         let old = self.registers.cc;
         self.registers.cc = new;
         match (old.en(), new.en()) {
-            (false, true) => self.enable(),
+            // One that has not noticed the reset before has nothing to begin.
+            (false, true) if self.registers.csts.rdy() => {}
+            (false, true) => {
+                self.enable();
+                self.begin_faults();
+            }
+            (true, false) if self.ignores_reset() => {}
             (true, false) => self.reset(),
             _ => {}
         }
@@ -186,6 +225,10 @@ impl Controller {
         self.events.reset();
         self.interrupts.reset();
         self.features.reset();
+        self.power.reset(self.now);
+        if let Some(faults) = &mut self.faults {
+            faults.reset();
+        }
         self.registers.csts = Csts::new();
     }
 

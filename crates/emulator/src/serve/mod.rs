@@ -13,6 +13,7 @@
 mod config;
 mod connection;
 mod error;
+mod injector;
 mod irqs;
 mod layout;
 mod options;
@@ -24,6 +25,7 @@ mod stats;
 mod version;
 
 pub use error::ServeError;
+pub use injector::Injector;
 pub use options::{DoorbellMode, ServeOptions};
 pub use server::{Looks, Server};
 pub use stats::Stats;

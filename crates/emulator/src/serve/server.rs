@@ -2,6 +2,7 @@
 
 use super::ServeError;
 use super::connection::{Connection, End};
+use super::injector::Injector;
 use super::options::{DoorbellMode, ServeOptions};
 use super::session::{Session, refusal};
 use super::socket::Socket;
@@ -71,6 +72,11 @@ impl Server {
     /// How often the device's thread looks at doorbells, for those who ask while it runs.
     pub fn looks(&self) -> Looks {
         Looks(Arc::clone(&self.shared))
+    }
+
+    /// What commits faults, for those who want some while it runs.
+    pub fn injector(&self) -> Injector {
+        Injector(Arc::clone(&self.shared))
     }
 
     /// What it has done so far.

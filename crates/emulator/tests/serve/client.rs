@@ -2,7 +2,9 @@
 
 use joulio_device::{SharedMemory, Vector};
 use joulio_emulator::Options;
-use joulio_emulator::serve::{DoorbellMode, Looks, ServeError, ServeOptions, Server, Stats};
+use joulio_emulator::serve::{
+    DoorbellMode, Injector, Looks, ServeError, ServeOptions, Server, Stats,
+};
 use joulio_model::DeviceProfile;
 use joulio_nvme_spec::register::{ACQ, AQA, ASQ, Aqa, CC, CSTS, Cc, Csts};
 use joulio_nvme_spec::{Command, Completion, QueueId};
@@ -34,6 +36,7 @@ pub struct Serving {
     /// Gone with the server.
     _dir: tempfile::TempDir,
     pub looks: Looks,
+    pub injector: Injector,
     stop: Option<UnixStream>,
     thread: Option<JoinHandle<(Result<(), ServeError>, Stats)>>,
 }
@@ -57,7 +60,7 @@ pub fn serve_with(options: &Options, limits: &ServeOptions) -> Serving {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("socket");
     let mut server = Server::bind(&path, options, limits).unwrap();
-    let looks = server.looks();
+    let (looks, injector) = (server.looks(), server.injector());
     let (stop, ear) = UnixStream::pair().unwrap();
     let thread = std::thread::spawn(move || {
         let result = server.run(ear.as_fd());
@@ -67,6 +70,7 @@ pub fn serve_with(options: &Options, limits: &ServeOptions) -> Serving {
         path,
         _dir: dir,
         looks,
+        injector,
         stop: Some(stop),
         thread: Some(thread),
     }

@@ -3,6 +3,7 @@
 mod client;
 #[path = "../common/mod.rs"]
 mod common;
+mod faults;
 mod hostile;
 mod hosts;
 mod idle;

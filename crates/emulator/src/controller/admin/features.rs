@@ -2,15 +2,14 @@
 
 use super::super::Controller;
 use super::super::features::VOLATILE_WRITE_CACHE;
+use crate::power::{Power, Worked};
 use joulio_nvme_spec::feature::{
     ApstEntry, ApstTable, FeatureId, InterruptCoalescing, InterruptVectorConfiguration,
-    NumberOfQueues, PowerManagement,
+    NumberOfQueues, PowerManagement, PowerMeasurement,
 };
 use joulio_nvme_spec::{Command, Status};
 use zerocopy::{FromZeros, IntoBytes};
 
-/// Feature Identifier Not Saveable (Base figure 95).
-const NOT_SAVEABLE: Status = Status::from_field(0x10d);
 /// Command Sequence Error (Base figure 94).
 const SEQUENCE_ERROR: Status = Status::from_field(0x0c);
 /// SV: bit 31 of dword 10 (Base figure 315).
@@ -23,7 +22,8 @@ impl Controller {
         let id = FeatureId(command.cdw10[0].get() as u8);
         let dword11 = command.cdw10[1].get();
         Ok(match id {
-            FeatureId::POWER_MANAGEMENT => self.features.power.into(),
+            FeatureId::POWER_MANAGEMENT => self.power.management(self.now).into(),
+            FeatureId::POWER_MEASUREMENT => self.metered().measuring().into(),
             VOLATILE_WRITE_CACHE if self.has_volatile_cache() => {
                 u32::from(self.features.write_cache)
             }
@@ -38,9 +38,9 @@ impl Controller {
             }
             FeatureId::ASYNCHRONOUS_EVENT_CONFIGURATION => self.features.event_configuration,
             FeatureId::AUTONOMOUS_POWER_STATE_TRANSITION => {
-                let table = self.features.transitions;
+                let (&table, enabled) = self.power.transitions();
                 self.hand_out(command, table.as_bytes())?;
-                self.features.transitions_enabled
+                u32::from(enabled)
             }
             other => *self.features.remembered(other).ok_or(INVALID)?,
         })
@@ -50,10 +50,11 @@ impl Controller {
         let dword10 = command.cdw10[0].get();
         let value = command.cdw10[1].get();
         if dword10 & SAVE != 0 {
-            return Err(NOT_SAVEABLE.do_not_retry());
+            return Err(Status::FEATURE_NOT_SAVEABLE.do_not_retry());
         }
         match FeatureId(dword10 as u8) {
             FeatureId::POWER_MANAGEMENT => self.set_power(PowerManagement::from(value))?,
+            FeatureId::POWER_MEASUREMENT => self.measure_power(PowerMeasurement::from(value))?,
             VOLATILE_WRITE_CACHE if self.has_volatile_cache() => {
                 self.set_write_cache(value & 1 != 0)?;
             }
@@ -72,7 +73,7 @@ impl Controller {
                 self.features.event_configuration = value;
             }
             FeatureId::AUTONOMOUS_POWER_STATE_TRANSITION => {
-                self.set_transitions(command, value & 1)?;
+                self.set_transitions(command, value & 1 != 0)?;
             }
             other => *self.features.remembered(other).ok_or(INVALID)? = value,
         }
@@ -81,14 +82,23 @@ impl Controller {
 
     /// 02h (Base 5.27.1.2).
     fn set_power(&mut self, asked: PowerManagement) -> Result<(), Status> {
-        if usize::from(asked.ps()) >= self.profile.power.states.len() {
-            return Err(INVALID);
-        }
-        let kept = PowerManagement::new()
-            .with_ps(asked.ps())
-            .with_wh(asked.wh());
-        self.features.set_power(kept, &self.profile);
-        Ok(())
+        let worked = Worked::of(&self.activity);
+        let found = self.power.manage(asked, self.now, worked);
+        if found { Ok(()) } else { Err(INVALID) }
+    }
+
+    /// 25h: the time limit is at most MSMT, which is all that fits.
+    fn measure_power(&mut self, asked: PowerMeasurement) -> Result<(), Status> {
+        let (now, worked) = (self.now, Worked::of(&self.activity));
+        let sound = self.metered().measure(asked, now, worked);
+        if sound { Ok(()) } else { Err(INVALID) }
+    }
+
+    /// The power, metered up to now.
+    pub(super) fn metered(&mut self) -> &mut Power {
+        let worked = Worked::of(&self.activity);
+        self.power.catch_up(self.now, worked);
+        &mut self.power
     }
 
     /// 06h (Base 5.27.1.4): turning the cache off makes durable what is in it.
@@ -115,9 +125,8 @@ impl Controller {
         Ok(self.features.queues.into())
     }
 
-    /// 0Ch (Base 5.27.1.10): kept and handed back. The controller never gets to act on it, for
-    /// it has no clock.
-    fn set_transitions(&mut self, command: &Command, enabled: u32) -> Result<(), Status> {
+    /// 0Ch (Base 5.27.1.10).
+    fn set_transitions(&mut self, command: &Command, enabled: bool) -> Result<(), Status> {
         let mut table = ApstTable::new_zeroed();
         self.take_in(command, table.as_mut_bytes())?;
         let states = self.profile.power.states.len();
@@ -128,8 +137,7 @@ impl Controller {
         if !sound {
             return Err(INVALID);
         }
-        self.features.transitions = table;
-        self.features.transitions_enabled = enabled;
+        self.power.set_transitions(table, enabled, self.now);
         Ok(())
     }
 }

@@ -6,8 +6,8 @@ use super::super::registers::Registers;
 use joulio_model::Figure;
 use joulio_model::device::PowerState;
 use joulio_nvme_spec::identify::{
-    ActiveNamespaces, Cns, IdentifyController, IdentifyNamespace, LbaFormat, PowerStateDescriptor,
-    PowerStateFlags,
+    ActiveNamespaces, Cns, Ctratt, Dlfeat, IdentifyController, IdentifyNamespace,
+    IdentifyNvmController, LbaFormat, Oaes, Oncs, PowerStateDescriptor, PowerStateFlags, Sgls,
 };
 use joulio_nvme_spec::register::Cc;
 use joulio_nvme_spec::{Command, Status};
@@ -18,6 +18,9 @@ const PAGE: usize = 4096;
 
 /// NSIDs that a list cannot be asked to begin after (Base 5.17.2.2).
 const NO_LIST_AFTER: u32 = 0xffff_fffe;
+
+/// CSI of the NVM command set (Base 5.17).
+const NVM_COMMAND_SET: u32 = 0;
 
 const INVALID_NAMESPACE: Status = Status::INVALID_NAMESPACE.do_not_retry();
 
@@ -40,6 +43,10 @@ impl Controller {
             Cns::NAMESPACE_DESCRIPTORS => {
                 let page = self.namespace_descriptors(nsid)?;
                 self.hand_out(command, &page)?;
+            }
+            Cns::COMMAND_SET_CONTROLLER if command.cdw10[1].get() >> 24 == NVM_COMMAND_SET => {
+                let page = self.identify_nvm_controller();
+                self.hand_out(command, page.as_bytes())?;
             }
             _ => return Err(Status::INVALID_FIELD.do_not_retry()),
         }
@@ -66,6 +73,8 @@ impl Controller {
         page.cntrltype = 1;
         // Bit 8: Doorbell Buffer Config.
         page.oacs = U16::new(u16::from(self.shadow_doorbells) << 8);
+        page.oaes = U32::new(Oaes::new().with_namespace_attribute(true).into());
+        page.ctratt = U32::new(Ctratt::new().with_pms(true).into());
         page.acl = 3;
         page.aerl = (EVENT_REQUESTS - 1) as u8;
         // One firmware slot, read only (Base figure 275, FRMW).
@@ -82,9 +91,14 @@ impl Controller {
             .map(|each| u128::from(each.bytes()))
             .sum::<u128>()
             .into();
+        // Any time that can be asked for.
+        page.msmt = U16::new(u16::MAX);
         page.sqes = Cc::SQES << 4 | Cc::SQES;
         page.cqes = Cc::CQES << 4 | Cc::CQES;
         page.nn = U32::new(self.namespaces.len() as u32);
+        page.oncs = U16::new(optional_commands().into());
+        // Data blocks of whole dwords. Nothing more: no bit buckets, no list longer than its data.
+        page.sgls = U32::new(Sgls::new().with_support(Sgls::DWORDS).into());
         // Bits 2:1: Flush may name all namespaces.
         page.vwc = 3 << 1 | u8::from(self.has_volatile_cache());
         page.subnqn[..qualified.len()].copy_from_slice(qualified.as_bytes());
@@ -96,14 +110,30 @@ impl Controller {
         page
     }
 
+    /// MDTS is for commands that transfer data: Verify has the same limit, Write Zeroes and Dataset
+    /// Management have none.
+    fn identify_nvm_controller(&self) -> IdentifyNvmController {
+        let mut page = IdentifyNvmController::new_zeroed();
+        page.vsl = self.profile.mdts();
+        page
+    }
+
     fn identify_namespace(&self, nsid: u32) -> Result<IdentifyNamespace, Status> {
         let index = self.namespace_index(nsid).ok_or(INVALID_NAMESPACE)?;
         let namespace = &self.namespaces[index];
         let mut page = IdentifyNamespace::new_zeroed();
+        if self.is_inactive(nsid) {
+            return Ok(page);
+        }
         page.nsze = namespace.blocks().into();
         page.ncap = namespace.blocks().into();
         page.nuse = namespace.blocks().into();
         page.nvmcap = u128::from(namespace.bytes()).into();
+        // What a store gives up reads as zeroes, because it is a hole or fresh memory.
+        page.dlfeat = Dlfeat::new()
+            .with_read_behaviour(Dlfeat::READS_ZEROES)
+            .with_write_zeroes_deallocate(true)
+            .into();
         page.nsattr = u8::from(namespace.write_protected());
         page.lbaf[0] = LbaFormat {
             lbads: namespace.block_shift(),
@@ -118,7 +148,8 @@ impl Controller {
         }
         let mut page = ActiveNamespaces::new_zeroed();
         let namespaces = after.saturating_add(1)..=self.namespaces.len() as u32;
-        for (entry, nsid) in page.nsid.iter_mut().zip(namespaces) {
+        let active = namespaces.filter(|&nsid| !self.is_inactive(nsid));
+        for (entry, nsid) in page.nsid.iter_mut().zip(active) {
             *entry = U32::new(nsid);
         }
         Ok(page)
@@ -126,7 +157,10 @@ impl Controller {
 
     /// One descriptor (Base figure 277): type 3h, a UUID.
     fn namespace_descriptors(&self, nsid: u32) -> Result<[u8; PAGE], Status> {
-        self.namespace_index(nsid).ok_or(INVALID_NAMESPACE)?;
+        let exists = self.namespace_index(nsid).is_some();
+        if !exists || self.is_inactive(nsid) {
+            return Err(INVALID_NAMESPACE);
+        }
         let mut page = [0; PAGE];
         page[0] = 3;
         page[1] = 16;
@@ -146,6 +180,15 @@ impl Controller {
                 (hash ^ u128::from(byte)).wrapping_mul(PRIME)
             })
     }
+}
+
+/// ONCS: what [`super::super::work::Work`] has beside reads, writes and flushes.
+fn optional_commands() -> Oncs {
+    Oncs::new()
+        .with_compare(true)
+        .with_dsm(true)
+        .with_write_zeroes(true)
+        .with_verify(true)
 }
 
 /// FR: the version of this crate.

@@ -1,9 +1,10 @@
 //! Get Log Page (Base 5.16).
 
 use super::super::Controller;
+use joulio_nvme_spec::identify::ActiveNamespaces;
 use joulio_nvme_spec::log::{LogId, SmartHealth};
 use joulio_nvme_spec::{Command, Status};
-use zerocopy::little_endian::U16;
+use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromZeros, IntoBytes};
 
 /// 03h Firmware Slot Information (Base 5.16.1.4).
@@ -36,6 +37,22 @@ impl Controller {
                 let page = self.health();
                 self.hand_out_log(command, page.as_bytes(), dword11.get(), (low, high))?;
             }
+            LogId::CHANGED_NAMESPACES => {
+                let page = self.changed_namespaces_page();
+                self.hand_out_log(command, page.as_bytes(), dword11.get(), (low, high))?;
+                if dword10.get() & RETAIN_EVENT == 0 {
+                    self.forget_changed_namespaces();
+                    self.events.unmask_notices();
+                }
+            }
+            LogId::POWER_MEASUREMENT => {
+                if !matches!(command.nsid.get(), 0 | u32::MAX) {
+                    return Err(INVALID);
+                }
+                let now = self.now;
+                let page = self.metered().measured(now);
+                self.hand_out_log(command, page.as_bytes(), dword11.get(), (low, high))?;
+            }
             FIRMWARE_SLOTS => {
                 let page = firmware_slots();
                 self.hand_out_log(command, &page, dword11.get(), (low, high))?;
@@ -65,7 +82,17 @@ impl Controller {
         self.hand_out(command, &rest[..len])
     }
 
-    fn health(&self) -> SmartHealth {
+    /// Up to 1024 NSIDs, which is how many namespaces there can be (Base 5.16.1.5).
+    fn changed_namespaces_page(&self) -> ActiveNamespaces {
+        let mut page = ActiveNamespaces::new_zeroed();
+        for (entry, &nsid) in page.nsid.iter_mut().zip(self.changed_namespaces()) {
+            *entry = U32::new(nsid);
+        }
+        page
+    }
+
+    fn health(&mut self) -> SmartHealth {
+        let (power, watt_hours) = self.metered().drawn();
         let mut page = SmartHealth::new_zeroed();
         let (read, write) = (self.activity.read, self.activity.write);
         page.composite_temperature = U16::new(TEMPERATURE);
@@ -78,6 +105,8 @@ impl Controller {
         page.power_cycles = 1u128.into();
         page.power_on_hours = u128::from(self.now.since(self.start).0 / HOUR).into();
         page.error_log_entries = u128::from(self.errors.count).into();
+        page.lifetime_energy = watt_hours.into();
+        page.interval_power = U32::new(power.into());
         page
     }
 }

@@ -1,5 +1,6 @@
 //! Admin commands (Base 5).
 
+mod abort;
 mod doorbells;
 mod features;
 mod identify;
@@ -50,8 +51,7 @@ impl Controller {
             AdminOpcode::GET_FEATURES => self.get_features(command)?,
             AdminOpcode::SET_FEATURES => self.set_features(command)?,
             AdminOpcode::GET_LOG_PAGE => self.get_log_page(command)?,
-            // Bit 0: the command was not aborted (Base 5.1.1). Each is done soon.
-            AdminOpcode::ABORT => 1,
+            AdminOpcode::ABORT => self.abort(command),
             AdminOpcode::ASYNCHRONOUS_EVENT_REQUEST => return self.request_event(dword0.cid()),
             AdminOpcode::DOORBELL_BUFFER_CONFIG if self.shadow_doorbells => {
                 self.configure_doorbell_buffers(command)?

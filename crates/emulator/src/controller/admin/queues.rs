@@ -95,6 +95,9 @@ impl Controller {
             return Err(Status::INVALID_QUEUE_DELETION.do_not_retry());
         }
         self.queues.remove_completion(qid);
+        if let Some(faults) = &mut self.faults {
+            faults.forget_completions(qid);
+        }
         self.doorbells.clear_one(qid, Side::Head);
         Ok(0)
     }
@@ -107,7 +110,11 @@ impl Controller {
             return Err(Status::INVALID_QUEUE_ID.do_not_retry());
         };
         let cqid = queue.cqid;
-        for cid in self.in_service.remove(qid) {
+        let mut aborted = self.in_service.remove(qid);
+        if let Some(faults) = &mut self.faults {
+            aborted.extend(faults.remove(qid));
+        }
+        for cid in aborted {
             if self.has_room(cqid) {
                 self.complete(qid, cid, Err(Status::ABORTED_SQ_DELETION));
             }

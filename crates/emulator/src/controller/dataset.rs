@@ -1,0 +1,31 @@
+//! Dataset Management (NVM 3.2.3).
+
+use super::Controller;
+use super::in_service::Io;
+use joulio_nvme_spec::{DsmRange, Status};
+use zerocopy::{FromZeros, IntoBytes};
+
+impl Controller {
+    /// Reads the ranges and, when `deallocate`, gives them up: all of them, or none when one is not
+    /// inside the namespace. Context attributes, and hints of what will be read or written as one,
+    /// change nothing here.
+    pub(super) fn manage(&mut self, io: &Io, deallocate: bool) -> Result<(), Status> {
+        let mut ranges = [DsmRange::new_zeroed(); DsmRange::MAX];
+        let ranges = &mut ranges[..io.len as usize / size_of::<DsmRange>()];
+        let segments = self.walker.find(&self.guest, io.data, io.len)?;
+        self.guest.gather(segments, ranges.as_mut_bytes());
+        // The host may write its ranges meanwhile: what is checked is what is done.
+        let namespace = self.namespace(io);
+        let inside = |range: &DsmRange| {
+            let (slba, blocks) = (range.slba.get(), range.blocks.get());
+            blocks == 0 || namespace.position(slba, blocks).is_some()
+        };
+        if !ranges.iter().all(inside) {
+            return Err(Status::LBA_OUT_OF_RANGE.do_not_retry());
+        }
+        if deallocate {
+            namespace.deallocate(ranges, io.through)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,153 @@
+//! The faults that a controller commits on purpose: what it keeps of them, and how they end.
+
+mod commands;
+mod completions;
+mod states;
+
+use crate::fault::{Draw, FaultPlan, Faulted};
+use joulio_nvme_spec::{Command, Completion, Status};
+use joulio_units::Nanos;
+use rand_pcg::Pcg64;
+use rand_pcg::rand_core::SeedableRng;
+use std::collections::{HashMap, VecDeque};
+
+/// How many completions of a queue are remembered, for a stale one.
+const HISTORY: usize = 16;
+
+/// Another sequence than the one that says which commands are struck, which bits and identifiers
+/// would otherwise disturb.
+const PLACES: u64 = 0x706c_6163_6573;
+
+/// What is to happen to a command's completion.
+#[derive(Clone, Copy, Debug, Default)]
+struct Marks {
+    drop: bool,
+    late: Option<Nanos>,
+    double: bool,
+    reorder: bool,
+    stale: bool,
+    unknown: bool,
+    lost_irq: bool,
+    /// The command whose data is to arrive wrong.
+    flip: Option<Command>,
+}
+
+/// A completion that is kept back.
+#[derive(Debug)]
+struct Withheld {
+    sqid: u16,
+    cid: u16,
+    result: Result<u32, Status>,
+    due: Nanos,
+    /// The completion queue, where a later completion lets it go too.
+    overtaken_in: Option<u16>,
+}
+
+/// What a controller knows of its faults.
+#[derive(Debug)]
+pub(super) struct Faults {
+    draw: Draw,
+    places: Pcg64,
+    /// When it was first enabled, by the first step after that.
+    origin: Option<Nanos>,
+    enabled: bool,
+    /// The commands in service that are struck, by queue and identifier.
+    marks: HashMap<(u16, u16), Marks>,
+    withheld: Vec<Withheld>,
+    /// The commands that are done and never complete.
+    dropped: Vec<(u16, u16)>,
+    /// The last completions of each completion queue, the oldest first, as they were posted.
+    history: Vec<VecDeque<Completion>>,
+    admin_stuck: bool,
+    full: bool,
+    stuck_reset: bool,
+    /// The namespaces that have vanished.
+    namespaces_gone: Vec<u32>,
+    /// Those of them that the host has not read of.
+    changed: Vec<u32>,
+    done: Faulted,
+}
+
+impl Faults {
+    /// The faults of a controller that plans some.
+    pub(super) fn planned(plan: &FaultPlan) -> Option<Box<Faults>> {
+        (!plan.is_empty()).then(|| Faults::new(plan))
+    }
+
+    fn new(plan: &FaultPlan) -> Box<Faults> {
+        Box::new(Faults {
+            draw: Draw::new(plan),
+            places: Pcg64::seed_from_u64(plan.seed ^ PLACES),
+            origin: None,
+            enabled: false,
+            marks: HashMap::new(),
+            withheld: Vec::new(),
+            dropped: Vec::new(),
+            history: Vec::new(),
+            admin_stuck: false,
+            full: false,
+            stuck_reset: false,
+            namespaces_gone: Vec::new(),
+            changed: Vec::new(),
+            done: Faulted::default(),
+        })
+    }
+
+    /// A controller reset: what was under way is gone, what is broken stays so.
+    pub(super) fn reset(&mut self) {
+        self.marks.clear();
+        self.withheld.clear();
+        self.dropped.clear();
+        self.history.clear();
+        self.changed.clear();
+        self.admin_stuck = false;
+    }
+
+    /// Completion queue `cqid` is deleted.
+    pub(super) fn forget_completions(&mut self, cqid: u16) {
+        if let Some(history) = self.history.get_mut(usize::from(cqid)) {
+            history.clear();
+        }
+    }
+
+    /// Submission queue `sqid` is deleted: whose completions are still owed.
+    pub(super) fn remove(&mut self, sqid: u16) -> Vec<u16> {
+        self.marks.retain(|&(queue, _), _| queue != sqid);
+        let dropped = self.dropped.extract_if(.., |&mut (queue, _)| queue == sqid);
+        let mut owed: Vec<u16> = dropped.map(|(_, cid)| cid).collect();
+        let withheld = self.withheld.extract_if(.., |each| each.sqid == sqid);
+        owed.extend(withheld.map(|each| each.cid));
+        owed
+    }
+
+    /// Command `cid` of submission queue `sqid` is aborted; whether it was done, and its
+    /// completion owed.
+    pub(super) fn abort(&mut self, sqid: u16, cid: u16) -> bool {
+        self.marks.remove(&(sqid, cid));
+        let is_it = |each: &Withheld| (each.sqid, each.cid) == (sqid, cid);
+        if let Some(at) = self.withheld.iter().position(is_it) {
+            self.withheld.remove(at);
+            return true;
+        }
+        let at = self.dropped.iter().position(|&each| each == (sqid, cid));
+        at.map(|at| self.dropped.remove(at)).is_some()
+    }
+
+    /// Whether command `cid` of submission queue `sqid` is done, and its completion owed.
+    fn owes(&self, sqid: u16, cid: u16) -> bool {
+        let withheld = self.withheld.iter();
+        withheld
+            .map(|each| (each.sqid, each.cid))
+            .chain(self.dropped.iter().copied())
+            .any(|each| each == (sqid, cid))
+    }
+
+    /// The history of completion queue `cqid`.
+    fn history(&mut self, cqid: u16) -> &mut VecDeque<Completion> {
+        let at = usize::from(cqid);
+        if self.history.len() <= at {
+            self.history.resize_with(at + 1, VecDeque::new);
+        }
+        &mut self.history[at]
+    }
+}

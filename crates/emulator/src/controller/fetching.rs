@@ -1,0 +1,102 @@
+//! From a doorbell to a command: looking at tails, and fetching what was submitted (Base 3.3.1).
+
+use super::Controller;
+use super::errors::{self, ErrorEvent};
+use crate::bell::Side;
+use joulio_nvme_spec::Command;
+use zerocopy::IntoBytes;
+
+/// The most commands fetched from one queue before the next one's turn.
+const ARBITRATION_BURST: u32 = 32;
+
+impl Controller {
+    /// Looks at the tail of queue `qid`: whether there is something to fetch.
+    #[inline]
+    pub(super) fn look_at(&mut self, qid: u16) -> bool {
+        let value = self.doorbells.load(qid, Side::Tail);
+        let Some(queue) = self.queues.submission(qid) else {
+            return false;
+        };
+        let looked = queue.look(value);
+        let waiting = queue.is_waiting();
+        if looked.is_err() {
+            self.invalid_doorbell(qid, ErrorEvent::InvalidDoorbellValue);
+        }
+        waiting
+    }
+
+    pub(super) fn look_at_head(&mut self, qid: u16) {
+        let value = self.doorbells.load(qid, Side::Head);
+        if let Some(queue) = self.queues.completion(qid)
+            && queue.look(value).is_err()
+        {
+            self.invalid_doorbell(qid, ErrorEvent::InvalidDoorbellValue);
+        }
+    }
+
+    #[cold]
+    pub(super) fn invalid_doorbell(&mut self, qid: u16, event: ErrorEvent) {
+        self.activity.invalid_doorbells += 1;
+        self.errors.add(errors::doorbell_entry(qid));
+        self.events.raise(event);
+    }
+
+    /// Looks at the tails and fetches what was submitted, in turns, and says whether there may be
+    /// more: a host that keeps ringing gets a queue's worth of turns, and then the step ends.
+    pub(super) fn fetch(&mut self) -> (u32, bool) {
+        let mut fetched = 0;
+        for _ in 0..self.registers.queue_entries().div_ceil(ARBITRATION_BURST) {
+            let mut again = false;
+            let mut index = 0;
+            // A turn of the admin queue may create and delete queues.
+            while let Some(&qid) = self.queues.live.get(index) {
+                index += 1;
+                if self.look_at(qid) {
+                    let burst = self.fetch_burst(qid);
+                    fetched += burst;
+                    again |= burst == ARBITRATION_BURST;
+                }
+            }
+            if !again {
+                return (fetched, false);
+            }
+        }
+        (fetched, true)
+    }
+
+    /// A queue's turn.
+    pub(super) fn fetch_burst(&mut self, qid: u16) -> u32 {
+        let mut fetched = 0;
+        while fetched < ARBITRATION_BURST
+            && let Some(command) = self.fetch_one(qid)
+        {
+            fetched += 1;
+            if self.faults.is_some() && self.befalls(qid, &command) {
+                continue;
+            }
+            if qid == 0 {
+                self.admin(&command);
+            } else {
+                self.submit(qid, &command);
+            }
+        }
+        fetched
+    }
+
+    #[inline]
+    fn fetch_one(&mut self, qid: u16) -> Option<Command> {
+        if !self.registers.running() {
+            return None;
+        }
+        let queue = self.queues.submission(qid)?;
+        let index = queue.fetch()?;
+        let at = queue.base + u64::from(index) * size_of::<Command>() as u64;
+        let mut command = Command::default();
+        if self.guest.read(at, command.as_mut_bytes()).is_err() {
+            // A queue that is not there any more leaves nothing sensible to do.
+            self.registers.fail();
+            return None;
+        }
+        Some(command)
+    }
+}

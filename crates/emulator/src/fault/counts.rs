@@ -1,0 +1,39 @@
+//! How often each fault was committed.
+
+/// Faults committed since the controller was made, by kind. They only rise. A fault that found no
+/// occasion, as a doubled completion that had no room in its queue, is not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Faulted {
+    /// `status`: commands that failed although nothing was wrong with them.
+    pub status: u64,
+    /// `drop`: commands whose completion was never posted.
+    pub dropped: u64,
+    /// `late`: completions that were held back for a time.
+    pub late: u64,
+    /// `double`: completions that were posted twice.
+    pub doubled: u64,
+    /// `reorder`: completions that were overtaken by a later one of their queue.
+    pub reordered: u64,
+    /// `stale`: copies of older completions posted.
+    pub stale: u64,
+    /// `unknown`: completions posted that belong to no command.
+    pub unknown: u64,
+    /// `lost-irq`: completions posted without an interrupt.
+    pub lost_irqs: u64,
+    /// `spurious-irq`: interrupts without a completion, pending ones included.
+    pub spurious_irqs: u64,
+    /// `flip`: reads that arrived with a wrong bit.
+    pub flipped: u64,
+    /// `cfs`: times that the controller failed.
+    pub cfs: u64,
+    /// `gone`: 1 once the controller is gone.
+    pub gone: u64,
+    /// `admin-stuck`: admin commands that were taken and left.
+    pub admin_stuck: u64,
+    /// `namespace-gone`: namespaces that vanished.
+    pub namespaces_gone: u64,
+    /// `full`: writes that were refused for want of room.
+    pub full: u64,
+    /// `stuck-reset`: resets that the controller did not take notice of.
+    pub stuck_resets: u64,
+}

@@ -1,0 +1,133 @@
+//! The power meter inside a controller: what it draws by its profile, as the SMART log and log 25h
+//! tell it.
+//!
+//! It needs no timer and no thread. Energy is closed at edges, every [`SAMPLE`] and every second
+//! of a measurement, whenever the controller next does something after one; while it does nothing,
+//! what it draws follows from its power states alone, however long that was.
+
+use super::measurement::Measurement;
+use super::work::{Worked, Working};
+use joulio_model::{DeviceProfile, PowerStates};
+use joulio_nvme_spec::feature::PowerMeasurement;
+use joulio_nvme_spec::log::IntervalPower;
+use joulio_units::{Joules, Nanos, Watts};
+use std::collections::VecDeque;
+
+/// How often it looks: no sample interval is told (IPMSR is 0), and the figure is a mean of them.
+const SAMPLE: Nanos = Nanos::from_millis(10);
+/// What an interval power is the mean of.
+pub(super) const INTERVAL: Nanos = Nanos::from_millis(1_000);
+/// The samples of an interval, and the one that it begins with.
+const SAMPLES: usize = (INTERVAL.0 / SAMPLE.0) as usize + 1;
+
+/// The meter.
+#[derive(Debug)]
+pub(super) struct Meter {
+    working: Working,
+    /// What the work cost that is closed: beyond what the controller draws idle.
+    spent: Joules,
+    /// The work that it is the cost of.
+    worked: Worked,
+    /// When it was closed.
+    closed: Nanos,
+    /// The energy since the controller was switched on, at the latest samples.
+    samples: VecDeque<(Nanos, Joules)>,
+    /// When the next sample is due.
+    next_sample: Nanos,
+    pub(super) measurement: Measurement,
+}
+
+impl Meter {
+    /// The meter of a controller that is switched on at `start`.
+    pub(super) fn new(profile: &DeviceProfile, start: Nanos) -> Meter {
+        Meter {
+            working: Working::new(profile),
+            spent: Joules::default(),
+            worked: Worked::default(),
+            closed: start,
+            samples: VecDeque::from([(start, Joules::default())]),
+            next_sample: start + SAMPLE,
+            measurement: Measurement::default(),
+        }
+    }
+
+    /// Whether an edge lies before `at`: then [`Meter::pass`] comes before anything that ends there
+    /// is counted.
+    #[inline]
+    pub(super) fn is_due(&self, at: Nanos) -> bool {
+        at > self.edge()
+    }
+
+    #[inline]
+    fn edge(&self) -> Nanos {
+        self.next_sample.min(self.measurement.edge)
+    }
+
+    /// Passes the edges up to `to`, at the first of which `worked` was all the work since the
+    /// controller was switched on, and after which there was none.
+    #[cold]
+    pub(super) fn pass(&mut self, to: Nanos, worked: Worked, states: &PowerStates) {
+        let first = self.edge();
+        if first > to {
+            return;
+        }
+        self.close(first, worked, states);
+        let energy = |at: Nanos| states.idle_energy(at) + self.spent;
+        self.measurement.pass(to, states, energy);
+        // Of a long rest only the latest interval is wanted.
+        let further = to.since(self.next_sample).0 / SAMPLE.0;
+        let skipped = (further + 1).saturating_sub(SAMPLES as u64);
+        self.next_sample += Nanos(skipped * SAMPLE.0);
+        while self.next_sample <= to {
+            let at = self.next_sample;
+            if self.samples.len() == SAMPLES {
+                self.samples.pop_front();
+            }
+            self.samples.push_back((at, energy(at)));
+            self.next_sample = at + SAMPLE;
+        }
+    }
+
+    /// Takes account of all work until `at`, where edges are passed up to it.
+    pub(super) fn close(&mut self, at: Nanos, worked: Worked, states: &PowerStates) {
+        let window = at.since(self.closed);
+        let more = worked.since(&self.worked);
+        self.spent += self.working.energy(window, &more, states);
+        self.worked = worked;
+        self.closed = at;
+    }
+
+    /// Starts a measurement at `at`, up to which all work is closed.
+    pub(super) fn start(&mut self, asked: PowerMeasurement, at: Nanos, states: &PowerStates) {
+        let energy = states.idle_energy(at) + self.spent;
+        self.measurement.start(asked, at, energy);
+    }
+
+    /// The host asked for power state `ps`.
+    pub(super) fn operates_in(&mut self, ps: u8) {
+        self.working.operates_in(ps);
+    }
+
+    /// The mean power of the latest second, or since it was switched on when that is less; not
+    /// reported before the first sample.
+    pub(super) fn interval_power(&self) -> IntervalPower {
+        let ends = self.samples.front().zip(self.samples.back());
+        match ends {
+            Some((&(from, before), &(to, after))) if to > from => {
+                reported(Joules(after.0 - before.0) / to.since(from))
+            }
+            _ => IntervalPower::new(),
+        }
+    }
+
+    /// Watt-hours since it was switched on, rounded up.
+    pub(super) fn watt_hours(&self) -> u64 {
+        let energy = self.samples.back().map_or(0.0, |&(_, energy)| energy.0);
+        (energy / 3_600.0).ceil() as u64
+    }
+}
+
+/// The nearest power that can be told.
+pub(super) fn reported(power: Watts) -> IntervalPower {
+    IntervalPower::from_microwatts((power.0 * 1e6).round() as u64)
+}

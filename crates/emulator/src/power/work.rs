@@ -1,0 +1,120 @@
+//! What work costs beyond idling, by a profile: the arithmetic of [`joulio_model::power::device`],
+//! in whatever power state the work is done.
+
+use crate::activity::Activity;
+use joulio_model::{DeviceProfile, PowerStates, Transfer};
+use joulio_units::{Direction, Joules, Nanos};
+
+/// Work since a controller was switched on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Worked {
+    read: Transfer,
+    write: Transfer,
+}
+
+impl Worked {
+    /// Write Zeroes and Dataset Management are taken for writes, as their service times are;
+    /// a flush is taken for no work, as the model has it.
+    pub(crate) fn of(activity: &Activity) -> Worked {
+        let mut write = activity.write;
+        write.service += activity.other.service;
+        Worked {
+            read: activity.read,
+            write,
+        }
+    }
+
+    pub(super) fn since(&self, before: &Worked) -> Worked {
+        let less = |now: Transfer, then: Transfer| Transfer {
+            ios: now.ios - then.ios,
+            bytes: now.bytes - then.bytes,
+            service: now.service.since(then.service),
+        };
+        Worked {
+            read: less(self.read, before.read),
+            write: less(self.write, before.write),
+        }
+    }
+}
+
+/// The profile's part of it.
+#[derive(Debug)]
+pub(super) struct Working {
+    servers: f64,
+    /// Bytes per second; infinite where that is no limit.
+    bandwidth: [f64; 2],
+    /// Watts, idle included, while busy in power state 0.
+    active: [f64; 2],
+    /// Watts when idle in each power state, where that does I/O.
+    idle: Box<[Option<f64>]>,
+    /// The same in the one that does I/O now.
+    awake: f64,
+    /// Seconds in which it could have worked and has counted no work: an I/O counts when it is
+    /// over, and may have begun in an earlier window.
+    spare: f64,
+}
+
+/// The most seconds that are kept in `spare`: longer I/Os are none to meter.
+const MOST_SPARE: f64 = 1.0;
+
+impl Working {
+    pub(super) fn new(profile: &DeviceProfile) -> Working {
+        let (service, power) = (&profile.service, &profile.power);
+        let awake = power.idle_watts.value;
+        let idle = power.states.iter().map(|state| {
+            let cap = state.max_power_watts.value;
+            let capped = if cap > 0.0 { awake.min(cap) } else { awake };
+            let told = state.idle_watts.as_ref();
+            let idle = told.map_or(capped, |figure| figure.value);
+            state.operational.then_some(idle)
+        });
+        let idle: Box<[_]> = idle.collect();
+        let limit = |bytes: Option<f64>| bytes.unwrap_or(f64::INFINITY);
+        Working {
+            servers: profile.parallelism().get() as f64,
+            bandwidth: [
+                limit(service.read_bytes_per_second()),
+                limit(service.write_bytes_per_second()),
+            ],
+            active: [
+                power.read_active_watts.value,
+                power.write_active_watts.value,
+            ],
+            awake: idle.first().copied().flatten().unwrap_or(awake),
+            idle,
+            spare: 0.0,
+        }
+    }
+
+    /// The host asked for power state `ps`: I/O is done in it, unless it does none.
+    pub(super) fn operates_in(&mut self, ps: u8) {
+        if let Some(&Some(idle)) = self.idle.get(usize::from(ps)) {
+            self.awake = idle;
+        }
+    }
+
+    /// What the work of a window cost beyond idling. Where a power state's cap stretches an I/O,
+    /// it draws the cap for so much longer.
+    pub(super) fn energy(
+        &mut self,
+        window: Nanos,
+        worked: &Worked,
+        states: &PowerStates,
+    ) -> Joules {
+        let transfers = [&worked.read, &worked.write];
+        let directions = [Direction::Read, Direction::Write];
+        let (mut busy, mut joules) = (0.0, 0.0);
+        for (index, transfer) in transfers.into_iter().enumerate() {
+            let served = transfer.service.seconds() / self.servers;
+            let time = served.max(transfer.bytes as f64 / self.bandwidth[index]);
+            let stretch = states.stretch(directions[index]);
+            busy += time * stretch;
+            joules += time * (self.active[index] - self.awake * stretch);
+        }
+        // A device that is all busy is not busier.
+        let room = self.spare + window.seconds();
+        let scale = if busy > room { room / busy } else { 1.0 };
+        self.spare = (room - busy * scale).clamp(0.0, MOST_SPARE);
+        Joules(joules * scale)
+    }
+}

@@ -8,10 +8,12 @@
 
 mod claims;
 mod content;
+mod endure;
 mod mixed;
 
 pub use claims::{Claim, STAMPS, claims};
 pub use content::{Content, stamp_lba};
+pub use endure::{Endured, endure};
 pub use mixed::{Mode, mixed};
 
 use anyhow::Result;

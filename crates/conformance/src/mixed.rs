@@ -28,7 +28,7 @@ impl Mode {
     /// All of them.
     pub const ALL: [Mode; 4] = [Mode::Poll, Mode::Interrupt, Mode::Switching, Mode::Hybrid];
 
-    fn first(self) -> AnyPolicy {
+    pub(crate) fn first(self) -> AnyPolicy {
         match self {
             Mode::Poll | Mode::Switching => AnyPolicy::POLL,
             Mode::Interrupt => AnyPolicy::INTERRUPT,

@@ -9,7 +9,7 @@ use joulio_nvme::{Controller, ControllerOptions, PollGroup};
 use joulio_units::Nanos;
 use std::sync::{Mutex, PoisonError};
 
-fn bench(profile: &str, block: u32) -> Bench<EmulatedDevice> {
+fn bench(profile: &str, block: u32, sgls: bool) -> Bench<EmulatedDevice> {
     let mut options = Options::new(DeviceProfile::builtin(profile).unwrap());
     options.namespaces = vec![NamespaceOptions {
         store: StoreOptions::Ram {
@@ -20,6 +20,7 @@ fn bench(profile: &str, block: u32) -> Bench<EmulatedDevice> {
     let device = EmulatedDevice::spawn(&options).unwrap();
     let options = ControllerOptions {
         queues: 4,
+        sgls,
         ..ControllerOptions::default()
     };
     Bench::new(Controller::open(device, options).unwrap(), 1, 42).unwrap()
@@ -30,7 +31,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 
 fn all_hold(profile: &str, block: u32) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let bench = bench(profile, block);
+    let bench = bench(profile, block, true);
     for claim in claims() {
         match (claim.check)(&bench) {
             Ok(told) => println!("{}: {told}", claim.name),
@@ -52,6 +53,49 @@ fn every_claim_holds_with_large_blocks() {
 #[test]
 fn every_claim_holds_at_a_devices_pace() {
     all_hold("optane-900p", 512);
+}
+
+/// Above two pages a transfer is described by an SGL or by a list of PRPs, as the driver is told.
+#[test]
+fn contents_are_the_same_without_sgls() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let about_contents = [
+        "polling_delivers_every_io_and_raises_no_interrupt",
+        "the_largest_transfer_comes_back_whole",
+        "what_is_written_through_comes_back",
+        "compare_tells_equal_from_changed",
+    ];
+    for block in [512, 4096] {
+        let bench = bench("instant", block, false);
+        let support = bench.controller.identity().sgl_support().support();
+        assert_ne!(support, 0, "it would have had them");
+        let mut claims = claims();
+        claims.retain(|claim| about_contents.contains(&claim.name));
+        assert_eq!(claims.len(), about_contents.len());
+        for claim in claims {
+            let told = (claim.check)(&bench);
+            let told = told.unwrap_or_else(|error| panic!("{}, {block}: {error:#}", claim.name));
+            println!("{} without SGLs: {told}", claim.name);
+        }
+    }
+}
+
+/// What the claim allows is more than what the emulated controller does: it gives up at once.
+#[test]
+fn nothing_is_not_there_and_blocks_given_up_read_as_zero() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let bench = bench("instant", 512, true);
+    let optional = ["zeroes", "given_up", "ranges", "compare", "verify"];
+    let mut claims = claims();
+    claims.retain(|claim| optional.iter().any(|part| claim.name.contains(part)));
+    assert_eq!(claims.len(), optional.len());
+    let told = claims.iter().map(|claim| (claim.check)(&bench).unwrap());
+    let told: Vec<String> = told.collect();
+    assert!(told.iter().all(|told| told != "not there"), "{told:?}");
+    assert!(
+        told.contains(&"8 of 8 blocks read as zero".into()),
+        "{told:?}"
+    );
 }
 
 #[test]

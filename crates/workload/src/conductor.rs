@@ -9,7 +9,7 @@ use crate::run::Setup;
 use crate::target::{Activity, Obtained};
 use joulio_model::Transfer;
 use joulio_nvme::wait::now;
-use joulio_units::Nanos;
+use joulio_units::{Joules, Nanos};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
@@ -152,5 +152,6 @@ fn since(after: Activity, before: Activity) -> Activity {
     Activity {
         read: side(after.read, before.read),
         write: side(after.write, before.write),
+        idle: after.idle.zip(before.idle).map(|(a, b)| Joules(a.0 - b.0)),
     }
 }

@@ -11,7 +11,6 @@ mod control;
 mod cpu;
 mod job;
 mod looped;
-mod patience;
 mod pattern;
 mod quantity;
 mod report;

@@ -3,7 +3,6 @@
 use crate::cpu;
 use crate::engine::{Buffer, Done, Engine, Io, IoError};
 use crate::job::{Arrivals, Job};
-use crate::patience::{LOOK, Patience};
 use crate::pattern::Pattern;
 use crate::result::{ThreadUsage, VerifyResult};
 use crate::stats::Tally;
@@ -11,8 +10,9 @@ use crate::sweep::{check, lay_out, read_back};
 use crate::target::Obtained;
 use crate::verify::Ledger;
 use crate::{Stop, Verify};
-use joulio_nvme::NvmeError;
 use joulio_nvme::wait::{Counters, now};
+use joulio_nvme::{Faults, NvmeError};
+use joulio_trace::Recorded;
 use joulio_units::{Direction, Nanos};
 use rand::{Rng, SeedableRng};
 use std::ops::Range;
@@ -27,14 +27,6 @@ pub enum WorkerError {
     /// The device or the driver failed.
     #[error(transparent)]
     Nvme(#[from] NvmeError),
-    /// The device completes nothing any more.
-    #[error(
-        "no I/O has completed for {seconds} s: the device is stuck; reset it, or look at its health"
-    )]
-    Stuck {
-        /// How long it had.
-        seconds: u64,
-    },
     /// The thread could not be put on its CPU.
     #[error("--cpus_allowed: CPU {cpu}: {reason}")]
     Cpu {
@@ -47,6 +39,9 @@ pub enum WorkerError {
     #[error("not started")]
     NotStarted,
 }
+
+/// How often a job that waits looks up, whether it is to end.
+pub(crate) const LOOK: Nanos = Nanos::from_millis(100);
 
 /// When all jobs start.
 #[derive(Clone, Copy, Debug)]
@@ -70,11 +65,14 @@ pub(crate) enum Message {
 
 /// The figures of one job.
 pub(crate) struct Measured {
+    pub(crate) index: usize,
     pub(crate) started: Nanos,
     pub(crate) ended: Nanos,
     pub(crate) read: Tally,
     pub(crate) write: Tally,
     pub(crate) counters: Counters,
+    pub(crate) faults: Faults,
+    pub(crate) recorded: Vec<Recorded>,
     pub(crate) usage: ThreadUsage,
     /// Arrivals of an open loop that found no free slot before the end, and were never issued.
     pub(crate) unissued: u64,
@@ -90,6 +88,8 @@ pub struct Worker<'a> {
     /// Whether blocks without content may be given some before they are read.
     pub(crate) may_write: bool,
     pub(crate) stop: &'a Stop,
+    /// Events of the measured part that each queue is to keep.
+    pub(crate) trace: Option<usize>,
     /// I/Os done, for the progress bar.
     pub(crate) progress: &'a AtomicU64,
     pub(crate) messages: Sender<Message>,
@@ -179,7 +179,6 @@ struct Loop<'a, B> {
     next_arrival: Nanos,
     issued: u64,
     measuring: bool,
-    patience: Patience,
     before: (Counters, ThreadUsage),
     checked: VerifyResult,
     measured: Measured,
@@ -211,15 +210,17 @@ impl<'a, B: Buffer> Loop<'a, B> {
             next_arrival: go.start,
             issued: 0,
             measuring: false,
-            patience: Patience::new(),
             before: Default::default(),
             checked: VerifyResult::default(),
             measured: Measured {
+                index: worker.index,
                 started: go.start,
                 ended: go.start,
                 read: Tally::new(),
                 write: Tally::new(),
                 counters: Counters::default(),
+                faults: Faults::default(),
+                recorded: Vec::new(),
                 usage: ThreadUsage::default(),
                 unissued: 0,
                 first_error: None,
@@ -243,13 +244,9 @@ impl<'a, B: Buffer> Loop<'a, B> {
             if self.buffers.len() == self.flights.len() && !issuing {
                 break;
             }
-            if self.buffers.len() == self.flights.len() {
-                self.patience.rest(at);
-            }
             let deadline = self.deadline(at, issuing);
             let ended = &mut self.ended;
-            self.patience
-                .reap(engine, deadline, |done| ended.push(done))?;
+            engine.reap(1, deadline, |done| ended.push(done))?;
             self.record();
         }
         self.finish(engine)
@@ -264,6 +261,9 @@ impl<'a, B: Buffer> Loop<'a, B> {
         self.measured.write.clear();
         self.measured.first_error = None;
         self.before = (engine.counters(), cpu::this_thread());
+        if let Some(capacity) = self.worker.trace {
+            engine.start_trace(capacity);
+        }
         self.measured.started = now();
         Ok(())
     }
@@ -284,6 +284,8 @@ impl<'a, B: Buffer> Loop<'a, B> {
         }
         self.measured.ended = now();
         self.measured.counters = engine.counters() - self.before.0;
+        self.measured.faults = engine.faults();
+        self.measured.recorded = engine.take_trace();
         self.measured.usage = cpu::this_thread().since(self.before.1);
         Ok(())
     }

@@ -10,7 +10,9 @@ use crate::stats::Tally;
 use crate::target::Way;
 use joulio_energy::Model;
 use joulio_model::{DeviceActivity, Residency};
+use joulio_nvme::Faults;
 use joulio_nvme::wait::Counters;
+use joulio_trace::Thread;
 use joulio_units::Nanos;
 
 /// What a result is about.
@@ -22,9 +24,13 @@ pub(crate) struct Report<'a> {
 impl Report<'_> {
     /// The result of `outcome` under `way`.
     pub(crate) fn result(&self, way: Way, outcome: Outcome) -> RunResult {
+        let mut traced = Vec::new();
         let (obtained, reason, counts) = match outcome {
             Outcome::Refused(reason) => (None, Some(reason), None),
-            Outcome::Done(done) => (Some(done.obtained.clone()), None, Some(self.counts(*done))),
+            Outcome::Done(mut done) => {
+                traced = threads(&mut done.jobs);
+                (Some(done.obtained.clone()), None, Some(self.counts(*done)))
+            }
         };
         RunResult {
             devices: self
@@ -45,6 +51,7 @@ impl Report<'_> {
             numjobs: self.job.numjobs,
             loop_: self.job.loop_name(),
             interrupted: self.setup.stop.stopped(),
+            traced,
             counts,
         }
     }
@@ -65,6 +72,7 @@ impl Report<'_> {
         let window = end - start;
         let (mut read, mut write) = (Tally::new(), Tally::new());
         let mut counters = Counters::default();
+        let mut faults = Faults::default();
         let mut threads = Threads {
             device: done.device_threads,
             ..Threads::default()
@@ -73,6 +81,7 @@ impl Report<'_> {
             read.add(&job.read);
             write.add(&job.write);
             counters += job.counters;
+            faults += job.faults;
             threads.submitter.add(job.usage);
         }
         let mut all = read.clone();
@@ -90,6 +99,7 @@ impl Report<'_> {
                             window,
                             read: a.read,
                             write: a.write,
+                            idle: a.idle,
                         },
                     )
                 })
@@ -103,12 +113,24 @@ impl Report<'_> {
             all: Side::new(&all, window),
             threads,
             wait: counters.into(),
+            faults: faults.into(),
             energy: EnergyResult::new(&energy, all.ios, all.bytes),
             arrivals_not_issued: unissued,
             verify: (self.job.verify != Verify::None).then_some(done.verify),
             first_error: done.jobs.iter().find_map(|job| job.first_error.clone()),
         }
     }
+}
+
+/// What the jobs recorded, if they did.
+fn threads(jobs: &mut [Measured]) -> Vec<Thread> {
+    // They came in as they ended.
+    jobs.sort_by_key(|job| job.index);
+    let jobs = jobs.iter_mut().map(|job| Thread {
+        name: format!("joulio-job-{}", job.index),
+        recorded: std::mem::take(&mut job.recorded),
+    });
+    jobs.collect()
 }
 
 /// How a job's core spent the job's time: what it did not spend blocked or asleep, it spun

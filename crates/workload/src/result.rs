@@ -2,7 +2,9 @@
 
 use crate::stats::Tally;
 use joulio_energy::{Boundary, Energy};
+use joulio_nvme::Faults;
 use joulio_nvme::wait::Counters;
+use joulio_trace::Thread;
 use joulio_units::Nanos;
 use serde::Serialize;
 
@@ -150,6 +152,10 @@ pub struct WaitCounters {
     pub interrupts: u64,
     /// Blocks that an interrupt ended.
     pub wakes: u64,
+    /// Completions whose interrupt did not come.
+    pub lost_interrupts: u64,
+    /// Wakes that found no completion.
+    pub vain_wakes: u64,
     /// Seconds blocked.
     pub blocked_seconds: f64,
     /// Seconds in sleeps.
@@ -168,9 +174,44 @@ impl From<Counters> for WaitCounters {
             blocks: c.blocks,
             interrupts: c.interrupts,
             wakes: c.wakes,
+            lost_interrupts: c.lost_interrupts,
+            vain_wakes: c.vain_wakes,
             blocked_seconds: c.blocked.seconds(),
             slept_seconds: c.slept.seconds(),
             mean_oversleep_ns: c.overslept.0 as f64 / c.sleeps.max(1) as f64,
+        }
+    }
+}
+
+/// What devices did wrong, and what was done about it, all jobs together, ramp included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct FaultCounts {
+    /// Completions of an earlier command of their slot, not delivered.
+    pub stale_completions: u64,
+    /// Completions of a command completed before, not delivered.
+    pub doubled_completions: u64,
+    /// Completions of no command, not delivered.
+    pub unknown_completions: u64,
+    /// Commands that did not complete in time, and were aborted.
+    pub timeouts: u64,
+    /// Resets of a controller, counted by each queue that went through one.
+    pub resets: u64,
+    /// Commands that a reset ended.
+    pub ended_by_reset: u64,
+    /// Commands sent again.
+    pub retries: u64,
+}
+
+impl From<Faults> for FaultCounts {
+    fn from(f: Faults) -> FaultCounts {
+        FaultCounts {
+            stale_completions: f.stale,
+            doubled_completions: f.doubled,
+            unknown_completions: f.unknown,
+            timeouts: f.timeouts,
+            resets: f.resets,
+            ended_by_reset: f.ended_by_reset,
+            retries: f.retries,
         }
     }
 }
@@ -220,7 +261,7 @@ impl EnergyResult {
 }
 
 /// One workload under one way of waiting. Figures are there when it was obtained.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct RunResult {
     /// The devices, as they were named.
     pub devices: Vec<String>,
@@ -241,6 +282,9 @@ pub struct RunResult {
     pub loop_: &'static str,
     /// It was ended early.
     pub interrupted: bool,
+    /// What was traced: a thread a job.
+    #[serde(skip)]
+    pub traced: Vec<Thread>,
     /// The figures.
     #[serde(flatten)]
     pub counts: Option<Counts>,
@@ -261,6 +305,8 @@ pub struct Counts {
     pub threads: Threads,
     /// Waiting.
     pub wait: WaitCounters,
+    /// What the devices did wrong.
+    pub faults: FaultCounts,
     /// Energy.
     pub energy: EnergyResult,
     /// Arrivals of an open loop that found no free slot before the end and were never issued: the

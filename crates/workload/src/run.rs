@@ -23,6 +23,8 @@ pub struct Setup<'a> {
     pub stop: &'a Stop,
     /// Is told, now and then, how far the run is: 0.0 to 1.0, or `None` where that is not known.
     pub progress: &'a (dyn Fn(f64) + Sync),
+    /// Events of the measured part that each queue is to keep, if it is to be traced.
+    pub trace: Option<usize>,
 }
 
 /// Why there is no result.
@@ -120,6 +122,7 @@ pub fn run(job: &Job, way: Way, setup: &Setup<'_>) -> Result<RunResult, RunError
                 share,
                 may_write: target.may_write(),
                 stop: setup.stop,
+                trace: setup.trace,
                 progress: done,
                 messages: messages.clone(),
                 go,

@@ -2,8 +2,7 @@
 //! reading back what was written.
 
 use crate::engine::{Buffer, Done, Engine, Io};
-use crate::looped::{Worker, WorkerError};
-use crate::patience::{LOOK, Patience};
+use crate::looped::{LOOK, Worker, WorkerError};
 use crate::result::VerifyResult;
 use crate::verify::Ledger;
 use joulio_nvme::NvmeError;
@@ -112,7 +111,6 @@ impl Sweep<'_> {
         let bs = self.worker.job.bs;
         let mut blocks = blocks.into_iter();
         let mut ended = Vec::with_capacity(all);
-        let mut patience = Patience::new();
         loop {
             while !self.worker.stop.stopped()
                 && let Some(mut buffer) = buffers.pop()
@@ -136,7 +134,7 @@ impl Sweep<'_> {
             if buffers.len() == all {
                 return Ok(buffers);
             }
-            patience.reap(engine, now() + LOOK, |done| ended.push(done))?;
+            engine.reap(1, now() + LOOK, |done| ended.push(done))?;
             for done in ended.drain(..) {
                 each(ledger, done.tag, &done);
                 buffers.push(done.buffer);

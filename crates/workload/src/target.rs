@@ -7,7 +7,7 @@ use joulio_device::Device;
 use joulio_model::{DeviceProfile, Transfer};
 use joulio_nvme::wait::{AnyPolicy, Hybrid, Policy};
 use joulio_nvme::{Controller, Namespace, NvmeError};
-use joulio_units::Nanos;
+use joulio_units::{Joules, Nanos};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -78,6 +78,8 @@ pub struct Activity {
     pub read: Transfer,
     /// Writes since it was opened.
     pub write: Transfer,
+    /// What it would have drawn without any I/O since it was opened, if it tells.
+    pub idle: Option<Joules>,
 }
 
 /// A device with a namespace to run on.

@@ -5,9 +5,10 @@ mod nvme;
 
 pub use nvme::NvmeEngine;
 
-use joulio_nvme::NvmeError;
 use joulio_nvme::spec::Status;
 use joulio_nvme::wait::Counters;
+use joulio_nvme::{Faults, NvmeError};
+use joulio_trace::Recorded;
 use joulio_units::{Direction, Nanos};
 use std::fmt;
 
@@ -75,13 +76,19 @@ pub trait Engine {
     fn reap(
         &mut self,
         min: usize,
-        deadline: Option<Nanos>,
+        deadline: Nanos,
         sink: impl FnMut(Done<Self::Buffer>),
     ) -> Result<usize, NvmeError>;
 
-    /// Whether the device is there and has not failed: asked when nothing completes.
-    fn check(&mut self) -> Result<(), NvmeError>;
-
     /// What waiting has done so far.
     fn counters(&mut self) -> Counters;
+
+    /// Records what happens from now on, keeping the last `capacity` events of each queue.
+    fn start_trace(&mut self, capacity: usize);
+
+    /// Ends the recording; what each queue recorded.
+    fn take_trace(&mut self) -> Vec<Recorded>;
+
+    /// What the device did wrong so far.
+    fn faults(&self) -> Faults;
 }

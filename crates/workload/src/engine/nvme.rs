@@ -2,8 +2,11 @@
 
 use super::{Buffer, Done, Engine, Io, IoError};
 use joulio_device::Device;
-use joulio_nvme::wait::{AnyPolicy, Counters, Policy};
-use joulio_nvme::{Controller, DmaBuffer, Namespace, NvmeError, PolicyError, PollGroup};
+use joulio_nvme::wait::{AnyPolicy, Counters, Policy, now};
+use joulio_nvme::{
+    Completed, Controller, DmaBuffer, Faults, Namespace, NvmeError, PolicyError, PollGroup,
+};
+use joulio_trace::Recorded;
 use joulio_units::{Direction, Nanos};
 use std::sync::Arc;
 
@@ -79,29 +82,54 @@ impl<D: Device> Engine for NvmeEngine<D> {
     fn reap(
         &mut self,
         min: usize,
-        deadline: Option<Nanos>,
+        deadline: Nanos,
         mut sink: impl FnMut(Done<DmaBuffer>),
     ) -> Result<usize, NvmeError> {
-        self.group.reap(min, deadline, |_, completed| {
-            if let Some(buffer) = completed.buffer {
-                let outcome = match completed.status {
-                    status if status.is_success() => Ok(()),
-                    status => Err(IoError::Nvme(status)),
-                };
-                sink(Done {
-                    tag: completed.tag,
-                    outcome,
-                    buffer,
-                });
+        let mut delivered = 0;
+        loop {
+            let wanted = min.saturating_sub(delivered);
+            let reaped = self.group.reap(wanted, Some(deadline), |_, completed| {
+                delivered += 1;
+                if let Some(done) = done(completed) {
+                    sink(done);
+                }
+            });
+            match reaped {
+                Ok(_) => return Ok(delivered),
+                // Not a command's: the queue has counted it, and the run goes on.
+                Err(NvmeError::Completion(_)) if now() < deadline => {}
+                Err(NvmeError::Completion(_)) => return Ok(delivered),
+                Err(error) => return Err(error),
             }
-        })
-    }
-
-    fn check(&mut self) -> Result<(), NvmeError> {
-        self.controller.check()
+        }
     }
 
     fn counters(&mut self) -> Counters {
         self.group.queues()[0].counters()
     }
+
+    fn start_trace(&mut self, capacity: usize) {
+        self.group.queues()[0].start_trace(capacity);
+    }
+
+    fn take_trace(&mut self) -> Vec<Recorded> {
+        vec![self.group.queues()[0].take_trace()]
+    }
+
+    fn faults(&self) -> Faults {
+        self.group.faults()
+    }
+}
+
+/// A request that ended. One whose buffer stays with a dead device ends with the engine.
+fn done(completed: Completed) -> Option<Done<DmaBuffer>> {
+    let outcome = match completed.status {
+        status if status.is_success() => Ok(()),
+        status => Err(IoError::Nvme(status)),
+    };
+    Some(Done {
+        tag: completed.tag,
+        outcome,
+        buffer: completed.buffer?,
+    })
 }

@@ -1,0 +1,249 @@
+//! How queues wait: what each policy may count, and what it must deliver.
+
+use super::support::{group_of_one, reads};
+use crate::Bench;
+use crate::mixed::{Mode, mixed};
+use anyhow::{Result, bail, ensure};
+use joulio_device::Device;
+use joulio_nvme::wait::{AnyPolicy, Counters, Hybrid, now};
+use joulio_nvme::{PollGroup, QueuePair};
+use joulio_units::Nanos;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// I/Os of a mixed run.
+const IOS: u64 = 10_000;
+
+/// How long a group that waits lets its queues be before it looks after them, when the time limit
+/// is the default.
+const LOOK_AFTER: Nanos = Nanos::from_millis(100);
+
+fn tell(counters: Counters, ios: u64) -> String {
+    format!(
+        "{ios} I/Os, {} blocks, {} interrupts, {} wakes",
+        counters.blocks, counters.interrupts, counters.wakes
+    )
+}
+
+pub(super) fn polling_delivers_every_io_and_raises_no_interrupt<D: Device>(
+    bench: &Bench<D>,
+) -> Result<String> {
+    let counters = mixed(bench, Mode::Poll, 32, IOS)?;
+    ensure!(
+        counters.interrupts == 0 && counters.blocks == 0,
+        "{counters:?}"
+    );
+    Ok(tell(counters, IOS))
+}
+
+pub(super) fn interrupts_deliver_every_io_with_at_most_one_wake_each<D: Device>(
+    bench: &Bench<D>,
+) -> Result<String> {
+    // A deep queue seldom has to wait; at depth 1 every I/O is waited for.
+    let mut counters = mixed(bench, Mode::Interrupt, 1, IOS / 2)?;
+    counters += mixed(bench, Mode::Interrupt, 32, IOS / 2)?;
+    ensure!(
+        counters.interrupts > 0 && counters.blocks > 0,
+        "{counters:?}"
+    );
+    ensure!(
+        counters.interrupts <= IOS && counters.wakes <= IOS,
+        "{counters:?}"
+    );
+    Ok(tell(counters, IOS))
+}
+
+pub(super) fn switching_under_load_loses_nothing<D: Device>(bench: &Bench<D>) -> Result<String> {
+    // A deep queue seldom has to wait; at depth 1 every I/O is waited for.
+    let mut counters = mixed(bench, Mode::Switching, 1, IOS / 2)?;
+    counters += mixed(bench, Mode::Switching, 32, IOS / 2)?;
+    ensure!(
+        counters.interrupts > 0 && counters.interrupts < IOS,
+        "{counters:?}"
+    );
+    Ok(tell(counters, IOS))
+}
+
+pub(super) fn hybrid_delivers_every_io_and_sleeps_at_most_once_each<D: Device>(
+    bench: &Bench<D>,
+) -> Result<String> {
+    let counters = mixed(bench, Mode::Hybrid, 32, IOS)?;
+    ensure!(counters.sleeps <= IOS, "{counters:?}");
+    ensure!(
+        counters.interrupts == 0 && counters.blocks == 0,
+        "{counters:?}"
+    );
+    Ok(format!(
+        "{IOS} I/Os, {} sleeps, {} over",
+        counters.sleeps, counters.oversleeps
+    ))
+}
+
+pub(super) fn hybrid_at_depth_one_sleeps_once_an_io_and_never_blocks<D: Device>(
+    bench: &Bench<D>,
+) -> Result<String> {
+    // The sleep is far longer than it takes to plan it, so that only an I/O that is done by the
+    // first look is not slept for.
+    let policy = AnyPolicy::Hybrid(Hybrid::fixed(Nanos::from_millis(20)));
+    let mut group = group_of_one(bench, 1, policy)?;
+    reads(bench, &mut group, 50)?;
+    let counters = group.queues()[0].counters();
+    let looked = 50 - counters.sleeps;
+    ensure!(
+        counters.sleeps <= 50 && counters.blocks == 0,
+        "{counters:?}"
+    );
+    // An I/O that was done at the first look needs none.
+    ensure!(counters.oversleeps <= counters.sleeps, "{counters:?}");
+    Ok(format!(
+        "{} sleeps of 50 I/Os, {looked} done at the first look",
+        counters.sleeps
+    ))
+}
+
+pub(super) fn polling_after_interrupts_raises_none<D: Device>(bench: &Bench<D>) -> Result<String> {
+    let mut group = group_of_one(bench, 4, AnyPolicy::INTERRUPT)?;
+    reads(bench, &mut group, 500)?;
+    let queue = &mut group.queues()[0];
+    let before = queue.counters();
+    ensure!(before.interrupts > 0, "{before:?}");
+    queue.set_policy(AnyPolicy::POLL)?;
+    reads(bench, &mut group, 1_000)?;
+    let since = group.queues()[0].counters() - before;
+    ensure!(since.interrupts == 0 && since.blocks == 0, "{since:?}");
+    Ok(tell(since, 1_000))
+}
+
+pub(super) fn interrupt_mode_at_depth_one_takes_an_interrupt_a_wait<D: Device>(
+    bench: &Bench<D>,
+) -> Result<String> {
+    let mut group = group_of_one(bench, 1, AnyPolicy::INTERRUPT)?;
+    // The vector is armed by the first wait, which a quick device may need some I/Os to bring
+    // about; its last owner may have left an interrupt pending behind the mask.
+    for _ in 0..1_000 {
+        reads(bench, &mut group, 1)?;
+        if group.queues()[0].counters().blocks > 0 {
+            break;
+        }
+    }
+    let before = settled(&mut group);
+    let start = now();
+    reads(bench, &mut group, 1_000)?;
+    let looked_after = (now() - start).0 / LOOK_AFTER.0 + 2;
+    let since = settled(&mut group) - before;
+    // A controller may leave out the interrupt of a completion that was seen before it was sent.
+    ensure!(
+        since.wakes <= since.interrupts && since.interrupts <= 1_000,
+        "{since:?}"
+    );
+    // A quick device may be done at every first look: then there is no wait to wake from. And a
+    // device that is kept from its CPU makes a wait last until the queue is looked after.
+    ensure!(
+        since.wakes <= since.blocks && since.blocks - since.wakes <= looked_after,
+        "{since:?}"
+    );
+    Ok(tell(since, 1_000))
+}
+
+/// Counters once the last interrupt, which may come after its completion was seen, has come.
+fn settled<D: Device>(group: &mut PollGroup<D>) -> Counters {
+    std::thread::sleep(Duration::from_millis(50));
+    group.queues()[0].counters()
+}
+
+pub(super) fn an_idle_queue_neither_polls_nor_wakes<D: Device>(bench: &Bench<D>) -> Result<String> {
+    let mut group = group_of_one(bench, 8, AnyPolicy::INTERRUPT)?;
+    reads(bench, &mut group, 200)?;
+    let before = settled(&mut group);
+    // Nothing is outstanding: the core waits the way the policy waits, until the deadline.
+    let end = now() + Nanos::from_millis(1_000);
+    let delivered = group.reap(1, Some(end), |_, _| {})?;
+    let since = group.queues()[0].counters() - before;
+    ensure!(
+        delivered == 0 && since.interrupts == 0 && since.wakes == 0,
+        "{since:?}"
+    );
+    ensure!(since.polls <= 4, "an idle second polled: {since:?}");
+    Ok(format!("{} looks in an idle second", since.polls))
+}
+
+pub(super) fn a_group_waits_on_all_its_queues<D: Device>(bench: &Bench<D>) -> Result<String> {
+    let queues = bench.controller.max_queues().min(3);
+    let policies = [AnyPolicy::INTERRUPT, AnyPolicy::INTERRUPT, AnyPolicy::POLL];
+    let mut group = PollGroup::new(
+        policies
+            .into_iter()
+            .take(queues)
+            .map(|policy| {
+                let mut queue: QueuePair<D> = bench.controller.create_queue_pair(8)?;
+                queue.set_policy(policy)?;
+                Ok(queue)
+            })
+            .collect::<Result<Vec<_>>>()?,
+    );
+    let block = bench.namespace.block_size() as usize;
+    let mut buffers = bench.controller.allocate_buffers(queues, block)?;
+    let mut counts = vec![0; queues];
+    for round in 0..300 {
+        let index = round % queues;
+        let Some(buffer) = buffers.pop() else {
+            bail!("no buffer came back")
+        };
+        group.queues()[index].read(&bench.namespace, round as u64, 1, buffer, 0)?;
+        group.queues()[index].ring();
+        group.reap(1, None, |queue, completed| {
+            counts[queue] += 1;
+            buffers.extend(completed.buffer);
+        })?;
+    }
+    ensure!(
+        counts.iter().sum::<usize>() == 300 && counts.iter().all(|&n| n == 300 / queues),
+        "{counts:?}"
+    );
+    Ok(format!("{counts:?}"))
+}
+
+pub(super) fn an_aimed_vector_writes_memory_and_signals_nobody<D: Device>(
+    bench: &Bench<D>,
+) -> Result<String> {
+    const DATA: u32 = 0x6a6f_756c;
+    let mut group = group_of_one(bench, 1, AnyPolicy::POLL)?;
+    let flag = Arc::new(bench.controller.allocate(4096)?);
+    group.queues()[0].aim(&flag, 0, DATA)?;
+    let block = bench.namespace.block_size() as usize;
+    let mut buffer = bench.controller.allocate_buffers(1, block)?.pop();
+    for tag in 0..1_000 {
+        flag.memory().store_u32(0, 0);
+        let Some(taken) = buffer.take() else {
+            bail!("no buffer came back")
+        };
+        group.queues()[0].read(&bench.namespace, tag, 1, taken, tag)?;
+        group.queues()[0].ring();
+        let end = now() + Nanos::from_millis(10_000);
+        while flag.memory().load_u32(0) != DATA {
+            ensure!(now() < end, "no word was written for I/O {tag}");
+            std::hint::spin_loop();
+        }
+        // The completion is visible by the time that the word is.
+        let mut seen = false;
+        group.queues()[0].reap(1, |completed| {
+            seen = completed.tag == tag && completed.status.is_success();
+            buffer = completed.buffer;
+        })?;
+        ensure!(seen, "the word of I/O {tag} came before its completion");
+    }
+    let counters = group.queues()[0].counters();
+    ensure!(counters.interrupts == 0, "{counters:?}");
+    // Dropped while it is aimed: the vector's next owner is woken by it.
+    drop(group);
+    let mut group = group_of_one(bench, 1, AnyPolicy::INTERRUPT)?;
+    for _ in 0..1_000 {
+        reads(bench, &mut group, 1)?;
+        if group.queues()[0].counters().wakes > 0 {
+            break;
+        }
+    }
+    let after = group.queues()[0].counters();
+    ensure!(after.wakes > 0, "{after:?}");
+    Ok("1000 of 1000".into())
+}

@@ -1,0 +1,253 @@
+//! I/Os on a device that does not do its part: every command ends once, with its own buffer, and
+//! what is told to have succeeded is true.
+
+use crate::mixed::Mode;
+use crate::{Bench, Content};
+use anyhow::{Context, Result, bail, ensure};
+use joulio_device::{Device, Iova};
+use joulio_nvme::spec::Status;
+use joulio_nvme::wait::{AnyPolicy, Counters};
+use joulio_nvme::{Completed, DmaBuffer, Faults, NvmeError, PollGroup, QueuePair};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+/// What a run under faults came to. Commands = completed + failed.
+#[derive(Debug, Default)]
+pub struct Endured {
+    /// Commands that were issued.
+    pub commands: u64,
+    /// Commands that succeeded, reads with the right data or wrong.
+    pub completed: u64,
+    /// Reads that succeeded with data that was never written there.
+    pub wrong_reads: u64,
+    /// Commands that ended with an error, by its status.
+    pub failed: HashMap<Status, u64>,
+    /// Buffers that stayed with a device that does not let go.
+    pub kept: u64,
+    /// Bad completions that the driver told of.
+    pub told: u64,
+    /// What the queue counted.
+    pub faults: Faults,
+    /// How it waited.
+    pub counters: Counters,
+    /// Why it ended before all commands were issued: there is no controller any more.
+    pub ended: Option<NvmeError>,
+}
+
+impl Endured {
+    /// Commands that ended with an error.
+    pub fn failures(&self) -> u64 {
+        self.failed.values().sum()
+    }
+}
+
+/// Blocks that the run uses.
+const SPAN: u64 = 1024;
+/// Completions between two switches of policy.
+const SWITCH: u64 = 97;
+
+struct Flight {
+    lba: u64,
+    write: bool,
+    /// Where the command's buffer is: it must come back itself.
+    buffer: Iova,
+}
+
+struct Run<'a, D: Device> {
+    bench: &'a Bench<D>,
+    rng: Pcg64Mcg,
+    /// By block: the last content, if that is known.
+    generations: HashMap<u64, Option<u64>>,
+    written: u64,
+    busy: HashSet<u64>,
+    flights: HashMap<u64, Flight>,
+    buffers: Vec<DmaBuffer>,
+    data: Vec<u8>,
+    endured: Endured,
+}
+
+/// Issues `ios` reads and writes of a block each at `depth`, and holds the driver to it that each
+/// ends exactly once.
+pub fn endure<D: Device>(bench: &Bench<D>, mode: Mode, depth: usize, ios: u64) -> Result<Endured> {
+    let mut queue = bench.controller.create_queue_pair(depth)?;
+    queue.set_policy(mode.first())?;
+    let mut group = PollGroup::new(vec![queue]);
+    let block = bench.namespace.block_size() as usize;
+    let mut run = Run {
+        bench,
+        rng: Pcg64Mcg::seed_from_u64(bench.seed),
+        generations: HashMap::new(),
+        written: 0,
+        busy: HashSet::new(),
+        flights: HashMap::new(),
+        buffers: bench.controller.allocate_buffers(depth, block)?,
+        data: vec![0; block],
+        endured: Endured::default(),
+    };
+    run.go(&mut group, mode, ios)
+        .with_context(|| format!("{mode:?}, depth {depth}, seed {}", bench.seed))?;
+    let queue = &mut group.queues()[0];
+    ensure!(queue.outstanding() == 0, "commands left over");
+    ensure!(
+        run.buffers.len() as u64 + run.endured.kept == depth as u64,
+        "{} of {depth} buffers came back",
+        run.buffers.len()
+    );
+    if run.endured.ended.is_none() {
+        settle(queue, &mut run.endured)?;
+    }
+    run.endured.faults = queue.faults();
+    run.endured.counters = queue.counters();
+    Ok(run.endured)
+}
+
+/// Takes in what the device still posts without being asked: all of it is bad.
+fn settle<D: Device>(queue: &mut QueuePair<D>, endured: &mut Endured) -> Result<()> {
+    let mut quiet = 0;
+    while quiet < 3 {
+        let reaped = queue.reap(usize::MAX, |_| {});
+        match reaped {
+            Ok(0) => {
+                quiet += 1;
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            Ok(more) => bail!("{more} commands completed that were not outstanding"),
+            Err(_) => endured.told += 1,
+        }
+    }
+    Ok(())
+}
+
+impl<D: Device> Run<'_, D> {
+    fn go(&mut self, group: &mut PollGroup<D>, mode: Mode, ios: u64) -> Result<()> {
+        let mut next_switch = SWITCH;
+        let mut blocking = mode == Mode::Interrupt;
+        while self.endured.commands < ios || !self.flights.is_empty() {
+            while self.endured.commands < ios && !self.buffers.is_empty() {
+                self.issue(&mut group.queues()[0])?;
+            }
+            group.queues()[0].ring();
+            let mut ended = Vec::new();
+            match group.reap(1, None, |_, completed| ended.push(completed)) {
+                Ok(_) => {}
+                Err(NvmeError::Completion(_)) => self.endured.told += 1,
+                Err(error) => {
+                    let all = ended.len() == self.flights.len();
+                    self.end(ended)?;
+                    ensure!(all, "commands were not ended with the controller: {error}");
+                    self.endured.ended = Some(error);
+                    return Ok(());
+                }
+            }
+            self.end(ended)?;
+            let done = self.endured.completed + self.endured.failures();
+            if mode == Mode::Switching && done >= next_switch {
+                next_switch = done + SWITCH;
+                blocking = !blocking;
+                let policy = if blocking {
+                    AnyPolicy::INTERRUPT
+                } else {
+                    AnyPolicy::POLL
+                };
+                group.queues()[0].set_policy(policy)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn issue(&mut self, queue: &mut QueuePair<D>) -> Result<()> {
+        let tag = self.endured.commands;
+        self.endured.commands += 1;
+        let span = SPAN.min(self.bench.namespace.blocks());
+        let lba = loop {
+            let lba = self.rng.random_range(0..span);
+            if self.busy.insert(lba) {
+                break lba;
+            }
+        };
+        let write = self.rng.random_bool(0.4);
+        let Some(mut buffer) = self.buffers.pop() else {
+            bail!("no buffer");
+        };
+        let flight = Flight {
+            lba,
+            write,
+            buffer: buffer.iova(),
+        };
+        let namespace = &self.bench.namespace;
+        if write {
+            self.written += 1;
+            self.content(lba, self.written).fill(&mut self.data);
+            buffer.write(0, &self.data);
+            queue.write(namespace, lba, 1, buffer, tag)?;
+            // Until it has succeeded nobody knows which content is there.
+            self.generations.insert(lba, None);
+        } else {
+            buffer.write(0, &vec![0xa5; self.data.len()]);
+            queue.read(namespace, lba, 1, buffer, tag)?;
+        }
+        self.flights.insert(tag, flight);
+        Ok(())
+    }
+
+    fn end(&mut self, ended: Vec<Completed>) -> Result<()> {
+        for completed in ended {
+            self.end_one(completed)?;
+        }
+        Ok(())
+    }
+
+    fn end_one(&mut self, completed: Completed) -> Result<()> {
+        let tag = completed.tag;
+        let Some(flight) = self.flights.remove(&tag) else {
+            bail!("command {tag} ended twice, or never was");
+        };
+        self.busy.remove(&flight.lba);
+        match completed.buffer {
+            Some(buffer) => {
+                ensure!(
+                    buffer.iova() == flight.buffer,
+                    "command {tag} came back with another's buffer"
+                );
+                if completed.status.is_success() {
+                    self.succeed(&flight, &buffer);
+                }
+                self.buffers.push(buffer);
+            }
+            None => self.endured.kept += 1,
+        }
+        if completed.status.is_success() {
+            self.endured.completed += 1;
+        } else {
+            *self.endured.failed.entry(completed.status).or_default() += 1;
+        }
+        Ok(())
+    }
+
+    fn succeed(&mut self, flight: &Flight, buffer: &DmaBuffer) {
+        if flight.write {
+            // What was written is still in the buffer.
+            buffer.read(0, &mut self.data);
+            let mut generation = [0; 8];
+            generation.copy_from_slice(&self.data[16..24]);
+            let generation = u64::from_le_bytes(generation);
+            self.generations.insert(flight.lba, Some(generation));
+            return;
+        }
+        if let Some(&Some(generation)) = self.generations.get(&flight.lba) {
+            buffer.read(0, &mut self.data);
+            let right = self.content(flight.lba, generation).is(&self.data);
+            self.endured.wrong_reads += u64::from(!right);
+        }
+    }
+
+    fn content(&self, lba: u64, generation: u64) -> Content {
+        Content {
+            seed: self.bench.seed,
+            lba,
+            generation,
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Faults of the controller itself: what a reset helps, and what nothing helps.
+
+use crate::back_ends::BackEnd;
+use crate::on_back_ends;
+use crate::scene::{Scene, alone, ios, of_status};
+use joulio_conformance::Mode;
+use joulio_nvme::NvmeError;
+use joulio_nvme::spec::Status;
+
+on_back_ends! {
+    a_failed_controller_is_reset_and_io_goes_on on in_process InProcess, over_a_socket Mapped, by_messages Trapped;
+    with_retries_a_reset_costs_no_command on in_process InProcess, over_a_socket Mapped;
+    a_stuck_admin_queue_ends_in_a_reset_and_io_goes_on on in_process InProcess, over_a_socket Mapped, by_messages Trapped;
+    a_removed_device_ends_every_command_with_its_buffer on in_process InProcess, over_a_socket Mapped, by_messages Trapped;
+    a_device_that_never_lets_go_keeps_the_buffers_and_nothing_else on in_process InProcess, over_a_socket Mapped;
+    a_namespace_that_vanishes_fails_its_io_and_tells_of_it on in_process InProcess, over_a_socket Mapped;
+}
+
+fn a_failed_controller_is_reset_and_io_goes_on<B: BackEnd>() {
+    Scene::of("cfs@#500,cfs@#1500,cfs@#1501,seed=13").all::<B>(|_, endured, faulted| {
+        assert!(faulted.cfs >= 2, "{faulted:?}");
+        assert_eq!(endured.faults.resets, faulted.cfs);
+        let ended = of_status(endured, Status::ABORTED_BY_HOST);
+        assert_eq!(
+            (ended, endured.failures()),
+            (endured.faults.ended_by_reset, ended)
+        );
+        assert!(ended > 0 && endured.wrong_reads == 0);
+    });
+}
+
+fn with_retries_a_reset_costs_no_command<B: BackEnd>() {
+    let scene = Scene {
+        retries: 3,
+        ..Scene::of("cfs@#500,cfs@#1500,seed=14")
+    };
+    scene.all::<B>(|_, endured, faulted| {
+        assert_eq!((faulted.cfs, endured.faults.resets), (2, 2));
+        assert_eq!((endured.failures(), endured.wrong_reads), (0, 0));
+        assert!(endured.faults.retries > 0);
+    });
+}
+
+fn a_stuck_admin_queue_ends_in_a_reset_and_io_goes_on<B: BackEnd>() {
+    // The abort of the dropped command is what finds the admin queue stuck.
+    Scene::of("admin-stuck@#900,drop@#1000,seed=15").all::<B>(|_, endured, faulted| {
+        assert_eq!(faulted.dropped, 1);
+        assert_eq!((endured.faults.timeouts, endured.faults.resets), (1, 1));
+        assert_eq!(endured.failures(), endured.faults.ended_by_reset);
+    });
+}
+
+fn a_removed_device_ends_every_command_with_its_buffer<B: BackEnd>() {
+    Scene::of("gone@#1000,seed=16").all::<B>(|_, endured, _| {
+        assert!(matches!(endured.ended, Some(NvmeError::Gone { .. })));
+        assert_eq!(endured.kept, 0);
+        assert!(endured.faults.ended_by_reset > 0);
+    });
+}
+
+fn a_device_that_never_lets_go_keeps_the_buffers_and_nothing_else<B: BackEnd>() {
+    let _alone = alone();
+    // One way of waiting is enough: giving up takes CAP.TO.
+    let (endured, faulted) =
+        Scene::of("stuck-reset@#900,cfs@#1000,seed=17").play::<B>(Mode::Interrupt);
+    assert!(faulted.stuck_resets > 0);
+    let ended = endured.ended.expect("there is no controller any more");
+    assert!(matches!(ended, NvmeError::ResetFailed { .. }), "{ended}");
+    assert_eq!(endured.kept, endured.faults.ended_by_reset);
+    assert!(endured.kept > 0);
+}
+
+fn a_namespace_that_vanishes_fails_its_io_and_tells_of_it<B: BackEnd>() {
+    let _alone = alone();
+    for mode in Mode::ALL {
+        let scene = Scene::of("namespace-gone@#1000,seed=18");
+        let (_back_end, bench) = scene.start::<B>();
+        let endured = scene.run(&bench, mode, ios());
+        let gone = of_status(&endured, Status::INVALID_NAMESPACE);
+        assert!(gone > 0 && gone == endured.failures(), "{endured:?}");
+        let events = bench.controller.events().unwrap();
+        assert_eq!(events.len(), 1, "{events:?}");
+        assert_eq!(bench.controller.active_namespaces().unwrap(), [0u32; 0]);
+        assert!(matches!(
+            bench.controller.namespace(1),
+            Err(NvmeError::NoNamespace { .. })
+        ));
+    }
+}

@@ -1,0 +1,30 @@
+//! Every fault of the emulated controller under every way of waiting, on every back end: no
+//! command lost or ended twice, every buffer back, and the driver's counts are the device's.
+//!
+//! The back ends are the controller in this process, and the same behind a vfio-user socket with
+//! doorbells that are mapped. With doorbells that are messages, only how commands reach the
+//! controller differs, so that a plan for each way of recovering does.
+//!
+//! JOULIO_IOS is how many I/Os a run has; `./test endure` asks for a million in all.
+
+mod back_ends;
+mod commands;
+mod completions;
+mod controllers;
+mod scene;
+
+/// Makes tests of functions that are generic over the back end: a module for each function, a test
+/// for each back end.
+#[macro_export]
+macro_rules! on_back_ends {
+    ($($name:ident on $($test:ident $back_end:ident),+;)+) => {$(
+        mod $name {
+            $(
+                #[test]
+                fn $test() {
+                    super::$name::<$crate::back_ends::$back_end>();
+                }
+            )+
+        }
+    )+};
+}

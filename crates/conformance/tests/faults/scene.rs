@@ -1,0 +1,115 @@
+//! A run: a plan of faults, and a driver that is to endure them.
+
+use crate::back_ends::BackEnd;
+use joulio_conformance::{Bench, Endured, Mode, endure};
+use joulio_device::Device;
+use joulio_emulator::{Faulted, NamespaceOptions, Options, StoreOptions};
+use joulio_model::DeviceProfile;
+use joulio_nvme::spec::Status;
+use joulio_nvme::{Controller, ControllerOptions};
+use joulio_units::Nanos;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// Commands outstanding at once.
+pub const DEPTH: usize = 16;
+/// I/Os of a run when JOULIO_IOS does not say. Plans strike within so many.
+const LEAST_IOS: u64 = 4_000;
+
+/// I/Os of a run.
+pub fn ios() -> u64 {
+    static IOS: OnceLock<u64> = OnceLock::new();
+    *IOS.get_or_init(|| match std::env::var("JOULIO_IOS") {
+        Err(_) => LEAST_IOS,
+        Ok(text) => match text.parse() {
+            Ok(ios) if ios >= LEAST_IOS => ios,
+            _ => panic!("JOULIO_IOS is {text:?}: it must be a number from {LEAST_IOS}"),
+        },
+    })
+}
+
+/// A device's thread and a spinning queue want a CPU each: one at a time.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What goes wrong, and how patient the driver is.
+pub struct Scene {
+    pub plan: &'static str,
+    pub retries: u8,
+}
+
+impl Scene {
+    pub fn of(plan: &'static str) -> Scene {
+        Scene { plan, retries: 0 }
+    }
+
+    /// A controller that commits the faults, and the driver on it. The bench goes first.
+    pub fn start<B: BackEnd>(&self) -> (B, Bench<B::Device>) {
+        let mut options = Options::new(DeviceProfile::builtin("instant").unwrap());
+        options.namespaces = vec![NamespaceOptions {
+            store: StoreOptions::Ram {
+                bytes: Some(16 << 20),
+            },
+            block: Some(512),
+        }];
+        options.faults = self.plan.parse().unwrap();
+        let (back_end, device) = B::start(&options);
+        let options = ControllerOptions {
+            queues: 2,
+            admin_timeout: Nanos::from_millis(300),
+            // Longer than this thread, or the device's, is ever kept from its CPU.
+            io_timeout: Nanos::from_millis(400),
+            retries: self.retries,
+            ..ControllerOptions::default()
+        };
+        let controller = Controller::open(device, options).unwrap();
+        (back_end, Bench::new(controller, 1, 42).unwrap())
+    }
+
+    /// Runs it under `mode`, and returns what the driver and the device say.
+    pub fn play<B: BackEnd>(&self, mode: Mode) -> (Endured, Faulted) {
+        let (back_end, bench) = self.start::<B>();
+        let endured = self.run(&bench, mode, ios());
+        let faulted = back_end.faulted();
+        println!("{} under {mode:?}: {endured:?}, {faulted:?}", self.plan);
+        if endured.ended.is_none() {
+            assert_eq!(endured.commands, ios());
+            // It goes on without being opened again.
+            if !self.plan.contains("namespace-gone") {
+                assert_eq!(self.run(&bench, Mode::Poll, 200).commands, 200);
+            }
+        }
+        (endured, faulted)
+    }
+
+    /// Issues `ios` I/Os, each of which ends once, and adds them to the tally.
+    pub fn run<D: Device>(&self, bench: &Bench<D>, mode: Mode, ios: u64) -> Endured {
+        let endured = endure(bench, mode, DEPTH, ios).unwrap_or_else(|error| {
+            panic!("{} under {mode:?}: {error:#}", self.plan);
+        });
+        let ended = endured.completed + endured.failures();
+        assert_eq!(ended, endured.commands, "{} under {mode:?}", self.plan);
+        // For `./test endure`, which adds them up.
+        println!("\ntally: {} issued, {ended} ended", endured.commands);
+        endured
+    }
+
+    /// Runs it under every way of waiting.
+    pub fn all<B: BackEnd>(&self, check: impl Fn(Mode, &Endured, &Faulted)) {
+        let _alone = alone();
+        for mode in Mode::ALL {
+            let (endured, faulted) = self.play::<B>(mode);
+            check(mode, &endured, &faulted);
+        }
+    }
+}
+
+/// How many commands ended with `status`, whatever its flags.
+pub fn of_status(endured: &Endured, status: Status) -> u64 {
+    let failed = endured.failed.iter();
+    failed
+        .filter(|(found, _)| found.kind() == status)
+        .map(|(_, count)| count)
+        .sum()
+}

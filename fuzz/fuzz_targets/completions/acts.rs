@@ -1,0 +1,75 @@
+//! What a device may do.
+
+use arbitrary::Arbitrary;
+use joulio_fuzz::faults::AnyFault;
+
+#[derive(Arbitrary, Clone, Debug)]
+pub enum Act {
+    /// What the driver asked for is done.
+    Work,
+    /// Nothing else for so many milliseconds, but that.
+    WorkFor(u8),
+    /// Nothing for so many milliseconds.
+    Rest(u8),
+    /// A completion, so many places ahead of where the driver looks next.
+    Forge {
+        queue: u8,
+        ahead: u8,
+        wrong_phase: bool,
+        /// Another queue than the one that it is in.
+        sqid: Option<u8>,
+        cid: Cid,
+        status: u16,
+        dw0: u32,
+    },
+    /// Bytes anywhere in one of the driver's memories.
+    Poke {
+        memory: u8,
+        at: u16,
+        bytes: Vec<u8>,
+    },
+    /// Bytes in what an admin command returned.
+    Answer {
+        at: u16,
+        bytes: Vec<u8>,
+    },
+    /// A register reads as something else for so many milliseconds; 65535 are for ever.
+    Lie {
+        register: Register,
+        lie: Lie,
+        milliseconds: u16,
+    },
+    Inject(AnyFault),
+    /// An interrupt for nothing.
+    Raise(u8),
+    /// The system asks for the device, or does so no more.
+    WantBack(bool),
+}
+
+#[derive(Arbitrary, Clone, Copy, Debug)]
+pub enum Cid {
+    /// Of the command in this place of the submission queue.
+    Of(u8),
+    /// Of a request for events.
+    Event(u8),
+    Any(u16),
+}
+
+#[derive(Arbitrary, Clone, Copy, Debug)]
+pub enum Register {
+    Cap,
+    Version,
+    Configuration,
+    Status,
+    All,
+}
+
+#[derive(Arbitrary, Clone, Copy, Debug)]
+pub enum Lie {
+    Ones,
+    Zeroes,
+    Ready(bool),
+    Fatal,
+    Shutdown(u8),
+    Flip(u64),
+}

@@ -1,0 +1,285 @@
+//! What the device does, act by act: it gets a turn whenever the driver touches it, also in the
+//! middle of a wait.
+
+use crate::acts::{Act, Cid, Lie, Register};
+use joulio_device::{SharedMemory, Vector};
+use joulio_emulator::{Fault, Stepper};
+use joulio_nvme_spec::register::{CAP, CC, CSTS, VS};
+use joulio_units::Nanos;
+use joulio_wait::now;
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Of I/O queues.
+pub const DEPTH: usize = 4;
+/// CAP.TO but for its lowest bits: how long the driver waits for a controller to come up.
+const TIMEOUT: u64 = 0xfc << 24;
+/// Where the admin queue's data page stands in its memory.
+const DATA: usize = 8192;
+const PAGE: usize = 4096;
+
+/// What the driver asks of the device, and the script tells it.
+pub struct Script {
+    cap: u64,
+    works: bool,
+    state: Mutex<State>,
+}
+
+struct State {
+    stepper: Stepper,
+    acts: VecDeque<Act>,
+    /// Until when it has nothing else to do, and whether it works meanwhile.
+    busy: (Nanos, bool),
+    /// A lie about CAP, VS, CC and CSTS, and until when it is told.
+    lies: [(Option<Lie>, Nanos); 4],
+    memory: Vec<Arc<SharedMemory>>,
+    /// Pieces of memory that the driver has not given back.
+    held: usize,
+    rings: [Ring; 3],
+    vectors: Vec<OwnedFd>,
+    wanted_back: bool,
+    honest: bool,
+}
+
+/// A completion queue, as far as its doorbells tell.
+#[derive(Clone, Copy, Default)]
+struct Ring {
+    /// Where its memory is in the list.
+    memory: usize,
+    head: u32,
+    /// The phase tag of entries before the head.
+    passed: bool,
+}
+
+impl Script {
+    pub fn new(stepper: Stepper, cap: u64, works: bool) -> Script {
+        Script {
+            cap: cap & !TIMEOUT,
+            works,
+            state: Mutex::new(State {
+                stepper,
+                acts: VecDeque::new(),
+                busy: (Nanos::ZERO, false),
+                lies: [(None, Nanos::ZERO); 4],
+                memory: Vec::new(),
+                held: 0,
+                rings: [Ring::default(); 3],
+                vectors: Vec::new(),
+                wanted_back: false,
+                honest: true,
+            }),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("nobody panics with it")
+    }
+
+    /// Adds acts to come.
+    pub fn go_on(&self, acts: Vec<Act>) {
+        self.state().acts.extend(acts);
+    }
+
+    /// The device may do something.
+    pub fn turn(&self) {
+        let mut state = self.state();
+        let (until, works) = state.busy;
+        if now() < until {
+            if works {
+                state.work();
+            }
+        } else if let Some(act) = state.acts.pop_front() {
+            state.act(&act);
+        } else if self.works {
+            state.work();
+        }
+    }
+
+    /// What the driver is told when a register has `value`.
+    pub fn read(&self, offset: u32, value: u64) -> u64 {
+        let mut state = self.state();
+        match offset {
+            // What is gone reads as all ones.
+            CAP if value != u64::MAX => state.tell(0, value ^ self.cap),
+            CAP => state.tell(0, value),
+            VS => state.tell(1, value),
+            CC => state.tell(2, value),
+            CSTS => state.tell(3, value),
+            _ => value,
+        }
+    }
+
+    /// The driver gets memory; whether it is the first, that of the admin queue.
+    pub fn allocated(&self, memory: &Arc<SharedMemory>) -> bool {
+        let mut state = self.state();
+        state.held += 1;
+        state.memory.push(Arc::clone(memory));
+        state.memory.len() == 1
+    }
+
+    pub fn released(&self) {
+        self.state().held -= 1;
+    }
+
+    /// Pieces of memory that the driver still holds, or has leaked.
+    pub fn held(&self) -> usize {
+        self.state().held
+    }
+
+    /// Whether the device never said of itself what is not so, and could be reset all the time.
+    pub fn is_honest(&self) -> bool {
+        self.state().honest
+    }
+
+    /// A doorbell of queue `qid` was asked for: its memory is what was allocated last.
+    pub fn doorbell_taken(&self, qid: usize) {
+        let mut state = self.state();
+        let memory = state.memory.len().saturating_sub(1);
+        if let Some(ring) = state.rings.get_mut(qid) {
+            *ring = Ring {
+                memory,
+                ..Ring::default()
+            };
+        }
+    }
+
+    /// The driver has read the completions before `head`.
+    pub fn head(&self, qid: usize, head: u32) {
+        if let Some(ring) = self.state().rings.get_mut(qid) {
+            ring.passed ^= head < ring.head;
+            ring.head = head;
+        }
+    }
+
+    pub fn vectors(&self, vectors: &[Vector]) {
+        let copies = vectors.iter().map(|v| v.event().try_clone_to_owned());
+        self.state().vectors = copies.flatten().collect();
+    }
+
+    pub fn is_wanted_back(&self) -> bool {
+        self.state().wanted_back
+    }
+}
+
+impl State {
+    fn work(&self) {
+        self.stepper.step(now());
+    }
+
+    fn act(&mut self, act: &Act) {
+        match *act {
+            Act::Work => self.work(),
+            Act::WorkFor(time) => self.busy = (now() + Nanos::from_millis(time.into()), true),
+            Act::Rest(time) => self.busy = (now() + Nanos::from_millis(time.into()), false),
+            Act::Forge {
+                queue,
+                ahead,
+                wrong_phase,
+                sqid,
+                cid,
+                status,
+                dw0,
+            } => {
+                let queue = usize::from(queue % 3);
+                let cid = self.cid(queue, cid);
+                let sqid = sqid.map_or(queue as u16, |sqid| u16::from(sqid % 4));
+                let mut bytes = [0; 16];
+                bytes[..4].copy_from_slice(&dw0.to_le_bytes());
+                bytes[10..12].copy_from_slice(&sqid.to_le_bytes());
+                bytes[12..14].copy_from_slice(&cid.to_le_bytes());
+                bytes[14..].copy_from_slice(&status.to_le_bytes());
+                self.forge(queue, ahead, wrong_phase, bytes);
+            }
+            Act::Poke {
+                memory,
+                at,
+                ref bytes,
+            } => self.poke(memory.into(), at.into(), bytes),
+            Act::Answer { at, ref bytes } => self.poke(0, DATA + usize::from(at) % PAGE, bytes),
+            Act::Lie {
+                register,
+                lie,
+                milliseconds,
+            } => self.lie(register, lie, milliseconds),
+            Act::Inject(fault) => {
+                let fault = Fault::from(fault);
+                self.honest &= fault != Fault::StuckReset;
+                self.stepper.inject(fault);
+            }
+            Act::Raise(vector) => {
+                if let Some(event) = self.vectors.get(usize::from(vector % 3)) {
+                    let _ = rustix::io::write(event, &1u64.to_ne_bytes());
+                }
+            }
+            Act::WantBack(wanted) => self.wanted_back = wanted,
+        }
+    }
+
+    fn cid(&self, queue: usize, cid: Cid) -> u16 {
+        match cid {
+            Cid::Of(place) => {
+                let memory = self.memory.get(self.rings[queue].memory);
+                let entry = usize::from(place) % entries(queue) * 64;
+                memory.map_or(0, |memory| (memory.load_u32(entry) >> 16) as u16)
+            }
+            Cid::Event(request) => 0x8000 | u16::from(request % 8),
+            Cid::Any(cid) => cid,
+        }
+    }
+
+    fn forge(&mut self, queue: usize, ahead: u8, wrong_phase: bool, mut bytes: [u8; 16]) {
+        let ring = self.rings[queue];
+        let entries = entries(queue);
+        let place = ring.head as usize % entries + usize::from(ahead) % entries;
+        let phase = !ring.passed ^ (place >= entries) ^ wrong_phase;
+        bytes[14] = bytes[14] & !1 | u8::from(phase);
+        // The completion queue stands on the page behind the submission queue.
+        self.poke(ring.memory, PAGE + place % entries * 16, &bytes);
+    }
+
+    fn poke(&self, memory: usize, at: usize, bytes: &[u8]) {
+        if let Some(memory) = self.memory.get(memory % self.memory.len().max(1)) {
+            let at = at % memory.len();
+            let len = bytes.len().min(memory.len() - at);
+            memory.write(at, &bytes[..len]);
+        }
+    }
+
+    fn lie(&mut self, register: Register, lie: Lie, milliseconds: u16) {
+        self.honest = false;
+        let until = match milliseconds {
+            u16::MAX => Nanos::MAX,
+            time => now() + Nanos::from_millis(time.into()),
+        };
+        let of = match register {
+            Register::Cap => 0..1,
+            Register::Version => 1..2,
+            Register::Configuration => 2..3,
+            Register::Status => 3..4,
+            Register::All => 0..4,
+        };
+        self.lies[of].fill((Some(lie), until));
+    }
+
+    fn tell(&mut self, register: usize, value: u64) -> u64 {
+        let (lie, until) = self.lies[register];
+        if now() >= until {
+            return value;
+        }
+        match lie {
+            None => value,
+            Some(Lie::Ones) => u64::MAX,
+            Some(Lie::Zeroes) => 0,
+            Some(Lie::Ready(ready)) => value & !1 | u64::from(ready),
+            Some(Lie::Fatal) => value | 1 << 1,
+            Some(Lie::Shutdown(status)) => value & !0b1100 | u64::from(status % 4) << 2,
+            Some(Lie::Flip(bits)) => value ^ bits & !(TIMEOUT),
+        }
+    }
+}
+
+/// Entries of a queue.
+fn entries(queue: usize) -> usize {
+    if queue == 0 { 32 } else { DEPTH + 1 }
+}

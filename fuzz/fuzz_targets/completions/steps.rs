@@ -1,0 +1,34 @@
+//! What a caller may do.
+
+use arbitrary::Arbitrary;
+
+#[derive(Arbitrary, Debug)]
+pub enum Step {
+    Submit {
+        queue: u8,
+        kind: u8,
+        lba: u16,
+        blocks: u8,
+        buffer: u8,
+    },
+    Ring(u8),
+    Reap {
+        queue: u8,
+        most: u8,
+    },
+    /// For completions, up to a time in milliseconds.
+    Wait {
+        min: u8,
+        within: Option<u8>,
+    },
+    Policy {
+        queue: u8,
+        policy: u8,
+    },
+    /// Interrupts as writes to memory.
+    Aim(u8),
+    Ask(u8),
+    Reset,
+    Replace,
+    Trace(u8),
+}

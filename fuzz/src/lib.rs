@@ -1,0 +1,4 @@
+//! What several targets draw.
+#![forbid(unsafe_code)]
+
+pub mod faults;

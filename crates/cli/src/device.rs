@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use joulio_device::pci::PciAddress;
 use joulio_device::vfio::VfioDevice;
 use joulio_device::vfio_user::VfioUserDevice;
-use joulio_emulator::{EmulatedDevice, NamespaceOptions, Options, StoreOptions};
+use joulio_emulator::{EmulatedDevice, FaultPlan, NamespaceOptions, Options, StoreOptions};
 use joulio_model::DeviceProfile;
 use joulio_nvme::{Controller, ControllerOptions};
 use joulio_workload::parse_size;
@@ -208,38 +208,37 @@ impl Emulated {
         Ok(options)
     }
 
-    /// Makes the controller and opens it with up to `queues` queue pairs.
+    /// Makes the controller, which commits `faults`, and opens it.
     pub fn open(
         &self,
         name: &DeviceName,
-        queues: u16,
+        how: ControllerOptions,
         seed: u64,
+        faults: &FaultPlan,
     ) -> Result<Controller<EmulatedDevice>, Failure> {
-        let options = self.options(&name.text, seed)?;
+        let mut options = self.options(&name.text, seed)?;
+        options.faults = faults.clone();
         let device = EmulatedDevice::spawn(&options).map_err(Failure::input)?;
-        open(device, queues)
+        Controller::open(device, how).map_err(Failure::input)
     }
 }
 
 /// Opens the PCIe function at `address`.
-pub fn open_pcie(address: PciAddress, queues: u16) -> Result<Controller<VfioDevice>, Failure> {
-    open(VfioDevice::open(address).map_err(Failure::input)?, queues)
+pub fn open_pcie(
+    address: PciAddress,
+    how: ControllerOptions,
+) -> Result<Controller<VfioDevice>, Failure> {
+    let device = VfioDevice::open(address).map_err(Failure::input)?;
+    Controller::open(device, how).map_err(Failure::input)
 }
 
 /// Opens the controller at the socket `path`.
-pub fn open_vfio_user(path: &Path, queues: u16) -> Result<Controller<VfioUserDevice>, Failure> {
-    open(
-        VfioUserDevice::connect(path).map_err(Failure::input)?,
-        queues,
-    )
-}
-
-fn open<D: joulio_device::Device>(device: D, queues: u16) -> Result<Controller<D>, Failure> {
-    let options = ControllerOptions {
-        queues,
-        ..ControllerOptions::default()
-    };
-    Controller::open(device, options).map_err(Failure::input)
+pub fn open_vfio_user(
+    path: &Path,
+    how: ControllerOptions,
+) -> Result<Controller<VfioUserDevice>, Failure> {
+    let device = VfioUserDevice::connect(path).map_err(Failure::input)?;
+    Controller::open(device, how).map_err(Failure::input)
 }
 
 /// Refuses what could fill more than half of the memory that is free.

@@ -6,7 +6,8 @@ use crate::output::{Format, print, print_json};
 use crate::{Outcome, nvme_cli};
 use clap::Args;
 use joulio_device::Device;
-use joulio_nvme::{Controller, NvmeError};
+use joulio_emulator::FaultPlan;
+use joulio_nvme::{Controller, ControllerOptions, NvmeError};
 use joulio_nvme_spec::identify::{IdentifyController, IdentifyNamespace};
 use joulio_nvme_spec::log::SmartHealth;
 
@@ -68,10 +69,14 @@ impl<D: Device> Inspect for Controller<D> {
 
 /// Opens a device to look at it.
 pub fn open(name: &DeviceName) -> Result<Box<dyn Inspect>, Failure> {
+    let how = ControllerOptions {
+        queues: 1,
+        ..ControllerOptions::default()
+    };
     Ok(match &name.kind {
-        Kind::Emulated(emulated) => Box::new(emulated.open(name, 1, 0)?),
-        Kind::Pcie(address) => Box::new(open_pcie(*address, 1)?),
-        Kind::VfioUser(path) => Box::new(open_vfio_user(path, 1)?),
+        Kind::Emulated(emulated) => Box::new(emulated.open(name, how, 0, &FaultPlan::default())?),
+        Kind::Pcie(address) => Box::new(open_pcie(*address, how)?),
+        Kind::VfioUser(path) => Box::new(open_vfio_user(path, how)?),
     })
 }
 

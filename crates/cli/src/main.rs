@@ -11,7 +11,14 @@ mod inspect;
 mod list;
 mod nvme_cli;
 mod output;
+mod power;
+mod power_log;
+mod power_states;
+mod restore;
 mod serve;
+mod stop;
+mod trace;
+mod work;
 
 use clap::{Parser, Subcommand};
 use failure::Failure;
@@ -29,6 +36,8 @@ struct Cli {
 enum Command {
     /// Run the same workload under each way of waiting; one table.
     Bench(Box<bench::Args>),
+    /// Run a few I/Os and show each one's way: for people, programs or ui.perfetto.dev.
+    Trace(Box<trace::Args>),
     /// List the NVMe namespaces of this machine (or of the devices named), as `nvme list`.
     List(list::Args),
     /// Identify Controller, as `nvme id-ctrl`.
@@ -37,6 +46,12 @@ enum Command {
     IdNs(inspect::NamespaceArgs),
     /// SMART / Health Information, as `nvme smart-log`.
     SmartLog(inspect::ControllerArgs),
+    /// The meters of this machine: what each sees, or why it cannot be read.
+    Power(Box<power::Args>),
+    /// Power states with latencies and watts, transitions by idle time, the device's own power.
+    PowerStates(power_states::Args),
+    /// Put back what power-states has changed and not put back itself.
+    Restore(restore::Args),
     /// Serve an emulated controller over a vfio-user socket: to a virtual machine, or to joulio.
     Serve(serve::Args),
     /// Move an NVMe controller from the kernel's driver to vfio-pci.
@@ -52,10 +67,14 @@ fn main() -> ExitCode {
     };
     let result = match cli.command {
         Command::Bench(args) => bench::run(&args),
+        Command::Trace(args) => trace::run(&args),
         Command::List(args) => list::run(&args),
         Command::IdCtrl(args) => inspect::id_ctrl(&args),
         Command::IdNs(args) => inspect::id_ns(&args),
         Command::SmartLog(args) => inspect::smart_log(&args),
+        Command::Power(args) => power::run(&args),
+        Command::PowerStates(args) => power_states::run(&args),
+        Command::Restore(args) => restore::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Bind(args) => bind::bind(&args),
         Command::Unbind(args) => bind::unbind(&args),

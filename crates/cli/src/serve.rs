@@ -5,6 +5,7 @@ use crate::device::{DeviceName, Kind};
 use crate::failure::Failure;
 use crate::output::print;
 use clap::ValueEnum;
+use joulio_emulator::FaultPlan;
 use joulio_emulator::serve::{DoorbellMode, ServeOptions, Server};
 use joulio_workload::parse_size;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -43,6 +44,15 @@ pub struct Args {
     /// The most memory that a host may map
     #[arg(long, default_value = "64g", value_parser = parse_size)]
     max_memory: u64,
+    /// What goes wrong: a list of KIND[=PARAMETER][@WHEN] and seed=N, as drop@0.001 (of the
+    /// commands), status=2/81@#100 (the 100th), cfs@2s. A wrong kind names all
+    #[arg(
+        long,
+        value_name = "PLAN",
+        default_value = "",
+        hide_default_value = true
+    )]
+    faults: FaultPlan,
     /// Print what was done, in one line, at the end
     #[arg(long)]
     stats: bool,
@@ -99,6 +109,7 @@ pub fn run(args: &Args) -> Outcome {
     };
     let mut options = emulated.options(&args.device.text, args.seed())?;
     options.cpu = args.cpu;
+    options.faults = args.faults.clone();
     if let Some(queues) = args.queues {
         options.queue_pairs = queues;
         options.vectors = queues + 1;
@@ -126,8 +137,13 @@ pub fn run(args: &Args) -> Outcome {
         DoorbellMode::Mapped => "mapped",
         DoorbellMode::Trapped => "trapped",
     };
+    let faults = if args.faults.is_empty() {
+        String::new()
+    } else {
+        format!(", faults {}", args.faults)
+    };
     print(&format!(
-        "serving {} at {}, doorbells {how}\n",
+        "serving {} at {}, doorbells {how}{faults}\n",
         args.device.text,
         args.socket.display()
     ))?;

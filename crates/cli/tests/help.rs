@@ -6,8 +6,12 @@ use common::joulio;
 use predicates::prelude::{PredicateBooleanExt, predicate};
 use predicates::str::contains;
 
-const SUBCOMMANDS: [&str; 8] = [
+const SUBCOMMANDS: [&str; 12] = [
     "bench",
+    "trace",
+    "power",
+    "power-states",
+    "restore",
     "list",
     "id-ctrl",
     "id-ns",

@@ -20,6 +20,8 @@ pub struct Manifest {
     ramp_seconds: f64,
     number_ios: Option<u64>,
     devices: Vec<Device>,
+    /// What went wrong in them on purpose; `null`: nothing.
+    faults: Option<String>,
     energy: EnergyNote,
     /// It was ended early: runs may be missing or short.
     pub interrupted: bool,
@@ -60,7 +62,7 @@ impl Manifest {
             kernel: uname.release().to_string_lossy().into_owned(),
             cpu: cpu_model(),
             cpus: std::thread::available_parallelism().map_or(1, usize::from),
-            seed: args.seed,
+            seed: args.work.seed,
             runtime_seconds: job.runtime.map(|t| t.seconds()),
             ramp_seconds: job.ramp_time.seconds(),
             number_ios: job.number_ios,
@@ -73,6 +75,7 @@ impl Manifest {
                     emulates: target.profile().map(|profile| profile.name.clone()),
                 })
                 .collect(),
+            faults: (!args.work.faults.is_empty()).then(|| args.work.faults.to_string()),
             energy: EnergyNote {
                 measured: false,
                 machine_profile: machine.name.clone(),

@@ -4,19 +4,18 @@ mod args;
 mod manifest;
 mod progress;
 mod table;
-mod targets;
+pub mod targets;
 
 pub use args::Args;
 
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
+use crate::stop::stop_on_signals;
 use joulio_model::MachineProfile;
 use joulio_workload::{RunError, RunResult, Setup, Stop, run as run_job};
 use manifest::Manifest;
 use serde::Serialize;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use std::sync::Arc;
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -28,17 +27,11 @@ struct Report<'a> {
 pub fn run(args: &Args) -> Outcome {
     let job = args.job()?;
     let machine = MachineProfile::load(&args.machine).map_err(Failure::input)?;
-    let targets = targets::open(args, &job)?;
-    let stop = Stop::default();
-    for signal in [SIGINT, SIGTERM] {
-        // The second one ends the process, should the first not.
-        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(stop.flag()))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(stop.flag())))
-            .map_err(Failure::run)?;
-    }
+    let targets = targets::open(&args.work, &job)?;
+    let stop = stop_on_signals()?;
     let mut manifest = Manifest::new(args, &job, &machine, &targets);
     if args.output == Format::Normal {
-        print(&table::heading(&job, &targets))?;
+        print(&table::heading(&job, &targets, &args.work.faults))?;
     }
     let mut runs = Vec::new();
     for &way in &args.completion {
@@ -51,6 +44,7 @@ pub fn run(args: &Args) -> Outcome {
             machine: &machine,
             stop: &stop,
             progress: &|fraction| bar.set(fraction),
+            trace: None,
         };
         let result = run_job(&job, way, &setup);
         bar.finish();
@@ -71,7 +65,7 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 /// A run with wrong data, failed I/Os or no way of waiting at all is not a success.
-fn verdict(runs: &[RunResult], stop: &Stop) -> Outcome {
+pub fn verdict(runs: &[RunResult], stop: &Stop) -> Outcome {
     let counts = || runs.iter().filter_map(|run| run.counts.as_ref());
     let wrong: u64 = counts()
         .filter_map(|c| c.verify.as_ref())

@@ -2,11 +2,12 @@
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
+use joulio_emulator::FaultPlan;
 use joulio_workload::{Counts, Job, RunResult, Target};
 use std::fmt::Write;
 
 /// What is about to run.
-pub fn heading(job: &Job, targets: &[Box<dyn Target>]) -> String {
+pub fn heading(job: &Job, targets: &[Box<dyn Target>], faults: &FaultPlan) -> String {
     let names: Vec<_> = targets.iter().map(|target| target.name()).collect();
     let length = match (job.runtime, job.number_ios) {
         (Some(time), None) => format!(
@@ -17,8 +18,13 @@ pub fn heading(job: &Job, targets: &[Box<dyn Target>]) -> String {
         (Some(time), Some(n)) => format!("{n} I/Os a job or {} s", time.seconds()),
         (None, n) => format!("{} I/Os a job", n.unwrap_or(0)),
     };
+    let faults = if faults.is_empty() {
+        String::new()
+    } else {
+        format!("\nwith faults {faults}")
+    };
     format!(
-        "{}, bs {}, iodepth {}, numjobs {}, {} loop, {length}\non {}\n\n",
+        "{}, bs {}, iodepth {}, numjobs {}, {} loop, {length}\non {}{faults}\n\n",
         job.rw,
         bytes(job.bs),
         job.iodepth,
@@ -119,6 +125,9 @@ fn notes(runs: &[RunResult], text: &mut String) {
                 run.completion.asked, counts.all.errors
             );
         }
+        if let Some(told) = troubles(counts) {
+            let _ = writeln!(text, "{}: {told}", run.completion.asked);
+        }
         if counts.arrivals_not_issued > 0 {
             let _ = writeln!(
                 text,
@@ -155,6 +164,26 @@ fn notes(runs: &[RunResult], text: &mut String) {
             );
         }
     }
+}
+
+/// What the device did wrong, if it did.
+fn troubles(counts: &Counts) -> Option<String> {
+    let (faults, wait) = (&counts.faults, &counts.wait);
+    let all = [
+        (faults.timeouts, "commands aborted for their time"),
+        (faults.resets, "controller resets"),
+        (faults.ended_by_reset, "commands ended by a reset"),
+        (faults.retries, "commands sent again"),
+        (wait.lost_interrupts, "interrupts lost"),
+        (faults.stale_completions, "stale completions"),
+        (faults.doubled_completions, "doubled completions"),
+        (faults.unknown_completions, "unknown completions"),
+    ];
+    let told = all.iter().filter(|(count, _)| *count > 0);
+    let told: Vec<_> = told
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    (!told.is_empty()).then(|| told.join(", "))
 }
 
 fn bytes(n: u64) -> String {

@@ -1,11 +1,11 @@
 //! Opening the devices of a run.
 
-use super::Args;
 use crate::device::{DeviceName, Emulated, Kind, check_memory, open_pcie, open_vfio_user};
 use crate::failure::Failure;
+use crate::work::Work;
 use joulio_device::Device;
 use joulio_emulator::EmulatedDevice;
-use joulio_nvme::Controller;
+use joulio_nvme::{Controller, ControllerOptions};
 use joulio_units::Direction;
 use joulio_workload::{Activity, Inside, Job, NvmeTarget, Target, check};
 use std::fs::remove_file;
@@ -13,16 +13,17 @@ use std::path::PathBuf;
 
 /// Opens every device, and checks that the job can run there. Refuses to write where that takes a
 /// word, before anything is opened.
-pub fn open(args: &Args, job: &Job) -> Result<Vec<Box<dyn Target>>, Failure> {
-    refuse_to_overwrite(args, job)?;
+pub fn open(work: &Work, job: &Job) -> Result<Vec<Box<dyn Target>>, Failure> {
+    refuse_to_overwrite(work, job)?;
+    refuse_faults(work)?;
     let mut created = Created::default();
     let mut targets = Vec::new();
-    for name in &args.device {
+    for name in &work.device {
         let missing = match &name.kind {
             Kind::Emulated(emulated) => emulated.missing_file(),
             Kind::Pcie(_) | Kind::VfioUser(_) => None,
         };
-        targets.push(open_one(args, job, name)?);
+        targets.push(open_one(work, job, name)?);
         created.0.extend(missing);
     }
     check(job, &targets).map_err(Failure::input)?;
@@ -45,11 +46,11 @@ impl Drop for Created {
     }
 }
 
-fn refuse_to_overwrite(args: &Args, job: &Job) -> Result<(), Failure> {
+fn refuse_to_overwrite(work: &Work, job: &Job) -> Result<(), Failure> {
     if !job.rw.does(Direction::Write) {
         return Ok(());
     }
-    for name in &args.device {
+    for name in &work.device {
         if let Kind::Emulated(emulated) = &name.kind
             && let Some(path) = emulated.read_only_file()
         {
@@ -60,7 +61,7 @@ fn refuse_to_overwrite(args: &Args, job: &Job) -> Result<(), Failure> {
                 path.display()
             )));
         }
-        if !may_write(name, args.allow_write) {
+        if !may_write(name, work.allow_write) {
             return Err(Failure::input(format!(
                 "--rw={} on {}: the data there will be lost; say --allow-write if that is meant",
                 job.rw, name.text
@@ -70,13 +71,26 @@ fn refuse_to_overwrite(args: &Args, job: &Job) -> Result<(), Failure> {
     Ok(())
 }
 
-fn open_one(args: &Args, job: &Job, name: &DeviceName) -> Result<Box<dyn Target>, Failure> {
-    let jobs_each = job.numjobs.div_ceil(args.device.len()).min(u16::MAX.into()) as u16;
-    let may_write = may_write(name, args.allow_write);
+/// Only a device that is ours can be made to fail.
+fn refuse_faults(work: &Work) -> Result<(), Failure> {
+    let outside = |name: &&DeviceName| !matches!(name.kind, Kind::Emulated(_));
+    match work.device.iter().find(outside) {
+        Some(name) if !work.faults.is_empty() => Err(Failure::input(format!(
+            "--faults on {}: only an emulated device commits faults",
+            name.text
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn open_one(work: &Work, job: &Job, name: &DeviceName) -> Result<Box<dyn Target>, Failure> {
+    let jobs_each = job.numjobs.div_ceil(work.device.len()).min(u16::MAX.into()) as u16;
+    let may_write = may_write(name, work.allow_write);
+    let how = work.controller(jobs_each);
     match &name.kind {
-        Kind::Emulated(emulated) => open_emulated(args, name, emulated, jobs_each, may_write),
-        Kind::Pcie(address) => outside(name, open_pcie(*address, jobs_each)?, may_write),
-        Kind::VfioUser(path) => outside(name, open_vfio_user(path, jobs_each)?, may_write),
+        Kind::Emulated(emulated) => open_emulated(work, name, emulated, how, may_write),
+        Kind::Pcie(address) => outside(name, open_pcie(*address, how)?, may_write),
+        Kind::VfioUser(path) => outside(name, open_vfio_user(path, how)?, may_write),
     }
 }
 
@@ -101,13 +115,13 @@ fn outside<D: Device>(
 }
 
 fn open_emulated(
-    args: &Args,
+    work: &Work,
     name: &DeviceName,
     emulated: &Emulated,
-    queues: u16,
+    how: ControllerOptions,
     may_write: bool,
 ) -> Result<Box<dyn Target>, Failure> {
-    let controller = emulated.open(name, queues, args.seed)?;
+    let controller = emulated.open(name, how, work.seed, &work.faults)?;
     let inside = Inside {
         profile: emulated.profile()?,
         activity,
@@ -128,5 +142,6 @@ fn activity(device: &EmulatedDevice) -> Activity {
     Activity {
         read: activity.read,
         write: activity.write,
+        idle: Some(device.power().idle_energy),
     }
 }

@@ -9,10 +9,10 @@
 pub mod id_ctrl;
 pub mod id_ns;
 pub mod list;
+pub mod power_state;
 pub mod smart_log;
 
 mod field;
-mod power_state;
 mod scale;
 #[cfg(test)]
 mod testing;

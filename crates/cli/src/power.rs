@@ -1,0 +1,160 @@
+//! `joulio power`: the meters of this machine.
+
+mod busy;
+mod device;
+pub mod idle;
+mod pause;
+mod report;
+mod table;
+mod watch;
+
+use crate::Outcome;
+use crate::failure::Failure;
+use crate::output::{Format, print, print_json};
+use crate::power_log;
+use crate::power_states::port::PortName;
+use crate::stop::stop_on_signals;
+use crate::work::seconds;
+use joulio_energy::{Discovery, Filtering, MIN_WINDOW, Meters, Root, Select};
+use joulio_units::Nanos;
+use joulio_workload::{Stop, parse_count};
+use report::Report;
+use std::path::PathBuf;
+
+/// Every meter: what it includes, its present power over a second or more, and for one that cannot
+/// be read why, and the command that would allow it.
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Args {
+    #[command(subcommand)]
+    logger: Option<Logger>,
+    /// Only these, a list: names as in the table, sources (perf, powercap, hwmon, ipmi), boundaries
+    /// (wall, psys, package, cores, dram, device), all or none. NAME=BOUNDARY says what a sensor
+    /// includes; redfish=https://HOST/redfish/v1/Chassis/ID/Power asks a BMC (credentials from
+    /// JOULIO_REDFISH_USER and JOULIO_REDFISH_PASSWORD, or ~/.netrc)
+    #[arg(long, value_name = "METER", value_delimiter = ',')]
+    meter: Vec<String>,
+    /// Ask this storage device too: /dev/nvme0 (as root), pcie:ADDRESS, vfio-user:SOCKET or
+    /// emulated:PROFILE. Repeatable
+    #[arg(long)]
+    device: Vec<PortName>,
+    /// Show them again and again, until it is interrupted
+    #[arg(long, conflicts_with = "idle")]
+    watch: bool,
+    /// Seconds (or 500ms, 2m) that each figure is taken over; 1 at the least
+    #[arg(long, default_value = "1", value_parser = interval)]
+    interval: Nanos,
+    /// How often to show them
+    #[arg(long, requires = "watch", value_parser = parse_count)]
+    count: Option<u64>,
+    /// Measure the idle machine for so many seconds (or 5m), and keep that for joulio bench. Nothing
+    /// else should run
+    #[arg(long, value_name = "TIME", value_parser = interval)]
+    idle: Option<Nanos>,
+    /// Where to keep it. Default: joulio/idle-baseline.json in XDG_STATE_HOME, without that in
+    /// /var/lib for root and in ~/.local/state for others
+    #[arg(long, requires = "idle")]
+    file: Option<PathBuf>,
+    /// normal or json; with --watch an object a line
+    #[arg(
+        short,
+        long,
+        alias = "output-format",
+        value_enum,
+        default_value = "normal"
+    )]
+    output: Format,
+    /// Read the tree under this folder, captured on another machine, in place of /
+    #[arg(long, value_name = "FOLDER", hide = true)]
+    root: Option<PathBuf>,
+}
+
+/// With a logger at the plug, or a person who changes devices.
+#[derive(clap::Subcommand)]
+enum Logger {
+    Swap(power_log::SwapArgs),
+    Marker(power_log::MarkerArgs),
+    Import(power_log::ImportArgs),
+}
+
+fn interval(text: &str) -> Result<Nanos, String> {
+    let time = seconds(text)?;
+    match time < MIN_WINDOW {
+        true => Err(format!(
+            "'{text}' is too short: meters say nothing of less than a second"
+        )),
+        false => Ok(time),
+    }
+}
+
+/// A command with its machine.
+struct Run<'a> {
+    args: &'a Args,
+    root: Root,
+    stop: Stop,
+}
+
+/// `joulio power`.
+pub fn run(args: &Args) -> Outcome {
+    match &args.logger {
+        Some(Logger::Swap(args)) => return power_log::swap(args),
+        Some(Logger::Marker(args)) => return power_log::marker(args),
+        Some(Logger::Import(args)) => return power_log::import(args),
+        None => {}
+    }
+    let root = match &args.root {
+        Some(folder) if !folder.is_dir() => {
+            let folder = folder.display();
+            return Err(Failure::input(format!("--root: {folder} is not a folder")));
+        }
+        Some(folder) => Root::at(folder),
+        None => Root::system(),
+    };
+    let run = Run {
+        args,
+        root,
+        stop: stop_on_signals()?,
+    };
+    let discovery = run.discover()?;
+    match (args.idle, args.watch) {
+        (Some(time), _) => idle::measure(&run, discovery, time),
+        (None, true) => watch::watch(&run, discovery),
+        (None, false) => run.once(discovery),
+    }
+}
+
+impl Run<'_> {
+    fn discover(&self) -> Result<Discovery, Failure> {
+        let mut select = Select::all();
+        for word in &self.args.meter {
+            // Not by clap, which repeats a word that is wrong: it may hold a password.
+            let chosen = word.parse();
+            select.extend(chosen.map_err(|why: String| Failure::input(format!("--meter: {why}")))?);
+        }
+        let mut discovery = Meters::discover(&self.root, &select);
+        if let Some(name) = discovery.unmatched.first() {
+            return Err(Failure::input(format!(
+                "--meter: there is no {name}: joulio power lists what there is"
+            )));
+        }
+        for name in &self.args.device {
+            device::ask(name, &self.root, &mut discovery)?;
+        }
+        Ok(discovery)
+    }
+
+    fn once(&self, mut discovery: Discovery) -> Outcome {
+        let mut measured = Vec::new();
+        if !discovery.meters.is_empty() {
+            let window = discovery.meters.open().map_err(Failure::run)?;
+            pause::pause(self.args.interval, &self.stop, |_| {});
+            measured = window.close(None);
+        }
+        let filtering = Filtering::of(&self.root);
+        let report = Report::new(&measured, &discovery.others, &filtering);
+        match self.args.output {
+            Format::Normal => print(&table::table(&report)),
+            Format::Json => print_json(&report),
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What is shown of each meter.
+
+use joulio_energy::{Filtering, Finding, How, Kind, Measured, State};
+use serde::Serialize;
+
+/// Every meter.
+#[derive(Serialize)]
+pub struct Report {
+    /// The form of this report.
+    pub version: u32,
+    /// Whether the processor adds noise to its counters.
+    pub energy_filtering: String,
+    /// Those that are read, then the others.
+    pub meters: Vec<Row>,
+}
+
+/// One meter.
+#[derive(Serialize)]
+pub struct Row {
+    pub name: String,
+    pub source: String,
+    pub boundary: Option<String>,
+    pub zone: Option<String>,
+    pub state: &'static str,
+    pub modelled: bool,
+    pub idle_subtracted: bool,
+    pub watts: Option<f64>,
+    /// How far `watts` may be from what the meter's hardware counted.
+    pub error_watts: Option<f64>,
+    pub joules: Option<f64>,
+    pub error_joules: Option<f64>,
+    pub window_seconds: Option<f64>,
+    /// How the figure was obtained.
+    pub how: Option<String>,
+    /// Why there is no figure.
+    pub why: Option<String>,
+    /// The command that would allow it.
+    pub allow: Option<String>,
+    pub notes: Vec<String>,
+}
+
+impl Report {
+    pub fn new(measured: &[Measured], others: &[Finding], filtering: &Filtering) -> Report {
+        let read = measured.iter().map(Row::measured);
+        Report {
+            version: 1,
+            energy_filtering: filtering.to_string(),
+            meters: read.chain(others.iter().map(Row::other)).collect(),
+        }
+    }
+}
+
+impl Row {
+    /// A meter that was read, with its figure or the reason for none.
+    pub fn measured(measured: &Measured) -> Row {
+        let about = &measured.about;
+        let mut row = Row {
+            name: about.name.clone(),
+            source: about.source.to_string(),
+            boundary: Some(about.zone.boundary.to_string()),
+            zone: Some(about.zone.to_string()),
+            state: "readable",
+            modelled: about.modelled,
+            notes: about.notes.clone(),
+            ..Row::empty()
+        };
+        match &measured.figure {
+            Ok(figure) => {
+                let total = &figure.total;
+                row.watts = Some(total.watts().0);
+                row.joules = Some(total.joules.0);
+                row.error_joules = total.error.map(|error| error.0);
+                row.error_watts = total.error.map(|error| (error / total.window).0);
+                row.window_seconds = Some(total.window.seconds());
+                row.how = Some(how(&total.how, about.kind));
+            }
+            Err(error) => {
+                row.state = "failed";
+                row.why = Some(error.to_string());
+            }
+        }
+        row
+    }
+
+    /// A meter that was not.
+    fn other(finding: &Finding) -> Row {
+        let (state, why, allow) = match &finding.state {
+            State::Unreadable { why, allow } => ("unreadable", why, allow.clone()),
+            State::Absent { why, allow } => ("absent", why, allow.clone()),
+            State::Unused { why } => ("unused", why, None),
+        };
+        Row {
+            name: finding.name.clone(),
+            source: finding.source.to_string(),
+            boundary: finding.zone.as_ref().map(|zone| zone.boundary.to_string()),
+            zone: finding.zone.as_ref().map(|zone| zone.to_string()),
+            state,
+            why: Some(why.clone()),
+            allow,
+            ..Row::empty()
+        }
+    }
+
+    fn empty() -> Row {
+        Row {
+            name: String::new(),
+            source: String::new(),
+            boundary: None,
+            zone: None,
+            state: "",
+            modelled: false,
+            idle_subtracted: false,
+            watts: None,
+            error_watts: None,
+            joules: None,
+            error_joules: None,
+            window_seconds: None,
+            how: None,
+            why: None,
+            allow: None,
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// In words.
+fn how(how: &How, kind: Kind) -> String {
+    match how {
+        How::Modelled => "modelled".into(),
+        How::Summed => "sum".into(),
+        How::Counted { aligned, step } => {
+            let edges = if *aligned {
+                "edges on updates"
+            } else {
+                "edges not on updates"
+            };
+            format!("counter, steps of {}, {edges}", joules(step.0))
+        }
+        How::Sampled {
+            samples,
+            missed,
+            longest_gap,
+        } => {
+            let update = match kind {
+                Kind::Power { update, .. } => format!(", updates of {} s", update.seconds()),
+                Kind::Counter { .. } => String::new(),
+            };
+            let missed = match missed {
+                0 => String::new(),
+                missed => format!(", {missed} missed"),
+            };
+            format!(
+                "{samples} samples{missed}, at most {:.2} s apart{update}",
+                longest_gap.seconds()
+            )
+        }
+    }
+}
+
+fn joules(joules: f64) -> String {
+    match joules {
+        j if j >= 0.5 => format!("{j:.0} J"),
+        j => format!("{:.1} uJ", j * 1e6),
+    }
+}

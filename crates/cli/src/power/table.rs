@@ -1,0 +1,87 @@
+//! The table for people.
+
+use super::report::{Report, Row};
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+use std::fmt::Write;
+
+/// All meters, a line each; below it the reasons, and what would help.
+pub fn table(report: &Report) -> String {
+    let mut text = lines(&report.meters);
+    text.push('\n');
+    for row in &report.meters {
+        explain(row, &mut text);
+    }
+    let has = |source: &str| {
+        report
+            .meters
+            .iter()
+            .any(|row| row.source.starts_with(source) && row.watts.is_some())
+    };
+    if has("perf") || has("powercap") {
+        let _ = writeln!(
+            text,
+            "energy filtering: {}",
+            clean(&report.energy_filtering)
+        );
+    }
+    text
+}
+
+/// The table itself.
+pub fn lines(rows: &[Row]) -> String {
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    table.set_header(["meter", "boundary", "source", "state", "W", "+-"]);
+    for row in rows {
+        let watts =
+            |watts: Option<f64>| watts.map_or_else(|| "-".into(), |watts| format!("{watts:.3}"));
+        table.add_row([
+            clean(&row.name),
+            row.boundary.clone().unwrap_or_else(|| "-".into()),
+            row.source.clone(),
+            state(row).into(),
+            watts(row.watts),
+            watts(row.error_watts),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(4) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    let mut text = String::new();
+    for line in table.lines() {
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}
+
+/// What comes from a profile does not look like a measurement.
+fn state(row: &Row) -> &str {
+    match row.modelled && row.watts.is_some() {
+        true => "modelled",
+        false => row.state,
+    }
+}
+
+fn explain(row: &Row, text: &mut String) {
+    let name = clean(&row.name);
+    let state = match row.state {
+        "readable" => String::new(),
+        state => format!("{state}: "),
+    };
+    let told = row.why.iter().chain(&row.how);
+    for told in told {
+        let _ = writeln!(text, "{name}: {state}{}", clean(told));
+    }
+    for note in &row.notes {
+        let _ = writeln!(text, "  note: {}", clean(note));
+    }
+    if let Some(allow) = &row.allow {
+        let _ = writeln!(text, "  try: {}", clean(allow));
+    }
+}
+
+/// Drivers and servers name things; a terminal must not obey them.
+fn clean(text: &str) -> String {
+    text.replace(char::is_control, "?")
+}

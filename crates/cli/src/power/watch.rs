@@ -1,0 +1,85 @@
+//! `joulio power --watch`.
+
+use super::Run;
+use super::pause::pause;
+use super::report::Row;
+use super::table;
+use crate::Outcome;
+use crate::failure::Failure;
+use crate::output::{Format, print};
+use joulio_energy::{Discovery, Measured};
+use serde::Serialize;
+use std::io::{IsTerminal, stdout};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A line of JSON.
+#[derive(Serialize)]
+struct Line {
+    unix_seconds: f64,
+    meters: Vec<Row>,
+}
+
+/// Laps of one window, until it is stopped: no joule falls between two lines.
+pub fn watch(run: &Run<'_>, mut discovery: Discovery) -> Outcome {
+    if discovery.meters.is_empty() {
+        return Err(Failure::input(
+            "--watch: no meter can be read here: joulio power says why",
+        ));
+    }
+    let mut window = discovery.meters.open().map_err(Failure::run)?;
+    let mut screen = Screen::default();
+    let mut left = run.args.count;
+    while left != Some(0) && pause(run.args.interval, &run.stop, |_| {}) {
+        let measured = window.lap(None);
+        match run.args.output {
+            Format::Normal => screen.show(&rows(&measured))?,
+            Format::Json => print_line(rows(&measured))?,
+        }
+        left = left.map(|left| left - 1);
+    }
+    Ok(())
+}
+
+fn rows(measured: &[Measured]) -> Vec<Row> {
+    measured.iter().map(Row::measured).collect()
+}
+
+fn print_line(meters: Vec<Row>) -> Outcome {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let line = Line {
+        unix_seconds: now.map_or(0.0, |since| since.as_secs_f64()),
+        meters,
+    };
+    let text = serde_json::to_string(&line).map_err(Failure::run)?;
+    print(&format!("{text}\n"))
+}
+
+/// A terminal, on which each table takes the place of the one before.
+#[derive(Default)]
+struct Screen {
+    lines: usize,
+}
+
+impl Screen {
+    fn show(&mut self, rows: &[Row]) -> Outcome {
+        let mut text = table::lines(rows);
+        for row in rows {
+            if let Some(why) = &row.why {
+                text.push_str(
+                    &format!("{}: {}\n", row.name, why)
+                        .replace(|c: char| c.is_control() && c != '\n', "?"),
+                );
+            }
+        }
+        if !stdout().is_terminal() {
+            return print(&format!("{text}\n"));
+        }
+        // Up to where the last one began, and clear from there.
+        let back = match self.lines {
+            0 => String::new(),
+            lines => format!("\x1b[{lines}A\x1b[J"),
+        };
+        self.lines = text.lines().count();
+        print(&format!("{back}{text}"))
+    }
+}

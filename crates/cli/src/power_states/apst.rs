@@ -1,0 +1,121 @@
+//! The table of autonomous power state transitions (Base 5.27.1.10).
+
+use joulio_nvme_spec::feature::{ApstEntry, ApstTable};
+use joulio_nvme_spec::identify::PowerStateDescriptor;
+use serde::Serialize;
+
+/// nvme_core.default_ps_max_latency_us: states that take longer to leave are left out.
+const MOST_LATENCY_US: u64 = 100_000;
+/// nvme_core.apst_primary_latency_tol_us and apst_primary_timeout_ms: where entering and leaving
+/// take up to the one, it goes there after the other.
+const PRIMARY: (u64, u32) = (15_000, 100);
+/// nvme_core.apst_secondary_latency_tol_us and apst_secondary_timeout_ms, likewise.
+const SECONDARY: (u64, u32) = (100_000, 2_000);
+
+/// A transition of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Transition {
+    /// From this power state,
+    pub from: u8,
+    /// to this one (ITPS),
+    pub to: u8,
+    /// after so much idle time (ITPT).
+    pub after_ms: u32,
+}
+
+/// The transitions of a table, among the first `states` power states. Entries without a time are
+/// none.
+pub fn transitions(table: &ApstTable, states: usize) -> Vec<Transition> {
+    let entries = table.entries.iter().take(states);
+    let entries = entries.map(|entry| ApstEntry::from(entry.get()));
+    let numbered = (0_u8..).zip(entries);
+    let some = numbered.filter(|(_, entry)| entry.itpt() > 0);
+    some.map(|(from, entry)| Transition {
+        from,
+        to: entry.itps(),
+        after_ms: entry.itpt(),
+    })
+    .collect()
+}
+
+/// The table that Linux makes by default (nvme_configure_apst, from 5.14 on): after 100 ms to the
+/// deepest state that does no I/O and is soon left; then, or where there is none such, after 2 s to
+/// the deepest that takes longer.
+pub fn as_linux_has_it(states: &[PowerStateDescriptor]) -> ApstTable {
+    let mut table = ApstTable::default();
+    let mut target = ApstEntry::new();
+    // What the states deeper than this one are for: they have it already.
+    let mut taken = None;
+    let numbered = (0_u8..).zip(states).zip(&mut table.entries);
+    let numbered: Vec<_> = numbered.collect();
+    for ((index, state), entry) in numbered.into_iter().rev() {
+        entry.set(target.into());
+        let leaving = u64::from(state.exlat.get());
+        if !state.power_state_flags().nops() || leaving > MOST_LATENCY_US {
+            continue;
+        }
+        let both = leaving + u64::from(state.enlat.get());
+        let tier = [PRIMARY, SECONDARY].into_iter().find(|tier| both <= tier.0);
+        // After the primary nothing shallower is wanted, not even as a secondary.
+        let wanted = tier.filter(|&tier| taken != Some(PRIMARY) && taken != Some(tier));
+        if let Some((_, after_ms)) = wanted {
+            taken = tier;
+            target = ApstEntry::new().with_itps(index).with_itpt(after_ms);
+        }
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use joulio_nvme_spec::identify::PowerStateFlags;
+
+    fn state(nops: bool, enlat: u32, exlat: u32) -> PowerStateDescriptor {
+        PowerStateDescriptor {
+            flags: PowerStateFlags::new().with_nops(nops).into(),
+            enlat: enlat.into(),
+            exlat: exlat.into(),
+            ..Default::default()
+        }
+    }
+
+    fn found(states: &[PowerStateDescriptor]) -> Vec<(u8, u8, u32)> {
+        let found = transitions(&as_linux_has_it(states), states.len());
+        let found = found.iter().map(|one| (one.from, one.to, one.after_ms));
+        found.collect()
+    }
+
+    #[test]
+    fn linux_goes_to_the_deepest_state_that_is_soon_left() {
+        // The 960 EVO, as Linux 6.1 has it.
+        let awake = state(false, 0, 0);
+        let sleeps = [state(true, 210, 1_500), state(true, 2_200, 6_000)];
+        let states = [awake, awake, awake, sleeps[0], sleeps[1]];
+        let to = |from| (from, 4, 100);
+        assert_eq!(found(&states), [to(0), to(1), to(2), to(3)]);
+    }
+
+    #[test]
+    fn linux_goes_on_later_to_a_state_that_takes_longer() {
+        let (awake, short) = (state(false, 0, 0), state(true, 5_000, 10_000));
+        let long = state(true, 10_000, 40_000);
+        assert_eq!(found(&[awake, short, long]), [(0, 1, 100), (1, 2, 2_000)]);
+        assert_eq!(found(&[awake, long, long]), [(0, 2, 2_000), (1, 2, 2_000)]);
+        let longer = state(true, 0, 100_001);
+        assert_eq!(found(&[awake, short, longer]), [(0, 1, 100)]);
+        assert_eq!(found(&[awake, state(true, 60_000, 60_000)]), []);
+    }
+
+    #[test]
+    fn no_table_of_a_device_makes_it_panic() {
+        let states = [state(true, u32::MAX, u32::MAX); 32];
+        assert!(transitions(&as_linux_has_it(&states), 32).is_empty());
+        let mut table = ApstTable::default();
+        for entry in &mut table.entries {
+            entry.set(u64::MAX);
+        }
+        assert_eq!(transitions(&table, 256).len(), 32);
+        assert_eq!(transitions(&table, 2)[1].to, 31);
+    }
+}

@@ -1,0 +1,87 @@
+//! The meter in a storage device, for `joulio_energy`.
+
+use super::port::{Control, Port};
+use joulio_energy::{Clock, MeterError, NvmeMeter, NvmePower, PowerLog};
+use joulio_nvme::NvmeError;
+use joulio_nvme_spec::identify::PowerScale;
+use joulio_units::Watts;
+use std::fmt;
+
+/// A meter of what `port` says that it draws; it lives on when the port is dropped.
+pub fn meter(port: &Port, clock: &dyn Clock) -> Result<NvmeMeter, MeterError> {
+    let power = Power {
+        name: port.name.text(),
+        control: port.control.clone(),
+    };
+    NvmeMeter::open(Box::new(power), clock)
+}
+
+struct Power {
+    name: String,
+    control: Control,
+}
+
+impl fmt::Debug for Power {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Power").field("name", &self.name).finish()
+    }
+}
+
+impl Power {
+    fn failed(&self, error: &NvmeError) -> MeterError {
+        MeterError::Failed {
+            what: self.name.clone(),
+            why: error.to_string(),
+        }
+    }
+}
+
+fn watts(microwatts: u64) -> Watts {
+    Watts(microwatts as f64 / 1e6)
+}
+
+impl NvmePower for Power {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn measures(&self) -> bool {
+        self.control.measures_power()
+    }
+
+    fn start(&mut self) -> Result<(), MeterError> {
+        let started = self.control.start_power_measurement(0);
+        started.map_err(|error| self.failed(&error))
+    }
+
+    fn stop(&mut self) -> Result<(), MeterError> {
+        let stopped = self.control.stop_power_measurement();
+        stopped.map_err(|error| self.failed(&error))
+    }
+
+    fn log(&mut self) -> Result<PowerLog, MeterError> {
+        let log = self.control.power_measurement();
+        let log = log.map_err(|error| self.failed(&error))?;
+        let (attributes, average) = (log.attributes(), log.average());
+        let step = match average.scale() {
+            PowerScale::TenMilliwatts => Watts(1e-2),
+            _ => Watts(1e-4),
+        };
+        Ok(PowerLog {
+            generation: log.generation,
+            measuring: attributes.enabled(),
+            estimated: attributes.estimated(),
+            gaps: attributes.non_contiguous(),
+            intervals: log.count.get(),
+            mean: average.microwatts().map(watts),
+            step,
+            percent_error: log.percent_error(),
+        })
+    }
+
+    fn interval_power(&mut self) -> Result<Option<Watts>, MeterError> {
+        let power = self.control.interval_power();
+        let power = power.map_err(|error| self.failed(&error))?;
+        Ok(power.map(watts))
+    }
+}

@@ -1,0 +1,19 @@
+//! Ending a run by a signal.
+
+use crate::failure::Failure;
+use joulio_workload::Stop;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag::{register, register_conditional_shutdown};
+use std::sync::Arc;
+
+/// What SIGINT and SIGTERM stop.
+pub fn stop_on_signals() -> Result<Stop, Failure> {
+    let stop = Stop::default();
+    for signal in [SIGINT, SIGTERM] {
+        // The second one ends the process, should the first not.
+        register_conditional_shutdown(signal, 130, Arc::clone(stop.flag()))
+            .and_then(|_| register(signal, Arc::clone(stop.flag())))
+            .map_err(Failure::run)?;
+    }
+    Ok(stop)
+}

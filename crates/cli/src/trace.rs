@@ -1,0 +1,158 @@
+//! `joulio trace`: a few I/Os, event by event.
+
+mod sink;
+
+use crate::Outcome;
+use crate::bench::{targets, verdict};
+use crate::failure::Failure;
+use crate::output::print;
+use crate::stop::stop_on_signals;
+use crate::work::{Length, Work, seconds};
+use clap::ValueEnum;
+use joulio_model::MachineProfile;
+use joulio_trace::{Event, Thread, Timeline, json, perfetto, text};
+use joulio_units::Nanos;
+use joulio_workload::run as run_job;
+use joulio_workload::{Job, RunError, RunResult, Setup, Stop, Target, Verify, Way, parse_count};
+use sink::Sink;
+use std::io;
+use std::path::PathBuf;
+
+/// Columns of the text. A narrower terminal wraps the bars, which stand last.
+const WIDTH: usize = 100;
+/// Events that an I/O takes, generously: a submission, a doorbell, a completion, and some waits
+/// that end too early.
+const EVENTS_PER_IO: u64 = 16;
+/// A queue's recorder has room for at least this many events, and at most.
+const LEAST_EVENTS: u64 = 4 << 10;
+const MOST_EVENTS: u64 = 1 << 20;
+const _: () = assert!(MOST_EVENTS * (size_of::<Event>() as u64) < 32 << 20);
+
+/// Flags that fio has mean what they mean there.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Way of waiting: poll, interrupt, hybrid (sleep half the mean time, then poll), hybrid=4us
+    /// (sleep that long)
+    #[arg(long, default_value = "poll")]
+    completion: Way,
+    #[command(flatten)]
+    work: Work,
+    /// I/Os of each job (or 10k). Of very many, the last are shown
+    #[arg(long = "number_ios", alias = "number-ios", default_value = "32", value_parser = parse_count)]
+    number_ios: u64,
+    /// Seconds to run before the trace begins, so that hybrid has learnt how long to sleep
+    #[arg(long = "ramp_time", alias = "ramp-time", default_value = "200ms", value_parser = seconds)]
+    ramp_time: Nanos,
+    /// text, json or perfetto
+    #[arg(long, alias = "output-format", value_enum, default_value = "text")]
+    output: Format,
+    /// Write to this file; it must not be there. Default: standard output
+    #[arg(long)]
+    file: Option<PathBuf>,
+    /// Overwrite the file
+    #[arg(long, requires = "file")]
+    force: bool,
+}
+
+/// `--output`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    #[value(alias = "normal")]
+    Text,
+    /// For programs.
+    Json,
+    /// Trace Event Format: for ui.perfetto.dev and chrome://tracing.
+    Perfetto,
+}
+
+/// What is to be traced.
+struct Run<'a> {
+    job: &'a Job,
+    way: Way,
+    targets: &'a [Box<dyn Target>],
+    stop: &'a Stop,
+    /// Events that each queue keeps.
+    capacity: usize,
+}
+
+/// `joulio trace`.
+pub fn run(args: &Args) -> Outcome {
+    let length = Length {
+        runtime: None,
+        number_ios: Some(args.number_ios),
+        ramp_time: args.ramp_time,
+    };
+    let job = args.work.job(length, Verify::None)?;
+    let sink = args
+        .file
+        .as_deref()
+        .map(|path| Sink::open(path, args.force));
+    let sink = sink.transpose()?;
+    let targets = targets::open(&args.work, &job)?;
+    let stop = stop_on_signals()?;
+    let (result, threads) = record(&Run {
+        job: &job,
+        way: args.completion,
+        targets: &targets,
+        stop: &stop,
+        capacity: capacity(args.number_ios),
+    })?;
+    if let Some(reason) = &result.completion.reason {
+        let asked = &result.completion.asked;
+        return Err(Failure::run(format!("{asked}: not obtained: {reason}")));
+    }
+    let output = render(&Timeline::new(&threads), args.output).map_err(Failure::run)?;
+    match sink {
+        Some(sink) => sink.write(&output)?,
+        None => print(&output)?,
+    }
+    verdict(&[result], &stop)
+}
+
+/// Events that a queue keeps for `ios` I/Os.
+fn capacity(ios: u64) -> usize {
+    let events = ios.saturating_mul(EVENTS_PER_IO);
+    events.clamp(LEAST_EVENTS, MOST_EVENTS) as usize
+}
+
+fn render(timeline: &Timeline, format: Format) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    match format {
+        Format::Text => return Ok(text(timeline, WIDTH)),
+        Format::Json => json(timeline, &mut bytes)?,
+        Format::Perfetto => perfetto(timeline, &mut bytes)?,
+    }
+    String::from_utf8(bytes).map_err(io::Error::other)
+}
+
+/// Runs it with every queue's trace on, and hands back what each thread recorded.
+fn record(run: &Run<'_>) -> Result<(RunResult, Vec<Thread>), Failure> {
+    let machine = MachineProfile::load(MachineProfile::DEFAULT).map_err(Failure::input)?;
+    let setup = Setup {
+        targets: run.targets,
+        machine: &machine,
+        stop: run.stop,
+        progress: &|_| {},
+        trace: Some(run.capacity),
+    };
+    let result = run_job(run.job, run.way, &setup);
+    let mut result = result.map_err(|error| match error {
+        RunError::Job(error) => Failure::input(error),
+        other => Failure::run(other),
+    })?;
+    let threads = std::mem::take(&mut result.traced);
+    Ok((result, threads))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recorder_has_room_for_a_short_run_and_an_end_for_a_long_one() {
+        assert_eq!(capacity(1), 4096);
+        assert_eq!(capacity(1000), 16_000);
+        assert_eq!(capacity(u64::MAX), 1 << 20);
+    }
+}

@@ -1,0 +1,182 @@
+//! What to do and where: the flags of every command that does I/O, in fio's words and spellings.
+
+use crate::device::DeviceName;
+use crate::failure::Failure;
+use joulio_emulator::FaultPlan;
+use joulio_nvme::ControllerOptions;
+use joulio_units::Nanos;
+use joulio_workload::{Arrivals, Job, ReadWrite, Verify, parse_count, parse_size, parse_time};
+
+/// Flags that fio has mean what they mean there.
+#[derive(clap::Args)]
+pub struct Work {
+    /// Device: emulated:PROFILE[,file=PATH][,size=BYTES][,lba=512|4096][,seed=N] or
+    /// pcie:ADDRESS[,nsid=N] or vfio-user:SOCKET[,nsid=N]. Repeatable: jobs are spread over
+    /// devices
+    #[arg(long, default_value = "emulated:optane-900p")]
+    pub device: Vec<DeviceName>,
+    /// read, write, randread, randwrite, randrw or rw
+    #[arg(long, alias = "readwrite", default_value = "randread")]
+    rw: ReadWrite,
+    /// Percent of reads in randrw and rw
+    #[arg(long, default_value_t = 50, value_parser = whole::<u8>)]
+    rwmixread: u8,
+    /// Bytes of an I/O
+    #[arg(long, alias = "blocksize", default_value = "4k", value_parser = parse_size)]
+    bs: u64,
+    /// I/Os in flight, each job
+    #[arg(long, default_value_t = 1, value_parser = whole::<usize>)]
+    iodepth: usize,
+    /// Threads, each with a queue pair of its own
+    #[arg(long, default_value_t = 1, value_parser = whole::<usize>)]
+    numjobs: usize,
+    /// Bytes of each device to use, from its start. With --verify jobs share them, otherwise each
+    /// job uses all of them. Default: the whole namespace
+    #[arg(long, value_parser = parse_size)]
+    size: Option<u64>,
+    /// Open loop: this many I/Os a second arrive at each job, by the clock; latency counts from
+    /// the arrival
+    #[arg(long = "rate_iops", alias = "rate-iops", value_parser = parse_count, conflicts_with = "thinktime")]
+    rate_iops: Option<u64>,
+    /// Open loop: an I/O arrives this many microseconds after the one before (or 1ms)
+    #[arg(long, value_parser = microseconds)]
+    thinktime: Option<Nanos>,
+    /// CPUs for the jobs' threads, one each in turn: 0,2-4
+    #[arg(long = "cpus_allowed", alias = "cpus-allowed", value_parser = parse_cpus)]
+    cpus_allowed: Option<Cpus>,
+    /// Where every random number comes from
+    #[arg(long, alias = "randseed", default_value_t = 1, value_parser = whole::<u64>)]
+    pub seed: u64,
+    /// Data on the devices may be lost: needed to write to a pcie or vfio-user device, or to a file
+    /// with data
+    #[arg(long)]
+    pub allow_write: bool,
+    /// What goes wrong in emulated devices: a list of KIND[=PARAMETER][@WHEN] and seed=N, as
+    /// drop@0.001 (of the commands), status=2/81@#100 (the 100th), cfs@2s. A wrong kind names all
+    #[arg(
+        long,
+        value_name = "PLAN",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub faults: FaultPlan,
+    /// Seconds (or 500ms) an I/O may take before it is aborted; as long again, and the controller
+    /// is reset. As nvme_core.io_timeout
+    #[arg(long = "io_timeout", alias = "io-timeout", default_value = "30", value_parser = timeout)]
+    io_timeout: Nanos,
+    /// How often an I/O that failed is sent again, if its status allows it or a reset ended it. As
+    /// nvme_core.max_retries, but 0: what fails is counted
+    #[arg(long = "max_retries", alias = "max-retries", default_value_t = 0, value_parser = whole::<u8>)]
+    max_retries: u8,
+}
+
+fn timeout(text: &str) -> Result<Nanos, String> {
+    match seconds(text)? {
+        Nanos(0..10_000_000) => Err(format!("'{text}' is too short: 10ms at the least")),
+        time => Ok(time),
+    }
+}
+
+/// How long to do it: each command has its own defaults.
+#[derive(Clone, Copy, Debug)]
+pub struct Length {
+    /// How long to run, the ramp not included.
+    pub runtime: Option<Nanos>,
+    /// I/Os of each job, the ramp's not counted.
+    pub number_ios: Option<u64>,
+    /// How long to run before measuring.
+    pub ramp_time: Nanos,
+}
+
+#[derive(Clone, Debug)]
+struct Cpus(Vec<usize>);
+
+fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+    let number = text.parse::<u64>().ok().and_then(|n| n.try_into().ok());
+    number.ok_or_else(|| format!("'{text}' is out of range: write a whole number, zero or above"))
+}
+
+/// Seconds, or a number with a unit.
+pub fn seconds(text: &str) -> Result<Nanos, String> {
+    parse_time(text, 1_000_000_000).map(Nanos)
+}
+
+fn microseconds(text: &str) -> Result<Nanos, String> {
+    parse_time(text, 1_000).map(Nanos)
+}
+
+/// `0,2-4`, as fio has it. Each must be a CPU that this process may use.
+fn parse_cpus(text: &str) -> Result<Cpus, String> {
+    let wrong = || format!("'{text}' is not a list of CPUs: 0,2-4");
+    let mut cpus = Vec::new();
+    for part in text.split(',') {
+        let (low, high) = part.split_once('-').unwrap_or((part, part));
+        let low: usize = low.trim().parse().map_err(|_| wrong())?;
+        let high: usize = high.trim().parse().map_err(|_| wrong())?;
+        if low > high || high >= rustix::thread::CpuSet::MAX_CPU {
+            return Err(wrong());
+        }
+        cpus.extend(low..=high);
+    }
+    let allowed = rustix::thread::sched_getaffinity(None).map_err(|e| e.to_string())?;
+    match cpus.iter().find(|&&cpu| !allowed.is_set(cpu)) {
+        Some(cpu) => Err(format!("CPU {cpu} is not one that this process may use")),
+        None => Ok(Cpus(cpus)),
+    }
+}
+
+impl Work {
+    /// How to open a controller for `queues` jobs.
+    pub fn controller(&self, queues: u16) -> ControllerOptions {
+        ControllerOptions {
+            queues,
+            io_timeout: self.io_timeout,
+            retries: self.max_retries,
+            ..ControllerOptions::default()
+        }
+    }
+
+    /// The job that the flags describe, for `length`, its data looked at as `verify` says.
+    pub fn job(&self, length: Length, verify: Verify) -> Result<Job, Failure> {
+        let job = Job {
+            rw: self.rw,
+            rwmixread: self.rwmixread,
+            bs: self.bs,
+            iodepth: self.iodepth,
+            numjobs: self.numjobs,
+            size: self.size,
+            runtime: length.runtime,
+            number_ios: length.number_ios,
+            ramp_time: length.ramp_time,
+            arrivals: self.arrivals()?,
+            cpus_allowed: self
+                .cpus_allowed
+                .clone()
+                .map(|cpus| cpus.0)
+                .unwrap_or_default(),
+            verify,
+            seed: self.seed,
+        };
+        job.check().map_err(Failure::input)?;
+        if self.device.len() > job.numjobs && self.device.len() > 1 {
+            return Err(Failure::input(format!(
+                "--numjobs: {} devices and {} jobs: each device needs at least one job",
+                self.device.len(),
+                job.numjobs
+            )));
+        }
+        Ok(job)
+    }
+
+    fn arrivals(&self) -> Result<Arrivals, Failure> {
+        Ok(match (self.rate_iops, self.thinktime) {
+            (Some(0), _) => return Err(Failure::input("--rate_iops: must be above zero")),
+            (Some(rate), _) => Arrivals::Every(Nanos(1_000_000_000 / rate)),
+            (None, Some(Nanos::ZERO)) => {
+                return Err(Failure::input("--thinktime: must be above zero"));
+            }
+            (None, Some(interval)) => Arrivals::Every(interval),
+            (None, None) => Arrivals::Closed,
+        })
+    }
+}

@@ -124,7 +124,7 @@ fn a_command_that_a_reset_ended_may_be_sent_again() {
 fn a_late_read(refuse: bool) {
     let (controller, stepper, seen) = open_stepped(Seen::default(), options(0));
     if refuse {
-        seen.refuse_aborts();
+        seen.refuse(0x08, Status::ABORT_COMMAND_LIMIT);
     }
     let mut group = PollGroup::new(vec![one_read(&controller)]);
     while group.faults().timeouts == 0 {
@@ -160,7 +160,7 @@ fn an_abort_that_is_refused_ends_nothing() {
 fn an_abort_that_is_refused_is_followed_by_the_reset() {
     watched(|| {
         let (controller, _stepper, seen) = open_stepped(Seen::default(), options(0));
-        seen.refuse_aborts();
+        seen.refuse(0x08, Status::ABORT_COMMAND_LIMIT);
         let (status, faults, told) = end(one_read(&controller));
         assert_eq!(status, Status::ABORTED_BY_HOST);
         assert_eq!(told, ["submit", "timeout", "abort", "reset", "complete"]);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Seen, Spy, open_spawned, watched};
+use common::{Seen, Spy, open_spawned, open_stepped, watched};
 use joulio_emulator::Fault;
 use joulio_nvme::spec::Status;
 use joulio_nvme::spec::feature::FeatureId;
@@ -73,4 +73,36 @@ fn all_calls_after_a_reset_that_failed_say_so_at_once() {
         let faults = controller.device().emulated().activity().faults;
         assert_eq!((faults.stuck_resets, controller.resets()), (1, 0));
     });
+}
+
+#[test]
+fn a_controller_that_does_not_take_its_queues_again_is_used_no_more() {
+    const CREATE_IO_COMPLETION_QUEUE: u8 = 0x05;
+    let (controller, _stepper, seen) = open_stepped(Seen::default(), ControllerOptions::default());
+    let namespace = controller.namespace(1).unwrap();
+    let mut queue = controller.create_queue_pair(4).unwrap();
+    let idle = controller.create_queue_pair(4).unwrap();
+    let mut buffers = controller.allocate_buffers(2, 512).unwrap();
+    for tag in 0..2 {
+        let buffer = buffers.remove(0);
+        queue.read(&namespace, tag, 1, buffer, tag).unwrap();
+    }
+    queue.ring();
+    seen.refuse(CREATE_IO_COMPLETION_QUEUE, Status::INVALID_QUEUE_SIZE);
+    controller.reset().unwrap();
+
+    let mut group = PollGroup::new(vec![idle, queue]);
+    let mut ended = Vec::new();
+    let reaped = group.reap(1, None, |queue, done| {
+        assert!(done.buffer.is_some(), "a reset controller holds no buffer");
+        ended.push((queue, done.tag, done.status));
+    });
+    let why = reaped.unwrap_err().to_string();
+    assert!(
+        why.contains(&Status::INVALID_QUEUE_SIZE.to_string()),
+        "{why}"
+    );
+    let status = Status::ABORTED_BY_HOST;
+    assert_eq!(ended, [(1, 0, status), (1, 1, status)]);
+    every_call_fails(&controller);
 }

@@ -57,6 +57,14 @@ impl Death {
         }
     }
 
+    /// Of a controller that is there, and of no use because of `error`.
+    fn useless(error: &NvmeError, quiet: bool) -> Death {
+        Death {
+            cause: Cause::ResetFailed(error.to_string()),
+            quiet,
+        }
+    }
+
     fn error(&self, device: &str) -> NvmeError {
         let device = device.into();
         match &self.cause {
@@ -143,6 +151,17 @@ impl<D: Device> Shared<D> {
                 Err(error)
             }
         }
+    }
+
+    /// Ends a controller that came back from its resets and does not take a queue again, for
+    /// `trouble`. The error that everybody gets from now on, and whether it let go of memory.
+    pub(crate) fn give_up(&self, trouble: &NvmeError) -> (NvmeError, bool) {
+        let mut recovery = lock(&self.recovery);
+        let death = recovery.dead.get_or_insert_with(|| {
+            self.epoch.fetch_add(1, Ordering::SeqCst);
+            Death::useless(trouble, Registers(&*self.device).lets_go(self.cap))
+        });
+        (death.error(self.device.name()), death.quiet)
     }
 
     /// Whether registers that read as all ones still do after a while: a function that somebody

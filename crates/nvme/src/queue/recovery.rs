@@ -142,7 +142,7 @@ impl<D: Device> QueuePair<D> {
             self.submission.renew();
             self.completion.renew();
             let restored = self.line.restore();
-            restored.map_err(|error| (error.into(), true))?;
+            restored.map_err(|error| self.shared.give_up(&error.into()))?;
             let (epoch, vector) = (ending.epoch, self.line.vector.as_ref());
             let connected = self
                 .shared
@@ -157,7 +157,7 @@ impl<D: Device> QueuePair<D> {
                 Err((error, _)) => {
                     left -= 1;
                     if left == 0 {
-                        return Err((error, true));
+                        return Err(self.shared.give_up(&error));
                     }
                     let _ = self.shared.delete_queues(self.id);
                     let _ = self.shared.delete_completion_queue(self.id);

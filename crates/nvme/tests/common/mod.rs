@@ -11,7 +11,7 @@ use joulio_model::DeviceProfile;
 use joulio_nvme::spec::Status;
 use joulio_nvme::spec::register::{CAP, Cap};
 use joulio_nvme::{Controller, ControllerOptions};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub struct Seen {
     memory: Arc<Mutex<Vec<Arc<SharedMemory>>>>,
     rings: Arc<AtomicU64>,
     swallow: Arc<AtomicU64>,
-    refuse_aborts: Arc<AtomicBool>,
+    refused: Arc<Mutex<Vec<(u8, Status)>>>,
     /// The controller has no SGLs, and says so.
     plain: bool,
     /// CAP.TO is half a second.
@@ -64,9 +64,10 @@ impl Seen {
         self.swallow.store(rings, Ordering::Relaxed);
     }
 
-    /// From now on Aborts end with Abort Command Limit Exceeded. For a controller that is stepped.
-    pub fn refuse_aborts(&self) {
-        self.refuse_aborts.store(true, Ordering::Relaxed);
+    /// From now on admin commands of that opcode end with `status`. For a controller that is
+    /// stepped.
+    pub fn refuse(&self, opcode: u8, status: Status) {
+        self.refused.lock().unwrap().push((opcode, status));
     }
 
     fn swallows(&self) -> bool {
@@ -81,7 +82,6 @@ impl Seen {
     /// controller has done by now.
     fn tamper(&self, tail: u32) {
         const IDENTIFY_CONTROLLER: (u8, u8) = (0x06, 1);
-        const ABORT: u8 = 0x08;
         let admin = Arc::clone(&self.memory.lock().unwrap()[0]);
         let command = (tail as usize + 31) % 32 * 64;
         let (dword0, dword10) = (admin.load_u32(command), admin.load_u32(command + 40));
@@ -89,12 +89,14 @@ impl Seen {
             // SGLS.
             admin.write(0x2000 + 536, &[0; 4]);
         }
-        if self.refuse_aborts.load(Ordering::Relaxed) && dword0 as u8 == ABORT {
-            let limit = u32::from(Status::ABORT_COMMAND_LIMIT.field()) << 17;
+        let refused = self.refused.lock().unwrap();
+        let refused = refused.iter().find(|(opcode, _)| *opcode == dword0 as u8);
+        if let Some((_, status)) = refused {
+            let status = u32::from(status.field()) << 17;
             for entry in (0..32).map(|index| 0x1000 + index * 16 + 12) {
                 let dword3 = admin.load_u32(entry);
                 if dword3 as u16 == (dword0 >> 16) as u16 {
-                    admin.store_u32(entry, dword3 | limit);
+                    admin.store_u32(entry, dword3 | status);
                 }
             }
         }

@@ -9,6 +9,7 @@ mod device;
 mod failure;
 mod inspect;
 mod list;
+mod meters;
 mod nvme_cli;
 mod output;
 mod power;

@@ -1,7 +1,6 @@
 //! `joulio power`: the meters of this machine.
 
 mod busy;
-mod device;
 pub mod idle;
 mod pause;
 mod report;
@@ -10,16 +9,18 @@ mod watch;
 
 use crate::Outcome;
 use crate::failure::Failure;
+use crate::meters;
 use crate::output::{Format, print, print_json};
 use crate::power_log;
 use crate::power_states::port::PortName;
 use crate::stop::stop_on_signals;
 use crate::work::seconds;
-use joulio_energy::{Discovery, Filtering, MIN_WINDOW, Meters, Root, Select};
+use joulio_energy::{Discovery, Filtering, MIN_WINDOW, Root};
 use joulio_units::Nanos;
 use joulio_workload::{Stop, parse_count};
 use report::Report;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Every meter: what it includes, its present power over a second or more, and for one that cannot
 /// be read why, and the command that would allow it.
@@ -102,14 +103,7 @@ pub fn run(args: &Args) -> Outcome {
         Some(Logger::Import(args)) => return power_log::import(args),
         None => {}
     }
-    let root = match &args.root {
-        Some(folder) if !folder.is_dir() => {
-            let folder = folder.display();
-            return Err(Failure::input(format!("--root: {folder} is not a folder")));
-        }
-        Some(folder) => Root::at(folder),
-        None => Root::system(),
-    };
+    let root = meters::root(args.root.as_deref())?;
     let run = Run {
         args,
         root,
@@ -125,20 +119,12 @@ pub fn run(args: &Args) -> Outcome {
 
 impl Run<'_> {
     fn discover(&self) -> Result<Discovery, Failure> {
-        let mut select = Select::all();
-        for word in &self.args.meter {
-            // Not by clap, which repeats a word that is wrong: it may hold a password.
-            let chosen = word.parse();
-            select.extend(chosen.map_err(|why: String| Failure::input(format!("--meter: {why}")))?);
-        }
-        let mut discovery = Meters::discover(&self.root, &select);
-        if let Some(name) = discovery.unmatched.first() {
-            return Err(Failure::input(format!(
-                "--meter: there is no {name}: joulio power lists what there is"
-            )));
-        }
+        let mut discovery = meters::discover(&self.root, &self.args.meter)?;
         for name in &self.args.device {
-            device::ask(name, &self.root, &mut discovery)?;
+            let port = name.open()?;
+            let control = Arc::clone(&port.control);
+            let name = name.text();
+            meters::ask(&name, control, port.is_mortal(), &self.root, &mut discovery);
         }
         Ok(discovery)
     }

@@ -4,7 +4,6 @@ mod apst;
 mod change;
 mod entry;
 pub mod journal;
-pub mod meter;
 pub mod port;
 mod report;
 

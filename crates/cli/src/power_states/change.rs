@@ -3,12 +3,12 @@
 use super::apst;
 use super::entry::{Entry, Old};
 use super::journal::{Held, Journal};
-use super::meter::meter;
 use super::port::Port;
 use super::report::Report;
 use crate::failure::Failure;
+use crate::meters::nvme::meter;
 use crate::stop::stop_on_signals;
-use joulio_energy::{Clock, Meter, MeterError, Meters, Monotonic};
+use joulio_energy::{Clock, MeterError, Meters, Monotonic};
 use joulio_nvme::NvmeError;
 use joulio_units::Nanos;
 use std::sync::Arc;
@@ -138,9 +138,9 @@ fn make_all(changes: &[Change], port: &Port) -> Result<Vec<Made>, Failure> {
 /// Waits for so long, or until it is stopped; what the device says and its meter shows then.
 fn measure(port: &Port, time: Duration, stopped: impl Fn() -> bool) -> Result<Report, Failure> {
     let clock: Arc<dyn Clock> = Arc::new(Monotonic);
-    let meter = meter(port, &*clock);
+    let control = Arc::clone(&port.control);
+    let meter = meter(&port.name.text(), control, port.is_mortal(), &*clock);
     let refused = meter.as_ref().err().map(MeterError::to_string);
-    let meter = meter.map(|meter| Box::new(meter) as Box<dyn Meter>);
     let mut meters = Meters::new(meter.into_iter().collect(), clock);
     let window = meters.open().map_err(Failure::run)?;
     let start = Instant::now();

@@ -1,19 +1,29 @@
 //! The meter in a storage device, for `joulio_energy`.
 
-use super::port::{Control, Port};
-use joulio_energy::{Clock, MeterError, NvmeMeter, NvmePower, PowerLog};
+use super::modelled::Modelled;
+use crate::power_states::port::Control;
+use joulio_energy::{Clock, Meter, MeterError, NvmeMeter, NvmePower, PowerLog};
 use joulio_nvme::NvmeError;
 use joulio_nvme_spec::identify::PowerScale;
 use joulio_units::Watts;
 use std::fmt;
 
-/// A meter of what `port` says that it draws; it lives on when the port is dropped.
-pub fn meter(port: &Port, clock: &dyn Clock) -> Result<NvmeMeter, MeterError> {
+/// A meter of what the device `name` says that it draws. `emulated`: that is what its profile says.
+pub fn meter(
+    name: &str,
+    control: Control,
+    emulated: bool,
+    clock: &dyn Clock,
+) -> Result<Box<dyn Meter>, MeterError> {
     let power = Power {
-        name: port.name.text(),
-        control: port.control.clone(),
+        name: name.into(),
+        control,
     };
-    NvmeMeter::open(Box::new(power), clock)
+    let meter = NvmeMeter::open(Box::new(power), clock)?;
+    Ok(match emulated {
+        true => Box::new(Modelled::new(meter)),
+        false => Box::new(meter),
+    })
 }
 
 struct Power {

@@ -189,6 +189,7 @@ impl Baseline {
             idle_subtracted: true,
             joules: Joules(total.joules.0 - (Watts(idle.watts) * total.window).0),
             error: total.error.map(|error| error + idle.error(total.window)),
+            band: None,
             ..total.clone()
         })
     }

@@ -1,7 +1,8 @@
 //! An energy with everything that it takes to understand it.
 
-use crate::{Boundary, Place, Zone};
+use crate::{Band, Boundary, Place, Zone};
 use joulio_units::{Joules, Nanos, Watts};
+use std::ops::Add;
 
 /// The energy of a window.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +23,9 @@ pub struct Energy {
     /// counter, its update interval and the sampling allow. The hardware's own accuracy is not in
     /// it. None: not known.
     pub error: Option<Joules>,
+    /// The least and the most that the profiles' figures allow; [`Band`] says how wide
+    /// that is taken. None: measured, and then `error` is what is known.
+    pub band: Option<Band>,
     /// How long the window was, at this meter.
     pub window: Nanos,
     /// How it was obtained.
@@ -108,6 +112,11 @@ pub enum SumError {
 /// Edges lie up to an alignment apart, at each end.
 const SAME_WINDOW: Nanos = Nanos::from_millis(40);
 
+/// The sum of all, none if one is not known.
+fn known_sum<T: Add<Output = T>>(parts: impl Iterator<Item = Option<T>>) -> Option<T> {
+    parts.reduce(|sum, part| Some(sum? + part?)).flatten()
+}
+
 impl Energy {
     /// The zone that it is about.
     pub fn zone(&self) -> Zone {
@@ -148,14 +157,14 @@ impl Energy {
             return Ok(first.clone());
         }
         let names: Vec<_> = parts.iter().map(|part| part.source.as_str()).collect();
-        let error = |sum: Option<Joules>, part: &Energy| Some(sum? + part.error?);
         Ok(Energy {
             place: Place::Several(parts.iter().map(|part| part.place.clone()).collect()),
             source: names.join(" + "),
             joules: parts
                 .iter()
                 .fold(Joules::default(), |sum, p| sum + p.joules),
-            error: parts.iter().fold(Some(Joules::default()), error),
+            error: known_sum(parts.iter().map(|part| part.error)),
+            band: known_sum(parts.iter().map(|part| part.band)),
             window: parts
                 .iter()
                 .map(|part| part.window)

@@ -61,6 +61,7 @@ pub use boundary::Boundary;
 pub use clock::{Clock, Monotonic};
 pub use discovery::{Discovery, Finding, State};
 pub use energy::{Energy, How, SumError};
+pub use joulio_model::Band;
 pub use meter::{About, Kind, Meter, MeterError, Reading, Source, Value};
 pub use modelled::Model;
 pub use nvme::{NvmeMeter, NvmePower, PowerLog};

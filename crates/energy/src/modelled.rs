@@ -1,9 +1,9 @@
 //! Energy from profiles, where there is no meter.
 
-use crate::{Boundary, Energy, How, Place};
+use crate::{Band, Boundary, Energy, How, Place};
 use joulio_model::power::{self, DeviceActivity, Residency};
-use joulio_model::{CoreState, DeviceProfile, MachineProfile};
-use joulio_units::{Joules, Nanos};
+use joulio_model::{DeviceProfile, MachineProfile, Pick};
+use joulio_units::Nanos;
 
 /// A machine and the devices on it, as profiles have them.
 pub struct Model<'a> {
@@ -14,41 +14,36 @@ pub struct Model<'a> {
 }
 
 impl Model<'_> {
-    /// The energy of a window in which the submitters' cores spent their time as `cores` says.
+    /// The energy of a window in which the submitters' cores spent their time as `cores` says, with
+    /// its band.
     ///
     /// At the wall when every device has a profile; otherwise at the cores alone, because a wall
     /// figure without the device would be too small by an unknown amount.
     pub fn energy(&self, window: Nanos, cores: &[Residency]) -> Energy {
-        let at_cores = power::cores(self.machine, cores) + power::wakes(self.machine, cores);
-        let devices: Option<Vec<(&str, Joules)>> = self
-            .devices
-            .iter()
-            .map(|(profile, activity)| {
-                profile.map(|profile| (profile.name.as_str(), power::device(profile, activity)))
-            })
+        let devices = self.devices.iter();
+        let devices: Option<Vec<_>> = devices
+            .map(|(profile, activity)| profile.map(|profile| (profile, *activity)))
             .collect();
-        let machine = &self.machine.name;
-        let (boundary, joules, source) = match devices {
-            Some(devices) => {
-                let mut joules = power::base(self.machine, window) + at_cores;
-                let mut source = format!("model of {machine}");
-                for (name, energy) in devices {
-                    joules += energy;
-                    source.push_str(&format!(" + {name}"));
-                }
-                (Boundary::Wall, joules, source)
-            }
+        let joules = |pick| match &devices {
+            Some(devices) => power::energy(self.machine, devices, window, cores, pick).total(),
             None => {
-                // The base, which is not part of this figure, holds the cores' C6 watts.
-                let floor = self.machine.core_watts(CoreState::C6);
-                let joules = cores.iter().map(|core| floor * core.total());
-                let joules = joules.fold(at_cores, |sum, more| sum + more);
-                (
-                    Boundary::Cores,
-                    joules,
-                    format!("model of {machine}, device not modelled"),
-                )
+                power::cores_in_full(self.machine, cores, pick)
+                    + power::wakes(self.machine, cores, pick)
             }
+        };
+        let machine = &self.machine.name;
+        let (boundary, source) = match &devices {
+            Some(devices) => {
+                let names = devices
+                    .iter()
+                    .map(|(profile, _)| format!(" + {}", profile.name));
+                let names: String = names.collect();
+                (Boundary::Wall, format!("model of {machine}{names}"))
+            }
+            None => (
+                Boundary::Cores,
+                format!("model of {machine}, device not modelled"),
+            ),
         };
         Energy {
             boundary,
@@ -56,46 +51,114 @@ impl Model<'_> {
             source,
             modelled: true,
             idle_subtracted: false,
-            joules,
+            joules: joules(Pick::Value),
             error: None,
+            band: Some(Band::of(joules)),
             window,
             how: How::Modelled,
         }
+    }
+
+    /// What to tell with that energy: that frequency is not in it, where it is not. One line.
+    pub fn note(&self, cores: &[Residency]) -> Option<String> {
+        self.machine.frequency_note(cores)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use joulio_units::Joules;
+
+    const WINDOW: Nanos = Nanos::from_millis(1_000);
+
+    fn server() -> MachineProfile {
+        MachineProfile::builtin("generic-server").unwrap()
+    }
+
+    fn spinning() -> Residency {
+        Residency {
+            spin: WINDOW,
+            ..Residency::default()
+        }
+    }
+
+    fn idle() -> DeviceActivity {
+        DeviceActivity {
+            window: WINDOW,
+            ..DeviceActivity::default()
+        }
+    }
 
     #[test]
     fn a_device_without_a_profile_leaves_the_cores_boundary() {
-        let machine = MachineProfile::builtin("generic-server").unwrap();
+        let machine = server();
         let optane = DeviceProfile::builtin("optane-900p").unwrap();
-        let window = Nanos::from_millis(1_000);
-        let cores = [Residency {
-            spin: window,
-            ..Residency::default()
-        }];
-        let activity = DeviceActivity {
-            window,
-            ..DeviceActivity::default()
-        };
         let known = Model {
             machine: &machine,
-            devices: vec![(Some(&optane), activity)],
+            devices: vec![(Some(&optane), idle())],
         };
         let unknown = Model {
             machine: &machine,
-            devices: vec![(None, activity)],
+            devices: vec![(Some(&optane), idle()), (None, idle())],
         };
-        let (wall, bare) = (known.energy(window, &cores), unknown.energy(window, &cores));
+        let cores = [spinning()];
+        let (wall, bare) = (known.energy(WINDOW, &cores), unknown.energy(WINDOW, &cores));
         assert_eq!(
             (wall.boundary, bare.boundary),
             (Boundary::Wall, Boundary::Cores)
         );
         assert!(wall.modelled && bare.modelled);
-        assert!(wall.joules > bare.joules && bare.joules.0 > 0.0);
+        assert_eq!(bare.joules, machine.core_watts.spin.watts() * WINDOW);
+        assert!(wall.joules > bare.joules);
         assert_eq!(bare.per_joule(0), Some(0.0));
+    }
+
+    #[test]
+    fn the_band_is_that_of_all_figures_together() {
+        let machine = server();
+        let optane = DeviceProfile::builtin("optane-900p").unwrap();
+        let model = Model {
+            machine: &machine,
+            devices: vec![(Some(&optane), idle()); 2],
+        };
+        let ends = |figure: &joulio_model::Figure| figure.band.unwrap();
+        let ([low, high], [idle_low, idle_high]) =
+            (ends(&machine.base_watts), ends(&optane.power.idle_watts));
+        let want = Band {
+            low: Joules(low + 2.0 * idle_low),
+            high: Joules(high + 2.0 * idle_high),
+        };
+        assert_eq!(model.energy(WINDOW, &[]).band, Some(want));
+        let worked = model.energy(WINDOW, &[spinning()]);
+        let band = worked.band.unwrap();
+        assert!(band.holds(worked.joules) && band.low > want.low && band.high > want.high);
+    }
+
+    #[test]
+    fn the_band_at_the_cores_is_that_of_their_states_alone() {
+        let machine = server();
+        let model = Model {
+            machine: &machine,
+            devices: vec![(None, idle())],
+        };
+        let [low, high] = machine.core_watts.spin.band.unwrap();
+        let band = model.energy(WINDOW, &[spinning()]).band.unwrap();
+        assert_eq!((band.low, band.high), (Joules(low), Joules(high)));
+    }
+
+    #[test]
+    fn an_energy_without_frequencies_has_a_note() {
+        let machine = server();
+        let model = Model {
+            machine: &machine,
+            devices: Vec::new(),
+        };
+        assert!(model.note(&[spinning()]).unwrap().contains("2.1 GHz"));
+        let known = Residency {
+            frequency: machine.frequency_ratio(2.1e9),
+            ..spinning()
+        };
+        assert_eq!(model.note(&[known]), None);
     }
 }

@@ -1,6 +1,6 @@
 //! What can be added, and what cannot.
 
-use joulio_energy::{Boundary, Energy, How, Place, SumError};
+use joulio_energy::{Band, Boundary, Energy, How, Place, SumError};
 use joulio_units::{Joules, Nanos};
 use proptest::prelude::*;
 
@@ -13,6 +13,7 @@ fn energy(boundary: Boundary, place: Place, joules: f64) -> Energy {
         idle_subtracted: false,
         joules: Joules(joules),
         error: Some(Joules(0.5)),
+        band: None,
         window: Nanos(1_000_000_000),
         how: How::Counted {
             aligned: true,
@@ -137,6 +138,24 @@ fn an_error_that_is_not_known_stays_unknown() {
         package(Boundary::Package, 0).add(&vague).unwrap().error,
         None
     );
+}
+
+#[test]
+fn bands_add_and_a_sum_with_a_part_without_one_has_none() {
+    let of = |at, low, high| Energy {
+        modelled: true,
+        error: None,
+        band: Some(Band {
+            low: Joules(low),
+            high: Joules(high),
+        }),
+        ..package(Boundary::Package, at)
+    };
+    let (zero, one) = (of(0, 8.0, 11.0), of(1, 9.0, 20.0));
+    let band = zero.add(&one).unwrap().band.unwrap();
+    assert_eq!((band.low, band.high), (Joules(17.0), Joules(31.0)));
+    let bare = Energy { band: None, ..one };
+    assert_eq!(zero.add(&bare).unwrap().band, None);
 }
 
 #[test]

@@ -1,80 +1,88 @@
 //! What a modelled energy may be at the least and at the most.
 
-use crate::machine::{CoreWatts, MachineProfile, Wake};
-use crate::{DeviceProfile, Figure};
+use std::ops::Add;
 
-/// Which end of the figures' bands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// The least that each may plausibly be.
+use joulio_units::{Joules, Watts};
+
+use crate::Figure;
+
+/// Which number of its band every figure is taken at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Pick {
+    /// The one that makes the energy least.
     Low,
-    /// The most.
+    /// The figure's own value.
+    Value,
+    /// The one that makes the energy most.
     High,
 }
 
-fn at(figure: &Figure, end: End) -> Figure {
-    let [low, high] = figure.band.unwrap_or([figure.value; 2]);
-    let value = match end {
-        End::Low => low,
-        End::High => high,
-    };
-    Figure {
-        value,
-        ..figure.clone()
+impl Pick {
+    /// For a figure that is taken off: the other end, for the same effect on the energy.
+    pub(crate) fn opposite(self) -> Pick {
+        match self {
+            Pick::Low => Pick::High,
+            Pick::Value => Pick::Value,
+            Pick::High => Pick::Low,
+        }
+    }
+
+    /// For a figure that counts for more if `raises`, and is taken off if not.
+    pub(crate) fn toward(self, raises: bool) -> Pick {
+        if raises { self } else { self.opposite() }
     }
 }
 
-fn maybe_at(figure: &Option<Figure>, end: End) -> Option<Figure> {
-    figure.as_ref().map(|figure| at(figure, end))
-}
-
-impl MachineProfile {
-    /// The same machine with every watt and joule at one `end` of its band. What the model makes of
-    /// the two is the band of a result: wide, because it takes all figures to be wrong the same
-    /// way at once; a figure without a band is taken at its word.
-    pub fn at(&self, end: End) -> MachineProfile {
-        let watts = &self.core_watts;
-        MachineProfile {
-            base_watts: at(&self.base_watts, end),
-            uncore_watts: maybe_at(&self.uncore_watts, end),
-            core_watts: CoreWatts {
-                spin: at(&watts.spin, end),
-                kernel: at(&watts.kernel, end),
-                pause_c01: maybe_at(&watts.pause_c01, end),
-                pause_c02: maybe_at(&watts.pause_c02, end),
-                monitor: maybe_at(&watts.monitor, end),
-                c1: at(&watts.c1, end),
-                c1e: at(&watts.c1e, end),
-                // What is taken off, because the base holds it: the other way round.
-                c6: at(
-                    &watts.c6,
-                    match end {
-                        End::Low => End::High,
-                        End::High => End::Low,
-                    },
-                ),
-            },
-            wake: Wake {
-                interrupt_joules: at(&self.wake.interrupt_joules, end),
-                timer_joules: at(&self.wake.timer_joules, end),
-            },
-            ..self.clone()
+impl Figure {
+    /// The number of its band that `pick` names; without a band it is taken at its word.
+    pub fn at(&self, pick: Pick) -> f64 {
+        let [low, high] = self.band.unwrap_or([self.value; 2]);
+        match pick {
+            Pick::Low => low,
+            Pick::Value => self.value,
+            Pick::High => high,
         }
+    }
+
+    pub(crate) fn watts_at(&self, pick: Pick) -> Watts {
+        Watts(self.at(pick))
     }
 }
 
-impl DeviceProfile {
-    /// The same device with every watt at one `end` of its band; see [`MachineProfile::at`].
-    pub fn at(&self, end: End) -> DeviceProfile {
-        let mut device = self.clone();
-        let power = &mut device.power;
-        for figure in [
-            &mut power.idle_watts,
-            &mut power.read_active_watts,
-            &mut power.write_active_watts,
-        ] {
-            *figure = at(figure, end);
+/// The least and the most that an energy may be.
+///
+/// Of a modelled energy it is wide, because it takes all figures to be wrong the same way at once.
+/// Times, counts and frequencies are taken as the run has them: the band is that of watts and
+/// joules.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Band {
+    /// The least.
+    pub low: Joules,
+    /// The most.
+    pub high: Joules,
+}
+
+impl Band {
+    /// The band of what `joules` gives for each end.
+    pub fn of(joules: impl Fn(Pick) -> Joules) -> Band {
+        Band {
+            low: joules(Pick::Low),
+            high: joules(Pick::High),
         }
-        device
+    }
+
+    /// Whether `joules` lies inside, the ends included.
+    pub fn holds(&self, joules: Joules) -> bool {
+        self.low <= joules && joules <= self.high
+    }
+}
+
+impl Add for Band {
+    type Output = Band;
+    fn add(self, other: Band) -> Band {
+        Band {
+            low: self.low + other.low,
+            high: self.high + other.high,
+        }
     }
 }

@@ -41,8 +41,9 @@ impl Check<'_> {
             return Err(self.refuse(field, format!("must be a finite number, is {value}")));
         }
         self.text(&format!("{field}.source"), &figure.source)?;
+        let held = |low: f64, high: f64| low <= value && value <= high && (high - low).is_finite();
         match figure.band {
-            Some([low, high]) if !(low <= value && value <= high) => Err(self.refuse(
+            Some([low, high]) if !held(low, high) => Err(self.refuse(
                 &format!("{field}.band"),
                 format!("must hold the value {value}, is [{low}, {high}]"),
             )),
@@ -50,32 +51,42 @@ impl Check<'_> {
         }
     }
 
+    /// A sound figure of which the value, and both ends of its band, are `right`; `must` is the
+    /// rule in words.
+    fn all(
+        &self,
+        field: &str,
+        figure: &Figure,
+        must: &str,
+        right: impl Fn(f64) -> bool,
+    ) -> Checked {
+        self.sound(field, figure)?;
+        if !right(figure.value) {
+            return Err(self.refuse(field, format!("must {must}, is {}", figure.value)));
+        }
+        match figure.band {
+            Some([low, high]) if !(right(low) && right(high)) => Err(self.refuse(
+                &format!("{field}.band"),
+                format!("must {must}, is [{low}, {high}]"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Zero or more.
     pub(crate) fn not_negative(&self, field: &str, figure: &Figure) -> Checked {
-        self.sound(field, figure)?;
-        if figure.value < 0.0 {
-            return Err(self.refuse(field, format!("must not be negative, is {}", figure.value)));
-        }
-        Ok(())
+        self.all(field, figure, "not be negative", |x| x >= 0.0)
     }
 
     /// More than zero.
     pub(crate) fn positive(&self, field: &str, figure: &Figure) -> Checked {
-        self.sound(field, figure)?;
-        if figure.value <= 0.0 {
-            return Err(self.refuse(field, format!("must be more than 0, is {}", figure.value)));
-        }
-        Ok(())
+        self.all(field, figure, "be more than 0", |x| x > 0.0)
     }
 
     /// From `low` to `high`, both included.
     pub(crate) fn within(&self, field: &str, figure: &Figure, low: f64, high: f64) -> Checked {
-        self.sound(field, figure)?;
-        if !(low..=high).contains(&figure.value) {
-            let value = figure.value;
-            return Err(self.refuse(field, format!("must be from {low} to {high}, is {value}")));
-        }
-        Ok(())
+        let must = format!("be from {low} to {high}");
+        self.all(field, figure, &must, |x| (low..=high).contains(&x))
     }
 
     /// A whole number from `low` to `high`, both included.
@@ -123,13 +134,34 @@ mod tests {
 
     #[test]
     fn a_value_outside_its_band_is_refused() {
-        for band in [[2.0, 3.0], [0.0, 0.5], [3.0, 0.0], [f64::NAN, 2.0]] {
+        let inf = f64::INFINITY;
+        for band in [
+            [2.0, 3.0],
+            [0.0, 0.5],
+            [3.0, 0.0],
+            [f64::NAN, 2.0],
+            [0.0, inf],
+        ] {
             let figure = Figure {
                 band: Some(band),
                 ..figure(1.0)
             };
             assert!(refusal(CHECK.positive("x", &figure)).contains("x.band must hold the value 1"));
         }
+    }
+
+    #[test]
+    fn a_band_keeps_the_rule_of_its_value() {
+        let figure = Figure {
+            band: Some([-1.0, 2.0]),
+            ..figure(1.0)
+        };
+        assert_eq!(
+            refusal(CHECK.not_negative("x", &figure)),
+            "test: x.band must not be negative, is [-1, 2]"
+        );
+        assert!(refusal(CHECK.positive("x", &figure)).contains("x.band must be more than 0"));
+        assert!(refusal(CHECK.within("x", &figure, 0.0, 3.0)).contains("x.band must be from 0"));
     }
 
     #[test]

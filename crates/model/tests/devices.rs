@@ -8,7 +8,6 @@ mod common;
 
 use common::{DRAWS, alone, assert_close, closed_loop, device, mean_ns, percentile_ns};
 use joulio_model::device::PowerState;
-use joulio_model::{DeviceProfile, Kind};
 use joulio_units::Direction::{self, Read, Write};
 
 /// Microseconds of software around one I/O: polled without a file system (XRP: crossing 0.351,
@@ -164,27 +163,4 @@ fn the_960_evos_power_states_are_table_3() {
             (0.005, false, 2_200, 6_000),
         ]
     );
-}
-
-#[test]
-fn a_guess_says_how_far_off_it_may_be() {
-    for profile in DeviceProfile::names()
-        .filter(|&name| name != "instant")
-        .map(device)
-    {
-        let service = &profile.service;
-        let power = &profile.power;
-        for figure in [
-            &service.spread,
-            &service.floor,
-            &service.parallelism,
-            &service.flush_us,
-            &power.idle_watts,
-            &power.read_active_watts,
-            &power.write_active_watts,
-        ] {
-            let banded = figure.band.is_some() || figure.kind == Kind::Published;
-            assert!(banded, "{}: {} has no band", profile.name, figure.source);
-        }
-    }
 }

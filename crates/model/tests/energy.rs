@@ -1,8 +1,8 @@
 //! What the power model promises: parts add up, and scale with time.
 
-use joulio_model::power::{self, energy};
 use joulio_model::{
-    CoreState, DeviceActivity, DeviceProfile, End, EnergyParts, MachineProfile, Residency, Transfer,
+    CoreState, DeviceActivity, DeviceProfile, EnergyParts, MachineProfile, Pick, Residency,
+    Transfer, power,
 };
 use joulio_units::{Joules, Nanos};
 
@@ -14,6 +14,16 @@ fn server() -> MachineProfile {
 
 fn optane() -> DeviceProfile {
     DeviceProfile::builtin("optane-900p").unwrap()
+}
+
+fn energy(
+    machine: &MachineProfile,
+    device: &DeviceProfile,
+    cores: &[Residency],
+    activity: &DeviceActivity,
+) -> EnergyParts {
+    let devices = [(device, *activity)];
+    power::energy(machine, &devices, activity.window, cores, Pick::Value)
 }
 
 fn idle(window: Nanos) -> DeviceActivity {
@@ -34,6 +44,7 @@ fn busy(n: u64) -> (Vec<Residency>, DeviceActivity) {
         monitored: Nanos(n * 100_000),
         wakes: n * 30,
         timer_wakes: n * 10,
+        frequency: None,
     };
     let transfer = Transfer {
         ios: n * 50,
@@ -78,7 +89,7 @@ fn the_parts_sum_to_the_total() {
     let parts = energy(&server(), &optane(), &cores, &activity);
     assert_close(
         parts.total(),
-        parts.base.0 + parts.cores.0 + parts.wakes.0 + parts.device.0,
+        parts.base.0 + parts.cores.0 + parts.uncore.0 + parts.wakes.0 + parts.device.0,
     );
     assert_close((parts + parts).total(), 2.0 * parts.total().0);
 }
@@ -92,6 +103,7 @@ fn energy_is_linear_in_time() {
     for (once, many) in [
         (of(1).base, of(7).base),
         (of(1).cores, of(7).cores),
+        (of(1).uncore, of(7).uncore),
         (of(1).wakes, of(7).wakes),
         (of(1).device, of(7).device),
     ] {
@@ -165,27 +177,10 @@ fn a_core_pays_its_state_above_the_c6_in_base() {
         ),
     ] {
         assert_close(
-            power::cores(&machine, &[core]),
+            power::cores(&machine, &[core], Pick::Value),
             machine.core_watts(state).0 - c6,
         );
     }
-}
-
-#[test]
-fn the_uncore_is_paid_once_for_as_long_as_the_longest_core() {
-    let mut machine = MachineProfile::builtin("xeon-e3-1230v5").unwrap();
-    let long = Residency {
-        spin: SECOND,
-        ..Default::default()
-    };
-    let short = Residency {
-        spin: Nanos(SECOND.0 / 2),
-        ..Default::default()
-    };
-    let with = power::cores(&machine, &[short, long]);
-    let uncore = machine.uncore_watts.take().unwrap();
-    let without = power::cores(&machine, &[short, long]);
-    assert_close(with, without.0 + uncore.value);
 }
 
 #[test]
@@ -209,7 +204,7 @@ fn each_wake_costs_its_price() {
     };
     let want =
         1_000.0 * machine.wake.interrupt_joules.value + 100.0 * machine.wake.timer_joules.value;
-    assert_close(power::wakes(&machine, &[core]), want);
+    assert_close(power::wakes(&machine, &[core], Pick::Value), want);
 }
 
 #[test]
@@ -227,6 +222,7 @@ fn a_saturated_device_draws_its_active_power_and_no_more() {
                 read,
                 ..idle(SECOND)
             },
+            Pick::Value,
         ),
         7.4,
     );
@@ -237,6 +233,7 @@ fn a_saturated_device_draws_its_active_power_and_no_more() {
                 write,
                 ..idle(SECOND)
             },
+            Pick::Value,
         ),
         13.0,
     );
@@ -245,7 +242,10 @@ fn a_saturated_device_draws_its_active_power_and_no_more() {
         write,
         ..idle(SECOND)
     };
-    assert_close(power::device(&profile, &both), (7.4 + 13.0) / 2.0);
+    assert_close(
+        power::device(&profile, &both, Pick::Value),
+        (7.4 + 13.0) / 2.0,
+    );
 }
 
 #[test]
@@ -263,6 +263,7 @@ fn the_busier_of_servers_and_link_counts() {
                 read,
                 ..idle(SECOND)
             },
+            Pick::Value,
         ),
         7.4,
     );
@@ -277,38 +278,20 @@ fn the_busier_of_servers_and_link_counts() {
                 read: half,
                 ..idle(SECOND)
             },
+            Pick::Value,
         ),
         6.2,
     );
 }
 
 #[test]
-fn the_band_holds_the_value_and_is_as_wide_as_its_figures() {
-    for name in MachineProfile::names() {
-        let machine = MachineProfile::builtin(name).unwrap();
-        let device = optane();
-        let (cores, activity) = busy(1_000);
-        let of = |machine: &MachineProfile, device: &DeviceProfile| {
-            energy(machine, device, &cores, &activity).total()
-        };
-        let low = of(&machine.at(End::Low), &device.at(End::Low));
-        let high = of(&machine.at(End::High), &device.at(End::High));
-        let value = of(&machine, &device);
-        assert!(low < value && value < high, "{name}: {low} {value} {high}");
-        let base = &machine.base_watts;
-        let [least, most] = base.band.unwrap_or([base.value; 2]);
-        assert!((high.0 - low.0) >= (most - least) * activity.window.seconds());
-    }
-}
-
-#[test]
 fn a_device_that_slept_idled_for_less() {
     let (device, window) = (optane(), SECOND);
-    let awake = power::device(&device, &idle(window));
+    let awake = power::device(&device, &idle(window), Pick::Value);
     let slept = DeviceActivity {
         idle: Some(Joules(0.5)),
         ..idle(window)
     };
-    assert_close(power::device(&device, &slept), 0.5);
+    assert_close(power::device(&device, &slept, Pick::Value), 0.5);
     assert_close(awake, device.power.idle_watts.value);
 }

@@ -76,6 +76,7 @@ impl Alignment {
             idle_subtracted: false,
             joules: Watts(sum / inside.len() as f64) * window,
             error: None,
+            band: None,
             window,
             how: How::Sampled {
                 samples: inside.len() as u64,

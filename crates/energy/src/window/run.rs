@@ -122,6 +122,7 @@ impl Run {
             idle_subtracted: false,
             joules: Joules(self.joules),
             error: Some(Joules(error)),
+            band: None,
             window,
             how,
         })

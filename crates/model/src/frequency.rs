@@ -1,0 +1,55 @@
+//! What a running core draws at another frequency than the one its watts were taken at.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Figure, Pick};
+
+/// How the watts of a running core follow its frequency:
+///
+/// `P(r) = P(1) x (s + (1 - s) x r^e)`, with r the frequency over the reference.
+///
+/// The static share s leaks whatever the clock does. The rest is switched: it goes with f V^2, and
+/// as V follows f in part, with a power e of f between 1 (the voltage stays) and 3 (it is
+/// proportional).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Frequency {
+    /// The frequency in hertz at which `core_watts` holds.
+    pub reference_hertz: Figure,
+    /// The share of a running core's watts that does not depend on frequency, from 0 to 1.
+    pub static_share: Figure,
+    /// The power of the frequency that the rest goes with.
+    pub exponent: Figure,
+}
+
+impl Frequency {
+    /// What the watts at the reference are multiplied by at `ratio` of it; 1 at the reference.
+    pub fn factor(&self, ratio: FrequencyRatio, pick: Pick) -> f64 {
+        // Below the reference a larger share costs more and a larger exponent less; above it the
+        // other way round.
+        let faster = ratio.0 > 1.0;
+        let share = self.static_share.at(pick.toward(!faster));
+        let exponent = self.exponent.at(pick.toward(faster));
+        1.0 + (1.0 - share) * (ratio.0.powf(exponent) - 1.0)
+    }
+}
+
+/// A core's mean frequency while it runs, over the reference of its machine's profile.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct FrequencyRatio(f64);
+
+impl FrequencyRatio {
+    /// No clock is further from its reference than this, in either direction.
+    const MOST: f64 = 100.0;
+
+    /// `ratio`, if a clock can run at it: more than 0, and within a hundredfold of the reference.
+    pub fn new(ratio: f64) -> Option<FrequencyRatio> {
+        let possible = 1.0 / Self::MOST..=Self::MOST;
+        possible.contains(&ratio).then_some(FrequencyRatio(ratio))
+    }
+
+    /// The ratio.
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}

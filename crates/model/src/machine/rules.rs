@@ -1,0 +1,65 @@
+//! What a machine's numbers obey.
+
+use super::{CoreWatts, MachineProfile};
+use crate::check::Check;
+use crate::{Frequency, ProfileError};
+
+/// Refuses a machine whose numbers make no sense.
+pub(super) fn check(machine: &MachineProfile, origin: &str) -> Result<(), ProfileError> {
+    let check = &Check { origin };
+    check.text("name", &machine.name)?;
+    check.text("description", &machine.description)?;
+    check.whole("cores", &machine.cores, 1.0, 65_536.0)?;
+    check.positive("base_watts", &machine.base_watts)?;
+    for (field, uncore) in [
+        ("uncore_watts", &machine.uncore_watts),
+        ("uncore_active_watts", &machine.uncore_active_watts),
+    ] {
+        if let Some(uncore) = uncore {
+            check.not_negative(field, uncore)?;
+        }
+    }
+    core_watts(check, &machine.core_watts)?;
+    if let Some(law) = &machine.frequency {
+        frequency(check, law)?;
+    }
+    check.not_negative("wake.interrupt_joules", &machine.wake.interrupt_joules)?;
+    check.not_negative("wake.timer_joules", &machine.wake.timer_joules)
+}
+
+/// A law by which more frequency never costs less.
+fn frequency(check: &Check<'_>, law: &Frequency) -> Result<(), ProfileError> {
+    check.positive("frequency.reference_hertz", &law.reference_hertz)?;
+    check.within("frequency.static_share", &law.static_share, 0.0, 1.0)?;
+    check.within("frequency.exponent", &law.exponent, 0.0, 4.0)
+}
+
+/// Every state draws more than nothing, at least as much as C6, and an idle one no more than spin.
+fn core_watts(check: &Check<'_>, watts: &CoreWatts) -> Result<(), ProfileError> {
+    let states = [
+        ("core_watts.spin", Some(&watts.spin)),
+        ("core_watts.kernel", Some(&watts.kernel)),
+        ("core_watts.pause_c01", watts.pause_c01.as_ref()),
+        ("core_watts.pause_c02", watts.pause_c02.as_ref()),
+        ("core_watts.monitor", watts.monitor.as_ref()),
+        ("core_watts.c1", Some(&watts.c1)),
+        ("core_watts.c1e", Some(&watts.c1e)),
+        ("core_watts.c6", Some(&watts.c6)),
+    ];
+    let (spin, c6) = (watts.spin.value, watts.c6.value);
+    for (field, figure) in states {
+        let Some(figure) = figure else { continue };
+        check.positive(field, figure)?;
+        check.rule(
+            figure.value >= c6,
+            field,
+            "must not be less than core_watts.c6",
+        )?;
+        check.rule(
+            figure.value <= spin || field == "core_watts.kernel",
+            field,
+            "must not exceed core_watts.spin: waiting does not cost more than spinning",
+        )?;
+    }
+    Ok(())
+}

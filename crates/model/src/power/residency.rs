@@ -1,0 +1,59 @@
+//! How a core spent its time.
+
+use joulio_units::Nanos;
+
+use crate::FrequencyRatio;
+use crate::machine::CoreState;
+
+/// How one core spent a window, and how often it woke.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Residency {
+    /// Polling, or running the driver and the workload; as [`CoreState::Spin`].
+    pub spin: Nanos,
+    /// Running in the kernel; as [`CoreState::Kernel`].
+    pub kernel: Nanos,
+    /// Blocked until an interrupt; as [`CoreState::C1e`], the deepest state that pays within the
+    /// microseconds of an I/O (Linux gives it a target residency of 4 us on Sapphire Rapids, and
+    /// C6 one of 800 us).
+    pub blocked: Nanos,
+    /// Asleep until a timer; as [`CoreState::C1`], since such a sleep is a fraction of an I/O and
+    /// its known end keeps the kernel from a deeper state.
+    pub slept: Nanos,
+    /// In `tpause`; as [`CoreState::PauseC02`], which Linux allows unless told otherwise.
+    pub paused: Nanos,
+    /// In `umwait` or `mwaitx`; as [`CoreState::Monitor`].
+    pub monitored: Nanos,
+    /// Wake-ups by an interrupt.
+    pub wakes: u64,
+    /// Wake-ups by a timer.
+    pub timer_wakes: u64,
+    /// The core's mean frequency while it ran; `None` when the run cannot say, and then it is paid
+    /// for at the reference ([`crate::MachineProfile::frequency_note`] tells).
+    pub frequency: Option<FrequencyRatio>,
+}
+
+impl Residency {
+    /// The time accounted for.
+    pub fn total(&self) -> Nanos {
+        self.by_state()
+            .into_iter()
+            .fold(Nanos::ZERO, |sum, (_, time)| sum + time)
+    }
+
+    /// The time in which the core executed instructions.
+    pub fn busy(&self) -> Nanos {
+        self.spin + self.kernel
+    }
+
+    /// The time in each state, with the state it is paid for as.
+    pub(super) fn by_state(&self) -> [(CoreState, Nanos); 6] {
+        [
+            (CoreState::Spin, self.spin),
+            (CoreState::Kernel, self.kernel),
+            (CoreState::C1e, self.blocked),
+            (CoreState::C1, self.slept),
+            (CoreState::PauseC02, self.paused),
+            (CoreState::Monitor, self.monitored),
+        ]
+    }
+}

@@ -254,3 +254,34 @@ fn a_run_that_cannot_say_its_frequency_is_told_so() {
          the profile has no [frequency]"
     );
 }
+
+#[test]
+fn an_uncore_or_a_law_of_impossible_numbers_is_refused_by_the_name_of_the_field() {
+    fn set(figure: &mut Option<joulio_model::Figure>, value: f64) {
+        let figure = figure.as_mut().unwrap();
+        (figure.value, figure.band) = (value, None);
+    }
+    for (change, want) in [
+        (
+            (|m| set(&mut m.uncore_active_watts, -1.0)) as fn(&mut MachineProfile),
+            "uncore_active_watts must not be negative, is -1",
+        ),
+        (
+            |m| m.frequency.as_mut().unwrap().reference_hertz.value = 0.0,
+            "frequency.reference_hertz must be more than 0, is 0",
+        ),
+        (
+            |m| m.frequency.as_mut().unwrap().static_share.band = Some([0.2, 1.2]),
+            "frequency.static_share.band must be from 0 to 1, is [0.2, 1.2]",
+        ),
+        (
+            |m| m.frequency.as_mut().unwrap().exponent.band = Some([1.0, 9.0]),
+            "frequency.exponent.band must be from 0 to 4, is [1, 9]",
+        ),
+    ] {
+        let mut machine = machine("generic-server");
+        change(&mut machine);
+        let message = machine.validate().unwrap_err().to_string();
+        assert_eq!(message, format!("generic-server: {want}"));
+    }
+}

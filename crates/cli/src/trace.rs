@@ -9,7 +9,7 @@ use crate::output::print;
 use crate::stop::stop_on_signals;
 use crate::work::{Length, Work, seconds};
 use clap::ValueEnum;
-use joulio_model::MachineProfile;
+use joulio_energy::Meters;
 use joulio_trace::{Event, Thread, Timeline, json, perfetto, text};
 use joulio_units::Nanos;
 use joulio_workload::run as run_job;
@@ -81,6 +81,7 @@ pub fn run(args: &Args) -> Outcome {
     let length = Length {
         runtime: None,
         number_ios: Some(args.number_ios),
+        window: None,
         ramp_time: args.ramp_time,
     };
     let job = args.work.job(length, Verify::None)?;
@@ -128,15 +129,15 @@ fn render(timeline: &Timeline, format: Format) -> io::Result<String> {
 
 /// Runs it with every queue's trace on, and hands back what each thread recorded.
 fn record(run: &Run<'_>) -> Result<(RunResult, Vec<Thread>), Failure> {
-    let machine = MachineProfile::load(MachineProfile::DEFAULT).map_err(Failure::input)?;
     let setup = Setup {
         targets: run.targets,
-        machine: &machine,
+        machine: None,
+        baseline: None,
         stop: run.stop,
         progress: &|_| {},
         trace: Some(run.capacity),
     };
-    let result = run_job(run.job, run.way, &setup);
+    let result = run_job(run.job, run.way, &setup, &mut Meters::default());
     let mut result = result.map_err(|error| match error {
         RunError::Job(error) => Failure::input(error),
         other => Failure::run(other),

@@ -84,6 +84,8 @@ pub struct Length {
     pub runtime: Option<Nanos>,
     /// I/Os of each job, the ramp's not counted.
     pub number_ios: Option<u64>,
+    /// How long energy is counted for, if longer than the work.
+    pub window: Option<Nanos>,
     /// How long to run before measuring.
     pub ramp_time: Nanos,
 }
@@ -147,6 +149,7 @@ impl Work {
             size: self.size,
             runtime: length.runtime,
             number_ios: length.number_ios,
+            window: length.window,
             ramp_time: length.ramp_time,
             arrivals: self.arrivals()?,
             cpus_allowed: self

@@ -7,7 +7,7 @@ mod track;
 
 pub use track::MIN_WINDOW;
 
-use crate::{About, Baseline, Clock, Energy, Meter, MeterError};
+use crate::{About, Baseline, Clock, Energy, Meter, MeterError, Monotonic};
 use align::edges;
 use joulio_units::Nanos;
 use sampler::{Sampler, Shared, lock};
@@ -20,6 +20,13 @@ use track::Track;
 pub struct Meters {
     tracks: Vec<Shared>,
     clock: Arc<dyn Clock>,
+}
+
+impl Default for Meters {
+    /// None, by the system's clock.
+    fn default() -> Meters {
+        Meters::new(Vec::new(), Arc::new(Monotonic))
+    }
 }
 
 /// Why a window has no figure of a meter.
@@ -168,6 +175,19 @@ impl Window<'_> {
     pub fn tick(&mut self) {
         for track in self.tracks {
             lock(track).tick(&**self.clock);
+        }
+    }
+
+    /// Begins anew, whatever was read so far: on return the quick meters have an edge, and the slow
+    /// ones after them.
+    pub fn restart(&mut self) {
+        let clock = &**self.clock;
+        self.suspended = clock.suspended();
+        let (quick, slow) = self.tracks.split_at(fast(self.tracks));
+        let edges = edges(quick, clock).into_iter();
+        let edges = edges.chain(self::edges(slow, clock));
+        for (track, edge) in self.tracks.iter().zip(edges) {
+            lock(track).begin(edge);
         }
     }
 

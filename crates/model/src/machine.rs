@@ -17,6 +17,9 @@ pub struct MachineProfile {
     pub name: String,
     /// One sentence on what is modelled, and at which boundary the watts were taken.
     pub description: String,
+    /// Parts of the names of the processors that it is a profile of; none: of no one machine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processors: Vec<String>,
     /// How many physical cores it has.
     pub cores: Figure,
     /// Watts of the whole box with every core in C6 and no storage device under test.
@@ -113,6 +116,16 @@ impl MachineProfile {
     /// The built-in profile of that name, or the one in the file if it ends in `.toml`.
     pub fn load(name_or_path: &str) -> Result<MachineProfile, ProfileError> {
         catalogue::load(name_or_path)
+    }
+
+    /// The built-in profile of a machine whose processor is called `model_name` in /proc/cpuinfo.
+    pub fn fitting(model_name: &str) -> Option<MachineProfile> {
+        let fits = |profile: &MachineProfile| {
+            let parts = &profile.processors;
+            parts.iter().any(|part| model_name.contains(part))
+        };
+        let mut all = MachineProfile::names().filter_map(|name| MachineProfile::builtin(name).ok());
+        all.find(fits)
     }
 
     /// The profile in `text`; errors call it `origin`.

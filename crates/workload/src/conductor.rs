@@ -1,18 +1,23 @@
-//! The thread that starts a run's jobs together, watches them, and looks at the devices before
-//! and after.
+//! The thread that starts a run's jobs together, watches them, and looks at the devices and the
+//! meters before and after.
 
 use crate::cpu;
 use crate::job::Job;
 use crate::looped::{Go, Measured, Message};
 use crate::result::{ThreadUsage, VerifyResult};
-use crate::run::Setup;
+use crate::run::{RunError, Setup};
 use crate::target::{Activity, Obtained};
+use joulio_energy::{self as energy, Meters, Window};
 use joulio_model::Transfer;
 use joulio_nvme::wait::now;
 use joulio_units::{Joules, Nanos};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::thread::sleep;
 use std::time::Duration;
+
+/// How often to look up.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// What came of a run.
 pub(crate) enum Outcome {
@@ -26,6 +31,9 @@ pub(crate) struct Finished {
     pub(crate) verify: VerifyResult,
     pub(crate) devices: Vec<Activity>,
     pub(crate) device_threads: ThreadUsage,
+    pub(crate) measured: Vec<energy::Measured>,
+    /// How long energy was counted for.
+    pub(crate) window: Nanos,
 }
 
 pub(crate) struct Conductor<'a> {
@@ -35,95 +43,146 @@ pub(crate) struct Conductor<'a> {
     pub(crate) inbox: Receiver<Message>,
 }
 
+/// What a run's jobs have told so far.
+#[derive(Default)]
+struct Told {
+    jobs: Vec<Measured>,
+    verify: VerifyResult,
+    verified: usize,
+    gone: usize,
+}
+
+/// The devices' own figures at a moment.
+struct Look {
+    activity: Vec<Activity>,
+    usage: ThreadUsage,
+}
+
+/// The end of the measured part.
+struct End {
+    look: Look,
+    measured: Vec<energy::Measured>,
+    window: Nanos,
+}
+
 impl Conductor<'_> {
-    /// Starts the jobs together and waits for them. `None` when a job died.
-    pub(crate) fn conduct(&mut self, starts: Vec<Sender<Go>>) -> Option<Outcome> {
-        let mut obtained = String::new();
-        for _ in 0..self.job.numjobs {
-            match self.inbox.recv().ok()? {
-                Message::Ready(Obtained::Yes(name)) => obtained = name,
-                // Dropping the start signals ends the other jobs.
-                Message::Ready(Obtained::No(reason)) => return Some(Outcome::Refused(reason)),
-                _ => return None,
-            }
-        }
+    /// Starts the jobs together and waits for them.
+    pub(crate) fn conduct(
+        &mut self,
+        starts: Vec<Sender<Go>>,
+        meters: &mut Meters,
+    ) -> Result<Outcome, RunError> {
+        let obtained = match self.ready()? {
+            Obtained::Yes(name) => name,
+            // Dropping the start signals ends the other jobs.
+            Obtained::No(reason) => return Ok(Outcome::Refused(reason)),
+        };
+        // Before any I/O: a meter may take a second to be read.
+        let mut window = Some(meters.open().map_err(RunError::Meters)?);
         let go = Go {
             start: now() + Nanos::from_millis(1),
         };
-        for start in &starts {
-            start.send(go).ok()?;
-        }
-        let mut jobs = Vec::new();
-        let mut verify = VerifyResult::default();
-        let (mut before, mut after) = (None, None);
-        let (mut verified, mut gone) = (0, 0);
-        while verified < self.job.numjobs {
-            match self.inbox.recv_timeout(Duration::from_millis(100)) {
+        let go_on = || starts.iter().try_for_each(|start| start.send(go));
+        go_on().map_err(|_| RunError::Panicked)?;
+        let mut told = Told::default();
+        let (mut before, mut end) = (None, None);
+        while told.verified < self.job.numjobs {
+            match self.inbox.recv_timeout(LOOK) {
                 // The window is the first job's beginning to the last one's end.
-                Ok(Message::Began) => {
-                    before.get_or_insert_with(|| self.look());
+                Ok(Message::Began) if before.is_none() => {
+                    before = Some(self.look());
+                    // Without a ramp it has only just been opened.
+                    if let Some(window) = &mut window
+                        && self.job.ramp_time > Nanos::ZERO
+                    {
+                        window.restart();
+                    }
                 }
+                Ok(Message::Began) => {}
                 Ok(Message::Measured(measured)) => {
-                    jobs.push(*measured);
-                    if jobs.len() == self.job.numjobs {
-                        after = Some(self.look());
-                        for start in &starts {
-                            start.send(go).ok()?;
-                        }
+                    told.jobs.push(*measured);
+                    if told.jobs.len() == self.job.numjobs {
+                        end = Some(self.end(&told.jobs, window.take()));
+                        go_on().map_err(|_| RunError::Panicked)?;
                     }
                 }
-                Ok(Message::Verified(result)) => {
-                    verified += 1;
-                    verify.blocks += result.blocks;
-                    verify.errors += result.errors;
-                    verify.first_error = verify.first_error.or(result.first_error);
-                }
+                Ok(Message::Verified(result)) => told.verified(result),
                 Ok(Message::Gone) => {
-                    gone += 1;
-                    if gone > verified {
-                        return None;
+                    told.gone += 1;
+                    if told.gone > told.verified {
+                        return Err(RunError::Panicked);
                     }
                 }
-                Ok(Message::Ready(_)) => return None,
                 Err(RecvTimeoutError::Timeout) => (self.setup.progress)(self.fraction(go.start)),
-                Err(RecvTimeoutError::Disconnected) => return None,
+                Ok(Message::Ready(_)) | Err(RecvTimeoutError::Disconnected) => {
+                    return Err(RunError::Panicked);
+                }
             }
         }
-        let before = before?;
-        let (activity, usage) = after?;
-        let devices = activity
-            .iter()
-            .zip(&before.0)
-            .map(|(a, b)| since(*a, *b))
-            .collect();
-        Some(Outcome::Done(Box::new(Finished {
+        let (Some(before), Some(end)) = (before, end) else {
+            return Err(RunError::Panicked);
+        };
+        let devices = end.look.activity.iter().zip(&before.activity);
+        Ok(Outcome::Done(Box::new(Finished {
             obtained,
-            jobs,
-            verify,
-            devices,
-            device_threads: usage.since(before.1),
+            jobs: told.jobs,
+            verify: told.verify,
+            devices: devices.map(|(a, b)| since(*a, *b)).collect(),
+            device_threads: end.look.usage.since(before.usage),
+            measured: end.measured,
+            window: end.window,
         })))
     }
 
-    /// The devices' own figures now.
-    fn look(&self) -> (Vec<Activity>, ThreadUsage) {
+    /// What every job has obtained, or why one has not.
+    fn ready(&mut self) -> Result<Obtained, RunError> {
+        let mut obtained = Obtained::Yes(String::new());
+        for _ in 0..self.job.numjobs {
+            match self.inbox.recv() {
+                Ok(Message::Ready(no @ Obtained::No(_))) => return Ok(no),
+                Ok(Message::Ready(yes)) => obtained = yes,
+                _ => return Err(RunError::Panicked),
+            }
+        }
+        Ok(obtained)
+    }
+
+    /// All jobs are done: waits for the end of a fixed window, and reads what there is to read.
+    fn end(&self, jobs: &[Measured], window: Option<Window<'_>>) -> End {
+        let start = jobs.iter().map(|job| job.started).min();
+        let start = start.unwrap_or_default();
+        if let Some(length) = self.job.window {
+            let end = start + length;
+            while now() < end && !self.setup.stop.stopped() {
+                sleep(LOOK.min(Duration::from_nanos(end.since(now()).0)));
+            }
+        }
+        let ended = now();
+        // The device first: the meters may take their time.
+        let look = self.look();
+        let baseline = self.setup.baseline;
+        let measured = window.map_or_else(Vec::new, |window| window.close(baseline));
+        let worked = jobs.iter().map(|job| job.ended).max().unwrap_or_default();
+        End {
+            look,
+            measured,
+            window: match self.job.window {
+                Some(_) => ended.since(start),
+                None => worked.since(start),
+            },
+        }
+    }
+
+    fn look(&self) -> Look {
         let mut usage = ThreadUsage::default();
-        for tid in self
-            .setup
-            .targets
-            .iter()
-            .flat_map(|target| target.threads())
-        {
+        let targets = || self.setup.targets.iter();
+        for tid in targets().flat_map(|target| target.threads()) {
             usage.add(cpu::thread(tid));
         }
-        (
-            self.setup
-                .targets
-                .iter()
-                .map(|target| target.activity())
-                .collect(),
+        Look {
+            activity: targets().map(|target| target.activity()).collect(),
             usage,
-        )
+        }
     }
 
     fn fraction(&self, start: Nanos) -> f64 {
@@ -140,6 +199,15 @@ impl Conductor<'_> {
             done as f64 / (n as f64 * self.job.numjobs as f64)
         });
         by_time.unwrap_or(0.0).max(by_ios.unwrap_or(0.0)).min(1.0)
+    }
+}
+
+impl Told {
+    fn verified(&mut self, result: VerifyResult) {
+        self.verified += 1;
+        self.verify.blocks += result.blocks;
+        self.verify.errors += result.errors;
+        self.verify.first_error = self.verify.first_error.take().or(result.first_error);
     }
 }
 

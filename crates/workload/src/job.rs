@@ -1,5 +1,6 @@
 //! What to do, in fio's words.
 
+use joulio_energy::MIN_WINDOW;
 use joulio_units::{Direction, Nanos};
 use std::fmt;
 use std::str::FromStr;
@@ -125,6 +126,9 @@ pub struct Job {
     pub runtime: Option<Nanos>,
     /// I/Os of each job, the ramp's not counted; `None` is until `runtime` is over.
     pub number_ios: Option<u64>,
+    /// Energy is counted for so long from the beginning of the measured part: whoever is done
+    /// earlier races to idle. `None` is to the end of the work. Goes with `number_ios`.
+    pub window: Option<Nanos>,
     /// How long to run before measuring.
     pub ramp_time: Nanos,
     /// Closed or open loop.
@@ -186,6 +190,17 @@ impl Job {
         }
         if self.number_ios == Some(0) {
             return wrong("--number_ios", "must be above zero");
+        }
+        if let Some(window) = self.window {
+            if self.number_ios.is_none() {
+                return wrong(
+                    "--window",
+                    "fixed work in a fixed window: say how much by --number_ios",
+                );
+            }
+            if window < MIN_WINDOW {
+                return wrong("--window", "meters say nothing of less than a second");
+            }
         }
         if self.arrivals == Arrivals::Every(Nanos::ZERO) {
             return wrong(
@@ -293,6 +308,7 @@ pub(crate) mod tests {
             size: None,
             runtime: None,
             number_ios: Some(100),
+            window: None,
             ramp_time: Nanos::ZERO,
             arrivals: Arrivals::Closed,
             cpus_allowed: vec![],
@@ -316,6 +332,12 @@ pub(crate) mod tests {
         assert_eq!(flag(|j| j.size = Some(4095)), "--size");
         assert_eq!(flag(|j| j.runtime = Some(Nanos::ZERO)), "--runtime");
         assert_eq!(flag(|j| j.number_ios = Some(0)), "--number_ios");
+        assert_eq!(flag(|j| j.window = Some(Nanos(999_999_999))), "--window");
+        let by_time = |j: &mut Job| {
+            (j.number_ios, j.runtime) = (None, Some(MIN_WINDOW));
+            j.window = Some(MIN_WINDOW);
+        };
+        assert_eq!(flag(by_time), "--window");
         assert_eq!(flag(|j| j.iodepth = 0), "--iodepth");
         assert_eq!(flag(|j| j.numjobs = 0), "--numjobs");
         assert_eq!(flag(|j| j.rwmixread = 101), "--rwmixread");

@@ -9,6 +9,7 @@ pub mod engine;
 mod conductor;
 mod control;
 mod cpu;
+mod energy;
 mod job;
 mod looped;
 mod pattern;
@@ -22,10 +23,11 @@ mod target;
 mod verify;
 
 pub use control::Stop;
+pub use energy::{EnergyResult, Unmetered};
 pub use job::{Area, Arrivals, Job, JobError, ReadWrite, Verify};
 pub use quantity::{parse_count, parse_size, parse_time};
 pub use result::{
-    Completion, Counts, EnergyResult, LatencySummary, RunResult, Side, ThreadUsage, Threads,
+    Completion, Counts, FixedWindow, LatencySummary, RunResult, Side, ThreadUsage, Threads,
     VerifyResult, WaitCounters,
 };
 pub use run::{RunError, Setup, check, run};

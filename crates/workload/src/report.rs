@@ -2,12 +2,13 @@
 
 use crate::Verify;
 use crate::conductor::{Finished, Outcome};
+use crate::energy::{Done, figures};
 use crate::job::Job;
 use crate::looped::Measured;
-use crate::result::{Completion, Counts, EnergyResult, RunResult, Side, Threads};
+use crate::result::{Completion, Counts, FixedWindow, RunResult, Side, Threads};
 use crate::run::Setup;
 use crate::stats::Tally;
-use crate::target::Way;
+use crate::target::{Activity, Way};
 use joulio_energy::Model;
 use joulio_model::{DeviceActivity, Residency};
 use joulio_nvme::Faults;
@@ -88,24 +89,30 @@ impl Report<'_> {
         all.add(&write);
         let unissued = done.jobs.iter().map(|job| job.unissued).sum();
         let cores: Vec<_> = done.jobs.iter().map(residency).collect();
-        let devices = self.setup.targets.iter().zip(&done.devices);
-        let model = Model {
-            machine: self.setup.machine,
-            devices: devices
-                .map(|(target, a)| {
-                    (
-                        target.profile(),
-                        DeviceActivity {
-                            window,
-                            read: a.read,
-                            write: a.write,
-                            idle: a.idle,
-                        },
-                    )
-                })
-                .collect(),
-        };
-        let energy = model.energy(window, &cores);
+        let model = self.setup.machine.map(|machine| {
+            let activity = |a: &Activity| DeviceActivity {
+                window: done.window,
+                read: a.read,
+                write: a.write,
+                idle: a.idle,
+            };
+            let devices = self.setup.targets.iter().zip(&done.devices);
+            let devices = devices.map(|(target, a)| (target.profile(), activity(a)));
+            let model = Model {
+                machine,
+                devices: devices.collect(),
+            };
+            model.energy(done.window, &cores)
+        });
+        let (energy, unmetered) = figures(
+            &done.measured,
+            model,
+            Done {
+                ios: all.ios,
+                bytes: all.bytes,
+                window: done.window,
+            },
+        );
         Counts {
             seconds: window.seconds(),
             read: Side::new(&read, window),
@@ -114,7 +121,14 @@ impl Report<'_> {
             threads,
             wait: counters.into(),
             faults: faults.into(),
-            energy: EnergyResult::new(&energy, all.ios, all.bytes),
+            energy,
+            unmetered,
+            window: self.job.window.map(|asked| FixedWindow {
+                asked_seconds: asked.seconds(),
+                seconds: done.window.seconds(),
+                idle_seconds: done.window.since(window).seconds(),
+                fits: window <= asked,
+            }),
             arrivals_not_issued: unissued,
             verify: (self.job.verify != Verify::None).then_some(done.verify),
             first_error: done.jobs.iter().find_map(|job| job.first_error.clone()),

@@ -1,7 +1,7 @@
 //! What a run is: the shape of `--output json`.
 
+use crate::energy::{EnergyResult, Unmetered};
 use crate::stats::Tally;
-use joulio_energy::{Boundary, Energy};
 use joulio_nvme::Faults;
 use joulio_nvme::wait::Counters;
 use joulio_trace::Thread;
@@ -227,37 +227,17 @@ pub struct VerifyResult {
     pub first_error: Option<String>,
 }
 
-/// Energy of a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct EnergyResult {
-    /// What it includes.
-    pub boundary: Boundary,
-    /// Meter or profiles.
-    pub source: String,
-    /// Computed, not measured.
-    pub modelled: bool,
-    /// Joules in the window.
-    pub joules: f64,
-    /// Mean watts.
-    pub watts: f64,
-    /// Bytes transferred per joule: (bytes/s) per watt.
-    pub bytes_per_joule: Option<f64>,
-    /// I/Os per joule: IOPS per watt, as SNIA Emerald has it.
-    pub ios_per_joule: Option<f64>,
-}
-
-impl EnergyResult {
-    pub(crate) fn new(energy: &Energy, ios: u64, bytes: u64) -> EnergyResult {
-        EnergyResult {
-            boundary: energy.boundary,
-            source: energy.source.clone(),
-            modelled: energy.modelled,
-            joules: energy.joules.0,
-            watts: energy.watts().0,
-            bytes_per_joule: energy.per_joule(bytes),
-            ios_per_joule: energy.per_joule(ios),
-        }
-    }
+/// Fixed work in a fixed window: who is done early races to idle.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct FixedWindow {
+    /// As it was asked for.
+    pub asked_seconds: f64,
+    /// Seconds of the energy: longer, when the work did not fit; shorter, when it was stopped.
+    pub seconds: f64,
+    /// Seconds after the work in which the machine was idle.
+    pub idle_seconds: f64,
+    /// The work was done before its end.
+    pub fits: bool,
 }
 
 /// One workload under one way of waiting. Figures are there when it was obtained.
@@ -307,8 +287,12 @@ pub struct Counts {
     pub wait: WaitCounters,
     /// What the devices did wrong.
     pub faults: FaultCounts,
-    /// Energy.
-    pub energy: EnergyResult,
+    /// Energy, a figure each: the meters' and the model's.
+    pub energy: Vec<EnergyResult>,
+    /// Meters that were read and have no figure.
+    pub unmetered: Vec<Unmetered>,
+    /// The fixed window that energy was counted in, and whether the work fitted into it.
+    pub window: Option<FixedWindow>,
     /// Arrivals of an open loop that found no free slot before the end and were never issued: the
     /// device cannot keep up, and the latencies do not show them.
     pub arrivals_not_issued: u64,

@@ -7,6 +7,7 @@ use crate::report::Report;
 use crate::result::RunResult;
 use crate::target::{Target, Way};
 use crate::{Area, Stop};
+use joulio_energy::{Baseline, Meters};
 use joulio_model::MachineProfile;
 use joulio_units::Direction;
 use std::sync::atomic::AtomicU64;
@@ -17,8 +18,10 @@ use std::thread;
 pub struct Setup<'a> {
     /// The devices; job i runs on device i modulo their number.
     pub targets: &'a [Box<dyn Target>],
-    /// The machine whose watts the model uses.
-    pub machine: &'a MachineProfile,
+    /// The machine whose watts the model uses; None: no model.
+    pub machine: Option<&'a MachineProfile>,
+    /// What the meters show of an idle machine, if that is known.
+    pub baseline: Option<&'a Baseline>,
     /// Ends the run early.
     pub stop: &'a Stop,
     /// Is told, now and then, how far the run is: 0.0 to 1.0, or `None` where that is not known.
@@ -37,6 +40,9 @@ pub enum RunError {
     /// A job failed.
     #[error("{0}")]
     Worker(#[from] WorkerError),
+    /// The meters have no threads to be read by.
+    #[error("meters: {0}")]
+    Meters(std::io::Error),
     /// A job's thread panicked.
     #[error("a job ended unexpectedly; this is a bug of joulio")]
     Panicked,
@@ -95,8 +101,13 @@ pub fn check(job: &Job, targets: &[Box<dyn Target>]) -> Result<Vec<Area>, JobErr
         .collect()
 }
 
-/// Runs `job` with `way` on the targets.
-pub fn run(job: &Job, way: Way, setup: &Setup<'_>) -> Result<RunResult, RunError> {
+/// Runs `job` with `way` on the targets, read by `meters`.
+pub fn run(
+    job: &Job,
+    way: Way,
+    setup: &Setup<'_>,
+    meters: &mut Meters,
+) -> Result<RunResult, RunError> {
     let areas = check(job, setup.targets)?;
     let progress: Vec<AtomicU64> = (0..job.numjobs).map(|_| AtomicU64::new(0)).collect();
     thread::scope(|scope| {
@@ -144,8 +155,8 @@ pub fn run(job: &Job, way: Way, setup: &Setup<'_>) -> Result<RunResult, RunError
             progress: &progress,
             inbox,
         };
-        let outcome = conductor.conduct(starts);
-        if outcome.is_none() {
+        let outcome = conductor.conduct(starts, meters);
+        if outcome.is_err() {
             // The others would go on to their end for nothing.
             setup.stop.stop();
         }
@@ -159,7 +170,7 @@ pub fn run(job: &Job, way: Way, setup: &Setup<'_>) -> Result<RunResult, RunError
         }
         result?;
         let report = Report { job, setup };
-        Ok(report.result(way, outcome.ok_or(RunError::Panicked)?))
+        Ok(report.result(way, outcome?))
     })
 }
 

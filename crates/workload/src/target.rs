@@ -6,7 +6,7 @@ use crate::quantity::parse_time;
 use joulio_device::Device;
 use joulio_model::{DeviceProfile, Transfer};
 use joulio_nvme::wait::{AnyPolicy, Hybrid, Policy};
-use joulio_nvme::{Controller, Namespace, NvmeError};
+use joulio_nvme::{Controller, Namespace, NvmeError, PowerControl};
 use joulio_units::{Joules, Nanos};
 use std::fmt;
 use std::str::FromStr;
@@ -104,6 +104,8 @@ pub trait Target: Send + Sync {
     fn activity(&self) -> Activity;
     /// The threads of this process that are the device.
     fn threads(&self) -> Vec<i32>;
+    /// Whom to ask about its power, if it can be asked.
+    fn power(&self) -> Option<Arc<dyn PowerControl + Send + Sync>>;
     /// Runs one job on it with `way`.
     fn work(&self, way: Way, worker: Worker<'_>) -> Result<(), WorkerError>;
 }
@@ -147,7 +149,7 @@ impl<D: Device> NvmeTarget<D> {
     }
 }
 
-impl<D: Device> Target for NvmeTarget<D> {
+impl<D: Device + 'static> Target for NvmeTarget<D> {
     fn name(&self) -> &str {
         &self.name
     }
@@ -193,6 +195,11 @@ impl<D: Device> Target for NvmeTarget<D> {
             .and_then(|inside| (inside.thread)(self.controller.device()))
             .into_iter()
             .collect()
+    }
+
+    fn power(&self) -> Option<Arc<dyn PowerControl + Send + Sync>> {
+        let controller = Arc::clone(&self.controller);
+        Some(controller)
     }
 
     fn work(&self, way: Way, worker: Worker<'_>) -> Result<(), WorkerError> {

@@ -3,14 +3,17 @@
 use crate::failure::Failure;
 use crate::output::Format;
 use crate::work::{Length, Work, seconds};
-use joulio_model::MachineProfile;
 use joulio_units::Nanos;
-use joulio_workload::{Job, Verify, Way, parse_count};
+use joulio_workload::{Job, Target, Verify, Way, parse_count};
+use std::path::PathBuf;
 
 /// How long a run is when neither --runtime nor --number_ios says.
 const RUNTIME: Nanos = Nanos::from_millis(5_000);
 /// And how long it warms up before that.
 const RAMP: Nanos = Nanos::from_millis(1_000);
+
+/// What the names of the meters in devices begin with.
+const DEVICE_METER: &str = "nvme:";
 
 /// Flags that fio has mean what they mean there.
 #[derive(clap::Args)]
@@ -39,12 +42,28 @@ pub struct Args {
     /// written once before the run; what was written is read back after it
     #[arg(long, default_value = "none", hide_default_value = true)]
     verify: Verify,
-    /// The machine whose watts the energy model uses: a name, or a path to a .toml file
-    #[arg(long, default_value = MachineProfile::DEFAULT)]
-    pub machine: String,
+    /// Fixed work in a fixed window: with --number_ios, energy is counted for so many seconds (or
+    /// 2m) from the beginning, idle after the work: a race to idle
+    #[arg(long, value_parser = seconds)]
+    window: Option<Nanos>,
+    /// Only these meters, a list, as joulio power takes it: names, sources, boundaries, all or none.
+    /// Default: every one that can be read, the devices' own among them
+    #[arg(long, value_name = "METER", value_delimiter = ',')]
+    pub meter: Vec<String>,
+    /// What the idle machine draws, as joulio power --idle keeps it. Default: where that keeps it
+    #[arg(long, value_name = "FILE")]
+    pub idle_baseline: Option<PathBuf>,
+    /// The machine whose watts the energy model uses: a name, or a path to a .toml file. Default:
+    /// the one that fits this processor; without one, a generic server, where no meter tells what
+    /// the machine draws
+    #[arg(long)]
+    pub machine: Option<String>,
     /// normal or json
     #[arg(long, alias = "output-format", value_enum, default_value = "normal")]
     pub output: Format,
+    /// Read the meters of the tree under this folder, captured on another machine, in place of /
+    #[arg(long, value_name = "FOLDER", hide = true)]
+    pub root: Option<PathBuf>,
 }
 
 impl Args {
@@ -54,10 +73,40 @@ impl Args {
         let length = Length {
             runtime: self.runtime.or(by_time.then_some(RUNTIME)),
             number_ios: self.number_ios,
+            window: self.window,
             ramp_time: self
                 .ramp_time
                 .unwrap_or(if by_time { RAMP } else { Nanos::ZERO }),
         };
         self.work.job(length, self.verify)
+    }
+
+    /// Whether the meter in the device `name` is chosen. Devices that fail on purpose are not asked:
+    /// they may do so then.
+    pub fn asks(&self, name: &str) -> bool {
+        let chosen = |word: &String| match word.strip_prefix(DEVICE_METER) {
+            Some(named) => named == name,
+            None => matches!(word.as_str(), "all" | "nvme" | "device"),
+        };
+        let chosen = self.meter.is_empty() || self.meter.iter().any(chosen);
+        chosen && self.work.faults.is_empty()
+    }
+
+    /// A meter that is chosen by name, of none of the devices.
+    pub fn unknown_device(&self, targets: &[Box<dyn Target>]) -> Option<&String> {
+        self.meter.iter().find(|word| {
+            let named = word.strip_prefix(DEVICE_METER);
+            named.is_some_and(|named| !targets.iter().any(|target| target.name() == named))
+        })
+    }
+
+    /// Which of the machine's own meters are chosen.
+    pub fn machine_meters(&self) -> Vec<String> {
+        let own = |word: &&String| !word.starts_with(DEVICE_METER);
+        let own: Vec<_> = self.meter.iter().filter(own).cloned().collect();
+        match own.is_empty() && !self.meter.is_empty() {
+            true => vec!["none".into()],
+            false => own,
+        }
     }
 }

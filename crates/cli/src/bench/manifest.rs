@@ -1,7 +1,8 @@
 //! What a result needs beside itself to be run again and understood.
 
 use super::Args;
-use joulio_model::MachineProfile;
+use super::energy::{EnergyNote, Sources};
+use joulio_energy::{Processor, Root};
 use joulio_workload::{Job, Target};
 use serde::Serialize;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -19,6 +20,7 @@ pub struct Manifest {
     runtime_seconds: Option<f64>,
     ramp_seconds: f64,
     number_ios: Option<u64>,
+    window_seconds: Option<f64>,
     devices: Vec<Device>,
     /// What went wrong in them on purpose; `null`: nothing.
     faults: Option<String>,
@@ -36,20 +38,8 @@ struct Device {
     emulates: Option<String>,
 }
 
-#[derive(Serialize)]
-struct EnergyNote {
-    measured: bool,
-    machine_profile: String,
-    note: &'static str,
-}
-
 impl Manifest {
-    pub fn new(
-        args: &Args,
-        job: &Job,
-        machine: &MachineProfile,
-        targets: &[Box<dyn Target>],
-    ) -> Manifest {
+    pub fn new(args: &Args, job: &Job, sources: &Sources, targets: &[Box<dyn Target>]) -> Manifest {
         let uname = rustix::system::uname();
         Manifest {
             joulio: env!("CARGO_PKG_VERSION"),
@@ -60,12 +50,13 @@ impl Manifest {
                 .duration_since(UNIX_EPOCH)
                 .map_or(0, |since| since.as_secs()),
             kernel: uname.release().to_string_lossy().into_owned(),
-            cpu: cpu_model(),
+            cpu: Processor::of(&Root::system()).name,
             cpus: std::thread::available_parallelism().map_or(1, usize::from),
             seed: args.work.seed,
             runtime_seconds: job.runtime.map(|t| t.seconds()),
             ramp_seconds: job.ramp_time.seconds(),
             number_ios: job.number_ios,
+            window_seconds: job.window.map(|t| t.seconds()),
             devices: targets
                 .iter()
                 .map(|target| Device {
@@ -76,20 +67,8 @@ impl Manifest {
                 })
                 .collect(),
             faults: (!args.work.faults.is_empty()).then(|| args.work.faults.to_string()),
-            energy: EnergyNote {
-                measured: false,
-                machine_profile: machine.name.clone(),
-                note: "all energy is modelled: time in each wait state times the watts of the profiles",
-            },
+            energy: sources.note(),
             interrupted: false,
         }
     }
-}
-
-fn cpu_model() -> String {
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let line = info.lines().find(|line| line.starts_with("model name"));
-    line.and_then(|line| line.split_once(": "))
-        .map(|(_, model)| model.to_string())
-        .unwrap_or_default()
 }

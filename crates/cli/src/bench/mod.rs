@@ -1,6 +1,8 @@
 //! `joulio bench`: the same workload under each way of waiting.
 
 mod args;
+mod energy;
+mod figures;
 mod manifest;
 mod progress;
 mod table;
@@ -12,7 +14,7 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
 use crate::stop::stop_on_signals;
-use joulio_model::MachineProfile;
+use energy::Sources;
 use joulio_workload::{RunError, RunResult, Setup, Stop, run as run_job};
 use manifest::Manifest;
 use serde::Serialize;
@@ -26,10 +28,10 @@ struct Report<'a> {
 /// `joulio bench`.
 pub fn run(args: &Args) -> Outcome {
     let job = args.job()?;
-    let machine = MachineProfile::load(&args.machine).map_err(Failure::input)?;
     let targets = targets::open(&args.work, &job)?;
+    let mut sources = Sources::open(args, &targets)?;
     let stop = stop_on_signals()?;
-    let mut manifest = Manifest::new(args, &job, &machine, &targets);
+    let mut manifest = Manifest::new(args, &job, &sources, &targets);
     if args.output == Format::Normal {
         print(&table::heading(&job, &targets, &args.work.faults))?;
     }
@@ -41,12 +43,13 @@ pub fn run(args: &Args) -> Outcome {
         let bar = progress::Bar::new(way, &job);
         let setup = Setup {
             targets: &targets,
-            machine: &machine,
+            machine: sources.machine.as_ref(),
+            baseline: sources.baseline.as_ref().map(|(baseline, _)| baseline),
             stop: &stop,
             progress: &|fraction| bar.set(fraction),
             trace: None,
         };
-        let result = run_job(&job, way, &setup);
+        let result = run_job(&job, way, &setup, &mut sources.meters);
         bar.finish();
         runs.push(result.map_err(|error| match error {
             RunError::Job(error) => Failure::input(error),

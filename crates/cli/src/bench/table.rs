@@ -1,9 +1,10 @@
-//! The table for people.
+//! The table for people: what the runs did, and what did not go as asked.
 
+use super::figures::{Column, energy_table};
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use joulio_emulator::FaultPlan;
-use joulio_workload::{Counts, Job, RunResult, Target};
+use joulio_workload::{Counts, EnergyResult, Job, RunResult, Target};
 use std::fmt::Write;
 
 /// What is about to run.
@@ -18,13 +19,16 @@ pub fn heading(job: &Job, targets: &[Box<dyn Target>], faults: &FaultPlan) -> St
         (Some(time), Some(n)) => format!("{n} I/Os a job or {} s", time.seconds()),
         (None, n) => format!("{} I/Os a job", n.unwrap_or(0)),
     };
+    let window = job.window.map_or_else(String::new, |window| {
+        format!(", energy over {} s", window.seconds())
+    });
     let faults = if faults.is_empty() {
         String::new()
     } else {
         format!("\nwith faults {faults}")
     };
     format!(
-        "{}, bs {}, iodepth {}, numjobs {}, {} loop, {length}\non {}{faults}\n\n",
+        "{}, bs {}, iodepth {}, numjobs {}, {} loop, {length}{window}\non {}{faults}\n\n",
         job.rw,
         bytes(job.bs),
         job.iodepth,
@@ -34,11 +38,14 @@ pub fn heading(job: &Job, targets: &[Box<dyn Target>], faults: &FaultPlan) -> St
     )
 }
 
-/// All runs, a line each.
+/// All runs, a line each; their energy, a line each figure.
 pub fn table(runs: &[RunResult]) -> String {
+    let column = Column::of(runs);
     let mut table = Table::new();
     table.load_style(NOTHING);
-    table.set_header([
+    let star = column.as_ref().map_or("", Column::star);
+    let energy = ["W", "uJ/IO", "IO/J"].map(|name| format!("{name}{star}"));
+    let names = [
         "completion",
         "IOPS",
         "MiB/s",
@@ -52,30 +59,36 @@ pub fn table(runs: &[RunResult]) -> String {
         "intr/IO",
         "wakes/IO",
         "sleeps/IO",
-        "W*",
-        "uJ/IO*",
-        "IO/J*",
-    ]);
+    ];
+    table.set_header(names.map(String::from).into_iter().chain(energy));
     for run in runs {
         if let Some(counts) = &run.counts {
-            let name = run
-                .completion
-                .obtained
-                .as_deref()
-                .unwrap_or(&run.completion.asked);
-            table.add_row(std::iter::once(name.to_string()).chain(cells(counts)));
+            let figure = column.as_ref().and_then(|column| column.figure(counts));
+            let name = std::iter::once(name(run).to_string());
+            table.add_row(name.chain(cells(counts)).chain(watts(figure)));
         }
     }
-    for (index, column) in table.column_iter_mut().enumerate() {
-        if index > 0 {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
+    let mut text = aligned(&mut table, 1);
+    notes(runs, &mut text);
+    energy_table(runs, column.as_ref(), &mut text);
+    text
+}
+
+/// The way of waiting that a run got.
+pub fn name(run: &RunResult) -> &str {
+    let obtained = run.completion.obtained.as_deref();
+    obtained.unwrap_or(&run.completion.asked)
+}
+
+/// The table's lines, all columns but the first `left` to the right.
+pub fn aligned(table: &mut Table, left: usize) -> String {
+    for column in table.column_iter_mut().skip(left) {
+        column.set_cell_alignment(CellAlignment::Right);
     }
     let mut text = String::new();
     for line in table.lines() {
         let _ = writeln!(text, "{}", line.trim_end());
     }
-    notes(runs, &mut text);
     text
 }
 
@@ -84,12 +97,10 @@ fn cells(counts: &Counts) -> impl Iterator<Item = String> {
     let us = |ns: f64| format!("{:.1}", ns / 1e3);
     let latency = &counts.all.latency_ns;
     let cpu = counts.threads.submitter.user_seconds + counts.threads.submitter.system_seconds;
+    let bandwidth = counts.all.bandwidth_bytes_per_second / (1 << 20) as f64;
     [
         format!("{:.0}", counts.all.iops),
-        format!(
-            "{:.1}",
-            counts.all.bandwidth_bytes_per_second / (1 << 20) as f64
-        ),
+        format!("{bandwidth:.1}"),
         us(latency.mean),
         us(latency.p50 as f64),
         us(latency.p99 as f64),
@@ -100,14 +111,27 @@ fn cells(counts: &Counts) -> impl Iterator<Item = String> {
         format!("{:.3}", counts.wait.interrupts as f64 / ios),
         format!("{:.3}", counts.wait.wakes as f64 / ios),
         format!("{:.3}", counts.wait.sleeps as f64 / ios),
-        format!("{:.1}", counts.energy.watts),
-        format!("{:.1}", counts.energy.joules * 1e6 / ios),
-        format!("{:.0}", counts.energy.ios_per_joule.unwrap_or(0.0)),
     ]
     .into_iter()
 }
 
-/// What the table does not say: what could not be had, what went wrong, and where energy is from.
+fn watts(figure: Option<&EnergyResult>) -> [String; 3] {
+    let none = || "-".to_string();
+    let Some(figure) = figure else {
+        return [none(), none(), none()];
+    };
+    [
+        format!("{:.1}", figure.watts),
+        figure
+            .joules_per_io
+            .map_or_else(none, |joules| format!("{:.1}", joules * 1e6)),
+        figure
+            .ios_per_joule
+            .map_or_else(none, |ios| format!("{ios:.0}")),
+    ]
+}
+
+/// What the table does not say: what could not be had, and what went wrong.
 fn notes(runs: &[RunResult], text: &mut String) {
     text.push('\n');
     for run in runs {
@@ -135,6 +159,20 @@ fn notes(runs: &[RunResult], text: &mut String) {
                 run.completion.asked, counts.arrivals_not_issued
             );
         }
+        if let Some(window) = &counts.window {
+            let told = if window.fits {
+                format!(
+                    "done after {:.3} s, then idle for {:.3} s",
+                    counts.seconds, window.idle_seconds
+                )
+            } else {
+                format!(
+                    "took {:.3} s: the work does not fit into the window of {} s",
+                    counts.seconds, window.asked_seconds
+                )
+            };
+            let _ = writeln!(text, "{}: {told}", run.completion.asked);
+        }
         if let Some(verify) = &counts.verify {
             let _ = writeln!(
                 text,
@@ -143,26 +181,16 @@ fn notes(runs: &[RunResult], text: &mut String) {
             );
         }
     }
-    if let Some(counts) = runs.iter().find_map(|run| run.counts.as_ref()) {
-        let energy = &counts.energy;
+    let mut counts = runs.iter().filter_map(|run| run.counts.as_ref());
+    let threads = counts.find_map(|counts| {
+        let threads = counts.threads.device.threads;
+        (threads > 0).then_some(threads)
+    });
+    if let Some(threads) = threads {
         let _ = writeln!(
             text,
-            "* {}, at the {} boundary: {}. Time in each wait state times the profiles' watts.",
-            if energy.modelled {
-                "modelled, not measured"
-            } else {
-                "measured"
-            },
-            energy.boundary,
-            energy.source
+            "The emulated device ran on {threads} thread(s) of this machine; CPU us/IO is the jobs' alone.",
         );
-        if counts.threads.device.threads > 0 {
-            let _ = writeln!(
-                text,
-                "  The emulated device ran on {} thread(s) of this machine; CPU us/IO is the jobs' alone.",
-                counts.threads.device.threads
-            );
-        }
     }
 }
 

@@ -28,10 +28,10 @@ pub(crate) fn discover(root: &Root) -> Vec<Found> {
     };
     let processor = Processor::of(root);
     let mut found: Vec<_> = zones("intel-rapl:")
-        .map(|folder| one(root, processor, Source::Powercap, folder))
+        .map(|folder| one(root, &processor, Source::Powercap, folder))
         .collect();
     let mapped = zones("intel-rapl-mmio:");
-    found.extend(mapped.map(|folder| one(root, processor, Source::PowercapMmio, folder)));
+    found.extend(mapped.map(|folder| one(root, &processor, Source::PowercapMmio, folder)));
     if found.is_empty() {
         let state = State::Absent {
             why: format!("no {CLASS}/intel-rapl:*{}", processor.without_rapl()),
@@ -47,7 +47,7 @@ pub(crate) fn discover(root: &Root) -> Vec<Found> {
     found
 }
 
-fn one(root: &Root, processor: Processor, source: Source, folder: &str) -> Found {
+fn one(root: &Root, processor: &Processor, source: Source, folder: &str) -> Found {
     let named = root.text(&format!("{CLASS}/{folder}/name"));
     let named = match named {
         Ok(named) => named,

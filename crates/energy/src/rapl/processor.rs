@@ -14,8 +14,10 @@ pub enum Vendor {
 }
 
 /// A line or two of `/proc/cpuinfo`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Processor {
+    /// Its name; empty if it tells none.
+    pub name: String,
     /// Who made it.
     pub vendor: Vendor,
     /// This is a virtual machine.
@@ -34,6 +36,7 @@ impl Processor {
             Some(line.split_once(':')?.1.trim())
         };
         Processor {
+            name: value("model name").unwrap_or_default().into(),
             vendor: match value("vendor_id") {
                 Some("GenuineIntel") => Vendor::Intel,
                 Some("AuthenticAMD" | "HygonGenuine") => Vendor::Amd,

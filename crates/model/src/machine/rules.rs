@@ -9,6 +9,9 @@ pub(super) fn check(machine: &MachineProfile, origin: &str) -> Result<(), Profil
     let check = &Check { origin };
     check.text("name", &machine.name)?;
     check.text("description", &machine.description)?;
+    for part in &machine.processors {
+        check.text("processors", part)?;
+    }
     check.whole("cores", &machine.cores, 1.0, 65_536.0)?;
     check.positive("base_watts", &machine.base_watts)?;
     for (field, uncore) in [

@@ -1,0 +1,149 @@
+//! What tells a run's energy: the meters that can be read, and the model where there is none.
+
+use super::Args;
+use crate::failure::Failure;
+use crate::meters;
+use crate::power::idle;
+use joulio_energy::{
+    About, Baseline, Boundary, Filtering, Finding, Meters, Processor, Root, State,
+};
+use joulio_model::MachineProfile;
+use joulio_workload::Target;
+use serde::Serialize;
+
+/// The sources of a command's energy figures.
+pub struct Sources {
+    /// They are read in every run.
+    pub meters: Meters,
+    /// What they show of the idle machine, and what has changed since.
+    pub baseline: Option<(Baseline, Vec<String>)>,
+    /// The machine whose watts the model uses, if it is used.
+    pub machine: Option<MachineProfile>,
+    others: Vec<Finding>,
+    filtering: Filtering,
+}
+
+/// The `energy` of the manifest.
+#[derive(Serialize)]
+pub struct EnergyNote {
+    /// Whether the processor adds noise to its counters.
+    energy_filtering: String,
+    meters: Vec<MeterNote>,
+    /// Meters that are not read, and why.
+    not_read: Vec<NotRead>,
+    idle_baseline: Option<BaselineNote>,
+    /// Of the model; `null`: it was not used.
+    machine_profile: Option<String>,
+}
+
+#[derive(Serialize)]
+struct MeterNote {
+    name: String,
+    boundary: Boundary,
+    zone: String,
+    modelled: bool,
+    notes: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct NotRead {
+    meter: String,
+    why: String,
+}
+
+#[derive(Serialize)]
+struct BaselineNote {
+    #[serde(flatten)]
+    baseline: Baseline,
+    /// What is not as it was then.
+    differences: Vec<String>,
+}
+
+impl Sources {
+    /// Of the machine, and of the devices `targets`.
+    pub fn open(args: &Args, targets: &[Box<dyn Target>]) -> Result<Sources, Failure> {
+        let root = meters::root(args.root.as_deref())?;
+        let mut discovery = meters::discover(&root, &args.machine_meters())?;
+        if let Some(word) = args.unknown_device(targets) {
+            return Err(Failure::input(format!(
+                "--meter: there is no {word}: the devices' meters are nvme:DEVICE, as --device has it"
+            )));
+        }
+        for target in targets.iter().filter(|target| args.asks(target.name())) {
+            if let Some(control) = target.power() {
+                let emulated = target.profile().is_some();
+                meters::ask(target.name(), control, emulated, &root, &mut discovery);
+            }
+        }
+        let machine = match &args.machine {
+            Some(name) => Some(MachineProfile::load(name).map_err(Failure::input)?),
+            None => fallback(&root, &discovery.meters)?,
+        };
+        Ok(Sources {
+            baseline: baseline(args, &root, &discovery.meters)?,
+            meters: discovery.meters,
+            machine,
+            others: discovery.others,
+            filtering: Filtering::of(&root),
+        })
+    }
+
+    /// For the manifest.
+    pub fn note(&self) -> EnergyNote {
+        let meter = |about: About| MeterNote {
+            name: about.name,
+            boundary: about.zone.boundary,
+            zone: about.zone.to_string(),
+            modelled: about.modelled,
+            notes: about.notes,
+        };
+        let other = |finding: &Finding| NotRead {
+            meter: finding.name.clone(),
+            why: match &finding.state {
+                State::Unreadable { why, .. } | State::Absent { why, .. } => why.clone(),
+                State::Unused { why } => why.clone(),
+            },
+        };
+        let baseline = self.baseline.as_ref();
+        EnergyNote {
+            energy_filtering: self.filtering.to_string(),
+            meters: self.meters.about().into_iter().map(meter).collect(),
+            not_read: self.others.iter().map(other).collect(),
+            idle_baseline: baseline.map(|(baseline, differences)| BaselineNote {
+                baseline: baseline.clone(),
+                differences: differences.clone(),
+            }),
+            machine_profile: self.machine.as_ref().map(|machine| machine.name.clone()),
+        }
+    }
+}
+
+/// The idle machine's figures; without a meter there is nothing to take them from.
+fn baseline(
+    args: &Args,
+    root: &Root,
+    meters: &Meters,
+) -> Result<Option<(Baseline, Vec<String>)>, Failure> {
+    let file = args.idle_baseline.as_deref();
+    if meters.is_empty() && file.is_none() {
+        return Ok(None);
+    }
+    idle::kept(root, file)
+}
+
+/// The machine to model when none was named: this one, where a profile fits it; where nothing
+/// measures what the machine draws, one that is like many.
+fn fallback(root: &Root, meters: &Meters) -> Result<Option<MachineProfile>, Failure> {
+    if let Some(fitting) = MachineProfile::fitting(&Processor::of(root).name) {
+        return Ok(Some(fitting));
+    }
+    let wide = |about: &About| {
+        let boundary = about.zone.boundary;
+        !about.modelled && !matches!(boundary, Boundary::Dram | Boundary::Device)
+    };
+    if meters.about().iter().any(wide) {
+        return Ok(None);
+    }
+    let default = MachineProfile::load(MachineProfile::DEFAULT);
+    default.map(Some).map_err(Failure::input)
+}

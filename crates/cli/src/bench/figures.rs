@@ -1,0 +1,159 @@
+//! The energy figures for people: one source for the runs' own table, and all of them in one of
+//! their own.
+
+use super::table::{aligned, name};
+use comfy_table::Table;
+use comfy_table::presets::NOTHING;
+use joulio_energy::Boundary;
+use joulio_workload::{Counts, EnergyResult, RunResult};
+use std::fmt::Write;
+
+/// The figure that stands in the runs' own table: of one source and boundary, or runs could not be
+/// compared.
+pub struct Column {
+    source: String,
+    zone: String,
+    modelled: bool,
+}
+
+impl Column {
+    /// The widest that was measured, if that has the processor's packages in it; else the model's,
+    /// and without one what there is. None: not all runs have one.
+    pub fn of(runs: &[RunResult]) -> Option<Column> {
+        let mut counts = runs.iter().filter_map(|run| run.counts.as_ref());
+        let first = counts.next()?;
+        let others: Vec<_> = counts.collect();
+        let mut columns: Vec<_> = first
+            .energy
+            .iter()
+            .filter(|figure| !figure.idle_subtracted)
+            .map(|figure| (rank(figure), Column::from(figure)))
+            .filter(|(_, column)| others.iter().all(|other| column.figure(other).is_some()))
+            .collect();
+        columns.sort_by_key(|(rank, _)| *rank);
+        columns.into_iter().next().map(|(_, column)| column)
+    }
+
+    /// What marks a modelled figure.
+    pub fn star(&self) -> &'static str {
+        if self.modelled { "*" } else { "" }
+    }
+
+    /// Of one run.
+    pub fn figure<'a>(&self, counts: &'a Counts) -> Option<&'a EnergyResult> {
+        counts.energy.iter().find(|figure| {
+            figure.source == self.source && figure.zone == self.zone && !figure.idle_subtracted
+        })
+    }
+}
+
+impl From<&EnergyResult> for Column {
+    fn from(figure: &EnergyResult) -> Column {
+        Column {
+            source: figure.source.clone(),
+            zone: figure.zone.clone(),
+            modelled: figure.modelled,
+        }
+    }
+}
+
+/// The lower, the better it tells what a machine draws.
+fn rank(figure: &EnergyResult) -> (u8, usize, bool) {
+    let boundary = Boundary::ALL.iter().position(|b| *b == figure.boundary);
+    let wide = matches!(
+        figure.boundary,
+        Boundary::Wall | Boundary::Psys | Boundary::Package
+    );
+    let kind = match (figure.modelled, wide, figure.is_model()) {
+        (false, true, _) => 0,
+        (_, _, true) => 1,
+        (false, false, _) => 2,
+        (true, ..) => 3,
+    };
+    // Of several packages their sum.
+    (
+        kind,
+        boundary.unwrap_or(usize::MAX),
+        !figure.zone.contains('+'),
+    )
+}
+
+/// Every figure of every run, a line each, and what is to be known of them.
+pub fn energy_table(runs: &[RunResult], column: Option<&Column>, text: &mut String) {
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    table.set_header([
+        "energy", "boundary", "source", "W", "+-", "from", "to", "uJ/IO", "IO/J", "MiB/J",
+    ]);
+    for run in runs {
+        for figure in run.counts.iter().flat_map(|counts| &counts.energy) {
+            table.add_row(row(run, figure));
+        }
+    }
+    if table.row_count() > 0 {
+        text.push('\n');
+        text.push_str(&aligned(&mut table, 3));
+    }
+    text.push('\n');
+    for run in runs {
+        for meter in run.counts.iter().flat_map(|counts| &counts.unmetered) {
+            let _ = writeln!(text, "{}: {}: {}", name(run), meter.meter, meter.why);
+        }
+    }
+    let all = || runs.iter().filter_map(|run| run.counts.as_ref());
+    let has = |what: fn(&EnergyResult) -> bool| all().any(|c| c.energy.iter().any(what));
+    if let Some(column) = column {
+        let star = column.star();
+        let how = if column.modelled {
+            "modelled, not measured"
+        } else {
+            "measured"
+        };
+        let _ = writeln!(
+            text,
+            "W{star}, uJ/IO{star}, IO/J{star}: {how}, {}, {}.",
+            column.zone, column.source
+        );
+    }
+    if has(EnergyResult::is_model) {
+        text.push_str(
+            "The model: time in each wait state times the profiles' watts; from and to, with all of \
+             them at the ends of their bands.\n",
+        );
+    }
+    if has(|figure| figure.error_joules.is_some()) {
+        text.push_str(
+            "+-: what the meter's steps, updates and sampling allow; its own accuracy is not in it.\n",
+        );
+    }
+}
+
+fn row(run: &RunResult, figure: &EnergyResult) -> [String; 10] {
+    let none = || "-".to_string();
+    let star = if figure.modelled { "*" } else { "" };
+    let above = if figure.idle_subtracted {
+        ", above idle"
+    } else {
+        ""
+    };
+    let watts = |joules: f64| format!("{:.2}", joules / figure.window_seconds);
+    let band = figure.band_joules;
+    [
+        name(run).into(),
+        format!("{}{star}", figure.zone),
+        format!("{}{above}", figure.source),
+        watts(figure.joules),
+        figure.error_joules.map_or_else(none, watts),
+        band.map_or_else(none, |(low, _)| watts(low)),
+        band.map_or_else(none, |(_, high)| watts(high)),
+        figure
+            .joules_per_io
+            .map_or_else(none, |joules| format!("{:.1}", joules * 1e6)),
+        figure
+            .ios_per_joule
+            .map_or_else(none, |ios| format!("{ios:.0}")),
+        figure
+            .bytes_per_joule
+            .map_or_else(none, |bytes| format!("{:.2}", bytes / (1 << 20) as f64)),
+    ]
+}

@@ -1,0 +1,257 @@
+//! The energy of a run: every meter's figure, their sums, and the model's.
+
+use joulio_energy::{Boundary, Energy, Measured};
+use joulio_units::Nanos;
+use serde::Serialize;
+
+/// One figure of a run's energy.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EnergyResult {
+    /// What it includes.
+    pub boundary: Boundary,
+    /// Which one of it: `package-0`.
+    pub zone: String,
+    /// The meter's name, or the model's profiles.
+    pub source: String,
+    /// Computed, not measured.
+    pub modelled: bool,
+    /// What the idle machine would have used is taken off.
+    pub idle_subtracted: bool,
+    /// Joules in the window.
+    pub joules: f64,
+    /// How far that may be from what the meter's hardware counted; `null` for the model.
+    pub error_joules: Option<f64>,
+    /// The model's joules with all of its parameters at the low ends of their bands, and at the
+    /// high ends; `null` for meters.
+    pub band_joules: Option<(f64, f64)>,
+    /// The window: a meter's is some milliseconds longer or shorter than the run.
+    pub window_seconds: f64,
+    /// Mean watts.
+    pub watts: f64,
+    /// Mean watts x the run's seconds, or those of the fixed window, over its I/Os.
+    pub joules_per_io: Option<f64>,
+    /// I/Os per joule: IOPS per watt, as SNIA Emerald has it.
+    pub ios_per_joule: Option<f64>,
+    /// Bytes transferred per joule: (bytes/s) per watt.
+    pub bytes_per_joule: Option<f64>,
+}
+
+/// A meter that has no figure of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Unmetered {
+    /// Its name.
+    pub meter: String,
+    /// Why.
+    pub why: String,
+}
+
+/// What a run's joules went into.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Done {
+    pub(crate) ios: u64,
+    pub(crate) bytes: u64,
+    /// The time that they are counted for.
+    pub(crate) window: Nanos,
+}
+
+impl EnergyResult {
+    pub(crate) fn new(energy: &Energy, done: Done) -> EnergyResult {
+        let watts = energy.watts().0;
+        let joules = watts * done.window.seconds();
+        let per_joule = |amount: u64| (joules > 0.0).then(|| amount as f64 / joules);
+        let band = energy.band;
+        EnergyResult {
+            boundary: energy.boundary,
+            zone: energy.zone().to_string(),
+            source: energy.source.clone(),
+            modelled: energy.modelled,
+            idle_subtracted: energy.idle_subtracted,
+            joules: energy.joules.0,
+            error_joules: energy.error.map(|error| error.0),
+            band_joules: band.map(|band| (band.low.0, band.high.0)),
+            window_seconds: energy.window.seconds(),
+            watts,
+            joules_per_io: (done.ios > 0).then(|| joules / done.ios as f64),
+            ios_per_joule: per_joule(done.ios),
+            bytes_per_joule: per_joule(done.bytes),
+        }
+    }
+
+    /// It is the model's, not a meter's.
+    pub fn is_model(&self) -> bool {
+        self.band_joules.is_some()
+    }
+}
+
+/// Every figure: the meters', the sums of those that stand side by side, and those without the
+/// idle energy; the model's last.
+pub(crate) fn figures(
+    measured: &[Measured],
+    model: Option<Energy>,
+    done: Done,
+) -> (Vec<EnergyResult>, Vec<Unmetered>) {
+    let (mut totals, mut above) = (Vec::new(), Vec::new());
+    let mut without = Vec::new();
+    for meter in measured {
+        match &meter.figure {
+            Ok(figure) => {
+                totals.push(figure.total.clone());
+                above.extend(figure.above_idle.clone());
+            }
+            Err(why) => without.push(Unmetered {
+                meter: meter.about.name.clone(),
+                why: why.to_string(),
+            }),
+        }
+    }
+    let sums: Vec<_> = sums(&totals).chain(sums(&above)).collect();
+    let all = totals.iter().chain(&above).chain(&sums).chain(&model);
+    let figures = all.map(|energy| EnergyResult::new(energy, done));
+    (figures.collect(), without)
+}
+
+/// Of each boundary with several parts that stand side by side, as the packages do, all of them.
+fn sums(parts: &[Energy]) -> impl Iterator<Item = Energy> {
+    Boundary::ALL.into_iter().filter_map(|boundary| {
+        let of = parts.iter().filter(|part| part.boundary == boundary);
+        let of: Vec<_> = of.cloned().collect();
+        // Some cannot be added, as two readers of one counter: they stand alone.
+        Energy::sum(&of).ok().filter(|_| of.len() > 1)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use joulio_energy::{About, Figure, How, Kind, Source, WindowError, Zone};
+    use joulio_units::{Joules, Watts};
+
+    const WINDOW: Nanos = Nanos(2_000_000_000);
+
+    fn energy(zone: Zone, name: &str, joules: f64) -> Energy {
+        Energy {
+            boundary: zone.boundary,
+            place: zone.place,
+            source: name.into(),
+            modelled: false,
+            idle_subtracted: false,
+            joules: Joules(joules),
+            error: Some(Joules(0.5)),
+            band: None,
+            window: WINDOW,
+            how: How::Summed,
+        }
+    }
+
+    fn measured(zone: Zone, name: &str, figure: Result<f64, WindowError>) -> Measured {
+        Measured {
+            figure: figure.map(|joules| Figure {
+                total: energy(zone.clone(), name, joules),
+                above_idle: Some(Energy {
+                    idle_subtracted: true,
+                    ..energy(zone.clone(), name, joules - 4.0)
+                }),
+            }),
+            about: About {
+                name: name.into(),
+                source: Source::Perf,
+                zone,
+                kind: Kind::Counter {
+                    step: Joules(0.1),
+                    update: Nanos::from_millis(1),
+                    wraps_after: None,
+                },
+                slow: false,
+                modelled: false,
+                notes: Vec::new(),
+            },
+        }
+    }
+
+    #[test]
+    fn packages_are_added_and_their_cores_are_not() {
+        let package = |n| Zone::package(Boundary::Package, n);
+        let meters = [
+            measured(package(0), "perf:package-0", Ok(10.0)),
+            measured(package(1), "perf:package-1", Ok(20.0)),
+            measured(Zone::package(Boundary::Cores, 0), "perf:cores-0", Ok(6.0)),
+        ];
+        let done = Done {
+            ios: 1000,
+            bytes: 4_096_000,
+            window: WINDOW,
+        };
+        let (figures, without) = figures(&meters, None, done);
+        assert!(without.is_empty());
+        let told: Vec<_> = figures
+            .iter()
+            .map(|f| (f.zone.as_str(), f.idle_subtracted, f.joules))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("package-0", false, 10.0),
+                ("package-1", false, 20.0),
+                ("cores-0", false, 6.0),
+                ("package-0", true, 6.0),
+                ("package-1", true, 16.0),
+                ("cores-0", true, 2.0),
+                ("package-0 + package-1", false, 30.0),
+                ("package-0 + package-1", true, 22.0),
+            ]
+        );
+        let sum = &figures[6];
+        assert_eq!((sum.watts, sum.error_joules), (15.0, Some(1.0)));
+        assert_eq!(sum.joules_per_io, Some(0.03));
+        assert!((sum.ios_per_joule.unwrap() - 1000.0 / 30.0).abs() < 1e-9);
+        assert!(!sum.is_model() && !sum.modelled);
+    }
+
+    #[test]
+    fn a_run_shorter_than_its_meters_window_pays_for_its_own_time() {
+        let meters = [measured(
+            Zone::machine(Boundary::Wall),
+            "hwmon:psu",
+            Ok(8.0),
+        )];
+        let done = Done {
+            ios: 10,
+            bytes: 0,
+            window: Nanos(1_000_000_000),
+        };
+        let (figures, _) = figures(&meters, None, done);
+        assert_eq!((figures[0].watts, figures[0].joules), (4.0, 8.0));
+        assert_eq!(
+            figures[0].joules_per_io,
+            Some((Watts(4.0) * done.window).0 / 10.0)
+        );
+        assert_eq!(figures[0].bytes_per_joule, Some(0.0));
+    }
+
+    #[test]
+    fn a_meter_without_a_figure_says_why() {
+        let short = WindowError::TooShort {
+            window: Nanos(5),
+            needed: WINDOW,
+        };
+        let meters = [measured(
+            Zone::machine(Boundary::Psys),
+            "perf:psys",
+            Err(short.clone()),
+        )];
+        let done = Done {
+            ios: 0,
+            bytes: 0,
+            window: Nanos(5),
+        };
+        let (figures, without) = figures(&meters, None, done);
+        assert!(figures.is_empty());
+        assert_eq!(
+            without,
+            [Unmetered {
+                meter: "perf:psys".into(),
+                why: short.to_string()
+            }]
+        );
+    }
+}

@@ -34,6 +34,8 @@ pub struct EnergyResult {
     pub ios_per_joule: Option<f64>,
     /// Bytes transferred per joule: (bytes/s) per watt.
     pub bytes_per_joule: Option<f64>,
+    /// What to know of it.
+    pub note: Option<String>,
 }
 
 /// A meter that has no figure of a run.
@@ -74,6 +76,7 @@ impl EnergyResult {
             joules_per_io: (done.ios > 0).then(|| joules / done.ios as f64),
             ios_per_joule: per_joule(done.ios),
             bytes_per_joule: per_joule(done.bytes),
+            note: None,
         }
     }
 
@@ -87,7 +90,7 @@ impl EnergyResult {
 /// idle energy; the model's last.
 pub(crate) fn figures(
     measured: &[Measured],
-    model: Option<Energy>,
+    model: Option<(Energy, Option<String>)>,
     done: Done,
 ) -> (Vec<EnergyResult>, Vec<Unmetered>) {
     let (mut totals, mut above) = (Vec::new(), Vec::new());
@@ -105,9 +108,13 @@ pub(crate) fn figures(
         }
     }
     let sums: Vec<_> = sums(&totals).chain(sums(&above)).collect();
-    let all = totals.iter().chain(&above).chain(&sums).chain(&model);
-    let figures = all.map(|energy| EnergyResult::new(energy, done));
-    (figures.collect(), without)
+    let all = totals.iter().chain(&above).chain(&sums);
+    let mut figures: Vec<_> = all.map(|energy| EnergyResult::new(energy, done)).collect();
+    figures.extend(model.map(|(energy, note)| EnergyResult {
+        note,
+        ..EnergyResult::new(&energy, done)
+    }));
+    (figures, without)
 }
 
 /// Of each boundary with several parts that stand side by side, as the packages do, all of them.

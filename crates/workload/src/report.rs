@@ -102,7 +102,7 @@ impl Report<'_> {
                 machine,
                 devices: devices.collect(),
             };
-            model.energy(done.window, &cores)
+            (model.energy(done.window, &cores), model.note(&cores))
         });
         let (energy, unmetered) = figures(
             &done.measured,

@@ -121,6 +121,10 @@ pub fn energy_table(runs: &[RunResult], column: Option<&Column>, text: &mut Stri
              them at the ends of their bands.\n",
         );
     }
+    let mut notes = all().flat_map(|counts| &counts.energy);
+    if let Some(note) = notes.find_map(|figure| figure.note.as_ref()) {
+        let _ = writeln!(text, "{note}");
+    }
     if has(|figure| figure.error_joules.is_some()) {
         text.push_str(
             "+-: what the meter's steps, updates and sampling allow; its own accuracy is not in it.\n",

@@ -1,8 +1,31 @@
-//! The kernel's own view of block devices: counters of /proc and /sys.
-#![forbid(unsafe_code)]
+//! The kernel's own view of block devices: counters of /proc and /sys; and its own ways to read
+//! and write them, as engines: [`Psync`], [`Libaio`], [`IoUring`].
+//!
+//! Unsafe code is in three modules: [`Buffer`]'s memory, the ring of io_uring, the system calls of
+//! libaio.
+#![deny(unsafe_code)]
 
+mod buffer;
+mod disk;
 mod diskstats;
+mod engine;
+mod error;
 mod interval;
+mod psync;
+mod release;
+mod slots;
+mod target;
+mod uring;
+mod way;
 
+pub use buffer::Buffer;
+pub use disk::{Blocks, Disk, Queue};
 pub use diskstats::{DiskStats, Disks, StatsError};
+pub use engine::{Calls, Completion, Engine, Failure, Request};
+pub use error::{EngineError, Missing, TargetError};
 pub use interval::Interval;
+pub use psync::Psync;
+pub use release::Release;
+pub use target::{Access, Kind, Target};
+pub use uring::{IoUring, RingOptions};
+pub use way::{Path, Way};

@@ -1,0 +1,174 @@
+//! Block devices as /sys/dev/block and /sys/block have them (Documentation/ABI/stable/sysfs-block).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where block devices are described.
+#[derive(Clone, Debug)]
+pub struct Blocks {
+    root: PathBuf,
+}
+
+/// A whole disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Disk {
+    /// Its name in /sys/block.
+    pub name: String,
+    /// What drives it, as the names of its interrupts begin: `nvme0`, `virtio1`. More than one
+    /// for a namespace that several controllers reach; none for a device without interrupts of
+    /// its own (loop, md, device mapper, zram).
+    pub controllers: Vec<String>,
+    /// Its queue's settings.
+    pub queue: Queue,
+}
+
+/// What queue/ of a disk says; none where the kernel has no such file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Queue {
+    /// Bytes of a logical block.
+    pub logical_block: Option<u32>,
+    /// Bytes of the longest I/O that is not split.
+    pub max_io: Option<u32>,
+    /// It has queues that are polled.
+    pub io_poll: Option<bool>,
+    /// Microseconds of sleep before polling; -1 never, 0 as the statistics say. Up to Linux 6.3.
+    pub io_poll_delay: Option<i64>,
+}
+
+impl Blocks {
+    /// Those of the system whose file tree begins at `root`: `/`, or a captured one.
+    pub fn at(root: impl Into<PathBuf>) -> Blocks {
+        Blocks { root: root.into() }
+    }
+
+    /// The whole disk of the device `major:minor`, be that the disk or a partition of it. None for
+    /// devices that are not in /sys, such as those that btrfs makes up for its files.
+    pub fn disk(&self, major: u32, minor: u32) -> Option<Disk> {
+        let device = self.root.join(format!("sys/dev/block/{major}:{minor}"));
+        let device = fs::canonicalize(device).ok()?;
+        let whole = if device.join("partition").exists() {
+            device.parent()?
+        } else {
+            &device
+        };
+        Some(Disk {
+            name: file_name(whole)?,
+            controllers: controllers(whole),
+            queue: queue(&whole.join("queue")),
+        })
+    }
+}
+
+/// A disk's `device` is its controller, or the subsystem that has several.
+fn controllers(disk: &Path) -> Vec<String> {
+    let Ok(device) = fs::canonicalize(disk.join("device")) else {
+        return Vec::new();
+    };
+    let Some(name) = file_name(&device) else {
+        return Vec::new();
+    };
+    if !name.starts_with("nvme-subsys") {
+        return vec![name];
+    }
+    let entries = fs::read_dir(&device).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| is_nvme_controller(name))
+        .collect();
+    names.sort();
+    names
+}
+
+fn is_nvme_controller(name: &str) -> bool {
+    let number = name.strip_prefix("nvme");
+    number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+}
+
+fn queue(folder: &Path) -> Queue {
+    let number = |name: &str| -> Option<i64> {
+        let text = fs::read_to_string(folder.join(name)).ok()?;
+        text.trim().parse().ok()
+    };
+    let unsigned = |name| number(name).and_then(|n| u32::try_from(n).ok());
+    Queue {
+        logical_block: unsigned("logical_block_size"),
+        max_io: unsigned("max_sectors_kb").and_then(|kb| kb.checked_mul(1024)),
+        io_poll: number("io_poll").map(|n| n != 0),
+        io_poll_delay: number("io_poll_delay"),
+    }
+}
+
+fn file_name(path: &Path) -> Option<String> {
+    Some(path.file_name()?.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn write(root: &Path, path: &str, text: &str) {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn link(root: &Path, path: &str, to: &str) {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        symlink(to, path).unwrap();
+    }
+
+    #[test]
+    fn a_partition_belongs_to_its_disk_and_controller() {
+        let root = tempfile::tempdir().unwrap();
+        let at = root.path();
+        let disk = "sys/devices/pci0/nvme/nvme3/nvme3n1";
+        write(at, &format!("{disk}/nvme3n1p2/partition"), "2\n");
+        write(at, &format!("{disk}/queue/io_poll"), "1\n");
+        write(at, &format!("{disk}/queue/io_poll_delay"), "-1\n");
+        write(at, &format!("{disk}/queue/logical_block_size"), "4096\n");
+        write(at, &format!("{disk}/queue/max_sectors_kb"), "128\n");
+        link(at, &format!("{disk}/device"), "../../nvme3");
+        link(
+            at,
+            "sys/dev/block/259:2",
+            "../../devices/pci0/nvme/nvme3/nvme3n1/nvme3n1p2",
+        );
+        let disk = Blocks::at(at).disk(259, 2).unwrap();
+        assert_eq!(disk.name, "nvme3n1");
+        assert_eq!(disk.controllers, ["nvme3"]);
+        let queue = Queue {
+            logical_block: Some(4096),
+            max_io: Some(131072),
+            io_poll: Some(true),
+            io_poll_delay: Some(-1),
+        };
+        assert_eq!(disk.queue, queue);
+        assert_eq!(Blocks::at(at).disk(1, 1), None);
+    }
+
+    #[test]
+    fn a_shared_namespace_has_all_controllers_of_its_subsystem() {
+        let root = tempfile::tempdir().unwrap();
+        let at = root.path();
+        let subsystem = "sys/devices/virtual/nvme-subsystem/nvme-subsys0";
+        write(at, &format!("{subsystem}/nvme0n1/queue/io_poll"), "x\n");
+        for name in ["nvme1", "nvme0", "nvme0c1n1", "nvmeof"] {
+            write(at, &format!("{subsystem}/{name}/x"), "");
+        }
+        link(
+            at,
+            &format!("{subsystem}/nvme0n1/device"),
+            "../../nvme-subsys0",
+        );
+        link(
+            at,
+            "sys/dev/block/259:0",
+            "../../devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n1",
+        );
+        let disk = Blocks::at(at).disk(259, 0).unwrap();
+        assert_eq!(disk.controllers, ["nvme0", "nvme1"]);
+        assert_eq!(disk.queue, Queue::default());
+    }
+}

@@ -1,0 +1,119 @@
+//! preadv2(2) and pwritev2(2), one request at a time.
+
+use crate::engine::idle_until;
+use crate::slots::{fits, outcome};
+use crate::{Buffer, Calls, Completion, Engine, EngineError, Missing, Path, Request, Target, Way};
+use joulio_units::{Direction, Nanos};
+use rustix::io::{Errno, IoSlice, IoSliceMut, ReadWriteFlags, preadv2, pwritev2, retry_on_intr};
+use std::sync::Arc;
+
+/// One synchronous call per request, at queue depth 1. [`Engine::submit`] makes the call, so that
+/// no deadline ends it.
+pub struct Psync {
+    target: Arc<Target>,
+    flags: ReadWriteFlags,
+    prepared: Option<(Request, Buffer)>,
+    ended: Option<Completion>,
+    calls: Calls,
+}
+
+impl Psync {
+    /// On `target`. A way that polls sets RWF_HIPRI, which needs queue/io_poll and, for hybrid,
+    /// queue/io_poll_delay; whether it does anything is [`expect`](crate::expect)'s to say.
+    pub fn new(target: Arc<Target>, depth: usize, way: Way) -> Result<Psync, EngineError> {
+        let path = Path::Psync;
+        if depth != 1 {
+            return Err(EngineError::Depth {
+                path,
+                asked: depth,
+                limit: 1,
+            });
+        }
+        if way.has_poller_thread() {
+            let missing = Missing::NotThisPath(path);
+            return Err(EngineError::Missing { path, way, missing });
+        }
+        Ok(Psync {
+            target,
+            flags: if way.polls_device() {
+                ReadWriteFlags::HIPRI
+            } else {
+                ReadWriteFlags::empty()
+            },
+            prepared: None,
+            ended: None,
+            calls: Calls::default(),
+        })
+    }
+
+    fn call(&mut self, request: &Request, buffer: &mut Buffer) -> Result<usize, Errno> {
+        let (fd, at, flags) = (&self.target, request.offset, self.flags);
+        let data = &mut buffer[..request.len as usize];
+        retry_on_intr(|| {
+            self.calls.system_calls += 1;
+            match request.direction {
+                Direction::Write => pwritev2(fd, &[IoSlice::new(data)], at, flags),
+                _ => preadv2(fd, &mut [IoSliceMut::new(data)], at, flags),
+            }
+        })
+    }
+}
+
+impl Engine for Psync {
+    fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<Buffer>, EngineError> {
+        Buffer::allocate(count, len)
+    }
+
+    fn prepare(&mut self, request: Request, buffer: Buffer) -> Result<(), EngineError> {
+        if self.prepared.is_some() || self.ended.is_some() {
+            return Err(EngineError::Full {
+                path: Path::Psync,
+                depth: 1,
+            });
+        }
+        fits(Path::Psync, &request, &buffer)?;
+        self.prepared = Some((request, buffer));
+        Ok(())
+    }
+
+    fn submit(&mut self) -> Result<(), EngineError> {
+        let Some((request, mut buffer)) = self.prepared.take() else {
+            return Ok(());
+        };
+        self.calls.submits += 1;
+        self.calls.submitted += 1;
+        let result = match self.call(&request, &mut buffer) {
+            Ok(moved) => moved as i64,
+            Err(errno) => -i64::from(errno.raw_os_error()),
+        };
+        self.ended = Some(Completion {
+            tag: request.tag,
+            outcome: outcome(result, request.len),
+            buffer,
+        });
+        Ok(())
+    }
+
+    fn reap(
+        &mut self,
+        min: usize,
+        deadline: Nanos,
+        mut sink: impl FnMut(Completion),
+    ) -> Result<usize, EngineError> {
+        self.calls.reaps += 1;
+        let ended = self.ended.take();
+        let delivered = usize::from(ended.is_some());
+        self.calls.completed += delivered as u64;
+        if let Some(completion) = ended {
+            sink(completion);
+        }
+        if delivered < min {
+            idle_until(deadline);
+        }
+        Ok(delivered)
+    }
+
+    fn calls(&self) -> Calls {
+        self.calls
+    }
+}

@@ -1,0 +1,230 @@
+//! The requests that are outstanding in an engine, and their buffers.
+
+use crate::{Buffer, Completion, EngineError, Failure, Path, Request};
+use rustix::io::Errno;
+use std::mem;
+
+/// The highest error number of the kernel (include/linux/err.h).
+const MAX_ERRNO: i64 = 4095;
+
+/// A request that the kernel has, or is about to get.
+struct Held {
+    tag: u64,
+    len: u32,
+    buffer: Buffer,
+}
+
+struct Slot {
+    /// Goes up with each request: a completion of an earlier one is known by it.
+    sequence: u32,
+    held: Option<Held>,
+}
+
+/// As many requests as the depth. An identifier is a slot and a sequence, so that stale, doubled
+/// and unknown completions are counted and never delivered. What is held when this is dropped may
+/// still be written by the kernel: it is leaked.
+pub(crate) struct Slots {
+    path: Path,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    strange: u64,
+}
+
+impl Slots {
+    pub(crate) fn new(path: Path, depth: usize, limit: usize) -> Result<Slots, EngineError> {
+        if depth == 0 || depth > limit {
+            return Err(EngineError::Depth {
+                path,
+                asked: depth,
+                limit,
+            });
+        }
+        let empty = || Slot {
+            sequence: 0,
+            held: None,
+        };
+        Ok(Slots {
+            path,
+            slots: (0..depth).map(|_| empty()).collect(),
+            free: (0..depth as u32).rev().collect(),
+            strange: 0,
+        })
+    }
+
+    /// Takes a request's buffer; its identifier for the kernel.
+    #[inline]
+    pub(crate) fn hold(&mut self, request: &Request, buffer: Buffer) -> Result<u64, EngineError> {
+        fits(self.path, request, &buffer)?;
+        let Some(index) = self.free.pop() else {
+            return Err(EngineError::Full {
+                path: self.path,
+                depth: self.slots.len(),
+            });
+        };
+        let slot = &mut self.slots[index as usize];
+        slot.sequence = slot.sequence.wrapping_add(1);
+        slot.held = Some(Held {
+            tag: request.tag,
+            len: request.len,
+            buffer,
+        });
+        Ok(u64::from(slot.sequence) << 32 | u64::from(index))
+    }
+
+    /// The request `id` ended with the kernel's `result`: bytes, or a negative error number.
+    #[inline]
+    pub(crate) fn end(&mut self, id: u64, result: i64) -> Option<Completion> {
+        let index = id as u32;
+        let sequence = (id >> 32) as u32;
+        let slot = self.slots.get_mut(index as usize);
+        let held = slot
+            .filter(|slot| slot.sequence == sequence)
+            .and_then(|slot| slot.held.take());
+        let Some(Held { tag, len, buffer }) = held else {
+            self.strange += 1;
+            return None;
+        };
+        self.free.push(index);
+        Some(Completion {
+            tag,
+            outcome: outcome(result, len),
+            buffer,
+        })
+    }
+
+    /// Frees what is held: the kernel has none of it any more.
+    pub(crate) fn clear(&mut self) {
+        for slot in &mut self.slots {
+            slot.held = None;
+        }
+    }
+
+    /// Requests that are held.
+    pub(crate) fn outstanding(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Completions that belonged to none.
+    pub(crate) fn strange(&self) -> u64 {
+        self.strange
+    }
+}
+
+impl Drop for Slots {
+    fn drop(&mut self) {
+        for slot in &mut self.slots {
+            mem::forget(slot.held.take());
+        }
+    }
+}
+
+/// The buffer holds the request.
+#[inline]
+pub(crate) fn fits(path: Path, request: &Request, buffer: &Buffer) -> Result<(), EngineError> {
+    if request.len as usize <= buffer.len() {
+        return Ok(());
+    }
+    Err(EngineError::Buffer {
+        path,
+        len: request.len,
+        buffer: buffer.len(),
+    })
+}
+
+/// How a request of `asked` bytes ended.
+pub(crate) fn outcome(result: i64, asked: u32) -> Result<(), Failure> {
+    match u32::try_from(result) {
+        Ok(moved) if moved == asked => Ok(()),
+        Ok(moved) => Err(Failure::Short { moved, asked }),
+        Err(_) => {
+            let errno = match result.saturating_neg() {
+                errno @ 1..=MAX_ERRNO => errno as i32,
+                _ => libc::EIO,
+            };
+            Err(Failure::Errno(Errno::from_raw_os_error(errno)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use joulio_units::Direction;
+    use proptest::prelude::*;
+
+    fn request(tag: u64) -> Request {
+        Request {
+            direction: Direction::Read,
+            offset: 0,
+            len: 4096,
+            tag,
+        }
+    }
+
+    fn buffer() -> Buffer {
+        Buffer::allocate(1, 4096).unwrap().pop().unwrap()
+    }
+
+    #[test]
+    fn a_stale_completion_is_counted_not_delivered() {
+        let mut slots = Slots::new(Path::IoUring, 1, 1).unwrap();
+        let first = slots.hold(&request(1), buffer()).unwrap();
+        assert_eq!(slots.end(first, 4096).unwrap().tag, 1);
+        let second = slots.hold(&request(2), buffer()).unwrap();
+        assert_eq!(first as u32, second as u32, "the same slot");
+        assert!(slots.end(first, 4096).is_none());
+        assert!(slots.end(u64::MAX, 0).is_none());
+        assert_eq!((slots.strange(), slots.outstanding()), (2, 1));
+        assert_eq!(slots.end(second, 4096).unwrap().tag, 2);
+    }
+
+    #[test]
+    fn no_more_than_the_depth_and_no_short_buffer() {
+        let mut slots = Slots::new(Path::Psync, 1, 1).unwrap();
+        let long = Request {
+            len: 8192,
+            ..request(0)
+        };
+        assert!(matches!(
+            slots.hold(&long, buffer()),
+            Err(EngineError::Buffer { .. })
+        ));
+        slots.hold(&request(1), buffer()).unwrap();
+        assert!(matches!(
+            slots.hold(&request(2), buffer()),
+            Err(EngineError::Full { depth: 1, .. })
+        ));
+        assert!(Slots::new(Path::Psync, 2, 1).is_err());
+        assert!(Slots::new(Path::Psync, 0, 1).is_err());
+    }
+
+    #[test]
+    fn results_are_bytes_or_errors() {
+        assert_eq!(outcome(4096, 4096), Ok(()));
+        let short = Failure::Short {
+            moved: 0,
+            asked: 4096,
+        };
+        assert_eq!(outcome(0, 4096), Err(short));
+        let bad = Failure::Errno(Errno::BADF);
+        assert_eq!(outcome(-i64::from(libc::EBADF), 4096), Err(bad));
+    }
+
+    proptest! {
+        #[test]
+        fn no_completion_panics_or_is_delivered_twice(
+            strange in proptest::collection::vec((0..8u64, any::<i64>()), 0..50),
+        ) {
+            let mut slots = Slots::new(Path::Libaio, 4, 8).unwrap();
+            let ids: Vec<_> = (0..4)
+                .map(|tag| slots.hold(&request(tag), buffer()).unwrap())
+                .collect();
+            let mut delivered = 0;
+            for (n, result) in strange {
+                let id = ids.get(n as usize).copied().unwrap_or(n << 33);
+                delivered += usize::from(slots.end(id, result).is_some());
+            }
+            prop_assert_eq!(delivered + slots.outstanding(), 4);
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The block device or file that engines work on.
+
+use crate::{Blocks, Buffer, Disk, TargetError};
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, SeekFrom, Stat, StatxFlags, fstat, ioctl_blksszget, major,
+    minor, open, seek, statx,
+};
+use rustix::io::{Errno, pread, retry_on_intr};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+/// What direct I/O is aligned to when neither the file nor its disk says.
+const CAREFUL: u32 = 4096;
+
+/// What may be done to a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reads only.
+    Read,
+    /// Reads and writes; a block device must not be used by anything else.
+    Write,
+}
+
+/// What a target is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A disk or a partition.
+    Block,
+    /// A file on a file system.
+    Regular,
+}
+
+/// An open block device or regular file, past the page cache (O_DIRECT).
+#[derive(Debug)]
+pub struct Target {
+    fd: OwnedFd,
+    path: PathBuf,
+    kind: Kind,
+    size: u64,
+    logical_block: u32,
+    device: (u32, u32),
+    disk: Option<Disk>,
+}
+
+impl Target {
+    /// Opens `path` and reads its first block.
+    pub fn open(path: impl AsRef<Path>, access: Access) -> Result<Target, TargetError> {
+        let path = path.as_ref();
+        let failed = |source| TargetError::Open {
+            path: path.into(),
+            source,
+        };
+        // Not opened before it is known what it is: a tape rewinds, a terminal takes over.
+        let stat = rustix::fs::stat(path).map_err(failed)?;
+        let kind = kind(&stat).ok_or_else(|| TargetError::Kind { path: path.into() })?;
+        let fd = open_direct(path, kind, access)?;
+        let stat = fstat(&fd).map_err(failed)?;
+        let (size, number) = match kind {
+            Kind::Block => (seek(&fd, SeekFrom::End(0)).map_err(failed)?, stat.st_rdev),
+            Kind::Regular => (stat.st_size as u64, stat.st_dev),
+        };
+        if size == 0 {
+            return Err(TargetError::Empty { path: path.into() });
+        }
+        let device = (major(number), minor(number));
+        let disk = Blocks::at("/").disk(device.0, device.1);
+        let target = Target {
+            logical_block: logical_block(&fd, kind, disk.as_ref()),
+            path: path.into(),
+            fd,
+            kind,
+            size,
+            device,
+            disk,
+        };
+        target.first_block()?;
+        Ok(target)
+    }
+
+    /// File systems may take O_DIRECT and refuse the I/O.
+    fn first_block(&self) -> Result<(), TargetError> {
+        let refused = |source| TargetError::NoDirect {
+            path: self.path.clone(),
+            source,
+        };
+        let buffers = Buffer::allocate(1, self.logical_block as usize);
+        let mut buffer = buffers
+            .ok()
+            .and_then(|mut buffers| buffers.pop())
+            .ok_or_else(|| refused(Errno::NOMEM))?;
+        match retry_on_intr(|| pread(&self.fd, &mut buffer[..], 0)) {
+            Ok(_) => Ok(()),
+            Err(Errno::INVAL) => Err(refused(Errno::INVAL)),
+            Err(source) => Err(TargetError::Open {
+                path: self.path.clone(),
+                source,
+            }),
+        }
+    }
+
+    /// Where it was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Its bytes when it was opened.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// What offsets and lengths must be multiples of, in bytes.
+    pub fn logical_block(&self) -> u32 {
+        self.logical_block
+    }
+
+    /// Bytes of the longest I/O that reaches the device in one piece, if its disk tells.
+    pub fn max_io(&self) -> Option<u32> {
+        self.disk.as_ref()?.queue.max_io
+    }
+
+    /// Major and minor number of the block device, for a file of the one under its file system.
+    pub fn device(&self) -> (u32, u32) {
+        self.device
+    }
+
+    /// The whole disk it is on, if /sys knows one.
+    pub fn disk(&self) -> Option<&Disk> {
+        self.disk.as_ref()
+    }
+}
+
+impl AsFd for Target {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+fn kind(stat: &Stat) -> Option<Kind> {
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::BlockDevice => Some(Kind::Block),
+        FileType::RegularFile => Some(Kind::Regular),
+        _ => None,
+    }
+}
+
+fn open_direct(path: &Path, kind: Kind, access: Access) -> Result<OwnedFd, TargetError> {
+    let flags = OFlags::DIRECT
+        | OFlags::CLOEXEC
+        | match (access, kind) {
+            (Access::Read, _) => OFlags::RDONLY,
+            (Access::Write, Kind::Regular) => OFlags::RDWR,
+            // O_EXCL on a block device: not while it is mounted or part of another (open(2)).
+            (Access::Write, Kind::Block) => OFlags::RDWR | OFlags::EXCL,
+        };
+    retry_on_intr(|| open(path, flags, Mode::empty())).map_err(|source| match source {
+        Errno::BUSY => TargetError::InUse { path: path.into() },
+        Errno::INVAL => TargetError::NoDirect {
+            path: path.into(),
+            source,
+        },
+        _ => TargetError::Open {
+            path: path.into(),
+            source,
+        },
+    })
+}
+
+/// A file may say itself since Linux 6.1 (STATX_DIOALIGN); it says zero if it cannot.
+fn logical_block(fd: &OwnedFd, kind: Kind, disk: Option<&Disk>) -> u32 {
+    let said = match kind {
+        Kind::Block => ioctl_blksszget(fd).ok(),
+        Kind::Regular => statx(fd, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN)
+            .ok()
+            .filter(|statx| statx.stx_mask & StatxFlags::DIOALIGN.bits() != 0)
+            .map(|statx| statx.stx_dio_offset_align)
+            .filter(|&align| align != 0),
+    };
+    said.or_else(|| disk?.queue.logical_block)
+        .unwrap_or(CAREFUL)
+}

@@ -1,0 +1,208 @@
+//! io_uring(7) as an engine.
+
+mod poller;
+mod ring;
+mod setup;
+mod waiting;
+
+pub use setup::RingOptions;
+
+use crate::slots::Slots;
+use crate::{Buffer, Calls, Completion, Engine, EngineError, Path, Request, Target, Way};
+use io_uring::EnterFlags;
+use joulio_units::{Direction, Nanos};
+use joulio_wait::now;
+use ring::Ring;
+use rustix::io::Errno;
+use std::sync::Arc;
+
+/// How long a ring that is dropped waits for its requests.
+const LAST_WAIT: Nanos = Nanos::from_millis(5_000);
+
+/// A ring on a target. It can be made in one thread and used in another, but the thread that first
+/// submits keeps it.
+///
+/// The interrupt way waits in io_uring_enter(2). The polling ways spin there as well, and a
+/// deadline cannot end that call: a kernel polls until a completion comes, or another thread wants
+/// the core. So the kernel spins only while the deadline is 10 ms away or more; nearer ones are
+/// kept by calls that look once. A device that does not answer holds the thread until the kernel's
+/// own time-out (30 s for NVMe). In the sqpoll ways the caller looks at the ring in user space,
+/// as fio does.
+pub struct IoUring {
+    ring: Ring,
+    way: Way,
+    options: RingOptions,
+    /// Made disabled, and not yet enabled.
+    disabled: bool,
+    /// The kernel ends waits by a timeout.
+    timeouts: bool,
+    calls: Calls,
+}
+
+impl IoUring {
+    /// A ring of `depth` that waits in `way`. For a way that polls, a block is read that way
+    /// first, since the kernel tells only then that a device has no queues to poll; older ones
+    /// do not tell, and complete it by interrupt.
+    pub fn new(
+        target: Arc<Target>,
+        depth: usize,
+        way: Way,
+        options: RingOptions,
+    ) -> Result<IoUring, EngineError> {
+        if way.polls_device() {
+            IoUring::open(Arc::clone(&target), 1, way, options)?.probe(&target)?;
+        }
+        IoUring::open(target, depth, way, options)
+    }
+
+    fn open(
+        target: Arc<Target>,
+        depth: usize,
+        way: Way,
+        options: RingOptions,
+    ) -> Result<IoUring, EngineError> {
+        let slots = Slots::new(Path::IoUring, depth, setup::MAX_DEPTH)?;
+        let opened = setup::open(depth, way, &options)?;
+        let ring = Ring::new(opened.ring, target, slots, depth, options.registered_file);
+        let ring =
+            ring.map_err(|errno| setup::refusal("io_uring_register(files)", errno, way, &options))?;
+        Ok(IoUring {
+            timeouts: ring.has_timeouts(),
+            disabled: opened.disabled,
+            calls: Calls::default(),
+            ring,
+            way,
+            options,
+        })
+    }
+
+    fn probe(mut self, target: &Target) -> Result<(), EngineError> {
+        let len = target.logical_block();
+        let request = Request {
+            direction: Direction::Read,
+            offset: 0,
+            len,
+            tag: 0,
+        };
+        for buffer in Buffer::allocate(1, len as usize)? {
+            self.prepare(request, buffer)?;
+        }
+        self.submit()?;
+        let mut outcome = Ok(());
+        self.reap(1, now() + LAST_WAIT, |done| outcome = done.outcome)?;
+        match outcome {
+            Err(crate::Failure::Errno(errno)) => Err(self.refusal("a probing read", errno)),
+            _ => Ok(()),
+        }
+    }
+
+    fn refusal(&self, call: &'static str, errno: Errno) -> EngineError {
+        setup::refusal(call, errno, self.way, &self.options)
+    }
+
+    fn enter(
+        &mut self,
+        min: usize,
+        flags: EnterFlags,
+        timeout: Option<Nanos>,
+    ) -> Result<usize, Errno> {
+        let submit = if self.way.has_poller_thread() {
+            0
+        } else {
+            self.ring.untaken()
+        };
+        self.calls.system_calls += 1;
+        self.ring.enter(submit, min, flags, timeout)
+    }
+
+    /// Lets the kernel take all that is in the ring. What it has no room for now it takes when
+    /// others have ended, at the next wait.
+    fn hand_over(&mut self) -> Result<(), EngineError> {
+        while self.ring.untaken() > 0 {
+            let errno = match self.enter(0, EnterFlags::empty(), None) {
+                Ok(1..) | Err(Errno::INTR) => continue,
+                Ok(0) => Errno::AGAIN,
+                Err(errno) => errno,
+            };
+            let others = self.ring.outstanding() > self.ring.untaken();
+            if !(others && matches!(errno, Errno::AGAIN | Errno::BUSY)) {
+                return Err(self.refusal("io_uring_enter(submit)", errno));
+            }
+            break;
+        }
+        Ok(())
+    }
+}
+
+impl Engine for IoUring {
+    /// With fixed buffers the first call registers its own, at most 16384 (1024 before Linux
+    /// 5.13); those of later calls are ordinary ones.
+    fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<Buffer>, EngineError> {
+        let buffers = Buffer::allocate(count, len)?;
+        if self.options.fixed_buffers && !self.ring.has_registered() {
+            let registered = self.ring.register(&buffers);
+            registered.map_err(|errno| self.refusal("io_uring_register(buffers)", errno))?;
+        }
+        Ok(buffers)
+    }
+
+    #[inline]
+    fn prepare(&mut self, request: Request, buffer: Buffer) -> Result<(), EngineError> {
+        self.ring.stage(&request, buffer)
+    }
+
+    fn submit(&mut self) -> Result<(), EngineError> {
+        if self.ring.staged() == 0 {
+            return Ok(());
+        }
+        if self.disabled {
+            let enabled = self.ring.enable();
+            enabled.map_err(|errno| self.refusal("io_uring_register(enable)", errno))?;
+            self.disabled = false;
+        }
+        self.calls.submits += 1;
+        self.calls.submitted += self.ring.publish() as u64;
+        if !self.way.has_poller_thread() {
+            return self.hand_over();
+        }
+        if self.ring.needs_wakeup() {
+            let woken = self.enter(0, EnterFlags::SQ_WAKEUP, None);
+            woken.map_err(|errno| self.refusal("io_uring_enter(wake-up)", errno))?;
+        }
+        Ok(())
+    }
+
+    fn reap(
+        &mut self,
+        min: usize,
+        deadline: Nanos,
+        sink: impl FnMut(Completion),
+    ) -> Result<usize, EngineError> {
+        self.calls.reaps += 1;
+        let reaped = self.wait_for(min, deadline, sink);
+        reaped.map_err(|errno| self.refusal("io_uring_enter(wait)", errno))
+    }
+
+    fn calls(&self) -> Calls {
+        Calls {
+            strange: self.ring.strange(),
+            ..self.calls
+        }
+    }
+
+    fn poller_thread(&self) -> Option<i32> {
+        poller::thread(&self.ring)
+    }
+}
+
+impl Drop for IoUring {
+    fn drop(&mut self) {
+        self.ring.unstage();
+        let end = now() + LAST_WAIT;
+        while self.ring.outstanding() > 0 && now() < end {
+            if self.wait_for(1, end, drop).is_err() {
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! The ring that is shared with the kernel, and the requests in it.
+//!
+//! What makes this sound: an entry is only pushed with the buffer of a slot, which keeps the
+//! buffer until the kernel's completion of that very request, or leaks it; the target's file stays
+//! open as long as the ring; registered memory is held by `fixed`.
+#![allow(unsafe_code)]
+
+use crate::buffer::Region;
+use crate::slots::Slots;
+use crate::{Buffer, Completion, EngineError, Request, Target};
+use io_uring::squeue::{Entry, Flags};
+use io_uring::types::{Fd, SubmitArgs, Timespec};
+use io_uring::{EnterFlags, IoUring, Parameters, opcode};
+use joulio_units::{Direction, Nanos};
+use rustix::io::Errno;
+use std::io;
+use std::mem::transmute;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A ring with nothing in it.
+pub(super) type RawRing = IoUring;
+
+/// `struct io_uring_params` (include/uapi/linux/io_uring.h). The crate keeps its own private and
+/// its builder cannot set every flag.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Params {
+    sq_entries: u32,
+    cq_entries: u32,
+    flags: u32,
+    sq_thread_cpu: u32,
+    sq_thread_idle: u32,
+    features: u32,
+    wq_fd: u32,
+    resv: [u32; 3],
+    sq_off: [u64; 5],
+    cq_off: [u64; 5],
+}
+
+const _: () = assert!(size_of::<Params>() == 120 && size_of::<Parameters>() == 120);
+
+/// io_uring_setup(2).
+pub(super) fn setup(entries: u32, flags: u32, cpu: u32, idle_ms: u32) -> Result<RawRing, Errno> {
+    let mut params = Params {
+        flags,
+        sq_thread_cpu: cpu,
+        sq_thread_idle: idle_ms,
+        ..Params::default()
+    };
+    let address: *mut Params = &mut params;
+    // SAFETY: the call reads and writes one io_uring_params, which this is.
+    let fd = unsafe { libc::syscall(libc::SYS_io_uring_setup, entries, address) };
+    if fd < 0 {
+        return Err(errno(&io::Error::last_os_error()));
+    }
+    // SAFETY: `Parameters` is a transparent wrapper of the same C structure, as its documentation
+    // promises, and every bit pattern is one.
+    let parameters = unsafe { transmute::<Params, Parameters>(params) };
+    // SAFETY: the descriptor is new, a ring's, and handed over; the parameters are the ones that
+    // the kernel filled in for it.
+    let ring = unsafe { IoUring::from_fd(fd as i32, parameters) };
+    ring.map_err(|error| errno(&error))
+}
+
+/// A ring, its outstanding requests, and the target they go to.
+pub(super) struct Ring {
+    ring: RawRing,
+    /// Not yet in the ring: the kernel's thread would take them at once.
+    staged: Vec<Entry>,
+    slots: Slots,
+    target: Arc<Target>,
+    registered_file: bool,
+    fixed: Option<Arc<Region>>,
+}
+
+impl Ring {
+    pub(super) fn new(
+        ring: RawRing,
+        target: Arc<Target>,
+        slots: Slots,
+        depth: usize,
+        register_file: bool,
+    ) -> Result<Ring, Errno> {
+        let nonfixed = ring.params().is_feature_sqpoll_nonfixed();
+        // Before Linux 5.11 the kernel's thread knows registered files only.
+        let registered_file = register_file || ring.params().is_setup_sqpoll() && !nonfixed;
+        if registered_file {
+            let files = [target.as_fd().as_raw_fd()];
+            let registered = ring.submitter().register_files(&files);
+            registered.map_err(|error| errno(&error))?;
+        }
+        Ok(Ring {
+            ring,
+            staged: Vec::with_capacity(depth),
+            slots,
+            target,
+            registered_file,
+            fixed: None,
+        })
+    }
+
+    /// Registers the memory of `buffers`, all of one region; once for a ring.
+    pub(super) fn register(&mut self, buffers: &[Buffer]) -> Result<(), Errno> {
+        let parts: Vec<_> = buffers
+            .iter()
+            .map(|buffer| libc::iovec {
+                iov_base: buffer.address().cast(),
+                iov_len: buffer.len(),
+            })
+            .collect();
+        // SAFETY: the memory stays mapped while the ring has it: `fixed` holds its region.
+        let registered = unsafe { self.ring.submitter().register_buffers(&parts) };
+        registered.map_err(|error| errno(&error))?;
+        self.fixed = buffers.first().map(|buffer| Arc::clone(buffer.region()));
+        Ok(())
+    }
+
+    /// Memory is registered.
+    pub(super) fn has_registered(&self) -> bool {
+        self.fixed.is_some()
+    }
+
+    /// Lets a ring that was made disabled be used, by this thread.
+    pub(super) fn enable(&mut self) -> Result<(), Errno> {
+        let enabled = self.ring.submitter().register_enable_rings();
+        enabled.map_err(|error| errno(&error))
+    }
+
+    /// Takes a request; it is not in the ring yet.
+    #[inline]
+    pub(super) fn stage(&mut self, request: &Request, buffer: Buffer) -> Result<(), EngineError> {
+        let address = buffer.address();
+        let fixed = self.fixed.as_ref();
+        let index = fixed.and_then(|region| buffer.index_in(region));
+        let id = self.slots.hold(request, buffer)?;
+        let entry = self.entry(request, address, index.map(|index| index as u16));
+        self.staged.push(entry.user_data(id));
+        Ok(())
+    }
+
+    fn entry(&self, request: &Request, address: *mut u8, index: Option<u16>) -> Entry {
+        let (len, at) = (request.len, request.offset);
+        // A registered file is number 0 of the ring's table.
+        let (fd, flags) = if self.registered_file {
+            (Fd(0), Flags::FIXED_FILE)
+        } else {
+            (Fd(self.target.as_fd().as_raw_fd()), Flags::empty())
+        };
+        let entry = match (request.direction, index) {
+            (Direction::Write, Some(index)) => opcode::WriteFixed::new(fd, address, len, index)
+                .offset(at)
+                .build(),
+            (Direction::Write, None) => opcode::Write::new(fd, address, len).offset(at).build(),
+            (_, Some(index)) => opcode::ReadFixed::new(fd, address, len, index)
+                .offset(at)
+                .build(),
+            (_, None) => opcode::Read::new(fd, address, len).offset(at).build(),
+        };
+        entry.flags(flags)
+    }
+
+    /// Puts what is staged into the ring; how many. The ring has an entry for every slot.
+    #[inline]
+    pub(super) fn publish(&mut self) -> usize {
+        let count = self.staged.len();
+        // SAFETY: each entry's buffer is in a slot until the request's completion, and the file is
+        // open as long as the ring.
+        let pushed = unsafe { self.ring.submission().push_multiple(&self.staged) };
+        debug_assert!(pushed.is_ok());
+        if pushed.is_err() {
+            return 0;
+        }
+        self.staged.clear();
+        count
+    }
+
+    /// Entries in the ring that the kernel has not taken.
+    #[inline]
+    pub(super) fn untaken(&mut self) -> usize {
+        self.ring.submission().len()
+    }
+
+    /// The kernel's thread sleeps, and must be woken.
+    #[inline]
+    pub(super) fn needs_wakeup(&mut self) -> bool {
+        self.ring.submission().need_wakeup()
+    }
+
+    /// io_uring_enter(2). A `timeout` needs [`Ring::has_timeouts`].
+    #[inline]
+    pub(super) fn enter(
+        &mut self,
+        submit: usize,
+        min: usize,
+        flags: EnterFlags,
+        timeout: Option<Nanos>,
+    ) -> Result<usize, Errno> {
+        let (submit, min) = (submit as u32, min as u32);
+        let submitter = self.ring.submitter();
+        let done = if let Some(timeout) = timeout {
+            let limit = Timespec::from(Duration::from_nanos(timeout.0));
+            let args = SubmitArgs::new().timespec(&limit);
+            let bits = (flags | EnterFlags::EXT_ARG).bits();
+            // SAFETY: with EXT_ARG the argument is an io_uring_getevents_arg, which `SubmitArgs`
+            // wraps; it and its timespec live through the call.
+            unsafe { submitter.enter(submit, min, bits, Some(&args)) }
+        } else {
+            // SAFETY: without EXT_ARG the argument is a signal mask, and none is given.
+            unsafe { submitter.enter::<libc::sigset_t>(submit, min, flags.bits(), None) }
+        };
+        done.map_err(|error| errno(&error))
+    }
+
+    /// A wait can have a timeout (Linux 5.11).
+    pub(super) fn has_timeouts(&self) -> bool {
+        self.ring.params().is_feature_ext_arg()
+    }
+
+    /// No completion is in the ring.
+    #[inline]
+    pub(super) fn is_empty(&mut self) -> bool {
+        self.ring.completion().is_empty()
+    }
+
+    /// Hands out the completions that are in the ring; how many.
+    #[inline]
+    pub(super) fn look(&mut self, mut sink: impl FnMut(Completion)) -> usize {
+        let mut delivered = 0;
+        for entry in self.ring.completion() {
+            let ended = self.slots.end(entry.user_data(), i64::from(entry.result()));
+            if let Some(completion) = ended {
+                delivered += 1;
+                sink(completion);
+            }
+        }
+        delivered
+    }
+
+    /// Drops what never went into the ring.
+    pub(super) fn unstage(&mut self) {
+        for entry in self.staged.drain(..) {
+            drop(self.slots.end(entry.get_user_data(), 0));
+        }
+    }
+
+    /// Requests that were taken and have not ended.
+    pub(super) fn outstanding(&self) -> usize {
+        self.slots.outstanding()
+    }
+
+    /// Requests that were taken and are not in the ring.
+    pub(super) fn staged(&self) -> usize {
+        self.staged.len()
+    }
+
+    /// Completions that belonged to no request.
+    pub(super) fn strange(&self) -> u64 {
+        self.slots.strange()
+    }
+}
+
+impl AsFd for Ring {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the ring's descriptor is open as long as the ring, which is borrowed.
+        unsafe { BorrowedFd::borrow_raw(self.ring.as_raw_fd()) }
+    }
+}
+
+fn errno(error: &io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
+}

@@ -1,0 +1,151 @@
+//! Making a ring, and what can be missing for it.
+
+use super::ring::{RawRing, setup};
+use crate::{EngineError, Missing, Path, Release, Way};
+use rustix::io::Errno;
+use std::fs;
+
+/// The most entries of a submission queue (IORING_MAX_ENTRIES, io_uring/io_uring.h).
+pub(super) const MAX_DEPTH: usize = 32768;
+
+/// What a ring can do beside its way of waiting.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RingOptions {
+    /// Milliseconds without requests after which the kernel's thread sleeps; zero is its default,
+    /// a second. For the sqpoll ways.
+    pub poller_idle_ms: u32,
+    /// The CPU that the kernel's thread stays on. For the sqpoll ways.
+    pub poller_cpu: Option<u32>,
+    /// Buffers are registered: the kernel does not look up their pages at each request.
+    pub fixed_buffers: bool,
+    /// The file is registered: the kernel does not take and drop a reference at each request.
+    pub registered_file: bool,
+}
+
+// include/uapi/linux/io_uring.h
+const IOPOLL: u32 = 1 << 0;
+const SQPOLL: u32 = 1 << 1;
+const SQ_AFF: u32 = 1 << 2;
+pub(super) const R_DISABLED: u32 = 1 << 6;
+const COOP_TASKRUN: u32 = 1 << 8;
+const SINGLE_ISSUER: u32 = 1 << 12;
+const DEFER_TASKRUN: u32 = 1 << 13;
+const HYBRID_IOPOLL: u32 = 1 << 17;
+
+/// Completions are handed over when the thread asks, without an interprocessor interrupt: as fio
+/// sets it up, where the kernel has it (6.1). The ring belongs to the thread that enables it, so
+/// that it can be made in one and used in another.
+const BY_ONE_THREAD: u32 = COOP_TASKRUN | SINGLE_ISSUER | DEFER_TASKRUN | R_DISABLED;
+
+/// A ring as it was made.
+pub(super) struct Opened {
+    pub(super) ring: RawRing,
+    /// It must be enabled before use, by the thread that uses it.
+    pub(super) disabled: bool,
+}
+
+/// A ring of `depth` that waits in `way`.
+pub(super) fn open(depth: usize, way: Way, options: &RingOptions) -> Result<Opened, EngineError> {
+    let asked = flags(way, options)?;
+    let setup = |flags| {
+        let cpu = options.poller_cpu.unwrap_or(0);
+        let ring = setup(depth as u32, flags, cpu, options.poller_idle_ms)?;
+        Ok(Opened {
+            ring,
+            disabled: flags & R_DISABLED != 0,
+        })
+    };
+    let made = if way.has_poller_thread() {
+        setup(asked)
+    } else {
+        match setup(asked | BY_ONE_THREAD) {
+            Err(Errno::INVAL) => setup(asked),
+            other => other,
+        }
+    };
+    made.map_err(|errno| refusal("io_uring_setup", errno, way, options))
+}
+
+/// What an errno of a call on a ring means.
+pub(super) fn refusal(
+    call: &'static str,
+    errno: Errno,
+    way: Way,
+    options: &RingOptions,
+) -> EngineError {
+    let missing = match (errno, way, options.poller_cpu) {
+        (Errno::NOSYS, ..) => Missing::NoSuchCall,
+        (Errno::PERM | Errno::ACCESS, ..) => forbidden(),
+        (Errno::NOMEM, ..) => Missing::Memory,
+        (Errno::OPNOTSUPP, ..) if way.polls_device() => Missing::NoPollQueues,
+        (Errno::INVAL, Way::Hybrid, _) => Missing::TooOld(Release::new(6, 13)),
+        (Errno::INVAL, Way::SqPoll | Way::SqPollPoll, Some(cpu)) => Missing::Cpu(cpu),
+        _ => {
+            return EngineError::Call {
+                call,
+                source: errno,
+            };
+        }
+    };
+    EngineError::Missing {
+        path: Path::IoUring,
+        way,
+        missing,
+    }
+}
+
+/// The administrator's switch, or something else.
+fn forbidden() -> Missing {
+    let switch = fs::read_to_string("/proc/sys/kernel/io_uring_disabled").ok();
+    match switch.and_then(|text| text.trim().parse().ok()) {
+        None | Some(0) => Missing::Forbidden,
+        Some(value) => Missing::Disabled(value),
+    }
+}
+
+fn flags(way: Way, options: &RingOptions) -> Result<u32, EngineError> {
+    let flags = match way {
+        Way::Interrupt => 0,
+        Way::Poll => IOPOLL,
+        Way::Hybrid => IOPOLL | HYBRID_IOPOLL,
+        Way::SqPoll => SQPOLL,
+        Way::SqPollPoll => SQPOLL | IOPOLL,
+        Way::HybridFixed(_) => {
+            return Err(EngineError::Missing {
+                path: Path::IoUring,
+                way,
+                missing: Missing::NotThisPath(Path::IoUring),
+            });
+        }
+    };
+    let pinned = way.has_poller_thread() && options.poller_cpu.is_some();
+    Ok(if pinned { flags | SQ_AFF } else { flags })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_the_kernel_become_reasons_with_remedies() {
+        let of = |errno, way, cpu| {
+            let options = RingOptions {
+                poller_cpu: cpu,
+                ..RingOptions::default()
+            };
+            refusal("io_uring_setup", errno, way, &options).to_string()
+        };
+        assert!(of(Errno::INVAL, Way::Hybrid, None).contains("Linux 6.13"));
+        assert!(of(Errno::INVAL, Way::SqPoll, Some(99)).contains("CPU 99"));
+        assert!(of(Errno::OPNOTSUPP, Way::Poll, None).contains("nvme.poll_queues"));
+        assert!(of(Errno::NOMEM, Way::Interrupt, None).contains("ulimit -l"));
+        assert!(of(Errno::NOSYS, Way::Interrupt, None).contains("without it"));
+        assert!(of(Errno::NFILE, Way::Interrupt, None).starts_with("io_uring_setup: "));
+    }
+
+    #[test]
+    fn a_fixed_sleep_is_not_io_urings() {
+        let made = flags(Way::HybridFixed(4), &RingOptions::default());
+        assert!(matches!(made, Err(EngineError::Missing { .. })));
+    }
+}

@@ -1,0 +1,118 @@
+//! How a ring's completions are waited for.
+
+use super::IoUring;
+use crate::engine::idle_until;
+use crate::{Completion, Way};
+use io_uring::EnterFlags;
+use joulio_units::Nanos;
+use joulio_wait::{now, poll_until};
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+use std::hint::spin_loop;
+use std::thread::yield_now;
+
+/// A deadline this far away is left to the kernel's spinning, which does not know it.
+const FAR: Nanos = Nanos::from_millis(10);
+/// Looks at the ring between two at the clock.
+const LOOKS: u64 = 64;
+/// Looks in vain before the core is offered to another thread: the kernel's may need it.
+const PATIENCE: u64 = 4096;
+
+impl IoUring {
+    /// Hands out what ended until `min` have or `deadline` is there.
+    pub(super) fn wait_for(
+        &mut self,
+        min: usize,
+        deadline: Nanos,
+        mut sink: impl FnMut(Completion),
+    ) -> Result<usize, Errno> {
+        let mut delivered = self.look(&mut sink);
+        if delivered == 0 && min == 0 && self.sent() > 0 && !self.way.has_poller_thread() {
+            // Completions are handed over, and devices looked at, inside this call only.
+            self.get_events(0, None)?;
+            delivered = self.look(&mut sink);
+        }
+        while delivered < min {
+            let wanted = self.sent().min(min - delivered);
+            if wanted == 0 {
+                idle_until(deadline);
+                break;
+            }
+            self.wait(wanted, deadline)?;
+            delivered += self.look(&mut sink);
+            if delivered < min && now() >= deadline {
+                break;
+            }
+        }
+        Ok(delivered)
+    }
+
+    /// One wait for `wanted` completions, which may end earlier.
+    fn wait(&mut self, wanted: usize, deadline: Nanos) -> Result<(), Errno> {
+        match self.way {
+            Way::SqPoll | Way::SqPollPoll => self.watch_ring(deadline),
+            Way::Interrupt => self.block(wanted, deadline)?,
+            _ => {
+                let far = deadline - now() >= FAR;
+                self.calls.waiting.polls += 1;
+                self.get_events(if far { wanted } else { 0 }, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, wanted: usize, deadline: Nanos) -> Result<(), Errno> {
+        let began = now();
+        let timeout = (deadline != Nanos::MAX).then(|| deadline - began);
+        if self.timeouts || timeout.is_none() {
+            self.get_events(wanted, timeout)?;
+        } else {
+            self.calls.system_calls += 1;
+            match poll_until(&mut [PollFd::new(&self.ring, PollFlags::IN)], deadline) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        self.calls.waiting.blocks += 1;
+        self.calls.waiting.blocked += now() - began;
+        Ok(())
+    }
+
+    /// A wait inside the kernel, or one look; ends early for a signal, or when the kernel has too
+    /// little room to go on before something is taken out of the ring.
+    fn get_events(&mut self, min: usize, timeout: Option<Nanos>) -> Result<(), Errno> {
+        match self.enter(min, EnterFlags::GETEVENTS, timeout) {
+            Ok(_) | Err(Errno::INTR | Errno::TIME | Errno::AGAIN | Errno::BUSY) => Ok(()),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// Looks until something is in the ring: the kernel's thread puts it there.
+    fn watch_ring(&mut self, deadline: Nanos) {
+        let mut looks = 0;
+        while self.ring.is_empty() {
+            looks += 1;
+            if looks % PATIENCE == 0 {
+                self.calls.system_calls += 1;
+                yield_now();
+            }
+            if looks % LOOKS == 0 && now() >= deadline {
+                break;
+            }
+            spin_loop();
+        }
+        self.calls.waiting.polls += looks + 1;
+        self.calls.waiting.empty_polls += looks;
+    }
+
+    fn look(&mut self, sink: impl FnMut(Completion)) -> usize {
+        let delivered = self.ring.look(sink);
+        self.calls.completed += delivered as u64;
+        delivered
+    }
+
+    /// Requests that will end.
+    fn sent(&self) -> usize {
+        self.ring.outstanding() - self.ring.staged()
+    }
+}

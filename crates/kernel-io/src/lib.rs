@@ -5,6 +5,7 @@
 //! libaio.
 #![deny(unsafe_code)]
 
+mod aio;
 mod buffer;
 mod disk;
 mod diskstats;
@@ -18,6 +19,7 @@ mod target;
 mod uring;
 mod way;
 
+pub use aio::Libaio;
 pub use buffer::Buffer;
 pub use disk::{Blocks, Disk, Queue};
 pub use diskstats::{DiskStats, Disks, StatsError};

@@ -1,0 +1,184 @@
+//! The system calls of io_setup(2), and the requests that are with the kernel.
+//!
+//! What makes this sound: a control block is only submitted with the buffer of a slot, which keeps
+//! the buffer until the kernel's event of that very request, or leaks it. The kernel copies a
+//! control block when it is submitted. io_destroy(2) returns when no request is left.
+#![allow(unsafe_code)]
+
+use crate::slots::Slots;
+use crate::{Buffer, Completion, EngineError, Request, Target};
+use joulio_units::{Direction, Nanos};
+use rustix::io::Errno;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::ptr;
+use std::sync::Arc;
+
+// include/uapi/linux/aio_abi.h
+const PREAD: u16 = 0;
+const PWRITE: u16 = 1;
+
+/// `struct iocb`. The order of `key` and `rw_flags` is the machine's byte order; both stay zero.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct ControlBlock {
+    data: u64,
+    key: u32,
+    rw_flags: i32,
+    opcode: u16,
+    priority: i16,
+    fd: u32,
+    address: u64,
+    bytes: u64,
+    offset: i64,
+    reserved: u64,
+    flags: u32,
+    eventfd: u32,
+}
+
+/// `struct io_event`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Event {
+    data: u64,
+    block: u64,
+    result: i64,
+    result2: i64,
+}
+
+const _: () = assert!(size_of::<ControlBlock>() == 64 && size_of::<Event>() == 32);
+
+/// A context of the kernel's, its outstanding requests, and the target they go to.
+pub(super) struct Context {
+    id: libc::c_ulong,
+    /// Not yet submitted, oldest first.
+    staged: Vec<ControlBlock>,
+    pointers: Vec<*mut ControlBlock>,
+    events: Vec<Event>,
+    slots: Slots,
+    target: Arc<Target>,
+}
+
+// SAFETY: the pointers are made anew for each call, from `staged`.
+unsafe impl Send for Context {}
+
+impl Context {
+    /// io_setup(2).
+    pub(super) fn new(target: Arc<Target>, slots: Slots, depth: usize) -> Result<Context, Errno> {
+        let mut id: libc::c_ulong = 0;
+        // SAFETY: the call writes one aio_context_t, which is an unsigned long.
+        let made = unsafe { libc::syscall(libc::SYS_io_setup, depth as u32, &raw mut id) };
+        result(made)?;
+        Ok(Context {
+            id,
+            staged: Vec::with_capacity(depth),
+            pointers: Vec::with_capacity(depth),
+            events: vec![Event::default(); depth],
+            slots,
+            target,
+        })
+    }
+
+    /// Takes a request; it is not submitted yet.
+    pub(super) fn stage(&mut self, request: &Request, buffer: Buffer) -> Result<(), EngineError> {
+        let address = buffer.address();
+        let data = self.slots.hold(request, buffer)?;
+        self.staged.push(ControlBlock {
+            data,
+            opcode: match request.direction {
+                Direction::Write => PWRITE,
+                _ => PREAD,
+            },
+            fd: self.target.as_fd().as_raw_fd() as u32,
+            address: address as u64,
+            bytes: u64::from(request.len),
+            offset: request.offset as i64,
+            ..ControlBlock::default()
+        });
+        Ok(())
+    }
+
+    /// io_submit(2): how many of what is staged the kernel took, or why not the first of them.
+    pub(super) fn submit(&mut self) -> Result<usize, Errno> {
+        let Context {
+            staged, pointers, ..
+        } = self;
+        pointers.clear();
+        pointers.extend(staged.iter_mut().map(ptr::from_mut));
+        let (count, blocks) = (pointers.len(), pointers.as_mut_ptr());
+        // SAFETY: `blocks` are `count` pointers to control blocks, whose buffers are in slots
+        // until their requests' events; the file is open as long as the context.
+        let taken = unsafe { libc::syscall(libc::SYS_io_submit, self.id, count, blocks) };
+        let taken = result(taken)?;
+        self.staged.drain(..taken.min(count));
+        Ok(taken)
+    }
+
+    /// Takes the first of what is staged back: the kernel refused it with `errno`.
+    pub(super) fn refuse_first(&mut self, errno: Errno) -> Option<Completion> {
+        if self.staged.is_empty() {
+            return None;
+        }
+        let block = self.staged.remove(0);
+        let result = -i64::from(errno.raw_os_error());
+        self.slots.end(block.data, result)
+    }
+
+    /// io_getevents(2): waits for `min` completions, at most for `timeout`, and hands out what
+    /// ended; how many.
+    pub(super) fn events(
+        &mut self,
+        min: usize,
+        timeout: Option<Nanos>,
+        mut sink: impl FnMut(Completion),
+    ) -> Result<usize, Errno> {
+        let limit = timeout.map(|timeout| libc::timespec {
+            tv_sec: (timeout.0 / 1_000_000_000) as libc::time_t,
+            tv_nsec: (timeout.0 % 1_000_000_000) as libc::c_long,
+        });
+        let limit = limit.as_ref().map_or(ptr::null(), ptr::from_ref);
+        let (room, events) = (self.events.len(), self.events.as_mut_ptr());
+        // SAFETY: `events` has room for `room` events; the time lives through the call.
+        let count =
+            unsafe { libc::syscall(libc::SYS_io_getevents, self.id, min, room, events, limit) };
+        let count = result(count)?;
+        let mut delivered = 0;
+        for event in self.events.iter().take(count) {
+            if let Some(completion) = self.slots.end(event.data, event.result) {
+                delivered += 1;
+                sink(completion);
+            }
+        }
+        Ok(delivered)
+    }
+
+    /// Requests that were taken and have not ended.
+    pub(super) fn outstanding(&self) -> usize {
+        self.slots.outstanding()
+    }
+
+    /// Requests that were taken and are not submitted.
+    pub(super) fn staged(&self) -> usize {
+        self.staged.len()
+    }
+
+    /// Completions that belonged to no request.
+    pub(super) fn strange(&self) -> u64 {
+        self.slots.strange()
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: the context is ours, and what its requests use is in `slots`.
+        let destroyed = unsafe { libc::syscall(libc::SYS_io_destroy, self.id) };
+        if destroyed == 0 {
+            self.slots.clear();
+        }
+    }
+}
+
+fn result(returned: libc::c_long) -> Result<usize, Errno> {
+    usize::try_from(returned)
+        .map_err(|_| Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO))
+}

@@ -1,0 +1,145 @@
+//! io_submit(2) and io_getevents(2), which libaio wraps, as an engine.
+
+mod context;
+
+use crate::engine::idle_until;
+use crate::slots::Slots;
+use crate::{Buffer, Calls, Completion, Engine, EngineError, Missing, Path, Request, Target, Way};
+use context::Context;
+use joulio_units::Nanos;
+use joulio_wait::now;
+use rustix::io::Errno;
+use std::sync::Arc;
+
+/// The most requests of a context; all contexts together have fs.aio-max-nr.
+const MAX_DEPTH: usize = 65536;
+
+/// A context of the kernel's asynchronous I/O on a target. It waits for interrupts only.
+pub struct Libaio {
+    context: Context,
+    /// What the kernel refused when it was submitted.
+    refused: Vec<Completion>,
+    calls: Calls,
+}
+
+impl Libaio {
+    /// A context of `depth`; `way` must be [`Way::Interrupt`].
+    pub fn new(target: Arc<Target>, depth: usize, way: Way) -> Result<Libaio, EngineError> {
+        let path = Path::Libaio;
+        if way != Way::Interrupt {
+            let missing = Missing::NotThisPath(path);
+            return Err(EngineError::Missing { path, way, missing });
+        }
+        let slots = Slots::new(path, depth, MAX_DEPTH)?;
+        let context = Context::new(target, slots, depth).map_err(|errno| {
+            let missing = match errno {
+                Errno::NOSYS => Missing::NoSuchCall,
+                Errno::AGAIN => Missing::NoContexts,
+                Errno::PERM => Missing::Forbidden,
+                source => return call("io_setup", source),
+            };
+            EngineError::Missing { path, way, missing }
+        })?;
+        Ok(Libaio {
+            context,
+            refused: Vec::with_capacity(depth),
+            calls: Calls::default(),
+        })
+    }
+
+    /// Waits for `min` events in the kernel, until `deadline`.
+    fn wait(
+        &mut self,
+        min: usize,
+        deadline: Nanos,
+        sink: impl FnMut(Completion),
+    ) -> Result<usize, EngineError> {
+        let began = now();
+        let timeout = (deadline != Nanos::MAX).then(|| deadline - began);
+        let taken = self.take(min, timeout, sink);
+        self.calls.waiting.blocks += 1;
+        self.calls.waiting.blocked += now() - began;
+        taken
+    }
+
+    fn take(
+        &mut self,
+        min: usize,
+        timeout: Option<Nanos>,
+        sink: impl FnMut(Completion),
+    ) -> Result<usize, EngineError> {
+        self.calls.system_calls += 1;
+        match self.context.events(min, timeout, sink) {
+            Ok(taken) => Ok(taken),
+            Err(Errno::INTR) => Ok(0),
+            Err(errno) => Err(call("io_getevents", errno)),
+        }
+    }
+
+    /// Requests that will end.
+    fn sent(&self) -> usize {
+        self.context.outstanding() - self.context.staged()
+    }
+}
+
+impl Engine for Libaio {
+    fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<Buffer>, EngineError> {
+        Buffer::allocate(count, len)
+    }
+
+    fn prepare(&mut self, request: Request, buffer: Buffer) -> Result<(), EngineError> {
+        self.context.stage(&request, buffer)
+    }
+
+    fn submit(&mut self) -> Result<(), EngineError> {
+        let staged = self.context.staged();
+        self.calls.submits += u64::from(staged > 0);
+        self.calls.submitted += staged as u64;
+        while self.context.staged() > 0 {
+            self.calls.system_calls += 1;
+            match self.context.submit() {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(errno) => self.refused.extend(self.context.refuse_first(errno)),
+            }
+        }
+        Ok(())
+    }
+
+    fn reap(
+        &mut self,
+        min: usize,
+        deadline: Nanos,
+        mut sink: impl FnMut(Completion),
+    ) -> Result<usize, EngineError> {
+        self.calls.reaps += 1;
+        let mut delivered = self.refused.len();
+        self.refused.drain(..).for_each(&mut sink);
+        if min <= delivered && self.sent() > 0 {
+            delivered += self.take(0, Some(Nanos::ZERO), &mut sink)?;
+        }
+        while delivered < min {
+            let wanted = self.sent().min(min - delivered);
+            if wanted == 0 {
+                idle_until(deadline);
+                break;
+            }
+            delivered += self.wait(wanted, deadline, &mut sink)?;
+            if delivered < min && now() >= deadline {
+                break;
+            }
+        }
+        self.calls.completed += delivered as u64;
+        Ok(delivered)
+    }
+
+    fn calls(&self) -> Calls {
+        Calls {
+            strange: self.context.strange(),
+            ..self.calls
+        }
+    }
+}
+
+fn call(call: &'static str, source: Errno) -> EngineError {
+    EngineError::Call { call, source }
+}

@@ -7,11 +7,14 @@
 
 mod aio;
 mod buffer;
+mod cpuidle;
 mod disk;
 mod diskstats;
 mod engine;
 mod error;
+mod interrupts;
 mod interval;
+mod obtained;
 mod psync;
 mod release;
 mod slots;
@@ -21,11 +24,14 @@ mod way;
 
 pub use aio::Libaio;
 pub use buffer::Buffer;
+pub use cpuidle::{CpuIdle, IdleState, IdleUse, NoCpuIdle};
 pub use disk::{Blocks, Disk, Queue};
 pub use diskstats::{DiskStats, Disks, StatsError};
 pub use engine::{Calls, Completion, Engine, Failure, Request};
 pub use error::{EngineError, Missing, TargetError};
+pub use interrupts::{InterruptLine, Interrupts};
 pub use interval::Interval;
+pub use obtained::{Obtained, Unobtained, expect, judge};
 pub use psync::Psync;
 pub use release::Release;
 pub use target::{Access, Kind, Target};

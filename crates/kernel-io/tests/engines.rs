@@ -1,0 +1,312 @@
+//! Every engine on a file of the machine's own file system: what is written is read back, an error
+//! ends the request it belongs to, and a dropped engine has ended its requests.
+
+mod common;
+
+use common::{BLOCK, BLOCKS, Claim, Scratch, of_every_engine, one, request, ring, rings, soon};
+use joulio_kernel_io::{
+    Access, Engine, EngineError, Failure, Libaio, Psync, RingOptions, Target, Way,
+};
+use joulio_units::{Direction, Nanos};
+use joulio_wait::now;
+use rustix::io::Errno;
+use std::collections::HashSet;
+use std::fs::File;
+use std::sync::Arc;
+
+/// What a block holds after a test has written it.
+fn pattern(block: u64, salt: u8) -> Vec<u8> {
+    let word = block.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(salt);
+    word.to_le_bytes().repeat(BLOCK as usize / 8)
+}
+
+/// Sends a request for every block, as many at once as the depth, and sees each end once.
+fn sweep(engine: &mut impl Engine, direction: Direction, depth: usize, salt: u8, name: &str) {
+    let mut buffers = engine.buffers(depth, BLOCK as usize).unwrap();
+    let (mut next, mut ended) = (0, HashSet::new());
+    while ended.len() < BLOCKS as usize {
+        while next < BLOCKS {
+            let Some(mut buffer) = buffers.pop() else {
+                break;
+            };
+            // Not in order: 97 and 256 have no common factor.
+            let block = next * 97 % BLOCKS;
+            match direction {
+                Direction::Write => buffer.copy_from_slice(&pattern(block, salt)),
+                _ => buffer.fill(0xAA),
+            }
+            engine
+                .prepare(request(direction, block, block), buffer)
+                .unwrap();
+            next += 1;
+        }
+        engine.submit().unwrap();
+        let reaped = engine.reap(1, soon(), |done| {
+            assert_eq!(done.outcome, Ok(()), "{name}");
+            assert!(
+                done.buffer[..] == pattern(done.tag, salt)[..],
+                "{name}: block {}",
+                done.tag
+            );
+            assert!(
+                ended.insert(done.tag),
+                "{name}: block {} ended twice",
+                done.tag
+            );
+            buffers.push(done.buffer);
+        });
+        assert!(reaped.unwrap() > 0, "{name}: nothing ended in 30 s");
+    }
+    assert_eq!(buffers.len(), depth, "{name}");
+}
+
+struct WhatIsWrittenIsReadBack;
+
+impl Claim for WhatIsWrittenIsReadBack {
+    fn of(&self, mut engine: impl Engine, name: &str, depth: usize) {
+        let salt = name.len() as u8 ^ depth as u8;
+        sweep(&mut engine, Direction::Write, depth, salt, name);
+        sweep(&mut engine, Direction::Read, depth, salt, name);
+        let calls = engine.calls();
+        assert_eq!(
+            (calls.submitted, calls.completed),
+            (2 * BLOCKS, 2 * BLOCKS),
+            "{name}"
+        );
+        assert_eq!(calls.strange, 0, "{name}");
+    }
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    let scratch = Scratch::new();
+    of_every_engine(&scratch.open(Access::Write), &WhatIsWrittenIsReadBack);
+}
+
+struct AReadBehindTheEndIsShort;
+
+impl Claim for AReadBehindTheEndIsShort {
+    fn of(&self, mut engine: impl Engine, name: &str, _: usize) {
+        let short = Failure::Short {
+            moved: 0,
+            asked: BLOCK,
+        };
+        let done = one(&mut engine, request(Direction::Read, BLOCKS - 1, 5));
+        assert_eq!((done.tag, done.outcome), (5, Err(short)), "{name}");
+        let done = one(&mut engine, request(Direction::Read, 0, 6));
+        assert_eq!((done.tag, done.outcome), (6, Ok(())), "{name}");
+    }
+}
+
+#[test]
+fn a_read_behind_the_end_of_a_truncated_file_is_short() {
+    let scratch = Scratch::new();
+    let target = scratch.open(Access::Read);
+    let file = File::options().write(true).open(&scratch.path).unwrap();
+    file.set_len(u64::from(BLOCK)).unwrap();
+    of_every_engine(&target, &AReadBehindTheEndIsShort);
+}
+
+struct AWriteToWhatIsOnlyReadFails;
+
+impl Claim for AWriteToWhatIsOnlyReadFails {
+    fn of(&self, mut engine: impl Engine, name: &str, _: usize) {
+        let done = one(&mut engine, request(Direction::Write, 3, 9));
+        let refused = Failure::Errno(Errno::BADF);
+        assert_eq!((done.tag, done.outcome), (9, Err(refused)), "{name}");
+        assert_eq!(done.buffer.len(), BLOCK as usize);
+        let done = one(&mut engine, request(Direction::Read, 3, 10));
+        assert_eq!(done.outcome, Ok(()), "{name}");
+    }
+}
+
+#[test]
+fn a_write_to_what_is_only_read_fails_and_the_engine_goes_on() {
+    let scratch = Scratch::new();
+    of_every_engine(&scratch.open(Access::Read), &AWriteToWhatIsOnlyReadFails);
+}
+
+struct ThereIsRoomForTheDepth;
+
+impl Claim for ThereIsRoomForTheDepth {
+    fn of(&self, mut engine: impl Engine, name: &str, depth: usize) {
+        let mut ended = 0;
+        assert_eq!(engine.reap(0, Nanos::MAX, |_| ended += 1).unwrap(), 0);
+        assert_eq!(engine.reap(1, now(), |_| ended += 1).unwrap(), 0);
+        assert_eq!(engine.reap(1, Nanos::MAX, |_| ended += 1).unwrap(), 0);
+        let mut buffers = engine.buffers(depth + 1, BLOCK as usize).unwrap();
+        let extra = buffers.pop().unwrap();
+        for (tag, buffer) in buffers.into_iter().enumerate() {
+            let request = request(Direction::Read, 0, tag as u64);
+            engine.prepare(request, buffer).unwrap();
+        }
+        let full = engine.prepare(request(Direction::Read, 0, 99), extra);
+        assert!(matches!(full, Err(EngineError::Full { .. })), "{name}");
+        engine.submit().unwrap();
+        engine.submit().unwrap();
+        let reaped = engine.reap(depth, soon(), |_| ended += 1).unwrap();
+        assert_eq!((reaped, ended), (depth, depth), "{name}");
+    }
+}
+
+#[test]
+fn there_is_room_for_the_depth_and_not_for_more() {
+    let scratch = Scratch::new();
+    of_every_engine(&scratch.open(Access::Read), &ThereIsRoomForTheDepth);
+}
+
+struct ADroppedEngineHasEndedItsRequests<'a>(&'a Arc<Target>);
+
+impl Claim for ADroppedEngineHasEndedItsRequests<'_> {
+    fn of(&self, mut engine: impl Engine, name: &str, depth: usize) {
+        let salt = name.len() as u8 ^ depth as u8;
+        let buffers = engine.buffers(depth, BLOCK as usize).unwrap();
+        for (block, mut buffer) in (0..).zip(buffers) {
+            buffer.copy_from_slice(&pattern(block, salt));
+            engine
+                .prepare(request(Direction::Write, block, block), buffer)
+                .unwrap();
+        }
+        engine.submit().unwrap();
+        drop(engine);
+        let mut reader = Psync::new(Arc::clone(self.0), 1, Way::Interrupt).unwrap();
+        for block in 0..depth as u64 {
+            let done = one(&mut reader, request(Direction::Read, block, 0));
+            assert!(
+                done.buffer[..] == pattern(block, salt)[..],
+                "{name}: block {block}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_dropped_engine_has_ended_its_requests() {
+    let scratch = Scratch::new();
+    let target = scratch.open(Access::Write);
+    of_every_engine(&target, &ADroppedEngineHasEndedItsRequests(&target));
+}
+
+struct WhatWasNotSentIsNotDone<'a>(&'a Arc<Target>);
+
+impl Claim for WhatWasNotSentIsNotDone<'_> {
+    fn of(&self, mut engine: impl Engine, name: &str, _: usize) {
+        let mut buffer = engine.buffers(1, BLOCK as usize).unwrap().pop().unwrap();
+        buffer.fill(0xFF);
+        engine
+            .prepare(request(Direction::Write, 7, 0), buffer)
+            .unwrap();
+        assert_eq!(engine.reap(0, Nanos::MAX, drop).unwrap(), 0, "{name}");
+        drop(engine);
+        let mut reader = Psync::new(Arc::clone(self.0), 1, Way::Interrupt).unwrap();
+        let done = one(&mut reader, request(Direction::Read, 7, 0));
+        assert!(done.buffer.iter().all(|&byte| byte == 0), "{name}");
+    }
+}
+
+#[test]
+fn what_was_prepared_and_not_sent_is_not_done() {
+    let scratch = Scratch::new();
+    let target = scratch.open(Access::Write);
+    of_every_engine(&target, &WhatWasNotSentIsNotDone(&target));
+}
+
+#[test]
+fn an_engine_is_made_in_one_thread_and_used_in_another() {
+    let scratch = Scratch::new();
+    let target = scratch.open(Access::Read);
+    for (way, options) in rings() {
+        let Some(mut ring) = ring(&target, 2, way, options) else {
+            continue;
+        };
+        let user = std::thread::spawn(move || {
+            let done = one(&mut ring, request(Direction::Read, 1, 1));
+            assert_eq!(done.outcome, Ok(()));
+        });
+        user.join().unwrap();
+    }
+}
+
+#[test]
+fn the_kernels_thread_is_told_apart() {
+    let scratch = Scratch::new();
+    let target = scratch.open(Access::Read);
+    let options = RingOptions::default();
+    let Some(mut polled) = ring(&target, 1, Way::SqPoll, options) else {
+        return;
+    };
+    let Some(second) = ring(&target, 1, Way::SqPoll, options) else {
+        return;
+    };
+    one(&mut polled, request(Direction::Read, 0, 0));
+    let (first, second) = (
+        polled.poller_thread().unwrap(),
+        second.poller_thread().unwrap(),
+    );
+    assert_ne!(first, second);
+    let name = std::fs::read_to_string(format!("/proc/self/task/{first}/comm")).unwrap();
+    assert!(name.starts_with("iou-sqp-"), "{name}");
+    let plain = ring(&target, 1, Way::Interrupt, options).unwrap();
+    let libaio = Libaio::new(target, 1, Way::Interrupt).unwrap();
+    assert_eq!(
+        (plain.poller_thread(), libaio.poller_thread()),
+        (None, None)
+    );
+}
+
+#[test]
+fn an_io_costs_one_system_call_by_psync_two_by_the_others_none_by_sqpoll() {
+    let scratch = Scratch::new();
+    let target = scratch.open(Access::Read);
+    let ios = 100;
+    let per_run = |engine: &mut dyn FnMut()| (0..ios).for_each(|_| engine());
+    let mut psync = Psync::new(Arc::clone(&target), 1, Way::Interrupt).unwrap();
+    per_run(&mut || drop(one(&mut psync, request(Direction::Read, 1, 1))));
+    assert_eq!(psync.calls().system_calls, ios);
+    let mut libaio = Libaio::new(Arc::clone(&target), 1, Way::Interrupt).unwrap();
+    per_run(&mut || drop(one(&mut libaio, request(Direction::Read, 1, 1))));
+    let calls = libaio.calls();
+    assert_eq!((calls.system_calls, calls.waiting.blocks), (2 * ios, ios));
+    let options = RingOptions::default();
+    if let Some(mut uring) = ring(&target, 1, Way::Interrupt, options) {
+        per_run(&mut || drop(one(&mut uring, request(Direction::Read, 1, 1))));
+        let calls = uring.calls();
+        assert!((ios..=2 * ios).contains(&calls.system_calls), "{calls:?}");
+        assert_eq!(calls.system_calls, ios + calls.waiting.blocks);
+    }
+    if let Some(mut sqpoll) = ring(&target, 1, Way::SqPoll, options) {
+        per_run(&mut || drop(one(&mut sqpoll, request(Direction::Read, 1, 1))));
+        let calls = sqpoll.calls();
+        // What is left are wake-ups, and the core offered after 4096 looks in vain.
+        let offered = calls.waiting.empty_polls / 4096;
+        assert!(calls.system_calls <= offered + ios / 2, "{calls:?}");
+        assert_eq!(calls.waiting.blocks, 0);
+    }
+}
+
+#[test]
+fn what_an_interface_cannot_do_is_refused_in_one_line() {
+    let scratch = Scratch::new();
+    let target = scratch.open(Access::Read);
+    let error = |made: Result<(), EngineError>| {
+        let text = made.unwrap_err().to_string();
+        assert!(!text.contains('\n'));
+        text
+    };
+    let psync = |depth, way| error(Psync::new(Arc::clone(&target), depth, way).map(drop));
+    assert_eq!(
+        psync(2, Way::Interrupt),
+        "psync: queue depth 2 is not within 1 to 1"
+    );
+    assert_eq!(psync(1, Way::SqPoll), "psync sqpoll: psync cannot wait so");
+    let libaio = |depth, way| error(Libaio::new(Arc::clone(&target), depth, way).map(drop));
+    assert_eq!(libaio(1, Way::Poll), "libaio poll: libaio cannot wait so");
+    assert!(libaio(0, Way::Interrupt).contains("queue depth 0"));
+    let uring = |depth, way| {
+        let options = RingOptions::default();
+        let ring = joulio_kernel_io::IoUring::new(Arc::clone(&target), depth, way, options);
+        error(ring.map(drop))
+    };
+    assert!(uring(40_000, Way::Interrupt).contains("1 to 32768"));
+    assert!(uring(1, Way::HybridFixed(4)).contains("io_uring cannot wait so"));
+}

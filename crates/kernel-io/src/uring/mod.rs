@@ -12,6 +12,7 @@ use crate::{Buffer, Calls, Completion, Engine, EngineError, Path, Request, Targe
 use io_uring::EnterFlags;
 use joulio_units::{Direction, Nanos};
 use joulio_wait::now;
+use poller::Before;
 use ring::Ring;
 use rustix::io::Errno;
 use std::sync::Arc;
@@ -30,6 +31,8 @@ const LAST_WAIT: Nanos = Nanos::from_millis(5_000);
 /// as fio does.
 pub struct IoUring {
     ring: Ring,
+    /// The kernel's thread.
+    poller: Option<i32>,
     way: Way,
     options: RingOptions,
     /// Made disabled, and not yet enabled.
@@ -62,7 +65,9 @@ impl IoUring {
         options: RingOptions,
     ) -> Result<IoUring, EngineError> {
         let slots = Slots::new(Path::IoUring, depth, setup::MAX_DEPTH)?;
+        let before = way.has_poller_thread().then(Before::now);
         let opened = setup::open(depth, way, &options)?;
+        let poller = before.and_then(Before::newcomer);
         let ring = Ring::new(opened.ring, target, slots, depth, options.registered_file);
         let ring =
             ring.map_err(|errno| setup::refusal("io_uring_register(files)", errno, way, &options))?;
@@ -71,6 +76,7 @@ impl IoUring {
             disabled: opened.disabled,
             calls: Calls::default(),
             ring,
+            poller,
             way,
             options,
         })
@@ -191,7 +197,7 @@ impl Engine for IoUring {
     }
 
     fn poller_thread(&self) -> Option<i32> {
-        poller::thread(&self.ring)
+        self.poller
     }
 }
 

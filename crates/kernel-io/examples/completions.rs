@@ -1,0 +1,136 @@
+//! What each of the kernel's ways of completing costs on a device, in counts per I/O.
+//!
+//!     completions /dev/nvme0n1 [IOS]
+//!
+//! Reads 4 KiB at queue depth 1, by every engine and way, and says which way was obtained.
+
+use joulio_kernel_io::{
+    Access, Calls, Engine, EngineError, Interrupts, IoUring, Libaio, Obtained, Path, Psync,
+    Release, Request, RingOptions, Target, Way, expect, judge,
+};
+use joulio_units::{Direction, Nanos};
+use joulio_wait::now;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+const BLOCK: u32 = 4096;
+const RUNS: [(Path, Way); 11] = [
+    (Path::Psync, Way::Interrupt),
+    (Path::Psync, Way::Poll),
+    (Path::Psync, Way::Hybrid),
+    (Path::Psync, Way::HybridFixed(4)),
+    (Path::Libaio, Way::Interrupt),
+    (Path::IoUring, Way::Interrupt),
+    (Path::IoUring, Way::Poll),
+    (Path::IoUring, Way::Hybrid),
+    (Path::IoUring, Way::SqPoll),
+    (Path::IoUring, Way::SqPollPoll),
+    (Path::Libaio, Way::Poll),
+];
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let Some(device) = arguments.next() else {
+        eprintln!("usage: completions DEVICE [IOS]");
+        return ExitCode::from(2);
+    };
+    let ios = arguments
+        .next()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(1000);
+    let target = match Target::open(&device, Access::Read) {
+        Ok(target) => Arc::new(target),
+        Err(error) => {
+            eprintln!("completions: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    println!(
+        "{device}: {:?}, {} bytes, blocks of {}, {:?}",
+        target.kind(),
+        target.size(),
+        target.logical_block(),
+        target.disk()
+    );
+    println!("path      way           obtained      interrupts  system calls  blocks  polls");
+    for (path, way) in RUNS {
+        match run(path, way, &target, ios) {
+            Ok(line) => println!("{line}"),
+            Err(error) => println!("{error}"),
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn run(path: Path, way: Way, target: &Arc<Target>, ios: u64) -> Result<String, EngineError> {
+    let queue = target.disk().map(|disk| disk.queue).unwrap_or_default();
+    let expected = expect(path, way, Release::running(), &queue);
+    let before = interrupts(target);
+    let one = Arc::clone(target);
+    let calls = match path {
+        Path::Psync => read(Psync::new(one, 1, way)?, target, ios)?,
+        Path::Libaio => read(Libaio::new(one, 1, way)?, target, ios)?,
+        Path::IoUring => read(
+            IoUring::new(one, 1, way, RingOptions::default())?,
+            target,
+            ios,
+        )?,
+    };
+    let came = before.and_then(|before| Some(interrupts(target)? - before));
+    let obtained = if expected.as_asked() {
+        judge(way, ios, came)
+    } else {
+        expected
+    };
+    Ok(line(path, way, &obtained, ios, came, &calls))
+}
+
+fn line(
+    path: Path,
+    way: Way,
+    obtained: &Obtained,
+    ios: u64,
+    interrupts: Option<u64>,
+    calls: &Calls,
+) -> String {
+    let per_io = |n: u64| format!("{:.3}", n as f64 / ios as f64);
+    let reason = obtained.reason.map_or(String::new(), |r| format!("  {r}"));
+    format!(
+        "{:<9} {:<13} {:<13} {:>10}  {:>12}  {:>6}  {:>5}{reason}",
+        path.to_string(),
+        way.to_string(),
+        obtained.name,
+        interrupts.map_or("-".into(), per_io),
+        per_io(calls.system_calls),
+        per_io(calls.waiting.blocks),
+        per_io(calls.waiting.polls),
+    )
+}
+
+fn interrupts(target: &Target) -> Option<u64> {
+    Interrupts::read("/").ok()?.of_disk(target.disk()?)
+}
+
+/// Reads `ios` blocks, one after the other.
+fn read(mut engine: impl Engine, target: &Target, ios: u64) -> Result<Calls, EngineError> {
+    let blocks = (target.size() / u64::from(BLOCK)).max(1);
+    let mut buffers = engine.buffers(1, BLOCK as usize)?;
+    for n in 0..ios {
+        let Some(buffer) = buffers.pop() else { break };
+        let request = Request {
+            direction: Direction::Read,
+            offset: n * 7919 % blocks * u64::from(BLOCK),
+            len: BLOCK,
+            tag: n,
+        };
+        engine.prepare(request, buffer)?;
+        engine.submit()?;
+        engine.reap(1, now() + Nanos::from_millis(10_000), |done| {
+            if let Err(failure) = done.outcome {
+                println!("I/O {}: {failure}", done.tag);
+            }
+            buffers.push(done.buffer);
+        })?;
+    }
+    Ok(engine.calls())
+}

@@ -84,7 +84,7 @@ prepare() {
         -kernel "$cache/parts/boot/vmlinuz-$(cat "$cache/kernel")" -initrd "$work/initrd"
         # tsc=reliable: an emulated TSC may fail the kernel's checks, and every look
         # at the clock would then become a slow HPET read.
-        -append "console=ttyS0 quiet panic=-1 tsc=reliable intel_iommu=on mitigations=off $append"
+        -append "console=ttyS0 quiet panic=-1 tsc=reliable no_timer_check intel_iommu=on mitigations=off $append"
     )
     if [[ -n $monitor ]]; then
         qemu+=(-chardev "socket,id=monitor,path=$monitor,server=on,wait=off" -mon chardev=monitor)

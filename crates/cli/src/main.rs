@@ -12,6 +12,7 @@ mod list;
 mod meters;
 mod nvme_cli;
 mod output;
+mod place;
 mod power;
 mod power_log;
 mod power_states;

@@ -13,7 +13,10 @@ use joulio_energy::Meters;
 use joulio_trace::{Event, Thread, Timeline, json, perfetto, text};
 use joulio_units::Nanos;
 use joulio_workload::run as run_job;
-use joulio_workload::{Job, RunError, RunResult, Setup, Stop, Target, Verify, Way, parse_count};
+use joulio_workload::{
+    EngineName, Job, Method, RingOptions, RunError, RunResult, Setup, Stop, Target, Verify, Way,
+    parse_count,
+};
 use sink::Sink;
 use std::io;
 use std::path::PathBuf;
@@ -90,7 +93,12 @@ pub fn run(args: &Args) -> Outcome {
         .as_deref()
         .map(|path| Sink::open(path, args.force));
     let sink = sink.transpose()?;
-    let targets = targets::open(&args.work, &job)?;
+    for place in &args.work.device {
+        // Events are the user-space driver's own.
+        place.check(EngineName::Nvme)?;
+    }
+    let ring = RingOptions::default();
+    let targets = targets::open(&args.work, &job, &[EngineName::Nvme], ring)?;
     let stop = stop_on_signals()?;
     let (result, threads) = record(&Run {
         job: &job,
@@ -137,7 +145,11 @@ fn record(run: &Run<'_>) -> Result<(RunResult, Vec<Thread>), Failure> {
         progress: &|_| {},
         trace: Some(run.capacity),
     };
-    let result = run_job(run.job, run.way, &setup, &mut Meters::default());
+    let method = Method {
+        engine: EngineName::Nvme,
+        way: run.way,
+    };
+    let result = run_job(run.job, method, &setup, &mut Meters::default());
     let mut result = result.map_err(|error| match error {
         RunError::Job(error) => Failure::input(error),
         other => Failure::run(other),

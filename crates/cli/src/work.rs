@@ -1,7 +1,7 @@
 //! What to do and where: the flags of every command that does I/O, in fio's words and spellings.
 
-use crate::device::DeviceName;
 use crate::failure::Failure;
+use crate::place::Place;
 use joulio_emulator::FaultPlan;
 use joulio_nvme::ControllerOptions;
 use joulio_units::Nanos;
@@ -11,10 +11,10 @@ use joulio_workload::{Arrivals, Job, ReadWrite, Verify, parse_count, parse_size,
 #[derive(clap::Args)]
 pub struct Work {
     /// Device: emulated:PROFILE[,file=PATH][,size=BYTES][,lba=512|4096][,seed=N] or
-    /// pcie:ADDRESS[,nsid=N] or vfio-user:SOCKET[,nsid=N]. Repeatable: jobs are spread over
-    /// devices
+    /// pcie:ADDRESS[,nsid=N] or vfio-user:SOCKET[,nsid=N], which joulio drives, or the path of a
+    /// block device or file, which the kernel drives. Repeatable: jobs are spread over devices
     #[arg(long, default_value = "emulated:optane-900p")]
-    pub device: Vec<DeviceName>,
+    pub device: Vec<Place>,
     /// read, write, randread, randwrite, randrw or rw
     #[arg(long, alias = "readwrite", default_value = "randread")]
     rw: ReadWrite,
@@ -47,8 +47,8 @@ pub struct Work {
     /// Where every random number comes from
     #[arg(long, alias = "randseed", default_value_t = 1, value_parser = whole::<u64>)]
     pub seed: u64,
-    /// Data on the devices may be lost: needed to write to a pcie or vfio-user device, or to a file
-    /// with data
+    /// Data on the devices may be lost: needed to write to any but an emulated device, or to
+    /// a file with data
     #[arg(long)]
     pub allow_write: bool,
     /// What goes wrong in emulated devices: a list of KIND[=PARAMETER][@WHEN] and seed=N, as

@@ -4,9 +4,11 @@
 use crate::cpu;
 use crate::job::Job;
 use crate::looped::{Go, Measured, Message};
+use crate::machine::{self, MachineCounters};
+use crate::method::Obtained;
 use crate::result::{ThreadUsage, VerifyResult};
 use crate::run::{RunError, Setup};
-use crate::target::{Activity, Obtained};
+use crate::target::Activity;
 use joulio_energy::{self as energy, Meters, Window};
 use joulio_model::Transfer;
 use joulio_nvme::wait::now;
@@ -32,6 +34,7 @@ pub(crate) struct Finished {
     pub(crate) devices: Vec<Activity>,
     pub(crate) device_threads: ThreadUsage,
     pub(crate) measured: Vec<energy::Measured>,
+    pub(crate) machine: MachineCounters,
     /// How long energy was counted for.
     pub(crate) window: Nanos,
 }
@@ -52,8 +55,9 @@ struct Told {
     gone: usize,
 }
 
-/// The devices' own figures at a moment.
+/// The devices' own figures, and the machine's, at a moment.
 struct Look {
+    machine: machine::Look,
     activity: Vec<Activity>,
     usage: ThreadUsage,
 }
@@ -123,6 +127,8 @@ impl Conductor<'_> {
             return Err(RunError::Panicked);
         };
         let devices = end.look.activity.iter().zip(&before.activity);
+        let targets = self.setup.targets.iter();
+        let disks: Vec<_> = targets.map(|target| target.disk()).collect();
         Ok(Outcome::Done(Box::new(Finished {
             obtained,
             jobs: told.jobs,
@@ -130,6 +136,7 @@ impl Conductor<'_> {
             devices: devices.map(|(a, b)| since(*a, *b)).collect(),
             device_threads: end.look.usage.since(before.usage),
             measured: end.measured,
+            machine: end.look.machine.since(&before.machine, &disks),
             window: end.window,
         })))
     }
@@ -180,6 +187,7 @@ impl Conductor<'_> {
             usage.add(cpu::thread(tid));
         }
         Look {
+            machine: machine::Look::now(),
             activity: targets().map(|target| target.activity()).collect(),
             usage,
         }

@@ -12,6 +12,8 @@ mod cpu;
 mod energy;
 mod job;
 mod looped;
+mod machine;
+mod method;
 mod pattern;
 mod quantity;
 mod report;
@@ -25,10 +27,13 @@ mod verify;
 pub use control::Stop;
 pub use energy::{EnergyResult, Unmetered};
 pub use job::{Area, Arrivals, Job, JobError, ReadWrite, Verify};
+pub use joulio_kernel_io::RingOptions;
+pub use machine::MachineCounters;
+pub use method::{EngineName, Method, Obtained, Way};
 pub use quantity::{parse_count, parse_size, parse_time};
 pub use result::{
     Completion, Counts, FixedWindow, LatencySummary, RunResult, Side, ThreadUsage, Threads,
     VerifyResult, WaitCounters,
 };
 pub use run::{RunError, Setup, check, run};
-pub use target::{Activity, Inside, NvmeTarget, Obtained, Target, Way};
+pub use target::{Activity, Inside, KernelTarget, NvmeTarget, Target, Verdict};

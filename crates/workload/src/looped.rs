@@ -1,17 +1,17 @@
 //! The loop of one job: issue, wait, record.
 
 use crate::cpu;
-use crate::engine::{Buffer, Done, Engine, Io, IoError};
+use crate::engine::{Buffer, Done, Engine, EngineError, Io, IoError};
 use crate::job::{Arrivals, Job};
+use crate::method::Obtained;
 use crate::pattern::Pattern;
 use crate::result::{ThreadUsage, VerifyResult};
 use crate::stats::Tally;
 use crate::sweep::{check, lay_out, read_back};
-use crate::target::Obtained;
 use crate::verify::Ledger;
 use crate::{Stop, Verify};
+use joulio_nvme::Faults;
 use joulio_nvme::wait::{Counters, now};
-use joulio_nvme::{Faults, NvmeError};
 use joulio_trace::Recorded;
 use joulio_units::{Direction, Nanos};
 use rand::{Rng, SeedableRng};
@@ -24,9 +24,12 @@ use std::time::Duration;
 /// Why a job ended without a result.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
-    /// The device or the driver failed.
+    /// The device, the driver or the kernel failed.
     #[error(transparent)]
-    Nvme(#[from] NvmeError),
+    Engine(#[from] EngineError),
+    /// Blocks that reads are to find could not be written.
+    #[error("writing the blocks to be verified failed: {0}")]
+    Layout(IoError),
     /// The thread could not be put on its CPU.
     #[error("--cpus_allowed: CPU {cpu}: {reason}")]
     Cpu {
@@ -74,6 +77,11 @@ pub(crate) struct Measured {
     pub(crate) faults: Faults,
     pub(crate) recorded: Vec<Recorded>,
     pub(crate) usage: ThreadUsage,
+    /// The thread of the kernel's that worked for it.
+    pub(crate) kernel_usage: ThreadUsage,
+    pub(crate) system_calls: Option<u64>,
+    /// The counters tell how long it was blocked and asleep.
+    pub(crate) tells_waiting: bool,
     /// Arrivals of an open loop that found no free slot before the end, and were never issued.
     pub(crate) unissued: u64,
     pub(crate) first_error: Option<String>,
@@ -101,6 +109,11 @@ impl Worker<'_> {
         self.messages
             .send(message)
             .map_err(|_| WorkerError::NotStarted)
+    }
+
+    /// I/Os in flight.
+    pub(crate) fn depth(&self) -> usize {
+        self.job.iodepth
     }
 
     /// Reports that there is no engine.
@@ -165,6 +178,15 @@ struct Flight {
     measured: bool,
 }
 
+/// What there was when the measured part began.
+#[derive(Default)]
+struct Before {
+    counters: Counters,
+    usage: ThreadUsage,
+    kernel_usage: ThreadUsage,
+    system_calls: Option<u64>,
+}
+
 struct Loop<'a, B> {
     worker: &'a Worker<'a>,
     pattern: Pattern,
@@ -179,7 +201,7 @@ struct Loop<'a, B> {
     next_arrival: Nanos,
     issued: u64,
     measuring: bool,
-    before: (Counters, ThreadUsage),
+    before: Before,
     checked: VerifyResult,
     measured: Measured,
 }
@@ -210,7 +232,7 @@ impl<'a, B: Buffer> Loop<'a, B> {
             next_arrival: go.start,
             issued: 0,
             measuring: false,
-            before: Default::default(),
+            before: Before::default(),
             checked: VerifyResult::default(),
             measured: Measured {
                 index: worker.index,
@@ -222,6 +244,9 @@ impl<'a, B: Buffer> Loop<'a, B> {
                 faults: Faults::default(),
                 recorded: Vec::new(),
                 usage: ThreadUsage::default(),
+                kernel_usage: ThreadUsage::default(),
+                system_calls: None,
+                tells_waiting: true,
                 unissued: 0,
                 first_error: None,
             },
@@ -260,7 +285,12 @@ impl<'a, B: Buffer> Loop<'a, B> {
         self.measured.read.clear();
         self.measured.write.clear();
         self.measured.first_error = None;
-        self.before = (engine.counters(), cpu::this_thread());
+        self.before = Before {
+            counters: engine.counters(),
+            kernel_usage: kernel_thread(engine),
+            system_calls: engine.system_calls(),
+            usage: cpu::this_thread(),
+        };
         if let Some(capacity) = self.worker.trace {
             engine.start_trace(capacity);
         }
@@ -283,10 +313,14 @@ impl<'a, B: Buffer> Loop<'a, B> {
             self.measured.unissued = (due.0 / interval.0).min(wanted);
         }
         self.measured.ended = now();
-        self.measured.counters = engine.counters() - self.before.0;
+        self.measured.counters = engine.counters() - self.before.counters;
+        let calls = engine.system_calls().zip(self.before.system_calls);
+        self.measured.system_calls = calls.map(|(after, before)| after - before);
+        self.measured.kernel_usage = kernel_thread(engine).since(self.before.kernel_usage);
+        self.measured.tells_waiting = engine.tells_waiting();
         self.measured.faults = engine.faults();
         self.measured.recorded = engine.take_trace();
-        self.measured.usage = cpu::this_thread().since(self.before.1);
+        self.measured.usage = cpu::this_thread().since(self.before.usage);
         Ok(())
     }
 
@@ -420,6 +454,11 @@ impl<'a, B: Buffer> Loop<'a, B> {
         let done = self.measured.read.ios + self.measured.write.ios;
         self.worker.progress.store(done, Ordering::Relaxed);
     }
+}
+
+fn kernel_thread<E: Engine>(engine: &E) -> ThreadUsage {
+    let thread = engine.kernel_thread();
+    thread.map_or_else(ThreadUsage::default, cpu::thread)
 }
 
 fn describe(flight: Flight, bs: u64, error: IoError) -> String {

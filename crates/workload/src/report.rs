@@ -5,10 +5,11 @@ use crate::conductor::{Finished, Outcome};
 use crate::energy::{Done, figures};
 use crate::job::Job;
 use crate::looped::Measured;
+use crate::method::Method;
 use crate::result::{Completion, Counts, FixedWindow, RunResult, Side, Threads};
 use crate::run::Setup;
 use crate::stats::Tally;
-use crate::target::{Activity, Way};
+use crate::target::{Activity, Verdict};
 use joulio_energy::Model;
 use joulio_model::{DeviceActivity, Residency};
 use joulio_nvme::Faults;
@@ -24,13 +25,18 @@ pub(crate) struct Report<'a> {
 
 impl Report<'_> {
     /// The result of `outcome` under `way`.
-    pub(crate) fn result(&self, way: Way, outcome: Outcome) -> RunResult {
+    pub(crate) fn result(&self, method: Method, outcome: Outcome) -> RunResult {
         let mut traced = Vec::new();
         let (obtained, reason, counts) = match outcome {
             Outcome::Refused(reason) => (None, Some(reason), None),
             Outcome::Done(mut done) => {
+                let obtained = done.obtained.clone();
                 traced = threads(&mut done.jobs);
-                (Some(done.obtained.clone()), None, Some(self.counts(*done)))
+                let counts = self.counts(*done);
+                match self.judge(method, &counts) {
+                    Verdict::AsAsked => (Some(obtained), None, Some(counts)),
+                    Verdict::Other { got, reason } => (Some(got), Some(reason), Some(counts)),
+                }
             }
         };
         RunResult {
@@ -40,9 +46,9 @@ impl Report<'_> {
                 .iter()
                 .map(|t| t.name().to_string())
                 .collect(),
-            engine: "nvme",
+            engine: method.engine.name(),
             completion: Completion {
-                asked: way.to_string(),
+                asked: method.way.to_string(),
                 obtained,
                 reason,
             },
@@ -55,6 +61,16 @@ impl Report<'_> {
             traced,
             counts,
         }
+    }
+
+    /// What the run was, by what the machine counted: the first target that says otherwise is
+    /// right.
+    fn judge(&self, method: Method, counts: &Counts) -> Verdict {
+        let interrupts = counts.machine.device_interrupts;
+        let targets = self.setup.targets.iter();
+        let mut verdicts = targets.map(|target| target.judge(method, counts.all.ios, interrupts));
+        let other = verdicts.find(|verdict| *verdict != Verdict::AsAsked);
+        other.unwrap_or(Verdict::AsAsked)
     }
 
     fn counts(&self, done: Finished) -> Counts {
@@ -84,11 +100,12 @@ impl Report<'_> {
             counters += job.counters;
             faults += job.faults;
             threads.submitter.add(job.usage);
+            threads.kernel.add(job.kernel_usage);
         }
         let mut all = read.clone();
         all.add(&write);
         let unissued = done.jobs.iter().map(|job| job.unissued).sum();
-        let cores: Vec<_> = done.jobs.iter().map(residency).collect();
+        let cores: Vec<_> = done.jobs.iter().flat_map(residencies).collect();
         let model = self.setup.machine.map(|machine| {
             let activity = |a: &Activity| DeviceActivity {
                 window: done.window,
@@ -121,6 +138,8 @@ impl Report<'_> {
             threads,
             wait: counters.into(),
             faults: faults.into(),
+            system_calls: system_calls(&done.jobs),
+            machine: done.machine,
             energy,
             unmetered,
             window: self.job.window.map(|asked| FixedWindow {
@@ -147,6 +166,17 @@ fn threads(jobs: &mut [Measured]) -> Vec<Thread> {
     jobs.collect()
 }
 
+/// System calls of all jobs, if all are counted.
+fn system_calls(jobs: &[Measured]) -> Option<u64> {
+    jobs.iter().map(|job| job.system_calls).sum()
+}
+
+/// A job's core, and the one of the kernel's thread that worked for it.
+fn residencies(job: &Measured) -> impl Iterator<Item = Residency> {
+    let kernel = (job.kernel_usage.threads > 0).then(|| kernel_residency(job));
+    std::iter::once(residency(job)).chain(kernel)
+}
+
 /// How a job's core spent the job's time: what it did not spend blocked or asleep, it spun
 /// (working and polling cost the same). CPU time in the kernel is not blocked time, though it lies
 /// between the same two looks at the clock. After its own end the core is idle, which the base
@@ -154,6 +184,16 @@ fn threads(jobs: &mut [Measured]) -> Vec<Thread> {
 fn residency(job: &Measured) -> Residency {
     let window = job.ended - job.started;
     let kernel = Nanos::from_seconds(job.usage.system_seconds).min(window);
+    if !job.tells_waiting {
+        let spin = Nanos::from_seconds(job.usage.user_seconds).min(window - kernel);
+        return Residency {
+            spin,
+            kernel,
+            blocked: window - kernel - spin,
+            wakes: job.usage.voluntary_switches,
+            ..Residency::default()
+        };
+    }
     let blocked = job.counters.blocked - kernel;
     let slept = job.counters.slept;
     Residency {
@@ -164,6 +204,18 @@ fn residency(job: &Measured) -> Residency {
         wakes: job.counters.wakes,
         // A block that no interrupt ended was ended by its timer.
         timer_wakes: job.counters.sleeps + job.counters.blocks - job.counters.wakes,
+        ..Residency::default()
+    }
+}
+
+fn kernel_residency(job: &Measured) -> Residency {
+    let window = job.ended - job.started;
+    let usage = &job.kernel_usage;
+    let busy = Nanos::from_seconds(usage.system_seconds + usage.user_seconds).min(window);
+    Residency {
+        kernel: busy,
+        blocked: window - busy,
+        wakes: usage.voluntary_switches,
         ..Residency::default()
     }
 }

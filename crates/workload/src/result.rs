@@ -1,6 +1,7 @@
 //! What a run is: the shape of `--output json`.
 
 use crate::energy::{EnergyResult, Unmetered};
+use crate::machine::MachineCounters;
 use crate::stats::Tally;
 use joulio_nvme::Faults;
 use joulio_nvme::wait::Counters;
@@ -287,6 +288,10 @@ pub struct Counts {
     pub wait: WaitCounters,
     /// What the devices did wrong.
     pub faults: FaultCounts,
+    /// System calls of the jobs' engines; `null`: not counted.
+    pub system_calls: Option<u64>,
+    /// What the machine counted.
+    pub machine: MachineCounters,
     /// Energy, a figure each: the meters' and the model's.
     pub energy: Vec<EnergyResult>,
     /// Meters that were read and have no figure.

@@ -3,9 +3,10 @@
 use crate::conductor::Conductor;
 use crate::job::{Job, JobError};
 use crate::looped::{Message, Worker, WorkerError};
+use crate::method::{EngineName, Method};
 use crate::report::Report;
 use crate::result::RunResult;
-use crate::target::{Target, Way};
+use crate::target::Target;
 use crate::{Area, Stop};
 use joulio_energy::{Baseline, Meters};
 use joulio_model::MachineProfile;
@@ -48,9 +49,13 @@ pub enum RunError {
     Panicked,
 }
 
-/// Checks that `job` can run on every target, and says which part of each it uses. [`run`] writes
+/// Checks that `job` can run on every target by `engine`, and says which part of each it uses. [`run`] writes
 /// nothing before this has passed.
-pub fn check(job: &Job, targets: &[Box<dyn Target>]) -> Result<Vec<Area>, JobError> {
+pub fn check(
+    job: &Job,
+    engine: EngineName,
+    targets: &[Box<dyn Target>],
+) -> Result<Vec<Area>, JobError> {
     job.check()?;
     if targets.is_empty() {
         return Err(JobError {
@@ -63,14 +68,20 @@ pub fn check(job: &Job, targets: &[Box<dyn Target>]) -> Result<Vec<Area>, JobErr
         .iter()
         .enumerate()
         .map(|(index, target)| {
-            if job.iodepth > target.max_depth() {
+            let most = target.max_depth(engine);
+            if most == 0 {
+                return Err(wrong(
+                    "--engine",
+                    format!("{} has no engine {engine}", target.name()),
+                ));
+            }
+            if job.iodepth > most {
                 return Err(wrong(
                     "--iodepth",
                     format!(
-                        "{} is too deep for {}: at most {}",
+                        "{} is too deep for {engine} on {}: at most {most}",
                         job.iodepth,
                         target.name(),
-                        target.max_depth()
                     ),
                 ));
             }
@@ -101,14 +112,14 @@ pub fn check(job: &Job, targets: &[Box<dyn Target>]) -> Result<Vec<Area>, JobErr
         .collect()
 }
 
-/// Runs `job` with `way` on the targets, read by `meters`.
+/// Runs `job` with `method` on the targets, read by `meters`.
 pub fn run(
     job: &Job,
-    way: Way,
+    method: Method,
     setup: &Setup<'_>,
     meters: &mut Meters,
 ) -> Result<RunResult, RunError> {
-    let areas = check(job, setup.targets)?;
+    let areas = check(job, method.engine, setup.targets)?;
     let progress: Vec<AtomicU64> = (0..job.numjobs).map(|_| AtomicU64::new(0)).collect();
     thread::scope(|scope| {
         let (messages, inbox) = channel();
@@ -144,7 +155,7 @@ pub fn run(
                 .spawn_scoped(scope, move || {
                     let _farewell = farewell;
                     place(job, index)?;
-                    target.work(way, worker)
+                    target.work(method, worker)
                 });
             threads.push(thread.map_err(|_| RunError::Panicked)?);
         }
@@ -170,7 +181,7 @@ pub fn run(
         }
         result?;
         let report = Report { job, setup };
-        Ok(report.result(way, outcome?))
+        Ok(report.result(method, outcome?))
     })
 }
 

@@ -5,7 +5,6 @@ use crate::engine::{Buffer, Done, Engine, Io};
 use crate::looped::{LOOK, Worker, WorkerError};
 use crate::result::VerifyResult;
 use crate::verify::Ledger;
-use joulio_nvme::NvmeError;
 use joulio_nvme::wait::now;
 use joulio_units::Direction;
 
@@ -48,10 +47,7 @@ pub(crate) fn lay_out<E: Engine>(
         },
     )?;
     match failed {
-        Some(error) => Err(WorkerError::Nvme(NvmeError::Unsupported {
-            device: "layout".into(),
-            what: format!("writing the blocks to be verified failed: {error}"),
-        })),
+        Some(error) => Err(WorkerError::Layout(error)),
         None => Ok(buffers),
     }
 }

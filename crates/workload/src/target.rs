@@ -1,75 +1,18 @@
 //! Where a workload runs.
 
-use crate::engine::NvmeEngine;
+mod kernel;
+
+pub use kernel::KernelTarget;
+
+use crate::engine::{EngineError, NvmeEngine};
 use crate::looped::{Worker, WorkerError};
-use crate::quantity::parse_time;
+use crate::method::{EngineName, Method, Obtained};
 use joulio_device::Device;
+use joulio_kernel_io::Disk;
 use joulio_model::{DeviceProfile, Transfer};
-use joulio_nvme::wait::{AnyPolicy, Hybrid, Policy};
 use joulio_nvme::{Controller, Namespace, NvmeError, PowerControl};
-use joulio_units::{Joules, Nanos};
-use std::fmt;
-use std::str::FromStr;
+use joulio_units::Joules;
 use std::sync::Arc;
-
-/// A way of waiting, as `--completion` takes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// Spin until the completion is there.
-    Poll,
-    /// Block until the device raises an interrupt.
-    Interrupt,
-    /// Sleep for half the mean time, learnt, then spin.
-    Hybrid,
-    /// Sleep for a fixed time, then spin.
-    HybridFixed(Nanos),
-}
-
-impl Way {
-    /// Every way without a parameter, in the order of a default run.
-    pub const ALL: [Way; 3] = [Way::Poll, Way::Interrupt, Way::Hybrid];
-
-    /// A fresh policy for a queue.
-    pub fn policy(self) -> AnyPolicy {
-        match self {
-            Way::Poll => AnyPolicy::POLL,
-            Way::Interrupt => AnyPolicy::INTERRUPT,
-            Way::Hybrid => AnyPolicy::Hybrid(Hybrid::automatic()),
-            Way::HybridFixed(sleep) => AnyPolicy::Hybrid(Hybrid::fixed(sleep)),
-        }
-    }
-}
-
-impl fmt::Display for Way {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.policy().name())
-    }
-}
-
-impl FromStr for Way {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Way, String> {
-        if let Some(sleep) = text.strip_prefix("hybrid=") {
-            return match parse_time(sleep, 1_000)? {
-                0 => Err("hybrid=0: a sleep is above zero; poll is the way without one".into()),
-                sleep => Ok(Way::HybridFixed(Nanos(sleep))),
-            };
-        }
-        let known = Way::ALL.iter().find(|way| way.to_string() == text);
-        known.copied().ok_or_else(|| {
-            format!("'{text}' is not a way of waiting: poll, interrupt, hybrid, hybrid=4us")
-        })
-    }
-}
-
-/// The way of waiting that a job got.
-pub enum Obtained {
-    /// This one.
-    Yes(String),
-    /// None, and why.
-    No(String),
-}
 
 /// What a device did, as far as it tells.
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,8 +35,8 @@ pub trait Target: Send + Sync {
     fn block_size(&self) -> u32;
     /// The most bytes of an I/O.
     fn max_transfer(&self) -> u32;
-    /// The most I/Os in flight of a job.
-    fn max_depth(&self) -> usize;
+    /// The most I/Os in flight of a job of that engine; zero: it has no such engine.
+    fn max_depth(&self, engine: EngineName) -> usize;
     /// Jobs that can run on it at once.
     fn max_jobs(&self) -> usize;
     /// Whether data on it may be overwritten.
@@ -106,8 +49,27 @@ pub trait Target: Send + Sync {
     fn threads(&self) -> Vec<i32>;
     /// Whom to ask about its power, if it can be asked.
     fn power(&self) -> Option<Arc<dyn PowerControl + Send + Sync>>;
-    /// Runs one job on it with `way`.
-    fn work(&self, way: Way, worker: Worker<'_>) -> Result<(), WorkerError>;
+    /// The disk that it is, or is on, for the kernel's counters; none for what the kernel does not
+    /// know.
+    fn disk(&self) -> Option<&Disk>;
+    /// What a run in `method` turns out to have been, by the device's interrupts during its I/Os.
+    fn judge(&self, method: Method, ios: u64, interrupts: Option<u64>) -> Verdict;
+    /// Runs one job on it with `method`.
+    fn work(&self, method: Method, worker: Worker<'_>) -> Result<(), WorkerError>;
+}
+
+/// Whether a run was what it was asked to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It was.
+    AsAsked,
+    /// It was this, for a reason.
+    Other {
+        /// The way of waiting that it had.
+        got: String,
+        /// Why.
+        reason: String,
+    },
 }
 
 /// What an emulated device tells of itself, and a real one does not.
@@ -166,8 +128,11 @@ impl<D: Device + 'static> Target for NvmeTarget<D> {
         self.controller.max_transfer()
     }
 
-    fn max_depth(&self) -> usize {
-        self.controller.max_depth()
+    fn max_depth(&self, engine: EngineName) -> usize {
+        match engine {
+            EngineName::Nvme => self.controller.max_depth(),
+            _ => 0,
+        }
     }
 
     fn max_jobs(&self) -> usize {
@@ -202,10 +167,24 @@ impl<D: Device + 'static> Target for NvmeTarget<D> {
         Some(controller)
     }
 
-    fn work(&self, way: Way, worker: Worker<'_>) -> Result<(), WorkerError> {
+    fn disk(&self) -> Option<&Disk> {
+        None
+    }
+
+    fn judge(&self, _: Method, _: u64, _: Option<u64>) -> Verdict {
+        // The driver's own counters have said what it did.
+        Verdict::AsAsked
+    }
+
+    fn work(&self, method: Method, worker: Worker<'_>) -> Result<(), WorkerError> {
+        let Some(policy) = method.way.policy() else {
+            let reason = format!("{} is a way of io_uring's: --engine io_uring", method.way);
+            return worker.refuse(Obtained::No(reason));
+        };
         let controller = Arc::clone(&self.controller);
         let depth = worker.job.iodepth;
-        match NvmeEngine::new(controller, self.namespace, depth, way.policy())? {
+        let engine = NvmeEngine::new(controller, self.namespace, depth, policy);
+        match engine.map_err(EngineError::from)? {
             Ok(mut engine) => {
                 let obtained = Obtained::Yes(engine.obtained());
                 worker.run(&mut engine, obtained)

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::output::Format;
 use crate::work::{Length, Work, seconds};
 use joulio_units::Nanos;
-use joulio_workload::{Job, Target, Verify, Way, parse_count};
+use joulio_workload::{EngineName, Job, Method, RingOptions, Target, Verify, Way, parse_count};
 use std::path::PathBuf;
 
 /// How long a run is when neither --runtime nor --number_ios says.
@@ -12,21 +12,48 @@ const RUNTIME: Nanos = Nanos::from_millis(5_000);
 /// And how long it warms up before that.
 const RAMP: Nanos = Nanos::from_millis(1_000);
 
+/// fio's options of io_uring.
+#[derive(clap::Args)]
+struct Ring {
+    /// io_uring: buffers are registered
+    #[arg(long)]
+    fixedbufs: bool,
+    /// io_uring: the file is registered
+    #[arg(long)]
+    registerfiles: bool,
+    /// io_uring: the CPU of the kernel's thread of sqpoll
+    #[arg(
+        long = "sqthread_poll_cpu",
+        alias = "sqthread-poll-cpu",
+        value_name = "CPU"
+    )]
+    sqthread_poll_cpu: Option<u32>,
+    /// io_uring: milliseconds after which the kernel's thread of sqpoll sleeps
+    #[arg(
+        long = "sqthread_poll_idle",
+        alias = "sqthread-poll-idle",
+        value_name = "MS",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
+    sqthread_poll_idle: u32,
+}
+
 /// What the names of the meters in devices begin with.
 const DEVICE_METER: &str = "nvme:";
 
 /// Flags that fio has mean what they mean there.
 #[derive(clap::Args)]
 pub struct Args {
+    /// Engines, a list: nvme (joulio's own driver, in user space) or the kernel's psync, libaio and
+    /// io_uring. Default: nvme on a controller, io_uring on a block device or a file
+    #[arg(long, value_delimiter = ',')]
+    engine: Vec<EngineName>,
     /// Ways of waiting, a list: poll, interrupt, hybrid (sleep half the mean time, then poll),
-    /// hybrid=4us (sleep that long). Default: all without a parameter
-    #[arg(
-        long,
-        value_delimiter = ',',
-        default_value = "poll,interrupt,hybrid",
-        hide_default_value = true
-    )]
-    pub completion: Vec<Way>,
+    /// hybrid=4us (sleep that long); of io_uring also sqpoll and sqpoll+poll (a thread of the
+    /// kernel submits). Default: poll,interrupt,hybrid of nvme, interrupt of the kernel's engines
+    #[arg(long, value_delimiter = ',')]
+    completion: Vec<Way>,
     #[command(flatten)]
     pub work: Work,
     /// Seconds to measure (or 500ms, 2m). Default: 5, unless --number_ios is given
@@ -58,6 +85,8 @@ pub struct Args {
     /// the machine draws
     #[arg(long)]
     pub machine: Option<String>,
+    #[command(flatten)]
+    ring: Ring,
     /// normal or json
     #[arg(long, alias = "output-format", value_enum, default_value = "normal")]
     pub output: Format,
@@ -67,6 +96,45 @@ pub struct Args {
 }
 
 impl Args {
+    /// The engines, each of which has to work on every device.
+    pub fn engines(&self) -> Result<Vec<EngineName>, Failure> {
+        let places = &self.work.device;
+        let engines = match (self.engine.as_slice(), places.first()) {
+            ([], Some(place)) => vec![place.engine()],
+            (engines, _) => engines.to_vec(),
+        };
+        for engine in &engines {
+            for place in places {
+                place.check(*engine)?;
+            }
+        }
+        Ok(engines)
+    }
+
+    /// Every engine in every way of waiting, in turn.
+    pub fn methods(&self) -> Result<Vec<Method>, Failure> {
+        let mut methods = Vec::new();
+        for engine in self.engines()? {
+            let ways: &[Way] = match (self.completion.as_slice(), engine) {
+                ([], EngineName::Nvme) => &[Way::Poll, Way::Interrupt, Way::Hybrid],
+                ([], _) => &[Way::Interrupt],
+                (ways, _) => ways,
+            };
+            methods.extend(ways.iter().map(|&way| Method { engine, way }));
+        }
+        Ok(methods)
+    }
+
+    /// What was asked of io_uring.
+    pub fn ring(&self) -> RingOptions {
+        RingOptions {
+            poller_idle_ms: self.ring.sqthread_poll_idle,
+            poller_cpu: self.ring.sqthread_poll_cpu,
+            fixed_buffers: self.ring.fixedbufs,
+            registered_file: self.ring.registerfiles,
+        }
+    }
+
     /// The job that the flags describe.
     pub fn job(&self) -> Result<Job, Failure> {
         let by_time = self.number_ios.is_none();

@@ -143,7 +143,7 @@ fn row(run: &RunResult, figure: &EnergyResult) -> [String; 10] {
     let watts = |joules: f64| format!("{:.2}", joules / figure.window_seconds);
     let band = figure.band_joules;
     [
-        name(run).into(),
+        name(run),
         format!("{}{star}", figure.zone),
         format!("{}{above}", figure.source),
         watts(figure.joules),

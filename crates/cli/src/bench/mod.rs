@@ -28,7 +28,8 @@ struct Report<'a> {
 /// `joulio bench`.
 pub fn run(args: &Args) -> Outcome {
     let job = args.job()?;
-    let targets = targets::open(&args.work, &job)?;
+    let (engines, methods) = (args.engines()?, args.methods()?);
+    let targets = targets::open(&args.work, &job, &engines, args.ring())?;
     let mut sources = Sources::open(args, &targets)?;
     let stop = stop_on_signals()?;
     let mut manifest = Manifest::new(args, &job, &sources, &targets);
@@ -36,11 +37,11 @@ pub fn run(args: &Args) -> Outcome {
         print(&table::heading(&job, &targets, &args.work.faults))?;
     }
     let mut runs = Vec::new();
-    for &way in &args.completion {
+    for method in methods {
         if stop.stopped() {
             break;
         }
-        let bar = progress::Bar::new(way, &job);
+        let bar = progress::Bar::new(method, &job);
         let setup = Setup {
             targets: &targets,
             machine: sources.machine.as_ref(),
@@ -49,7 +50,7 @@ pub fn run(args: &Args) -> Outcome {
             progress: &|fraction| bar.set(fraction),
             trace: None,
         };
-        let result = run_job(&job, way, &setup, &mut sources.meters);
+        let result = run_job(&job, method, &setup, &mut sources.meters);
         bar.finish();
         runs.push(result.map_err(|error| match error {
             RunError::Job(error) => Failure::input(error),

@@ -1,14 +1,14 @@
 //! Progress on a terminal; silent elsewhere.
 
 use indicatif::{ProgressBar, ProgressStyle};
-use joulio_workload::{Job, Way};
+use joulio_workload::{Job, Method};
 
 const STEPS: u64 = 1000;
 
 pub struct Bar(ProgressBar);
 
 impl Bar {
-    pub fn new(way: Way, job: &Job) -> Bar {
+    pub fn new(method: Method, job: &Job) -> Bar {
         let bar = ProgressBar::new(STEPS);
         // The template is a constant: it parses or the tests fail.
         if let Ok(style) =
@@ -16,7 +16,7 @@ impl Bar {
         {
             bar.set_style(style.progress_chars("=> "));
         }
-        bar.set_message(format!("{way} {}", job.rw));
+        bar.set_message(format!("{} {} {}", method.engine, method.way, job.rw));
         Bar(bar)
     }
 

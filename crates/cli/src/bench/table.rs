@@ -57,6 +57,7 @@ pub fn table(runs: &[RunResult]) -> String {
         "CPU us/IO",
         "polls/IO",
         "intr/IO",
+        "cs/IO",
         "wakes/IO",
         "sleeps/IO",
     ];
@@ -64,7 +65,7 @@ pub fn table(runs: &[RunResult]) -> String {
     for run in runs {
         if let Some(counts) = &run.counts {
             let figure = column.as_ref().and_then(|column| column.figure(counts));
-            let name = std::iter::once(name(run).to_string());
+            let name = std::iter::once(name(run));
             table.add_row(name.chain(cells(counts)).chain(watts(figure)));
         }
     }
@@ -74,10 +75,17 @@ pub fn table(runs: &[RunResult]) -> String {
     text
 }
 
-/// The way of waiting that a run got.
-pub fn name(run: &RunResult) -> &str {
+/// The way of waiting that a run got, after the engine if that is the kernel's.
+pub fn name(run: &RunResult) -> String {
     let obtained = run.completion.obtained.as_deref();
-    obtained.unwrap_or(&run.completion.asked)
+    with_engine(run, obtained.unwrap_or(&run.completion.asked))
+}
+
+fn with_engine(run: &RunResult, way: &str) -> String {
+    match run.engine {
+        "nvme" => way.into(),
+        engine => format!("{engine} {way}"),
+    }
 }
 
 /// The table's lines, all columns but the first `left` to the right.
@@ -108,11 +116,23 @@ fn cells(counts: &Counts) -> impl Iterator<Item = String> {
         us(latency.max as f64),
         format!("{:.2}", cpu * 1e6 / ios),
         format!("{:.1}", counts.wait.polls as f64 / ios),
-        format!("{:.3}", counts.wait.interrupts as f64 / ios),
+        interrupts(counts).map_or_else(|| "-".into(), |count| format!("{:.3}", count as f64 / ios)),
+        format!(
+            "{:.3}",
+            counts.threads.submitter.voluntary_switches as f64 / ios
+        ),
         format!("{:.3}", counts.wait.wakes as f64 / ios),
         format!("{:.3}", counts.wait.sleeps as f64 / ios),
     ]
     .into_iter()
+}
+
+/// Those that the jobs took, or, where the kernel takes them, those of the device.
+fn interrupts(counts: &Counts) -> Option<u64> {
+    match counts.system_calls {
+        Some(_) => counts.machine.device_interrupts,
+        None => Some(counts.wait.interrupts),
+    }
 }
 
 fn watts(figure: Option<&EnergyResult>) -> [String; 3] {
@@ -135,8 +155,9 @@ fn watts(figure: Option<&EnergyResult>) -> [String; 3] {
 fn notes(runs: &[RunResult], text: &mut String) {
     text.push('\n');
     for run in runs {
+        let asked = with_engine(run, &run.completion.asked);
         if let Some(reason) = &run.completion.reason {
-            let _ = writeln!(text, "{}: not obtained: {reason}", run.completion.asked);
+            let _ = writeln!(text, "{asked}: not obtained: {reason}");
         }
         if run.interrupted {
             let _ = writeln!(text, "{}: ended early", run.completion.asked);

@@ -2,31 +2,36 @@
 
 use crate::device::{DeviceName, Emulated, Kind, check_memory, open_pcie, open_vfio_user};
 use crate::failure::Failure;
+use crate::place::{Place, open_kernel};
 use crate::work::Work;
 use joulio_device::Device;
 use joulio_emulator::EmulatedDevice;
 use joulio_nvme::{Controller, ControllerOptions};
 use joulio_units::Direction;
-use joulio_workload::{Activity, Inside, Job, NvmeTarget, Target, check};
+use joulio_workload::{Activity, EngineName, Inside, Job, NvmeTarget, RingOptions, Target, check};
 use std::fs::remove_file;
 use std::path::PathBuf;
 
 /// Opens every device, and checks that the job can run there. Refuses to write where that takes a
 /// word, before anything is opened.
-pub fn open(work: &Work, job: &Job) -> Result<Vec<Box<dyn Target>>, Failure> {
+pub fn open(
+    work: &Work,
+    job: &Job,
+    engines: &[EngineName],
+    ring: RingOptions,
+) -> Result<Vec<Box<dyn Target>>, Failure> {
     refuse_to_overwrite(work, job)?;
     refuse_faults(work)?;
     let mut created = Created::default();
     let mut targets = Vec::new();
-    for name in &work.device {
-        let missing = match &name.kind {
-            Kind::Emulated(emulated) => emulated.missing_file(),
-            Kind::Pcie(_) | Kind::VfioUser(_) => None,
-        };
-        targets.push(open_one(work, job, name)?);
+    for place in &work.device {
+        let missing = emulated(place).and_then(Emulated::missing_file);
+        targets.push(open_one(work, job, place, ring)?);
         created.0.extend(missing);
     }
-    check(job, &targets).map_err(Failure::input)?;
+    for engine in engines {
+        check(job, *engine, &targets).map_err(Failure::input)?;
+    }
     let ios = job.iodepth.saturating_mul(job.numjobs) as u64;
     let buffers = ios.saturating_mul(job.bs);
     check_memory("buffers", buffers, "lower --iodepth, --numjobs or --bs")?;
@@ -50,43 +55,67 @@ fn refuse_to_overwrite(work: &Work, job: &Job) -> Result<(), Failure> {
     if !job.rw.does(Direction::Write) {
         return Ok(());
     }
-    for name in &work.device {
-        if let Kind::Emulated(emulated) = &name.kind
-            && let Some(path) = emulated.read_only_file()
-        {
+    for place in &work.device {
+        if let Some(path) = emulated(place).and_then(Emulated::read_only_file) {
             return Err(Failure::input(format!(
                 "--rw={} on {}: {} cannot be written to: choose a way that only reads, or another file",
                 job.rw,
-                name.text,
+                place.text(),
                 path.display()
             )));
         }
-        if !may_write(name, work.allow_write) {
+        if !may_write(place, work.allow_write) {
             return Err(Failure::input(format!(
                 "--rw={} on {}: the data there will be lost; say --allow-write if that is meant",
-                job.rw, name.text
+                job.rw,
+                place.text()
             )));
         }
     }
     Ok(())
 }
 
+/// What is emulated in this process.
+fn emulated(place: &Place) -> Option<&Emulated> {
+    match place {
+        Place::Own(DeviceName {
+            kind: Kind::Emulated(emulated),
+            ..
+        }) => Some(emulated),
+        _ => None,
+    }
+}
+
 /// Only a device that is ours can be made to fail.
 fn refuse_faults(work: &Work) -> Result<(), Failure> {
-    let outside = |name: &&DeviceName| !matches!(name.kind, Kind::Emulated(_));
+    let outside = |place: &&Place| emulated(place).is_none();
     match work.device.iter().find(outside) {
-        Some(name) if !work.faults.is_empty() => Err(Failure::input(format!(
+        Some(place) if !work.faults.is_empty() => Err(Failure::input(format!(
             "--faults on {}: only an emulated device commits faults",
-            name.text
+            place.text()
         ))),
         _ => Ok(()),
     }
 }
 
-fn open_one(work: &Work, job: &Job, name: &DeviceName) -> Result<Box<dyn Target>, Failure> {
+fn open_one(
+    work: &Work,
+    job: &Job,
+    place: &Place,
+    ring: RingOptions,
+) -> Result<Box<dyn Target>, Failure> {
     let jobs_each = job.numjobs.div_ceil(work.device.len()).min(u16::MAX.into()) as u16;
-    let may_write = may_write(name, work.allow_write);
+    let may_write = may_write(place, work.allow_write);
     let how = work.controller(jobs_each);
+    let name = match place {
+        Place::Own(name) => name,
+        Place::Kernel(path) => {
+            // Opening for writing is refused while it is mounted: reading need not be.
+            let writes = job.rw.does(Direction::Write);
+            let target = open_kernel(path, may_write && writes, ring)?;
+            return Ok(Box::new(target));
+        }
+    };
     match &name.kind {
         Kind::Emulated(emulated) => open_emulated(work, name, emulated, how, may_write),
         Kind::Pcie(address) => outside(name, open_pcie(*address, how)?, may_write),
@@ -95,12 +124,12 @@ fn open_one(work: &Work, job: &Job, name: &DeviceName) -> Result<Box<dyn Target>
 }
 
 /// A device in memory, or a file without data, has nothing to lose.
-fn may_write(name: &DeviceName, allowed: bool) -> bool {
-    match &name.kind {
-        Kind::Emulated(emulated) => {
+fn may_write(place: &Place, allowed: bool) -> bool {
+    match emulated(place) {
+        Some(emulated) => {
             emulated.read_only_file().is_none() && (allowed || !emulated.holds_data())
         }
-        Kind::Pcie(_) | Kind::VfioUser(_) => allowed,
+        None => allowed,
     }
 }
 

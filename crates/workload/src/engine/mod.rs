@@ -1,8 +1,10 @@
 //! Engines: who does the I/O. The run loop is generic over them, so that the user-space driver
-//! and (later) the kernel's paths share it.
+//! and the kernel's paths share it.
 
+mod kernel;
 mod nvme;
 
+pub use kernel::KernelEngine;
 pub use nvme::NvmeEngine;
 
 use joulio_nvme::spec::Status;
@@ -30,14 +32,28 @@ pub struct Io {
 pub enum IoError {
     /// The device's status.
     Nvme(Status),
+    /// The kernel's error.
+    Kernel(joulio_kernel_io::Failure),
 }
 
 impl fmt::Display for IoError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             IoError::Nvme(status) => status.fmt(f),
+            IoError::Kernel(failure) => failure.fmt(f),
         }
     }
+}
+
+/// An engine that failed.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The user-space driver, or its device.
+    #[error(transparent)]
+    Nvme(#[from] NvmeError),
+    /// One of the kernel's.
+    #[error(transparent)]
+    Kernel(#[from] joulio_kernel_io::EngineError),
 }
 
 /// A request that ended.
@@ -64,13 +80,13 @@ pub trait Engine {
     type Buffer: Buffer;
 
     /// `count` buffers of `len` bytes.
-    fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<Self::Buffer>, NvmeError>;
+    fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<Self::Buffer>, EngineError>;
 
     /// Takes a request. There is room for as many as the engine was made for.
-    fn prepare(&mut self, io: Io, buffer: Self::Buffer) -> Result<(), NvmeError>;
+    fn prepare(&mut self, io: Io, buffer: Self::Buffer) -> Result<(), EngineError>;
 
     /// Sends what was prepared.
-    fn submit(&mut self) -> Result<(), NvmeError>;
+    fn submit(&mut self) -> Result<(), EngineError>;
 
     /// Hands out what ended, at least `min` unless `deadline` comes first; waits meanwhile.
     fn reap(
@@ -78,10 +94,25 @@ pub trait Engine {
         min: usize,
         deadline: Nanos,
         sink: impl FnMut(Done<Self::Buffer>),
-    ) -> Result<usize, NvmeError>;
+    ) -> Result<usize, EngineError>;
 
     /// What waiting has done so far.
     fn counters(&mut self) -> Counters;
+
+    /// System calls so far, where they are counted.
+    fn system_calls(&self) -> Option<u64> {
+        None
+    }
+
+    /// The thread of the kernel that works for it, in this process's /proc/self/task.
+    fn kernel_thread(&self) -> Option<i32> {
+        None
+    }
+
+    /// Its counters tell how long it was blocked and asleep; otherwise the thread's CPU time does.
+    fn tells_waiting(&self) -> bool {
+        true
+    }
 
     /// Records what happens from now on, keeping the last `capacity` events of each queue.
     fn start_trace(&mut self, capacity: usize);

@@ -1,6 +1,6 @@
 //! The user-space NVMe driver as an engine: one queue pair, a poll group of one.
 
-use super::{Buffer, Done, Engine, Io, IoError};
+use super::{Buffer, Done, Engine, EngineError, Io, IoError};
 use joulio_device::Device;
 use joulio_nvme::wait::{AnyPolicy, Counters, Policy, now};
 use joulio_nvme::{
@@ -53,12 +53,12 @@ impl Buffer for DmaBuffer {
 impl<D: Device> Engine for NvmeEngine<D> {
     type Buffer = DmaBuffer;
 
-    fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<DmaBuffer>, NvmeError> {
-        self.controller.allocate_buffers(count, len)
+    fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<DmaBuffer>, EngineError> {
+        Ok(self.controller.allocate_buffers(count, len)?)
     }
 
     #[inline]
-    fn prepare(&mut self, io: Io, buffer: DmaBuffer) -> Result<(), NvmeError> {
+    fn prepare(&mut self, io: Io, buffer: DmaBuffer) -> Result<(), EngineError> {
         let block = u64::from(self.namespace.block_size());
         let (lba, blocks) = (io.offset / block, io.len / block as u32);
         let queue = &mut self.group.queues()[0];
@@ -66,14 +66,15 @@ impl<D: Device> Engine for NvmeEngine<D> {
             Direction::Write => queue.write(&self.namespace, lba, blocks, buffer, io.tag),
             _ => queue.read(&self.namespace, lba, blocks, buffer, io.tag),
         };
-        result.map_err(|rejected| NvmeError::Unsupported {
+        let result = result.map_err(|rejected| NvmeError::Unsupported {
             device: queue.device_name().into(),
             what: rejected.reason.to_string(),
-        })
+        });
+        Ok(result?)
     }
 
     #[inline]
-    fn submit(&mut self) -> Result<(), NvmeError> {
+    fn submit(&mut self) -> Result<(), EngineError> {
         self.group.queues()[0].ring();
         Ok(())
     }
@@ -84,7 +85,7 @@ impl<D: Device> Engine for NvmeEngine<D> {
         min: usize,
         deadline: Nanos,
         mut sink: impl FnMut(Done<DmaBuffer>),
-    ) -> Result<usize, NvmeError> {
+    ) -> Result<usize, EngineError> {
         let mut delivered = 0;
         loop {
             let wanted = min.saturating_sub(delivered);
@@ -99,7 +100,7 @@ impl<D: Device> Engine for NvmeEngine<D> {
                 // Not a command's: the queue has counted it, and the run goes on.
                 Err(NvmeError::Completion(_)) if now() < deadline => {}
                 Err(NvmeError::Completion(_)) => return Ok(delivered),
-                Err(error) => return Err(error),
+                Err(error) => return Err(error.into()),
             }
         }
     }

@@ -1,0 +1,187 @@
+//! A block device or a file that the kernel drives.
+
+use super::{Activity, Target, Verdict};
+use crate::engine::{EngineError, KernelEngine};
+use crate::looped::{Worker, WorkerError};
+use crate::method::{EngineName, Method, Obtained, Way};
+use joulio_kernel_io::{
+    self as kernel, Blocks, Disk, IoUring, Libaio, Path, Psync, Release, RingOptions, expect, judge,
+};
+use joulio_model::DeviceProfile;
+use joulio_nvme::PowerControl;
+use std::sync::Arc;
+
+/// The deepest queue that is offered: what io_uring has at most (IORING_MAX_ENTRIES).
+const MAX_DEPTH: usize = 32768;
+/// More threads than that are a mistake.
+const MAX_JOBS: usize = 256;
+/// Bytes of an I/O where the disk sets no limit.
+const MAX_IO: u32 = 1 << 30;
+
+/// Whom to ask about a device's power.
+type Control = Arc<dyn PowerControl + Send + Sync>;
+
+/// A block device or a file.
+pub struct KernelTarget {
+    name: String,
+    target: Arc<kernel::Target>,
+    may_write: bool,
+    ring: RingOptions,
+    power: Option<Control>,
+}
+
+impl KernelTarget {
+    /// What `name` names, open. `ring` is for io_uring.
+    pub fn new(
+        name: String,
+        target: kernel::Target,
+        may_write: bool,
+        ring: RingOptions,
+        power: Option<Control>,
+    ) -> KernelTarget {
+        KernelTarget {
+            name,
+            target: Arc::new(target),
+            may_write,
+            ring,
+            power,
+        }
+    }
+
+    fn run<E: kernel::Engine>(
+        &self,
+        engine: Result<E, kernel::EngineError>,
+        way: kernel::Way,
+        worker: Worker<'_>,
+    ) -> Result<(), WorkerError> {
+        match engine {
+            Ok(engine) => worker.run(&mut KernelEngine(engine), Obtained::Yes(way.to_string())),
+            Err(kernel::EngineError::Missing { missing, .. }) => {
+                worker.refuse(Obtained::No(missing.to_string()))
+            }
+            Err(error) => Err(EngineError::from(error).into()),
+        }
+    }
+}
+
+/// The kernel's words; none for the user-space driver's engine.
+fn path(engine: EngineName) -> Option<Path> {
+    match engine {
+        EngineName::Nvme => None,
+        EngineName::Psync => Some(Path::Psync),
+        EngineName::Libaio => Some(Path::Libaio),
+        EngineName::IoUring => Some(Path::IoUring),
+    }
+}
+
+fn way(way: Way) -> Result<kernel::Way, String> {
+    Ok(match way {
+        Way::Poll => kernel::Way::Poll,
+        Way::Interrupt => kernel::Way::Interrupt,
+        Way::Hybrid => kernel::Way::Hybrid,
+        Way::HybridFixed(sleep) if sleep.0.is_multiple_of(1_000) => {
+            let microseconds = u32::try_from(sleep.0 / 1_000).map_err(|_| "too long a sleep")?;
+            kernel::Way::HybridFixed(microseconds)
+        }
+        Way::HybridFixed(_) => return Err("the kernel sleeps for whole microseconds".into()),
+        Way::SqPoll => kernel::Way::SqPoll,
+        Way::SqPollPoll => kernel::Way::SqPollPoll,
+    })
+}
+
+impl Target for KernelTarget {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn size(&self) -> u64 {
+        self.target.size()
+    }
+
+    fn block_size(&self) -> u32 {
+        self.target.logical_block()
+    }
+
+    fn max_transfer(&self) -> u32 {
+        // The kernel splits what is longer than the disk takes at once.
+        MAX_IO
+    }
+
+    fn max_depth(&self, engine: EngineName) -> usize {
+        match engine {
+            EngineName::Nvme => 0,
+            EngineName::Psync => 1,
+            EngineName::Libaio | EngineName::IoUring => MAX_DEPTH,
+        }
+    }
+
+    fn max_jobs(&self) -> usize {
+        MAX_JOBS
+    }
+
+    fn may_write(&self) -> bool {
+        self.may_write
+    }
+
+    fn profile(&self) -> Option<&DeviceProfile> {
+        None
+    }
+
+    fn activity(&self) -> Activity {
+        Activity::default()
+    }
+
+    fn threads(&self) -> Vec<i32> {
+        Vec::new()
+    }
+
+    fn power(&self) -> Option<Control> {
+        self.power.clone()
+    }
+
+    fn disk(&self) -> Option<&Disk> {
+        self.target.disk()
+    }
+
+    fn judge(&self, method: Method, ios: u64, interrupts: Option<u64>) -> Verdict {
+        let Ok(way) = way(method.way) else {
+            return Verdict::AsAsked;
+        };
+        let got = judge(way, ios, interrupts);
+        match got.reason {
+            None => Verdict::AsAsked,
+            Some(reason) => Verdict::Other {
+                got: got.name,
+                reason: reason.to_string(),
+            },
+        }
+    }
+
+    fn work(&self, method: Method, worker: Worker<'_>) -> Result<(), WorkerError> {
+        let Some(path) = path(method.engine) else {
+            let reason = "the user-space driver takes pcie:ADDRESS, after joulio bind";
+            return worker.refuse(Obtained::No(reason.into()));
+        };
+        let way = match way(method.way) {
+            Ok(way) => way,
+            Err(reason) => return worker.refuse(Obtained::No(reason)),
+        };
+        // Its settings may have changed since it was opened.
+        let (major, minor) = self.target.device();
+        let disk = Blocks::at("/").disk(major, minor);
+        let queue = disk.map(|disk| disk.queue).unwrap_or_default();
+        let expected = expect(path, way, Release::running(), &queue);
+        if let Some(reason) = expected.reason {
+            return worker.refuse(Obtained::No(reason.to_string()));
+        }
+        let (target, depth) = (Arc::clone(&self.target), worker.depth());
+        match path {
+            Path::Psync => self.run(Psync::new(target, depth, way), way, worker),
+            Path::Libaio => self.run(Libaio::new(target, depth, way), way, worker),
+            Path::IoUring => {
+                let ring = IoUring::new(target, depth, way, self.ring);
+                self.run(ring, way, worker)
+            }
+        }
+    }
+}

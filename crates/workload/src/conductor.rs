@@ -4,7 +4,7 @@
 use crate::cpu;
 use crate::job::Job;
 use crate::looped::{Go, Measured, Message};
-use crate::machine::{self, MachineCounters};
+use crate::machine::{self, MachineCounters, ThreadCounters};
 use crate::method::Obtained;
 use crate::result::{ThreadUsage, VerifyResult};
 use crate::run::{RunError, Setup};
@@ -129,14 +129,16 @@ impl Conductor<'_> {
         let devices = end.look.activity.iter().zip(&before.activity);
         let targets = self.setup.targets.iter();
         let disks: Vec<_> = targets.map(|target| target.disk()).collect();
+        let threads = told.jobs.iter().map(|job| &job.counted);
+        let threads = threads.fold(ThreadCounters::none(), |sum, job| sum.and(job));
         Ok(Outcome::Done(Box::new(Finished {
             obtained,
+            machine: end.look.machine.since(&before.machine, &disks, &threads),
             jobs: told.jobs,
             verify: told.verify,
             devices: devices.map(|(a, b)| since(*a, *b)).collect(),
             device_threads: end.look.usage.since(before.usage),
             measured: end.measured,
-            machine: end.look.machine.since(&before.machine, &disks),
             window: end.window,
         })))
     }

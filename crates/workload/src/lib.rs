@@ -28,7 +28,7 @@ pub use control::Stop;
 pub use energy::{EnergyResult, Unmetered};
 pub use job::{Area, Arrivals, Job, JobError, ReadWrite, Verify};
 pub use joulio_kernel_io::RingOptions;
-pub use machine::MachineCounters;
+pub use machine::{DiskCounters, Dispatch, IdleCounters, MachineCounters};
 pub use method::{EngineName, Method, Obtained, Way};
 pub use quantity::{parse_count, parse_size, parse_time};
 pub use result::{

@@ -3,6 +3,7 @@
 use crate::cpu;
 use crate::engine::{Buffer, Done, Engine, EngineError, Io, IoError};
 use crate::job::{Arrivals, Job};
+use crate::machine::{Counting, ThreadCounters};
 use crate::method::Obtained;
 use crate::pattern::Pattern;
 use crate::result::{ThreadUsage, VerifyResult};
@@ -80,6 +81,7 @@ pub(crate) struct Measured {
     /// The thread of the kernel's that worked for it.
     pub(crate) kernel_usage: ThreadUsage,
     pub(crate) system_calls: Option<u64>,
+    pub(crate) counted: ThreadCounters,
     /// The counters tell how long it was blocked and asleep.
     pub(crate) tells_waiting: bool,
     /// Arrivals of an open loop that found no free slot before the end, and were never issued.
@@ -140,11 +142,14 @@ impl Worker<'_> {
         {
             buffers = lay_out(engine, buffers, ledger, &self)?;
         }
+        // Opening takes its time, and must not take it from the ramp.
+        let counting = Counting::this_thread();
         self.tell(Message::Ready(obtained))?;
         let Ok(go) = self.go.recv() else {
             return Err(WorkerError::NotStarted);
         };
         let mut run = Loop::new(&self, buffers, ledger, go);
+        run.counting = Some(counting);
         thread::sleep(Duration::from_nanos((go.start - now()).0));
         run.measure(engine)?;
         let Loop {
@@ -202,6 +207,7 @@ struct Loop<'a, B> {
     issued: u64,
     measuring: bool,
     before: Before,
+    counting: Option<Counting>,
     checked: VerifyResult,
     measured: Measured,
 }
@@ -233,6 +239,7 @@ impl<'a, B: Buffer> Loop<'a, B> {
             issued: 0,
             measuring: false,
             before: Before::default(),
+            counting: None,
             checked: VerifyResult::default(),
             measured: Measured {
                 index: worker.index,
@@ -246,6 +253,7 @@ impl<'a, B: Buffer> Loop<'a, B> {
                 usage: ThreadUsage::default(),
                 kernel_usage: ThreadUsage::default(),
                 system_calls: None,
+                counted: ThreadCounters::none(),
                 tells_waiting: true,
                 unissued: 0,
                 first_error: None,
@@ -294,6 +302,9 @@ impl<'a, B: Buffer> Loop<'a, B> {
         if let Some(capacity) = self.worker.trace {
             engine.start_trace(capacity);
         }
+        if let Some(counting) = &mut self.counting {
+            counting.start();
+        }
         self.measured.started = now();
         Ok(())
     }
@@ -313,6 +324,9 @@ impl<'a, B: Buffer> Loop<'a, B> {
             self.measured.unissued = (due.0 / interval.0).min(wanted);
         }
         self.measured.ended = now();
+        if let Some(counting) = &mut self.counting {
+            self.measured.counted = counting.stop();
+        }
         self.measured.counters = engine.counters() - self.before.counters;
         let calls = engine.system_calls().zip(self.before.system_calls);
         self.measured.system_calls = calls.map(|(after, before)| after - before);

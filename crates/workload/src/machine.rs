@@ -1,8 +1,16 @@
 //! What the machine counted during a run.
 
-use joulio_kernel_io::{Disk, Interrupts};
+mod threads;
+
+pub(crate) use threads::{Counting, ThreadCounters};
+
+use joulio_kernel_io::{CpuIdle, Disk, DiskStats, Disks, Interrupts, Interval};
+use joulio_units::Nanos;
 use serde::Serialize;
 use std::collections::BTreeMap;
+
+/// Why a counter is not there, by its name.
+pub(crate) type Missing = BTreeMap<&'static str, String>;
 
 /// Counters of the machine, from the first job's beginning to the last one's end. What it cannot
 /// give is `null`, and `missing` says why.
@@ -12,13 +20,62 @@ pub struct MachineCounters {
     pub device_interrupts: Option<u64>,
     /// Interrupts of the CPUs' timers, of all CPUs.
     pub timer_interrupts: Option<u64>,
+    /// What the disks did, whoever asked for it, by /proc/diskstats.
+    pub disks: Option<DiskCounters>,
+    /// Idle states of all CPUs, by name.
+    pub cpuidle: Option<BTreeMap<String, IdleCounters>>,
+    /// Unhalted cycles of the jobs' threads.
+    pub cycles: Option<u64>,
+    /// Of them in tpause or umwait, in C0.1.
+    pub c01_cycles: Option<u64>,
+    /// The same in C0.2.
+    pub c02_cycles: Option<u64>,
+    /// Instructions of the jobs' threads.
+    pub instructions: Option<u64>,
+    /// Who gave the block layer's requests to the device.
+    pub dispatch: Option<Dispatch>,
     /// Why a counter is `null`.
-    pub missing: BTreeMap<&'static str, String>,
+    pub missing: Missing,
 }
 
-/// The counters at a moment.
+/// I/Os of the disks that a run was on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DiskCounters {
+    /// Reads and writes completed.
+    pub ios: u64,
+    /// Reads and writes merged with others before.
+    pub merges: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+}
+
+/// What an idle state was used for, on all CPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct IdleCounters {
+    /// Times that it was entered.
+    pub entries: u64,
+    /// Seconds in it, summed over CPUs.
+    pub seconds: f64,
+}
+
+/// Requests by who dispatched them: with a scheduler a worker of the kernel's may, which costs up
+/// to half of the throughput, and has nothing to do with how the scheduler schedules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Dispatch {
+    /// The jobs' own threads (block:block_rq_issue).
+    pub by_jobs: u64,
+    /// The disks' I/Os that others dispatched: workers of the kernel, its thread of sqpoll, other
+    /// programs.
+    pub by_others: u64,
+}
+
+/// The machine's counters at a moment.
 pub(crate) struct Look {
     interrupts: Result<Interrupts, String>,
+    disks: Result<BTreeMap<String, DiskStats>, String>,
+    idle: Result<CpuIdle, String>,
 }
 
 impl Look {
@@ -26,56 +83,129 @@ impl Look {
     pub(crate) fn now() -> Look {
         Look {
             interrupts: Interrupts::read("/").map_err(|error| error.to_string()),
+            disks: Disks::at("/").read().map_err(|error| error.to_string()),
+            idle: CpuIdle::read("/").map_err(|error| error.to_string()),
         }
     }
 
     /// What was counted since `before`, on `disks`: one for each target, none for those that the
-    /// kernel does not drive.
-    pub(crate) fn since(&self, before: &Look, disks: &[Option<&Disk>]) -> MachineCounters {
-        let mut counters = MachineCounters::default();
-        let mut missing = |name, why: String| {
-            counters.missing.insert(name, why);
+    /// kernel does not drive. `threads`: what the jobs' threads counted.
+    pub(crate) fn since(
+        &self,
+        before: &Look,
+        disks: &[Option<&Disk>],
+        threads: &ThreadCounters,
+    ) -> MachineCounters {
+        let mut missing = Missing::new();
+        let mut keep = |name, why: String| {
+            missing.insert(name, why);
         };
-        let (after, before) = match (&self.interrupts, &before.interrupts) {
-            (Ok(after), Ok(before)) => (after, before),
-            (Err(why), _) | (_, Err(why)) => {
-                missing("device_interrupts", why.clone());
-                missing("timer_interrupts", why.clone());
-                return counters;
-            }
-        };
-        let timer = after.timer().zip(before.timer());
-        if timer.is_none() {
-            missing("timer_interrupts", "no line LOC in /proc/interrupts".into());
+        let disks = apart(disks);
+        let both = both(&self.interrupts, &before.interrupts);
+        let timer = both.clone().and_then(|(after, before)| {
+            let timer = after.timer().zip(before.timer());
+            timer.ok_or_else(|| "no line LOC in /proc/interrupts".into())
+        });
+        let timer = timer.map(|(after, before)| after.saturating_sub(before));
+        let devices = both.and_then(|(after, before)| interrupts(after, before, disks.clone()?));
+        let stats = self::both(&self.disks, &before.disks)
+            .and_then(|(after, before)| ios(after, before, disks.clone()?));
+        let idle = self::both(&self.idle, &before.idle).map(|(after, before)| used(after, before));
+        let issued = threads.issued.clone();
+        let dispatch = issued.and_then(|by_jobs| {
+            let all = stats.clone()?.ios;
+            Ok(Dispatch {
+                by_jobs: by_jobs.min(all),
+                by_others: all.saturating_sub(by_jobs),
+            })
+        });
+        let mut told = Told { keep: &mut keep };
+        MachineCounters {
+            device_interrupts: told.of("device_interrupts", devices),
+            timer_interrupts: told.of("timer_interrupts", timer),
+            disks: told.of("disks", stats),
+            cpuidle: told.of("cpuidle", idle),
+            cycles: told.of("cycles", threads.cycles.clone()),
+            c01_cycles: told.of("c01_cycles", threads.c01.clone()),
+            c02_cycles: told.of("c02_cycles", threads.c02.clone()),
+            instructions: told.of("instructions", threads.instructions.clone()),
+            dispatch: told.of("dispatch", dispatch),
+            missing,
         }
-        let devices = devices(after, before, disks);
-        if let Err(why) = &devices {
-            missing("device_interrupts", why.clone());
-        }
-        counters.timer_interrupts = timer.map(|(after, before)| after.saturating_sub(before));
-        counters.device_interrupts = devices.ok();
-        counters
     }
 }
 
-/// The interrupts of all of `disks`; a disk that several targets are on counts once.
-fn devices(
-    after: &Interrupts,
-    before: &Interrupts,
-    disks: &[Option<&Disk>],
-) -> Result<u64, String> {
-    let mut seen: Vec<&str> = Vec::new();
-    let mut sum = 0;
+/// Keeps the reasons of what is not there.
+struct Told<'a> {
+    keep: &'a mut dyn FnMut(&'static str, String),
+}
+
+impl Told<'_> {
+    fn of<T>(&mut self, name: &'static str, counted: Result<T, String>) -> Option<T> {
+        counted.map_err(|why| (self.keep)(name, why)).ok()
+    }
+}
+
+fn both<'a, T>(
+    after: &'a Result<T, String>,
+    before: &'a Result<T, String>,
+) -> Result<(&'a T, &'a T), String> {
+    match (after, before) {
+        (Ok(after), Ok(before)) => Ok((after, before)),
+        (Err(why), _) | (_, Err(why)) => Err(why.clone()),
+    }
+}
+
+/// Each disk once, whatever number of targets is on it.
+fn apart<'a>(disks: &[Option<&'a Disk>]) -> Result<Vec<&'a Disk>, String> {
+    let mut apart: Vec<&Disk> = Vec::new();
     for disk in disks {
-        let disk = disk.ok_or("not a device of the kernel's: the jobs count their own")?;
-        if seen.contains(&disk.name.as_str()) {
-            continue;
+        let disk = disk.ok_or("not a block device of the kernel's")?;
+        if !apart.iter().any(|other| other.name == disk.name) {
+            apart.push(disk);
         }
-        seen.push(&disk.name);
+    }
+    Ok(apart)
+}
+
+fn interrupts(after: &Interrupts, before: &Interrupts, disks: Vec<&Disk>) -> Result<u64, String> {
+    let of = |disk: &Disk| {
         let counts = after.of_disk(disk).zip(before.of_disk(disk));
         let (after, before) = counts
             .ok_or_else(|| format!("{} has no interrupts of its own that are known", disk.name))?;
-        sum += after.saturating_sub(before);
+        Ok(after.saturating_sub(before))
+    };
+    disks.into_iter().map(of).sum()
+}
+
+fn ios(
+    after: &BTreeMap<String, DiskStats>,
+    before: &BTreeMap<String, DiskStats>,
+    disks: Vec<&Disk>,
+) -> Result<DiskCounters, String> {
+    let mut sum = DiskCounters::default();
+    for disk in disks {
+        let stats = after.get(&disk.name).zip(before.get(&disk.name));
+        let (after, before) =
+            stats.ok_or_else(|| format!("{} is not in /proc/diskstats", disk.name))?;
+        let interval = Interval::between(before, after, Nanos::ZERO);
+        let merges = |stats: &DiskStats| stats.read_merges.saturating_add(stats.write_merges);
+        sum.ios += interval.ios;
+        sum.merges += merges(after).saturating_sub(merges(before));
+        sum.read_bytes += interval.read_bytes;
+        sum.write_bytes += interval.write_bytes;
     }
     Ok(sum)
+}
+
+fn used(after: &CpuIdle, before: &CpuIdle) -> BTreeMap<String, IdleCounters> {
+    let used = after.since(before).into_iter();
+    let used = used.map(|(name, used)| {
+        let counters = IdleCounters {
+            entries: used.entries,
+            seconds: used.residency.seconds(),
+        };
+        (name, counters)
+    });
+    used.collect()
 }

@@ -180,6 +180,9 @@ fn notes(runs: &[RunResult], text: &mut String) {
                 run.completion.asked, counts.arrivals_not_issued
             );
         }
+        for told in [dispatch(counts), poller(counts)].into_iter().flatten() {
+            let _ = writeln!(text, "{asked}: {told}");
+        }
         if let Some(window) = &counts.window {
             let told = if window.fits {
                 format!(
@@ -213,6 +216,37 @@ fn notes(runs: &[RunResult], text: &mut String) {
             "The emulated device ran on {threads} thread(s) of this machine; CPU us/IO is the jobs' alone.",
         );
     }
+}
+
+/// Who dispatched, where that was not the jobs: it confounds any comparison of schedulers.
+fn dispatch(counts: &Counts) -> Option<String> {
+    /// The rest of the machine's I/Os are among them.
+    const MANY: f64 = 0.1;
+    if counts.threads.kernel.threads > 0 {
+        return None;
+    }
+    let dispatch = counts.machine.dispatch?;
+    let all = dispatch.by_jobs + dispatch.by_others;
+    let part = dispatch.by_others as f64 / all.max(1) as f64;
+    (part > MANY).then(|| {
+        format!(
+            "{:.0} % of the disk's I/Os were dispatched by others than the jobs: workers of the kernel, other programs",
+            100.0 * part
+        )
+    })
+}
+
+/// What the kernel's own threads cost.
+fn poller(counts: &Counts) -> Option<String> {
+    let usage = counts.threads.kernel;
+    let cpu = usage.user_seconds + usage.system_seconds;
+    (usage.threads > 0).then(|| {
+        format!(
+            "the kernel's {} thread(s) used {:.2} CPU us/IO beside the jobs",
+            usage.threads,
+            cpu * 1e6 / counts.all.ios.max(1) as f64
+        )
+    })
 }
 
 /// What the device did wrong, if it did.

@@ -1,0 +1,173 @@
+//! What the processor and the kernel count of one thread, by perf events.
+
+use perf_event::events::{Event, Hardware, Raw, Tracepoint};
+use perf_event::{Builder, Counter};
+use std::fs;
+use std::io;
+
+/// A count, or why there is none.
+type Count = Result<u64, String>;
+
+/// CPU_CLK_UNHALTED.C01 and .C02 of processors with WAITPKG (Intel's perfmon, Sapphire Rapids:
+/// event ECh, masks 10h and 20h).
+const C01: u64 = 0x10ec;
+const C02: u64 = 0x20ec;
+
+/// Where tracepoints have their numbers (Documentation/trace/events.rst).
+const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+
+/// Counters of one thread or, added up, of several.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ThreadCounters {
+    pub(crate) cycles: Count,
+    pub(crate) instructions: Count,
+    pub(crate) c01: Count,
+    pub(crate) c02: Count,
+    /// Requests that the thread gave to a device.
+    pub(crate) issued: Count,
+}
+
+impl ThreadCounters {
+    /// Of no thread.
+    pub(crate) fn none() -> ThreadCounters {
+        ThreadCounters {
+            cycles: Ok(0),
+            instructions: Ok(0),
+            c01: Ok(0),
+            c02: Ok(0),
+            issued: Ok(0),
+        }
+    }
+
+    /// Of both; a count that one has not is not had.
+    pub(crate) fn and(&self, other: &ThreadCounters) -> ThreadCounters {
+        let sum = |one: &Count, other: &Count| Ok(one.clone()?.saturating_add(other.clone()?));
+        ThreadCounters {
+            cycles: sum(&self.cycles, &other.cycles),
+            instructions: sum(&self.instructions, &other.instructions),
+            c01: sum(&self.c01, &other.c01),
+            c02: sum(&self.c02, &other.c02),
+            issued: sum(&self.issued, &other.issued),
+        }
+    }
+}
+
+/// The open counters of a thread. They stand still until [`Counting::start`].
+pub(crate) struct Counting {
+    cycles: Result<Counter, String>,
+    instructions: Result<Counter, String>,
+    c01: Result<Counter, String>,
+    c02: Result<Counter, String>,
+    issued: Result<Counter, String>,
+}
+
+impl Counting {
+    /// Of the calling thread.
+    pub(crate) fn this_thread() -> Counting {
+        let waits = waits();
+        let wait = |config| {
+            waits.clone()?;
+            open(Raw::new(config))
+        };
+        Counting {
+            cycles: open(Hardware::CPU_CYCLES),
+            instructions: open(Hardware::INSTRUCTIONS),
+            c01: wait(C01),
+            c02: wait(C02),
+            issued: tracepoint("block/block_rq_issue").and_then(open),
+        }
+    }
+
+    /// Counts from now on.
+    pub(crate) fn start(&mut self) {
+        self.each(|counter| {
+            let _ = counter.reset();
+            let _ = counter.enable();
+        });
+    }
+
+    /// What was counted since.
+    pub(crate) fn stop(&mut self) -> ThreadCounters {
+        self.each(|counter| {
+            let _ = counter.disable();
+        });
+        ThreadCounters {
+            cycles: read(&mut self.cycles),
+            instructions: read(&mut self.instructions),
+            c01: read(&mut self.c01),
+            c02: read(&mut self.c02),
+            issued: read(&mut self.issued),
+        }
+    }
+
+    fn each(&mut self, mut act: impl FnMut(&mut Counter)) {
+        let all = [
+            &mut self.cycles,
+            &mut self.instructions,
+            &mut self.c01,
+            &mut self.c02,
+            &mut self.issued,
+        ];
+        all.into_iter().flatten().for_each(&mut act);
+    }
+}
+
+/// The kernel's part is counted too: that is where the kernel's engines work.
+fn open(event: impl Event) -> Result<Counter, String> {
+    let built = Builder::new(event).observe_self().include_kernel().build();
+    built.map_err(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "no permission: sysctl kernel.perf_event_paranoid=1, or run as root".into()
+        }
+        io::ErrorKind::NotFound => {
+            "no counters of the processor here: most virtual machines have none".to_string()
+        }
+        _ => format!("perf_event_open: {error}"),
+    })
+}
+
+/// A counter that was moved aside for others part of the time is not a count.
+fn read(counter: &mut Result<Counter, String>) -> Count {
+    let counter = counter.as_mut().map_err(|why| why.clone())?;
+    let counted = counter.read_count_and_time();
+    let counted = counted.map_err(|error| format!("perf event: {error}"))?;
+    if counted.time_running < counted.time_enabled {
+        return Err(
+            "too many counters at once: another program has some of the processor's".into(),
+        );
+    }
+    Ok(counted.count)
+}
+
+/// Whether the processor has the states that C0.1 and C0.2 are.
+fn waits() -> Result<(), String> {
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let flags = info.lines().find(|line| line.starts_with("flags"));
+    match flags.is_some_and(|flags| flags.split(' ').any(|flag| flag == "waitpkg")) {
+        true => Ok(()),
+        false => Err("this processor has no tpause or umwait (WAITPKG)".into()),
+    }
+}
+
+fn tracepoint(name: &str) -> Result<Tracepoint, String> {
+    let ids = TRACEFS
+        .iter()
+        .map(|folder| fs::read_to_string(format!("{folder}/events/{name}/id")));
+    for id in ids {
+        match id {
+            Ok(id) => {
+                let id = id.trim().parse();
+                let id = id.map_err(|_| format!("{name}: its number is none: {TRACEFS:?}"))?;
+                return Ok(Tracepoint::with_id(id));
+            }
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                return Err(format!("{name}: no permission: run as root"));
+            }
+            Err(_) => {}
+        }
+    }
+    Err(format!(
+        "{name}: no tracepoints: mount -t tracefs nodev {}",
+        TRACEFS[0]
+    ))
+}

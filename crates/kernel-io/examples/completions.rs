@@ -52,7 +52,9 @@ fn main() -> ExitCode {
         target.logical_block(),
         target.disk()
     );
-    println!("path      way           obtained      interrupts  system calls  blocks  polls");
+    println!(
+        "path      way           obtained      interrupts  system calls  switches  blocks  polls"
+    );
     for (path, way) in RUNS {
         match run(path, way, &target, ios) {
             Ok(line) => println!("{line}"),
@@ -67,6 +69,7 @@ fn run(path: Path, way: Way, target: &Arc<Target>, ios: u64) -> Result<String, E
     let expected = expect(path, way, Release::running(), &queue);
     let before = interrupts(target);
     let one = Arc::clone(target);
+    let switched = switches();
     let calls = match path {
         Path::Psync => read(Psync::new(one, 1, way)?, target, ios)?,
         Path::Libaio => read(Libaio::new(one, 1, way)?, target, ios)?,
@@ -76,13 +79,16 @@ fn run(path: Path, way: Way, target: &Arc<Target>, ios: u64) -> Result<String, E
             ios,
         )?,
     };
+    let switched = switches()
+        .zip(switched)
+        .map(|(after, before)| after - before);
     let came = before.and_then(|before| Some(interrupts(target)? - before));
     let obtained = if expected.as_asked() {
         judge(way, ios, came)
     } else {
         expected
     };
-    Ok(line(path, way, &obtained, ios, came, &calls))
+    Ok(line(path, way, &obtained, ios, [came, switched], &calls))
 }
 
 fn line(
@@ -90,18 +96,19 @@ fn line(
     way: Way,
     obtained: &Obtained,
     ios: u64,
-    interrupts: Option<u64>,
+    [interrupts, switches]: [Option<u64>; 2],
     calls: &Calls,
 ) -> String {
     let per_io = |n: u64| format!("{:.3}", n as f64 / ios as f64);
     let reason = obtained.reason.map_or(String::new(), |r| format!("  {r}"));
     format!(
-        "{:<9} {:<13} {:<13} {:>10}  {:>12}  {:>6}  {:>5}{reason}",
+        "{:<9} {:<13} {:<13} {:>10}  {:>12}  {:>8}  {:>6}  {:>5}{reason}",
         path.to_string(),
         way.to_string(),
         obtained.name,
         interrupts.map_or("-".into(), per_io),
         per_io(calls.system_calls),
+        switches.map_or("-".into(), per_io),
         per_io(calls.waiting.blocks),
         per_io(calls.waiting.polls),
     )
@@ -109,6 +116,14 @@ fn line(
 
 fn interrupts(target: &Target) -> Option<u64> {
     Interrupts::read("/").ok()?.of_disk(target.disk()?)
+}
+
+/// Times that this thread gave its core away to wait.
+fn switches() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/thread-self/status").ok()?;
+    let mut lines = status.lines();
+    let count = lines.find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
+    count.trim().parse().ok()
 }
 
 /// Reads `ios` blocks, one after the other.

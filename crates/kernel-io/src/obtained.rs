@@ -82,6 +82,7 @@ impl Obtained {
 pub fn expect(path: Path, way: Way, release: Option<Release>, queue: &Queue) -> Obtained {
     match expected(path, way, release, queue) {
         Ok(()) => Obtained::yes(way),
+        Err(reason @ Unobtained::Delay { is, .. }) => Obtained::instead(delayed(is), reason),
         Err(reason) => Obtained::instead(unpolled(way), reason),
     }
 }
@@ -123,15 +124,26 @@ fn expected(
 
 /// Up to Linux 6.3 queue/io_poll_delay makes a synchronous poll classic or hybrid.
 fn delay(way: Way, queue: &Queue) -> Result<(), Unobtained> {
-    let wanted = match way {
-        Way::Hybrid => 0,
-        Way::HybridFixed(us) => i64::from(us),
-        _ => -1,
-    };
     match queue.io_poll_delay {
-        Some(is) if is != wanted => Err(Unobtained::Delay { is, wanted }),
+        Some(is) if delayed(is) != way => Err(Unobtained::Delay {
+            is,
+            wanted: match way {
+                Way::Hybrid => 0,
+                Way::HybridFixed(us) => i64::from(us),
+                _ => -1,
+            },
+        }),
         None if way != Way::Poll => Err(Unobtained::NoHybrid),
         _ => Ok(()),
+    }
+}
+
+/// What a queue/io_poll_delay makes of polling.
+fn delayed(delay: i64) -> Way {
+    match u32::try_from(delay) {
+        Ok(0) => Way::Hybrid,
+        Ok(us) => Way::HybridFixed(us),
+        Err(_) => Way::Poll,
     }
 }
 
@@ -173,11 +185,7 @@ mod tests {
     fn reason(path: Path, way: Way, release: (u32, u32), queue: Queue) -> Option<Unobtained> {
         let release = Release::new(release.0, release.1);
         let obtained = expect(path, way, Some(release), &queue);
-        if obtained.reason.is_some() {
-            assert!(["interrupt", "sqpoll"].contains(&obtained.name.as_str()));
-        } else {
-            assert_eq!(obtained.name, way.to_string());
-        }
+        assert_eq!(obtained.as_asked(), obtained.name == way.to_string());
         obtained.reason
     }
 
@@ -204,6 +212,20 @@ mod tests {
         assert_eq!(of(Way::HybridFixed(4), Some(-1)), wrong(-1, 4));
         assert_eq!(of(Way::Hybrid, None), Some(Unobtained::NoHybrid));
         assert_eq!(of(Way::Poll, None), None);
+        let got = |delay| {
+            let release = Some(Release::new(5, 10));
+            expect(
+                Path::Psync,
+                Way::HybridFixed(9),
+                release,
+                &queue(Some(delay)),
+            )
+            .name
+        };
+        assert_eq!(
+            (got(-1), got(0), got(4)),
+            ("poll".into(), "hybrid".into(), "hybrid:4us".into())
+        );
     }
 
     #[test]

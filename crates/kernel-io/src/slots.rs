@@ -58,7 +58,7 @@ impl Slots {
         let Some(index) = self.free.pop() else {
             return Err(EngineError::Full {
                 path: self.path,
-                depth: self.slots.len(),
+                depth: self.depth(),
             });
         };
         let slot = &mut self.slots[index as usize];
@@ -99,9 +99,14 @@ impl Slots {
         }
     }
 
+    /// The most that can be held.
+    pub(crate) fn depth(&self) -> usize {
+        self.slots.len()
+    }
+
     /// Requests that are held.
     pub(crate) fn outstanding(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.depth() - self.free.len()
     }
 
     /// Completions that belonged to none.

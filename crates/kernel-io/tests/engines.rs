@@ -155,6 +155,35 @@ fn there_is_room_for_the_depth_and_not_for_more() {
     of_every_engine(&scratch.open(Access::Read), &ThereIsRoomForTheDepth);
 }
 
+struct ShortDeadlinesLoseNothing;
+
+impl Claim for ShortDeadlinesLoseNothing {
+    fn of(&self, mut engine: impl Engine, name: &str, depth: usize) {
+        let mut tags = HashSet::new();
+        for (tag, buffer) in (0..).zip(engine.buffers(depth, BLOCK as usize).unwrap()) {
+            let request = request(Direction::Read, tag, tag);
+            engine.prepare(request, buffer).unwrap();
+        }
+        engine.submit().unwrap();
+        let end = soon();
+        while tags.len() < depth {
+            assert!(now() < end, "{name}: {} of {depth} in 30 s", tags.len());
+            let reaped = engine.reap(depth, now() + Nanos::from_micros(50), |done| {
+                assert_eq!(done.outcome, Ok(()), "{name}");
+                assert!(tags.insert(done.tag), "{name}");
+            });
+            assert!(reaped.unwrap() <= depth, "{name}");
+        }
+        assert_eq!(engine.calls().completed, depth as u64, "{name}");
+    }
+}
+
+#[test]
+fn short_deadlines_lose_nothing() {
+    let scratch = Scratch::new();
+    of_every_engine(&scratch.open(Access::Read), &ShortDeadlinesLoseNothing);
+}
+
 struct ADroppedEngineHasEndedItsRequests<'a>(&'a Arc<Target>);
 
 impl Claim for ADroppedEngineHasEndedItsRequests<'_> {

@@ -64,7 +64,8 @@ unsafe impl Send for Context {}
 
 impl Context {
     /// io_setup(2).
-    pub(super) fn new(target: Arc<Target>, slots: Slots, depth: usize) -> Result<Context, Errno> {
+    pub(super) fn new(target: Arc<Target>, slots: Slots) -> Result<Context, Errno> {
+        let depth = slots.depth();
         let mut id: libc::c_ulong = 0;
         // SAFETY: the call writes one aio_context_t, which is an unsigned long.
         let made = unsafe { libc::syscall(libc::SYS_io_setup, depth as u32, &raw mut id) };

@@ -31,7 +31,7 @@ impl Libaio {
             return Err(EngineError::Missing { path, way, missing });
         }
         let slots = Slots::new(path, depth, MAX_DEPTH)?;
-        let context = Context::new(target, slots, depth).map_err(|errno| {
+        let context = Context::new(target, slots).map_err(|errno| {
             let missing = match errno {
                 Errno::NOSYS => Missing::NoSuchCall,
                 Errno::AGAIN => Missing::NoContexts,

@@ -15,6 +15,7 @@ use joulio_wait::now;
 use poller::Before;
 use ring::Ring;
 use rustix::io::Errno;
+use setup::Opened;
 use std::sync::Arc;
 
 /// How long a ring that is dropped waits for its requests.
@@ -68,7 +69,18 @@ impl IoUring {
         let before = way.has_poller_thread().then(Before::now);
         let opened = setup::open(depth, way, &options)?;
         let poller = before.and_then(Before::newcomer);
-        let ring = Ring::new(opened.ring, target, slots, depth, options.registered_file);
+        IoUring::around(opened, poller, target, slots, way, options)
+    }
+
+    fn around(
+        opened: Opened,
+        poller: Option<i32>,
+        target: Arc<Target>,
+        slots: Slots,
+        way: Way,
+        options: RingOptions,
+    ) -> Result<IoUring, EngineError> {
+        let ring = Ring::new(opened.ring, target, slots, options.registered_file);
         let ring =
             ring.map_err(|errno| setup::refusal("io_uring_register(files)", errno, way, &options))?;
         Ok(IoUring {
@@ -204,11 +216,9 @@ impl Engine for IoUring {
 impl Drop for IoUring {
     fn drop(&mut self) {
         self.ring.unstage();
-        let end = now() + LAST_WAIT;
-        while self.ring.outstanding() > 0 && now() < end {
-            if self.wait_for(1, end, drop).is_err() {
-                break;
-            }
-        }
+        self.drain(now() + LAST_WAIT);
     }
 }
+
+#[cfg(test)]
+mod tests;

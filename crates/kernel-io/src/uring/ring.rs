@@ -80,7 +80,6 @@ impl Ring {
         ring: RawRing,
         target: Arc<Target>,
         slots: Slots,
-        depth: usize,
         register_file: bool,
     ) -> Result<Ring, Errno> {
         let nonfixed = ring.params().is_feature_sqpoll_nonfixed();
@@ -93,7 +92,7 @@ impl Ring {
         }
         Ok(Ring {
             ring,
-            staged: Vec::with_capacity(depth),
+            staged: Vec::with_capacity(slots.depth()),
             slots,
             target,
             registered_file,

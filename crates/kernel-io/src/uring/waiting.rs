@@ -47,6 +47,17 @@ impl IoUring {
         Ok(delivered)
     }
 
+    /// Drops what ends until nothing is outstanding or `end` is there. Not by the kernel's
+    /// spinning, which would not come back from a device that does not answer.
+    pub(super) fn drain(&mut self, end: Nanos) {
+        while self.sent() > 0 && now() < end {
+            let near = Nanos(FAR.0 / 2);
+            if self.wait_for(1, end.min(now() + near), drop).is_err() {
+                break;
+            }
+        }
+    }
+
     /// One wait for `wanted` completions, which may end earlier.
     fn wait(&mut self, wanted: usize, deadline: Nanos) -> Result<(), Errno> {
         match self.way {

@@ -69,8 +69,8 @@ fn run(path: Path, way: Way, target: &Arc<Target>, ios: u64) -> Result<String, E
     let expected = expect(path, way, Release::running(), &queue);
     let before = interrupts(target);
     let one = Arc::clone(target);
-    let switched = switches();
-    let calls = match path {
+    let switched = switches("thread-self");
+    let (calls, poller) = match path {
         Path::Psync => read(Psync::new(one, 1, way)?, target, ios)?,
         Path::Libaio => read(Libaio::new(one, 1, way)?, target, ios)?,
         Path::IoUring => read(
@@ -79,9 +79,8 @@ fn run(path: Path, way: Way, target: &Arc<Target>, ios: u64) -> Result<String, E
             ios,
         )?,
     };
-    let switched = switches()
-        .zip(switched)
-        .map(|(after, before)| after - before);
+    let switched = switches("thread-self").zip(switched);
+    let switched = switched.map(|(after, before)| after - before + poller);
     let came = before.and_then(|before| Some(interrupts(target)? - before));
     let obtained = if expected.as_asked() {
         judge(way, ios, came)
@@ -118,16 +117,20 @@ fn interrupts(target: &Target) -> Option<u64> {
     Interrupts::read("/").ok()?.of_disk(target.disk()?)
 }
 
-/// Times that this thread gave its core away to wait.
-fn switches() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/thread-self/status").ok()?;
+/// Times that a thread gave its core away to wait.
+fn switches(thread: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
     let mut lines = status.lines();
     let count = lines.find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
     count.trim().parse().ok()
 }
 
-/// Reads `ios` blocks, one after the other.
-fn read(mut engine: impl Engine, target: &Target, ios: u64) -> Result<Calls, EngineError> {
+/// Reads `ios` blocks, one after the other; what that took, and how often the kernel's thread gave
+/// its core away.
+fn read(mut engine: impl Engine, target: &Target, ios: u64) -> Result<(Calls, u64), EngineError> {
+    let poller = engine.poller_thread();
+    let poller = || switches(&format!("self/task/{}", poller?));
+    let before = poller();
     let blocks = (target.size() / u64::from(BLOCK)).max(1);
     let mut buffers = engine.buffers(1, BLOCK as usize)?;
     for n in 0..ios {
@@ -140,12 +143,16 @@ fn read(mut engine: impl Engine, target: &Target, ios: u64) -> Result<Calls, Eng
         };
         engine.prepare(request, buffer)?;
         engine.submit()?;
+        let mut failure = None;
         engine.reap(1, now() + Nanos::from_millis(10_000), |done| {
-            if let Err(failure) = done.outcome {
-                println!("I/O {}: {failure}", done.tag);
-            }
+            failure = done.outcome.err();
             buffers.push(done.buffer);
         })?;
+        if let Some(failure) = failure {
+            println!("I/O {n}: {failure}; no more are sent");
+            break;
+        }
     }
-    Ok(engine.calls())
+    let switched = poller().zip(before).map(|(after, before)| after - before);
+    Ok((engine.calls(), switched.unwrap_or(0)))
 }

@@ -11,6 +11,8 @@ const POLLED_AT_MOST: f64 = 0.01;
 
 /// RWF_HIPRI does nothing for direct I/O from here on (9650b453a3d4).
 const HIPRI_IGNORED: Release = Release::new(5, 19);
+/// io_uring polls without the sleep of queue/io_poll_delay from here on (d729cf9acb93).
+const RINGS_DO_NOT_SLEEP: Release = Release::new(5, 16);
 /// The first release with IORING_SETUP_HYBRID_IOPOLL (01ee194d1aba).
 const HYBRID_SINCE: Release = Release::new(6, 13);
 
@@ -82,7 +84,14 @@ impl Obtained {
 pub fn expect(path: Path, way: Way, release: Option<Release>, queue: &Queue) -> Obtained {
     match expected(path, way, release, queue) {
         Ok(()) => Obtained::yes(way),
-        Err(reason @ Unobtained::Delay { is, .. }) => Obtained::instead(delayed(is), reason),
+        Err(reason @ Unobtained::Delay { is, .. }) => Obtained {
+            name: if way.has_poller_thread() {
+                format!("sqpoll+{}", delayed(is))
+            } else {
+                delayed(is).to_string()
+            },
+            reason: Some(reason),
+        },
         Err(reason) => Obtained::instead(unpolled(way), reason),
     }
 }
@@ -116,13 +125,14 @@ fn expected(
     if queue.io_poll == Some(false) {
         return Err(Missing::NoPollQueues.into());
     }
-    if path == Path::Psync {
-        return delay(way, queue);
+    match path {
+        Path::Psync => delay(way, queue),
+        _ if release.is_some_and(|is| is < RINGS_DO_NOT_SLEEP) => delay(Way::Poll, queue),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
-/// Up to Linux 6.3 queue/io_poll_delay makes a synchronous poll classic or hybrid.
+/// queue/io_poll_delay makes a poll classic or hybrid.
 fn delay(way: Way, queue: &Queue) -> Result<(), Unobtained> {
     match queue.io_poll_delay {
         Some(is) if delayed(is) != way => Err(Unobtained::Delay {
@@ -242,6 +252,16 @@ mod tests {
         assert_eq!(of(Way::Hybrid, (6, 13), POLLED), None);
         let old = Some(Unobtained::Missing(Missing::TooOld(Release::new(6, 13))));
         assert_eq!(of(Way::Hybrid, (6, 12), POLLED), old);
+        // Before 5.16 the block layer's sleep is in a ring's poll as well.
+        let hybrid = Queue {
+            io_poll_delay: Some(0),
+            ..POLLED
+        };
+        let slept = Some(Unobtained::Delay { is: 0, wanted: -1 });
+        assert_eq!(of(Way::Poll, (5, 10), hybrid), slept);
+        assert_eq!(of(Way::SqPollPoll, (5, 10), hybrid), slept);
+        assert_eq!(of(Way::Poll, (5, 10), POLLED), None);
+        assert_eq!(of(Way::Poll, (6, 1), hybrid), None);
         // What is not known is not held against it.
         assert_eq!(of(Way::Poll, (6, 18), Queue::default()), None);
     }

@@ -67,7 +67,7 @@ fn main() -> ExitCode {
 fn run(path: Path, way: Way, target: &Arc<Target>, ios: u64) -> Result<String, EngineError> {
     let queue = target.disk().map(|disk| disk.queue).unwrap_or_default();
     let expected = expect(path, way, Release::running(), &queue);
-    let before = interrupts(target);
+    let before = interrupts();
     let one = Arc::clone(target);
     let switched = switches("thread-self");
     let (calls, poller) = match path {
@@ -81,7 +81,8 @@ fn run(path: Path, way: Way, target: &Arc<Target>, ios: u64) -> Result<String, E
     };
     let switched = switches("thread-self").zip(switched);
     let switched = switched.map(|(after, before)| after - before + poller);
-    let came = before.and_then(|before| Some(interrupts(target)? - before));
+    let after = interrupts().zip(before);
+    let came = after.and_then(|(after, before)| after.since(&before).of_disk(target.disk()?));
     let obtained = if expected.as_asked() {
         judge(way, ios, came)
     } else {
@@ -113,8 +114,8 @@ fn line(
     )
 }
 
-fn interrupts(target: &Target) -> Option<u64> {
-    Interrupts::read("/").ok()?.of_disk(target.disk()?)
+fn interrupts() -> Option<Interrupts> {
+    Interrupts::read("/").ok()
 }
 
 /// Times that a thread gave its core away to wait.

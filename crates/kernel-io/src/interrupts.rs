@@ -1,6 +1,8 @@
 //! `/proc/interrupts` (Documentation/filesystems/proc.rst).
 
+use crate::interval::since;
 use crate::{Disk, StatsError};
+use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
 
@@ -36,6 +38,28 @@ impl Interrupts {
         &self.lines
     }
 
+    /// What came since `earlier`, line by line: counters of 32 bits go round, each CPU's for
+    /// itself. When CPUs came or went meanwhile a line has one sum.
+    #[must_use]
+    pub fn since(&self, earlier: &Interrupts) -> Interrupts {
+        let before = earlier.lines.iter();
+        let before: HashMap<_, _> = before.map(|line| (&line.label, &line.counts)).collect();
+        let lines = self.lines.iter().map(|line| InterruptLine {
+            counts: match before.get(&line.label) {
+                None => line.counts.clone(),
+                Some(before) if before.len() == line.counts.len() => {
+                    let pairs = before.iter().zip(&line.counts);
+                    pairs.map(|(&before, &now)| since(before, now)).collect()
+                }
+                Some(before) => vec![sum(&line.counts).saturating_sub(sum(before))],
+            },
+            ..line.clone()
+        });
+        Interrupts {
+            lines: lines.collect(),
+        }
+    }
+
     /// Interrupts of the I/O queues of `disk`, on all CPUs. None when no line is known to be its:
     /// it has none of its own (loop, md, device mapper), or a driver that names them otherwise.
     pub fn of_disk(&self, disk: &Disk) -> Option<u64> {
@@ -54,8 +78,13 @@ impl Interrupts {
 }
 
 fn total<'a>(lines: impl Iterator<Item = &'a InterruptLine>) -> Option<u64> {
-    let counts = lines.map(|line| line.counts.iter().fold(0, |a: u64, b| a.saturating_add(*b)));
-    counts.reduce(u64::saturating_add)
+    lines
+        .map(|line| sum(&line.counts))
+        .reduce(u64::saturating_add)
+}
+
+fn sum(counts: &[u64]) -> u64 {
+    counts.iter().fold(0, |sum, &n| sum.saturating_add(n))
 }
 
 /// `nvme0q1` of nvme0, but not its admin queue `nvme0q0`; `virtio1-req.0` of virtio1.
@@ -148,6 +177,24 @@ ERR:          0
     }
 
     #[test]
+    fn a_count_that_goes_round_is_not_lost() {
+        let of = |counts: &str| {
+            let text = format!("  CPU0 CPU1\n 31: {counts} PCI-MSIX nvme0q1\n");
+            parse(&text).unwrap()
+        };
+        let nvme = disk(&["nvme0"]);
+        let came = of("4 10").since(&of("4294967290 7"));
+        assert_eq!(came.lines()[0].counts, [10, 3]);
+        assert_eq!(came.of_disk(&nvme), Some(13));
+        let new = of("4 10").since(&Interrupts::default());
+        assert_eq!(new.of_disk(&nvme), Some(14));
+        // A CPU went away: its column is gone.
+        let fewer = parse("  CPU0\n 31: 20 PCI-MSIX nvme0q1\n").unwrap();
+        assert_eq!(fewer.since(&of("10 5")).of_disk(&nvme), Some(5));
+        assert_eq!(fewer.since(&of("10 50")).of_disk(&nvme), Some(0));
+    }
+
+    #[test]
     fn this_machines_file_is_understood() {
         let interrupts = Interrupts::read("/").unwrap();
         assert!(!interrupts.lines().is_empty());
@@ -168,6 +215,7 @@ ERR:          0
             if let Ok(interrupts) = parse(&text) {
                 interrupts.of_disk(&disk(&["nvme0"]));
                 interrupts.timer();
+                let _ = interrupts.since(&parse(TEXT).unwrap());
             }
         }
     }

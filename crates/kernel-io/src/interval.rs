@@ -80,7 +80,7 @@ impl Interval {
 }
 
 /// The increase of a counter that wraps at 2^32, or that began again because the device did.
-fn since(before: u64, after: u64) -> u64 {
+pub(crate) fn since(before: u64, after: u64) -> u64 {
     const WRAP: u64 = 1 << 32;
     match after.checked_sub(before) {
         Some(increase) => increase,

@@ -234,7 +234,7 @@ mod tests {
         };
         assert_eq!(
             (got(-1), got(0), got(4)),
-            ("poll".into(), "hybrid".into(), "hybrid:4us".into())
+            ("poll".into(), "hybrid".into(), "hybrid=4us".into())
         );
     }
 

@@ -60,7 +60,7 @@ impl fmt::Display for Way {
             Way::Interrupt => f.write_str("interrupt"),
             Way::Poll => f.write_str("poll"),
             Way::Hybrid => f.write_str("hybrid"),
-            Way::HybridFixed(us) => write!(f, "hybrid:{us}us"),
+            Way::HybridFixed(us) => write!(f, "hybrid={us}us"),
             Way::SqPoll => f.write_str("sqpoll"),
             Way::SqPollPoll => f.write_str("sqpoll+poll"),
         }

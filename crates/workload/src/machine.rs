@@ -101,16 +101,16 @@ impl Look {
             missing.insert(name, why);
         };
         let disks = apart(disks);
-        let both = both(&self.interrupts, &before.interrupts);
-        let timer = both.clone().and_then(|(after, before)| {
-            let timer = after.timer().zip(before.timer());
+        let came = both(&self.interrupts, &before.interrupts);
+        let came = came.map(|(after, before)| after.since(before));
+        let timer = came.clone().and_then(|came| {
+            let timer = came.timer();
             timer.ok_or_else(|| "no line LOC in /proc/interrupts".into())
         });
-        let timer = timer.map(|(after, before)| after.saturating_sub(before));
-        let devices = both.and_then(|(after, before)| interrupts(after, before, disks.clone()?));
-        let stats = self::both(&self.disks, &before.disks)
+        let devices = came.and_then(|came| interrupts(&came, disks.clone()?));
+        let stats = both(&self.disks, &before.disks)
             .and_then(|(after, before)| ios(after, before, disks.clone()?));
-        let idle = self::both(&self.idle, &before.idle).map(|(after, before)| used(after, before));
+        let idle = both(&self.idle, &before.idle).map(|(after, before)| used(after, before));
         let issued = threads.issued.clone();
         let dispatch = issued.and_then(|by_jobs| {
             let all = stats.clone()?.ios;
@@ -168,12 +168,10 @@ fn apart<'a>(disks: &[Option<&'a Disk>]) -> Result<Vec<&'a Disk>, String> {
     Ok(apart)
 }
 
-fn interrupts(after: &Interrupts, before: &Interrupts, disks: Vec<&Disk>) -> Result<u64, String> {
+fn interrupts(came: &Interrupts, disks: Vec<&Disk>) -> Result<u64, String> {
     let of = |disk: &Disk| {
-        let counts = after.of_disk(disk).zip(before.of_disk(disk));
-        let (after, before) = counts
-            .ok_or_else(|| format!("{} has no interrupts of its own that are known", disk.name))?;
-        Ok(after.saturating_sub(before))
+        let own = came.of_disk(disk);
+        own.ok_or_else(|| format!("{} has no interrupts of its own that are known", disk.name))
     };
     disks.into_iter().map(of).sum()
 }

@@ -98,8 +98,14 @@ impl Disks {
         size.is_ok_and(|size| size.trim() != "0")
     }
 
-    fn block(&self, name: &str) -> PathBuf {
-        self.root.join("sys/block").join(name.replace('/', "!"))
+    /// The folder of the device `name`.
+    pub(crate) fn block(&self, name: &str) -> PathBuf {
+        self.blocks().join(name.replace('/', "!"))
+    }
+
+    /// The folder of every device.
+    pub(crate) fn blocks(&self) -> PathBuf {
+        self.root.join("sys/block")
     }
 }
 

@@ -23,6 +23,10 @@ pub struct Interval {
     pub seconds: f64,
     /// Mean milliseconds of an I/O, its time in a queue included; none without I/Os.
     pub await_ms: Option<f64>,
+    /// The same of reads.
+    pub read_await_ms: Option<f64>,
+    /// And of writes.
+    pub write_await_ms: Option<f64>,
     /// Mean I/Os outstanding.
     pub queue: f64,
     /// The part of the interval in which any I/O was outstanding, 0 to 1. For a device that works
@@ -37,7 +41,8 @@ impl Interval {
         let reads = since(before.reads, after.reads);
         let writes = since(before.writes, after.writes);
         let ios = reads + writes;
-        let took = since(before.read_ms, after.read_ms) + since(before.write_ms, after.write_ms);
+        let read_ms = since(before.read_ms, after.read_ms);
+        let write_ms = since(before.write_ms, after.write_ms);
         let per_second = |milliseconds: u64| {
             if seconds > 0.0 {
                 milliseconds as f64 / 1e3 / seconds
@@ -53,7 +58,9 @@ impl Interval {
             read_bytes: since(before.read_sectors, after.read_sectors).saturating_mul(SECTOR),
             write_bytes: since(before.write_sectors, after.write_sectors).saturating_mul(SECTOR),
             seconds,
-            await_ms: (ios > 0).then(|| took as f64 / ios as f64),
+            await_ms: mean(read_ms + write_ms, ios),
+            read_await_ms: mean(read_ms, reads),
+            write_await_ms: mean(write_ms, writes),
             queue: per_second(since(before.weighted_ms, after.weighted_ms)),
             // The counter is sampled: it may be a little ahead.
             utilisation: per_second(busy).min(1.0),
@@ -70,13 +77,18 @@ impl Interval {
         self.rate(self.read_bytes.saturating_add(self.write_bytes))
     }
 
-    fn rate(&self, count: u64) -> f64 {
+    /// `count` of the interval a second.
+    pub fn rate(&self, count: u64) -> f64 {
         if self.seconds > 0.0 {
             count as f64 / self.seconds
         } else {
             0.0
         }
     }
+}
+
+fn mean(sum: u64, of: u64) -> Option<f64> {
+    (of > 0).then(|| sum as f64 / of as f64)
 }
 
 /// The increase of a counter that wraps at 2^32, or that began again because the device did.
@@ -106,13 +118,15 @@ mod tests {
             read_sectors: 7200,
             write_sectors: 800,
             read_ms: 1800,
-            write_ms: 200,
+            write_ms: 300,
             busy_ms: 500,
             weighted_ms: 2000,
             ..before
         };
         let interval = Interval::between(&before, &after, SECOND);
-        assert_eq!((interval.iops(), interval.await_ms), (1000.0, Some(2.0)));
+        assert_eq!((interval.iops(), interval.await_ms), (1000.0, Some(2.1)));
+        assert_eq!(interval.read_await_ms, Some(2.0));
+        assert_eq!(interval.write_await_ms, Some(3.0));
         assert_eq!(interval.bytes_per_second(), 8000.0 * 512.0);
         assert_eq!((interval.queue, interval.utilisation), (2.0, 0.5));
     }
@@ -122,6 +136,10 @@ mod tests {
         let still = DiskStats::default();
         let interval = Interval::between(&still, &still, SECOND);
         assert_eq!((interval.await_ms, interval.iops()), (None, 0.0));
+        assert_eq!(
+            (interval.read_await_ms, interval.write_await_ms),
+            (None, None)
+        );
         let none = Interval::between(&still, &still, Nanos::ZERO);
         assert_eq!((none.iops(), none.queue), (0.0, 0.0));
     }

@@ -18,6 +18,7 @@ mod obtained;
 mod psync;
 mod release;
 mod slots;
+mod stack;
 mod target;
 mod uring;
 mod way;

@@ -1,0 +1,118 @@
+//! Which block devices stand on which: an I/O of the upper one is also an I/O of the lower.
+
+use crate::Disks;
+use std::fs;
+use std::path::Path;
+
+impl Disks {
+    /// The block devices that `name` stands on directly: those of a device mapper or RAID device
+    /// (`slaves` in /sys/block), and the paths of an NVMe namespace that has several. A loop
+    /// device's file is not followed.
+    pub fn beneath(&self, name: &str) -> Vec<String> {
+        let mut beneath = names(&self.block(name).join("slaves"));
+        let paths = names(&self.blocks());
+        beneath.extend(paths.into_iter().filter(|path| is_path_of(path, name)));
+        beneath.sort();
+        beneath
+    }
+
+    /// It is a loop device: its I/Os are those of a file.
+    pub fn is_loop(&self, name: &str) -> bool {
+        self.block(name).join("loop").is_dir()
+    }
+
+    /// The NVMe controller `controller` (nvme0) is how `name` is reached, or one of several.
+    pub fn is_of(&self, name: &str, controller: &str) -> bool {
+        let device = self.block(name).join("device");
+        // With multipath it leads to the subsystem, which has its controllers in it.
+        last(&device).is_some_and(|last| last == controller)
+            || device.join(controller).symlink_metadata().is_ok()
+    }
+}
+
+/// `nvme0c1n2` is a path of `nvme0n2` (nvme_mpath_set_disk_name in the kernel's drivers/nvme).
+fn is_path_of(path: &str, name: &str) -> bool {
+    let (Some((path, of)), Some((subsystem, namespace))) = (split(path), split(name)) else {
+        return false;
+    };
+    let subsystem_of_path = path.split_once('c').map(|(before, _)| before);
+    of == namespace && subsystem_of_path == Some(subsystem)
+}
+
+/// `nvme0n2` into `0` and `2`.
+fn split(name: &str) -> Option<(&str, &str)> {
+    name.strip_prefix("nvme")?.split_once('n')
+}
+
+/// The names in a folder; none if it is not there.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    // Slashes in names are `!` in sysfs.
+    let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().replace('!', "/");
+    entries.map(name).collect()
+}
+
+fn last(link: &Path) -> Option<String> {
+    let target = fs::read_link(link).ok()?;
+    Some(target.file_name()?.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn tree(folders: &[&str]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for folder in folders {
+            fs::create_dir_all(root.path().join("sys").join(folder)).unwrap();
+        }
+        root
+    }
+
+    #[test]
+    fn a_mapped_device_stands_on_its_slaves() {
+        let root = tree(&[
+            "block/dm-0/slaves/sda",
+            "block/dm-0/slaves/cciss!c0d0",
+            "block/sda/slaves",
+            "block/loop3/loop",
+        ]);
+        let disks = Disks::at(root.path());
+        assert_eq!(disks.beneath("dm-0"), ["cciss/c0d0", "sda"]);
+        assert!(disks.beneath("sda").is_empty());
+        assert!(disks.beneath("nothing").is_empty());
+        assert!(disks.is_loop("loop3") && !disks.is_loop("sda"));
+    }
+
+    #[test]
+    fn a_namespace_with_several_paths_stands_on_them() {
+        let root = tree(&["block/nvme1n2", "block/nvme1c0n2", "block/nvme1c0n3"]);
+        let disks = Disks::at(root.path());
+        assert_eq!(disks.beneath("nvme1n2"), ["nvme1c0n2"]);
+        assert!(disks.beneath("nvme1c0n2").is_empty());
+        assert!(!is_path_of("nvme11c0n2", "nvme1n2"));
+    }
+
+    #[test]
+    fn a_namespace_is_its_controllers_also_through_a_subsystem() {
+        let root = tree(&[
+            "class/nvme/nvme0",
+            "class/nvme-subsystem/nvme-subsys1/nvme3",
+            "block/nvme0n1",
+            "block/nvme1n1",
+        ]);
+        let link = |name: &str, target: &str| {
+            symlink(
+                target,
+                root.path().join("sys/block").join(name).join("device"),
+            )
+            .unwrap();
+        };
+        link("nvme0n1", "../../class/nvme/nvme0");
+        link("nvme1n1", "../../class/nvme-subsystem/nvme-subsys1");
+        let disks = Disks::at(root.path());
+        assert!(disks.is_of("nvme0n1", "nvme0") && !disks.is_of("nvme0n1", "nvme3"));
+        assert!(disks.is_of("nvme1n1", "nvme3") && !disks.is_of("nvme1n1", "nvme0"));
+    }
+}

@@ -5,6 +5,7 @@
 
 mod bench;
 mod bind;
+mod columns;
 mod device;
 mod failure;
 mod inspect;
@@ -16,6 +17,7 @@ mod place;
 mod power;
 mod power_log;
 mod power_states;
+mod replace;
 mod restore;
 mod serve;
 mod stop;

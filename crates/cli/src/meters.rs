@@ -5,9 +5,10 @@ mod modelled;
 pub mod nvme;
 
 use crate::failure::Failure;
-use crate::power_states::port::Control;
+use crate::power_states::port::{Control, PortName};
 use joulio_energy::{Discovery, Finding, Meters, Root, Select, Source, State};
 use std::path::Path;
+use std::sync::Arc;
 
 /// The machine, or the tree of another one that was captured in `folder`.
 pub fn root(folder: Option<&Path>) -> Result<Root, Failure> {
@@ -36,6 +37,27 @@ pub fn discover(root: &Root, words: &[String]) -> Result<Discovery, Failure> {
         ))),
         None => Ok(discovery),
     }
+}
+
+/// The same, and the meters in the devices `names`, which are opened.
+pub fn discover_with(
+    root: &Root,
+    words: &[String],
+    names: &[PortName],
+) -> Result<Discovery, Failure> {
+    let mut discovery = discover(root, words)?;
+    for name in names {
+        let port = name.open()?;
+        let control = Arc::clone(&port.control);
+        ask(
+            &name.text(),
+            control,
+            port.is_mortal(),
+            root,
+            &mut discovery,
+        );
+    }
+    Ok(discovery)
 }
 
 /// Adds the meter in the device `name`, or why it has none. `emulated`: its watts are its

@@ -31,3 +31,10 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     text.push('\n');
     print(&text)
 }
+
+/// The same on one line, of which a run prints several.
+pub fn print_json_line(value: &impl Serialize) -> Result<(), Failure> {
+    let mut text = serde_json::to_string(value).map_err(Failure::run)?;
+    text.push('\n');
+    print(&text)
+}

@@ -2,7 +2,7 @@
 
 mod busy;
 pub mod idle;
-mod pause;
+pub mod pause;
 mod report;
 mod table;
 mod watch;
@@ -20,7 +20,6 @@ use joulio_units::Nanos;
 use joulio_workload::{Stop, parse_count};
 use report::Report;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// Every meter: what it includes, its present power over a second or more, and for one that cannot
 /// be read why, and the command that would allow it.
@@ -78,7 +77,8 @@ enum Logger {
     Import(power_log::ImportArgs),
 }
 
-fn interval(text: &str) -> Result<Nanos, String> {
+/// A time that meters can say something of.
+pub fn interval(text: &str) -> Result<Nanos, String> {
     let time = seconds(text)?;
     match time < MIN_WINDOW {
         true => Err(format!(
@@ -109,7 +109,7 @@ pub fn run(args: &Args) -> Outcome {
         root,
         stop: stop_on_signals()?,
     };
-    let discovery = run.discover()?;
+    let discovery = meters::discover_with(&run.root, &args.meter, &args.device)?;
     match (args.idle, args.watch) {
         (Some(time), _) => idle::measure(&run, discovery, time),
         (None, true) => watch::watch(&run, discovery),
@@ -118,17 +118,6 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 impl Run<'_> {
-    fn discover(&self) -> Result<Discovery, Failure> {
-        let mut discovery = meters::discover(&self.root, &self.args.meter)?;
-        for name in &self.args.device {
-            let port = name.open()?;
-            let control = Arc::clone(&port.control);
-            let name = name.text();
-            meters::ask(&name, control, port.is_mortal(), &self.root, &mut discovery);
-        }
-        Ok(discovery)
-    }
-
     fn once(&self, mut discovery: Discovery) -> Outcome {
         let mut measured = Vec::new();
         if !discovery.meters.is_empty() {

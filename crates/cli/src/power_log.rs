@@ -6,7 +6,7 @@ mod import;
 mod person;
 mod state;
 mod swap;
-mod wall_time;
+pub mod wall_time;
 
 pub use import::{ImportArgs, import};
 pub use swap::{SwapArgs, swap};

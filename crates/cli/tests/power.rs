@@ -2,51 +2,13 @@
 
 mod common;
 
-use common::{joulio, json, refused};
+use common::machine::{guest, server};
+use common::{begin, interrupt, joulio, json, refused};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use tempfile::{TempDir, tempdir};
-
-fn file(tree: &TempDir, path: &str, text: &str) {
-    let path = tree.path().join(path);
-    fs::create_dir_all(path.parent().expect("a file in a folder")).expect("made");
-    fs::write(path, text).expect("written");
-}
-
-/// A virtual machine without a meter.
-fn guest() -> TempDir {
-    let tree = tempdir().expect("a temporary directory");
-    let cpu = "vendor_id\t: GenuineIntel\nflags\t\t: fpu hypervisor sse\n";
-    file(&tree, "proc/cpuinfo", cpu);
-    file(
-        &tree,
-        "etc/machine-id",
-        "3d1219c7c4c5404aaa1f6d2a48adfda4\n",
-    );
-    file(&tree, "proc/sys/kernel/osrelease", "6.12.1\n");
-    tree
-}
-
-/// A server: a package whose counter stands still, and an ACPI power meter at 250 W.
-fn server() -> TempDir {
-    let tree = guest();
-    file(&tree, "proc/cpuinfo", "vendor_id\t: GenuineIntel\n");
-    let zone = "sys/class/powercap/intel-rapl:0";
-    file(&tree, &format!("{zone}/name"), "package-0\n");
-    file(
-        &tree,
-        &format!("{zone}/max_energy_range_uj"),
-        "262143328850\n",
-    );
-    file(&tree, &format!("{zone}/energy_uj"), "1000000\n");
-    let chip = "sys/class/hwmon/hwmon0";
-    file(&tree, &format!("{chip}/name"), "power_meter\n");
-    file(&tree, &format!("{chip}/power1_average"), "250000000\n");
-    file(&tree, &format!("{chip}/power1_average_interval"), "1000\n");
-    tree
-}
 
 fn line(tree: &TempDir, more: &str) -> String {
     format!("power --root {} {more}", tree.path().display())
@@ -282,18 +244,11 @@ fn a_password_on_the_command_line_is_refused_and_not_repeated() {
 
 /// Begins `joulio` with the words of `line`, and interrupts it when it has begun.
 fn interrupted(line: &str, begun: impl Fn(u32) -> bool) -> Child {
-    let program = assert_cmd::cargo::cargo_bin!("joulio");
-    let mut command = Command::new(program);
-    command
-        .args(line.split_whitespace())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let child = command.spawn().expect("it begins");
+    let child = begin(line);
     while !begun(child.id()) {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
-    let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("sent");
+    interrupt(&child);
     child
 }
 

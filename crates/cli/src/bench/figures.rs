@@ -1,7 +1,8 @@
 //! The energy figures for people: one source for the runs' own table, and all of them in one of
 //! their own.
 
-use super::table::{aligned, name};
+use super::table::name;
+use crate::columns::aligned;
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
 use joulio_energy::Boundary;

@@ -1,8 +1,9 @@
 //! The table for people: what the runs did, and what did not go as asked.
 
 use super::figures::{Column, energy_table};
+use crate::columns::aligned;
+use comfy_table::Table;
 use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, Table};
 use joulio_emulator::FaultPlan;
 use joulio_workload::{Counts, EnergyResult, Job, RunResult, Target};
 use std::fmt::Write;
@@ -86,18 +87,6 @@ fn with_engine(run: &RunResult, way: &str) -> String {
         "nvme" => way.into(),
         engine => format!("{engine} {way}"),
     }
-}
-
-/// The table's lines, all columns but the first `left` to the right.
-pub fn aligned(table: &mut Table, left: usize) -> String {
-    for column in table.column_iter_mut().skip(left) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    let mut text = String::new();
-    for line in table.lines() {
-        let _ = writeln!(text, "{}", line.trim_end());
-    }
-    text
 }
 
 fn cells(counts: &Counts) -> impl Iterator<Item = String> {

@@ -8,12 +8,13 @@ use super::table;
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
+use crate::replace::replace;
 use indicatif::{ProgressBar, ProgressStyle};
 use joulio_energy::{Baseline, Discovery, Host, Measured, Root};
 use joulio_units::Nanos;
 use std::env::var_os;
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -131,24 +132,11 @@ fn write(path: &Path, text: &str) -> Outcome {
         .filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(failed)?;
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}", std::process::id()));
-    let new = folder.join(name);
-    let written = fs::File::create_new(&new)
-        .and_then(|mut file| {
-            file.write_all(text.as_bytes())?;
-            file.sync_all()
-        })
-        .and_then(|()| fs::rename(&new, path));
-    written.map_err(|error| {
-        let _ = fs::remove_file(&new);
-        failed(error)
-    })
+    replace(path, text).map_err(failed)
 }
 
 /// The baseline that is kept in `file`, or in its usual place; None: there is none there. What has
 /// changed since it was measured is told beside it.
-#[allow(dead_code, reason = "for joulio bench and joulio stat")]
 pub fn kept(root: &Root, file: Option<&Path>) -> Result<Option<(Baseline, Vec<String>)>, Failure> {
     let path = match file {
         Some(path) => path.to_owned(),

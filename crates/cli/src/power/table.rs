@@ -1,8 +1,7 @@
 //! The table for people.
 
 use super::report::{Report, Row};
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, Table};
+use crate::columns::{clean, columns};
 use std::fmt::Write;
 
 /// All meters, a line each; below it the reasons, and what would help.
@@ -30,29 +29,20 @@ pub fn table(report: &Report) -> String {
 
 /// The table itself.
 pub fn lines(rows: &[Row]) -> String {
-    let mut table = Table::new();
-    table.load_style(NOTHING);
-    table.set_header(["meter", "boundary", "source", "state", "W", "+-"]);
-    for row in rows {
-        let watts =
-            |watts: Option<f64>| watts.map_or_else(|| "-".into(), |watts| format!("{watts:.3}"));
-        table.add_row([
-            clean(&row.name),
+    let watts =
+        |watts: Option<f64>| watts.map_or_else(|| "-".into(), |watts| format!("{watts:.3}"));
+    let header = ["meter", "boundary", "source", "state", "W", "+-"].map(String::from);
+    let cells = |row: &Row| {
+        [
+            row.name.clone(),
             row.boundary.clone().unwrap_or_else(|| "-".into()),
             row.source.clone(),
             state(row).into(),
             watts(row.watts),
             watts(row.error_watts),
-        ]);
-    }
-    for column in table.column_iter_mut().skip(4) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    let mut text = String::new();
-    for line in table.lines() {
-        let _ = writeln!(text, "{}", line.trim_end());
-    }
-    text
+        ]
+    };
+    columns(header, rows.iter().map(cells), 4)
 }
 
 /// What comes from a profile does not look like a measurement.
@@ -79,9 +69,4 @@ fn explain(row: &Row, text: &mut String) {
     if let Some(allow) = &row.allow {
         let _ = writeln!(text, "  try: {}", clean(allow));
     }
-}
-
-/// Drivers and servers name things; a terminal must not obey them.
-fn clean(text: &str) -> String {
-    text.replace(char::is_control, "?")
 }

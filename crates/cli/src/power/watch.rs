@@ -6,11 +6,11 @@ use super::report::Row;
 use super::table;
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::output::{Format, print};
+use crate::output::{Format, print, print_json_line};
+use crate::power_log::wall_time::now;
 use joulio_energy::{Discovery, Measured};
 use serde::Serialize;
 use std::io::{IsTerminal, stdout};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A line of JSON.
 #[derive(Serialize)]
@@ -45,13 +45,10 @@ fn rows(measured: &[Measured]) -> Vec<Row> {
 }
 
 fn print_line(meters: Vec<Row>) -> Outcome {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let line = Line {
-        unix_seconds: now.map_or(0.0, |since| since.as_secs_f64()),
+    print_json_line(&Line {
+        unix_seconds: now().seconds(),
         meters,
-    };
-    let text = serde_json::to_string(&line).map_err(Failure::run)?;
-    print(&format!("{text}\n"))
+    })
 }
 
 /// A terminal, on which each table takes the place of the one before.

@@ -1,12 +1,13 @@
 //! What is kept between steps: the plan, the windows, the markers.
 
 use crate::failure::Failure;
+use crate::replace::replace;
 use joulio_energy::Boundary;
 use joulio_energy::alignment::{Edge, Marker};
 use joulio_units::Nanos;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 const VERSION: u32 = 1;
@@ -144,17 +145,7 @@ impl State {
         let failed = |error: io::Error| Failure::run(format!("{}: {error}", path.display()));
         let mut text = serde_json::to_string_pretty(self).map_err(Failure::run)?;
         text.push('\n');
-        let mut name = path.as_os_str().to_owned();
-        name.push(".new");
-        let mut file = File::create(&name).map_err(failed)?;
-        let written = file
-            .write_all(text.as_bytes())
-            .and_then(|()| file.sync_all())
-            .and_then(|()| fs::rename(&name, path));
-        written.map_err(|error| {
-            let _ = fs::remove_file(&name);
-            failed(error)
-        })
+        replace(path, &text).map_err(failed)
     }
 
     /// Adds a marker that was made now.
@@ -199,6 +190,7 @@ impl EdgeRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn refusal(text: &str) -> String {
         let room = tempfile::tempdir().unwrap();

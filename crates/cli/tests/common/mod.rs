@@ -1,17 +1,38 @@
 //! Running the command.
 #![allow(dead_code, reason = "each test file uses some of it")]
 
+pub mod machine;
+pub mod running;
+
 use assert_cmd::Command;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
 
 /// The command with the words of `line`.
 pub fn joulio(line: &str) -> Command {
     let mut command = assert_cmd::cargo::cargo_bin_cmd!("joulio");
     command.args(line.split_whitespace());
     command
+}
+
+/// The command with the words of `line`, begun.
+pub fn begin(line: &str) -> Child {
+    let program = assert_cmd::cargo::cargo_bin!("joulio");
+    let mut command = std::process::Command::new(program);
+    command
+        .args(line.split_whitespace())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command.spawn().expect("it begins")
+}
+
+/// SIGINT.
+pub fn interrupt(child: &Child) {
+    let pid = rustix::process::Pid::from_child(child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("sent");
 }
 
 /// The JSON that a successful command prints.

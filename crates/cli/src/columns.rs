@@ -1,0 +1,39 @@
+//! Columns of text, without borders.
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+use std::fmt::Write;
+
+/// A header, and rows of as many cells below it: the first `left` columns are words and begin at
+/// the left, the others are figures and end at the right.
+pub fn columns<R, C>(header: R, rows: impl IntoIterator<Item = R>, left: usize) -> String
+where
+    R: IntoIterator<Item = C>,
+    C: Into<String>,
+{
+    let cells = |row: R| row.into_iter().map(|cell| clean(&cell.into()));
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    table.set_header(cells(header));
+    for row in rows {
+        table.add_row(cells(row));
+    }
+    aligned(&mut table, left)
+}
+
+/// The table's lines, all columns but the first `left` to the right.
+pub fn aligned(table: &mut Table, left: usize) -> String {
+    for column in table.column_iter_mut().skip(left) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    let mut text = String::new();
+    for line in table.lines() {
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}
+
+/// Drivers and servers name things; a terminal must not obey them.
+pub fn clean(text: &str) -> String {
+    text.replace(char::is_control, "?")
+}

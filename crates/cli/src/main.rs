@@ -20,6 +20,7 @@ mod power_states;
 mod replace;
 mod restore;
 mod serve;
+mod stat;
 mod stop;
 mod trace;
 mod work;
@@ -52,6 +53,8 @@ enum Command {
     SmartLog(inspect::ControllerArgs),
     /// The meters of this machine: what each sees, or why it cannot be read.
     Power(Box<power::Args>),
+    /// What each block device does, as `iostat -x`, with watts and joules per I/O beside it.
+    Stat(Box<stat::Args>),
     /// Power states with latencies and watts, transitions by idle time, the device's own power.
     PowerStates(power_states::Args),
     /// Put back what power-states has changed and not put back itself.
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         Command::IdNs(args) => inspect::id_ns(&args),
         Command::SmartLog(args) => inspect::smart_log(&args),
         Command::Power(args) => power::run(&args),
+        Command::Stat(args) => stat::run(&args),
         Command::PowerStates(args) => power_states::run(&args),
         Command::Restore(args) => restore::run(&args),
         Command::Serve(args) => serve::run(&args),

@@ -6,10 +6,11 @@ use common::joulio;
 use predicates::prelude::{PredicateBooleanExt, predicate};
 use predicates::str::contains;
 
-const SUBCOMMANDS: [&str; 12] = [
+const SUBCOMMANDS: [&str; 13] = [
     "bench",
     "trace",
     "power",
+    "stat",
     "power-states",
     "restore",
     "list",

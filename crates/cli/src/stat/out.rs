@@ -1,0 +1,72 @@
+//! Where the figures go.
+
+use super::Args;
+use super::metrics::Metrics;
+use super::report::Report;
+use super::table::Tables;
+use crate::Outcome;
+use crate::columns::clean;
+use crate::failure::Failure;
+use crate::output::{Format, print, print_json_line};
+use joulio_units::Nanos;
+
+/// Standard output, and the file of metrics.
+pub struct Out {
+    format: Format,
+    tables: Tables,
+    /// What is told once, of the idle baseline.
+    told: Vec<String>,
+    metrics: Option<Metrics>,
+}
+
+impl Out {
+    /// As `args` say. The file is written once, so that one that cannot be is known before the
+    /// first interval.
+    pub fn new(args: &Args, told: Vec<String>) -> Result<Out, Failure> {
+        let metrics = args.openmetrics.as_deref().map(Metrics::new);
+        if let Some(metrics) = &metrics {
+            metrics.write().map_err(Failure::input)?;
+        }
+        Ok(Out {
+            format: args.output,
+            tables: Tables::default(),
+            told,
+            metrics,
+        })
+    }
+
+    /// Tells people what holds for every line.
+    pub fn begin(&mut self, interval: Nanos, meterless: bool) -> Outcome {
+        if self.format == Format::Json {
+            return Ok(());
+        }
+        let mut text = format!("every {} s", interval.seconds());
+        text.push_str(match meterless {
+            true => "\nno meter: see joulio power\n",
+            false => {
+                "; uJ/IO: a meter's joules over all reads and writes of the devices listed\n\
+                 boundaries lie within one another: figures of different ones are not added\n"
+            }
+        });
+        for told in self.told.drain(..) {
+            text.push_str(&format!("{}\n", clean(&told)));
+        }
+        print(&text)
+    }
+
+    /// An interval.
+    pub fn show(&mut self, mut report: Report) -> Outcome {
+        match self.format {
+            Format::Normal => print(&self.tables.show(&report))?,
+            Format::Json => {
+                report.notes.append(&mut self.told);
+                print_json_line(&report)?;
+            }
+        }
+        if let Some(metrics) = &mut self.metrics {
+            metrics.add(&report);
+            metrics.write().map_err(Failure::run)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,139 @@
+//! The tables for people.
+
+use super::report::{DeviceRow, MeterRow, Report, Share};
+use crate::columns::{clean, columns};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// What was told already: what goes on is not told at every interval.
+#[derive(Default)]
+pub struct Tables {
+    told: BTreeMap<String, String>,
+}
+
+impl Tables {
+    /// Both tables of an interval, and what is new of it.
+    pub fn show(&mut self, report: &Report) -> String {
+        let mut text = String::from("\n");
+        text.push_str(&devices(&report.devices));
+        if !report.meters.is_empty() {
+            text.push('\n');
+            text.push_str(&meters(&report.meters));
+        }
+        for row in &report.meters {
+            if let Some(problem) = &row.problem {
+                self.tell(&row.name, problem, row.goes_on, &mut text);
+            }
+        }
+        for row in &report.devices {
+            if !row.stands_on.is_empty() {
+                let on = row.stands_on.join(", ");
+                let on = format!("on {on}, and its I/Os are not counted again in uJ/IO");
+                self.tell(&row.name, &on, false, &mut text);
+            }
+        }
+        for note in &report.notes {
+            let _ = writeln!(text, "{}", clean(note));
+        }
+        text
+    }
+
+    /// Adds `what` of `name` to `text`, unless it was told last; what `once` was told is not told
+    /// again in other words.
+    fn tell(&mut self, name: &str, what: &str, once: bool, text: &mut String) {
+        let before = self.told.get(name);
+        if before.is_some_and(|before| once || before == what) {
+            return;
+        }
+        self.told.insert(name.into(), what.into());
+        let _ = writeln!(text, "{}: {}", clean(name), clean(what));
+    }
+}
+
+/// The columns of `iostat -x`, but for merges and sizes.
+fn devices(rows: &[DeviceRow]) -> String {
+    const MIB: f64 = 1024.0 * 1024.0;
+    let header = [
+        "device", "r/s", "w/s", "rMiB/s", "wMiB/s", "r_await", "w_await", "aqu-sz", "%util",
+    ];
+    let ms = |seconds: Option<f64>| figure(seconds.map(|seconds| seconds * 1e3), 2);
+    let cells = |row: &DeviceRow| {
+        [
+            row.name.clone(),
+            format!("{:.1}", row.read_ios_per_second),
+            format!("{:.1}", row.write_ios_per_second),
+            format!("{:.2}", row.read_bytes_per_second / MIB),
+            format!("{:.2}", row.write_bytes_per_second / MIB),
+            ms(row.read_await_seconds),
+            ms(row.write_await_seconds),
+            format!("{:.2}", row.queue),
+            format!("{:.1}", 100.0 * row.utilisation),
+        ]
+    };
+    columns(header.map(String::from), rows.iter().map(cells), 1)
+}
+
+/// What is above idle has columns if any meter has it.
+fn meters(rows: &[MeterRow]) -> String {
+    let idle = rows.iter().any(|row| row.above_idle.is_some());
+    let mut header = vec!["meter", "boundary", "source", "state", "W", "+-", "uJ/IO"];
+    if idle {
+        header.extend(["W>idle", "uJ/IO>idle"]);
+    }
+    let header = header.into_iter().map(String::from).collect();
+    let cells = |row: &MeterRow| {
+        let error = row.all.error_joules.zip(row.window_seconds);
+        let mut cells = vec![
+            row.name.clone(),
+            row.boundary.clone(),
+            row.source.clone(),
+            state(row).into(),
+            figure(row.all.watts, 3),
+            figure(error.map(|(joules, seconds)| joules / seconds), 3),
+            per_io(&row.all),
+        ];
+        if idle {
+            let above = row.above_idle.as_ref();
+            cells.push(figure(above.and_then(|above| above.watts), 3));
+            cells.push(above.map_or_else(|| "-".into(), per_io));
+        }
+        cells
+    };
+    columns(header, rows.iter().map(cells), 4)
+}
+
+fn per_io(share: &Share) -> String {
+    figure(share.joules_per_io.map(|joules| joules * 1e6), 1)
+}
+
+fn figure(figure: Option<f64>, digits: i32) -> String {
+    let scale = 10f64.powi(digits);
+    let text = |figure: f64| {
+        // What is above idle may be a little below it: no minus before a zero.
+        let figure = (figure * scale).round() / scale + 0.0;
+        format!("{figure:.*}", digits.unsigned_abs() as usize)
+    };
+    figure.map_or_else(|| "-".into(), text)
+}
+
+/// What comes from a profile does not look like a measurement.
+fn state(row: &MeterRow) -> &'static str {
+    match (row.all.joules, row.modelled) {
+        (None, _) => "-",
+        (Some(_), true) => "modelled",
+        (Some(_), false) => "measured",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_is_rounded_and_zero_has_no_sign() {
+        assert_eq!(figure(Some(-0.0004), 3), "0.000");
+        assert_eq!(figure(Some(-0.0006), 3), "-0.001");
+        assert_eq!(figure(Some(12.346), 2), "12.35");
+        assert_eq!(figure(None, 2), "-");
+    }
+}

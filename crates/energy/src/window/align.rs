@@ -53,6 +53,7 @@ enum Wait {
 
 impl Wait {
     fn begin(track: &mut Track, clock: &dyn Clock) -> Wait {
+        track.hold();
         // What failed once may have been lost on the way.
         let read = match track.read(clock) {
             Err(error) if error.is_passing() => track.read(clock),

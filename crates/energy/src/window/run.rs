@@ -57,6 +57,16 @@ impl Run {
         self.tried
     }
 
+    /// When its latest reading was.
+    pub(super) fn reached(&self) -> Nanos {
+        self.last.at
+    }
+
+    /// It was tried at `at`, and what was read comes later.
+    pub(super) fn put_off(&mut self, at: Nanos) {
+        self.tried = at;
+    }
+
     /// A reading failed that the next may make up for.
     pub(super) fn miss(&mut self, at: Nanos) {
         self.tried = at;

@@ -31,11 +31,18 @@ pub(super) struct Edge {
 pub(super) struct Track {
     meter: Box<dyn Meter>,
     run: Option<Result<Run, WindowError>>,
+    /// While an edge is taken: what was read meanwhile by the window's threads. It belongs behind
+    /// the edge, which is not yet there.
+    held: Option<Vec<Reading>>,
 }
 
 impl Track {
     pub(super) fn new(meter: Box<dyn Meter>) -> Track {
-        Track { meter, run: None }
+        Track {
+            meter,
+            run: None,
+            held: None,
+        }
     }
 
     pub(super) fn about(&self) -> About {
@@ -54,9 +61,31 @@ impl Track {
         self.meter.read(clock)
     }
 
+    /// An edge is about to be taken; it ends with [`Track::begin`] or [`Track::lap`].
+    pub(super) fn hold(&mut self) {
+        self.held.get_or_insert_default();
+    }
+
     /// Begins at `edge`.
     pub(super) fn begin(&mut self, edge: EdgeResult) {
         self.run = Some(edge.map(Run::new));
+        self.release();
+    }
+
+    /// Takes what was held.
+    fn release(&mut self) {
+        let limit = self.limit();
+        for reading in self.held.take().unwrap_or_default() {
+            let Some(Ok(run)) = &mut self.run else {
+                return;
+            };
+            // A counter's edge may lie behind it.
+            if run.reached() < reading.at
+                && let Err(error) = run.take(reading, limit)
+            {
+                self.run = Some(Err(error));
+            }
+        }
     }
 
     /// When it has to be read next; None: not before the end.
@@ -89,7 +118,14 @@ impl Track {
         let Some(Ok(run)) = &mut self.run else {
             return;
         };
-        let taken = match self.meter.read(clock) {
+        let read = self.meter.read(clock);
+        if let Some(held) = &mut self.held {
+            // An error is found again by the next.
+            held.extend(read.ok());
+            run.put_off(clock.now());
+            return;
+        }
+        let taken = match read {
             Ok(reading) => run.take(reading, limit),
             Err(error) if error.is_passing() => {
                 run.miss(clock.now());
@@ -112,6 +148,7 @@ impl Track {
                     let energy = run.energy(&end, self.meter.about());
                     if let Err(WindowError::TooShort { .. }) = energy {
                         self.run = Some(Ok(run));
+                        self.release();
                         return energy;
                     }
                     energy

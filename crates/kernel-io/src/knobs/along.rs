@@ -1,0 +1,65 @@
+//! What the kernel changes of itself when a setting is changed, and does not put back with it.
+//!
+//! A change of the scheduler makes anew the scheduler's own settings (queue/iosched/), nr_requests
+//! and wbt_lat_usec: elevator_init in block/elevator.c, wbt_disable_default in block/blk-wbt.c. A
+//! change of the governor may change energy_performance_preference (drivers/cpufreq/amd-pstate.c).
+
+use super::back::Left;
+use super::change::{Along, Change, set};
+use super::cpus;
+use super::error::KnobError;
+use super::knob::{Knob, Setting};
+use super::queue;
+use super::tree::Tree;
+
+/// Those that `knob` has, and what they are.
+pub(super) fn beside(tree: &Tree, knob: &Knob) -> Vec<Along> {
+    let files = match knob {
+        Knob::Queue {
+            disk,
+            setting: Setting::Scheduler,
+        } => of_scheduler(tree, disk),
+        Knob::Governor => cpus::preferences(tree),
+        _ => Vec::new(),
+    };
+    let read = |file: String| {
+        // What cannot be read now, or only be read, is not changed.
+        let old = tree.value(&file).ok()?;
+        Some(Along { file, old })
+    };
+    files.into_iter().filter_map(read).collect()
+}
+
+/// nr_requests first: mq-deadline takes its async_depth from it.
+fn of_scheduler(tree: &Tree, disk: &str) -> Vec<String> {
+    let mut files = vec![
+        queue::file(disk, Setting::NrRequests),
+        queue::file(disk, Setting::WbtLatUsec),
+    ];
+    let own = queue::folder(disk) + "/iosched";
+    let names = tree.names(&own).into_iter();
+    files.extend(names.map(|name| format!("{own}/{name}")));
+    files
+}
+
+/// Puts them back, if the change was just undone by `ours`; else tells which are not as they were.
+pub(super) fn put_back(tree: &Tree, change: &Change, ours: bool) -> Result<Vec<Left>, KnobError> {
+    let mut left = Vec::new();
+    let mut failed = None;
+    for Along { file, old } in &change.along {
+        let Ok(now) = tree.value(file) else { continue };
+        if now == *old {
+            continue;
+        }
+        if !ours {
+            left.push(Left::Beside {
+                file: file.clone(),
+                now,
+                old: old.clone(),
+            });
+        } else if let Err(error) = set(tree, file, old) {
+            failed.get_or_insert(error);
+        }
+    }
+    failed.map_or(Ok(left), Err)
+}

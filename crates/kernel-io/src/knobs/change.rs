@@ -1,0 +1,210 @@
+//! A change of a setting: what it was, and what it becomes.
+
+use super::error::{Allowed, KnobError};
+use super::knob::{Knob, Setting};
+use super::tree::Tree;
+use serde::{Deserialize, Serialize};
+use std::path::{Component, Path};
+
+/// A change of a setting, with all that undoes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    pub(super) knob: Knob,
+    /// What was asked for.
+    pub(super) value: String,
+    /// The start of the system that it is of: the next one has forgotten it.
+    pub(super) boot: Option<String>,
+    /// The files that are written, in this order.
+    pub(super) parts: Vec<Part>,
+    /// What the kernel may change of itself with them.
+    pub(super) along: Vec<Along>,
+}
+
+/// A file and its values.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Part {
+    /// Below the root.
+    pub file: String,
+    /// See [`Tree::folder`].
+    pub folder: u64,
+    pub old: String,
+    pub new: String,
+}
+
+/// A file whose value may not outlive the change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Along {
+    pub file: String,
+    pub old: String,
+}
+
+impl Change {
+    pub(super) fn new(
+        knob: Knob,
+        value: String,
+        boot: Option<String>,
+        parts: Vec<Part>,
+        along: Vec<Along>,
+    ) -> Change {
+        Change {
+            knob,
+            value,
+            boot,
+            parts,
+            along,
+        }
+    }
+
+    /// What it sets.
+    pub fn knob(&self) -> &Knob {
+        &self.knob
+    }
+
+    /// What it sets it to.
+    pub fn value(&self) -> &str {
+        &self.value
+    }
+
+    /// What it was before: where CPUs differ, every value there is, with commas.
+    pub fn old(&self) -> String {
+        distinct(self.parts.iter().map(|part| part.old.as_str()))
+    }
+
+    /// Everything has its value already.
+    pub fn is_none(&self) -> bool {
+        self.parts.iter().all(|part| part.old == part.new)
+    }
+
+    /// An error unless it is one of a setting of ours, and of no other file: it was read from
+    /// somewhere.
+    pub fn check(&self) -> Result<(), KnobError> {
+        let files = self.parts.iter().map(|part| &part.file);
+        let along = self.along.iter().map(|along| &along.file);
+        let strange = files.chain(along).find(|file| !owns(&self.knob, file));
+        strange.map_or(Ok(()), |file| {
+            Err(KnobError::Stranger {
+                knob: self.knob.clone(),
+                file: file.clone(),
+            })
+        })
+    }
+}
+
+impl Part {
+    pub(super) fn of(tree: &Tree, file: String, new: String) -> Result<Part, KnobError> {
+        let read = |file: &str| Ok((tree.folder(file)?, tree.value(file)?));
+        match read(&file) {
+            Ok((folder, old)) => Ok(Part {
+                file,
+                folder,
+                old,
+                new,
+            }),
+            Err(source) => Err(KnobError::Read {
+                path: tree.path(&file),
+                source,
+            }),
+        }
+    }
+
+    /// Writes the new value and looks whether it is there.
+    pub(super) fn make(
+        &self,
+        tree: &Tree,
+        knob: &Knob,
+        offered: impl Fn() -> Option<Allowed>,
+    ) -> Result<(), KnobError> {
+        if self.old == self.new {
+            return Ok(());
+        }
+        let result = set(tree, &self.file, &self.new);
+        match result {
+            Err(KnobError::NotTaken { .. }) => {
+                // Whatever the kernel made of it is not to stay, and is not known to whoever undoes
+                // the change. The first error is the one to tell.
+                let _ = set(tree, &self.file, &self.old);
+            }
+            // The scheduler could have been loaded, and is not there to be.
+            Err(KnobError::Write { .. }) if is_scheduler(knob) => {
+                if let Some(allowed) = offered() {
+                    return Err(KnobError::NotAllowed {
+                        knob: knob.clone(),
+                        value: self.new.clone(),
+                        allowed,
+                    });
+                }
+            }
+            _ => {}
+        }
+        result.map_err(|source| match hint(knob) {
+            Some(hint) => KnobError::Hinted {
+                source: Box::new(source),
+                hint,
+            },
+            None => source,
+        })
+    }
+}
+
+/// Writes a value and looks whether it is there.
+pub(super) fn set(tree: &Tree, file: &str, value: &str) -> Result<(), KnobError> {
+    tree.write(file, value)?;
+    let path = || tree.path(file);
+    let now = tree.value(file).map_err(|source| KnobError::Read {
+        path: path(),
+        source,
+    })?;
+    if now == value {
+        return Ok(());
+    }
+    Err(KnobError::NotTaken {
+        path: path(),
+        asked: value.into(),
+        now,
+    })
+}
+
+/// Each value once, in order, with commas.
+pub(super) fn distinct<'a>(values: impl Iterator<Item = &'a str>) -> String {
+    let mut seen: Vec<&str> = Vec::new();
+    for value in values {
+        if !seen.contains(&value) {
+            seen.push(value);
+        }
+    }
+    seen.join(", ")
+}
+
+fn is_scheduler(knob: &Knob) -> bool {
+    matches!(knob, Knob::Queue { setting, .. } if *setting == Setting::Scheduler)
+}
+
+fn hint(knob: &Knob) -> Option<&'static str> {
+    let Knob::Queue { setting, .. } = knob else {
+        return None;
+    };
+    match setting {
+        Setting::IoPoll => Some(
+            "since Linux 5.19 the driver's poll queues decide: nvme.poll_queues=N on the kernel's command line",
+        ),
+        Setting::IoPollDelay => Some("since Linux 6.4 there is no such delay"),
+        Setting::NrRequests => Some("without a scheduler it can be up to the device's tags"),
+        _ => None,
+    }
+}
+
+/// Whether `file` is in the folder of `knob`, and nowhere else by way of it.
+fn owns(knob: &Knob, file: &str) -> bool {
+    let folder = match knob {
+        Knob::Queue { disk, .. } => &format!("sys/block/{disk}/queue"),
+        Knob::Governor => "sys/devices/system/cpu/cpufreq",
+        Knob::MaxCstate => "sys/devices/system/cpu",
+        Knob::Umwait { .. } => "sys/devices/system/cpu/umwait_control",
+    };
+    let (file, folder) = (Path::new(file), Path::new(folder));
+    let plain = |component| matches!(component, Component::Normal(_));
+    file.starts_with(folder) && file != folder && file.components().all(plain)
+}

@@ -1,0 +1,160 @@
+//! Settings of all CPUs: the governor of their frequency, and which idle states they may enter.
+
+use super::Reading;
+use super::change::distinct;
+use super::error::{Absence, Allowed, KnobError};
+use super::knob::Knob;
+use super::tree::Tree;
+use joulio_units::Nanos;
+
+const CPUS: &str = "sys/devices/system/cpu";
+
+/// An idle state of a CPU, as it is set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuIdleState {
+    /// Its number: deeper ones have higher ones.
+    pub number: u32,
+    /// Its name: `POLL`, `C1E`.
+    pub name: String,
+    /// How long it takes to leave it. The kernel tells microseconds.
+    pub latency: Option<Nanos>,
+    /// Somebody has switched it off. None: it has no switch.
+    pub disabled: Option<bool>,
+}
+
+/// By CPU, its idle states, shallowest first; CPUs without any are left out.
+pub fn idle_states(root: impl Into<std::path::PathBuf>) -> Vec<(u32, Vec<CpuIdleState>)> {
+    states(&Tree::at(root))
+}
+
+pub(super) fn states(tree: &Tree) -> Vec<(u32, Vec<CpuIdleState>)> {
+    let cpus = tree.numbered(CPUS, "cpu").into_iter();
+    let all = cpus.map(|cpu| {
+        let numbers = tree.numbered(&format!("{CPUS}/cpu{cpu}/cpuidle"), "state");
+        let states = numbers.into_iter().filter_map(|n| state(tree, cpu, n));
+        (cpu, states.collect())
+    });
+    all.filter(|(_, states): &(_, Vec<_>)| !states.is_empty())
+        .collect()
+}
+
+fn state(tree: &Tree, cpu: u32, number: u32) -> Option<CpuIdleState> {
+    let text = |name| tree.text(&state_file(cpu, number, name)).ok();
+    let latency = text("latency").and_then(|text| text.parse().ok());
+    Some(CpuIdleState {
+        number,
+        name: text("name")?,
+        latency: latency.map(Nanos::from_micros),
+        disabled: text("disable").map(|text| text != "0"),
+    })
+}
+
+fn state_file(cpu: u32, number: u32, name: &str) -> String {
+    format!("{CPUS}/cpu{cpu}/cpuidle/state{number}/{name}")
+}
+
+/// The deepest state that is not switched off, by CPU; allowed are the names that all CPUs have.
+pub(super) fn read_deepest(tree: &Tree, knob: &Knob) -> Result<Reading, KnobError> {
+    let absent = |why| KnobError::Absent {
+        knob: knob.clone(),
+        why,
+    };
+    let all = states(tree);
+    let (_, first) = all.first().ok_or_else(|| absent(crate::NoCpuIdle.into()))?;
+    if all
+        .iter()
+        .flat_map(|(_, states)| states)
+        .any(|state| state.disabled.is_none())
+    {
+        return Err(absent(Absence::NoSwitch));
+    }
+    let deepest = all.iter().map(|(_, states)| {
+        let on = states.iter().rfind(|state| state.disabled == Some(false));
+        on.map_or("none", |state| state.name.as_str())
+    });
+    let everywhere = |name: &String| all.iter().all(|(_, states)| named(states, name).is_some());
+    let names = first.iter().map(|state| state.name.clone());
+    let mut names: Vec<String> = names.filter(everywhere).collect();
+    if names.iter().any(|name| name == POLL) {
+        names.insert(0, "C0".into());
+    }
+    Ok(Reading {
+        value: distinct(deepest),
+        allowed: Allowed::OneOf(names),
+    })
+}
+
+/// The idle state without an instruction that idles.
+const POLL: &str = "POLL";
+
+fn named<'a>(states: &'a [CpuIdleState], name: &str) -> Option<&'a CpuIdleState> {
+    let name = if name == "C0" { POLL } else { name };
+    states.iter().find(|state| state.name == name)
+}
+
+/// The switches of all states, such that `deepest` is the deepest: itself on, deeper ones off, and
+/// shallower ones as they are.
+pub(super) fn switches(tree: &Tree, deepest: &str) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    for (cpu, states) in states(tree) {
+        let Some(at) = named(&states, deepest).map(|state| state.number) else {
+            continue;
+        };
+        for state in states.iter().filter(|state| state.number >= at) {
+            let off = if state.number > at { "1" } else { "0" };
+            files.push((state_file(cpu, state.number, "disable"), off.into()));
+        }
+    }
+    files
+}
+
+/// CPUs that share a frequency share a policy.
+fn policies(tree: &Tree) -> Vec<String> {
+    let folder = format!("{CPUS}/cpufreq");
+    let numbers = tree.numbered(&folder, "policy").into_iter();
+    numbers.map(|n| format!("{folder}/policy{n}")).collect()
+}
+
+pub(super) fn read_governor(tree: &Tree, knob: &Knob) -> Result<Reading, KnobError> {
+    let policies = policies(tree);
+    let read = |file: String| {
+        tree.text(&file).map_err(|source| KnobError::Read {
+            path: tree.path(&file),
+            source,
+        })
+    };
+    let mut values = Vec::new();
+    let mut common: Option<Vec<String>> = None;
+    for policy in &policies {
+        values.push(read(format!("{policy}/scaling_governor"))?);
+        let offered = read(format!("{policy}/scaling_available_governors"))?;
+        let offered: Vec<String> = offered.split_whitespace().map(Into::into).collect();
+        common = Some(match common {
+            None => offered,
+            Some(names) => names.into_iter().filter(|n| offered.contains(n)).collect(),
+        });
+    }
+    let common = common.ok_or_else(|| KnobError::Absent {
+        knob: knob.clone(),
+        why: Absence::NoCpufreq,
+    })?;
+    Ok(Reading {
+        value: distinct(values.iter().map(String::as_str)),
+        allowed: Allowed::OneOf(common),
+    })
+}
+
+pub(super) fn governors(tree: &Tree, governor: &str) -> Vec<(String, String)> {
+    let files = policies(tree).into_iter();
+    files
+        .map(|policy| (format!("{policy}/scaling_governor"), governor.into()))
+        .collect()
+}
+
+/// Where there are such: what a governor of the hardware's own favours.
+pub(super) fn preferences(tree: &Tree) -> Vec<String> {
+    let files = policies(tree).into_iter();
+    files
+        .map(|policy| format!("{policy}/energy_performance_preference"))
+        .collect()
+}

@@ -1,0 +1,154 @@
+//! What can be set.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A setting of the kernel, wherever it has it: of a disk's queue, or of all CPUs.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Knob {
+    /// Of a block device's queue (Documentation/ABI/stable/sysfs-block).
+    Queue {
+        /// The disk's name in /sys/block.
+        disk: String,
+        /// Which.
+        setting: Setting,
+    },
+    /// The governor of every CPU's frequency (Documentation/admin-guide/pm/cpufreq.rst).
+    Governor,
+    /// The deepest idle state that CPUs may enter, by its name; `C0` is `POLL`
+    /// (Documentation/admin-guide/pm/cpuidle.rst).
+    MaxCstate,
+    /// What TPAUSE and UMWAIT may do (Documentation/ABI/testing/sysfs-devices-system-cpu).
+    Umwait {
+        /// Which.
+        setting: UmwaitSetting,
+    },
+}
+
+/// A file in queue/ of a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Setting {
+    /// The I/O scheduler. A change of it resets its own settings, nr_requests and wbt_lat_usec:
+    /// these are put back with it.
+    Scheduler,
+    /// Requests that may be queued.
+    NrRequests,
+    /// 0 merges, 1 only with the last one, 2 never.
+    Nomerges,
+    /// Where a request completes: 0 anywhere, 1 in the submitter's group, 2 on its CPU.
+    RqAffinity,
+    /// Whether polled I/O polls; up to Linux 5.18 it can be set.
+    IoPoll,
+    /// Microseconds of sleep before polling; -1 never, 0 by statistics. Up to Linux 6.3.
+    IoPollDelay,
+    /// Microseconds that writeback throttling aims at; 0 is off.
+    WbtLatUsec,
+}
+
+/// A file in umwait_control/.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UmwaitSetting {
+    /// Whether C0.2 may be entered.
+    EnableC02,
+    /// The longest wait in TSC ticks; 0 is no limit.
+    MaxTime,
+}
+
+impl Knob {
+    /// `setting` of `disk`, as it is called in /dev or in /sys/block.
+    pub fn queue(disk: &str, setting: Setting) -> Knob {
+        Knob::Queue {
+            disk: disk.replace('/', "!"),
+            setting,
+        }
+    }
+
+    /// Every setting: of `disk`, if there is one, and of the CPUs.
+    pub fn all(disk: Option<&str>) -> Vec<Knob> {
+        let queue = disk.into_iter().flat_map(|disk| {
+            let settings = Setting::ALL.iter();
+            settings.map(move |&setting| Knob::queue(disk, setting))
+        });
+        let umwait = UmwaitSetting::ALL.map(|setting| Knob::Umwait { setting });
+        queue
+            .chain([Knob::Governor, Knob::MaxCstate])
+            .chain(umwait)
+            .collect()
+    }
+
+    /// The setting called so, as [`Knob::name`] gives it; a queue's is that of `disk`.
+    pub fn by_name(name: &str, disk: Option<&str>) -> Option<Knob> {
+        let all = Knob::all(Some(disk.unwrap_or_default()));
+        all.into_iter().find(|knob| knob.name() == name)
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Knob::Queue { setting, .. } => setting.file(),
+            Knob::Governor => "scaling_governor",
+            Knob::MaxCstate => "max-cstate",
+            Knob::Umwait { setting } => setting.file(),
+        }
+    }
+
+    /// The disk that it is of.
+    pub fn disk(&self) -> Option<&str> {
+        match self {
+            Knob::Queue { disk, .. } => Some(disk),
+            _ => None,
+        }
+    }
+}
+
+impl Setting {
+    /// Every one.
+    pub const ALL: [Setting; 7] = [
+        Setting::Scheduler,
+        Setting::NrRequests,
+        Setting::Nomerges,
+        Setting::RqAffinity,
+        Setting::IoPoll,
+        Setting::IoPollDelay,
+        Setting::WbtLatUsec,
+    ];
+
+    /// The name of its file.
+    pub const fn file(self) -> &'static str {
+        match self {
+            Setting::Scheduler => "scheduler",
+            Setting::NrRequests => "nr_requests",
+            Setting::Nomerges => "nomerges",
+            Setting::RqAffinity => "rq_affinity",
+            Setting::IoPoll => "io_poll",
+            Setting::IoPollDelay => "io_poll_delay",
+            Setting::WbtLatUsec => "wbt_lat_usec",
+        }
+    }
+}
+
+impl UmwaitSetting {
+    /// Both.
+    pub const ALL: [UmwaitSetting; 2] = [UmwaitSetting::EnableC02, UmwaitSetting::MaxTime];
+
+    /// The name of its file.
+    pub const fn file(self) -> &'static str {
+        match self {
+            UmwaitSetting::EnableC02 => "enable_c02",
+            UmwaitSetting::MaxTime => "max_time",
+        }
+    }
+}
+
+impl fmt::Display for Knob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Knob::Queue { disk, .. } => write!(f, "{} of {disk}", self.name()),
+            Knob::Umwait { .. } => write!(f, "umwait_control/{}", self.name()),
+            _ => f.write_str(self.name()),
+        }
+    }
+}

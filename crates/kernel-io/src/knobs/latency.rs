@@ -1,0 +1,68 @@
+//! The latency that CPUs may take to wake (Documentation/power/pm_qos_interface.rst).
+
+use super::error::{Absence, KnobError};
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+const FILE: &str = "dev/cpu_dma_latency";
+
+/// Keeps all CPUs out of idle states that take longer to leave, until it is dropped. However the
+/// process ends, the kernel forgets it then: nothing is to be put back.
+#[derive(Debug)]
+pub struct CpuLatency {
+    _file: File,
+    microseconds: i32,
+}
+
+impl CpuLatency {
+    /// Holds it at `microseconds`, in the system whose file tree begins at `root`. 0 lets CPUs only
+    /// poll.
+    pub fn hold(root: impl Into<PathBuf>, microseconds: u32) -> Result<CpuLatency, KnobError> {
+        let path = root.into().join(FILE);
+        let microseconds = i32::try_from(microseconds).unwrap_or(i32::MAX);
+        let opened = OpenOptions::new().write(true).open(&path);
+        let written = opened.and_then(|mut file| {
+            file.write_all(&microseconds.to_ne_bytes())?;
+            Ok(file)
+        });
+        match written {
+            Ok(file) => Ok(CpuLatency {
+                _file: file,
+                microseconds,
+            }),
+            Err(source) => Err(told(&path, source, Some(microseconds))),
+        }
+    }
+
+    /// What it asks for. Others may ask for less.
+    pub fn microseconds(&self) -> i32 {
+        self.microseconds
+    }
+}
+
+/// The least that anybody holds it at, in microseconds; 2,000,000,000 is nobody.
+pub fn cpu_latency(root: impl Into<PathBuf>) -> Result<i32, KnobError> {
+    let path = root.into().join(FILE);
+    let mut bytes = [0; 4];
+    let read = File::open(&path).and_then(|mut file| file.read_exact(&mut bytes));
+    match read {
+        Ok(()) => Ok(i32::from_ne_bytes(bytes)),
+        Err(source) => Err(told(&path, source, None)),
+    }
+}
+
+fn told(path: &Path, source: io::Error, value: Option<i32>) -> KnobError {
+    let path = path.to_path_buf();
+    match (source.kind(), value) {
+        (ErrorKind::NotFound, _) => KnobError::NoLatency(Absence::NoLatencyDevice),
+        (ErrorKind::PermissionDenied, _) => KnobError::Permission { path },
+        (_, Some(value)) => KnobError::Write {
+            path,
+            value: value.to_string(),
+            source,
+        },
+        (_, None) => KnobError::Read { path, source },
+    }
+}

@@ -1,0 +1,69 @@
+//! Settings of a block device's queue: /sys/block/DISK/queue.
+
+use super::Reading;
+use super::error::{Absence, Allowed, KnobError};
+use super::knob::{Knob, Setting};
+use super::tree::Tree;
+use std::io::ErrorKind;
+
+/// BLKDEV_MIN_RQ of block/blk.h: less is raised to it without a word.
+const LEAST_REQUESTS: i64 = 4;
+
+/// Schedulers that may be modules: the kernel loads NAME-iosched when one is written.
+const MODULES: [&str; 3] = ["mq-deadline", "kyber", "bfq"];
+
+pub(super) fn folder(disk: &str) -> String {
+    format!("sys/block/{disk}/queue")
+}
+
+pub(super) fn file(disk: &str, setting: Setting) -> String {
+    format!("{}/{}", folder(disk), setting.file())
+}
+
+/// Whether it may be worth to try a scheduler that is not offered.
+pub(super) fn may_be_loaded(scheduler: &str) -> bool {
+    MODULES.contains(&scheduler)
+}
+
+pub(super) fn read(
+    tree: &Tree,
+    knob: &Knob,
+    disk: &str,
+    setting: Setting,
+) -> Result<Reading, KnobError> {
+    let absent = |why| KnobError::Absent {
+        knob: knob.clone(),
+        why,
+    };
+    let strange = disk.is_empty() || disk.starts_with('.') || disk.contains('/');
+    if strange || !tree.has(&folder(disk)) {
+        return Err(absent(Absence::NoDisk));
+    }
+    let file = file(disk, setting);
+    let value = tree.value(&file).map_err(|source| match source.kind() {
+        ErrorKind::NotFound => absent(Absence::NoFile),
+        // wbt_lat_usec of a disk without writeback throttling.
+        ErrorKind::InvalidInput => absent(Absence::NotSetUp),
+        _ => KnobError::Read {
+            path: tree.path(&file),
+            source,
+        },
+    })?;
+    let allowed = match setting {
+        Setting::Scheduler => offered(&tree.text(&file).unwrap_or_default()),
+        Setting::NrRequests => Allowed::number(LEAST_REQUESTS, u32::MAX.into()),
+        Setting::Nomerges | Setting::RqAffinity => Allowed::words(&["0", "1", "2"]),
+        Setting::IoPoll => Allowed::words(&["0", "1"]),
+        Setting::IoPollDelay => Allowed::number(-1, i32::MAX.into()),
+        // The kernel keeps nanoseconds in 64 bits.
+        Setting::WbtLatUsec => Allowed::number(0, i64::MAX / 1000),
+    };
+    Ok(Reading { value, allowed })
+}
+
+/// `none [mq-deadline] kyber`.
+fn offered(text: &str) -> Allowed {
+    let names = text.split_ascii_whitespace();
+    let names = names.map(|name| name.trim_matches(['[', ']']).into());
+    Allowed::OneOf(names.collect())
+}

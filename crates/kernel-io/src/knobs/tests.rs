@@ -1,0 +1,317 @@
+//! Claims about changes, on trees in folders.
+
+use super::testing::Machine;
+use super::*;
+use proptest::prelude::*;
+
+fn scheduler() -> Knob {
+    Knob::queue("d", Setting::Scheduler)
+}
+
+fn made(knobs: &Knobs, knob: &Knob, value: &str) -> Change {
+    let change = knobs.plan(knob, value).unwrap();
+    knobs.make(&change).unwrap();
+    change
+}
+
+#[test]
+fn every_setting_of_a_queue_is_read_set_and_put_back() {
+    for (setting, old, new) in [
+        (Setting::Scheduler, "mq-deadline", "kyber"),
+        (Setting::NrRequests, "256", "64"),
+        (Setting::Nomerges, "0", "2"),
+        (Setting::RqAffinity, "1", "2"),
+        (Setting::IoPoll, "0", "1"),
+        (Setting::IoPollDelay, "-1", "4"),
+        (Setting::WbtLatUsec, "2000", "0"),
+    ] {
+        let machine = Machine::with_disk();
+        let (knobs, knob) = (machine.knobs(), Knob::queue("d", setting));
+        let reading = knobs.read(&knob).unwrap();
+        assert_eq!(reading.value, old);
+        assert!(reading.allowed.has(new), "{knob}: {}", reading.allowed);
+        let change = made(&knobs, &knob, new);
+        assert_eq!(knobs.read(&knob).unwrap().value, new);
+        assert_eq!(change.old(), old);
+        assert_eq!(knobs.put_back(&change).unwrap(), []);
+        assert_eq!(knobs.read(&knob).unwrap().value, old);
+    }
+}
+
+#[test]
+fn what_is_not_allowed_is_refused_and_nothing_is_changed() {
+    let machine = Machine::with_disk();
+    let knobs = machine.knobs();
+    for (setting, value, says) in [
+        (
+            Setting::Scheduler,
+            "cfq",
+            "it can be none, mq-deadline, kyber",
+        ),
+        (Setting::NrRequests, "3", "4 to"),
+        (Setting::NrRequests, "0064", "4 to"),
+        (Setting::NrRequests, "many", "4 to"),
+        (Setting::Nomerges, "3", "0, 1, 2"),
+        (Setting::IoPollDelay, "-2", "-1 to"),
+        (Setting::WbtLatUsec, "-1", "0 to"),
+    ] {
+        let before = machine.queue(setting.file());
+        let error = knobs.plan(&Knob::queue("d", setting), value).unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains(says) && error.contains(value), "{error}");
+        assert_eq!(machine.queue(setting.file()), before);
+    }
+}
+
+#[test]
+fn what_is_absent_says_why() {
+    let machine = Machine::with_disk();
+    std::fs::remove_file(machine.root().join("sys/block/d/queue/wbt_lat_usec")).unwrap();
+    let said = |knob| machine.knobs().read(&knob).unwrap_err().to_string();
+    assert!(said(Knob::queue("d", Setting::WbtLatUsec)).contains("no such file"));
+    for disk in ["e", "", "..", "../block/d"] {
+        let said = said(Knob::Queue {
+            disk: disk.into(),
+            setting: Setting::Scheduler,
+        });
+        assert!(said.contains("no such disk"), "{said}");
+    }
+    assert!(said(Knob::Governor).contains("no cpufreq driver"));
+    assert!(said(Knob::MaxCstate).contains("no cpuidle driver"));
+    for setting in UmwaitSetting::ALL {
+        assert!(said(Knob::Umwait { setting }).contains("WAITPKG"));
+    }
+    let no_latency = cpu_latency(machine.root()).unwrap_err();
+    assert!(no_latency.to_string().contains("cpu_dma_latency"));
+}
+
+/// The kernel makes a scheduler's settings anew when it is changed.
+#[test]
+fn what_a_new_scheduler_resets_is_put_back_with_the_old_one() {
+    let machine = Machine::with_disk();
+    machine.put("sys/block/d/queue/nr_requests", "512");
+    let change = made(&machine.knobs(), &scheduler(), "kyber");
+    machine.put("sys/block/d/queue/nr_requests", "128");
+    machine.put("sys/block/d/queue/wbt_lat_usec", "0");
+    machine.put("sys/block/d/queue/iosched/read_expire", "1");
+    machine.put("sys/block/d/queue/iosched/new", "1");
+    assert_eq!(machine.knobs().put_back(&change).unwrap(), []);
+    let found = ["scheduler", "nr_requests", "wbt_lat_usec"].map(|name| machine.queue(name));
+    assert_eq!(found, ["mq-deadline", "512", "2000"]);
+    assert_eq!(machine.queue("iosched/read_expire"), "500");
+    assert_eq!(machine.queue("iosched/new"), "1");
+}
+
+#[test]
+fn a_change_that_was_only_planned_is_put_back_by_doing_nothing() {
+    let machine = Machine::with_disk();
+    let change = machine.knobs().plan(&scheduler(), "kyber").unwrap();
+    assert_eq!(machine.knobs().put_back(&change).unwrap(), []);
+    assert_eq!(machine.queue("scheduler"), "none [mq-deadline] kyber");
+    // And what somebody else does meanwhile is not ours.
+    machine.put("sys/block/d/queue/nr_requests", "7");
+    let left = machine.knobs().put_back(&change).unwrap();
+    assert!(
+        matches!(&left[..], [Left::Beside { now, .. }] if now == "7"),
+        "{left:?}"
+    );
+    assert_eq!(machine.queue("nr_requests"), "7");
+}
+
+#[test]
+fn what_somebody_else_has_changed_is_told_and_left() {
+    let machine = Machine::with_disk();
+    let change = made(&machine.knobs(), &scheduler(), "kyber");
+    machine.put("sys/block/d/queue/scheduler", "[none] mq-deadline");
+    let left = machine.knobs().put_back(&change).unwrap();
+    let foreign = Left::Foreign {
+        file: "sys/block/d/queue/scheduler".into(),
+        now: "none".into(),
+        old: "mq-deadline".into(),
+        new: "kyber".into(),
+    };
+    assert_eq!(left, [foreign]);
+    assert_eq!(machine.queue("scheduler"), "[none] mq-deadline");
+}
+
+#[test]
+fn a_device_that_went_and_one_that_came_in_its_place_are_left() {
+    let machine = Machine::with_disk();
+    let change = made(&machine.knobs(), &scheduler(), "kyber");
+    machine.unplug();
+    let left = machine.knobs().put_back(&change).unwrap();
+    assert!(matches!(&left[..], [Left::Gone { .. }]), "{left:?}");
+    machine.put("sys/block/d/queue/scheduler", "[kyber]");
+    let left = machine.knobs().put_back(&change).unwrap();
+    assert!(matches!(&left[..], [Left::Another { .. }]), "{left:?}");
+    assert_eq!(machine.queue("scheduler"), "[kyber]");
+}
+
+#[test]
+fn after_a_new_start_nothing_is_left_of_it() {
+    let machine = Machine::with_disk();
+    let change = made(&machine.knobs(), &scheduler(), "kyber");
+    machine.put("proc/sys/kernel/random/boot_id", "second");
+    assert_eq!(
+        machine.knobs().put_back(&change).unwrap(),
+        [Left::Restarted]
+    );
+    assert_eq!(machine.queue("scheduler"), "kyber");
+}
+
+#[test]
+fn a_value_that_the_kernel_does_not_keep_is_an_error_and_does_not_stay() {
+    // A file that keeps nothing, as io_poll since 5.19.
+    let machine = Machine::with_disk();
+    let path = machine.root().join("sys/block/d/queue/io_poll");
+    let change = {
+        let knob = Knob::queue("d", Setting::IoPoll);
+        machine.knobs().plan(&knob, "1").unwrap()
+    };
+    std::fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink("/dev/null", &path).unwrap();
+    let error = machine.knobs().make(&change).unwrap_err().to_string();
+    assert!(error.contains("1 was written and"), "{error}");
+}
+
+#[test]
+fn idle_states_deeper_than_the_one_named_are_switched_off_on_every_cpu() {
+    let machine = Machine::with_cpus();
+    let knobs = machine.knobs();
+    let disabled = || {
+        let all = idle_states(machine.root()).into_iter();
+        all.map(|(_, states)| {
+            states
+                .iter()
+                .map(|s| s.disabled == Some(true))
+                .collect::<Vec<_>>()
+        })
+        .collect::<Vec<_>>()
+    };
+    let reading = knobs.read(&Knob::MaxCstate).unwrap();
+    assert_eq!(reading.value, "C6");
+    assert_eq!(reading.allowed.to_string(), "C0, POLL, C1, C1E, C6");
+    // One that was off already is off again afterwards.
+    machine.put("sys/devices/system/cpu/cpu1/cpuidle/state3/disable", "1");
+    assert_eq!(knobs.read(&Knob::MaxCstate).unwrap().value, "C6, C1E");
+    for (name, off) in [
+        ("C0", [false, true, true, true]),
+        ("C1", [false, false, true, true]),
+        ("C6", [false; 4]),
+    ] {
+        let change = made(&knobs, &Knob::MaxCstate, name);
+        assert_eq!(disabled(), [off; 2], "{name}");
+        assert_eq!(knobs.put_back(&change).unwrap(), []);
+        assert_eq!(disabled(), [[false; 4], [false, false, false, true]]);
+    }
+    let latency = idle_states(machine.root())[0].1[3].latency;
+    assert_eq!(latency, Some(joulio_units::Nanos::from_micros(133)));
+    assert!(knobs.plan(&Knob::MaxCstate, "C7").is_err());
+}
+
+#[test]
+fn a_cpu_that_went_is_told_and_the_others_are_put_back() {
+    let machine = Machine::with_cpus();
+    let change = made(&machine.knobs(), &Knob::MaxCstate, "C1");
+    std::fs::remove_dir_all(machine.root().join("sys/devices/system/cpu/cpu1/cpuidle")).unwrap();
+    let left = machine.knobs().put_back(&change).unwrap();
+    assert_eq!(left.len(), 2, "{left:?}");
+    assert_eq!(machine.knobs().read(&Knob::MaxCstate).unwrap().value, "C6");
+}
+
+#[test]
+fn the_governor_is_set_on_every_policy_and_put_back_with_the_preference() {
+    let machine = Machine::with_cpus();
+    let file = |cpu, name| format!("sys/devices/system/cpu/cpufreq/policy{cpu}/{name}");
+    let change = made(&machine.knobs(), &Knob::Governor, "performance");
+    for cpu in 0..2 {
+        assert_eq!(machine.get(&file(cpu, "scaling_governor")), "performance");
+        machine.put(&file(cpu, "energy_performance_preference"), "performance");
+    }
+    assert_eq!(machine.knobs().put_back(&change).unwrap(), []);
+    for cpu in 0..2 {
+        assert_eq!(machine.get(&file(cpu, "scaling_governor")), "powersave");
+        let preference = machine.get(&file(cpu, "energy_performance_preference"));
+        assert_eq!(preference, "balance_performance");
+    }
+    assert!(machine.knobs().plan(&Knob::Governor, "schedutil").is_err());
+}
+
+#[test]
+fn umwait_is_set_and_put_back() {
+    let machine = Machine::new();
+    machine.put("sys/devices/system/cpu/umwait_control/enable_c02", "1");
+    machine.put("sys/devices/system/cpu/umwait_control/max_time", "100000");
+    let [c02, time] = UmwaitSetting::ALL.map(|setting| Knob::Umwait { setting });
+    let knobs = machine.knobs();
+    let changes = [made(&knobs, &c02, "0"), made(&knobs, &time, "0")];
+    let value = |knob| knobs.read(knob).unwrap().value;
+    assert_eq!([value(&c02), value(&time)], ["0", "0"]);
+    assert!(
+        knobs
+            .plan(&time, "5")
+            .unwrap_err()
+            .to_string()
+            .contains("steps of 4")
+    );
+    for change in changes.iter().rev() {
+        assert_eq!(knobs.put_back(change).unwrap(), []);
+    }
+    assert_eq!([value(&c02), value(&time)], ["1", "100000"]);
+}
+
+#[test]
+fn the_latency_is_held_as_long_as_it_is_wanted() {
+    let machine = Machine::new();
+    machine.put("dev/cpu_dma_latency", "");
+    let held = CpuLatency::hold(machine.root(), 20).unwrap();
+    assert_eq!(held.microseconds(), 20);
+    assert_eq!(cpu_latency(machine.root()).unwrap(), 20);
+}
+
+#[test]
+fn a_change_is_written_down_and_read_again() {
+    let machine = Machine::with_disk();
+    let change = made(&machine.knobs(), &scheduler(), "kyber");
+    let text = serde_json::to_string(&change).unwrap();
+    let read: Change = serde_json::from_str(&text).unwrap();
+    assert_eq!(read, change);
+    // One that somebody else wrote does not reach other files.
+    for strange in ["etc/passwd", "sys/block/d/queue/../../e/queue/scheduler"] {
+        let text = text.replace("sys/block/d/queue/scheduler", strange);
+        let read: Change = serde_json::from_str(&text).unwrap();
+        let error = machine.knobs().put_back(&read).unwrap_err();
+        assert!(matches!(error, KnobError::Stranger { .. }), "{error}");
+    }
+    assert_eq!(machine.knobs().put_back(&change).unwrap(), []);
+}
+
+#[test]
+fn every_setting_has_a_name_of_its_own() {
+    for knob in Knob::all(Some("d")) {
+        assert_eq!(Knob::by_name(knob.name(), Some("d")), Some(knob));
+    }
+    assert_eq!(Knob::by_name("colour", Some("d")), None);
+    assert_eq!(
+        Knob::queue("cciss/c0d0", Setting::IoPoll).disk(),
+        Some("cciss!c0d0")
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_text_panics_and_put_back_restores_it(text in "[\\[\\] a-z0-9-]{0,30}", value in "[a-z0-9-]{0,9}") {
+        let machine = Machine::with_disk();
+        for setting in Setting::ALL {
+            machine.put(&format!("sys/block/d/queue/{}", setting.file()), &text);
+        }
+        for knob in Knob::all(Some("d")) {
+            let Ok(change) = machine.knobs().plan(&knob, &value) else { continue };
+            let before = machine.knobs().read(&knob).unwrap().value;
+            let _ = machine.knobs().make(&change);
+            machine.knobs().put_back(&change).unwrap();
+            prop_assert_eq!(machine.knobs().read(&knob).unwrap().value, before);
+        }
+    }
+}

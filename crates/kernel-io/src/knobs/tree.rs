@@ -1,0 +1,120 @@
+//! Files of /sys, a value each.
+
+use super::error::KnobError;
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The file tree of a system.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree {
+    root: PathBuf,
+}
+
+impl Tree {
+    pub(crate) fn at(root: impl Into<PathBuf>) -> Tree {
+        Tree { root: root.into() }
+    }
+
+    pub(crate) fn path(&self, file: &str) -> PathBuf {
+        self.root.join(file)
+    }
+
+    pub(crate) fn has(&self, file: &str) -> bool {
+        self.path(file).exists()
+    }
+
+    /// The text of a file, without the space around it.
+    pub(crate) fn text(&self, file: &str) -> io::Result<String> {
+        Ok(fs::read_to_string(self.path(file))?.trim().into())
+    }
+
+    /// The value in a file: of several words the one in brackets.
+    pub(crate) fn value(&self, file: &str) -> io::Result<String> {
+        Ok(chosen(&self.text(file)?).into())
+    }
+
+    /// Writes a value, in one call.
+    pub(crate) fn write(&self, file: &str, value: &str) -> Result<(), KnobError> {
+        let path = self.path(file);
+        let mut options = OpenOptions::new();
+        let opened = options.write(true).truncate(true).open(&path);
+        let written = opened.and_then(|mut file| file.write_all(format!("{value}\n").as_bytes()));
+        written.map_err(|source| match source.kind() {
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                KnobError::Permission { path }
+            }
+            _ => KnobError::Write {
+                path,
+                value: value.into(),
+                source,
+            },
+        })
+    }
+
+    /// The number of the folder that a file is in. The kernel gives each folder of /sys another:
+    /// a device that went and came again has a new one.
+    pub(crate) fn folder(&self, file: &str) -> io::Result<u64> {
+        let path = self.path(file);
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        Ok(fs::metadata(folder)?.ino())
+    }
+
+    /// Which start of the system this is. None: it does not tell.
+    pub(crate) fn boot(&self) -> Option<String> {
+        self.text("proc/sys/kernel/random/boot_id").ok()
+    }
+
+    /// The names in a folder, sorted; none where there is no folder.
+    pub(crate) fn names(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path(folder)).into_iter().flatten();
+        let mut names: Vec<String> = entries
+            .flatten()
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// The numbers of the names in a folder that are `prefix` and a number, in order.
+    pub(crate) fn numbered(&self, folder: &str, prefix: &str) -> Vec<u32> {
+        let names = self.names(folder);
+        let number = |name: &String| name.strip_prefix(prefix)?.parse().ok();
+        let mut numbers: Vec<u32> = names.iter().filter_map(number).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+}
+
+/// The word in brackets, or all of it.
+fn chosen(text: &str) -> &str {
+    let mut words = text.split_ascii_whitespace();
+    let chosen = words.find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+    chosen.unwrap_or(text)
+}
+
+/// Whether the file's device is gone, or the file is not there.
+pub(crate) fn is_gone(error: &io::Error) -> bool {
+    let code = error.raw_os_error();
+    error.kind() == ErrorKind::NotFound || code == Some(libc::ENODEV) || code == Some(libc::ENXIO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_several_words_the_one_in_brackets_is_the_value() {
+        for (text, value) in [
+            ("[none] mq-deadline kyber bfq", "none"),
+            ("none mq-deadline [bfq]", "bfq"),
+            ("none", "none"),
+            ("-1", "-1"),
+            ("", ""),
+            ("[", "["),
+        ] {
+            assert_eq!(chosen(text), value);
+        }
+    }
+}

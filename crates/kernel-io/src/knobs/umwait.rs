@@ -1,0 +1,34 @@
+//! What TPAUSE and UMWAIT may do: /sys/devices/system/cpu/umwait_control.
+
+use super::Reading;
+use super::error::{Absence, Allowed, KnobError};
+use super::knob::{Knob, UmwaitSetting};
+use super::tree::Tree;
+
+pub(super) fn file(setting: UmwaitSetting) -> String {
+    format!("sys/devices/system/cpu/umwait_control/{}", setting.file())
+}
+
+pub(super) fn read(tree: &Tree, knob: &Knob, setting: UmwaitSetting) -> Result<Reading, KnobError> {
+    let file = file(setting);
+    if !tree.has(&file) {
+        return Err(KnobError::Absent {
+            knob: knob.clone(),
+            why: Absence::NoWaitPkg,
+        });
+    }
+    let value = tree.value(&file).map_err(|source| KnobError::Read {
+        path: tree.path(&file),
+        source,
+    })?;
+    let allowed = match setting {
+        UmwaitSetting::EnableC02 => Allowed::words(&["0", "1"]),
+        // Bits 1:0 of IA32_UMWAIT_CONTROL are not time (arch/x86/kernel/cpu/umwait.c).
+        UmwaitSetting::MaxTime => Allowed::Number {
+            min: 0,
+            max: i64::from(u32::MAX - 3),
+            step: 4,
+        },
+    };
+    Ok(Reading { value, allowed })
+}

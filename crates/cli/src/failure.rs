@@ -25,6 +25,14 @@ impl Failure {
         Failure::Run(error.to_string())
     }
 
+    /// What it says.
+    pub fn message(self) -> String {
+        match self {
+            Failure::Input(message) | Failure::Run(message) => message,
+            Failure::Pipe => "standard output was closed".into(),
+        }
+    }
+
     /// Says it and gives the exit status.
     pub fn report(self) -> ExitCode {
         let (message, status) = match self {
@@ -61,7 +69,7 @@ pub fn usage(error: &clap::Error) -> ExitCode {
 }
 
 /// When standard error is closed or full there is nobody to tell; the status says it still.
-fn say(message: &str) {
+pub fn say(message: &str) {
     let _ = writeln!(std::io::stderr(), "joulio: {message}");
 }
 

@@ -5,10 +5,13 @@
 
 mod bench;
 mod bind;
+mod changes;
 mod columns;
 mod device;
 mod failure;
 mod inspect;
+mod journal;
+mod knobs;
 mod list;
 mod meters;
 mod nvme_cli;
@@ -57,7 +60,9 @@ enum Command {
     Stat(Box<stat::Args>),
     /// Power states with latencies and watts, transitions by idle time, the device's own power.
     PowerStates(power_states::Args),
-    /// Put back what power-states has changed and not put back itself.
+    /// Settings of the kernel that change what an I/O costs: show them, or set them for a while.
+    Knobs(knobs::Args),
+    /// Put back what was changed by joulio and not put back by itself.
     Restore(restore::Args),
     /// Serve an emulated controller over a vfio-user socket: to a virtual machine, or to joulio.
     Serve(serve::Args),
@@ -82,6 +87,7 @@ fn main() -> ExitCode {
         Command::Power(args) => power::run(&args),
         Command::Stat(args) => stat::run(&args),
         Command::PowerStates(args) => power_states::run(&args),
+        Command::Knobs(args) => knobs::run(&args),
         Command::Restore(args) => restore::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Bind(args) => bind::bind(&args),

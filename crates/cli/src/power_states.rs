@@ -2,8 +2,7 @@
 
 mod apst;
 mod change;
-mod entry;
-pub mod journal;
+pub mod feature;
 pub mod port;
 mod report;
 

@@ -2,83 +2,85 @@
 
 use crate::Outcome;
 use crate::failure::Failure;
+use crate::journal::{Journal, Untaken, What, take};
 use crate::output::print;
-use crate::power_states::journal::{Held, Journal, Untaken, take};
-use crate::power_states::port::PortName;
 use std::path::Path;
 
-/// Puts back what `joulio power-states` has changed and not put back itself: because it was killed,
-/// or because it was not told for how long. An entry whose device is gone stays.
+/// Puts back what joulio has changed and not put back itself, the latest first: because it was
+/// killed, or because `joulio power-states` was not told for how long. What cannot be put back
+/// stays in the journal. A setting whose disk is gone, that was forgotten by a new start of the
+/// system, or that somebody else has changed since, is told and left as it is.
 #[derive(clap::Args)]
 pub struct Args {}
+
+/// What became of an entry.
+pub enum Restored {
+    /// It is put back, or was left to somebody else: lines of that.
+    Back(Vec<String>),
+    /// It is kept, for somebody works on it.
+    Busy(String),
+    /// It is kept, for it could not be put back.
+    Kept(String),
+}
 
 /// `joulio restore`.
 pub fn run(_: &Args) -> Outcome {
     let journal = Journal::place()?;
-    let files = journal.files()?;
+    let all = put_back_left(&journal, |_| true)?;
+    if all.is_empty() {
+        return print("nothing to restore\n");
+    }
     let mut kept = 0;
-    for file in &files {
-        let told = match one(file) {
-            Ok(None) => continue,
-            Ok(Some(done)) => done,
-            Err(why) => {
+    for one in &all {
+        let lines = match one {
+            Restored::Back(lines) => lines.clone(),
+            Restored::Busy(why) | Restored::Kept(why) => {
                 kept += 1;
-                format!("{why}; kept")
+                vec![format!("{why}; kept")]
             }
         };
-        print(&format!("{told}\n"))?;
-    }
-    if files.is_empty() {
-        return print("nothing to restore\n");
+        for line in lines {
+            print(&format!("{line}\n"))?;
+        }
     }
     if kept > 0 {
         return Err(Failure::run(format!(
             "{kept} of {} entries kept in {}",
-            files.len(),
+            all.len(),
             journal.path().display()
         )));
     }
     Ok(())
 }
 
-/// What was put back; none when somebody else has just done it.
-fn one(file: &Path) -> Result<Option<String>, String> {
+/// Puts back the entries that nobody works on and that are `wanted`, the latest first.
+pub fn put_back_left(
+    journal: &Journal,
+    wanted: impl Fn(&What) -> bool,
+) -> Result<Vec<Restored>, Failure> {
+    let entries = journal.entries()?.into_iter();
+    Ok(entries
+        .filter_map(|(_, file)| one(&file, &wanted))
+        .collect())
+}
+
+/// None when somebody else has just done it, or it is not wanted.
+fn one(file: &Path, wanted: impl Fn(&What) -> bool) -> Option<Restored> {
     let held = match take(file) {
         Ok(held) => held,
-        Err(Untaken::Gone) => return Ok(None),
+        Err(Untaken::Gone) => return None,
         Err(Untaken::Busy) => {
-            return Err(format!("{}: another joulio is at it", file.display()));
+            let file = file.display();
+            return Some(Restored::Busy(format!("{file}: another joulio is at it")));
         }
-        Err(Untaken::Unreadable(why)) => return Err(format!("{}: {why}", file.display())),
+        Err(Untaken::Unreadable(why)) => {
+            return Some(Restored::Kept(format!("{}: {why}", file.display())));
+        }
     };
-    let told = put_back(&held)?;
-    held.done().map_err(said)?;
-    Ok(Some(told))
-}
-
-fn put_back(held: &Held) -> Result<String, String> {
-    let entry = &held.entry;
-    let port = entry.device.parse::<PortName>()?.open().map_err(said)?;
-    if port.serial() != entry.serial {
-        return Err(format!(
-            "{}: another device has that name now: serial {}, not {}",
-            entry.device,
-            port.serial(),
-            entry.serial
-        ));
+    if !wanted(&held.entry.what) {
+        return None;
     }
-    let result = entry.old.put_back(&port);
-    result.map_err(|error| error.to_string())?;
-    Ok(format!(
-        "{}: {} put back",
-        entry.device,
-        entry.old.describe()
-    ))
-}
-
-fn said(failure: Failure) -> String {
-    match failure {
-        Failure::Input(message) | Failure::Run(message) => message,
-        Failure::Pipe => "standard output was closed".into(),
-    }
+    let back = held.entry.what.put_back();
+    let done = back.and_then(|lines| held.done().map(|()| lines).map_err(Failure::message));
+    Some(done.map_or_else(Restored::Kept, Restored::Back))
 }

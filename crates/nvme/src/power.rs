@@ -2,7 +2,9 @@
 //! controller's own measurement of what it draws.
 
 use crate::NvmeError;
-use joulio_nvme_spec::feature::{ApstTable, FeatureId, PowerManagement, PowerMeasurement};
+use joulio_nvme_spec::feature::{
+    ApstTable, FeatureId, InterruptCoalescing, PowerManagement, PowerMeasurement,
+};
 use joulio_nvme_spec::identify::IdentifyController;
 use joulio_nvme_spec::log::{LogId, PowerMeasurementLog, SmartHealth};
 use joulio_nvme_spec::{Command, NamespaceId, Status};
@@ -97,6 +99,21 @@ pub trait PowerControl {
         let fid = FeatureId::AUTONOMOUS_POWER_STATE_TRANSITION;
         let set = Command::set_features(fid, enabled.into());
         self.admin("Set Features (APST)", set, AdminData::Out(table.as_bytes()))?;
+        Ok(())
+    }
+
+    /// Feature 08h (Base 5.27.1.6): for how many completions, and how late, it interrupts.
+    fn interrupt_coalescing(&self) -> Result<InterruptCoalescing, NvmeError> {
+        let get = Command::get_features(FeatureId::INTERRUPT_COALESCING);
+        let value = self.admin("Get Features (Interrupt Coalescing)", get, AdminData::None)?;
+        Ok(InterruptCoalescing::from(value))
+    }
+
+    /// Sets feature 08h. It holds for every vector for which feature 09h does not disable it, and
+    /// a device may round it.
+    fn set_interrupt_coalescing(&self, value: InterruptCoalescing) -> Result<(), NvmeError> {
+        let set = Command::set_features(FeatureId::INTERRUPT_COALESCING, value.into());
+        self.admin("Set Features (Interrupt Coalescing)", set, AdminData::None)?;
         Ok(())
     }
 

@@ -1,15 +1,17 @@
 //! Changing what can be put back.
 
 use super::apst;
-use super::entry::{Entry, Old};
-use super::journal::{Held, Journal};
+use super::feature::{Feature, Old};
 use super::port::Port;
 use super::report::Report;
+use crate::changes::{Changes, Undo};
 use crate::failure::Failure;
+use crate::journal::What;
 use crate::meters::nvme::meter;
 use crate::stop::stop_on_signals;
 use joulio_energy::{Clock, MeterError, Meters, Monotonic};
 use joulio_nvme::NvmeError;
+use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_units::Nanos;
 use std::sync::Arc;
 use std::thread::sleep;
@@ -22,6 +24,8 @@ const LOOK: Duration = Duration::from_millis(20);
 pub enum Change {
     /// To this power state.
     PowerState(u8),
+    /// Interrupts for several completions at once.
+    Coalescing(InterruptCoalescing),
     /// Transitions by idle time on or off.
     Apst(bool),
 }
@@ -31,6 +35,7 @@ impl Change {
     fn old(&self, port: &Port) -> Result<Old, NvmeError> {
         match self {
             Change::PowerState(_) => Old::power_state(port),
+            Change::Coalescing(_) => Old::interrupt_coalescing(port),
             Change::Apst(_) => Old::apst(port),
         }
     }
@@ -39,6 +44,7 @@ impl Change {
         let control = &*port.control;
         match self {
             Change::PowerState(ps) => control.set_power_state(*ps),
+            Change::Coalescing(value) => control.set_interrupt_coalescing(*value),
             Change::Apst(on) => {
                 let (_, mut table) = control.apst()?;
                 let states = control.identify_controller().power_states();
@@ -51,54 +57,38 @@ impl Change {
     }
 }
 
-/// A change that was made.
-struct Made {
+/// A change of `port`, and what it replaces.
+struct Setting<'a> {
+    change: &'a Change,
+    port: &'a Port,
     old: Old,
-    /// Where it is written down; not for a device that ends with this command.
-    held: Option<Held>,
 }
 
-impl Made {
-    /// Writes down what was, and then changes it.
-    fn make(change: &Change, port: &Port) -> Result<Made, Failure> {
-        let old = change.old(port).map_err(Failure::input)?;
-        let held = if port.is_mortal() {
-            None
-        } else {
-            Some(Journal::place()?.begin(&Entry::new(port, old.clone()))?)
-        };
-        let made = Made { old, held };
-        match change.make(port) {
-            Ok(()) => Ok(made),
-            Err(error) => {
-                // Nothing was changed: there is nothing to put back.
-                made.forget()?;
-                Err(Failure::input(error))
-            }
-        }
+impl Undo for Setting<'_> {
+    fn what(&self) -> Option<What> {
+        // One that is emulated ends with this command.
+        let lives = !self.port.is_mortal();
+        lives.then(|| What::Feature(Feature::new(self.port, self.old.clone())))
     }
 
-    fn put_back(self, port: &Port) -> Result<(), Failure> {
-        self.old.put_back(port).map_err(|error| {
-            Failure::run(format!(
-                "{error}; `joulio restore` tries again to put it back"
-            ))
-        })?;
-        self.forget()
+    fn make(&self) -> Result<(), Failure> {
+        self.change.make(self.port).map_err(Failure::input)
     }
 
-    fn forget(self) -> Result<(), Failure> {
-        match self.held {
-            // An older one is not ours to forget: it has a value from before.
-            Some(held) if held.fresh => held.done(),
-            _ => Ok(()),
-        }
+    fn put_back(&self) -> Result<Vec<String>, String> {
+        let back = self.old.put_back(self.port);
+        back.map(|()| Vec::new()).map_err(|error| error.to_string())
+    }
+
+    /// A command that fails changes nothing.
+    fn put_back_failed(&self) -> Result<Vec<String>, String> {
+        Ok(Vec::new())
     }
 }
 
 /// Makes the changes and leaves them; what the device says then.
 pub fn leave(changes: &[Change], port: &Port) -> Result<Report, Failure> {
-    make_all(changes, port)?;
+    make_all(changes, port)?.leave();
     Report::of(port)
 }
 
@@ -107,30 +97,19 @@ pub fn leave(changes: &[Change], port: &Port) -> Result<Report, Failure> {
 pub fn hold(changes: &[Change], port: &Port, time: Nanos) -> Result<Report, Failure> {
     // Before there is anything that a signal would leave behind.
     let stop = stop_on_signals()?;
-    let mut made = make_all(changes, port)?;
+    let made = make_all(changes, port)?;
     let time = Duration::from_nanos(time.0);
-    let mut result = measure(port, time, || stop.stopped());
-    // The last first.
-    while let Some(one) = made.pop() {
-        let back = one.put_back(port);
-        result = result.and_then(|report| back.map(|()| report));
-    }
-    result
+    let result = measure(port, time, || stop.stopped());
+    let back = made.finish();
+    result.and_then(|report| back.map(|_| report))
 }
 
 /// All or none.
-fn make_all(changes: &[Change], port: &Port) -> Result<Vec<Made>, Failure> {
-    let mut made: Vec<Made> = Vec::new();
+fn make_all<'a>(changes: &'a [Change], port: &'a Port) -> Result<Changes<'a>, Failure> {
+    let mut made = Changes::new();
     for change in changes {
-        match Made::make(change, port) {
-            Ok(one) => made.push(one),
-            Err(failure) => {
-                while let Some(one) = made.pop() {
-                    one.put_back(port)?;
-                }
-                return Err(failure);
-            }
-        }
+        let old = change.old(port).map_err(Failure::input)?;
+        made.set(Setting { change, port, old })?;
     }
     Ok(made)
 }

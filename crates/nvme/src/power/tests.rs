@@ -61,6 +61,18 @@ fn a_table_of_transitions_goes_there_and_back_and_works() {
 }
 
 #[test]
+fn coalescing_is_set_and_put_back() {
+    let (controller, _stepper) = evo();
+    let before = controller.interrupt_coalescing().unwrap();
+    assert_eq!(before, InterruptCoalescing::new());
+    let value = InterruptCoalescing::new().with_thr(7).with_time(2);
+    controller.set_interrupt_coalescing(value).unwrap();
+    assert_eq!(controller.interrupt_coalescing().unwrap(), value);
+    controller.set_interrupt_coalescing(before).unwrap();
+    assert_eq!(controller.interrupt_coalescing().unwrap(), before);
+}
+
+#[test]
 fn what_the_device_measures_is_what_its_profile_says() {
     let (controller, stepper) = evo();
     assert!(controller.measures_power());

@@ -1,12 +1,9 @@
 //! What was changed on a device, and what it was.
 
-use super::port::Port;
+use super::port::{Port, PortName};
 use joulio_nvme::NvmeError;
-use joulio_nvme_spec::feature::{ApstTable, PowerManagement};
+use joulio_nvme_spec::feature::{ApstTable, InterruptCoalescing, PowerManagement};
 use serde::{Deserialize, Serialize};
-
-/// The version of the files.
-const VERSION: u32 = 1;
 
 /// What was changed, and what it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +11,11 @@ const VERSION: u32 = 1;
 pub enum Old {
     /// Feature 02h.
     PowerState {
+        /// Its value.
+        value: u32,
+    },
+    /// Feature 08h.
+    InterruptCoalescing {
         /// Its value.
         value: u32,
     },
@@ -26,11 +28,10 @@ pub enum Old {
     },
 }
 
-/// An entry of the journal.
+/// A device, and what it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
-    version: u32,
+pub struct Feature {
     /// As it was named.
     pub device: String,
     /// Of the device that it was: another may have its name by now.
@@ -56,6 +57,12 @@ impl Old {
         })
     }
 
+    /// Feature 08h of `port`.
+    pub fn interrupt_coalescing(port: &Port) -> Result<Old, NvmeError> {
+        let value = port.control.interrupt_coalescing()?.into();
+        Ok(Old::InterruptCoalescing { value })
+    }
+
     /// Sets it on `port` again.
     pub fn put_back(&self, port: &Port) -> Result<(), NvmeError> {
         match self {
@@ -69,6 +76,10 @@ impl Old {
                     port.control.set_power_management(value.with_ps(0))?;
                 }
                 port.control.set_power_management(value)
+            }
+            Old::InterruptCoalescing { value } => {
+                let value = InterruptCoalescing::from(*value);
+                port.control.set_interrupt_coalescing(value)
             }
             Old::Apst { enabled, entries } => {
                 let mut table = ApstTable::default();
@@ -86,6 +97,7 @@ impl Old {
             Old::PowerState { value } => {
                 format!("power state {}", PowerManagement::from(*value).ps())
             }
+            Old::InterruptCoalescing { value } => coalescing(InterruptCoalescing::from(*value)),
             Old::Apst { enabled: true, .. } => "apst on, with its table".into(),
             Old::Apst { enabled: false, .. } => "apst off, with its table".into(),
         }
@@ -95,98 +107,56 @@ impl Old {
     pub fn feature(&self) -> &'static str {
         match self {
             Old::PowerState { .. } => "power-state",
+            Old::InterruptCoalescing { .. } => "interrupt-coalescing",
             Old::Apst { .. } => "apst",
         }
     }
 }
 
-impl Entry {
+impl Feature {
     /// What `port` had before a change.
-    pub fn new(port: &Port, old: Old) -> Entry {
-        Entry {
-            version: VERSION,
+    pub fn new(port: &Port, old: Old) -> Feature {
+        Feature {
             device: port.name.lasting(),
             serial: port.serial(),
             old,
         }
     }
 
-    /// The name of its file: one for what there is once, a feature of a device.
-    pub fn file_name(&self) -> String {
-        let words = [self.device.as_bytes(), &[0], self.serial.as_bytes()].concat();
-        // FNV-1a: names may be long and hold anything.
-        let hash = words
-            .iter()
-            .fold(0xcbf2_9ce4_8422_2325, |hash: u64, &byte| {
-                (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-            });
-        format!("{hash:016x}.{}.json", self.old.feature())
+    /// An error unless it is as we write it.
+    pub fn check(&self) -> Result<(), String> {
+        match &self.old {
+            Old::Apst { entries, .. } if entries.len() != 32 => {
+                Err(format!("a table of {} entries, not 32", entries.len()))
+            }
+            _ => Ok(()),
+        }
     }
 
-    /// Reads one, which anybody may have written.
-    pub fn parse(text: &str) -> Result<Entry, String> {
-        let entry: Entry =
-            serde_json::from_str(text).map_err(|error| format!("not an entry of ours: {error}"))?;
-        if entry.version != VERSION {
+    /// Opens the device, which must be the one that it was, and sets the old value on it.
+    pub fn put_back(&self) -> Result<(), String> {
+        let port = self.device.parse::<PortName>()?.open();
+        let port = port.map_err(|failure| failure.message())?;
+        if port.serial() != self.serial {
             return Err(format!(
-                "an entry of version {}, not {VERSION}",
-                entry.version
+                "{}: another device has that name now: serial {}, not {}",
+                self.device,
+                port.serial(),
+                self.serial
             ));
         }
-        if let Old::Apst { entries, .. } = &entry.old
-            && entries.len() != 32
-        {
-            return Err(format!("a table of {} entries, not 32", entries.len()));
-        }
-        Ok(entry)
+        self.old.put_back(&port).map_err(|error| error.to_string())
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_no_entry_is_said_to_be_none() {
-        let apst = r#"{"version":1,"device":"x","serial":"S","old":{"apst":{"enabled":true,"entries":[1]}}}"#;
-        let newer = r#"{"version":2,"device":"x","serial":"S","old":{"power-state":{"value":1}}}"#;
-        for (text, says) in [
-            ("", "not an entry"),
-            ("{}", "not an entry"),
-            (apst, "table of 1 entries"),
-            (newer, "version 2"),
-        ] {
-            let why = Entry::parse(text).unwrap_err();
-            assert!(why.contains(says), "{why}");
-        }
-        let good = newer.replace("\"version\":2", "\"version\":1");
-        assert_eq!(
-            Entry::parse(&good).unwrap().old,
-            Old::PowerState { value: 1 }
-        );
-    }
-
-    #[test]
-    fn a_file_is_one_features_of_one_device() {
-        let entry = |device: &str, serial: &str, old| Entry {
-            version: VERSION,
-            device: device.into(),
-            serial: serial.into(),
-            old,
-        };
-        let state = |value| Old::PowerState { value };
-        let name = entry("a", "b", state(0)).file_name();
-        assert_eq!(name, entry("a", "b", state(3)).file_name());
-        let apst = Old::Apst {
-            enabled: true,
-            entries: vec![0; 32],
-        };
-        for other in [
-            entry("a", "c", state(0)),
-            entry("ab", "", state(0)),
-            entry("a", "b", apst),
-        ] {
-            assert_ne!(name, other.file_name());
-        }
+/// Feature 08h in words.
+pub fn coalescing(value: InterruptCoalescing) -> String {
+    match (value.thr(), value.time()) {
+        (0, _) | (_, 0) => "interrupt coalescing off".into(),
+        (thr, time) => format!(
+            "interrupts for {} completions or after {} us",
+            u32::from(thr) + 1,
+            u32::from(time) * 100
+        ),
     }
 }

@@ -1,9 +1,12 @@
-//! What was changed on a device and is not put back yet: a file for each, written before the
+//! What was changed and is not put back yet: a file for each, written before the
 //! change, so that whatever ends this command, `joulio restore` knows the old value.
 //!
 //! A file is locked while somebody works on what it tells; the lock ends with its holder.
 
-use super::entry::Entry;
+mod entry;
+
+pub use entry::{Entry, KnobChange, What};
+
 use crate::failure::Failure;
 use rustix::fs::{FlockOperation, flock, fstat, stat};
 use rustix::io::Errno;
@@ -14,9 +17,10 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// No file of ours is as long.
-const MOST_BYTES: u64 = 64 << 10;
+const MOST_BYTES: u64 = 4 << 20;
 
 /// The directory of the journal.
+#[derive(Clone, Debug)]
 pub struct Journal(PathBuf);
 
 /// An entry that nobody else works on until this is dropped.
@@ -59,6 +63,12 @@ impl Journal {
         Ok(Journal(state.join("joulio/journal")))
     }
 
+    /// That in `directory`.
+    #[cfg(test)]
+    pub fn at(directory: impl Into<PathBuf>) -> Journal {
+        Journal(directory.into())
+    }
+
     /// Its directory.
     pub fn path(&self) -> &Path {
         &self.0
@@ -67,8 +77,10 @@ impl Journal {
     /// Writes `entry` down, before the change: when this returns, it outlives this process and a
     /// power failure. Where there is an entry for the same already, that one stays: it has the
     /// older value.
-    pub fn begin(&self, entry: &Entry) -> Result<Held, Failure> {
-        let path = self.0.join(entry.file_name());
+    pub fn begin(&self, what: What) -> Result<Held, Failure> {
+        let last = self.entries()?.first().map_or(0, |latest| latest.0);
+        let entry = &Entry::new(last.saturating_add(1), what);
+        let path = self.0.join(entry.what.file_name());
         let told =
             |error: io::Error| Failure::input(format!("journal: {}: {error}", self.0.display()));
         DirBuilder::new()
@@ -85,9 +97,8 @@ impl Journal {
                 Err(Untaken::Gone) => {}
                 Err(Untaken::Busy) => {
                     return Err(Failure::input(format!(
-                        "{}: another joulio has changed its {} and is to put it back: wait for it",
-                        entry.device,
-                        entry.old.feature()
+                        "{}: another joulio has changed it and is to put it back: wait for it",
+                        entry.what
                     )));
                 }
                 Err(Untaken::Unreadable(why)) => {
@@ -136,8 +147,19 @@ impl Journal {
         }))
     }
 
+    /// The numbers and files of all entries, the latest first. What is no entry has number 0.
+    pub fn entries(&self) -> Result<Vec<(u64, PathBuf)>, Failure> {
+        let numbered = |path: PathBuf| {
+            let entry = read(&path).ok().and_then(|text| Entry::parse(&text).ok());
+            (entry.map_or(0, |entry| entry.number), path)
+        };
+        let mut entries: Vec<_> = self.files()?.into_iter().map(numbered).collect();
+        entries.sort_by(|one, other| other.cmp(one));
+        Ok(entries)
+    }
+
     /// The files of all entries.
-    pub fn files(&self) -> Result<Vec<PathBuf>, Failure> {
+    fn files(&self) -> Result<Vec<PathBuf>, Failure> {
         let told = |error| Failure::run(format!("journal: {}: {error}", self.0.display()));
         let entries = match fs::read_dir(&self.0) {
             Ok(entries) => entries,
@@ -154,7 +176,6 @@ impl Journal {
                 files.push(path);
             }
         }
-        files.sort();
         Ok(files)
     }
 }
@@ -174,11 +195,7 @@ pub fn take(path: &Path) -> Result<Held, Untaken> {
         io::ErrorKind::NotFound => Untaken::Gone,
         _ => Untaken::Unreadable(error.to_string()),
     };
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32)
-        .open(path)
-        .map_err(unreadable)?;
+    let file = open(path).map_err(unreadable)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
         Err(Errno::WOULDBLOCK) => return Err(Untaken::Busy),
@@ -190,15 +207,30 @@ pub fn take(path: &Path) -> Result<Held, Untaken> {
     if here.st_ino != mine.st_ino {
         return Err(Untaken::Gone);
     }
-    let mut text = String::new();
-    let read = (&file).take(MOST_BYTES).read_to_string(&mut text);
-    read.map_err(unreadable)?;
+    let text = text(&file).map_err(unreadable)?;
     Ok(Held {
         entry: Entry::parse(&text).map_err(Untaken::Unreadable)?,
         fresh: false,
         path: path.into(),
         _lock: file,
     })
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32)
+        .open(path)
+}
+
+fn text(file: &File) -> io::Result<String> {
+    let mut text = String::new();
+    file.take(MOST_BYTES).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    text(&open(path)?)
 }
 
 fn sync(directory: &Path) -> io::Result<()> {
@@ -208,26 +240,34 @@ fn sync(directory: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::power_states::feature::{Feature, Old};
 
-    fn entry(device: &str, value: u32) -> Entry {
-        let text = format!(
-            r#"{{"version":1,"device":"{device}","serial":"S1","old":{{"power-state":{{"value":{value}}}}}}}"#
-        );
-        Entry::parse(&text).unwrap()
+    fn what(device: &str, value: u32) -> What {
+        What::Feature(Feature {
+            device: device.into(),
+            serial: "S1".into(),
+            old: Old::PowerState { value },
+        })
     }
 
-    fn begin(journal: &Journal, entry: &Entry) -> Held {
-        let held = journal.begin(entry);
-        held.unwrap_or_else(|_| panic!("{entry:?} was refused"))
+    fn begin(journal: &Journal, what: What) -> Held {
+        let held = journal.begin(what);
+        held.unwrap_or_else(|failure| panic!("{}", failure.message()))
+    }
+
+    fn files(journal: &Journal) -> Vec<PathBuf> {
+        let entries = journal.entries();
+        let entries = entries.unwrap_or_else(|failure| panic!("{}", failure.message()));
+        entries.into_iter().map(|(_, path)| path).collect()
     }
 
     #[test]
     fn an_entry_is_there_until_it_is_done() {
         let room = tempfile::tempdir().unwrap();
         let journal = Journal(room.path().join("a/b"));
-        assert!(journal.files().is_ok_and(|files| files.is_empty()));
-        let held = begin(&journal, &entry("x", 3));
-        let files = journal.files().unwrap_or_default();
+        assert!(files(&journal).is_empty());
+        let held = begin(&journal, what("x", 3));
+        let files = files(&journal);
         assert_eq!(files.len(), 1);
         // Its holder lives.
         assert!(matches!(take(&files[0]), Err(Untaken::Busy)));
@@ -235,7 +275,7 @@ mod tests {
         let Ok(held) = take(&files[0]) else {
             panic!("not to be had")
         };
-        assert_eq!((&held.entry, held.fresh), (&entry("x", 3), false));
+        assert_eq!((held.entry.what.clone(), held.fresh), (what("x", 3), false));
         assert!(held.done().is_ok());
         assert!(matches!(take(&files[0]), Err(Untaken::Gone)));
         assert!(fs::read_dir(journal.path()).unwrap().next().is_none());
@@ -245,20 +285,27 @@ mod tests {
     fn the_older_value_stays() {
         let room = tempfile::tempdir().unwrap();
         let journal = Journal(room.path().into());
-        drop(begin(&journal, &entry("x", 0)));
-        let second = begin(&journal, &entry("x", 2));
-        assert_eq!((&second.entry, second.fresh), (&entry("x", 0), false));
-        assert!(begin(&journal, &entry("y", 2)).fresh);
-        assert_eq!(journal.files().unwrap_or_default().len(), 2);
+        drop(begin(&journal, what("x", 0)));
+        let second = begin(&journal, what("x", 2));
+        assert_eq!(
+            (second.entry.what.clone(), second.fresh),
+            (what("x", 0), false)
+        );
+        let third = begin(&journal, what("y", 2));
+        assert_eq!((third.fresh, third.entry.number), (true, 2));
+        // The latest is the first to be put back.
+        let found = files(&journal).into_iter().map(|path| read(&path).unwrap());
+        let devices: Vec<bool> = found.map(|text| text.contains("\"y\"")).collect();
+        assert_eq!(devices, [true, false]);
     }
 
     #[test]
     fn one_at_a_time() {
         let room = tempfile::tempdir().unwrap();
         let journal = Journal(room.path().into());
-        let _held = begin(&journal, &entry("x", 0));
+        let _held = begin(&journal, what("x", 0));
         assert!(matches!(
-            journal.begin(&entry("x", 1)),
+            journal.begin(what("x", 1)),
             Err(Failure::Input(_))
         ));
     }

@@ -1,0 +1,203 @@
+//! Claims about what is left of changes, with ones that fail and ones that panic.
+
+use super::*;
+use crate::power_states::feature::{Feature, Old};
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+type Log = RefCell<Vec<String>>;
+
+/// What is made and put back is written in the log.
+struct Fake<'a> {
+    name: &'static str,
+    journal: Journal,
+    log: &'a Log,
+    ends: Ends,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Ends {
+    Well,
+    InError,
+    InPanic,
+    NotPutBack,
+    Left,
+}
+
+impl Fake<'_> {
+    fn note(&self, what: &str) {
+        let entries = self.journal.entries().map_or(99, |entries| entries.len());
+        let line = format!("{what} {} ({entries} entries)", self.name);
+        self.log.borrow_mut().push(line);
+    }
+}
+
+impl Undo for Fake<'_> {
+    fn what(&self) -> Option<What> {
+        Some(What::Feature(Feature {
+            device: self.name.into(),
+            serial: String::new(),
+            old: Old::PowerState { value: 0 },
+        }))
+    }
+
+    fn make(&self) -> Result<(), Failure> {
+        self.note("make");
+        match self.ends {
+            Ends::InError => Err(Failure::input("it failed")),
+            Ends::InPanic => panic!("it panicked"),
+            _ => Ok(()),
+        }
+    }
+
+    fn put_back(&self) -> Result<Vec<String>, String> {
+        self.note("back");
+        match self.ends {
+            Ends::NotPutBack => Err("it stays".into()),
+            Ends::Left => Ok(vec!["left to others".into()]),
+            _ => Ok(Vec::new()),
+        }
+    }
+}
+
+struct Room {
+    folder: tempfile::TempDir,
+    log: Log,
+}
+
+impl Room {
+    fn new() -> Room {
+        Room {
+            folder: tempfile::tempdir().unwrap(),
+            log: Log::default(),
+        }
+    }
+
+    fn journal(&self) -> Journal {
+        Journal::at(self.folder.path())
+    }
+
+    fn changes(&self) -> Changes<'_> {
+        Changes {
+            journal: Some(self.journal()),
+            ..Changes::new()
+        }
+    }
+
+    fn fake(&self, name: &'static str, ends: Ends) -> Fake<'_> {
+        Fake {
+            name,
+            journal: self.journal(),
+            log: &self.log,
+            ends,
+        }
+    }
+
+    fn log(&self) -> Vec<String> {
+        self.log.borrow().clone()
+    }
+
+    fn entries(&self) -> usize {
+        self.journal().entries().map_or(99, |entries| entries.len())
+    }
+}
+
+#[test]
+fn it_is_written_down_before_it_is_made_and_put_back_in_reverse() {
+    let room = Room::new();
+    let mut changes = room.changes();
+    for name in ["a", "b"] {
+        assert!(changes.set(room.fake(name, Ends::Well)).is_ok());
+    }
+    assert!(changes.finish().is_ok_and(|notes| notes.is_empty()));
+    let expected = [
+        "make a (1 entries)",
+        "make b (2 entries)",
+        "back b (2 entries)",
+        "back a (1 entries)",
+    ];
+    assert_eq!(room.log(), expected);
+    assert_eq!(room.entries(), 0);
+}
+
+#[test]
+fn one_that_fails_is_put_back_at_once_and_those_before_it_when_dropped() {
+    let room = Room::new();
+    {
+        let mut changes = room.changes();
+        assert!(changes.set(room.fake("a", Ends::Well)).is_ok());
+        let failed = changes.set(room.fake("b", Ends::InError));
+        assert!(failed.is_err_and(|failure| failure.message() == "it failed"));
+        assert_eq!(room.entries(), 1);
+    }
+    assert_eq!(
+        room.log()[2..],
+        ["back b (2 entries)", "back a (1 entries)"]
+    );
+    assert_eq!(room.entries(), 0);
+}
+
+#[test]
+fn a_panic_in_the_middle_of_a_change_puts_all_back() {
+    let room = Room::new();
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        let mut changes = room.changes();
+        let _ = changes.set(room.fake("a", Ends::Well));
+        let _ = changes.set(room.fake("b", Ends::InPanic));
+    }));
+    assert!(ended.is_err());
+    assert_eq!(
+        room.log()[2..],
+        ["back b (2 entries)", "back a (1 entries)"]
+    );
+    assert_eq!(room.entries(), 0);
+}
+
+#[test]
+fn what_cannot_be_put_back_stays_written_down_and_the_rest_is_put_back() {
+    let room = Room::new();
+    let mut changes = room.changes();
+    for (name, ends) in [
+        ("a", Ends::Left),
+        ("b", Ends::NotPutBack),
+        ("c", Ends::Well),
+    ] {
+        assert!(changes.set(room.fake(name, ends)).is_ok());
+    }
+    let failed = changes.finish();
+    assert!(failed.is_err_and(|failure| failure.message().contains("it stays; `joulio restore`")));
+    assert_eq!(room.log().len(), 6);
+    assert_eq!(room.entries(), 1);
+}
+
+#[test]
+fn what_was_left_to_somebody_else_is_told() {
+    let room = Room::new();
+    let mut changes = room.changes();
+    assert!(changes.set(room.fake("a", Ends::Left)).is_ok());
+    assert!(
+        changes
+            .finish()
+            .is_ok_and(|notes| notes == ["left to others"])
+    );
+    assert_eq!(room.entries(), 0);
+}
+
+#[test]
+fn the_same_is_not_changed_twice() {
+    let room = Room::new();
+    let mut changes = room.changes();
+    assert!(changes.set(room.fake("a", Ends::Well)).is_ok());
+    let twice = changes.set(room.fake("a", Ends::Well));
+    assert!(twice.is_err_and(|failure| failure.message().contains("changed already")));
+    assert_eq!(room.log().len(), 1);
+}
+
+#[test]
+fn what_is_left_on_purpose_stays_written_down() {
+    let room = Room::new();
+    let mut changes = room.changes();
+    assert!(changes.set(room.fake("a", Ends::Well)).is_ok());
+    changes.leave();
+    assert_eq!((room.log().len(), room.entries()), (1, 1));
+}

@@ -1,0 +1,118 @@
+//! `joulio knobs`: settings of the kernel that change what an I/O costs.
+
+mod table;
+
+use crate::Outcome;
+use crate::changes::Changes;
+use crate::failure::{Failure, say};
+use crate::output::{Format, print, print_json};
+use crate::stop::stop_on_signals;
+use crate::work::seconds;
+use joulio_kernel_io::Knob;
+use joulio_units::Nanos;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How soon a signal is noticed.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Shows the settings of the CPUs, and of a disk's queue: their values, what they can be, or why
+/// there are none. What is set is put back at the end, and on Ctrl-C; after kill -9 by
+/// `joulio restore`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The disk: nvme0n1 or /dev/nvme0n1
+    disk: Option<String>,
+    /// Set one of those shown, for the time of --for; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", requires = "duration")]
+    set: Vec<Setting>,
+    /// For how long
+    #[arg(long = "for", id = "duration", value_name = "TIME", value_parser = seconds, requires = "set")]
+    duration: Option<Nanos>,
+    /// normal or json
+    #[arg(
+        short,
+        long = "output",
+        alias = "output-format",
+        value_enum,
+        default_value = "normal"
+    )]
+    output: Format,
+    /// The tree under this folder in place of /
+    #[arg(long, value_name = "FOLDER", hide = true, default_value = "/")]
+    root: PathBuf,
+}
+
+/// `--set`.
+#[derive(Clone, Debug)]
+struct Setting {
+    name: String,
+    value: String,
+}
+
+impl FromStr for Setting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Setting, String> {
+        let (name, value) = text
+            .split_once('=')
+            .ok_or("write NAME=VALUE, as scheduler=bfq")?;
+        Ok(Setting {
+            name: name.into(),
+            value: value.into(),
+        })
+    }
+}
+
+/// `joulio knobs`.
+pub fn run(args: &Args) -> Outcome {
+    let disk = args.disk.as_deref().map(disk_name);
+    let disk = disk.as_deref();
+    // Before there is anything that a signal would leave behind.
+    let stop = stop_on_signals()?;
+    let mut changes = Changes::new();
+    let mut wanted = Vec::new();
+    for Setting { name, value } in &args.set {
+        wanted.push((knob(name, disk)?, value));
+    }
+    for (knob, value) in wanted {
+        changes.knob(&args.root, &knob, value)?;
+    }
+    let rows = table::rows(&args.root, disk);
+    match args.output {
+        Format::Normal => print(&table::text(&rows))?,
+        Format::Json => print_json(&table::json(&rows))?,
+    }
+    let time = Duration::from_nanos(args.duration.map_or(0, |time| time.0));
+    let start = Instant::now();
+    while !stop.stopped() && start.elapsed() < time {
+        sleep(LOOK.min(time));
+    }
+    for note in changes.finish()? {
+        say(&note);
+    }
+    Ok(())
+}
+
+/// A disk as /sys/block has it.
+fn disk_name(text: &str) -> String {
+    let path = Path::new(text);
+    let target = path.canonicalize().ok().filter(|_| path.is_absolute());
+    let name = target.as_deref().unwrap_or(path).to_string_lossy();
+    name.strip_prefix("/dev/").unwrap_or(&name).into()
+}
+
+fn knob(name: &str, disk: Option<&str>) -> Result<Knob, Failure> {
+    let knob = Knob::by_name(name, disk).ok_or_else(|| {
+        let all: Vec<_> = Knob::all(Some("")).iter().map(Knob::name).collect();
+        Failure::input(format!("no setting {name}: there are {}", all.join(", ")))
+    })?;
+    if knob.disk() == Some("") {
+        return Err(Failure::input(format!(
+            "{name}: of which disk? name it, as joulio knobs nvme0n1"
+        )));
+    }
+    Ok(knob)
+}

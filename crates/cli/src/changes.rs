@@ -42,12 +42,28 @@ struct Made<'a> {
 impl<'a> Changes<'a> {
     /// None yet.
     pub fn new() -> Changes<'a> {
+        Changes::written_in(None)
+    }
+
+    /// None yet; the journal is found when the first is made.
+    fn written_in(journal: Option<Journal>) -> Changes<'a> {
         Changes {
-            journal: None,
+            journal,
             tidy: false,
             made: Vec::new(),
             notes: Vec::new(),
         }
+    }
+
+    /// Sets each to its value, in this order, as [`Changes::knob`] does. None is set when a value of
+    /// any is not allowed.
+    pub fn knobs(&mut self, root: &Path, wanted: &[(Knob, &str)]) -> Result<(), Failure> {
+        for (knob, value) in wanted {
+            Knobs::at(root).plan(knob, value).map_err(Failure::input)?;
+        }
+        wanted
+            .iter()
+            .try_for_each(|(knob, value)| self.knob(root, knob, value))
     }
 
     /// Sets `knob` of the system whose file tree begins at `root`, unless it has that value

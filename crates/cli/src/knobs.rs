@@ -73,13 +73,10 @@ pub fn run(args: &Args) -> Outcome {
     // Before there is anything that a signal would leave behind.
     let stop = stop_on_signals()?;
     let mut changes = Changes::new();
-    let mut wanted = Vec::new();
-    for Setting { name, value } in &args.set {
-        wanted.push((knob(name, disk)?, value));
-    }
-    for (knob, value) in wanted {
-        changes.knob(&args.root, &knob, value)?;
-    }
+    let wanted = args.set.iter();
+    let wanted = wanted.map(|Setting { name, value }| Ok((knob(name, disk)?, value.as_str())));
+    let wanted: Vec<_> = wanted.collect::<Result<_, Failure>>()?;
+    changes.knobs(&args.root, &wanted)?;
     let rows = table::rows(&args.root, disk);
     match args.output {
         Format::Normal => print(&table::text(&rows))?,

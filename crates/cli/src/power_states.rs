@@ -2,6 +2,7 @@
 
 mod apst;
 mod change;
+mod coalescing;
 pub mod feature;
 pub mod port;
 mod report;
@@ -12,6 +13,7 @@ use crate::output::{Format, print, print_json};
 use crate::work::seconds;
 use change::Change;
 use clap::ValueEnum;
+use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_units::Nanos;
 use port::PortName;
 use report::Report;
@@ -29,6 +31,9 @@ pub struct Args {
     /// Transitions by idle time (APST). Where there is no table of them, Linux's is made
     #[arg(long, value_enum)]
     apst: Option<Switch>,
+    /// Interrupt for so many completions at once, or after so many microseconds, as 8,200; or off
+    #[arg(long, value_name = "COUNT,US", value_parser = coalescing::parse)]
+    coalescing: Option<InterruptCoalescing>,
     /// Show it after so long, or Ctrl-C, and put back what was changed. The device's own meter is
     /// read meanwhile, where it has one; that takes 2s at the least
     #[arg(long = "for", value_name = "TIME", value_parser = seconds)]
@@ -56,7 +61,8 @@ impl Args {
         let apst = self.apst.map(|switch| Change::Apst(switch == Switch::On));
         // The power state last: with the transitions of before it might not stay there.
         let set = self.set.map(Change::PowerState);
-        apst.into_iter().chain(set).collect()
+        let coalescing = self.coalescing.map(Change::Coalescing);
+        apst.into_iter().chain(coalescing).chain(set).collect()
     }
 }
 

@@ -12,6 +12,7 @@ const SUBCOMMANDS: [&str; 13] = [
     "power",
     "stat",
     "power-states",
+    "knobs",
     "restore",
     "list",
     "id-ctrl",

@@ -221,6 +221,16 @@ fn transitions_are_made_as_linux_has_them_and_work() {
 }
 
 #[test]
+fn coalescing_is_set_and_shown() {
+    let off = json(&format!("power-states {EVO} -o json"));
+    let none = json!({ "completions": 1, "microseconds": 0 });
+    assert_eq!(off["interrupt_coalescing"], none);
+    let line = format!("power-states {EVO} --coalescing 8,200 --for 10ms");
+    let on = joulio(&line).assert().success();
+    on.stdout(contains("coalescing        : 8 completions or 200 us\n"));
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_in_one_line() {
     let room = tempdir().expect("a room");
     for (rest, says) in [
@@ -232,6 +242,7 @@ fn what_makes_no_sense_is_refused_in_one_line() {
         ("pcie:0000:01:00.0 --apst off", "--for 10s"),
         ("emulated:instant --set 32", "32"),
         ("emulated:instant --apst maybe", "maybe"),
+        ("emulated:instant --coalescing 8,150", "steps of 100"),
         ("emulated:instant --for 5d", "5d"),
         ("nvme0", "/dev/nvme0"),
         ("/dev/null", "not an NVMe controller"),
@@ -282,7 +293,7 @@ fn what_was_killed_is_put_back_by_restore() {
     // From wherever it is restored.
     let device = format!("vfio-user:{}", room.path().join("s").display());
     for path in killed(room.path()) {
-        let entry = entry(&path);
+        let entry = &entry(&path)["what"]["feature"];
         assert_eq!(entry["device"], device);
         let apst = &entry["old"]["apst"];
         let state = &entry["old"]["power-state"];

@@ -14,7 +14,7 @@ mod knob;
 mod latency;
 mod queue;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod tree;
 mod umwait;
 
@@ -25,6 +25,7 @@ pub use error::{Absence, Allowed, KnobError};
 pub use knob::{Knob, Setting, UmwaitSetting};
 pub use latency::{CpuLatency, cpu_latency};
 
+pub(crate) use cpus::states;
 pub(crate) use tree::Tree;
 
 use change::Part;
@@ -51,6 +52,10 @@ impl Knobs {
         Knobs {
             tree: Tree::at(root),
         }
+    }
+
+    pub(crate) fn of(tree: &Tree) -> Knobs {
+        Knobs { tree: tree.clone() }
     }
 
     /// What `knob` is, and what it can be.

@@ -78,10 +78,7 @@ impl Room {
     }
 
     fn changes(&self) -> Changes<'_> {
-        Changes {
-            journal: Some(self.journal()),
-            ..Changes::new()
-        }
+        Changes::written_in(Some(self.journal()))
     }
 
     fn fake(&self, name: &'static str, ends: Ends) -> Fake<'_> {

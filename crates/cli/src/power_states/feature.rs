@@ -1,5 +1,6 @@
 //! What was changed on a device, and what it was.
 
+use super::coalescing;
 use super::port::{Port, PortName};
 use joulio_nvme::NvmeError;
 use joulio_nvme_spec::feature::{ApstTable, InterruptCoalescing, PowerManagement};
@@ -97,7 +98,10 @@ impl Old {
             Old::PowerState { value } => {
                 format!("power state {}", PowerManagement::from(*value).ps())
             }
-            Old::InterruptCoalescing { value } => coalescing(InterruptCoalescing::from(*value)),
+            Old::InterruptCoalescing { value } => {
+                let value = coalescing::describe(InterruptCoalescing::from(*value));
+                format!("interrupt coalescing {value}")
+            }
             Old::Apst { enabled: true, .. } => "apst on, with its table".into(),
             Old::Apst { enabled: false, .. } => "apst off, with its table".into(),
         }
@@ -146,17 +150,5 @@ impl Feature {
             ));
         }
         self.old.put_back(&port).map_err(|error| error.to_string())
-    }
-}
-
-/// Feature 08h in words.
-pub fn coalescing(value: InterruptCoalescing) -> String {
-    match (value.thr(), value.time()) {
-        (0, _) | (_, 0) => "interrupt coalescing off".into(),
-        (thr, time) => format!(
-            "interrupts for {} completions or after {} us",
-            u32::from(thr) + 1,
-            u32::from(time) * 100
-        ),
     }
 }

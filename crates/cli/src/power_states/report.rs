@@ -1,13 +1,14 @@
 //! What `joulio power-states` prints.
 
 use super::apst::{self, Transition};
+use super::coalescing::{completions, describe, microseconds};
 use super::port::Port;
 use crate::failure::Failure;
 use crate::nvme_cli::power_state;
 use joulio_emulator::PowerUse;
 use joulio_energy::Energy;
 use joulio_nvme::NvmeError;
-use joulio_nvme_spec::feature::PowerManagement;
+use joulio_nvme_spec::feature::{InterruptCoalescing, PowerManagement};
 use joulio_nvme_spec::identify::IdentifyController;
 use joulio_nvme_spec::log::PowerMeasurementLog;
 use serde_json::{Value, json};
@@ -22,6 +23,7 @@ pub struct Report {
     current: PowerManagement,
     /// Whether transitions are on, and which; none: it has no such thing.
     apst: Option<(bool, Vec<Transition>)>,
+    coalescing: InterruptCoalescing,
     /// Watts of the latest second, by the SMART log.
     interval_watts: Option<f64>,
     /// Log 25h.
@@ -49,6 +51,7 @@ impl Report {
                 identity: *control.identify_controller(),
                 current,
                 apst,
+                coalescing: control.interrupt_coalescing()?,
                 interval_watts: control.interval_power()?.map(watts),
                 measurement: supported(control.power_measurement())?,
                 residency,
@@ -89,6 +92,7 @@ impl Report {
                 line("apst", format!("{state}; {table}"));
             }
         }
+        line("coalescing", describe(self.coalescing));
         line(
             "interval power",
             match self.interval_watts {
@@ -132,6 +136,10 @@ impl Report {
             "apst": self.apst.as_ref().map(|(enabled, table)| {
                 json!({ "enabled": enabled, "transitions": table })
             }),
+            "interrupt_coalescing": {
+                "completions": completions(self.coalescing),
+                "microseconds": microseconds(self.coalescing),
+            },
             "interval_power_watts": self.interval_watts,
             "power_measurement": self.measurement.as_ref().map(log_json),
             "energy": self.measured.as_ref().map(|measured| match measured {

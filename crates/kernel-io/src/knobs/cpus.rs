@@ -27,7 +27,7 @@ pub fn idle_states(root: impl Into<std::path::PathBuf>) -> Vec<(u32, Vec<CpuIdle
     states(&Tree::at(root))
 }
 
-pub(super) fn states(tree: &Tree) -> Vec<(u32, Vec<CpuIdleState>)> {
+pub(crate) fn states(tree: &Tree) -> Vec<(u32, Vec<CpuIdleState>)> {
     let cpus = tree.numbered(CPUS, "cpu").into_iter();
     let all = cpus.map(|cpu| {
         let numbers = tree.numbered(&format!("{CPUS}/cpu{cpu}/cpuidle"), "state");

@@ -1,0 +1,80 @@
+//! Feature 08h, interrupt coalescing, as a user writes and reads it.
+
+use joulio_nvme_spec::feature::InterruptCoalescing;
+
+/// TIME's unit (Base figure 324).
+const UNIT_US: u32 = 100;
+
+/// `off`, or completions and microseconds, as `8,200`.
+pub fn parse(text: &str) -> Result<InterruptCoalescing, String> {
+    if text == "off" {
+        return Ok(InterruptCoalescing::new());
+    }
+    let says = || {
+        format!(
+            "{text}: write off, or 1 to 256 completions and up to 25500 us in steps of 100, as 8,200"
+        )
+    };
+    let (count, time) = text.split_once(',').ok_or_else(says)?;
+    let count: u32 = count.parse().map_err(|_| says())?;
+    let time: u32 = time.parse().map_err(|_| says())?;
+    let thr = count.checked_sub(1).and_then(|thr| u8::try_from(thr).ok());
+    let units = u8::try_from(time / UNIT_US)
+        .ok()
+        .filter(|_| time % UNIT_US == 0);
+    match (thr, units) {
+        (Some(thr), Some(units)) => Ok(InterruptCoalescing::new().with_thr(thr).with_time(units)),
+        _ => Err(says()),
+    }
+}
+
+/// In words.
+pub fn describe(value: InterruptCoalescing) -> String {
+    if value.thr() == 0 || value.time() == 0 {
+        return "off".into();
+    }
+    format!(
+        "{} completions or {} us",
+        completions(value),
+        microseconds(value)
+    )
+}
+
+/// THR, counted from 1.
+pub fn completions(value: InterruptCoalescing) -> u32 {
+    u32::from(value.thr()) + 1
+}
+
+/// TIME.
+pub fn microseconds(value: InterruptCoalescing) -> u32 {
+    u32::from(value.time()) * UNIT_US
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_again_and_what_does_not_fit_is_refused() {
+        for (text, words) in [
+            ("off", "off"),
+            ("8,200", "8 completions or 200 us"),
+            ("256,25500", "256 completions or 25500 us"),
+            ("1,100", "off"),
+        ] {
+            assert_eq!(parse(text).map(describe).as_deref(), Ok(words));
+        }
+        for text in [
+            "",
+            "8",
+            "0,100",
+            "257,100",
+            "8,150",
+            "8,25600",
+            "-1,100",
+            "8,4294967296",
+        ] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+}

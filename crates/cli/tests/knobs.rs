@@ -1,0 +1,386 @@
+//! `joulio knobs` and `joulio restore`: what is set is put back, whatever ends the command. On a
+//! tree in a folder; and on a loop device, where one can be made.
+
+mod common;
+
+use common::joulio;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use tempfile::{TempDir, tempdir};
+
+/// A room with a journal, and with the tree of a system with a disk `d`.
+struct Room(TempDir);
+
+impl Room {
+    fn new() -> Room {
+        let room = Room(tempdir().expect("a room"));
+        for (file, text) in [
+            ("scheduler", "none [mq-deadline] kyber"),
+            ("nr_requests", "256"),
+            ("nomerges", "0"),
+        ] {
+            let file = room.queue(file);
+            fs::create_dir_all(file.parent().expect("a folder")).expect("created");
+            fs::write(file, text).expect("written");
+        }
+        room
+    }
+
+    fn root(&self) -> PathBuf {
+        self.0.path().join("root")
+    }
+
+    fn queue(&self, file: &str) -> PathBuf {
+        self.root().join("sys/block/d/queue").join(file)
+    }
+
+    fn value(&self, file: &str) -> String {
+        let text = fs::read_to_string(self.queue(file)).expect("a file");
+        text.trim().into()
+    }
+
+    fn ran(&self, line: &str) -> Output {
+        let mut command = joulio(line);
+        command.env("XDG_STATE_HOME", self.0.path());
+        command.output().expect("it runs")
+    }
+
+    /// On the tree.
+    fn knobs(&self, line: &str) -> Output {
+        self.ran(&format!("knobs {line} --root {}", self.root().display()))
+    }
+
+    fn entries(&self) -> usize {
+        let files = fs::read_dir(self.0.path().join("joulio/journal"));
+        files.into_iter().flatten().count()
+    }
+
+    /// One that has set `line`, for a long time.
+    fn holding(&self, line: &str) -> Holder {
+        let mut child = Command::new(assert_cmd::cargo::cargo_bin!("joulio"))
+            .args(["knobs", "--for", "10m"])
+            .args(line.split_whitespace())
+            .env("XDG_STATE_HOME", self.0.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut said = String::new();
+        let out = child.stdout.as_mut().expect("piped");
+        BufReader::new(out).read_line(&mut said).expect("a line");
+        assert!(said.starts_with("scheduler"), "{said}");
+        Holder(child)
+    }
+
+    fn holding_on_tree(&self, line: &str) -> Holder {
+        self.holding(&format!("{line} --root {}", self.root().display()))
+    }
+}
+
+struct Holder(Child);
+
+impl Holder {
+    fn end(mut self, signal: Signal) -> Option<i32> {
+        kill_process(Pid::from_child(&self.0), signal).expect("it runs");
+        self.0.wait().expect("it ends").code()
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into()
+}
+
+fn error(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into()
+}
+
+const BOTH: &str = "d --set scheduler=kyber --set nr_requests=64";
+
+#[test]
+fn what_is_there_is_shown_and_what_is_not_says_why() {
+    let room = Room::new();
+    let text = out(&room.knobs("d"));
+    assert!(
+        text.contains("scheduler         : mq-deadline (none, mq-deadline, kyber)\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("wbt_lat_usec      : not here: its queue has no such file"),
+        "{text}"
+    );
+    assert!(
+        text.contains("scaling_governor  : not here: no cpufreq driver"),
+        "{text}"
+    );
+    let json: Value = serde_json::from_str(&out(&room.knobs("d -o json"))).expect("JSON");
+    assert_eq!(json[1]["value"], "256");
+    assert!(
+        json[6]["value"].is_null() && json[6]["reason"].is_string(),
+        "{json}"
+    );
+}
+
+#[test]
+fn what_is_set_is_put_back_at_the_end() {
+    let room = Room::new();
+    let output = room.knobs(&format!("{BOTH} --for 1ms"));
+    assert_eq!(output.status.code(), Some(0), "{}", error(&output));
+    assert!(
+        out(&output).contains("scheduler         : kyber"),
+        "{}",
+        out(&output)
+    );
+    let values = ["scheduler", "nr_requests"].map(|file| room.value(file));
+    assert_eq!(values, ["mq-deadline", "256"]);
+    assert_eq!(room.entries(), 0);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_in_one_line_and_nothing_is_changed() {
+    for (line, says) in [
+        (
+            "d --set scheduler=kyber --set nr_requests=1 --for 1ms",
+            "4 to",
+        ),
+        (
+            "d --set scheduler=kyber --set colour=1 --for 1ms",
+            "no setting colour",
+        ),
+        (
+            "d --set scheduler=cfq --for 1ms",
+            "none, mq-deadline, kyber",
+        ),
+        (
+            "d --set nomerges=1 --set nomerges=2 --for 1ms",
+            "changed already",
+        ),
+        ("d --set scheduler=kyber", "--for"),
+        ("d --set scheduler --for 1ms", "NAME=VALUE"),
+        ("--set scheduler=kyber --for 1ms", "which disk"),
+        ("e --set scheduler=kyber --for 1ms", "no such disk"),
+        (
+            "d --set scaling_governor=performance --for 1ms",
+            "no cpufreq driver",
+        ),
+    ] {
+        let room = Room::new();
+        let output = room.knobs(line);
+        let said = error(&output);
+        assert_eq!(output.status.code(), Some(2), "{line}: {said}");
+        assert!(
+            said.contains(says) && said.lines().count() == 1,
+            "{line}: {said}"
+        );
+        let values = ["scheduler", "nomerges"].map(|file| room.value(file));
+        assert!(
+            values[0].contains("mq-deadline") && values[1] == "0",
+            "{line}"
+        );
+        assert_eq!(room.entries(), 0, "{line}");
+    }
+}
+
+#[test]
+fn a_signal_puts_it_back() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let room = Room::new();
+        let holder = room.holding_on_tree(BOTH);
+        assert_eq!(
+            (room.value("nr_requests").as_str(), room.entries()),
+            ("64", 2)
+        );
+        assert_eq!(holder.end(signal), Some(0));
+        let values = ["scheduler", "nr_requests"].map(|file| room.value(file));
+        assert_eq!(values, ["mq-deadline", "256"]);
+        assert_eq!(room.entries(), 0);
+    }
+}
+
+#[test]
+fn after_kill_restore_puts_it_back_the_latest_first() {
+    let room = Room::new();
+    assert_eq!(room.holding_on_tree(BOTH).end(Signal::KILL), None);
+    assert_eq!(
+        (room.value("scheduler").as_str(), room.entries()),
+        ("kyber", 2)
+    );
+    let output = room.ran("restore");
+    let said = "nr_requests of d: 256 put back\nscheduler of d: mq-deadline put back\n";
+    assert_eq!(
+        (out(&output).as_str(), output.status.code()),
+        (said, Some(0))
+    );
+    let values = ["scheduler", "nr_requests"].map(|file| room.value(file));
+    assert_eq!(values, ["mq-deadline", "256"]);
+    assert_eq!(out(&room.ran("restore")), "nothing to restore\n");
+}
+
+#[test]
+fn the_next_run_puts_back_first_what_a_killed_one_has_left() {
+    let room = Room::new();
+    assert_eq!(room.holding_on_tree(BOTH).end(Signal::KILL), None);
+    let output = room.knobs("d --set scheduler=kyber --for 1ms");
+    assert_eq!(output.status.code(), Some(0), "{}", error(&output));
+    assert!(
+        error(&output).contains("scheduler of d: mq-deadline put back"),
+        "{}",
+        error(&output)
+    );
+    assert_eq!(room.value("scheduler"), "mq-deadline");
+    assert_eq!(room.entries(), 0);
+}
+
+#[test]
+fn two_runs_do_not_set_the_same() {
+    let room = Room::new();
+    let holder = room.holding_on_tree("d --set scheduler=kyber");
+    // The tree's file has only this name now: mq-deadline may be a module.
+    let output = room.knobs("d --set scheduler=mq-deadline --for 1ms");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        error(&output).contains("another joulio"),
+        "{}",
+        error(&output)
+    );
+    let output = room.ran("restore");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(out(&output).contains("another joulio is at it; kept"));
+    assert_eq!(room.value("scheduler"), "kyber");
+    assert_eq!(
+        room.knobs("d --set nomerges=2 --for 1ms").status.code(),
+        Some(0)
+    );
+    assert_eq!(holder.end(Signal::INT), Some(0));
+    assert_eq!(room.value("scheduler"), "mq-deadline");
+}
+
+#[test]
+fn a_disk_that_is_gone_is_told_and_dropped_and_the_rest_is_put_back() {
+    let room = Room::new();
+    let knobs = "d --set scheduler=kyber --set scaling_governor=performance";
+    let policy = room.root().join("sys/devices/system/cpu/cpufreq/policy0");
+    fs::create_dir_all(&policy).expect("created");
+    fs::write(policy.join("scaling_governor"), "powersave").expect("written");
+    let offered = policy.join("scaling_available_governors");
+    fs::write(offered, "performance powersave").expect("written");
+    assert_eq!(room.holding_on_tree(knobs).end(Signal::KILL), None);
+    fs::remove_dir_all(room.root().join("sys/block/d")).expect("removed");
+    let output = room.ran("restore");
+    assert_eq!(output.status.code(), Some(0));
+    let said = out(&output);
+    assert!(
+        said.contains("scheduler of d: /sys/block/d/queue/scheduler: its device is gone"),
+        "{said}"
+    );
+    assert!(
+        said.contains("scaling_governor: powersave put back"),
+        "{said}"
+    );
+    let governor = fs::read_to_string(policy.join("scaling_governor")).expect("read");
+    assert_eq!((governor.trim(), room.entries()), ("powersave", 0));
+}
+
+#[test]
+fn what_somebody_else_has_changed_is_told_and_left() {
+    let room = Room::new();
+    let holder = room.holding_on_tree("d --set scheduler=kyber");
+    fs::write(room.queue("scheduler"), "[none] kyber").expect("written");
+    assert_eq!(holder.end(Signal::KILL), None);
+    let output = room.ran("restore");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(
+        out(&output).contains("somebody else has changed it"),
+        "{}",
+        out(&output)
+    );
+    assert_eq!(
+        (room.value("scheduler").as_str(), room.entries()),
+        ("[none] kyber", 0)
+    );
+}
+
+/// A loop device of this machine, or none where there can be none.
+struct Loop {
+    path: String,
+    _folder: TempDir,
+}
+
+impl Loop {
+    fn new() -> Option<Loop> {
+        let folder = tempdir().expect("a folder");
+        let file = folder.path().join("file");
+        fs::write(&file, vec![0; 1 << 20]).expect("written");
+        let made = Command::new("losetup")
+            .args(["-f", "--show"])
+            .arg(&file)
+            .output();
+        let Some(made) = made.ok().filter(|made| made.status.success()) else {
+            eprintln!("not here: a loop device needs root and losetup");
+            return None;
+        };
+        Some(Loop {
+            path: out(&made).trim().into(),
+            _folder: folder,
+        })
+    }
+
+    fn queue(&self, file: &str) -> PathBuf {
+        let name = Path::new(&self.path).file_name().expect("a name");
+        Path::new("/sys/block").join(name).join("queue").join(file)
+    }
+
+    fn read(&self, file: &str) -> String {
+        fs::read_to_string(self.queue(file)).expect("read")
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["-d", &self.path]).status();
+    }
+}
+
+#[test]
+fn on_a_loop_device_every_scheduler_is_set_and_put_back_also_after_kill() {
+    let Some(disk) = Loop::new() else { return };
+    let before = disk.read("scheduler");
+    if fs::write(disk.queue("nr_requests"), "77").is_err() {
+        eprintln!("not here: /sys cannot be written");
+        return;
+    }
+    let room = Room::new();
+    let is = |name: &str| disk.read("scheduler").contains(&format!("[{name}]"));
+    for name in ["none", "mq-deadline", "kyber", "bfq"]
+        .into_iter()
+        .filter(|n| before.contains(n))
+    {
+        for signal in [Signal::INT, Signal::KILL] {
+            let holder = room.holding(&format!("{} --set scheduler={name}", disk.path));
+            assert!(is(name), "{}", disk.read("scheduler"));
+            holder.end(signal);
+            let output = room.ran("restore");
+            assert_eq!(output.status.code(), Some(0), "{}", out(&output));
+            assert_eq!(disk.read("scheduler"), before);
+            // That a change of the scheduler resets.
+            assert_eq!(disk.read("nr_requests"), "77\n", "{name}");
+        }
+    }
+    let refused = room.ran(&format!("knobs {} --set io_poll=1 --for 1ms", disk.path));
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        error(&refused).contains("poll queues decide"),
+        "{}",
+        error(&refused)
+    );
+    assert_eq!(room.entries(), 0);
+}

@@ -63,11 +63,15 @@ impl Interrupts {
     /// Interrupts of the I/O queues of `disk`, on all CPUs. None when no line is known to be its:
     /// it has none of its own (loop, md, device mapper), or a driver that names them otherwise.
     pub fn of_disk(&self, disk: &Disk) -> Option<u64> {
-        let own = |line: &&InterruptLine| {
+        total(self.lines_of_disk(disk))
+    }
+
+    /// The lines of the I/O queues of `disk`.
+    pub fn lines_of_disk<'a>(&'a self, disk: &'a Disk) -> impl Iterator<Item = &'a InterruptLine> {
+        self.lines.iter().filter(|line| {
             let mut words = line.description.split([' ', '\t', ',']);
             words.any(|word| disk.controllers.iter().any(|c| is_io_queue(word, c)))
-        };
-        total(self.lines.iter().filter(own))
+        })
     }
 
     /// Interrupts of the CPUs' own timers (`LOC`), on all CPUs. None on machines without such a

@@ -1,0 +1,21 @@
+//! Files of one value.
+
+use super::Told;
+use crate::knobs::Tree;
+use std::str::FromStr;
+
+/// The text of a file.
+pub(super) fn told(tree: &Tree, file: &str) -> Told<String> {
+    let text = tree.text(file);
+    text.map_err(|error| format!("/{file}: {error}")).into()
+}
+
+/// The number in a file.
+pub(super) fn number<T: FromStr>(tree: &Tree, file: &str) -> Told<T> {
+    let text = tree.text(file).map_err(|error| format!("/{file}: {error}"));
+    text.and_then(|text| {
+        let number = text.parse();
+        number.map_err(|_| format!("/{file}: not a number of this kind: {text}"))
+    })
+    .into()
+}

@@ -22,6 +22,7 @@ pub enum AdminData<'a> {
 }
 
 const MEASUREMENT: &str = "Power Measurement (log 25h, feature 25h)";
+const COALESCING: &str = "Interrupt Coalescing (feature 08h)";
 const APST: &str = "Autonomous Power State Transition (feature 0Ch)";
 
 /// What can be asked of a controller about its power.
@@ -105,8 +106,16 @@ pub trait PowerControl {
     /// Feature 08h (Base 5.27.1.6): for how many completions, and how late, it interrupts.
     fn interrupt_coalescing(&self) -> Result<InterruptCoalescing, NvmeError> {
         let get = Command::get_features(FeatureId::INTERRUPT_COALESCING);
-        let value = self.admin("Get Features (Interrupt Coalescing)", get, AdminData::None)?;
-        Ok(InterruptCoalescing::from(value))
+        match self.admin("Get Features (Interrupt Coalescing)", get, AdminData::None) {
+            // Controllers that are reached over a network have no interrupts.
+            Err(NvmeError::Admin { status, .. }) if status.kind() == Status::INVALID_FIELD => {
+                Err(NvmeError::NotSupported {
+                    device: self.device_name().into(),
+                    what: COALESCING,
+                })
+            }
+            other => other.map(InterruptCoalescing::from),
+        }
     }
 
     /// Sets feature 08h. It holds for every vector for which feature 09h does not disable it, and

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::power_states::feature::{Feature, Old};
+use joulio_kernel_io::knobs::Setting;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -177,6 +178,50 @@ fn what_was_left_to_somebody_else_is_told() {
             .finish()
             .is_ok_and(|notes| notes == ["left to others"])
     );
+    assert_eq!(room.entries(), 0);
+}
+
+/// A disk `d` with requests 256.
+fn tree() -> (tempfile::TempDir, std::path::PathBuf) {
+    let root = tempfile::tempdir().unwrap();
+    let queue = root.path().join("sys/block/d/queue");
+    std::fs::create_dir_all(&queue).unwrap();
+    std::fs::write(queue.join("nr_requests"), "256").unwrap();
+    (root, queue.join("nr_requests"))
+}
+
+#[test]
+fn a_kill_between_the_entry_and_the_change_leaves_nothing() {
+    let (root, file) = tree();
+    let room = Room::new();
+    let knob = Knob::queue("d", Setting::NrRequests);
+    let change = Knobs::at(root.path()).plan(&knob, "64").unwrap();
+    let root = root.path().to_path_buf();
+    let held = room
+        .journal()
+        .begin(What::Knob(KnobChange { root, change }));
+    drop(held);
+    assert_eq!(room.entries(), 1);
+    let restored = put_back_left(&room.journal(), |_| true);
+    let told = restored.unwrap_or_default();
+    assert!(matches!(&told[..], [Restored::Back(_)]));
+    assert_eq!(room.entries(), 0);
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "256");
+}
+
+#[test]
+fn a_panic_in_a_run_puts_its_knobs_back() {
+    let (root, file) = tree();
+    let room = Room::new();
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        let mut changes = room.changes();
+        let knob = Knob::queue("d", Setting::NrRequests);
+        assert!(changes.knob(root.path(), &knob, "64").is_ok());
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "64\n");
+        panic!("in the run");
+    }));
+    assert!(ended.is_err());
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "256\n");
     assert_eq!(room.entries(), 0);
 }
 

@@ -31,7 +31,12 @@ pub fn rows(root: &Path, disk: Option<&str>) -> Vec<Row> {
     let latency = Row {
         name: "cpu_dma_latency".into(),
         disk: None,
-        found: latency.map(|us| (us.to_string(), "held by a run".into())),
+        found: latency.map(|us| {
+            (
+                us.to_string(),
+                "microseconds; 2000000000 is that nobody holds it".into(),
+            )
+        }),
     };
     settings.chain([latency]).collect()
 }

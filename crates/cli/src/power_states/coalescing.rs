@@ -21,7 +21,7 @@ pub fn parse(text: &str) -> Result<InterruptCoalescing, String> {
     let thr = count.checked_sub(1).and_then(|thr| u8::try_from(thr).ok());
     let units = u8::try_from(time / UNIT_US)
         .ok()
-        .filter(|_| time % UNIT_US == 0);
+        .filter(|_| time.is_multiple_of(UNIT_US));
     match (thr, units) {
         (Some(thr), Some(units)) => Ok(InterruptCoalescing::new().with_thr(thr).with_time(units)),
         _ => Err(says()),

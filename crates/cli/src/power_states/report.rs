@@ -23,7 +23,8 @@ pub struct Report {
     current: PowerManagement,
     /// Whether transitions are on, and which; none: it has no such thing.
     apst: Option<(bool, Vec<Transition>)>,
-    coalescing: InterruptCoalescing,
+    /// Feature 08h; none: it has no such thing.
+    coalescing: Option<InterruptCoalescing>,
     /// Watts of the latest second, by the SMART log.
     interval_watts: Option<f64>,
     /// Log 25h.
@@ -51,7 +52,7 @@ impl Report {
                 identity: *control.identify_controller(),
                 current,
                 apst,
-                coalescing: control.interrupt_coalescing()?,
+                coalescing: supported(control.interrupt_coalescing())?,
                 interval_watts: control.interval_power()?.map(watts),
                 measurement: supported(control.power_measurement())?,
                 residency,
@@ -92,7 +93,8 @@ impl Report {
                 line("apst", format!("{state}; {table}"));
             }
         }
-        line("coalescing", describe(self.coalescing));
+        let coalescing = self.coalescing.map(describe);
+        line("coalescing", coalescing.unwrap_or(NOT_SUPPORTED.into()));
         line(
             "interval power",
             match self.interval_watts {
@@ -136,10 +138,9 @@ impl Report {
             "apst": self.apst.as_ref().map(|(enabled, table)| {
                 json!({ "enabled": enabled, "transitions": table })
             }),
-            "interrupt_coalescing": {
-                "completions": completions(self.coalescing),
-                "microseconds": microseconds(self.coalescing),
-            },
+            "interrupt_coalescing": self.coalescing.map(|value| {
+                json!({ "completions": completions(value), "microseconds": microseconds(value) })
+            }),
             "interval_power_watts": self.interval_watts,
             "power_measurement": self.measurement.as_ref().map(log_json),
             "energy": self.measured.as_ref().map(|measured| match measured {

@@ -148,6 +148,15 @@ fn what_identify_does_not_have_is_not_asked_for() {
 }
 
 #[test]
+fn a_device_without_coalescing_says_so() {
+    let mut device = Lacking::new(Status::INVALID_FIELD.do_not_retry());
+    assert!(is_not_supported(device.interrupt_coalescing()));
+    device.status = Status::INTERNAL_ERROR;
+    let failed = device.interrupt_coalescing();
+    assert!(matches!(failed, Err(NvmeError::Admin { .. })));
+}
+
+#[test]
 fn a_log_that_was_promised_and_is_not_there_is_not_supported_either() {
     let mut device = Lacking::new(Status::INVALID_LOG_PAGE.do_not_retry());
     device

@@ -6,7 +6,7 @@ use common::joulio;
 use predicates::prelude::{PredicateBooleanExt, predicate};
 use predicates::str::contains;
 
-const SUBCOMMANDS: [&str; 13] = [
+const SUBCOMMANDS: [&str; 14] = [
     "bench",
     "trace",
     "power",

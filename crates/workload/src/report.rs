@@ -16,6 +16,7 @@ use joulio_nvme::Faults;
 use joulio_nvme::wait::Counters;
 use joulio_trace::Thread;
 use joulio_units::Nanos;
+use std::collections::BTreeMap;
 
 /// What a result is about.
 pub(crate) struct Report<'a> {
@@ -52,6 +53,7 @@ impl Report<'_> {
                 obtained,
                 reason,
             },
+            settings: BTreeMap::new(),
             rw: self.job.rw.to_string(),
             bs: self.job.bs,
             iodepth: self.job.iodepth,

@@ -8,6 +8,7 @@ use joulio_nvme::wait::Counters;
 use joulio_trace::Thread;
 use joulio_units::Nanos;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The way of waiting that was asked for, and the one obtained.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -250,6 +251,8 @@ pub struct RunResult {
     pub engine: &'static str,
     /// Asked and obtained.
     pub completion: Completion,
+    /// What was set for it, by name: the scheduler, say. Filled in by who set it.
+    pub settings: BTreeMap<String, String>,
     /// `--rw`.
     pub rw: String,
     /// Bytes of an I/O.

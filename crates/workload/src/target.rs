@@ -52,6 +52,11 @@ pub trait Target: Send + Sync {
     /// The disk that it is, or is on, for the kernel's counters; none for what the kernel does not
     /// know.
     fn disk(&self) -> Option<&Disk>;
+    /// The queue/io_poll_delay that `method` needs of its disk, and the disk has not.
+    fn poll_delay(&self, _: Method) -> Option<i64> {
+        None
+    }
+
     /// What a run in `method` turns out to have been, by the device's interrupts during its I/Os.
     fn judge(&self, method: Method, ios: u64, interrupts: Option<u64>) -> Verdict;
     /// Runs one job on it with `method`.

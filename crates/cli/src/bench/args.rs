@@ -1,5 +1,6 @@
 //! The flags of `joulio bench` beside those of the work.
 
+use super::settings::Flags;
 use crate::failure::Failure;
 use crate::output::Format;
 use crate::work::{Length, Work, seconds};
@@ -85,6 +86,8 @@ pub struct Args {
     /// the machine draws
     #[arg(long)]
     pub machine: Option<String>,
+    #[command(flatten)]
+    pub settings: Flags,
     #[command(flatten)]
     ring: Ring,
     /// normal or json

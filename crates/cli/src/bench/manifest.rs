@@ -2,7 +2,9 @@
 
 use super::Args;
 use super::energy::{EnergyNote, Sources};
+use crate::place::Place;
 use joulio_energy::{Processor, Root};
+use joulio_kernel_io::machine::{Machine, Throttled};
 use joulio_workload::{Job, Target};
 use serde::Serialize;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -25,6 +27,10 @@ pub struct Manifest {
     /// What went wrong in them on purpose; `null`: nothing.
     faults: Option<String>,
     energy: EnergyNote,
+    /// The machine, its disks and file systems, as far as results depend on them.
+    machine: Machine,
+    /// Whether a CPU was too hot during the runs.
+    pub throttled: Throttled,
     /// It was ended early: runs may be missing or short.
     pub interrupted: bool,
 }
@@ -68,7 +74,17 @@ impl Manifest {
                 .collect(),
             faults: (!args.work.faults.is_empty()).then(|| args.work.faults.to_string()),
             energy: sources.note(),
+            machine: machine(args),
+            throttled: Throttled::Unknown,
             interrupted: false,
         }
     }
+}
+
+fn machine(args: &Args) -> Machine {
+    let paths = args.work.device.iter().filter_map(|place| match place {
+        Place::Kernel(path) => Some(path.as_path()),
+        Place::Own(_) => None,
+    });
+    Machine::read("/", &paths.collect::<Vec<_>>())
 }

@@ -5,19 +5,22 @@ mod energy;
 mod figures;
 mod manifest;
 mod progress;
+mod settings;
 mod table;
 pub mod targets;
 
 pub use args::Args;
 
 use crate::Outcome;
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::output::{Format, print, print_json};
 use crate::stop::stop_on_signals;
 use energy::Sources;
-use joulio_workload::{RunError, RunResult, Setup, Stop, run as run_job};
+use joulio_kernel_io::machine::{Throttled, Throttles};
+use joulio_workload::{Job, Method, RunError, RunResult, Setup, Stop, Target, run as run_job};
 use manifest::Manifest;
 use serde::Serialize;
+use settings::Combination;
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -30,34 +33,41 @@ pub fn run(args: &Args) -> Outcome {
     let job = args.job()?;
     let (engines, methods) = (args.engines()?, args.methods()?);
     let targets = targets::open(&args.work, &job, &engines, args.ring())?;
+    let combinations = args.settings.combinations(&targets)?;
     let mut sources = Sources::open(args, &targets)?;
     let stop = stop_on_signals()?;
     let mut manifest = Manifest::new(args, &job, &sources, &targets);
     if args.output == Format::Normal {
         print(&table::heading(&job, &targets, &args.work.faults))?;
     }
+    let throttles = Throttles::read("/");
+    let _latency = args.settings.hold_latency()?;
+    let mut bench = Bench {
+        job: &job,
+        targets: &targets,
+        stop: &stop,
+        sources: &mut sources,
+    };
     let mut runs = Vec::new();
-    for method in methods {
-        if stop.stopped() {
-            break;
+    for _ in 0..args.settings.loops {
+        for combination in &combinations {
+            for &method in &methods {
+                if stop.stopped() {
+                    break;
+                }
+                let mut result = bench.run(combination, method)?;
+                result.settings.extend(args.settings.told());
+                runs.push(result);
+            }
         }
-        let bar = progress::Bar::new(method, &job);
-        let setup = Setup {
-            targets: &targets,
-            machine: sources.machine.as_ref(),
-            baseline: sources.baseline.as_ref().map(|(baseline, _)| baseline),
-            stop: &stop,
-            progress: &|fraction| bar.set(fraction),
-            trace: None,
-        };
-        let result = run_job(&job, method, &setup, &mut sources.meters);
-        bar.finish();
-        runs.push(result.map_err(|error| match error {
-            RunError::Job(error) => Failure::input(error),
-            other => Failure::run(other),
-        })?);
     }
     manifest.interrupted = stop.stopped();
+    manifest.throttled = Throttled::between(&throttles, &Throttles::read("/"));
+    if manifest.throttled == Throttled::Yes {
+        say(
+            "CPUs were throttled for their temperature during the runs: the figures are lower than the machine's",
+        );
+    }
     match args.output {
         Format::Normal => print(&table::table(&runs))?,
         Format::Json => print_json(&Report {
@@ -66,6 +76,42 @@ pub fn run(args: &Args) -> Outcome {
         })?,
     }
     verdict(&runs, &stop)
+}
+
+/// What all runs have in common.
+struct Bench<'a> {
+    job: &'a Job,
+    targets: &'a [Box<dyn Target>],
+    stop: &'a Stop,
+    sources: &'a mut Sources,
+}
+
+impl Bench<'_> {
+    /// One run, under settings that are put back after it, whatever comes.
+    fn run(&mut self, combination: &Combination, method: Method) -> Result<RunResult, Failure> {
+        let changes = combination.apply(method, self.targets)?;
+        let bar = progress::Bar::new(method, self.job);
+        let baseline = self.sources.baseline.as_ref();
+        let setup = Setup {
+            targets: self.targets,
+            machine: self.sources.machine.as_ref(),
+            baseline: baseline.map(|(baseline, _)| baseline),
+            stop: self.stop,
+            progress: &|fraction| bar.set(fraction),
+            trace: None,
+        };
+        let result = run_job(self.job, method, &setup, &mut self.sources.meters);
+        bar.finish();
+        for note in changes.finish()? {
+            say(&note);
+        }
+        let mut result = result.map_err(|error| match error {
+            RunError::Job(error) => Failure::input(error),
+            other => Failure::run(other),
+        })?;
+        result.settings = combination.told.clone();
+        Ok(result)
+    }
 }
 
 /// A run with wrong data, failed I/Os or no way of waiting at all is not a success.

@@ -71,22 +71,36 @@ pub fn table(runs: &[RunResult]) -> String {
         }
     }
     let mut text = aligned(&mut table, 1);
-    notes(runs, &mut text);
+    let mut told = String::new();
+    notes(runs, &mut told);
+    if !told.is_empty() {
+        text.push('\n');
+        text.push_str(&told);
+    }
     energy_table(runs, column.as_ref(), &mut text);
     text
 }
 
-/// The way of waiting that a run got, after the engine if that is the kernel's.
+/// The way of waiting that a run got, after the engine if that is the kernel's, before what was
+/// set.
 pub fn name(run: &RunResult) -> String {
     let obtained = run.completion.obtained.as_deref();
     with_engine(run, obtained.unwrap_or(&run.completion.asked))
 }
 
 fn with_engine(run: &RunResult, way: &str) -> String {
-    match run.engine {
+    let method = match run.engine {
         "nvme" => way.into(),
         engine => format!("{engine} {way}"),
-    }
+    };
+    let settings = run
+        .settings
+        .iter()
+        .map(|(name, value)| match name.as_str() {
+            "scheduler" => format!(" {value}"),
+            name => format!(" {name}={value}"),
+        });
+    method + &settings.collect::<String>()
 }
 
 fn cells(counts: &Counts) -> impl Iterator<Item = String> {
@@ -142,7 +156,6 @@ fn watts(figure: Option<&EnergyResult>) -> [String; 3] {
 
 /// What the table does not say: what could not be had, and what went wrong.
 fn notes(runs: &[RunResult], text: &mut String) {
-    text.push('\n');
     for run in runs {
         let asked = with_engine(run, &run.completion.asked);
         if let Some(reason) = &run.completion.reason {

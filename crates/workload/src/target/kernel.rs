@@ -48,6 +48,14 @@ impl KernelTarget {
         }
     }
 
+    /// What there is to be had of `way`, as the disk is set now.
+    fn expected(&self, path: Path, way: kernel::Way) -> kernel::Obtained {
+        let (major, minor) = self.target.device();
+        let disk = Blocks::at("/").disk(major, minor);
+        let queue = disk.map(|disk| disk.queue).unwrap_or_default();
+        expect(path, way, Release::running(), &queue)
+    }
+
     fn run<E: kernel::Engine>(
         &self,
         engine: Result<E, kernel::EngineError>,
@@ -143,6 +151,14 @@ impl Target for KernelTarget {
         self.target.disk()
     }
 
+    fn poll_delay(&self, method: Method) -> Option<i64> {
+        let (path, way) = (path(method.engine)?, way(method.way).ok()?);
+        match self.expected(path, way).reason? {
+            kernel::Unobtained::Delay { wanted, .. } => Some(wanted),
+            _ => None,
+        }
+    }
+
     fn judge(&self, method: Method, ios: u64, interrupts: Option<u64>) -> Verdict {
         let Ok(way) = way(method.way) else {
             return Verdict::AsAsked;
@@ -166,11 +182,7 @@ impl Target for KernelTarget {
             Ok(way) => way,
             Err(reason) => return worker.refuse(Obtained::No(reason)),
         };
-        // Its settings may have changed since it was opened.
-        let (major, minor) = self.target.device();
-        let disk = Blocks::at("/").disk(major, minor);
-        let queue = disk.map(|disk| disk.queue).unwrap_or_default();
-        let expected = expect(path, way, Release::running(), &queue);
+        let expected = self.expected(path, way);
         if let Some(reason) = expected.reason {
             return worker.refuse(Obtained::No(reason.to_string()));
         }

@@ -312,6 +312,8 @@ fn what_somebody_else_has_changed_is_told_and_left() {
 /// A loop device of this machine, or none where there can be none.
 struct Loop {
     path: String,
+    /// It outlives the test, with what is set of it.
+    requests: String,
     _folder: TempDir,
 }
 
@@ -328,10 +330,13 @@ impl Loop {
             eprintln!("not here: a loop device needs root and losetup");
             return None;
         };
-        Some(Loop {
+        let mut disk = Loop {
             path: out(&made).trim().into(),
+            requests: String::new(),
             _folder: folder,
-        })
+        };
+        disk.requests = disk.read("nr_requests");
+        Some(disk)
     }
 
     fn queue(&self, file: &str) -> PathBuf {
@@ -346,6 +351,7 @@ impl Loop {
 
 impl Drop for Loop {
     fn drop(&mut self) {
+        let _ = fs::write(self.queue("nr_requests"), &self.requests);
         let _ = Command::new("losetup").args(["-d", &self.path]).status();
     }
 }

@@ -42,6 +42,8 @@ struct Device {
     block_bytes: u32,
     /// The profile that it follows: it is emulated.
     emulates: Option<String>,
+    /// The NVMe power state that it is in before the runs, where it can be asked.
+    power_state: Option<u8>,
 }
 
 impl Manifest {
@@ -70,6 +72,7 @@ impl Manifest {
                     bytes: target.size(),
                     block_bytes: target.block_size(),
                     emulates: target.profile().map(|profile| profile.name.clone()),
+                    power_state: power_state(args, &**target),
                 })
                 .collect(),
             faults: (!args.work.faults.is_empty()).then(|| args.work.faults.to_string()),
@@ -87,4 +90,10 @@ fn machine(args: &Args) -> Machine {
         Place::Own(_) => None,
     });
     Machine::read("/", &paths.collect::<Vec<_>>())
+}
+
+/// Asking a device that fails on purpose would be a command more for its faults.
+fn power_state(args: &Args, target: &dyn Target) -> Option<u8> {
+    let control = target.power().filter(|_| args.work.faults.is_empty())?;
+    control.power_state().ok()
 }

@@ -22,6 +22,11 @@ struct Loop {
 
 impl Loop {
     fn new() -> Option<Loop> {
+        Loop::with(&[])
+    }
+
+    /// With more words for losetup(8).
+    fn with(words: &[&str]) -> Option<Loop> {
         let room = TempDir::new_in("/dev/shm")
             .or_else(|_| tempfile::tempdir())
             .ok()?;
@@ -29,6 +34,7 @@ impl Loop {
         fs::write(&image, vec![7; 8 << 20]).expect("written");
         let made = Command::new("losetup")
             .args(["--find", "--show", "--sector-size", "4096"])
+            .args(words)
             .arg(&image)
             .output();
         let Some(made) = made.ok().filter(|made| made.status.success()) else {
@@ -229,4 +235,39 @@ fn a_setting_that_cannot_be_is_refused_before_anything_is_changed() {
         assert!(said.contains(told), "{line}: {said}");
         assert_eq!(disk.scheduler(), before);
     }
+}
+
+#[test]
+fn devices_in_use_and_read_only_ones_are_not_written_to() {
+    let write = "--rw randwrite --allow-write --number_ios 50";
+    if let Some(disk) = Loop::with(&["--read-only"]) {
+        let line = format!("bench --device {} {write}", disk.device);
+        let said = refused(disk.room.path(), &line);
+        assert!(said.contains("read-only"), "{said}");
+    }
+    let Some(disk) = Loop::new() else { return };
+    let made = Command::new("mkfs.ext4")
+        .args(["-q", &disk.device])
+        .status();
+    let mounted = disk.room.path().join("mounted");
+    fs::create_dir(&mounted).expect("made");
+    let mount = || {
+        Command::new("mount")
+            .arg(&disk.device)
+            .arg(&mounted)
+            .status()
+    };
+    if !made.is_ok_and(|made| made.success()) || !mount().is_ok_and(|made| made.success()) {
+        eprintln!("skipped: nothing can be mounted here");
+        return;
+    }
+    // Outside of the room: what is mounted there is a folder to be looked into.
+    let room = TempDir::new().expect("a temporary directory");
+    let said = refused(
+        room.path(),
+        &format!("bench --device {} {write}", disk.device),
+    );
+    let unmounted = Command::new("umount").arg(&mounted).status();
+    assert!(unmounted.is_ok_and(|status| status.success()));
+    assert!(said.contains("in use"), "{said}");
 }

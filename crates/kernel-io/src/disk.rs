@@ -41,6 +41,12 @@ impl Blocks {
         Blocks { root: root.into() }
     }
 
+    /// Whether the device `major:minor`, a disk or a partition, takes no writes.
+    pub(crate) fn is_read_only(&self, major: u32, minor: u32) -> bool {
+        let file = self.root.join(format!("sys/dev/block/{major}:{minor}/ro"));
+        fs::read_to_string(file).is_ok_and(|text| text.trim() == "1")
+    }
+
     /// The whole disk of the device `major:minor`, be that the disk or a partition of it. None for
     /// devices that are not in /sys, such as those that btrfs makes up for its files.
     pub fn disk(&self, major: u32, minor: u32) -> Option<Disk> {

@@ -22,6 +22,12 @@ pub enum TargetError {
         /// The device.
         path: PathBuf,
     },
+    /// It takes no writes.
+    #[error("{}: read-only: blockdev --setrw makes it writable, if the device is", path.display())]
+    ReadOnly {
+        /// The device.
+        path: PathBuf,
+    },
     /// Neither a block device nor a file.
     #[error("{}: neither a block device nor a regular file", path.display())]
     Kind {

@@ -63,7 +63,13 @@ impl Target {
             return Err(TargetError::Empty { path: path.into() });
         }
         let device = (major(number), minor(number));
-        let disk = Blocks::at("/").disk(device.0, device.1);
+        let blocks = Blocks::at("/");
+        // The kernel opens it for writing all the same, and refuses each write.
+        let read_only = kind == Kind::Block && blocks.is_read_only(device.0, device.1);
+        if access == Access::Write && read_only {
+            return Err(TargetError::ReadOnly { path: path.into() });
+        }
+        let disk = blocks.disk(device.0, device.1);
         let target = Target {
             logical_block: logical_block(&fd, kind, disk.as_ref()),
             path: path.into(),

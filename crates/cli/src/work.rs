@@ -5,7 +5,9 @@ use crate::place::Place;
 use joulio_emulator::FaultPlan;
 use joulio_nvme::ControllerOptions;
 use joulio_units::Nanos;
-use joulio_workload::{Arrivals, Job, ReadWrite, Verify, parse_count, parse_size, parse_time};
+use joulio_workload::{
+    Arrivals, BlockSizes, Job, ReadWrite, Verify, parse_count, parse_size, parse_time,
+};
 
 /// Flags that fio has mean what they mean there.
 #[derive(clap::Args)]
@@ -21,9 +23,9 @@ pub struct Work {
     /// Percent of reads in randrw and rw
     #[arg(long, default_value_t = 50, value_parser = whole::<u8>)]
     rwmixread: u8,
-    /// Bytes of an I/O
-    #[arg(long, alias = "blocksize", default_value = "4k", value_parser = parse_size)]
-    bs: u64,
+    /// Bytes of an I/O; 4k:8k: jobs take the sizes in turn
+    #[arg(long, alias = "blocksize", default_value = "4k")]
+    bs: BlockSizes,
     /// I/Os in flight, each job
     #[arg(long, default_value_t = 1, value_parser = whole::<usize>)]
     iodepth: usize,
@@ -143,7 +145,7 @@ impl Work {
         let job = Job {
             rw: self.rw,
             rwmixread: self.rwmixread,
-            bs: self.bs,
+            bs: self.bs.clone(),
             iodepth: self.iodepth,
             numjobs: self.numjobs,
             size: self.size,

@@ -1,5 +1,6 @@
 //! What to do, in fio's words.
 
+use crate::sizes::BlockSizes;
 use joulio_energy::MIN_WINDOW;
 use joulio_units::{Direction, Nanos};
 use std::fmt;
@@ -115,7 +116,7 @@ pub struct Job {
     /// Percent of reads in a mixed workload.
     pub rwmixread: u8,
     /// Bytes of an I/O.
-    pub bs: u64,
+    pub bs: BlockSizes,
     /// I/Os in flight, each job.
     pub iodepth: usize,
     /// Threads.
@@ -151,16 +152,6 @@ pub struct JobError {
     pub problem: String,
 }
 
-/// The part of a device that a job uses, in units of its block size `bs`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Area {
-    /// Blocks of `bs` bytes, from offset 0.
-    pub blocks: u64,
-}
-
-/// Verification keeps 4 bytes a block in memory: 1 GiB at most.
-const MOST_VERIFIED: u64 = 1 << 28;
-
 impl Job {
     /// Checks what does not depend on the device.
     pub fn check(&self) -> Result<(), JobError> {
@@ -170,7 +161,7 @@ impl Job {
                 problem: problem.into(),
             })
         };
-        if self.bs == 0 {
+        if self.bs.iter().any(|size| size == 0) {
             return wrong("--bs", "must be above zero");
         }
         if self.iodepth == 0 {
@@ -181,6 +172,16 @@ impl Job {
         }
         if self.numjobs > 256 {
             return wrong("--numjobs", "at most 256 jobs");
+        }
+        if self.bs.count() > self.numjobs {
+            return Err(JobError {
+                flag: "--bs",
+                problem: format!(
+                    "{} sizes for {} job(s): jobs take them in turn, and one would have none; raise --numjobs",
+                    self.bs.count(),
+                    self.numjobs
+                ),
+            });
         }
         if self.rwmixread > 100 {
             return wrong("--rwmixread", "a percentage: 0 to 100");
@@ -211,80 +212,6 @@ impl Job {
         Ok(())
     }
 
-    /// The part of a device of `size` bytes in logical blocks of `block` bytes that this job uses.
-    pub fn area(&self, size: u64, block: u32, max_transfer: u32) -> Result<Area, JobError> {
-        let wrong = |flag, problem| Err(JobError { flag, problem });
-        if !self.bs.is_multiple_of(block.into()) {
-            return wrong(
-                "--bs",
-                format!(
-                    "{} is not a multiple of the device's block of {block} bytes",
-                    self.bs
-                ),
-            );
-        }
-        if self.bs > max_transfer.into() {
-            return wrong(
-                "--bs",
-                format!(
-                    "{} is more than the device transfers at once: at most {max_transfer}",
-                    self.bs
-                ),
-            );
-        }
-        let used = self.size.unwrap_or(size);
-        if used > size {
-            return wrong(
-                "--size",
-                format!("{used} is past the end of the namespace: it has {size} bytes"),
-            );
-        }
-        let blocks = used / self.bs;
-        if blocks == 0 {
-            return wrong(
-                "--size",
-                format!("{used} bytes hold no block of {} bytes", self.bs),
-            );
-        }
-        if self.verify != Verify::None {
-            if blocks > MOST_VERIFIED {
-                return wrong(
-                    "--size",
-                    format!(
-                        "verification of more than {MOST_VERIFIED} blocks: name a smaller size"
-                    ),
-                );
-            }
-            if blocks < (self.numjobs * self.iodepth) as u64 {
-                return wrong(
-                    "--size",
-                    format!(
-                        "{blocks} blocks are too few to verify {} jobs of depth {}: no two I/Os may meet on a block",
-                        self.numjobs, self.iodepth
-                    ),
-                );
-            }
-        }
-        Ok(Area { blocks })
-    }
-
-    /// The blocks of job `index`: all of them, or its share when data is verified, so that no job
-    /// overwrites what another is to find.
-    pub(crate) fn share(&self, area: Area, index: usize) -> std::ops::Range<u64> {
-        if self.verify == Verify::None {
-            return 0..area.blocks;
-        }
-        let jobs = self.numjobs as u64;
-        let index = index as u64;
-        let each = area.blocks / jobs;
-        let end = if index + 1 == jobs {
-            area.blocks
-        } else {
-            (index + 1) * each
-        };
-        index * each..end
-    }
-
     /// `closed` or `open`.
     pub fn loop_name(&self) -> &'static str {
         match self.arrivals {
@@ -302,7 +229,7 @@ pub(crate) mod tests {
         Job {
             rw: ReadWrite::RandRead,
             rwmixread: 50,
-            bs: 4096,
+            bs: 4096.into(),
             iodepth: 4,
             numjobs: 1,
             size: None,
@@ -325,9 +252,14 @@ pub(crate) mod tests {
             let area = job.check().and_then(|()| job.area(1 << 20, 512, 1 << 17));
             area.unwrap_err().flag
         };
-        assert_eq!(flag(|j| j.bs = 0), "--bs");
-        assert_eq!(flag(|j| j.bs = 1000), "--bs");
-        assert_eq!(flag(|j| j.bs = 1 << 18), "--bs");
+        assert_eq!(flag(|j| j.bs = 0.into()), "--bs");
+        assert_eq!(flag(|j| j.bs = 1000.into()), "--bs");
+        assert_eq!(flag(|j| j.bs = (1 << 18).into()), "--bs");
+        assert_eq!(flag(|j| j.bs = "4k:8k".parse().unwrap()), "--bs");
+        let two = |j: &mut Job, bs: &str| (j.numjobs, j.bs) = (2, bs.parse().unwrap());
+        assert_eq!(flag(move |j| two(j, "4k:0")), "--bs");
+        assert_eq!(flag(move |j| two(j, "4k:1000")), "--bs");
+        assert_eq!(flag(move |j| two(j, "4k:256k")), "--bs");
         assert_eq!(flag(|j| j.size = Some(1 << 21)), "--size");
         assert_eq!(flag(|j| j.size = Some(4095)), "--size");
         assert_eq!(flag(|j| j.runtime = Some(Nanos::ZERO)), "--runtime");
@@ -341,17 +273,5 @@ pub(crate) mod tests {
         assert_eq!(flag(|j| j.iodepth = 0), "--iodepth");
         assert_eq!(flag(|j| j.numjobs = 0), "--numjobs");
         assert_eq!(flag(|j| j.rwmixread = 101), "--rwmixread");
-    }
-
-    #[test]
-    fn verified_jobs_share_the_area_without_overlap_or_gap() {
-        let job = Job {
-            verify: Verify::Crc32c,
-            numjobs: 3,
-            ..job()
-        };
-        let area = Area { blocks: 100 };
-        let shares: Vec<_> = (0..3).map(|i| job.share(area, i)).collect();
-        assert_eq!(shares, [0..33, 33..66, 66..100]);
     }
 }

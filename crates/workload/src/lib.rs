@@ -6,6 +6,7 @@
 
 pub mod engine;
 
+mod area;
 mod conductor;
 mod control;
 mod cpu;
@@ -19,14 +20,16 @@ mod quantity;
 mod report;
 mod result;
 mod run;
+mod sizes;
 mod stats;
 mod sweep;
 mod target;
 mod verify;
 
+pub use area::Area;
 pub use control::Stop;
 pub use energy::{EnergyResult, Unmetered};
-pub use job::{Area, Arrivals, Job, JobError, ReadWrite, Verify};
+pub use job::{Arrivals, Job, JobError, ReadWrite, Verify};
 pub use joulio_kernel_io::RingOptions;
 pub use machine::{DiskCounters, Dispatch, IdleCounters, MachineCounters};
 pub use method::{EngineName, Method, Obtained, Way};
@@ -36,4 +39,5 @@ pub use result::{
     VerifyResult, WaitCounters,
 };
 pub use run::{RunError, Setup, check, run};
+pub use sizes::BlockSizes;
 pub use target::{Activity, Inside, KernelTarget, NvmeTarget, Target, Verdict};

@@ -93,6 +93,8 @@ pub(crate) struct Measured {
 pub struct Worker<'a> {
     pub(crate) job: &'a Job,
     pub(crate) index: usize,
+    /// Bytes of its I/Os.
+    pub(crate) bs: u64,
     /// Its blocks of `bs` bytes.
     pub(crate) share: Range<u64>,
     /// Whether blocks without content may be given some before they are read.
@@ -129,7 +131,7 @@ impl Worker<'_> {
         engine: &mut E,
         obtained: Obtained,
     ) -> Result<(), WorkerError> {
-        let bs = self.job.bs as usize;
+        let bs = self.bs as usize;
         let mut buffers = engine.buffers(self.job.iodepth, bs)?;
         let mut content = vec![0; bs];
         rand_pcg::Pcg64Mcg::seed_from_u64(self.job.seed).fill_bytes(&mut content);
@@ -399,7 +401,7 @@ impl<'a, B: Buffer> Loop<'a, B> {
                 direction,
                 measured: self.measuring,
             };
-            let bs = self.worker.job.bs;
+            let bs = self.worker.bs;
             engine.prepare(
                 Io {
                     direction,
@@ -430,7 +432,7 @@ impl<'a, B: Buffer> Loop<'a, B> {
     fn record(&mut self) {
         let at = now();
         let mut ended = std::mem::take(&mut self.ended);
-        let bs = self.worker.job.bs;
+        let bs = self.worker.bs;
         for done in ended.drain(..) {
             let flight = self.flights[done.tag as usize];
             let tally = match flight.direction {

@@ -13,6 +13,15 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     })
 }
 
+/// `bytes` as [`parse_size`] takes it: `4k`, `1M`, `1000`.
+pub(crate) fn format_size(bytes: u64) -> String {
+    match bytes {
+        n if n >= 1 << 20 && n % (1 << 20) == 0 => format!("{}M", n >> 20),
+        n if n >= 1 << 10 && n % (1 << 10) == 0 => format!("{}k", n >> 10),
+        n => n.to_string(),
+    }
+}
+
 /// A count: `1000`, `10k`, `1M`; suffixes are powers of 1000.
 pub fn parse_count(text: &str) -> Result<u64, String> {
     scaled(text, |suffix| power(suffix, 1000)).ok_or_else(|| {

@@ -55,7 +55,7 @@ impl Report<'_> {
             },
             settings: BTreeMap::new(),
             rw: self.job.rw.to_string(),
-            bs: self.job.bs,
+            bs: self.job.bs.clone(),
             iodepth: self.job.iodepth,
             numjobs: self.job.numjobs,
             loop_: self.job.loop_name(),

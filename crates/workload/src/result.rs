@@ -2,6 +2,7 @@
 
 use crate::energy::{EnergyResult, Unmetered};
 use crate::machine::MachineCounters;
+use crate::sizes::BlockSizes;
 use crate::stats::Tally;
 use joulio_nvme::Faults;
 use joulio_nvme::wait::Counters;
@@ -255,8 +256,8 @@ pub struct RunResult {
     pub settings: BTreeMap<String, String>,
     /// `--rw`.
     pub rw: String,
-    /// Bytes of an I/O.
-    pub bs: u64,
+    /// Bytes of an I/O; a list: jobs take them in turn.
+    pub bs: BlockSizes,
     /// I/Os in flight, each job.
     pub iodepth: usize,
     /// Threads.

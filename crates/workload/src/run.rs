@@ -131,17 +131,14 @@ pub fn run(
             // Jobs on one device share its blocks when they verify.
             let on_device = index / setup.targets.len();
             let peers = (job.numjobs + setup.targets.len() - 1 - at) / setup.targets.len();
-            let share = Job {
-                numjobs: peers,
-                ..job.clone()
-            }
-            .share(areas[at], on_device);
+            let bs = job.bs.of_job(index);
             let (start, go) = channel();
             starts.push(start);
             let worker = Worker {
                 job,
                 index,
-                share,
+                bs,
+                share: areas[at].share(on_device, peers, bs),
                 may_write: target.may_write(),
                 stop: setup.stop,
                 trace: setup.trace,

@@ -104,7 +104,7 @@ impl Sweep<'_> {
         mut each: impl FnMut(&mut Ledger, u64, &Done<E::Buffer>),
     ) -> Result<Vec<E::Buffer>, WorkerError> {
         let all = buffers.len();
-        let bs = self.worker.job.bs;
+        let bs = self.worker.bs;
         let mut blocks = blocks.into_iter();
         let mut ended = Vec::with_capacity(all);
         loop {

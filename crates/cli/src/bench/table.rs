@@ -31,7 +31,7 @@ pub fn heading(job: &Job, targets: &[Box<dyn Target>], faults: &FaultPlan) -> St
     format!(
         "{}, bs {}, iodepth {}, numjobs {}, {} loop, {length}{window}\non {}{faults}\n\n",
         job.rw,
-        bytes(job.bs),
+        job.bs,
         job.iodepth,
         job.numjobs,
         job.loop_name(),
@@ -269,12 +269,4 @@ fn troubles(counts: &Counts) -> Option<String> {
         .map(|(count, what)| format!("{count} {what}"))
         .collect();
     (!told.is_empty()).then(|| told.join(", "))
-}
-
-fn bytes(n: u64) -> String {
-    match n {
-        n if n >= 1 << 20 && n % (1 << 20) == 0 => format!("{}M", n >> 20),
-        n if n >= 1 << 10 && n % (1 << 10) == 0 => format!("{}k", n >> 10),
-        n => n.to_string(),
-    }
 }

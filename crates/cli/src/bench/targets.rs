@@ -32,8 +32,10 @@ pub fn open(
     for engine in engines {
         check(job, *engine, &targets).map_err(Failure::input)?;
     }
-    let ios = job.iodepth.saturating_mul(job.numjobs) as u64;
-    let buffers = ios.saturating_mul(job.bs);
+    let sizes = (0..job.numjobs).map(|index| job.bs.of_job(index));
+    let buffers = sizes.fold(0, |sum: u64, bs| {
+        sum.saturating_add(bs.saturating_mul(job.iodepth as u64))
+    });
     check_memory("buffers", buffers, "lower --iodepth, --numjobs or --bs")?;
     created.0.clear();
     Ok(targets)

@@ -1,0 +1,174 @@
+//! Which part of a device each job uses.
+
+use crate::job::{Job, JobError, Verify};
+
+use std::ops::Range;
+
+/// Verification keeps 4 bytes a block in memory: 1 GiB at most.
+const MOST_VERIFIED: u64 = 1 << 28;
+
+/// The part of a device that the jobs on it use, from offset 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Area {
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// Jobs share it in multiples of so many bytes, whole blocks of every size; None: each has all
+    /// of it.
+    unit: Option<u64>,
+}
+
+impl Area {
+    /// The blocks of `bs` bytes that job `at` of the `jobs` on the device uses: all of them, or its
+    /// share when data is verified, so that no job overwrites what another is to find.
+    pub(crate) fn share(self, at: usize, jobs: usize, bs: u64) -> Range<u64> {
+        let Some(unit) = self.unit else {
+            return 0..self.bytes / bs;
+        };
+        let (at, jobs, units) = (at as u64, jobs as u64, self.bytes / unit);
+        let each = units / jobs;
+        let end = if at + 1 == jobs {
+            units
+        } else {
+            (at + 1) * each
+        };
+        at * each * unit / bs..end * unit / bs
+    }
+}
+
+impl Job {
+    /// The part that this job uses of a device of `size` bytes in logical blocks of `block` bytes,
+    /// which transfers `max_transfer` bytes at once.
+    pub fn area(&self, size: u64, block: u32, max_transfer: u32) -> Result<Area, JobError> {
+        let wrong = |flag, problem| Err(JobError { flag, problem });
+        let used = self.size.unwrap_or(size);
+        if used > size {
+            return wrong(
+                "--size",
+                format!("{used} is past the end of the namespace: it has {size} bytes"),
+            );
+        }
+        for bs in self.bs.iter() {
+            if !bs.is_multiple_of(block.into()) {
+                return wrong(
+                    "--bs",
+                    format!("{bs} is not a multiple of the device's block of {block} bytes"),
+                );
+            }
+            if bs > max_transfer.into() {
+                return wrong(
+                    "--bs",
+                    format!(
+                        "{bs} is more than the device transfers at once: at most {max_transfer}"
+                    ),
+                );
+            }
+            if used < bs {
+                return wrong(
+                    "--size",
+                    format!("{used} bytes hold no block of {bs} bytes"),
+                );
+            }
+        }
+        let unit = match self.verify {
+            Verify::None => None,
+            Verify::Crc32c => Some(self.unit(used)?),
+        };
+        Ok(Area { bytes: used, unit })
+    }
+
+    /// What `bytes` are shared in multiples of; refused where a job's share were too small or too
+    /// large.
+    fn unit(&self, bytes: u64) -> Result<u64, JobError> {
+        let wrong = |flag, problem| Err(JobError { flag, problem });
+        let Some(unit) = self.bs.common_multiple() else {
+            return wrong(
+                "--bs",
+                format!(
+                    "{}: no share is a whole number of blocks of every size; name other sizes",
+                    self.bs
+                ),
+            );
+        };
+        let each = bytes / unit / self.numjobs as u64;
+        for bs in self.bs.iter() {
+            if bytes / bs > MOST_VERIFIED {
+                return wrong(
+                    "--size",
+                    format!(
+                        "verification of more than {MOST_VERIFIED} blocks: name a smaller size"
+                    ),
+                );
+            }
+            if each * (unit / bs) < self.iodepth as u64 {
+                return wrong(
+                    "--size",
+                    format!(
+                        "{} blocks of {bs} bytes are too few to verify {} jobs of depth {}: no two I/Os may meet on a block",
+                        bytes / bs,
+                        self.numjobs,
+                        self.iodepth
+                    ),
+                );
+            }
+        }
+        Ok(unit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::tests::job;
+    use crate::sizes::BlockSizes;
+    use proptest::prelude::*;
+
+    #[test]
+    fn verified_jobs_share_the_area_without_overlap_or_gap() {
+        let area = Area {
+            bytes: 100 * 4096 + 512,
+            unit: Some(4096),
+        };
+        let shares: Vec<_> = (0..3).map(|i| area.share(i, 3, 4096)).collect();
+        assert_eq!(shares, [0..33, 33..66, 66..100]);
+    }
+
+    #[test]
+    fn jobs_that_do_not_verify_have_all_of_it_in_their_own_blocks() {
+        let area = job().area(100 * 4096 + 512, 512, 1 << 17).unwrap();
+        assert_eq!(area.share(1, 3, 4096), 0..100);
+        assert_eq!(area.share(2, 3, 8192), 0..50);
+    }
+
+    fn sizes() -> impl Strategy<Value = BlockSizes> {
+        let blocks = prop::collection::vec(1_u64..=32, 1..5);
+        blocks.prop_map(|blocks| {
+            let bytes: Vec<_> = blocks.iter().map(|blocks| blocks * 512).collect();
+            bytes.try_into().expect("one at the least")
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn verified_shares_of_any_sizes_do_not_overlap(
+            bs in sizes(),
+            numjobs in 1_usize..20,
+            iodepth in 1_usize..9,
+            size in 1_u64..100_000_000,
+        ) {
+            let job = Job { bs, numjobs, iodepth, verify: Verify::Crc32c, ..job() };
+            let Ok(area) = job.area(size, 512, 1 << 17) else {
+                return Ok(());
+            };
+            let mut end = 0;
+            for index in 0..numjobs {
+                let bs = job.bs.of_job(index);
+                let share = area.share(index, numjobs, bs);
+                prop_assert!(share.end - share.start >= iodepth as u64, "job {index}: {share:?}");
+                // The bytes of one begin where those of the one before ended.
+                prop_assert_eq!(share.start * bs, end);
+                end = share.end * bs;
+            }
+            prop_assert!(end <= size);
+        }
+    }
+}

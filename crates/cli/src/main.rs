@@ -4,6 +4,7 @@
 #![allow(rustdoc::broken_intra_doc_links)]
 
 mod bench;
+mod bench_job;
 mod bind;
 mod changes;
 mod columns;
@@ -70,6 +71,9 @@ enum Command {
     Bind(bind::Args),
     /// Give an NVMe controller back to the kernel's driver.
     Unbind(bind::Args),
+    /// A job of `joulio bench --process`, which starts it.
+    #[command(name = joulio_workload::COMMAND, hide = true)]
+    BenchJob,
 }
 
 fn main() -> ExitCode {
@@ -92,6 +96,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => serve::run(&args),
         Command::Bind(args) => bind::bind(&args),
         Command::Unbind(args) => bind::unbind(&args),
+        Command::BenchJob => bench_job::run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -6,7 +6,7 @@ use joulio_emulator::FaultPlan;
 use joulio_nvme::ControllerOptions;
 use joulio_units::Nanos;
 use joulio_workload::{
-    Arrivals, BlockSizes, Job, ReadWrite, Verify, parse_count, parse_size, parse_time,
+    Arrivals, BlockSizes, Job, ReadWrite, Tenants, Verify, parse_count, parse_size, parse_time,
 };
 
 /// Flags that fio has mean what they mean there.
@@ -29,7 +29,7 @@ pub struct Work {
     /// I/Os in flight, each job
     #[arg(long, default_value_t = 1, value_parser = whole::<usize>)]
     iodepth: usize,
-    /// Threads, each with a queue pair of its own
+    /// Threads, each with a queue pair or a ring of its own
     #[arg(long, default_value_t = 1, value_parser = whole::<usize>)]
     numjobs: usize,
     /// Bytes of each device to use, from its start. With --verify jobs share them, otherwise each
@@ -148,6 +148,7 @@ impl Work {
             bs: self.bs.clone(),
             iodepth: self.iodepth,
             numjobs: self.numjobs,
+            tenants: Tenants::Threads,
             size: self.size,
             runtime: length.runtime,
             number_ios: length.number_ios,

@@ -19,6 +19,8 @@ pub enum Access {
     Read,
     /// Reads and writes; a block device must not be used by anything else.
     Write,
+    /// The same beside the process that started this one, which has opened it to write.
+    Join,
 }
 
 /// What a target is.
@@ -159,7 +161,7 @@ fn open_direct(path: &Path, kind: Kind, access: Access) -> Result<OwnedFd, Targe
         | OFlags::CLOEXEC
         | match (access, kind) {
             (Access::Read, _) => OFlags::RDONLY,
-            (Access::Write, Kind::Regular) => OFlags::RDWR,
+            (Access::Join, _) | (Access::Write, Kind::Regular) => OFlags::RDWR,
             // O_EXCL on a block device: not while it is mounted or part of another (open(2)).
             (Access::Write, Kind::Block) => OFlags::RDWR | OFlags::EXCL,
         };

@@ -12,6 +12,7 @@ use core::ops::{Add, AddAssign, Div, Mul, Sub};
 /// The clock is whatever its owner uses: `CLOCK_MONOTONIC` in a real run, virtual time in a model.
 /// 64 bits of nanoseconds last 584 years, so additions saturate only on nonsense.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Nanos(pub u64);
 
 impl Nanos {

@@ -3,11 +3,12 @@
 use crate::sizes::BlockSizes;
 use joulio_energy::MIN_WINDOW;
 use joulio_units::{Direction, Nanos};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// `--rw`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ReadWrite {
     /// Sequential reads.
     Read,
@@ -77,7 +78,7 @@ impl FromStr for ReadWrite {
 }
 
 /// `--verify`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verify {
     /// Data is not looked at.
     #[default]
@@ -98,8 +99,29 @@ impl FromStr for Verify {
     }
 }
 
+/// What jobs are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Tenants {
+    /// Threads of this process.
+    #[default]
+    Threads,
+    /// Processes: this program again, with the subcommand [`crate::COMMAND`]. Only for what the
+    /// kernel drives.
+    Processes,
+}
+
+impl Tenants {
+    /// As the result has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Tenants::Threads => "threads",
+            Tenants::Processes => "processes",
+        }
+    }
+}
+
 /// When I/Os come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Arrivals {
     /// Closed loop: as soon as one completes, the next goes out.
     Closed,
@@ -109,7 +131,7 @@ pub enum Arrivals {
 }
 
 /// A workload, valid for any device once [`Job::area`] has accepted it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
     /// Pattern and direction.
     pub rw: ReadWrite,
@@ -119,8 +141,10 @@ pub struct Job {
     pub bs: BlockSizes,
     /// I/Os in flight, each job.
     pub iodepth: usize,
-    /// Threads.
+    /// Threads or processes.
     pub numjobs: usize,
+    /// Which of them.
+    pub tenants: Tenants,
     /// Bytes of the device that are used, from its start; `None` is all.
     pub size: Option<u64>,
     /// How long to run, the ramp not included; `None` is until `number_ios` are done.
@@ -212,6 +236,15 @@ impl Job {
         Ok(())
     }
 
+    /// How long before the start the jobs are told of it, so that all are there in time.
+    pub(crate) fn head_start(&self) -> Nanos {
+        let relayed = match self.tenants {
+            Tenants::Threads => 0,
+            Tenants::Processes => 100 * self.numjobs as u64,
+        };
+        Nanos::from_micros(1_000 + relayed)
+    }
+
     /// `closed` or `open`.
     pub fn loop_name(&self) -> &'static str {
         match self.arrivals {
@@ -232,6 +265,7 @@ pub(crate) mod tests {
             bs: 4096.into(),
             iodepth: 4,
             numjobs: 1,
+            tenants: Tenants::Threads,
             size: None,
             runtime: None,
             number_ios: Some(100),
@@ -256,10 +290,12 @@ pub(crate) mod tests {
         assert_eq!(flag(|j| j.bs = 1000.into()), "--bs");
         assert_eq!(flag(|j| j.bs = (1 << 18).into()), "--bs");
         assert_eq!(flag(|j| j.bs = "4k:8k".parse().unwrap()), "--bs");
-        let two = |j: &mut Job, bs: &str| (j.numjobs, j.bs) = (2, bs.parse().unwrap());
-        assert_eq!(flag(move |j| two(j, "4k:0")), "--bs");
-        assert_eq!(flag(move |j| two(j, "4k:1000")), "--bs");
-        assert_eq!(flag(move |j| two(j, "4k:256k")), "--bs");
+        fn two(j: &mut Job, bs: &str) {
+            (j.numjobs, j.bs) = (2, bs.parse().unwrap());
+        }
+        assert_eq!(flag(|j| two(j, "4k:0")), "--bs");
+        assert_eq!(flag(|j| two(j, "4k:1000")), "--bs");
+        assert_eq!(flag(|j| two(j, "4k:256k")), "--bs");
         assert_eq!(flag(|j| j.size = Some(1 << 21)), "--size");
         assert_eq!(flag(|j| j.size = Some(4095)), "--size");
         assert_eq!(flag(|j| j.runtime = Some(Nanos::ZERO)), "--runtime");

@@ -16,6 +16,8 @@ mod looped;
 mod machine;
 mod method;
 mod pattern;
+mod place;
+mod process;
 mod quantity;
 mod report;
 mod result;
@@ -29,10 +31,11 @@ mod verify;
 pub use area::Area;
 pub use control::Stop;
 pub use energy::{EnergyResult, Unmetered};
-pub use job::{Arrivals, Job, JobError, ReadWrite, Verify};
+pub use job::{Arrivals, Job, JobError, ReadWrite, Tenants, Verify};
 pub use joulio_kernel_io::RingOptions;
 pub use machine::{DiskCounters, Dispatch, IdleCounters, MachineCounters};
 pub use method::{EngineName, Method, Obtained, Way};
+pub use process::{COMMAND, ProcessError, TenantError, tenant};
 pub use quantity::{parse_count, parse_size, parse_time};
 pub use result::{
     Completion, Counts, FixedWindow, LatencySummary, RunResult, Side, ThreadUsage, Threads,
@@ -40,4 +43,4 @@ pub use result::{
 };
 pub use run::{RunError, Setup, check, run};
 pub use sizes::BlockSizes;
-pub use target::{Activity, Inside, KernelTarget, NvmeTarget, Target, Verdict};
+pub use target::{Activity, Elsewhere, Inside, KernelTarget, NvmeTarget, Target, Verdict};

@@ -6,16 +6,19 @@ use crate::job::{Arrivals, Job};
 use crate::machine::{Counting, ThreadCounters};
 use crate::method::Obtained;
 use crate::pattern::Pattern;
+use crate::process::{ProcessError, wire};
 use crate::result::{ThreadUsage, VerifyResult};
 use crate::stats::Tally;
 use crate::sweep::{check, lay_out, read_back};
 use crate::verify::Ledger;
 use crate::{Stop, Verify};
+use joulio_kernel_io::TargetError;
 use joulio_nvme::Faults;
 use joulio_nvme::wait::{Counters, now};
 use joulio_trace::Recorded;
 use joulio_units::{Direction, Nanos};
 use rand::{Rng, SeedableRng};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
@@ -39,6 +42,12 @@ pub enum WorkerError {
         /// Why.
         reason: String,
     },
+    /// The device or file that it opens itself.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The job's process.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
     /// Another job could not start, so this one did not.
     #[error("not started")]
     NotStarted,
@@ -48,12 +57,13 @@ pub enum WorkerError {
 pub(crate) const LOOK: Nanos = Nanos::from_millis(100);
 
 /// When all jobs start.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Go {
     pub(crate) start: Nanos,
 }
 
 /// What a job tells the thread that runs the whole.
+#[derive(Serialize, Deserialize)]
 pub(crate) enum Message {
     /// Ready to start, or this way of waiting is not to be had.
     Ready(Obtained),
@@ -64,18 +74,23 @@ pub(crate) enum Message {
     /// All of it is over.
     Verified(VerifyResult),
     /// The job's thread ends: after `Verified`, or for a reason that it returns.
+    #[serde(skip)]
     Gone,
 }
 
-/// The figures of one job.
+/// The figures of one job. A process's comes without what only the user-space driver has.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Measured {
     pub(crate) index: usize,
     pub(crate) started: Nanos,
     pub(crate) ended: Nanos,
     pub(crate) read: Tally,
     pub(crate) write: Tally,
+    #[serde(with = "wire::Counters")]
     pub(crate) counters: Counters,
+    #[serde(skip)]
     pub(crate) faults: Faults,
+    #[serde(skip)]
     pub(crate) recorded: Vec<Recorded>,
     pub(crate) usage: ThreadUsage,
     /// The thread of the kernel's that worked for it.

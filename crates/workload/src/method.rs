@@ -3,11 +3,12 @@
 use crate::quantity::parse_time;
 use joulio_nvme::wait::{AnyPolicy, Hybrid, Policy};
 use joulio_units::Nanos;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// An engine, as `--engine` takes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EngineName {
     /// The user-space driver.
     Nvme,
@@ -62,7 +63,7 @@ impl FromStr for EngineName {
 }
 
 /// A way of waiting, as `--completion` takes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Way {
     /// Spin until the completion is there.
     Poll,
@@ -135,7 +136,7 @@ impl FromStr for Way {
 }
 
 /// An engine with a way of waiting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Method {
     /// Who does the I/O.
     pub engine: EngineName,
@@ -144,7 +145,7 @@ pub struct Method {
 }
 
 /// The way of waiting that a job got.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Obtained {
     /// This one.
     Yes(String),

@@ -58,6 +58,7 @@ impl Report<'_> {
             bs: self.job.bs.clone(),
             iodepth: self.job.iodepth,
             numjobs: self.job.numjobs,
+            tenants: self.job.tenants.name(),
             loop_: self.job.loop_name(),
             interrupted: self.setup.stop.stopped(),
             traced,

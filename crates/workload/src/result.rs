@@ -8,7 +8,7 @@ use joulio_nvme::Faults;
 use joulio_nvme::wait::Counters;
 use joulio_trace::Thread;
 use joulio_units::Nanos;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The way of waiting that was asked for, and the one obtained.
@@ -89,7 +89,7 @@ impl Side {
 }
 
 /// CPU time and context switches of threads in one role.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadUsage {
     /// How many threads; zero where the role does not exist.
     pub threads: usize,
@@ -220,7 +220,7 @@ impl From<Faults> for FaultCounts {
 }
 
 /// What verification found.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct VerifyResult {
     /// Blocks whose content was checked, during the run and after it.
     pub blocks: u64,
@@ -260,8 +260,10 @@ pub struct RunResult {
     pub bs: BlockSizes,
     /// I/Os in flight, each job.
     pub iodepth: usize,
-    /// Threads.
+    /// Threads or processes.
     pub numjobs: usize,
+    /// Which of them: `threads` or `processes`.
+    pub tenants: &'static str,
     /// `closed` or `open`.
     #[serde(rename = "loop")]
     pub loop_: &'static str,

@@ -1,9 +1,11 @@
-//! A run: one workload under one way of waiting, one thread a job.
+//! A run: one workload under one way of waiting, one thread or process a job.
 
 use crate::conductor::Conductor;
-use crate::job::{Job, JobError};
+use crate::job::{Job, JobError, Tenants};
 use crate::looped::{Message, Worker, WorkerError};
 use crate::method::{EngineName, Method};
+use crate::place::place;
+use crate::process::relay;
 use crate::report::Report;
 use crate::result::RunResult;
 use crate::target::Target;
@@ -85,6 +87,15 @@ pub fn check(
                     ),
                 ));
             }
+            if job.tenants == Tenants::Processes && target.elsewhere().is_none() {
+                return Err(wrong(
+                    "--process",
+                    format!(
+                        "the queues of {} belong to the process that drives it; the kernel's engines take processes: --device /dev/nvme0n1",
+                        target.name()
+                    ),
+                ));
+            }
             let jobs = (job.numjobs + targets.len() - 1 - index) / targets.len();
             if jobs > target.max_jobs() {
                 return Err(wrong(
@@ -146,11 +157,18 @@ pub fn run(
                 messages: messages.clone(),
                 go,
             };
+            let elsewhere = match job.tenants {
+                Tenants::Threads => None,
+                Tenants::Processes => target.elsewhere(),
+            };
             let farewell = Farewell(messages.clone());
             let thread = thread::Builder::new()
                 .name(format!("joulio-job-{index}"))
                 .spawn_scoped(scope, move || {
                     let _farewell = farewell;
+                    if let Some(elsewhere) = elsewhere {
+                        return relay(worker, method, elsewhere);
+                    }
                     place(job, index)?;
                     target.work(method, worker)
                 });
@@ -190,20 +208,4 @@ impl Drop for Farewell {
     fn drop(&mut self) {
         let _ = self.0.send(Message::Gone);
     }
-}
-
-/// Puts a job's thread on its CPU, and makes its timers exact.
-fn place(job: &Job, index: usize) -> Result<(), WorkerError> {
-    // Timer slack of 1 ns: the default of 50 us would be longer than the I/O (prctl(2)).
-    let _ = rustix::thread::set_current_timer_slack(std::num::NonZero::new(1));
-    let Some(&cpu) = job.cpus_allowed.get(index % job.cpus_allowed.len().max(1)) else {
-        return Ok(());
-    };
-    let refuse = |reason: String| WorkerError::Cpu { cpu, reason };
-    if cpu >= rustix::thread::CpuSet::MAX_CPU {
-        return Err(refuse("no such CPU".into()));
-    }
-    let mut set = rustix::thread::CpuSet::new();
-    set.set(cpu);
-    rustix::thread::sched_setaffinity(None, &set).map_err(|error| refuse(error.to_string()))
 }

@@ -1,17 +1,25 @@
 //! Latencies and counts of one direction.
 
+use crate::process::wire;
 use hdrhistogram::Histogram;
 use joulio_units::Nanos;
+use serde::{Deserialize, Serialize};
 
 /// A minute: what is longer counts as that.
 const LONGEST: u64 = 60_000_000_000;
 
-/// Counts and a latency histogram of three significant digits.
-#[derive(Clone)]
+/// A histogram of latencies with three significant digits.
+pub(crate) fn latencies() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LONGEST, 3).expect("bounds are constants")
+}
+
+/// Counts and latencies.
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Tally {
     pub(crate) ios: u64,
     pub(crate) errors: u64,
     pub(crate) bytes: u64,
+    #[serde(with = "wire::latencies")]
     pub(crate) latency: Histogram<u64>,
 }
 
@@ -21,7 +29,7 @@ impl Tally {
             ios: 0,
             errors: 0,
             bytes: 0,
-            latency: Histogram::new_with_bounds(1, LONGEST, 3).expect("bounds are constants"),
+            latency: latencies(),
         }
     }
 

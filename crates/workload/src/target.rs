@@ -2,7 +2,7 @@
 
 mod kernel;
 
-pub use kernel::KernelTarget;
+pub use kernel::{Elsewhere, KernelTarget};
 
 use crate::engine::{EngineError, NvmeEngine};
 use crate::looped::{Worker, WorkerError};
@@ -59,6 +59,8 @@ pub trait Target: Send + Sync {
 
     /// What a run in `method` turns out to have been, by the device's interrupts during its I/Os.
     fn judge(&self, method: Method, ios: u64, interrupts: Option<u64>) -> Verdict;
+    /// What a process of ours opens it by; None: its queues belong to this one.
+    fn elsewhere(&self) -> Option<Elsewhere>;
     /// Runs one job on it with `method`.
     fn work(&self, method: Method, worker: Worker<'_>) -> Result<(), WorkerError>;
 }
@@ -179,6 +181,10 @@ impl<D: Device + 'static> Target for NvmeTarget<D> {
     fn judge(&self, _: Method, _: u64, _: Option<u64>) -> Verdict {
         // The driver's own counters have said what it did.
         Verdict::AsAsked
+    }
+
+    fn elsewhere(&self) -> Option<Elsewhere> {
+        None
     }
 
     fn work(&self, method: Method, worker: Worker<'_>) -> Result<(), WorkerError> {

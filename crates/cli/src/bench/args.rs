@@ -5,7 +5,9 @@ use crate::failure::Failure;
 use crate::output::Format;
 use crate::work::{Length, Work, seconds};
 use joulio_units::Nanos;
-use joulio_workload::{EngineName, Job, Method, RingOptions, Target, Verify, Way, parse_count};
+use joulio_workload::{
+    EngineName, Job, Method, RingOptions, Target, Tenants, Verify, Way, parse_count,
+};
 use std::path::PathBuf;
 
 /// How long a run is when neither --runtime nor --number_ios says.
@@ -57,6 +59,10 @@ pub struct Args {
     completion: Vec<Way>,
     #[command(flatten)]
     pub work: Work,
+    /// Jobs are processes instead of threads, each with what it opens to itself. For the kernel's
+    /// engines
+    #[arg(long)]
+    process: bool,
     /// Seconds to measure (or 500ms, 2m). Default: 5, unless --number_ios is given
     #[arg(long, value_parser = seconds)]
     runtime: Option<Nanos>,
@@ -149,7 +155,12 @@ impl Args {
                 .ramp_time
                 .unwrap_or(if by_time { RAMP } else { Nanos::ZERO }),
         };
-        self.work.job(length, self.verify)
+        let tenants = match self.process {
+            true => Tenants::Processes,
+            false => Tenants::Threads,
+        };
+        let job = self.work.job(length, self.verify)?;
+        Ok(Job { tenants, ..job })
     }
 
     /// Whether the meter in the device `name` is chosen. Devices that fail on purpose are not asked:

@@ -5,7 +5,7 @@ use crate::columns::aligned;
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
 use joulio_emulator::FaultPlan;
-use joulio_workload::{Counts, EnergyResult, Job, RunResult, Target};
+use joulio_workload::{Counts, EnergyResult, Job, RunResult, Target, Tenants};
 use std::fmt::Write;
 
 /// What is about to run.
@@ -29,11 +29,15 @@ pub fn heading(job: &Job, targets: &[Box<dyn Target>], faults: &FaultPlan) -> St
         format!("\nwith faults {faults}")
     };
     format!(
-        "{}, bs {}, iodepth {}, numjobs {}, {} loop, {length}{window}\non {}{faults}\n\n",
+        "{}, bs {}, iodepth {}, numjobs {}{}, {} loop, {length}{window}\non {}{faults}\n\n",
         job.rw,
         job.bs,
         job.iodepth,
         job.numjobs,
+        match job.tenants {
+            Tenants::Threads => "",
+            Tenants::Processes => " (processes)",
+        },
         job.loop_name(),
         names.join(", ")
     )

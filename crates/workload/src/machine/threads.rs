@@ -2,6 +2,7 @@
 
 use perf_event::events::{Event, Hardware, Raw, Tracepoint};
 use perf_event::{Builder, Counter};
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
 
@@ -17,7 +18,7 @@ const C02: u64 = 0x20ec;
 const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 /// Counters of one thread or, added up, of several.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ThreadCounters {
     pub(crate) cycles: Count,
     pub(crate) instructions: Count,

@@ -4,11 +4,15 @@ use super::{Activity, Target, Verdict};
 use crate::engine::{EngineError, KernelEngine};
 use crate::looped::{Worker, WorkerError};
 use crate::method::{EngineName, Method, Obtained, Way};
+use crate::process::wire;
 use joulio_kernel_io::{
-    self as kernel, Blocks, Disk, IoUring, Libaio, Path, Psync, Release, RingOptions, expect, judge,
+    self as kernel, Access, Blocks, Disk, IoUring, Libaio, Path, Psync, Release, RingOptions,
+    expect, judge,
 };
 use joulio_model::DeviceProfile;
 use joulio_nvme::PowerControl;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The deepest queue that is offered: what io_uring has at most (IORING_MAX_ENTRIES).
@@ -28,6 +32,34 @@ pub struct KernelTarget {
     may_write: bool,
     ring: RingOptions,
     power: Option<Control>,
+}
+
+/// What another process of ours opens a target by, while this one has it open.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Elsewhere {
+    path: PathBuf,
+    may_write: bool,
+    #[serde(with = "wire::RingOptions")]
+    ring: RingOptions,
+}
+
+impl Elsewhere {
+    /// Opens it.
+    pub(crate) fn open(self) -> Result<KernelTarget, kernel::TargetError> {
+        let access = match self.may_write {
+            true => Access::Join,
+            false => Access::Read,
+        };
+        let target = kernel::Target::open(&self.path, access)?;
+        let name = self.path.display().to_string();
+        Ok(KernelTarget::new(
+            name,
+            target,
+            self.may_write,
+            self.ring,
+            None,
+        ))
+    }
 }
 
 impl KernelTarget {
@@ -171,6 +203,14 @@ impl Target for KernelTarget {
                 reason: reason.to_string(),
             },
         }
+    }
+
+    fn elsewhere(&self) -> Option<Elsewhere> {
+        Some(Elsewhere {
+            path: self.target.path().into(),
+            may_write: self.may_write,
+            ring: self.ring,
+        })
     }
 
     fn work(&self, method: Method, worker: Worker<'_>) -> Result<(), WorkerError> {

@@ -1,0 +1,14 @@
+//! `joulio bench-job`: a job of `joulio bench --process`, on standard input and output.
+
+use crate::Outcome;
+use crate::failure::Failure;
+use joulio_workload::{TenantError, tenant};
+use std::io::{BufReader, stdin, stdout};
+
+/// `joulio bench-job`.
+pub fn run() -> Outcome {
+    tenant(BufReader::new(stdin()), stdout()).map_err(|error| match error {
+        TenantError::NoPart => Failure::input(error),
+        other => Failure::run(other),
+    })
+}

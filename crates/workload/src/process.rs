@@ -1,0 +1,57 @@
+//! Jobs as processes, each with what it opens to itself.
+//!
+//! A job's thread stays where it is and becomes a relay: it starts this program again with
+//! [`COMMAND`], hands the job over, and passes messages both ways, so that the thread that runs the
+//! whole does not see a difference. CPU time, switches and counters are the process's own.
+
+mod relay;
+mod tenant;
+pub(crate) mod wire;
+
+pub(crate) use relay::relay;
+pub use tenant::{TenantError, tenant};
+
+use std::io;
+use std::process::ExitStatus;
+
+/// The subcommand of this program that runs [`tenant`] on its standard input and output.
+pub const COMMAND: &str = "bench-job";
+
+/// A job's process that did not do its part.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProcessError {
+    /// It could not be started.
+    #[error(
+        "job {job}: no process could be started: {source}: lower --numjobs, or raise ulimit -u"
+    )]
+    Start {
+        /// The job.
+        job: usize,
+        /// Why.
+        source: io::Error,
+    },
+    /// It ended without a word.
+    #[error("job {job}: its process {pid} ended before its work: {status}")]
+    Ended {
+        /// The job.
+        job: usize,
+        /// The process.
+        pid: u32,
+        /// How it ended.
+        status: ExitStatus,
+    },
+    /// What it said is no message.
+    #[error("job {job}: its process {pid} said what is no message: {reason}")]
+    Garbled {
+        /// The job.
+        job: usize,
+        /// The process.
+        pid: u32,
+        /// Why.
+        reason: String,
+    },
+    /// The job failed in its process.
+    #[error("{0}")]
+    Failed(String),
+}

@@ -1,0 +1,128 @@
+//! What a job's process and its relay say to each other: JSON, a line each.
+
+use crate::job::Job;
+use crate::looped::{Go, Message};
+use crate::method::Method;
+use crate::target::Elsewhere;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::io::{self, BufRead, ErrorKind, Write};
+use std::ops::Range;
+
+/// What a job's process is to do: the first line on its standard input.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Part {
+    pub(super) job: Job,
+    pub(super) index: usize,
+    pub(super) bs: u64,
+    pub(super) share: Range<u64>,
+    pub(super) method: Method,
+    pub(super) target: Elsewhere,
+}
+
+/// The lines after it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Order {
+    /// Go on.
+    Go(Go),
+    /// End early. The end of the input would end it as well, but without a result.
+    Stop,
+}
+
+/// A line on its standard output.
+#[derive(Serialize, Deserialize)]
+pub(super) enum Line {
+    /// For the thread that runs the whole.
+    Message(Message),
+    /// I/Os done.
+    Progress(u64),
+    /// Nothing follows.
+    Ended(Ending),
+}
+
+/// How a job's process ends, if it is not ended.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Ending {
+    /// It has said all, or that its way of waiting is not to be had.
+    Done,
+    /// Another job could not start, so this one did not.
+    NotStarted,
+    /// It failed.
+    Failed(String),
+}
+
+/// Writes a line.
+pub(super) fn say(to: &mut impl Write, line: &impl Serialize) -> io::Result<()> {
+    let mut text = serde_json::to_vec(line)?;
+    text.push(b'\n');
+    to.write_all(&text)?;
+    to.flush()
+}
+
+/// The next line; None: the other side has ended. A line that is none is `InvalidData`.
+pub(super) fn hear<T: DeserializeOwned>(from: &mut impl BufRead) -> io::Result<Option<T>> {
+    let mut line = Vec::new();
+    if from.read_until(b'\n', &mut line)? == 0 {
+        return Ok(None);
+    }
+    // One that was cut off ended with whoever wrote it.
+    if line.pop() != Some(b'\n') {
+        return Ok(None);
+    }
+    let heard = serde_json::from_slice(&line);
+    heard.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
+}
+
+/// hdrhistogram's histograms as what they have recorded: values and how often.
+pub(crate) mod latencies {
+    use crate::stats::latencies;
+    use hdrhistogram::Histogram;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(
+        histogram: &Histogram<u64>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        let recorded = histogram.iter_recorded();
+        to.collect_seq(recorded.map(|value| (value.value_iterated_to(), value.count_at_value())))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Histogram<u64>, D::Error> {
+        let mut histogram = latencies();
+        for (value, count) in Vec::<(u64, u64)>::deserialize(from)? {
+            histogram.record_n(value, count).map_err(D::Error::custom)?;
+        }
+        Ok(histogram)
+    }
+}
+
+/// What waiting did.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "joulio_nvme::wait::Counters")]
+pub(crate) struct Counters {
+    polls: u64,
+    empty_polls: u64,
+    sleeps: u64,
+    oversleeps: u64,
+    blocks: u64,
+    interrupts: u64,
+    wakes: u64,
+    lost_interrupts: u64,
+    vain_wakes: u64,
+    blocked: joulio_units::Nanos,
+    slept: joulio_units::Nanos,
+    overslept: joulio_units::Nanos,
+}
+
+/// Options of io_uring.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "joulio_kernel_io::RingOptions")]
+pub(crate) struct RingOptions {
+    poller_idle_ms: u32,
+    poller_cpu: Option<u32>,
+    fixed_buffers: bool,
+    registered_file: bool,
+}

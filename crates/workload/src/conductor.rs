@@ -84,7 +84,7 @@ impl Conductor<'_> {
         // Before any I/O: a meter may take a second to be read.
         let mut window = Some(meters.open().map_err(RunError::Meters)?);
         let go = Go {
-            start: now() + self.job.head_start(),
+            start: now() + self.job.tenants.head_start(self.job.numjobs),
         };
         let go_on = || starts.iter().try_for_each(|start| start.send(go));
         go_on().map_err(|_| RunError::Panicked)?;

@@ -1,5 +1,6 @@
 //! What to do, in fio's words.
 
+use crate::process::Tenants;
 use crate::sizes::BlockSizes;
 use joulio_energy::MIN_WINDOW;
 use joulio_units::{Direction, Nanos};
@@ -95,27 +96,6 @@ impl FromStr for Verify {
             "none" | "0" => Ok(Verify::None),
             "crc32c" | "crc32c-intel" => Ok(Verify::Crc32c),
             _ => Err(format!("'{text}' is not offered: crc32c or none")),
-        }
-    }
-}
-
-/// What jobs are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Tenants {
-    /// Threads of this process.
-    #[default]
-    Threads,
-    /// Processes: this program again, with the subcommand [`crate::COMMAND`]. Only for what the
-    /// kernel drives.
-    Processes,
-}
-
-impl Tenants {
-    /// As the result has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Tenants::Threads => "threads",
-            Tenants::Processes => "processes",
         }
     }
 }
@@ -234,15 +214,6 @@ impl Job {
             );
         }
         Ok(())
-    }
-
-    /// How long before the start the jobs are told of it, so that all are there in time.
-    pub(crate) fn head_start(&self) -> Nanos {
-        let relayed = match self.tenants {
-            Tenants::Threads => 0,
-            Tenants::Processes => 100 * self.numjobs as u64,
-        };
-        Nanos::from_micros(1_000 + relayed)
     }
 
     /// `closed` or `open`.

@@ -31,11 +31,11 @@ mod verify;
 pub use area::Area;
 pub use control::Stop;
 pub use energy::{EnergyResult, Unmetered};
-pub use job::{Arrivals, Job, JobError, ReadWrite, Tenants, Verify};
+pub use job::{Arrivals, Job, JobError, ReadWrite, Verify};
 pub use joulio_kernel_io::RingOptions;
 pub use machine::{DiskCounters, Dispatch, IdleCounters, MachineCounters};
 pub use method::{EngineName, Method, Obtained, Way};
-pub use process::{COMMAND, ProcessError, TenantError, tenant};
+pub use process::{COMMAND, ProcessError, TenantError, Tenants, tenant};
 pub use quantity::{parse_count, parse_size, parse_time};
 pub use result::{
     Completion, Counts, FixedWindow, LatencySummary, RunResult, Side, ThreadUsage, Threads,

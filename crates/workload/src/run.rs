@@ -1,11 +1,11 @@
 //! A run: one workload under one way of waiting, one thread or process a job.
 
 use crate::conductor::Conductor;
-use crate::job::{Job, JobError, Tenants};
+use crate::job::{Job, JobError};
 use crate::looped::{Message, Worker, WorkerError};
 use crate::method::{EngineName, Method};
 use crate::place::place;
-use crate::process::relay;
+use crate::process::{Tenants, relay};
 use crate::report::Report;
 use crate::result::RunResult;
 use crate::target::Target;

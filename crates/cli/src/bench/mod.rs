@@ -6,6 +6,7 @@ mod figures;
 mod manifest;
 mod progress;
 mod settings;
+mod sides;
 mod table;
 pub mod targets;
 

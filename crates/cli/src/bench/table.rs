@@ -1,12 +1,14 @@
 //! The table for people: what the runs did, and what did not go as asked.
 
 use super::figures::{Column, energy_table};
+use super::sides;
 use crate::columns::aligned;
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
 use joulio_emulator::FaultPlan;
 use joulio_workload::{Counts, EnergyResult, Job, RunResult, Target, Tenants};
 use std::fmt::Write;
+use std::iter::once;
 
 /// What is about to run.
 pub fn heading(job: &Job, targets: &[Box<dyn Target>], faults: &FaultPlan) -> String {
@@ -51,14 +53,6 @@ pub fn table(runs: &[RunResult]) -> String {
     let star = column.as_ref().map_or("", Column::star);
     let energy = ["W", "uJ/IO", "IO/J"].map(|name| format!("{name}{star}"));
     let names = [
-        "completion",
-        "IOPS",
-        "MiB/s",
-        "mean us",
-        "p50",
-        "p99",
-        "p99.9",
-        "max",
         "CPU us/IO",
         "polls/IO",
         "intr/IO",
@@ -66,15 +60,17 @@ pub fn table(runs: &[RunResult]) -> String {
         "wakes/IO",
         "sleeps/IO",
     ];
-    table.set_header(names.map(String::from).into_iter().chain(energy));
+    let names = once("completion").chain(sides::NAMES).chain(names);
+    table.set_header(names.map(String::from).chain(energy));
     for run in runs {
         if let Some(counts) = &run.counts {
             let figure = column.as_ref().and_then(|column| column.figure(counts));
-            let name = std::iter::once(name(run));
+            let name = once(name(run));
             table.add_row(name.chain(cells(counts)).chain(watts(figure)));
         }
     }
     let mut text = aligned(&mut table, 1);
+    text.extend(sides::table(runs));
     let mut told = String::new();
     notes(runs, &mut told);
     if !told.is_empty() {
@@ -109,18 +105,8 @@ fn with_engine(run: &RunResult, way: &str) -> String {
 
 fn cells(counts: &Counts) -> impl Iterator<Item = String> {
     let ios = counts.all.ios.max(1) as f64;
-    let us = |ns: f64| format!("{:.1}", ns / 1e3);
-    let latency = &counts.all.latency_ns;
     let cpu = counts.threads.submitter.user_seconds + counts.threads.submitter.system_seconds;
-    let bandwidth = counts.all.bandwidth_bytes_per_second / (1 << 20) as f64;
-    [
-        format!("{:.0}", counts.all.iops),
-        format!("{bandwidth:.1}"),
-        us(latency.mean),
-        us(latency.p50 as f64),
-        us(latency.p99 as f64),
-        us(latency.p999 as f64),
-        us(latency.max as f64),
+    let more = [
         format!("{:.2}", cpu * 1e6 / ios),
         format!("{:.1}", counts.wait.polls as f64 / ios),
         interrupts(counts).map_or_else(|| "-".into(), |count| format!("{:.3}", count as f64 / ios)),
@@ -130,8 +116,8 @@ fn cells(counts: &Counts) -> impl Iterator<Item = String> {
         ),
         format!("{:.3}", counts.wait.wakes as f64 / ios),
         format!("{:.3}", counts.wait.sleeps as f64 / ios),
-    ]
-    .into_iter()
+    ];
+    sides::cells(&counts.all).into_iter().chain(more)
 }
 
 /// Those that the jobs took, or, where the kernel takes them, those of the device.

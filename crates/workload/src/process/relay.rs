@@ -23,9 +23,35 @@ pub(crate) fn relay(
     method: Method,
     target: Elsewhere,
 ) -> Result<(), WorkerError> {
+    let started = start();
+    let child = started.map_err(|source| ProcessError::Start {
+        job: worker.index,
+        source,
+    })?;
+    attend(child, worker, method, target)
+}
+
+/// This program once more. It is in a process group of its own: Ctrl-C at a terminal is for the
+/// process that runs the whole, which then ends the jobs together.
+fn start() -> io::Result<Child> {
+    Command::new("/proc/self/exe")
+        .arg0("joulio")
+        .arg(COMMAND)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .process_group(0)
+        .spawn()
+}
+
+/// Has `child` run the job, and sees it end.
+fn attend(
+    mut child: Child,
+    worker: Worker<'_>,
+    method: Method,
+    target: Elsewhere,
+) -> Result<(), WorkerError> {
     let job = worker.index;
     let failed = |source| ProcessError::Start { job, source };
-    let mut child = start().map_err(failed)?;
     let part = Part {
         job: worker.job.clone(),
         index: job,
@@ -55,18 +81,6 @@ pub(crate) fn relay(
         Some(Ending::Failed(reason)) => Err(ProcessError::Failed(reason).into()),
         None => Err(ProcessError::Ended { job, pid, status }.into()),
     }
-}
-
-/// This program once more. It is in a process group of its own: Ctrl-C at a terminal is for the
-/// process that runs the whole, which then ends the jobs together.
-fn start() -> io::Result<Child> {
-    Command::new("/proc/self/exe")
-        .arg0("joulio")
-        .arg(COMMAND)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .process_group(0)
-        .spawn()
 }
 
 /// Hands the job over and passes messages both ways, until the process has said its last; None: it
@@ -124,6 +138,109 @@ fn pass_on(go: &Receiver<Go>, stop: &Stop, over: &AtomicBool, mut input: ChildSt
         };
         if say(&mut input, &order).is_err() {
             return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::tests::job;
+    use crate::looped::Message;
+    use crate::method::{EngineName, Obtained, Way};
+    use std::sync::atomic::AtomicU64;
+    use std::sync::mpsc::channel;
+
+    /// What comes of a job whose process is a shell with `script`, and what it told.
+    fn attended(script: &str) -> (Result<(), WorkerError>, Vec<Message>) {
+        let ((messages, inbox), (start, go)) = (channel(), channel());
+        let (job, stop, progress) = (job(), Stop::default(), AtomicU64::new(0));
+        let worker = Worker {
+            job: &job,
+            index: 3,
+            bs: 4096,
+            share: 0..10,
+            may_write: false,
+            stop: &stop,
+            trace: None,
+            progress: &progress,
+            messages,
+            go,
+        };
+        let child = Command::new("sh")
+            .args(["-c", script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a shell");
+        let method = Method {
+            engine: EngineName::Psync,
+            way: Way::Interrupt,
+        };
+        let target = serde_json::from_value(serde_json::json!({
+            "path": "/nowhere",
+            "may_write": false,
+            "ring": {
+                "poller_idle_ms": 0,
+                "poller_cpu": null,
+                "fixed_buffers": false,
+                "registered_file": false,
+            },
+        }));
+        let ended = attend(child, worker, method, target.expect("a target"));
+        drop(start);
+        (ended, inbox.iter().collect())
+    }
+
+    #[test]
+    fn a_process_is_heard_to_its_last_word() {
+        let said =
+            r#"read part; echo '{"Message":{"Ready":{"Yes":"poll"}}}'; echo '{"Ended":"Done"}'"#;
+        let (ended, told) = attended(said);
+        assert!(ended.is_ok());
+        let [Message::Ready(Obtained::Yes(way))] = told.as_slice() else {
+            panic!("{} messages", told.len());
+        };
+        assert_eq!(way, "poll");
+        let (ended, _) = attended(r#"echo '{"Ended":{"Failed":"no such disk"}}'"#);
+        assert_eq!(ended.unwrap_err().to_string(), "no such disk");
+        let (ended, _) = attended(r#"echo '{"Ended":"NotStarted"}'"#);
+        assert!(matches!(ended, Err(WorkerError::NotStarted)));
+    }
+
+    #[test]
+    fn a_process_that_ends_without_a_word_is_told_with_how() {
+        for (script, how) in [
+            ("exit 3", "exit status: 3"),
+            ("kill -9 $$", "signal: 9 (SIGKILL)"),
+            // Cut off in the middle of a line.
+            ("printf '{\"Ended\":'", "exit status: 0"),
+        ] {
+            let error = attended(script).0.unwrap_err().to_string();
+            assert!(error.starts_with("job 3: its process "), "{error}");
+            assert!(error.ends_with(how), "{script}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_message_is_an_error_and_ends_the_process() {
+        for line in [
+            "hello",
+            r#"{"Message":"Gone"}"#,
+            r#"{"Message":{"Ready":{"Maybe":1}}}"#,
+            r#"{"Progress":-1}"#,
+            "{}",
+        ] {
+            // It would go on for long.
+            let script = format!("echo '{line}'; exec sleep 1000");
+            let error = attended(&script).0.unwrap_err();
+            assert!(
+                matches!(
+                    error,
+                    WorkerError::Process(ProcessError::Garbled { job: 3, .. })
+                ),
+                "{line}: {error}"
+            );
         }
     }
 }

@@ -126,3 +126,43 @@ pub(crate) struct RingOptions {
     fixed_buffers: bool,
     registered_file: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::Tally;
+    use joulio_units::Nanos;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_tally_is_the_same_on_the_other_side(
+            latencies in prop::collection::vec(0_u64..100_000_000_000, 0..50),
+        ) {
+            let mut tally = Tally::new();
+            for latency in latencies {
+                tally.success(Nanos(latency), 4096);
+            }
+            let mut text = Vec::new();
+            say(&mut text, &tally).expect("a vector takes all");
+            let heard: Option<Tally> = hear(&mut text.as_slice()).expect("a line");
+            let heard = heard.expect("a tally");
+            prop_assert_eq!((heard.ios, heard.bytes), (tally.ios, tally.bytes));
+            prop_assert_eq!(heard.latency, tally.latency);
+        }
+
+        #[test]
+        fn strange_bytes_are_an_error_or_the_end(
+            bytes in prop::collection::vec(any::<u8>(), 0..200),
+        ) {
+            let heard = hear::<Line>(&mut bytes.as_slice());
+            prop_assert!(!matches!(heard, Ok(Some(_))));
+        }
+    }
+
+    #[test]
+    fn a_latency_that_no_job_records_is_an_error() {
+        let text = r#"{"ios":1,"errors":0,"bytes":0,"latency":[[99000000000000,1]]}"#;
+        assert!(serde_json::from_str::<Tally>(text).is_err());
+    }
+}

@@ -1,0 +1,40 @@
+//! Throughput and latency: of all I/Os in the table of runs, of reads and writes apart below it.
+
+use super::table::name;
+use crate::columns::columns;
+use joulio_workload::{RunResult, Side};
+
+/// The columns of [`cells`].
+pub const NAMES: [&str; 7] = ["IOPS", "MiB/s", "mean us", "p50", "p99", "p99.9", "max"];
+
+/// I/Os and bytes a second, latencies in microseconds.
+pub fn cells(side: &Side) -> [String; 7] {
+    let us = |ns: f64| format!("{:.1}", ns / 1e3);
+    let latency = &side.latency_ns;
+    let bandwidth = side.bandwidth_bytes_per_second / (1 << 20) as f64;
+    [
+        format!("{:.0}", side.iops),
+        format!("{bandwidth:.1}"),
+        us(latency.mean),
+        us(latency.p50 as f64),
+        us(latency.p99 as f64),
+        us(latency.p999 as f64),
+        us(latency.max as f64),
+    ]
+}
+
+/// Reads and writes of the runs that did both, a line each; None: there is no such run.
+pub fn table(runs: &[RunResult]) -> Option<String> {
+    let rows = runs.iter().flat_map(|run| {
+        let counts = run.counts.as_ref();
+        let mixed = counts.filter(|counts| counts.read.ios > 0 && counts.write.ios > 0);
+        let sides = mixed.map(|counts| [("read", &counts.read), ("write", &counts.write)]);
+        sides.into_iter().flatten().map(|(direction, side)| {
+            let words = [name(run), direction.to_string()];
+            words.into_iter().chain(cells(side)).collect()
+        })
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    let header = ["mixed", ""].into_iter().chain(NAMES).map(String::from);
+    (!rows.is_empty()).then(|| format!("\n{}", columns(header.collect(), rows, 2)))
+}

@@ -2,13 +2,10 @@
 
 use crate::Outcome;
 use crate::failure::Failure;
-use joulio_workload::{TenantError, tenant};
+use joulio_workload::tenant;
 use std::io::{BufReader, stdin, stdout};
 
 /// `joulio bench-job`.
 pub fn run() -> Outcome {
-    tenant(BufReader::new(stdin()), stdout()).map_err(|error| match error {
-        TenantError::NoPart => Failure::input(error),
-        other => Failure::run(other),
-    })
+    tenant(BufReader::new(stdin()), stdout()).map_err(Failure::input)
 }

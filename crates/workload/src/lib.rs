@@ -35,7 +35,7 @@ pub use job::{Arrivals, Job, JobError, ReadWrite, Verify};
 pub use joulio_kernel_io::RingOptions;
 pub use machine::{DiskCounters, Dispatch, IdleCounters, MachineCounters};
 pub use method::{EngineName, Method, Obtained, Way};
-pub use process::{COMMAND, ProcessError, TenantError, Tenants, tenant};
+pub use process::{COMMAND, NoJob, ProcessError, Tenants, tenant};
 pub use quantity::{parse_count, parse_size, parse_time};
 pub use result::{
     Completion, Counts, FixedWindow, LatencySummary, RunResult, Side, ThreadUsage, Threads,

@@ -9,7 +9,7 @@ mod tenant;
 pub(crate) mod wire;
 
 pub(crate) use relay::relay;
-pub use tenant::{TenantError, tenant};
+pub use tenant::{NoJob, tenant};
 
 use joulio_units::Nanos;
 use serde::{Deserialize, Serialize};

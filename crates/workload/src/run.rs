@@ -46,6 +46,9 @@ pub enum RunError {
     /// The meters have no threads to be read by.
     #[error("meters: {0}")]
     Meters(std::io::Error),
+    /// There are no more threads for the jobs.
+    #[error("no thread for a job: {0}: lower --numjobs, or raise ulimit -u")]
+    Threads(std::io::Error),
     /// A job's thread panicked.
     #[error("a job ended unexpectedly; this is a bug of joulio")]
     Panicked,
@@ -172,7 +175,7 @@ pub fn run(
                     place(job, index)?;
                     target.work(method, worker)
                 });
-            threads.push(thread.map_err(|_| RunError::Panicked)?);
+            threads.push(thread.map_err(RunError::Threads)?);
         }
         drop(messages);
         let mut conductor = Conductor {

@@ -7,6 +7,7 @@ use crate::place::place;
 use crate::target::Target;
 use nix::sys::signal::{SigSet, Signal};
 use rustix::process::set_parent_process_death_signal;
+use rustix::thread::set_name;
 use std::ffi::CString;
 use std::io::{self, BufRead, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,36 +18,37 @@ use std::time::Duration;
 /// How often the I/Os done are told.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// A process that cannot be a job's.
+/// This process was not started by a run.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum TenantError {
-    /// There is no job on its standard input.
-    #[error("no job on standard input: this command is what joulio bench --process starts")]
-    NoPart,
-    /// The system refuses what such a process needs.
-    #[error("a job's process: {0}")]
-    System(#[from] io::Error),
-}
+#[error("no job on standard input: this command is what joulio bench --process starts")]
+pub struct NoJob;
 
 /// Runs the job that `input` holds and says on `output` what comes of it. It is for a process of
 /// its own, which ends afterwards: signals to end are left to the process that started it, and
 /// should that die, this one does as well.
 pub fn tenant(
     mut input: impl BufRead + Send + 'static,
-    output: impl Write + Send,
-) -> Result<(), TenantError> {
-    let part: Part = match hear(&mut input) {
-        Ok(Some(part)) => part,
-        _ => return Err(TenantError::NoPart),
+    mut output: impl Write + Send,
+) -> Result<(), NoJob> {
+    let Ok(Some(part)) = hear(&mut input) else {
+        return Err(NoJob);
     };
+    let ended = serve(part, input, &mut output);
+    let ending = ended.unwrap_or_else(|error| Ending::Failed(format!("a job's process: {error}")));
+    // Nobody to tell is nobody to mind.
+    let _ = say(&mut output, &Line::Ended(ending));
+    Ok(())
+}
+
+fn serve(
+    part: Part,
+    input: impl BufRead + Send + 'static,
+    output: &mut (impl Write + Send),
+) -> io::Result<Ending> {
     depend()?;
     // For ps and top.
-    if let Ok(name) = CString::new(format!("joulio-job-{}", part.index)) {
-        let _ = rustix::thread::set_name(&name);
-    }
-    let stop = Stop::default();
-    let progress = AtomicU64::new(0);
+    let _ = set_name(&CString::new(format!("joulio-job-{}", part.index))?);
+    let (stop, progress) = (Stop::default(), AtomicU64::new(0));
     let ((start, go), (messages, inbox)) = (channel(), channel());
     let orders = thread::Builder::new().name("joulio-orders".into());
     let stopped = stop.clone();
@@ -55,14 +57,8 @@ pub fn tenant(
     thread::scope(|scope| {
         let words = thread::Builder::new().name("joulio-words".into());
         let (stop, progress) = (&stop, &progress);
-        let words = words.spawn_scoped(scope, move || speak(&inbox, progress, stop, output))?;
-        let ending = work(part, stop, progress, messages, go);
-        let Ok(mut output) = words.join() else {
-            return Err(io::Error::other("the thread that speaks panicked").into());
-        };
-        // Nobody to tell is nobody to mind.
-        let _ = say(&mut output, &Line::Ended(ending));
-        Ok(())
+        words.spawn_scoped(scope, move || speak(&inbox, progress, stop, output))?;
+        Ok(work(part, stop, progress, messages, go))
     })
 }
 
@@ -128,18 +124,13 @@ fn take_orders(mut input: impl BufRead, start: &Sender<Go>, stop: &Stop) {
     stop.stop();
 }
 
-/// Says what the job tells until it has ended, and gives `output` back.
-fn speak<W: Write>(
-    inbox: &Receiver<Message>,
-    progress: &AtomicU64,
-    stop: &Stop,
-    mut output: W,
-) -> W {
+/// Says what the job tells until it has ended.
+fn speak(inbox: &Receiver<Message>, progress: &AtomicU64, stop: &Stop, output: &mut impl Write) {
     let mut told = 0;
     loop {
         let line = match inbox.recv_timeout(LOOK) {
             Ok(message) => Line::Message(message),
-            Err(RecvTimeoutError::Disconnected) => return output,
+            Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => {
                 let ios = progress.load(Ordering::Relaxed);
                 if ios == told {
@@ -149,9 +140,9 @@ fn speak<W: Write>(
                 Line::Progress(ios)
             }
         };
-        if say(&mut output, &line).is_err() {
+        if say(output, &line).is_err() {
             stop.stop();
-            return output;
+            return;
         }
     }
 }

@@ -29,7 +29,7 @@ pub struct Work {
     /// I/Os in flight, each job
     #[arg(long, default_value_t = 1, value_parser = whole::<usize>)]
     iodepth: usize,
-    /// Threads, or processes with --process, each with a queue pair or a ring of its own
+    /// Threads, each with a queue pair or a ring of its own
     #[arg(long, default_value_t = 1, value_parser = whole::<usize>)]
     numjobs: usize,
     /// Bytes of each device to use, from its start. With --verify jobs share them, otherwise each

@@ -6,6 +6,7 @@ use crate::Stop;
 use crate::looped::{Go, Worker, WorkerError};
 use crate::method::Method;
 use crate::target::Elsewhere;
+use nix::sys::signal::{SigSet, Signal};
 use std::io::{self, BufReader, ErrorKind};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -31,15 +32,17 @@ pub(crate) fn relay(
     attend(child, worker, method, target)
 }
 
-/// This program once more. It is in a process group of its own: Ctrl-C at a terminal is for the
-/// process that runs the whole, which then ends the jobs together.
+/// This program once more. Signals to end are for the process that runs the whole, which then ends
+/// the jobs together: they are blocked in this thread, and the new process inherits that from its
+/// first moment.
 fn start() -> io::Result<Child> {
+    let signals = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
+    signals.into_iter().collect::<SigSet>().thread_block()?;
     Command::new("/proc/self/exe")
         .arg0("joulio")
         .arg(COMMAND)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .process_group(0)
         .spawn()
 }
 

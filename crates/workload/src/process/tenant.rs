@@ -5,8 +5,7 @@ use crate::Stop;
 use crate::looped::{Go, Message, Worker, WorkerError};
 use crate::place::place;
 use crate::target::Target;
-use nix::sys::signal::{SigSet, Signal};
-use rustix::process::set_parent_process_death_signal;
+use rustix::process::{Signal, set_parent_process_death_signal};
 use rustix::thread::set_name;
 use std::ffi::CString;
 use std::io::{self, BufRead, Write};
@@ -24,8 +23,7 @@ const LOOK: Duration = Duration::from_secs(1);
 pub struct NoJob;
 
 /// Runs the job that `input` holds and says on `output` what comes of it. It is for a process of
-/// its own, which ends afterwards: signals to end are left to the process that started it, and
-/// should that die, this one does as well.
+/// its own, which ends afterwards, or when the process that started it does.
 pub fn tenant(
     mut input: impl BufRead + Send + 'static,
     mut output: impl Write + Send,
@@ -45,7 +43,8 @@ fn serve(
     input: impl BufRead + Send + 'static,
     output: &mut (impl Write + Send),
 ) -> io::Result<Ending> {
-    depend()?;
+    // It ends with the process that started it. Should that be gone already, the input has ended.
+    set_parent_process_death_signal(Some(Signal::KILL))?;
     // For ps and top.
     let _ = set_name(&CString::new(format!("joulio-job-{}", part.index))?);
     let (stop, progress) = (Stop::default(), AtomicU64::new(0));
@@ -60,16 +59,6 @@ fn serve(
         words.spawn_scoped(scope, move || speak(&inbox, progress, stop, output))?;
         Ok(work(part, stop, progress, messages, go))
     })
-}
-
-/// Lives and ends with the process that started this one.
-fn depend() -> io::Result<()> {
-    // Should that be gone already, the input has ended.
-    set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-    let signals: SigSet = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]
-        .into_iter()
-        .collect();
-    Ok(signals.thread_block()?)
 }
 
 fn work(

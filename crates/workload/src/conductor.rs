@@ -83,6 +83,8 @@ impl Conductor<'_> {
         };
         // Before any I/O: a meter may take a second to be read.
         let mut window = Some(meters.open().map_err(RunError::Meters)?);
+        // Without a ramp the first I/O counts, and may be over before a job's word is heard.
+        let mut idle = (self.job.ramp_time == Nanos::ZERO).then(machine::Look::now);
         let go = Go {
             start: now() + self.job.tenants.head_start(self.job.numjobs),
         };
@@ -94,7 +96,11 @@ impl Conductor<'_> {
             match self.inbox.recv_timeout(LOOK) {
                 // The window is the first job's beginning to the last one's end.
                 Ok(Message::Began) if before.is_none() => {
-                    before = Some(self.look());
+                    let mut look = self.look();
+                    if let Some(idle) = idle.take() {
+                        look.machine = idle;
+                    }
+                    before = Some(look);
                     // Without a ramp it has only just been opened.
                     if let Some(window) = &mut window
                         && self.job.ramp_time > Nanos::ZERO

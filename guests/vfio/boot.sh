@@ -10,6 +10,7 @@ common_usage() {
   --artefacts DIR      unpack the guest's /artefacts here afterwards
   --log FILE           copy of the serial console
   --timeout SECONDS    kill the guest after this long (120)
+  --kernel FILE        what to boot (Debian's 6.1); VFIO is for that one only
   --cpus N             virtual CPUs (2)
   --memory SIZE        (512M)
   --append WORDS       more kernel command line; a word the kernel does not know,
@@ -31,7 +32,7 @@ cache=$(dirname "${BASH_SOURCE[0]}")/../.cache
 # shellcheck source=guests/vfio/tree.sh
 source "$(dirname "${BASH_SOURCE[0]}")/tree.sh"
 
-script='' artefacts='' log='' monitor='' append=''
+script='' artefacts='' log='' monitor='' append='' kernel=''
 bins=() files=()
 timeout=120 cpus=2 memory=512M
 
@@ -44,6 +45,7 @@ common_option() {
     --artefacts) artefacts=$2 ;;
     --log) log=$2 ;;
     --timeout) timeout=$2 ;;
+    --kernel) kernel=$2 ;;
     --cpus) cpus=$2 ;;
     --memory) memory=$2 ;;
     --append) append=$2 ;;
@@ -56,6 +58,8 @@ common_option() {
 prepare() {
     [[ -f $script ]] || die "no guest script '$script' (see --help)"
     [[ -s $cache/kernel ]] || die "run guests/install-packages first"
+    kernel=${kernel:-$cache/parts/boot/vmlinuz-$(cat "$cache/kernel")}
+    [[ -s $kernel ]] || die "no kernel '$kernel'"
 
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
@@ -81,7 +85,7 @@ prepare() {
         -chardev "stdio,id=console,signal=off,logfile=$log" -serial chardev:console
         -chardev "file,id=artefacts,path=$work/artefacts.tar" -serial chardev:artefacts
         -device isa-debug-exit,iobase=0xf4,iosize=0x04
-        -kernel "$cache/parts/boot/vmlinuz-$(cat "$cache/kernel")" -initrd "$work/initrd"
+        -kernel "$kernel" -initrd "$work/initrd"
         # tsc=reliable: an emulated TSC may fail the kernel's checks, and every look
         # at the clock would then become a slow HPET read.
         -append "console=ttyS0 quiet panic=-1 tsc=reliable no_timer_check intel_iommu=on mitigations=off $append"

@@ -1,0 +1,30 @@
+# shellcheck shell=bash
+# Sourced: Debian's packages of another release than the system's, fetched beside it.
+
+# own_apt DIR SUITE...: an apt with these suites only, whose state is all in DIR, ready to fetch:
+# apt-get "${own[@]}" ... Nothing counts as installed in it. What it fetches is checked against the
+# keys of Debian's archive.
+own_apt() {
+    local apt=$1 mirror suite
+    shift
+    mkdir -p "$apt"/{lists/partial,archives/partial,preferences.d}
+    : >"$apt/status"
+
+    # Whatever mirror this machine has Debian from also has the other suites.
+    mirror=$(apt-get indextargets --format "\$(LABEL) \$(REPO_URI)" 'Created-By: Packages' |
+        awk '$1 == "Debian" { print $2; exit }')
+    mirror=${mirror:-http://deb.debian.org/debian}
+    for suite in "$@"; do
+        echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main"
+    done >"$apt/sources.list"
+
+    own=(
+        -o "Dir::Etc::SourceList=$apt/sources.list" -o "Dir::Etc::SourceParts=/dev/null"
+        -o "Dir::Etc::Preferences=/dev/null" -o "Dir::Etc::PreferencesParts=$apt/preferences.d"
+        -o "Dir::State=$apt" -o "Dir::State::Status=$apt/status"
+        -o "Dir::Cache=$apt" -o "Acquire::Languages=none"
+        # apt drops its privileges to download, and may not be able to write here.
+        -o APT::Sandbox::User=root
+    )
+    apt-get "${own[@]}" update -qq
+}

@@ -140,6 +140,7 @@ fn record(run: &Run<'_>) -> Result<(RunResult, Vec<Thread>), Failure> {
     let setup = Setup {
         targets: run.targets,
         machine: None,
+        at_home: false,
         baseline: None,
         stop: run.stop,
         progress: &|_| {},

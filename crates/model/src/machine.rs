@@ -120,12 +120,13 @@ impl MachineProfile {
 
     /// The built-in profile of a machine whose processor is called `model_name` in /proc/cpuinfo.
     pub fn fitting(model_name: &str) -> Option<MachineProfile> {
-        let fits = |profile: &MachineProfile| {
-            let parts = &profile.processors;
-            parts.iter().any(|part| model_name.contains(part))
-        };
         let mut all = MachineProfile::names().filter_map(|name| MachineProfile::builtin(name).ok());
-        all.find(fits)
+        all.find(|profile| profile.fits(model_name))
+    }
+
+    /// Whether it is of a machine whose processor is called `model_name` in /proc/cpuinfo.
+    pub fn fits(&self, model_name: &str) -> bool {
+        self.processors.iter().any(|part| model_name.contains(part))
     }
 
     /// The profile in `text`; errors call it `origin`.

@@ -325,3 +325,12 @@ fn the_optane_is_the_one_that_was_sold() {
     assert_eq!((optane.max_transfer(), optane.mdts()), (131_072, 5));
     assert_eq!(optane.power.states.len(), 1);
 }
+
+#[test]
+fn a_processor_finds_the_profile_of_its_machine() {
+    let fitting = |name| MachineProfile::fitting(name).map(|profile| profile.name);
+    let known = "Intel(R) Xeon(R) CPU E3-1230 v5 @ 3.40GHz";
+    assert_eq!(fitting(known).as_deref(), Some("xeon-e3-1230v5"));
+    assert_eq!(fitting("Intel(R) Xeon(R) Processor @ 2.50GHz"), None);
+    assert_eq!(fitting(""), None);
+}

@@ -6,12 +6,12 @@ use crate::energy::{Done, figures};
 use crate::job::Job;
 use crate::looped::Measured;
 use crate::method::Method;
-use crate::result::{Completion, Counts, FixedWindow, RunResult, Side, Threads};
+use crate::result::{Completion, Counts, FixedWindow, RunResult, Side, ThreadUsage, Threads};
 use crate::run::Setup;
 use crate::stats::Tally;
 use crate::target::{Activity, Verdict};
 use joulio_energy::Model;
-use joulio_model::{DeviceActivity, Residency};
+use joulio_model::{DeviceActivity, MachineProfile, Residency};
 use joulio_nvme::Faults;
 use joulio_nvme::wait::Counters;
 use joulio_trace::Thread;
@@ -108,8 +108,10 @@ impl Report<'_> {
         let mut all = read.clone();
         all.add(&write);
         let unissued = done.jobs.iter().map(|job| job.unissued).sum();
-        let cores: Vec<_> = done.jobs.iter().flat_map(residencies).collect();
         let model = self.setup.machine.map(|machine| {
+            let home = self.setup.at_home.then_some(machine);
+            let cores = done.jobs.iter().flat_map(|job| residencies(job, home));
+            let cores: Vec<_> = cores.collect();
             let activity = |a: &Activity| DeviceActivity {
                 window: done.window,
                 read: a.read,
@@ -175,9 +177,24 @@ fn system_calls(jobs: &[Measured]) -> Option<u64> {
 }
 
 /// A job's core, and the one of the kernel's thread that worked for it.
-fn residencies(job: &Measured) -> impl Iterator<Item = Residency> {
+/// `home`: the machine that the run was on, if the model has its profile.
+fn residencies(job: &Measured, home: Option<&MachineProfile>) -> impl Iterator<Item = Residency> {
     let kernel = (job.kernel_usage.threads > 0).then(|| kernel_residency(job));
-    std::iter::once(residency(job)).chain(kernel)
+    let own = Residency {
+        frequency: home.and_then(|machine| {
+            machine.frequency_ratio(hertz(job.counted.cycles.as_ref().ok(), &job.usage)?)
+        }),
+        ..residency(job)
+    };
+    std::iter::once(own).chain(kernel)
+}
+
+/// The mean frequency of a job's core while it ran: its unhalted cycles over its CPU time.
+fn hertz(cycles: Option<&u64>, usage: &ThreadUsage) -> Option<f64> {
+    /// Less of the coarse CPU times is no base for a quotient.
+    const ENOUGH: f64 = 0.1;
+    let seconds = usage.user_seconds + usage.system_seconds;
+    (seconds >= ENOUGH).then_some(*cycles? as f64 / seconds)
 }
 
 /// How a job's core spent the job's time: what it did not spend blocked or asleep, it spun
@@ -220,5 +237,23 @@ fn kernel_residency(job: &Measured) -> Residency {
         blocked: window - busy,
         wakes: usage.voluntary_switches,
         ..Residency::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frequency_is_cycles_over_cpu_time_where_both_are_known() {
+        let usage = |user_seconds, system_seconds| ThreadUsage {
+            user_seconds,
+            system_seconds,
+            ..ThreadUsage::default()
+        };
+        let cycles = 3_000_000_000;
+        assert_eq!(hertz(Some(&cycles), &usage(1.0, 0.5)), Some(2e9));
+        assert_eq!(hertz(Some(&cycles), &usage(0.05, 0.0)), None);
+        assert_eq!(hertz(None, &usage(1.0, 0.5)), None);
     }
 }

@@ -23,6 +23,8 @@ pub struct Setup<'a> {
     pub targets: &'a [Box<dyn Target>],
     /// The machine whose watts the model uses; None: no model.
     pub machine: Option<&'a MachineProfile>,
+    /// The run is on that machine, so that its cores' frequency counts in the model.
+    pub at_home: bool,
     /// What the meters show of an idle machine, if that is known.
     pub baseline: Option<&'a Baseline>,
     /// Ends the run early.

@@ -19,6 +19,8 @@ pub struct Sources {
     pub baseline: Option<(Baseline, Vec<String>)>,
     /// The machine whose watts the model uses, if it is used.
     pub machine: Option<MachineProfile>,
+    /// That machine is this one.
+    pub at_home: bool,
     others: Vec<Finding>,
     filtering: Filtering,
 }
@@ -79,7 +81,12 @@ impl Sources {
             Some(name) => Some(MachineProfile::load(name).map_err(Failure::input)?),
             None => fallback(&root, &discovery.meters)?,
         };
+        let processor = Processor::of(&root).name;
+        let at_home = machine
+            .as_ref()
+            .is_some_and(|machine| machine.fits(&processor));
         Ok(Sources {
+            at_home,
             baseline: baseline(args, &root, &discovery.meters)?,
             meters: discovery.meters,
             machine,

@@ -96,6 +96,7 @@ impl Bench<'_> {
         let setup = Setup {
             targets: self.targets,
             machine: self.sources.machine.as_ref(),
+            at_home: self.sources.at_home,
             baseline: baseline.map(|(baseline, _)| baseline),
             stop: self.stop,
             progress: &|fraction| bar.set(fraction),

@@ -92,9 +92,8 @@ fn converse(child: &mut Child, part: &Part, worker: Worker<'_>) -> io::Result<Op
     let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
         return Ok(None);
     };
-    if say(&mut input, part).is_err() {
-        return Ok(None);
-    }
+    // One that has ended before it could take its part may have said why.
+    let _ = say(&mut input, part);
     let over = AtomicBool::new(false);
     let Worker {
         go,

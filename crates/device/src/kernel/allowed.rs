@@ -68,7 +68,9 @@ fn feature(
 ) -> Result<Transfer, Refusal> {
     let dword10 = command.cdw10[0].get();
     let transfer = match FeatureId(dword10 as u8) {
-        FeatureId::POWER_MANAGEMENT | FeatureId::POWER_MEASUREMENT => Transfer::None,
+        FeatureId::POWER_MANAGEMENT
+        | FeatureId::INTERRUPT_COALESCING
+        | FeatureId::POWER_MEASUREMENT => Transfer::None,
         FeatureId::AUTONOMOUS_POWER_STATE_TRANSITION => way(size_of::<ApstTable>()),
         _ => return Err(Refusal::Command),
     };
@@ -115,7 +117,11 @@ mod tests {
         let set = Command::set_features(apst, 1);
         assert_eq!(check(&set, &Data::Out(&[0; 256])), Ok(()));
         assert_eq!(check(&set, &Data::In(&mut [0; 256])), Err(Refusal::Data));
-        for id in [FeatureId::POWER_MANAGEMENT, FeatureId::POWER_MEASUREMENT] {
+        for id in [
+            FeatureId::POWER_MANAGEMENT,
+            FeatureId::INTERRUPT_COALESCING,
+            FeatureId::POWER_MEASUREMENT,
+        ] {
             for command in [Command::get_features(id), Command::set_features(id, 1)] {
                 assert_eq!(check(&command, &Data::None), Ok(()));
                 assert_eq!(check(&command, &Data::Out(&[0; 4])), Err(Refusal::Data));
@@ -164,7 +170,7 @@ mod tests {
         fn no_command_writes_past_its_data(
             bytes in any::<[u8; 64]>(),
             opcode in prop::sample::select(vec![0x02_u8, 0x06, 0x09, 0x0a]),
-            id in prop::sample::select(vec![0x02_u8, 0x0c, 0x25, 0x07]),
+            id in prop::sample::select(vec![0x02_u8, 0x08, 0x0c, 0x25, 0x07]),
             len in 0_usize..5000,
         ) {
             let mut command = Command::read_from_bytes(&bytes).unwrap();

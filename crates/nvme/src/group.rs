@@ -169,6 +169,9 @@ impl<D: Device> PollGroup<D> {
         }
         // Also after an interrupt, which a device may raise for nothing.
         let at = now();
+        if matches!(step.kind, StepKind::Sleep | StepKind::Block) {
+            self.queues.iter_mut().for_each(|queue| queue.woke(at));
+        }
         Ok(if at >= deadline {
             After::Return
         } else if at >= tick {

@@ -38,6 +38,18 @@ impl Class {
     pub const fn bucket(self) -> usize {
         self.bucket as usize
     }
+
+    /// The number of classes that statistics are kept of.
+    pub(crate) const KEPT: usize = 2 * Class::BUCKETS;
+
+    /// Its place among those. Flushes move no data and keep no statistics, as in the kernel.
+    pub(crate) const fn kept(self) -> Option<usize> {
+        match self.direction {
+            Direction::Read => Some(self.bucket()),
+            Direction::Write => Some(Class::BUCKETS + self.bucket()),
+            Direction::Other => None,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! Hybrid waiting: sleep for a part of the expected time, then poll.
 
+use crate::once::Once;
+use crate::policy::name_with_time;
 use crate::{Class, Outstanding, Policy, Step, StepKind, StepSet};
-use joulio_units::{Direction, Nanos};
+use joulio_units::Nanos;
 use std::borrow::Cow;
 
 /// Sleeps once for each I/O, by a kernel timer, and polls for the rest.
@@ -14,14 +16,23 @@ use std::borrow::Cow;
 #[derive(Clone, Debug)]
 pub struct Hybrid {
     rule: Rule,
-    /// Commands submitted up to here have had their sleep.
-    slept_at: Nanos,
+    once: Once,
 }
 
 #[derive(Clone, Debug)]
 enum Rule {
     Fixed(Nanos),
     Automatic(Box<Statistics>),
+}
+
+impl Rule {
+    /// How long a command of `class` is slept for; nothing when that is not known.
+    fn sleep(&self, class: Class) -> Option<Nanos> {
+        match self {
+            Rule::Fixed(sleep) => Some(*sleep),
+            Rule::Automatic(statistics) => Some(Nanos(statistics.mean(class)?.0.div_ceil(2))),
+        }
+    }
 }
 
 /// How long statistics are gathered before they are used: BLK_STAT's window for polling.
@@ -37,26 +48,17 @@ struct Sum {
 #[derive(Clone, Debug, Default)]
 struct Statistics {
     epoch_start: Option<Nanos>,
-    running: [Sum; 2 * Class::BUCKETS],
-    means: [Option<Nanos>; 2 * Class::BUCKETS],
+    running: [Sum; Class::KEPT],
+    means: [Option<Nanos>; Class::KEPT],
 }
 
 impl Statistics {
-    /// Flushes move no data and keep no statistics, as in the kernel.
-    fn index(class: Class) -> Option<usize> {
-        match class.direction() {
-            Direction::Read => Some(class.bucket()),
-            Direction::Write => Some(Class::BUCKETS + class.bucket()),
-            Direction::Other => None,
-        }
-    }
-
     fn add(&mut self, class: Class, time: Nanos, at: Nanos) {
         let start = *self.epoch_start.get_or_insert(at);
         if at.since(start) >= EPOCH {
             self.turn(at);
         }
-        if let Some(index) = Self::index(class) {
+        if let Some(index) = class.kept() {
             self.running[index].count += 1;
             self.running[index].total += time;
         }
@@ -74,7 +76,7 @@ impl Statistics {
     }
 
     fn mean(&self, class: Class) -> Option<Nanos> {
-        self.means[Self::index(class)?]
+        self.means[class.kept()?]
     }
 }
 
@@ -83,7 +85,7 @@ impl Hybrid {
     pub fn automatic() -> Hybrid {
         Hybrid {
             rule: Rule::Automatic(Box::default()),
-            slept_at: Nanos::ZERO,
+            once: Once::default(),
         }
     }
 
@@ -91,15 +93,7 @@ impl Hybrid {
     pub fn fixed(sleep: Nanos) -> Hybrid {
         Hybrid {
             rule: Rule::Fixed(sleep),
-            slept_at: Nanos::ZERO,
-        }
-    }
-
-    /// How long a command of `class` is slept for; nothing when that is not known.
-    fn sleep(&self, class: Class) -> Option<Nanos> {
-        match &self.rule {
-            Rule::Fixed(sleep) => Some(*sleep),
-            Rule::Automatic(statistics) => Some(Nanos(statistics.mean(class)?.0.div_ceil(2))),
+            once: Once::default(),
         }
     }
 }
@@ -107,10 +101,7 @@ impl Hybrid {
 impl Policy for Hybrid {
     fn name(&self) -> Cow<'static, str> {
         match self.rule {
-            Rule::Fixed(sleep) if sleep.0.is_multiple_of(1_000) => {
-                format!("hybrid={}us", sleep.0 / 1_000).into()
-            }
-            Rule::Fixed(sleep) => format!("hybrid={}ns", sleep.0).into(),
+            Rule::Fixed(sleep) => name_with_time("hybrid", sleep).into(),
             Rule::Automatic(_) => "hybrid".into(),
         }
     }
@@ -130,57 +121,35 @@ impl Policy for Hybrid {
     }
 
     fn plan(&mut self, outstanding: &dyn Outstanding, _: StepSet, now: Nanos) -> Step {
-        let mut until = Nanos::MAX;
-        outstanding.for_each(&mut |class, submitted| {
-            let due = match self.sleep(class) {
-                Some(sleep) if submitted > self.slept_at => submitted + sleep,
-                _ => Nanos::ZERO,
-            };
-            until = until.min(due);
+        let Hybrid { rule, once } = self;
+        let step = once.plan(outstanding, now, |class, submitted| {
+            match rule.sleep(class) {
+                Some(sleep) => Step::sleep_until(submitted + sleep),
+                None => Step::SPIN,
+            }
         });
-        if until <= now || until == Nanos::MAX {
-            return Step::forever(StepKind::Spin);
-        }
-        self.slept_at = now;
-        Step {
-            kind: StepKind::Sleep,
-            until,
-        }
+        step.unwrap_or(Step::SPIN)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::Commands;
+    use joulio_units::Direction;
 
     const READ: Class = Class::new(Direction::Read, 4096);
     const WRITE: Class = Class::new(Direction::Write, 4096);
-
-    struct Commands(Vec<(Class, u64)>);
-
-    impl Outstanding for Commands {
-        fn count(&self) -> usize {
-            self.0.len()
-        }
-        fn for_each(&self, each: &mut dyn FnMut(Class, Nanos)) {
-            self.0
-                .iter()
-                .for_each(|&(class, at)| each(class, Nanos(at)));
-        }
-    }
 
     fn plan(policy: &mut Hybrid, commands: &[(Class, u64)], now: u64) -> Step {
         policy.plan(&Commands(commands.to_vec()), policy.steps(), Nanos(now))
     }
 
     fn sleep_until(until: u64) -> Step {
-        Step {
-            kind: StepKind::Sleep,
-            until: Nanos(until),
-        }
+        Step::sleep_until(Nanos(until))
     }
 
-    const SPIN: Step = Step::forever(StepKind::Spin);
+    const SPIN: Step = Step::SPIN;
     const MS: u64 = 1_000_000;
 
     #[test]

@@ -9,15 +9,28 @@
 mod class;
 mod clock;
 mod counters;
+mod dpas;
+mod ehp;
 mod hybrid;
+mod once;
+mod pas;
 mod policy;
+mod ski_rental;
 mod step;
+#[cfg(test)]
+mod testing;
+mod uring_hybrid;
 mod waiter;
 
 pub use class::Class;
 pub use clock::{now, poll_until, sleep};
 pub use counters::Counters;
+pub use dpas::Dpas;
+pub use ehp::Ehp;
 pub use hybrid::Hybrid;
-pub use policy::{AnyPolicy, Interrupt, Outstanding, Policy, Poll};
+pub use pas::Pas;
+pub use policy::{AnyPolicy, Interrupt, Outstanding, Policy, Poll, Slept};
+pub use ski_rental::SkiRental;
 pub use step::{Step, StepKind, StepSet};
+pub use uring_hybrid::UringHybrid;
 pub use waiter::{Blocked, WaitError, Waiter, Watched, Woken};

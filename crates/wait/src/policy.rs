@@ -1,6 +1,6 @@
 //! Policies: pure decisions.
 
-use crate::{Class, Hybrid, Step, StepKind, StepSet};
+use crate::{Class, Dpas, Ehp, Hybrid, Pas, SkiRental, Step, StepKind, StepSet, UringHybrid};
 use joulio_units::Nanos;
 use std::borrow::Cow;
 
@@ -11,6 +11,15 @@ pub trait Outstanding {
 
     /// Calls `each` with the class and submission time of every one of them.
     fn for_each(&self, each: &mut dyn FnMut(Class, Nanos));
+}
+
+/// How a sleep went that a policy planned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slept {
+    /// Too short: no completion was there yet.
+    Under,
+    /// Too long: a completion was there at the first look.
+    Over,
 }
 
 /// Decides how to wait. Owns no clock and does no I/O.
@@ -37,6 +46,12 @@ pub trait Policy: Send {
         let _ = (class, submitted, at);
     }
 
+    /// The core woke at `at` from a sleep, or from a block with a deadline, that this policy or
+    /// that of a queue beside it planned; it may be earlier than this one asked for.
+    fn woke(&mut self, slept: Slept, at: Nanos) {
+        let _ = (slept, at);
+    }
+
     /// How to wait now, with steps out of `can` only.
     fn plan(&mut self, outstanding: &dyn Outstanding, can: StepSet, now: Nanos) -> Step;
 }
@@ -56,7 +71,7 @@ impl Policy for Poll {
 
     #[inline]
     fn plan(&mut self, _: &dyn Outstanding, _: StepSet, _: Nanos) -> Step {
-        Step::forever(StepKind::Spin)
+        Step::SPIN
     }
 }
 
@@ -75,7 +90,16 @@ impl Policy for Interrupt {
 
     #[inline]
     fn plan(&mut self, _: &dyn Outstanding, _: StepSet, _: Nanos) -> Step {
-        Step::forever(StepKind::Block)
+        Step::BLOCK
+    }
+}
+
+/// `name` with a time as its parameter.
+pub(crate) fn name_with_time(name: &str, time: Nanos) -> String {
+    if time.0.is_multiple_of(1_000) {
+        format!("{name}={}us", time.0 / 1_000)
+    } else {
+        format!("{name}={}ns", time.0)
     }
 }
 
@@ -87,8 +111,35 @@ pub enum AnyPolicy {
     Interrupt(Interrupt),
     /// [`Hybrid`].
     Hybrid(Hybrid),
+    /// [`UringHybrid`].
+    UringHybrid(UringHybrid),
+    /// [`Ehp`].
+    Ehp(Ehp),
+    /// [`Pas`].
+    Pas(Pas),
+    /// [`Dpas`].
+    Dpas(Dpas),
+    /// [`SkiRental`].
+    SkiRental(SkiRental),
     /// A caller's own.
     Other(Box<dyn Policy>),
+}
+
+/// `$do` with whichever policy `$any` is.
+macro_rules! each {
+    ($any:expr, $policy:ident => $do:expr) => {
+        match $any {
+            AnyPolicy::Poll($policy) => $do,
+            AnyPolicy::Interrupt($policy) => $do,
+            AnyPolicy::Hybrid($policy) => $do,
+            AnyPolicy::UringHybrid($policy) => $do,
+            AnyPolicy::Ehp($policy) => $do,
+            AnyPolicy::Pas($policy) => $do,
+            AnyPolicy::Dpas($policy) => $do,
+            AnyPolicy::SkiRental($policy) => $do,
+            AnyPolicy::Other($policy) => $do,
+        }
+    };
 }
 
 impl AnyPolicy {
@@ -96,54 +147,35 @@ impl AnyPolicy {
     pub const POLL: AnyPolicy = AnyPolicy::Poll(Poll);
     /// Interrupts.
     pub const INTERRUPT: AnyPolicy = AnyPolicy::Interrupt(Interrupt);
-
-    fn inner(&self) -> &dyn Policy {
-        match self {
-            AnyPolicy::Poll(policy) => policy,
-            AnyPolicy::Interrupt(policy) => policy,
-            AnyPolicy::Hybrid(policy) => policy,
-            AnyPolicy::Other(policy) => &**policy,
-        }
-    }
-
-    fn inner_mut(&mut self) -> &mut dyn Policy {
-        match self {
-            AnyPolicy::Poll(policy) => policy,
-            AnyPolicy::Interrupt(policy) => policy,
-            AnyPolicy::Hybrid(policy) => policy,
-            AnyPolicy::Other(policy) => &mut **policy,
-        }
-    }
 }
 
 impl Policy for AnyPolicy {
     fn name(&self) -> Cow<'static, str> {
-        self.inner().name()
+        each!(self, policy => policy.name())
     }
 
     fn steps(&self) -> StepSet {
-        self.inner().steps()
+        each!(self, policy => policy.steps())
     }
 
     fn timed(&self) -> bool {
-        self.inner().timed()
+        each!(self, policy => policy.timed())
     }
 
     fn submitted(&mut self, class: Class, at: Nanos) {
-        self.inner_mut().submitted(class, at);
+        each!(self, policy => policy.submitted(class, at));
     }
 
     fn completed(&mut self, class: Class, submitted: Nanos, at: Nanos) {
-        self.inner_mut().completed(class, submitted, at);
+        each!(self, policy => policy.completed(class, submitted, at));
+    }
+
+    fn woke(&mut self, slept: Slept, at: Nanos) {
+        each!(self, policy => policy.woke(slept, at));
     }
 
     #[inline]
     fn plan(&mut self, outstanding: &dyn Outstanding, can: StepSet, now: Nanos) -> Step {
-        match self {
-            AnyPolicy::Poll(policy) => policy.plan(outstanding, can, now),
-            AnyPolicy::Interrupt(policy) => policy.plan(outstanding, can, now),
-            AnyPolicy::Hybrid(policy) => policy.plan(outstanding, can, now),
-            AnyPolicy::Other(policy) => policy.plan(outstanding, can, now),
-        }
+        each!(self, policy => policy.plan(outstanding, can, now))
     }
 }

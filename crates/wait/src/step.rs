@@ -54,6 +54,19 @@ pub struct Step {
 }
 
 impl Step {
+    /// Spin until a completion.
+    pub const SPIN: Step = Step::forever(StepKind::Spin);
+    /// Block until an interrupt.
+    pub const BLOCK: Step = Step::forever(StepKind::Block);
+
+    /// Sleep by a kernel timer.
+    pub const fn sleep_until(until: Nanos) -> Step {
+        Step {
+            kind: StepKind::Sleep,
+            until,
+        }
+    }
+
     /// `kind` until a completion.
     pub const fn forever(kind: StepKind) -> Step {
         Step {

@@ -1,7 +1,7 @@
 //! Who does the I/O, and how it is waited for.
 
 use crate::quantity::parse_time;
-use joulio_nvme::wait::{AnyPolicy, Hybrid, Policy};
+use joulio_nvme::wait::{AnyPolicy, Dpas, Ehp, Hybrid, Pas, Policy, SkiRental, UringHybrid};
 use joulio_units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -73,6 +73,17 @@ pub enum Way {
     Hybrid,
     /// Sleep for a fixed time, then spin.
     HybridFixed(Nanos),
+    /// Sleep for half the least time ever seen, then spin: io_uring's hybrid rule.
+    UringHybrid,
+    /// Sleep until just before the least time of the last epoch, then spin; interrupts for slow
+    /// I/Os.
+    Ehp,
+    /// Sleep, each time longer or shorter by how the last sleeps went, then spin.
+    Pas,
+    /// Pas, spinning or interrupts, as the load is; the depth above which it goes to interrupts.
+    Dpas(u32),
+    /// Spin for a time, then block.
+    SkiRental(Nanos),
     /// A thread of the kernel submits; the device's interrupt completes.
     SqPoll,
     /// A thread of the kernel submits and spins for completions.
@@ -80,11 +91,16 @@ pub enum Way {
 }
 
 impl Way {
-    /// Every way without a parameter.
-    pub const ALL: [Way; 5] = [
+    /// Every way that needs no parameter.
+    pub const ALL: [Way; 10] = [
         Way::Poll,
         Way::Interrupt,
         Way::Hybrid,
+        Way::UringHybrid,
+        Way::Ehp,
+        Way::Pas,
+        Way::Dpas(Dpas::THETA),
+        Way::SkiRental(SkiRental::COST_OF_A_WAKE),
         Way::SqPoll,
         Way::SqPollPoll,
     ];
@@ -96,6 +112,11 @@ impl Way {
             Way::Interrupt => AnyPolicy::INTERRUPT,
             Way::Hybrid => AnyPolicy::Hybrid(Hybrid::automatic()),
             Way::HybridFixed(sleep) => AnyPolicy::Hybrid(Hybrid::fixed(sleep)),
+            Way::UringHybrid => AnyPolicy::UringHybrid(UringHybrid::new()),
+            Way::Ehp => AnyPolicy::Ehp(Ehp::new()),
+            Way::Pas => AnyPolicy::Pas(Pas::new()),
+            Way::Dpas(theta) => AnyPolicy::Dpas(Dpas::new(theta)),
+            Way::SkiRental(spin) => AnyPolicy::SkiRental(SkiRental::new(spin)),
             Way::SqPoll | Way::SqPollPoll => return None,
         })
     }
@@ -118,21 +139,38 @@ impl FromStr for Way {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Way, String> {
-        if let Some(sleep) = text.strip_prefix("hybrid=") {
-            return match parse_time(sleep, 1_000)? {
-                0 => Err("hybrid=0: a sleep is above zero; poll is the way without one".into()),
-                sleep => Ok(Way::HybridFixed(Nanos(sleep))),
-            };
-        }
         // What HotStorage'22 calls it.
         let text = if text == "classic" { "poll" } else { text };
-        let known = Way::ALL.iter().find(|way| way.to_string() == text);
-        known.copied().ok_or_else(|| {
-            format!(
-                "'{text}' is not a way of waiting: poll, interrupt, hybrid, hybrid=4us, sqpoll, sqpoll+poll"
-            )
-        })
+        match text.split_once('=') {
+            None if text == "ski-rental" => Ok(Way::SkiRental(SkiRental::COST_OF_A_WAKE)),
+            None => {
+                let known = Way::ALL.into_iter().find(|way| way.to_string() == text);
+                known.ok_or_else(|| unknown(text))
+            }
+            Some(("hybrid", time)) => match parse_time(time, 1_000)? {
+                0 => Err("hybrid=0: a sleep is above zero; poll is the way without one".into()),
+                sleep => Ok(Way::HybridFixed(Nanos(sleep))),
+            },
+            Some(("ski-rental", time)) => match parse_time(time, 1_000)? {
+                0 => Err("ski-rental=0: it spins for a while; interrupt is the way without".into()),
+                spin => Ok(Way::SkiRental(Nanos(spin))),
+            },
+            Some(("dpas", depth)) => match depth.parse() {
+                Ok(theta @ 1..) => Ok(Way::Dpas(theta)),
+                _ => Err(format!(
+                    "dpas={depth}: write a depth of 1 or more, as dpas=3"
+                )),
+            },
+            Some(_) => Err(unknown(text)),
+        }
     }
+}
+
+fn unknown(text: &str) -> String {
+    format!(
+        "'{text}' is not a way of waiting: poll, interrupt, hybrid, hybrid=4us, uring-hybrid, ehp, \
+         pas, dpas, dpas=3, ski-rental=2us, sqpoll, sqpoll+poll"
+    )
 }
 
 /// An engine with a way of waiting.
@@ -151,4 +189,58 @@ pub enum Obtained {
     Yes(String),
     /// None, and why.
     No(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_way_is_what_its_name_says() {
+        let names = [
+            "poll",
+            "interrupt",
+            "hybrid",
+            "hybrid=4us",
+            "hybrid=1500ns",
+            "uring-hybrid",
+            "ehp",
+            "pas",
+            "dpas",
+            "dpas=3",
+            "ski-rental=2us",
+            "sqpoll",
+            "sqpoll+poll",
+        ];
+        for name in names {
+            assert_eq!(name.parse::<Way>().unwrap().to_string(), name);
+        }
+        for way in Way::ALL {
+            assert_eq!(way.to_string().parse(), Ok(way));
+        }
+        let short = [
+            ("classic", "poll"),
+            ("ski-rental", "ski-rental=4050ns"),
+            ("dpas=1", "dpas"),
+        ];
+        for (name, full) in short {
+            assert_eq!(name.parse::<Way>().unwrap().to_string(), full);
+        }
+    }
+
+    #[test]
+    fn what_is_no_way_says_which_there_are_or_what_is_wrong() {
+        for text in ["", "pol", "pas=3", "=", "ehp="] {
+            let error = text.parse::<Way>().unwrap_err();
+            assert!(error.contains("ski-rental=2us"), "{error}");
+        }
+        for text in ["dpas=0", "dpas=-1", "dpas=x", "hybrid=0", "ski-rental=0us"] {
+            let error = text.parse::<Way>().unwrap_err();
+            assert!(
+                error.starts_with(text.split('=').next().unwrap()),
+                "{error}"
+            );
+        }
+        assert!("ski-rental=5q".parse::<Way>().is_err());
+    }
 }

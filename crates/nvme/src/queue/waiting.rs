@@ -6,7 +6,7 @@ use joulio_device::{Device, DeviceError, DmaMemory, Iova, Vector};
 use joulio_trace::EventKind;
 use joulio_units::Nanos;
 use joulio_wait::{
-    AnyPolicy, Counters, Policy, Step, StepKind, StepSet, WaitError, Waiter, now, poll_until,
+    AnyPolicy, Counters, Policy, Slept, Step, StepKind, StepSet, WaitError, Waiter, now, poll_until,
 };
 use rustix::event::{PollFd, PollFlags};
 use std::sync::Arc;
@@ -272,6 +272,15 @@ impl<D: Device> QueuePair<D> {
         self.counters.oversleeps += u64::from(over);
         self.counters.slept += time;
         self.counters.overslept += late;
+    }
+
+    /// Tells the policy that the core woke at `at`, and whether it slept too long for this queue.
+    pub(crate) fn woke(&mut self, at: Nanos) {
+        if self.policy.timed() {
+            let over = self.has_completion();
+            let slept = if over { Slept::Over } else { Slept::Under };
+            self.policy.woke(slept, at);
+        }
     }
 
     /// What waiting did, interrupts not yet claimed included.

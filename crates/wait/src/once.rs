@@ -1,0 +1,41 @@
+//! At most one sleep for each command.
+
+use crate::{Class, Outstanding, Step, StepKind};
+use joulio_units::Nanos;
+
+/// Which commands have had their sleep. The core sleeps once for all that are outstanding, until
+/// the first of their times; once any of them has had its sleep it polls.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Once {
+    /// Commands submitted up to here have had their sleep.
+    slept_at: Nanos,
+}
+
+impl Once {
+    /// The step for all commands together, when `wish` says that of one of a class, submitted at
+    /// a time; None without commands. A sleep that is over, or was had, is polling instead.
+    pub(crate) fn plan(
+        &mut self,
+        outstanding: &dyn Outstanding,
+        now: Nanos,
+        mut wish: impl FnMut(Class, Nanos) -> Step,
+    ) -> Option<Step> {
+        let mut merged: Option<Step> = None;
+        outstanding.for_each(&mut |class, submitted| {
+            let mut step = wish(class, submitted);
+            let had = submitted <= self.slept_at || step.until <= now;
+            if step.kind == StepKind::Sleep && had {
+                step = Step::SPIN;
+            }
+            merged = Some(merged.map_or(step, |other| other.merge(step)));
+        });
+        let step = merged?;
+        if step.kind == StepKind::Spin {
+            return Some(Step::SPIN);
+        }
+        if step.until != Nanos::MAX {
+            self.slept_at = now;
+        }
+        Some(step)
+    }
+}

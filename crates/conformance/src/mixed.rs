@@ -3,7 +3,7 @@
 use crate::{Bench, Content};
 use anyhow::{Context, Result, bail, ensure};
 use joulio_device::Device;
-use joulio_nvme::wait::{AnyPolicy, Counters, Hybrid};
+use joulio_nvme::wait::{AnyPolicy, Counters, Dpas, Ehp, Hybrid, Pas, SkiRental, UringHybrid};
 use joulio_nvme::{Completed, DmaBuffer, PollGroup, QueuePair};
 use joulio_units::Nanos;
 use rand::{RngExt, SeedableRng};
@@ -22,17 +22,40 @@ pub enum Mode {
     Switching,
     /// A fixed sleep, then polling.
     Hybrid,
+    /// io_uring's hybrid polling.
+    UringHybrid,
+    /// Efficient hybrid polling.
+    Ehp,
+    /// Adaptive sleeps.
+    Pas,
+    /// Adaptive sleeps, polling or interrupts.
+    Dpas,
+    /// Polling for a while, then interrupts.
+    SkiRental,
 }
 
 impl Mode {
-    /// All of them.
+    /// Those that take a queue through every step and back.
     pub const ALL: [Mode; 4] = [Mode::Poll, Mode::Interrupt, Mode::Switching, Mode::Hybrid];
+    /// The policies that decide by what they have seen.
+    pub const PUBLISHED: [Mode; 5] = [
+        Mode::UringHybrid,
+        Mode::Ehp,
+        Mode::Pas,
+        Mode::Dpas,
+        Mode::SkiRental,
+    ];
 
     pub(crate) fn first(self) -> AnyPolicy {
         match self {
             Mode::Poll | Mode::Switching => AnyPolicy::POLL,
             Mode::Interrupt => AnyPolicy::INTERRUPT,
             Mode::Hybrid => AnyPolicy::Hybrid(Hybrid::fixed(Nanos::from_micros(4))),
+            Mode::UringHybrid => AnyPolicy::UringHybrid(UringHybrid::new()),
+            Mode::Ehp => AnyPolicy::Ehp(Ehp::new()),
+            Mode::Pas => AnyPolicy::Pas(Pas::new()),
+            Mode::Dpas => AnyPolicy::Dpas(Dpas::new(Dpas::THETA)),
+            Mode::SkiRental => AnyPolicy::SkiRental(SkiRental::new(Nanos::from_micros(2))),
         }
     }
 }

@@ -169,8 +169,11 @@ impl<D: Device> PollGroup<D> {
         }
         // Also after an interrupt, which a device may raise for nothing.
         let at = now();
-        if matches!(step.kind, StepKind::Sleep | StepKind::Block) {
-            self.queues.iter_mut().for_each(|queue| queue.woke(at));
+        if step.kind == StepKind::Block && woken == Woken::TimedOut {
+            for queue in &mut self.queues {
+                let over = queue.has_completion();
+                queue.woke(over, at);
+            }
         }
         Ok(if at >= deadline {
             After::Return
@@ -239,7 +242,12 @@ impl<D: Device> PollGroup<D> {
         let woken = self.run(step)?;
         let end = now();
         self.trace(EventKind::SleepEnd);
-        let over = self.queues.iter_mut().any(QueuePair::look);
+        let mut over = false;
+        for queue in &mut self.queues {
+            let here = queue.look();
+            queue.woke(here, end);
+            over |= here;
+        }
         if let Some(queue) = self.queues.first_mut() {
             queue.slept_for(end - start, end - step.until, over);
         }

@@ -3,7 +3,7 @@
 mod common;
 
 use joulio_nvme::wait::{
-    AnyPolicy, Class, Hybrid, Outstanding, Policy, Step, StepKind, StepSet, WaitError, now,
+    AnyPolicy, Class, Hybrid, Outstanding, Policy, Slept, Step, StepKind, StepSet, WaitError, now,
 };
 use joulio_nvme::{ControllerOptions, NvmeError, PollGroup};
 use joulio_units::Nanos;
@@ -164,6 +164,8 @@ struct Testimony {
     epochs: u32,
     /// Sleeps that were planned.
     sleeps: u64,
+    /// What it was told of how they went: too short, too long.
+    went: [u64; 2],
     /// What should not have been.
     wrong: Vec<String>,
 }
@@ -205,6 +207,10 @@ impl Policy for Witness {
         }
         let largest = self.running.entry(class).or_default();
         *largest = (*largest).max(at - submitted);
+    }
+    fn woke(&mut self, slept: Slept, at: Nanos) {
+        assert!(at <= now());
+        self.testimony.lock().unwrap().went[usize::from(slept == Slept::Over)] += 1;
     }
     fn plan(&mut self, outstanding: &dyn Outstanding, can: StepSet, now: Nanos) -> Step {
         let step = self.hybrid.plan(outstanding, can, now);
@@ -282,6 +288,8 @@ fn sleeps_over_epochs(depth: usize, epochs: u32) {
     let counters = group.queues()[0].counters();
     println!("depth {depth}: {ios} I/Os, {} sleeps", counters.sleeps);
     assert_eq!(counters.sleeps, testimony.sleeps);
+    let [under, over] = testimony.went;
+    assert_eq!((under + over, over), (counters.sleeps, counters.oversleeps));
     assert!(counters.sleeps > 0, "nothing was put to the test");
     assert!(counters.sleeps <= ios, "{counters:?}");
     assert_eq!((counters.blocks, counters.interrupts), (0, 0));

@@ -5,7 +5,7 @@ use crate::Bench;
 use crate::mixed::{Mode, mixed};
 use anyhow::{Result, bail, ensure};
 use joulio_device::Device;
-use joulio_nvme::wait::{AnyPolicy, Counters, Hybrid, now};
+use joulio_nvme::wait::{AnyPolicy, Counters, Hybrid, Policy, StepKind, now};
 use joulio_nvme::{PollGroup, QueuePair};
 use joulio_units::Nanos;
 use std::sync::Arc;
@@ -77,6 +77,37 @@ pub(super) fn hybrid_delivers_every_io_and_sleeps_at_most_once_each<D: Device>(
         "{IOS} I/Os, {} sleeps, {} over",
         counters.sleeps, counters.oversleeps
     ))
+}
+
+pub(super) fn every_published_policy_delivers_every_io_by_the_steps_it_announced<D: Device>(
+    bench: &Bench<D>,
+) -> Result<String> {
+    let mut told = Vec::new();
+    for mode in Mode::PUBLISHED {
+        let mut counters = Counters::default();
+        for depth in [1, 4, 32] {
+            counters += mixed(bench, mode, depth, IOS / 5)?;
+        }
+        let ios = 3 * (IOS / 5);
+        ensure!(counters.sleeps <= ios, "{mode:?}: {counters:?}");
+        let steps = mode.first().steps();
+        let took = [
+            (StepKind::Sleep, counters.sleeps),
+            (StepKind::Block, counters.blocks),
+            (StepKind::Block, counters.interrupts),
+        ];
+        for (kind, count) in took {
+            ensure!(
+                count == 0 || steps.has(kind),
+                "{mode:?} took {count} of {kind:?}: {counters:?}"
+            );
+        }
+        told.push(format!(
+            "{mode:?} {} sleeps, {} blocks",
+            counters.sleeps, counters.blocks
+        ));
+    }
+    Ok(told.join("; "))
 }
 
 pub(super) fn hybrid_at_depth_one_sleeps_once_an_io_and_never_blocks<D: Device>(

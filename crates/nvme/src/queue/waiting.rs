@@ -274,10 +274,9 @@ impl<D: Device> QueuePair<D> {
         self.counters.overslept += late;
     }
 
-    /// Tells the policy that the core woke at `at`, and whether it slept too long for this queue.
-    pub(crate) fn woke(&mut self, at: Nanos) {
+    /// Tells the policy that the core woke at `at`; a completion was there, or not.
+    pub(crate) fn woke(&mut self, over: bool, at: Nanos) {
         if self.policy.timed() {
-            let over = self.has_completion();
             let slept = if over { Slept::Over } else { Slept::Under };
             self.policy.woke(slept, at);
         }

@@ -35,7 +35,7 @@ const _: () = assert!(MOST_EVENTS * (size_of::<Event>() as u64) < 32 << 20);
 #[derive(clap::Args)]
 pub struct Args {
     /// Way of waiting: poll, interrupt, hybrid (sleep half the mean time, then poll), hybrid=4us
-    /// (sleep that long)
+    /// (sleep that long), uring-hybrid, ehp, pas, dpas, ski-rental=2us
     #[arg(long, default_value = "poll")]
     completion: Way,
     #[command(flatten)]

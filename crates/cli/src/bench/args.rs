@@ -53,8 +53,10 @@ pub struct Args {
     #[arg(long, value_delimiter = ',')]
     engine: Vec<EngineName>,
     /// Ways of waiting, a list: poll, interrupt, hybrid (sleep half the mean time, then poll),
-    /// hybrid=4us (sleep that long); of io_uring also sqpoll and sqpoll+poll (a thread of the
-    /// kernel submits). Default: poll,interrupt,hybrid of nvme, interrupt of the kernel's engines
+    /// hybrid=4us (sleep that long); of nvme also uring-hybrid, ehp, pas, dpas, dpas=3 (sleeps that
+    /// are learnt, see docs/policies.md) and ski-rental=2us (poll that long, then interrupt); of
+    /// io_uring also sqpoll and sqpoll+poll (a thread of the kernel submits). Default:
+    /// poll,interrupt,hybrid of nvme, interrupt of the kernel's engines
     #[arg(long, value_delimiter = ',')]
     completion: Vec<Way>,
     #[command(flatten)]

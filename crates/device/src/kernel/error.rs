@@ -31,7 +31,9 @@ pub enum KernelError {
         device: String,
     },
     /// The command is not one of those that may be run.
-    #[error("{device}: {refusal}: this way leads to power and interrupt coalescing, and nothing else")]
+    #[error(
+        "{device}: {refusal}: this way leads to power and interrupt coalescing, and nothing else"
+    )]
     Refused {
         /// Its path.
         device: String,

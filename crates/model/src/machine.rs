@@ -1,5 +1,6 @@
 //! What a machine draws: the box, its cores by state, and the price of waking one.
 
+pub mod costs;
 mod rules;
 
 use joulio_units::Watts;
@@ -39,6 +40,9 @@ pub struct MachineProfile {
     pub frequency: Option<Frequency>,
     /// What waking a core costs.
     pub wake: Wake,
+    /// What the software around an I/O takes, for the twin; absent when nobody found that out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub costs: Option<costs::Costs>,
 }
 
 /// Watts of one physical core by what it does; all in full, C6 not subtracted.

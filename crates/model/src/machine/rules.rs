@@ -27,7 +27,11 @@ pub(super) fn check(machine: &MachineProfile, origin: &str) -> Result<(), Profil
         frequency(check, law)?;
     }
     check.not_negative("wake.interrupt_joules", &machine.wake.interrupt_joules)?;
-    check.not_negative("wake.timer_joules", &machine.wake.timer_joules)
+    check.not_negative("wake.timer_joules", &machine.wake.timer_joules)?;
+    match &machine.costs {
+        Some(costs) => super::costs::check(check, costs),
+        None => Ok(()),
+    }
 }
 
 /// A law by which more frequency never costs less.

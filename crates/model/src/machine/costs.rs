@@ -1,0 +1,147 @@
+//! What a machine takes for the steps of an I/O: the software around a device, in time.
+
+use serde::{Deserialize, Serialize};
+
+use super::CoreState;
+use crate::check::Check;
+use crate::{Figure, ProfileError};
+
+/// The CPU time of each step of an I/O, and what idle states cost to leave.
+///
+/// Nanoseconds of one core at its reference frequency, with the other thread of the core idle.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Costs {
+    /// The workload's own time between a completion and the next submission.
+    pub app_ns: Figure,
+    /// User mode to kernel and back, once a system call.
+    pub crossing_ns: Figure,
+    /// One look at a completion queue that finds nothing.
+    pub look_ns: Figure,
+    /// Moving, checking or mapping data, by KiB of the I/O.
+    pub kib_ns: Figure,
+    /// Giving the core away: the scheduler's way from the thread to idle.
+    pub switch_ns: Figure,
+    /// From the device's interrupt to the end of its handler, on a core that is awake.
+    pub interrupt_ns: Figure,
+    /// From the handler's end to the thread's next instruction.
+    pub wake_ns: Figure,
+    /// Setting a timer of the kernel and taking its interrupt.
+    pub timer_ns: Figure,
+    /// How much later than asked a timer may fire; the kernel uses all of it.
+    pub timer_slack_ns: Figure,
+    /// What the thread is slower by after its core was idle: cold caches and predictors.
+    pub cold_ns: Figure,
+    /// How many times as long code takes while the other thread of its core runs.
+    pub smt_slowdown: Figure,
+    /// Hardware threads of a core.
+    pub threads_per_core: Figure,
+    /// The kernel's path.
+    pub kernel: PathCosts,
+    /// The user-space driver's path.
+    pub user: PathCosts,
+    /// The idle states, from the shallowest to the deepest.
+    pub idle: Vec<IdleCosts>,
+}
+
+/// A path of software to the device and back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PathCosts {
+    /// From the caller to the doorbell.
+    pub submit_ns: Figure,
+    /// From the completion seen to the caller.
+    pub complete_ns: Figure,
+    /// What a block for an interrupt costs beyond handler and wake-up: an eventfd and its system
+    /// call.
+    pub block_ns: Figure,
+}
+
+/// An idle state of a core.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IdleCosts {
+    /// What it is paid for as.
+    pub state: IdleState,
+    /// From the interrupt to the first instruction.
+    pub exit_ns: Figure,
+    /// How long the core has to stay for the governor to choose it.
+    pub residency_ns: Figure,
+}
+
+/// An idle state by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IdleState {
+    /// Halted.
+    C1,
+    /// Halted at the lowest frequency and voltage.
+    C1e,
+    /// Powered off.
+    C6,
+}
+
+impl From<IdleState> for CoreState {
+    fn from(state: IdleState) -> CoreState {
+        match state {
+            IdleState::C1 => CoreState::C1,
+            IdleState::C1e => CoreState::C1e,
+            IdleState::C6 => CoreState::C6,
+        }
+    }
+}
+
+/// Refuses costs that make no sense.
+pub(super) fn check(check: &Check<'_>, costs: &Costs) -> Result<(), ProfileError> {
+    for (field, figure) in [
+        ("costs.app_ns", &costs.app_ns),
+        ("costs.crossing_ns", &costs.crossing_ns),
+        ("costs.kib_ns", &costs.kib_ns),
+        ("costs.switch_ns", &costs.switch_ns),
+        ("costs.interrupt_ns", &costs.interrupt_ns),
+        ("costs.wake_ns", &costs.wake_ns),
+        ("costs.timer_ns", &costs.timer_ns),
+        ("costs.timer_slack_ns", &costs.timer_slack_ns),
+        ("costs.cold_ns", &costs.cold_ns),
+        ("costs.kernel.submit_ns", &costs.kernel.submit_ns),
+        ("costs.kernel.complete_ns", &costs.kernel.complete_ns),
+        ("costs.kernel.block_ns", &costs.kernel.block_ns),
+        ("costs.user.submit_ns", &costs.user.submit_ns),
+        ("costs.user.complete_ns", &costs.user.complete_ns),
+        ("costs.user.block_ns", &costs.user.block_ns),
+    ] {
+        check.within(field, figure, 0.0, MOST_NS)?;
+    }
+    check.within("costs.look_ns", &costs.look_ns, 1.0, MOST_NS)?;
+    check.within("costs.smt_slowdown", &costs.smt_slowdown, 1.0, 4.0)?;
+    check.whole("costs.threads_per_core", &costs.threads_per_core, 1.0, 8.0)?;
+    idle(check, &costs.idle)
+}
+
+/// A second: no step of an I/O takes longer.
+const MOST_NS: f64 = 1e9;
+
+/// States that deepen, and of which each pays before it is left.
+fn idle(check: &Check<'_>, states: &[IdleCosts]) -> Result<(), ProfileError> {
+    let any = !states.is_empty();
+    check.rule(any, "costs.idle", "is empty: give at least one state")?;
+    for (i, state) in states.iter().enumerate() {
+        let field = |name: &str| format!("costs.idle[{i}].{name}");
+        check.within(&field("exit_ns"), &state.exit_ns, 0.0, MOST_NS)?;
+        check.within(&field("residency_ns"), &state.residency_ns, 0.0, MOST_NS)?;
+        check.rule(
+            state.exit_ns.value <= state.residency_ns.value,
+            &field("exit_ns"),
+            "must not exceed residency_ns: a state that takes longer to leave never pays",
+        )?;
+        let Some(before) = i.checked_sub(1).map(|i| &states[i]) else {
+            continue;
+        };
+        check.rule(
+            before.residency_ns.value < state.residency_ns.value,
+            &field("residency_ns"),
+            "must be more than the state before it: sort the states from the shallowest",
+        )?;
+    }
+    Ok(())
+}

@@ -32,6 +32,8 @@ pub struct Costs {
     pub timer_slack_ns: Figure,
     /// What the thread is slower by after its core was idle: cold caches and predictors.
     pub cold_ns: Figure,
+    /// How long a thread that does not give its CPU away keeps it while others wait.
+    pub slice_ns: Figure,
     /// How many times as long code takes while the other thread of its core runs.
     pub smt_slowdown: Figure,
     /// Hardware threads of a core.
@@ -113,6 +115,7 @@ pub(super) fn check(check: &Check<'_>, costs: &Costs) -> Result<(), ProfileError
         check.within(field, figure, 0.0, MOST_NS)?;
     }
     check.within("costs.look_ns", &costs.look_ns, 1.0, MOST_NS)?;
+    check.within("costs.slice_ns", &costs.slice_ns, 1e3, MOST_NS)?;
     check.within("costs.smt_slowdown", &costs.smt_slowdown, 1.0, 4.0)?;
     check.whole("costs.threads_per_core", &costs.threads_per_core, 1.0, 8.0)?;
     idle(check, &costs.idle)

@@ -1,0 +1,41 @@
+//! How fast virtual time runs: a million I/Os by each policy, and HotStorage'22's table 1 beside it.
+
+use joulio_model::{DeviceProfile, MachineProfile};
+use joulio_twin::{TwinError, TwinJob, run};
+use joulio_units::Nanos;
+use joulio_wait::{AnyPolicy, Hybrid};
+use std::error::Error;
+use std::time::Instant;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let machine = MachineProfile::builtin("xeon-e3-1230v5")?;
+    let devices = [DeviceProfile::builtin("optane-900p")?];
+    let ways: [(&str, fn(usize) -> AnyPolicy); 3] = [
+        ("poll", |_| AnyPolicy::POLL),
+        ("interrupt", |_| AnyPolicy::INTERRUPT),
+        ("hybrid", |_| AnyPolicy::Hybrid(Hybrid::automatic())),
+    ];
+    println!("jobs policy     latency us      IOPS  CPU us/IO    W     uJ/IO   host s");
+    for numjobs in [1, 4, 8, 16] {
+        for (name, policy) in ways {
+            let job = TwinJob {
+                numjobs,
+                ramp_time: Nanos::from_millis(200),
+                ..TwinJob::reads(1_000_000 / numjobs as u64)
+            };
+            let start = Instant::now();
+            let done: Result<_, TwinError> = run(&machine, &devices, &job, policy, 1);
+            let done = done?;
+            let host = start.elapsed().as_secs_f64();
+            println!(
+                "{numjobs:>4} {name:<10} {:>10.2} {:>9.0} {:>10.2} {:>6.1} {:>8.1} {host:>8.3}",
+                done.all().mean().unwrap_or(0.0) / 1e3,
+                done.iops(),
+                done.cpu_per_io().unwrap_or(0.0) / 1e3,
+                done.energy.watts().0,
+                done.energy.joules.0 / done.ios() as f64 * 1e6,
+            );
+        }
+    }
+    Ok(())
+}

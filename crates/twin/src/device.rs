@@ -1,0 +1,82 @@
+//! A device: when it finishes, and what it did.
+
+use joulio_model::{DeviceActivity, DeviceProfile, PowerStates, ServiceModel, Transfer};
+use joulio_units::{Direction, Joules, Nanos};
+
+/// A modelled device in virtual time.
+#[derive(Clone, Debug)]
+pub(crate) struct Device<'a> {
+    pub(crate) profile: &'a DeviceProfile,
+    service: ServiceModel,
+    power: PowerStates,
+    /// Mean service times of the job's reads and writes.
+    means: [Nanos; 2],
+    bytes: u32,
+    /// What is before this counts for nothing.
+    from: Nanos,
+    /// What it would have drawn idle until then; none until then.
+    before: Option<Joules>,
+    activity: DeviceActivity,
+    /// The latest submission.
+    latest: Nanos,
+}
+
+impl<'a> Device<'a> {
+    pub(crate) fn new(profile: &'a DeviceProfile, bytes: u32, from: Nanos, seed: u64) -> Self {
+        let service = ServiceModel::new(profile, seed);
+        Device {
+            profile,
+            power: PowerStates::new(profile, Nanos::ZERO),
+            means: [Direction::Read, Direction::Write].map(|d| service.mean(d, bytes)),
+            service,
+            bytes,
+            from,
+            before: None,
+            activity: DeviceActivity::default(),
+            latest: Nanos::ZERO,
+        }
+    }
+
+    /// Takes an I/O at `at`; when it is finished. As the emulator's namespaces do it: it waits for
+    /// the power state first, and takes as long as that state stretches it.
+    #[inline]
+    pub(crate) fn submit(&mut self, at: Nanos, direction: Direction) -> Nanos {
+        debug_assert!(at >= self.latest, "time runs back at the device");
+        self.latest = at;
+        if at >= self.from {
+            if self.before.is_none() {
+                self.before = Some(self.power.idle_energy(self.from));
+            }
+            let (transfer, mean) = match direction {
+                Direction::Write => (&mut self.activity.write, self.means[1]),
+                _ => (&mut self.activity.read, self.means[0]),
+            };
+            transfer.ios += 1;
+            transfer.bytes += u64::from(self.bytes);
+            transfer.service += mean;
+        }
+        let start = self.power.submitted(at);
+        let stretch = self.power.stretch(direction);
+        let finish = self
+            .service
+            .start_at_pace(start, direction, self.bytes, stretch);
+        self.power.idle_since(finish);
+        finish
+    }
+
+    /// What it did until `end`.
+    pub(crate) fn activity(&self, end: Nanos) -> DeviceActivity {
+        let before = self.before;
+        let before = before.unwrap_or_else(|| self.power.idle_energy(self.from.min(end)));
+        DeviceActivity {
+            window: end.since(self.from),
+            idle: Some(Joules(self.power.idle_energy(end).0 - before.0)),
+            ..self.activity
+        }
+    }
+
+    /// I/Os and bytes of both directions.
+    pub(crate) fn done(&self) -> [Transfer; 2] {
+        [self.activity.read, self.activity.write]
+    }
+}

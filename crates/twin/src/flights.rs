@@ -1,0 +1,140 @@
+//! The I/Os of a job that are out.
+
+use joulio_units::{Direction, Nanos};
+use joulio_wait::{Class, Outstanding};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// An I/O.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flight {
+    pub(crate) direction: Direction,
+    pub(crate) class: Class,
+    /// What latency counts from.
+    pub(crate) arrival: Nanos,
+    /// When the policy was told of it; zero for a policy that wants no times.
+    pub(crate) submitted: Nanos,
+    /// It was issued in the measured part.
+    pub(crate) measured: bool,
+    /// Its index in `live`.
+    place: usize,
+}
+
+/// The I/Os of a job by tag. After `new` nothing allocates.
+#[derive(Clone, Debug)]
+pub(crate) struct Flights {
+    flights: Vec<Flight>,
+    free: Vec<u16>,
+    /// Tags that are with the device.
+    live: Vec<u16>,
+    /// When each of these finishes, the earliest on top.
+    finishes: BinaryHeap<Reverse<(Nanos, u16)>>,
+    /// For [`Flights::nth`].
+    sorted: Vec<Nanos>,
+}
+
+impl Flights {
+    pub(crate) fn new(depth: usize) -> Flights {
+        let none = Flight {
+            direction: Direction::Other,
+            class: Class::new(Direction::Other, 0),
+            arrival: Nanos::ZERO,
+            submitted: Nanos::ZERO,
+            measured: false,
+            place: 0,
+        };
+        Flights {
+            flights: vec![none; depth],
+            free: (0..depth as u16).rev().collect(),
+            live: Vec::with_capacity(depth),
+            finishes: BinaryHeap::with_capacity(depth),
+            sorted: Vec::with_capacity(depth),
+        }
+    }
+
+    /// A free place for an I/O.
+    #[inline]
+    pub(crate) fn take(
+        &mut self,
+        direction: Direction,
+        class: Class,
+        arrival: Nanos,
+        measured: bool,
+    ) -> Option<u16> {
+        let tag = self.free.pop()?;
+        self.flights[usize::from(tag)] = Flight {
+            direction,
+            class,
+            arrival,
+            submitted: Nanos::ZERO,
+            measured,
+            place: 0,
+        };
+        Some(tag)
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        !self.free.is_empty()
+    }
+
+    pub(crate) fn get(&self, tag: u16) -> &Flight {
+        &self.flights[usize::from(tag)]
+    }
+
+    /// The device has it, and finishes it at `finish`.
+    #[inline]
+    pub(crate) fn start(&mut self, tag: u16, submitted: Nanos, finish: Nanos) {
+        let flight = &mut self.flights[usize::from(tag)];
+        flight.submitted = submitted;
+        flight.place = self.live.len();
+        self.live.push(tag);
+        self.finishes.push(Reverse((finish, tag)));
+    }
+
+    /// When the first of them is finished; never, if there is none.
+    #[inline]
+    pub(crate) fn first(&self) -> Nanos {
+        self.finishes.peek().map_or(Nanos::MAX, |first| first.0.0)
+    }
+
+    /// When `n` of them are finished, counted from 1; never, if there are fewer.
+    pub(crate) fn nth(&mut self, n: u32) -> Nanos {
+        let n = n as usize;
+        if n > self.finishes.len() {
+            return Nanos::MAX;
+        }
+        self.sorted.clear();
+        self.sorted.extend(self.finishes.iter().map(|f| f.0.0));
+        *self.sorted.select_nth_unstable(n - 1).1
+    }
+
+    /// Takes out the first, if it is finished by `at`.
+    #[inline]
+    pub(crate) fn finished(&mut self, at: Nanos) -> Option<Flight> {
+        let &Reverse((finish, tag)) = self.finishes.peek()?;
+        if finish > at {
+            return None;
+        }
+        self.finishes.pop();
+        let flight = self.flights[usize::from(tag)];
+        self.live.swap_remove(flight.place);
+        if let Some(&moved) = self.live.get(flight.place) {
+            self.flights[usize::from(moved)].place = flight.place;
+        }
+        self.free.push(tag);
+        Some(flight)
+    }
+}
+
+impl Outstanding for Flights {
+    fn count(&self) -> usize {
+        self.live.len()
+    }
+
+    fn for_each(&self, each: &mut dyn FnMut(Class, Nanos)) {
+        for &tag in &self.live {
+            let flight = self.get(tag);
+            each(flight.class, flight.submitted);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What to play.
+
+use crate::TwinError;
+use joulio_model::{DeviceProfile, MachineProfile};
+use joulio_units::Nanos;
+
+/// When I/Os come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrivals {
+    /// Closed loop: as soon as one completes, the next goes out.
+    Closed,
+    /// Open loop: one each interval on every job. Latency counts from the arrival.
+    Every(Nanos),
+}
+
+/// The software between the workload and the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Path {
+    /// The kernel's: `[costs.kernel]` and a crossing a system call.
+    Kernel,
+    /// The user-space driver's: `[costs.user]`, interrupts by an eventfd.
+    User,
+}
+
+/// Interrupt coalescing, as feature 08h has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Coalescing {
+    /// Completions that raise an interrupt at once.
+    pub threshold: u32,
+    /// How long the first of fewer waits at the most.
+    pub time: Nanos,
+}
+
+/// A workload of equal jobs. Job i is pinned to a CPU and does its I/O to device i modulo their
+/// number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TwinJob {
+    /// Percent of reads; the rest are writes.
+    pub read_percent: u8,
+    /// Bytes of an I/O.
+    pub bs: u32,
+    /// I/Os in flight, each job.
+    pub iodepth: usize,
+    /// Threads.
+    pub numjobs: usize,
+    /// I/Os of each job, those of the ramp not counted; `None` is until `runtime` is over.
+    pub number_ios: Option<u64>,
+    /// How long to run, the ramp not included; `None` is until `number_ios` are done.
+    pub runtime: Option<Nanos>,
+    /// How long to run before measuring.
+    pub ramp_time: Nanos,
+    /// Closed or open loop.
+    pub arrivals: Arrivals,
+    /// Hardware threads for the jobs, in turn; empty is 0, 1, 2 ... Numbers below the machine's
+    /// cores are the first threads of its cores, the next as many the second ones, as Linux counts.
+    pub cpus_allowed: Vec<usize>,
+    /// The software under the jobs.
+    pub path: Path,
+    /// Interrupt coalescing; `None` is an interrupt a completion.
+    pub coalescing: Option<Coalescing>,
+}
+
+impl TwinJob {
+    /// One job of random 4 KiB reads at depth 1 by the kernel, `number_ios` long.
+    pub fn reads(number_ios: u64) -> TwinJob {
+        TwinJob {
+            read_percent: 100,
+            bs: 4096,
+            iodepth: 1,
+            numjobs: 1,
+            number_ios: Some(number_ios),
+            runtime: None,
+            ramp_time: Nanos::ZERO,
+            arrivals: Arrivals::Closed,
+            cpus_allowed: Vec::new(),
+            path: Path::Kernel,
+            coalescing: None,
+        }
+    }
+
+    /// Refuses what cannot be played on `machine` and `devices`.
+    pub(crate) fn check(
+        &self,
+        machine: &MachineProfile,
+        devices: &[DeviceProfile],
+        cpus: usize,
+    ) -> Result<(), TwinError> {
+        let rules = [
+            (self.bs > 0, "bs", "must be above zero"),
+            (
+                (1..=4095).contains(&self.iodepth),
+                "iodepth",
+                "must be 1 to 4095",
+            ),
+            (
+                (1..=4096).contains(&self.numjobs),
+                "numjobs",
+                "must be 1 to 4096",
+            ),
+            (self.read_percent <= 100, "read_percent", "must be 0 to 100"),
+            (
+                self.number_ios.is_some() || self.runtime.is_some(),
+                "number_ios",
+                "say how much by number_ios, or how long by runtime",
+            ),
+            (
+                self.number_ios != Some(0),
+                "number_ios",
+                "must be above zero",
+            ),
+            (
+                self.runtime != Some(Nanos::ZERO),
+                "runtime",
+                "must be above zero",
+            ),
+            (
+                self.arrivals != Arrivals::Every(Nanos::ZERO),
+                "arrivals",
+                "must be more than 0 ns apart",
+            ),
+            (
+                self.coalescing.is_none_or(|c| c.threshold > 0),
+                "coalescing",
+                "needs a threshold of at least 1",
+            ),
+        ];
+        for (held, field, problem) in rules {
+            if !held {
+                let problem = problem.to_owned();
+                return Err(TwinError::Job { field, problem });
+            }
+        }
+        if let Some(&cpu) = self.cpus_allowed.iter().find(|&&cpu| cpu >= cpus) {
+            return Err(TwinError::Job {
+                field: "cpus_allowed",
+                problem: format!(
+                    "{cpu} is not there: {} has CPUs 0 to {}",
+                    machine.name,
+                    cpus - 1
+                ),
+            });
+        }
+        if let Some(device) = devices.iter().find(|d| d.max_transfer() < self.bs) {
+            return Err(TwinError::Job {
+                field: "bs",
+                problem: format!(
+                    "{} is more than {} transfers at once: at most {}",
+                    self.bs,
+                    device.name,
+                    device.max_transfer()
+                ),
+            });
+        }
+        Ok(())
+    }
+}

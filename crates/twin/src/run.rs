@@ -1,0 +1,215 @@
+//! The run: who is next.
+
+use crate::TwinError;
+use crate::cpu::{Cause, Cpu, Got};
+use crate::device::Device;
+use crate::job::TwinJob;
+use crate::prices::Prices;
+use crate::result::{DeviceResult, Side, Simulated};
+use crate::thread::{Phase, Thread, Wakening};
+use crate::times::{Doing, Times};
+use joulio_energy::Model;
+use joulio_model::{DeviceProfile, MachineProfile, Pick, power};
+use joulio_units::Nanos;
+use joulio_wait::{AnyPolicy, Counters, Policy};
+use rand_distr::Bernoulli;
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::SeedableRng;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What the jobs share.
+pub(crate) struct World<'a> {
+    pub(crate) machine: &'a MachineProfile,
+    pub(crate) prices: Prices,
+    /// Hardware threads: the first of each core, then the second of each.
+    pub(crate) cpus: Vec<Cpu>,
+    cores: usize,
+    pub(crate) devices: Vec<Device<'a>>,
+}
+
+impl World<'_> {
+    /// Gives `cpu` to `job`, at `at` or when those who asked before are done.
+    pub(crate) fn take(&mut self, cpu: usize, job: usize, at: Nanos, cause: Cause) -> Got {
+        self.cpus[cpu].take(job, at, cause, &self.prices)
+    }
+
+    /// Work of the path's own; when it is done.
+    #[inline]
+    pub(crate) fn work(&mut self, cpu: usize, at: Nanos, time: Nanos) -> Nanos {
+        self.run(cpu, at, time, self.prices.work)
+    }
+
+    /// Work of the kernel's; when it is done.
+    #[inline]
+    pub(crate) fn kernel(&mut self, cpu: usize, at: Nanos, time: Nanos) -> Nanos {
+        self.run(cpu, at, time, Doing::Kernel)
+    }
+
+    /// Looks, which wait for memory and not for the core.
+    #[inline]
+    pub(crate) fn spin(&mut self, cpu: usize, at: Nanos, time: Nanos) -> Nanos {
+        self.cpus[cpu].spend(at, time, Doing::Spin)
+    }
+
+    /// Code, which is slower beside another thread of the core.
+    #[inline]
+    fn run(&mut self, cpu: usize, at: Nanos, time: Nanos, doing: Doing) -> Nanos {
+        let beside = (cpu % self.cores..self.cpus.len()).step_by(self.cores);
+        let mut beside = beside.filter(|&other| other != cpu);
+        let time = if beside.any(|other| self.cpus[other].busy(at)) {
+            Nanos((time.0 as f64 * self.prices.smt_slowdown).round() as u64)
+        } else {
+            time
+        };
+        self.cpus[cpu].spend(at, time, doing)
+    }
+}
+
+/// Plays `job` on `machine` and `devices`, each job with a policy of `policy` for its index. The
+/// same `seed` gives the same result, and every policy meets the same device.
+pub fn run(
+    machine: &MachineProfile,
+    devices: &[DeviceProfile],
+    job: &TwinJob,
+    mut policy: impl FnMut(usize) -> AnyPolicy,
+    seed: u64,
+) -> Result<Simulated, TwinError> {
+    let costs = machine.costs.as_ref().ok_or_else(|| TwinError::NoCosts {
+        machine: machine.name.clone(),
+    })?;
+    if devices.is_empty() {
+        return Err(TwinError::NoDevice);
+    }
+    let cores = machine.cores.count().max(1) as usize;
+    let cpus = cores * costs.threads_per_core.count().max(1) as usize;
+    job.check(machine, devices, cpus)?;
+    let from = job.ramp_time;
+    let mut world = World {
+        machine,
+        prices: Prices::new(machine, costs, job),
+        cpus: vec![Cpu::new(from); cpus],
+        cores,
+        devices: (devices.iter().zip(0..))
+            .map(|(profile, i)| Device::new(profile, job.bs, from, seed.wrapping_add(i)))
+            .collect(),
+    };
+    let place = |index: usize| match job.cpus_allowed.as_slice() {
+        [] => index % cpus,
+        allowed => allowed[index % allowed.len()],
+    };
+    let mut used = vec![0_usize; cpus];
+    (0..job.numjobs).for_each(|index| used[place(index)] += 1);
+    for (cpu, jobs) in world.cpus.iter_mut().zip(&used) {
+        cpu.shared = *jobs > 1;
+    }
+    let reads = Bernoulli::new(f64::from(job.read_percent) / 100.0);
+    let reads = reads.map_err(|_| TwinError::Job {
+        field: "read_percent",
+        problem: "must be 0 to 100".into(),
+    })?;
+    let mut threads: Vec<_> = (0..job.numjobs)
+        .map(|index| {
+            let random = Pcg64Mcg::seed_from_u64(seed ^ (index as u64 + 1) << 32);
+            let at = (place(index), index % devices.len());
+            Thread::new(index, job, at, policy(index), random, reads)
+        })
+        .collect();
+    for thread in &mut threads {
+        if world.cpus[thread.cpu].shared {
+            thread.phase = Phase::Woken(Wakening::Slice);
+        }
+    }
+    play(&mut threads, &mut world)?;
+    Ok(report(&threads, &world, &used))
+}
+
+/// Does what is next until nobody has anything to do.
+///
+/// A job goes on without a turn as long as it touches only itself and a CPU of its own: its rings
+/// alone, and all that it does on a shared CPU, are seen by others.
+fn play(threads: &mut [Thread<'_>], world: &mut World<'_>) -> Result<(), TwinError> {
+    let mut queue: BinaryHeap<_> = (0..threads.len())
+        .map(|index| Reverse((Nanos::ZERO, index)))
+        .collect();
+    while let Some(Reverse((mut at, index))) = queue.pop() {
+        let thread = &mut threads[index];
+        let shared = world.cpus[thread.cpu].shared;
+        loop {
+            if shared && thread.is_off() && !world.cpus[thread.cpu].claim(index) {
+                break;
+            }
+            let next = thread.step(at, world)?;
+            if shared
+                && (next.is_none() || thread.is_off())
+                && let Some(heir) = world.cpus[thread.cpu].release()
+            {
+                queue.push(Reverse(heir));
+            }
+            let Some(next) = next else {
+                break;
+            };
+            at = next;
+            let alone = thread.phase != Phase::Ring && !shared;
+            let turn = Reverse((at, index));
+            if !alone && queue.peek().is_some_and(|first| *first > turn) {
+                queue.push(turn);
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn report(threads: &[Thread<'_>], world: &World<'_>, used: &[usize]) -> Simulated {
+    let done = || threads.iter().map(|thread| &thread.done);
+    let start = done().map(|done| done.started).min().unwrap_or_default();
+    let end = done().map(|done| done.ended).max().unwrap_or_default();
+    let window = end - start;
+    let (mut read, mut write) = (Side::new(), Side::new());
+    let mut counters = Counters::default();
+    for thread in threads {
+        read.add(&thread.done.read);
+        write.add(&thread.done.write);
+        counters += thread.counted();
+    }
+    let cpus = used.iter().enumerate().filter(|(_, jobs)| **jobs > 0);
+    let cpus: Vec<_> = cpus.map(|(cpu, _)| (cpu, world.cpus[cpu].times)).collect();
+    let core = |core: usize| -> Vec<Times> {
+        let on = cpus.iter().filter(|(cpu, _)| cpu % world.cores == core);
+        on.map(|(_, times)| *times).collect()
+    };
+    let cores: Vec<_> = (0..world.cores).map(core).collect();
+    let cores = cores.iter().filter(|threads| !threads.is_empty());
+    let cores: Vec<_> = cores.map(|on| Times::of_core(on, window)).collect();
+    let residencies: Vec<_> = cores.iter().map(Times::residency).collect();
+    let active = world.devices.iter().map(|d| (d.profile, d.activity(end)));
+    let active: Vec<_> = active.collect();
+    let model = Model {
+        machine: world.machine,
+        devices: active.iter().map(|(p, a)| (Some(*p), *a)).collect(),
+    };
+    let devices = world.devices.iter().map(|device| {
+        let [read, write] = device.done();
+        DeviceResult {
+            name: device.profile.name.clone(),
+            read,
+            write,
+        }
+    });
+    Simulated {
+        machine: world.machine.name.clone(),
+        devices: devices.collect(),
+        policy: threads
+            .first()
+            .map_or(String::new(), |t| t.policy.name().into_owned()),
+        window,
+        read,
+        write,
+        counters,
+        cpus,
+        energy: model.energy(window, &residencies),
+        parts: power::energy(world.machine, &active, window, &residencies, Pick::Value),
+        cores,
+    }
+}

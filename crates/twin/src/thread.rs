@@ -1,0 +1,287 @@
+//! A job: the run loop, in virtual time.
+//!
+//! It is the loop of a real job: send out what is due, look, wait as the policy says, take in what
+//! ended. Between two rings of the doorbell it touches nobody but its CPU, so that one call of
+//! [`Thread::step`] does all of that at once.
+
+use crate::TwinError;
+use crate::flights::Flights;
+use crate::job::{Arrivals, TwinJob};
+use crate::result::Side;
+use crate::run::World;
+use crate::times::Doing;
+use joulio_units::{Direction, Nanos};
+use joulio_wait::{AnyPolicy, Class, Counters, Outstanding, Policy, StepKind};
+use rand_distr::{Bernoulli, Distribution};
+use rand_pcg::Pcg64Mcg;
+
+/// What a job does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Makes the I/Os that are due, with the CPU.
+    Issue,
+    /// Rings the doorbell.
+    Ring,
+    /// Looks at the completion queue, with the CPU.
+    Look,
+    /// Waits, with the CPU.
+    Wait,
+    /// Wants its CPU back.
+    Woken(Wakening),
+}
+
+/// What a job that gave its CPU away is woken by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wakening {
+    /// Its slice was over; it was not waiting.
+    Slice,
+    /// A sleep that began at `start` and was to end at `until`.
+    Timer { start: Nanos, until: Nanos },
+    /// A block that began at `start`; the interrupt came, or its time was over.
+    Block { start: Nanos, interrupted: bool },
+}
+
+pub(crate) struct Thread<'a> {
+    pub(crate) index: usize,
+    pub(crate) job: &'a TwinJob,
+    pub(crate) cpu: usize,
+    device: usize,
+    pub(crate) policy: AnyPolicy,
+    pub(crate) timed: bool,
+    pub(crate) blocks: bool,
+    pub(crate) flights: Flights,
+    pub(crate) phase: Phase,
+    /// I/Os that are made and not with the device.
+    made: Vec<u16>,
+    reads: Bernoulli,
+    classes: [Class; 2],
+    random: Pcg64Mcg,
+    next_arrival: Nanos,
+    end: Nanos,
+    issued: u64,
+    measuring: bool,
+    /// The CPU was idle since the last completion.
+    pub(crate) cold: bool,
+    /// Completions whose interrupt has been paid for.
+    pub(crate) announced: u64,
+    pub(crate) counters: Counters,
+    before: Counters,
+    pub(crate) done: Done,
+}
+
+/// What a job did in the measured part.
+pub(crate) struct Done {
+    pub(crate) started: Nanos,
+    pub(crate) ended: Nanos,
+    pub(crate) read: Side,
+    pub(crate) write: Side,
+}
+
+impl<'a> Thread<'a> {
+    pub(crate) fn new(
+        index: usize,
+        job: &'a TwinJob,
+        (cpu, device): (usize, usize),
+        policy: AnyPolicy,
+        random: Pcg64Mcg,
+        reads: Bernoulli,
+    ) -> Thread<'a> {
+        Thread {
+            index,
+            job,
+            cpu,
+            device,
+            timed: policy.timed(),
+            blocks: policy.steps().has(StepKind::Block),
+            policy,
+            flights: Flights::new(job.iodepth),
+            phase: Phase::Issue,
+            made: Vec::with_capacity(job.iodepth),
+            reads,
+            classes: [Direction::Read, Direction::Write].map(|d| Class::new(d, job.bs)),
+            random,
+            next_arrival: Nanos::ZERO,
+            end: job
+                .runtime
+                .map_or(Nanos::MAX, |runtime| job.ramp_time + runtime),
+            issued: 0,
+            measuring: false,
+            cold: false,
+            announced: 0,
+            counters: Counters::default(),
+            before: Counters::default(),
+            done: Done {
+                started: Nanos::ZERO,
+                ended: Nanos::ZERO,
+                read: Side::new(),
+                write: Side::new(),
+            },
+        }
+    }
+
+    /// Does the next thing at `at`; when the one after is to be done, or nothing more.
+    #[inline]
+    pub(crate) fn step(
+        &mut self,
+        at: Nanos,
+        world: &mut World<'_>,
+    ) -> Result<Option<Nanos>, TwinError> {
+        match self.phase {
+            Phase::Issue => Ok(self.issue(at, world)),
+            Phase::Ring => {
+                self.ring(at, world);
+                Ok(Some(at))
+            }
+            Phase::Look => Ok(Some(self.look(at, world))),
+            Phase::Wait => self.wait(at, world).map(Some),
+            Phase::Woken(how) => Ok(Some(self.woken(how, at, world))),
+        }
+    }
+
+    /// It has given its CPU away.
+    pub(crate) fn is_off(&self) -> bool {
+        matches!(self.phase, Phase::Woken(_))
+    }
+
+    fn issue(&mut self, at: Nanos, world: &mut World<'_>) -> Option<Nanos> {
+        if !self.measuring && at >= self.job.ramp_time {
+            self.measuring = true;
+            self.issued = 0;
+            self.before = self.counters;
+            self.done.started = at;
+        }
+        let issuing = self.issuing(at);
+        if issuing {
+            self.make(at, world);
+        }
+        if self.made.is_empty() {
+            if self.flights.count() == 0 && !issuing {
+                self.done.ended = at;
+                return None;
+            }
+            self.phase = Phase::Look;
+            return Some(at);
+        }
+        let each = world.prices.app + world.prices.submit;
+        let made = self.made.len() as u64;
+        let work = world.prices.enter + Nanos(each.0 * made);
+        self.phase = Phase::Ring;
+        Some(world.work(self.cpu, at, work))
+    }
+
+    fn issuing(&self, at: Nanos) -> bool {
+        let enough = self.measuring && self.job.number_ios.is_some_and(|n| self.issued >= n);
+        at < self.end && !enough
+    }
+
+    /// Makes all that is due and has room.
+    fn make(&mut self, at: Nanos, world: &World<'_>) {
+        let limit = self.job.number_ios.filter(|_| self.measuring);
+        while self.flights.has_room() && limit.is_none_or(|n| self.issued < n) {
+            let arrival = match self.job.arrivals {
+                // The workload's own time is not the I/O's.
+                Arrivals::Closed => at + world.prices.app,
+                Arrivals::Every(_) if self.next_arrival > at => break,
+                Arrivals::Every(interval) => {
+                    let arrival = self.next_arrival;
+                    self.next_arrival += interval;
+                    arrival
+                }
+            };
+            let read = self.reads.sample(&mut self.random);
+            let (direction, class) = match read {
+                true => (Direction::Read, self.classes[0]),
+                false => (Direction::Write, self.classes[1]),
+            };
+            if let Some(tag) = self.flights.take(direction, class, arrival, self.measuring) {
+                self.made.push(tag);
+            }
+            self.issued += 1;
+        }
+    }
+
+    fn ring(&mut self, at: Nanos, world: &mut World<'_>) {
+        let device = &mut world.devices[self.device];
+        for tag in self.made.drain(..) {
+            let flight = self.flights.get(tag);
+            let class = flight.class;
+            let finish = device.submit(at, flight.direction);
+            let submitted = if self.timed { at } else { Nanos::ZERO };
+            self.flights.start(tag, submitted, finish);
+            if self.timed {
+                self.policy.submitted(class, at);
+            }
+        }
+        self.phase = Phase::Look;
+    }
+
+    /// One look at the completion queue; takes in all that is there.
+    fn look(&mut self, at: Nanos, world: &mut World<'_>) -> Nanos {
+        self.counters.polls += 1;
+        if self.flights.first() > at {
+            self.counters.empty_polls += 1;
+            let at = world.spin(self.cpu, at, world.prices.look);
+            let due = at >= self.deadline(at) || self.flights.count() == 0 && !self.issuing(at);
+            self.phase = if due { Phase::Issue } else { Phase::Wait };
+            return at;
+        }
+        // What is there now: the work of taking it in shows no more.
+        let seen = if self.timed { at } else { Nanos::ZERO };
+        let (mut count, mut end) = (0, at + world.prices.leave);
+        if std::mem::take(&mut self.cold) {
+            end += world.prices.cold;
+        }
+        let work = end - at;
+        end = world.work(self.cpu, at, work);
+        while let Some(flight) = self.flights.finished(at) {
+            count += 1;
+            end = world.work(self.cpu, end, world.prices.complete);
+            if self.timed {
+                self.policy.completed(flight.class, flight.submitted, seen);
+            }
+            if flight.measured {
+                let side = match flight.direction {
+                    Direction::Write => &mut self.done.write,
+                    _ => &mut self.done.read,
+                };
+                side.done(end.since(flight.arrival), self.job.bs);
+            }
+        }
+        end = self.interrupted(count, end, world);
+        self.phase = Phase::Issue;
+        end
+    }
+
+    /// Pays for the interrupts of `count` completions that no block waited for.
+    fn interrupted(&mut self, count: u64, at: Nanos, world: &mut World<'_>) -> Nanos {
+        let announced = std::mem::take(&mut self.announced);
+        if !self.blocks {
+            return at;
+        }
+        let each = self.job.coalescing.map_or(1, |c| u64::from(c.threshold));
+        let more = count.saturating_sub(announced) / each;
+        self.counters.interrupts += more;
+        let time = Nanos(world.prices.interrupt.0 * more);
+        world.cpus[self.cpu].spend(at, time, Doing::Kernel)
+    }
+
+    /// Until when to wait for a completion: the next arrival that can go out, and the next thing to
+    /// be done without one.
+    pub(crate) fn deadline(&self, at: Nanos) -> Nanos {
+        let open = self.job.arrivals != Arrivals::Closed;
+        if !open || !self.flights.has_room() || !self.issuing(at) {
+            return Nanos::MAX;
+        }
+        let turn = if self.measuring {
+            self.end
+        } else {
+            self.job.ramp_time
+        };
+        self.next_arrival.min(turn)
+    }
+
+    /// What was counted in the measured part.
+    pub(crate) fn counted(&self) -> Counters {
+        self.counters - self.before
+    }
+}

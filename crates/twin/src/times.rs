@@ -1,0 +1,130 @@
+//! How a core spent its time.
+
+use joulio_model::machine::costs::IdleState;
+use joulio_model::{FrequencyRatio, Residency};
+use joulio_units::Nanos;
+use std::ops::AddAssign;
+
+/// Time by state. What is missing to the window is spent in C6: a job that has ended, or a CPU that
+/// no job is on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// Polling, or running the driver and the workload.
+    pub spin: Nanos,
+    /// Running in the kernel.
+    pub kernel: Nanos,
+    /// In `tpause`.
+    pub paused: Nanos,
+    /// In `umwait`.
+    pub monitored: Nanos,
+    /// Halted in C1.
+    pub c1: Nanos,
+    /// Halted in C1E.
+    pub c1e: Nanos,
+    /// Powered off in C6.
+    pub c6: Nanos,
+    /// Wake-ups from an idle state by an interrupt.
+    pub wakes: u64,
+    /// Wake-ups from an idle state by a timer.
+    pub timer_wakes: u64,
+}
+
+/// What a CPU does while it is not idle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doing {
+    Spin,
+    Kernel,
+    Pause,
+    Monitor,
+}
+
+impl Times {
+    pub(crate) fn doing(&mut self, doing: Doing) -> &mut Nanos {
+        match doing {
+            Doing::Spin => &mut self.spin,
+            Doing::Kernel => &mut self.kernel,
+            Doing::Pause => &mut self.paused,
+            Doing::Monitor => &mut self.monitored,
+        }
+    }
+
+    pub(crate) fn idling(&mut self, state: IdleState) -> &mut Nanos {
+        match state {
+            IdleState::C1 => &mut self.c1,
+            IdleState::C1e => &mut self.c1e,
+            IdleState::C6 => &mut self.c6,
+        }
+    }
+
+    /// The time in which instructions were executed: CPU time, as the system counts it.
+    pub fn busy(&self) -> Nanos {
+        self.spin + self.kernel + self.paused + self.monitored
+    }
+
+    /// All of it.
+    pub fn total(&self) -> Nanos {
+        self.busy() + self.c1 + self.c1e + self.c6
+    }
+
+    /// What a physical core did whose hardware threads spent their time so in `window`.
+    ///
+    /// A core is awake while any of its threads is. How far they overlap is not known: they are
+    /// taken to be independent, so that a core of threads that are busy for b and c of the window
+    /// is busy for 1 - (1 - b)(1 - c) of it. The rest is idle in the shares of their idle states.
+    pub(crate) fn of_core(threads: &[Times], window: Nanos) -> Times {
+        let mut sum = Times::default();
+        threads.iter().for_each(|thread| sum += *thread);
+        if threads.len() < 2 || window == Nanos::ZERO {
+            return sum;
+        }
+        let whole = window.seconds();
+        let idle = |t: &Times| 1.0 - (t.busy().seconds() / whole).min(1.0);
+        let awake = whole * (1.0 - threads.iter().map(idle).product::<f64>());
+        let share = |part: Nanos, of: Nanos, to: f64| match of {
+            Nanos::ZERO => Nanos::ZERO,
+            of => Nanos::from_seconds(part.seconds() / of.seconds() * to),
+        };
+        let (busy, halted) = (sum.busy(), sum.c1 + sum.c1e + sum.c6);
+        let rest = halted.seconds().min(whole - awake);
+        Times {
+            spin: share(sum.spin, busy, awake),
+            kernel: share(sum.kernel, busy, awake),
+            paused: share(sum.paused, busy, awake),
+            monitored: share(sum.monitored, busy, awake),
+            c1: share(sum.c1, halted, rest),
+            c1e: share(sum.c1e, halted, rest),
+            c6: share(sum.c6, halted, rest),
+            ..sum
+        }
+    }
+
+    /// As the power model takes it. Its names are those of causes where these are of states: what
+    /// it pays as C1E it calls blocked, what it pays as C1 slept; C6 is in its base.
+    pub fn residency(&self) -> Residency {
+        Residency {
+            spin: self.spin,
+            kernel: self.kernel,
+            blocked: self.c1e,
+            slept: self.c1,
+            paused: self.paused,
+            monitored: self.monitored,
+            wakes: self.wakes,
+            timer_wakes: self.timer_wakes,
+            frequency: FrequencyRatio::new(1.0),
+        }
+    }
+}
+
+impl AddAssign for Times {
+    fn add_assign(&mut self, other: Times) {
+        self.spin += other.spin;
+        self.kernel += other.kernel;
+        self.paused += other.paused;
+        self.monitored += other.monitored;
+        self.c1 += other.c1;
+        self.c1e += other.c1e;
+        self.c6 += other.c6;
+        self.wakes += other.wakes;
+        self.timer_wakes += other.timer_wakes;
+    }
+}

@@ -1,0 +1,200 @@
+//! The steps of a policy, in closed form.
+//!
+//! When the device finishes is known from the submission on, so that no step needs to be played:
+//! how long it lasts and what it counts is arithmetic. What a real waiter does for each step stands
+//! in `joulio_wait::Waiter` and in the driver's poll group, whose counters these are.
+
+use crate::TwinError;
+use crate::cpu::Cause;
+use crate::run::World;
+use crate::thread::{Phase, Thread, Wakening};
+use crate::times::Doing;
+use joulio_units::Nanos;
+use joulio_wait::{Policy, Step, StepKind};
+
+impl Thread<'_> {
+    /// Asks the policy, and does the first half of its step: up to where the CPU is given away, if
+    /// it is.
+    pub(crate) fn wait(&mut self, at: Nanos, world: &mut World<'_>) -> Result<Nanos, TwinError> {
+        let can = world.prices.can.and(self.policy.steps());
+        let now = if self.timed { at } else { Nanos::ZERO };
+        let step = self.policy.plan(&self.flights, can, now);
+        if !can.has(step.kind) {
+            return Err(TwinError::Step {
+                policy: self.policy.name().into_owned(),
+                kind: step.kind,
+                machine: world.machine.name.clone(),
+            });
+        }
+        let step = step.bounded(self.deadline(at));
+        Ok(match step.kind {
+            StepKind::Spin => self.spin(step, at, world),
+            StepKind::Pause => self.pause(step, at, world),
+            StepKind::Monitor => self.monitor(step, at, world),
+            StepKind::Sleep => self.sleep(step, at, world),
+            StepKind::Block => self.block(step, at, world),
+        })
+    }
+
+    /// The second half of a step, after the CPU was given away.
+    pub(crate) fn woken(&mut self, how: Wakening, at: Nanos, world: &mut World<'_>) -> Nanos {
+        self.phase = Phase::Look;
+        match how {
+            Wakening::Slice => world.take(self.cpu, self.index, at, Cause::Timer).at,
+            Wakening::Timer { start, until } => self.timer_woke(start, until, at, world),
+            Wakening::Block { start, interrupted } => {
+                self.block_over(start, interrupted, at, world)
+            }
+        }
+    }
+
+    /// Looks in vain until the completion is there or the time is over. Looks come one after
+    /// another from `at` on.
+    fn spin(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
+        let cpu = &world.cpus[self.cpu];
+        let slice = if cpu.shared {
+            at + world.prices.slice
+        } else {
+            Nanos::MAX
+        };
+        let until = self.flights.first().min(step.until).min(slice);
+        let look = world.prices.look;
+        let looks = until.since(at).0.div_ceil(look.0);
+        self.counters.polls += looks;
+        self.counters.empty_polls += looks;
+        let end = world.spin(self.cpu, at, Nanos(looks * look.0));
+        let over = cpu_is_due(until, slice);
+        self.phase = if over {
+            Phase::Woken(Wakening::Slice)
+        } else {
+            Phase::Look
+        };
+        end
+    }
+
+    /// Pauses until the time is over, or as long as the system allows, without looking.
+    fn pause(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
+        self.phase = Phase::Look;
+        let until = step.until.min(at + world.prices.pause).max(at);
+        world.cpus[self.cpu].spend(at, until - at, Doing::Pause)
+    }
+
+    /// Waits for the write of the completion, or the time, or as long as the system allows.
+    fn monitor(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
+        self.phase = Phase::Look;
+        let until = step.until.min(at + world.prices.pause);
+        let until = until.min(self.flights.first()).max(at);
+        world.cpus[self.cpu].spend(at, until - at, Doing::Monitor)
+    }
+
+    /// Sets a timer and gives the CPU away.
+    fn sleep(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
+        let prices = &world.prices;
+        let work = match prices.work {
+            // The kernel's path is in the kernel already.
+            Doing::Kernel => Nanos::ZERO,
+            _ => prices.crossing,
+        };
+        let (set, switch) = (work + prices.timer_set, prices.switch);
+        let fires = step.until + prices.timer_slack;
+        let asleep = world.kernel(self.cpu, at, set + switch);
+        self.phase = Phase::Woken(Wakening::Timer {
+            start: at,
+            until: step.until,
+        });
+        // A timer that fires on the way to idle is taken at its end.
+        fires.max(asleep)
+    }
+
+    fn timer_woke(
+        &mut self,
+        start: Nanos,
+        until: Nanos,
+        at: Nanos,
+        world: &mut World<'_>,
+    ) -> Nanos {
+        let got = world.take(self.cpu, self.index, at, Cause::Timer);
+        self.cold |= got.cold;
+        let work = world.prices.timer_fires + world.prices.wake;
+        let end = world.kernel(self.cpu, got.at, work);
+        let over = self.flights.first() <= end;
+        self.counters.sleeps += 1;
+        self.counters.oversleeps += u64::from(over);
+        self.counters.slept += end - start;
+        self.counters.overslept += end - until;
+        if over {
+            return end;
+        }
+        // The look that found that out.
+        self.counters.polls += 1;
+        self.counters.empty_polls += 1;
+        world.spin(self.cpu, end, world.prices.look)
+    }
+
+    /// Arms, looks, and gives the CPU away until the interrupt.
+    fn block(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
+        if self.flights.first() <= at {
+            self.phase = Phase::Look;
+            return at;
+        }
+        self.counters.polls += 1;
+        self.counters.empty_polls += 1;
+        let start = world.spin(self.cpu, at, world.prices.look);
+        let work = world.prices.block_before + world.prices.switch;
+        let asleep = world.kernel(self.cpu, start, work);
+        let raised = self.raised();
+        let interrupted = raised <= step.until;
+        self.phase = Phase::Woken(Wakening::Block { start, interrupted });
+        raised.min(step.until).max(asleep)
+    }
+
+    /// When the device raises its interrupt for what it has: at the first completion, or as it
+    /// coalesces.
+    fn raised(&mut self) -> Nanos {
+        let first = self.flights.first();
+        match self.job.coalescing {
+            Some(coalescing) if first != Nanos::MAX => {
+                let enough = self.flights.nth(coalescing.threshold);
+                enough.min(first + coalescing.time)
+            }
+            _ => first,
+        }
+    }
+
+    fn block_over(
+        &mut self,
+        start: Nanos,
+        interrupted: bool,
+        at: Nanos,
+        world: &mut World<'_>,
+    ) -> Nanos {
+        let cause = if interrupted {
+            Cause::Interrupt
+        } else {
+            Cause::Timer
+        };
+        let got = world.take(self.cpu, self.index, at, cause);
+        self.cold |= got.cold;
+        let prices = &world.prices;
+        let handler = match cause {
+            Cause::Interrupt => prices.interrupt,
+            Cause::Timer => prices.timer_fires,
+        };
+        let work = handler + prices.wake + prices.block_after;
+        let end = world.kernel(self.cpu, got.at, work);
+        self.counters.blocks += 1;
+        self.counters.blocked += end - start;
+        if interrupted {
+            self.counters.wakes += 1;
+            self.counters.interrupts += 1;
+            let threshold = self.job.coalescing.map_or(1, |c| u64::from(c.threshold));
+            self.announced = threshold;
+        }
+        end
+    }
+}
+
+/// Whether a spin ended because its slice was over.
+fn cpu_is_due(until: Nanos, slice: Nanos) -> bool {
+    until == slice && slice != Nanos::MAX
+}

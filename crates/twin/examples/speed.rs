@@ -7,10 +7,13 @@ use joulio_wait::{AnyPolicy, Hybrid};
 use std::error::Error;
 use std::time::Instant;
 
+/// A policy's name, and one for each job.
+type Way = (&'static str, fn(usize) -> AnyPolicy);
+
 fn main() -> Result<(), Box<dyn Error>> {
     let machine = MachineProfile::builtin("xeon-e3-1230v5")?;
     let devices = [DeviceProfile::builtin("optane-900p")?];
-    let ways: [(&str, fn(usize) -> AnyPolicy); 3] = [
+    let ways: [Way; 3] = [
         ("poll", |_| AnyPolicy::POLL),
         ("interrupt", |_| AnyPolicy::INTERRUPT),
         ("hybrid", |_| AnyPolicy::Hybrid(Hybrid::automatic())),

@@ -19,7 +19,7 @@ pub(crate) enum Cause {
 pub(crate) struct Got {
     /// When.
     pub(crate) at: Nanos,
-    /// The CPU had been idle.
+    /// The CPU had been idle, or another's.
     pub(crate) cold: bool,
 }
 
@@ -109,15 +109,12 @@ impl Cpu {
     /// when idle times differ little.
     pub(crate) fn take(&mut self, job: usize, at: Nanos, cause: Cause, prices: &Prices) -> Got {
         if at <= self.free {
-            let switch = match self.owner == job || self.owner == usize::MAX {
-                true => Nanos::ZERO,
-                false => prices.switch,
-            };
+            // Giving it away has paid for the switch.
+            let other = self.owner != job && self.owner != usize::MAX;
             self.owner = job;
-            let free = self.free;
             return Got {
-                at: self.spend(free, switch, Doing::Kernel),
-                cold: switch > Nanos::ZERO,
+                at: self.free,
+                cold: other,
             };
         }
         let length = at - self.free;

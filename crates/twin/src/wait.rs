@@ -40,7 +40,16 @@ impl Thread<'_> {
     pub(crate) fn woken(&mut self, how: Wakening, at: Nanos, world: &mut World<'_>) -> Nanos {
         self.phase = Phase::Look;
         match how {
-            Wakening::Slice => world.take(self.cpu, self.index, at, Cause::Timer).at,
+            Wakening::Slice => {
+                let got = world.take(self.cpu, self.index, at, Cause::Timer);
+                self.cold |= got.cold;
+                let switch = if got.cold {
+                    world.prices.switch
+                } else {
+                    Nanos::ZERO
+                };
+                world.kernel(self.cpu, got.at, switch)
+            }
             Wakening::Timer { start, until } => self.timer_woke(start, until, at, world),
             Wakening::Block { start, interrupted } => {
                 self.block_over(start, interrupted, at, world)

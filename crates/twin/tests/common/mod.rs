@@ -1,0 +1,11 @@
+//! What the tests share: a machine and devices.
+
+use joulio_model::{DeviceProfile, MachineProfile};
+
+pub fn machine() -> MachineProfile {
+    MachineProfile::builtin("xeon-e3-1230v5").unwrap()
+}
+
+pub fn device(name: &str) -> DeviceProfile {
+    DeviceProfile::builtin(name).unwrap()
+}

@@ -1,0 +1,184 @@
+//! Counters mean what a real run's mean.
+
+mod common;
+
+use common::{device, machine};
+use joulio_twin::{Arrivals, Coalescing, Path, Simulated, TwinError, TwinJob, run};
+use joulio_units::Nanos;
+use joulio_wait::{AnyPolicy, Hybrid, Outstanding, Policy, Step, StepKind, StepSet};
+
+const IOS: u64 = 2_000;
+
+fn play(job: &TwinJob, policy: fn() -> AnyPolicy) -> Simulated {
+    run(&machine(), &[device("optane-900p")], job, |_| policy(), 7).unwrap()
+}
+
+#[test]
+fn polling_never_gives_its_cpu_away() {
+    let done = play(&TwinJob::reads(IOS), || AnyPolicy::POLL);
+    let c = done.counters;
+    assert_eq!((c.sleeps, c.blocks, c.wakes, c.interrupts), (0, 0, 0, 0));
+    assert_eq!(c.polls - c.empty_polls, IOS);
+    assert!(c.empty_polls > 50 * IOS, "{} looks in vain", c.empty_polls);
+    assert_eq!(done.cpus[0].1.busy(), done.window);
+}
+
+#[test]
+fn an_interrupt_is_one_block_and_one_wake() {
+    for path in [Path::Kernel, Path::User] {
+        let job = TwinJob {
+            path,
+            ..TwinJob::reads(IOS)
+        };
+        let done = play(&job, || AnyPolicy::INTERRUPT);
+        let c = done.counters;
+        assert_eq!(
+            (c.blocks, c.wakes, c.interrupts, c.sleeps),
+            (IOS, IOS, IOS, 0)
+        );
+        // The look before the plan and the one of the arming, in vain; the one after, not.
+        assert_eq!((c.polls, c.empty_polls), (3 * IOS, 2 * IOS));
+        assert_eq!((c.vain_wakes, c.lost_interrupts), (0, 0));
+    }
+}
+
+#[test]
+fn a_hybrid_sleeps_once_for_each() {
+    let done = play(&TwinJob::reads(IOS), || {
+        AnyPolicy::Hybrid(Hybrid::fixed(Nanos(3_000)))
+    });
+    let c = done.counters;
+    assert_eq!((c.sleeps, c.blocks, c.oversleeps), (IOS, 0, 0));
+    assert!(c.slept >= Nanos(3_000 * IOS - IOS) && c.overslept > Nanos::ZERO);
+    assert_eq!(done.cpus[0].1.timer_wakes, IOS);
+}
+
+#[test]
+fn a_sleep_past_the_completion_is_counted() {
+    let done = play(&TwinJob::reads(IOS), || {
+        AnyPolicy::Hybrid(Hybrid::fixed(Nanos(50_000)))
+    });
+    assert_eq!((done.counters.sleeps, done.counters.oversleeps), (IOS, IOS));
+    assert!(done.all().mean().unwrap() > 50_000.0);
+}
+
+#[test]
+fn coalescing_saves_interrupts_and_costs_latency() {
+    let job = TwinJob {
+        iodepth: 8,
+        ..TwinJob::reads(IOS)
+    };
+    let coalesced = TwinJob {
+        coalescing: Some(Coalescing {
+            threshold: 8,
+            time: Nanos::from_micros(100),
+        }),
+        ..job.clone()
+    };
+    let each = play(&job, || AnyPolicy::INTERRUPT);
+    let few = play(&coalesced, || AnyPolicy::INTERRUPT);
+    assert!(few.counters.interrupts * 4 < each.counters.interrupts);
+    assert_eq!(each.ios(), few.ios());
+    // One alone waits for its time.
+    let one = TwinJob {
+        iodepth: 1,
+        ..coalesced
+    };
+    let late = play(&one, || AnyPolicy::INTERRUPT);
+    assert!(late.all().mean().unwrap() > 100_000.0);
+}
+
+#[test]
+fn an_open_loop_keeps_its_rate_whatever_waits() {
+    let job = TwinJob {
+        arrivals: Arrivals::Every(Nanos(50_000)),
+        ..TwinJob::reads(IOS)
+    };
+    for policy in [|| AnyPolicy::POLL, || AnyPolicy::INTERRUPT] {
+        let done = play(&job, policy);
+        assert!((done.iops() - 20_000.0).abs() < 50.0, "{}", done.iops());
+    }
+}
+
+#[test]
+fn jobs_on_one_cpu_share_it() {
+    let job = TwinJob {
+        numjobs: 3,
+        cpus_allowed: vec![2],
+        ..TwinJob::reads(IOS)
+    };
+    let alone = TwinJob {
+        numjobs: 1,
+        ..job.clone()
+    };
+    let three = play(&job, || AnyPolicy::INTERRUPT);
+    let one = play(&alone, || AnyPolicy::INTERRUPT);
+    let (a, b) = (three.iops(), one.iops());
+    // While one waits another works: more than one alone, and less than three.
+    assert!(a > 1.2 * b && a < 3.0 * b, "{a} and {b}");
+    assert_eq!(three.cpus.len(), 1);
+    // Spinning, each keeps the others from the CPU for its whole I/O.
+    let spinning = play(&job, || AnyPolicy::POLL);
+    assert!(spinning.iops() < three.iops());
+}
+
+/// Plans what it never announced.
+struct Liar;
+
+impl Policy for Liar {
+    fn name(&self) -> std::borrow::Cow<'static, str> {
+        "liar".into()
+    }
+    fn steps(&self) -> StepSet {
+        StepSet::NONE.with(StepKind::Spin)
+    }
+    fn plan(&mut self, _: &dyn Outstanding, _: StepSet, _: Nanos) -> Step {
+        Step::forever(StepKind::Block)
+    }
+}
+
+#[test]
+fn what_cannot_be_played_is_refused_by_name() {
+    let refused = |job: TwinJob, policy: fn() -> AnyPolicy| {
+        let devices = [device("optane-900p")];
+        run(&machine(), &devices, &job, |_| policy(), 1)
+            .unwrap_err()
+            .to_string()
+    };
+    let job = || TwinJob::reads(1);
+    let poll = || AnyPolicy::POLL;
+    assert!(refused(TwinJob { bs: 0, ..job() }, poll).starts_with("bs: "));
+    assert!(
+        refused(
+            TwinJob {
+                bs: 1 << 20,
+                ..job()
+            },
+            poll
+        )
+        .contains("at most 131072")
+    );
+    assert!(
+        refused(
+            TwinJob {
+                iodepth: 0,
+                ..job()
+            },
+            poll
+        )
+        .starts_with("iodepth: ")
+    );
+    let far = TwinJob {
+        cpus_allowed: vec![8],
+        ..job()
+    };
+    assert!(refused(far, poll).contains("CPUs 0 to 7"));
+    let liar = refused(job(), || AnyPolicy::Other(Box::new(Liar)));
+    assert!(liar.contains("'liar' planned a Block step"), "{liar}");
+    let mut bare = machine();
+    bare.costs = None;
+    let error = run(&bare, &[device("optane-900p")], &job(), |_| poll(), 1).unwrap_err();
+    assert!(matches!(error, TwinError::NoCosts { .. }));
+    let error = run(&machine(), &[], &job(), |_| poll(), 1).unwrap_err();
+    assert_eq!(error, TwinError::NoDevice);
+}

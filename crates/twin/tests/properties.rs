@@ -1,0 +1,175 @@
+//! What holds for every job: nothing is lost, time goes on, energy adds up.
+
+mod common;
+#[path = "common/watched.rs"]
+mod watched;
+
+use common::{device, machine};
+use joulio_model::{CoreState, MachineProfile};
+use joulio_twin::{Arrivals, Coalescing, Path, Simulated, Times, TwinJob, run};
+use joulio_units::Nanos;
+use joulio_wait::{AnyPolicy, Class, Outstanding, Policy};
+use proptest::prelude::*;
+use std::sync::{Arc, Mutex};
+use watched::{Event, Watched, policy};
+
+fn any_job() -> impl Strategy<Value = TwinJob> {
+    let arrivals = prop_oneof![
+        Just(Arrivals::Closed),
+        (2_000_u64..200_000).prop_map(|interval| Arrivals::Every(Nanos(interval))),
+    ];
+    let coalescing =
+        proptest::option::of(
+            (1_u32..8, 1_u64..100).prop_map(|(threshold, us)| Coalescing {
+                threshold,
+                time: Nanos::from_micros(us),
+            }),
+        );
+    let sizes = prop_oneof![Just(512_u32), Just(4096), Just(65_536)];
+    let path = prop_oneof![Just(Path::Kernel), Just(Path::User)];
+    let ramp = prop_oneof![Just(0_u64), 1_u64..2_000];
+    (
+        (0_u8..=100, sizes, 1_usize..33, 1_usize..20, 1_u64..150),
+        (arrivals, coalescing, path, ramp),
+    )
+        .prop_map(
+            |((read_percent, bs, iodepth, numjobs, ios), (arrivals, coalescing, path, ramp))| {
+                TwinJob {
+                    read_percent,
+                    bs,
+                    iodepth,
+                    numjobs,
+                    ramp_time: Nanos::from_micros(ramp),
+                    arrivals,
+                    path,
+                    coalescing,
+                    ..TwinJob::reads(ios)
+                }
+            },
+        )
+}
+
+fn play(job: &TwinJob, which: usize, seed: u64) -> Simulated {
+    let devices = [device("optane-900p"), device("flash-gc")];
+    run(&machine(), &devices, job, |_| policy(which), seed).unwrap()
+}
+
+/// The joules of cores in full, by hand.
+fn joules_of(machine: &MachineProfile, times: &Times) -> f64 {
+    let states = [
+        (CoreState::Spin, times.spin),
+        (CoreState::Kernel, times.kernel),
+        (CoreState::C1, times.c1),
+        (CoreState::C1e, times.c1e),
+    ];
+    let floor = machine.core_watts(CoreState::C6).0;
+    let above = |(state, time): (CoreState, Nanos)| {
+        (machine.core_watts(state).0 - floor).max(0.0) * time.seconds()
+    };
+    states.into_iter().map(above).sum()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn every_io_ends_once_and_the_device_did_each(job in any_job(), which in 0_usize..4, seed: u64) {
+        let done = play(&job, which, seed);
+        let asked = job.number_ios.unwrap() * job.numjobs as u64;
+        prop_assert_eq!(done.ios(), asked);
+        prop_assert_eq!(done.all().latency.len(), asked);
+        prop_assert_eq!(done.all().bytes, asked * u64::from(job.bs));
+        if job.ramp_time == Nanos::ZERO {
+            let taken: u64 = done.devices.iter().map(|d| d.read.ios + d.write.ios).sum();
+            prop_assert_eq!(taken, asked);
+        }
+    }
+
+    #[test]
+    fn energy_is_the_sum_over_states(job in any_job(), which in 0_usize..4, seed: u64) {
+        let done = play(&job, which, seed);
+        let machine = machine();
+        let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 + 1e-9 * a.abs();
+        prop_assert!(near(done.parts.total().0, done.energy.joules.0));
+        prop_assert!(done.energy.modelled && done.energy.band.unwrap().holds(done.energy.joules));
+        let cores: f64 = done.cores.iter().map(|core| joules_of(&machine, core)).sum();
+        prop_assert!(near(done.parts.cores.0, cores), "{} {cores}", done.parts.cores.0);
+        prop_assert!(near(done.parts.base.0, machine.base_watts.value * done.window.seconds()));
+    }
+
+    #[test]
+    fn no_cpu_spends_more_time_than_there_is(job in any_job(), which in 0_usize..4, seed: u64) {
+        let job = TwinJob { ramp_time: Nanos::ZERO, ..job };
+        let done = play(&job, which, seed);
+        for (cpu, times) in &done.cpus {
+            prop_assert!(times.total() <= done.window, "{cpu}: {times:?} in {:?}", done.window);
+        }
+        if job.numjobs == 1 {
+            // All of it is accounted for.
+            prop_assert_eq!(done.cpus[0].1.total(), done.window);
+        }
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_result(job in any_job(), which in 0_usize..4, seed: u64) {
+        let (once, again) = (play(&job, which, seed), play(&job, which, seed));
+        prop_assert_eq!(format!("{once:?}"), format!("{again:?}"));
+        prop_assert_eq!(once, again);
+    }
+
+    #[test]
+    fn time_never_runs_back_and_decisions_hang_on_the_history_alone(
+        job in any_job(), which in 0_usize..4, seed: u64,
+    ) {
+        let histories: Vec<_> = (0..job.numjobs).map(|_| Arc::new(Mutex::new(Vec::new()))).collect();
+        let watched = |index: usize| AnyPolicy::Other(Box::new(Watched {
+            inner: policy(which),
+            events: Arc::clone(&histories[index]),
+        }));
+        run(&machine(), &[device("optane-900p")], &job, watched, seed).unwrap();
+        for history in &histories {
+            let events = history.lock().unwrap();
+            prop_assert!(events.iter().is_sorted_by_key(Event::at));
+            let mut fed = policy(which);
+            for event in events.iter() {
+                match event {
+                    Event::Submitted(class, at) => fed.submitted(*class, *at),
+                    Event::Completed(class, submitted, at) => {
+                        prop_assert!(submitted <= at);
+                        fed.completed(*class, *submitted, *at);
+                    }
+                    Event::Planned(commands, now, step) => {
+                        let can = fed.steps();
+                        prop_assert_eq!(fed.plan(&Commands(commands), can, *now), *step);
+                    }
+                }
+            }
+        }
+    }
+
+    /// L = lambda W: as many are in the system as it is asked to keep there.
+    #[test]
+    fn little_s_law_holds(depth in 1_usize..65, which in 0_usize..4, seed: u64) {
+        let mut machine = machine();
+        // The time between an I/O and the next is nobody's.
+        machine.costs.as_mut().unwrap().app_ns.value = 0.0;
+        machine.costs.as_mut().unwrap().app_ns.band = None;
+        let job = TwinJob { iodepth: depth, ..TwinJob::reads(20_000) };
+        let done = run(&machine, &[device("optane-900p")], &job, |_| policy(which), seed).unwrap();
+        let in_flight = done.iops() * done.all().mean().unwrap() / 1e9;
+        let want = depth as f64;
+        prop_assert!((in_flight - want).abs() < 0.02 * want, "{in_flight} of {want}");
+    }
+}
+
+struct Commands<'a>(&'a [(Class, Nanos)]);
+
+impl Outstanding for Commands<'_> {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn for_each(&self, each: &mut dyn FnMut(Class, Nanos)) {
+        self.0.iter().for_each(|&(class, at)| each(class, at));
+    }
+}

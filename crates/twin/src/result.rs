@@ -74,7 +74,7 @@ pub struct Simulated {
     pub devices: Vec<DeviceResult>,
     /// The policy's name.
     pub policy: String,
-    /// From the first job's start to the last one's end.
+    /// From the end of the ramp to the last job's end.
     pub window: Nanos,
     /// Reads.
     pub read: Side,

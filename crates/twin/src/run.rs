@@ -25,6 +25,8 @@ pub(crate) struct World<'a> {
     /// Hardware threads: the first of each core, then the second of each.
     pub(crate) cpus: Vec<Cpu>,
     cores: usize,
+    /// The other hardware threads of each one's core that have jobs.
+    beside: Vec<Vec<usize>>,
     pub(crate) devices: Vec<Device<'a>>,
 }
 
@@ -55,9 +57,8 @@ impl World<'_> {
     /// Code, which is slower beside another thread of the core.
     #[inline]
     fn run(&mut self, cpu: usize, at: Nanos, time: Nanos, doing: Doing) -> Nanos {
-        let beside = (cpu % self.cores..self.cpus.len()).step_by(self.cores);
-        let mut beside = beside.filter(|&other| other != cpu);
-        let time = if beside.any(|other| self.cpus[other].busy(at)) {
+        let mut beside = self.beside[cpu].iter();
+        let time = if beside.any(|&other| self.cpus[other].busy(at)) {
             Nanos((time.0 as f64 * self.prices.smt_slowdown).round() as u64)
         } else {
             time
@@ -90,6 +91,7 @@ pub fn run(
         prices: Prices::new(machine, costs, job),
         cpus: vec![Cpu::new(from); cpus],
         cores,
+        beside: Vec::new(),
         devices: (devices.iter().zip(0..))
             .map(|(profile, i)| Device::new(profile, job.bs, from, seed.wrapping_add(i)))
             .collect(),
@@ -103,6 +105,12 @@ pub fn run(
     for (cpu, jobs) in world.cpus.iter_mut().zip(&used) {
         cpu.shared = *jobs > 1;
     }
+    let beside = |cpu: usize| -> Vec<usize> {
+        let core = (cpu % cores..cpus).step_by(cores);
+        core.filter(|&other| other != cpu && used[other] > 0)
+            .collect()
+    };
+    world.beside = (0..cpus).map(beside).collect();
     let reads = Bernoulli::new(f64::from(job.read_percent) / 100.0);
     let reads = reads.map_err(|_| TwinError::Job {
         field: "read_percent",
@@ -121,7 +129,7 @@ pub fn run(
         }
     }
     play(&mut threads, &mut world)?;
-    Ok(report(&threads, &world, &used))
+    Ok(report(&threads, &world, &used, from))
 }
 
 /// Does what is next until nobody has anything to do.
@@ -161,11 +169,15 @@ fn play(threads: &mut [Thread<'_>], world: &mut World<'_>) -> Result<(), TwinErr
     Ok(())
 }
 
-fn report(threads: &[Thread<'_>], world: &World<'_>, used: &[usize]) -> Simulated {
-    let done = || threads.iter().map(|thread| &thread.done);
-    let start = done().map(|done| done.started).min().unwrap_or_default();
-    let end = done().map(|done| done.ended).max().unwrap_or_default();
-    let window = end - start;
+fn report(
+    threads: &[Thread<'_>],
+    world: &World<'_>,
+    used: &[usize],
+    ramp_time: Nanos,
+) -> Simulated {
+    let ended = threads.iter().map(|thread| thread.done.ended).max();
+    let end = ended.unwrap_or_default();
+    let window = end - ramp_time;
     let (mut read, mut write) = (Side::new(), Side::new());
     let mut counters = Counters::default();
     for thread in threads {

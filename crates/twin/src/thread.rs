@@ -5,11 +5,10 @@
 //! [`Thread::step`] does all of that at once.
 
 use crate::TwinError;
-use crate::flights::Flights;
+use crate::flights::{Flight, Flights};
 use crate::job::{Arrivals, TwinJob};
 use crate::result::Side;
 use crate::run::World;
-use crate::times::Doing;
 use joulio_units::{Direction, Nanos};
 use joulio_wait::{AnyPolicy, Class, Counters, Outstanding, Policy, StepKind};
 use rand_distr::{Bernoulli, Distribution};
@@ -53,6 +52,8 @@ pub(crate) struct Thread<'a> {
     pub(crate) phase: Phase,
     /// I/Os that are made and not with the device.
     made: Vec<u16>,
+    /// I/Os of one look.
+    ended: Vec<Flight>,
     reads: Bernoulli,
     classes: [Class; 2],
     random: Pcg64Mcg,
@@ -71,7 +72,6 @@ pub(crate) struct Thread<'a> {
 
 /// What a job did in the measured part.
 pub(crate) struct Done {
-    pub(crate) started: Nanos,
     pub(crate) ended: Nanos,
     pub(crate) read: Side,
     pub(crate) write: Side,
@@ -97,6 +97,7 @@ impl<'a> Thread<'a> {
             flights: Flights::new(job.iodepth),
             phase: Phase::Issue,
             made: Vec::with_capacity(job.iodepth),
+            ended: Vec::with_capacity(job.iodepth),
             reads,
             classes: [Direction::Read, Direction::Write].map(|d| Class::new(d, job.bs)),
             random,
@@ -111,7 +112,6 @@ impl<'a> Thread<'a> {
             counters: Counters::default(),
             before: Counters::default(),
             done: Done {
-                started: Nanos::ZERO,
                 ended: Nanos::ZERO,
                 read: Side::new(),
                 write: Side::new(),
@@ -148,7 +148,6 @@ impl<'a> Thread<'a> {
             self.measuring = true;
             self.issued = 0;
             self.before = self.counters;
-            self.done.started = at;
         }
         let issuing = self.issuing(at);
         if issuing {
@@ -215,54 +214,65 @@ impl<'a> Thread<'a> {
         self.phase = Phase::Look;
     }
 
-    /// One look at the completion queue; takes in all that is there.
+    /// One look at the completion queue; takes in all that is there. An I/O ends for the workload
+    /// when the look hands them out, all at once.
     fn look(&mut self, at: Nanos, world: &mut World<'_>) -> Nanos {
         self.counters.polls += 1;
         if self.flights.first() > at {
             self.counters.empty_polls += 1;
             let at = world.spin(self.cpu, at, world.prices.look);
-            let due = at >= self.deadline(at) || self.flights.count() == 0 && !self.issuing(at);
+            let deadline = self.deadline(at);
+            // Nothing to wait for is no reason to wait, as in the driver.
+            let nothing = self.flights.count() == 0 && deadline == Nanos::MAX;
+            let due = at >= deadline || nothing;
             self.phase = if due { Phase::Issue } else { Phase::Wait };
             return at;
         }
         // What is there now: the work of taking it in shows no more.
         let seen = if self.timed { at } else { Nanos::ZERO };
-        let (mut count, mut end) = (0, at + world.prices.leave);
+        let mut work = world.prices.leave;
         if std::mem::take(&mut self.cold) {
-            end += world.prices.cold;
+            work += world.prices.cold;
         }
-        let work = end - at;
-        end = world.work(self.cpu, at, work);
+        let mut end = world.work(self.cpu, at, work);
+        let mut announced = std::mem::take(&mut self.announced);
         while let Some(flight) = self.flights.finished(at) {
-            count += 1;
+            match announced.checked_sub(1) {
+                Some(rest) => announced = rest,
+                None => {
+                    end = self.interrupted(end, world);
+                    announced = self.threshold() - 1;
+                }
+            }
             end = world.work(self.cpu, end, world.prices.complete);
             if self.timed {
                 self.policy.completed(flight.class, flight.submitted, seen);
             }
-            if flight.measured {
-                let side = match flight.direction {
-                    Direction::Write => &mut self.done.write,
-                    _ => &mut self.done.read,
-                };
-                side.done(end.since(flight.arrival), self.job.bs);
-            }
+            self.ended.push(flight);
         }
-        end = self.interrupted(count, end, world);
+        for flight in self.ended.drain(..).filter(|flight| flight.measured) {
+            let side = match flight.direction {
+                Direction::Write => &mut self.done.write,
+                _ => &mut self.done.read,
+            };
+            side.done(end.since(flight.arrival), self.job.bs);
+        }
         self.phase = Phase::Issue;
         end
     }
 
-    /// Pays for the interrupts of `count` completions that no block waited for.
-    fn interrupted(&mut self, count: u64, at: Nanos, world: &mut World<'_>) -> Nanos {
-        let announced = std::mem::take(&mut self.announced);
+    /// Pays for an interrupt that no block waited for.
+    fn interrupted(&mut self, at: Nanos, world: &mut World<'_>) -> Nanos {
         if !self.blocks {
             return at;
         }
-        let each = self.job.coalescing.map_or(1, |c| u64::from(c.threshold));
-        let more = count.saturating_sub(announced) / each;
-        self.counters.interrupts += more;
-        let time = Nanos(world.prices.interrupt.0 * more);
-        world.cpus[self.cpu].spend(at, time, Doing::Kernel)
+        self.counters.interrupts += 1;
+        world.kernel(self.cpu, at, world.prices.interrupt)
+    }
+
+    /// Completions that one interrupt may tell of.
+    pub(crate) fn threshold(&self) -> u64 {
+        self.job.coalescing.map_or(1, |c| u64::from(c.threshold))
     }
 
     /// Until when to wait for a completion: the next arrival that can go out, and the next thing to

@@ -196,8 +196,7 @@ impl Thread<'_> {
         if interrupted {
             self.counters.wakes += 1;
             self.counters.interrupts += 1;
-            let threshold = self.job.coalescing.map_or(1, |c| u64::from(c.threshold));
-            self.announced = threshold;
+            self.announced = self.threshold();
         }
         end
     }

@@ -35,6 +35,8 @@ pub(crate) struct Cpu {
     queue: VecDeque<usize>,
     /// The job that had it last.
     owner: usize,
+    /// Since when its owner has it.
+    pub(crate) since: Nanos,
     /// From when on nobody has it.
     free: Nanos,
     /// The latest idle time, for the other thread of its core.
@@ -78,6 +80,7 @@ impl Cpu {
             holder: None,
             queue: VecDeque::new(),
             owner: usize::MAX,
+            since: Nanos::ZERO,
             free: Nanos::ZERO,
             idle: (Nanos::ZERO, Nanos::ZERO),
             recent: Recent::default(),
@@ -112,6 +115,7 @@ impl Cpu {
             // Giving it away has paid for the switch.
             let other = self.owner != job && self.owner != usize::MAX;
             self.owner = job;
+            self.since = self.free;
             return Got {
                 at: self.free,
                 cold: other,
@@ -130,6 +134,7 @@ impl Cpu {
         *self.times.idling(state.state) += idle;
         self.idle = (self.free, at);
         self.owner = job;
+        self.since = at;
         if at >= self.from {
             match cause {
                 Cause::Interrupt => self.times.wakes += 1,

@@ -62,7 +62,7 @@ impl Thread<'_> {
     fn spin(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
         let cpu = &world.cpus[self.cpu];
         let slice = if cpu.shared {
-            at + world.prices.slice
+            at.max(cpu.since + world.prices.slice)
         } else {
             Nanos::MAX
         };
@@ -202,7 +202,7 @@ impl Thread<'_> {
     }
 }
 
-/// Whether a spin ended because its slice was over.
+/// Whether a spin ended because its job has had the CPU for long enough.
 fn cpu_is_due(until: Nanos, slice: Nanos) -> bool {
     until == slice && slice != Nanos::MAX
 }

@@ -122,6 +122,21 @@ fn jobs_on_one_cpu_share_it() {
     assert!(spinning.iops() < three.iops());
 }
 
+#[test]
+fn spinning_jobs_on_one_cpu_take_turns() {
+    let job = TwinJob {
+        numjobs: 2,
+        cpus_allowed: vec![2],
+        number_ios: None,
+        runtime: Some(Nanos::from_millis(60)),
+        ..TwinJob::reads(1)
+    };
+    let done = play(&job, || AnyPolicy::POLL);
+    // An I/O of whoever has no turn waits for the other's 3 ms: one each turn.
+    let slow = done.all().latency.count_between(2_000_000, 4_000_000);
+    assert!((15..=25).contains(&slow), "{slow} waited for a turn");
+}
+
 /// Plans what it never announced.
 struct Liar;
 

@@ -148,3 +148,43 @@ fn idle(check: &Check<'_>, states: &[IdleCosts]) -> Result<(), ProfileError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::MachineProfile;
+
+    const XEON: &str = include_str!("../../../../profiles/machines/xeon-e3-1230v5.toml");
+
+    #[test]
+    fn costs_that_make_no_sense_are_refused_by_field() {
+        for (from, to, want) in [
+            (
+                "look_ns = { value = 60,",
+                "look_ns = { value = 0,",
+                "costs.look_ns",
+            ),
+            (
+                "app_ns = { value = 200,",
+                "app_ns = { value = -1,",
+                "costs.app_ns",
+            ),
+            (
+                "exit_ns = { value = 5000, kind = \"guess\", band = [1000, 10000]",
+                "exit_ns = { value = 30000, kind = \"guess\", band = [1000, 30000]",
+                "costs.idle[1].exit_ns must not exceed residency_ns",
+            ),
+            (
+                "residency_ns = { value = 20000,",
+                "residency_ns = { value = 300000,",
+                "costs.idle[2].residency_ns must be more",
+            ),
+        ] {
+            assert!(XEON.contains(from), "{from}");
+            let text = XEON.replacen(from, to, 1);
+            let error = MachineProfile::parse(&text, "x.toml")
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains(want), "{error}");
+        }
+    }
+}

@@ -5,6 +5,7 @@
 
 use crate::copy::copy;
 use crate::{Iova, PageKind, SharedMemory};
+use joulio_cpu::Line;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -170,6 +171,17 @@ impl<T: Entry> DmaArray<T> {
         assert!(index < self.entries);
         // SAFETY: inside and aligned by construction.
         unsafe { T::store(self.at.as_ptr().add(index), value) }
+    }
+
+    /// The cache line of entry `index`, to be watched.
+    ///
+    /// # Panics
+    /// When there is no such entry.
+    pub fn line(&self, index: usize) -> Line<'_> {
+        assert!(index < self.entries);
+        // SAFETY: inside the array, as checked, whose memory `owner` keeps for longer than `self`
+        // is borrowed.
+        unsafe { Line::new(self.at.add(index).cast()) }
     }
 
     /// Loads the 32-bit word at byte `offset` of entry `index` with acquire ordering: reads of the

@@ -272,8 +272,18 @@ pub enum PolicyError {
         have: u16,
     },
     /// The policy plans steps that this machine lacks.
-    #[error("{policy} needs a way of waiting that this machine does not have")]
+    #[error("{reason}")]
     NoStep {
+        /// The policy.
+        policy: String,
+        /// What is missing.
+        reason: String,
+    },
+    /// The policy takes interrupts, which aiming the vector would keep from it.
+    #[error(
+        "{policy} takes interrupts, and the memory is to be the queue's own device's: not aimed"
+    )]
+    NotAimed {
         /// The policy.
         policy: String,
     },

@@ -5,7 +5,9 @@ use crate::queue::{Completed, Faults, QueuePair};
 use joulio_device::Device;
 use joulio_trace::EventKind;
 use joulio_units::Nanos;
-use joulio_wait::{Blocked, Step, StepKind, WaitError, Waiter, Watched, Woken, now, poll_until};
+use joulio_wait::{
+    Blocked, Line, Step, StepKind, Tally, WaitError, Waiter, Watched, Woken, now, poll_until,
+};
 use rustix::event::{PollFd, PollFlags};
 use std::error::Error;
 
@@ -188,7 +190,14 @@ impl<D: Device> PollGroup<D> {
         let mut core = Core {
             queues: &mut self.queues,
         };
-        self.waiter.run(step, &mut core)
+        let woken = self.waiter.run(step, &mut core);
+        let tally = self.waiter.take_tally();
+        if tally != Tally::default()
+            && let Some(queue) = self.queues.first_mut()
+        {
+            queue.waited(tally);
+        }
+        woken
     }
 
     /// Any wait in which the core looks itself.
@@ -266,6 +275,13 @@ impl<D: Device> Watched for Core<'_, D> {
     #[inline]
     fn ready(&mut self) -> bool {
         self.queues.iter_mut().any(QueuePair::look)
+    }
+
+    fn line(&mut self) -> Option<Line<'_>> {
+        match &*self.queues {
+            [queue] => Some(queue.line()),
+            _ => None,
+        }
     }
 
     fn arm(&mut self) -> Outcome<()> {

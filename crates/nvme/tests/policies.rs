@@ -53,10 +53,7 @@ impl Policy for Diarist {
         let mut dated = 0;
         outstanding.for_each(&mut |_, at| dated += usize::from(at != Nanos::ZERO));
         self.note(format!("plan {} of {}", dated, outstanding.count()));
-        Step {
-            kind: StepKind::Spin,
-            until: Nanos::ZERO,
-        }
+        Step::new(StepKind::Spin, Nanos::ZERO)
     }
 }
 

@@ -30,7 +30,7 @@ impl Thread<'_> {
         Ok(match step.kind {
             StepKind::Spin => self.spin(step, at, world),
             StepKind::Pause => self.pause(step, at, world),
-            StepKind::Monitor => self.monitor(step, at, world),
+            StepKind::Monitor | StepKind::UserInterrupt => self.monitor(step, at, world),
             StepKind::Sleep => self.sleep(step, at, world),
             StepKind::Block => self.block(step, at, world),
         })

@@ -14,6 +14,14 @@ pub struct Counters {
     pub sleeps: u64,
     /// Sleeps after which the completion was already there.
     pub oversleeps: u64,
+    /// Pauses in a user-level power state (TPAUSE).
+    pub pauses: u64,
+    /// Waits in one for a write to a line (UMWAIT, MWAITX).
+    pub monitors: u64,
+    /// Pauses and waits that the system's limit cut short (IA32_UMWAIT_CONTROL).
+    pub limited: u64,
+    /// Interrupts that came straight to the thread.
+    pub user_interrupts: u64,
     /// Times that the thread blocked for an interrupt.
     pub blocks: u64,
     /// Interrupts that reached the queue's eventfd.
@@ -38,6 +46,10 @@ impl AddAssign for Counters {
         self.empty_polls += other.empty_polls;
         self.sleeps += other.sleeps;
         self.oversleeps += other.oversleeps;
+        self.pauses += other.pauses;
+        self.monitors += other.monitors;
+        self.limited += other.limited;
+        self.user_interrupts += other.user_interrupts;
         self.blocks += other.blocks;
         self.interrupts += other.interrupts;
         self.wakes += other.wakes;
@@ -59,6 +71,10 @@ impl Sub for Counters {
             empty_polls: self.empty_polls - earlier.empty_polls,
             sleeps: self.sleeps - earlier.sleeps,
             oversleeps: self.oversleeps - earlier.oversleeps,
+            pauses: self.pauses - earlier.pauses,
+            monitors: self.monitors - earlier.monitors,
+            limited: self.limited - earlier.limited,
+            user_interrupts: self.user_interrupts - earlier.user_interrupts,
             blocks: self.blocks - earlier.blocks,
             interrupts: self.interrupts - earlier.interrupts,
             wakes: self.wakes - earlier.wakes,

@@ -24,7 +24,7 @@ impl Once {
         outstanding.for_each(&mut |class, submitted| {
             let mut step = wish(class, submitted);
             let had = submitted <= self.slept_at || step.until <= now;
-            if step.kind == StepKind::Sleep && had {
+            if matches!(step.kind, StepKind::Sleep | StepKind::Pause) && had {
                 step = Step::SPIN;
             }
             merged = Some(merged.map_or(step, |other| other.merge(step)));

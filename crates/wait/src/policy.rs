@@ -1,6 +1,9 @@
 //! Policies: pure decisions.
 
-use crate::{Class, Dpas, Ehp, Hybrid, Pas, SkiRental, Step, StepKind, StepSet, UringHybrid};
+use crate::{
+    Class, Dpas, Ehp, Hybrid, HybridTpause, Pas, SkiRental, Step, StepKind, StepSet, Tpause, Uintr,
+    UintrBlock, Umwait, UringHybrid,
+};
 use joulio_units::Nanos;
 use std::borrow::Cow;
 
@@ -121,6 +124,16 @@ pub enum AnyPolicy {
     Dpas(Dpas),
     /// [`SkiRental`].
     SkiRental(SkiRental),
+    /// [`Tpause`].
+    Tpause(Tpause),
+    /// [`HybridTpause`].
+    HybridTpause(HybridTpause),
+    /// [`Umwait`].
+    Umwait(Umwait),
+    /// [`Uintr`].
+    Uintr(Uintr),
+    /// [`UintrBlock`].
+    UintrBlock(UintrBlock),
     /// A caller's own.
     Other(Box<dyn Policy>),
 }
@@ -137,6 +150,11 @@ macro_rules! each {
             AnyPolicy::Pas($policy) => $do,
             AnyPolicy::Dpas($policy) => $do,
             AnyPolicy::SkiRental($policy) => $do,
+            AnyPolicy::Tpause($policy) => $do,
+            AnyPolicy::HybridTpause($policy) => $do,
+            AnyPolicy::Umwait($policy) => $do,
+            AnyPolicy::Uintr($policy) => $do,
+            AnyPolicy::UintrBlock($policy) => $do,
             AnyPolicy::Other($policy) => $do,
         }
     };

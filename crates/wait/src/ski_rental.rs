@@ -1,5 +1,6 @@
 //! Ski rental: spin for as long as a block costs, then block.
 
+use crate::patience::Patience;
 use crate::policy::name_with_time;
 use crate::{Class, Ehp, Outstanding, Policy, Step, StepKind, StepSet};
 use joulio_units::{Joules, Nanos, Watts};
@@ -11,9 +12,7 @@ use std::borrow::Cow;
 /// to do, and begins anew after a completion or a submission.
 #[derive(Clone, Debug)]
 pub struct SkiRental {
-    break_even: Nanos,
-    /// When this wait began.
-    since: Option<Nanos>,
+    spin: Patience,
 }
 
 impl SkiRental {
@@ -24,8 +23,7 @@ impl SkiRental {
     /// Spins for `break_even`.
     pub fn new(break_even: Nanos) -> SkiRental {
         SkiRental {
-            break_even,
-            since: None,
+            spin: Patience::of(break_even),
         }
     }
 
@@ -41,7 +39,7 @@ impl SkiRental {
 
 impl Policy for SkiRental {
     fn name(&self) -> Cow<'static, str> {
-        name_with_time("ski-rental", self.break_even).into()
+        name_with_time("ski-rental", self.spin.time).into()
     }
 
     fn steps(&self) -> StepSet {
@@ -53,19 +51,17 @@ impl Policy for SkiRental {
     }
 
     fn submitted(&mut self, _: Class, _: Nanos) {
-        self.since = None;
+        self.spin.begin_anew();
     }
 
     fn completed(&mut self, _: Class, _: Nanos, _: Nanos) {
-        self.since = None;
+        self.spin.begin_anew();
     }
 
     fn plan(&mut self, _: &dyn Outstanding, _: StepSet, now: Nanos) -> Step {
-        let until = *self.since.get_or_insert(now) + self.break_even;
-        if now < until {
-            Step::SPIN.bounded(until)
-        } else {
-            Step::BLOCK
+        match self.spin.until(now) {
+            Some(until) => Step::SPIN.bounded(until),
+            None => Step::BLOCK,
         }
     }
 }
@@ -115,7 +111,7 @@ mod tests {
         fn it_costs_at_most_twice_the_optimum(break_even in 1u64..1_000_000, time in 0u64..10_000_000) {
             let mut policy = SkiRental::new(Nanos(break_even));
             let spun = match plan(&mut policy, 5) {
-                Step { kind: StepKind::Spin, until } => until.0 - 5,
+                Step { kind: StepKind::Spin, until, .. } => until.0 - 5,
                 step => panic!("{step:?}"),
             };
             let cost = if time <= spun {

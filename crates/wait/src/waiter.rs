@@ -1,7 +1,9 @@
 //! The waiter: what the core does for each kind of step.
 
 use crate::clock::sleep_until;
+use crate::user::{self, Tally};
 use crate::{Step, StepKind, StepSet, now};
+use joulio_cpu::{Depth, Feature, Line, Missing, UserWait};
 use joulio_units::Nanos;
 use std::error::Error;
 
@@ -13,6 +15,12 @@ pub trait Watched {
     /// Lets interrupts through, and forgets those that were raised before. Whatever completes
     /// after this either raises an interrupt or is seen by the next [`Watched::ready`].
     fn arm(&mut self) -> Result<(), Box<dyn Error + Send + Sync>>;
+
+    /// The line that whatever it waits for writes: after its completion is there, or with it. None:
+    /// there is no such line, and a core that was to watch it looks itself.
+    fn line(&mut self) -> Option<Line<'_>> {
+        None
+    }
 
     /// Gives the core away until an interrupt or `until`.
     fn block(&mut self, until: Nanos) -> Result<Blocked, Box<dyn Error + Send + Sync>>;
@@ -54,6 +62,8 @@ pub enum WaitError {
 #[derive(Debug)]
 pub struct Waiter {
     can: StepSet,
+    user: Result<UserWait, Missing>,
+    tally: Tally,
 }
 
 impl Default for Waiter {
@@ -65,11 +75,18 @@ impl Default for Waiter {
 impl Waiter {
     /// A waiter with the steps of this machine.
     pub fn new() -> Waiter {
+        let user = UserWait::detect(Depth::default());
+        let mut can = StepSet::NONE
+            .with(StepKind::Spin)
+            .with(StepKind::Sleep)
+            .with(StepKind::Block);
+        if user.is_ok() {
+            can = can.with(StepKind::Pause).with(StepKind::Monitor);
+        }
         Waiter {
-            can: StepSet::NONE
-                .with(StepKind::Spin)
-                .with(StepKind::Sleep)
-                .with(StepKind::Block),
+            can,
+            user,
+            tally: Tally::default(),
         }
     }
 
@@ -78,13 +95,42 @@ impl Waiter {
         self.can
     }
 
+    /// Why it cannot do `kind`; empty if it can.
+    pub fn lacks(&self, kind: StepKind) -> String {
+        match kind {
+            _ if self.can.has(kind) => String::new(),
+            StepKind::UserInterrupt => match Feature::Uintr.check() {
+                Ok(()) => "this thread takes no user interrupts yet".into(),
+                Err(missing) => missing.to_string(),
+            },
+            _ => self
+                .user
+                .err()
+                .map_or_else(String::new, |missing| missing.to_string()),
+        }
+    }
+
+    /// What it did in user-level power states since the last call.
+    pub fn take_tally(&mut self) -> Tally {
+        std::mem::take(&mut self.tally)
+    }
+
     /// Waits as `step` says.
-    pub fn run(&self, step: Step, watched: &mut impl Watched) -> Result<Woken, WaitError> {
+    pub fn run(&mut self, step: Step, watched: &mut impl Watched) -> Result<Woken, WaitError> {
         match step.kind {
             StepKind::Spin => Ok(spin(step.until, watched)),
             StepKind::Sleep => Ok(sleep(step.until)),
             StepKind::Block => arm_check_block(step.until, watched),
-            StepKind::Pause | StepKind::Monitor => Err(WaitError::Unavailable(step.kind)),
+            StepKind::Pause | StepKind::Monitor => {
+                let Ok(user) = &self.user else {
+                    return Err(WaitError::Unavailable(step.kind));
+                };
+                Ok(match step.kind {
+                    StepKind::Pause => user::pause(user, step, watched, &mut self.tally),
+                    _ => user::monitor(user, step, watched, &mut self.tally),
+                })
+            }
+            StepKind::UserInterrupt => Err(WaitError::Unavailable(step.kind)),
         }
     }
 }
@@ -161,13 +207,10 @@ mod tests {
 
     #[test]
     fn a_spin_ends_at_the_completion_or_at_its_time() {
-        let waiter = Waiter::new();
+        let mut waiter = Waiter::new();
         let step = Step::forever(StepKind::Spin);
         assert_eq!(waiter.run(step, &mut After(9)).unwrap(), Woken::Ready);
-        let over = Step {
-            kind: StepKind::Spin,
-            until: Nanos(0),
-        };
+        let over = Step::new(StepKind::Spin, Nanos(0));
         assert_eq!(waiter.run(over, &mut After(99)).unwrap(), Woken::TimedOut);
     }
 
@@ -182,10 +225,17 @@ mod tests {
 
     #[test]
     fn a_step_that_the_machine_lacks_is_refused_not_replaced() {
-        let step = Step::forever(StepKind::Monitor);
-        assert!(matches!(
-            Waiter::new().run(step, &mut After(1)),
-            Err(WaitError::Unavailable(StepKind::Monitor))
-        ));
+        let mut waiter = Waiter::new();
+        for kind in [StepKind::Pause, StepKind::Monitor, StepKind::UserInterrupt] {
+            let lacks = waiter.lacks(kind);
+            assert_eq!(lacks.is_empty(), waiter.can().has(kind), "{lacks:?}");
+            match waiter.run(Step::forever(kind), &mut After(1)) {
+                Ok(woken) => assert_eq!((woken, lacks), (Woken::Ready, String::new())),
+                Err(WaitError::Unavailable(lacking)) => {
+                    assert!(!lacks.is_empty() && lacking == kind)
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
     }
 }

@@ -1,7 +1,10 @@
 //! Who does the I/O, and how it is waited for.
 
 use crate::quantity::parse_time;
-use joulio_nvme::wait::{AnyPolicy, Dpas, Ehp, Hybrid, Pas, Policy, SkiRental, UringHybrid};
+use joulio_nvme::wait::{
+    AnyPolicy, Dpas, Ehp, Hybrid, HybridTpause, Pas, Policy, SkiRental, Tpause, Uintr, UintrBlock,
+    Umwait, UringHybrid,
+};
 use joulio_units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -84,6 +87,16 @@ pub enum Way {
     Dpas(u32),
     /// Spin for a time, then block.
     SkiRental(Nanos),
+    /// Look, pause in a light power state for a time, look again.
+    Tpause(Nanos),
+    /// Pause in a light power state until the completion is predicted, then spin.
+    HybridTpause,
+    /// Watch the line that the completion will be written to.
+    Umwait,
+    /// Pause in a light power state until the device's interrupt comes straight to the thread.
+    Uintr,
+    /// The same for a time, then block.
+    UintrBlock(Nanos),
     /// A thread of the kernel submits; the device's interrupt completes.
     SqPoll,
     /// A thread of the kernel submits and spins for completions.
@@ -92,7 +105,7 @@ pub enum Way {
 
 impl Way {
     /// Every way that needs no parameter.
-    pub const ALL: [Way; 10] = [
+    pub const ALL: [Way; 15] = [
         Way::Poll,
         Way::Interrupt,
         Way::Hybrid,
@@ -101,6 +114,11 @@ impl Way {
         Way::Pas,
         Way::Dpas(Dpas::THETA),
         Way::SkiRental(SkiRental::COST_OF_A_WAKE),
+        Way::Tpause(Tpause::LOOK),
+        Way::HybridTpause,
+        Way::Umwait,
+        Way::Uintr,
+        Way::UintrBlock(UintrBlock::STAY),
         Way::SqPoll,
         Way::SqPollPoll,
     ];
@@ -117,6 +135,11 @@ impl Way {
             Way::Pas => AnyPolicy::Pas(Pas::new()),
             Way::Dpas(theta) => AnyPolicy::Dpas(Dpas::new(theta)),
             Way::SkiRental(spin) => AnyPolicy::SkiRental(SkiRental::new(spin)),
+            Way::Tpause(look) => AnyPolicy::Tpause(Tpause::new(look)),
+            Way::HybridTpause => AnyPolicy::HybridTpause(HybridTpause::new()),
+            Way::Umwait => AnyPolicy::Umwait(Umwait),
+            Way::Uintr => AnyPolicy::Uintr(Uintr),
+            Way::UintrBlock(stay) => AnyPolicy::UintrBlock(UintrBlock::new(stay)),
             Way::SqPoll | Way::SqPollPoll => return None,
         })
     }
@@ -155,6 +178,16 @@ impl FromStr for Way {
                 0 => Err("ski-rental=0: it spins for a while; interrupt is the way without".into()),
                 spin => Ok(Way::SkiRental(Nanos(spin))),
             },
+            Some(("tpause", time)) => match parse_time(time, 1_000)? {
+                0 => Err("tpause=0: it pauses for a while; poll is the way without".into()),
+                look => Ok(Way::Tpause(Nanos(look))),
+            },
+            Some(("uintr-block", time)) => match parse_time(time, 1_000)? {
+                0 => {
+                    Err("uintr-block=0: it stays for a while; interrupt is the way without".into())
+                }
+                stay => Ok(Way::UintrBlock(Nanos(stay))),
+            },
             Some(("dpas", depth)) => match depth.parse() {
                 Ok(theta @ 1..) => Ok(Way::Dpas(theta)),
                 _ => Err(format!(
@@ -169,7 +202,8 @@ impl FromStr for Way {
 fn unknown(text: &str) -> String {
     format!(
         "'{text}' is not a way of waiting: poll, interrupt, hybrid, hybrid=4us, uring-hybrid, ehp, \
-         pas, dpas, dpas=3, ski-rental=2us, sqpoll, sqpoll+poll"
+         pas, dpas, dpas=3, ski-rental=2us, tpause, tpause=500ns, hybrid-tpause, umwait, uintr, \
+         uintr-block, uintr-block=50us, sqpoll, sqpoll+poll"
     )
 }
 
@@ -209,6 +243,13 @@ mod tests {
             "dpas",
             "dpas=3",
             "ski-rental=2us",
+            "tpause",
+            "tpause=500ns",
+            "hybrid-tpause",
+            "umwait",
+            "uintr",
+            "uintr-block",
+            "uintr-block=50us",
             "sqpoll",
             "sqpoll+poll",
         ];
@@ -234,7 +275,15 @@ mod tests {
             let error = text.parse::<Way>().unwrap_err();
             assert!(error.contains("ski-rental=2us"), "{error}");
         }
-        for text in ["dpas=0", "dpas=-1", "dpas=x", "hybrid=0", "ski-rental=0us"] {
+        for text in [
+            "dpas=0",
+            "dpas=-1",
+            "dpas=x",
+            "hybrid=0",
+            "ski-rental=0us",
+            "tpause=0",
+            "uintr-block=0",
+        ] {
             let error = text.parse::<Way>().unwrap_err();
             assert!(
                 error.starts_with(text.split('=').next().unwrap()),

@@ -149,6 +149,14 @@ pub struct WaitCounters {
     pub sleeps: u64,
     /// Sleeps that ended after the completion.
     pub oversleeps: u64,
+    /// Pauses in a user-level power state.
+    pub pauses: u64,
+    /// Waits in one for a write to a line.
+    pub monitors: u64,
+    /// Pauses and waits that the system's limit cut short.
+    pub limited: u64,
+    /// Interrupts that came straight to the job's thread.
+    pub user_interrupts: u64,
     /// Blocks for an interrupt.
     pub blocks: u64,
     /// Interrupts received.
@@ -174,6 +182,10 @@ impl From<Counters> for WaitCounters {
             empty_polls: c.empty_polls,
             sleeps: c.sleeps,
             oversleeps: c.oversleeps,
+            pauses: c.pauses,
+            monitors: c.monitors,
+            limited: c.limited,
+            user_interrupts: c.user_interrupts,
             blocks: c.blocks,
             interrupts: c.interrupts,
             wakes: c.wakes,

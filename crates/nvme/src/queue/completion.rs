@@ -2,6 +2,7 @@
 
 use joulio_device::{Device, DmaArray, Doorbell};
 use joulio_nvme_spec::Completion;
+use joulio_wait::Line;
 use zerocopy::little_endian::{U16, U32};
 
 pub(crate) struct CompletionRing<D: Device> {
@@ -40,6 +41,12 @@ impl<D: Device> CompletionRing<D> {
             .load_word(usize::from(self.head), Completion::DWORD3);
         let word = u32::from_le(word);
         ((word >> 16) & 1 == u32::from(self.phase)).then_some(word)
+    }
+
+    /// The cache line of the entry at the head: four entries share one, so that the device's write
+    /// of the next wakes who watches it.
+    pub(crate) fn line(&self) -> Line<'_> {
+        self.entries.line(usize::from(self.head))
     }
 
     /// Whether a completion is there.

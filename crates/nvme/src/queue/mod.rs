@@ -30,7 +30,7 @@ use prp::Lists;
 use retry::Retries;
 use slots::{Entry, Slots};
 use std::sync::Arc;
-use waiting::Line;
+use waiting::Interrupt;
 use zerocopy::little_endian::U32;
 
 /// A command that ended.
@@ -66,7 +66,7 @@ pub struct QueuePair<D: Device> {
     timed: bool,
     /// There is something to do for a command beside sending it.
     extras: bool,
-    line: Line,
+    interrupt: Interrupt,
     counters: Counters,
     faults: Faults,
     retries: Retries,
@@ -119,7 +119,7 @@ impl<D: Device> QueuePair<D> {
             policy: AnyPolicy::POLL,
             timed: false,
             extras: shared.options.retries > 0,
-            line: Line::masked(vector),
+            interrupt: Interrupt::masked(vector),
             counters: Counters::default(),
             faults: Faults::default(),
             trace: Trace::OFF,
@@ -259,7 +259,7 @@ impl<D: Device> QueuePair<D> {
             });
         }
         if seen {
-            self.line.unclaimed += (delivered + again) as i64;
+            self.interrupt.unclaimed += (delivered + again) as i64;
             if self.is_current() {
                 self.completion.release();
             }
@@ -312,17 +312,17 @@ impl<D: Device> Drop for QueuePair<D> {
         let (deleted, held) = self.leave();
         // The vector's next owner is not to find this queue's interrupts, nor the one that became
         // pending behind the mask.
-        if let Some(vector) = &self.line.vector {
+        if let Some(vector) = &self.interrupt.vector {
             let _ = vector.unmask().and_then(|()| vector.mask());
         }
         self.take();
-        let vector = self.line.vector.take();
+        let vector = self.interrupt.vector.take();
         self.shared.take_back(self.id, vector, deleted && quiet);
         if held && !(deleted && buffers.is_empty()) {
             // The device may still write there: held until CSTS.RDY = 0.
             self.shared.retire(Arc::clone(&self.memory), buffers);
         }
-        if let Some(aimed) = self.line.aimed.take() {
+        if let Some(aimed) = self.interrupt.aimed.take() {
             self.shared.retire(aimed.memory, Vec::new());
         }
     }

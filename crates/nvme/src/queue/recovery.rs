@@ -141,9 +141,9 @@ impl<D: Device> QueuePair<D> {
             }
             self.submission.renew();
             self.completion.renew();
-            let restored = self.line.restore();
+            let restored = self.interrupt.restore();
             restored.map_err(|error| self.shared.give_up(&error.into()))?;
-            let (epoch, vector) = (ending.epoch, self.line.vector.as_ref());
+            let (epoch, vector) = (ending.epoch, self.interrupt.vector.as_ref());
             let connected = self
                 .shared
                 .connect(epoch, self.id, self.depth, vector, &self.memory);

@@ -6,7 +6,8 @@ use joulio_device::{Device, DeviceError, DmaMemory, Iova, Vector};
 use joulio_trace::EventKind;
 use joulio_units::Nanos;
 use joulio_wait::{
-    AnyPolicy, Counters, Policy, Slept, Step, StepKind, StepSet, WaitError, Waiter, now, poll_until,
+    AnyPolicy, Counters, Line, Policy, Slept, Step, StepKind, StepSet, Tally, WaitError, Waiter,
+    now, poll_until,
 };
 use rustix::event::{PollFd, PollFlags};
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 const INTERRUPT_ON_ITS_WAY: Nanos = Nanos::from_millis(20);
 
 /// The queue's interrupt.
-pub(super) struct Line {
+pub(super) struct Interrupt {
     pub(super) vector: Option<Vector>,
     masked: bool,
     /// Where the vector's writes go, if it is aimed.
@@ -32,7 +33,7 @@ pub(super) struct Aimed {
     data: u32,
 }
 
-impl Line {
+impl Interrupt {
     /// Sets the vector up as it was: who resets a function may have touched its MSI-X table.
     pub(super) fn restore(&self) -> Result<(), DeviceError> {
         let Some(vector) = &self.vector else {
@@ -49,8 +50,8 @@ impl Line {
     }
 
     /// A line that lets nothing through.
-    pub(super) fn masked(vector: Option<Vector>) -> Line {
-        Line {
+    pub(super) fn masked(vector: Option<Vector>) -> Interrupt {
+        Interrupt {
             vector,
             masked: true,
             aimed: None,
@@ -87,8 +88,8 @@ impl<D: Device> QueuePair<D> {
             .with(StepKind::Pause)
             .with(StepKind::Monitor)
             .with(StepKind::Sleep);
-        if self.line.vector.is_some() {
-            can = can.with(StepKind::Block);
+        if self.interrupt.vector.is_some() {
+            can = can.with(StepKind::UserInterrupt).with(StepKind::Block);
         }
         can.and(waiter)
     }
@@ -118,17 +119,23 @@ impl<D: Device> QueuePair<D> {
     /// never blocks has the vector masked, so that completions raise no interrupt at all.
     pub fn set_policy(&mut self, policy: AnyPolicy) -> Result<(), PolicyError> {
         let steps = policy.steps();
-        let can = self.can(Waiter::new().can());
+        let waiter = Waiter::new();
+        let can = self.can(waiter.can());
         if steps.and(can) != steps {
             let policy = policy.name().into_owned();
             return Err(
-                if steps.has(StepKind::Block) && self.line.vector.is_none() {
-                    PolicyError::NoVector {
+                match StepKind::ALL
+                    .into_iter()
+                    .find(|&kind| steps.has(kind) && !waiter.can().has(kind))
+                {
+                    Some(kind) => PolicyError::NoStep {
+                        policy,
+                        reason: waiter.lacks(kind),
+                    },
+                    None => PolicyError::NoVector {
                         policy,
                         have: self.shared.device.max_vectors(),
-                    }
-                } else {
-                    PolicyError::NoStep { policy }
+                    },
                 },
             );
         }
@@ -143,16 +150,21 @@ impl<D: Device> QueuePair<D> {
     }
 
     pub(super) fn mask(&mut self) -> Result<(), PolicyError> {
-        if let Some(vector) = self.line.vector.as_ref().filter(|_| !self.line.masked) {
+        if let Some(vector) = self
+            .interrupt
+            .vector
+            .as_ref()
+            .filter(|_| !self.interrupt.masked)
+        {
             vector.mask()?;
-            self.line.masked = true;
+            self.interrupt.masked = true;
         }
         Ok(())
     }
 
     /// The vector, if the policy blocks on it.
     pub(crate) fn blocking_vector(&self) -> Option<&Vector> {
-        self.line
+        self.interrupt
             .vector
             .as_ref()
             .filter(|_| self.policy.steps().has(StepKind::Block))
@@ -172,49 +184,54 @@ impl<D: Device> QueuePair<D> {
     ) -> Result<(), PolicyError> {
         let policy = self.policy.name().into_owned();
         if self.policy.steps().has(StepKind::Block) || memory.domain() != self.domain {
-            return Err(PolicyError::NoStep { policy });
+            return Err(PolicyError::NotAimed { policy });
         }
-        let Some(vector) = &self.line.vector else {
+        let Some(vector) = &self.interrupt.vector else {
             let have = self.shared.device.max_vectors();
             return Err(PolicyError::NoVector { policy, have });
         };
         assert!(offset.is_multiple_of(4) && offset + 4 <= memory.memory().len());
         let at = memory.iova().offset(offset);
         vector.aim(at, data)?;
-        self.line.aimed = Some(Aimed {
+        self.interrupt.aimed = Some(Aimed {
             memory: Arc::clone(memory),
             at,
             data,
         });
         vector.unmask()?;
-        self.line.masked = false;
+        self.interrupt.masked = false;
         Ok(())
     }
 
     /// Ends [`QueuePair::aim`]: the vector is masked and reaches the eventfd again.
     pub fn aim_back(&mut self) -> Result<(), PolicyError> {
-        if self.line.aimed.is_some() {
+        if self.interrupt.aimed.is_some() {
             self.mask()?;
-            if let Some(vector) = &self.line.vector {
+            if let Some(vector) = &self.interrupt.vector {
                 vector.aim_back()?;
             }
             // Only now: until here the device could write there.
-            self.line.aimed = None;
+            self.interrupt.aimed = None;
         }
         Ok(())
     }
 
     /// Lets interrupts through and forgets those of completions already seen.
     pub(crate) fn arm(&mut self) -> Result<(), DeviceError> {
-        if let Some(vector) = self.line.vector.as_ref().filter(|_| self.line.masked) {
+        if let Some(vector) = self
+            .interrupt
+            .vector
+            .as_ref()
+            .filter(|_| self.interrupt.masked)
+        {
             vector.unmask()?;
-            self.line.masked = false;
+            self.interrupt.masked = false;
             // What completed while it was masked is pending and comes now: no news either.
-            self.line.unclaimed = self.line.unclaimed.max(1);
+            self.interrupt.unclaimed = self.interrupt.unclaimed.max(1);
         }
-        if self.line.unclaimed > 0 {
+        if self.interrupt.unclaimed > 0 {
             self.take();
-            self.line.unclaimed = 0;
+            self.interrupt.unclaimed = 0;
         }
         Ok(())
     }
@@ -226,12 +243,12 @@ impl<D: Device> QueuePair<D> {
 
     /// Takes the interrupts raised since the last time into the counters.
     pub(super) fn take(&mut self) -> u64 {
-        let raised = self.line.vector.as_ref().map_or(0, Vector::take);
+        let raised = self.interrupt.vector.as_ref().map_or(0, Vector::take);
         self.counters.interrupts += raised;
-        self.line.unclaimed -= raised as i64;
+        self.interrupt.unclaimed -= raised as i64;
         if self.outstanding() == 0 {
             // Interrupts that come without a completion must not add up to a debt.
-            self.line.unclaimed = self.line.unclaimed.max(0);
+            self.interrupt.unclaimed = self.interrupt.unclaimed.max(0);
         }
         raised
     }
@@ -239,7 +256,7 @@ impl<D: Device> QueuePair<D> {
     /// A completion is there that no interrupt has told of. One that is under way is waited for,
     /// and claimed; when none comes it is counted as lost. Whether none came.
     pub(crate) fn missed_interrupt(&mut self) -> bool {
-        let Some(vector) = self.line.vector.as_ref() else {
+        let Some(vector) = self.interrupt.vector.as_ref() else {
             return false;
         };
         let mut fds = [PollFd::from_borrowed_fd(vector.event(), PollFlags::IN)];
@@ -251,6 +268,18 @@ impl<D: Device> QueuePair<D> {
             self.trace_now(EventKind::LostInterrupt);
         }
         !came
+    }
+
+    /// What the core did in user-level power states.
+    pub(crate) fn waited(&mut self, tally: Tally) {
+        self.counters.pauses += tally.pauses;
+        self.counters.monitors += tally.monitors;
+        self.counters.limited += tally.limited;
+    }
+
+    /// The line that the next completion is written to.
+    pub(crate) fn line(&self) -> Line<'_> {
+        self.completion.line()
     }
 
     /// An interrupt ended a block, and no completion is there.

@@ -124,13 +124,13 @@ fn way(way: Way) -> Result<kernel::Way, String> {
             kernel::Way::HybridFixed(microseconds)
         }
         Way::HybridFixed(_) => return Err("the kernel sleeps for whole microseconds".into()),
-        Way::UringHybrid | Way::Ehp | Way::Pas | Way::Dpas(_) | Way::SkiRental(_) => {
+        Way::SqPoll => kernel::Way::SqPoll,
+        Way::SqPollPoll => kernel::Way::SqPollPoll,
+        way => {
             return Err(format!(
                 "{way} is a way of the user-space driver's: --engine nvme"
             ));
         }
-        Way::SqPoll => kernel::Way::SqPoll,
-        Way::SqPollPoll => kernel::Way::SqPollPoll,
     })
 }
 

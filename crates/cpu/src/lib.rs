@@ -1,0 +1,18 @@
+//! What a CPU can do while it waits, without the kernel: instructions that pause it in a light
+//! sleep for a time (TPAUSE), or until a line of memory is written (UMWAIT, MWAITX).
+//!
+//! Instructions that this CPU does not have are not to be had from here: [`UserWait::detect`] says
+//! what is missing. Sources: Intel SDM volume 2 (TPAUSE, UMONITOR, UMWAIT), AMD APM volume 3
+//! (MONITORX, MWAITX).
+
+mod feature;
+mod limits;
+mod line;
+mod tsc;
+mod user_wait;
+
+pub use feature::{Feature, Missing};
+pub use limits::Limits;
+pub use line::Line;
+pub use tsc::Tsc;
+pub use user_wait::{Depth, Ended, UserWait};

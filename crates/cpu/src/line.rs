@@ -1,0 +1,37 @@
+//! A line of memory to be watched.
+
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+/// Memory whose cache line UMONITOR or MONITORX is to watch. Nothing is read from it.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'a> {
+    at: NonNull<u8>,
+    memory: PhantomData<&'a ()>,
+}
+
+impl Line<'_> {
+    /// The line that `at` is in.
+    ///
+    /// # Safety
+    /// `at` may be read during `'a`: the instruction checks it as a load of a byte.
+    pub unsafe fn new(at: NonNull<u8>) -> Self {
+        Line {
+            at,
+            memory: PhantomData,
+        }
+    }
+
+    pub(crate) fn address(self) -> *const u8 {
+        self.at.as_ptr()
+    }
+}
+
+impl<'a> From<&'a std::sync::atomic::AtomicU32> for Line<'a> {
+    fn from(word: &'a std::sync::atomic::AtomicU32) -> Line<'a> {
+        Line {
+            at: NonNull::from(word).cast(),
+            memory: PhantomData,
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The time-stamp counter, in which TPAUSE and UMWAIT count.
+
+use joulio_units::Nanos;
+use rustix::time::{ClockId, clock_gettime};
+use std::sync::OnceLock;
+
+/// The rate of this machine's time-stamp counter, measured: what CPUID says of it is not true on
+/// every machine, emulated ones above all.
+#[derive(Clone, Copy, Debug)]
+pub struct Tsc {
+    /// Cycles in 2^20 nanoseconds.
+    rate: u64,
+}
+
+/// How long the rate is measured. The clock is read to some tens of nanoseconds: a few parts in a
+/// hundred thousand.
+const MEASURED: Nanos = Nanos::from_millis(5);
+
+impl Tsc {
+    /// The counter of this machine; the first call in a process takes 5 ms.
+    pub fn get() -> Tsc {
+        static TSC: OnceLock<Tsc> = OnceLock::new();
+        *TSC.get_or_init(Tsc::measure)
+    }
+
+    fn measure() -> Tsc {
+        let (start, first) = (clock(), Tsc::now());
+        let mut end = clock();
+        while end.since(start) < MEASURED {
+            end = clock();
+        }
+        let cycles = Tsc::now().wrapping_sub(first);
+        Tsc::at_rate(cycles, end.since(start))
+    }
+
+    fn at_rate(cycles: u64, time: Nanos) -> Tsc {
+        let rate = (u128::from(cycles) << 20) / u128::from(time.0.max(1));
+        Tsc {
+            rate: u64::try_from(rate).unwrap_or(u64::MAX).max(1),
+        }
+    }
+
+    /// The counter.
+    #[inline]
+    pub fn now() -> u64 {
+        // SAFETY: RDTSC is part of x86-64. CR4.TSD, which forbids it, is set by no Linux for a
+        // process that did not ask for it.
+        unsafe { std::arch::x86_64::_rdtsc() }
+    }
+
+    /// Cycles in `time`.
+    #[inline]
+    pub fn cycles(self, time: Nanos) -> u64 {
+        let cycles = (u128::from(time.0) * u128::from(self.rate)) >> 20;
+        cycles.try_into().unwrap_or(u64::MAX)
+    }
+
+    /// What the counter will say in `time` from now; its end, if that is too far away.
+    #[inline]
+    pub fn after(self, time: Nanos) -> u64 {
+        Tsc::now().saturating_add(self.cycles(time))
+    }
+
+    /// Cycles in a second.
+    pub fn hertz(self) -> f64 {
+        self.rate as f64 * 1e9 / (1u64 << 20) as f64
+    }
+}
+
+fn clock() -> Nanos {
+    let t = clock_gettime(ClockId::Monotonic);
+    Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cycles_follow_the_rate() {
+        let tsc = Tsc::at_rate(2_100_000, Nanos::from_millis(1));
+        assert!((tsc.hertz() / 2.1e9 - 1.0).abs() < 1e-6);
+        assert!((20_999..=21_000).contains(&tsc.cycles(Nanos::from_micros(10))));
+        assert_eq!(tsc.cycles(Nanos::ZERO), 0);
+        // Far away is not soon.
+        assert_eq!(tsc.cycles(Nanos::MAX), u64::MAX);
+        assert_eq!(tsc.after(Nanos::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn the_counter_goes_on() {
+        let before = Tsc::now();
+        assert!(Tsc::get().hertz() > 1e6);
+        assert!(Tsc::now() > before);
+    }
+}

@@ -1,0 +1,29 @@
+//! How long a core waits in one way before it takes to another.
+
+use joulio_units::Nanos;
+
+/// A wait begins when the core has nothing else to do, and begins anew after a completion or a
+/// submission.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    pub(crate) time: Nanos,
+    /// When this wait began.
+    since: Option<Nanos>,
+}
+
+impl Patience {
+    pub(crate) fn of(time: Nanos) -> Patience {
+        Patience { time, since: None }
+    }
+
+    /// What was waited for came, or more was asked for.
+    pub(crate) fn begin_anew(&mut self) {
+        self.since = None;
+    }
+
+    /// When this wait's patience is over; None if it is.
+    pub(crate) fn until(&mut self, now: Nanos) -> Option<Nanos> {
+        let until = *self.since.get_or_insert(now) + self.time;
+        (now < until).then_some(until)
+    }
+}

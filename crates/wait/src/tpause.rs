@@ -1,0 +1,215 @@
+//! Light sleeps for a time, by TPAUSE (MWAITX on AMD): no kernel, no interrupt.
+
+use crate::once::Once;
+use crate::policy::name_with_time;
+use crate::step::LOOK;
+use crate::{Class, Outstanding, Policy, Step, StepKind, StepSet};
+use joulio_units::Nanos;
+use std::borrow::Cow;
+
+/// Polls, and pauses between the looks: what SPDK+ (HotStorage'25) has its thread do while it
+/// waits, without the user interrupt that ends its pauses. A completion is seen half a pause late
+/// on average.
+#[derive(Clone, Debug)]
+pub struct Tpause {
+    look: Nanos,
+}
+
+impl Tpause {
+    /// A pause of a microsecond: what wakes a core from C0.2 takes a part of that.
+    pub const LOOK: Nanos = LOOK;
+
+    /// A look each `look`.
+    pub fn new(look: Nanos) -> Tpause {
+        Tpause { look }
+    }
+}
+
+impl Policy for Tpause {
+    fn name(&self) -> Cow<'static, str> {
+        match self.look {
+            Tpause::LOOK => "tpause".into(),
+            look => name_with_time("tpause", look).into(),
+        }
+    }
+
+    fn steps(&self) -> StepSet {
+        StepSet::NONE.with(StepKind::Pause)
+    }
+
+    #[inline]
+    fn plan(&mut self, _: &dyn Outstanding, _: StepSet, _: Nanos) -> Step {
+        Step::pause(self.look)
+    }
+}
+
+/// Pauses once for each I/O, until its completion is predicted, and polls for the rest: the hybrid
+/// polling in user space that SPDK+ (HotStorage'25) names as its future work.
+///
+/// Predicted is the least time that an I/O of the class took in the last epoch of 10 ms, less what
+/// it takes to wake, so that a device that keeps its time is never kept waiting. A class without an
+/// epoch is polled for.
+#[derive(Clone, Debug, Default)]
+pub struct HybridTpause {
+    epochs: Box<Epochs>,
+    once: Once,
+}
+
+/// The least time of each class: in the running epoch, and in the last that had any.
+#[derive(Clone, Debug, Default)]
+struct Epochs {
+    start: Option<Nanos>,
+    running: [Option<Nanos>; Class::KEPT],
+    least: [Option<Nanos>; Class::KEPT],
+}
+
+impl Epochs {
+    fn add(&mut self, class: Class, time: Nanos, at: Nanos) {
+        if let Some(index) = class.kept() {
+            let least = self.running[index].get_or_insert(time);
+            *least = time.min(*least);
+        }
+        let start = *self.start.get_or_insert(at);
+        if at.since(start) >= HybridTpause::EPOCH {
+            self.turn(at);
+        }
+    }
+
+    /// A new epoch: classes without an I/O keep their least time.
+    fn turn(&mut self, at: Nanos) {
+        self.start = Some(at);
+        for (running, least) in self.running.iter_mut().zip(&mut self.least) {
+            *least = running.take().or(*least);
+        }
+    }
+
+    fn least(&self, class: Class) -> Option<Nanos> {
+        self.least[class.kept()?]
+    }
+}
+
+impl HybridTpause {
+    /// How long the least time is looked for.
+    pub const EPOCH: Nanos = Nanos::from_millis(10);
+    /// Off the least time: waking from C0.2 and the look take up to so long (0.2 to 1 us were
+    /// published for Sapphire Rapids: linux-pm, 2023, "intel_idle: add C0.2 state").
+    pub const WAKE: Nanos = Nanos(500);
+
+    /// Nothing seen yet: polls for an epoch.
+    pub fn new() -> HybridTpause {
+        HybridTpause::default()
+    }
+}
+
+impl Policy for HybridTpause {
+    fn name(&self) -> Cow<'static, str> {
+        "hybrid-tpause".into()
+    }
+
+    fn steps(&self) -> StepSet {
+        StepSet::NONE.with(StepKind::Spin).with(StepKind::Pause)
+    }
+
+    fn timed(&self) -> bool {
+        true
+    }
+
+    fn completed(&mut self, class: Class, submitted: Nanos, at: Nanos) {
+        self.epochs.add(class, at.since(submitted), at);
+    }
+
+    fn plan(&mut self, outstanding: &dyn Outstanding, _: StepSet, now: Nanos) -> Step {
+        let HybridTpause { epochs, once } = self;
+        let step = once.plan(outstanding, now, |class, submitted| {
+            match epochs.least(class) {
+                Some(least) => {
+                    let until = submitted + least.since(HybridTpause::WAKE);
+                    Step::new(StepKind::Pause, until)
+                }
+                None => Step::SPIN,
+            }
+        });
+        step.unwrap_or(Step::SPIN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Commands, MS, READ, WRITE};
+
+    fn plan(policy: &mut impl Policy, commands: &[(Class, u64)], now: u64) -> Step {
+        let steps = policy.steps();
+        policy.plan(&Commands(commands.to_vec()), steps, Nanos(now))
+    }
+
+    fn pause_until(until: u64) -> Step {
+        Step::new(StepKind::Pause, Nanos(until))
+    }
+
+    #[test]
+    fn tpause_looks_each_microsecond_or_as_it_is_told() {
+        let mut policy = Tpause::new(Tpause::LOOK);
+        assert_eq!(policy.name(), "tpause");
+        assert_eq!(plan(&mut policy, &[], 5), Step::pause(Nanos(1_000)));
+        let mut policy = Tpause::new(Nanos(1_500));
+        assert_eq!(policy.name(), "tpause=1500ns");
+        assert_eq!(plan(&mut policy, &[(READ, 1)], 5).look, Nanos(1_500));
+        assert!(!policy.timed(), "a look at the clock for each I/O");
+    }
+
+    /// After an epoch in which reads took `times`.
+    fn after(times: &[u64]) -> HybridTpause {
+        let mut policy = HybridTpause::new();
+        for time in times {
+            policy.completed(READ, Nanos(MS), Nanos(MS + time));
+        }
+        policy.completed(READ, Nanos(20 * MS), Nanos(21 * MS));
+        policy
+    }
+
+    #[test]
+    fn it_pauses_until_just_before_the_least_time_once_for_each() {
+        let mut policy = after(&[9_000, 8_000, 30_000]);
+        let first = [(READ, 50 * MS)];
+        assert_eq!(
+            plan(&mut policy, &first, 50 * MS + 10),
+            pause_until(50 * MS + 7_500)
+        );
+        assert_eq!(plan(&mut policy, &first, 50 * MS + 7_500), Step::SPIN);
+        // The next has its own; beside one that had it, the core polls.
+        let both = [(READ, 50 * MS), (READ, 50 * MS + 8_000)];
+        assert_eq!(plan(&mut policy, &both, 50 * MS + 8_001), Step::SPIN);
+        assert_eq!(
+            plan(&mut policy, &both[1..], 50 * MS + 8_100),
+            pause_until(50 * MS + 15_500)
+        );
+    }
+
+    #[test]
+    fn what_was_never_seen_is_polled_for() {
+        let mut policy = after(&[9_000]);
+        assert_eq!(
+            plan(&mut policy, &[(WRITE, 50 * MS)], 50 * MS + 1),
+            Step::SPIN
+        );
+        // A device faster than a wake-up, too.
+        let mut policy = after(&[400]);
+        assert_eq!(
+            plan(&mut policy, &[(READ, 50 * MS)], 50 * MS + 1),
+            Step::SPIN
+        );
+        assert_eq!(plan(&mut HybridTpause::new(), &[(READ, 5)], 6), Step::SPIN);
+    }
+
+    #[test]
+    fn the_least_time_of_the_last_epoch_holds_and_no_older_one() {
+        let mut policy = after(&[8_000]);
+        policy.completed(READ, Nanos(22 * MS), Nanos(22 * MS + 12_000));
+        policy.completed(READ, Nanos(40 * MS), Nanos(40 * MS + 11_000));
+        assert_eq!(
+            plan(&mut policy, &[(READ, 50 * MS)], 50 * MS),
+            pause_until(50 * MS + 10_500)
+        );
+    }
+}

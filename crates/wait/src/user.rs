@@ -1,0 +1,227 @@
+//! Waiting in the light power states that need no kernel.
+
+use crate::step::LOOK;
+use crate::{Step, Watched, Woken, now};
+use joulio_cpu::{Ended, Line, UserWait};
+use joulio_units::Nanos;
+
+/// What a waiter did in user-level power states.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Pauses (TPAUSE).
+    pub pauses: u64,
+    /// Waits for a write to a line (UMWAIT, MWAITX).
+    pub monitors: u64,
+    /// Pauses and waits that the system's limit cut short.
+    pub limited: u64,
+}
+
+impl Tally {
+    fn count(&mut self, ended: Ended) {
+        self.limited += u64::from(ended == Ended::Limit);
+    }
+}
+
+/// The instructions, or a test's.
+pub(crate) trait Instructions {
+    fn pause(&self, time: Nanos) -> Ended;
+    fn arm(&self, line: Line<'_>);
+    fn wait(&self, time: Nanos) -> Ended;
+}
+
+impl Instructions for UserWait {
+    #[inline]
+    fn pause(&self, time: Nanos) -> Ended {
+        UserWait::pause(self, time)
+    }
+    #[inline]
+    fn arm(&self, line: Line<'_>) {
+        UserWait::arm(self, line);
+    }
+    #[inline]
+    fn wait(&self, time: Nanos) -> Ended {
+        UserWait::wait(self, time)
+    }
+}
+
+/// Looks, pauses, looks: until ready or the time is over, which the system's limit may take several
+/// pauses to reach.
+pub(crate) fn pause(
+    cpu: &impl Instructions,
+    step: Step,
+    watched: &mut impl Watched,
+    tally: &mut Tally,
+) -> Woken {
+    loop {
+        if watched.ready() {
+            return Woken::Ready;
+        }
+        let Some(left) = left(step.until) else {
+            return Woken::TimedOut;
+        };
+        tally.pauses += 1;
+        tally.count(cpu.pause(left.min(step.look)));
+    }
+}
+
+/// Waits for a write to what is watched. The order that loses no wake-up: arm, then look, then
+/// wait. A completion before the look is seen by it; one after the look is a write after the line
+/// was armed, which ends the wait or keeps it from beginning.
+pub(crate) fn monitor(
+    cpu: &impl Instructions,
+    step: Step,
+    watched: &mut impl Watched,
+    tally: &mut Tally,
+) -> Woken {
+    loop {
+        let armed = watched.line().map(|line| cpu.arm(line)).is_some();
+        if watched.ready() {
+            return Woken::Ready;
+        }
+        let Some(left) = left(step.until) else {
+            return Woken::TimedOut;
+        };
+        let ended = if armed {
+            tally.monitors += 1;
+            cpu.wait(left)
+        } else {
+            tally.pauses += 1;
+            cpu.pause(left.min(LOOK))
+        };
+        tally.count(ended);
+    }
+}
+
+/// The time up to `until`; None when that is over.
+fn left(until: Nanos) -> Option<Nanos> {
+    if until == Nanos::MAX {
+        return Some(until);
+    }
+    let left = until.since(now());
+    (left > Nanos::ZERO).then_some(left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Blocked, StepKind};
+    use std::cell::Cell;
+    use std::error::Error;
+    use std::sync::atomic::AtomicU32;
+
+    /// A core beside a device: everything that the core does is a moment, and at one of them the
+    /// device writes its completion.
+    #[derive(Default)]
+    struct Machine {
+        moments: Cell<u32>,
+        /// When the device writes.
+        at: u32,
+        /// The line is armed and was not written since.
+        armed: Cell<bool>,
+        pauses: Cell<u32>,
+        word: AtomicU32,
+    }
+
+    impl Machine {
+        fn moment(&self) {
+            self.moments.set(self.moments.get() + 1);
+            if self.moments.get() == self.at {
+                self.armed.set(false);
+            }
+        }
+        fn written(&self) -> bool {
+            self.moments.get() >= self.at
+        }
+    }
+
+    impl Instructions for &Machine {
+        fn pause(&self, _: Nanos) -> Ended {
+            self.moment();
+            self.pauses.set(self.pauses.get() + 1);
+            Ended::Limit
+        }
+        fn arm(&self, _: Line<'_>) {
+            self.moment();
+            self.armed.set(!self.written());
+            self.moment();
+        }
+        fn wait(&self, _: Nanos) -> Ended {
+            self.moment();
+            // Armed, and the write has been: nobody would ever wake this core.
+            assert!(!(self.armed.get() && self.written()));
+            // Else it comes now, or ended the wait before it began.
+            self.moments.set(self.moments.get().max(self.at));
+            Ended::Other
+        }
+    }
+
+    struct Queue<'a>(&'a Machine, bool);
+
+    impl Watched for Queue<'_> {
+        fn ready(&mut self) -> bool {
+            let written = self.0.written();
+            self.0.moment();
+            written
+        }
+        fn line(&mut self) -> Option<Line<'_>> {
+            self.0.moment();
+            self.1.then(|| Line::from(&self.0.word))
+        }
+        fn arm(&mut self) -> Result<(), Box<dyn Error + Send + Sync>> {
+            unreachable!()
+        }
+        fn block(&mut self, _: Nanos) -> Result<Blocked, Box<dyn Error + Send + Sync>> {
+            unreachable!()
+        }
+    }
+
+    #[test]
+    fn a_write_at_any_moment_ends_the_wait() {
+        for at in 0..40 {
+            let machine = Machine {
+                at,
+                ..Machine::default()
+            };
+            let mut tally = Tally::default();
+            let step = Step::forever(StepKind::Monitor);
+            let woken = monitor(&&machine, step, &mut Queue(&machine, true), &mut tally);
+            assert_eq!(woken, Woken::Ready);
+            assert!(tally.monitors <= 1 && tally.pauses == 0);
+        }
+    }
+
+    #[test]
+    fn without_a_line_the_core_looks_itself_and_that_is_counted() {
+        let machine = Machine {
+            at: 20,
+            ..Machine::default()
+        };
+        let mut tally = Tally::default();
+        let step = Step::forever(StepKind::Monitor);
+        let woken = monitor(&&machine, step, &mut Queue(&machine, false), &mut tally);
+        assert_eq!(woken, Woken::Ready);
+        assert_eq!(tally.monitors, 0);
+        assert!(tally.pauses > 3 && tally.limited == tally.pauses);
+    }
+
+    #[test]
+    fn a_pause_that_the_system_cuts_short_goes_on_to_its_time() {
+        let machine = Machine {
+            at: 30,
+            ..Machine::default()
+        };
+        let mut tally = Tally::default();
+        let step = Step::forever(StepKind::Pause);
+        let woken = pause(&&machine, step, &mut Queue(&machine, false), &mut tally);
+        assert_eq!(woken, Woken::Ready);
+        assert_eq!(u64::from(machine.pauses.get()), tally.pauses);
+        assert!(tally.pauses >= 14);
+        let over = Step::new(StepKind::Pause, Nanos(1));
+        let late = Machine {
+            at: u32::MAX,
+            ..Machine::default()
+        };
+        let woken = pause(&&late, over, &mut Queue(&late, false), &mut tally);
+        assert_eq!((woken, late.pauses.get()), (Woken::TimedOut, 0));
+    }
+}

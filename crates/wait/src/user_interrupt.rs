@@ -1,0 +1,104 @@
+//! Waiting for an interrupt that comes straight to the thread.
+
+use crate::patience::Patience;
+use crate::policy::name_with_time;
+use crate::{Class, Outstanding, Policy, Step, StepKind, StepSet};
+use joulio_units::Nanos;
+use std::borrow::Cow;
+
+/// Sleeps in a light power state until the device's user interrupt: SPDK+'s way (HotStorage'25).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Uintr;
+
+impl Policy for Uintr {
+    fn name(&self) -> Cow<'static, str> {
+        "uintr".into()
+    }
+
+    fn steps(&self) -> StepSet {
+        StepSet::NONE.with(StepKind::UserInterrupt)
+    }
+
+    #[inline]
+    fn plan(&mut self, _: &dyn Outstanding, _: StepSet, _: Nanos) -> Step {
+        Step::forever(StepKind::UserInterrupt)
+    }
+}
+
+/// User interrupts for a time, then the kernel: past it the thread blocks, the core is free for
+/// others, and the same interrupt comes by way of the kernel. SPDK+ (HotStorage'25) holds the two
+/// to exclude each other.
+#[derive(Clone, Debug)]
+pub struct UintrBlock {
+    stay: Patience,
+}
+
+impl UintrBlock {
+    /// How long a thread stays, unless told: longer than I/Os take on any flash but a busy one.
+    pub const STAY: Nanos = Nanos::from_micros(100);
+
+    /// Blocks once a wait has lasted for `stay`.
+    pub fn new(stay: Nanos) -> UintrBlock {
+        UintrBlock {
+            stay: Patience::of(stay),
+        }
+    }
+}
+
+impl Policy for UintrBlock {
+    fn name(&self) -> Cow<'static, str> {
+        match self.stay.time {
+            UintrBlock::STAY => "uintr-block".into(),
+            stay => name_with_time("uintr-block", stay).into(),
+        }
+    }
+
+    fn steps(&self) -> StepSet {
+        let steps = StepSet::NONE.with(StepKind::UserInterrupt);
+        steps.with(StepKind::Block)
+    }
+
+    fn timed(&self) -> bool {
+        true
+    }
+
+    fn submitted(&mut self, _: Class, _: Nanos) {
+        self.stay.begin_anew();
+    }
+
+    fn completed(&mut self, _: Class, _: Nanos, _: Nanos) {
+        self.stay.begin_anew();
+    }
+
+    fn plan(&mut self, _: &dyn Outstanding, _: StepSet, now: Nanos) -> Step {
+        match self.stay.until(now) {
+            Some(until) => Step::new(StepKind::UserInterrupt, until),
+            None => Step::BLOCK,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Commands, READ};
+
+    #[test]
+    fn it_stays_for_its_time_from_the_last_event_on() {
+        let mut policy = UintrBlock::new(UintrBlock::STAY);
+        let can = policy.steps();
+        let plan =
+            |policy: &mut UintrBlock, now| policy.plan(&Commands(vec![(READ, 0)]), can, Nanos(now));
+        let stay = |until| Step::new(StepKind::UserInterrupt, Nanos(until));
+        assert_eq!(plan(&mut policy, 1_000), stay(101_000));
+        assert_eq!(plan(&mut policy, 100_999), stay(101_000));
+        assert_eq!(plan(&mut policy, 101_000), Step::BLOCK);
+        assert_eq!(plan(&mut policy, 900_000), Step::BLOCK);
+        policy.completed(READ, Nanos(0), Nanos(900_000));
+        assert_eq!(plan(&mut policy, 901_000), stay(1_001_000));
+        policy.submitted(READ, Nanos(950_000));
+        assert_eq!(plan(&mut policy, 950_000), stay(1_050_000));
+        assert_eq!(policy.name(), "uintr-block");
+        assert_eq!(UintrBlock::new(Nanos(5_000)).name(), "uintr-block=5us");
+    }
+}

@@ -9,11 +9,13 @@
 mod claims;
 mod content;
 mod endure;
+mod line;
 mod mixed;
 
 pub use claims::{Claim, STAMPS, claims};
 pub use content::{Content, stamp_lba};
 pub use endure::{Endured, endure};
+pub use line::one_line;
 pub use mixed::{Mode, mixed};
 
 use anyhow::Result;

@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Parser, Subcommand};
-use joulio_conformance::{Bench, Content, STAMPS, claims, stamp_lba};
+use joulio_conformance::{Bench, Content, STAMPS, claims, one_line, stamp_lba};
 use joulio_device::Device;
 use joulio_device::pci::PciAddress;
 use joulio_device::vfio::VfioDevice;
@@ -31,6 +31,15 @@ enum Command {
         /// Where random numbers come from
         #[arg(long, default_value_t = 1)]
         seed: u64,
+    },
+    /// Let the queues of several PCIe devices raise one line of memory; data is only read
+    Line {
+        /// Their addresses, bound to vfio-pci
+        #[arg(required = true)]
+        addresses: Vec<PciAddress>,
+        /// I/Os on each queue
+        #[arg(long, default_value_t = 500)]
+        each: u64,
     },
     /// Put every claim to the test on a controller behind a vfio-user socket; all data on it is lost
     VfioUser {
@@ -63,17 +72,30 @@ fn main() -> Result<()> {
             nsid,
             seed,
         } => run(VfioDevice::open(address)?, nsid, seed),
+        Command::Line { addresses, each } => line(&addresses, each),
         Command::VfioUser { path, nsid, seed } => run(VfioUserDevice::connect(&path)?, nsid, seed),
         Command::File { path, lba, seed } => check(&path, lba, seed),
     }
 }
 
-fn run<D: Device>(device: D, nsid: u32, seed: u64) -> Result<()> {
+fn bench<D: Device>(device: D, nsid: u32, seed: u64) -> Result<Bench<D>> {
     let options = ControllerOptions {
         queues: 4,
         ..ControllerOptions::default()
     };
-    let bench = Bench::new(Controller::open(device, options)?, nsid, seed)?;
+    Bench::new(Controller::open(device, options)?, nsid, seed)
+}
+
+fn line(addresses: &[PciAddress], each: u64) -> Result<()> {
+    let open = |&address| bench(VfioDevice::open(address)?, 1, 1);
+    let benches = addresses.iter().map(open).collect::<Result<Vec<_>>>()?;
+    let benches: Vec<_> = benches.iter().collect();
+    println!("ok      one line: {}", one_line(&benches, each)?);
+    Ok(())
+}
+
+fn run<D: Device>(device: D, nsid: u32, seed: u64) -> Result<()> {
+    let bench = bench(device, nsid, seed)?;
     let mut failed = 0;
     for claim in claims() {
         match (claim.check)(&bench) {

@@ -1,7 +1,7 @@
 //! The claims on the emulated controller in process, with blocks of 512 and 4096 bytes, at once
 //! and at a device's pace.
 
-use joulio_conformance::{Bench, claims};
+use joulio_conformance::{Bench, claims, one_line};
 use joulio_emulator::{EmulatedDevice, NamespaceOptions, Options, StoreOptions};
 use joulio_model::DeviceProfile;
 use joulio_nvme::wait::{AnyPolicy, Hybrid};
@@ -53,6 +53,14 @@ fn every_claim_holds_with_large_blocks() {
 #[test]
 fn every_claim_holds_at_a_devices_pace() {
     all_hold("optane-900p", 512);
+}
+
+#[test]
+fn two_controllers_raise_one_line() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (one, two) = (bench("instant", 512, true), bench("instant", 512, true));
+    let told = one_line(&[&one, &two], 250).unwrap();
+    assert_eq!(told, "1000 of 1000, 4 queues of 2 controllers on one line");
 }
 
 /// Above two pages a transfer is described by an SGL or by a list of PRPs, as the driver is told.

@@ -28,6 +28,8 @@ pub use memory::{PageKind, SharedMemory};
 pub use mmio::MmioDoorbell;
 pub use vector::{Vector, VectorControl};
 
+use std::sync::Arc;
+
 /// A controller under the driver.
 ///
 /// Register reads cannot fail: a device that is gone reads as all ones, as it does on PCIe.
@@ -55,6 +57,15 @@ pub trait Device: Send + Sync + 'static {
 
     /// `len` bytes of zeroed memory that the device can reach, contiguous in its address space.
     fn allocate(&self, len: usize) -> Result<DmaMemory, DeviceError>;
+
+    /// Memory of another device of the same kind, or of this one, made reachable for this one too.
+    fn reach(&self, memory: Arc<SharedMemory>) -> Result<DmaMemory, DeviceError> {
+        drop(memory);
+        Err(DeviceError::Unsupported {
+            device: self.name().into(),
+            reason: "its memory cannot be another device's too".into(),
+        })
+    }
 
     /// The most interrupt vectors that [`Device::enable_vectors`] can give.
     fn max_vectors(&self) -> u16;

@@ -11,7 +11,7 @@ use crate::power::PowerUse;
 use crate::shared::Shared;
 use crate::stepper::Stepper;
 use crate::thread::DeviceThread;
-use joulio_device::{Device, DeviceError, DmaMemory, Doorbell, Vector};
+use joulio_device::{Device, DeviceError, DmaMemory, Doorbell, SharedMemory, Vector};
 use joulio_units::Nanos;
 use std::fmt;
 use std::sync::Arc;
@@ -146,6 +146,10 @@ impl Device for EmulatedDevice {
 
     fn allocate(&self, len: usize) -> Result<DmaMemory, DeviceError> {
         self.shared.allocate(len)
+    }
+
+    fn reach(&self, memory: Arc<SharedMemory>) -> Result<DmaMemory, DeviceError> {
+        self.shared.map(memory)
     }
 
     fn max_vectors(&self) -> u16 {

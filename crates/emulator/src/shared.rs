@@ -97,7 +97,14 @@ impl Shared {
 
     /// `len` bytes that the controller can reach.
     pub(crate) fn allocate(self: &Arc<Self>, len: usize) -> Result<DmaMemory, DeviceError> {
-        let memory = Arc::new(SharedMemory::allocate(len)?);
+        self.map(Arc::new(SharedMemory::allocate(len)?))
+    }
+
+    /// Makes `memory` reachable for the controller.
+    pub(crate) fn map(
+        self: &Arc<Self>,
+        memory: Arc<SharedMemory>,
+    ) -> Result<DmaMemory, DeviceError> {
         let len = memory.len();
         let align = if len.is_multiple_of(HUGE_PAGE) {
             HUGE_PAGE

@@ -287,6 +287,9 @@ pub enum PolicyError {
         /// The policy.
         policy: String,
     },
+    /// There is no queue to wait for.
+    #[error("the group has no queue")]
+    NoQueue,
     /// The vector could not be masked or unmasked.
     #[error(transparent)]
     Device(#[from] DeviceError),

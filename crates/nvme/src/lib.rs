@@ -54,7 +54,7 @@ mod registers;
 
 pub use controller::{Controller, ControllerOptions};
 pub use error::{NvmeError, PolicyError, Rejected, SubmitError};
-pub use group::PollGroup;
+pub use group::{PollGroup, SharedLine};
 pub use joulio_device::DmaBuffer;
 pub use joulio_nvme_spec as spec;
 pub use joulio_trace as trace;

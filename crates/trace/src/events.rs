@@ -68,6 +68,13 @@ pub enum EventKind {
         /// So often it looked; more than fit are `u32::MAX`.
         looks: u32,
     },
+    /// The core waits in a power state that needs no kernel: pauses, looks, pauses.
+    PauseBegin,
+    /// It stopped doing so.
+    PauseEnd {
+        /// So often it looked; more than fit are `u32::MAX`.
+        looks: u32,
+    },
     /// A command was outstanding for longer than its time.
     Timeout {
         /// The command's identifier.

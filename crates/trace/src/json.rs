@@ -63,6 +63,7 @@ struct MeanwhileView {
     slept_ns: u64,
     blocked_ns: u64,
     polled_ns: u64,
+    paused_ns: u64,
     looks: u64,
     woken_ns: Option<u64>,
     woken_by: Option<&'static str>,
@@ -119,6 +120,7 @@ pub(crate) fn wait_name(kind: WaitKind) -> &'static str {
         WaitKind::Sleep => "sleep",
         WaitKind::Block => "block",
         WaitKind::Poll => "poll",
+        WaitKind::Pause => "pause",
     }
 }
 
@@ -149,6 +151,7 @@ impl MeanwhileView {
             slept_ns: meanwhile.slept.0,
             blocked_ns: meanwhile.blocked.0,
             polled_ns: meanwhile.polled.0,
+            paused_ns: meanwhile.paused.0,
             looks: meanwhile.looks,
             woken_ns: meanwhile.wake.map(|wake| wake.at.0),
             woken_by: meanwhile.wake.map(|wake| match wake.by {

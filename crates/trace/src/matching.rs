@@ -97,6 +97,8 @@ impl Matching {
             EventKind::BlockEnd { interrupted } => self.end(WaitKind::Block, at, 0, interrupted),
             EventKind::PollBegin => self.begin(WaitKind::Poll, at),
             EventKind::PollEnd { looks } => self.end(WaitKind::Poll, at, looks, false),
+            EventKind::PauseBegin => self.begin(WaitKind::Pause, at),
+            EventKind::PauseEnd { looks } => self.end(WaitKind::Pause, at, looks, false),
             EventKind::Timeout { .. }
             | EventKind::Abort { .. }
             | EventKind::Reset

@@ -12,7 +12,9 @@ pub struct Meanwhile {
     pub blocked: Nanos,
     /// Looking at its completion queues.
     pub polled: Nanos,
-    /// Looks in all polls that overlap with the I/O, each counted whole.
+    /// In light power states, between looks.
+    pub paused: Nanos,
+    /// Looks in all polls and pauses that overlap with the I/O, each counted whole.
     pub looks: u64,
     /// The last time that it woke before the completion.
     pub wake: Option<Wake>,
@@ -50,7 +52,7 @@ impl Meanwhile {
                 break;
             }
             meanwhile.add(wait, end.min(to) - begin.max(from));
-            if wait.kind != WaitKind::Poll && end <= to {
+            if matches!(wait.kind, WaitKind::Sleep | WaitKind::Block) && end <= to {
                 let by = if wait.interrupted {
                     WokenBy::Interrupt
                 } else {
@@ -68,6 +70,10 @@ impl Meanwhile {
             WaitKind::Block => self.blocked += time,
             WaitKind::Poll => {
                 self.polled += time;
+                self.looks += u64::from(wait.looks);
+            }
+            WaitKind::Pause => {
+                self.paused += time;
                 self.looks += u64::from(wait.looks);
             }
         }
@@ -95,6 +101,7 @@ mod tests {
             wait(WaitKind::Sleep, 20, 40),
             wait(WaitKind::Poll, 40, 50),
             wait(WaitKind::Block, 60, 70),
+            wait(WaitKind::Pause, 72, 78),
             wait(WaitKind::Poll, 80, 100),
             wait(WaitKind::Sleep, 200, 210),
         ];
@@ -105,7 +112,8 @@ mod tests {
                 slept: Nanos(10),
                 blocked: Nanos(10),
                 polled: Nanos(20),
-                looks: 14,
+                paused: Nanos(6),
+                looks: 21,
                 wake: Some(Wake {
                     at: Nanos(70),
                     by: WokenBy::Interrupt

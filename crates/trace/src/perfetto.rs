@@ -208,6 +208,7 @@ fn details(io: &Io) -> Value {
         "slept_us": micros(meanwhile.slept),
         "blocked_us": micros(meanwhile.blocked),
         "polled_us": micros(meanwhile.polled),
+        "paused_us": micros(meanwhile.paused),
         "looks": meanwhile.looks,
     })
 }

@@ -68,6 +68,12 @@ fn core_line(core: &Core) -> String {
         of(WaitKind::Poll),
         core.waits.iter().map(|w| u64::from(w.looks)).sum::<u64>(),
     );
+    match of(WaitKind::Pause) {
+        0 => {}
+        pauses => {
+            let _ = write!(line, ", light sleeps {pauses}");
+        }
+    }
     if core.overwritten > 0 {
         let _ = write!(line, "; {} older events are lost", core.overwritten);
     }
@@ -135,7 +141,7 @@ fn cells(timeline: &Timeline, index: usize, io: &Io) -> [String; COLUMNS.len()] 
     let completed = io.completed.map(|completed| completed.at);
     let since = |at| micros(timeline.since_start(at));
     let bell = io.doorbell.zip(submitted).map(|(bell, at)| bell - at);
-    let asleep = io.meanwhile.slept + io.meanwhile.blocked;
+    let asleep = io.meanwhile.slept + io.meanwhile.blocked + io.meanwhile.paused;
     let whole = io.whole().is_some();
     let time = |time| if whole { micros(time) } else { none() };
     [
@@ -177,7 +183,7 @@ fn legend(timeline: &Timeline, text: &mut String) {
     text.push_str(
         "bell: submission to doorbell. woken: the core's last wake-up after the submission, by a\n\
          timer (t) or an interrupt (i). In the bar: . doorbell not rung, z asleep by a timer,\n\
-         b blocked for an interrupt, p polling, - the core ran something else, > cut off.\n",
+         b blocked for an interrupt, p polling, u in a light sleep, - the core ran something else, > cut off.\n",
     );
     if timeline.overwritten() > 0 {
         text.push_str(

@@ -53,6 +53,8 @@ pub enum WaitKind {
     Block,
     /// Looking again and again.
     Poll,
+    /// In a light power state of the core, between looks.
+    Pause,
 }
 
 /// A wait of a core. One with a half missing counts nowhere: how long it was is not known.
@@ -64,7 +66,7 @@ pub struct Wait {
     pub begin: Option<Nanos>,
     /// When it ended, if that was recorded.
     pub end: Option<Nanos>,
-    /// Looks at the completion queues, in a poll.
+    /// Looks at the completion queues, in a poll or between pauses.
     pub looks: u32,
     /// An interrupt ended it.
     pub interrupted: bool,

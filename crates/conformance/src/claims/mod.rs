@@ -52,6 +52,7 @@ pub fn claims<D: Device>() -> Vec<Claim<D>> {
         waiting::a_group_waits_on_all_its_queues,
         queues::a_queue_dropped_with_io_in_flight_leaves_the_controller_well,
         waiting::an_aimed_vector_writes_memory_and_signals_nobody,
+        waiting::queues_on_one_line_write_a_word_each,
         transfers::stamped_blocks_stay,
     ]
 }

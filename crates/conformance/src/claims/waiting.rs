@@ -2,6 +2,7 @@
 
 use super::support::{group_of_one, reads};
 use crate::Bench;
+use crate::line::one_line;
 use crate::mixed::{Mode, mixed};
 use anyhow::{Result, bail, ensure};
 use joulio_device::Device;
@@ -277,4 +278,8 @@ pub(super) fn an_aimed_vector_writes_memory_and_signals_nobody<D: Device>(
     let after = group.queues()[0].counters();
     ensure!(after.wakes > 0, "{after:?}");
     Ok("1000 of 1000".into())
+}
+
+pub(super) fn queues_on_one_line_write_a_word_each<D: Device>(bench: &Bench<D>) -> Result<String> {
+    one_line(&[bench], 500)
 }

@@ -79,6 +79,10 @@ impl Device for VfioDevice {
         Container::map(&self.container, memory)
     }
 
+    fn reach(&self, memory: Arc<SharedMemory>) -> Result<DmaMemory, DeviceError> {
+        Container::map(&self.container, memory)
+    }
+
     fn max_vectors(&self) -> u16 {
         self.interrupts.count()
     }

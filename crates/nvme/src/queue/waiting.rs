@@ -2,7 +2,7 @@
 
 use super::QueuePair;
 use crate::PolicyError;
-use joulio_device::{Device, DeviceError, DmaMemory, Iova, Vector};
+use joulio_device::{Device, DeviceError, DmaDomain, DmaMemory, Iova, Vector};
 use joulio_trace::EventKind;
 use joulio_units::Nanos;
 use joulio_wait::{
@@ -201,6 +201,21 @@ impl<D: Device> QueuePair<D> {
         vector.unmask()?;
         self.interrupt.masked = false;
         Ok(())
+    }
+
+    /// The memory that the vector is aimed at.
+    pub(crate) fn aimed(&self) -> Option<&Arc<DmaMemory>> {
+        self.interrupt.aimed.as_ref().map(|aimed| &aimed.memory)
+    }
+
+    /// The device that it is a queue of.
+    pub(crate) fn device(&self) -> &D {
+        &self.shared.device
+    }
+
+    /// The address space that the device reaches its memory in.
+    pub(crate) fn domain(&self) -> DmaDomain {
+        self.domain
     }
 
     /// Ends [`QueuePair::aim`]: the vector is masked and reaches the eventfd again.

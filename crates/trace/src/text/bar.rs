@@ -64,6 +64,7 @@ impl Scale {
                 WaitKind::Sleep => 'z',
                 WaitKind::Block => 'b',
                 WaitKind::Poll => 'p',
+                WaitKind::Pause => 'u',
             },
             _ => '-',
         }

@@ -1,15 +1,17 @@
 //! A poll group: the queues that one core waits on.
 
-use crate::NvmeError;
+mod core;
+mod line;
+
+pub use line::SharedLine;
+
+use self::core::Core;
 use crate::queue::{Completed, Faults, QueuePair};
+use crate::{NvmeError, PolicyError};
 use joulio_device::Device;
 use joulio_trace::EventKind;
 use joulio_units::Nanos;
-use joulio_wait::{
-    Blocked, Line, Step, StepKind, Tally, WaitError, Waiter, Watched, Woken, now, poll_until,
-};
-use rustix::event::{PollFd, PollFlags};
-use std::error::Error;
+use joulio_wait::{Step, StepKind, Tally, WaitError, Waiter, Woken, now};
 
 /// Queues that one core waits on. The core waits, not the queue: the steps that the queues'
 /// policies plan are merged into one.
@@ -20,6 +22,8 @@ use std::error::Error;
 pub struct PollGroup<D: Device> {
     queues: Vec<QueuePair<D>>,
     waiter: Waiter,
+    /// What all queues' interrupts write, once several queues are to be watched.
+    line: Option<Result<SharedLine, PolicyError>>,
     /// When the queues are to be looked after next.
     next_tick: Nanos,
     /// Calls of [`PollGroup::reap`].
@@ -45,6 +49,7 @@ impl<D: Device> PollGroup<D> {
         PollGroup {
             queues,
             waiter: Waiter::new(),
+            line: None,
             next_tick: Nanos::ZERO,
             calls: 0,
         }
@@ -68,6 +73,26 @@ impl<D: Device> PollGroup<D> {
             faults += queue.faults();
         }
         faults
+    }
+
+    /// The line that the interrupts of all queues write, for a core that watches several at once
+    /// (a [`StepKind::Monitor`] step): made now, or at the first such wait. Without one, the error,
+    /// the core looks at its queues each microsecond instead, and its counters say so. A queue that
+    /// has changed its policy since is aimed again.
+    pub fn shared_line(&mut self) -> Result<&SharedLine, &PolicyError> {
+        let stale = match &self.line {
+            None => true,
+            Some(Ok(line)) => !line.is_of(&self.queues),
+            Some(Err(_)) => false,
+        };
+        if stale {
+            self.line = Some(SharedLine::of(&mut self.queues));
+        }
+        match &self.line {
+            Some(Ok(line)) => Ok(line),
+            Some(Err(error)) => Err(error),
+            None => unreachable!("made above"),
+        }
     }
 
     /// Hands out completions, with the index of their queue, until at least `min` were delivered
@@ -187,8 +212,14 @@ impl<D: Device> PollGroup<D> {
     }
 
     fn run(&mut self, step: Step) -> Result<Woken, WaitError> {
+        if step.kind == StepKind::Monitor && self.queues.len() > 1 {
+            // Without one the core looks itself.
+            let _ = self.shared_line();
+        }
+        let line = self.line.as_ref().and_then(|line| line.as_ref().ok());
         let mut core = Core {
             queues: &mut self.queues,
+            line,
         };
         let woken = self.waiter.run(step, &mut core);
         let tally = self.waiter.take_tally();
@@ -205,12 +236,19 @@ impl<D: Device> PollGroup<D> {
         let Some(before) = self.traced().map(|queue| queue.looks()) else {
             return self.run(step);
         };
-        self.trace(EventKind::PollBegin);
+        let light = step.kind != StepKind::Spin;
+        self.trace(match light {
+            false => EventKind::PollBegin,
+            true => EventKind::PauseBegin,
+        });
         let woken = self.run(step);
         let looks = self.traced().map_or(0, |queue| queue.looks() - before);
         // The one that found the completion is not counted as a look in vain.
         let looks = (looks + 1).min(u32::MAX.into()) as u32;
-        self.trace(EventKind::PollEnd { looks });
+        self.trace(match light {
+            false => EventKind::PollEnd { looks },
+            true => EventKind::PauseEnd { looks },
+        });
         woken
     }
 
@@ -261,90 +299,5 @@ impl<D: Device> PollGroup<D> {
             queue.slept_for(end - start, end - step.until, over);
         }
         Ok(woken)
-    }
-}
-
-/// The core's view of its queues during a wait.
-struct Core<'a, D: Device> {
-    queues: &'a mut [QueuePair<D>],
-}
-
-type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
-
-impl<D: Device> Watched for Core<'_, D> {
-    #[inline]
-    fn ready(&mut self) -> bool {
-        self.queues.iter_mut().any(QueuePair::look)
-    }
-
-    fn line(&mut self) -> Option<Line<'_>> {
-        match &*self.queues {
-            [queue] => Some(queue.line()),
-            _ => None,
-        }
-    }
-
-    fn arm(&mut self) -> Outcome<()> {
-        for queue in self.blocking() {
-            queue.arm()?;
-        }
-        Ok(())
-    }
-
-    fn block(&mut self, until: Nanos) -> Outcome<Blocked> {
-        self.trace(EventKind::BlockBegin);
-        let start = now();
-        let vectors: Vec<_> = self
-            .queues
-            .iter()
-            .filter_map(QueuePair::blocking_vector)
-            .collect();
-        let mut fds: Vec<_> = vectors
-            .iter()
-            .map(|vector| PollFd::from_borrowed_fd(vector.event(), PollFlags::IN))
-            .collect();
-        match poll_until(&mut fds, until) {
-            // A signal: the policy is asked again.
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(Box::new(error)),
-        }
-        let mut interrupted = false;
-        for queue in self.blocking() {
-            interrupted |= queue.claim();
-        }
-        if !interrupted {
-            for queue in self.blocking() {
-                interrupted |= queue.has_completion() && !queue.missed_interrupt();
-            }
-        } else if !self.queues.iter().any(QueuePair::has_completion)
-            && let Some(queue) = self.queues.first_mut()
-        {
-            queue.woken_in_vain();
-        }
-        self.trace(EventKind::BlockEnd { interrupted });
-        // Told once for the core, on its first queue.
-        if let Some(queue) = self.queues.first_mut() {
-            queue.blocked_for(now() - start, interrupted);
-        }
-        Ok(if interrupted {
-            Blocked::Interrupted
-        } else {
-            Blocked::TimedOut
-        })
-    }
-}
-
-impl<D: Device> Core<'_, D> {
-    fn trace(&mut self, kind: EventKind) {
-        let queue = self.queues.first_mut();
-        if let Some(queue) = queue.filter(|queue| queue.is_traced()) {
-            queue.trace_now(kind);
-        }
-    }
-
-    fn blocking(&mut self) -> impl Iterator<Item = &mut QueuePair<D>> {
-        self.queues
-            .iter_mut()
-            .filter(|queue| queue.blocking_vector().is_some())
     }
 }

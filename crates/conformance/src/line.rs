@@ -1,0 +1,73 @@
+//! One line of memory that the interrupts of several queues write.
+
+use crate::Bench;
+use anyhow::{Result, anyhow, bail, ensure};
+use joulio_device::Device;
+use joulio_nvme::PollGroup;
+use joulio_nvme::wait::now;
+use joulio_units::Nanos;
+
+/// How long a word may take that is to be written.
+const LIMIT: Nanos = Nanos::from_millis(10_000);
+
+/// Reads one block at a time on two queues of each controller, `each` times on every queue. Every
+/// completion is to write its queue's word of the one line, and no other, after the completion is
+/// visible; and nobody is to be interrupted.
+pub fn one_line<D: Device>(benches: &[&Bench<D>], each: u64) -> Result<String> {
+    let mut queues = Vec::new();
+    let mut of = Vec::new();
+    for bench in benches {
+        for _ in 0..bench.controller.max_queues().min(2) {
+            queues.push(bench.controller.create_queue_pair(1)?);
+            of.push(*bench);
+        }
+    }
+    let mut group = PollGroup::new(queues);
+    let mut buffers = Vec::new();
+    for bench in &of {
+        let block = bench.namespace.block_size() as usize;
+        buffers.push(bench.controller.allocate_buffers(1, block)?.pop());
+    }
+    for tag in 0..each {
+        for (index, bench) in of.iter().enumerate() {
+            let Some(buffer) = buffers[index].take() else {
+                bail!("no buffer came back")
+            };
+            let queue = &mut group.queues()[index];
+            queue.read(&bench.namespace, tag, 1, buffer, tag)?;
+            queue.ring();
+            let end = now() + LIMIT;
+            while !written(&mut group, index)? {
+                ensure!(now() < end, "queue {index} wrote no word for I/O {tag}");
+                std::hint::spin_loop();
+            }
+            let mut seen = false;
+            group.queues()[index].reap(1, |completed| {
+                seen = completed.tag == tag && completed.status.is_success();
+                buffers[index] = completed.buffer;
+            })?;
+            ensure!(seen, "the word of I/O {tag} came before its completion");
+            for other in 0..of.len() {
+                ensure!(
+                    !written(&mut group, other)?,
+                    "queue {index} wrote {other}'s word"
+                );
+            }
+        }
+    }
+    let counters = group.queues().iter_mut().map(|queue| queue.counters());
+    let interrupts: u64 = counters.map(|counters| counters.interrupts).sum();
+    ensure!(interrupts == 0, "{interrupts} interrupts");
+    let all = each * of.len() as u64;
+    Ok(format!(
+        "{all} of {all}, {} queues of {} controllers on one line",
+        of.len(),
+        benches.len()
+    ))
+}
+
+fn written<D: Device>(group: &mut PollGroup<D>, index: usize) -> Result<bool> {
+    let line = group.shared_line();
+    let line = line.map_err(|error| anyhow!("no line: {error}"))?;
+    Ok(line.take(index))
+}

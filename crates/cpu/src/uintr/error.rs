@@ -1,0 +1,86 @@
+//! What can be wrong with a user interrupt.
+
+use super::abi;
+use crate::Missing;
+use rustix::io::Errno;
+
+/// Why there are no user interrupts, or not now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UintrError {
+    /// The CPU lacks something.
+    #[error(transparent)]
+    Cpu(#[from] Missing),
+    /// The module is not there.
+    #[error(
+        "no /dev/joulio_uintr: load kmod/joulio_uintr, as modprobe joulio_uintr (kmod/README.md says how it is built)"
+    )]
+    NoModule,
+    /// It is, and for others.
+    #[error(
+        "/dev/joulio_uintr: permission denied: join its group, as usermod -aG joulio USER with kmod's udev rule, or run as root"
+    )]
+    Denied,
+    /// It is of another version of joulio.
+    #[error("/dev/joulio_uintr has version {0} of its interface and joulio wants {version}: load the module that came with this joulio", version = abi::VERSION)]
+    Version(u32),
+    /// It is loaded to try its calls without the CPU's part.
+    #[error(
+        "kmod/joulio_uintr runs dry, without the CPU's user interrupts: load it without dry_run"
+    )]
+    Dry,
+    /// The module has no interrupts of its own to give away.
+    #[error("kmod/joulio_uintr has no test source: load it with test_source=1")]
+    NoSource,
+    /// It has, for who may touch hardware.
+    #[error("the test source of kmod/joulio_uintr takes CAP_SYS_RAWIO: run as root")]
+    SourceDenied,
+    /// The handler moves a return address, which the CPU would compare with its own copy.
+    #[error(
+        "this thread has a shadow stack, which the user interrupt handler cannot keep: run without it, as GLIBC_TUNABLES=glibc.cpu.x86_shstk=off"
+    )]
+    ShadowStack,
+    /// More threads than the handler tells apart.
+    #[error(
+        "64 threads of this process take user interrupts already, and there are no more vectors"
+    )]
+    TooMany,
+    /// The thread already takes user interrupts, of another device.
+    #[error("this thread takes the user interrupts of another device already: one device a thread")]
+    SecondOfThread,
+    /// A vector is one CPU's.
+    #[error("a thread that takes user interrupts stays on one CPU: pin it, as --cpus_allowed does")]
+    NotPinned,
+    /// It belongs to the thread that registered it.
+    #[error("user interrupts are another thread's here: whoever registers for them waits for them")]
+    OtherThread,
+    /// No thread has registered.
+    #[error("no thread is registered for user interrupts yet")]
+    NotRegistered,
+    /// Nobody raises what is bound.
+    #[error("no device interrupt signals this eventfd: enable the vector with it first")]
+    NoInterrupt,
+    /// Another receiver has the interrupt.
+    #[error(
+        "this device interrupt is bound to another thread already, or this thread to another one"
+    )]
+    Taken,
+    /// A test asked for what is not there.
+    #[error("{0:#x} is no instruction of the window")]
+    NotInWindow(usize),
+    /// What else the module said.
+    #[error("/dev/joulio_uintr: {call}: {errno}")]
+    Call {
+        /// Which call.
+        call: &'static str,
+        /// What it gave.
+        errno: Errno,
+    },
+}
+
+impl UintrError {
+    /// What `errno` means in any call.
+    pub(super) fn other(call: &'static str) -> impl Fn(Errno) -> UintrError {
+        move |errno| UintrError::Call { call, errno }
+    }
+}

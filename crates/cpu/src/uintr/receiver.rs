@@ -1,0 +1,196 @@
+//! A thread that takes the user interrupts of a device.
+
+use super::code::{self, Code};
+use super::device::Device;
+use super::slot::Slot;
+use super::thread::{self, ThreadId};
+use super::{Status, UintrError, abi};
+use crate::user_wait::operand;
+use crate::{Depth, Tsc};
+use rustix::io::Errno;
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// How a [`Receiver::wait`] ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Woken {
+    /// The handler ran since the last [`Receiver::clear`].
+    Marked,
+    /// The deadline came first.
+    TimedOut,
+}
+
+/// A thread's user interrupts: those of one device interrupt.
+///
+/// It can be moved to another thread as long as none has registered. Dropping it gives the
+/// interrupt back to the kernel.
+#[derive(Debug)]
+pub struct Receiver {
+    // Before the slot: the module has let go of the handler when the slot becomes another's.
+    device: Device,
+    slot: Slot,
+    owner: Option<ThreadId>,
+    operand: u32,
+}
+
+impl Receiver {
+    /// One that waits as deep as `depth`, for whichever thread registers first.
+    ///
+    /// # Errors
+    /// What this CPU, this system or this user lacks.
+    pub fn open(depth: Depth) -> Result<Receiver, UintrError> {
+        let device = Device::open()?;
+        if thread::has_shadow_stack() {
+            return Err(UintrError::ShadowStack);
+        }
+        Ok(Receiver {
+            device,
+            slot: Slot::take()?,
+            owner: None,
+            operand: operand(depth),
+        })
+    }
+
+    /// The calling thread takes the interrupts, from now on and alone. It has to be pinned to a
+    /// CPU before it binds one. Again by the same thread: nothing happens.
+    ///
+    /// # Errors
+    /// [`UintrError::OtherThread`], [`UintrError::SecondOfThread`], or the module's.
+    pub fn register(&mut self) -> Result<(), UintrError> {
+        match self.owner {
+            Some(owner) if owner == ThreadId::here() => return Ok(()),
+            Some(_) => return Err(UintrError::OtherThread),
+            None => {}
+        }
+        // SAFETY: the handler is part of this program and keeps everything (`code.rs`). It writes
+        // to the state of its vector, which is this receiver's.
+        let registered =
+            unsafe { abi::register(self.device.as_fd(), code::handler(), self.slot.vector()) };
+        registered.map_err(|errno| match errno {
+            Errno::BUSY => UintrError::SecondOfThread,
+            errno => UintrError::other("register")(errno),
+        })?;
+        self.owner = Some(ThreadId::here());
+        Ok(())
+    }
+
+    /// Binds the device interrupt that signals `eventfd`: it is moved to this thread's CPU, and
+    /// runs the handler while the thread runs; while it does not, it signals `eventfd` as before.
+    ///
+    /// # Errors
+    /// [`UintrError::NotPinned`], [`UintrError::NoInterrupt`], [`UintrError::Taken`], or the
+    /// module's.
+    pub fn bind(&self, eventfd: BorrowedFd<'_>) -> Result<(), UintrError> {
+        self.check_thread()?;
+        abi::bind(self.device.as_fd(), eventfd).map_err(|errno| match errno {
+            Errno::INVAL => UintrError::NotPinned,
+            Errno::NODEV => UintrError::NoInterrupt,
+            Errno::BUSY => UintrError::Taken,
+            errno => UintrError::other("bind")(errno),
+        })
+    }
+
+    /// Gives the interrupt back to the kernel.
+    ///
+    /// # Errors
+    /// The module's.
+    pub fn unbind(&self) -> Result<(), UintrError> {
+        self.check_thread()?;
+        abi::unbind(self.device.as_fd()).map_err(UintrError::other("unbind"))
+    }
+
+    /// What the module counts of it.
+    ///
+    /// # Errors
+    /// The module's.
+    pub fn status(&self) -> Result<Status, UintrError> {
+        let status = abi::status(self.device.as_fd());
+        status
+            .map(Status::from)
+            .map_err(UintrError::other("status"))
+    }
+
+    /// How often the handler ran for this receiver's vector, in this process's life.
+    #[inline]
+    pub fn delivered(&self) -> u64 {
+        self.slot.state().count()
+    }
+
+    /// Forgets that the handler ran: before the queues are looked at, never after.
+    #[inline]
+    pub fn clear(&self) {
+        self.slot.state().clear();
+    }
+
+    /// Whether the handler ran since.
+    #[inline]
+    pub fn marked(&self) -> bool {
+        self.slot.state().marked()
+    }
+
+    /// Waits in TPAUSE until the handler has run since the last [`Receiver::clear`], or until the
+    /// counter ([`Tsc::now`]) says `deadline`. Interrupts of others and the system's limit on
+    /// TPAUSE do not end it.
+    ///
+    /// # Errors
+    /// On any thread but the one that registered.
+    #[inline]
+    pub fn wait(&self, deadline: u64) -> Result<Woken, UintrError> {
+        self.check_thread()?;
+        let state = self.slot.state();
+        loop {
+            // SAFETY: `open` found WAITPKG.
+            unsafe { code::wait(state, deadline, self.operand) };
+            if state.marked() {
+                return Ok(Woken::Marked);
+            }
+            if Tsc::now() >= deadline {
+                return Ok(Woken::TimedOut);
+            }
+        }
+    }
+
+    /// For tests: an interrupt that `raise` raises is held back until the thread is at `at`, an
+    /// instruction of the window ([`Code::window`]), and delivered just before it. One TPAUSE at
+    /// most; what a [`Receiver::wait`] does after that is left to the caller.
+    ///
+    /// # Errors
+    /// Of `raise`; on another thread; or `at` is no instruction of the window.
+    pub fn interrupt_at(
+        &self,
+        at: usize,
+        deadline: u64,
+        raise: impl FnOnce() -> Result<(), UintrError>,
+    ) -> Result<(), UintrError> {
+        self.check_thread()?;
+        let code = Code::here();
+        if !(code.window.contains(&at) && code.instructions.contains(&at)) {
+            return Err(UintrError::NotInWindow(at));
+        }
+        // SAFETY: this thread is registered, so that the module has user interrupts on.
+        unsafe { code::hold() };
+        let raised = raise();
+        // Also after an error: it is what lets interrupts through again.
+        let deadline = if raised.is_ok() { deadline } else { 0 };
+        // SAFETY: `open` found both features, and `at` was just looked up.
+        unsafe { code::wait_at(self.slot.state(), deadline, self.operand, at) };
+        raised
+    }
+
+    fn check_thread(&self) -> Result<(), UintrError> {
+        match self.owner {
+            Some(owner) if owner == ThreadId::here() => Ok(()),
+            Some(_) => Err(UintrError::OtherThread),
+            None => Err(UintrError::NotRegistered),
+        }
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        // A child of this process may have the file too, so that closing it says nothing. On
+        // another thread the module refuses, and the close that follows has to do.
+        if self.check_thread().is_ok() {
+            let _ = abi::unregister(self.device.as_fd());
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Where the handler leaves its marks.
+
+use super::UintrError;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
+
+/// User vectors are numbers of 6 bits (Intel SDM volume 3, chapter 7, "User Interrupts").
+pub(super) const SLOTS: usize = 64;
+
+/// What the handler writes of one receiver, in a line of its own. `handler.rs` knows the offsets.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(super) struct State {
+    /// Not zero: the handler ran since this was cleared.
+    pub(super) mark: AtomicU32,
+    /// How often it ran.
+    pub(super) count: AtomicU64,
+}
+
+/// By user vector. A table, so that the handler finds its line from what the CPU puts on the stack
+/// and needs no register for it.
+pub(super) static STATES: [State; SLOTS] = [const {
+    State {
+        mark: AtomicU32::new(0),
+        count: AtomicU64::new(0),
+    }
+}; SLOTS];
+
+/// Bit n: slot n is taken.
+static TAKEN: AtomicU64 = AtomicU64::new(0);
+
+/// One of the 64 user vectors of this process, and its state; free again when dropped.
+#[derive(Debug)]
+pub(super) struct Slot(u8);
+
+impl Slot {
+    /// The first that is free.
+    pub(super) fn take() -> Result<Slot, UintrError> {
+        let mut taken = TAKEN.load(Ordering::Relaxed);
+        loop {
+            let free = taken.trailing_ones();
+            if free as usize == SLOTS {
+                return Err(UintrError::TooMany);
+            }
+            let with = taken | 1 << free;
+            match TAKEN.compare_exchange(taken, with, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => return Ok(Slot(free as u8)),
+                Err(now) => taken = now,
+            }
+        }
+    }
+
+    /// Its user vector.
+    pub(super) fn vector(&self) -> u32 {
+        self.0.into()
+    }
+
+    /// Its state.
+    pub(super) fn state(&self) -> &'static State {
+        &STATES[usize::from(self.0)]
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        TAKEN.fetch_and(!(1 << self.0), Ordering::Release);
+    }
+}
+
+impl State {
+    /// Forgets the mark. What the caller reads after this is read after it.
+    #[inline]
+    pub(super) fn clear(&self) {
+        self.mark.store(0, Ordering::Relaxed);
+        // The handler runs on this thread: the order of its instructions is the order it sees, and
+        // only the compiler has to keep to it.
+        compiler_fence(Ordering::SeqCst);
+    }
+
+    /// Whether there is one.
+    #[inline]
+    pub(super) fn marked(&self) -> bool {
+        compiler_fence(Ordering::SeqCst);
+        self.mark.load(Ordering::Relaxed) != 0
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::offset_of;
+
+    #[test]
+    fn a_state_is_a_line_as_the_handler_expects_it() {
+        assert_eq!((size_of::<State>(), align_of::<State>()), (64, 64));
+        assert_eq!(offset_of!(State, mark), 0);
+        assert_eq!(offset_of!(State, count), 8);
+        assert_eq!(&raw const STATES as usize % 64, 0);
+    }
+
+    #[test]
+    fn slots_are_each_given_once_until_they_are_free_again() {
+        let mut all = Vec::new();
+        while let Ok(slot) = Slot::take() {
+            all.push(slot);
+        }
+        assert!(matches!(Slot::take(), Err(UintrError::TooMany)));
+        let mut vectors: Vec<_> = all.iter().map(Slot::vector).collect();
+        vectors.sort_unstable();
+        vectors.dedup();
+        assert_eq!(vectors.len(), all.len());
+        let freed = all.pop().map(|slot| slot.vector());
+        assert_eq!(Slot::take().ok().map(|slot| slot.vector()), freed);
+    }
+}

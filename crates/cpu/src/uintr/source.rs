@@ -1,0 +1,73 @@
+//! Interrupts to test with, by the module.
+
+use super::device::Device;
+use super::{UintrError, abi};
+use joulio_units::Nanos;
+use rustix::io::{Errno, read, write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// A real interrupt with a real vector and nothing behind it: raised when told to. Its handler in
+/// the kernel signals an eventfd, as VFIO's do.
+#[derive(Debug)]
+pub struct Source {
+    file: OwnedFd,
+}
+
+impl Source {
+    /// One that signals `eventfd`, aimed at `cpu` at first.
+    ///
+    /// # Errors
+    /// What this CPU, this system or this user lacks; the module's.
+    pub fn open(eventfd: BorrowedFd<'_>, cpu: u32) -> Result<Source, UintrError> {
+        let device = Device::open()?;
+        if !device.has_source() {
+            return Err(UintrError::NoSource);
+        }
+        let file = abi::source(device.as_fd(), eventfd, cpu).map_err(|errno| match errno {
+            Errno::PERM | Errno::ACCESS => UintrError::SourceDenied,
+            errno => UintrError::other("source")(errno),
+        })?;
+        Ok(Source { file })
+    }
+
+    /// Raises it now.
+    ///
+    /// # Errors
+    /// The module's.
+    pub fn raise(&self) -> Result<(), UintrError> {
+        let written = write(&self.file, &1u64.to_ne_bytes());
+        written.map(drop).map_err(UintrError::other("raise"))
+    }
+
+    /// Raises it once by a timer of the kernel, in `time`.
+    ///
+    /// # Errors
+    /// The module's.
+    pub fn raise_after(&self, time: Nanos) -> Result<(), UintrError> {
+        abi::raise_after(self.file.as_fd(), time.0).map_err(UintrError::other("raise after"))
+    }
+
+    /// Raises it whenever the calling thread is about to execute the instruction at `address`,
+    /// and at no other; None: no more. An address within an instruction is never executed.
+    ///
+    /// # Errors
+    /// The module's: the CPU has no breakpoint free.
+    pub fn raise_at(&self, address: Option<usize>) -> Result<(), UintrError> {
+        let address = address.unwrap_or(0) as u64;
+        abi::raise_at(self.file.as_fd(), address).map_err(UintrError::other("raise at"))
+    }
+
+    /// How often it was raised; counted before the interrupt is sent, as a device writes its
+    /// completion first.
+    ///
+    /// # Errors
+    /// The module's.
+    pub fn raised(&self) -> Result<u64, UintrError> {
+        let mut count = [0; size_of::<u64>()];
+        match read(&self.file, &mut count) {
+            Ok(8) => Ok(u64::from_ne_bytes(count)),
+            Ok(_) => Err(UintrError::other("raised")(Errno::IO)),
+            Err(errno) => Err(UintrError::other("raised")(errno)),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What the module counts of a receiver.
+
+use super::abi::RawStatus;
+
+/// How far a receiver is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// No thread is registered.
+    None,
+    /// A thread is, and nothing is bound.
+    Registered,
+    /// The handler takes the device interrupt.
+    Bound,
+    /// The device or its interrupt was taken away: [`super::Receiver::unbind`], then bind again.
+    Lost,
+}
+
+/// A receiver, as the module sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// How far it is.
+    pub state: State,
+    /// Linux' number of the device interrupt; 0 when none is bound.
+    pub irq: u32,
+    /// Its vector on `cpu`; 0 when none is bound.
+    pub vector: u32,
+    /// Where it is bound.
+    pub cpu: u32,
+    /// Times that the thread left its CPU.
+    pub switches_out: u64,
+    /// Times that it came back.
+    pub switches_in: u64,
+    /// User interrupts without a device's, one a return: while the thread was away its device's
+    /// went to the kernel.
+    pub injected: u64,
+    /// Times that one was pending when the thread left: the eventfd was signalled for it.
+    pub rescued: u64,
+}
+
+impl From<RawStatus> for Status {
+    fn from(raw: RawStatus) -> Status {
+        Status {
+            state: match raw.state {
+                1 => State::Registered,
+                2 => State::Bound,
+                3 => State::Lost,
+                _ => State::None,
+            },
+            irq: raw.irq,
+            vector: raw.vector,
+            cpu: raw.cpu,
+            switches_out: raw.switches_out,
+            switches_in: raw.switches_in,
+            injected: raw.injected,
+            rescued: raw.rescued,
+        }
+    }
+}

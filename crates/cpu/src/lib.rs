@@ -1,5 +1,6 @@
 //! What a CPU can do while it waits, without the kernel: instructions that pause it in a light
-//! sleep for a time (TPAUSE), or until a line of memory is written (UMWAIT, MWAITX).
+//! sleep for a time (TPAUSE), or until a line of memory is written (UMWAIT, MWAITX); and, with a
+//! module's help, device interrupts that come straight to a thread ([`uintr`]).
 //!
 //! Instructions that this CPU does not have are not to be had from here: [`UserWait::detect`] says
 //! what is missing. Sources: Intel SDM volume 2 (TPAUSE, UMONITOR, UMWAIT), AMD APM volume 3
@@ -9,6 +10,7 @@ mod feature;
 mod limits;
 mod line;
 mod tsc;
+pub mod uintr;
 mod user_wait;
 
 pub use feature::{Feature, Missing};

@@ -105,7 +105,7 @@ impl UserWait {
 }
 
 /// Bit 0 of the operand of TPAUSE and UMWAIT: set for C0.1.
-fn operand(depth: Depth) -> u32 {
+pub(crate) fn operand(depth: Depth) -> u32 {
     u32::from(depth == Depth::C01)
 }
 

@@ -44,7 +44,8 @@ global_asm!(
     "pushfq",
     "push r8",
     "uiret",
-    // RDI: the mark; RSI: the deadline; EDX: the operand of TPAUSE.
+    // RDI: the mark; RSI: the deadline; EDX: the operand of TPAUSE. Returns CF of TPAUSE: 1 if the
+    // system's limit ended it. The comparison of a mark leaves 0.
     ".hidden joulio_uintr_wait",
     ".globl joulio_uintr_wait",
     "joulio_uintr_wait:",
@@ -63,6 +64,7 @@ global_asm!(
     "joulio_uintr_window_end:",
     "2:",
     ".set joulio_uintr_width, joulio_uintr_window_end - joulio_uintr_window",
+    "setc al",
     "ret",
     //
     ".balign 64",
@@ -79,6 +81,9 @@ global_asm!(
     "step inc qword ptr [rcx + rax + {count}]",
     // Re-arm: the request is posted to ourselves, and with SN = 1 nothing is sent.
     "step xor eax, eax",
+    ".hidden joulio_uintr_rearm",
+    ".globl joulio_uintr_rearm",
+    "joulio_uintr_rearm:",
     "step senduipi rax",
     // Past the window: [rsp + 24] is the interrupted RIP.
     "step mov rax, [rsp + 24]",
@@ -111,12 +116,13 @@ global_asm!(
 );
 
 unsafe extern "sysv64" {
-    fn joulio_uintr_wait(mark: *const u32, deadline: u64, operand: u32);
-    fn joulio_uintr_wait_at(mark: *const u32, deadline: u64, operand: u32, at: usize);
+    fn joulio_uintr_wait(mark: *const u32, deadline: u64, operand: u32) -> bool;
+    fn joulio_uintr_wait_at(mark: *const u32, deadline: u64, operand: u32, at: usize) -> bool;
     static joulio_uintr_window: u8;
     static joulio_uintr_window_end: u8;
     static joulio_uintr_handler: u8;
     static joulio_uintr_handler_end: u8;
+    static joulio_uintr_rearm: u8;
     static joulio_uintr_steps: u32;
     static joulio_uintr_steps_end: u32;
 }
@@ -130,6 +136,9 @@ pub struct Code {
     pub window: Range<usize>,
     /// Every instruction of both, in order.
     pub instructions: Vec<usize>,
+    /// The instruction of the handler after which the next interrupt is delivered: one that comes
+    /// before it is swallowed.
+    pub rearm: usize,
 }
 
 impl Code {
@@ -147,6 +156,7 @@ impl Code {
             window: &raw const joulio_uintr_window as usize
                 ..&raw const joulio_uintr_window_end as usize,
             instructions: offsets.iter().map(|&at| base + at as usize).collect(),
+            rearm: &raw const joulio_uintr_rearm as usize,
         }
     }
 }
@@ -157,14 +167,14 @@ pub(super) fn handler() -> usize {
 }
 
 /// Waits with TPAUSE until the counter says `deadline`, unless there is a mark: an interrupt, the
-/// system's limit or nothing in particular may end it before.
+/// system's limit or nothing in particular may end it before. True: it was the limit.
 ///
 /// # Safety
 /// This CPU has WAITPKG.
 #[inline]
-pub(super) unsafe fn wait(state: &State, deadline: u64, operand: u32) {
+pub(super) unsafe fn wait(state: &State, deadline: u64, operand: u32) -> bool {
     // SAFETY: the mark may be read; the rest is the caller's promise.
-    unsafe { joulio_uintr_wait(state.mark.as_ptr(), deadline, operand) };
+    unsafe { joulio_uintr_wait(state.mark.as_ptr(), deadline, operand) }
 }
 
 /// The same from the instruction `at` of the window on, with user interrupts on from there: one
@@ -172,9 +182,18 @@ pub(super) unsafe fn wait(state: &State, deadline: u64, operand: u32) {
 ///
 /// # Safety
 /// This CPU has WAITPKG and user interrupts; `at` is an instruction of the window.
-pub(super) unsafe fn wait_at(state: &State, deadline: u64, operand: u32, at: usize) {
+pub(super) unsafe fn wait_at(state: &State, deadline: u64, operand: u32, at: usize) -> bool {
     // SAFETY: as above.
-    unsafe { joulio_uintr_wait_at(state.mark.as_ptr(), deadline, operand, at) };
+    unsafe { joulio_uintr_wait_at(state.mark.as_ptr(), deadline, operand, at) }
+}
+
+/// User interrupts are let through from here on: a thread begins without.
+///
+/// # Safety
+/// As [`hold`].
+pub(super) unsafe fn allow() {
+    // SAFETY: changes UIF only.
+    unsafe { std::arch::asm!("stui", options(nostack, preserves_flags)) };
 }
 
 /// User interrupts are held back from here on, until [`wait_at`].
@@ -216,6 +235,7 @@ mod tests {
         let code = decode(&Code::here().handler);
         let op = |op: Op| code.iter().position(|i| i.code() == op);
         let (send, last) = (op(Op::Senduipi_r64).unwrap(), code.len() - 1);
+        assert_eq!(code[send].ip() as usize, Code::here().rearm);
         assert_eq!(code[send].op0_register(), Register::RAX);
         assert_eq!(op(Op::Uiret), Some(last));
         // All pushes undone, and the frame without the vector.
@@ -270,7 +290,8 @@ mod tests {
         let state = &STATES[super::super::slot::SLOTS - 1];
         state.mark.store(1, std::sync::atomic::Ordering::Relaxed);
         // SAFETY: there is a mark, so that the code jumps past TPAUSE.
-        unsafe { wait(state, u64::MAX, 0) };
+        let limited = unsafe { wait(state, u64::MAX, 0) };
+        assert!(!limited);
         state.clear();
         assert!(!state.marked());
     }

@@ -60,6 +60,11 @@ pub enum UintrError {
     /// Nobody raises what is bound.
     #[error("no device interrupt signals this eventfd: enable the vector with it first")]
     NoInterrupt,
+    /// Its vector is not its own, or it is not sent once for each event.
+    #[error(
+        "this device interrupt has no vector of its own, or is level-triggered: boot without intremap=posted_msi, and use MSI-X"
+    )]
+    NotDirect,
     /// Another receiver has the interrupt.
     #[error(
         "this device interrupt is bound to another thread already, or this thread to another one"

@@ -19,6 +19,15 @@ pub enum Woken {
     TimedOut,
 }
 
+/// What one TPAUSE came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Once {
+    /// The handler ran since the last [`Receiver::clear`].
+    pub marked: bool,
+    /// The system's limit ended the TPAUSE: nothing had before.
+    pub limited: bool,
+}
+
 /// A thread's user interrupts: those of one device interrupt.
 ///
 /// It can be moved to another thread as long as none has registered. Dropping it gives the
@@ -70,6 +79,8 @@ impl Receiver {
             errno => UintrError::other("register")(errno),
         })?;
         self.owner = Some(ThreadId::here());
+        // SAFETY: the module has just switched user interrupts on for this thread.
+        unsafe { code::allow() };
         Ok(())
     }
 
@@ -77,14 +88,15 @@ impl Receiver {
     /// runs the handler while the thread runs; while it does not, it signals `eventfd` as before.
     ///
     /// # Errors
-    /// [`UintrError::NotPinned`], [`UintrError::NoInterrupt`], [`UintrError::Taken`], or the
-    /// module's.
+    /// [`UintrError::NotPinned`], [`UintrError::NoInterrupt`], [`UintrError::NotDirect`],
+    /// [`UintrError::Taken`], or the module's.
     pub fn bind(&self, eventfd: BorrowedFd<'_>) -> Result<(), UintrError> {
         self.check_thread()?;
         abi::bind(self.device.as_fd(), eventfd).map_err(|errno| match errno {
-            Errno::INVAL => UintrError::NotPinned,
+            Errno::XDEV => UintrError::NotPinned,
             Errno::NODEV => UintrError::NoInterrupt,
             Errno::BUSY => UintrError::Taken,
+            Errno::OPNOTSUPP => UintrError::NotDirect,
             errno => UintrError::other("bind")(errno),
         })
     }
@@ -135,12 +147,8 @@ impl Receiver {
     /// On any thread but the one that registered.
     #[inline]
     pub fn wait(&self, deadline: u64) -> Result<Woken, UintrError> {
-        self.check_thread()?;
-        let state = self.slot.state();
         loop {
-            // SAFETY: `open` found WAITPKG.
-            unsafe { code::wait(state, deadline, self.operand) };
-            if state.marked() {
+            if self.wait_once(deadline)?.marked {
                 return Ok(Woken::Marked);
             }
             if Tsc::now() >= deadline {
@@ -149,9 +157,23 @@ impl Receiver {
         }
     }
 
+    /// As [`Receiver::wait`], with one TPAUSE at most, which anything may end.
+    ///
+    /// # Errors
+    /// On any thread but the one that registered.
+    #[inline]
+    pub fn wait_once(&self, deadline: u64) -> Result<Once, UintrError> {
+        self.check_thread()?;
+        let state = self.slot.state();
+        // SAFETY: `open` found WAITPKG.
+        let limited = unsafe { code::wait(state, deadline, self.operand) };
+        let marked = state.marked();
+        Ok(Once { marked, limited })
+    }
+
     /// For tests: an interrupt that `raise` raises is held back until the thread is at `at`, an
-    /// instruction of the window ([`Code::window`]), and delivered just before it. One TPAUSE at
-    /// most; what a [`Receiver::wait`] does after that is left to the caller.
+    /// instruction of the window ([`Code::window`]), and delivered just before it. Then as
+    /// [`Receiver::wait_once`] from there on.
     ///
     /// # Errors
     /// Of `raise`; on another thread; or `at` is no instruction of the window.
@@ -160,7 +182,7 @@ impl Receiver {
         at: usize,
         deadline: u64,
         raise: impl FnOnce() -> Result<(), UintrError>,
-    ) -> Result<(), UintrError> {
+    ) -> Result<Once, UintrError> {
         self.check_thread()?;
         let code = Code::here();
         if !(code.window.contains(&at) && code.instructions.contains(&at)) {
@@ -171,9 +193,11 @@ impl Receiver {
         let raised = raise();
         // Also after an error: it is what lets interrupts through again.
         let deadline = if raised.is_ok() { deadline } else { 0 };
+        let state = self.slot.state();
         // SAFETY: `open` found both features, and `at` was just looked up.
-        unsafe { code::wait_at(self.slot.state(), deadline, self.operand, at) };
-        raised
+        let limited = unsafe { code::wait_at(state, deadline, self.operand, at) };
+        let marked = state.marked();
+        raised.map(|()| Once { marked, limited })
     }
 
     fn check_thread(&self) -> Result<(), UintrError> {

@@ -24,7 +24,7 @@ impl Source {
             return Err(UintrError::NoSource);
         }
         let file = abi::source(device.as_fd(), eventfd, cpu).map_err(|errno| match errno {
-            Errno::PERM | Errno::ACCESS => UintrError::SourceDenied,
+            Errno::PERM => UintrError::SourceDenied,
             errno => UintrError::other("source")(errno),
         })?;
         Ok(Source { file })
@@ -47,8 +47,9 @@ impl Source {
         abi::raise_after(self.file.as_fd(), time.0).map_err(UintrError::other("raise after"))
     }
 
-    /// Raises it whenever the calling thread is about to execute the instruction at `address`,
-    /// and at no other; None: no more. An address within an instruction is never executed.
+    /// Raises it once, the next time that the calling thread is about to execute the instruction
+    /// at `address`, in place of an earlier address; None: at none. An address in the middle of an
+    /// instruction is never executed.
     ///
     /// # Errors
     /// The module's: the CPU has no breakpoint free.

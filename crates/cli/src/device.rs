@@ -1,6 +1,6 @@
 //! Device names, and opening what they name.
 //!
-//! `emulated:PROFILE[,file=PATH][,size=BYTES][,lba=512|4096][,seed=N]`, `pcie:ADDRESS[,nsid=N]`,
+//! `emulated:PROFILE[,file=PATH][,size=BYTES][,lba=512|4096][,seed=N][,interrupts=joulio_uintr]`, `pcie:ADDRESS[,nsid=N]`,
 //! or `vfio-user:SOCKET[,nsid=N]`.
 
 use crate::failure::Failure;
@@ -45,6 +45,7 @@ pub struct Emulated {
     size: Option<u64>,
     lba: Option<u32>,
     seed: Option<u64>,
+    real_interrupts: bool,
 }
 
 /// A namespace in memory is this large unless `size=` says otherwise: writing to one as large as
@@ -126,9 +127,12 @@ impl Emulated {
             Some(("size", size)) => self.size = Some(parse_size(size)?),
             Some(("lba", lba)) => self.lba = Some(number(part, lba)?),
             Some(("seed", seed)) => self.seed = Some(number(part, seed)?),
+            Some(("interrupts", "eventfd")) => self.real_interrupts = false,
+            Some(("interrupts", "joulio_uintr")) => self.real_interrupts = true,
             _ => {
                 return Err(format!(
-                    "'{part}': an emulated device takes file=PATH, size=BYTES, lba=512|4096, seed=N"
+                    "'{part}': an emulated device takes file=PATH, size=BYTES, lba=512|4096, seed=N, \
+                     interrupts=eventfd|joulio_uintr"
                 ));
             }
         }
@@ -187,6 +191,7 @@ impl Emulated {
         let mut options = Options::new(profile);
         options.name = name.into();
         options.seed = self.seed.unwrap_or(seed);
+        options.real_interrupts = self.real_interrupts;
         let store = match &self.file {
             Some(path) => StoreOptions::File {
                 path: path.clone(),

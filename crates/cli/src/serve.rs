@@ -108,6 +108,11 @@ pub fn run(args: &Args) -> Outcome {
         )));
     };
     let mut options = emulated.options(&args.device.text, args.seed())?;
+    if options.real_interrupts {
+        return Err(Failure::input(
+            "interrupts=joulio_uintr: a served controller's interrupts are its client's; leave it out",
+        ));
+    }
     options.cpu = args.cpu;
     options.faults = args.faults.clone();
     if let Some(queues) = args.queues {

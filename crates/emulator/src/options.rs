@@ -34,6 +34,9 @@ pub struct Options {
     /// Doorbells wake nobody: instead of parking, the device's thread looks again after this
     /// long.
     pub nap: Option<Nanos>,
+    /// Vectors are interrupts of the test source of `kmod/joulio_uintr` in place of eventfds alone:
+    /// real ones, which a thread can take straight.
+    pub real_interrupts: bool,
     /// What goes wrong, and when: nothing, unless something is planned.
     pub faults: FaultPlan,
 }
@@ -61,6 +64,7 @@ impl Options {
             linger: Nanos::from_micros(50),
             shadow_doorbells: false,
             nap: None,
+            real_interrupts: false,
             faults: FaultPlan::default(),
             profile,
         }

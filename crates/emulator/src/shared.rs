@@ -5,11 +5,12 @@ use crate::controller::Controller;
 use crate::doorbells::Doorbells;
 use crate::fault::{Fault, FaultPlan};
 use crate::options::Options;
+use joulio_cpu::uintr::Source;
 use joulio_device::{
     DeviceError, DmaDomain, DmaMapping, DmaMemory, Iova, IovaSpace, SharedMemory, Vector,
     VectorControl,
 };
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -36,6 +37,7 @@ pub(crate) struct Shared {
     space: Mutex<IovaSpace>,
     domain: DmaDomain,
     pub(crate) vectors: u16,
+    real_interrupts: bool,
 }
 
 impl Shared {
@@ -51,6 +53,7 @@ impl Shared {
             space: Mutex::new(IovaSpace::new([0..=LAST_ADDRESS])),
             domain: DmaDomain::unique(),
             vectors: controller.vectors(),
+            real_interrupts: options.real_interrupts,
             controller: Mutex::new(controller),
             waiting: AtomicU32::new(0),
         })
@@ -129,20 +132,34 @@ impl Shared {
     /// Enables `count` vectors, with an event each.
     pub(crate) fn enable_vectors(self: &Arc<Self>, count: u16) -> Result<Vec<Vector>, DeviceError> {
         let events = Vector::eventfds(count, self.vectors)?;
-        let theirs = events
-            .iter()
-            .map(OwnedFd::try_clone)
-            .collect::<Result<Vec<OwnedFd>, _>>()
-            .map_err(|source| DeviceError::Os {
-                what: "duplicate an eventfd".into(),
-                source,
-            })?;
+        let theirs = events.iter().map(|event| self.raises(event));
+        let theirs = theirs.collect::<Result<Vec<OwnedFd>, _>>()?;
         self.controller().enable_vectors(theirs);
         let control: Arc<dyn VectorControl> = Arc::clone(self) as _;
         let vectors = (0..).zip(events);
         Ok(vectors
             .map(|(index, event)| Vector::new(index, event, Arc::clone(&control)))
             .collect())
+    }
+}
+
+impl Shared {
+    /// What the controller writes to, to raise the interrupt that signals `event`.
+    fn raises(&self, event: &OwnedFd) -> Result<OwnedFd, DeviceError> {
+        if !self.real_interrupts {
+            return event.try_clone().map_err(|source| DeviceError::Os {
+                what: "duplicate an eventfd".into(),
+                source,
+            });
+        }
+        // On any CPU: who wants it moves it to its own.
+        let source = Source::open(event.as_fd(), 0);
+        source
+            .map(OwnedFd::from)
+            .map_err(|error| DeviceError::Unsupported {
+                device: self.name.clone(),
+                reason: error.to_string(),
+            })
     }
 }
 

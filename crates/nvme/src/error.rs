@@ -2,7 +2,7 @@
 
 use joulio_device::{DeviceError, DmaBuffer};
 use joulio_nvme_spec::Status;
-use joulio_wait::WaitError;
+use joulio_wait::{UintrError, WaitError};
 use std::fmt;
 
 /// A failure of the controller, or of something asked of it.
@@ -164,6 +164,9 @@ pub enum NvmeError {
     /// Waiting failed.
     #[error(transparent)]
     Wait(#[from] WaitError),
+    /// A way of waiting that turned out not to be had.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
 }
 
 impl NvmeError {
@@ -278,6 +281,17 @@ pub enum PolicyError {
         policy: String,
         /// What is missing.
         reason: String,
+    },
+    /// The policy takes user interrupts, and they cannot be had.
+    #[error(transparent)]
+    UserInterrupt(#[from] UintrError),
+    /// The policy takes user interrupts, and other queues of its group do too.
+    #[error(
+        "user interrupts of one queue reach one thread, and {queues} queues of its group want them: a thread each, or umwait for many queues"
+    )]
+    OneQueue {
+        /// How many.
+        queues: usize,
     },
     /// The policy takes interrupts, which aiming the vector would keep from it.
     #[error(

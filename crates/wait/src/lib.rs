@@ -34,6 +34,7 @@ pub use dpas::Dpas;
 pub use ehp::Ehp;
 pub use hybrid::Hybrid;
 pub use joulio_cpu::Line;
+pub use joulio_cpu::uintr::UintrError;
 pub use pas::Pas;
 pub use policy::{AnyPolicy, Interrupt, Outstanding, Policy, Poll, Slept};
 pub use ski_rental::SkiRental;

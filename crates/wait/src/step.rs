@@ -46,6 +46,12 @@ impl StepSet {
         StepSet(self.0 | 1 << kind as u8)
     }
 
+    /// This set less `kind`.
+    #[must_use]
+    pub const fn without(self, kind: StepKind) -> StepSet {
+        StepSet(self.0 & !(1 << kind as u8))
+    }
+
     /// Whether `kind` is in the set.
     pub const fn has(self, kind: StepKind) -> bool {
         self.0 & 1 << kind as u8 != 0

@@ -2,7 +2,8 @@
 
 use crate::step::LOOK;
 use crate::{Step, Watched, Woken, now};
-use joulio_cpu::{Ended, Line, UserWait};
+use joulio_cpu::uintr::{Once, Receiver, UintrError};
+use joulio_cpu::{Ended, Line, Tsc, UserWait};
 use joulio_units::Nanos;
 
 /// What a waiter did in user-level power states.
@@ -14,6 +15,8 @@ pub struct Tally {
     pub monitors: u64,
     /// Pauses and waits that the system's limit cut short.
     pub limited: u64,
+    /// Interrupts that came straight to the thread, those of the module's own included.
+    pub user_interrupts: u64,
 }
 
 impl Tally {
@@ -89,6 +92,45 @@ pub(crate) fn monitor(
             cpu.pause(left.min(LOOK))
         };
         tally.count(ended);
+    }
+}
+
+/// User interrupts, or a test's.
+pub(crate) trait Interrupts {
+    fn clear(&self);
+    fn wait(&self, time: Nanos) -> Result<Once, UintrError>;
+}
+
+impl Interrupts for Receiver {
+    #[inline]
+    fn clear(&self) {
+        Receiver::clear(self);
+    }
+    #[inline]
+    fn wait(&self, time: Nanos) -> Result<Once, UintrError> {
+        self.wait_once(Tsc::get().after(time))
+    }
+}
+
+/// Pauses until the thread was interrupted. The order that loses no wake-up: clear the mark, then
+/// look, then wait. An interrupt before the clear told of a completion that the look sees; one
+/// after it leaves its mark, with which the wait does not begin.
+pub(crate) fn interrupted(
+    cpu: &impl Interrupts,
+    until: Nanos,
+    watched: &mut impl Watched,
+    tally: &mut Tally,
+) -> Result<Woken, UintrError> {
+    loop {
+        cpu.clear();
+        if watched.ready() {
+            return Ok(Woken::Ready);
+        }
+        let Some(left) = left(until) else {
+            return Ok(Woken::TimedOut);
+        };
+        tally.pauses += 1;
+        tally.limited += u64::from(cpu.wait(left)?.limited);
     }
 }
 
@@ -187,6 +229,40 @@ mod tests {
             let woken = monitor(&&machine, step, &mut Queue(&machine, true), &mut tally);
             assert_eq!(woken, Woken::Ready);
             assert!(tally.monitors <= 1 && tally.pauses == 0);
+        }
+    }
+
+    /// The device interrupts at the moment that it writes.
+    impl Interrupts for &Machine {
+        fn clear(&self) {
+            self.moment();
+            self.armed.set(true);
+            self.moment();
+        }
+        fn wait(&self, _: Nanos) -> Result<Once, UintrError> {
+            self.moment();
+            // Written, interrupted before the clear, and not seen: it would sleep for ever.
+            assert!(!(self.armed.get() && self.written()));
+            self.moments.set(self.moments.get().max(self.at));
+            Ok(Once {
+                marked: true,
+                limited: false,
+            })
+        }
+    }
+
+    #[test]
+    fn an_interrupt_at_any_moment_ends_the_wait() {
+        for at in 0..40 {
+            let machine = Machine {
+                at,
+                ..Machine::default()
+            };
+            let mut queue = Queue(&machine, false);
+            let mut tally = Tally::default();
+            let woken = interrupted(&&machine, Nanos::MAX, &mut queue, &mut tally);
+            assert_eq!(woken, Ok(Woken::Ready));
+            assert!(tally.pauses <= 1);
         }
     }
 

@@ -3,9 +3,11 @@
 use crate::clock::sleep_until;
 use crate::user::{self, Tally};
 use crate::{Step, StepKind, StepSet, now};
-use joulio_cpu::{Depth, Feature, Line, Missing, UserWait};
+use joulio_cpu::uintr::{Receiver, UintrError};
+use joulio_cpu::{Depth, Line, Missing, UserWait};
 use joulio_units::Nanos;
 use std::error::Error;
+use std::os::fd::BorrowedFd;
 
 /// What a core waits on: one queue, or all the queues of a group.
 pub trait Watched {
@@ -53,6 +55,9 @@ pub enum WaitError {
     /// The policy planned a step that this machine does not have. It is not replaced by another.
     #[error("the policy planned a {0:?} step, which this machine or queue does not have")]
     Unavailable(StepKind),
+    /// The thread cannot take user interrupts.
+    #[error("cannot take user interrupts: {0}")]
+    UserInterrupt(#[from] UintrError),
     /// The interrupt could not be armed or waited for.
     #[error("cannot wait for an interrupt: {0}")]
     Interrupt(Box<dyn Error + Send + Sync>),
@@ -63,6 +68,9 @@ pub enum WaitError {
 pub struct Waiter {
     can: StepSet,
     user: Result<UserWait, Missing>,
+    receiver: Option<Receiver>,
+    /// Interrupts of the receiver that a tally has told of.
+    told: u64,
     tally: Tally,
 }
 
@@ -86,6 +94,8 @@ impl Waiter {
         Waiter {
             can,
             user,
+            receiver: None,
+            told: 0,
             tally: Tally::default(),
         }
     }
@@ -99,9 +109,9 @@ impl Waiter {
     pub fn lacks(&self, kind: StepKind) -> String {
         match kind {
             _ if self.can.has(kind) => String::new(),
-            StepKind::UserInterrupt => match Feature::Uintr.check() {
-                Ok(()) => "this thread takes no user interrupts yet".into(),
-                Err(missing) => missing.to_string(),
+            StepKind::UserInterrupt => match Receiver::open(Depth::default()) {
+                Ok(_) => "this thread takes no user interrupts yet".into(),
+                Err(error) => error.to_string(),
             },
             _ => self
                 .user
@@ -110,9 +120,35 @@ impl Waiter {
         }
     }
 
+    /// Whether a thread could take user interrupts: the CPU, the module and the user's rights.
+    pub fn may_receive() -> Result<(), UintrError> {
+        Receiver::open(Depth::default()).map(drop)
+    }
+
+    /// From now on the calling thread, which is to be pinned to a CPU, takes the device interrupt
+    /// that signals `event` as user interrupts. It is the one that may run this waiter then.
+    pub fn receive(&mut self, event: BorrowedFd<'_>) -> Result<(), UintrError> {
+        // A thread has one: the old one goes first.
+        self.receiver = None;
+        self.can = self.can.without(StepKind::UserInterrupt);
+        let mut receiver = Receiver::open(Depth::default())?;
+        self.told = receiver.delivered();
+        receiver.register()?;
+        receiver.bind(event)?;
+        self.receiver = Some(receiver);
+        self.can = self.can.with(StepKind::UserInterrupt);
+        Ok(())
+    }
+
     /// What it did in user-level power states since the last call.
     pub fn take_tally(&mut self) -> Tally {
-        std::mem::take(&mut self.tally)
+        let mut tally = std::mem::take(&mut self.tally);
+        if let Some(receiver) = &self.receiver {
+            let delivered = receiver.delivered();
+            tally.user_interrupts = delivered.wrapping_sub(self.told);
+            self.told = delivered;
+        }
+        tally
     }
 
     /// Waits as `step` says.
@@ -120,7 +156,13 @@ impl Waiter {
         match step.kind {
             StepKind::Spin => Ok(spin(step.until, watched)),
             StepKind::Sleep => Ok(sleep(step.until)),
-            StepKind::Block => arm_check_block(step.until, watched),
+            StepKind::Block => {
+                let _held = match &self.receiver {
+                    Some(receiver) => Some(receiver.hold()?),
+                    None => None,
+                };
+                arm_check_block(step.until, watched)
+            }
             StepKind::Pause | StepKind::Monitor => {
                 let Ok(user) = &self.user else {
                     return Err(WaitError::Unavailable(step.kind));
@@ -130,7 +172,13 @@ impl Waiter {
                     _ => user::monitor(user, step, watched, &mut self.tally),
                 })
             }
-            StepKind::UserInterrupt => Err(WaitError::Unavailable(step.kind)),
+            StepKind::UserInterrupt => {
+                let Some(receiver) = &self.receiver else {
+                    return Err(WaitError::Unavailable(step.kind));
+                };
+                let tally = &mut self.tally;
+                Ok(user::interrupted(receiver, step.until, watched, tally)?)
+            }
         }
     }
 }

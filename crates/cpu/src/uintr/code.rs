@@ -196,7 +196,7 @@ pub(super) unsafe fn allow() {
     unsafe { std::arch::asm!("stui", options(nostack, preserves_flags)) };
 }
 
-/// User interrupts are held back from here on, until [`wait_at`].
+/// User interrupts are held back from here on, until [`wait_at`] or [`allow`].
 ///
 /// # Safety
 /// This CPU has user interrupts, and they are on.

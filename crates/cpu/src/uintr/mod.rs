@@ -63,6 +63,6 @@ mod thread;
 pub use bystander::{Bystander, Seen};
 pub use code::Code;
 pub use error::UintrError;
-pub use receiver::{Once, Receiver, Woken};
+pub use receiver::{Held, Once, Receiver, Woken};
 pub use source::Source;
 pub use status::{State, Status};

@@ -28,6 +28,20 @@ pub struct Once {
     pub limited: bool,
 }
 
+/// User interrupts are held back while it lives, and let through when it is dropped.
+#[derive(Debug)]
+pub struct Held<'a> {
+    // On the thread that has them: not `Send`.
+    receiver: std::marker::PhantomData<(&'a Receiver, *const ())>,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the thread is registered as long as the receiver is borrowed.
+        unsafe { code::allow() };
+    }
+}
+
 /// A thread's user interrupts: those of one device interrupt.
 ///
 /// It can be moved to another thread as long as none has registered. Dropping it gives the
@@ -137,6 +151,22 @@ impl Receiver {
     #[inline]
     pub fn marked(&self) -> bool {
         self.slot.state().marked()
+    }
+
+    /// Holds interrupts back, for a thread that is about to look a last time and to block on the
+    /// eventfd. One that comes meanwhile runs no handler, which the block would not notice: it
+    /// stays requested, and the module, which finds it so when it takes the thread off the CPU,
+    /// signals the eventfd.
+    ///
+    /// # Errors
+    /// On any thread but the one that registered.
+    pub fn hold(&self) -> Result<Held<'_>, UintrError> {
+        self.check_thread()?;
+        // SAFETY: the thread is registered, so that the module has user interrupts on.
+        unsafe { code::hold() };
+        Ok(Held {
+            receiver: std::marker::PhantomData,
+        })
     }
 
     /// Waits in TPAUSE until the handler has run since the last [`Receiver::clear`], or until the

@@ -13,6 +13,13 @@ pub struct Source {
     file: OwnedFd,
 }
 
+impl From<Source> for OwnedFd {
+    /// Its descriptor: eight bytes written to it raise the interrupt, as they do to an eventfd.
+    fn from(source: Source) -> OwnedFd {
+        source.file
+    }
+}
+
 impl Source {
     /// One that signals `eventfd`, aimed at `cpu` at first.
     ///

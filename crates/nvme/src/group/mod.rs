@@ -75,6 +75,28 @@ impl<D: Device> PollGroup<D> {
         faults
     }
 
+    /// Makes the calling thread, which is to be pinned to a CPU, the one that waits. Only policies
+    /// that take user interrupts need that, and their first wait does it otherwise: here it can be
+    /// told in time that they are not to be had.
+    pub fn attach(&mut self) -> Result<(), PolicyError> {
+        let mut queues = self
+            .queues
+            .iter_mut()
+            .filter(|queue| queue.user_vector().is_some());
+        let Some(queue) = queues.next() else {
+            return Ok(());
+        };
+        match queues.count() {
+            0 => {}
+            more => return Err(PolicyError::OneQueue { queues: more + 1 }),
+        }
+        queue.let_through()?;
+        if let Some(vector) = queue.user_vector() {
+            self.waiter.receive(vector.event())?;
+        }
+        Ok(())
+    }
+
     /// The line that the interrupts of all queues write, for a core that watches several at once
     /// (a [`StepKind::Monitor`] step): made now, or at the first such wait. Without one, the error,
     /// the core looks at its queues each microsecond instead, and its counters say so. A queue that
@@ -180,7 +202,14 @@ impl<D: Device> PollGroup<D> {
         if self.queues.iter().any(QueuePair::wants_revival) {
             return Ok(After::Tick(now()));
         }
-        let Some(step) = self.plan(idle)? else {
+        let planned = match self.plan(idle) {
+            Err(WaitError::Unavailable(StepKind::UserInterrupt)) => {
+                self.attach()?;
+                self.plan(idle)
+            }
+            planned => planned,
+        };
+        let Some(step) = planned? else {
             return Ok(After::Return);
         };
         let deadline = deadline.unwrap_or(Nanos::MAX);

@@ -33,6 +33,11 @@ pub(super) struct Aimed {
     data: u32,
 }
 
+/// Whether a policy of these steps has its vector unmasked.
+fn takes_interrupts(steps: StepSet) -> bool {
+    steps.has(StepKind::Block) || steps.has(StepKind::UserInterrupt)
+}
+
 impl Interrupt {
     /// Sets the vector up as it was: who resets a function may have touched its MSI-X table.
     pub(super) fn restore(&self) -> Result<(), DeviceError> {
@@ -119,34 +124,45 @@ impl<D: Device> QueuePair<D> {
     /// never blocks has the vector masked, so that completions raise no interrupt at all.
     pub fn set_policy(&mut self, policy: AnyPolicy) -> Result<(), PolicyError> {
         let steps = policy.steps();
-        let waiter = Waiter::new();
-        let can = self.can(waiter.can());
-        if steps.and(can) != steps {
-            let policy = policy.name().into_owned();
-            return Err(
-                match StepKind::ALL
-                    .into_iter()
-                    .find(|&kind| steps.has(kind) && !waiter.can().has(kind))
-                {
-                    Some(kind) => PolicyError::NoStep {
-                        policy,
-                        reason: waiter.lacks(kind),
-                    },
-                    None => PolicyError::NoVector {
-                        policy,
-                        have: self.shared.device.max_vectors(),
-                    },
-                },
-            );
-        }
+        self.check_policy(&policy)?;
         self.aim_back()?;
-        if !steps.has(StepKind::Block) {
+        if !takes_interrupts(steps) {
             self.mask()?;
         }
         self.slots.forget_notes();
         self.policy = policy;
         self.take_times();
         Ok(())
+    }
+
+    /// Whether this queue and this machine have the steps of `policy`.
+    fn check_policy(&self, policy: &AnyPolicy) -> Result<(), PolicyError> {
+        let steps = policy.steps();
+        let waiter = Waiter::new();
+        let mut machine = waiter.can();
+        if steps.has(StepKind::UserInterrupt) {
+            Waiter::may_receive()?;
+            // Its thread has yet to be made ready for them: `PollGroup::attach`.
+            machine = machine.with(StepKind::UserInterrupt);
+        }
+        let lacks = |can: StepSet| {
+            let mut kinds = StepKind::ALL.into_iter();
+            kinds.find(|&kind| steps.has(kind) && !can.has(kind))
+        };
+        let policy = || policy.name().into_owned();
+        if let Some(kind) = lacks(machine) {
+            return Err(PolicyError::NoStep {
+                policy: policy(),
+                reason: waiter.lacks(kind),
+            });
+        }
+        match lacks(self.can(machine)) {
+            Some(_) => Err(PolicyError::NoVector {
+                policy: policy(),
+                have: self.shared.device.max_vectors(),
+            }),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn mask(&mut self) -> Result<(), PolicyError> {
@@ -183,7 +199,7 @@ impl<D: Device> QueuePair<D> {
         data: u32,
     ) -> Result<(), PolicyError> {
         let policy = self.policy.name().into_owned();
-        if self.policy.steps().has(StepKind::Block) || memory.domain() != self.domain {
+        if takes_interrupts(self.policy.steps()) || memory.domain() != self.domain {
             return Err(PolicyError::NotAimed { policy });
         }
         let Some(vector) = &self.interrupt.vector else {
@@ -200,6 +216,28 @@ impl<D: Device> QueuePair<D> {
         });
         vector.unmask()?;
         self.interrupt.masked = false;
+        Ok(())
+    }
+
+    /// The vector, if the policy takes its interrupts straight.
+    pub(crate) fn user_vector(&self) -> Option<&Vector> {
+        self.interrupt
+            .vector
+            .as_ref()
+            .filter(|_| self.policy.steps().has(StepKind::UserInterrupt))
+    }
+
+    /// Lets interrupts through, for a thread that takes them straight.
+    pub(crate) fn let_through(&mut self) -> Result<(), PolicyError> {
+        if let Some(vector) = self
+            .interrupt
+            .vector
+            .as_ref()
+            .filter(|_| self.interrupt.masked)
+        {
+            vector.unmask()?;
+            self.interrupt.masked = false;
+        }
         Ok(())
     }
 
@@ -290,6 +328,7 @@ impl<D: Device> QueuePair<D> {
         self.counters.pauses += tally.pauses;
         self.counters.monitors += tally.monitors;
         self.counters.limited += tally.limited;
+        self.counters.user_interrupts += tally.user_interrupts;
     }
 
     /// The line that the next completion is written to.

@@ -18,8 +18,8 @@ pub struct NvmeEngine<D: Device> {
 }
 
 impl<D: Device> NvmeEngine<D> {
-    /// A queue pair of `depth` that waits as `policy` says; the inner error is a policy that
-    /// cannot be had here.
+    /// A queue pair of `depth` that waits as `policy` says, on the calling thread; the inner error
+    /// is a policy that cannot be had here.
     pub fn new(
         controller: Arc<Controller<D>>,
         namespace: Namespace,
@@ -27,8 +27,12 @@ impl<D: Device> NvmeEngine<D> {
         policy: AnyPolicy,
     ) -> Result<Result<NvmeEngine<D>, PolicyError>, NvmeError> {
         let mut queue = controller.create_queue_pair(depth)?;
-        Ok(queue.set_policy(policy).map(|()| NvmeEngine {
-            group: PollGroup::new(vec![queue]),
+        if let Err(error) = queue.set_policy(policy) {
+            return Ok(Err(error));
+        }
+        let mut group = PollGroup::new(vec![queue]);
+        Ok(group.attach().map(|()| NvmeEngine {
+            group,
             namespace,
             controller,
         }))

@@ -23,6 +23,7 @@ mod power_log;
 mod power_states;
 mod replace;
 mod restore;
+mod selftest;
 mod serve;
 mod stat;
 mod stop;
@@ -65,6 +66,8 @@ enum Command {
     Knobs(knobs::Args),
     /// Put back what was changed by joulio and not put back by itself.
     Restore(restore::Args),
+    /// Test what this CPU can do while it waits: delivery, loss, sleep, latency, power.
+    Selftest(selftest::Args),
     /// Serve an emulated controller over a vfio-user socket: to a virtual machine, or to joulio.
     Serve(serve::Args),
     /// Move an NVMe controller from the kernel's driver to vfio-pci.
@@ -93,6 +96,7 @@ fn main() -> ExitCode {
         Command::PowerStates(args) => power_states::run(&args),
         Command::Knobs(args) => knobs::run(&args),
         Command::Restore(args) => restore::run(&args),
+        Command::Selftest(args) => selftest::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Bind(args) => bind::bind(&args),
         Command::Unbind(args) => bind::unbind(&args),

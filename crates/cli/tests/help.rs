@@ -6,7 +6,7 @@ use common::joulio;
 use predicates::prelude::{PredicateBooleanExt, predicate};
 use predicates::str::contains;
 
-const SUBCOMMANDS: [&str; 14] = [
+const SUBCOMMANDS: [&str; 15] = [
     "bench",
     "trace",
     "power",
@@ -18,6 +18,7 @@ const SUBCOMMANDS: [&str; 14] = [
     "id-ctrl",
     "id-ns",
     "smart-log",
+    "selftest",
     "serve",
     "bind",
     "unbind",

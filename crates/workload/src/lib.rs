@@ -33,6 +33,7 @@ pub use control::Stop;
 pub use energy::{EnergyResult, Unmetered};
 pub use job::{Arrivals, Job, JobError, ReadWrite, Verify};
 pub use joulio_kernel_io::RingOptions;
+pub use machine::{Counting as ThreadCounting, ThreadCounters};
 pub use machine::{DiskCounters, Dispatch, IdleCounters, MachineCounters};
 pub use method::{EngineName, Method, Obtained, Way};
 pub use process::{COMMAND, NoJob, ProcessError, Tenants, tenant};

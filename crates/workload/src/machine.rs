@@ -2,7 +2,7 @@
 
 mod threads;
 
-pub(crate) use threads::{Counting, ThreadCounters};
+pub use threads::{Counting, ThreadCounters};
 
 use joulio_kernel_io::{CpuIdle, Disk, DiskStats, Disks, Interrupts, Interval};
 use joulio_units::Nanos;

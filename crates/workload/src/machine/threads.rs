@@ -17,15 +17,19 @@ const C02: u64 = 0x20ec;
 /// Where tracepoints have their numbers (Documentation/trace/events.rst).
 const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// Counters of one thread or, added up, of several.
+/// Counters of one thread or, added up, of several: each a count, or why there is none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ThreadCounters {
-    pub(crate) cycles: Count,
-    pub(crate) instructions: Count,
-    pub(crate) c01: Count,
-    pub(crate) c02: Count,
+pub struct ThreadCounters {
+    /// Unhalted cycles.
+    pub cycles: Count,
+    /// Instructions.
+    pub instructions: Count,
+    /// Cycles in C0.1, in tpause or umwait.
+    pub c01: Count,
+    /// The same in C0.2.
+    pub c02: Count,
     /// Requests that the thread gave to a device.
-    pub(crate) issued: Count,
+    pub issued: Count,
 }
 
 impl ThreadCounters {
@@ -54,7 +58,7 @@ impl ThreadCounters {
 }
 
 /// The open counters of a thread. They stand still until [`Counting::start`].
-pub(crate) struct Counting {
+pub struct Counting {
     cycles: Result<Counter, String>,
     instructions: Result<Counter, String>,
     c01: Result<Counter, String>,
@@ -64,7 +68,7 @@ pub(crate) struct Counting {
 
 impl Counting {
     /// Of the calling thread.
-    pub(crate) fn this_thread() -> Counting {
+    pub fn this_thread() -> Counting {
         let waits = waits();
         let wait = |config| {
             waits.clone()?;
@@ -80,7 +84,7 @@ impl Counting {
     }
 
     /// Counts from now on.
-    pub(crate) fn start(&mut self) {
+    pub fn start(&mut self) {
         self.each(|counter| {
             let _ = counter.reset();
             let _ = counter.enable();
@@ -88,7 +92,7 @@ impl Counting {
     }
 
     /// What was counted since.
-    pub(crate) fn stop(&mut self) -> ThreadCounters {
+    pub fn stop(&mut self) -> ThreadCounters {
         self.each(|counter| {
             let _ = counter.disable();
         });

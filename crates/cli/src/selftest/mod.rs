@@ -1,0 +1,97 @@
+//! `joulio selftest`: whether what this CPU can do while it waits works, here.
+
+mod latency;
+mod pinned;
+mod report;
+mod spread;
+mod table;
+mod tpause;
+mod uintr;
+mod umwait;
+mod waits;
+
+use crate::Outcome;
+use crate::failure::Failure;
+use crate::meters;
+use crate::output::{Format, print, print_json};
+use crate::power::interval;
+use clap::ValueEnum;
+use joulio_units::Nanos;
+use pinned::Cpus;
+use report::Report;
+
+/// Tests a way of waiting where it is: that it ends when it should, that nothing is lost, that the
+/// core sleeps; then how soon it is back, and what it draws, as far as this machine tells. Exit
+/// status 0: all of it held; 1: something did not; 2: it cannot be tested here, with the reason.
+#[derive(clap::Args)]
+pub struct Args {
+    /// What to test
+    what: What,
+    /// How often, each part of the test
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    rounds: u32,
+    /// The CPU to wait on. Default: where this command happens to be
+    #[arg(long)]
+    cpu: Option<usize>,
+    /// The CPU that stores to the line (umwait). Default: any other
+    #[arg(long, value_name = "CPU")]
+    store_cpu: Option<usize>,
+    /// Seconds (or 500ms, 2m) that the power of each wait is taken over; 1 at the least
+    #[arg(long, default_value = "1", value_parser = interval)]
+    seconds: Nanos,
+    /// The meters to read, as joulio power takes them
+    #[arg(long, value_name = "METER", value_delimiter = ',')]
+    meter: Vec<String>,
+    /// normal or json
+    #[arg(
+        short,
+        long,
+        alias = "output-format",
+        value_enum,
+        default_value = "normal"
+    )]
+    output: Format,
+}
+
+/// A way of waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// Pauses until a time: tpause, on AMD mwaitx
+    Tpause,
+    /// Waits for a store by another CPU: umwait, on AMD mwaitx
+    Umwait,
+    /// Interrupts that come to the thread, by the test source of kmod/joulio_uintr (test_source=1)
+    Uintr,
+}
+
+/// `joulio selftest`.
+pub fn run(args: &Args) -> Outcome {
+    let meters = meters::discover(&meters::root(None)?, &args.meter)?;
+    let cpus = Cpus::take(args.cpu)?;
+    let rounds = args.rounds;
+    let tested = match args.what {
+        What::Tpause => tpause::test(rounds)?,
+        What::Umwait => umwait::test(rounds, cpus.other(args.store_cpu)?)?,
+        What::Uintr => uintr::test(rounds, &cpus)?,
+    };
+    let waits = waits::measure(tested.waits, args.seconds, meters)?;
+    let report = Report::new(args.what, cpus.own, tested.parts, waits);
+    match args.output {
+        Format::Normal => print(&table::text(&report))?,
+        Format::Json => print_json(&report)?,
+    }
+    match report.failure() {
+        Some(failure) => Err(Failure::run(failure)),
+        None => Ok(()),
+    }
+}
+
+impl What {
+    fn name(self) -> &'static str {
+        match self {
+            What::Tpause => "tpause",
+            What::Umwait => "umwait",
+            What::Uintr => "uintr",
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The CPUs of a test.
+
+use crate::failure::Failure;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
+
+/// Those that this process may use, and the one that the test waits on.
+pub struct Cpus {
+    /// Where the calling thread is, and stays.
+    pub own: usize,
+    allowed: Vec<usize>,
+}
+
+impl Cpus {
+    /// Puts the calling thread on `own`, or where it is.
+    pub fn take(own: Option<usize>) -> Result<Cpus, Failure> {
+        let set = sched_getaffinity(None).map_err(Failure::run)?;
+        let allowed: Vec<_> = (0..CpuSet::MAX_CPU)
+            .filter(|&cpu| set.is_set(cpu))
+            .collect();
+        let own = own.unwrap_or_else(sched_getcpu);
+        let cpus = Cpus { own, allowed };
+        cpus.check("--cpu", own)?;
+        pin(own)?;
+        Ok(cpus)
+    }
+
+    /// `wanted`, or any that is not the thread's own.
+    pub fn other(&self, wanted: Option<usize>) -> Result<usize, Failure> {
+        if let Some(wanted) = wanted {
+            self.check("--store-cpu", wanted)?;
+        }
+        let other = |&cpu: &usize| cpu != self.own && wanted.is_none_or(|wanted| wanted == cpu);
+        self.allowed.iter().copied().find(other).ok_or_else(|| {
+            let own = self.own;
+            Failure::input(format!(
+                "this test takes a second CPU, and there is CPU {own} only"
+            ))
+        })
+    }
+
+    fn check(&self, flag: &str, cpu: usize) -> Result<(), Failure> {
+        match self.allowed.contains(&cpu) {
+            true => Ok(()),
+            false => Err(Failure::input(format!(
+                "{flag}: CPU {cpu} is not one that this process may use"
+            ))),
+        }
+    }
+}
+
+/// Keeps the calling thread on `cpu`.
+pub fn pin(cpu: usize) -> Result<(), Failure> {
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    sched_setaffinity(None, &set)
+        .map_err(|errno| Failure::run(format!("cannot stay on CPU {cpu}: {errno}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_other_cpu_is_another_that_may_be_used() {
+        let cpus = Cpus {
+            own: 2,
+            allowed: vec![2, 5],
+        };
+        assert_eq!(cpus.other(None).ok(), Some(5));
+        assert_eq!(cpus.other(Some(5)).ok(), Some(5));
+        assert!(cpus.other(Some(2)).is_err());
+        assert!(cpus.other(Some(4)).is_err());
+        let alone = Cpus {
+            own: 2,
+            allowed: vec![2],
+        };
+        let why = alone.other(None).err().map(Failure::message);
+        assert_eq!(
+            why.unwrap(),
+            "this test takes a second CPU, and there is CPU 2 only"
+        );
+    }
+}

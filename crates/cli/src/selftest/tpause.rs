@@ -1,0 +1,160 @@
+//! `joulio selftest tpause`: pauses keep their time, or say that the system's limit cut them.
+
+use super::latency::Latency;
+use super::report::{Check, Parts, Tested};
+use super::spread::spread;
+use super::waits::{DEPTHS, SLICE, Wait, state};
+use crate::failure::Failure;
+use joulio_cpu::{Ended, Limits, Tsc, UserWait};
+use joulio_units::Nanos;
+use std::path::Path;
+
+/// The longest pause, where the system has no limit or does not tell it.
+const LONGEST: Nanos = Nanos::from_micros(20);
+
+/// Tests it on the calling thread's CPU.
+pub fn test(rounds: u32) -> Result<Tested, Failure> {
+    let mut parts = Parts::default();
+    let mut waits = vec![Wait::spin()];
+    for depth in DEPTHS {
+        let cpu = UserWait::detect(depth).map_err(Failure::input)?;
+        let name = format!("{} {}", cpu.name(), state(depth));
+        pauses(&cpu, &name, rounds, &mut parts);
+        waits.push(Wait::new(name, move || {
+            cpu.pause(SLICE);
+        }));
+    }
+    Ok(Tested { parts, waits })
+}
+
+/// How pauses of some time went.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Tally {
+    /// They lasted as long as asked.
+    kept: u64,
+    /// The limit ended them.
+    limited: u64,
+    /// Something else did: an interrupt.
+    early: u64,
+    /// Cycles from the time asked for to the return, of those that were kept.
+    past: Vec<u64>,
+}
+
+impl Tally {
+    /// One more, that was to last for `asked` cycles and did for `lasted`.
+    fn add(&mut self, asked: u64, lasted: u64, ended: Ended) {
+        match (ended, lasted.checked_sub(asked)) {
+            (Ended::Limit, _) => self.limited += 1,
+            (Ended::Other, Some(past)) => {
+                self.kept += 1;
+                self.past.push(past);
+            }
+            (Ended::Other, None) => self.early += 1,
+        }
+    }
+}
+
+/// Pauses of times that the system allows, then of twice its limit.
+fn pauses(cpu: &UserWait, name: &str, rounds: u32, parts: &mut Parts) {
+    let limit = Limits::read(Path::new("/")).map(|limits| limits.max_cycles);
+    let limit = limit.filter(|&cycles| cycles > 0).map(time_of);
+    let longest = limit.map_or(LONGEST, |limit| Nanos(limit.0 / 2));
+    let short = pause(cpu, rounds, |n| spread(n, longest));
+    parts.checks.push(judge_short(name, &short));
+    let what = format!("{name}: from the end of the time asked for to the return");
+    parts.latency.push(Latency::of(what, short.past));
+    if let Some(limit) = limit.filter(|_| cpu.name() == "tpause") {
+        let long = pause(cpu, rounds, |_| Nanos(limit.0.saturating_mul(2)));
+        parts.checks.push(judge_long(name, &long));
+    }
+}
+
+fn time_of(cycles: u32) -> Nanos {
+    Nanos::from_seconds(f64::from(cycles) / Tsc::get().hertz())
+}
+
+fn pause(cpu: &UserWait, rounds: u32, time: impl Fn(u32) -> Nanos) -> Tally {
+    let mut tally = Tally::default();
+    for n in 0..rounds {
+        let time = time(n);
+        let asked = Tsc::get().cycles(time);
+        let begun = Tsc::now();
+        let ended = cpu.pause(time);
+        tally.add(asked, Tsc::now().wrapping_sub(begun), ended);
+    }
+    tally
+}
+
+fn check(name: String, tally: &Tally) -> Check {
+    let mut check = Check::new(name);
+    check.count("kept", tally.kept);
+    check.count("by_limit", tally.limited);
+    check.count("early", tally.early);
+    check
+}
+
+/// An interrupt may end any of them, but not most.
+fn judge_short(name: &str, tally: &Tally) -> Check {
+    let mut check = check(format!("{name}, times asked for"), tally);
+    check.demand(tally.kept > tally.early, || {
+        format!(
+            "{} pauses ended before their time: it does not sleep",
+            tally.early
+        )
+    });
+    check.demand(tally.limited == 0, || {
+        format!(
+            "{} pauses ended by a limit that is longer than they",
+            tally.limited
+        )
+    });
+    check
+}
+
+/// Those that were away for long, because an interrupt ended them and another thread ran, look as
+/// if they had been kept.
+fn judge_long(name: &str, tally: &Tally) -> Check {
+    let mut check = check(format!("{name}, twice the system's limit"), tally);
+    check.demand(tally.limited > tally.kept, || {
+        let Tally { limited, kept, .. } = tally;
+        format!("the limit ended {limited} pauses, and {kept} went on past it")
+    });
+    check
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_is_kept_cut_or_early() {
+        let mut tally = Tally::default();
+        tally.add(100, 130, Ended::Other);
+        tally.add(100, 100, Ended::Other);
+        tally.add(100, 99, Ended::Other);
+        tally.add(100, 50, Ended::Limit);
+        let counted = Tally {
+            kept: 2,
+            limited: 1,
+            early: 1,
+            past: vec![30, 0],
+        };
+        assert_eq!(tally, counted);
+    }
+
+    #[test]
+    fn an_instruction_that_does_nothing_does_not_pass() {
+        let mut nothing = Tally::default();
+        (0..10).for_each(|_| nothing.add(100, 2, Ended::Other));
+        assert!(!judge_short("tpause", &nothing).passed);
+        assert!(!judge_long("tpause", &nothing).passed);
+        let mut endless = Tally::default();
+        (0..10).for_each(|_| endless.add(100, 200, Ended::Other));
+        assert!(judge_short("tpause", &endless).passed);
+        assert!(!judge_long("tpause", &endless).passed);
+        let mut cut = Tally::default();
+        (0..10).for_each(|_| cut.add(100, 50, Ended::Limit));
+        assert!(!judge_short("tpause", &cut).passed);
+        assert!(judge_long("tpause", &cut).passed);
+    }
+}

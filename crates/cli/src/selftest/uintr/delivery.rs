@@ -1,0 +1,201 @@
+//! Interrupts at any moment: each is seen once.
+
+use super::super::latency::Latency;
+use super::super::report::{Check, Parts};
+use super::super::spread::spread;
+use super::consumer::Consumer;
+use super::setup::{Counts, Setup};
+use crate::failure::Failure;
+use joulio_cpu::Tsc;
+use joulio_cpu::uintr::State;
+use joulio_units::Nanos;
+
+/// No more is known after so many.
+const ENOUGH_LOST: u64 = 5;
+
+/// Some interrupts, one at a time.
+pub struct Trial {
+    pub name: String,
+    pub rounds: u32,
+    pub how: How,
+    /// Some have to come while the thread is not on its CPU.
+    pub away: bool,
+}
+
+/// How they are raised.
+#[derive(Clone, Copy)]
+pub enum How {
+    /// By the thread, in a system call.
+    Now,
+    /// By a timer, within this time: before the wait, in it, at its edges.
+    Within(Nanos),
+}
+
+/// Does it.
+pub fn test(setup: &mut Setup, trial: &Trial, parts: &mut Parts) -> Result<(), Failure> {
+    let before = setup.counts().map_err(Failure::run)?;
+    setup.signals();
+    let mut consumer = Consumer::new(setup)?;
+    let mut took = Vec::new();
+    for n in 0..trial.rounds {
+        setup.receiver.clear();
+        let begun = Tsc::now();
+        match trial.how {
+            How::Now => setup.source.raise(),
+            How::Within(time) => setup.source.raise_after(spread(n, time)),
+        }
+        .map_err(Failure::run)?;
+        consumer.next(setup)?;
+        took.push(Tsc::now().wrapping_sub(begun));
+        if consumer.lost >= ENOUGH_LOST {
+            break;
+        }
+    }
+    let after = setup.counts().map_err(Failure::run)?;
+    let since = Since::new(&before, &after, setup.signals());
+    parts.checks.push(judge(trial, &consumer, &since));
+    if let How::Now = trial.how {
+        let what = format!("{}: from before write(2) to after the look", trial.name);
+        parts.latency.push(Latency::of(what, took));
+    }
+    Ok(())
+}
+
+/// What was counted meanwhile.
+struct Since {
+    raised: u64,
+    handled: u64,
+    kernel: u64,
+    signals: u64,
+    switches: u64,
+    injected: u64,
+    rescued: u64,
+    bound: bool,
+}
+
+impl Since {
+    fn new(before: &Counts, after: &Counts, signals: u64) -> Since {
+        let (then, now) = (&before.status, &after.status);
+        Since {
+            raised: after.raised.wrapping_sub(before.raised),
+            handled: after.handled.wrapping_sub(before.handled),
+            // 32 bits in the kernel.
+            kernel: u64::from(after.kernel.wrapping_sub(before.kernel) as u32),
+            signals,
+            switches: now.switches_out.wrapping_sub(then.switches_out),
+            injected: now.injected.wrapping_sub(then.injected),
+            rescued: now.rescued.wrapping_sub(then.rescued),
+            bound: now.state == State::Bound,
+        }
+    }
+}
+
+fn judge(trial: &Trial, consumer: &Consumer, since: &Since) -> Check {
+    let mut check = Check::new(&trial.name);
+    for (name, count) in [
+        ("raised", since.raised),
+        ("seen", consumer.seen),
+        ("lost", consumer.lost),
+        ("user_interrupts", since.handled),
+        ("kernel_interrupts", since.kernel),
+        ("eventfd_signals", since.signals),
+        ("switches", since.switches),
+        ("injected", since.injected),
+        ("rescued", since.rescued),
+        ("marks_without_one", consumer.spurious),
+    ] {
+        check.count(name, count);
+    }
+    let Since {
+        raised,
+        handled,
+        kernel,
+        switches,
+        injected,
+        ..
+    } = *since;
+    check.demand(consumer.lost == 0, || {
+        format!("{} of {raised} lost", consumer.lost)
+    });
+    check.demand(
+        consumer.seen + consumer.lost == raised && consumer.doubled == 0,
+        || {
+            format!(
+                "{raised} were raised one at a time, and {} seen",
+                consumer.seen
+            )
+        },
+    );
+    check.demand(since.bound, || {
+        "the interrupt was taken away meanwhile".into()
+    });
+    // One is on its way at a time, so that a switch sends one to the kernel at most.
+    check.demand(kernel <= switches, || {
+        format!("the kernel took {kernel}, and the thread left its CPU {switches} times only")
+    });
+    check.demand(handled + kernel >= raised && handled <= raised + injected, || {
+        format!("of {raised} the handler took {handled} and the kernel {kernel}, {injected} were injected")
+    });
+    check.demand(!trial.away || kernel > 0, || {
+        "none came while the thread was away from its CPU: not tested; take more --rounds".into()
+    });
+    check
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(away: bool) -> Trial {
+        Trial {
+            name: "x".into(),
+            rounds: 10,
+            how: How::Now,
+            away,
+        }
+    }
+
+    fn good() -> (Consumer, Since) {
+        let consumer = Consumer::seen(10);
+        let since = Since {
+            raised: 10,
+            handled: 11,
+            kernel: 1,
+            signals: 1,
+            switches: 2,
+            injected: 2,
+            rescued: 0,
+            bound: true,
+        };
+        (consumer, since)
+    }
+
+    #[test]
+    fn all_that_is_counted_has_to_add_up() {
+        let (consumer, since) = good();
+        assert!(judge(&trial(true), &consumer, &since).passed);
+        type Spoil = fn(&mut Consumer, &mut Since);
+        let spoils: [Spoil; 7] = [
+            |consumer, _| consumer.lost = 1,
+            |consumer, _| consumer.seen = 9,
+            |consumer, _| consumer.doubled = 1,
+            |_, since| since.bound = false,
+            |_, since| (since.kernel, since.switches) = (3, 2),
+            |_, since| since.handled = 8,
+            |_, since| since.handled = 13,
+        ];
+        for spoil in spoils {
+            let (mut consumer, mut since) = good();
+            spoil(&mut consumer, &mut since);
+            assert!(!judge(&trial(false), &consumer, &since).passed);
+        }
+    }
+
+    #[test]
+    fn beside_another_some_have_to_come_while_the_thread_is_away() {
+        let (consumer, mut since) = good();
+        since.kernel = 0;
+        assert!(judge(&trial(false), &consumer, &since).passed);
+        assert!(!judge(&trial(true), &consumer, &since).passed);
+    }
+}

@@ -1,0 +1,103 @@
+//! `joulio selftest uintr`: every interrupt that is raised is seen, wherever it meets the thread.
+
+mod consumer;
+mod delivery;
+mod setup;
+mod sweep;
+
+use super::pinned::Cpus;
+use super::report::{Parts, Tested};
+use super::waits::{DEPTHS, SLICE, Wait, state};
+use crate::failure::Failure;
+use delivery::{How, Trial};
+use joulio_cpu::uintr::Bystander;
+use joulio_cpu::{Depth, Tsc};
+use joulio_units::Nanos;
+use setup::Setup;
+
+/// Timers fire at most so long after they are set: about as long as a device takes.
+const SOON: Nanos = Nanos::from_micros(50);
+/// Beside another process: so long that it runs meanwhile.
+const WHILE_AWAY: Nanos = Nanos::from_millis(4);
+
+/// Tests it on the calling thread's CPU.
+pub fn test(rounds: u32, cpus: &Cpus) -> Result<Tested, Failure> {
+    let cpu = u32::try_from(cpus.own).map_err(Failure::run)?;
+    // What cannot be had is said before anything is begun.
+    drop(Setup::new(cpu, Depth::C02).map_err(Failure::input)?);
+    let mut parts = Parts::default();
+    for depth in DEPTHS {
+        let mut setup = setup(cpu, depth)?;
+        for (how, by) in [(How::Now, "itself"), (How::Within(SOON), "a timer")] {
+            let trial = Trial {
+                name: format!("uintr {}, raised by {by}", state(depth)),
+                rounds,
+                how,
+                away: false,
+            };
+            delivery::test(&mut setup, &trial, &mut parts)?;
+        }
+    }
+    let swept = setup(cpu, Depth::C02)?;
+    sweep::window(&swept, &mut parts)?;
+    sweep::handler(&swept, &mut parts)?;
+    sweep::pending(&swept, rounds, &mut parts)?;
+    drop(swept);
+    beside_another(cpu, rounds, &mut parts)?;
+    Ok(Tested {
+        parts,
+        waits: waits(cpu),
+    })
+}
+
+fn setup(cpu: u32, depth: Depth) -> Result<Setup, Failure> {
+    Setup::new(cpu, depth).map_err(Failure::run)
+}
+
+/// With another process on the CPU: what comes while that runs goes to the kernel, and what it has
+/// of ours is nothing.
+fn beside_another(cpu: u32, rounds: u32, parts: &mut Parts) -> Result<(), Failure> {
+    // Born first: it inherits nothing of what follows.
+    let bystander = Bystander::start().map_err(Failure::run)?;
+    let mut setup = setup(cpu, Depth::C02)?;
+    let trial = Trial {
+        name: "uintr, beside a busy process".into(),
+        rounds,
+        how: How::Within(WHILE_AWAY),
+        away: true,
+    };
+    delivery::test(&mut setup, &trial, parts)?;
+    let seen = bystander.seen();
+    if let Some(check) = parts.checks.last_mut() {
+        check.count("turns_of_the_other", seen.turns);
+        check.count("interrupts_of_the_other", seen.interrupts);
+        check.demand(seen.turns > 0, || "the other process never ran".into());
+        check.demand(seen.interrupts == 0, || {
+            let interrupts = seen.interrupts;
+            format!("the other process got {interrupts} interrupts of this one")
+        });
+        check.demand(seen.alive, || "the other process died".into());
+    }
+    Ok(())
+}
+
+/// Waits that nothing ends. A thread has one receiver at a time, so that each is made when it is
+/// measured.
+fn waits(cpu: u32) -> Vec<Wait> {
+    let uintr = DEPTHS.map(|depth| {
+        let mut made = None;
+        Wait {
+            name: format!("uintr {}", state(depth)),
+            wait: Box::new(move || {
+                let setup = match &made {
+                    Some(setup) => setup,
+                    None => made.insert(setup(cpu, depth)?),
+                };
+                setup.receiver.clear();
+                let until = Tsc::get().after(SLICE);
+                setup.receiver.wait(until).map(drop).map_err(Failure::run)
+            }),
+        }
+    });
+    std::iter::once(Wait::spin()).chain(uintr).collect()
+}

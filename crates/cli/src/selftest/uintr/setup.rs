@@ -1,0 +1,86 @@
+//! A thread that takes the interrupts of a test source, and everything that is counted of it.
+
+use joulio_cpu::Depth;
+use joulio_cpu::uintr::{Receiver, Source, Status, UintrError};
+use joulio_kernel_io::Interrupts;
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::{Errno, read};
+use std::os::fd::{AsFd, OwnedFd};
+
+/// What a test has in hand. The receiver goes first, so that the source is still there when it
+/// lets go of it.
+pub struct Setup {
+    pub receiver: Receiver,
+    pub source: Source,
+    eventfd: OwnedFd,
+}
+
+/// Everything that is counted, at a moment.
+pub struct Counts {
+    pub status: Status,
+    /// Times that the source was raised.
+    pub raised: u64,
+    /// Times that the handler ran.
+    pub handled: u64,
+    /// Times that the kernel's handler ran, by /proc/interrupts.
+    pub kernel: u64,
+}
+
+/// Why there is none.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    #[error(transparent)]
+    Uintr(#[from] UintrError),
+    #[error("no eventfd: {0}")]
+    Eventfd(Errno),
+    #[error("{0}")]
+    Interrupts(#[from] joulio_kernel_io::StatsError),
+}
+
+impl Setup {
+    /// On the calling thread, which is pinned to `cpu`.
+    pub fn new(cpu: u32, depth: Depth) -> Result<Setup, SetupError> {
+        let mut receiver = Receiver::open(depth)?;
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        let eventfd = eventfd(0, flags).map_err(SetupError::Eventfd)?;
+        let source = Source::open(eventfd.as_fd(), cpu)?;
+        receiver.register()?;
+        receiver.bind(eventfd.as_fd())?;
+        Ok(Setup {
+            receiver,
+            source,
+            eventfd,
+        })
+    }
+
+    /// All counts.
+    pub fn counts(&self) -> Result<Counts, SetupError> {
+        let status = self.receiver.status()?;
+        Ok(Counts {
+            status,
+            raised: self.source.raised()?,
+            handled: self.receiver.delivered(),
+            kernel: taken(&Interrupts::read("/")?, status.irq),
+        })
+    }
+
+    /// How often the eventfd was signalled since the last call.
+    pub fn signals(&self) -> u64 {
+        let mut count = [0; size_of::<u64>()];
+        match read(&self.eventfd, &mut count) {
+            Ok(_) => u64::from_ne_bytes(count),
+            // It says that there were none.
+            Err(_) => 0,
+        }
+    }
+}
+
+/// How often the kernel took interrupt `irq`.
+fn taken(interrupts: &Interrupts, irq: u32) -> u64 {
+    let label = irq.to_string();
+    let lines = interrupts.lines().iter();
+    lines
+        .filter(|line| line.label == label)
+        .flat_map(|line| &line.counts)
+        .sum()
+}

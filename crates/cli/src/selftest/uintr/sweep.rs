@@ -1,0 +1,240 @@
+//! Interrupts at one instruction: of the window between the check and the sleep, and of the
+//! handler itself. A breakpoint of the CPU, at each byte in turn, raises them.
+
+use super::super::latency::Latency;
+use super::super::report::{Check, Parts};
+use super::setup::Setup;
+use crate::failure::Failure;
+use joulio_cpu::Tsc;
+use joulio_cpu::uintr::{Code, Once, UintrError};
+use joulio_units::Nanos;
+use std::ops::Range;
+
+/// A wait that nobody ended is over then.
+const LONG: Nanos = Nanos::from_millis(100);
+/// A byte counts as no instruction's first when nothing came of it so often. Once is too few:
+/// another thread may have run, and the mark that follows that keeps a wait from its TPAUSE.
+const TRIES: usize = 3;
+
+/// What came of the addresses of some code.
+#[derive(Default)]
+struct Swept {
+    /// Where the breakpoint was met.
+    hits: Vec<usize>,
+    lost: u64,
+}
+
+/// What came of one address.
+enum Met {
+    /// It was no instruction's.
+    Nothing,
+    Seen,
+    Lost,
+}
+
+impl Swept {
+    /// Tries `at` until it is met.
+    fn address(
+        &mut self,
+        at: usize,
+        mut once: impl FnMut() -> Result<Met, UintrError>,
+    ) -> Result<(), Failure> {
+        for _ in 0..TRIES {
+            let met = once().map_err(Failure::run)?;
+            if let Met::Nothing = met {
+                continue;
+            }
+            self.hits.push(at);
+            self.lost += u64::from(matches!(met, Met::Lost));
+            break;
+        }
+        Ok(())
+    }
+
+    fn judge(&self, name: &str, code: &Code, range: &Range<usize>) -> Check {
+        let expected = code.instructions.iter().filter(|at| range.contains(at));
+        let expected: Vec<_> = expected.copied().collect();
+        let mut check = Check::new(name);
+        check.count("addresses", range.len() as u64);
+        check.count("instructions", expected.len() as u64);
+        check.count("hit", self.hits.len() as u64);
+        check.count("lost", self.lost);
+        check.demand(self.hits == expected, || {
+            let (hit, all) = (self.hits.len(), expected.len());
+            format!("{hit} addresses were met, and {all} instructions begin there")
+        });
+        check.demand(self.lost == 0, || format!("{} lost", self.lost));
+        check
+    }
+}
+
+/// One that was marked before the sleep did not sleep: neither the system's limit nor the deadline
+/// ended it.
+fn prompt(once: Once, deadline: u64) -> bool {
+    once.marked && !once.limited && Tsc::now() < deadline
+}
+
+fn met(seen: bool) -> Met {
+    match seen {
+        true => Met::Seen,
+        false => Met::Lost,
+    }
+}
+
+/// The interrupt comes between the check of the mark and TPAUSE, or just before or after them.
+pub fn window(setup: &Setup, parts: &mut Parts) -> Result<(), Failure> {
+    let Setup {
+        receiver, source, ..
+    } = setup;
+    let code = Code::here();
+    let mut swept = Swept::default();
+    for at in code.window.clone() {
+        swept.address(at, || {
+            let before = source.raised()?;
+            source.raise_at(Some(at))?;
+            receiver.clear();
+            let deadline = Tsc::get().after(LONG);
+            let once = receiver.wait_once(deadline)?;
+            let prompt = prompt(once, deadline);
+            source.raise_at(None)?;
+            Ok(match source.raised()? == before {
+                true => Met::Nothing,
+                false => met(prompt),
+            })
+        })?;
+    }
+    let name = "uintr, raised at every byte of the window";
+    parts.checks.push(swept.judge(name, &code, &code.window));
+    Ok(())
+}
+
+/// A second interrupt comes in the handler of a first, which found the thread in the window.
+/// Before the re-arm it is swallowed, and the mark is for both; after it the handler runs again.
+/// In either case the next one has to be delivered.
+pub fn handler(setup: &Setup, parts: &mut Parts) -> Result<(), Failure> {
+    let Setup {
+        receiver, source, ..
+    } = setup;
+    let code = Code::here();
+    let mut swept = Swept::default();
+    for at in code.handler.clone() {
+        swept.address(at, || {
+            let (before, handled) = (source.raised()?, receiver.delivered());
+            source.raise_at(Some(at))?;
+            receiver.clear();
+            let deadline = Tsc::get().after(LONG);
+            let once = receiver.interrupt_at(code.window.start, deadline, || source.raise())?;
+            let both = prompt(once, deadline);
+            source.raise_at(None)?;
+            if source.raised()? < before + 2 {
+                return Ok(Met::Nothing);
+            }
+            let runs = if at > code.rearm { 2 } else { 1 };
+            let delivered = receiver.delivered() - handled >= runs;
+            receiver.clear();
+            let deadline = Tsc::get().after(LONG);
+            source.raise()?;
+            let next = prompt(receiver.wait_once(deadline)?, deadline);
+            Ok(met(both && delivered && next))
+        })?;
+    }
+    let name = "uintr, raised at every byte of the handler";
+    parts.checks.push(swept.judge(name, &code, &code.handler));
+    Ok(())
+}
+
+/// An interrupt is pending, and delivered before each instruction of the window in turn.
+pub fn pending(setup: &Setup, rounds: u32, parts: &mut Parts) -> Result<(), Failure> {
+    let Setup {
+        receiver, source, ..
+    } = setup;
+    let code = Code::here();
+    let inside = code.instructions.iter().copied();
+    let inside: Vec<_> = inside.filter(|at| code.window.contains(at)).collect();
+    let (mut lost, mut took) = (0, Vec::new());
+    for at in (0..rounds).flat_map(|_| inside.iter().copied()) {
+        receiver.clear();
+        let deadline = Tsc::get().after(LONG);
+        let mut begun = 0;
+        let once = receiver.interrupt_at(at, deadline, || {
+            source.raise()?;
+            begun = Tsc::now();
+            Ok(())
+        });
+        let once = once.map_err(Failure::run)?;
+        took.push(Tsc::now().wrapping_sub(begun));
+        lost += u64::from(!prompt(once, deadline));
+    }
+    let mut check = Check::new("uintr, pending at every instruction of the window");
+    check.count("raised", took.len() as u64);
+    check.count("lost", lost);
+    check.demand(lost == 0, || format!("{lost} of {} lost", took.len()));
+    parts.checks.push(check);
+    let what = "uintr: from UIRET with one pending, by way of the handler, to the end of the wait";
+    parts.latency.push(Latency::of(what, took));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code() -> Code {
+        Code {
+            handler: 100..110,
+            window: 90..95,
+            instructions: vec![90, 93, 100, 101, 108],
+            rearm: 101,
+        }
+    }
+
+    fn swept(hits: &[usize]) -> Swept {
+        let mut swept = Swept::default();
+        for at in 100..110 {
+            let hit = hits.contains(&at);
+            swept
+                .address(at, || Ok(if hit { Met::Seen } else { Met::Nothing }))
+                .map_err(Failure::message)
+                .unwrap();
+        }
+        swept
+    }
+
+    #[test]
+    fn every_instruction_has_to_be_met_and_nothing_else() {
+        let code = code();
+        let judge = |hits: &[usize]| swept(hits).judge("x", &code, &code.handler).passed;
+        assert!(judge(&[100, 101, 108]));
+        assert!(!judge(&[100, 108]));
+        assert!(!judge(&[100, 102, 108]));
+        assert!(!judge(&[]));
+    }
+
+    #[test]
+    fn an_address_is_tried_again_and_its_loss_is_counted() {
+        let mut swept = Swept::default();
+        let mut tries = 0;
+        let second = || {
+            tries += 1;
+            Ok(if tries == 2 { Met::Lost } else { Met::Nothing })
+        };
+        swept
+            .address(100, second)
+            .map_err(Failure::message)
+            .unwrap();
+        assert_eq!(
+            (tries, swept.hits.as_slice(), swept.lost),
+            (2, &[100][..], 1)
+        );
+        assert!(!swept.judge("x", &code(), &(100..101)).passed);
+    }
+
+    #[test]
+    fn a_wait_that_slept_is_not_prompt() {
+        let once = |marked, limited| Once { marked, limited };
+        assert!(prompt(once(true, false), u64::MAX));
+        assert!(!prompt(once(true, true), u64::MAX));
+        assert!(!prompt(once(false, false), u64::MAX));
+        assert!(!prompt(once(true, false), 0));
+    }
+}

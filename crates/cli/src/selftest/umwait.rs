@@ -1,0 +1,274 @@
+//! `joulio selftest umwait`: a store by another CPU ends the wait.
+
+use super::latency::Latency;
+use super::pinned::pin;
+use super::report::{Check, Parts, Tested};
+use super::spread::spread;
+use super::waits::{DEPTHS, SLICE, Wait, state};
+use crate::failure::Failure;
+use joulio_cpu::{Ended, Line, Tsc, UserWait};
+use joulio_units::Nanos;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use std::thread;
+
+/// A wait that nothing ends, ends itself then.
+const LONGEST: Nanos = Nanos::from_millis(1);
+/// Stores come at most so long after the waiter begins.
+const DELAY: Nanos = Nanos::from_micros(50);
+/// A store that does not come at all.
+const NEVER: Nanos = Nanos::from_millis(10_000);
+
+/// Tests it between the calling thread's CPU and `other`.
+pub fn test(rounds: u32, other: usize) -> Result<Tested, Failure> {
+    let mut parts = Parts::default();
+    let mut waits = vec![Wait::spin()];
+    for depth in DEPTHS {
+        let cpu = UserWait::detect(depth).map_err(Failure::input)?;
+        let what = if cpu.name() == "tpause" {
+            "umwait"
+        } else {
+            cpu.name()
+        };
+        let name = format!("{what} {}", state(depth));
+        let tally = stores(&cpu, rounds, other)?;
+        parts.checks.push(judge(&name, rounds, &tally));
+        let took = format!("{name}: from before the store to the return");
+        parts.latency.push(Latency::of(took, tally.took));
+        let line = Apart::default();
+        waits.push(Wait::new(name, move || {
+            cpu.arm(Line::from(&line.0));
+            cpu.wait(SLICE);
+        }));
+    }
+    Ok(Tested { parts, waits })
+}
+
+/// In cache lines of its own, and those beside it.
+#[derive(Default)]
+#[repr(align(256))]
+struct Apart<T = AtomicU32>(T);
+
+/// What two CPUs share.
+#[derive(Default)]
+struct Shared {
+    /// The line: the round whose store it is.
+    line: Apart,
+    /// The round that the waiter is in.
+    round: Apart,
+    /// The round whose stamps are there.
+    stamped: Apart,
+    /// The counter before the last store, and after it was for all to see.
+    stamps: Apart<[AtomicU64; 2]>,
+    /// There are no more.
+    over: Apart<AtomicBool>,
+}
+
+/// How the waits went.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Tally {
+    /// The store was there before the core waited.
+    before: u64,
+    /// Waits after which it was there, and that ended by themselves.
+    by_store: u64,
+    /// Waits that the limit or the time ended.
+    by_limit: u64,
+    /// Waits that ended without either.
+    otherwise: u64,
+    /// Stores in the first half of a wait that went on to its limit.
+    lost: u64,
+    /// Cycles from the stamp before the store to the end of the wait that it ended.
+    took: Vec<u64>,
+}
+
+/// A wait, by the counter.
+struct Span {
+    begun: u64,
+    end: u64,
+    /// It went on until the limit, or until its time.
+    whole: bool,
+}
+
+fn stores(cpu: &UserWait, rounds: u32, other: usize) -> Result<Tally, Failure> {
+    let shared = Shared::default();
+    thread::scope(|scope| {
+        let storer = scope.spawn(|| pin(other).map(|()| store(&shared)));
+        let tally = wait(cpu, rounds, &shared, || storer.is_finished());
+        shared.over.0.store(true, Ordering::Release);
+        match storer.join() {
+            Ok(stored) => stored.and(tally),
+            Err(_) => Err(Failure::run("the thread that stores ended by itself")),
+        }
+    })
+}
+
+/// Answers each round with a store, some time after it began.
+fn store(shared: &Shared) {
+    let mut last = 0;
+    while !shared.over.0.load(Ordering::Acquire) {
+        let round = shared.round.0.load(Ordering::Acquire);
+        if round == last {
+            std::hint::spin_loop();
+            continue;
+        }
+        last = round;
+        let at = Tsc::get().after(spread(round, DELAY));
+        while Tsc::now() < at {
+            std::hint::spin_loop();
+        }
+        let before = Tsc::now();
+        shared.line.0.store(round, Ordering::Release);
+        // The stamp is of a time when the store had left this CPU.
+        fence(Ordering::SeqCst);
+        let after = Tsc::now();
+        shared.stamps.0[0].store(before, Ordering::Relaxed);
+        shared.stamps.0[1].store(after, Ordering::Relaxed);
+        shared.stamped.0.store(round, Ordering::Release);
+    }
+}
+
+/// Waits for the store of each round: arm, look, wait.
+fn wait(
+    cpu: &UserWait,
+    rounds: u32,
+    shared: &Shared,
+    gone: impl Fn() -> bool,
+) -> Result<Tally, Failure> {
+    let mut tally = Tally::default();
+    for round in 1..=rounds {
+        shared.round.0.store(round, Ordering::Release);
+        let give_up = Tsc::get().after(NEVER);
+        let mut last: Option<Span> = None;
+        loop {
+            cpu.arm(Line::from(&shared.line.0));
+            if shared.line.0.load(Ordering::Acquire) == round {
+                break;
+            }
+            if let Some(span) = &last {
+                tally.in_vain(span);
+            }
+            if gone() || Tsc::now() > give_up {
+                return Err(Failure::run("the other CPU does not store: is it busy?"));
+            }
+            last = Some(Span::of(|| cpu.wait(LONGEST)));
+        }
+        let Some(span) = last else {
+            tally.before += 1;
+            continue;
+        };
+        while shared.stamped.0.load(Ordering::Acquire) != round {
+            std::hint::spin_loop();
+        }
+        let stamps = shared.stamps.0.each_ref();
+        let [before, after] = stamps.map(|stamp| stamp.load(Ordering::Relaxed));
+        tally.answered(&span, before, after);
+    }
+    Ok(tally)
+}
+
+impl Span {
+    fn of(wait: impl FnOnce() -> Ended) -> Span {
+        let begun = Tsc::now();
+        let ended = wait();
+        let end = Tsc::now();
+        let whole = ended == Ended::Limit || end - begun >= Tsc::get().cycles(LONGEST);
+        Span { begun, end, whole }
+    }
+}
+
+impl Tally {
+    /// A wait after which the store was not there yet.
+    fn in_vain(&mut self, span: &Span) {
+        match span.whole {
+            true => self.by_limit += 1,
+            false => self.otherwise += 1,
+        }
+    }
+
+    /// A wait after which it was; it came between the two stamps. Near the end of a whole wait
+    /// that is chance, long before it the store was missed.
+    fn answered(&mut self, span: &Span, before: u64, after: u64) {
+        if !span.whole {
+            self.by_store += 1;
+            self.took.push(span.end.saturating_sub(before));
+            return;
+        }
+        self.by_limit += 1;
+        self.lost += u64::from(after < span.begun + (span.end - span.begun) / 2);
+    }
+}
+
+fn judge(name: &str, rounds: u32, tally: &Tally) -> Check {
+    let mut check = Check::new(format!("{name}, stores by another CPU"));
+    check.count("stores", rounds.into());
+    check.count("before_the_wait", tally.before);
+    check.count("by_store", tally.by_store);
+    check.count("by_limit", tally.by_limit);
+    check.count("otherwise", tally.otherwise);
+    check.count("lost", tally.lost);
+    check.demand(tally.lost == 0, || {
+        format!("{} stores of {rounds} did not end the wait", tally.lost)
+    });
+    check.demand(tally.by_store > 0, || "no wait was ended by a store".into());
+    check
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_that_a_whole_wait_slept_through_is_lost_and_one_at_its_end_is_not() {
+        let span = |whole| Span {
+            begun: 1_000,
+            end: 2_000,
+            whole,
+        };
+        let mut tally = Tally::default();
+        tally.answered(&span(true), 1_100, 1_200);
+        assert_eq!((tally.lost, tally.by_limit, tally.by_store), (1, 1, 0));
+        tally.answered(&span(true), 1_990, 2_010);
+        tally.answered(&span(false), 1_900, 1_950);
+        tally.in_vain(&span(true));
+        tally.in_vain(&span(false));
+        let counted = Tally {
+            before: 0,
+            by_store: 1,
+            by_limit: 3,
+            otherwise: 1,
+            lost: 1,
+            took: vec![100],
+        };
+        assert_eq!(tally, counted);
+        assert!(!judge("umwait", 3, &tally).passed);
+    }
+
+    #[test]
+    fn a_cpu_that_sees_no_store_does_not_pass() {
+        let mut never = Tally::default();
+        never.in_vain(&Span::of(|| Ended::Limit));
+        never.before = 10;
+        assert!(!judge("umwait", 10, &never).passed);
+    }
+
+    #[test]
+    fn every_round_is_answered_with_its_stamps() {
+        let shared = Shared::default();
+        thread::scope(|scope| {
+            scope.spawn(|| store(&shared));
+            for round in 1..=50 {
+                shared.round.0.store(round, Ordering::Release);
+                while shared.stamped.0.load(Ordering::Acquire) != round {
+                    thread::yield_now();
+                }
+                assert_eq!(shared.line.0.load(Ordering::Acquire), round);
+                let [before, after] = shared
+                    .stamps
+                    .0
+                    .each_ref()
+                    .map(|s| s.load(Ordering::Relaxed));
+                assert!(before <= after);
+            }
+            shared.over.0.store(true, Ordering::Release);
+        });
+    }
+}

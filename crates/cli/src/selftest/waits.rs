@@ -1,0 +1,143 @@
+//! What each wait draws, and whether the core slept in it.
+
+use crate::failure::Failure;
+use joulio_cpu::{Depth, Tsc};
+use joulio_energy::{self as energy, Discovery};
+use joulio_units::Nanos;
+use joulio_workload::ThreadCounting;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// How long a wait is that nothing ends: short enough that a window ends on time.
+pub const SLICE: Nanos = Nanos::from_millis(1);
+
+/// A way to wait for nothing.
+pub struct Wait {
+    /// Its name.
+    pub name: String,
+    /// Waits for [`SLICE`], or shorter.
+    pub wait: Box<dyn FnMut() -> Result<(), Failure>>,
+}
+
+/// The waits, or why they were not measured.
+#[derive(Default, Serialize)]
+pub struct Waits {
+    pub waits: Vec<Measured>,
+    pub waits_reason: Option<String>,
+}
+
+/// A wait that was done for some time.
+#[derive(Serialize)]
+pub struct Measured {
+    pub name: String,
+    /// Unhalted cycles of the thread.
+    pub cycles: Option<u64>,
+    /// Cycles in C0.1 (CPU_CLK_UNHALTED.C01).
+    pub c01_cycles: Option<u64>,
+    /// Cycles in C0.2 (CPU_CLK_UNHALTED.C02).
+    pub c02_cycles: Option<u64>,
+    /// Why one of them is null.
+    pub missing: BTreeMap<&'static str, String>,
+    /// By each meter.
+    pub power: Vec<Power>,
+}
+
+/// Power by one meter.
+#[derive(Serialize)]
+pub struct Power {
+    pub meter: String,
+    pub boundary: String,
+    /// Null: `reason` says why.
+    pub watts: Option<f64>,
+    pub error_watts: Option<f64>,
+    pub window_seconds: Option<f64>,
+    pub reason: Option<String>,
+}
+
+impl Wait {
+    /// A way to wait that cannot fail.
+    pub fn new(name: impl Into<String>, mut wait: impl FnMut() + 'static) -> Wait {
+        let name = name.into();
+        let wait = Box::new(move || {
+            wait();
+            Ok(())
+        });
+        Wait { name, wait }
+    }
+
+    /// What the others are compared with.
+    pub fn spin() -> Wait {
+        Wait::new("spin", || {
+            let end = Tsc::get().after(SLICE);
+            while Tsc::now() < end {
+                std::hint::spin_loop();
+            }
+        })
+    }
+}
+
+/// A depth, as a wait's name has it.
+pub fn state(depth: Depth) -> &'static str {
+    match depth {
+        Depth::C01 => "C0.1",
+        Depth::C02 => "C0.2",
+    }
+}
+
+/// Both, the lighter first.
+pub const DEPTHS: [Depth; 2] = [Depth::C01, Depth::C02];
+
+/// Each of `waits` for `time`, if there is anything to read meanwhile.
+pub fn measure(waits: Vec<Wait>, time: Nanos, mut discovery: Discovery) -> Result<Waits, Failure> {
+    let mut counting = ThreadCounting::this_thread();
+    let counters = counting.stop();
+    if let (true, Err(why)) = (discovery.meters.is_empty(), &counters.c02) {
+        return Ok(Waits {
+            waits: Vec::new(),
+            waits_reason: Some(format!(
+                "no meter can be read here (joulio power says why), and no residency: {why}"
+            )),
+        });
+    }
+    let mut measured = Vec::new();
+    for Wait { name, mut wait } in waits {
+        let window = discovery.meters.open().map_err(Failure::run)?;
+        counting.start();
+        let end = Tsc::get().after(time);
+        while Tsc::now() < end {
+            wait()?;
+        }
+        let counters = counting.stop();
+        let power = window.close(None).iter().map(Power::of).collect();
+        let mut missing = BTreeMap::new();
+        let mut count =
+            |name, count: Result<u64, String>| count.map_err(|why| missing.insert(name, why)).ok();
+        measured.push(Measured {
+            name,
+            cycles: count("cycles", counters.cycles),
+            c01_cycles: count("c01_cycles", counters.c01),
+            c02_cycles: count("c02_cycles", counters.c02),
+            missing,
+            power,
+        });
+    }
+    Ok(Waits {
+        waits: measured,
+        waits_reason: None,
+    })
+}
+
+impl Power {
+    fn of(measured: &energy::Measured) -> Power {
+        let total = measured.figure.as_ref().map(|figure| &figure.total);
+        let error = |total: &energy::Energy| Some((total.error? / total.window).0);
+        Power {
+            meter: measured.about.name.clone(),
+            boundary: measured.about.zone.boundary.to_string(),
+            watts: total.ok().map(|total| total.watts().0),
+            error_watts: total.ok().and_then(error),
+            window_seconds: total.ok().map(|total| total.window.seconds()),
+            reason: total.err().map(ToString::to_string),
+        }
+    }
+}

@@ -6,7 +6,7 @@ use crate::columns::aligned;
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
 use joulio_emulator::FaultPlan;
-use joulio_workload::{Counts, EnergyResult, Job, RunResult, Target, Tenants};
+use joulio_workload::{Counts, EnergyResult, Job, RunResult, Target, Tenants, WaitCounters};
 use std::fmt::Write;
 use std::iter::once;
 
@@ -60,13 +60,26 @@ pub fn table(runs: &[RunResult]) -> String {
         "wakes/IO",
         "sleeps/IO",
     ];
+    let light: Vec<_> = LIGHT
+        .iter()
+        .filter(|(_, count)| {
+            runs.iter()
+                .flat_map(|run| &run.counts)
+                .any(|c| count(&c.wait) > 0)
+        })
+        .collect();
     let names = once("completion").chain(sides::NAMES).chain(names);
+    let names = names.chain(light.iter().map(|(name, _)| *name));
     table.set_header(names.map(String::from).chain(energy));
     for run in runs {
         if let Some(counts) = &run.counts {
             let figure = column.as_ref().and_then(|column| column.figure(counts));
             let name = once(name(run));
-            table.add_row(name.chain(cells(counts)).chain(watts(figure)));
+            let light = light
+                .iter()
+                .map(|(_, count)| per_io(count(&counts.wait), counts));
+            let cells = name.chain(cells(counts)).chain(light);
+            table.add_row(cells.chain(watts(figure)));
         }
     }
     let mut text = aligned(&mut table, 1);
@@ -79,6 +92,20 @@ pub fn table(runs: &[RunResult]) -> String {
     }
     energy_table(runs, column.as_ref(), &mut text);
     text
+}
+
+/// A column of something that few runs have, and what it counts.
+type Count = (&'static str, fn(&WaitCounters) -> u64);
+
+/// What cores did that waited in user space, in light power states.
+const LIGHT: [Count; 3] = [
+    ("pauses/IO", |wait| wait.pauses),
+    ("umwaits/IO", |wait| wait.monitors),
+    ("uintr/IO", |wait| wait.user_interrupts),
+];
+
+fn per_io(count: u64, counts: &Counts) -> String {
+    format!("{:.3}", count as f64 / counts.all.ios.max(1) as f64)
 }
 
 /// The way of waiting that a run got, after the engine if that is the kernel's, before what was
@@ -109,13 +136,10 @@ fn cells(counts: &Counts) -> impl Iterator<Item = String> {
     let more = [
         format!("{:.2}", cpu * 1e6 / ios),
         format!("{:.1}", counts.wait.polls as f64 / ios),
-        interrupts(counts).map_or_else(|| "-".into(), |count| format!("{:.3}", count as f64 / ios)),
-        format!(
-            "{:.3}",
-            counts.threads.submitter.voluntary_switches as f64 / ios
-        ),
-        format!("{:.3}", counts.wait.wakes as f64 / ios),
-        format!("{:.3}", counts.wait.sleeps as f64 / ios),
+        interrupts(counts).map_or_else(|| "-".into(), |count| per_io(count, counts)),
+        per_io(counts.threads.submitter.voluntary_switches, counts),
+        per_io(counts.wait.wakes, counts),
+        per_io(counts.wait.sleeps, counts),
     ];
     sides::cells(&counts.all).into_iter().chain(more)
 }

@@ -68,7 +68,10 @@ struct joulio_uintr_source {
 #define JOULIO_UINTR_BIND _IOW(JOULIO_UINTR_TYPE, 3, struct joulio_uintr_bind)
 #define JOULIO_UINTR_UNBIND _IO(JOULIO_UINTR_TYPE, 4)
 #define JOULIO_UINTR_STATUS _IOR(JOULIO_UINTR_TYPE, 5, struct joulio_uintr_status)
-/* Returns a descriptor of a test interrupt; a write of a u64 that is not 0 raises it. */
+/*
+ * Returns a descriptor of a test interrupt. A write of a u64 that is not 0
+ * raises it; a read gives a u64: how often it was raised, counted before it is.
+ */
 #define JOULIO_UINTR_SOURCE _IOW(JOULIO_UINTR_TYPE, 6, struct joulio_uintr_source)
 
 /* On the descriptor of a test interrupt: */

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A device interrupt for a registered thread, named by the eventfd that its
+ * driver signals: whoever has the eventfd was given the interrupt.
+ *
+ * The driver (VFIO) is the producer of the IRQ bypass manager, which tells of
+ * the interrupt, and of its end before the driver frees it. Between the two
+ * callbacks the interrupt exists; nothing here looks at it outside of them but
+ * under the receiver's lock, while the aim is set.
+ *
+ * The interrupt is moved to the thread's CPU and kept there: user space
+ * (irqbalance) cannot move it while it is bound. What can is the CPU going
+ * offline (bindings_offline: the thread has left the CPU by then, and the CPU
+ * takes no interrupts when the vector is given away), and a write to
+ * /proc/irq/N/smp_affinity that was let through before the interrupt was bound
+ * (receivers_lose_vector).
+ */
+#include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
+#include <linux/eventfd.h>
+#include <linux/interrupt.h>
+#include <linux/irq.h>
+#include <linux/irqdomain.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/version.h>
+#include <asm/hw_irq.h>
+#include <asm/irq_vectors.h>
+#include <asm/irqdomain.h>
+
+#include "internal.h"
+
+/* Receivers that have an interrupt. Taken inside the bypass manager's lock. */
+static DEFINE_MUTEX(taken_lock);
+static LIST_HEAD(taken);
+static enum cpuhp_state offline_state;
+
+static int register_consumer(struct irq_bypass_consumer *consumer, struct eventfd_ctx *eventfd)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
+	consumer->token = eventfd;
+	return irq_bypass_register_consumer(consumer);
+#else
+	return irq_bypass_register_consumer(consumer, eventfd);
+#endif
+}
+
+/*
+ * Whether the interrupt has a vector of its own, and comes as an edge: then the
+ * CPU can take it without anybody's help.
+ */
+static bool irq_is_direct(struct irq_data *irqd)
+{
+	struct irq_data *root;
+
+	for (root = irqd; root->parent_data; root = root->parent_data)
+		/* intremap=posted_msi: all devices share one vector. */
+		if (root->chip && root->chip->name && !strcmp(root->chip->name, "INTEL-IR-POST"))
+			return false;
+	return root->domain == x86_vector_domain && !irqd_is_level_type(irqd) &&
+	       !irqd_affinity_is_managed(irqd);
+}
+
+/* The vector that @irqd has on @cpu now, 0: none. */
+static u8 vector_on(struct irq_data *irqd, unsigned int cpu)
+{
+	const struct cpumask *where = irq_data_get_effective_affinity_mask(irqd);
+	const struct irq_cfg *cfg = irqd_cfg(irqd);
+	unsigned int vector = cfg ? READ_ONCE(cfg->vector) : 0;
+
+	if (cpumask_weight(where) != 1 || !cpumask_test_cpu(cpu, where))
+		return 0;
+	/* Those above are the kernel's own, and of interrupts that are shut down. */
+	if (vector < FIRST_EXTERNAL_VECTOR || vector >= FIRST_SYSTEM_VECTOR)
+		return 0;
+	return vector;
+}
+
+/*
+ * Whether the interrupt still has that vector on that CPU. Called on that CPU
+ * with interrupts off, under the receiver's lock; it may be changed elsewhere
+ * right after, but the old vector cannot be given away before this CPU has run
+ * the kernel's clean-up of it, which tells receivers_lose_vector.
+ */
+bool binding_aim_holds(const struct aim *aim)
+{
+	return vector_on(aim->irqd, aim->cpu) == aim->vector;
+}
+
+static void give_back(struct receiver *r)
+{
+	mutex_lock(&taken_lock);
+	list_del(&r->taken);
+	mutex_unlock(&taken_lock);
+
+	if (r->balanced)
+		irq_clear_status_flags(r->irq, IRQ_NO_BALANCING);
+	/* May fail when its CPUs have gone offline; it then stays where it is. */
+	irq_set_affinity(r->irq, r->affinity);
+	r->irq = 0;
+}
+
+static int take(struct receiver *r, unsigned int irq)
+{
+	struct irq_data *irqd = irq_get_irq_data(irq);
+	struct aim aim = { .irqd = irqd, .irq = irq };
+	int error;
+
+	if (!irqd || !irq_is_direct(irqd))
+		return -EOPNOTSUPP;
+
+	/* The calling thread is the one, and pinned (binding_bind). */
+	aim.cpu = raw_smp_processor_id();
+	r->irq = irq;
+	r->balanced = irqd_can_balance(irqd);
+	cpumask_copy(r->affinity, irq_data_get_affinity_mask(irqd));
+	mutex_lock(&taken_lock);
+	list_add(&r->taken, &taken);
+	mutex_unlock(&taken_lock);
+
+	irq_set_status_flags(irq, IRQ_NO_BALANCING);
+	error = irq_set_affinity(irq, cpumask_of(aim.cpu));
+	aim.vector = error ? 0 : vector_on(irqd, aim.cpu);
+	if (!aim.vector) {
+		give_back(r);
+		/* Without remapping some move with their next occurrence only. */
+		return error ? error : -EAGAIN;
+	}
+	receiver_aim(r, &aim);
+	return 0;
+}
+
+/* Process context, under the bypass manager's lock: the interrupt exists. */
+static int add_producer(struct irq_bypass_consumer *consumer, struct irq_bypass_producer *producer)
+{
+	struct receiver *r = container_of(consumer, struct receiver, consumer);
+
+	/*
+	 * Only what is there while the thread binds. The driver may offer the
+	 * eventfd's interrupt anew later: the thread then has to bind anew.
+	 */
+	if (!r->binds || r->task != current)
+		return 0;
+	return take(r, producer->irq);
+}
+
+/*
+ * As above; the driver frees the interrupt when this has returned, or the
+ * thread unbinds. Disarmed first: the vector may be somebody else's right after.
+ */
+static void del_producer(struct irq_bypass_consumer *consumer, struct irq_bypass_producer *producer)
+{
+	struct receiver *r = container_of(consumer, struct receiver, consumer);
+
+	if (!r->irq)
+		return;
+	receiver_disarm(r);
+	give_back(r);
+}
+
+static void put_eventfd(struct receiver *r)
+{
+	struct eventfd_ctx *eventfd = r->eventfd;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&r->lock, flags);
+	WRITE_ONCE(r->eventfd, NULL);
+	raw_spin_unlock_irqrestore(&r->lock, flags);
+	/* Nobody starts it any more, and it reads the pointer once. */
+	irq_work_sync(&r->rescue);
+	eventfd_ctx_put(eventfd);
+}
+
+static void drop_consumer(struct receiver *r)
+{
+	irq_bypass_unregister_consumer(&r->consumer);
+	put_eventfd(r);
+	r->bound = false;
+}
+
+/* Binds the calling thread, which is the receiver's. */
+int binding_bind(struct receiver *r, int fd)
+{
+	struct eventfd_ctx *eventfd;
+	int error;
+
+	if (current->nr_cpus_allowed != 1)
+		return -EXDEV;
+	eventfd = eventfd_ctx_fdget(fd);
+	if (IS_ERR(eventfd))
+		return PTR_ERR(eventfd);
+
+	/* The CPU stays online until the aim is set, so that its end is seen. */
+	cpus_read_lock();
+	mutex_lock(&r->binding);
+	if (r->bound) {
+		eventfd_ctx_put(eventfd);
+		error = -EBUSY;
+		goto unlock;
+	}
+	/* Before the first interrupt may be pending. */
+	WRITE_ONCE(r->eventfd, eventfd);
+	r->binds = true;
+	error = register_consumer(&r->consumer, eventfd);
+	r->binds = false;
+	if (error) {
+		put_eventfd(r);
+	} else if (!r->irq) {
+		drop_consumer(r);
+		error = -ENODEV;
+	} else {
+		r->bound = true;
+		receiver_arm(r);
+	}
+unlock:
+	mutex_unlock(&r->binding);
+	cpus_read_unlock();
+	return error;
+}
+
+/* By anybody. */
+int binding_unbind(struct receiver *r)
+{
+	unsigned long flags;
+	int error = 0;
+
+	mutex_lock(&r->binding);
+	if (r->bound) {
+		drop_consumer(r);
+		raw_spin_lock_irqsave(&r->lock, flags);
+		if (r->life == RECEIVER_LIVE)
+			r->status.state = JOULIO_UINTR_REGISTERED;
+		raw_spin_unlock_irqrestore(&r->lock, flags);
+	} else {
+		error = -ENOTCONN;
+	}
+	mutex_unlock(&r->binding);
+	return error;
+}
+
+/* @cpu goes offline: the kernel moves its interrupts, and bindings are lost. */
+static int bindings_offline(unsigned int cpu)
+{
+	struct receiver *r;
+
+	mutex_lock(&taken_lock);
+	list_for_each_entry(r, &taken, taken)
+		if (r->aim.irqd && r->aim.cpu == cpu)
+			receiver_disarm(r);
+	mutex_unlock(&taken_lock);
+	return 0;
+}
+
+int binding_init(struct receiver *r)
+{
+	if (!zalloc_cpumask_var(&r->affinity, GFP_KERNEL_ACCOUNT))
+		return -ENOMEM;
+	mutex_init(&r->binding);
+	r->consumer.add_producer = add_producer;
+	r->consumer.del_producer = del_producer;
+	return 0;
+}
+
+void binding_free(struct receiver *r)
+{
+	free_cpumask_var(r->affinity);
+}
+
+int bindings_init(void)
+{
+	int state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "joulio_uintr:online", NULL,
+					      bindings_offline);
+
+	offline_state = state;
+	return state < 0 ? state : 0;
+}
+
+void bindings_exit(void)
+{
+	cpuhp_remove_state_nocalls(offline_state);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files of joulio_uintr say to each other. */
+#ifndef JOULIO_UINTR_INTERNAL_H
+#define JOULIO_UINTR_INTERNAL_H
+
+#include <linux/irq.h>
+#include <linux/irq_work.h>
+#include <linux/irqbypass.h>
+#include <linux/kref.h>
+#include <linux/mutex.h>
+#include <linux/preempt.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include "joulio_uintr.h"
+
+extern bool dry_run;
+extern bool test_source;
+extern bool no_notifiers;
+
+/* registers.c: the CPU's registers, and what it reads of memory. */
+
+/* SDM volume 3, user posted-interrupt descriptor. */
+struct uintr_upid {
+	u8 notification; /* bit 0: outstanding, bit 1: suppressed */
+	u8 reserved;
+	u8 notification_vector;
+	u8 reserved2;
+	u32 notification_destination;
+	u64 requests; /* PIR, a bit per user vector */
+} __aligned(64);
+
+/* SDM volume 3, user-interrupt target table entry. */
+struct uintr_target {
+	u8 valid;
+	u8 user_vector;
+	u8 reserved[6];
+	u64 upid;
+} __aligned(16);
+
+/* In memory of its own, since the CPU writes to it. */
+struct uintr_memory {
+	struct uintr_upid upid;
+	struct uintr_target targets[1];
+};
+
+/* What a thread has in the CPU's registers, while it is not on a CPU. */
+struct uintr_registers {
+	u64 handler;
+	u64 requests; /* UIRR */
+	bool flag;    /* UIF */
+};
+
+int registers_check(void);
+void registers_load(const struct uintr_registers *regs, const struct uintr_memory *memory,
+		    u8 vector);
+void registers_save(struct uintr_registers *regs);
+void registers_aim(u8 vector);
+
+/* receiver.c: a registered thread. */
+
+/* A device interrupt as one CPU knows it; no IRQ: none. */
+struct aim {
+	struct irq_data *irqd;
+	unsigned int irq;
+	unsigned int cpu;
+	u8 vector;
+};
+
+enum receiver_life {
+	RECEIVER_LIVE,
+	RECEIVER_CLOSED,   /* its file is gone; the thread has yet to let go */
+	RECEIVER_DETACHED, /* the thread has let go */
+};
+
+struct receiver {
+	struct kref kref; /* one is the file's, one is the thread's */
+	struct task_struct *task;
+	struct uintr_memory *memory;
+	struct preempt_notifier notifier;
+	struct work_struct gone;
+	u8 user_vector;
+
+	/*
+	 * Protects what follows. Taken by the scheduler under its own locks,
+	 * so nothing may be woken and no CPU waited for while it is held.
+	 */
+	raw_spinlock_t lock;
+	enum receiver_life life;
+	int cpu; /* whose registers hold the thread's state, -1: none */
+	struct uintr_registers regs;
+	struct aim aim;
+	struct joulio_uintr_status status;
+	struct eventfd_ctx *eventfd; /* also read by rescue, without the lock */
+	struct irq_work rescue;
+
+	/*
+	 * binding.c's. The mutex serialises bind and unbind; what the consumer's
+	 * callbacks change is under the bypass manager's own.
+	 */
+	struct mutex binding;
+	bool bound; /* the consumer is registered */
+	bool binds; /* and the thread is waiting for its interrupt */
+	struct irq_bypass_consumer consumer;
+	unsigned int irq; /* the one that was taken, 0: none */
+	bool balanced;	  /* what it was before */
+	cpumask_var_t affinity;
+	struct list_head taken;
+};
+
+int receivers_init(void);
+void receivers_exit(void);
+struct receiver *receiver_register(const struct joulio_uintr_thread *thread);
+bool receiver_is_mine(const struct receiver *r);
+bool receiver_is_over(const struct receiver *r);
+void receiver_close(struct receiver *r);
+void receiver_aim(struct receiver *r, const struct aim *aim);
+void receiver_arm(struct receiver *r);
+void receiver_disarm(struct receiver *r);
+void receiver_status(struct receiver *r, struct joulio_uintr_status *status);
+void receivers_leave_current(void);
+void receivers_lose_vector(unsigned int cpu, unsigned int vector);
+
+/* binding.c: a device interrupt for a registered thread. */
+int bindings_init(void);
+void bindings_exit(void);
+int binding_init(struct receiver *r);
+void binding_free(struct receiver *r);
+int binding_bind(struct receiver *r, int eventfd);
+int binding_unbind(struct receiver *r);
+bool binding_aim_holds(const struct aim *aim);
+
+/* hooks.c: what the kernel tells of threads and vectors. */
+int hooks_init(void);
+void hooks_exit(void);
+
+/* source.c: an interrupt without a device. */
+int source_create(const struct joulio_uintr_source *request);
+
+#endif

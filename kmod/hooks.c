@@ -9,6 +9,8 @@
  *   old address space would do: it lives on when another process shares it.
  * - A vector is about to be free for others, on the CPU whose vector it is.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/tracepoint.h>

@@ -6,9 +6,12 @@
  * CR4.UINTR is part of a thread's state like the rest: on no other thread's
  * time do the instructions exist.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/module.h>
 #include <asm/cpufeature.h>
 #include <asm/msr.h>
+#include <asm/processor.h>
 #include <asm/special_insns.h>
 #include <asm/tlbflush.h>
 
@@ -24,7 +27,7 @@
 #define TT_ENABLE 1
 #define RED_ZONE 128 /* bytes below RSP that the ABI leaves to leaf functions */
 #define CR4_UINTR BIT_ULL(25)
-#define CPUID_7_EDX_UINTR BIT(5)
+#define FEATURE_UINTR (CPUID_7_EDX * 32 + 5) /* on every CPU of the machine */
 
 static void write_register(u32 msr, u64 value)
 {
@@ -58,7 +61,7 @@ int registers_check(void)
 {
 	if (dry_run)
 		return 0;
-	if (!(cpuid_edx(7) & CPUID_7_EDX_UINTR)) {
+	if (!boot_cpu_has(FEATURE_UINTR)) {
 		pr_err("this CPU has no user interrupts (CPUID 7.0:EDX[5]); dry_run=1 does all else\n");
 		return -ENODEV;
 	}

@@ -38,7 +38,9 @@ struct joulio_uintr_bind {
 #define JOULIO_UINTR_NONE 0
 #define JOULIO_UINTR_REGISTERED 1
 #define JOULIO_UINTR_BOUND 2
-#define JOULIO_UINTR_LOST 3 /* the interrupt was taken away: unbind, then bind again */
+#define JOULIO_UINTR_LOST 3 /* the interrupt was taken away: unbind, then bind again, or
+			     * the thread exited or called exec: register another
+			     */
 
 struct joulio_uintr_status {
 	__u32 state;
@@ -62,7 +64,10 @@ struct joulio_uintr_source {
 #define JOULIO_UINTR_TYPE 0xBB
 
 #define JOULIO_UINTR_INFO _IOR(JOULIO_UINTR_TYPE, 0, struct joulio_uintr_info)
-/* The calling thread becomes this open file's. */
+/*
+ * The calling thread becomes this open file's. Its user interrupts are off (UIF
+ * is 0): it says stui when its handler is ready.
+ */
 #define JOULIO_UINTR_REGISTER _IOW(JOULIO_UINTR_TYPE, 1, struct joulio_uintr_thread)
 #define JOULIO_UINTR_UNREGISTER _IO(JOULIO_UINTR_TYPE, 2)
 #define JOULIO_UINTR_BIND _IOW(JOULIO_UINTR_TYPE, 3, struct joulio_uintr_bind)
@@ -76,7 +81,7 @@ struct joulio_uintr_source {
 
 /* On the descriptor of a test interrupt: */
 #define JOULIO_UINTR_RAISE_AFTER _IOW(JOULIO_UINTR_TYPE, 7, __u64) /* in so many ns, once */
-/* Whenever the calling thread reaches the instruction at this address; 0: no more. */
+/* The next time the calling thread reaches the instruction at this address; 0: not. */
 #define JOULIO_UINTR_RAISE_AT _IOW(JOULIO_UINTR_TYPE, 8, __u64)
 
 #endif

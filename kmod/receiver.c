@@ -5,9 +5,10 @@
  *
  * Only the thread itself can take its notifier off its own list. Four of its
  * ways lead there: it unregisters, closes the file, calls exec, or exits
- * (hooks.c). When another thread closes the file, the state is taken from the
- * CPU at once and the notifier stays behind, without effect, until the thread
- * goes one of these ways or registers anew; it keeps the module loaded.
+ * (hooks.c). Until then its handler may be running, so the registers stay as
+ * they are but for the vector, which can be taken away at any time. When another
+ * thread closes the file, all but the vector stays with the thread until it goes
+ * one of these ways or registers anew, and keeps the module loaded.
  */
 #include <linux/eventfd.h>
 #include <linux/module.h>
@@ -130,11 +131,9 @@ static void receiver_sched_in(struct preempt_notifier *notifier, int cpu)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&r->lock, flags);
-	if (r->life == RECEIVER_LIVE) {
-		r->status.switches_in++;
-		if (!no_notifiers)
-			receiver_load(r, true);
-	}
+	r->status.switches_in++;
+	if (!no_notifiers)
+		receiver_load(r, true);
 	raw_spin_unlock_irqrestore(&r->lock, flags);
 }
 
@@ -146,7 +145,6 @@ static void receiver_sched_out(struct preempt_notifier *notifier, struct task_st
 
 	raw_spin_lock_irqsave(&r->lock, flags);
 	r->status.switches_out++;
-	/* Whatever its life: one that was closed just now may still be loaded. */
 	if (!no_notifiers && r->cpu == smp_processor_id())
 		receiver_unload(r);
 	raw_spin_unlock_irqrestore(&r->lock, flags);
@@ -181,8 +179,8 @@ static void receiver_disarm_here(void *info)
 
 /*
  * Calls @function on the CPU that holds the thread's state. When the thread
- * leaves that CPU meanwhile, its state is saved; what makes it come back without
- * (the life, the aim) must have been changed before.
+ * leaves that CPU meanwhile, its state is saved; what makes it come back with
+ * another (the aim) must have been changed before.
  */
 static void receiver_reach(struct receiver *r, smp_call_func_t function)
 {
@@ -218,10 +216,7 @@ void receiver_arm(struct receiver *r)
 	raw_spin_unlock_irqrestore(&r->lock, flags);
 }
 
-/*
- * When this returns no CPU takes the interrupt for the thread any more. The
- * rest of the thread's state stays: its handler may be running, and senduipi.
- */
+/* When this returns no CPU takes the interrupt for the thread any more. */
 void receiver_disarm(struct receiver *r)
 {
 	unsigned long flags;
@@ -387,11 +382,8 @@ void receiver_close(struct receiver *r)
 	raw_spin_lock_irqsave(&r->lock, flags);
 	if (r->life == RECEIVER_LIVE)
 		r->life = RECEIVER_CLOSED;
-	r->aim.irqd = NULL;
 	raw_spin_unlock_irqrestore(&r->lock, flags);
 
-	/* Off the CPU before the interrupt is given back. */
-	receiver_reach(r, receiver_unload_here);
 	binding_unbind(r);
 	if (mine)
 		receiver_put(r);

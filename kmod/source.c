@@ -35,6 +35,7 @@ struct source {
 	struct hrtimer timer;
 	struct mutex lock; /* of the breakpoint */
 	struct perf_event *breakpoint;
+	atomic_t waits; /* for the next hit of the breakpoint, no other */
 };
 
 static int register_producer(struct source *source)
@@ -79,7 +80,10 @@ static enum hrtimer_restart source_timer(struct hrtimer *timer)
 static void source_breakpoint(struct perf_event *event, struct perf_sample_data *sample,
 			      struct pt_regs *regs)
 {
-	source_raise(event->overflow_handler_context);
+	struct source *source = event->overflow_handler_context;
+
+	if (atomic_xchg(&source->waits, 0))
+		source_raise(source);
 }
 
 static long source_raise_after(struct source *source, u64 ns)
@@ -112,6 +116,7 @@ static long source_raise_at(struct source *source, u64 address)
 		attr.bp_len = sizeof(long);
 		attr.bp_type = HW_BREAKPOINT_X;
 		attr.exclude_kernel = 1;
+		atomic_set(&source->waits, 1);
 		event = register_user_hw_breakpoint(&attr, source_breakpoint, source, current);
 		if (IS_ERR(event))
 			error = PTR_ERR(event);

@@ -13,7 +13,7 @@
  * offline (bindings_offline: the thread has left the CPU by then, and the CPU
  * takes no interrupts when the vector is given away), and a write to
  * /proc/irq/N/smp_affinity that was let through before the interrupt was bound
- * (receivers_lose_vector).
+ * (receiver_lose_vector).
  */
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
@@ -81,7 +81,7 @@ static u8 vector_on(struct irq_data *irqd, unsigned int cpu)
  * Whether the interrupt still has that vector on that CPU. Called on that CPU
  * with interrupts off, under the receiver's lock; it may be changed elsewhere
  * right after, but the old vector cannot be given away before this CPU has run
- * the kernel's clean-up of it, which tells receivers_lose_vector.
+ * the kernel's clean-up of it, which tells receiver_lose_vector.
  */
 bool binding_aim_holds(const struct aim *aim)
 {

@@ -26,7 +26,7 @@ struct linux_binprm;
 
 static void on_exec(void *data, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
 {
-	receivers_leave_current();
+	receiver_leave_current();
 }
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
@@ -35,13 +35,13 @@ static void on_exit(void *data, struct task_struct *task)
 static void on_exit(void *data, struct task_struct *task, bool group_dead)
 #endif
 {
-	receivers_leave_current();
+	receiver_leave_current();
 }
 
 static void on_vector_free(void *data, unsigned int irq, unsigned int cpu, unsigned int vector,
 			   bool managed)
 {
-	receivers_lose_vector(cpu, vector);
+	receiver_lose_vector(cpu, vector);
 }
 
 static struct hook {

@@ -57,7 +57,7 @@ void registers_load(const struct uintr_registers *regs, const struct uintr_memor
 void registers_save(struct uintr_registers *regs);
 void registers_aim(u8 vector);
 
-/* receiver.c: a registered thread. */
+/* receiver.c: a registered thread's state. */
 
 /* A device interrupt as one CPU knows it; no IRQ: none. */
 struct aim {
@@ -108,18 +108,24 @@ struct receiver {
 	struct list_head taken;
 };
 
+struct receiver *receiver_current(void);
+void receiver_attach(struct receiver *r);
+bool receiver_detach(struct receiver *r);
+void receiver_unload_elsewhere(struct receiver *r);
+void receiver_aim(struct receiver *r, const struct aim *aim);
+void receiver_arm(struct receiver *r);
+void receiver_disarm(struct receiver *r);
+void receiver_status(struct receiver *r, struct joulio_uintr_status *status);
+void receiver_lose_vector(unsigned int cpu, unsigned int vector);
+
+/* lifetime.c: its beginning and end. */
 int receivers_init(void);
 void receivers_exit(void);
 struct receiver *receiver_register(const struct joulio_uintr_thread *thread);
 bool receiver_is_mine(const struct receiver *r);
 bool receiver_is_over(const struct receiver *r);
 void receiver_close(struct receiver *r);
-void receiver_aim(struct receiver *r, const struct aim *aim);
-void receiver_arm(struct receiver *r);
-void receiver_disarm(struct receiver *r);
-void receiver_status(struct receiver *r, struct joulio_uintr_status *status);
-void receivers_leave_current(void);
-void receivers_lose_vector(unsigned int cpu, unsigned int vector);
+void receiver_leave_current(void);
 
 /* binding.c: a device interrupt for a registered thread. */
 int bindings_init(void);

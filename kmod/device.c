@@ -192,13 +192,18 @@ static int __init joulio_uintr_init(void)
 	error = hooks_init();
 	if (error)
 		goto bindings;
-	error = misc_register(&device);
+	error = source_irqs_init();
 	if (error)
 		goto hooks;
+	error = misc_register(&device);
+	if (error)
+		goto sources;
 	if (no_notifiers)
 		pr_warn("no_notifiers: processes take each other's user interrupts\n");
 	return 0;
 
+sources:
+	source_irqs_exit();
 hooks:
 	hooks_exit();
 bindings:
@@ -211,6 +216,7 @@ receivers:
 static void __exit joulio_uintr_exit(void)
 {
 	misc_deregister(&device);
+	source_irqs_exit();
 	hooks_exit();
 	bindings_exit();
 	/* Last: it waits for what the others have started. */

@@ -143,4 +143,11 @@ void hooks_exit(void);
 /* source.c: an interrupt without a device. */
 int source_create(const struct joulio_uintr_source *request);
 
+/* source_irq.c: its interrupt. */
+int source_irqs_init(void);
+void source_irqs_exit(void);
+int source_irq_alloc(unsigned int cpu);
+void source_irq_free(unsigned int irq);
+void source_irq_raise(unsigned int irq);
+
 #endif

@@ -1,27 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An interrupt without a device, for tests: a vector of the kernel's, a handler
- * that signals an eventfd as VFIO's does, and three ways to raise it. It is
- * offered to the IRQ bypass manager, so that a thread binds it like any other.
+ * An interrupt without a device, for tests: a handler that signals an eventfd as
+ * VFIO's does, and three ways to raise it. It is offered to the IRQ bypass
+ * manager, so that a thread binds it like any other.
  */
 #include <linux/anon_inodes.h>
 #include <linux/capability.h>
-#include <linux/cpu.h>
 #include <linux/eventfd.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/hrtimer.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/interrupt.h>
-#include <linux/irq.h>
-#include <linux/irqdomain.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/version.h>
-#include <asm/hw_irq.h>
-#include <asm/irqdomain.h>
 
 #include "internal.h"
 
@@ -64,11 +59,8 @@ static irqreturn_t source_interrupt(int irq, void *data)
 /* Any context. The count is there before the interrupt is. */
 static void source_raise(struct source *source)
 {
-	struct irq_data *irqd = irq_get_irq_data(source->irq);
-
 	atomic64_inc(&source->raised);
-	/* To the CPU and vector that it has now, as its device would. */
-	irqd->chip->irq_retrigger(irqd);
+	source_irq_raise(source->irq);
 }
 
 static enum hrtimer_restart source_timer(struct hrtimer *timer)
@@ -177,7 +169,7 @@ static int source_release(struct inode *inode, struct file *file)
 	/* Nothing raises it any more. As VFIO: unregister, then free. */
 	irq_bypass_unregister_producer(&source->producer);
 	free_irq(source->irq, source->eventfd);
-	irq_dispose_mapping(source->irq);
+	source_irq_free(source->irq);
 	eventfd_ctx_put(source->eventfd);
 	kfree(source);
 	return 0;
@@ -192,31 +184,15 @@ static const struct file_operations source_operations = {
 	.llseek = noop_llseek,
 };
 
-/* A vector on @cpu, right above the APIC: there is no device to be told of it. */
-static int allocate_irq(unsigned int cpu)
-{
-	struct irq_alloc_info info = { .mask = cpumask_of(cpu) };
-	int irq = irq_domain_alloc_irqs(x86_vector_domain, 1, NUMA_NO_NODE, &info);
-
-	if (irq < 0)
-		return irq;
-	irq_set_handler(irq, handle_edge_irq);
-	return irq;
-}
-
 static int source_irq(struct source *source, unsigned int cpu)
 {
-	int error, irq;
+	int error, irq = source_irq_alloc(cpu);
 
-	cpus_read_lock();
-	irq = cpu_online(cpu) ? allocate_irq(cpu) : -ENXIO;
-	cpus_read_unlock();
 	if (irq < 0)
 		return irq;
-
 	error = request_irq(irq, source_interrupt, 0, "joulio-uintr", source->eventfd);
 	if (error)
-		irq_dispose_mapping(irq);
+		source_irq_free(irq);
 	else
 		source->irq = irq;
 	return error;
@@ -265,7 +241,7 @@ int source_create(const struct joulio_uintr_source *request)
 	irq_bypass_unregister_producer(&source->producer);
 irq:
 	free_irq(source->irq, source->eventfd);
-	irq_dispose_mapping(source->irq);
+	source_irq_free(source->irq);
 put:
 	eventfd_ctx_put(source->eventfd);
 free:

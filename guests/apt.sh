@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # Sourced: Debian's packages of another release than the system's, fetched beside it.
 
-# own_apt DIR SUITE...: an apt with these suites only, whose state is all in DIR, ready to fetch:
-# apt-get "${own[@]}" ... Nothing counts as installed in it. What it fetches is checked against the
-# keys of Debian's archive.
+# own_apt DIR SUITE...: an apt with these suites only (source:SUITE: its sources), whose state is all
+# in DIR, ready to fetch: apt-get "${own[@]}" ... Nothing counts as installed in it. What it fetches
+# is checked against the keys of Debian's archive.
 own_apt() {
-    local apt=$1 mirror suite
+    local apt=$1 mirror suite kind
     shift
     mkdir -p "$apt"/{lists/partial,archives/partial,preferences.d}
     : >"$apt/status"
@@ -15,7 +15,9 @@ own_apt() {
         awk '$1 == "Debian" { print $2; exit }')
     mirror=${mirror:-http://deb.debian.org/debian}
     for suite in "$@"; do
-        echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main"
+        kind=deb
+        [[ $suite != source:* ]] || kind=deb-src
+        echo "$kind [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror ${suite#source:} main"
     done >"$apt/sources.list"
 
     own=(

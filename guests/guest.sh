@@ -1,0 +1,113 @@
+# shellcheck shell=bash
+# Sourced by the `run` scripts: everything about a guest but the machine it is in. They parse their
+# own options, then call prepare_guest, put the machine together, call watch, and end with conclude.
+
+guest_usage() {
+    cat <<USAGE
+  --script FILE        what the guest runs (busybox sh, as root)
+  --bin FILE           a program for the guest's /bin (repeatable)
+  --file PATH          a file or folder for the guest's /data (repeatable)
+  --artefacts DIR      unpack the guest's /artefacts here afterwards
+  --log FILE           copy of the serial console
+  --timeout SECONDS    kill the guest after this long ($timeout)
+  --kernel FILE        what to boot (Debian's 6.1); VFIO is for that one only
+  --cpus N             virtual CPUs ($cpus)
+  --memory SIZE        ($memory)
+  --append WORDS       more kernel command line; a word the kernel does not know,
+                       NAME=VALUE, is in the script's environment
+USAGE
+}
+
+exit_usage() {
+    echo 'exit: 0 passed, 1 the script failed, 2 usage, 3 the guest died, 124 timeout'
+}
+
+die() {
+    echo "run: $1" >&2
+    exit 2
+}
+
+guests=$(dirname "${BASH_SOURCE[0]}")
+cache=$guests/.cache
+# shellcheck source=guests/vfio/tree.sh
+source "$guests/vfio/tree.sh"
+
+script='' artefacts='' log='' append='' kernel=''
+bins=() files=()
+timeout=120 cpus=2 memory=512M
+
+# guest_option NAME VALUE: false when it is none of these.
+guest_option() {
+    case $1 in
+    --script) script=$2 ;;
+    --bin) bins+=("$2") ;;
+    --file) files+=("$2") ;;
+    --artefacts) artefacts=$2 ;;
+    --log) log=$2 ;;
+    --timeout) timeout=$2 ;;
+    --kernel) kernel=$2 ;;
+    --cpus) cpus=$2 ;;
+    --memory) memory=$2 ;;
+    --append) append=$2 ;;
+    *) return 1 ;;
+    esac
+}
+
+# prepare_guest BASE: what `vfio/base BASE` gives, and this run's files on top of it, as
+# $work/initrd; $kernel and $log.
+prepare_guest() {
+    [[ -f $script ]] || die "no guest script '$script' (see --help)"
+    [[ -s $cache/kernel ]] || die "run guests/install-packages first"
+    kernel=${kernel:-$cache/parts/boot/vmlinuz-$(cat "$cache/kernel")}
+    [[ -s $kernel ]] || die "no kernel '$kernel'"
+
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+
+    mkdir -p "$work/root/data"
+    install -m 755 "$script" "$work/root/test"
+    local bin file base
+    for bin in "${bins[@]}"; do put_program "$work/root" "$bin"; done
+    for file in "${files[@]}"; do cp -r "$file" "$work/root/data/"; done
+    base=$("$guests/vfio/base" "$1")
+    { cat "$base"; pack "$work/root"; } >"$work/initrd"
+
+    if [[ -z $log ]]; then
+        mkdir -p "$cache/logs"
+        log=$cache/logs/$(basename "$script").log
+    fi
+}
+
+# watch COMMAND ...: run the machine until it ends or its time is up: $status.
+watch() {
+    # In the background, so that a signal to this script reaches the machine at once.
+    : >"$log"
+    timeout --foreground --kill-after=5 "$timeout" "$@" </dev/null &
+    guest=$!
+    trap 'kill "$guest" 2>/dev/null; wait "$guest"; exit 130' INT TERM
+    local start=$SECONDS
+    status=0
+    wait "$guest" || status=$?
+    case $status in
+    124 | 137) echo "run: killed after $((SECONDS - start)) s" >&2; exit 124 ;;
+    esac
+}
+
+# conclude passed|failed|died WHY: end with what the machine's status was read as.
+conclude() {
+    local verdict=$1
+    # Only a guest that gave a verdict has sent a whole archive before it.
+    if [[ -n $artefacts && $verdict != died ]]; then
+        mkdir -p "$artefacts"
+        tar -xf "$work/artefacts.tar" --no-same-owner -C "$artefacts" || verdict=died
+    fi
+
+    # A status alone would do for a pass, but a guest that died of something else must not be taken
+    # for one: ask for the words as well.
+    case $verdict in
+    passed) grep -aqx 'guest: test passed' "$log" && exit 0 ;;
+    failed) exit 1 ;;
+    esac
+    echo "run: the guest ended without a verdict ($2); see $log" >&2
+    exit 3
+}

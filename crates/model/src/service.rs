@@ -20,6 +20,11 @@ use crate::{DeviceProfile, LatencyCurve};
 /// the server takes the I/O: it finishes when both are over. So a closed loop of small requests
 /// saturates at `parallelism / service time` or at `bandwidth / size`, whichever is less.
 ///
+/// With a `channel_share` conflicts are modelled: each I/O takes its turn on the link first, then
+/// the server that has its data, which is any of them by chance, holds that for the share of what
+/// is left of its service time, and is finished when all of that is over. So what is in flight
+/// together collides now and then, and throughput bends before it saturates.
+///
 /// A service time is `mean x (floor + (1 - floor) x L)` with L a lognormal of mean 1 and the
 /// profile's `spread` as sigma. Thus the mean is the profile's, and no draw goes under the floor.
 /// With a `tail`, that fraction of reads takes so much longer, and the other draws are scaled down
@@ -39,9 +44,19 @@ pub struct ServiceModel {
     flush_ns: f64,
     /// When each server falls free, the earliest on top.
     servers: BinaryHeap<Reverse<Nanos>>,
+    channels: Option<Channels>,
     spread: Spread,
     collection: Option<Collection>,
     instant: bool,
+}
+
+/// Servers of which each has its own data.
+#[derive(Clone, Debug)]
+struct Channels {
+    /// When each falls free.
+    free: Box<[Nanos]>,
+    /// The share of a service time without the transfer for which an I/O holds one.
+    share: f64,
 }
 
 /// What one direction of transfer needs.
@@ -69,6 +84,10 @@ impl ServiceModel {
             write,
             flush_ns,
             servers: vec![Reverse(Nanos::ZERO); profile.parallelism().get()].into(),
+            channels: service.channel_share.as_ref().map(|share| Channels {
+                free: vec![Nanos::ZERO; profile.parallelism().get()].into(),
+                share: share.value,
+            }),
             spread: Spread::new(service, seed),
             instant: quick && collection.is_none(),
             collection,
@@ -106,6 +125,23 @@ impl ServiceModel {
             }
             Direction::Other => return now + round(stretch * spread.draw(self.flush_ns)),
         };
+        if let Some(channels) = &mut self.channels {
+            let transferred = path.transfer(now, bytes, stretch);
+            let alone = round(stretch * service);
+            let rest = alone - path.takes(bytes, stretch);
+            let channel = spread.any_of(channels.free.len());
+            let free = &mut channels.free[channel];
+            let mut begun = transferred.max(*free);
+            if let Some(collection) = &mut self.collection {
+                let reached = collection.reach(begun, spread);
+                if direction == Direction::Write {
+                    collection.wrote(begun, bytes);
+                }
+                begun = reached;
+            }
+            *free = begun + round(channels.share * rest.0 as f64);
+            return begun + rest;
+        }
         let Some(mut server) = self.servers.peek_mut() else {
             return now;
         };
@@ -157,9 +193,13 @@ impl Path {
         if self.link_ns_per_byte == 0.0 {
             return from;
         }
-        let transfer = round(stretch * self.link_ns_per_byte * f64::from(bytes));
-        self.link_free = self.link_free.max(from) + transfer;
+        self.link_free = self.link_free.max(from) + self.takes(bytes, stretch);
         self.link_free
+    }
+
+    /// How long the link takes for `bytes`.
+    fn takes(&self, bytes: u32, stretch: f64) -> Nanos {
+        round(stretch * self.link_ns_per_byte * f64::from(bytes))
     }
 }
 

@@ -19,8 +19,10 @@ pub(crate) enum Cause {
 pub(crate) struct Got {
     /// When.
     pub(crate) at: Nanos,
-    /// The CPU had been idle, or another's.
-    pub(crate) cold: bool,
+    /// The CPU had been another's, or idle for so long; `None`: the job's all the time.
+    pub(crate) cold: Option<Nanos>,
+    /// It was idle, so that what woke it runs in nobody's time.
+    pub(crate) idle: bool,
 }
 
 /// A hardware thread. Whoever asks for it gets it in the order of asking; so events that ask must
@@ -118,7 +120,8 @@ impl Cpu {
             self.since = self.free;
             return Got {
                 at: self.free,
-                cold: other,
+                cold: other.then_some(Nanos::ZERO),
+                idle: false,
             };
         }
         let length = at - self.free;
@@ -130,9 +133,12 @@ impl Cpu {
         };
         let state = pick(&prices.idle, expected);
         self.recent.add(length);
-        let idle = self.counted(self.free, at);
+        // On its way out of the state it executes nothing yet.
+        let awake = at + state.exit;
+        let idle = self.counted(self.free, awake);
         *self.times.idling(state.state) += idle;
-        self.idle = (self.free, at);
+        self.idle = (self.free, awake);
+        self.free = awake;
         self.owner = job;
         self.since = at;
         if at >= self.from {
@@ -142,8 +148,9 @@ impl Cpu {
             }
         }
         Got {
-            at: self.spend(at, state.exit, Doing::Kernel),
-            cold: true,
+            at: awake,
+            cold: Some(length),
+            idle: true,
         }
     }
 
@@ -154,6 +161,13 @@ impl Cpu {
         *self.times.doing(doing) += counted;
         self.free = end;
         end
+    }
+
+    /// `time` that ended at `end` was spent in the idle task's name.
+    pub(crate) fn uncharge(&mut self, end: Nanos, time: Nanos) {
+        if end > self.from {
+            self.times.uncharged += time;
+        }
     }
 
     /// Whether it is running something at `at`, as far as it is known.
@@ -168,7 +182,7 @@ impl Cpu {
 
 /// The deepest state that `expected` pays for, or the shallowest.
 fn pick(states: &[IdlePrice], expected: Nanos) -> IdlePrice {
-    let pays = states.iter().rev().find(|s| s.residency <= expected);
+    let pays = states.iter().rev().find(|s| s.chosen <= expected);
     // A profile's rules hold that there is a state.
     *pays.unwrap_or(&states[0])
 }

@@ -19,6 +19,8 @@ pub(crate) struct Device<'a> {
     activity: DeviceActivity,
     /// The latest submission.
     latest: Nanos,
+    /// When the lock of its queues' scheduler falls free.
+    unlocked: Nanos,
 }
 
 impl<'a> Device<'a> {
@@ -34,7 +36,14 @@ impl<'a> Device<'a> {
             before: None,
             activity: DeviceActivity::default(),
             latest: Nanos::ZERO,
+            unlocked: Nanos::ZERO,
         }
+    }
+
+    /// Takes the scheduler's lock for `time`, once it is free after `at`; when it is given back.
+    pub(crate) fn lock(&mut self, at: Nanos, time: Nanos) -> Nanos {
+        self.unlocked = self.unlocked.max(at) + time;
+        self.unlocked
     }
 
     /// Takes an I/O at `at`; when it is finished. As the emulator's namespaces do it: it waits for

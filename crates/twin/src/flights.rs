@@ -20,6 +20,14 @@ pub(crate) struct Flight {
     place: usize,
 }
 
+impl Flight {
+    /// 0 for what reads, 1 for what writes.
+    #[inline]
+    pub(crate) fn side(&self) -> usize {
+        usize::from(self.direction == Direction::Write)
+    }
+}
+
 /// The I/Os of a job by tag. After `new` nothing allocates.
 #[derive(Clone, Debug)]
 pub(crate) struct Flights {

@@ -18,8 +18,22 @@ pub enum Arrivals {
 pub enum Path {
     /// The kernel's: `[costs.kernel]` and a crossing a system call.
     Kernel,
+    /// io_uring's: `[costs.uring]`, one system call to submit and one to wait.
+    Uring,
+    /// io_uring's with a thread of the kernel that submits and polls: `[costs.sqpoll]`. That thread
+    /// spins on a core of its own, if there is one left.
+    Sqpoll,
     /// The user-space driver's: `[costs.user]`, interrupts by an eventfd.
     User,
+}
+
+/// Who hands a request from its scheduler to the driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dispatch {
+    /// The thread that submits it.
+    Inline,
+    /// A thread of the kernel, which is woken for it.
+    Kworker,
 }
 
 /// Interrupt coalescing, as feature 08h has it.
@@ -56,6 +70,12 @@ pub struct TwinJob {
     pub cpus_allowed: Vec<usize>,
     /// The software under the jobs.
     pub path: Path,
+    /// The scheduler of requests, one of `[costs.scheduler]`; `None` is the kernel's `none`.
+    pub scheduler: Option<String>,
+    /// Who hands requests from the scheduler to the driver.
+    pub dispatch: Dispatch,
+    /// Whether a file system is on the way, which costs `file_system_ns`.
+    pub file_system: bool,
     /// Interrupt coalescing; `None` is an interrupt a completion.
     pub coalescing: Option<Coalescing>,
 }
@@ -74,6 +94,9 @@ impl TwinJob {
             arrivals: Arrivals::Closed,
             cpus_allowed: Vec::new(),
             path: Path::Kernel,
+            scheduler: None,
+            dispatch: Dispatch::Inline,
+            file_system: false,
             coalescing: None,
         }
     }

@@ -9,12 +9,14 @@
 //! times of a device's. Nothing reads a clock, and the same seed gives the same result.
 #![forbid(unsafe_code)]
 
+pub mod check;
 mod cpu;
 mod device;
 mod error;
 mod flights;
 mod job;
 mod prices;
+pub mod published;
 mod result;
 mod run;
 mod thread;
@@ -22,7 +24,7 @@ mod times;
 mod wait;
 
 pub use error::TwinError;
-pub use job::{Arrivals, Coalescing, Path, TwinJob};
+pub use job::{Arrivals, Coalescing, Dispatch, Path, TwinJob};
 pub use result::{DeviceResult, Side, Simulated};
 pub use run::run;
 pub use times::Times;

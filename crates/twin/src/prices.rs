@@ -1,8 +1,9 @@
 //! The costs of a profile, in whole nanoseconds, for one job.
 
-use crate::job::{Path, TwinJob};
+use crate::TwinError;
+use crate::job::{Dispatch, Path, TwinJob};
 use crate::times::Doing;
-use joulio_model::machine::costs::{Costs, IdleState};
+use joulio_model::machine::costs::{Costs, IdleState, SchedulerCosts};
 use joulio_model::{Figure, MachineProfile};
 use joulio_units::Nanos;
 use joulio_wait::{StepKind, StepSet};
@@ -17,6 +18,10 @@ pub(crate) struct Prices {
     pub(crate) enter: Nanos,
     pub(crate) leave: Nanos,
     pub(crate) submit: Nanos,
+    /// Between the doorbell and the first look.
+    pub(crate) rung: Nanos,
+    /// The scheduler's share, on a busy core and on one that was idle; `None` costs nothing.
+    pub(crate) scheduler: Option<[SchedulerPrice; 2]>,
     pub(crate) complete: Nanos,
     pub(crate) look: Nanos,
     pub(crate) switch: Nanos,
@@ -26,7 +31,12 @@ pub(crate) struct Prices {
     pub(crate) timer_set: Nanos,
     pub(crate) timer_fires: Nanos,
     pub(crate) timer_slack: Nanos,
-    pub(crate) cold: Nanos,
+    /// After how much idle time which cold start.
+    pub(crate) cold: ColdPrice,
+    /// The share of switches and wake-ups that the system charges to the thread.
+    pub(crate) charged: f64,
+    /// Leaving a pause.
+    pub(crate) pause_exit: Nanos,
     /// Before and after a block, beyond the rest.
     pub(crate) block_before: Nanos,
     pub(crate) block_after: Nanos,
@@ -41,20 +51,70 @@ pub(crate) struct Prices {
     pub(crate) pause: Nanos,
 }
 
+/// A cold start: at least `least`, and half way to `least + grows` after `half` of idle time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ColdPrice {
+    least: Nanos,
+    grows: Nanos,
+    half: Nanos,
+}
+
+impl ColdPrice {
+    pub(crate) fn after(self, idle: Nanos) -> Nanos {
+        if self.grows == Nanos::ZERO || idle == Nanos::ZERO {
+            return self.least;
+        }
+        let [grows, idle, half] = [self.grows, idle, self.half].map(|time| u128::from(time.0));
+        let grown = grows * idle / (idle + half);
+        self.least + Nanos(grown as u64)
+    }
+}
+
+/// What a scheduler takes for a read and for a write.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SchedulerPrice {
+    /// Before the doorbell.
+    pub(crate) before: [Nanos; 2],
+    /// Under the lock that the device's queues share.
+    pub(crate) locked: [Nanos; 2],
+    /// At the completion.
+    pub(crate) after: [Nanos; 2],
+}
+
+impl SchedulerPrice {
+    fn new(costs: &SchedulerCosts, slowdown: f64) -> SchedulerPrice {
+        let whole = [&costs.read_ns, &costs.write_ns].map(|figure| figure.value * slowdown);
+        let locked = costs.locked_share.value;
+        let ns = |ns: f64| Nanos(ns.round() as u64);
+        SchedulerPrice {
+            before: whole.map(|whole| ns(whole * (1.0 - locked) / 2.0)),
+            locked: whole.map(|whole| ns(whole * locked)),
+            after: whole.map(|whole| ns(whole * (1.0 - locked) / 2.0)),
+        }
+    }
+}
+
 /// An idle state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IdlePrice {
     pub(crate) state: IdleState,
     pub(crate) exit: Nanos,
-    pub(crate) residency: Nanos,
+    /// The expected idle time from which it is chosen.
+    pub(crate) chosen: Nanos,
 }
 
 /// Linux's limit of a user wait in TSC cycles (arch/x86/kernel/cpu/umwait.c).
 const MOST_TSC: f64 = 100_000.0;
 
 impl Prices {
-    pub(crate) fn new(machine: &MachineProfile, costs: &Costs, job: &TwinJob) -> Prices {
+    pub(crate) fn new(
+        machine: &MachineProfile,
+        costs: &Costs,
+        job: &TwinJob,
+    ) -> Result<Prices, TwinError> {
         let ns = |figure: &Figure| Nanos(figure.value.round() as u64);
+        let some = |figure: &Option<Figure>| figure.as_ref().map_or(Nanos::ZERO, ns);
+        let share = |figure: &Option<Figure>| figure.as_ref().map_or(1.0, |figure| figure.value);
         let half = |figure: &Figure| {
             let whole = ns(figure);
             let first = Nanos(whole.0 / 2);
@@ -62,19 +122,41 @@ impl Prices {
         };
         let (path, work) = match job.path {
             Path::Kernel => (&costs.kernel, Doing::Kernel),
+            Path::Uring => (costs.uring.as_ref().unwrap_or(&costs.kernel), Doing::Kernel),
+            Path::Sqpoll => {
+                let uring = costs.sqpoll.as_ref().or(costs.uring.as_ref());
+                (uring.unwrap_or(&costs.kernel), Doing::Kernel)
+            }
             Path::User => (&costs.user, Doing::Spin),
         };
         let (enter, leave) = match job.path {
-            Path::Kernel => half(&costs.crossing_ns),
-            Path::User => (Nanos::ZERO, Nanos::ZERO),
+            Path::Kernel | Path::Uring => half(&costs.crossing_ns),
+            Path::Sqpoll | Path::User => (Nanos::ZERO, Nanos::ZERO),
         };
         let data = costs.kib_ns.value * f64::from(job.bs) / 1024.0;
+        let mut submit = ns(&path.submit_ns) + Nanos(data.round() as u64);
+        if job.file_system {
+            submit += some(&costs.file_system_ns);
+        }
+        if job.dispatch == Dispatch::Kworker {
+            submit += ns(&costs.wake_ns) + ns(&costs.switch_ns);
+        }
+        let scheduler = scheduler(costs, job)?.map(|scheduler| {
+            let cold = share(&costs.cold_slowdown);
+            [1.0, cold].map(|slowdown| SchedulerPrice::new(scheduler, slowdown))
+        });
+        let least = ns(&costs.cold_ns);
+        let cold = ColdPrice {
+            least,
+            grows: some(&costs.cold_most_ns).since(least),
+            half: some(&costs.cold_half_ns),
+        };
         let (timer_set, timer_fires) = half(&costs.timer_ns);
         let (block_before, block_after) = half(&path.block_ns);
         let idle = costs.idle.iter().map(|idle| IdlePrice {
             state: idle.state,
             exit: ns(&idle.exit_ns),
-            residency: ns(&idle.residency_ns),
+            chosen: ns(idle.chosen()),
         });
         let hertz = machine.frequency.as_ref().map(|law| &law.reference_hertz);
         let watts = &machine.core_watts;
@@ -88,12 +170,17 @@ impl Prices {
         if watts.monitor.is_some() {
             can = can.with(StepKind::Monitor);
         }
-        Prices {
+        Ok(Prices {
             app: ns(&costs.app_ns),
             crossing: ns(&costs.crossing_ns),
             enter,
             leave,
-            submit: ns(&path.submit_ns) + Nanos(data.round() as u64),
+            submit,
+            rung: match job.path {
+                Path::Uring => ns(&costs.crossing_ns),
+                _ => Nanos::ZERO,
+            },
+            scheduler,
             complete: ns(&path.complete_ns),
             look: ns(&costs.look_ns),
             switch: ns(&costs.switch_ns),
@@ -102,7 +189,9 @@ impl Prices {
             timer_set,
             timer_fires,
             timer_slack: ns(&costs.timer_slack_ns),
-            cold: ns(&costs.cold_ns),
+            cold,
+            charged: share(&costs.charged_share),
+            pause_exit: some(&costs.pause_exit_ns),
             block_before,
             block_after,
             slice: ns(&costs.slice_ns),
@@ -111,6 +200,27 @@ impl Prices {
             idle: idle.collect(),
             can,
             pause: Nanos::from_seconds(MOST_TSC / hertz.map_or(2e9, |hertz| hertz.value)),
-        }
+        })
     }
+}
+
+/// The costs of the job's scheduler.
+fn scheduler<'a>(
+    costs: &'a Costs,
+    job: &TwinJob,
+) -> Result<Option<&'a SchedulerCosts>, TwinError> {
+    let Some(name) = &job.scheduler else {
+        return Ok(None);
+    };
+    let known = costs.scheduler.get(name);
+    known.map(Some).ok_or_else(|| TwinError::Job {
+        field: "scheduler",
+        problem: match costs.scheduler.is_empty() {
+            true => "the machine's profile has no [costs.scheduler]: leave it out".into(),
+            false => {
+                let names: Vec<_> = costs.scheduler.keys().map(String::as_str).collect();
+                format!("'{name}' is not in the machine's profile: it has {}", names.join(", "))
+            }
+        },
+    })
 }

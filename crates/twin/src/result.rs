@@ -74,6 +74,8 @@ pub struct Simulated {
     pub devices: Vec<DeviceResult>,
     /// The policy's name.
     pub policy: String,
+    /// How many jobs there were.
+    pub jobs: usize,
     /// From the end of the ramp to the last job's end.
     pub window: Nanos,
     /// Reads.
@@ -115,7 +117,16 @@ impl Simulated {
 
     /// CPU time of an I/O in nanoseconds: all instructions, handlers and the scheduler's included.
     pub fn cpu_per_io(&self) -> Option<f64> {
-        let busy: u64 = self.cpus.iter().map(|(_, times)| times.busy().0).sum();
-        (self.ios() > 0).then(|| busy as f64 / self.ios() as f64)
+        self.per_io(Times::busy)
+    }
+
+    /// The part of it that a system's accounts show: without what runs in the idle task's name.
+    pub fn charged_per_io(&self) -> Option<f64> {
+        self.per_io(Times::charged)
+    }
+
+    fn per_io(&self, part: fn(&Times) -> Nanos) -> Option<f64> {
+        let sum: u64 = self.cpus.iter().map(|(_, times)| part(times).0).sum();
+        (self.ios() > 0).then(|| sum as f64 / self.ios() as f64)
     }
 }

@@ -3,7 +3,7 @@
 use crate::TwinError;
 use crate::cpu::{Cause, Cpu, Got};
 use crate::device::Device;
-use crate::job::TwinJob;
+use crate::job::{Path, TwinJob};
 use crate::prices::Prices;
 use crate::result::{DeviceResult, Side, Simulated};
 use crate::thread::{Phase, Thread, Wakening};
@@ -48,6 +48,29 @@ impl World<'_> {
         self.run(cpu, at, time, Doing::Kernel)
     }
 
+    /// The way from a thread to idle, or to another; when that is done.
+    pub(crate) fn switch(&mut self, cpu: usize, at: Nanos) -> Nanos {
+        let end = self.kernel(cpu, at, self.prices.switch);
+        self.uncharge(cpu, at, end, 1.0 - self.prices.charged);
+        end
+    }
+
+    /// What woke a CPU, and the way to the thread: from when it is `got` on; when that is done.
+    pub(crate) fn wake(&mut self, cpu: usize, got: Got, handler: Nanos) -> Nanos {
+        let handled = self.kernel(cpu, got.at, handler);
+        let end = self.kernel(cpu, handled, self.prices.wake);
+        if got.idle {
+            self.uncharge(cpu, got.at, handled, 1.0);
+            self.uncharge(cpu, handled, end, 1.0 - self.prices.charged);
+        }
+        end
+    }
+
+    fn uncharge(&mut self, cpu: usize, from: Nanos, to: Nanos, share: f64) {
+        let time = Nanos(((to - from).0 as f64 * share).round() as u64);
+        self.cpus[cpu].uncharge(to, time);
+    }
+
     /// Looks, which wait for memory and not for the core.
     #[inline]
     pub(crate) fn spin(&mut self, cpu: usize, at: Nanos, time: Nanos) -> Nanos {
@@ -88,7 +111,7 @@ pub fn run(
     let from = job.ramp_time;
     let mut world = World {
         machine,
-        prices: Prices::new(machine, costs, job),
+        prices: Prices::new(machine, costs, job)?,
         cpus: vec![Cpu::new(from); cpus],
         cores,
         beside: Vec::new(),
@@ -193,7 +216,16 @@ fn report(
     };
     let cores: Vec<_> = (0..world.cores).map(core).collect();
     let cores = cores.iter().filter(|threads| !threads.is_empty());
-    let cores: Vec<_> = cores.map(|on| Times::of_core(on, window)).collect();
+    let mut cores: Vec<_> = cores.map(|on| Times::of_core(on, window)).collect();
+    if threads.iter().any(|thread| thread.job.path == Path::Sqpoll) {
+        // The threads that submit and poll, on the cores that are left.
+        let spare = world.cores.saturating_sub(cores.len()).min(threads.len());
+        let spinning = Times {
+            spin: window,
+            ..Times::default()
+        };
+        cores.extend(vec![spinning; spare]);
+    }
     let residencies: Vec<_> = cores.iter().map(Times::residency).collect();
     let active = world.devices.iter().map(|d| (d.profile, d.activity(end)));
     let active: Vec<_> = active.collect();
@@ -215,6 +247,7 @@ fn report(
         policy: threads
             .first()
             .map_or(String::new(), |t| t.policy.name().into_owned()),
+        jobs: threads.len(),
         window,
         read,
         write,

@@ -61,8 +61,10 @@ pub(crate) struct Thread<'a> {
     end: Nanos,
     issued: u64,
     measuring: bool,
-    /// The CPU was idle since the last completion.
-    pub(crate) cold: bool,
+    /// The CPU was idle since the last completion, for so long at the most.
+    pub(crate) cold: Option<Nanos>,
+    /// It was before that.
+    chilled: bool,
     /// Completions whose interrupt has been paid for.
     pub(crate) announced: u64,
     pub(crate) counters: Counters,
@@ -107,7 +109,8 @@ impl<'a> Thread<'a> {
                 .map_or(Nanos::MAX, |runtime| job.ramp_time + runtime),
             issued: 0,
             measuring: false,
-            cold: false,
+            cold: None,
+            chilled: false,
             announced: 0,
             counters: Counters::default(),
             before: Counters::default(),
@@ -128,10 +131,7 @@ impl<'a> Thread<'a> {
     ) -> Result<Option<Nanos>, TwinError> {
         match self.phase {
             Phase::Issue => Ok(self.issue(at, world)),
-            Phase::Ring => {
-                self.ring(at, world);
-                Ok(Some(at))
-            }
+            Phase::Ring => Ok(Some(self.ring(at, world))),
             Phase::Look => Ok(Some(self.look(at, world))),
             Phase::Wait => self.wait(at, world).map(Some),
             Phase::Woken(how) => Ok(Some(self.woken(how, at, world))),
@@ -163,7 +163,12 @@ impl<'a> Thread<'a> {
         }
         let each = world.prices.app + world.prices.submit;
         let made = self.made.len() as u64;
-        let work = world.prices.enter + Nanos(each.0 * made);
+        let mut work = world.prices.enter + Nanos(each.0 * made);
+        if let Some(scheduler) = &world.prices.scheduler {
+            let price = &scheduler[usize::from(self.chilled)];
+            let sides = self.made.iter().map(|tag| self.flights.get(*tag).side());
+            work += sides.fold(Nanos::ZERO, |sum, side| sum + price.before[side]);
+        }
         self.phase = Phase::Ring;
         Some(world.work(self.cpu, at, work))
     }
@@ -199,11 +204,18 @@ impl<'a> Thread<'a> {
         }
     }
 
-    fn ring(&mut self, at: Nanos, world: &mut World<'_>) {
+    /// Rings, once the scheduler's lock is had; when that is done.
+    fn ring(&mut self, mut at: Nanos, world: &mut World<'_>) -> Nanos {
+        let scheduler = &world.prices.scheduler;
+        let locked = scheduler.map(|price| price[usize::from(self.chilled)].locked);
+        let start = at;
         let device = &mut world.devices[self.device];
         for tag in self.made.drain(..) {
             let flight = self.flights.get(tag);
             let class = flight.class;
+            if let Some(locked) = locked {
+                at = device.lock(at, locked[flight.side()]);
+            }
             let finish = device.submit(at, flight.direction);
             let submitted = if self.timed { at } else { Nanos::ZERO };
             self.flights.start(tag, submitted, finish);
@@ -212,6 +224,13 @@ impl<'a> Thread<'a> {
             }
         }
         self.phase = Phase::Look;
+        if at > start {
+            world.cpus[self.cpu].spend(start, at - start, world.prices.work);
+        }
+        match world.prices.rung {
+            Nanos::ZERO => at,
+            rung => world.work(self.cpu, at, rung),
+        }
     }
 
     /// One look at the completion queue; takes in all that is there. An I/O ends for the workload
@@ -231,9 +250,11 @@ impl<'a> Thread<'a> {
         // What is there now: the work of taking it in shows no more.
         let seen = if self.timed { at } else { Nanos::ZERO };
         let mut work = world.prices.leave;
-        if std::mem::take(&mut self.cold) {
-            work += world.prices.cold;
+        let cold = self.cold.take();
+        if let Some(idle) = cold {
+            work += world.prices.cold.after(idle);
         }
+        self.chilled = cold.is_some();
         let mut end = world.work(self.cpu, at, work);
         let mut announced = std::mem::take(&mut self.announced);
         while let Some(flight) = self.flights.finished(at) {
@@ -245,6 +266,10 @@ impl<'a> Thread<'a> {
                 }
             }
             end = world.work(self.cpu, end, world.prices.complete);
+            if let Some(scheduler) = &world.prices.scheduler {
+                let price = &scheduler[usize::from(self.chilled)];
+                end = world.work(self.cpu, end, price.after[flight.side()]);
+            }
             if self.timed {
                 self.policy.completed(flight.class, flight.submitted, seen);
             }

@@ -23,6 +23,9 @@ pub struct Times {
     pub c1e: Nanos,
     /// Powered off in C6.
     pub c6: Nanos,
+    /// The part of `kernel` that ran in the idle task's name: handlers that ended an idle state, and
+    /// most of the way into one and out of it.
+    pub uncharged: Nanos,
     /// Wake-ups from an idle state by an interrupt.
     pub wakes: u64,
     /// Wake-ups from an idle state by a timer.
@@ -56,9 +59,14 @@ impl Times {
         }
     }
 
-    /// The time in which instructions were executed: CPU time, as the system counts it.
+    /// The time in which instructions were executed.
     pub fn busy(&self) -> Nanos {
         self.spin + self.kernel + self.paused + self.monitored
+    }
+
+    /// The part of it that the system charges to threads: CPU time, as it is usually told.
+    pub fn charged(&self) -> Nanos {
+        self.busy() - self.uncharged
     }
 
     /// All of it.
@@ -124,6 +132,7 @@ impl AddAssign for Times {
         self.c1 += other.c1;
         self.c1e += other.c1e;
         self.c6 += other.c6;
+        self.uncharged += other.uncharged;
         self.wakes += other.wakes;
         self.timer_wakes += other.timer_wakes;
     }

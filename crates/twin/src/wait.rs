@@ -5,7 +5,7 @@
 //! in `joulio_wait::Waiter` and in the driver's poll group, whose counters these are.
 
 use crate::TwinError;
-use crate::cpu::Cause;
+use crate::cpu::{Cause, Got};
 use crate::run::World;
 use crate::thread::{Phase, Thread, Wakening};
 use crate::times::Doing;
@@ -42,8 +42,8 @@ impl Thread<'_> {
         match how {
             Wakening::Slice => {
                 let got = world.take(self.cpu, self.index, at, Cause::Timer);
-                self.cold |= got.cold;
-                let switch = if got.cold {
+                self.chill(&got);
+                let switch = if got.cold.is_some() {
                     world.prices.switch
                 } else {
                     Nanos::ZERO
@@ -85,7 +85,8 @@ impl Thread<'_> {
     fn pause(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
         self.phase = Phase::Look;
         let until = step.until.min(at + world.prices.pause).max(at);
-        world.cpus[self.cpu].spend(at, until - at, Doing::Pause)
+        let paused = until - at + world.prices.pause_exit;
+        world.cpus[self.cpu].spend(at, paused, Doing::Pause)
     }
 
     /// Waits for the write of the completion, or the time, or as long as the system allows.
@@ -93,7 +94,8 @@ impl Thread<'_> {
         self.phase = Phase::Look;
         let until = step.until.min(at + world.prices.pause);
         let until = until.min(self.flights.first()).max(at);
-        world.cpus[self.cpu].spend(at, until - at, Doing::Monitor)
+        let waited = until - at + world.prices.pause_exit;
+        world.cpus[self.cpu].spend(at, waited, Doing::Monitor)
     }
 
     /// Sets a timer and gives the CPU away.
@@ -104,9 +106,10 @@ impl Thread<'_> {
             Doing::Kernel => Nanos::ZERO,
             _ => prices.crossing,
         };
-        let (set, switch) = (work + prices.timer_set, prices.switch);
+        let set = work + prices.timer_set;
         let fires = step.until + prices.timer_slack;
-        let asleep = world.kernel(self.cpu, at, set + switch);
+        let set = world.kernel(self.cpu, at, set);
+        let asleep = world.switch(self.cpu, set);
         self.phase = Phase::Woken(Wakening::Timer {
             start: at,
             until: step.until,
@@ -123,9 +126,8 @@ impl Thread<'_> {
         world: &mut World<'_>,
     ) -> Nanos {
         let got = world.take(self.cpu, self.index, at, Cause::Timer);
-        self.cold |= got.cold;
-        let work = world.prices.timer_fires + world.prices.wake;
-        let end = world.kernel(self.cpu, got.at, work);
+        self.chill(&got);
+        let end = world.wake(self.cpu, got, world.prices.timer_fires);
         let over = self.flights.first() <= end;
         self.counters.sleeps += 1;
         self.counters.oversleeps += u64::from(over);
@@ -149,8 +151,8 @@ impl Thread<'_> {
         self.counters.polls += 1;
         self.counters.empty_polls += 1;
         let start = world.spin(self.cpu, at, world.prices.look);
-        let work = world.prices.block_before + world.prices.switch;
-        let asleep = world.kernel(self.cpu, start, work);
+        let blocking = world.kernel(self.cpu, start, world.prices.block_before);
+        let asleep = world.switch(self.cpu, blocking);
         let raised = self.raised();
         let interrupted = raised <= step.until;
         self.phase = Phase::Woken(Wakening::Block { start, interrupted });
@@ -183,14 +185,15 @@ impl Thread<'_> {
             Cause::Timer
         };
         let got = world.take(self.cpu, self.index, at, cause);
-        self.cold |= got.cold;
+        self.chill(&got);
         let prices = &world.prices;
         let handler = match cause {
             Cause::Interrupt => prices.interrupt,
             Cause::Timer => prices.timer_fires,
         };
-        let work = handler + prices.wake + prices.block_after;
-        let end = world.kernel(self.cpu, got.at, work);
+        let after = prices.block_after;
+        let awake = world.wake(self.cpu, got, handler);
+        let end = world.kernel(self.cpu, awake, after);
         self.counters.blocks += 1;
         self.counters.blocked += end - start;
         if interrupted {
@@ -199,6 +202,13 @@ impl Thread<'_> {
             self.announced = self.threshold();
         }
         end
+    }
+}
+
+impl Thread<'_> {
+    /// Remembers the longest idle time of its CPU since the last completion.
+    fn chill(&mut self, got: &Got) {
+        self.cold = self.cold.max(got.cold);
     }
 }
 

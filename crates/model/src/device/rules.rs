@@ -163,6 +163,9 @@ fn service(check: &Check<'_>, service: &Service) -> Result<(), ProfileError> {
         1.0,
         MAX_PARALLELISM as f64,
     )?;
+    if let Some(share) = &service.channel_share {
+        check.within("service.channel_share", share, 0.0, 1.0)?;
+    }
     for (field, bandwidth) in [
         ("service.read_bandwidth", &service.read_bandwidth),
         ("service.write_bandwidth", &service.write_bandwidth),

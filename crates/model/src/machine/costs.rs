@@ -1,5 +1,7 @@
 //! What a machine takes for the steps of an I/O: the software around a device, in time.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::CoreState;
@@ -32,16 +34,48 @@ pub struct Costs {
     pub timer_slack_ns: Figure,
     /// What the thread is slower by after its core was idle: cold caches and predictors.
     pub cold_ns: Figure,
+    /// What that grows to as the core is idle for longer; absent: it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cold_most_ns: Option<Figure>,
+    /// The idle time after which half of the growth is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cold_half_ns: Option<Figure>,
+    /// How many times as long a request's scheduler takes on a core that was idle; absent: once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cold_slowdown: Option<Figure>,
+    /// The share of switch and wake-up that the system charges to the thread: the rest runs as the
+    /// idle task's, and no CPU figure of the thread has it. Absent: all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub charged_share: Option<Figure>,
     /// How long a thread that does not give its CPU away keeps it while others wait.
     pub slice_ns: Figure,
     /// How many times as long code takes while the other thread of its core runs.
     pub smt_slowdown: Figure,
     /// Hardware threads of a core.
     pub threads_per_core: Figure,
-    /// The kernel's path.
+    /// What a file system adds to a path of the kernel; absent: it is in that path's figures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_system_ns: Option<Figure>,
+    /// From the device's interrupt to the thread's next instruction, where it is delivered to the
+    /// program without the kernel; absent when the CPU cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_interrupt_ns: Option<Figure>,
+    /// Leaving `tpause` or `umwait`: C0.2; absent: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause_exit_ns: Option<Figure>,
+    /// The kernel's path: a system call an I/O.
     pub kernel: PathCosts,
+    /// io_uring's: one system call to submit, one to wait; absent: as the kernel's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uring: Option<PathCosts>,
+    /// io_uring's with a thread of the kernel that submits and polls; absent: as io_uring's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sqpoll: Option<PathCosts>,
     /// The user-space driver's path.
     pub user: PathCosts,
+    /// The schedulers of requests that the machine's kernel has, by name; `none` costs nothing.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub scheduler: BTreeMap<String, SchedulerCosts>,
     /// The idle states, from the shallowest to the deepest.
     pub idle: Vec<IdleCosts>,
 }
@@ -59,6 +93,18 @@ pub struct PathCosts {
     pub block_ns: Figure,
 }
 
+/// A scheduler of requests: inserting, choosing and ending one, on a core that was busy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SchedulerCosts {
+    /// A read, from insertion to completion.
+    pub read_ns: Figure,
+    /// A write.
+    pub write_ns: Figure,
+    /// The part of it under the lock that all queues of a device share.
+    pub locked_share: Figure,
+}
+
 /// An idle state of a core.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -67,8 +113,18 @@ pub struct IdleCosts {
     pub state: IdleState,
     /// From the interrupt to the first instruction.
     pub exit_ns: Figure,
-    /// How long the core has to stay for the governor to choose it.
+    /// How long the core has to stay for it to pay.
     pub residency_ns: Figure,
+    /// The expected idle time from which the governor chooses it; absent: where it pays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen_ns: Option<Figure>,
+}
+
+impl IdleCosts {
+    /// The expected idle time from which the governor chooses it.
+    pub fn chosen(&self) -> &Figure {
+        self.chosen_ns.as_ref().unwrap_or(&self.residency_ns)
+    }
 }
 
 /// An idle state by name.
@@ -105,20 +161,85 @@ pub(super) fn check(check: &Check<'_>, costs: &Costs) -> Result<(), ProfileError
         ("costs.timer_ns", &costs.timer_ns),
         ("costs.timer_slack_ns", &costs.timer_slack_ns),
         ("costs.cold_ns", &costs.cold_ns),
-        ("costs.kernel.submit_ns", &costs.kernel.submit_ns),
-        ("costs.kernel.complete_ns", &costs.kernel.complete_ns),
-        ("costs.kernel.block_ns", &costs.kernel.block_ns),
-        ("costs.user.submit_ns", &costs.user.submit_ns),
-        ("costs.user.complete_ns", &costs.user.complete_ns),
-        ("costs.user.block_ns", &costs.user.block_ns),
     ] {
         check.within(field, figure, 0.0, MOST_NS)?;
+    }
+    for (field, figure) in [
+        ("costs.file_system_ns", &costs.file_system_ns),
+        ("costs.user_interrupt_ns", &costs.user_interrupt_ns),
+        ("costs.pause_exit_ns", &costs.pause_exit_ns),
+        ("costs.cold_half_ns", &costs.cold_half_ns),
+    ] {
+        if let Some(figure) = figure {
+            check.within(field, figure, 0.0, MOST_NS)?;
+        }
+    }
+    for (name, path) in [
+        ("kernel", Some(&costs.kernel)),
+        ("uring", costs.uring.as_ref()),
+        ("sqpoll", costs.sqpoll.as_ref()),
+        ("user", Some(&costs.user)),
+    ] {
+        if let Some(path) = path {
+            self::path(check, name, path)?;
+        }
+    }
+    cold(check, costs)?;
+    for (name, scheduler) in &costs.scheduler {
+        self::scheduler(check, name, scheduler)?;
     }
     check.within("costs.look_ns", &costs.look_ns, 1.0, MOST_NS)?;
     check.within("costs.slice_ns", &costs.slice_ns, 1e3, MOST_NS)?;
     check.within("costs.smt_slowdown", &costs.smt_slowdown, 1.0, 4.0)?;
     check.whole("costs.threads_per_core", &costs.threads_per_core, 1.0, 8.0)?;
     idle(check, &costs.idle)
+}
+
+fn path(check: &Check<'_>, name: &str, path: &PathCosts) -> Result<(), ProfileError> {
+    for (field, figure) in [
+        ("submit_ns", &path.submit_ns),
+        ("complete_ns", &path.complete_ns),
+        ("block_ns", &path.block_ns),
+    ] {
+        check.within(&format!("costs.{name}.{field}"), figure, 0.0, MOST_NS)?;
+    }
+    Ok(())
+}
+
+/// A cold start that grows, and shares that are shares.
+fn cold(check: &Check<'_>, costs: &Costs) -> Result<(), ProfileError> {
+    if let Some(most) = &costs.cold_most_ns {
+        check.within("costs.cold_most_ns", most, 0.0, MOST_NS)?;
+        check.rule(
+            most.value >= costs.cold_ns.value,
+            "costs.cold_most_ns",
+            "must not be less than costs.cold_ns, from which it grows",
+        )?;
+        check.rule(
+            costs.cold_half_ns.is_some(),
+            "costs.cold_half_ns",
+            "is missing: say after how much idle time costs.cold_ns is half way to costs.cold_most_ns",
+        )?;
+    }
+    if let Some(slowdown) = &costs.cold_slowdown {
+        check.within("costs.cold_slowdown", slowdown, 1.0, 4.0)?;
+    }
+    match &costs.charged_share {
+        Some(share) => check.within("costs.charged_share", share, 0.0, 1.0),
+        None => Ok(()),
+    }
+}
+
+fn scheduler(check: &Check<'_>, name: &str, costs: &SchedulerCosts) -> Result<(), ProfileError> {
+    let field = |figure: &str| format!("costs.scheduler.{name}.{figure}");
+    check.rule(
+        name != "none",
+        "costs.scheduler.none",
+        "cannot cost anything: leave it out",
+    )?;
+    check.within(&field("read_ns"), &costs.read_ns, 0.0, MOST_NS)?;
+    check.within(&field("write_ns"), &costs.write_ns, 0.0, MOST_NS)?;
+    check.within(&field("locked_share"), &costs.locked_share, 0.0, 1.0)
 }
 
 /// A second: no step of an I/O takes longer.
@@ -132,6 +253,9 @@ fn idle(check: &Check<'_>, states: &[IdleCosts]) -> Result<(), ProfileError> {
         let field = |name: &str| format!("costs.idle[{i}].{name}");
         check.within(&field("exit_ns"), &state.exit_ns, 0.0, MOST_NS)?;
         check.within(&field("residency_ns"), &state.residency_ns, 0.0, MOST_NS)?;
+        if let Some(chosen) = &state.chosen_ns {
+            check.within(&field("chosen_ns"), chosen, 0.0, MOST_NS)?;
+        }
         check.rule(
             state.exit_ns.value <= state.residency_ns.value,
             &field("exit_ns"),
@@ -144,6 +268,11 @@ fn idle(check: &Check<'_>, states: &[IdleCosts]) -> Result<(), ProfileError> {
             before.residency_ns.value < state.residency_ns.value,
             &field("residency_ns"),
             "must be more than the state before it: sort the states from the shallowest",
+        )?;
+        check.rule(
+            before.chosen().value < state.chosen().value,
+            &field("chosen_ns"),
+            "must be more than the state before it: a deeper one is not chosen for less",
         )?;
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use rand_distr::{Bernoulli, Distribution, LogNormal};
 use rand_pcg::Pcg64;
-use rand_pcg::rand_core::SeedableRng;
+use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use crate::device::{Service, Tail};
 
@@ -62,6 +62,12 @@ impl Spread {
     /// Whether what has this `chance` happens now.
     pub(super) fn happens(&mut self, chance: Bernoulli) -> bool {
         chance.sample(&mut self.random)
+    }
+
+    /// One of `count` places, each as likely.
+    pub(super) fn any_of(&mut self, count: usize) -> usize {
+        // The high bits of a product: no division, and no bias that a run could show.
+        ((u128::from(self.random.next_u64()) * count as u128) >> 64) as usize
     }
 
     /// A draw about `mean_ns` less `elsewhere`: never under the floor, which is the whole mean's.

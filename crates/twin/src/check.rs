@@ -1,0 +1,176 @@
+//! Published against modelled: every number, with its error.
+//!
+//! What a number promises depends on whether a profile's figure was fitted to it
+//! ([`Row::allowed`]). A row that breaks its promise is broken, whatever is known about why; only
+//! an observation in words may be missed with a reason.
+
+mod break_even;
+mod claims;
+mod numbers;
+mod orders;
+
+use crate::published::{Field, Metric, Paper, PlayError, Player, Profiles};
+use serde::Serialize;
+
+pub use break_even::Rule;
+pub use claims::Observation;
+pub use numbers::Row;
+pub use orders::Order;
+
+/// I/Os of each run of a check: enough that a seed moves no mean by a tenth of its promise.
+pub const IOS: u64 = 60_000;
+
+/// How far a difference between two runs may be off.
+const INCREMENT: f64 = 0.25;
+
+/// Methods whose published numbers differ by no more are not in an order.
+const TIE: f64 = 0.03;
+
+/// What came out.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Every number.
+    pub numbers: Vec<Row>,
+    /// Orders of methods.
+    pub orders: Vec<Order>,
+    /// What was said in words.
+    pub observations: Vec<Observation>,
+    /// The break-even rule.
+    pub rules: Vec<Rule>,
+    /// Numbers that the profiles hold as they were printed.
+    pub inputs: Vec<Held>,
+    /// Contradictions among what was printed.
+    pub conflicts: Vec<Contradiction>,
+    /// What the twin cannot speak of.
+    pub silent: Vec<Unsaid>,
+}
+
+/// A number that a profile holds as it was printed.
+#[derive(Clone, Debug, Serialize)]
+pub struct Held {
+    /// The source's short name.
+    pub paper: String,
+    /// What it is.
+    pub what: String,
+    /// Where it stands.
+    pub field: String,
+    /// What was printed.
+    pub published: f64,
+    /// What stands there.
+    pub held: f64,
+}
+
+/// A number of the twin's that passes a published limit.
+#[derive(Clone, Debug, Serialize)]
+pub struct Contradiction {
+    /// The source's short name.
+    pub paper: String,
+    /// What contradicts what.
+    pub what: String,
+    /// The limit.
+    pub limit: f64,
+    /// The twin's number.
+    pub modelled: f64,
+}
+
+/// What the twin cannot speak of.
+#[derive(Clone, Debug, Serialize)]
+pub struct Unsaid {
+    /// The source's short name.
+    pub paper: String,
+    /// The number or the claim.
+    pub what: String,
+    /// Why not.
+    pub why: String,
+}
+
+impl Report {
+    /// The promises that are broken, each in a line.
+    pub fn broken(&self) -> Vec<String> {
+        let numbers = self.numbers.iter().filter(|row| row.broken());
+        let orders = self.orders.iter().filter(|order| !order.kept);
+        let observations = self.observations.iter().filter(|o| o.broken());
+        let rules = self.rules.iter().filter(|rule| rule.broken());
+        let inputs = self.inputs.iter().filter(|held| held.broken());
+        let numbers = numbers.map(|row| format!("{}: {}", row.paper, row.what));
+        let orders = orders.map(|o| format!("{}: {} before {}", o.paper, o.more, o.less));
+        let observations = observations.map(|o| format!("{}: {}", o.paper, o.what));
+        let rules = rules.map(|rule| format!("{}: {}", rule.paper, rule.what));
+        let inputs = inputs.map(|held| format!("{}: {}", held.paper, held.what));
+        let words = orders.chain(observations).chain(rules).chain(inputs);
+        numbers.chain(words).collect()
+    }
+}
+
+impl Held {
+    /// The profile has another number.
+    pub fn broken(&self) -> bool {
+        (self.held - self.published).abs() > 1e-9 * self.published.abs()
+    }
+}
+
+/// Compares all that `papers` have with the twin on `profiles`, in runs of `ios` I/Os.
+pub fn check(papers: &[Paper], profiles: Profiles, ios: u64) -> Result<Report, PlayError> {
+    let mut player = Player::new(papers, profiles, ios);
+    let mut report = Report {
+        numbers: Vec::new(),
+        orders: Vec::new(),
+        observations: Vec::new(),
+        rules: Vec::new(),
+        inputs: Vec::new(),
+        conflicts: Vec::new(),
+        silent: Vec::new(),
+    };
+    for paper in papers {
+        let rows = numbers::rows(paper, &mut player)?;
+        report.orders.extend(orders::orders(paper, &rows));
+        report.numbers.extend(rows);
+        report
+            .observations
+            .extend(claims::observations(paper, &mut player)?);
+        report.rules.extend(break_even::rules(paper, &mut player)?);
+        report.inputs.extend(inputs(paper, &mut player)?);
+        report.conflicts.extend(conflicts(paper, &mut player)?);
+        report.silent.extend(paper.silent.iter().map(|silent| Unsaid {
+            paper: paper.name.clone(),
+            what: silent.what.clone(),
+            why: silent.why.clone(),
+        }));
+    }
+    Ok(report)
+}
+
+fn inputs(paper: &Paper, player: &mut Player) -> Result<Vec<Held>, PlayError> {
+    let held = |input: &crate::published::Input| {
+        let field: Field = input.field.parse()?;
+        Ok(Held {
+            paper: paper.name.clone(),
+            what: input.what.clone(),
+            field: input.field.clone(),
+            published: input.value,
+            held: player.profiles().figure(&field)?.value,
+        })
+    };
+    paper.input.iter().map(held).collect()
+}
+
+fn conflicts(paper: &Paper, player: &mut Player) -> Result<Vec<Contradiction>, PlayError> {
+    let mut found = Vec::new();
+    for conflict in &paper.conflict {
+        let modelled = player.metric(&conflict.run, conflict.metric)?;
+        if modelled > conflict.limit {
+            found.push(Contradiction {
+                paper: paper.name.clone(),
+                what: conflict.what.clone(),
+                limit: conflict.limit,
+                modelled,
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// `metric` of each of `runs`.
+fn metrics(player: &mut Player, runs: &[String], metric: Metric) -> Result<Vec<f64>, PlayError> {
+    runs.iter().map(|run| player.metric(run, metric)).collect()
+}

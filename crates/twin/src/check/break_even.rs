@@ -1,0 +1,70 @@
+//! The break-even rule: when less CPU is less energy.
+//!
+//! Energy of an I/O is `P0 T / n + Pa C`: P0 the watts that the core does not decide, T the time of
+//! an I/O, n the active threads, Pa the watts of a busy core, C the CPU time of an I/O. So a takes
+//! less than b if `Pa < (P0 / n) (Tb - Ta) / (Ca - Cb)`. In an open loop T is the interval
+//! between arrivals whatever the method, and P0 drops out.
+
+use crate::Simulated;
+use crate::published::{BreakEven, Paper, PlayError, Player};
+use joulio_model::machine::CoreState;
+use serde::Serialize;
+
+/// What the rule says of two runs, and what the twin does.
+#[derive(Clone, Debug, Serialize)]
+pub struct Rule {
+    /// The source's short name.
+    pub paper: String,
+    /// What is compared.
+    pub what: String,
+    /// The watts of a busy core above those of an idle one.
+    pub busy_watts: f64,
+    /// The watts below which a takes less energy, by the rule.
+    pub break_even_watts: f64,
+    /// The rule says that a takes less.
+    pub predicted: bool,
+    /// Joules of an I/O by each, as the twin has them.
+    pub joules_per_io: [f64; 2],
+    /// The twin says that a takes less.
+    pub modelled: bool,
+    /// Whether the rule is said to hold here.
+    pub holds: bool,
+}
+
+impl Rule {
+    /// It does not hold where it should.
+    pub fn broken(&self) -> bool {
+        self.holds && self.predicted != self.modelled
+    }
+}
+
+/// The pairs of `paper`.
+pub(super) fn rules(paper: &Paper, player: &mut Player) -> Result<Vec<Rule>, PlayError> {
+    let rule = |pair: &BreakEven| {
+        let machine = player.spec(&pair.a)?.machine.clone();
+        let machine = player.profiles().machine(&machine)?;
+        let (a, b) = (player.run(&pair.a)?, player.run(&pair.b)?);
+        let busy = machine.core_watts(CoreState::Spin).0 - machine.core_watts(CoreState::C1).0;
+        let fixed = |run: &Simulated| {
+            let parts = &run.parts;
+            (parts.base + parts.uncore + parts.device).0 / run.window.seconds()
+        };
+        // T / n is what the window has for an I/O.
+        let each = |run: &Simulated| run.window.seconds() / run.ios().max(1) as f64;
+        let cpu = |run: &Simulated| run.cpu_per_io().unwrap_or(0.0) / 1e9;
+        let joules = |run: &Simulated| run.parts.total().0 / run.ios().max(1) as f64;
+        let break_even = fixed(&a) * (each(&b) - each(&a)) / (cpu(&a) - cpu(&b));
+        let per_io = [joules(&a), joules(&b)];
+        Ok(Rule {
+            paper: paper.name.clone(),
+            what: pair.what.clone(),
+            busy_watts: busy,
+            break_even_watts: break_even,
+            predicted: busy < break_even,
+            joules_per_io: per_io,
+            modelled: per_io[0] < per_io[1],
+            holds: pair.holds,
+        })
+    };
+    paper.break_even.iter().map(rule).collect()
+}

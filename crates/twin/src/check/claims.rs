@@ -1,0 +1,64 @@
+//! What was said in words.
+
+use super::metrics;
+use crate::published::{Claim, Metric, Paper, PlayError, Player};
+use serde::Serialize;
+
+/// A claim, and whether it comes out.
+#[derive(Clone, Debug, Serialize)]
+pub struct Observation {
+    /// The source's short name.
+    pub paper: String,
+    /// What was said.
+    pub what: String,
+    /// What of the runs.
+    pub metric: Metric,
+    /// It comes out.
+    pub holds: bool,
+    /// Why it is known not to.
+    pub known: Option<String>,
+    /// The runs and their figures, chain by chain.
+    pub chains: Vec<Vec<(String, f64)>>,
+}
+
+impl Observation {
+    /// It does not come out, and nobody says why.
+    pub fn broken(&self) -> bool {
+        !self.holds && self.known.is_none()
+    }
+}
+
+/// The claims of `paper`.
+pub(super) fn observations(
+    paper: &Paper,
+    player: &mut Player,
+) -> Result<Vec<Observation>, PlayError> {
+    let observe = |claim: &Claim| observe(paper, claim, player);
+    paper.claim.iter().map(observe).collect()
+}
+
+fn observe(paper: &Paper, claim: &Claim, player: &mut Player) -> Result<Observation, PlayError> {
+    let mut chains = Vec::new();
+    for chain in &claim.rising {
+        let values = metrics(player, chain, claim.metric)?;
+        chains.push(chain.iter().cloned().zip(values).collect::<Vec<_>>());
+    }
+    let step = 1.0 + claim.least_percent / 100.0;
+    let rises = |chain: &Vec<(String, f64)>| {
+        let pairs = chain.windows(2);
+        pairs.into_iter().all(|pair| pair[1].1 > pair[0].1 * step)
+    };
+    let holds = if claim.any {
+        chains.iter().any(rises)
+    } else {
+        chains.iter().all(rises)
+    };
+    Ok(Observation {
+        paper: paper.name.clone(),
+        what: claim.what.clone(),
+        metric: claim.metric,
+        holds,
+        known: claim.known.clone().filter(|_| !holds),
+        chains,
+    })
+}

@@ -1,0 +1,175 @@
+//! The files of published numbers.
+
+use super::{Metric, RunSpec};
+use serde::Deserialize;
+
+/// A source and what it printed.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Paper {
+    /// The short name that tables call it by.
+    pub name: String,
+    /// What it is, and where it appeared.
+    pub source: String,
+    /// What its numbers are about.
+    #[serde(default)]
+    pub run: Vec<RunSpec>,
+    /// Its numbers.
+    #[serde(default)]
+    pub number: Vec<Number>,
+    /// What it says without a number.
+    #[serde(default)]
+    pub claim: Vec<Claim>,
+    /// Numbers that profiles hold as they were printed.
+    #[serde(default)]
+    pub input: Vec<Input>,
+    /// Pairs of runs to hold the break-even rule to.
+    #[serde(default)]
+    pub break_even: Vec<BreakEven>,
+    /// Arithmetic by which its numbers contradict each other.
+    #[serde(default)]
+    pub conflict: Vec<Conflict>,
+    /// The figures of profiles that are fitted to its numbers.
+    #[serde(default)]
+    pub fit: Vec<Fitted>,
+    /// What the twin cannot speak of.
+    #[serde(default)]
+    pub silent: Vec<Silent>,
+}
+
+/// A published number.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Number {
+    /// What it is, in a few words; unique in its file.
+    pub what: String,
+    /// The runs it is about: one, or several whose mean is meant.
+    pub run: Vec<String>,
+    /// What of the runs.
+    pub metric: Metric,
+    /// The number, or the lower end of what was printed as a range.
+    pub value: f64,
+    /// The upper end of a range.
+    pub to: Option<f64>,
+    /// Whether a profile's figure was fitted to it.
+    #[serde(default)]
+    pub fitted: bool,
+    /// It is the difference to these runs, one for each of `run`.
+    #[serde(default)]
+    pub minus: Vec<String>,
+    /// It is the percentage by which the runs exceed these, one for each of `run`.
+    #[serde(default)]
+    pub over: Vec<String>,
+    /// Numbers of one such name are in an order, which the twin has to have too.
+    pub order: Option<String>,
+    /// Why it is known not to be met.
+    pub known: Option<String>,
+    /// A figure with a band, as `machine.core_watts.pause_c02`: the number at both ends of it is
+    /// told beside the number.
+    pub band: Option<String>,
+}
+
+/// Something said in words: in each of the chains the metric rises from run to run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// What was said.
+    pub what: String,
+    /// What of the runs.
+    pub metric: Metric,
+    /// Runs in the order in which the metric rises.
+    pub rising: Vec<Vec<String>>,
+    /// One chain is enough.
+    #[serde(default)]
+    pub any: bool,
+    /// By what percentage it rises at the least; less than nothing: it may fall so far.
+    #[serde(default)]
+    pub least_percent: f64,
+    /// Why it is known not to come out.
+    pub known: Option<String>,
+}
+
+/// A number that a profile holds as it was printed.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// What it is.
+    pub what: String,
+    /// The profile's field, as `machine:client.costs.crossing_ns`.
+    pub field: String,
+    /// The number.
+    pub value: f64,
+}
+
+/// Two runs of which the break-even rule says which takes less energy an I/O.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BreakEven {
+    /// What is compared.
+    pub what: String,
+    /// The one that takes more CPU.
+    pub a: String,
+    /// The one that takes less.
+    pub b: String,
+    /// Whether the rule is said to hold: it does in a closed loop, and not in an open one.
+    pub holds: bool,
+}
+
+/// A number of the twin's that passes a published limit.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Conflict {
+    /// What contradicts what.
+    pub what: String,
+    /// The run.
+    pub run: String,
+    /// What of it.
+    pub metric: Metric,
+    /// What it cannot pass.
+    pub limit: f64,
+}
+
+/// A fitted figure.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fitted {
+    /// The profile's field, as `machine:xeon-6230.costs.wake_ns`.
+    pub field: String,
+    /// The numbers of the same file that it is fitted to, by their `what`.
+    pub to: Vec<String>,
+    /// To how much of its unit it is found.
+    pub step: f64,
+}
+
+/// What the twin cannot speak of.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Silent {
+    /// The number or the claim.
+    pub what: String,
+    /// Why not.
+    pub why: String,
+}
+
+impl Paper {
+    /// The files that come with the twin.
+    pub fn all() -> Result<Vec<Paper>, toml::de::Error> {
+        TEXTS.iter().map(|text| toml::from_str(text)).collect()
+    }
+
+    /// The number that is called `what`.
+    pub fn number(&self, what: &str) -> Option<&Number> {
+        self.number.iter().find(|number| number.what == what)
+    }
+}
+
+const TEXTS: &[&str] = &[
+    include_str!("../../../../profiles/published/hs22.toml"),
+    include_str!("../../../../profiles/published/dpas.toml"),
+    include_str!("../../../../profiles/published/paths.toml"),
+    include_str!("../../../../profiles/published/p4800x.toml"),
+    include_str!("../../../../profiles/published/hs23.toml"),
+    include_str!("../../../../profiles/published/hs25.toml"),
+    include_str!("../../../../profiles/published/hs20.toml"),
+    include_str!("../../../../profiles/published/rules.toml"),
+];

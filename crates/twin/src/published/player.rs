@@ -1,0 +1,197 @@
+//! Plays the runs that published numbers are about, each once.
+
+use super::{Field, FieldError, Metric, Paper, RunSpec};
+use crate::{Simulated, TwinError, run};
+use joulio_model::{DeviceProfile, MachineProfile, ProfileError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::collections::HashMap;
+use std::rc::Rc;
+use toml::Value;
+
+/// Why a run of the files cannot be played.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlayError {
+    /// The twin cannot play it.
+    #[error("run '{run}': {error}")]
+    Twin {
+        /// The run.
+        run: String,
+        /// Why.
+        error: TwinError,
+    },
+    /// A profile is missing, or makes no sense after a change.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// A figure that was asked for is not there.
+    #[error(transparent)]
+    Field(#[from] FieldError),
+    /// A profile cannot be changed.
+    #[error("profile '{profile}' cannot be changed: {problem}")]
+    Change {
+        /// The profile.
+        profile: String,
+        /// Why.
+        problem: String,
+    },
+    /// A file names a run that none has.
+    #[error("no run is called '{0}'")]
+    Run(String),
+    /// A run has nothing of the metric.
+    #[error("run '{0}' did no I/O")]
+    Empty(String),
+    /// A number names another that is not there, or not as many runs to compare with.
+    #[error("{0}")]
+    Data(String),
+}
+
+/// Profiles by name, as they come with joulio or changed.
+#[derive(Clone, Debug, Default)]
+pub struct Profiles {
+    machines: HashMap<String, Rc<MachineProfile>>,
+    devices: HashMap<String, Rc<DeviceProfile>>,
+}
+
+impl Profiles {
+    /// The machine's profile `name`.
+    pub fn machine(&mut self, name: &str) -> Result<Rc<MachineProfile>, PlayError> {
+        if let Some(known) = self.machines.get(name) {
+            return Ok(known.clone());
+        }
+        let new = Rc::new(MachineProfile::builtin(name)?);
+        self.machines.insert(name.to_owned(), new.clone());
+        Ok(new)
+    }
+
+    /// The device's profile `name`.
+    pub fn device(&mut self, name: &str) -> Result<Rc<DeviceProfile>, PlayError> {
+        if let Some(known) = self.devices.get(name) {
+            return Ok(known.clone());
+        }
+        let new = Rc::new(DeviceProfile::builtin(name)?);
+        self.devices.insert(name.to_owned(), new.clone());
+        Ok(new)
+    }
+
+    /// The figure at `field`.
+    pub fn figure(&mut self, field: &Field) -> Result<joulio_model::Figure, PlayError> {
+        let values = if field.machine {
+            values(&*self.machine(&field.profile)?, field)?
+        } else {
+            values(&*self.device(&field.profile)?, field)?
+        };
+        Ok(field.get(&values)?)
+    }
+
+    /// Sets the figure at `field`.
+    pub fn set(&mut self, field: &Field, to: f64) -> Result<(), PlayError> {
+        if field.machine {
+            let machine: MachineProfile = changed(&*self.machine(&field.profile)?, field, to)?;
+            machine.validate()?;
+            self.machines.insert(field.profile.clone(), Rc::new(machine));
+        } else {
+            let device: DeviceProfile = changed(&*self.device(&field.profile)?, field, to)?;
+            device.validate()?;
+            self.devices.insert(field.profile.clone(), Rc::new(device));
+        }
+        Ok(())
+    }
+}
+
+fn values(profile: &impl Serialize, field: &Field) -> Result<Value, PlayError> {
+    Value::try_from(profile).map_err(|error| PlayError::Change {
+        profile: field.profile.clone(),
+        problem: error.to_string(),
+    })
+}
+
+fn changed<P: Serialize + DeserializeOwned>(
+    profile: &P,
+    field: &Field,
+    to: f64,
+) -> Result<P, PlayError> {
+    let mut values = values(profile, field)?;
+    field.set(&mut values, to)?;
+    values.try_into().map_err(|error| PlayError::Change {
+        profile: field.profile.clone(),
+        problem: error.to_string(),
+    })
+}
+
+/// The seed of every run: methods that are compared meet the same device.
+const SEED: u64 = 22;
+
+/// Plays runs by name and remembers them.
+#[derive(Debug)]
+pub struct Player {
+    specs: HashMap<String, RunSpec>,
+    played: HashMap<String, Rc<Simulated>>,
+    /// The profiles that runs are played on.
+    profiles: Profiles,
+    ios: u64,
+}
+
+impl Player {
+    /// A player of the runs of `papers`, each `ios` I/Os long unless it says otherwise.
+    pub fn new(papers: &[Paper], profiles: Profiles, ios: u64) -> Player {
+        let specs = papers.iter().flat_map(|paper| &paper.run);
+        Player {
+            specs: specs.map(|spec| (spec.name.clone(), spec.clone())).collect(),
+            played: HashMap::new(),
+            profiles,
+            ios,
+        }
+    }
+
+    /// The profiles as they are now.
+    pub fn profiles(&mut self) -> &mut Profiles {
+        &mut self.profiles
+    }
+
+    /// Sets a figure, and forgets the runs on its profile.
+    pub fn set(&mut self, field: &Field, to: f64) -> Result<(), PlayError> {
+        self.profiles.set(field, to)?;
+        let specs = &self.specs;
+        self.played.retain(|name, _| {
+            let spec = &specs[name];
+            let on = if field.machine { &spec.machine } else { &spec.device };
+            *on != field.profile
+        });
+        Ok(())
+    }
+
+    /// The run called `name`.
+    pub fn run(&mut self, name: &str) -> Result<Rc<Simulated>, PlayError> {
+        if let Some(known) = self.played.get(name) {
+            return Ok(known.clone());
+        }
+        let spec = self.spec(name)?.clone();
+        let machine = self.profiles.machine(&spec.machine)?;
+        let device = self.profiles.device(&spec.device)?;
+        let devices = vec![DeviceProfile::clone(&device); spec.devices.max(1)];
+        let job = spec.job(self.ios)?;
+        let done = run(&machine, &devices, &job, |_| spec.policy.policy(), SEED);
+        let done = Rc::new(done.map_err(|error| PlayError::Twin {
+            run: name.to_owned(),
+            error,
+        })?);
+        self.played.insert(name.to_owned(), done.clone());
+        Ok(done)
+    }
+
+    /// What the run called `name` is.
+    pub fn spec(&self, name: &str) -> Result<&RunSpec, PlayError> {
+        self.specs
+            .get(name)
+            .ok_or_else(|| PlayError::Run(name.to_owned()))
+    }
+
+    /// What the run called `name` has of `metric`.
+    pub fn metric(&mut self, name: &str, metric: Metric) -> Result<f64, PlayError> {
+        let run = self.run(name)?;
+        metric
+            .of(&run)
+            .ok_or_else(|| PlayError::Empty(name.to_owned()))
+    }
+}

@@ -67,8 +67,8 @@ pub struct Service {
     pub floor: Figure,
     /// How many I/Os it serves at a time.
     pub parallelism: Figure,
-    /// The share of its service time, the transfer not counted, for which an I/O holds the server
-    /// that has its data, which is any of them by chance. Absent: the first free server has any data, and is held throughout.
+    /// The share of its service time for which an I/O holds the server that has its data, which is
+    /// any of them by chance. Absent: the first free server has any data, and is held throughout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel_share: Option<Figure>,
     /// Bytes per second it can hand to the host; absent or 0 when that is no limit.

@@ -21,8 +21,8 @@ use crate::{DeviceProfile, LatencyCurve};
 /// saturates at `parallelism / service time` or at `bandwidth / size`, whichever is less.
 ///
 /// With a `channel_share` conflicts are modelled: each I/O takes its turn on the link first, then
-/// the server that has its data, which is any of them by chance, holds that for the share of what
-/// is left of its service time, and is finished when all of that is over. So what is in flight
+/// the server that has its data, which is any of them by chance, holds that for the share of its
+/// service time, and is finished when what is left of its service time is over. So what is in flight
 /// together collides now and then, and throughput bends before it saturates.
 ///
 /// A service time is `mean x (floor + (1 - floor) x L)` with L a lognormal of mean 1 and the
@@ -55,7 +55,7 @@ pub struct ServiceModel {
 struct Channels {
     /// When each falls free.
     free: Box<[Nanos]>,
-    /// The share of a service time without the transfer for which an I/O holds one.
+    /// The share of a service time for which an I/O holds one.
     share: f64,
 }
 
@@ -139,7 +139,7 @@ impl ServiceModel {
                 }
                 begun = reached;
             }
-            *free = begun + round(channels.share * rest.0 as f64);
+            *free = begun + round(channels.share * alone.0 as f64);
             return begun + rest;
         }
         let Some(mut server) = self.servers.peek_mut() else {

@@ -3,7 +3,8 @@
 //! Energy of an I/O is `P0 T / n + Pa C`: P0 the watts that the core does not decide, T the time of
 //! an I/O, n the active threads, Pa the watts of a busy core, C the CPU time of an I/O. So a takes
 //! less than b if `Pa < (P0 / n) (Tb - Ta) / (Ca - Cb)`. In an open loop T is the interval
-//! between arrivals whatever the method, and P0 drops out.
+//! between arrivals whatever the method, and P0 drops out. Wake-ups that cost energy beside time add
+//! `W w`: so a takes less if `Pa < ((P0 / n) (Tb - Ta) + W (wb - wa)) / (Ca - Cb)`.
 
 use crate::Simulated;
 use crate::published::{BreakEven, Paper, PlayError, Player};
@@ -53,7 +54,9 @@ pub(super) fn rules(paper: &Paper, player: &mut Player) -> Result<Vec<Rule>, Pla
         let each = |run: &Simulated| run.window.seconds() / run.ios().max(1) as f64;
         let cpu = |run: &Simulated| run.cpu_per_io().unwrap_or(0.0) / 1e9;
         let joules = |run: &Simulated| run.parts.total().0 / run.ios().max(1) as f64;
-        let break_even = fixed(&a) * (each(&b) - each(&a)) / (cpu(&a) - cpu(&b));
+        let wakes = |run: &Simulated| run.parts.wakes.0 / run.ios().max(1) as f64;
+        let saved = fixed(&a) * (each(&b) - each(&a)) + wakes(&b) - wakes(&a);
+        let break_even = saved / (cpu(&a) - cpu(&b));
         let per_io = [joules(&a), joules(&b)];
         Ok(Rule {
             paper: paper.name.clone(),

@@ -28,6 +28,7 @@ mod serve;
 mod stat;
 mod stop;
 mod trace;
+mod twin;
 mod work;
 
 use clap::{Parser, Subcommand};
@@ -74,6 +75,9 @@ enum Command {
     Bind(bind::Args),
     /// Give an NVMe controller back to the kernel's driver.
     Unbind(bind::Args),
+    /// A machine in virtual time: hold it to published numbers, or fit it to them.
+    #[command(subcommand)]
+    Twin(twin::Command),
     /// A job of `joulio bench --process`, which starts it.
     #[command(name = joulio_workload::COMMAND, hide = true)]
     BenchJob,
@@ -100,6 +104,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => serve::run(&args),
         Command::Bind(args) => bind::bind(&args),
         Command::Unbind(args) => bind::unbind(&args),
+        Command::Twin(command) => twin::run(&command),
         Command::BenchJob => bench_job::run(),
     };
     match result {

@@ -15,6 +15,7 @@ use serde::Serialize;
 pub use break_even::Rule;
 pub use claims::Observation;
 pub use numbers::Row;
+pub(crate) use numbers::{error, modelled};
 pub use orders::Order;
 
 /// I/Os of each run of a check: enough that a seed moves no mean by a tenth of its promise.

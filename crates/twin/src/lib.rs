@@ -13,6 +13,7 @@ pub mod check;
 mod cpu;
 mod device;
 mod error;
+pub mod fit;
 mod flights;
 mod job;
 mod prices;

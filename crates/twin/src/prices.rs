@@ -35,6 +35,8 @@ pub(crate) struct Prices {
     pub(crate) cold: ColdPrice,
     /// The share of switches and wake-ups that the system charges to the thread.
     pub(crate) charged: f64,
+    /// An interrupt that comes straight to the thread.
+    pub(crate) user_interrupt: Nanos,
     /// Leaving a pause.
     pub(crate) pause_exit: Nanos,
     /// Before and after a block, beyond the rest.
@@ -170,6 +172,9 @@ impl Prices {
         if watts.monitor.is_some() {
             can = can.with(StepKind::Monitor);
         }
+        if costs.user_interrupt_ns.is_some() {
+            can = can.with(StepKind::UserInterrupt);
+        }
         Ok(Prices {
             app: ns(&costs.app_ns),
             crossing: ns(&costs.crossing_ns),
@@ -191,6 +196,7 @@ impl Prices {
             timer_slack: ns(&costs.timer_slack_ns),
             cold,
             charged: share(&costs.charged_share),
+            user_interrupt: some(&costs.user_interrupt_ns),
             pause_exit: some(&costs.pause_exit_ns),
             block_before,
             block_after,

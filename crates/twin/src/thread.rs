@@ -47,7 +47,10 @@ pub(crate) struct Thread<'a> {
     device: usize,
     pub(crate) policy: AnyPolicy,
     pub(crate) timed: bool,
+    /// Its interrupts come by the kernel.
     pub(crate) blocks: bool,
+    /// They come straight to the thread.
+    user_interrupts: bool,
     pub(crate) flights: Flights,
     pub(crate) phase: Phase,
     /// I/Os that are made and not with the device.
@@ -95,6 +98,7 @@ impl<'a> Thread<'a> {
             device,
             timed: policy.timed(),
             blocks: policy.steps().has(StepKind::Block),
+            user_interrupts: policy.steps().has(StepKind::UserInterrupt),
             policy,
             flights: Flights::new(job.iodepth),
             phase: Phase::Issue,
@@ -286,8 +290,12 @@ impl<'a> Thread<'a> {
         end
     }
 
-    /// Pays for an interrupt that no block waited for.
+    /// Pays for an interrupt that nothing waited for.
     fn interrupted(&mut self, at: Nanos, world: &mut World<'_>) -> Nanos {
+        if self.user_interrupts {
+            // They stay off while completions are taken in, as SPDK+ has them.
+            return at;
+        }
         if !self.blocks {
             return at;
         }

@@ -4,6 +4,8 @@
 //! how long it lasts and what it counts is arithmetic. What a real waiter does for each step stands
 //! in `joulio_wait::Waiter` and in the driver's poll group, whose counters these are.
 
+mod user;
+
 use crate::TwinError;
 use crate::cpu::{Cause, Got};
 use crate::run::World;
@@ -30,7 +32,8 @@ impl Thread<'_> {
         Ok(match step.kind {
             StepKind::Spin => self.spin(step, at, world),
             StepKind::Pause => self.pause(step, at, world),
-            StepKind::Monitor | StepKind::UserInterrupt => self.monitor(step, at, world),
+            StepKind::Monitor => self.monitor(step, at, world),
+            StepKind::UserInterrupt => self.user_interrupt(step, at, world),
             StepKind::Sleep => self.sleep(step, at, world),
             StepKind::Block => self.block(step, at, world),
         })
@@ -79,23 +82,6 @@ impl Thread<'_> {
             Phase::Look
         };
         end
-    }
-
-    /// Pauses until the time is over, or as long as the system allows, without looking.
-    fn pause(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
-        self.phase = Phase::Look;
-        let until = step.until.min(at + world.prices.pause).max(at);
-        let paused = until - at + world.prices.pause_exit;
-        world.cpus[self.cpu].spend(at, paused, Doing::Pause)
-    }
-
-    /// Waits for the write of the completion, or the time, or as long as the system allows.
-    fn monitor(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
-        self.phase = Phase::Look;
-        let until = step.until.min(at + world.prices.pause);
-        let until = until.min(self.flights.first()).max(at);
-        let waited = until - at + world.prices.pause_exit;
-        world.cpus[self.cpu].spend(at, waited, Doing::Monitor)
     }
 
     /// Sets a timer and gives the CPU away.

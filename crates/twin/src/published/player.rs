@@ -84,15 +84,14 @@ impl Profiles {
         Ok(field.get(&values)?)
     }
 
-    /// Sets the figure at `field`.
+    /// Sets the figure at `field`. Whether the profile's others agree is not asked: a search passes
+    /// through values that they do not.
     pub fn set(&mut self, field: &Field, to: f64) -> Result<(), PlayError> {
         if field.machine {
             let machine: MachineProfile = changed(&*self.machine(&field.profile)?, field, to)?;
-            machine.validate()?;
             self.machines.insert(field.profile.clone(), Rc::new(machine));
         } else {
             let device: DeviceProfile = changed(&*self.device(&field.profile)?, field, to)?;
-            device.validate()?;
             self.devices.insert(field.profile.clone(), Rc::new(device));
         }
         Ok(())

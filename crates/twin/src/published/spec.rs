@@ -3,7 +3,7 @@
 use super::PlayError;
 use crate::job::{Arrivals, Dispatch, Path, TwinJob};
 use joulio_units::Nanos;
-use joulio_wait::{AnyPolicy, Hybrid};
+use joulio_wait::{AnyPolicy, Hybrid, Uintr};
 use serde::Deserialize;
 
 /// A run, as the files of published numbers describe it.
@@ -61,6 +61,8 @@ pub enum PolicyName {
     Hybrid,
     /// An interrupt an I/O.
     Interrupt,
+    /// An interrupt straight to the thread, which sleeps lightly meanwhile: SPDK+'s.
+    Uintr,
 }
 
 /// A path, by name.
@@ -96,6 +98,7 @@ impl PolicyName {
         match self {
             PolicyName::Poll => AnyPolicy::POLL,
             PolicyName::Interrupt => AnyPolicy::INTERRUPT,
+            PolicyName::Uintr => AnyPolicy::Uintr(Uintr),
             PolicyName::Hybrid => AnyPolicy::Hybrid(Hybrid::automatic()),
         }
     }

@@ -1,0 +1,216 @@
+//! `joulio twin check`.
+
+use super::papers;
+use crate::Outcome;
+use crate::columns::columns;
+use crate::failure::Failure;
+use crate::output::{Format, print, print_json};
+use joulio_twin::check::{IOS, Observation, Report, Row, Rule, check};
+use joulio_twin::published::Profiles;
+use std::fmt::Write;
+
+/// Plays what papers measured on modelled machines, and compares. Every number on the twin's side
+/// is modelled. Status 1 if a number is further off than its promise allows.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Sources, as HS22 or DPAS; without any, all
+    sources: Vec<String>,
+    /// I/Os of each run
+    #[arg(long, value_name = "N", default_value_t = IOS, value_parser = clap::value_parser!(u64).range(1_000..=100_000_000))]
+    number_ios: u64,
+    /// normal or json
+    #[arg(
+        short,
+        long = "output",
+        alias = "output-format",
+        value_enum,
+        default_value = "normal"
+    )]
+    output: Format,
+}
+
+/// `joulio twin check`.
+pub fn run(args: &Args) -> Outcome {
+    let papers = papers(&args.sources)?;
+    let report = check(&papers, Profiles::default(), args.number_ios).map_err(Failure::run)?;
+    match args.output {
+        Format::Normal => print(&text(&report))?,
+        Format::Json => print_json(&report)?,
+    }
+    match report.broken().len() {
+        0 => Ok(()),
+        1 => Err(Failure::run("1 promise is broken")),
+        many => Err(Failure::run(format!("{many} promises are broken"))),
+    }
+}
+
+fn text(report: &Report) -> String {
+    let mut text = String::from("All numbers of the twin are modelled.\n");
+    let (fitted, others): (Vec<_>, Vec<_>) = report.numbers.iter().partition(|row| row.fitted);
+    numbers(&mut text, "Fitted: a profile's figure was chosen to meet it", &fitted);
+    numbers(&mut text, "Not fitted", &others);
+    orders(&mut text, report);
+    section(&mut text, "In words");
+    for observation in &report.observations {
+        observed(&mut text, observation);
+    }
+    section(&mut text, "The break-even rule: less energy by whoever takes more CPU, if a busy core draws less than");
+    for rule in &report.rules {
+        ruled(&mut text, rule);
+    }
+    section(&mut text, "Printed, and in the profiles as it was");
+    let held = report.inputs.iter().map(|held| {
+        let verdict = if held.broken() { "BROKEN" } else { "kept" };
+        let figures = [figure(held.published), figure(held.held), verdict.into()];
+        [vec![held.paper.clone(), held.what.clone()], figures.to_vec()].concat()
+    });
+    text.push_str(&columns(
+        ["source", "what", "published", "profile", ""].map(str::to_owned).to_vec(),
+        held,
+        2,
+    ));
+    section(&mut text, "Contradictions in what was printed");
+    for conflict in &report.conflicts {
+        let _ = writeln!(
+            text,
+            "{}: {}: {} is past {}",
+            conflict.paper,
+            conflict.what,
+            figure(conflict.modelled),
+            figure(conflict.limit)
+        );
+    }
+    section(&mut text, "What the twin cannot speak of");
+    for silent in &report.silent {
+        let _ = writeln!(text, "{}: {}: {}", silent.paper, silent.what, silent.why);
+    }
+    broken(&mut text, report);
+    text
+}
+
+fn section(text: &mut String, title: &str) {
+    let _ = writeln!(text, "\n{title}");
+}
+
+fn numbers(text: &mut String, title: &str, rows: &[&Row]) {
+    section(text, title);
+    let cells = rows.iter().map(|row| {
+        let plus = if row.increment { "+" } else { "" };
+        let published = match row.published_to {
+            Some(to) => format!("{}..{}", figure(row.published), figure(to)),
+            None => figure(row.published),
+        };
+        let modelled = match row.band {
+            Some([a, b]) => format!(
+                "{} ({}..{})",
+                figure(row.modelled),
+                figure(a.min(b)),
+                figure(a.max(b))
+            ),
+            None => figure(row.modelled),
+        };
+        let allowed = row.allowed.map_or("-".into(), |most| format!("{:.0} %", most * 100.0));
+        let verdict = match row.allowed {
+            None => "no promise",
+            Some(_) if row.broken() => "BROKEN",
+            Some(_) => "kept",
+        };
+        vec![
+            row.paper.clone(),
+            row.what.clone(),
+            format!("{plus}{published}"),
+            format!("{plus}{modelled}"),
+            format!("{:+.1} %", row.error * 100.0),
+            allowed,
+            verdict.to_owned(),
+        ]
+    });
+    let header = ["source", "what", "published", "modelled", "error", "allowed", ""];
+    text.push_str(&columns(header.map(str::to_owned).to_vec(), cells, 2));
+}
+
+fn orders(text: &mut String, report: &Report) {
+    let wrong: Vec<_> = report.orders.iter().filter(|order| !order.kept).collect();
+    let _ = writeln!(
+        text,
+        "\nOrder of methods, where what was printed differs by over 3 %: {} of {} right",
+        report.orders.len() - wrong.len(),
+        report.orders.len()
+    );
+    for order in wrong {
+        let _ = writeln!(
+            text,
+            "  BROKEN  {}: {} above {}: {:+.1} % published, {:+.1} % modelled",
+            order.paper,
+            order.more,
+            order.less,
+            order.published * 100.0,
+            order.modelled * 100.0
+        );
+    }
+}
+
+fn observed(text: &mut String, observation: &Observation) {
+    let verdict = match (observation.holds, observation.broken()) {
+        (true, _) => "holds",
+        (_, true) => "BROKEN",
+        _ => "does not",
+    };
+    let _ = writeln!(text, "  {verdict:<9} {}: {}", observation.paper, observation.what);
+    if observation.holds {
+        return;
+    }
+    for chain in &observation.chains {
+        let chain: Vec<_> = chain.iter().map(|(run, is)| format!("{run} {}", figure(*is))).collect();
+        let _ = writeln!(text, "            {}", chain.join(", "));
+    }
+    if let Some(why) = &observation.known {
+        let _ = writeln!(text, "            why: {why}");
+    }
+}
+
+fn ruled(text: &mut String, rule: &Rule) {
+    let verdict = match (rule.predicted == rule.modelled, rule.broken()) {
+        (true, _) => "holds",
+        (_, true) => "BROKEN",
+        _ => "does not",
+    };
+    let says = |less: bool| if less { "less" } else { "more" };
+    let [a, b] = rule.joules_per_io.map(|joules| joules * 1e6);
+    let _ = writeln!(
+        text,
+        "  {verdict:<9} {}: {:.2} W, it draws {:.2}: {}; modelled {} ({a:.1} and {b:.1} uJ an I/O)",
+        rule.what,
+        rule.break_even_watts,
+        rule.busy_watts,
+        says(rule.predicted),
+        says(rule.modelled),
+    );
+}
+
+fn broken(text: &mut String, report: &Report) {
+    let broken = report.broken();
+    if broken.is_empty() {
+        let _ = writeln!(text, "\nEvery promise is kept.");
+        return;
+    }
+    section(text, "Broken");
+    for line in broken {
+        let known = report.numbers.iter().find(|row| {
+            row.known.is_some() && line == format!("{}: {}", row.paper, row.what)
+        });
+        let _ = writeln!(text, "  {line}");
+        if let Some(why) = known.and_then(|row| row.known.as_ref()) {
+            let _ = writeln!(text, "    known: {why}");
+        }
+    }
+}
+
+/// Four digits that matter.
+fn figure(value: f64) -> String {
+    let places = match value.abs() {
+        0.0 => 0,
+        size => (3 - size.log10().floor() as i32).clamp(0, 3) as usize,
+    };
+    format!("{value:.places$}")
+}

@@ -1,0 +1,159 @@
+//! Fitting: moves the fitted figures of the profiles until the twin meets the published numbers.
+//!
+//! Each fitted figure names the numbers that decide it, of which there are few, so that one figure
+//! after another can be searched for by itself: the value inside its band at which the largest of
+//! their errors is least. As figures share runs, that is done in rounds, each in a smaller
+//! neighbourhood of where the last one ended, until no figure moves by its step. Nothing is random:
+//! the same profiles and numbers give the same fit.
+
+mod search;
+mod write;
+
+use crate::check::{error, modelled};
+use crate::published::{Field, Fitted, Number, Paper, PlayError, Player, Profiles};
+use serde::Serialize;
+
+pub use write::{WriteError, write};
+
+/// I/Os of each run of a fit.
+pub const IOS: u64 = 10_000;
+
+/// Rounds at the most.
+const ROUNDS: u32 = 6;
+
+/// How much smaller the neighbourhood is from round to round.
+const SHRINK: f64 = 0.5;
+
+/// A figure and what the fit made of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Change {
+    /// The profile's field.
+    pub field: String,
+    /// Its value before.
+    pub from: f64,
+    /// Its value now, a multiple of its step.
+    pub to: f64,
+    /// The band that it was searched for in.
+    pub band: [f64; 2],
+    /// The numbers that it was fitted to.
+    pub residuals: Vec<Residual>,
+}
+
+/// How far a number is off.
+#[derive(Clone, Debug, Serialize)]
+pub struct Residual {
+    /// The source's short name.
+    pub paper: String,
+    /// The number.
+    pub what: String,
+    /// What was printed.
+    pub published: f64,
+    /// What the twin says after the fit.
+    pub modelled: f64,
+    /// How far that is off, as a fraction.
+    pub error: f64,
+}
+
+/// A figure with its numbers.
+struct Job<'a> {
+    paper: &'a Paper,
+    fitted: &'a Fitted,
+    field: Field,
+    numbers: Vec<&'a Number>,
+    from: f64,
+    band: [f64; 2],
+    now: f64,
+}
+
+/// Fits the figures that `papers` name, starting from `profiles`.
+pub fn fit(papers: &[Paper], profiles: Profiles, ios: u64) -> Result<Vec<Change>, PlayError> {
+    let mut player = Player::new(papers, profiles, ios);
+    let mut jobs = Vec::new();
+    for paper in papers {
+        for fitted in &paper.fit {
+            jobs.push(job(paper, fitted, &mut player)?);
+        }
+    }
+    let mut near = 1.0;
+    for _ in 0..ROUNDS {
+        let mut still = true;
+        for job in &mut jobs {
+            let to = job.search(&mut player, near)?;
+            still &= (to - job.now).abs() < 1.5 * job.fitted.step;
+            job.now = to;
+        }
+        if still {
+            break;
+        }
+        near *= SHRINK;
+    }
+    jobs.iter().map(|job| job.change(&mut player)).collect()
+}
+
+fn job<'a>(
+    paper: &'a Paper,
+    fitted: &'a Fitted,
+    player: &mut Player,
+) -> Result<Job<'a>, PlayError> {
+    let field: Field = fitted.field.parse()?;
+    let figure = player.profiles().figure(&field)?;
+    let number = |what: &String| {
+        let found = paper.number(what);
+        found.ok_or_else(|| PlayError::Data(format!("{}: no number is called '{what}'", paper.name)))
+    };
+    let band = figure.band.ok_or_else(|| {
+        PlayError::Data(format!("{field}: has no band to be searched for in"))
+    })?;
+    if !(fitted.step > 0.0) {
+        return Err(PlayError::Data(format!("{field}: its step must be more than 0")));
+    }
+    Ok(Job {
+        paper,
+        fitted,
+        numbers: fitted.to.iter().map(number).collect::<Result<_, _>>()?,
+        from: figure.value,
+        now: figure.value,
+        band,
+        field,
+    })
+}
+
+impl Job<'_> {
+    /// The best value, a multiple of the step, in the part `near` of the band around what it is.
+    fn search(&self, player: &mut Player, near: f64) -> Result<f64, PlayError> {
+        let [low, high] = self.band;
+        let reach = (high - low) * near;
+        let from = (self.now - reach).max(low);
+        let to = (self.now + reach).min(high);
+        let best = search::least(from, to, self.fitted.step, |value| {
+            player.set(&self.field, value)?;
+            let mut most: f64 = 0.0;
+            for number in &self.numbers {
+                most = most.max(error(number, modelled(number, player)?).abs());
+            }
+            Ok::<_, PlayError>(most)
+        })?;
+        player.set(&self.field, best)?;
+        Ok(best)
+    }
+
+    fn change(&self, player: &mut Player) -> Result<Change, PlayError> {
+        let residual = |number: &&Number| {
+            let modelled = modelled(number, player)?;
+            Ok(Residual {
+                paper: self.paper.name.clone(),
+                what: number.what.clone(),
+                published: number.value,
+                modelled,
+                error: error(number, modelled),
+            })
+        };
+        Ok(Change {
+            field: self.fitted.field.clone(),
+            from: self.from,
+            to: self.now,
+            band: self.band,
+            residuals: self.numbers.iter().map(residual).collect::<Result<_, PlayError>>()?,
+        })
+    }
+}

@@ -132,11 +132,13 @@ pub fn check(papers: &[Paper], profiles: Profiles, ios: u64) -> Result<Report, P
         report.rules.extend(break_even::rules(paper, &mut player)?);
         report.inputs.extend(inputs(paper, &mut player)?);
         report.conflicts.extend(conflicts(paper, &mut player)?);
-        report.silent.extend(paper.silent.iter().map(|silent| Unsaid {
-            paper: paper.name.clone(),
-            what: silent.what.clone(),
-            why: silent.why.clone(),
-        }));
+        report
+            .silent
+            .extend(paper.silent.iter().map(|silent| Unsaid {
+                paper: paper.name.clone(),
+                what: silent.what.clone(),
+                why: silent.why.clone(),
+            }));
     }
     Ok(report)
 }

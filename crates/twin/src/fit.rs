@@ -99,13 +99,16 @@ fn job<'a>(
     let figure = player.profiles().figure(&field)?;
     let number = |what: &String| {
         let found = paper.number(what);
-        found.ok_or_else(|| PlayError::Data(format!("{}: no number is called '{what}'", paper.name)))
+        found
+            .ok_or_else(|| PlayError::Data(format!("{}: no number is called '{what}'", paper.name)))
     };
-    let band = figure.band.ok_or_else(|| {
-        PlayError::Data(format!("{field}: has no band to be searched for in"))
-    })?;
+    let band = figure
+        .band
+        .ok_or_else(|| PlayError::Data(format!("{field}: has no band to be searched for in")))?;
     if !(fitted.step > 0.0) {
-        return Err(PlayError::Data(format!("{field}: its step must be more than 0")));
+        return Err(PlayError::Data(format!(
+            "{field}: its step must be more than 0"
+        )));
     }
     Ok(Job {
         paper,
@@ -153,7 +156,11 @@ impl Job<'_> {
             from: self.from,
             to: self.now,
             band: self.band,
-            residuals: self.numbers.iter().map(residual).collect::<Result<_, PlayError>>()?,
+            residuals: self
+                .numbers
+                .iter()
+                .map(residual)
+                .collect::<Result<_, PlayError>>()?,
         })
     }
 }

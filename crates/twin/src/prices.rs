@@ -157,7 +157,7 @@ impl Prices {
         let (block_before, block_after) = half(&path.block_ns);
         let idle = costs.idle.iter().map(|idle| IdlePrice {
             state: idle.state,
-            exit: ns(&idle.exit_ns),
+            exit: ns(&idle.exit_ns) + some(&path.exit_ns),
             chosen: ns(idle.chosen()),
         });
         let hertz = machine.frequency.as_ref().map(|law| &law.reference_hertz);
@@ -211,10 +211,7 @@ impl Prices {
 }
 
 /// The costs of the job's scheduler.
-fn scheduler<'a>(
-    costs: &'a Costs,
-    job: &TwinJob,
-) -> Result<Option<&'a SchedulerCosts>, TwinError> {
+fn scheduler<'a>(costs: &'a Costs, job: &TwinJob) -> Result<Option<&'a SchedulerCosts>, TwinError> {
     let Some(name) = &job.scheduler else {
         return Ok(None);
     };
@@ -225,7 +222,10 @@ fn scheduler<'a>(
             true => "the machine's profile has no [costs.scheduler]: leave it out".into(),
             false => {
                 let names: Vec<_> = costs.scheduler.keys().map(String::as_str).collect();
-                format!("'{name}' is not in the machine's profile: it has {}", names.join(", "))
+                format!(
+                    "'{name}' is not in the machine's profile: it has {}",
+                    names.join(", ")
+                )
             }
         },
     })

@@ -47,14 +47,21 @@ pub fn run(args: &Args) -> Outcome {
 fn text(report: &Report) -> String {
     let mut text = String::from("All numbers of the twin are modelled.\n");
     let (fitted, others): (Vec<_>, Vec<_>) = report.numbers.iter().partition(|row| row.fitted);
-    numbers(&mut text, "Fitted: a profile's figure was chosen to meet it", &fitted);
+    numbers(
+        &mut text,
+        "Fitted: a profile's figure was chosen to meet it",
+        &fitted,
+    );
     numbers(&mut text, "Not fitted", &others);
     orders(&mut text, report);
     section(&mut text, "In words");
     for observation in &report.observations {
         observed(&mut text, observation);
     }
-    section(&mut text, "The break-even rule: less energy by whoever takes more CPU, if a busy core draws less than");
+    section(
+        &mut text,
+        "The break-even rule: less energy by whoever takes more CPU, if a busy core draws less than",
+    );
     for rule in &report.rules {
         ruled(&mut text, rule);
     }
@@ -62,10 +69,16 @@ fn text(report: &Report) -> String {
     let held = report.inputs.iter().map(|held| {
         let verdict = if held.broken() { "BROKEN" } else { "kept" };
         let figures = [figure(held.published), figure(held.held), verdict.into()];
-        [vec![held.paper.clone(), held.what.clone()], figures.to_vec()].concat()
+        [
+            vec![held.paper.clone(), held.what.clone()],
+            figures.to_vec(),
+        ]
+        .concat()
     });
     text.push_str(&columns(
-        ["source", "what", "published", "profile", ""].map(str::to_owned).to_vec(),
+        ["source", "what", "published", "profile", ""]
+            .map(str::to_owned)
+            .to_vec(),
         held,
         2,
     ));
@@ -109,7 +122,9 @@ fn numbers(text: &mut String, title: &str, rows: &[&Row]) {
             ),
             None => figure(row.modelled),
         };
-        let allowed = row.allowed.map_or("-".into(), |most| format!("{:.0} %", most * 100.0));
+        let allowed = row
+            .allowed
+            .map_or("-".into(), |most| format!("{:.0} %", most * 100.0));
         let verdict = match row.allowed {
             None => "no promise",
             Some(_) if row.broken() => "BROKEN",
@@ -125,7 +140,15 @@ fn numbers(text: &mut String, title: &str, rows: &[&Row]) {
             verdict.to_owned(),
         ]
     });
-    let header = ["source", "what", "published", "modelled", "error", "allowed", ""];
+    let header = [
+        "source",
+        "what",
+        "published",
+        "modelled",
+        "error",
+        "allowed",
+        "",
+    ];
     text.push_str(&columns(header.map(str::to_owned).to_vec(), cells, 2));
 }
 
@@ -156,12 +179,19 @@ fn observed(text: &mut String, observation: &Observation) {
         (_, true) => "BROKEN",
         _ => "does not",
     };
-    let _ = writeln!(text, "  {verdict:<9} {}: {}", observation.paper, observation.what);
+    let _ = writeln!(
+        text,
+        "  {verdict:<9} {}: {}",
+        observation.paper, observation.what
+    );
     if observation.holds {
         return;
     }
     for chain in &observation.chains {
-        let chain: Vec<_> = chain.iter().map(|(run, is)| format!("{run} {}", figure(*is))).collect();
+        let chain: Vec<_> = chain
+            .iter()
+            .map(|(run, is)| format!("{run} {}", figure(*is)))
+            .collect();
         let _ = writeln!(text, "            {}", chain.join(", "));
     }
     if let Some(why) = &observation.known {
@@ -196,9 +226,10 @@ fn broken(text: &mut String, report: &Report) {
     }
     section(text, "Broken");
     for line in broken {
-        let known = report.numbers.iter().find(|row| {
-            row.known.is_some() && line == format!("{}: {}", row.paper, row.what)
-        });
+        let known = report
+            .numbers
+            .iter()
+            .find(|row| row.known.is_some() && line == format!("{}: {}", row.paper, row.what));
         let _ = writeln!(text, "  {line}");
         if let Some(why) = known.and_then(|row| row.known.as_ref()) {
             let _ = writeln!(text, "    known: {why}");

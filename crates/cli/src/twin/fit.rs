@@ -59,7 +59,10 @@ pub fn run(args: &Args) -> Outcome {
 
 fn text(changes: &[Change]) -> String {
     let rows = changes.iter().map(|change| {
-        let errors = change.residuals.iter().map(|r| format!("{:+.1} %", r.error * 100.0));
+        let errors = change
+            .residuals
+            .iter()
+            .map(|r| format!("{:+.1} %", r.error * 100.0));
         let [low, high] = change.band;
         vec![
             change.field.clone(),
@@ -95,7 +98,7 @@ fn write_all(folder: &Path, changes: &[Change]) -> Outcome {
         };
         held.map_err(Failure::run)?;
         if new != old {
-            replace(&file, new.as_bytes()).map_err(|error| refuse(&error))?;
+            replace(&file, &new).map_err(|error| refuse(&error))?;
             say(&format!("{name} is written"));
         }
     }

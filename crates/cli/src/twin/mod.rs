@@ -28,7 +28,10 @@ pub fn run(command: &Command) -> Outcome {
 /// The sources that are named; all of them if none is.
 fn papers(names: &[String]) -> Result<Vec<Paper>, Failure> {
     let all = Paper::all().map_err(Failure::run)?;
-    let known = |name: &String| all.iter().any(|paper| paper.name.eq_ignore_ascii_case(name));
+    let known = |name: &String| {
+        all.iter()
+            .any(|paper| paper.name.eq_ignore_ascii_case(name))
+    };
     if let Some(name) = names.iter().find(|name| !known(name)) {
         let known: Vec<_> = all.iter().map(|paper| paper.name.as_str()).collect();
         return Err(Failure::input(format!(
@@ -37,7 +40,10 @@ fn papers(names: &[String]) -> Result<Vec<Paper>, Failure> {
         )));
     }
     let named = |paper: &Paper| {
-        names.is_empty() || names.iter().any(|name| paper.name.eq_ignore_ascii_case(name))
+        names.is_empty()
+            || names
+                .iter()
+                .any(|name| paper.name.eq_ignore_ascii_case(name))
     };
     Ok(all.into_iter().filter(named).collect())
 }

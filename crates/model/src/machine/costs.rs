@@ -91,6 +91,10 @@ pub struct PathCosts {
     /// What a block for an interrupt costs beyond handler and wake-up: an eventfd and its system
     /// call.
     pub block_ns: Figure,
+    /// How much longer the core takes out of an idle state where the kernel does not know that the
+    /// thread waits for I/O, and lets it idle deeper; absent: no longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_ns: Option<Figure>,
 }
 
 /// A scheduler of requests: inserting, choosing and ending one, on a core that was busy.
@@ -203,7 +207,10 @@ fn path(check: &Check<'_>, name: &str, path: &PathCosts) -> Result<(), ProfileEr
     ] {
         check.within(&format!("costs.{name}.{field}"), figure, 0.0, MOST_NS)?;
     }
-    Ok(())
+    match &path.exit_ns {
+        Some(exit) => check.within(&format!("costs.{name}.exit_ns"), exit, 0.0, MOST_NS),
+        None => Ok(()),
+    }
 }
 
 /// A cold start that grows, and shares that are shares.

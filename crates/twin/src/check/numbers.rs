@@ -67,7 +67,8 @@ fn row(paper: &Paper, number: &Number, player: &mut Player) -> Result<Row, PlayE
         published_to: number.to,
         modelled,
         error: error(number, modelled),
-        allowed: if increment { Some(INCREMENT) } else { promised },
+        // Of differences only those of times are promised.
+        allowed: promised.map(|most| if increment { INCREMENT } else { most }),
         band: band(number, player)?,
         known: number.known.clone(),
         order: number.order.clone(),
@@ -90,12 +91,18 @@ pub(crate) fn modelled(number: &Number, player: &mut Player) -> Result<f64, Play
     };
     let pairs = |others: Vec<f64>, of: fn(f64, f64) -> f64| {
         let pairs = runs.iter().zip(others);
-        mean(&pairs.map(|(run, other)| of(*run, other)).collect::<Vec<_>>())
+        mean(
+            &pairs
+                .map(|(run, other)| of(*run, other))
+                .collect::<Vec<_>>(),
+        )
     };
     Ok(if !number.minus.is_empty() {
         pairs(other(&number.minus, player)?, |run, other| run - other)
     } else if !number.over.is_empty() {
-        pairs(other(&number.over, player)?, |run, other| (run / other - 1.0) * 100.0)
+        pairs(other(&number.over, player)?, |run, other| {
+            (run / other - 1.0) * 100.0
+        })
     } else {
         mean(&runs)
     })

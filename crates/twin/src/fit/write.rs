@@ -34,10 +34,12 @@ pub fn write(text: &str, values: &[(Field, f64)]) -> Result<String, WriteError> 
 
 /// The `value` of the figure at `path`.
 fn figure<'a>(root: &'a mut Item, path: &[String]) -> Option<&'a mut Value> {
-    let found = path.iter().try_fold(root, |at, key| match key.parse::<usize>() {
-        Ok(index) => at.get_mut(index),
-        Err(_) => at.get_mut(key.as_str()),
-    });
+    let found = path
+        .iter()
+        .try_fold(root, |at, key| match key.parse::<usize>() {
+            Ok(index) => at.get_mut(index),
+            Err(_) => at.get_mut(key.as_str()),
+        });
     found?.get_mut("value")?.as_value_mut()
 }
 

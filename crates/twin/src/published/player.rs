@@ -89,7 +89,8 @@ impl Profiles {
     pub fn set(&mut self, field: &Field, to: f64) -> Result<(), PlayError> {
         if field.machine {
             let machine: MachineProfile = changed(&*self.machine(&field.profile)?, field, to)?;
-            self.machines.insert(field.profile.clone(), Rc::new(machine));
+            self.machines
+                .insert(field.profile.clone(), Rc::new(machine));
         } else {
             let device: DeviceProfile = changed(&*self.device(&field.profile)?, field, to)?;
             self.devices.insert(field.profile.clone(), Rc::new(device));
@@ -136,7 +137,9 @@ impl Player {
     pub fn new(papers: &[Paper], profiles: Profiles, ios: u64) -> Player {
         let specs = papers.iter().flat_map(|paper| &paper.run);
         Player {
-            specs: specs.map(|spec| (spec.name.clone(), spec.clone())).collect(),
+            specs: specs
+                .map(|spec| (spec.name.clone(), spec.clone()))
+                .collect(),
             played: HashMap::new(),
             profiles,
             ios,
@@ -154,7 +157,11 @@ impl Player {
         let specs = &self.specs;
         self.played.retain(|name, _| {
             let spec = &specs[name];
-            let on = if field.machine { &spec.machine } else { &spec.device };
+            let on = if field.machine {
+                &spec.machine
+            } else {
+                &spec.device
+            };
             *on != field.profile
         });
         Ok(())

@@ -44,7 +44,11 @@ impl Thread<'_> {
         let looked = Nanos(waits * prices.look.0);
         let (exit, limit) = (prices.pause_exit, prices.pause);
         // What never comes is looked for again when the limit is over.
-        let until = if until == Nanos::MAX { at + limit } else { until };
+        let until = if until == Nanos::MAX {
+            at + limit
+        } else {
+            until
+        };
         let cpu = &mut world.cpus[self.cpu];
         let waiting = cpu.spend(at, looked, Doing::Spin);
         let end = waiting.max(until + exit);

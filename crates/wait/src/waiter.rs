@@ -120,6 +120,11 @@ impl Waiter {
         }
     }
 
+    /// The instruction of its pauses and waits for a line, `tpause` or `mwaitx`, if it has one.
+    pub fn light_sleep(&self) -> Option<&'static str> {
+        self.user.as_ref().ok().map(UserWait::name)
+    }
+
     /// Whether a thread could take user interrupts: the CPU, the module and the user's rights.
     pub fn may_receive() -> Result<(), UintrError> {
         Receiver::open(Depth::default()).map(drop)

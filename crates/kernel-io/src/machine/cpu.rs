@@ -24,6 +24,10 @@ pub struct Cpu {
     pub idle_governor: Told<String>,
     /// The idle states that there are, shallowest first.
     pub idle_states: Told<Vec<IdleStateSetting>>,
+    /// Whether light sleeps in user space may be as deep as C0.2: 1 or 0.
+    pub umwait_c02: Told<String>,
+    /// The longest of them, in cycles of the TSC; 0 is no limit.
+    pub umwait_max_cycles: Told<String>,
     /// Weaknesses, and what the kernel does about each: it costs I/Os.
     pub vulnerabilities: Told<Vec<Vulnerability>>,
     /// `mitigations=` of the kernel's command line.
@@ -68,6 +72,8 @@ impl Cpu {
             idle_driver: told(tree, &format!("{CPUS}/cpuidle/current_driver")),
             idle_governor: told(tree, &format!("{CPUS}/cpuidle/current_governor_ro")),
             idle_states: idle(&states(tree)),
+            umwait_c02: told(tree, &format!("{CPUS}/umwait_control/enable_c02")),
+            umwait_max_cycles: told(tree, &format!("{CPUS}/umwait_control/max_time")),
             vulnerabilities: vulnerabilities(tree),
             mitigations: mitigations(tree),
             throttles: Throttles::of(tree).map_err(|none| none.to_string()).into(),

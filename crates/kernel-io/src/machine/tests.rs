@@ -34,6 +34,8 @@ fn cpus_with_all_files_are_told_whole() {
             "intel_idle",
         ),
         ("sys/devices/system/cpu/cpuidle/current_governor_ro", "menu"),
+        ("sys/devices/system/cpu/umwait_control/enable_c02", "1"),
+        ("sys/devices/system/cpu/umwait_control/max_time", "100000"),
         (
             "sys/devices/system/cpu/vulnerabilities/meltdown",
             "Not affected",
@@ -53,6 +55,8 @@ fn cpus_with_all_files_are_told_whole() {
         ("governor", json!("powersave")),
         ("idle_driver", json!("intel_idle")),
         ("idle_governor", json!("menu")),
+        ("umwait_c02", json!("1")),
+        ("umwait_max_cycles", json!("100000")),
         ("mitigations", json!("off,x")),
         (
             "vulnerabilities",
@@ -75,7 +79,7 @@ fn what_is_absent_is_null_with_a_reason() {
     let machine = in_json(&Machine::read(made.path(), &[]));
     assert!(machine["kernel"]["reason"].is_string());
     let cpu = machine["cpu"].as_object().unwrap();
-    assert_eq!(cpu.len(), 9);
+    assert_eq!(cpu.len(), 11);
     for (name, told) in cpu {
         assert!(
             told["value"].is_null() && told["reason"].is_string(),

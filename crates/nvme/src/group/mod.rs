@@ -75,6 +75,11 @@ impl<D: Device> PollGroup<D> {
         faults
     }
 
+    /// The instruction of its pauses and waits for a line, if this machine has one.
+    pub fn light_sleep(&self) -> Option<&'static str> {
+        self.waiter.light_sleep()
+    }
+
     /// Makes the calling thread, which is to be pinned to a CPU, the one that waits. Only policies
     /// that take user interrupts need that, and their first wait does it otherwise: here it can be
     /// told in time that they are not to be had.

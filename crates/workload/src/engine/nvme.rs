@@ -2,7 +2,7 @@
 
 use super::{Buffer, Done, Engine, EngineError, Io, IoError};
 use joulio_device::Device;
-use joulio_nvme::wait::{AnyPolicy, Counters, Policy, now};
+use joulio_nvme::wait::{AnyPolicy, Counters, Policy, StepKind, now};
 use joulio_nvme::{
     Completed, Controller, DmaBuffer, Faults, Namespace, NvmeError, PolicyError, PollGroup,
 };
@@ -38,9 +38,18 @@ impl<D: Device> NvmeEngine<D> {
         }))
     }
 
-    /// The name of the policy that waits.
+    /// The name of the policy that waits, and of AMD's instruction where that does what a policy
+    /// has its name of Intel's for.
     pub fn obtained(&mut self) -> String {
-        self.group.queues()[0].policy().name().into_owned()
+        let light = self.group.light_sleep();
+        let policy = self.group.queues()[0].policy();
+        let name = policy.name().into_owned();
+        let steps = policy.steps();
+        let sleeps = steps.has(StepKind::Pause) || steps.has(StepKind::Monitor);
+        match light {
+            Some("mwaitx") if sleeps => format!("{name} (mwaitx)"),
+            _ => name,
+        }
     }
 }
 

@@ -1,0 +1,116 @@
+/* An interrupt that somebody else wants elsewhere while it is bound. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "claims.h"
+
+static int irq;
+static const char *late_mask;
+static long late_result;
+
+static void user_space_cannot_move_it(int device, int eventfd)
+{
+	char before[64], during[64];
+
+	pin(1);
+	affinity(irq, before, sizeof(before));
+	SAYS(bind_thread(device, eventfd), 0);
+	SAYS(set_affinity(irq, "1"), -EIO);
+	SAYS(status(device).state, JOULIO_UINTR_BOUND);
+	SAYS(effective_cpu(irq), 1);
+	affinity(irq, during, sizeof(during));
+	SAYS(unbind_thread(device), 0);
+	SAYS(set_affinity(irq, "1"), 0);
+	SAYS(effective_cpu(irq), 0);
+	SAYS(set_affinity(irq, before), 0);
+	printf("bound: smp_affinity is refused; unbound: it is not\n");
+}
+
+static void *late_writer(void *unused)
+{
+	char path[64];
+	int fd;
+
+	pin(0);
+	snprintf(path, sizeof(path), "/proc/irq/%d/smp_affinity", irq);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	CHECK(fd >= 0);
+	/* The kernel looks whether it may be moved, then is the first to read. */
+	late_result = write(fd, late_mask, 1);
+	close(fd);
+	return unused;
+}
+
+/* Memory whose first reader waits until it is filled. */
+static int memory_that_waits(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	CHECK(fd >= 0);
+	CHECK(ioctl(fd, UFFDIO_API, &api) == 0);
+	late_mask = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(late_mask != MAP_FAILED);
+	range.range.start = (uintptr_t)late_mask;
+	range.range.len = 4096;
+	CHECK(ioctl(fd, UFFDIO_REGISTER, &range) == 0);
+	return fd;
+}
+
+static void a_write_that_was_let_through_before_is_noticed(int device, int eventfd)
+{
+	static char page[4096] __attribute__((aligned(4096))) = "1";
+	struct uffdio_copy copy = { .src = (uintptr_t)page, .len = sizeof(page) };
+	int uffd = memory_that_waits(), tries = 1000000;
+	struct joulio_uintr_status now;
+	struct uffd_msg message;
+	pthread_t writer;
+
+	pin(1);
+	CHECK(pthread_create(&writer, NULL, late_writer, NULL) == 0);
+	CHECK(read(uffd, &message, sizeof(message)) == sizeof(message));
+	SAYS(bind_thread(device, eventfd), 0);
+	SAYS(status(device).state, JOULIO_UINTR_BOUND);
+	copy.dst = (uintptr_t)late_mask;
+	CHECK(ioctl(uffd, UFFDIO_COPY, &copy) == 0);
+	/* Without a look at it by the thread, unless it is switched out. */
+	do
+		now = status(device);
+	while (now.state == JOULIO_UINTR_BOUND && --tries);
+	SAYS(now.state, JOULIO_UINTR_LOST);
+	pthread_join(writer, NULL);
+	SAYS(late_result, 1);
+	SAYS(effective_cpu(irq), 0);
+	SAYS(unbind_thread(device), 0);
+	SAYS(bind_thread(device, eventfd), 0);
+	SAYS(effective_cpu(irq), 1);
+	SAYS(unbind_thread(device), 0);
+	munmap((void *)late_mask, 4096);
+	close(uffd);
+}
+
+void claims_of_affinity(const char *address)
+{
+	int device = open_device(), eventfd = new_eventfd(), i;
+	struct vfio vfio;
+
+	vfio_open(&vfio, address);
+	vfio_vectors(&vfio, &eventfd, 1);
+	irq = vfio_irq(&vfio, 0);
+	SAYS(register_thread(device), 0);
+	user_space_cannot_move_it(device, eventfd);
+	for (i = 0; i < 20; i++)
+		a_write_that_was_let_through_before_is_noticed(device, eventfd);
+	printf("a write from before it was bound: lost, 20 of 20 times\n");
+	vfio_close(&vfio);
+}

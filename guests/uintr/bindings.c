@@ -1,0 +1,229 @@
+/* A real interrupt of a real driver: which it is, where it goes, how it ends. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "claims.h"
+
+#define VECTORS 4
+#define COMMANDS 40
+
+static int eventfds[VECTORS];
+
+/* The vector that the kernel last gave the interrupt, and on which CPU. */
+static int traced_vector(int irq, int cpu)
+{
+	FILE *file = fopen("/sys/kernel/tracing/trace", "re");
+	int found = -1, an_irq, vector, a_cpu;
+	char line[512], *at;
+
+	CHECK(file);
+	while (fgets(line, sizeof(line), file)) {
+		at = strstr(line, "vector_config: ");
+		if (at && sscanf(at, "vector_config: irq=%d vector=%d cpu=%d", &an_irq, &vector,
+				 &a_cpu) == 3 && an_irq == irq)
+			found = a_cpu == cpu ? vector : -1;
+	}
+	fclose(file);
+	return found;
+}
+
+static void trace_vectors(void)
+{
+	int fd = open("/sys/kernel/tracing/events/irq_vectors/vector_config/enable", O_WRONLY);
+
+	CHECK(fd >= 0 && write(fd, "1", 1) == 1);
+	close(fd);
+}
+
+static void it_is_the_interrupt_of_the_eventfd(struct vfio *vfio, int device)
+{
+	struct joulio_uintr_status now;
+	char before[64], after[64];
+	int vector, irq, cpu;
+
+	for (vector = 0; vector < VECTORS; vector++) {
+		cpu = vector % 2;
+		irq = vfio_irq(vfio, vector);
+		affinity(irq, before, sizeof(before));
+		pin(cpu);
+		SAYS(bind_thread(device, eventfds[vector]), 0);
+		now = status(device);
+		SAYS(now.state, JOULIO_UINTR_BOUND);
+		SAYS(now.irq, irq);
+		SAYS(now.cpu, cpu);
+		SAYS(effective_cpu(irq), cpu);
+		SAYS(now.vector, traced_vector(irq, cpu));
+		printf("msi-x %d: irq %u, vector %u, cpu %u\n", vector, now.irq, now.vector, now.cpu);
+
+		SAYS(unbind_thread(device), 0);
+		now = status(device);
+		SAYS(now.state, JOULIO_UINTR_REGISTERED);
+		SAYS(now.irq + now.vector + now.cpu, 0);
+		affinity(irq, after, sizeof(after));
+		CHECK(!strcmp(before, after));
+	}
+}
+
+static void its_interrupts_arrive_on_the_threads_cpu(struct vfio *vfio, int device)
+{
+	int irq = vfio_irq(vfio, 0), cpu, i;
+	uint64_t here, there;
+
+	nvme_start(vfio);
+	for (cpu = 0; cpu < 2; cpu++) {
+		pin(cpu);
+		SAYS(bind_thread(device, eventfds[0]), 0);
+		taken(eventfds[0]);
+		here = interrupts(irq, cpu);
+		there = interrupts(irq, !cpu);
+		for (i = 0; i < COMMANDS; i++)
+			nvme_identify();
+		usleep(10000);
+		SAYS(taken(eventfds[0]), COMMANDS);
+		SAYS(interrupts(irq, cpu) - here, COMMANDS);
+		SAYS(interrupts(irq, !cpu) - there, 0);
+		SAYS(unbind_thread(device), 0);
+		printf("cpu %d: %d of %d interrupts of the controller\n", cpu, COMMANDS, COMMANDS);
+	}
+	nvme_stop();
+}
+
+static void another_thread(void *eventfd)
+{
+	int device = open_device();
+
+	SAYS(register_thread(device), 0);
+	SAYS(bind_thread(device, *(int *)eventfd), -EBUSY);
+	SAYS(status(device).state, JOULIO_UINTR_REGISTERED);
+}
+
+static void what_is_refused(int device)
+{
+	struct joulio_uintr_bind flags = { .eventfd = eventfds[0], .flags = 1 };
+	int nobodys = new_eventfd(), other = open_device();
+
+	SAYS(bind_thread(other, eventfds[0]), -ESRCH);
+	SAYS(unbind_thread(other), -ESRCH);
+	SAYS(call(other, JOULIO_UINTR_UNREGISTER, NULL), -ESRCH);
+	SAYS(register_thread(other), -EBUSY);
+	close(other);
+
+	SAYS(unbind_thread(device), -ENOTCONN);
+	SAYS(bind_thread(device, -1), -EBADF);
+	SAYS(bind_thread(device, device), -EINVAL);
+	SAYS(call(device, JOULIO_UINTR_BIND, &flags), -EINVAL);
+	SAYS(call(device, JOULIO_UINTR_BIND, (void *)8), -EFAULT);
+	/* And nothing is kept of it: the eventfd may be used. */
+	SAYS(bind_thread(device, nobodys), -ENODEV);
+	close(new_source(device, nobodys, 0));
+
+	SAYS(bind_thread(device, eventfds[0]), 0);
+	SAYS(bind_thread(device, eventfds[0]), -EBUSY);
+	SAYS(bind_thread(device, eventfds[1]), -EBUSY);
+	reap(child(another_thread, &eventfds[0]), 0);
+	SAYS(status(device).state, JOULIO_UINTR_BOUND);
+	SAYS(unbind_thread(device), 0);
+	close(nobodys);
+}
+
+/* How often the kernel says that this thread has left its CPU. */
+static uint64_t kernels_count(void)
+{
+	struct rusage usage;
+
+	CHECK(getrusage(RUSAGE_THREAD, &usage) == 0);
+	return usage.ru_nvcsw + usage.ru_nivcsw;
+}
+
+static void leaves_its_cpu(uint64_t times)
+{
+	uint64_t until = kernels_count() + times;
+
+	while (kernels_count() < until)
+		usleep(100);
+}
+
+static void a_switch_is_counted_and_makes_it_look(int device)
+{
+	struct joulio_uintr_status before, after;
+	uint64_t from, to;
+
+	pin(1);
+	SAYS(bind_thread(device, eventfds[0]), 0);
+	from = kernels_count();
+	before = status(device);
+	leaves_its_cpu(100);
+	after = status(device);
+	to = kernels_count();
+	CHECK(after.switches_out - before.switches_out >= 100);
+	CHECK(after.switches_out - before.switches_out <= to - from);
+	SAYS(after.switches_in - before.switches_in, after.switches_out - before.switches_out);
+	SAYS(after.injected - before.injected, after.switches_in - before.switches_in);
+	SAYS(after.rescued, 0);
+
+	/* On another CPU than the interrupt's nothing is injected, and nothing lost. */
+	pin(0);
+	before = status(device);
+	leaves_its_cpu(100);
+	after = status(device);
+	CHECK(after.switches_in - before.switches_in >= 100);
+	SAYS(after.injected, before.injected);
+	SAYS(after.state, JOULIO_UINTR_BOUND);
+	pin(1);
+	leaves_its_cpu(1);
+	CHECK(status(device).injected > after.injected);
+	SAYS(unbind_thread(device), 0);
+	before = status(device);
+	leaves_its_cpu(1);
+	SAYS(status(device).injected, before.injected);
+	printf("switches: counted, each injects one on the interrupt's cpu\n");
+}
+
+static void the_driver_takes_it_away(struct vfio *vfio, int device)
+{
+	int i;
+
+	for (i = 0; i < 50; i++) {
+		SAYS(bind_thread(device, eventfds[i % VECTORS]), 0);
+		vfio_no_vectors(vfio);
+		SAYS(status(device).state, JOULIO_UINTR_LOST);
+		SAYS(status(device).irq, 0);
+		/* The same interrupt, offered anew, is not taken behind its back. */
+		vfio_vectors(vfio, eventfds, VECTORS);
+		SAYS(status(device).state, JOULIO_UINTR_LOST);
+		SAYS(bind_thread(device, eventfds[i % VECTORS]), -EBUSY);
+		SAYS(unbind_thread(device), 0);
+		SAYS(status(device).state, JOULIO_UINTR_REGISTERED);
+	}
+	SAYS(bind_thread(device, eventfds[0]), 0);
+	vfio_close(vfio);
+	SAYS(status(device).state, JOULIO_UINTR_LOST);
+	SAYS(unbind_thread(device), 0);
+	SAYS(bind_thread(device, eventfds[0]), -ENODEV);
+	printf("teardown: lost 51 of 51 times, bound again 50 times\n");
+}
+
+void claims_of_bindings(const char *address)
+{
+	struct vfio vfio;
+	int device = open_device(), i;
+
+	trace_vectors();
+	vfio_open(&vfio, address);
+	for (i = 0; i < VECTORS; i++)
+		eventfds[i] = new_eventfd();
+	vfio_vectors(&vfio, eventfds, VECTORS);
+
+	SAYS(register_thread(device), 0);
+	SAYS(bind_thread(device, eventfds[0]), -EXDEV);
+	it_is_the_interrupt_of_the_eventfd(&vfio, device);
+	its_interrupts_arrive_on_the_threads_cpu(&vfio, device);
+	what_is_refused(device);
+	a_switch_is_counted_and_makes_it_look(device);
+	the_driver_takes_it_away(&vfio, device);
+}

@@ -17,6 +17,7 @@
  */
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
+#include <linux/delay.h>
 #include <linux/eventfd.h>
 #include <linux/interrupt.h>
 #include <linux/irq.h>
@@ -88,6 +89,20 @@ bool binding_aim_holds(const struct aim *aim)
 	return vector_on(aim->irqd, aim->cpu) == aim->vector;
 }
 
+/*
+ * Now, not with its next occurrence, which is what a plain irq_set_affinity makes
+ * of a move that the kernel has not cleaned up after yet (it takes a jiffy).
+ */
+static int move(unsigned int irq, const struct cpumask *cpus)
+{
+	int tries = 20;
+	int error;
+
+	while ((error = irq_force_affinity(irq, cpus)) == -EBUSY && --tries)
+		usleep_range(500, 1500);
+	return error;
+}
+
 static void give_back(struct receiver *r)
 {
 	mutex_lock(&taken_lock);
@@ -96,8 +111,9 @@ static void give_back(struct receiver *r)
 
 	if (r->balanced)
 		irq_clear_status_flags(r->irq, IRQ_NO_BALANCING);
-	/* May fail when its CPUs have gone offline; it then stays where it is. */
-	irq_set_affinity(r->irq, r->affinity);
+	/* When its CPUs have gone offline it stays where it is. */
+	if (move(r->irq, r->affinity) == -EBUSY)
+		irq_set_affinity(r->irq, r->affinity);
 	r->irq = 0;
 }
 
@@ -120,12 +136,12 @@ static int take(struct receiver *r, unsigned int irq)
 	mutex_unlock(&taken_lock);
 
 	irq_set_status_flags(irq, IRQ_NO_BALANCING);
-	error = irq_set_affinity(irq, cpumask_of(aim.cpu));
+	error = move(irq, cpumask_of(aim.cpu));
 	aim.vector = error ? 0 : vector_on(irqd, aim.cpu);
 	if (!aim.vector) {
 		give_back(r);
 		/* Without remapping some move with their next occurrence only. */
-		return error ? error : -EAGAIN;
+		return error && error != -EBUSY ? error : -EAGAIN;
 	}
 	receiver_aim(r, &aim);
 	return 0;

@@ -46,12 +46,14 @@ impl Source {
         written.map(drop).map_err(UintrError::other("raise"))
     }
 
-    /// Raises it once by a timer of the kernel, in `time`.
+    /// Raises it once by a timer of the kernel, in `time` (a nanosecond at the least), in place of
+    /// one that it waits for.
     ///
     /// # Errors
     /// The module's.
     pub fn raise_after(&self, time: Nanos) -> Result<(), UintrError> {
-        abi::raise_after(self.file.as_fd(), time.0).map_err(UintrError::other("raise after"))
+        // Zero would be none.
+        abi::raise_after(self.file.as_fd(), time.0.max(1)).map_err(UintrError::other("raise after"))
     }
 
     /// Raises it once, the next time that the calling thread is about to execute the instruction

@@ -102,8 +102,9 @@ fn the_z_ssd_lies_between_optane_and_flash_as_anandtech_found_it() {
 
 #[test]
 fn the_tipro9000_leaves_spdk_its_share_of_cycles() {
-    // HotStorage'25: of 32.1 us 3.5 % are useful cycles; of the write's 4.9 us as many microseconds.
-    let software = 32.1 * 0.035;
+    // HotStorage'25: 15.17 % of a core for 56 reads in flight of 32.1 us each are 0.09 us a read, SPDK's
+    // own record too; and the loop's next look.
+    let software = 0.1517 * 32.1 / 56.0 + 0.1;
     assert_close(alone_us("tipro9000", Read) + software, 32.1, 0.01);
     assert_close(alone_us("tipro9000", Write) + software, 4.9, 0.02);
 }

@@ -29,8 +29,8 @@ fn an_unknown_name_is_answered_with_the_known_ones() {
     );
     assert_eq!(
         MachineProfile::load("abacus").unwrap_err().to_string(),
-        "unknown machine profile 'abacus': known are generic-server, xeon-e3-1230v5 \
-         (or give a path to a .toml file)"
+        "unknown machine profile 'abacus': known are generic-server, client, xeon-6230, xeon-8558, \
+         xeon-e3-1230v5 (or give a path to a .toml file)"
     );
 }
 

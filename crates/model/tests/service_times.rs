@@ -61,6 +61,7 @@ fn a_closed_loop_saturates_at_the_link() {
 fn a_closed_loop_saturates_at_the_servers_when_no_link_binds() {
     let mut profile = optane();
     profile.service.read_bandwidth = None;
+    profile.service.channel_share = None;
     for servers in [1.0, 3.0, 7.0] {
         profile.service.parallelism.value = servers;
         let (iops, _) = closed_loop(&profile, Direction::Read, 4096, 64);
@@ -74,6 +75,18 @@ fn eight_deep_the_optane_reads_as_fast_as_was_measured() {
     // device of the family, so this is a check and not a fit.
     let (iops, _) = closed_loop(&optane(), Direction::Read, 4096, 8);
     assert_close(iops, 571_659.0, 0.03);
+}
+
+#[test]
+fn where_the_address_says_which_server_throughput_bends_before_it_saturates() {
+    let profile = optane();
+    let mut any = profile.clone();
+    any.service.channel_share = None;
+    let iops = |profile, depth| closed_loop(profile, Direction::Read, 4096, depth).0;
+    // Alone nothing collides; in between some do; and then the link is all that counts.
+    assert_close(iops(&profile, 1), iops(&any, 1), 0.01);
+    assert!(iops(&profile, 4) < 0.9 * iops(&any, 4));
+    assert_close(iops(&profile, 64), iops(&any, 64), 0.01);
 }
 
 #[test]

@@ -288,39 +288,100 @@ fn idle(check: &Check<'_>, states: &[IdleCosts]) -> Result<(), ProfileError> {
 #[cfg(test)]
 mod tests {
     use crate::MachineProfile;
+    use toml::Value;
 
     const XEON: &str = include_str!("../../../../profiles/machines/xeon-e3-1230v5.toml");
 
+    /// What is said of the profile with `value` at `path`, its band left out.
+    fn refusal(path: &str, value: f64) -> String {
+        let mut profile: Value = toml::from_str(XEON).unwrap();
+        let mut at = &mut profile;
+        for key in path.split('.') {
+            at = match key.parse::<usize>() {
+                Ok(index) => &mut at[index],
+                Err(_) => &mut at[key],
+            };
+        }
+        let figure = at.as_table_mut().unwrap();
+        figure.insert("value".into(), Value::Float(value));
+        figure.remove("band");
+        let text = toml::to_string(&profile).unwrap();
+        let error = MachineProfile::parse(&text, "x.toml").unwrap_err();
+        error.to_string()
+    }
+
     #[test]
     fn costs_that_make_no_sense_are_refused_by_field() {
-        for (from, to, want) in [
+        for (path, value, want) in [
+            ("costs.look_ns", 0.0, "costs.look_ns must"),
+            ("costs.app_ns", -1.0, "costs.app_ns must"),
             (
-                "look_ns = { value = 60,",
-                "look_ns = { value = 0,",
-                "costs.look_ns",
+                "costs.kernel.submit_ns",
+                -1.0,
+                "costs.kernel.submit_ns must",
+            ),
+            ("costs.uring.exit_ns", -1.0, "costs.uring.exit_ns must"),
+            (
+                "costs.cold_most_ns",
+                10.0,
+                "costs.cold_most_ns must not be less than costs.cold_ns",
+            ),
+            ("costs.cold_slowdown", 0.5, "costs.cold_slowdown must"),
+            (
+                "costs.charged_share",
+                1.5,
+                "costs.charged_share must be from 0 to 1",
+            ),
+            ("costs.smt_slowdown", 0.5, "costs.smt_slowdown must"),
+            (
+                "costs.scheduler.bfq.read_ns",
+                -1.0,
+                "costs.scheduler.bfq.read_ns must",
             ),
             (
-                "app_ns = { value = 200,",
-                "app_ns = { value = -1,",
-                "costs.app_ns",
+                "costs.scheduler.bfq.locked_share",
+                2.0,
+                "costs.scheduler.bfq.locked_share must",
             ),
             (
-                "exit_ns = { value = 5000, kind = \"guess\", band = [1000, 10000]",
-                "exit_ns = { value = 30000, kind = \"guess\", band = [1000, 30000]",
+                "costs.threads_per_core",
+                1.5,
+                "costs.threads_per_core must be a whole number",
+            ),
+            (
+                "costs.idle.1.exit_ns",
+                30000.0,
                 "costs.idle[1].exit_ns must not exceed residency_ns",
             ),
             (
-                "residency_ns = { value = 20000,",
-                "residency_ns = { value = 300000,",
+                "costs.idle.1.residency_ns",
+                300000.0,
                 "costs.idle[2].residency_ns must be more",
             ),
+            (
+                "core_watts.spin",
+                -10.0,
+                "core_watts.spin must be more than 0",
+            ),
+            (
+                "core_watts.c1",
+                11.0,
+                "core_watts.c1 must not exceed core_watts.spin",
+            ),
+            ("base_watts", -1.0, "base_watts must be more than 0"),
+            (
+                "wake.timer_joules",
+                -1.0,
+                "wake.timer_joules must not be negative",
+            ),
+            ("cores", 0.0, "cores must"),
         ] {
-            assert!(XEON.contains(from), "{from}");
-            let text = XEON.replacen(from, to, 1);
-            let error = MachineProfile::parse(&text, "x.toml")
-                .unwrap_err()
-                .to_string();
-            assert!(error.contains(want), "{error}");
+            let said = refusal(path, value);
+            assert!(
+                said.starts_with("x.toml: ") && said.contains(want),
+                "{path}: {said}"
+            );
+            assert_eq!(said.lines().count(), 1);
         }
     }
 }

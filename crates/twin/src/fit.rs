@@ -105,7 +105,7 @@ fn job<'a>(
     let band = figure
         .band
         .ok_or_else(|| PlayError::Data(format!("{field}: has no band to be searched for in")))?;
-    if !(fitted.step > 0.0) {
+    if fitted.step.is_nan() || fitted.step <= 0.0 {
         return Err(PlayError::Data(format!(
             "{field}: its step must be more than 0"
         )));

@@ -14,6 +14,7 @@
 #include <linux/interrupt.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/version.h>
@@ -169,6 +170,8 @@ static int source_release(struct inode *inode, struct file *file)
 	/* Nothing raises it any more. As VFIO: unregister, then free. */
 	irq_bypass_unregister_producer(&source->producer);
 	free_irq(source->irq, source->eventfd);
+	/* One that was raised just now has to reach its CPU while it has a vector. */
+	synchronize_rcu();
 	source_irq_free(source->irq);
 	eventfd_ctx_put(source->eventfd);
 	kfree(source);

@@ -7,12 +7,14 @@
 //! (MONITORX, MWAITX).
 
 mod feature;
+mod limits;
 mod line;
 mod tsc;
 pub mod uintr;
 mod user_wait;
 
 pub use feature::{Feature, Missing};
+pub use limits::Limits;
 pub use line::Line;
 pub use tsc::Tsc;
 pub use user_wait::{Depth, Ended, UserWait};

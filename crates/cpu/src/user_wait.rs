@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicU32;
 pub enum Depth {
     /// C0.1: lighter, back sooner. On AMD: no idle state.
     C01,
-    /// C0.2: deeper; the system may not allow it and give C0.1 instead (Linux: `umwait_control/enable_c02`). On
+    /// C0.2: deeper; the system may not allow it and give C0.1 instead ([`crate::Limits`]). On
     /// AMD: C1.
     #[default]
     C02,

@@ -12,9 +12,9 @@ use std::ops::Range;
 
 /// A wait that nobody ended is over then.
 const LONG: Nanos = Nanos::from_millis(100);
-/// A byte counts as no instruction's first when nothing came of it so often. Once is too few:
-/// another thread may have run, and the mark that follows that keeps a wait from its TPAUSE.
-const TRIES: usize = 3;
+/// How often each byte is tried. Once is too few: another thread may run, and the mark that follows
+/// that keeps a wait from its TPAUSE; or a timer may end a sleep that should not have begun.
+const TRIES: usize = 5;
 
 /// What came of the addresses of some code.
 #[derive(Default)]
@@ -33,7 +33,7 @@ enum Met {
 }
 
 impl Swept {
-    /// Tries `at` until it is met.
+    /// Tries `at`.
     fn address(
         &mut self,
         at: usize,
@@ -41,12 +41,10 @@ impl Swept {
     ) -> Result<(), Failure> {
         for _ in 0..TRIES {
             let met = once().map_err(Failure::run)?;
-            if let Met::Nothing = met {
-                continue;
+            if !matches!(met, Met::Nothing) && self.hits.last() != Some(&at) {
+                self.hits.push(at);
             }
-            self.hits.push(at);
             self.lost += u64::from(matches!(met, Met::Lost));
-            break;
         }
         Ok(())
     }
@@ -211,22 +209,24 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_tried_again_and_its_loss_is_counted() {
+    fn an_address_is_tried_again_and_any_loss_is_counted() {
         let mut swept = Swept::default();
         let mut tries = 0;
-        let second = || {
+        let third = || {
             tries += 1;
-            Ok(if tries == 2 { Met::Lost } else { Met::Nothing })
+            Ok(if tries == 3 { Met::Lost } else { Met::Nothing })
         };
-        swept
-            .address(100, second)
-            .map_err(Failure::message)
-            .unwrap();
+        swept.address(100, third).map_err(Failure::message).unwrap();
         assert_eq!(
             (tries, swept.hits.as_slice(), swept.lost),
-            (2, &[100][..], 1)
+            (TRIES, &[100][..], 1)
         );
-        assert!(!swept.judge("x", &code(), &(100..101)).passed);
+        swept
+            .address(101, || Ok(Met::Seen))
+            .map_err(Failure::message)
+            .unwrap();
+        assert_eq!((swept.hits.as_slice(), swept.lost), (&[100, 101][..], 1));
+        assert!(!swept.judge("x", &code(), &(100..102)).passed);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod latency;
 mod pinned;
 mod report;
+mod residency;
 mod spread;
 mod table;
 mod tpause;

@@ -2,6 +2,7 @@
 
 use super::What;
 use super::latency::Latency;
+use super::residency;
 use super::waits::{Wait, Waits};
 use joulio_cpu::Limits;
 use serde::Serialize;
@@ -91,8 +92,9 @@ impl Check {
 }
 
 impl Report {
-    pub fn new(what: What, cpu: usize, parts: Parts, waits: Waits) -> Report {
+    pub fn new(what: What, cpu: usize, mut parts: Parts, waits: Waits) -> Report {
         let limits = Limits::read(Path::new("/"));
+        parts.checks.extend(residency::judge(&waits.waits, limits));
         Report {
             version: 1,
             selftest: what.name(),

@@ -20,7 +20,7 @@ pub fn test(rounds: u32) -> Result<Tested, Failure> {
         let cpu = UserWait::detect(depth).map_err(Failure::input)?;
         let name = format!("{} {}", cpu.name(), state(depth));
         pauses(&cpu, &name, rounds, &mut parts);
-        waits.push(Wait::new(name, move || {
+        waits.push(Wait::new(name, Some(depth), move || {
             cpu.pause(SLICE);
         }));
     }

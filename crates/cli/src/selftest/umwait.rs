@@ -35,7 +35,7 @@ pub fn test(rounds: u32, other: usize) -> Result<Tested, Failure> {
         let took = format!("{name}: from before the store to the return");
         parts.latency.push(Latency::of(took, tally.took));
         let line = Apart::default();
-        waits.push(Wait::new(name, move || {
+        waits.push(Wait::new(name, Some(depth), move || {
             cpu.arm(Line::from(&line.0));
             cpu.wait(SLICE);
         }));

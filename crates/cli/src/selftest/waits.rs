@@ -15,6 +15,8 @@ pub const SLICE: Nanos = Nanos::from_millis(1);
 pub struct Wait {
     /// Its name.
     pub name: String,
+    /// How deep the core is to sleep; none: it is not.
+    pub depth: Option<Depth>,
     /// Waits for [`SLICE`], or shorter.
     pub wait: Box<dyn FnMut() -> Result<(), Failure>>,
 }
@@ -30,6 +32,8 @@ pub struct Waits {
 #[derive(Serialize)]
 pub struct Measured {
     pub name: String,
+    #[serde(skip)]
+    pub depth: Option<Depth>,
     /// Unhalted cycles of the thread.
     pub cycles: Option<u64>,
     /// Cycles in C0.1 (CPU_CLK_UNHALTED.C01).
@@ -56,18 +60,24 @@ pub struct Power {
 
 impl Wait {
     /// A way to wait that cannot fail.
-    pub fn new(name: impl Into<String>, mut wait: impl FnMut() + 'static) -> Wait {
-        let name = name.into();
-        let wait = Box::new(move || {
-            wait();
-            Ok(())
-        });
-        Wait { name, wait }
+    pub fn new(
+        name: impl Into<String>,
+        depth: Option<Depth>,
+        mut wait: impl FnMut() + 'static,
+    ) -> Wait {
+        Wait {
+            name: name.into(),
+            depth,
+            wait: Box::new(move || {
+                wait();
+                Ok(())
+            }),
+        }
     }
 
     /// What the others are compared with.
     pub fn spin() -> Wait {
-        Wait::new("spin", || {
+        Wait::new("spin", None, || {
             let end = Tsc::get().after(SLICE);
             while Tsc::now() < end {
                 std::hint::spin_loop();
@@ -100,7 +110,12 @@ pub fn measure(waits: Vec<Wait>, time: Nanos, mut discovery: Discovery) -> Resul
         });
     }
     let mut measured = Vec::new();
-    for Wait { name, mut wait } in waits {
+    for Wait {
+        name,
+        depth,
+        mut wait,
+    } in waits
+    {
         let window = discovery.meters.open().map_err(Failure::run)?;
         counting.start();
         let end = Tsc::get().after(time);
@@ -114,6 +129,7 @@ pub fn measure(waits: Vec<Wait>, time: Nanos, mut discovery: Discovery) -> Resul
             |name, count: Result<u64, String>| count.map_err(|why| missing.insert(name, why)).ok();
         measured.push(Measured {
             name,
+            depth,
             cycles: count("cycles", counters.cycles),
             c01_cycles: count("c01_cycles", counters.c01),
             c02_cycles: count("c02_cycles", counters.c02),

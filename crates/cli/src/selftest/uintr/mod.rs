@@ -88,6 +88,7 @@ fn waits(cpu: u32) -> Vec<Wait> {
         let mut made = None;
         Wait {
             name: format!("uintr {}", state(depth)),
+            depth: Some(depth),
             wait: Box::new(move || {
                 let setup = match &made {
                     Some(setup) => setup,

@@ -242,7 +242,10 @@ impl Receiver {
 impl Drop for Receiver {
     fn drop(&mut self) {
         // A child of this process may have the file too, so that closing it says nothing. On
-        // another thread the module refuses, and the close that follows has to do.
+        // another thread the module refuses, and the close that follows has to do: it takes the
+        // interrupt away and leaves the handler, which may be running, all that it needs. A mark
+        // that it still makes may be another receiver's by then, whose owner looks once for
+        // nothing.
         if self.check_thread().is_ok() {
             let _ = abi::unregister(self.device.as_fd());
         }

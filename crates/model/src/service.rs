@@ -63,6 +63,8 @@ struct Channels {
 #[derive(Clone, Debug)]
 struct Path {
     curve: LatencyCurve,
+    /// The size asked for last, and its mean: most workloads have one.
+    last: (u32, f64),
     /// The link's nanoseconds per byte; 0 when it is not a limit.
     link_ns_per_byte: f64,
     /// When the link falls free.
@@ -116,11 +118,11 @@ impl ServiceModel {
         let spread = &mut self.spread;
         let (path, service) = match direction {
             Direction::Read => {
-                let mean = self.read.curve.mean_ns(bytes);
+                let mean = self.read.mean_ns(bytes);
                 (&mut self.read, spread.draw_read(mean))
             }
             Direction::Write => {
-                let mean = self.write.curve.mean_ns(bytes);
+                let mean = self.write.mean_ns(bytes);
                 (&mut self.write, spread.draw(mean))
             }
             Direction::Other => return now + round(stretch * spread.draw(self.flush_ns)),
@@ -178,6 +180,7 @@ impl Path {
         let link_ns_per_byte = bytes_per_second.map_or(0.0, |bandwidth| 1e9 / bandwidth);
         let curve = LatencyCurve::new(points, link_ns_per_byte);
         Path {
+            last: (0, curve.mean_ns(0)),
             curve,
             link_ns_per_byte,
             link_free: Nanos::ZERO,
@@ -186,6 +189,15 @@ impl Path {
 
     fn is_instant(&self) -> bool {
         self.curve.is_zero() && self.link_ns_per_byte == 0.0
+    }
+
+    /// The mean service time of a request of `bytes`.
+    #[inline]
+    fn mean_ns(&mut self, bytes: u32) -> f64 {
+        if self.last.0 != bytes {
+            self.last = (bytes, self.curve.mean_ns(bytes));
+        }
+        self.last.1
     }
 
     /// Takes the link's next turn from `from` on and says when the transfer ends.

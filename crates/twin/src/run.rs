@@ -66,7 +66,11 @@ impl World<'_> {
         end
     }
 
+    #[inline]
     fn uncharge(&mut self, cpu: usize, from: Nanos, to: Nanos, share: f64) {
+        if share == 1.0 {
+            return self.cpus[cpu].uncharge(to, to - from);
+        }
         let time = Nanos(((to - from).0 as f64 * share).round() as u64);
         self.cpus[cpu].uncharge(to, time);
     }

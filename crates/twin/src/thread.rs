@@ -5,7 +5,7 @@
 //! [`Thread::step`] does all of that at once.
 
 use crate::TwinError;
-use crate::flights::{Flight, Flights};
+use crate::flights::Flights;
 use crate::job::{Arrivals, TwinJob};
 use crate::result::Side;
 use crate::run::World;
@@ -55,8 +55,8 @@ pub(crate) struct Thread<'a> {
     pub(crate) phase: Phase,
     /// I/Os that are made and not with the device.
     made: Vec<u16>,
-    /// I/Os of one look.
-    ended: Vec<Flight>,
+    /// The measured I/Os of one look: whether each wrote, and when it arrived.
+    ended: Vec<(bool, Nanos)>,
     reads: Bernoulli,
     classes: [Class; 2],
     random: Pcg64Mcg,
@@ -277,14 +277,18 @@ impl<'a> Thread<'a> {
             if self.timed {
                 self.policy.completed(flight.class, flight.submitted, seen);
             }
-            self.ended.push(flight);
+            if flight.measured {
+                let wrote = flight.direction == Direction::Write;
+                self.ended.push((wrote, flight.arrival));
+            }
         }
-        for flight in self.ended.drain(..).filter(|flight| flight.measured) {
-            let side = match flight.direction {
-                Direction::Write => &mut self.done.write,
-                _ => &mut self.done.read,
+        for (wrote, arrival) in self.ended.drain(..) {
+            let side = if wrote {
+                &mut self.done.write
+            } else {
+                &mut self.done.read
             };
-            side.done(end.since(flight.arrival), self.job.bs);
+            side.done(end.since(arrival), self.job.bs);
         }
         self.phase = Phase::Issue;
         end

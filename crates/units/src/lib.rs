@@ -22,27 +22,32 @@ impl Nanos {
     pub const MAX: Nanos = Nanos(u64::MAX);
 
     /// A length of `us` microseconds.
+    #[inline]
     pub const fn from_micros(us: u64) -> Nanos {
         Nanos(us.saturating_mul(1_000))
     }
 
     /// A length of `ms` milliseconds.
+    #[inline]
     pub const fn from_millis(ms: u64) -> Nanos {
         Nanos(ms.saturating_mul(1_000_000))
     }
 
     /// A length of `seconds`; negative and non-finite lengths become zero.
+    #[inline]
     pub fn from_seconds(seconds: f64) -> Nanos {
         // A float-to-integer `as` saturates and maps NaN to zero.
         Nanos((seconds * 1e9) as u64)
     }
 
     /// This length in seconds.
+    #[inline]
     pub fn seconds(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
     /// The length from `earlier` to here; zero when `earlier` is later.
+    #[inline]
     pub const fn since(self, earlier: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(earlier.0))
     }
@@ -50,12 +55,14 @@ impl Nanos {
 
 impl Add for Nanos {
     type Output = Nanos;
+    #[inline]
     fn add(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_add(other.0))
     }
 }
 
 impl AddAssign for Nanos {
+    #[inline]
     fn add_assign(&mut self, other: Nanos) {
         *self = *self + other;
     }
@@ -63,6 +70,7 @@ impl AddAssign for Nanos {
 
 impl Sub for Nanos {
     type Output = Nanos;
+    #[inline]
     fn sub(self, other: Nanos) -> Nanos {
         self.since(other)
     }
@@ -78,6 +86,7 @@ pub struct Joules(pub f64);
 
 impl Mul<Nanos> for Watts {
     type Output = Joules;
+    #[inline]
     fn mul(self, time: Nanos) -> Joules {
         Joules(self.0 * time.seconds())
     }
@@ -85,6 +94,7 @@ impl Mul<Nanos> for Watts {
 
 impl Div<Nanos> for Joules {
     type Output = Watts;
+    #[inline]
     fn div(self, time: Nanos) -> Watts {
         Watts(self.0 / time.seconds())
     }
@@ -92,12 +102,14 @@ impl Div<Nanos> for Joules {
 
 impl Add for Joules {
     type Output = Joules;
+    #[inline]
     fn add(self, other: Joules) -> Joules {
         Joules(self.0 + other.0)
     }
 }
 
 impl AddAssign for Joules {
+    #[inline]
     fn add_assign(&mut self, other: Joules) {
         self.0 += other.0;
     }
@@ -105,6 +117,7 @@ impl AddAssign for Joules {
 
 impl Add for Watts {
     type Output = Watts;
+    #[inline]
     fn add(self, other: Watts) -> Watts {
         Watts(self.0 + other.0)
     }

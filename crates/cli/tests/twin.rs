@@ -1,0 +1,90 @@
+//! `joulio twin`: what it prints, and how it ends.
+
+mod common;
+
+use common::joulio;
+use predicates::prelude::*;
+use serde_json::Value;
+use std::fs;
+
+#[test]
+fn a_check_that_keeps_its_promises_says_so() {
+    joulio("twin check dpas --number-ios 4000")
+        .assert()
+        .success()
+        .stdout(predicate::str::contains("modelled"))
+        .stdout(predicate::str::contains("interrupt, 4 threads: IOPS"))
+        .stdout(predicate::str::contains("Every promise is kept."));
+}
+
+#[test]
+fn a_broken_promise_ends_with_1_and_what_is_known_about_it() {
+    joulio("twin check HS25 --number-ios 4000")
+        .assert()
+        .code(1)
+        .stdout(predicate::str::contains(
+            "known: which depths the mean is of is not printed",
+        ))
+        .stdout(predicate::str::contains("330 W"))
+        .stderr(predicate::str::is_match("^joulio: \\d+ promises are broken\n$").unwrap());
+}
+
+#[test]
+fn the_same_as_json() {
+    let done = joulio("twin check DPAS paths --number-ios 4000 -o json")
+        .assert()
+        .success();
+    let report: Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+    let numbers = report["numbers"].as_array().unwrap();
+    assert!(numbers.len() > 15);
+    for number in numbers {
+        let (published, modelled) = (&number["published"], &number["modelled"]);
+        assert!(published.is_number() && modelled.is_number(), "{number}");
+        assert!(number["fitted"].is_boolean());
+    }
+    assert!(!report["silent"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_source_that_is_not_there_is_refused_with_those_that_are() {
+    joulio("twin check HS24")
+        .assert()
+        .code(2)
+        .stderr(predicate::str::contains(
+            "unknown source 'HS24': known are HS22, DPAS",
+        ));
+    joulio("twin fit paths --write --profiles /nonexistent")
+        .assert()
+        .code(2)
+        .stderr(predicate::str::contains("--profiles"));
+}
+
+#[test]
+fn a_fit_is_written_only_when_asked_for_and_keeps_the_comments() {
+    let folder = tempfile::tempdir().unwrap();
+    let machines = folder.path().join("machines");
+    fs::create_dir(&machines).unwrap();
+    let file = machines.join("xeon-6230.toml");
+    let shipped = include_str!("../../../profiles/machines/xeon-6230.toml");
+    fs::write(&file, shipped).unwrap();
+    let fit = || {
+        let mut command = twin();
+        command
+            .args(["fit", "DPAS", "--profiles"])
+            .arg(folder.path());
+        command
+    };
+    fit()
+        .assert()
+        .success()
+        .stdout(predicate::str::contains("machine:xeon-6230.costs.wake_ns"));
+    assert_eq!(fs::read_to_string(&file).unwrap(), shipped);
+    fit().arg("--write").assert().success();
+    let written = fs::read_to_string(&file).unwrap();
+    let comments = |text: &str| {
+        let lines = text.lines().filter(|line| line.starts_with('#'));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(comments(&written), comments(shipped));
+    assert_eq!(written.lines().count(), shipped.lines().count());
+}

@@ -10,10 +10,9 @@
  *
  * The interrupt is moved to the thread's CPU and kept there: user space
  * (irqbalance) cannot move it while it is bound. What can is the CPU going
- * offline (bindings_offline: the thread has left the CPU by then, and the CPU
- * takes no interrupts when the vector is given away), and a write to
- * /proc/irq/N/smp_affinity that was let through before the interrupt was bound
- * (receiver_lose_vector).
+ * offline (bindings_offline, before the kernel moves its interrupts), and a
+ * write to /proc/irq/N/smp_affinity that was let through before the interrupt
+ * was bound (receiver_lose_vector).
  */
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>

@@ -68,10 +68,8 @@ fn a_fit_is_written_only_when_asked_for_and_keeps_the_comments() {
     let shipped = include_str!("../../../profiles/machines/xeon-6230.toml");
     fs::write(&file, shipped).unwrap();
     let fit = || {
-        let mut command = twin();
-        command
-            .args(["fit", "DPAS", "--profiles"])
-            .arg(folder.path());
+        let mut command = joulio("twin fit DPAS --profiles");
+        command.arg(folder.path());
         command
     };
     fit()

@@ -11,7 +11,7 @@ use crate::{NvmeError, PolicyError};
 use joulio_device::Device;
 use joulio_trace::EventKind;
 use joulio_units::Nanos;
-use joulio_wait::{Step, StepKind, Tally, WaitError, Waiter, Woken, now};
+use joulio_wait::{Counters, Step, StepKind, Tally, WaitError, Waiter, Woken, now};
 
 /// Queues that one core waits on. The core waits, not the queue: the steps that the queues'
 /// policies plan are merged into one.
@@ -64,6 +64,26 @@ impl<D: Device> PollGroup<D> {
     /// Commands outstanding on all queues.
     pub fn outstanding(&self) -> usize {
         self.queues.iter().map(QueuePair::outstanding).sum()
+    }
+
+    /// What waiting did so far, all queues together.
+    pub fn counters(&mut self) -> Counters {
+        self.tell_tally();
+        let queues = self.queues.iter_mut();
+        queues.fold(Counters::default(), |mut counters, queue| {
+            counters += queue.counters();
+            counters
+        })
+    }
+
+    /// What the waiter did since the last time is told once for the core, on its first queue.
+    fn tell_tally(&mut self) {
+        let tally = self.waiter.take_tally();
+        if tally != Tally::default()
+            && let Some(queue) = self.queues.first_mut()
+        {
+            queue.waited(tally);
+        }
     }
 
     /// What the devices did wrong so far, all queues together.
@@ -256,12 +276,7 @@ impl<D: Device> PollGroup<D> {
             line,
         };
         let woken = self.waiter.run(step, &mut core);
-        let tally = self.waiter.take_tally();
-        if tally != Tally::default()
-            && let Some(queue) = self.queues.first_mut()
-        {
-            queue.waited(tally);
-        }
+        self.tell_tally();
         woken
     }
 

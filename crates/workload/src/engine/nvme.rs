@@ -119,7 +119,7 @@ impl<D: Device> Engine for NvmeEngine<D> {
     }
 
     fn counters(&mut self) -> Counters {
-        self.group.queues()[0].counters()
+        self.group.counters()
     }
 
     fn start_trace(&mut self, capacity: usize) {

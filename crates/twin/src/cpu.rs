@@ -12,6 +12,8 @@ pub(crate) enum Cause {
     Interrupt,
     /// A timer that was set when the CPU fell idle.
     Timer,
+    /// A timer of whoever knows that nothing else will.
+    Known,
 }
 
 /// How a thread got its CPU.
@@ -127,6 +129,7 @@ impl Cpu {
         let length = at - self.free;
         let typical = self.recent.typical();
         let expected = match cause {
+            Cause::Known => length,
             Cause::Timer if self.recent.count == 0 => length,
             Cause::Timer => length.min(typical),
             Cause::Interrupt => typical,
@@ -144,7 +147,7 @@ impl Cpu {
         if at >= self.from {
             match cause {
                 Cause::Interrupt => self.times.wakes += 1,
-                Cause::Timer => self.times.timer_wakes += 1,
+                Cause::Timer | Cause::Known => self.times.timer_wakes += 1,
             }
         }
         Got {

@@ -1,5 +1,6 @@
 //! A device: when it finishes, and what it did.
 
+use crate::job::Load;
 use joulio_model::{DeviceActivity, DeviceProfile, PowerStates, ServiceModel, Transfer};
 use joulio_units::{Direction, Joules, Nanos};
 
@@ -9,9 +10,8 @@ pub(crate) struct Device<'a> {
     pub(crate) profile: &'a DeviceProfile,
     service: ServiceModel,
     power: PowerStates,
-    /// Mean service times of the job's reads and writes.
-    means: [Nanos; 2],
-    bytes: u32,
+    /// Bytes and mean service times of the reads and writes of each load.
+    loads: Vec<(u32, [Nanos; 2])>,
     /// What is before this counts for nothing.
     from: Nanos,
     /// What it would have drawn idle until then; none until then.
@@ -24,14 +24,14 @@ pub(crate) struct Device<'a> {
 }
 
 impl<'a> Device<'a> {
-    pub(crate) fn new(profile: &'a DeviceProfile, bytes: u32, from: Nanos, seed: u64) -> Self {
+    pub(crate) fn new(profile: &'a DeviceProfile, loads: &[Load], from: Nanos, seed: u64) -> Self {
         let service = ServiceModel::new(profile, seed);
+        let means = |bytes| [Direction::Read, Direction::Write].map(|d| service.mean(d, bytes));
         Device {
             profile,
             power: PowerStates::new(profile, Nanos::ZERO),
-            means: [Direction::Read, Direction::Write].map(|d| service.mean(d, bytes)),
+            loads: loads.iter().map(|l| (l.bs, means(l.bs))).collect(),
             service,
-            bytes,
             from,
             before: None,
             activity: DeviceActivity::default(),
@@ -46,29 +46,29 @@ impl<'a> Device<'a> {
         self.unlocked
     }
 
-    /// Takes an I/O at `at`; when it is finished. As the emulator's namespaces do it: it waits for
+    /// Takes an I/O of the `load`th load at `at`; when it is finished. As the emulator's namespaces
+    /// do it: it waits for
     /// the power state first, and takes as long as that state stretches it.
     #[inline]
-    pub(crate) fn submit(&mut self, at: Nanos, direction: Direction) -> Nanos {
+    pub(crate) fn submit(&mut self, at: Nanos, direction: Direction, load: usize) -> Nanos {
         debug_assert!(at >= self.latest, "time runs back at the device");
         self.latest = at;
+        let (bytes, means) = self.loads[load];
         if at >= self.from {
             if self.before.is_none() {
                 self.before = Some(self.power.idle_energy(self.from));
             }
             let (transfer, mean) = match direction {
-                Direction::Write => (&mut self.activity.write, self.means[1]),
-                _ => (&mut self.activity.read, self.means[0]),
+                Direction::Write => (&mut self.activity.write, means[1]),
+                _ => (&mut self.activity.read, means[0]),
             };
             transfer.ios += 1;
-            transfer.bytes += u64::from(self.bytes);
+            transfer.bytes += u64::from(bytes);
             transfer.service += mean;
         }
         let start = self.power.submitted(at);
         let stretch = self.power.stretch(direction);
-        let finish = self
-            .service
-            .start_at_pace(start, direction, self.bytes, stretch);
+        let finish = self.service.start_at_pace(start, direction, bytes, stretch);
         self.power.idle_since(finish);
         finish
     }

@@ -1,5 +1,6 @@
 //! The I/Os of a job that are out.
 
+use crate::load::Due;
 use joulio_units::{Direction, Nanos};
 use joulio_wait::{Class, Outstanding};
 use std::cmp::Reverse;
@@ -10,6 +11,8 @@ use std::collections::BinaryHeap;
 pub(crate) struct Flight {
     pub(crate) direction: Direction,
     pub(crate) class: Class,
+    /// Which of the job's loads it is of.
+    pub(crate) load: usize,
     /// What latency counts from.
     pub(crate) arrival: Nanos,
     /// When the policy was told of it; zero for a policy that wants no times.
@@ -46,6 +49,7 @@ impl Flights {
         let none = Flight {
             direction: Direction::Other,
             class: Class::new(Direction::Other, 0),
+            load: 0,
             arrival: Nanos::ZERO,
             submitted: Nanos::ZERO,
             measured: false,
@@ -62,18 +66,13 @@ impl Flights {
 
     /// A free place for an I/O.
     #[inline]
-    pub(crate) fn take(
-        &mut self,
-        direction: Direction,
-        class: Class,
-        arrival: Nanos,
-        measured: bool,
-    ) -> Option<u16> {
+    pub(crate) fn take(&mut self, due: Due, measured: bool) -> Option<u16> {
         let tag = self.free.pop()?;
         self.flights[usize::from(tag)] = Flight {
-            direction,
-            class,
-            arrival,
+            direction: due.direction,
+            class: due.class,
+            load: due.load,
+            arrival: due.arrival,
             submitted: Nanos::ZERO,
             measured,
             place: 0,
@@ -114,6 +113,14 @@ impl Flights {
         self.sorted.clear();
         self.sorted.extend(self.finishes.iter().map(|f| f.0.0));
         *self.sorted.select_nth_unstable(n - 1).1
+    }
+
+    /// When each that is with the device finishes, and when it arrived, the earliest first.
+    pub(crate) fn upcoming(&self, upcoming: &mut Vec<(Nanos, Nanos)>) {
+        upcoming.clear();
+        let each = self.finishes.iter();
+        upcoming.extend(each.map(|Reverse((finish, tag))| (*finish, self.get(*tag).arrival)));
+        upcoming.sort_unstable();
     }
 
     /// Takes out the first, if it is finished by `at`.

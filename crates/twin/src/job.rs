@@ -11,6 +11,75 @@ pub enum Arrivals {
     Closed,
     /// Open loop: one each interval on every job. Latency counts from the arrival.
     Every(Nanos),
+    /// Open loop: at random, so long apart on average: a Poisson process.
+    Random(Nanos),
+    /// Open loop: so many at once each interval.
+    Bursts {
+        /// I/Os of a burst.
+        ios: u32,
+        /// From one burst to the next.
+        every: Nanos,
+    },
+}
+
+impl Arrivals {
+    /// The first of its fields that makes no sense, and why.
+    fn wrong(self) -> Option<&'static str> {
+        let apart = "must be more than 0 ns apart";
+        match self {
+            Arrivals::Every(Nanos::ZERO) | Arrivals::Random(Nanos::ZERO) => Some(apart),
+            Arrivals::Bursts { every, .. } if every == Nanos::ZERO => Some(apart),
+            Arrivals::Bursts { ios: 0, .. } => Some("a burst has at least 1 I/O"),
+            _ => None,
+        }
+    }
+}
+
+/// What I/Os are, and when they come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Percent of reads; the rest are writes.
+    pub read_percent: u8,
+    /// Bytes of an I/O.
+    pub bs: u32,
+    /// When they come.
+    pub arrivals: Arrivals,
+}
+
+impl Load {
+    fn check(&self, devices: &[DeviceProfile]) -> Result<(), TwinError> {
+        let wrong = |field, problem| Err(TwinError::Job { field, problem });
+        if self.bs == 0 {
+            return wrong("bs", "must be above zero".into());
+        }
+        if self.read_percent > 100 {
+            return wrong("read_percent", "must be 0 to 100".into());
+        }
+        if let Some(problem) = self.arrivals.wrong() {
+            return wrong("arrivals", problem.into());
+        }
+        match devices.iter().find(|d| d.max_transfer() < self.bs) {
+            None => Ok(()),
+            Some(device) => wrong(
+                "bs",
+                format!(
+                    "{} is more than {} transfers at once: at most {}",
+                    self.bs,
+                    device.name,
+                    device.max_transfer()
+                ),
+            ),
+        }
+    }
+}
+
+/// A load for a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// How long it holds.
+    pub length: Nanos,
+    /// What holds.
+    pub load: Load,
 }
 
 /// The software between the workload and the device.
@@ -65,6 +134,9 @@ pub struct TwinJob {
     pub ramp_time: Nanos,
     /// Closed or open loop.
     pub arrivals: Arrivals,
+    /// Loads in turn, over and over, in place of `read_percent`, `bs` and `arrivals`; empty: those
+    /// hold all the time.
+    pub phases: Vec<Phase>,
     /// Hardware threads for the jobs, in turn; empty is 0, 1, 2 ... Numbers below the machine's
     /// cores are the first threads of its cores, the next as many the second ones, as Linux counts.
     pub cpus_allowed: Vec<usize>,
@@ -92,6 +164,7 @@ impl TwinJob {
             runtime: None,
             ramp_time: Nanos::ZERO,
             arrivals: Arrivals::Closed,
+            phases: Vec::new(),
             cpus_allowed: Vec::new(),
             path: Path::Kernel,
             scheduler: None,
@@ -99,6 +172,18 @@ impl TwinJob {
             file_system: false,
             coalescing: None,
         }
+    }
+
+    /// Every load that it has, in turn.
+    pub(crate) fn loads(&self) -> Vec<Load> {
+        if self.phases.is_empty() {
+            return vec![Load {
+                read_percent: self.read_percent,
+                bs: self.bs,
+                arrivals: self.arrivals,
+            }];
+        }
+        self.phases.iter().map(|phase| phase.load).collect()
     }
 
     /// Refuses what cannot be played on `machine` and `devices`.
@@ -109,7 +194,6 @@ impl TwinJob {
         cpus: usize,
     ) -> Result<(), TwinError> {
         let rules = [
-            (self.bs > 0, "bs", "must be above zero"),
             (
                 (1..=4095).contains(&self.iodepth),
                 "iodepth",
@@ -120,7 +204,6 @@ impl TwinJob {
                 "numjobs",
                 "must be 1 to 4096",
             ),
-            (self.read_percent <= 100, "read_percent", "must be 0 to 100"),
             (
                 self.number_ios.is_some() || self.runtime.is_some(),
                 "number_ios",
@@ -137,9 +220,9 @@ impl TwinJob {
                 "must be above zero",
             ),
             (
-                self.arrivals != Arrivals::Every(Nanos::ZERO),
-                "arrivals",
-                "must be more than 0 ns apart",
+                self.phases.iter().all(|phase| phase.length > Nanos::ZERO),
+                "phases",
+                "must each be longer than 0 ns",
             ),
             (
                 self.coalescing.is_none_or(|c| c.threshold > 0),
@@ -153,6 +236,9 @@ impl TwinJob {
                 return Err(TwinError::Job { field, problem });
             }
         }
+        for load in self.loads() {
+            load.check(devices)?;
+        }
         if let Some(&cpu) = self.cpus_allowed.iter().find(|&&cpu| cpu >= cpus) {
             return Err(TwinError::Job {
                 field: "cpus_allowed",
@@ -160,17 +246,6 @@ impl TwinJob {
                     "{cpu} is not there: {} has CPUs 0 to {}",
                     machine.name,
                     cpus - 1
-                ),
-            });
-        }
-        if let Some(device) = devices.iter().find(|d| d.max_transfer() < self.bs) {
-            return Err(TwinError::Job {
-                field: "bs",
-                problem: format!(
-                    "{} is more than {} transfers at once: at most {}",
-                    self.bs,
-                    device.name,
-                    device.max_transfer()
                 ),
             });
         }

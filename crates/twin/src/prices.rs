@@ -17,7 +17,8 @@ pub(crate) struct Prices {
     /// Into the kernel, and out of it again, for a path that is a system call.
     pub(crate) enter: Nanos,
     pub(crate) leave: Nanos,
-    pub(crate) submit: Nanos,
+    /// From the caller to the doorbell, by load.
+    pub(crate) submit: Vec<Nanos>,
     /// Between the doorbell and the first look.
     pub(crate) rung: Nanos,
     /// The scheduler's share, on a busy core and on one that was idle; `None` costs nothing.
@@ -109,6 +110,26 @@ pub(crate) struct IdlePrice {
 const MOST_TSC: f64 = 100_000.0;
 
 impl Prices {
+    /// From a thread's decision to sleep to an idle CPU.
+    pub(crate) fn to_sleep(&self) -> Nanos {
+        self.to_timer() + self.switch
+    }
+
+    /// From a thread's decision to sleep to a timer that is set.
+    pub(crate) fn to_timer(&self) -> Nanos {
+        let work = match self.work {
+            // The kernel's path is in the kernel already.
+            Doing::Kernel => Nanos::ZERO,
+            _ => self.crossing,
+        };
+        work + self.timer_set
+    }
+
+    /// Handing out `count` completions.
+    pub(crate) fn complete_all(&self, count: usize) -> Nanos {
+        Nanos(self.complete.0 * count as u64)
+    }
+
     pub(crate) fn new(
         machine: &MachineProfile,
         costs: &Costs,
@@ -135,14 +156,17 @@ impl Prices {
             Path::Kernel | Path::Uring => half(&costs.crossing_ns),
             Path::Sqpoll | Path::User => (Nanos::ZERO, Nanos::ZERO),
         };
-        let data = costs.kib_ns.value * f64::from(job.bs) / 1024.0;
-        let mut submit = ns(&path.submit_ns) + Nanos(data.round() as u64);
+        let mut fixed = ns(&path.submit_ns);
         if job.file_system {
-            submit += some(&costs.file_system_ns);
+            fixed += some(&costs.file_system_ns);
         }
         if job.dispatch == Dispatch::Kworker {
-            submit += ns(&costs.wake_ns) + ns(&costs.switch_ns);
+            fixed += ns(&costs.wake_ns) + ns(&costs.switch_ns);
         }
+        let submit = job.loads().into_iter().map(|load| {
+            let data = costs.kib_ns.value * f64::from(load.bs) / 1024.0;
+            fixed + Nanos(data.round() as u64)
+        });
         let scheduler = scheduler(costs, job)?.map(|scheduler| {
             let cold = share(&costs.cold_slowdown);
             [1.0, cold].map(|slowdown| SchedulerPrice::new(scheduler, slowdown))
@@ -180,7 +204,7 @@ impl Prices {
             crossing: ns(&costs.crossing_ns),
             enter,
             leave,
-            submit,
+            submit: submit.collect(),
             rung: match job.path {
                 Path::Uring => ns(&costs.crossing_ns),
                 _ => Nanos::ZERO,

@@ -88,6 +88,10 @@ pub struct Simulated {
     pub cpus: Vec<(usize, Times)>,
     /// The same of their physical cores, which is what energy is counted for.
     pub cores: Vec<Times>,
+    /// How often a job had its CPU taken for another.
+    pub preempted: u64,
+    /// Arrivals of an open loop that were due before the end and never issued.
+    pub unissued: u64,
     /// The joules, with the band of the profiles' figures.
     pub energy: Energy,
     /// The same by where they went.

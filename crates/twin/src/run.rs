@@ -4,6 +4,8 @@ use crate::TwinError;
 use crate::cpu::{Cause, Cpu, Got};
 use crate::device::Device;
 use crate::job::{Path, TwinJob};
+use crate::load::Source;
+use crate::oracle::{Oracle, Seer};
 use crate::prices::Prices;
 use crate::result::{DeviceResult, Side, Simulated};
 use crate::thread::{Phase, Thread, Wakening};
@@ -12,7 +14,6 @@ use joulio_energy::Model;
 use joulio_model::{DeviceProfile, MachineProfile, Pick, power};
 use joulio_units::Nanos;
 use joulio_wait::{AnyPolicy, Counters, Policy};
-use rand_distr::Bernoulli;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 use std::cmp::Reverse;
@@ -100,7 +101,30 @@ pub fn run(
     machine: &MachineProfile,
     devices: &[DeviceProfile],
     job: &TwinJob,
+    policy: impl FnMut(usize) -> AnyPolicy,
+    seed: u64,
+) -> Result<Simulated, TwinError> {
+    run_with(machine, devices, job, policy, None, seed)
+}
+
+/// The same, with `oracle` in the policies' place.
+pub fn run_oracle(
+    machine: &MachineProfile,
+    devices: &[DeviceProfile],
+    job: &TwinJob,
+    oracle: Oracle,
+    seed: u64,
+) -> Result<Simulated, TwinError> {
+    let blind = |_| AnyPolicy::POLL;
+    run_with(machine, devices, job, blind, Some(oracle), seed)
+}
+
+fn run_with(
+    machine: &MachineProfile,
+    devices: &[DeviceProfile],
+    job: &TwinJob,
     mut policy: impl FnMut(usize) -> AnyPolicy,
+    oracle: Option<Oracle>,
     seed: u64,
 ) -> Result<Simulated, TwinError> {
     let costs = machine.costs.as_ref().ok_or_else(|| TwinError::NoCosts {
@@ -120,7 +144,7 @@ pub fn run(
         cores,
         beside: Vec::new(),
         devices: (devices.iter().zip(0..))
-            .map(|(profile, i)| Device::new(profile, job.bs, from, seed.wrapping_add(i)))
+            .map(|(profile, i)| Device::new(profile, &job.loads(), from, seed.wrapping_add(i)))
             .collect(),
     };
     let place = |index: usize| match job.cpus_allowed.as_slice() {
@@ -138,19 +162,15 @@ pub fn run(
             .collect()
     };
     world.beside = (0..cpus).map(beside).collect();
-    let reads = Bernoulli::new(f64::from(job.read_percent) / 100.0);
-    let reads = reads.map_err(|_| TwinError::Job {
-        field: "read_percent",
-        problem: "must be 0 to 100".into(),
-    })?;
-    let mut threads: Vec<_> = (0..job.numjobs)
-        .map(|index| {
-            let random = Pcg64Mcg::seed_from_u64(seed ^ (index as u64 + 1) << 32);
-            let at = (place(index), index % devices.len());
-            Thread::new(index, job, at, policy(index), random, reads)
-        })
-        .collect();
+    let threads = (0..job.numjobs).map(|index| {
+        let random = Pcg64Mcg::seed_from_u64(seed ^ (index as u64 + 1) << 32);
+        let at = (place(index), index % devices.len());
+        let source = Source::new(job, random)?;
+        Ok(Thread::new(index, job, at, policy(index), source))
+    });
+    let mut threads = threads.collect::<Result<Vec<_>, TwinError>>()?;
     for thread in &mut threads {
+        thread.seer = oracle.map(|oracle| Seer::new(machine, &world.prices, oracle));
         if world.cpus[thread.cpu].shared {
             thread.phase = Phase::Woken(Wakening::Slice);
         }
@@ -237,6 +257,7 @@ fn report(
         machine: world.machine,
         devices: active.iter().map(|(p, a)| (Some(*p), *a)).collect(),
     };
+    let oracle = threads.iter().any(|thread| thread.seer.is_some());
     let devices = world.devices.iter().map(|device| {
         let [read, write] = device.done();
         DeviceResult {
@@ -248,14 +269,18 @@ fn report(
     Simulated {
         machine: world.machine.name.clone(),
         devices: devices.collect(),
-        policy: threads
-            .first()
-            .map_or(String::new(), |t| t.policy.name().into_owned()),
+        policy: match threads.first() {
+            _ if oracle => "oracle".into(),
+            Some(thread) => thread.policy.name().into_owned(),
+            None => String::new(),
+        },
         jobs: threads.len(),
         window,
         read,
         write,
         counters,
+        preempted: threads.iter().map(|thread| thread.done.preempted).sum(),
+        unissued: threads.iter().map(|thread| thread.done.unissued).sum(),
         cpus,
         energy: model.energy(window, &residencies),
         parts: power::energy(world.machine, &active, window, &residencies, Pick::Value),

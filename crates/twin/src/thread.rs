@@ -6,13 +6,13 @@
 
 use crate::TwinError;
 use crate::flights::Flights;
-use crate::job::{Arrivals, TwinJob};
+use crate::job::TwinJob;
+use crate::load::Source;
+use crate::oracle::Seer;
 use crate::result::Side;
 use crate::run::World;
 use joulio_units::{Direction, Nanos};
-use joulio_wait::{AnyPolicy, Class, Counters, Outstanding, Policy, StepKind};
-use rand_distr::{Bernoulli, Distribution};
-use rand_pcg::Pcg64Mcg;
+use joulio_wait::{AnyPolicy, Counters, Outstanding, Policy, Slept, StepKind};
 
 /// What a job does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,8 @@ pub(crate) struct Thread<'a> {
     pub(crate) cpu: usize,
     device: usize,
     pub(crate) policy: AnyPolicy,
+    /// Waits in place of the policy.
+    pub(crate) seer: Option<Seer>,
     pub(crate) timed: bool,
     /// Its interrupts come by the kernel.
     pub(crate) blocks: bool,
@@ -55,15 +57,16 @@ pub(crate) struct Thread<'a> {
     pub(crate) phase: Phase,
     /// I/Os that are made and not with the device.
     made: Vec<u16>,
-    /// The measured I/Os of one look: whether each wrote, and when it arrived.
-    ended: Vec<(bool, Nanos)>,
-    reads: Bernoulli,
-    classes: [Class; 2],
-    random: Pcg64Mcg,
-    next_arrival: Nanos,
+    /// The measured I/Os of one look: whether each wrote, its bytes, and when it arrived.
+    ended: Vec<(bool, u32, Nanos)>,
+    /// What it takes to send those out.
+    making: Nanos,
+    source: Source,
+    /// Bytes of an I/O, by load.
+    sizes: Vec<u32>,
     end: Nanos,
     issued: u64,
-    measuring: bool,
+    pub(crate) measuring: bool,
     /// The CPU was idle since the last completion, for so long at the most.
     pub(crate) cold: Option<Nanos>,
     /// It was before that.
@@ -80,6 +83,10 @@ pub(crate) struct Done {
     pub(crate) ended: Nanos,
     pub(crate) read: Side,
     pub(crate) write: Side,
+    /// Arrivals that were due and never issued.
+    pub(crate) unissued: u64,
+    /// How often its CPU was taken for another.
+    pub(crate) preempted: u64,
 }
 
 impl<'a> Thread<'a> {
@@ -88,14 +95,14 @@ impl<'a> Thread<'a> {
         job: &'a TwinJob,
         (cpu, device): (usize, usize),
         policy: AnyPolicy,
-        random: Pcg64Mcg,
-        reads: Bernoulli,
+        source: Source,
     ) -> Thread<'a> {
         Thread {
             index,
             job,
             cpu,
             device,
+            seer: None,
             timed: policy.timed(),
             blocks: policy.steps().has(StepKind::Block),
             user_interrupts: policy.steps().has(StepKind::UserInterrupt),
@@ -104,10 +111,9 @@ impl<'a> Thread<'a> {
             phase: Phase::Issue,
             made: Vec::with_capacity(job.iodepth),
             ended: Vec::with_capacity(job.iodepth),
-            reads,
-            classes: [Direction::Read, Direction::Write].map(|d| Class::new(d, job.bs)),
-            random,
-            next_arrival: Nanos::ZERO,
+            making: Nanos::ZERO,
+            source,
+            sizes: job.loads().iter().map(|load| load.bs).collect(),
             end: job
                 .runtime
                 .map_or(Nanos::MAX, |runtime| job.ramp_time + runtime),
@@ -122,6 +128,8 @@ impl<'a> Thread<'a> {
                 ended: Nanos::ZERO,
                 read: Side::new(),
                 write: Side::new(),
+                unissued: 0,
+                preempted: 0,
             },
         }
     }
@@ -160,14 +168,17 @@ impl<'a> Thread<'a> {
         if self.made.is_empty() {
             if self.flights.count() == 0 && !issuing {
                 self.done.ended = at;
+                let wanted = self
+                    .job
+                    .number_ios
+                    .map_or(u64::MAX, |n| n - self.issued.min(n));
+                self.done.unissued = self.source.clone().left(self.end.min(at), wanted);
                 return None;
             }
             self.phase = Phase::Look;
             return Some(at);
         }
-        let each = world.prices.app + world.prices.submit;
-        let made = self.made.len() as u64;
-        let mut work = world.prices.enter + Nanos(each.0 * made);
+        let mut work = world.prices.enter + std::mem::take(&mut self.making);
         if let Some(scheduler) = &world.prices.scheduler {
             let price = &scheduler[usize::from(self.chilled)];
             let sides = self.made.iter().map(|tag| self.flights.get(*tag).side());
@@ -186,22 +197,11 @@ impl<'a> Thread<'a> {
     fn make(&mut self, at: Nanos, world: &World<'_>) {
         let limit = self.job.number_ios.filter(|_| self.measuring);
         while self.flights.has_room() && limit.is_none_or(|n| self.issued < n) {
-            let arrival = match self.job.arrivals {
-                // The workload's own time is not the I/O's.
-                Arrivals::Closed => at + world.prices.app,
-                Arrivals::Every(_) if self.next_arrival > at => break,
-                Arrivals::Every(interval) => {
-                    let arrival = self.next_arrival;
-                    self.next_arrival += interval;
-                    arrival
-                }
+            let Some(due) = self.source.due(at, world.prices.app) else {
+                break;
             };
-            let read = self.reads.sample(&mut self.random);
-            let (direction, class) = match read {
-                true => (Direction::Read, self.classes[0]),
-                false => (Direction::Write, self.classes[1]),
-            };
-            if let Some(tag) = self.flights.take(direction, class, arrival, self.measuring) {
+            self.making += world.prices.app + world.prices.submit[due.load];
+            if let Some(tag) = self.flights.take(due, self.measuring) {
                 self.made.push(tag);
             }
             self.issued += 1;
@@ -220,7 +220,7 @@ impl<'a> Thread<'a> {
             if let Some(locked) = locked {
                 at = device.lock(at, locked[flight.side()]);
             }
-            let finish = device.submit(at, flight.direction);
+            let finish = device.submit(at, flight.direction, flight.load);
             let submitted = if self.timed { at } else { Nanos::ZERO };
             self.flights.start(tag, submitted, finish);
             if self.timed {
@@ -279,16 +279,17 @@ impl<'a> Thread<'a> {
             }
             if flight.measured {
                 let wrote = flight.direction == Direction::Write;
-                self.ended.push((wrote, flight.arrival));
+                let bytes = self.sizes[flight.load];
+                self.ended.push((wrote, bytes, flight.arrival));
             }
         }
-        for (wrote, arrival) in self.ended.drain(..) {
+        for (wrote, bytes, arrival) in self.ended.drain(..) {
             let side = if wrote {
                 &mut self.done.write
             } else {
                 &mut self.done.read
             };
-            side.done(end.since(arrival), self.job.bs);
+            side.done(end.since(arrival), bytes);
         }
         self.phase = Phase::Issue;
         end
@@ -307,6 +308,15 @@ impl<'a> Thread<'a> {
         world.kernel(self.cpu, at, world.prices.interrupt)
     }
 
+    /// Tells the policy that the core woke at `at`, in whatever order a real poll group does it; a
+    /// completion was there, or not.
+    pub(crate) fn woke(&mut self, over: bool, at: Nanos) {
+        if self.timed {
+            let slept = if over { Slept::Over } else { Slept::Under };
+            self.policy.woke(slept, at);
+        }
+    }
+
     /// Completions that one interrupt may tell of.
     pub(crate) fn threshold(&self) -> u64 {
         self.job.coalescing.map_or(1, |c| u64::from(c.threshold))
@@ -315,8 +325,8 @@ impl<'a> Thread<'a> {
     /// Until when to wait for a completion: the next arrival that can go out, and the next thing to
     /// be done without one.
     pub(crate) fn deadline(&self, at: Nanos) -> Nanos {
-        let open = self.job.arrivals != Arrivals::Closed;
-        if !open || !self.flights.has_room() || !self.issuing(at) {
+        let next = self.source.next();
+        if next == Nanos::MAX || !self.flights.has_room() || !self.issuing(at) {
             return Nanos::MAX;
         }
         let turn = if self.measuring {
@@ -324,7 +334,7 @@ impl<'a> Thread<'a> {
         } else {
             self.job.ramp_time
         };
-        self.next_arrival.min(turn)
+        next.min(turn)
     }
 
     /// What was counted in the measured part.

@@ -10,7 +10,6 @@ use crate::TwinError;
 use crate::cpu::{Cause, Got};
 use crate::run::World;
 use crate::thread::{Phase, Thread, Wakening};
-use crate::times::Doing;
 use joulio_units::Nanos;
 use joulio_wait::{Policy, Step, StepKind};
 
@@ -20,8 +19,11 @@ impl Thread<'_> {
     pub(crate) fn wait(&mut self, at: Nanos, world: &mut World<'_>) -> Result<Nanos, TwinError> {
         let can = world.prices.can.and(self.policy.steps());
         let now = if self.timed { at } else { Nanos::ZERO };
-        let step = self.policy.plan(&self.flights, can, now);
-        if !can.has(step.kind) {
+        let step = match self.foresee(at, world) {
+            Some(step) => step,
+            None => self.policy.plan(&self.flights, can, now),
+        };
+        if self.seer.is_none() && !can.has(step.kind) {
             return Err(TwinError::Step {
                 policy: self.policy.name().into_owned(),
                 kind: step.kind,
@@ -76,6 +78,7 @@ impl Thread<'_> {
         self.counters.empty_polls += looks;
         let end = world.spin(self.cpu, at, Nanos(looks * look.0));
         let over = cpu_is_due(until, slice);
+        self.done.preempted += u64::from(over && self.measuring);
         self.phase = if over {
             Phase::Woken(Wakening::Slice)
         } else {
@@ -86,15 +89,8 @@ impl Thread<'_> {
 
     /// Sets a timer and gives the CPU away.
     fn sleep(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
-        let prices = &world.prices;
-        let work = match prices.work {
-            // The kernel's path is in the kernel already.
-            Doing::Kernel => Nanos::ZERO,
-            _ => prices.crossing,
-        };
-        let set = work + prices.timer_set;
-        let fires = step.until + prices.timer_slack;
-        let set = world.kernel(self.cpu, at, set);
+        let fires = step.until + world.prices.timer_slack;
+        let set = world.kernel(self.cpu, at, world.prices.to_timer());
         let asleep = world.switch(self.cpu, set);
         self.phase = Phase::Woken(Wakening::Timer {
             start: at,
@@ -111,7 +107,11 @@ impl Thread<'_> {
         at: Nanos,
         world: &mut World<'_>,
     ) -> Nanos {
-        let got = world.take(self.cpu, self.index, at, Cause::Timer);
+        let cause = match self.seer {
+            Some(_) => Cause::Known,
+            None => Cause::Timer,
+        };
+        let got = world.take(self.cpu, self.index, at, cause);
         self.chill(&got);
         let end = world.wake(self.cpu, got, world.prices.timer_fires);
         let over = self.flights.first() <= end;
@@ -119,13 +119,16 @@ impl Thread<'_> {
         self.counters.oversleeps += u64::from(over);
         self.counters.slept += end - start;
         self.counters.overslept += end - until;
-        if over {
-            return end;
+        if !over {
+            // The look that found that out.
+            self.counters.polls += 1;
+            self.counters.empty_polls += 1;
         }
-        // The look that found that out.
-        self.counters.polls += 1;
-        self.counters.empty_polls += 1;
-        world.spin(self.cpu, end, world.prices.look)
+        self.woke(over, end);
+        match over {
+            true => end,
+            false => world.spin(self.cpu, end, world.prices.look),
+        }
     }
 
     /// Arms, looks, and gives the CPU away until the interrupt.
@@ -175,7 +178,7 @@ impl Thread<'_> {
         let prices = &world.prices;
         let handler = match cause {
             Cause::Interrupt => prices.interrupt,
-            Cause::Timer => prices.timer_fires,
+            Cause::Timer | Cause::Known => prices.timer_fires,
         };
         let after = prices.block_after;
         let awake = world.wake(self.cpu, got, handler);
@@ -186,6 +189,9 @@ impl Thread<'_> {
             self.counters.wakes += 1;
             self.counters.interrupts += 1;
             self.announced = self.threshold();
+        } else {
+            let over = self.flights.first() <= end;
+            self.woke(over, end);
         }
         end
     }

@@ -1,11 +1,15 @@
 //! Counters mean what a real run's mean.
 
 mod common;
+#[path = "common/policies.rs"]
+mod policies;
 
 use common::{device, machine};
+use joulio_twin::replay::{Event, History};
 use joulio_twin::{Arrivals, Coalescing, Path, Simulated, TwinError, TwinJob, run};
 use joulio_units::Nanos;
-use joulio_wait::{AnyPolicy, Hybrid, Outstanding, Policy, Step, StepKind, StepSet};
+use joulio_wait::{AnyPolicy, Hybrid, Outstanding, Policy, Slept, Step, StepKind, StepSet};
+use policies::{POLICIES, policy};
 
 const IOS: u64 = 2_000;
 
@@ -51,6 +55,37 @@ fn a_hybrid_sleeps_once_for_each() {
     assert_eq!((c.sleeps, c.blocks, c.oversleeps), (IOS, 0, 0));
     assert!(c.slept >= Nanos(3_000 * IOS - IOS) && c.overslept > Nanos::ZERO);
     assert_eq!(done.cpus[0].1.timer_wakes, IOS);
+}
+
+#[test]
+fn a_policy_is_told_of_every_sleep_before_it_plans_again() {
+    for which in 0..POLICIES {
+        for arrivals in [Arrivals::Closed, Arrivals::Every(Nanos(40_000))] {
+            let job = TwinJob {
+                iodepth: 2,
+                arrivals,
+                ..TwinJob::reads(IOS)
+            };
+            let history = History::default();
+            let recorded = |_| history.record(policy(which));
+            let done = run(&machine(), &[device("optane-900p")], &job, recorded, 7).unwrap();
+            let c = done.counters;
+            let events = history.events();
+            let woke = |event: &&Event| matches!(event, Event::Woke(..));
+            let told = events.iter().filter(woke).count() as u64;
+            assert_eq!(told, c.sleeps + c.blocks - c.wakes, "{}", done.policy);
+            let over = |event: &&Event| matches!(event, Event::Woke(Slept::Over, _));
+            let over = events.iter().filter(over).count() as u64;
+            assert!(over >= c.oversleeps, "{}", done.policy);
+            for pair in events.windows(2) {
+                if let [Event::Planned { step, .. }, next] = pair
+                    && step.kind == StepKind::Sleep
+                {
+                    assert!(matches!(next, Event::Woke(..)), "{next:?}");
+                }
+            }
+        }
+    }
 }
 
 #[test]

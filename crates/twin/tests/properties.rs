@@ -1,23 +1,49 @@
 //! What holds for every job: nothing is lost, time goes on, energy adds up.
 
 mod common;
-#[path = "common/watched.rs"]
-mod watched;
+#[path = "common/policies.rs"]
+mod policies;
 
 use common::{device, machine};
 use joulio_model::{CoreState, MachineProfile};
-use joulio_twin::{Arrivals, Coalescing, Path, Simulated, Times, TwinJob, run};
+use joulio_twin::replay::{Event, History, replay};
+use joulio_twin::{Arrivals, Coalescing, Load, Path, Phase, Simulated, Times, TwinJob, run};
 use joulio_units::Nanos;
-use joulio_wait::{AnyPolicy, Class, Outstanding, Policy};
+use policies::{POLICIES, policy};
 use proptest::prelude::*;
-use std::sync::{Arc, Mutex};
-use watched::{Event, Watched, policy};
 
-fn any_job() -> impl Strategy<Value = TwinJob> {
-    let arrivals = prop_oneof![
+fn any_arrivals() -> impl Strategy<Value = Arrivals> {
+    prop_oneof![
         Just(Arrivals::Closed),
         (2_000_u64..200_000).prop_map(|interval| Arrivals::Every(Nanos(interval))),
-    ];
+        (2_000_u64..200_000).prop_map(|mean| Arrivals::Random(Nanos(mean))),
+        (1_u32..40, 2_000_u64..900_000).prop_map(|(ios, every)| Arrivals::Bursts {
+            ios,
+            every: Nanos(every),
+        }),
+    ]
+}
+
+fn any_size() -> impl Strategy<Value = u32> {
+    prop_oneof![Just(512_u32), Just(4096), Just(65_536)]
+}
+
+/// None, as often as not.
+fn any_phases() -> impl Strategy<Value = Vec<Phase>> {
+    let phase = (1_000_u64..1_000_000, 0_u8..=100, any_size(), any_arrivals());
+    let phase = phase.prop_map(|(length, read_percent, bs, arrivals)| Phase {
+        length: Nanos(length),
+        load: Load {
+            read_percent,
+            bs,
+            arrivals,
+        },
+    });
+    prop_oneof![Just(Vec::new()), proptest::collection::vec(phase, 1..4)]
+}
+
+fn any_job() -> impl Strategy<Value = TwinJob> {
+    let arrivals = any_arrivals();
     let coalescing =
         proptest::option::of(
             (1_u32..8, 1_u64..100).prop_map(|(threshold, us)| Coalescing {
@@ -25,15 +51,18 @@ fn any_job() -> impl Strategy<Value = TwinJob> {
                 time: Nanos::from_micros(us),
             }),
         );
-    let sizes = prop_oneof![Just(512_u32), Just(4096), Just(65_536)];
+    let sizes = any_size();
     let path = prop_oneof![Just(Path::Kernel), Just(Path::User)];
     let ramp = prop_oneof![Just(0_u64), 1_u64..2_000];
     (
         (0_u8..=100, sizes, 1_usize..33, 1_usize..20, 1_u64..150),
-        (arrivals, coalescing, path, ramp),
+        (arrivals, any_phases(), coalescing, path, ramp),
     )
         .prop_map(
-            |((read_percent, bs, iodepth, numjobs, ios), (arrivals, coalescing, path, ramp))| {
+            |(
+                (read_percent, bs, iodepth, numjobs, ios),
+                (arrivals, phases, coalescing, path, ramp),
+            )| {
                 TwinJob {
                     read_percent,
                     bs,
@@ -41,6 +70,7 @@ fn any_job() -> impl Strategy<Value = TwinJob> {
                     numjobs,
                     ramp_time: Nanos::from_micros(ramp),
                     arrivals,
+                    phases,
                     path,
                     coalescing,
                     ..TwinJob::reads(ios)
@@ -73,12 +103,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn every_io_ends_once_and_the_device_did_each(job in any_job(), which in 0_usize..4, seed: u64) {
+    fn every_io_ends_once_and_the_device_did_each(job in any_job(), which in 0_usize..POLICIES, seed: u64) {
         let done = play(&job, which, seed);
         let asked = job.number_ios.unwrap() * job.numjobs as u64;
         prop_assert_eq!(done.ios(), asked);
         prop_assert_eq!(done.all().latency.len(), asked);
-        prop_assert_eq!(done.all().bytes, asked * u64::from(job.bs));
+        if job.phases.is_empty() {
+            prop_assert_eq!(done.all().bytes, asked * u64::from(job.bs));
+        }
+        prop_assert_eq!(done.unissued, 0);
         if job.ramp_time == Nanos::ZERO {
             let taken: u64 = done.devices.iter().map(|d| d.read.ios + d.write.ios).sum();
             prop_assert_eq!(taken, asked);
@@ -86,7 +119,7 @@ proptest! {
     }
 
     #[test]
-    fn energy_is_the_sum_over_states(job in any_job(), which in 0_usize..4, seed: u64) {
+    fn energy_is_the_sum_over_states(job in any_job(), which in 0_usize..POLICIES, seed: u64) {
         let done = play(&job, which, seed);
         let machine = machine();
         let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 + 1e-9 * a.abs();
@@ -98,7 +131,7 @@ proptest! {
     }
 
     #[test]
-    fn no_cpu_spends_more_time_than_there_is(job in any_job(), which in 0_usize..4, seed: u64) {
+    fn no_cpu_spends_more_time_than_there_is(job in any_job(), which in 0_usize..POLICIES, seed: u64) {
         let done = play(&job, which, seed);
         for (cpu, times) in &done.cpus {
             prop_assert!(times.total() <= done.window, "{cpu}: {times:?} in {:?}", done.window);
@@ -110,7 +143,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_result(job in any_job(), which in 0_usize..4, seed: u64) {
+    fn the_same_seed_gives_the_same_result(job in any_job(), which in 0_usize..POLICIES, seed: u64) {
         let (once, again) = (play(&job, which, seed), play(&job, which, seed));
         prop_assert_eq!(format!("{once:?}"), format!("{again:?}"));
         prop_assert_eq!(once, again);
@@ -118,37 +151,21 @@ proptest! {
 
     #[test]
     fn time_never_runs_back_and_decisions_hang_on_the_history_alone(
-        job in any_job(), which in 0_usize..4, seed: u64,
+        job in any_job(), which in 0_usize..POLICIES, seed: u64,
     ) {
-        let histories: Vec<_> = (0..job.numjobs).map(|_| Arc::new(Mutex::new(Vec::new()))).collect();
-        let watched = |index: usize| AnyPolicy::Other(Box::new(Watched {
-            inner: policy(which),
-            events: Arc::clone(&histories[index]),
-        }));
-        run(&machine(), &[device("optane-900p")], &job, watched, seed).unwrap();
+        let histories: Vec<_> = (0..job.numjobs).map(|_| History::default()).collect();
+        let recorded = |index: usize| histories[index].record(policy(which));
+        run(&machine(), &[device("optane-900p")], &job, recorded, seed).unwrap();
         for history in &histories {
-            let events = history.lock().unwrap();
+            let events = history.events();
             prop_assert!(events.iter().is_sorted_by_key(Event::at));
-            let mut fed = policy(which);
-            for event in events.iter() {
-                match event {
-                    Event::Submitted(class, at) => fed.submitted(*class, *at),
-                    Event::Completed(class, submitted, at) => {
-                        prop_assert!(submitted <= at);
-                        fed.completed(*class, *submitted, *at);
-                    }
-                    Event::Planned(commands, now, step) => {
-                        let can = fed.steps();
-                        prop_assert_eq!(fed.plan(&Commands(commands), can, *now), *step);
-                    }
-                }
-            }
+            prop_assert!(replay(&events, &mut policy(which)).is_ok());
         }
     }
 
     /// L = lambda W: as many are in the system as it is asked to keep there.
     #[test]
-    fn little_s_law_holds(depth in 1_usize..65, which in 0_usize..4, seed: u64) {
+    fn little_s_law_holds(depth in 1_usize..65, which in 0_usize..POLICIES, seed: u64) {
         let mut machine = machine();
         // The time between an I/O and the next is nobody's.
         machine.costs.as_mut().unwrap().app_ns.value = 0.0;
@@ -158,17 +175,5 @@ proptest! {
         let in_flight = done.iops() * done.all().mean().unwrap() / 1e9;
         let want = depth as f64;
         prop_assert!((in_flight - want).abs() < 0.02 * want, "{in_flight} of {want}");
-    }
-}
-
-struct Commands<'a>(&'a [(Class, Nanos)]);
-
-impl Outstanding for Commands<'_> {
-    fn count(&self) -> usize {
-        self.0.len()
-    }
-
-    fn for_each(&self, each: &mut dyn FnMut(Class, Nanos)) {
-        self.0.iter().for_each(|&(class, at)| each(class, at));
     }
 }

@@ -129,6 +129,7 @@ impl RunSpec {
             runtime: None,
             ramp_time: self.policy.learns(),
             arrivals,
+            phases: Vec::new(),
             cpus_allowed: Vec::new(),
             path: match self.path {
                 PathName::Kernel => Path::Kernel,

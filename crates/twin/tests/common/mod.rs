@@ -1,4 +1,5 @@
 //! What the tests share: a machine and devices.
+#![allow(dead_code, reason = "each test file uses some of it")]
 
 use joulio_model::{DeviceProfile, MachineProfile};
 

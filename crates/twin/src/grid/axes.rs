@@ -1,0 +1,134 @@
+//! The cells of a grid.
+
+use super::{LoadKind, Mechanism, Meter, Scene};
+use serde::{Deserialize, Serialize};
+
+/// What a cell is judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct View {
+    /// What there is to wait with.
+    pub mechanism: Mechanism,
+    /// What counts as energy.
+    pub boundary: Meter,
+}
+
+/// The values of each axis: every one with every other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Axes {
+    /// Device profiles by name.
+    pub devices: Vec<String>,
+    /// I/Os in flight, each job.
+    pub iodepths: Vec<usize>,
+    /// Jobs, each on a CPU of its own as far as there are.
+    pub numjobs: Vec<usize>,
+    /// Bytes of an I/O.
+    pub sizes: Vec<u32>,
+    /// Percent of reads.
+    pub reads: Vec<u8>,
+    /// When I/Os come.
+    pub loads: Vec<LoadKind>,
+    /// What each scene is judged by.
+    pub views: Vec<View>,
+}
+
+impl Axes {
+    /// Optane, Z-NAND, flash, flash with garbage collection, a disk.
+    pub const DEVICES: [&'static str; 5] = [
+        "optane-p5800x",
+        "samsung-983-zet",
+        "samsung-960-evo",
+        "flash-gc",
+        "hdd-7200",
+    ];
+
+    /// All of it.
+    pub fn full() -> Axes {
+        let views = Mechanism::ALL.iter().flat_map(|&mechanism| {
+            Meter::ALL.iter().map(move |&boundary| View {
+                mechanism,
+                boundary,
+            })
+        });
+        Axes {
+            devices: Axes::DEVICES.map(String::from).into(),
+            iodepths: vec![1, 2, 4, 8, 16, 32],
+            numjobs: vec![1, 4, 16],
+            sizes: vec![4096, 16_384, 131_072],
+            reads: vec![100, 50, 0],
+            loads: LoadKind::ALL.into(),
+            views: views.collect(),
+        }
+    }
+
+    /// 500 cells, always the same: small reads of one job on every device.
+    pub fn sample() -> Axes {
+        let view = |mechanism, boundary| View {
+            mechanism,
+            boundary,
+        };
+        Axes {
+            iodepths: vec![1, 2, 4, 8, 32],
+            numjobs: vec![1],
+            sizes: vec![4096],
+            reads: vec![100],
+            loads: vec![
+                LoadKind::Closed,
+                LoadKind::Open { percent: 10 },
+                LoadKind::Open { percent: 70 },
+                LoadKind::Bursty,
+                LoadKind::Phases,
+            ],
+            views: vec![
+                view(Mechanism::Eventfd, Meter::Wall),
+                view(Mechanism::Eventfd, Meter::Cores),
+                view(Mechanism::Tpause, Meter::Cores),
+                view(Mechanism::UserInterrupt, Meter::Cores),
+            ],
+            ..Axes::full()
+        }
+    }
+
+    /// Every scene.
+    pub fn scenes(&self) -> Vec<Scene> {
+        let mut scenes = Vec::new();
+        for device in &self.devices {
+            for &load in &self.loads {
+                for &read_percent in &self.reads {
+                    for &bs in &self.sizes {
+                        for &numjobs in &self.numjobs {
+                            scenes.extend(self.iodepths.iter().map(|&iodepth| Scene {
+                                device: device.clone(),
+                                iodepth,
+                                numjobs,
+                                bs,
+                                read_percent,
+                                load,
+                            }));
+                        }
+                    }
+                }
+            }
+        }
+        scenes
+    }
+
+    /// How many cells.
+    pub fn cells(&self) -> usize {
+        self.scenes().len() * self.views.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sample_has_five_hundred_cells_and_the_full_grid_every_axis() {
+        assert_eq!(Axes::sample().cells(), 500);
+        let full = Axes::full();
+        assert_eq!(full.cells(), 5 * 6 * 6 * 3 * 3 * 3 * 9);
+        let scenes = full.scenes();
+        let sample = Axes::sample().scenes();
+        assert!(sample.iter().all(|scene| scenes.contains(scene)));
+    }
+}

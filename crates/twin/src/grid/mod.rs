@@ -1,0 +1,125 @@
+//! Every policy on every load: what each takes, and which is best.
+//!
+//! A [`Scene`] is a device with a load; all policies meet the same devices there, I/O by I/O. A
+//! [`View`] is what it is judged by: the mechanisms that the processor has, and what counts as
+//! energy. A scene in a view is a cell, and [`Stage::play`] gives the [`Row`] of each.
+
+mod axes;
+mod judge;
+mod scene;
+mod stage;
+
+pub use axes::{Axes, View};
+pub use judge::{Judged, Row};
+pub use scene::{LoadKind, Scene};
+pub use stage::{Contender, GridError, Stage};
+
+use joulio_model::{CoreState, MachineProfile};
+use joulio_units::Joules;
+use joulio_wait::{StepKind, StepSet};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use crate::Simulated;
+
+/// What a processor and a kernel have beside spinning, timers and interrupts; each has what those
+/// before it have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mechanism {
+    /// Spinning, timers, and interrupts by an eventfd.
+    Eventfd,
+    /// And `tpause` and `umwait`.
+    Tpause,
+    /// And user interrupts.
+    UserInterrupt,
+}
+
+impl Mechanism {
+    /// Every one.
+    pub const ALL: [Mechanism; 3] = [
+        Mechanism::Eventfd,
+        Mechanism::Tpause,
+        Mechanism::UserInterrupt,
+    ];
+
+    /// The least that a policy with these steps needs.
+    pub fn of(steps: StepSet) -> Mechanism {
+        if steps.has(StepKind::UserInterrupt) {
+            Mechanism::UserInterrupt
+        } else if steps.has(StepKind::Pause) || steps.has(StepKind::Monitor) {
+            Mechanism::Tpause
+        } else {
+            Mechanism::Eventfd
+        }
+    }
+
+    /// The light steps that there are with it.
+    pub(crate) fn light(self) -> StepSet {
+        match self {
+            Mechanism::Eventfd => StepSet::NONE,
+            _ => StepSet::NONE.with(StepKind::Pause).with(StepKind::Monitor),
+        }
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mechanism::Eventfd => "eventfd",
+            Mechanism::Tpause => "tpause",
+            Mechanism::UserInterrupt => "user-interrupt",
+        }
+    }
+}
+
+impl fmt::Display for Mechanism {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What counts as energy. Another boundary, another winner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Meter {
+    /// The whole box, devices included.
+    Wall,
+    /// The package: all of its cores, what they share beyond its idle state, and wake-ups.
+    Package,
+    /// The cores of the jobs, and their wake-ups.
+    Cores,
+}
+
+impl Meter {
+    /// Every one.
+    pub const ALL: [Meter; 3] = [Meter::Wall, Meter::Package, Meter::Cores];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Meter::Wall => "wall",
+            Meter::Package => "package",
+            Meter::Cores => "cores",
+        }
+    }
+
+    /// What it would have read over `done`.
+    pub(crate) fn read(self, machine: &MachineProfile, done: &Simulated) -> Joules {
+        let floor = machine.core_watts(CoreState::C6) * done.window;
+        let asleep = |cores: f64| Joules(floor.0 * cores);
+        match self {
+            Meter::Wall => done.parts.total(),
+            Meter::Package => {
+                let all = asleep(machine.cores.value);
+                all + done.parts.cores + done.parts.uncore + done.parts.wakes
+            }
+            Meter::Cores => asleep(done.cores.len() as f64) + done.parts.cores + done.parts.wakes,
+        }
+    }
+}
+
+impl fmt::Display for Meter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

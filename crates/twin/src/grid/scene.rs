@@ -1,0 +1,178 @@
+//! A device with a load.
+
+use crate::{Arrivals, Load, Path, Phase, TwinJob};
+use joulio_units::Nanos;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// When I/Os come, as a share of what the device can do by polling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum LoadKind {
+    /// As soon as one completes the next goes out.
+    Closed,
+    /// At random, so many percent of the closed loop's rate.
+    Open {
+        /// Of the closed loop's rate.
+        percent: u8,
+    },
+    /// Bursts of twice the depth at 30 percent of it.
+    Bursty,
+    /// The closed loop, and 5 percent of it with every other direction, in turn.
+    Phases,
+}
+
+impl LoadKind {
+    /// Those of the full grid.
+    pub const ALL: [LoadKind; 6] = [
+        LoadKind::Closed,
+        LoadKind::Open { percent: 10 },
+        LoadKind::Open { percent: 40 },
+        LoadKind::Open { percent: 70 },
+        LoadKind::Bursty,
+        LoadKind::Phases,
+    ];
+}
+
+impl fmt::Display for LoadKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LoadKind::Closed => f.write_str("closed"),
+            LoadKind::Open { percent } => write!(f, "open-{percent}"),
+            LoadKind::Bursty => f.write_str("bursty"),
+            LoadKind::Phases => f.write_str("phases"),
+        }
+    }
+}
+
+impl From<LoadKind> for String {
+    fn from(load: LoadKind) -> String {
+        load.to_string()
+    }
+}
+
+impl TryFrom<String> for LoadKind {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<LoadKind, String> {
+        text.parse()
+    }
+}
+
+impl FromStr for LoadKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<LoadKind, String> {
+        match text {
+            "closed" => return Ok(LoadKind::Closed),
+            "bursty" => return Ok(LoadKind::Bursty),
+            "phases" => return Ok(LoadKind::Phases),
+            _ => {}
+        }
+        let percent = text.strip_prefix("open-").and_then(|n| n.parse().ok());
+        match percent {
+            Some(percent @ 1..=100) => Ok(LoadKind::Open { percent }),
+            _ => Err(format!(
+                "'{text}' is not a load: closed, open-10 (percent, 1 to 100), bursty, phases"
+            )),
+        }
+    }
+}
+
+/// A device with a load: all of a cell but what it is judged by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Scene {
+    /// The device's profile.
+    pub device: String,
+    /// I/Os in flight, each job.
+    pub iodepth: usize,
+    /// Jobs.
+    pub numjobs: usize,
+    /// Bytes of an I/O.
+    pub bs: u32,
+    /// Percent of reads.
+    pub read_percent: u8,
+    /// When I/Os come.
+    pub load: LoadKind,
+}
+
+impl Scene {
+    /// The closed loop, of `ios` in all.
+    pub(crate) fn closed(&self, ios: u64, ramp_time: Nanos) -> TwinJob {
+        TwinJob {
+            read_percent: self.read_percent,
+            bs: self.bs,
+            iodepth: self.iodepth,
+            numjobs: self.numjobs,
+            number_ios: Some((ios / self.numjobs as u64).max(1)),
+            ramp_time,
+            path: Path::User,
+            ..TwinJob::reads(1)
+        }
+    }
+
+    /// Its job, of `ios` in all, where the closed loop does `iops`.
+    pub(crate) fn job(&self, ios: u64, ramp_time: Nanos, iops: f64) -> TwinJob {
+        let job = self.closed(ios, ramp_time);
+        let every = |percent: f64| {
+            // One each job.
+            let seconds = self.numjobs as f64 / (iops.max(1e-6) * percent / 100.0);
+            Nanos::from_seconds(seconds).max(Nanos(1))
+        };
+        match self.load {
+            LoadKind::Closed => job,
+            LoadKind::Open { percent } => TwinJob {
+                arrivals: Arrivals::Random(every(f64::from(percent))),
+                ..job
+            },
+            LoadKind::Bursty => {
+                let ios = 2 * self.iodepth as u32;
+                let every = Nanos(every(30.0).0 * u64::from(ios));
+                TwinJob {
+                    arrivals: Arrivals::Bursts { ios, every },
+                    ..job
+                }
+            }
+            LoadKind::Phases => TwinJob {
+                phases: self.phases(every(100.0), every(5.0)),
+                ..job
+            },
+        }
+    }
+
+    /// A busy time of 2000 I/Os, and a quiet one of 200.
+    fn phases(&self, busy: Nanos, quiet: Nanos) -> Vec<Phase> {
+        let load = Load {
+            read_percent: self.read_percent,
+            bs: self.bs,
+            arrivals: Arrivals::Closed,
+        };
+        let other = Load {
+            read_percent: 100 - self.read_percent,
+            arrivals: Arrivals::Random(quiet),
+            ..load
+        };
+        let phase = |load, length| Phase { length, load };
+        vec![
+            phase(load, Nanos(busy.0 * 2_000)),
+            phase(other, Nanos(quiet.0 * 200)),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_is_what_its_name_says() {
+        for load in LoadKind::ALL {
+            assert_eq!(load.to_string().parse(), Ok(load));
+        }
+        for wrong in ["", "open-0", "open-101", "open", "Closed"] {
+            let error = wrong.parse::<LoadKind>().unwrap_err();
+            assert!(error.contains("open-10"), "{error}");
+        }
+    }
+}

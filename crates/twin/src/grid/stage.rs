@@ -1,0 +1,200 @@
+//! Playing a scene.
+
+use super::judge::{Outcome, Row, Verdict, judge};
+use super::{Mechanism, Meter, Scene, View};
+use crate::{Oracle, Simulated, TwinError, TwinJob, run, run_oracle};
+use joulio_model::{DeviceProfile, MachineProfile, ServiceModel};
+use joulio_units::{Direction, Nanos, Watts};
+use joulio_wait::{AnyPolicy, Policy};
+
+/// Why a grid cannot be played.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GridError {
+    /// The promise is one that the device breaks alone.
+    #[error(
+        "slo: {} us is under what {device} itself takes for {what} of {bs} bytes, {} us",
+        micros(*.slo), micros(*.takes)
+    )]
+    Slo {
+        /// The device's profile.
+        device: String,
+        /// `a read` or `a write`.
+        what: &'static str,
+        /// Bytes of the I/O.
+        bs: u32,
+        /// What was promised.
+        slo: Nanos,
+        /// The mean service time.
+        takes: Nanos,
+    },
+    /// A scene cannot be played.
+    #[error(transparent)]
+    Twin(#[from] TwinError),
+}
+
+fn micros(time: Nanos) -> f64 {
+    time.0 as f64 / 1e3
+}
+
+/// A policy that takes part.
+pub struct Contender {
+    /// Its name.
+    pub name: String,
+    /// What it needs.
+    pub mechanism: Mechanism,
+    make: Box<dyn Fn() -> AnyPolicy + Send + Sync>,
+}
+
+impl Contender {
+    /// The policies that `make` makes.
+    pub fn new(make: impl Fn() -> AnyPolicy + Send + Sync + 'static) -> Contender {
+        let one = make();
+        Contender {
+            name: one.name().into_owned(),
+            mechanism: Mechanism::of(one.steps()),
+            make: Box::new(make),
+        }
+    }
+}
+
+/// What all scenes have in common.
+pub struct Stage {
+    /// The machine.
+    pub machine: MachineProfile,
+    /// The policies, polling not among them: it always takes part.
+    pub contenders: Vec<Contender>,
+    /// I/Os of a run, of all jobs.
+    pub ios: u64,
+    /// How long to run before measuring: so that each policy has learnt.
+    pub ramp_time: Nanos,
+    /// The latency that 99 of 100 I/Os may not exceed; `None`: polling's and a hundredth.
+    pub slo: Option<Nanos>,
+    /// Where every random number comes from.
+    pub seed: u64,
+}
+
+impl Stage {
+    /// An epoch of the policy with the longest, and some.
+    pub const RAMP: Nanos = Nanos::from_millis(110);
+}
+
+/// I/Os that tell what a closed loop does.
+const FIRST: u64 = 4_000;
+
+impl Stage {
+    /// Refuses a promise that `scene`'s device breaks alone.
+    pub fn check(&self, scene: &Scene, device: &DeviceProfile) -> Result<(), GridError> {
+        let Some(slo) = self.slo else { return Ok(()) };
+        let service = ServiceModel::new(device, self.seed);
+        let sides = [
+            (scene.read_percent > 0, Direction::Read, "a read"),
+            (scene.read_percent < 100, Direction::Write, "a write"),
+        ];
+        for (done, direction, what) in sides {
+            let takes = service.mean(direction, scene.bs);
+            if done && slo < takes {
+                return Err(GridError::Slo {
+                    device: device.name.clone(),
+                    what,
+                    bs: scene.bs,
+                    slo,
+                    takes,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The row of `scene` in each of `views`.
+    pub fn play(
+        &self,
+        scene: &Scene,
+        device: &DeviceProfile,
+        views: &[View],
+    ) -> Result<Vec<Row>, GridError> {
+        self.check(scene, device)?;
+        let devices = std::slice::from_ref(device);
+        let poll =
+            |job: &TwinJob, seed| run(&self.machine, devices, job, |_| AnyPolicy::POLL, seed);
+        let capacity = poll(&scene.closed(FIRST, Nanos::ZERO), self.seed)?.iops();
+        let job = scene.job(self.ios, self.ramp_time, capacity);
+        let polled = poll(&job, self.seed)?;
+        let noise = poll(&job, self.seed.wrapping_add(1))?;
+        let p99 = |done: &Simulated| done.all().latency.value_at_quantile(0.99) as f64;
+        let verdict = Verdict {
+            limit: match self.slo {
+                Some(slo) => slo,
+                None => Nanos((p99(&polled) * 1.01).round() as u64),
+            },
+            noise: (p99(&noise) / p99(&polled).max(1.0) - 1.0).abs(),
+        };
+        let mut outcomes = vec![Outcome::of("poll", Mechanism::Eventfd, polled)];
+        for contender in &self.contenders {
+            let done = run(
+                &self.machine,
+                devices,
+                &job,
+                |_| (contender.make)(),
+                self.seed,
+            );
+            let done = match done {
+                // The machine lacks what it needs.
+                Err(TwinError::Step { .. }) => continue,
+                done => done?,
+            };
+            outcomes.push(Outcome::of(&contender.name, contender.mechanism, done));
+        }
+        let mut played: Vec<(Oracle, Outcome)> = Vec::new();
+        let mut rows = Vec::new();
+        for view in views {
+            let tries = self.oracles(&job, *view, &outcomes[0], verdict.limit);
+            for oracle in &tries {
+                if played.iter().all(|(other, _)| other != oracle) {
+                    let done = run_oracle(&self.machine, devices, &job, *oracle, self.seed)?;
+                    played.push((*oracle, Outcome::of("oracle", view.mechanism, done)));
+                }
+            }
+            let tried = played.iter().filter(|(oracle, _)| tries.contains(oracle));
+            let tried: Vec<_> = tried.map(|(_, outcome)| outcome).collect();
+            let row = judge(&self.machine, scene, *view, &outcomes, &tried, verdict);
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+
+    /// The oracle's tries: napping or not, and above depth 1 batching or not.
+    fn oracles(&self, job: &TwinJob, view: View, polled: &Outcome, limit: Nanos) -> Vec<Oracle> {
+        let batches: &[bool] = if job.iodepth > 1 {
+            &[false, true]
+        } else {
+            &[false]
+        };
+        // A closed loop has no time in which nothing is out.
+        let closed = job.phases.is_empty() && job.arrivals == crate::Arrivals::Closed;
+        let naps: &[bool] = if closed { &[true] } else { &[false, true] };
+        let share = self.share(closed, view.boundary, job, polled);
+        let tries = batches.iter().flat_map(|&batch| {
+            naps.iter().map(move |&nap| Oracle {
+                limit,
+                share,
+                can: view.mechanism.light(),
+                batch,
+                nap,
+            })
+        });
+        tries.collect()
+    }
+
+    /// Watts of `meter` that flow while a job of a closed loop waits, whatever its core does: all
+    /// that polling draws, without its cores, a job.
+    fn share(&self, closed: bool, meter: Meter, job: &TwinJob, polled: &Outcome) -> Watts {
+        let seconds = polled.done.window.seconds();
+        if !closed || seconds == 0.0 {
+            return Watts(0.0);
+        }
+        let all = meter.read(&self.machine, &polled.done).0;
+        let others = all - polled.done.parts.cores.0;
+        Watts((others / seconds / job.numjobs as f64).max(0.0))
+    }
+}

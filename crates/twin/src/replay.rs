@@ -1,0 +1,168 @@
+//! What a policy was told and what it said, and the same again.
+//!
+//! A policy owns no clock and does no I/O: told the same, it says the same, in real time and in
+//! virtual. A [`History`] of a real run that another value of the policy goes through step by step
+//! shows that, or where it does not hold.
+
+use joulio_units::Nanos;
+use joulio_wait::{AnyPolicy, Class, Outstanding, Policy, Slept, Step, StepSet};
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A word with a policy.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// It was told that a command of this class was submitted.
+    Submitted(Class, Nanos),
+    /// It was told that one completed: its class, submission and completion.
+    Completed(Class, Nanos, Nanos),
+    /// It was told how a sleep went.
+    Woke(Slept, Nanos),
+    /// It was asked how to wait.
+    Planned {
+        /// The commands that were out, with their submissions.
+        outstanding: Vec<(Class, Nanos)>,
+        /// The steps that there were.
+        can: StepSet,
+        /// When it was asked.
+        now: Nanos,
+        /// What it said.
+        step: Step,
+    },
+}
+
+impl Event {
+    /// When that was.
+    pub fn at(&self) -> Nanos {
+        match self {
+            Event::Submitted(_, at)
+            | Event::Completed(_, _, at)
+            | Event::Woke(_, at)
+            | Event::Planned { now: at, .. } => *at,
+        }
+    }
+}
+
+/// Another value of the policy did not say the same.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("word {index}: planned {said:?}, and {want:?} in the recorded run")]
+pub struct Diverged {
+    /// Which event of the history it was asked in.
+    pub index: usize,
+    /// What it said.
+    pub said: Step,
+    /// What was said in the recorded run.
+    pub want: Step,
+}
+
+/// Every word with a policy, in order. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct History(Arc<Mutex<Vec<Event>>>);
+
+impl History {
+    /// `policy`, of which every word is kept from now on. It is told times even if it wants none.
+    pub fn record(&self, policy: AnyPolicy) -> AnyPolicy {
+        AnyPolicy::Other(Box::new(Recorder {
+            inner: policy,
+            history: self.clone(),
+        }))
+    }
+
+    /// What was said so far.
+    pub fn events(&self) -> Vec<Event> {
+        // Whoever panicked had pushed a whole event, or none.
+        let events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        events.clone()
+    }
+
+    fn note(&self, event: Event) {
+        let events = self.0.lock();
+        events.unwrap_or_else(PoisonError::into_inner).push(event);
+    }
+}
+
+/// Tells `policy`, which knows nothing yet, all that was told in `events`, and compares what it
+/// says. How many steps it planned.
+pub fn replay(events: &[Event], policy: &mut impl Policy) -> Result<usize, Diverged> {
+    let mut planned = 0;
+    for (index, event) in events.iter().enumerate() {
+        match event {
+            Event::Submitted(class, at) => policy.submitted(*class, *at),
+            Event::Completed(class, submitted, at) => policy.completed(*class, *submitted, *at),
+            Event::Woke(slept, at) => policy.woke(*slept, *at),
+            Event::Planned {
+                outstanding,
+                can,
+                now,
+                step,
+            } => {
+                let said = policy.plan(&Commands(outstanding), *can, *now);
+                planned += 1;
+                if said != *step {
+                    let want = *step;
+                    return Err(Diverged { index, said, want });
+                }
+            }
+        }
+    }
+    Ok(planned)
+}
+
+struct Commands<'a>(&'a [(Class, Nanos)]);
+
+impl Outstanding for Commands<'_> {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn for_each(&self, each: &mut dyn FnMut(Class, Nanos)) {
+        self.0.iter().for_each(|&(class, at)| each(class, at));
+    }
+}
+
+struct Recorder {
+    inner: AnyPolicy,
+    history: History,
+}
+
+impl Policy for Recorder {
+    fn name(&self) -> Cow<'static, str> {
+        self.inner.name()
+    }
+
+    fn steps(&self) -> StepSet {
+        self.inner.steps()
+    }
+
+    fn timed(&self) -> bool {
+        true
+    }
+
+    fn submitted(&mut self, class: Class, at: Nanos) {
+        self.history.note(Event::Submitted(class, at));
+        self.inner.submitted(class, at);
+    }
+
+    fn completed(&mut self, class: Class, submitted: Nanos, at: Nanos) {
+        self.history.note(Event::Completed(class, submitted, at));
+        self.inner.completed(class, submitted, at);
+    }
+
+    fn woke(&mut self, slept: Slept, at: Nanos) {
+        self.history.note(Event::Woke(slept, at));
+        self.inner.woke(slept, at);
+    }
+
+    fn plan(&mut self, outstanding: &dyn Outstanding, can: StepSet, now: Nanos) -> Step {
+        let mut commands = Vec::new();
+        outstanding.for_each(&mut |class, at| commands.push((class, at)));
+        let step = self.inner.plan(outstanding, can, now);
+        self.history.note(Event::Planned {
+            outstanding: commands,
+            can,
+            now,
+            step,
+        });
+        step
+    }
+}

@@ -168,6 +168,22 @@ impl Emulated {
         (path.is_file() && access(path, Access::WRITE_OK).is_err()).then_some(path)
     }
 
+    /// What it was given that only a device of bytes has: the file or the seed.
+    pub fn of_bytes(&self) -> Option<&'static str> {
+        match (&self.file, self.seed) {
+            (Some(_), _) => Some("file="),
+            (None, Some(_)) => Some("seed="),
+            (None, None) => None,
+        }
+    }
+
+    /// Bytes of its namespace and of a block, as they were asked for or the profile has them.
+    pub fn geometry(&self, profile: &DeviceProfile) -> Result<(u64, u32), Failure> {
+        self.check_size(profile)?;
+        let block = self.lba.unwrap_or(profile.lba.default_bytes);
+        Ok((self.size.unwrap_or(profile.capacity()), block))
+    }
+
     /// Its profile.
     pub fn profile(&self) -> Result<DeviceProfile, Failure> {
         DeviceProfile::load(&self.profile).map_err(Failure::input)

@@ -109,7 +109,7 @@ fn microseconds(text: &str) -> Result<Nanos, String> {
     parse_time(text, 1_000).map(Nanos)
 }
 
-/// `0,2-4`, as fio has it. Each must be a CPU that this process may use.
+/// `0,2-4`, as fio has it.
 fn parse_cpus(text: &str) -> Result<Cpus, String> {
     let wrong = || format!("'{text}' is not a list of CPUs: 0,2-4");
     let mut cpus = Vec::new();
@@ -122,10 +122,20 @@ fn parse_cpus(text: &str) -> Result<Cpus, String> {
         }
         cpus.extend(low..=high);
     }
-    let allowed = rustix::thread::sched_getaffinity(None).map_err(|e| e.to_string())?;
+    Ok(Cpus(cpus))
+}
+
+/// Refuses CPUs that this process may not use.
+fn check_cpus(cpus: &[usize]) -> Result<(), Failure> {
+    if cpus.is_empty() {
+        return Ok(());
+    }
+    let allowed = rustix::thread::sched_getaffinity(None).map_err(Failure::run)?;
     match cpus.iter().find(|&&cpu| !allowed.is_set(cpu)) {
-        Some(cpu) => Err(format!("CPU {cpu} is not one that this process may use")),
-        None => Ok(Cpus(cpus)),
+        Some(cpu) => Err(Failure::input(format!(
+            "--cpus_allowed: CPU {cpu} is not one that this process may use"
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -142,6 +152,13 @@ impl Work {
 
     /// The job that the flags describe, for `length`, its data looked at as `verify` says.
     pub fn job(&self, length: Length, verify: Verify) -> Result<Job, Failure> {
+        let job = self.job_anywhere(length, verify)?;
+        check_cpus(&job.cpus_allowed)?;
+        Ok(job)
+    }
+
+    /// The same for whatever machine: its CPUs are not looked for on this one.
+    pub fn job_anywhere(&self, length: Length, verify: Verify) -> Result<Job, Failure> {
         let job = Job {
             rw: self.rw,
             rwmixread: self.rwmixread,

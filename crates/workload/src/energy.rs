@@ -49,15 +49,18 @@ pub struct Unmetered {
 
 /// What a run's joules went into.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Done {
-    pub(crate) ios: u64,
-    pub(crate) bytes: u64,
+pub struct Done {
+    /// I/Os that succeeded.
+    pub ios: u64,
+    /// Their bytes.
+    pub bytes: u64,
     /// The time that they are counted for.
-    pub(crate) window: Nanos,
+    pub window: Nanos,
 }
 
 impl EnergyResult {
-    pub(crate) fn new(energy: &Energy, done: Done) -> EnergyResult {
+    /// `energy` in the units of a result, with its shares of what was done.
+    pub fn new(energy: &Energy, done: Done) -> EnergyResult {
         let watts = energy.watts().0;
         let joules = watts * done.window.seconds();
         let per_joule = |amount: u64| (joules > 0.0).then(|| amount as f64 / joules);

@@ -30,7 +30,7 @@ mod verify;
 
 pub use area::Area;
 pub use control::Stop;
-pub use energy::{EnergyResult, Unmetered};
+pub use energy::{Done, EnergyResult, Unmetered};
 pub use job::{Arrivals, Job, JobError, ReadWrite, Verify};
 pub use joulio_kernel_io::RingOptions;
 pub use machine::{Counting as ThreadCounting, ThreadCounters};
@@ -39,8 +39,8 @@ pub use method::{EngineName, Method, Obtained, Way};
 pub use process::{COMMAND, NoJob, ProcessError, Tenants, tenant};
 pub use quantity::{parse_count, parse_size, parse_time};
 pub use result::{
-    Completion, Counts, FixedWindow, LatencySummary, RunResult, Side, ThreadUsage, Threads,
-    VerifyResult, WaitCounters,
+    Completion, Counts, FaultCounts, FixedWindow, LatencySummary, RunResult, Side, ThreadUsage,
+    Threads, VerifyResult, WaitCounters,
 };
 pub use run::{RunError, Setup, check, run};
 pub use sizes::BlockSizes;

@@ -61,6 +61,7 @@ impl Report<'_> {
             tenants: self.job.tenants.name(),
             loop_: self.job.loop_name(),
             interrupted: self.setup.stop.stopped(),
+            modelled: false,
             traced,
             counts,
         }
@@ -137,9 +138,9 @@ impl Report<'_> {
         );
         Counts {
             seconds: window.seconds(),
-            read: Side::new(&read, window),
-            write: Side::new(&write, window),
-            all: Side::new(&all, window),
+            read: Side::of(&read, window),
+            write: Side::of(&write, window),
+            all: Side::of(&all, window),
             threads,
             wait: counters.into(),
             faults: faults.into(),

@@ -4,6 +4,7 @@ use crate::energy::{EnergyResult, Unmetered};
 use crate::machine::MachineCounters;
 use crate::sizes::BlockSizes;
 use crate::stats::Tally;
+use hdrhistogram::Histogram;
 use joulio_nvme::Faults;
 use joulio_nvme::wait::Counters;
 use joulio_trace::Thread;
@@ -54,16 +55,9 @@ pub struct Side {
     pub latency_ns: LatencySummary,
 }
 
-impl Side {
-    pub(crate) fn new(tally: &Tally, window: Nanos) -> Side {
-        let per_second = |n: u64| {
-            if window == Nanos::ZERO {
-                0.0
-            } else {
-                n as f64 / window.seconds()
-            }
-        };
-        let h = &tally.latency;
+impl LatencySummary {
+    /// Of the latencies in `h`, in nanoseconds.
+    pub fn new(h: &Histogram<u64>) -> LatencySummary {
         let quantile = |q| {
             if h.is_empty() {
                 0
@@ -71,19 +65,41 @@ impl Side {
                 h.value_at_quantile(q)
             }
         };
+        LatencySummary {
+            mean: if h.is_empty() { 0.0 } else { h.mean() },
+            p50: quantile(0.5),
+            p90: quantile(0.9),
+            p99: quantile(0.99),
+            p999: quantile(0.999),
+            max: if h.is_empty() { 0 } else { h.max() },
+        }
+    }
+}
+
+impl Side {
+    /// `ios` of `bytes` together in `window`; none failed.
+    pub fn new(ios: u64, bytes: u64, latency_ns: LatencySummary, window: Nanos) -> Side {
+        let per_second = |n: u64| {
+            if window == Nanos::ZERO {
+                0.0
+            } else {
+                n as f64 / window.seconds()
+            }
+        };
         Side {
-            ios: tally.ios,
+            ios,
+            errors: 0,
+            iops: per_second(ios),
+            bandwidth_bytes_per_second: per_second(bytes),
+            latency_ns,
+        }
+    }
+
+    pub(crate) fn of(tally: &Tally, window: Nanos) -> Side {
+        let latency_ns = LatencySummary::new(&tally.latency);
+        Side {
             errors: tally.errors,
-            iops: per_second(tally.ios),
-            bandwidth_bytes_per_second: per_second(tally.bytes),
-            latency_ns: LatencySummary {
-                mean: if h.is_empty() { 0.0 } else { h.mean() },
-                p50: quantile(0.5),
-                p90: quantile(0.9),
-                p99: quantile(0.99),
-                p999: quantile(0.999),
-                max: if h.is_empty() { 0 } else { h.max() },
-            },
+            ..Side::new(tally.ios, tally.bytes, latency_ns, window)
         }
     }
 }
@@ -281,6 +297,8 @@ pub struct RunResult {
     pub loop_: &'static str,
     /// It was ended early.
     pub interrupted: bool,
+    /// It was played in virtual time: every figure is a model's, none was measured.
+    pub modelled: bool,
     /// What was traced: a thread a job.
     #[serde(skip)]
     pub traced: Vec<Thread>,

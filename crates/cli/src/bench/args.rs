@@ -101,6 +101,10 @@ pub struct Args {
     pub settings: Flags,
     #[command(flatten)]
     ring: Ring,
+    /// Play it in virtual time: --machine and the devices' profiles are the machine, and all figures
+    /// are modelled. The kernel's engines are played on emulated devices too
+    #[arg(long)]
+    pub twin: bool,
     /// normal or json
     #[arg(long, alias = "output-format", value_enum, default_value = "normal")]
     pub output: Format,
@@ -117,7 +121,7 @@ impl Args {
             ([], Some(place)) => vec![place.engine()],
             (engines, _) => engines.to_vec(),
         };
-        for engine in &engines {
+        for engine in engines.iter().filter(|_| !self.twin) {
             for place in places {
                 place.check(*engine)?;
             }
@@ -164,8 +168,56 @@ impl Args {
             true => Tenants::Processes,
             false => Tenants::Threads,
         };
-        let job = self.work.job(length, self.verify)?;
+        let job = match self.twin {
+            true => self.work.job_anywhere(length, self.verify)?,
+            false => self.work.job(length, self.verify)?,
+        };
         Ok(Job { tenants, ..job })
+    }
+
+    /// A flag that was given and has no meaning in virtual time, and why.
+    pub fn senseless_in_the_twin(&self) -> Option<(&'static str, &'static str)> {
+        let ring = self.ring();
+        let meters = "nothing is measured in virtual time";
+        let host = "it is a setting of this machine, which virtual time does not touch";
+        let flags = [
+            (
+                self.process,
+                "--process",
+                "jobs are threads in virtual time",
+            ),
+            (
+                self.verify != Verify::None,
+                "--verify",
+                "no data moves in virtual time",
+            ),
+            (self.window.is_some(), "--window", "not modelled"),
+            (!self.meter.is_empty(), "--meter", meters),
+            (self.idle_baseline.is_some(), "--idle-baseline", meters),
+            (self.root.is_some(), "--root", meters),
+            (
+                !self.work.faults.is_empty(),
+                "--faults",
+                "devices make no faults in virtual time",
+            ),
+            (
+                ring != RingOptions::default(),
+                "--fixedbufs, --registerfiles and --sqthread_*",
+                "not modelled",
+            ),
+            (
+                self.settings.others(),
+                "--max-cstate, --set and --cpu_dma_latency",
+                host,
+            ),
+            (
+                self.settings.loops > 1,
+                "--loops",
+                "the same seed gives the same figures: change --seed",
+            ),
+        ];
+        let given = flags.into_iter().find(|(given, ..)| *given);
+        given.map(|(_, flag, why)| (flag, why))
     }
 
     /// Whether the meter in the device `name` is chosen. Devices that fail on purpose are not asked:

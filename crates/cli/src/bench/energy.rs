@@ -28,8 +28,8 @@ pub struct Sources {
 /// The `energy` of the manifest.
 #[derive(Serialize)]
 pub struct EnergyNote {
-    /// Whether the processor adds noise to its counters.
-    energy_filtering: String,
+    /// Whether the processor adds noise to its counters; `null` in virtual time.
+    energy_filtering: Option<String>,
     meters: Vec<MeterNote>,
     /// Meters that are not read, and why.
     not_read: Vec<NotRead>,
@@ -59,6 +59,19 @@ struct BaselineNote {
     baseline: Baseline,
     /// What is not as it was then.
     differences: Vec<String>,
+}
+
+impl EnergyNote {
+    /// Of a machine in virtual time, whose profile is `machine`.
+    pub fn modelled(machine: &MachineProfile) -> EnergyNote {
+        EnergyNote {
+            energy_filtering: None,
+            meters: Vec::new(),
+            not_read: Vec::new(),
+            idle_baseline: None,
+            machine_profile: Some(machine.name.clone()),
+        }
+    }
 }
 
 impl Sources {
@@ -113,7 +126,7 @@ impl Sources {
         };
         let baseline = self.baseline.as_ref();
         EnergyNote {
-            energy_filtering: self.filtering.to_string(),
+            energy_filtering: Some(self.filtering.to_string()),
             meters: self.meters.about().into_iter().map(meter).collect(),
             not_read: self.others.iter().map(other).collect(),
             idle_baseline: baseline.map(|(baseline, differences)| BaselineNote {
@@ -136,6 +149,19 @@ fn baseline(
         return Ok(None);
     }
     idle::kept(root, file)
+}
+
+/// The machine `name`; without a name the one that fits this processor, and failing that one that
+/// is like many.
+pub fn machine(name: Option<&str>) -> Result<MachineProfile, Failure> {
+    let fitting = || MachineProfile::fitting(&Processor::of(&Root::system()).name);
+    match (name, name.is_none().then(fitting).flatten()) {
+        (_, Some(fitting)) => Ok(fitting),
+        (name, None) => {
+            let name = name.unwrap_or(MachineProfile::DEFAULT);
+            MachineProfile::load(name).map_err(Failure::input)
+        }
+    }
 }
 
 /// The machine to model when none was named: this one, where a profile fits it; where nothing

@@ -14,10 +14,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub struct Manifest {
     joulio: &'static str,
     command: Vec<String>,
-    started_unix_seconds: u64,
-    kernel: String,
-    cpu: String,
-    cpus: usize,
+    /// When; `null` in virtual time, as all that depends on the machine that computed it.
+    started_unix_seconds: Option<u64>,
+    kernel: Option<String>,
+    cpu: Option<String>,
+    cpus: Option<usize>,
     seed: u64,
     runtime_seconds: Option<f64>,
     ramp_seconds: f64,
@@ -28,43 +29,39 @@ pub struct Manifest {
     faults: Option<String>,
     energy: EnergyNote,
     /// The machine, its disks and file systems, as far as results depend on them.
-    machine: Machine,
+    machine: Option<Machine>,
+    /// The runs were played in virtual time.
+    modelled: bool,
     /// Whether a CPU was too hot during the runs.
     pub throttled: Throttled,
     /// It was ended early: runs may be missing or short.
     pub interrupted: bool,
 }
 
+/// A device of the runs.
 #[derive(Serialize)]
-struct Device {
-    name: String,
-    bytes: u64,
-    block_bytes: u32,
+pub struct Device {
+    /// As it was named.
+    pub name: String,
+    /// Of its namespace.
+    pub bytes: u64,
+    /// Of a block.
+    pub block_bytes: u32,
     /// The profile that it follows: it is emulated.
-    emulates: Option<String>,
+    pub emulates: Option<String>,
     /// The NVMe power state that it is in before the runs, where it can be asked.
-    power_state: Option<u8>,
+    pub power_state: Option<u8>,
 }
 
 impl Manifest {
     pub fn new(args: &Args, job: &Job, sources: &Sources, targets: &[Box<dyn Target>]) -> Manifest {
         let uname = rustix::system::uname();
+        let started = SystemTime::now().duration_since(UNIX_EPOCH);
         Manifest {
-            joulio: env!("CARGO_PKG_VERSION"),
-            command: std::env::args_os()
-                .map(|arg| arg.to_string_lossy().into_owned())
-                .collect(),
-            started_unix_seconds: SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .map_or(0, |since| since.as_secs()),
-            kernel: uname.release().to_string_lossy().into_owned(),
-            cpu: Processor::of(&Root::system()).name,
-            cpus: std::thread::available_parallelism().map_or(1, usize::from),
-            seed: args.work.seed,
-            runtime_seconds: job.runtime.map(|t| t.seconds()),
-            ramp_seconds: job.ramp_time.seconds(),
-            number_ios: job.number_ios,
-            window_seconds: job.window.map(|t| t.seconds()),
+            started_unix_seconds: started.map(|since| since.as_secs()).ok(),
+            kernel: Some(uname.release().to_string_lossy().into_owned()),
+            cpu: Some(Processor::of(&Root::system()).name),
+            cpus: std::thread::available_parallelism().map(usize::from).ok(),
             devices: targets
                 .iter()
                 .map(|target| Device {
@@ -75,9 +72,33 @@ impl Manifest {
                     power_state: power_state(args, &**target),
                 })
                 .collect(),
+            machine: Some(machine(args)),
+            modelled: false,
+            ..Manifest::modelled(args, job, Vec::new(), sources.note())
+        }
+    }
+
+    /// Of runs in virtual time.
+    pub fn modelled(args: &Args, job: &Job, devices: Vec<Device>, energy: EnergyNote) -> Manifest {
+        Manifest {
+            joulio: env!("CARGO_PKG_VERSION"),
+            command: std::env::args_os()
+                .map(|arg| arg.to_string_lossy().into_owned())
+                .collect(),
+            started_unix_seconds: None,
+            kernel: None,
+            cpu: None,
+            cpus: None,
+            seed: args.work.seed,
+            runtime_seconds: job.runtime.map(|t| t.seconds()),
+            ramp_seconds: job.ramp_time.seconds(),
+            number_ios: job.number_ios,
+            window_seconds: job.window.map(|t| t.seconds()),
+            devices,
             faults: (!args.work.faults.is_empty()).then(|| args.work.faults.to_string()),
-            energy: sources.note(),
-            machine: machine(args),
+            energy,
+            machine: None,
+            modelled: true,
             throttled: Throttled::Unknown,
             interrupted: false,
         }

@@ -9,8 +9,10 @@ mod settings;
 mod sides;
 mod table;
 pub mod targets;
+mod twin;
 
 pub use args::Args;
+pub use energy::machine;
 
 use crate::Outcome;
 use crate::failure::{Failure, say};
@@ -31,6 +33,9 @@ struct Report<'a> {
 
 /// `joulio bench`.
 pub fn run(args: &Args) -> Outcome {
+    if args.twin {
+        return twin::run(args);
+    }
     let job = args.job()?;
     let (engines, methods) = (args.engines()?, args.methods()?);
     let targets = targets::open(&args.work, &job, &engines, args.ring())?;
@@ -39,7 +44,8 @@ pub fn run(args: &Args) -> Outcome {
     let stop = stop_on_signals()?;
     let mut manifest = Manifest::new(args, &job, &sources, &targets);
     if args.output == Format::Normal {
-        print(&table::heading(&job, &targets, &args.work.faults))?;
+        let names: Vec<_> = targets.iter().map(|target| target.name()).collect();
+        print(&table::heading(&job, &names, &args.work.faults))?;
     }
     let throttles = Throttles::read("/");
     let _latency = args.settings.hold_latency()?;

@@ -64,6 +64,16 @@ pub struct Combination {
 }
 
 impl Flags {
+    /// The schedulers that were named.
+    pub fn schedulers(&self) -> &[String] {
+        &self.scheduler
+    }
+
+    /// Whether anything else is to be set.
+    pub fn others(&self) -> bool {
+        !self.max_cstate.is_empty() || !self.set.is_empty() || self.cpu_dma_latency.is_some()
+    }
+
     /// Every combination, checked: nothing is changed when one cannot be had.
     pub fn combinations(&self, targets: &[Box<dyn Target>]) -> Result<Vec<Combination>, Failure> {
         let disks = disks(targets);

@@ -6,13 +6,12 @@ use crate::columns::aligned;
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
 use joulio_emulator::FaultPlan;
-use joulio_workload::{Counts, EnergyResult, Job, RunResult, Target, Tenants, WaitCounters};
+use joulio_workload::{Counts, EnergyResult, Job, RunResult, Tenants, WaitCounters};
 use std::fmt::Write;
 use std::iter::once;
 
 /// What is about to run.
-pub fn heading(job: &Job, targets: &[Box<dyn Target>], faults: &FaultPlan) -> String {
-    let names: Vec<_> = targets.iter().map(|target| target.name()).collect();
+pub fn heading(job: &Job, names: &[&str], faults: &FaultPlan) -> String {
     let length = match (job.runtime, job.number_ios) {
         (Some(time), None) => format!(
             "{} s after a ramp of {} s",
@@ -68,9 +67,12 @@ pub fn table(runs: &[RunResult]) -> String {
                 .any(|c| count(&c.wait) > 0)
         })
         .collect();
-    let names = once("completion").chain(sides::NAMES).chain(names);
+    let modelled = runs.iter().any(|run| run.modelled);
+    let mark = if modelled { "*" } else { "" };
+    let names = sides::NAMES.into_iter().chain(names);
     let names = names.chain(light.iter().map(|(name, _)| *name));
-    table.set_header(names.map(String::from).chain(energy));
+    let names = names.map(|name| format!("{name}{mark}"));
+    table.set_header(once("completion".into()).chain(names).chain(energy));
     for run in runs {
         if let Some(counts) = &run.counts {
             let figure = column.as_ref().and_then(|column| column.figure(counts));
@@ -86,6 +88,9 @@ pub fn table(runs: &[RunResult]) -> String {
     text.extend(sides::table(runs));
     let mut told = String::new();
     notes(runs, &mut told);
+    if modelled {
+        told.push_str("*: modelled, in virtual time; the same seed gives the same figures.\n");
+    }
     if !told.is_empty() {
         text.push('\n');
         text.push_str(&told);

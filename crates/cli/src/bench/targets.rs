@@ -168,7 +168,8 @@ fn open_emulated(
     Ok(Box::new(target.map_err(Failure::input)?))
 }
 
-fn activity(device: &EmulatedDevice) -> Activity {
+/// What an emulated device did.
+pub fn activity(device: &EmulatedDevice) -> Activity {
     let activity = device.activity();
     Activity {
         read: activity.read,

@@ -1,0 +1,184 @@
+//! `joulio bench --twin`: the same flags, table and JSON, played in virtual time.
+
+mod played;
+mod ways;
+
+use super::energy::{EnergyNote, machine};
+use super::manifest::{Device, Manifest};
+use super::{Args, Report, table};
+use crate::Outcome;
+use crate::device::{DeviceName, Kind};
+use crate::failure::Failure;
+use crate::output::{Format, print, print_json};
+use crate::place::Place;
+use joulio_model::{DeviceProfile, MachineProfile};
+use joulio_twin::{Arrivals, TwinError, TwinJob, run as play};
+use joulio_workload::{Job, Method, RunResult};
+use played::Played;
+
+/// What is played: the job that was asked for, on these.
+struct Stage {
+    job: Job,
+    machine: MachineProfile,
+    devices: Vec<DeviceProfile>,
+    /// As they were named.
+    names: Vec<String>,
+    seed: u64,
+}
+
+/// `joulio bench --twin`.
+pub fn run(args: &Args) -> Outcome {
+    if let Some((flag, why)) = args.senseless_in_the_twin() {
+        return Err(Failure::input(format!("{flag} with --twin: {why}")));
+    }
+    let (job, methods) = (args.job()?, args.methods()?);
+    if job.bs.count() > 1 {
+        return Err(Failure::input(format!(
+            "--bs {} with --twin: its jobs are of one size",
+            job.bs
+        )));
+    }
+    for method in &methods {
+        ways::check(*method, job.iodepth).map_err(Failure::input)?;
+    }
+    let schedulers = schedulers(args, &methods)?;
+    let machine = machine(args.machine.as_deref())?;
+    let (mut stage, mut noted) = (Vec::new(), Vec::new());
+    for place in &args.work.device {
+        let (profile, device) = device(place, &job)?;
+        stage.push(profile);
+        noted.push(device);
+    }
+    let stage = Stage {
+        job,
+        machine,
+        devices: stage,
+        names: args.work.device.iter().map(Place::text).collect(),
+        seed: args.work.seed,
+    };
+    let mut runs = Vec::new();
+    for scheduler in &schedulers {
+        for method in &methods {
+            runs.push(stage.run(*method, *scheduler)?);
+        }
+    }
+    match args.output {
+        Format::Normal => {
+            let names: Vec<_> = stage.names.iter().map(String::as_str).collect();
+            let heading = table::heading(&stage.job, &names, &args.work.faults);
+            let machine = &stage.machine.name;
+            print(&format!(
+                "{}\nin virtual time on {machine}: every figure is modelled\n\n",
+                heading.trim_end()
+            ))?;
+            print(&table::table(&runs))?;
+        }
+        Format::Json => {
+            let energy = EnergyNote::modelled(&stage.machine);
+            print_json(&Report {
+                manifest: &Manifest::modelled(args, &stage.job, noted, energy),
+                runs: &runs,
+            })?;
+        }
+    }
+    if runs.iter().all(|run| run.counts.is_none()) {
+        return Err(Failure::run(
+            "no way of waiting that was asked for could be had",
+        ));
+    }
+    Ok(())
+}
+
+/// Every run is done with each; `none`, where none was named.
+fn schedulers<'a>(args: &'a Args, methods: &[Method]) -> Result<Vec<Option<&'a str>>, Failure> {
+    let named = args.settings.schedulers();
+    let own = methods.iter().find(|method| !method.engine.is_kernel());
+    match own {
+        Some(own) if !named.is_empty() => Err(Failure::input(format!(
+            "--scheduler with --twin: {} has none: name engines of the kernel's, as --engine psync",
+            own.engine
+        ))),
+        _ if named.is_empty() => Ok(vec![None]),
+        _ => Ok(named.iter().map(|name| Some(name.as_str())).collect()),
+    }
+}
+
+/// The profile that `place` follows: virtual time has no other devices.
+fn device(place: &Place, job: &Job) -> Result<(DeviceProfile, Device), Failure> {
+    let Place::Own(DeviceName {
+        text,
+        kind: Kind::Emulated(emulated),
+        ..
+    }) = place
+    else {
+        return Err(Failure::input(format!(
+            "--device {} with --twin: virtual time has the devices that have a profile: emulated:optane-900p",
+            place.text()
+        )));
+    };
+    if let Some(part) = emulated.of_bytes() {
+        return Err(Failure::input(format!(
+            "--device {text} with --twin: {part} has no meaning in virtual time"
+        )));
+    }
+    let profile = emulated.profile()?;
+    let (bytes, block_bytes) = emulated.geometry(&profile)?;
+    job.area(bytes, block_bytes, profile.max_transfer())
+        .map_err(Failure::input)?;
+    let noted = Device {
+        name: text.clone(),
+        bytes,
+        block_bytes,
+        emulates: Some(profile.name.clone()),
+        power_state: None,
+    };
+    Ok((profile, noted))
+}
+
+impl Stage {
+    /// One run.
+    fn run(&self, method: Method, scheduler: Option<&str>) -> Result<RunResult, Failure> {
+        let job = self.job(method, scheduler)?;
+        let policy = || ways::policy(method);
+        let played = Played::new(&self.job, method, &self.names, scheduler);
+        let refused = |reason: String| played.refused(reason);
+        if policy().is_none() {
+            return Ok(refused(format!("{} is not modelled", method.way)));
+        }
+        let done = play(
+            &self.machine,
+            &self.devices,
+            &job,
+            |_| policy().unwrap_or(joulio_nvme::wait::AnyPolicy::POLL),
+            self.seed,
+        );
+        match done {
+            Ok(done) => Ok(played.result(&done)),
+            Err(error @ TwinError::Step { .. }) => Ok(refused(error.to_string())),
+            Err(error) => Err(Failure::input(error)),
+        }
+    }
+
+    /// The job in the twin's words.
+    fn job(&self, method: Method, scheduler: Option<&str>) -> Result<TwinJob, Failure> {
+        let job = &self.job;
+        let bs = u32::try_from(job.bs.of_job(0));
+        Ok(TwinJob {
+            read_percent: ways::reads(job),
+            bs: bs.map_err(|_| Failure::input(format!("--bs {}: too long", job.bs)))?,
+            iodepth: job.iodepth,
+            numjobs: job.numjobs,
+            number_ios: job.number_ios,
+            runtime: job.runtime,
+            ramp_time: job.ramp_time,
+            arrivals: match job.arrivals {
+                joulio_workload::Arrivals::Closed => Arrivals::Closed,
+                joulio_workload::Arrivals::Every(interval) => Arrivals::Every(interval),
+            },
+            cpus_allowed: job.cpus_allowed.clone(),
+            path: ways::path(method),
+            scheduler: scheduler.map(String::from),
+            ..TwinJob::reads(1)
+        })
+    }
+}

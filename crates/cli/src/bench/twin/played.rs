@@ -1,0 +1,164 @@
+//! What was played, as the result of a run.
+
+use joulio_twin::{Path, Simulated};
+use joulio_workload::{
+    Completion, Counts, Done, EnergyResult, FaultCounts, Job, LatencySummary, MachineCounters,
+    Method, RunResult, Side, ThreadUsage, Threads, Way,
+};
+use std::collections::BTreeMap;
+
+use super::ways;
+
+/// What a result is about.
+pub struct Played<'a> {
+    job: &'a Job,
+    method: Method,
+    devices: &'a [String],
+    scheduler: Option<&'a str>,
+}
+
+/// Counters of a real machine that virtual time has none of.
+const NOT_THERE: [&str; 8] = [
+    "timer_interrupts",
+    "disks",
+    "cpuidle",
+    "cycles",
+    "c01_cycles",
+    "c02_cycles",
+    "instructions",
+    "dispatch",
+];
+
+impl<'a> Played<'a> {
+    /// Of `job` by `method` on `devices`, as they were named, under `scheduler`.
+    pub fn new(
+        job: &'a Job,
+        method: Method,
+        devices: &'a [String],
+        scheduler: Option<&'a str>,
+    ) -> Played<'a> {
+        Played {
+            job,
+            method,
+            devices,
+            scheduler,
+        }
+    }
+
+    /// The result of a way of waiting that could not be had, for `reason`.
+    pub fn refused(&self, reason: String) -> RunResult {
+        self.shell(None, Some(reason), None)
+    }
+
+    /// The result of `done`.
+    pub fn result(&self, done: &Simulated) -> RunResult {
+        let counts = counts(self.method, self.job, done);
+        let obtained = match self.method.way {
+            // The rule alone does not say who polls.
+            Way::SqPollPoll => self.method.way.to_string(),
+            _ => done.policy.clone(),
+        };
+        self.shell(Some(obtained), None, Some(counts))
+    }
+
+    fn settings(&self) -> BTreeMap<String, String> {
+        let scheduler = self.scheduler.iter();
+        scheduler
+            .map(|name| ("scheduler".into(), name.to_string()))
+            .collect()
+    }
+
+    fn shell(
+        &self,
+        obtained: Option<String>,
+        reason: Option<String>,
+        counts: Option<Counts>,
+    ) -> RunResult {
+        RunResult {
+            devices: self.devices.to_vec(),
+            engine: self.method.engine.name(),
+            completion: Completion {
+                asked: self.method.way.to_string(),
+                obtained,
+                reason,
+            },
+            settings: self.settings(),
+            rw: self.job.rw.to_string(),
+            bs: self.job.bs.clone(),
+            iodepth: self.job.iodepth,
+            numjobs: self.job.numjobs,
+            tenants: self.job.tenants.name(),
+            loop_: self.job.loop_name(),
+            interrupted: false,
+            modelled: true,
+            traced: Vec::new(),
+            counts,
+        }
+    }
+}
+
+fn counts(method: Method, job: &Job, done: &Simulated) -> Counts {
+    let side = |side: &joulio_twin::Side| {
+        let latency = LatencySummary {
+            mean: side.mean().unwrap_or(0.0),
+            ..LatencySummary::new(&side.latency)
+        };
+        Side::new(side.ios, side.bytes, latency, done.window)
+    };
+    let all = done.all();
+    let energy = EnergyResult::new(
+        &done.energy,
+        Done {
+            ios: all.ios,
+            bytes: all.bytes,
+            window: done.window,
+        },
+    );
+    Counts {
+        seconds: done.window.seconds(),
+        read: side(&done.read),
+        write: side(&done.write),
+        all: side(&all),
+        threads: Threads {
+            submitter: usage(method, job, done),
+            ..Threads::default()
+        },
+        wait: done.counters.into(),
+        faults: FaultCounts::default(),
+        system_calls: None,
+        machine: machine(done),
+        energy: vec![energy],
+        unmetered: Vec::new(),
+        window: None,
+        arrivals_not_issued: done.unissued,
+        verify: None,
+        first_error: None,
+    }
+}
+
+/// CPU time of the jobs' CPUs. By the kernel's path all of it is the kernel's, looks included.
+fn usage(method: Method, job: &Job, done: &Simulated) -> ThreadUsage {
+    let times = done.cpus.iter().map(|(_, times)| times);
+    let busy: f64 = times.clone().map(|times| times.busy().seconds()).sum();
+    let kernel: f64 = times.map(|times| times.kernel.seconds()).sum();
+    let system_seconds = match ways::path(method) {
+        Path::Kernel | Path::Uring | Path::Sqpoll => busy,
+        Path::User => kernel,
+    };
+    ThreadUsage {
+        threads: job.numjobs,
+        user_seconds: busy - system_seconds,
+        system_seconds,
+        voluntary_switches: done.counters.sleeps + done.counters.blocks,
+        involuntary_switches: done.preempted,
+    }
+}
+
+fn machine(done: &Simulated) -> MachineCounters {
+    let none = |name| (name, "virtual time has no such counter".to_owned());
+    MachineCounters {
+        device_interrupts: Some(done.counters.interrupts),
+        missing: NOT_THERE.into_iter().map(none).collect(),
+        ..MachineCounters::default()
+    }
+}

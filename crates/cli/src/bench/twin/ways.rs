@@ -1,0 +1,68 @@
+//! What virtual time has of engines and ways of waiting.
+
+use joulio_nvme::wait::{AnyPolicy, UringHybrid};
+use joulio_twin::Path;
+use joulio_units::Direction;
+use joulio_workload::{EngineName, Job, Method, Way};
+
+/// Refuses what is not modelled.
+pub fn check(method: Method, iodepth: usize) -> Result<(), String> {
+    let Method { engine, way } = method;
+    let can = match engine {
+        EngineName::Nvme => way.policy().is_some(),
+        EngineName::Libaio => way == Way::Interrupt,
+        // With the kernels of the papers that have them.
+        EngineName::Psync => matches!(
+            way,
+            Way::Poll
+                | Way::Interrupt
+                | Way::Hybrid
+                | Way::HybridFixed(_)
+                | Way::Ehp
+                | Way::Pas
+                | Way::Dpas(_)
+        ),
+        EngineName::IoUring => matches!(
+            way,
+            Way::Poll | Way::Interrupt | Way::Hybrid | Way::SqPollPoll
+        ),
+    };
+    if !can {
+        return Err(format!(
+            "--completion {way} with --twin: not modelled for {engine}"
+        ));
+    }
+    if engine == EngineName::Psync && iodepth > 1 {
+        return Err("--iodepth with --engine psync: it has one I/O at a time".into());
+    }
+    Ok(())
+}
+
+/// The rule that `method` waits by; None: it has none.
+pub fn policy(method: Method) -> Option<AnyPolicy> {
+    match (method.engine, method.way) {
+        // Its own rule, since Linux 6.13.
+        (EngineName::IoUring, Way::Hybrid) => Some(AnyPolicy::UringHybrid(UringHybrid::new())),
+        (EngineName::IoUring, Way::SqPollPoll) => Some(AnyPolicy::POLL),
+        (_, way) => way.policy(),
+    }
+}
+
+/// The software between a workload and the device.
+pub fn path(method: Method) -> Path {
+    match (method.engine, method.way) {
+        (EngineName::Nvme, _) => Path::User,
+        (EngineName::IoUring, Way::SqPollPoll) => Path::Sqpoll,
+        (EngineName::IoUring, _) => Path::Uring,
+        (EngineName::Psync | EngineName::Libaio, _) => Path::Kernel,
+    }
+}
+
+/// Percent of reads.
+pub fn reads(job: &Job) -> u8 {
+    match (job.rw.does(Direction::Read), job.rw.does(Direction::Write)) {
+        (true, true) => job.rwmixread,
+        (true, false) => 100,
+        (false, _) => 0,
+    }
+}

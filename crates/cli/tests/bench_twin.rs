@@ -1,0 +1,151 @@
+//! `joulio bench --twin`: virtual time, in the words of a real run.
+
+mod common;
+
+use common::{joulio, json, refused, runs};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use tempfile::TempDir;
+
+const OPTANE: &str = "--machine xeon-e3-1230v5 --device emulated:optane-900p --number_ios 2000";
+
+fn twin(flags: &str) -> Vec<Value> {
+    runs(&format!("--twin {OPTANE} {flags}"))
+}
+
+fn count(run: &Value, pointer: &str) -> u64 {
+    run.pointer(pointer).and_then(Value::as_u64).unwrap()
+}
+
+fn stdout(line: &str) -> String {
+    let assert = joulio(line).assert().success();
+    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+}
+
+/// Every key with its way from the root.
+fn keys(value: &Value, way: &str, into: &mut BTreeSet<String>) {
+    if let Value::Object(map) = value {
+        for (key, value) in map {
+            let way = format!("{way}/{key}");
+            keys(value, &way, into);
+            into.insert(way);
+        }
+    }
+}
+
+#[test]
+fn every_run_counts_as_a_real_one_and_says_that_it_is_modelled() {
+    let all = twin("--rw randrw --numjobs 2");
+    let asked: Vec<_> = all.iter().map(|run| &run["completion"]["asked"]).collect();
+    assert_eq!(asked, ["poll", "interrupt", "hybrid"]);
+    for run in &all {
+        assert_eq!(run["modelled"], true);
+        let energy = &run["energy"][0];
+        assert_eq!(
+            (&energy["modelled"], &energy["boundary"]),
+            (&true.into(), &"wall".into())
+        );
+        let band = energy["band_joules"].as_array().unwrap();
+        let [low, high] = [&band[0], &band[1]].map(|end| end.as_f64().unwrap());
+        assert!((low..high).contains(&energy["joules"].as_f64().unwrap()));
+        assert_eq!(count(run, "/all/ios"), 4000);
+        assert_eq!(count(run, "/read/ios") + count(run, "/write/ios"), 4000);
+    }
+    let interrupt = &all[1];
+    assert_eq!(count(interrupt, "/wait/blocks"), 4000);
+    assert_eq!(
+        count(interrupt, "/threads/submitter/voluntary_switches"),
+        4000
+    );
+    assert_eq!(count(&all[0], "/wait/interrupts"), 0);
+}
+
+#[test]
+fn the_same_keys_as_a_real_run() {
+    let real =
+        "--device emulated:instant,size=1M --number_ios 64 --machine generic-server --meter none";
+    let mut shapes = [BTreeSet::new(), BTreeSet::new()];
+    let flags = [real.to_string(), format!("--twin {OPTANE}")];
+    for (flags, shape) in flags.iter().zip(&mut shapes) {
+        let run = &runs(&format!("--completion poll {flags}"))[0];
+        let mut run = run.clone();
+        // Which counters a machine lacks is its own affair.
+        run["machine"]["missing"].take();
+        keys(&run, "", shape);
+    }
+    assert_eq!(shapes[0], shapes[1]);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let line = format!("bench --twin {OPTANE} --iodepth 4 --output json");
+    assert_eq!(stdout(&line), stdout(&line));
+    let other = json(&format!("{line} --seed 2"));
+    assert_ne!(json(&line)["runs"], other["runs"]);
+}
+
+#[test]
+fn the_table_says_modelled() {
+    let table = stdout(&format!("bench --twin {OPTANE}"));
+    assert!(table.contains("every figure is modelled"), "{table}");
+    assert!(
+        table.contains("IOPS*") && table.contains("uJ/IO*"),
+        "{table}"
+    );
+}
+
+#[test]
+fn the_kernel_s_engines_are_played_on_the_same_device() {
+    let all = twin("--engine psync,io_uring,libaio --completion interrupt");
+    let engines: Vec<_> = all.iter().map(|run| &run["engine"]).collect();
+    assert_eq!(engines, ["psync", "io_uring", "libaio"]);
+    let mean = |run: &Value| run["all"]["latency_ns"]["mean"].as_f64().unwrap();
+    let user = twin("--completion poll");
+    assert!(mean(&user[0]) < mean(&all[0]));
+    // io_uring's own rule.
+    let hybrid = &twin("--engine io_uring --completion hybrid")[0];
+    assert_eq!(hybrid["completion"]["obtained"], "uring-hybrid");
+}
+
+#[test]
+fn what_an_open_loop_cannot_issue_is_told() {
+    let length = "--twin --machine xeon-e3-1230v5 --device emulated:optane-900p --runtime 10ms --ramp_time 0";
+    let run = &runs(&format!("{length} --rate_iops 1M --completion poll"))[0];
+    let (done, left) = (count(run, "/all/ios"), count(run, "/arrivals_not_issued"));
+    assert_eq!(done + left, 10_000);
+    let run = &runs(&format!("{length} --rate_iops 1000 --completion poll"))[0];
+    assert_eq!(count(run, "/arrivals_not_issued"), 0);
+}
+
+#[test]
+fn what_has_no_meaning_in_virtual_time_is_refused_by_name() {
+    let room = TempDir::new().unwrap();
+    for (flags, hints) in [
+        ("--process --engine psync", ["--process", "--twin"]),
+        ("--verify crc32c", ["--verify", "no data"]),
+        ("--meter rapl", ["--meter", "measured"]),
+        ("--scheduler none", ["--scheduler", "--twin"]),
+        ("--window 5", ["--window", "--twin"]),
+        ("--loops 2", ["--loops", "--seed"]),
+        ("--faults drop@0.1", ["--faults", "--twin"]),
+        ("--bs 4k:8k --numjobs 2", ["--bs 4k:8k", "one size"]),
+        ("--device ./x.img", ["./x.img", "emulated:"]),
+        ("--device emulated:instant,seed=3", ["seed=", "--twin"]),
+        ("--device emulated:nothing", ["nothing", "optane-900p"]),
+        ("--completion sqpoll", ["sqpoll", "not modelled"]),
+        ("--engine libaio --completion poll", ["libaio", "poll"]),
+        ("--engine psync --iodepth 2", ["--iodepth", "psync"]),
+        ("--cpus_allowed 8", ["cpus_allowed", "0 to 7"]),
+        ("--machine nothing", ["nothing", "xeon-e3-1230v5"]),
+    ] {
+        let given = ["--machine", "--device"].map(|flag| flags.contains(flag));
+        let mut line = format!("bench --twin {flags} --number_ios 10");
+        if !given[0] {
+            line += " --machine xeon-e3-1230v5";
+        }
+        let said = refused(room.path(), &line);
+        for hint in hints {
+            assert!(said.contains(hint), "{line}: {said}");
+        }
+    }
+}

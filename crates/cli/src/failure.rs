@@ -5,6 +5,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 /// Why a command ended.
+#[derive(Debug)]
 pub enum Failure {
     /// What was asked for cannot be done; nothing was changed. Status 2.
     Input(String),

@@ -6,6 +6,7 @@
 mod bench;
 mod bench_job;
 mod bind;
+mod calibrate;
 mod changes;
 mod columns;
 mod device;
@@ -47,6 +48,8 @@ struct Cli {
 enum Command {
     /// Run the same workload under each way of waiting; one table.
     Bench(Box<bench::Args>),
+    /// Measure what this machine takes for the steps of an I/O, as a profile for bench --twin.
+    Calibrate(calibrate::Args),
     /// Run a few I/Os and show each one's way: for people, programs or ui.perfetto.dev.
     Trace(Box<trace::Args>),
     /// List the NVMe namespaces of this machine (or of the devices named), as `nvme list`.
@@ -75,7 +78,7 @@ enum Command {
     Bind(bind::Args),
     /// Give an NVMe controller back to the kernel's driver.
     Unbind(bind::Args),
-    /// A machine in virtual time: hold it to published numbers, or fit it to them.
+    /// A machine in virtual time: hold it to published numbers, fit it to them, or play every policy.
     #[command(subcommand)]
     Twin(twin::Command),
     /// A job of `joulio bench --process`, which starts it.
@@ -90,6 +93,7 @@ fn main() -> ExitCode {
     };
     let result = match cli.command {
         Command::Bench(args) => bench::run(&args),
+        Command::Calibrate(args) => calibrate::run(&args),
         Command::Trace(args) => trace::run(&args),
         Command::List(args) => list::run(&args),
         Command::IdCtrl(args) => inspect::id_ctrl(&args),

@@ -11,6 +11,8 @@ pub enum Kind {
     Published,
     /// Arithmetic on published numbers; the source shows the arithmetic.
     Derived,
+    /// Measured on this very machine; the source says how.
+    Measured,
     /// Chosen so that the model meets a measurement; the source names the measurement.
     Fitted,
     /// Nobody printed it; the source says what it leans on.

@@ -1,0 +1,207 @@
+//! What joulio's own driver and run loop take.
+
+use super::pair::settle;
+use super::spread::Spread;
+use crate::bench::targets::activity;
+use crate::failure::Failure;
+use joulio_emulator::{EmulatedDevice, NamespaceOptions, Options, StoreOptions};
+use joulio_energy::Meters;
+use joulio_model::DeviceProfile;
+use joulio_nvme::wait::now;
+use joulio_nvme::{Controller, ControllerOptions, DmaBuffer, Namespace, PollGroup};
+use joulio_units::Nanos;
+use joulio_workload::{
+    Arrivals, EngineName, Inside, Job, Method, NvmeTarget, ReadWrite, RunResult, Setup, Stop,
+    Target, Tenants, Verify, Way, run as run_job,
+};
+
+/// Bytes of every I/O.
+pub const BS: u32 = 4096;
+
+/// The driver's own shares of an I/O, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Shares {
+    /// From the call to the doorbell rung.
+    pub submit: Spread,
+    /// From the look that finds the completion to the buffer handed back.
+    pub complete: Spread,
+    /// A look in vain, in a spin.
+    pub look: Spread,
+}
+
+/// The CPUs of the calibration: the jobs', and the one that the device's thread is on.
+#[derive(Clone, Copy, Debug)]
+pub struct Cpus {
+    pub job: usize,
+    pub device: usize,
+}
+
+/// A queue on an emulated device, and a buffer.
+struct Bench {
+    group: PollGroup<EmulatedDevice>,
+    namespace: Namespace,
+    buffers: Vec<DmaBuffer>,
+}
+
+/// A device that takes `time` for every I/O.
+pub fn even(time: Nanos) -> Result<DeviceProfile, Failure> {
+    let mut profile = DeviceProfile::builtin("instant").map_err(Failure::run)?;
+    let points = profile.service.read.iter_mut();
+    points.for_each(|point| point.us.value = time.0 as f64 / 1e3);
+    Ok(profile)
+}
+
+fn open(profile: DeviceProfile, cpus: Cpus) -> Result<Controller<EmulatedDevice>, Failure> {
+    let mut options = Options::new(profile);
+    options.cpu = Some(cpus.device);
+    options.namespaces = vec![NamespaceOptions {
+        store: StoreOptions::Ram {
+            bytes: Some(64 << 20),
+        },
+        block: None,
+    }];
+    let device = EmulatedDevice::spawn(&options).map_err(Failure::run)?;
+    Controller::open(device, ControllerOptions::default()).map_err(Failure::run)
+}
+
+impl Bench {
+    fn new(time: Nanos, cpus: Cpus) -> Result<Bench, Failure> {
+        let controller = open(even(time)?, cpus)?;
+        let namespace = controller.namespace(1).map_err(Failure::run)?;
+        let queue = controller.create_queue_pair(4).map_err(Failure::run)?;
+        let buffers = controller.allocate_buffers(1, BS as usize);
+        Ok(Bench {
+            group: PollGroup::new(vec![queue]),
+            namespace,
+            buffers: buffers.map_err(Failure::run)?,
+        })
+    }
+
+    /// Sends a read; when its doorbell has been rung.
+    fn send(&mut self) -> Result<Nanos, Failure> {
+        let buffer = self.buffers.pop();
+        let buffer = buffer.ok_or_else(|| Failure::run("the buffer did not come back"))?;
+        let queue = &mut self.group.queues()[0];
+        let blocks = BS / self.namespace.block_size();
+        let sent = queue.read(&self.namespace, 0, blocks, buffer, 0);
+        queue.ring();
+        let rung = now();
+        sent.map_err(|rejected| Failure::run(rejected.reason))?;
+        Ok(rung)
+    }
+
+    /// Takes in what has completed, or waits for it until `deadline`.
+    fn reap(&mut self, deadline: Option<Nanos>) -> Result<(), Failure> {
+        let buffers = &mut self.buffers;
+        let reaped = self
+            .group
+            .reap(1, deadline, |_, done| buffers.extend(done.buffer));
+        reaped.map(drop).map_err(Failure::run)
+    }
+}
+
+/// Takes the driver's times.
+pub fn shares(cpus: Cpus) -> Result<Shares, Failure> {
+    settle(cpus.job)?;
+    let clock = Spread::of_calls(|| {
+        now();
+    });
+    let (submit, complete) = ways(cpus, clock.median)?;
+    Ok(Shares {
+        submit,
+        complete,
+        look: looks(cpus)?,
+    })
+}
+
+/// Both ways of an I/O that is long complete when it is looked for.
+fn ways(cpus: Cpus, clock: f64) -> Result<(Spread, Spread), Failure> {
+    const IOS: usize = 2_000;
+    const SERVICE: Nanos = Nanos::from_micros(20);
+    let mut bench = Bench::new(SERVICE, cpus)?;
+    let (mut submits, mut completes) = (Vec::new(), Vec::new());
+    for _ in 0..IOS {
+        let start = now();
+        let rung = bench.send()?;
+        // As long again, so that the device's thread is done with it.
+        while now() < rung + SERVICE + SERVICE {
+            std::hint::spin_loop();
+        }
+        let seen = now();
+        bench.reap(None)?;
+        submits.push((rung - start).0);
+        completes.push((now() - seen).0);
+    }
+    let share = |times| Spread::of_nanos(times).map(|time| time - clock);
+    Ok((share(submits), share(completes)))
+}
+
+/// Looks in vain, by the queue's own count.
+fn looks(cpus: Cpus) -> Result<Spread, Failure> {
+    const ROUNDS: usize = 20;
+    const LOOKING: Nanos = Nanos::from_millis(2);
+    let mut bench = Bench::new(LOOKING + LOOKING, cpus)?;
+    let mut times = Vec::new();
+    for _ in 0..ROUNDS {
+        let rung = bench.send()?;
+        let before = bench.group.queues()[0].counters().empty_polls;
+        bench.reap(Some(rung + LOOKING))?;
+        let time = now() - rung;
+        let looks = bench.group.queues()[0].counters().empty_polls - before;
+        times.push(time.0 as f64 / looks.max(1) as f64);
+        while bench.buffers.is_empty() {
+            bench.reap(None)?;
+        }
+    }
+    Ok(Spread::of(times))
+}
+
+/// A real run of `ios` reads, one at a time, on the emulated `profile` by `way`.
+pub fn real(
+    profile: DeviceProfile,
+    way: Way,
+    ios: u64,
+    cpus: Cpus,
+    stop: &Stop,
+) -> Result<RunResult, Failure> {
+    let name = format!("emulated:{}", profile.name);
+    let inside = Inside {
+        profile: profile.clone(),
+        activity,
+        thread: EmulatedDevice::thread_id,
+    };
+    let target = NvmeTarget::new(name, open(profile, cpus)?, 1, true, Some(inside));
+    let targets: [Box<dyn Target>; 1] = [Box::new(target.map_err(Failure::run)?)];
+    let job = Job {
+        rw: ReadWrite::RandRead,
+        rwmixread: 100,
+        bs: u64::from(BS).into(),
+        iodepth: 1,
+        numjobs: 1,
+        tenants: Tenants::Threads,
+        size: None,
+        runtime: None,
+        number_ios: Some(ios),
+        window: None,
+        // The first I/Os find nothing in the caches.
+        ramp_time: Nanos::from_millis(50),
+        arrivals: Arrivals::Closed,
+        cpus_allowed: vec![cpus.job],
+        verify: Verify::None,
+        seed: 1,
+    };
+    let method = Method {
+        engine: EngineName::Nvme,
+        way,
+    };
+    let setup = Setup {
+        targets: &targets,
+        machine: None,
+        at_home: false,
+        baseline: None,
+        stop,
+        progress: &|_| {},
+        trace: None,
+    };
+    run_job(&job, method, &setup, &mut Meters::default()).map_err(Failure::run)
+}

@@ -1,0 +1,171 @@
+//! `joulio calibrate`: what this machine takes for the steps of an I/O, as a profile for the twin.
+
+mod check;
+mod driver;
+mod measure;
+mod pair;
+mod profile;
+mod spread;
+
+use crate::Outcome;
+use crate::bench::machine;
+use crate::columns::columns;
+use crate::failure::Failure;
+use crate::output::{Format, print, print_json};
+use crate::stop::stop_on_signals;
+use check::Compared;
+use driver::Cpus;
+use joulio_energy::{Processor, Root};
+use joulio_model::machine::costs::Costs;
+use joulio_model::{DeviceProfile, Figure, MachineProfile};
+use joulio_workload::parse_count;
+use serde::Serialize;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Flags of `joulio calibrate`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Write the profile to this file, for --machine; it must not be there
+    #[arg(short, long = "out", value_name = "FILE.toml")]
+    out: Option<PathBuf>,
+    /// The machine whose watts, and what cannot be measured here, are taken: a name or a path.
+    /// Default: the one that fits this processor, or a generic server
+    #[arg(long)]
+    machine: Option<String>,
+    /// Then run the emulated device for real and in virtual time, and compare; exit status 1 when
+    /// counts differ, or medians by more than 20 %
+    #[arg(long)]
+    check: bool,
+    /// The profile of the device for --check
+    #[arg(long, default_value = "optane-900p", requires = "check")]
+    device: String,
+    /// I/Os of each run of --check
+    #[arg(long = "number_ios", alias = "number-ios", default_value = "20000", value_parser = parse_count, requires = "check")]
+    number_ios: u64,
+    /// normal or json
+    #[arg(long, alias = "output-format", value_enum, default_value = "normal")]
+    output: Format,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    processor: &'a str,
+    cpus: [usize; 2],
+    costs: &'a Option<Costs>,
+    /// What the emulated device takes beside its profile's service time.
+    emulated_device_ns: f64,
+    check: Option<&'a [Compared]>,
+}
+
+/// `joulio calibrate`.
+pub fn run(args: &Args) -> Outcome {
+    if let Some(path) = args.out.as_ref().filter(|path| path.exists()) {
+        return Err(Failure::input(format!(
+            "-o {}: is there; name another file",
+            path.display()
+        )));
+    }
+    if args.number_ios == 0 {
+        return Err(Failure::input("--number_ios: must be above zero"));
+    }
+    let base = machine(args.machine.as_deref())?;
+    let device = DeviceProfile::load(&args.device).map_err(Failure::input)?;
+    let cpus = cpus()?;
+    let stop = stop_on_signals()?;
+    // Of its own thread, so that this one stays where it was.
+    let times = on_a_thread(|| measure::measure(cpus, &stop))?;
+    let processor = Processor::of(&Root::system()).name;
+    let profile = profile::calibrated(&base, &processor, &times);
+    profile.validate().map_err(Failure::run)?;
+    if let Some(path) = &args.out {
+        write(path, &profile)?;
+    }
+    let compared = match args.check {
+        true => {
+            let how = (args.number_ios, cpus);
+            Some(check::compare(&profile, &device, times.device, how, &stop)?)
+        }
+        false => None,
+    };
+    match args.output {
+        Format::Normal => print(&told(&profile, &times, compared.as_deref(), &device))?,
+        Format::Json => print_json(&Report {
+            processor: &processor,
+            cpus: [cpus.job, cpus.device],
+            costs: &profile.costs,
+            emulated_device_ns: times.device,
+            check: compared.as_deref(),
+        })?,
+    }
+    match compared {
+        Some(all) if !all.iter().all(Compared::agrees) => Err(Failure::run(
+            "the twin with this machine's times does not agree with the real runs",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn on_a_thread<T: Send>(what: impl FnOnce() -> Result<T, Failure> + Send) -> Result<T, Failure> {
+    let done = std::thread::scope(|scope| scope.spawn(what).join());
+    done.unwrap_or_else(|_| Err(Failure::run("the calibration panicked")))
+}
+
+/// The first two that this process may use.
+fn cpus() -> Result<Cpus, Failure> {
+    let allowed = rustix::thread::sched_getaffinity(None).map_err(Failure::run)?;
+    let mut cpus = (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu));
+    match (cpus.next(), cpus.next()) {
+        (Some(job), Some(device)) => Ok(Cpus { job, device }),
+        _ => Err(Failure::input(
+            "calibrate needs two CPUs, one of them for an emulated device: this process may use one",
+        )),
+    }
+}
+
+fn write(path: &PathBuf, profile: &MachineProfile) -> Outcome {
+    let wrong = |error| Failure::run(format!("{}: {error}", path.display()));
+    let text = profile::text(profile)?;
+    let mut file = std::fs::File::create_new(path).map_err(wrong)?;
+    file.write_all(text.as_bytes()).map_err(wrong)
+}
+
+fn told(
+    profile: &MachineProfile,
+    times: &measure::Times,
+    compared: Option<&[Compared]>,
+    device: &DeviceProfile,
+) -> String {
+    let rows = profile.costs.iter().flat_map(|costs| {
+        let named: [(&str, &Figure); 11] = [
+            ("crossing", &costs.crossing_ns),
+            ("switch", &costs.switch_ns),
+            ("interrupt", &costs.interrupt_ns),
+            ("wake", &costs.wake_ns),
+            ("timer", &costs.timer_ns),
+            ("look", &costs.look_ns),
+            ("submit", &costs.user.submit_ns),
+            ("complete", &costs.user.complete_ns),
+            ("block", &costs.user.block_ns),
+            ("app", &costs.app_ns),
+            ("late wake", &costs.idle[costs.idle.len() - 1].exit_ns),
+        ];
+        named.map(|(name, figure)| {
+            let band = figure.band.map(|ends| ends.map(|end| format!("{end:.0}")));
+            let [low, high] = band.unwrap_or(["-".into(), "-".into()]);
+            [name.into(), format!("{:.0}", figure.value), low, high]
+        })
+    });
+    let header = ["", "ns", "from", "to"].map(String::from);
+    let mut text = columns(header, rows.collect::<Vec<_>>(), 1);
+    text.push_str("from and to: the middle eight of ten.\n");
+    if let Some(all) = compared {
+        text.push_str(&format!(
+            "\nreads of {} at depth 1; the emulated device takes {:.0} ns more than its profile\n\n{}*: modelled\n",
+            device.name,
+            times.device,
+            check::table(all)
+        ));
+    }
+    text
+}

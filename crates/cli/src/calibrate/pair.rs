@@ -1,0 +1,99 @@
+//! Two threads that wake each other: what the kernel takes for it.
+
+use crate::failure::Failure;
+use joulio_nvme::wait::{now, poll_until};
+use joulio_units::Nanos;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd};
+use rustix::fd::OwnedFd;
+use rustix::io::{read, write};
+use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
+use std::num::NonZero;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+/// Puts this thread on `cpu`, its timers exact, as a run does with its jobs.
+pub fn settle(cpu: usize) -> Result<(), Failure> {
+    let _ = set_current_timer_slack(NonZero::new(1));
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    sched_setaffinity(None, &set).map_err(|error| Failure::run(format!("CPU {cpu}: {error}")))
+}
+
+pub fn event() -> Result<OwnedFd, Failure> {
+    eventfd(0, EventfdFlags::CLOEXEC).map_err(Failure::run)
+}
+
+/// Adds one to it.
+pub fn raise(fd: &OwnedFd) -> Result<(), Failure> {
+    write(fd, &1_u64.to_ne_bytes())
+        .map(drop)
+        .map_err(Failure::run)
+}
+
+/// Waits as a queue that blocks does: poll(2), then read(2).
+pub fn wait(fd: &OwnedFd) -> Result<(), Failure> {
+    poll_until(&mut [PollFd::new(fd, PollFlags::IN)], Nanos::MAX).map_err(Failure::run)?;
+    read(fd, &mut [0; 8]).map(drop).map_err(Failure::run)
+}
+
+/// A ping-pong between two threads on `cpu`, there and back, each of `rounds`: two writes, two
+/// blocks and two switches.
+pub fn there_and_back(cpu: usize, rounds: u32) -> Result<Vec<u64>, Failure> {
+    let (there, back) = (event()?, event()?);
+    thread::scope(|scope| {
+        let echo = scope.spawn(|| {
+            settle(cpu)?;
+            for _ in 0..rounds {
+                wait(&there)?;
+                raise(&back)?;
+            }
+            Ok(())
+        });
+        settle(cpu)?;
+        let mut times = Vec::new();
+        for _ in 0..rounds {
+            let start = now();
+            raise(&there)?;
+            wait(&back)?;
+            times.push((now() - start).0);
+        }
+        joined(echo.join())?;
+        Ok(times)
+    })
+}
+
+/// From a thread's write on `from` to the next instruction of one that blocks on `to`, which it has
+/// done for `idle`: each of `rounds`.
+pub fn wakes(from: usize, to: usize, idle: Nanos, rounds: u32) -> Result<Vec<u64>, Failure> {
+    let (there, back) = (event()?, event()?);
+    let woken = AtomicU64::new(0);
+    thread::scope(|scope| {
+        let sleeper = scope.spawn(|| {
+            settle(to)?;
+            for _ in 0..rounds {
+                wait(&there)?;
+                woken.store(now().0, Ordering::Release);
+                raise(&back)?;
+            }
+            Ok(())
+        });
+        settle(from)?;
+        let mut times = Vec::new();
+        for _ in 0..rounds {
+            let begin = now() + idle;
+            while now() < begin {
+                std::hint::spin_loop();
+            }
+            let start = now();
+            raise(&there)?;
+            wait(&back)?;
+            times.push(woken.load(Ordering::Acquire).saturating_sub(start.0));
+        }
+        joined(sleeper.join())?;
+        Ok(times)
+    })
+}
+
+fn joined(result: thread::Result<Result<(), Failure>>) -> Result<(), Failure> {
+    result.unwrap_or_else(|_| Err(Failure::run("a thread of the calibration panicked")))
+}

@@ -1,0 +1,269 @@
+//! What was measured, as the profile of a machine.
+
+use super::measure::{LONG, Times};
+use super::spread::Spread;
+use crate::failure::Failure;
+use joulio_model::machine::costs::{Costs, IdleCosts, IdleState, PathCosts};
+use joulio_model::{Figure, Kind, MachineProfile};
+use std::collections::BTreeMap;
+use toml_edit::{Item, Table, Value};
+
+/// `base`, with the times of this machine in place of its own.
+pub fn calibrated(base: &MachineProfile, processor: &str, times: &Times) -> MachineProfile {
+    MachineProfile {
+        name: "calibrated".into(),
+        description: format!(
+            "{processor}: times measured here by joulio calibrate; watts of {}, which are not",
+            base.name
+        ),
+        processors: Vec::new(),
+        costs: Some(costs(base, times)),
+        ..base.clone()
+    }
+}
+
+fn costs(base: &MachineProfile, times: &Times) -> Costs {
+    let old = base.costs.as_ref();
+    let kept = |of: fn(&Costs) -> &Figure, value: f64, source: &str| match old {
+        Some(old) => of(old).clone(),
+        None => guess(value, source),
+    };
+    let shares = &times.shares;
+    // Of the way from the interrupt to the thread only the whole can be seen from outside.
+    let half_wake = times
+        .wake
+        .map(|time| (time - times.block.median / 2.0) / 2.0);
+    let after = times.blocked - 2.0 * half_wake.median;
+    let block = times.block.median.max(2.0 * after);
+    let timer = f64::max(2.0 * (times.oversleep - half_wake.median), 0.0);
+    Costs {
+        app_ns: single(
+            times.app,
+            "the run loop between two reads of a device that takes no time",
+        ),
+        crossing_ns: measured(times.crossing, "getppid(2)"),
+        look_ns: measured(
+            shares.look.map(|time| time.max(1.0)),
+            "looks in vain of a queue pair in a spin with a deadline",
+        ),
+        kib_ns: guess(0.0, "stands in submit_ns, measured with 4 KiB"),
+        switch_ns: measured(
+            times.switch,
+            "a ping-pong of two threads on one CPU by eventfds, less its system calls",
+        ),
+        interrupt_ns: measured(
+            half_wake,
+            "half of the way from a write on another CPU to a thread that blocks, less half of block_ns",
+        ),
+        wake_ns: measured(half_wake, "the other half"),
+        timer_ns: single(
+            timer,
+            "twice what a sleep of a queue of the driver ends late by, less wake_ns",
+        ),
+        timer_slack_ns: guess(0.0, "jobs set theirs to 1 ns"),
+        cold_ns: guess(0.0, "stands in wake_ns, measured with it"),
+        cold_most_ns: None,
+        cold_half_ns: None,
+        cold_slowdown: old.and_then(|old| old.cold_slowdown.clone()),
+        charged_share: None,
+        file_system_ns: old.and_then(|old| old.file_system_ns.clone()),
+        user_interrupt_ns: old.and_then(|old| old.user_interrupt_ns.clone()),
+        pause_exit_ns: old.and_then(|old| old.pause_exit_ns.clone()),
+        uring: old.and_then(|old| old.uring.clone()),
+        sqpoll: old.and_then(|old| old.sqpoll.clone()),
+        scheduler: old.map_or_else(BTreeMap::new, |old| old.scheduler.clone()),
+        slice_ns: kept(
+            |costs| &costs.slice_ns,
+            3e6,
+            "kernel/sched/fair.c; not measured",
+        ),
+        smt_slowdown: kept(
+            |costs| &costs.smt_slowdown,
+            1.4,
+            "two threads on a core do 1.2 to 1.6 times the work of one; not measured",
+        ),
+        threads_per_core: kept(|costs| &costs.threads_per_core, 1.0, "not looked for"),
+        kernel: match old {
+            Some(old) => old.kernel.clone(),
+            None => kernel(),
+        },
+        user: PathCosts {
+            submit_ns: measured(
+                shares.submit,
+                "from the call to the doorbell of an emulated device",
+            ),
+            complete_ns: measured(
+                shares.complete,
+                "a look that finds a completion, up to the buffer handed back",
+            ),
+            block_ns: single(
+                block,
+                "twice what a read of 20 us by interrupts takes longer than by polling, less interrupt_ns and wake_ns; at least poll(2) and read(2) of an eventfd that is raised",
+            ),
+            exit_ns: None,
+        },
+        idle: idle(times),
+    }
+}
+
+/// Of the kernel's own path nothing is measured here.
+fn kernel() -> PathCosts {
+    let source = "as xeon-e3-1230v5; not measured";
+    PathCosts {
+        submit_ns: guess(642.0, source),
+        complete_ns: guess(49.0, source),
+        block_ns: guess(0.0, source),
+        exit_ns: None,
+    }
+}
+
+/// One state for short waits, and another for long ones if they cost more to leave.
+fn idle(times: &Times) -> Vec<IdleCosts> {
+    let state = |state, exit_ns, residency_ns| IdleCosts {
+        state,
+        exit_ns,
+        residency_ns,
+        chosen_ns: None,
+    };
+    let mut states = vec![state(
+        IdleState::C1,
+        guess(0.0, "stands in wake_ns, measured with it"),
+        guess(0.0, "nothing shallower to choose"),
+    )];
+    let later = times.late_wake.map(|time| time - times.wake.median);
+    if later.median > 0.0 {
+        // Where between the two it begins is not looked for.
+        let residency = (LONG.0 as f64 / 10.0).max(later.median);
+        states.push(state(
+            IdleState::C6,
+            measured(
+                later,
+                "what waking takes longer after 5 ms than after 10 us",
+            ),
+            guess(residency, "somewhere between these"),
+        ));
+    }
+    states
+}
+
+fn measured(spread: Spread, source: &str) -> Figure {
+    let round = |time: f64| time.round();
+    Figure {
+        value: round(spread.median),
+        kind: Kind::Measured,
+        source: source.into(),
+        band: Some([round(spread.low), round(spread.high)]),
+    }
+}
+
+fn single(time: f64, source: &str) -> Figure {
+    Figure {
+        value: time.round(),
+        kind: Kind::Measured,
+        source: source.into(),
+        band: None,
+    }
+}
+
+fn guess(value: f64, source: &str) -> Figure {
+    Figure {
+        value,
+        kind: Kind::Guess,
+        source: source.into(),
+        band: None,
+    }
+}
+
+/// As a file: a figure a line.
+pub fn text(profile: &MachineProfile) -> Result<String, Failure> {
+    let mut document = toml_edit::ser::to_document(profile).map_err(Failure::run)?;
+    figures_inline(document.as_table_mut());
+    Ok(format!(
+        "# By joulio calibrate. Watts and what it calls a guess are not of this machine.\n{document}"
+    ))
+}
+
+/// Tables that are one figure become inline; those of figures stay tables.
+fn figures_inline(table: &mut Table) {
+    for (_, item) in table.iter_mut() {
+        settle(item);
+    }
+}
+
+fn settle(item: &mut Item) {
+    match item {
+        Item::Value(Value::InlineTable(inline)) if !inline.contains_key("value") => {
+            let mut table = std::mem::take(inline).into_table();
+            figures_inline(&mut table);
+            *item = Item::Table(table);
+        }
+        Item::Value(Value::Array(array)) if array.iter().any(Value::is_inline_table) => {
+            let tables = std::mem::take(array).into_iter();
+            let tables = tables.filter_map(|value| match value {
+                Value::InlineTable(inline) => Some(inline.into_table()),
+                _ => None,
+            });
+            *item = Item::ArrayOfTables(tables.collect());
+        }
+        Item::Table(table) => match table.contains_key("value") {
+            true => *item = Item::Value(std::mem::take(table).into_inline_table().into()),
+            false => figures_inline(table),
+        },
+        Item::ArrayOfTables(tables) => tables.iter_mut().for_each(figures_inline),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calibrate::driver::Shares;
+
+    fn times() -> Times {
+        let spread = |median: f64| Spread {
+            median,
+            low: median / 2.0,
+            high: median * 2.0,
+        };
+        Times {
+            crossing: spread(100.0),
+            block: spread(800.0),
+            blocked: 6_000.0,
+            switch: spread(900.0),
+            wake: spread(5_000.0),
+            late_wake: spread(30_000.0),
+            oversleep: 4_000.0,
+            shares: Shares {
+                submit: spread(60.0),
+                complete: spread(70.0),
+                look: spread(11.0),
+            },
+            app: 150.0,
+            device: 300.0,
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_back_the_same_and_is_a_valid_profile() {
+        for base in MachineProfile::names() {
+            let base = MachineProfile::builtin(base).unwrap();
+            let profile = calibrated(&base, "a processor", &times());
+            let text = text(&profile).unwrap();
+            let read = MachineProfile::parse(&text, "x.toml").unwrap();
+            assert_eq!(read, profile, "{text}");
+            assert!(text.contains("\ncrossing_ns = { value = 100"), "{text}");
+            assert!(text.contains("\n[costs.user]\n"), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_parts_of_a_wake_add_up_to_what_was_measured() {
+        let base = MachineProfile::builtin("generic-server").unwrap();
+        let costs = costs(&base, &times());
+        let woken = costs.interrupt_ns.value + costs.wake_ns.value;
+        assert_eq!(woken, 5_000.0 - 800.0 / 2.0);
+        assert_eq!(woken + costs.user.block_ns.value / 2.0, 6_000.0);
+        assert_eq!(costs.timer_ns.value / 2.0 + costs.wake_ns.value, 4_000.0);
+        assert_eq!(costs.idle[1].exit_ns.value, 25_000.0);
+    }
+}

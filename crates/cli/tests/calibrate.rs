@@ -1,0 +1,58 @@
+//! `joulio calibrate`: this machine's times, and the twin with them beside real runs.
+
+mod common;
+
+use common::{joulio, refused};
+use serde_json::Value;
+use std::fs;
+use tempfile::TempDir;
+
+/// Times are this machine's and are not asserted: only what is counted is.
+#[test]
+fn real_runs_and_the_twin_count_the_same_for_each_io() {
+    let room = TempDir::new().unwrap();
+    let line =
+        "calibrate -o here.toml --check --device samsung-960-evo --number_ios 200 --output json";
+    let output = joulio(line).current_dir(&room).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    // 1 when a latency is further off than it may be, which is no matter here.
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{said}");
+    let report: Value = serde_json::from_slice(&output.stdout).expect(&said);
+    let ways = report["check"].as_array().unwrap();
+    let each = ["interrupts", "sleeps", "wakes"];
+    let expected = [[0.0; 3], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]];
+    assert_eq!(ways.len(), expected.len());
+    for (way, expected) in ways.iter().zip(expected) {
+        for (count, expected) in each.iter().zip(expected) {
+            assert_eq!(way["twin"][count], expected, "{count} of {way:#}");
+            // Whoever shares this machine's CPUs preempts a job now and then.
+            let real = way["real"][count].as_f64().unwrap();
+            assert_eq!(real.round(), expected, "{count} of {way:#}");
+        }
+    }
+    assert_eq!(report["costs"]["crossing_ns"]["kind"], "measured");
+    // What was written is a machine that can be played.
+    let line =
+        "bench --twin --machine here.toml --number_ios 100 --completion interrupt --output json";
+    let output = joulio(line).current_dir(&room).assert().success();
+    let report: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    assert_eq!(report["runs"][0]["wait"]["blocks"], 100);
+}
+
+#[test]
+fn a_file_that_is_there_is_not_written_over() {
+    let room = TempDir::new().unwrap();
+    fs::write(room.path().join("here.toml"), "mine").unwrap();
+    let said = refused(room.path(), "calibrate -o here.toml");
+    assert!(
+        said.contains("here.toml") && said.contains("another"),
+        "{said}"
+    );
+    let said = refused(room.path(), "calibrate --machine nothing");
+    assert!(
+        said.contains("nothing") && said.contains("generic-server"),
+        "{said}"
+    );
+    let said = refused(room.path(), "calibrate --number_ios 10");
+    assert!(said.contains("--check"), "{said}");
+}

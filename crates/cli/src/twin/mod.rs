@@ -2,6 +2,7 @@
 
 mod check;
 mod fit;
+mod grid;
 
 use crate::Outcome;
 use crate::failure::Failure;
@@ -15,6 +16,8 @@ pub enum Command {
     Check(check::Args),
     /// Find the fitted figures of the profiles again, from the published numbers.
     Fit(fit::Args),
+    /// Every policy on every load: energy, latency and CPU of each, and which is best.
+    Grid(Box<grid::Args>),
 }
 
 /// `joulio twin`.
@@ -22,6 +25,7 @@ pub fn run(command: &Command) -> Outcome {
     match command {
         Command::Check(args) => check::run(args),
         Command::Fit(args) => fit::run(args),
+        Command::Grid(args) => grid::run(args),
     }
 }
 

@@ -1,0 +1,145 @@
+//! The flags of `joulio twin grid`.
+
+use crate::work::seconds;
+use clap::ValueEnum;
+use joulio_twin::grid::{Axes, LoadKind, Stage};
+use joulio_units::Nanos;
+use joulio_workload::{parse_count, parse_size, parse_time};
+use std::path::PathBuf;
+
+/// I/Os of each run: so many that a 99th percentile is no accident.
+const FULL: u64 = 200_000;
+/// And those of the sample, which is done in less than two minutes.
+const SAMPLE: u64 = 40_000;
+
+/// `--output`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[value(alias = "table")]
+    Normal,
+    /// For programs.
+    Json,
+    /// A line for each policy in each cell.
+    Csv,
+}
+
+/// Flags that fio has mean what they mean there, and take lists.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The machine: a name, or a path to a .toml file, as joulio calibrate writes it. Default: the
+    /// one that fits this processor, or a generic server
+    #[arg(long)]
+    pub machine: Option<String>,
+    /// 500 cells, always the same: 4 KiB reads of one job
+    #[arg(long)]
+    sample: bool,
+    /// Device profiles, a list: names, or paths to .toml files
+    #[arg(long, value_delimiter = ',')]
+    device: Vec<String>,
+    /// I/Os in flight, each job, a list
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=4095))]
+    iodepth: Vec<u64>,
+    /// Jobs, a list
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=4096))]
+    numjobs: Vec<u64>,
+    /// Bytes of an I/O, a list
+    #[arg(long, value_delimiter = ',', value_parser = size)]
+    bs: Vec<u32>,
+    /// Percent of reads, a list
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u8).range(0..=100))]
+    rwmixread: Vec<u8>,
+    /// When I/Os come, a list: closed, open-40 (at random, 40 % of what the closed loop does by
+    /// polling), bursty, phases
+    #[arg(long, value_delimiter = ',')]
+    load: Vec<LoadKind>,
+    /// The promise: microseconds (or 1ms) that 99 of 100 I/Os may not exceed. Default: polling's
+    /// 99th percentile and a hundredth
+    #[arg(long, value_parser = microseconds)]
+    pub slo: Option<Nanos>,
+    /// I/Os of each run, of all jobs (or 10k). Default: 200k, of the sample 40k
+    #[arg(long = "number_ios", alias = "number-ios", value_parser = ios)]
+    number_ios: Option<u64>,
+    /// Seconds (or 110ms) of virtual time to run before measuring. Default: 110ms, in which hybrid
+    /// has learnt how long to sleep
+    #[arg(long = "ramp_time", alias = "ramp-time", value_parser = seconds)]
+    ramp_time: Option<Nanos>,
+    /// Where every random number comes from
+    #[arg(long, alias = "randseed", default_value_t = 1)]
+    pub seed: u64,
+    /// Keep what is done in this file, and go on from there when it is
+    #[arg(long, value_name = "FILE")]
+    pub state: Option<PathBuf>,
+    /// Threads that play. Default: 1
+    #[arg(long, default_value_t = 1, hide_default_value = true, value_parser = clap::value_parser!(u64).range(1..=1024))]
+    threads: u64,
+    /// Draw the maps of the best policies to this file
+    #[arg(long, value_name = "FILE.svg")]
+    pub svg: Option<PathBuf>,
+    /// normal, json or csv
+    #[arg(long, alias = "output-format", value_enum, default_value = "normal")]
+    pub output: Format,
+}
+
+fn size(text: &str) -> Result<u32, String> {
+    let bytes = parse_size(text)?;
+    let bytes = u32::try_from(bytes).ok().filter(|&bytes| bytes > 0);
+    bytes.ok_or_else(|| format!("'{text}' is out of range: 1 byte to 4 GiB"))
+}
+
+fn microseconds(text: &str) -> Result<Nanos, String> {
+    match parse_time(text, 1_000)? {
+        0 => Err("a promise of no time cannot be kept".into()),
+        time => Ok(Nanos(time)),
+    }
+}
+
+fn ios(text: &str) -> Result<u64, String> {
+    match parse_count(text)? {
+        0..1_000 => Err(format!(
+            "'{text}' is too few for a 99th percentile: 1000 at the least"
+        )),
+        count => Ok(count),
+    }
+}
+
+impl Args {
+    /// The cells.
+    pub fn axes(&self) -> Axes {
+        let axes = if self.sample {
+            Axes::sample()
+        } else {
+            Axes::full()
+        };
+        let whole = |list: &[u64]| list.iter().map(|&n| n as usize).collect();
+        Axes {
+            devices: or(self.device.clone(), axes.devices),
+            iodepths: or(whole(&self.iodepth), axes.iodepths),
+            numjobs: or(whole(&self.numjobs), axes.numjobs),
+            sizes: or(self.bs.clone(), axes.sizes),
+            reads: or(self.rwmixread.clone(), axes.reads),
+            loads: or(self.load.clone(), axes.loads),
+            views: axes.views,
+        }
+    }
+
+    /// I/Os of a run.
+    pub fn number_ios(&self) -> u64 {
+        let default = if self.sample { SAMPLE } else { FULL };
+        self.number_ios.unwrap_or(default)
+    }
+
+    /// How long to run before measuring.
+    pub fn ramp_time(&self) -> Nanos {
+        self.ramp_time.unwrap_or(Stage::RAMP)
+    }
+
+    /// How many play.
+    pub fn threads(&self) -> usize {
+        self.threads as usize
+    }
+}
+
+fn or<T>(given: Vec<T>, default: Vec<T>) -> Vec<T> {
+    if given.is_empty() { default } else { given }
+}

@@ -1,0 +1,100 @@
+//! Rows as maps: for each job, size, mix and view, the best policy by device, load and depth.
+
+use super::tiles;
+use crate::failure::Failure;
+use joulio_twin::grid::{Axes, LoadKind, Row, Scene, View};
+use std::path::Path;
+
+/// More do not fit on a picture.
+const MOST: usize = 36;
+
+/// One map.
+#[derive(Clone, Debug)]
+pub struct Map {
+    /// What all of its tiles have in common.
+    pub title: String,
+    /// Device and load of each line.
+    pub lines: Vec<String>,
+    /// The best of each depth, by line; None: nobody keeps the promise, or it was not played.
+    pub tiles: Vec<Vec<Option<String>>>,
+}
+
+/// Every map.
+pub fn maps(axes: &Axes, rows: &[Row]) -> Vec<Map> {
+    let mut maps = Vec::new();
+    for &view in &axes.views {
+        for &numjobs in &axes.numjobs {
+            for &bs in &axes.sizes {
+                for &read_percent in &axes.reads {
+                    maps.push(map(axes, rows, view, (numjobs, bs, read_percent)));
+                }
+            }
+        }
+    }
+    maps
+}
+
+fn map(
+    axes: &Axes,
+    rows: &[Row],
+    view: View,
+    (numjobs, bs, read_percent): (usize, u32, u8),
+) -> Map {
+    let of = |scene: &Scene| {
+        (scene.numjobs, scene.bs, scene.read_percent) == (numjobs, bs, read_percent)
+    };
+    let here: Vec<_> = rows
+        .iter()
+        .filter(|row| row.view == view && of(&row.scene))
+        .collect();
+    let best = |device: &str, load: LoadKind, iodepth: usize| {
+        let same = |row: &&&Row| {
+            let scene = &row.scene;
+            scene.device == device && scene.load == load && scene.iodepth == iodepth
+        };
+        here.iter().find(same).and_then(|row| row.best.clone())
+    };
+    let lines = axes
+        .devices
+        .iter()
+        .flat_map(|device| axes.loads.iter().map(move |&load| (device.as_str(), load)));
+    let lines: Vec<_> = lines.collect();
+    Map {
+        title: format!(
+            "{}, energy at {}: {numjobs} job(s), {} KiB, {read_percent} % reads",
+            view.mechanism,
+            view.boundary,
+            bs / 1024
+        ),
+        tiles: lines
+            .iter()
+            .map(|&(device, load)| {
+                let depths = axes.iodepths.iter();
+                depths.map(|&depth| best(device, load, depth)).collect()
+            })
+            .collect(),
+        lines: lines
+            .iter()
+            .map(|(device, load)| format!("{device} {load}"))
+            .collect(),
+    }
+}
+
+/// Refuses a picture that cannot be drawn, before anything is played.
+pub fn check(axes: &Axes, path: &Path) -> Result<(), Failure> {
+    let count = axes.views.len() * axes.numjobs.len() * axes.sizes.len() * axes.reads.len();
+    if count > MOST {
+        return Err(Failure::input(format!(
+            "--svg {}: {count} maps are too many for a picture: name fewer of --numjobs, --bs and --rwmixread",
+            path.display()
+        )));
+    }
+    Ok(())
+}
+
+/// Draws them.
+pub fn write(path: &Path, machine: &str, axes: &Axes, rows: &[Row]) -> Result<(), Failure> {
+    let wrong = |error: String| Failure::run(format!("--svg {}: {error}", path.display()));
+    let text = tiles::draw(machine, axes, &maps(axes, rows)).map_err(wrong)?;
+    std::fs::write(path, text).map_err(|error| wrong(error.to_string()))
+}

@@ -1,0 +1,149 @@
+//! `joulio twin grid`: every policy on every load.
+
+mod args;
+mod maps;
+mod player;
+mod report;
+mod state;
+mod tiles;
+
+pub use args::Args;
+
+use crate::Outcome;
+use crate::bench::machine;
+use crate::failure::{Failure, say};
+use crate::output::{print, print_json};
+use crate::stop::stop_on_signals;
+use args::Format;
+use joulio_model::{DeviceProfile, MachineProfile};
+use joulio_twin::TwinError;
+use joulio_twin::grid::{Axes, Contender, Row, Scene, Stage};
+use joulio_workload::Way;
+use serde::Serialize;
+use state::State;
+
+/// What is written before the rows: the same command gives the same.
+#[derive(Serialize)]
+struct Header<'a> {
+    joulio: &'static str,
+    modelled: bool,
+    axes: &'a Axes,
+    number_ios: u64,
+    ramp_seconds: f64,
+    seed: u64,
+    slo_ns: Option<u64>,
+    policies: Vec<&'a str>,
+    machine: &'a MachineProfile,
+    devices: &'a [DeviceProfile],
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    grid: &'a Header<'a>,
+    cells: &'a [Row],
+}
+
+/// `joulio twin grid`.
+pub fn run(args: &Args) -> Outcome {
+    let axes = args.axes();
+    let machine = machine(args.machine.as_deref())?;
+    if machine.costs.is_none() {
+        let machine = machine.name;
+        return Err(Failure::input(TwinError::NoCosts { machine }));
+    }
+    let devices = axes.devices.iter().map(|name| DeviceProfile::load(name));
+    let devices: Vec<_> = devices.collect::<Result<_, _>>().map_err(Failure::input)?;
+    let stage = Stage {
+        contenders: contenders(&machine),
+        machine,
+        ios: args.number_ios(),
+        ramp_time: args.ramp_time(),
+        slo: args.slo,
+        seed: args.seed,
+    };
+    let scenes = axes.scenes();
+    let of = |scene: &Scene| {
+        let at = axes.devices.iter().position(|name| *name == scene.device);
+        at.and_then(|at| devices.get(at))
+    };
+    let placed: Vec<_> = scenes
+        .iter()
+        .filter_map(|scene| Some((scene, of(scene)?)))
+        .collect();
+    for (scene, device) in &placed {
+        stage.check(scene, device).map_err(Failure::input)?;
+    }
+    if let Some(path) = &args.svg {
+        maps::check(&axes, path)?;
+    }
+    let header = Header {
+        joulio: env!("CARGO_PKG_VERSION"),
+        modelled: true,
+        axes: &axes,
+        number_ios: stage.ios,
+        ramp_seconds: stage.ramp_time.seconds(),
+        seed: stage.seed,
+        slo_ns: stage.slo.map(|slo| slo.0),
+        policies: stage
+            .contenders
+            .iter()
+            .map(|one| one.name.as_str())
+            .collect(),
+        machine: &stage.machine,
+        devices: &devices,
+    };
+    let mut state = State::open(args.state.as_deref(), &header, axes.views.len())?;
+    let stop = stop_on_signals()?;
+    player::play(
+        &stage,
+        &placed,
+        &axes.views,
+        args.threads(),
+        &mut state,
+        &stop,
+    )?;
+    let done = state.rows(&scenes);
+    if let Some(path) = &args.svg {
+        maps::write(path, &stage.machine.name, &axes, &done)?;
+    }
+    match args.output {
+        Format::Normal => print(&report::text(&header, &axes, &done))?,
+        Format::Json => print_json(&Report {
+            grid: &header,
+            cells: &done,
+        })?,
+        Format::Csv => print(&report::csv(&done)?)?,
+    }
+    if stop.stopped() {
+        let (done, all) = (done.len(), axes.cells());
+        return Err(Failure::run(match &args.state {
+            Some(_) => format!("ended after {done} of {all} cells: the same command goes on"),
+            None => format!("ended after {done} of {all} cells: with --state=FILE it could go on"),
+        }));
+    }
+    if done.iter().all(|row| row.best.is_none()) {
+        say("nobody keeps the promise in any cell");
+    }
+    Ok(())
+}
+
+/// Every policy that there is, ski-rental by this machine's own break-even.
+fn contenders(machine: &MachineProfile) -> Vec<Contender> {
+    use joulio_nvme::wait::SkiRental;
+    let watts = &machine.core_watts;
+    let even = SkiRental::break_even(
+        watts.spin.watts(),
+        watts.c1.watts(),
+        machine.wake.interrupt_joules.joules(),
+    );
+    let own = |way: Way| match (way, even) {
+        (Way::SkiRental(_), Some(even)) => Way::SkiRental(even),
+        (way, _) => way,
+    };
+    let ways = Way::ALL.into_iter().map(own);
+    let ways = ways.filter(|way| *way != Way::Poll && way.policy().is_some());
+    ways.map(|way| {
+        Contender::new(move || way.policy().unwrap_or(joulio_nvme::wait::AnyPolicy::POLL))
+    })
+    .collect()
+}

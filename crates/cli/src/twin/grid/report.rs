@@ -1,0 +1,180 @@
+//! The rows as a table, and as CSV.
+
+use super::Header;
+use super::maps::maps;
+use crate::columns::columns;
+use crate::failure::Failure;
+use joulio_twin::grid::{Axes, Judged, Row};
+use std::fmt::Write;
+
+/// More lines of maps are for a file.
+const MOST_LINES: usize = 300;
+
+/// For people.
+pub fn text(header: &Header<'_>, axes: &Axes, rows: &[Row]) -> String {
+    let mut text = format!(
+        "{} cells on {}, {} I/Os a run, every figure modelled\n\n{}",
+        rows.len(),
+        header.machine.name,
+        header.number_ios,
+        policies(rows)
+    );
+    text.push_str(
+        "keeps: cells in which 99 of 100 I/Os keep the promise; best: with the least joules an I/O of \
+         those\nregret: joules an I/O over the best's, and over those of an oracle, in cells where it keeps it.\n",
+    );
+    let noise = rows.iter().map(|row| row.p99_noise).fold(0.0, f64::max);
+    let _ = writeln!(
+        text,
+        "Another seed changes polling's 99th percentile by {:.1} % at the most; policies are compared on the same.",
+        100.0 * noise
+    );
+    let played = |name: &&&str| {
+        rows.iter()
+            .any(|row| row.policies.iter().any(|one| one.policy == **name))
+    };
+    let missing: Vec<_> = header
+        .policies
+        .iter()
+        .filter(|name| !played(name))
+        .copied()
+        .collect();
+    if !missing.is_empty() && !rows.is_empty() {
+        let _ = writeln!(
+            text,
+            "Not played, for the machine lacks their steps: {}.",
+            missing.join(", ")
+        );
+    }
+    let all = maps(axes, rows);
+    if all.iter().map(|map| map.lines.len()).sum::<usize>() > MOST_LINES {
+        text.push_str("\nThe maps are for --svg, or --output csv.\n");
+        return text;
+    }
+    for map in all {
+        let depths = axes.iodepths.iter().map(|depth| depth.to_string());
+        let header: Vec<_> = std::iter::once("iodepth".into()).chain(depths).collect();
+        let lines = map.lines.into_iter().zip(map.tiles).map(|(name, tiles)| {
+            let tiles = tiles
+                .into_iter()
+                .map(|best| best.unwrap_or_else(|| "-".into()));
+            std::iter::once(name).chain(tiles).collect::<Vec<_>>()
+        });
+        let count = header.len();
+        let _ = write!(text, "\n{}\n{}", map.title, columns(header, lines, count));
+    }
+    text
+}
+
+/// A line a policy.
+fn policies(rows: &[Row]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for judged in rows.iter().flat_map(|row| &row.policies) {
+        if !names.contains(&judged.policy.as_str()) {
+            names.push(&judged.policy);
+        }
+    }
+    let header = [
+        "policy",
+        "cells",
+        "keeps",
+        "best",
+        "regret %",
+        "worst",
+        "to oracle %",
+        "worst",
+    ];
+    let lines = names.iter().map(|name| {
+        let there = |row: &&Row| row.policies.iter().any(|one| one.policy == *name);
+        let of = |row: &'_ Row| row.policies.iter().find(|one| one.policy == *name).cloned();
+        let there: Vec<&Row> = rows.iter().filter(there).collect();
+        let kept: Vec<Judged> = there
+            .iter()
+            .filter_map(|row| of(row))
+            .filter(|one| one.keeps)
+            .collect();
+        let best = there
+            .iter()
+            .filter(|row| row.best.as_deref() == Some(name))
+            .count();
+        let figures = |of: fn(&Judged) -> Option<f64>| {
+            let all: Vec<f64> = kept.iter().filter_map(of).collect();
+            let mean = all.iter().sum::<f64>() / all.len() as f64;
+            let worst = all.iter().copied().fold(0.0, f64::max);
+            match all.is_empty() {
+                true => ["-".to_string(), "-".to_string()],
+                false => [mean, worst].map(|part| format!("{:.1}", 100.0 * part)),
+            }
+        };
+        let counts = [there.len(), kept.len(), best].map(|count| count.to_string());
+        let name = std::iter::once(name.to_string());
+        let regret = figures(|one| one.regret);
+        let oracle = figures(|one| one.regret_oracle);
+        name.chain(counts)
+            .chain(regret)
+            .chain(oracle)
+            .collect::<Vec<_>>()
+    });
+    columns(header.map(String::from).to_vec(), lines, 1)
+}
+
+/// A line for each policy in each cell.
+pub fn csv(rows: &[Row]) -> Result<String, Failure> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let header = [
+        "device",
+        "load",
+        "iodepth",
+        "numjobs",
+        "bs",
+        "rwmixread",
+        "mechanism",
+        "boundary",
+        "limit_ns",
+        "p99_noise",
+        "best",
+        "oracle_joules_per_io",
+        "policy",
+        "joules_per_io",
+        "iops",
+        "mean_ns",
+        "p99_ns",
+        "cpu_ns_per_io",
+        "keeps",
+        "regret",
+        "regret_oracle",
+    ];
+    writer.write_record(header).map_err(Failure::run)?;
+    for row in rows {
+        let (scene, view) = (&row.scene, &row.view);
+        let number = |figure: Option<f64>| figure.map_or_else(String::new, |n| n.to_string());
+        for one in &row.policies {
+            let record = [
+                scene.device.clone(),
+                scene.load.to_string(),
+                scene.iodepth.to_string(),
+                scene.numjobs.to_string(),
+                scene.bs.to_string(),
+                scene.read_percent.to_string(),
+                view.mechanism.to_string(),
+                view.boundary.to_string(),
+                row.limit_ns.to_string(),
+                row.p99_noise.to_string(),
+                row.best.clone().unwrap_or_default(),
+                number(row.oracle_joules_per_io),
+                one.policy.clone(),
+                one.joules_per_io.to_string(),
+                one.iops.to_string(),
+                one.mean_ns.to_string(),
+                one.p99_ns.to_string(),
+                one.cpu_ns_per_io.to_string(),
+                one.keeps.to_string(),
+                number(one.regret),
+                number(one.regret_oracle),
+            ];
+            writer.write_record(record).map_err(Failure::run)?;
+        }
+    }
+    let bytes = writer.into_inner().map_err(Failure::run)?;
+    String::from_utf8(bytes).map_err(Failure::run)
+}

@@ -1,0 +1,112 @@
+//! What is done, kept in a file: a header, then a line a cell.
+
+use crate::failure::Failure;
+use joulio_twin::grid::{Row, Scene};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// The cells that are done, by scene.
+pub struct State {
+    done: HashMap<Scene, Vec<Row>>,
+    file: Option<(PathBuf, File)>,
+}
+
+impl State {
+    /// What `path` holds of the grid of `header`, with `views` cells a scene. A scene that was not
+    /// written whole is played again.
+    pub fn open(
+        path: Option<&Path>,
+        header: &impl Serialize,
+        views: usize,
+    ) -> Result<State, Failure> {
+        let mut state = State {
+            done: HashMap::new(),
+            file: None,
+        };
+        let Some(path) = path else { return Ok(state) };
+        let wrong = |error| Failure::input(format!("--state {}: {error}", path.display()));
+        let mut options = OpenOptions::new();
+        let options = options.read(true).write(true).create(true).truncate(false);
+        let mut file = options.open(path).map_err(wrong)?;
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(wrong)?;
+        let header = serde_json::to_value(header).map_err(Failure::run)?;
+        let kept = match text.split_once('\n') {
+            Some((first, rest)) => {
+                if serde_json::from_str::<Value>(first).ok().as_ref() != Some(&header) {
+                    return Err(Failure::input(format!(
+                        "--state {}: is of another grid, or none: name another file",
+                        path.display()
+                    )));
+                }
+                first.len() + 1 + state.take(rest, views)
+            }
+            None if text.is_empty() || header.to_string().starts_with(&text) => 0,
+            None => {
+                return Err(Failure::input(format!(
+                    "--state {}: is no grid: name another file",
+                    path.display()
+                )));
+            }
+        };
+        file.set_len(kept as u64).map_err(wrong)?;
+        file.seek(SeekFrom::End(0)).map_err(wrong)?;
+        if kept == 0 {
+            writeln!(file, "{header}").map_err(wrong)?;
+        }
+        state.file = Some((path.into(), file));
+        Ok(state)
+    }
+
+    /// Takes the scenes that are whole; how many bytes they are.
+    fn take(&mut self, text: &str, views: usize) -> usize {
+        let (mut kept, mut length) = (0, 0);
+        let mut rows: Vec<Row> = Vec::new();
+        for line in text.split_inclusive('\n') {
+            let Some(row) = line.strip_suffix('\n') else {
+                break;
+            };
+            let Ok(row) = serde_json::from_str::<Row>(row) else {
+                break;
+            };
+            length += line.len();
+            rows.push(row);
+            if rows.len() == views {
+                kept = length;
+                let rows = std::mem::take(&mut rows);
+                self.done.insert(rows[0].scene.clone(), rows);
+            }
+        }
+        kept
+    }
+
+    /// Whether `scene` is done.
+    pub fn has(&self, scene: &Scene) -> bool {
+        self.done.contains_key(scene)
+    }
+
+    /// `scene` is done.
+    pub fn add(&mut self, scene: &Scene, rows: Vec<Row>) -> Result<(), Failure> {
+        if let Some((path, file)) = &mut self.file {
+            let mut text = String::new();
+            for row in &rows {
+                text += &serde_json::to_string(row).map_err(Failure::run)?;
+                text.push('\n');
+            }
+            let written = file.write_all(text.as_bytes());
+            written.map_err(|error| Failure::run(format!("{}: {error}", path.display())))?;
+        }
+        self.done.insert(scene.clone(), rows);
+        Ok(())
+    }
+
+    /// All rows, in the order of `scenes`.
+    pub fn rows(mut self, scenes: &[Scene]) -> Vec<Row> {
+        let rows = scenes.iter().filter_map(|scene| self.done.remove(scene));
+        rows.flatten().collect()
+    }
+}

@@ -1,0 +1,130 @@
+//! `joulio twin grid`: every policy on every load.
+
+mod common;
+
+use common::{failed, joulio, json, refused};
+use serde_json::Value;
+use std::fs;
+use tempfile::TempDir;
+
+const SMALL: &str = "twin grid --machine generic-server --device optane-p5800x --iodepth 1,2 --numjobs 1 --bs 4k --rwmixread 100 --load closed,open-40 --number_ios 1000 --ramp_time 1ms";
+
+fn stdout(room: &TempDir, line: &str) -> String {
+    let assert = joulio(line).current_dir(room).assert().success();
+    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+}
+
+#[test]
+fn every_cell_has_its_policies_and_the_one_that_is_best() {
+    let report = json(&format!("{SMALL} --output json"));
+    assert_eq!(report["grid"]["modelled"], true);
+    let cells = report["cells"].as_array().unwrap();
+    // Two depths, two loads, three mechanisms, three boundaries.
+    assert_eq!(cells.len(), 2 * 2 * 9);
+    for cell in cells {
+        let policies = cell["policies"].as_array().unwrap();
+        assert_eq!(policies[0]["policy"], "poll");
+        let best = cell["best"].as_str().unwrap();
+        let best = policies.iter().find(|one| one["policy"] == best).unwrap();
+        assert_eq!(best["keeps"], true);
+        let oracle = cell["oracle_joules_per_io"].as_f64().unwrap();
+        assert!(oracle <= best["joules_per_io"].as_f64().unwrap());
+    }
+}
+
+#[test]
+fn a_grid_that_was_ended_goes_on_where_it_was() {
+    let room = TempDir::new().unwrap();
+    let line = format!("{SMALL} --output csv");
+    let whole = stdout(&room, &line);
+    let line = format!("{line} --state grid.jsonl");
+    assert!(stdout(&room, &line) == whole);
+    let state = room.path().join("grid.jsonl");
+    let kept = fs::read_to_string(&state).unwrap();
+    // A header, and a line a cell.
+    assert_eq!(kept.lines().count(), 1 + 36);
+    // Torn in the middle of a line of the third scene, and of the header.
+    let third = kept
+        .lines()
+        .take(1 + 20)
+        .map(|line| line.len() + 1)
+        .sum::<usize>();
+    for length in [third + 10, 40, 0] {
+        fs::write(&state, &kept[..length]).unwrap();
+        assert!(
+            stdout(&room, &line) == whole,
+            "other rows after {length} bytes"
+        );
+        assert!(fs::read_to_string(&state).unwrap() == kept);
+    }
+}
+
+#[test]
+fn what_is_done_is_not_played_again() {
+    let room = TempDir::new().unwrap();
+    let line = format!("{SMALL} --output json --state grid.jsonl");
+    stdout(&room, &line);
+    let state = room.path().join("grid.jsonl");
+    let kept = fs::read_to_string(&state).unwrap();
+    fs::write(&state, kept.replace("\"p99_noise\":", "\"p99_noise\":4")).unwrap();
+    let report: Value = serde_json::from_str(&stdout(&room, &line)).unwrap();
+    assert!(report["cells"][0]["p99_noise"].as_f64().unwrap() >= 4.0);
+}
+
+#[test]
+fn the_maps_are_a_picture_of_every_tile() {
+    let room = TempDir::new().unwrap();
+    let text = stdout(&room, &format!("{SMALL} --svg maps.svg --threads 2"));
+    assert!(text.contains("every figure modelled"), "{text}");
+    assert!(text.contains("eventfd, energy at wall"), "{text}");
+    let svg = fs::read_to_string(room.path().join("maps.svg")).unwrap();
+    assert!(svg.starts_with("<svg") && svg.contains("modelled on generic-server"));
+    // Nine maps of two lines and two depths, and the background.
+    assert_eq!(svg.matches("<rect").count(), 9 * 4 + 1);
+}
+
+#[test]
+fn the_same_command_gives_the_same_bytes_with_any_number_of_threads() {
+    let room = TempDir::new().unwrap();
+    let line = format!("{SMALL} --output json");
+    assert!(stdout(&room, &line) == stdout(&room, &format!("{line} --threads 3")));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_by_name() {
+    let room = TempDir::new().unwrap();
+    fs::write(room.path().join("other"), "something else\n").unwrap();
+    for (line, hints) in [
+        (format!("{SMALL} --slo 2us"), ["slo: 2 us", "optane-p5800x"]),
+        (format!("{SMALL} --slo 0"), ["--slo", "promise"]),
+        (
+            format!("{SMALL} --state other"),
+            ["--state other", "another"],
+        ),
+        ("twin grid --device nothing".into(), ["nothing", "hdd-7200"]),
+        (
+            "twin grid --load sometimes".into(),
+            ["sometimes", "open-10"],
+        ),
+        ("twin grid --number_ios 10".into(), ["--number_ios", "1000"]),
+        ("twin grid --iodepth 0".into(), ["--iodepth", "0"]),
+        ("twin grid --svg x.svg".into(), ["--svg x.svg", "243"]),
+    ] {
+        let said = refused(room.path(), &line);
+        for hint in hints {
+            assert!(said.contains(hint), "{line}: {said}");
+        }
+    }
+}
+
+#[test]
+fn the_state_of_another_grid_is_left_alone() {
+    let room = TempDir::new().unwrap();
+    stdout(&room, &format!("{SMALL} --state grid.jsonl"));
+    let said = failed(
+        room.path(),
+        &format!("{SMALL} --state grid.jsonl --seed 2"),
+        2,
+    );
+    assert!(said.contains("another"), "{said}");
+}

@@ -4,6 +4,8 @@
 //! ended. Between two rings of the doorbell it touches nobody but its CPU, so that one call of
 //! [`Thread::step`] does all of that at once.
 
+mod look;
+
 use crate::TwinError;
 use crate::flights::Flights;
 use crate::job::TwinJob;
@@ -11,7 +13,7 @@ use crate::load::Source;
 use crate::oracle::Seer;
 use crate::result::Side;
 use crate::run::World;
-use joulio_units::{Direction, Nanos};
+use joulio_units::Nanos;
 use joulio_wait::{AnyPolicy, Counters, Outstanding, Policy, Slept, StepKind};
 
 /// What a job does next.
@@ -237,79 +239,8 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// One look at the completion queue; takes in all that is there. An I/O ends for the workload
-    /// when the look hands them out, all at once.
-    fn look(&mut self, at: Nanos, world: &mut World<'_>) -> Nanos {
-        self.counters.polls += 1;
-        if self.flights.first() > at {
-            self.counters.empty_polls += 1;
-            let at = world.spin(self.cpu, at, world.prices.look);
-            let deadline = self.deadline(at);
-            // Nothing to wait for is no reason to wait, as in the driver.
-            let nothing = self.flights.count() == 0 && deadline == Nanos::MAX;
-            let due = at >= deadline || nothing;
-            self.phase = if due { Phase::Issue } else { Phase::Wait };
-            return at;
-        }
-        // What is there now: the work of taking it in shows no more.
-        let seen = if self.timed { at } else { Nanos::ZERO };
-        let mut work = world.prices.leave;
-        let cold = self.cold.take();
-        if let Some(idle) = cold {
-            work += world.prices.cold.after(idle);
-        }
-        self.chilled = cold.is_some();
-        let mut end = world.work(self.cpu, at, work);
-        let mut announced = std::mem::take(&mut self.announced);
-        while let Some(flight) = self.flights.finished(at) {
-            match announced.checked_sub(1) {
-                Some(rest) => announced = rest,
-                None => {
-                    end = self.interrupted(end, world);
-                    announced = self.threshold() - 1;
-                }
-            }
-            end = world.work(self.cpu, end, world.prices.complete);
-            if let Some(scheduler) = &world.prices.scheduler {
-                let price = &scheduler[usize::from(self.chilled)];
-                end = world.work(self.cpu, end, price.after[flight.side()]);
-            }
-            if self.timed {
-                self.policy.completed(flight.class, flight.submitted, seen);
-            }
-            if flight.measured {
-                let wrote = flight.direction == Direction::Write;
-                let bytes = self.sizes[flight.load];
-                self.ended.push((wrote, bytes, flight.arrival));
-            }
-        }
-        for (wrote, bytes, arrival) in self.ended.drain(..) {
-            let side = if wrote {
-                &mut self.done.write
-            } else {
-                &mut self.done.read
-            };
-            side.done(end.since(arrival), bytes);
-        }
-        self.phase = Phase::Issue;
-        end
-    }
-
-    /// Pays for an interrupt that nothing waited for.
-    fn interrupted(&mut self, at: Nanos, world: &mut World<'_>) -> Nanos {
-        if self.user_interrupts {
-            // They stay off while completions are taken in, as SPDK+ has them.
-            return at;
-        }
-        if !self.blocks {
-            return at;
-        }
-        self.counters.interrupts += 1;
-        world.kernel(self.cpu, at, world.prices.interrupt)
-    }
-
-    /// Tells the policy that the core woke at `at`, in whatever order a real poll group does it; a
-    /// completion was there, or not.
+    /// Tells the policy that the core woke at `at`, where a real poll group does it; a completion
+    /// was there, or not.
     pub(crate) fn woke(&mut self, over: bool, at: Nanos) {
         if self.timed {
             let slept = if over { Slept::Over } else { Slept::Under };

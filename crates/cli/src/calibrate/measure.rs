@@ -85,11 +85,8 @@ fn beyond_sleep(cpus: Cpus, stop: &Stop) -> Result<f64, Failure> {
 
 /// The median latency of reads of a device that takes [`BLOCKED`].
 fn median(way: Way, cpus: Cpus, stop: &Stop) -> Result<f64, Failure> {
-    const IOS: u64 = 5_000;
-    let run = driver::real(driver::even(BLOCKED)?, way, IOS, cpus, stop)?;
-    let counts = run
-        .counts
-        .ok_or_else(|| Failure::run(format!("{way}: no run")))?;
+    const IOS: u64 = 2_000;
+    let counts = driver::quietest(&driver::even(BLOCKED)?, way, IOS, cpus, stop)?;
     Ok(counts.all.latency_ns.p50 as f64)
 }
 
@@ -107,12 +104,9 @@ struct Loops {
 }
 
 fn instant(cpus: Cpus, stop: &Stop) -> Result<Loops, Failure> {
-    const IOS: u64 = 100_000;
+    const IOS: u64 = 40_000;
     let profile = DeviceProfile::builtin("instant").map_err(Failure::run)?;
-    let run = driver::real(profile, Way::Poll, IOS, cpus, stop)?;
-    let counts = run
-        .counts
-        .ok_or_else(|| Failure::run("no run by polling"))?;
+    let counts = driver::quietest(&profile, Way::Poll, IOS, cpus, stop)?;
     let ios = counts.all.ios.max(1) as f64;
     // Both means, so that what the rare long ones hold stands in both.
     let (period, mean) = (counts.seconds * 1e9 / ios, counts.all.latency_ns.mean);

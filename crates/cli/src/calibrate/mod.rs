@@ -40,7 +40,7 @@ pub struct Args {
     /// The profile of the device for --check
     #[arg(long, default_value = "optane-900p", requires = "check")]
     device: String,
-    /// I/Os of each run of --check
+    /// I/Os of each run of --check, of which the quietest of three counts
     #[arg(long = "number_ios", alias = "number-ios", default_value = "20000", value_parser = parse_count, requires = "check")]
     number_ios: u64,
     /// normal or json

@@ -21,7 +21,8 @@ pub fn text(header: &Header<'_>, axes: &Axes, rows: &[Row]) -> String {
     );
     text.push_str(
         "keeps: cells in which 99 of 100 I/Os keep the promise; best: with the least joules an I/O of \
-         those\nregret: joules an I/O over the best's, and over those of an oracle, in cells where it keeps it.\n",
+         those\nregret: joules an I/O over the best's, and over those of an oracle: the median of the cells where it \
+         keeps it, and the worst.\n",
     );
     let noise = rows.iter().map(|row| row.p99_noise).fold(0.0, f64::max);
     let _ = writeln!(
@@ -98,12 +99,13 @@ fn policies(rows: &[Row]) -> String {
             .filter(|row| row.best.as_deref() == Some(name))
             .count();
         let figures = |of: fn(&Judged) -> Option<f64>| {
-            let all: Vec<f64> = kept.iter().filter_map(of).collect();
-            let mean = all.iter().sum::<f64>() / all.len() as f64;
-            let worst = all.iter().copied().fold(0.0, f64::max);
-            match all.is_empty() {
-                true => ["-".to_string(), "-".to_string()],
-                false => [mean, worst].map(|part| format!("{:.1}", 100.0 * part)),
+            let mut all: Vec<f64> = kept.iter().filter_map(of).collect();
+            all.sort_by(f64::total_cmp);
+            match (all.get(all.len() / 2), all.last()) {
+                (Some(median), Some(worst)) => {
+                    [*median, *worst].map(|part| format!("{:.1}", 100.0 * part))
+                }
+                _ => ["-".to_string(), "-".to_string()],
             }
         };
         let counts = [there.len(), kept.len(), best].map(|count| count.to_string());

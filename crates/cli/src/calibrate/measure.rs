@@ -42,6 +42,10 @@ const SHORT: Nanos = Nanos::from_micros(10);
 pub const LONG: Nanos = Nanos::from_millis(5);
 /// So long that a thread has long been blocked, and so short that no deep idle state pays.
 const BLOCKED: Nanos = Nanos::from_micros(20);
+/// As short as a sleep of use; a longer one may end in another idle state.
+const SLEEP: Nanos = Nanos::from_micros(5);
+/// Less than that.
+const SLEPT_THROUGH: Nanos = Nanos::from_micros(2);
 
 /// Measures all of it; about two seconds.
 pub fn measure(cpus: Cpus, stop: &Stop) -> Result<Times, Failure> {
@@ -78,21 +82,20 @@ pub fn measure(cpus: Cpus, stop: &Stop) -> Result<Times, Failure> {
 
 /// What reads that are slept for too long take beyond the sleep.
 fn beyond_sleep(cpus: Cpus, stop: &Stop) -> Result<f64, Failure> {
-    let sleep = BLOCKED + BLOCKED;
-    let slept = median(Way::HybridFixed(sleep), cpus, stop)?;
-    Ok(slept - sleep.0 as f64)
+    let slept = median(SLEPT_THROUGH, Way::HybridFixed(SLEEP), cpus, stop)?;
+    Ok(slept - SLEEP.0 as f64)
 }
 
-/// The median latency of reads of a device that takes [`BLOCKED`].
-fn median(way: Way, cpus: Cpus, stop: &Stop) -> Result<f64, Failure> {
+/// The median latency of reads of a device that takes `service`.
+fn median(service: Nanos, way: Way, cpus: Cpus, stop: &Stop) -> Result<f64, Failure> {
     const IOS: u64 = 2_000;
-    let counts = driver::quietest(&driver::even(BLOCKED)?, way, IOS, cpus, stop)?;
+    let counts = driver::quietest(&driver::even(service)?, way, IOS, cpus, stop)?;
     Ok(counts.all.latency_ns.p50 as f64)
 }
 
 /// What a read of a device that takes as long as a block needs takes longer by interrupts.
 fn blocked(cpus: Cpus, stop: &Stop) -> Result<f64, Failure> {
-    let by = |way| median(way, cpus, stop);
+    let by = |way| median(BLOCKED, way, cpus, stop);
     Ok(f64::max(by(Way::Interrupt)? - by(Way::Poll)?, 0.0))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::device::{DeviceName, Kind, open_pcie, open_vfio_user};
 use crate::failure::Failure;
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, Output, print, print_json};
 use crate::{Outcome, nvme_cli};
 use clap::Args;
 use joulio_device::Device;
@@ -16,15 +16,8 @@ use joulio_nvme_spec::log::SmartHealth;
 pub struct ControllerArgs {
     /// emulated:PROFILE, pcie:0000:01:00.0 or vfio-user:SOCKET
     device: DeviceName,
-    /// normal or json
-    #[arg(
-        short,
-        long = "output",
-        alias = "output-format",
-        value_enum,
-        default_value = "normal"
-    )]
-    output: Format,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// A namespace to look at.
@@ -83,7 +76,7 @@ pub fn open(name: &DeviceName) -> Result<Box<dyn Inspect>, Failure> {
 /// `joulio id-ctrl`.
 pub fn id_ctrl(args: &ControllerArgs) -> Outcome {
     let controller = open(&args.device)?;
-    match args.output {
+    match args.output.format {
         Format::Normal => print(&nvme_cli::id_ctrl::text(controller.identity())),
         Format::Json => print_json(&nvme_cli::id_ctrl::json(controller.identity())),
     }
@@ -95,7 +88,7 @@ pub fn id_ns(args: &NamespaceArgs) -> Outcome {
     let controller = open(name)?;
     let nsid = args.namespace_id.unwrap_or(name.nsid);
     let namespace = controller.namespace(nsid).map_err(Failure::input)?;
-    match args.controller.output {
+    match args.controller.output.format {
         Format::Normal => print(&nvme_cli::id_ns::text(&namespace, nsid)),
         Format::Json => print_json(&nvme_cli::id_ns::json(&namespace)),
     }
@@ -105,7 +98,7 @@ pub fn id_ns(args: &NamespaceArgs) -> Outcome {
 pub fn smart_log(args: &ControllerArgs) -> Outcome {
     let controller = open(&args.device)?;
     let log = controller.smart().map_err(Failure::run)?;
-    match args.output {
+    match args.output.format {
         Format::Normal => print(&nvme_cli::smart_log::text(&log, &args.device.text)),
         Format::Json => print_json(&nvme_cli::smart_log::json(&log)),
     }

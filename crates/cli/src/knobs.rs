@@ -5,7 +5,7 @@ mod table;
 use crate::Outcome;
 use crate::changes::Changes;
 use crate::failure::{Failure, say};
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, Output, print, print_json};
 use crate::stop::stop_on_signals;
 use crate::work::seconds;
 use joulio_kernel_io::Knob;
@@ -31,15 +31,8 @@ pub struct Args {
     /// For how long
     #[arg(long = "for", id = "duration", value_name = "TIME", value_parser = seconds, requires = "set")]
     duration: Option<Nanos>,
-    /// normal or json
-    #[arg(
-        short,
-        long = "output",
-        alias = "output-format",
-        value_enum,
-        default_value = "normal"
-    )]
-    output: Format,
+    #[command(flatten)]
+    output: Output,
     /// The tree under this folder in place of /
     #[arg(long, value_name = "FOLDER", hide = true, default_value = "/")]
     root: PathBuf,
@@ -78,7 +71,7 @@ pub fn run(args: &Args) -> Outcome {
     let wanted: Vec<_> = wanted.collect::<Result<_, Failure>>()?;
     changes.knobs(&args.root, &wanted)?;
     let rows = table::rows(&args.root, disk);
-    match args.output {
+    match args.output.format {
         Format::Normal => print(&table::text(&rows))?,
         Format::Json => print_json(&table::json(&rows))?,
     }

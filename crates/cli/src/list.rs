@@ -5,7 +5,7 @@ use crate::device::DeviceName;
 use crate::failure::Failure;
 use crate::inspect::{self, Inspect};
 use crate::nvme_cli::list::{ListRow, json, table};
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, Output, print, print_json};
 use joulio_device::pci::{PciNvme, Sysfs};
 use joulio_model::DeviceProfile;
 use joulio_nvme_spec::ascii;
@@ -16,15 +16,8 @@ use std::fs;
 pub struct Args {
     /// Devices to open and list; without any, what this machine has
     devices: Vec<DeviceName>,
-    /// normal or json
-    #[arg(
-        short,
-        long = "output",
-        alias = "output-format",
-        value_enum,
-        default_value = "normal"
-    )]
-    output: Format,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// `joulio list`.
@@ -38,7 +31,7 @@ pub fn run(args: &Args) -> Outcome {
             rows.extend(of_machine(&controller)?);
         }
     }
-    if args.output == Format::Json {
+    if args.output.format == Format::Json {
         return print_json(&json(&rows));
     }
     print(&table(&rows))?;

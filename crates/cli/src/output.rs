@@ -15,6 +15,22 @@ pub enum Format {
     Json,
 }
 
+/// `-o`, as most commands have it. Not those with another use of the letter, or more to say of it.
+#[derive(clap::Args)]
+pub struct Output {
+    /// normal or json
+    #[arg(
+        id = "output",
+        short = 'o',
+        long = "output",
+        alias = "output-format",
+        value_name = "OUTPUT",
+        value_enum,
+        default_value = "normal"
+    )]
+    pub format: Format,
+}
+
 /// Writes `text` to standard output.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = stdout().lock();

@@ -9,7 +9,7 @@ mod report;
 
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, Output, print, print_json};
 use crate::work::seconds;
 use change::Change;
 use clap::ValueEnum;
@@ -38,15 +38,8 @@ pub struct Args {
     /// read meanwhile, where it has one; that takes 2s at the least
     #[arg(long = "for", value_name = "TIME", value_parser = seconds)]
     duration: Option<Nanos>,
-    /// normal or json
-    #[arg(
-        short,
-        long = "output",
-        alias = "output-format",
-        value_enum,
-        default_value = "normal"
-    )]
-    output: Format,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// `--apst`.
@@ -78,7 +71,7 @@ pub fn run(args: &Args) -> Outcome {
         None if changes.is_empty() => Report::of(&port)?,
         None => change::leave(&changes, &port)?,
     };
-    match args.output {
+    match args.output.format {
         Format::Normal => print(&report.text()),
         Format::Json => print_json(&report.json()),
     }

@@ -2,6 +2,7 @@
 
 use raw_cpuid::{CpuIdResult, cpuid};
 use std::fmt;
+use std::sync::OnceLock;
 
 /// A feature that a way of waiting needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,16 +33,21 @@ impl fmt::Display for Missing {
 impl std::error::Error for Missing {}
 
 impl Feature {
-    /// An error unless this CPU has it.
+    /// An error unless this CPU has it. Asked once: CPUID is slow, and slower in a virtual machine.
     pub fn check(self) -> Result<(), Missing> {
+        static ASKED: [OnceLock<bool>; 3] = [const { OnceLock::new() }; 3];
+        match ASKED[self as usize].get_or_init(|| self.ask()) {
+            true => Ok(()),
+            false => Err(Missing(self)),
+        }
+    }
+
+    fn ask(self) -> bool {
         let leaf = match self {
             Feature::Mwaitx => leaf(0x8000_0000, 0x8000_0001),
             Feature::Waitpkg | Feature::Uintr => leaf(0, 7),
         };
-        match leaf.is_some_and(|leaf| self.is_in(leaf)) {
-            true => Ok(()),
-            false => Err(Missing(self)),
-        }
+        leaf.is_some_and(|leaf| self.is_in(leaf))
     }
 
     fn is_in(self, leaf: CpuIdResult) -> bool {

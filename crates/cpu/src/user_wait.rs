@@ -116,23 +116,28 @@ fn ended(carry: u8) -> Ended {
     }
 }
 
-/// TPAUSE until the counter says `deadline`. CF: the system's limit came first.
-#[inline]
-fn tpause(depth: Depth, deadline: u64) -> Ended {
-    let carry: u8;
-    // SAFETY: called on a CPU with WAITPKG only; changes nothing but the flags.
-    unsafe {
+/// TPAUSE or UMWAIT, which take the same operands, until the counter says `$deadline`. CF: the
+/// system's limit came first. On a CPU with WAITPKG only; changes nothing but the flags.
+macro_rules! until {
+    ($instruction:literal, $depth:expr, $deadline:expr) => {{
+        let carry: u8;
         asm!(
-            "tpause {operand:e}",
+            concat!($instruction, " {operand:e}"),
             "setc {carry}",
-            operand = in(reg) operand(depth),
+            operand = in(reg) operand($depth),
             carry = out(reg_byte) carry,
-            in("eax") deadline as u32,
-            in("edx") (deadline >> 32) as u32,
+            in("eax") $deadline as u32,
+            in("edx") ($deadline >> 32) as u32,
             options(nostack),
         );
-    }
-    ended(carry)
+        ended(carry)
+    }};
+}
+
+#[inline]
+fn tpause(depth: Depth, deadline: u64) -> Ended {
+    // SAFETY: called on a CPU with WAITPKG only.
+    unsafe { until!("tpause", depth, deadline) }
 }
 
 #[inline]
@@ -144,20 +149,8 @@ fn umonitor(line: Line<'_>) {
 
 #[inline]
 fn umwait(depth: Depth, deadline: u64) -> Ended {
-    let carry: u8;
     // SAFETY: as `tpause`.
-    unsafe {
-        asm!(
-            "umwait {operand:e}",
-            "setc {carry}",
-            operand = in(reg) operand(depth),
-            carry = out(reg_byte) carry,
-            in("eax") deadline as u32,
-            in("edx") (deadline >> 32) as u32,
-            options(nostack),
-        );
-    }
-    ended(carry)
+    unsafe { until!("umwait", depth, deadline) }
 }
 
 #[inline]

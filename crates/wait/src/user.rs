@@ -165,6 +165,12 @@ mod tests {
     }
 
     impl Machine {
+        fn that_writes(at: u32) -> Machine {
+            Machine {
+                at,
+                ..Machine::default()
+            }
+        }
         fn moment(&self) {
             self.moments.set(self.moments.get() + 1);
             if self.moments.get() == self.at {
@@ -220,10 +226,7 @@ mod tests {
     #[test]
     fn a_write_at_any_moment_ends_the_wait() {
         for at in 0..40 {
-            let machine = Machine {
-                at,
-                ..Machine::default()
-            };
+            let machine = Machine::that_writes(at);
             let mut tally = Tally::default();
             let step = Step::forever(StepKind::Monitor);
             let woken = monitor(&&machine, step, &mut Queue(&machine, true), &mut tally);
@@ -254,10 +257,7 @@ mod tests {
     #[test]
     fn an_interrupt_at_any_moment_ends_the_wait() {
         for at in 0..40 {
-            let machine = Machine {
-                at,
-                ..Machine::default()
-            };
+            let machine = Machine::that_writes(at);
             let mut queue = Queue(&machine, false);
             let mut tally = Tally::default();
             let woken = interrupted(&&machine, Nanos::MAX, &mut queue, &mut tally);
@@ -268,10 +268,7 @@ mod tests {
 
     #[test]
     fn without_a_line_the_core_looks_itself_and_that_is_counted() {
-        let machine = Machine {
-            at: 20,
-            ..Machine::default()
-        };
+        let machine = Machine::that_writes(20);
         let mut tally = Tally::default();
         let step = Step::forever(StepKind::Monitor);
         let woken = monitor(&&machine, step, &mut Queue(&machine, false), &mut tally);
@@ -282,10 +279,7 @@ mod tests {
 
     #[test]
     fn a_pause_that_the_system_cuts_short_goes_on_to_its_time() {
-        let machine = Machine {
-            at: 30,
-            ..Machine::default()
-        };
+        let machine = Machine::that_writes(30);
         let mut tally = Tally::default();
         let step = Step::forever(StepKind::Pause);
         let woken = pause(&&machine, step, &mut Queue(&machine, false), &mut tally);
@@ -293,10 +287,7 @@ mod tests {
         assert_eq!(u64::from(machine.pauses.get()), tally.pauses);
         assert!(tally.pauses >= 14);
         let over = Step::new(StepKind::Pause, Nanos(1));
-        let late = Machine {
-            at: u32::MAX,
-            ..Machine::default()
-        };
+        let late = Machine::that_writes(u32::MAX);
         let woken = pause(&&late, over, &mut Queue(&late, false), &mut tally);
         assert_eq!((woken, late.pauses.get()), (Woken::TimedOut, 0));
     }

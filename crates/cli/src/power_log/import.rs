@@ -5,7 +5,7 @@ use super::state::{Measured, State, Window};
 use super::wall_time::utc;
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, Output, print, print_json};
 use clap::ValueEnum;
 use joulio_energy::alignment::{Alignment, Limits, align};
 use joulio_energy::logger::{self, Options, PowerLog};
@@ -36,15 +36,8 @@ pub struct ImportArgs {
     /// The decimal separator of the export's numbers, where they can be read with either
     #[arg(long, value_enum)]
     decimal: Option<Decimal>,
-    /// normal or json
-    #[arg(
-        short,
-        long,
-        alias = "output-format",
-        value_enum,
-        default_value = "normal"
-    )]
-    output: Format,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// `--date-order`.
@@ -74,7 +67,7 @@ pub fn import(args: &ImportArgs) -> Outcome {
         Some(path) => Some(Aligned::new(&log, path)?),
         None => None,
     };
-    match args.output {
+    match args.output.format {
         Format::Json => print_json(&json!({
             "log": log_json(&log),
             "alignment": aligned.as_ref().map(|aligned| alignment_json(&aligned.alignment)),

@@ -9,7 +9,7 @@ use super::state::{Plan, State, Window};
 use super::wall_time::{now, utc};
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, Output, print, print_json};
 use crate::stop::stop_on_signals;
 use crate::work::seconds;
 use joulio_energy::alignment::Shape;
@@ -52,15 +52,8 @@ pub struct SwapArgs {
     marker: bool,
     #[command(flatten)]
     shape: ShapeArgs,
-    /// normal or json
-    #[arg(
-        short,
-        long,
-        alias = "output-format",
-        value_enum,
-        default_value = "normal"
-    )]
-    output: Format,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// `joulio power swap`.
@@ -78,7 +71,7 @@ pub fn swap(args: &SwapArgs) -> Outcome {
     };
     steps.run(&mut person, &mut meters)?;
     let figures = steps.figures();
-    match args.output {
+    match args.output.format {
         Format::Json => print_json(&figures),
         Format::Normal if figures.is_empty() => Ok(()),
         Format::Normal => print(&table(&figures)),

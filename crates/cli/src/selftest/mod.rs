@@ -14,7 +14,7 @@ mod waits;
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::meters;
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, Output, print, print_json};
 use crate::power::interval;
 use clap::ValueEnum;
 use joulio_units::Nanos;
@@ -43,15 +43,8 @@ pub struct Args {
     /// The meters to read, as joulio power takes them
     #[arg(long, value_name = "METER", value_delimiter = ',')]
     meter: Vec<String>,
-    /// normal or json
-    #[arg(
-        short,
-        long,
-        alias = "output-format",
-        value_enum,
-        default_value = "normal"
-    )]
-    output: Format,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// A way of waiting.
@@ -77,7 +70,7 @@ pub fn run(args: &Args) -> Outcome {
     };
     let waits = waits::measure(tested.waits, args.seconds, meters)?;
     let report = Report::new(args.what, cpus.own, tested.parts, waits);
-    match args.output {
+    match args.output.format {
         Format::Normal => print(&table::text(&report))?,
         Format::Json => print_json(&report)?,
     }

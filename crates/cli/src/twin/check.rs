@@ -4,7 +4,7 @@ use super::papers;
 use crate::Outcome;
 use crate::columns::columns;
 use crate::failure::Failure;
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, Output, print, print_json};
 use joulio_twin::check::{IOS, Observation, Report, Row, Rule, check};
 use joulio_twin::published::Profiles;
 use std::fmt::Write;
@@ -18,22 +18,15 @@ pub struct Args {
     /// I/Os of each run
     #[arg(long, value_name = "N", default_value_t = IOS, value_parser = clap::value_parser!(u64).range(1_000..=100_000_000))]
     number_ios: u64,
-    /// normal or json
-    #[arg(
-        short,
-        long = "output",
-        alias = "output-format",
-        value_enum,
-        default_value = "normal"
-    )]
-    output: Format,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// `joulio twin check`.
 pub fn run(args: &Args) -> Outcome {
     let papers = papers(&args.sources)?;
     let report = check(&papers, Profiles::default(), args.number_ios).map_err(Failure::run)?;
-    match args.output {
+    match args.output.format {
         Format::Normal => print(&text(&report))?,
         Format::Json => print_json(&report)?,
     }

@@ -4,7 +4,7 @@ use super::papers;
 use crate::Outcome;
 use crate::columns::columns;
 use crate::failure::{Failure, say};
-use crate::output::{Format, print, print_json};
+use crate::output::{Format, Output, print, print_json};
 use crate::replace::replace;
 use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_twin::fit::{Change, IOS, fit, write};
@@ -26,15 +26,8 @@ pub struct Args {
     /// Where the profiles' files are: machines/NAME.toml and devices/NAME.toml
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     profiles: PathBuf,
-    /// normal or json
-    #[arg(
-        short,
-        long = "output",
-        alias = "output-format",
-        value_enum,
-        default_value = "normal"
-    )]
-    output: Format,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// `joulio twin fit`.
@@ -47,7 +40,7 @@ pub fn run(args: &Args) -> Outcome {
         )));
     }
     let changes = fit(&papers, Profiles::default(), IOS).map_err(Failure::run)?;
-    match args.output {
+    match args.output.format {
         Format::Normal => print(&text(&changes))?,
         Format::Json => print_json(&changes)?,
     }

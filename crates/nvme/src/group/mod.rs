@@ -115,7 +115,7 @@ impl<D: Device> PollGroup<D> {
             0 => {}
             more => return Err(PolicyError::OneQueue { queues: more + 1 }),
         }
-        queue.let_through()?;
+        queue.unmask()?;
         if let Some(vector) = queue.user_vector() {
             self.waiter.receive(vector.event())?;
         }

@@ -214,8 +214,7 @@ impl<D: Device> QueuePair<D> {
             at,
             data,
         });
-        vector.unmask()?;
-        self.interrupt.masked = false;
+        self.unmask()?;
         Ok(())
     }
 
@@ -227,18 +226,15 @@ impl<D: Device> QueuePair<D> {
             .filter(|_| self.policy.steps().has(StepKind::UserInterrupt))
     }
 
-    /// Lets interrupts through, for a thread that takes them straight.
-    pub(crate) fn let_through(&mut self) -> Result<(), PolicyError> {
-        if let Some(vector) = self
-            .interrupt
-            .vector
-            .as_ref()
-            .filter(|_| self.interrupt.masked)
-        {
-            vector.unmask()?;
-            self.interrupt.masked = false;
-        }
-        Ok(())
+    /// Lets interrupts through; whether it did not before.
+    pub(crate) fn unmask(&mut self) -> Result<bool, DeviceError> {
+        let masked = self.interrupt.masked;
+        let Some(vector) = self.interrupt.vector.as_ref().filter(|_| masked) else {
+            return Ok(false);
+        };
+        vector.unmask()?;
+        self.interrupt.masked = false;
+        Ok(true)
     }
 
     /// The memory that the vector is aimed at.
@@ -271,14 +267,7 @@ impl<D: Device> QueuePair<D> {
 
     /// Lets interrupts through and forgets those of completions already seen.
     pub(crate) fn arm(&mut self) -> Result<(), DeviceError> {
-        if let Some(vector) = self
-            .interrupt
-            .vector
-            .as_ref()
-            .filter(|_| self.interrupt.masked)
-        {
-            vector.unmask()?;
-            self.interrupt.masked = false;
+        if self.unmask()? {
             // What completed while it was masked is pending and comes now: no news either.
             self.interrupt.unclaimed = self.interrupt.unclaimed.max(1);
         }

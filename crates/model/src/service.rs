@@ -125,11 +125,11 @@ impl ServiceModel {
                 let mean = self.write.mean_ns(bytes);
                 (&mut self.write, spread.draw(mean))
             }
-            Direction::Other => return now + round(stretch * spread.draw(self.flush_ns)),
+            Direction::Other => return now + Nanos::nearest(stretch * spread.draw(self.flush_ns)),
         };
         if let Some(channels) = &mut self.channels {
             let transferred = path.transfer(now, bytes, stretch);
-            let alone = round(stretch * service);
+            let alone = Nanos::nearest(stretch * service);
             let rest = alone - path.takes(bytes, stretch);
             let channel = spread.any_of(channels.free.len());
             let free = &mut channels.free[channel];
@@ -141,7 +141,7 @@ impl ServiceModel {
                 }
                 begun = reached;
             }
-            *free = begun + round(channels.share * alone.0 as f64);
+            *free = begun + Nanos::nearest(channels.share * alone.0 as f64);
             return begun + rest;
         }
         let Some(mut server) = self.servers.peek_mut() else {
@@ -159,7 +159,7 @@ impl ServiceModel {
             None => taken,
         };
         let transferred = path.transfer(taken, bytes, stretch);
-        let finish = (reached + round(stretch * service)).max(transferred);
+        let finish = (reached + Nanos::nearest(stretch * service)).max(transferred);
         *server = Reverse(finish);
         finish
     }
@@ -167,7 +167,7 @@ impl ServiceModel {
     /// The mean service time of an I/O alone on the device; the profile's figure, to which waiting
     /// for a burst of garbage collection does not count.
     pub fn mean(&self, direction: Direction, bytes: u32) -> Nanos {
-        round(match direction {
+        Nanos::nearest(match direction {
             Direction::Read => self.read.curve.mean_ns(bytes),
             Direction::Write => self.write.curve.mean_ns(bytes),
             Direction::Other => self.flush_ns,
@@ -211,11 +211,6 @@ impl Path {
 
     /// How long the link takes for `bytes`.
     fn takes(&self, bytes: u32, stretch: f64) -> Nanos {
-        round(stretch * self.link_ns_per_byte * f64::from(bytes))
+        Nanos::nearest(stretch * self.link_ns_per_byte * f64::from(bytes))
     }
-}
-
-/// The nearest nanosecond.
-fn round(ns: f64) -> Nanos {
-    Nanos(ns.round() as u64)
 }

@@ -143,7 +143,7 @@ impl Source {
             Arrivals::Every(interval) => self.next_arrival += interval,
             Arrivals::Random(mean) => {
                 let gap: f64 = Exp1.sample(&mut self.random);
-                self.next_arrival += Nanos((gap * mean.0 as f64).round() as u64);
+                self.next_arrival += Nanos::nearest(gap * mean.0 as f64);
             }
             Arrivals::Bursts { ios, every } => {
                 self.burst -= 1;

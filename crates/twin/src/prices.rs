@@ -88,11 +88,10 @@ impl SchedulerPrice {
     fn new(costs: &SchedulerCosts, slowdown: f64) -> SchedulerPrice {
         let whole = [&costs.read_ns, &costs.write_ns].map(|figure| figure.value * slowdown);
         let locked = costs.locked_share.value;
-        let ns = |ns: f64| Nanos(ns.round() as u64);
         SchedulerPrice {
-            before: whole.map(|whole| ns(whole * (1.0 - locked) / 2.0)),
-            locked: whole.map(|whole| ns(whole * locked)),
-            after: whole.map(|whole| ns(whole * (1.0 - locked) / 2.0)),
+            before: whole.map(|whole| Nanos::nearest(whole * (1.0 - locked) / 2.0)),
+            locked: whole.map(|whole| Nanos::nearest(whole * locked)),
+            after: whole.map(|whole| Nanos::nearest(whole * (1.0 - locked) / 2.0)),
         }
     }
 }
@@ -135,7 +134,7 @@ impl Prices {
         costs: &Costs,
         job: &TwinJob,
     ) -> Result<Prices, TwinError> {
-        let ns = |figure: &Figure| Nanos(figure.value.round() as u64);
+        let ns = |figure: &Figure| Nanos::nearest(figure.value);
         let some = |figure: &Option<Figure>| figure.as_ref().map_or(Nanos::ZERO, ns);
         let share = |figure: &Option<Figure>| figure.as_ref().map_or(1.0, |figure| figure.value);
         let half = |figure: &Figure| {
@@ -165,7 +164,7 @@ impl Prices {
         }
         let submit = job.loads().into_iter().map(|load| {
             let data = costs.kib_ns.value * f64::from(load.bs) / 1024.0;
-            fixed + Nanos(data.round() as u64)
+            fixed + Nanos::nearest(data)
         });
         let scheduler = scheduler(costs, job)?.map(|scheduler| {
             let cold = share(&costs.cold_slowdown);

@@ -72,7 +72,7 @@ impl World<'_> {
         if share == 1.0 {
             return self.cpus[cpu].uncharge(to, to - from);
         }
-        let time = Nanos(((to - from).0 as f64 * share).round() as u64);
+        let time = Nanos::nearest((to - from).0 as f64 * share);
         self.cpus[cpu].uncharge(to, time);
     }
 
@@ -87,7 +87,7 @@ impl World<'_> {
     fn run(&mut self, cpu: usize, at: Nanos, time: Nanos, doing: Doing) -> Nanos {
         let mut beside = self.beside[cpu].iter();
         let time = if beside.any(|&other| self.cpus[other].busy(at)) {
-            Nanos((time.0 as f64 * self.prices.smt_slowdown).round() as u64)
+            Nanos::nearest(time.0 as f64 * self.prices.smt_slowdown)
         } else {
             time
         };

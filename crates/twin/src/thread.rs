@@ -216,7 +216,7 @@ impl<'a> Thread<'a> {
         let locked = scheduler.map(|price| price[usize::from(self.chilled)].locked);
         let start = at;
         let device = &mut world.devices[self.device];
-        for tag in self.made.drain(..) {
+        for &tag in &self.made {
             let flight = self.flights.get(tag);
             let class = flight.class;
             if let Some(locked) = locked {
@@ -229,6 +229,7 @@ impl<'a> Thread<'a> {
                 self.policy.submitted(class, at);
             }
         }
+        self.made.clear();
         self.phase = Phase::Look;
         if at > start {
             world.cpus[self.cpu].spend(start, at - start, world.prices.work);

@@ -40,6 +40,14 @@ impl Nanos {
         Nanos((seconds * 1e9) as u64)
     }
 
+    /// The whole number next to `ns`, of two the greater; negative and non-finite lengths become zero.
+    #[inline]
+    pub fn nearest(ns: f64) -> Nanos {
+        // f64::round is a call where the processor's rounding may not be asked for, and this is in
+        // the way of every modelled I/O.
+        Nanos((ns + 0.5) as u64)
+    }
+
     /// This length in seconds.
     #[inline]
     pub fn seconds(self) -> f64 {

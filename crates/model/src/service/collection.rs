@@ -25,7 +25,7 @@ impl Collection {
     pub(super) fn new(profile: &GarbageCollection) -> Option<Collection> {
         Some(Collection {
             every: profile.bytes.count().max(1),
-            lasts: Nanos((profile.us.value * 1e3).round() as u64),
+            lasts: Nanos::nearest(profile.us.value * 1e3),
             chance: Bernoulli::new(profile.fraction.value).ok()?,
             written: 0,
             until: Nanos::ZERO,

@@ -125,7 +125,7 @@ impl Stage {
         let verdict = Verdict {
             limit: match self.slo {
                 Some(slo) => slo,
-                None => Nanos((p99(&polled) * 1.01).round() as u64),
+                None => Nanos::nearest(p99(&polled) * 1.01),
             },
             noise: (p99(&noise) / p99(&polled).max(1.0) - 1.0).abs(),
         };

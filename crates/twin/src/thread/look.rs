@@ -52,7 +52,7 @@ impl Thread<'_> {
                 self.ended.push((wrote, bytes, flight.arrival));
             }
         }
-        for (wrote, bytes, arrival) in self.ended.drain(..) {
+        for &(wrote, bytes, arrival) in &self.ended {
             let side = if wrote {
                 &mut self.done.write
             } else {
@@ -60,6 +60,7 @@ impl Thread<'_> {
             };
             side.done(end.since(arrival), bytes);
         }
+        self.ended.clear();
         self.phase = Phase::Issue;
         end
     }

@@ -25,10 +25,10 @@ fn real_runs_and_the_twin_count_the_same_for_each_io() {
     for (way, expected) in ways.iter().zip(expected) {
         for (count, expected) in each.iter().zip(expected) {
             assert_eq!(way["twin"][count], expected, "{count} of {way:#}");
-            // Whoever shares this machine's CPUs preempts a job now and then.
-            let real = way["real"][count].as_f64().unwrap();
-            assert_eq!(real.round(), expected, "{count} of {way:#}");
+            assert_eq!(way["real"][count], expected, "{count} of {way:#}");
         }
+        // Whoever shares this machine's CPUs preempts a job now and then.
+        assert!(way["alike"].as_f64().unwrap() > 0.5, "{way:#}");
     }
     assert_eq!(report["costs"]["crossing_ns"]["kind"], "measured");
     // What was written is a machine that can be played.

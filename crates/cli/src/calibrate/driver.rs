@@ -37,10 +37,10 @@ pub struct Cpus {
 }
 
 /// A queue on an emulated device, and a buffer.
-struct Bench {
-    group: PollGroup<EmulatedDevice>,
+pub struct Bench {
+    pub group: PollGroup<EmulatedDevice>,
     namespace: Namespace,
-    buffers: Vec<DmaBuffer>,
+    pub buffers: Vec<DmaBuffer>,
 }
 
 /// A device that takes `time` for every I/O.
@@ -65,8 +65,8 @@ fn open(profile: DeviceProfile, cpus: Cpus) -> Result<Controller<EmulatedDevice>
 }
 
 impl Bench {
-    fn new(time: Nanos, cpus: Cpus) -> Result<Bench, Failure> {
-        let controller = open(even(time)?, cpus)?;
+    pub fn new(profile: DeviceProfile, cpus: Cpus) -> Result<Bench, Failure> {
+        let controller = open(profile, cpus)?;
         let namespace = controller.namespace(1).map_err(Failure::run)?;
         let queue = controller.create_queue_pair(4).map_err(Failure::run)?;
         let buffers = controller.allocate_buffers(1, BS as usize);
@@ -78,7 +78,7 @@ impl Bench {
     }
 
     /// Sends a read; when its doorbell has been rung.
-    fn send(&mut self) -> Result<Nanos, Failure> {
+    pub fn send(&mut self) -> Result<Nanos, Failure> {
         let buffer = self.buffers.pop();
         let buffer = buffer.ok_or_else(|| Failure::run("the buffer did not come back"))?;
         let queue = &mut self.group.queues()[0];
@@ -91,7 +91,7 @@ impl Bench {
     }
 
     /// Takes in what has completed, or waits for it until `deadline`.
-    fn reap(&mut self, deadline: Option<Nanos>) -> Result<(), Failure> {
+    pub fn reap(&mut self, deadline: Option<Nanos>) -> Result<(), Failure> {
         let buffers = &mut self.buffers;
         let reaped = self
             .group
@@ -118,7 +118,7 @@ pub fn shares(cpus: Cpus) -> Result<Shares, Failure> {
 fn ways(cpus: Cpus, clock: f64) -> Result<(Spread, Spread), Failure> {
     const IOS: usize = 2_000;
     const SERVICE: Nanos = Nanos::from_micros(20);
-    let mut bench = Bench::new(SERVICE, cpus)?;
+    let mut bench = Bench::new(even(SERVICE)?, cpus)?;
     let (mut submits, mut completes) = (Vec::new(), Vec::new());
     for _ in 0..IOS {
         let start = now();
@@ -140,7 +140,7 @@ fn ways(cpus: Cpus, clock: f64) -> Result<(Spread, Spread), Failure> {
 fn looks(cpus: Cpus) -> Result<Spread, Failure> {
     const ROUNDS: usize = 20;
     const LOOKING: Nanos = Nanos::from_millis(2);
-    let mut bench = Bench::new(LOOKING + LOOKING, cpus)?;
+    let mut bench = Bench::new(even(LOOKING + LOOKING)?, cpus)?;
     let mut times = Vec::new();
     for _ in 0..ROUNDS {
         let rung = bench.send()?;

@@ -1,7 +1,8 @@
 //! What this machine takes for the steps of an I/O, measured.
 
 use super::driver::{self, Cpus, Shares};
-use super::pair::{event, raise, settle, there_and_back, wait, wakes};
+use super::pair::{event, raise, settle, there_and_back, wait};
+use super::reads::{Reads, median, reads};
 use super::spread::Spread;
 use crate::failure::Failure;
 use joulio_model::DeviceProfile;
@@ -16,17 +17,13 @@ pub struct Times {
     pub crossing: Spread,
     /// poll(2) and read(2) of an eventfd that is raised.
     pub block: Spread,
-    /// What a read by interrupts takes longer than one by polling.
-    pub blocked: f64,
     /// From one thread to another on the same CPU.
     pub switch: Spread,
-    /// From a write on another CPU to the next instruction of a thread that blocks, idle for a few
-    /// microseconds.
-    pub wake: Spread,
-    /// The same, idle for milliseconds.
-    pub late_wake: Spread,
-    /// How much later than asked a sleep of a queue ends.
-    pub oversleep: f64,
+    /// What a read by interrupts takes longer than one by polling, on devices that take as long as
+    /// each of [`WAITS`].
+    pub woken: [f64; WAITS.len()],
+    /// What a sleep of a queue lasts, however short.
+    pub sleep: f64,
     /// The driver's.
     pub shares: Shares,
     /// What the run loop takes between an I/O and the next.
@@ -36,14 +33,10 @@ pub struct Times {
     pub device: f64,
 }
 
-/// Idle for less than any state but the shallowest pays.
-const SHORT: Nanos = Nanos::from_micros(10);
-/// Idle for long.
-pub const LONG: Nanos = Nanos::from_millis(5);
-/// So long that a thread has long been blocked, and so short that no deep idle state pays.
-const BLOCKED: Nanos = Nanos::from_micros(20);
-/// As short as a sleep of use; a longer one may end in another idle state.
-const SLEEP: Nanos = Nanos::from_micros(5);
+/// Microseconds that devices take: a core that is idle for longer takes longer to wake.
+pub const WAITS: [u64; 8] = [4, 8, 16, 32, 64, 256, 1_024, 4_096];
+/// So short a sleep that its timer fires on the way to idle: what it lasts is the way there and back.
+const SLEEP: Nanos = Nanos::from_micros(3);
 /// Less than that.
 const SLEPT_THROUGH: Nanos = Nanos::from_micros(2);
 
@@ -60,43 +53,55 @@ pub fn measure(cpus: Cpus, stop: &Stop) -> Result<Times, Failure> {
     let whole = Spread::of_calls(|| failed = raise(&fd).and_then(|()| wait(&fd)));
     failed?;
     let hops = Spread::of_nanos(there_and_back(cpus.job, 10_000)?).map(|time| time / 2.0);
-    let wake = |idle, rounds| wakes(cpus.device, cpus.job, idle, rounds).map(Spread::of_nanos);
-    let (short, long) = (wake(SHORT, 4_000)?, wake(LONG, 60)?);
-    settle(cpus.job)?;
     let shares = driver::shares(cpus)?;
+    let waits = waits(cpus, stop)?;
     let loops = instant(cpus, stop)?;
     let own = shares.submit.median + shares.complete.median;
     Ok(Times {
         crossing,
         block: whole.map(|time| time - raising.median),
-        blocked: blocked(cpus, stop)?,
         switch: hops.map(|time| time - whole.median),
-        wake: short,
-        late_wake: long,
-        oversleep: f64::max(beyond_sleep(cpus, stop)? - own, 0.0),
+        woken: waits.woken,
+        sleep: f64::max(waits.slept - own, 0.0),
         app: f64::max(loops.period - loops.latency, 0.0),
         device: f64::max(loops.latency - own - shares.look.median / 2.0, 0.0),
         shares,
     })
 }
 
-/// What reads that are slept for too long take beyond the sleep.
-fn beyond_sleep(cpus: Cpus, stop: &Stop) -> Result<f64, Failure> {
-    let slept = median(SLEPT_THROUGH, Way::HybridFixed(SLEEP), cpus, stop)?;
-    Ok(slept - SLEEP.0 as f64)
+/// What waiting in the kernel takes.
+struct Waits {
+    woken: [f64; WAITS.len()],
+    slept: f64,
 }
 
-/// The median latency of reads of a device that takes `service`.
-fn median(service: Nanos, way: Way, cpus: Cpus, stop: &Stop) -> Result<f64, Failure> {
-    const IOS: u64 = 2_000;
-    let counts = driver::quietest(&driver::even(service)?, way, IOS, cpus, stop)?;
-    Ok(counts.all.latency_ns.p50 as f64)
-}
-
-/// What a read of a device that takes as long as a block needs takes longer by interrupts.
-fn blocked(cpus: Cpus, stop: &Stop) -> Result<f64, Failure> {
-    let by = |way| median(BLOCKED, way, cpus, stop);
-    Ok(f64::max(by(Way::Interrupt)? - by(Way::Poll)?, 0.0))
+/// Polling takes longer than the device does by the same for each wait.
+fn waits(cpus: Cpus, stop: &Stop) -> Result<Waits, Failure> {
+    let by = |way, service: Nanos| {
+        let even = driver::even(service)?;
+        Ok(Reads {
+            profile: even,
+            way,
+            // A tenth of a second of them with their wake-ups, but not too few for a median.
+            ios: (100_000_000 / (service.0 + 10_000)).clamp(30, 10_000),
+        })
+    };
+    let all = WAITS.map(Nanos::from_micros);
+    let mut kinds = vec![
+        by(Way::HybridFixed(SLEEP), SLEPT_THROUGH)?,
+        by(Way::Poll, all[0])?,
+    ];
+    for wait in all {
+        kinds.push(by(Way::Interrupt, wait)?);
+    }
+    let done = reads(&kinds, cpus, stop)?;
+    let median = |index: usize| done.get(index).map_or(0.0, |reads| median(reads));
+    let polled = median(1) - all[0].0 as f64;
+    let woken = std::array::from_fn(|i| f64::max(median(2 + i) - all[i].0 as f64 - polled, 0.0));
+    Ok(Waits {
+        woken,
+        slept: median(0),
+    })
 }
 
 /// Reads of a device that takes no time.

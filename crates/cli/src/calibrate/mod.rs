@@ -5,6 +5,7 @@ mod driver;
 mod measure;
 mod pair;
 mod profile;
+mod reads;
 mod spread;
 
 use crate::Outcome;
@@ -40,8 +41,8 @@ pub struct Args {
     /// The profile of the device for --check
     #[arg(long, default_value = "optane-900p", requires = "check")]
     device: String,
-    /// I/Os of each run of --check, of which the quietest of three counts
-    #[arg(long = "number_ios", alias = "number-ios", default_value = "20000", value_parser = parse_count, requires = "check")]
+    /// I/Os of each run of --check, of which the quietest of ten counts
+    #[arg(long = "number_ios", alias = "number-ios", default_value = "10000", value_parser = parse_count, requires = "check")]
     number_ios: u64,
     /// normal or json
     #[arg(long, alias = "output-format", value_enum, default_value = "normal")]
@@ -84,7 +85,8 @@ pub fn run(args: &Args) -> Outcome {
     let compared = match args.check {
         true => {
             let how = (args.number_ios, cpus);
-            Some(check::compare(&profile, &device, times.device, how, &stop)?)
+            let compare = || check::compare(&profile, &device, times.device, how, &stop);
+            Some(on_a_thread(compare)?)
         }
         false => None,
     };
@@ -137,7 +139,7 @@ fn told(
     device: &DeviceProfile,
 ) -> String {
     let rows = profile.costs.iter().flat_map(|costs| {
-        let named: [(&str, &Figure); 11] = [
+        let named = [
             ("crossing", &costs.crossing_ns),
             ("switch", &costs.switch_ns),
             ("interrupt", &costs.interrupt_ns),
@@ -148,12 +150,17 @@ fn told(
             ("complete", &costs.user.complete_ns),
             ("block", &costs.user.block_ns),
             ("app", &costs.app_ns),
-            ("late wake", &costs.idle[costs.idle.len() - 1].exit_ns),
         ];
-        named.map(|(name, figure)| {
+        let named = named.map(|(name, figure)| (name.to_string(), figure));
+        let deeper = costs.idle.iter().skip(1).map(|idle| {
+            let from = idle.chosen().value / 1e3;
+            (format!("more after {from:.0} us"), &idle.exit_ns)
+        });
+        let all: Vec<(String, &Figure)> = named.into_iter().chain(deeper).collect();
+        all.into_iter().map(|(name, figure)| {
             let band = figure.band.map(|ends| ends.map(|end| format!("{end:.0}")));
             let [low, high] = band.unwrap_or(["-".into(), "-".into()]);
-            [name.into(), format!("{:.0}", figure.value), low, high]
+            [name, format!("{:.0}", figure.value), low, high]
         })
     });
     let header = ["", "ns", "from", "to"].map(String::from);

@@ -1,4 +1,4 @@
-//! Two threads that wake each other: what the kernel takes for it.
+//! Threads on a CPU, and two that wake each other: what the kernel takes for it.
 
 use crate::failure::Failure;
 use joulio_nvme::wait::{now, poll_until};
@@ -8,7 +8,6 @@ use rustix::fd::OwnedFd;
 use rustix::io::{read, write};
 use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
 use std::num::NonZero;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 /// Puts this thread on `cpu`, its timers exact, as a run does with its jobs.
@@ -58,38 +57,6 @@ pub fn there_and_back(cpu: usize, rounds: u32) -> Result<Vec<u64>, Failure> {
             times.push((now() - start).0);
         }
         joined(echo.join())?;
-        Ok(times)
-    })
-}
-
-/// From a thread's write on `from` to the next instruction of one that blocks on `to`, which it has
-/// done for `idle`: each of `rounds`.
-pub fn wakes(from: usize, to: usize, idle: Nanos, rounds: u32) -> Result<Vec<u64>, Failure> {
-    let (there, back) = (event()?, event()?);
-    let woken = AtomicU64::new(0);
-    thread::scope(|scope| {
-        let sleeper = scope.spawn(|| {
-            settle(to)?;
-            for _ in 0..rounds {
-                wait(&there)?;
-                woken.store(now().0, Ordering::Release);
-                raise(&back)?;
-            }
-            Ok(())
-        });
-        settle(from)?;
-        let mut times = Vec::new();
-        for _ in 0..rounds {
-            let begin = now() + idle;
-            while now() < begin {
-                std::hint::spin_loop();
-            }
-            let start = now();
-            raise(&there)?;
-            wait(&back)?;
-            times.push(woken.load(Ordering::Acquire).saturating_sub(start.0));
-        }
-        joined(sleeper.join())?;
         Ok(times)
     })
 }

@@ -1,6 +1,6 @@
 //! What was measured, as the profile of a machine.
 
-use super::measure::{LONG, Times};
+use super::measure::{Times, WAITS};
 use super::spread::Spread;
 use crate::failure::Failure;
 use joulio_model::machine::costs::{Costs, IdleCosts, IdleState, PathCosts};
@@ -30,12 +30,10 @@ fn costs(base: &MachineProfile, times: &Times) -> Costs {
     };
     let shares = &times.shares;
     // Of the way from the interrupt to the thread only the whole can be seen from outside.
-    let half_wake = times
-        .wake
-        .map(|time| (time - times.block.median / 2.0) / 2.0);
-    let after = times.blocked - 2.0 * half_wake.median;
-    let block = times.block.median.max(2.0 * after);
-    let timer = f64::max(2.0 * (times.oversleep - half_wake.median), 0.0);
+    let woken = rising(times.woken)[0];
+    let half_wake = f64::max((woken - times.block.median / 2.0) / 2.0, 0.0);
+    let others = times.crossing.median + times.switch.median + half_wake;
+    let timer = f64::max(times.sleep - others, 0.0);
     Costs {
         app_ns: single(
             times.app,
@@ -51,14 +49,14 @@ fn costs(base: &MachineProfile, times: &Times) -> Costs {
             times.switch,
             "a ping-pong of two threads on one CPU by eventfds, less its system calls",
         ),
-        interrupt_ns: measured(
+        interrupt_ns: single(
             half_wake,
-            "half of the way from a write on another CPU to a thread that blocks, less half of block_ns",
+            "half of what a read of 4 us takes longer by interrupts than by polling, less half of block_ns",
         ),
-        wake_ns: measured(half_wake, "the other half"),
+        wake_ns: single(half_wake, "the other half"),
         timer_ns: single(
             timer,
-            "twice what a sleep of a queue of the driver ends late by, less wake_ns",
+            "the shortest sleep of a queue of the driver, less crossing_ns, switch_ns and wake_ns",
         ),
         timer_slack_ns: guess(0.0, "jobs set theirs to 1 ns"),
         cold_ns: guess(0.0, "stands in wake_ns, measured with it"),
@@ -96,9 +94,9 @@ fn costs(base: &MachineProfile, times: &Times) -> Costs {
                 shares.complete,
                 "a look that finds a completion, up to the buffer handed back",
             ),
-            block_ns: single(
-                block,
-                "twice what a read of 20 us by interrupts takes longer than by polling, less interrupt_ns and wake_ns; at least poll(2) and read(2) of an eventfd that is raised",
+            block_ns: measured(
+                times.block,
+                "poll(2) and read(2) of an eventfd that is raised",
             ),
             exit_ns: None,
         },
@@ -117,33 +115,54 @@ fn kernel() -> PathCosts {
     }
 }
 
-/// One state for short waits, and another for long ones if they cost more to leave.
+/// A state for each of the waits that were measured, where it costs more to leave than the one
+/// before. A device that takes as long as half of the octaves to the next is halfway to it.
 fn idle(times: &Times) -> Vec<IdleCosts> {
-    let state = |state, exit_ns, residency_ns| IdleCosts {
-        state,
-        exit_ns,
-        residency_ns,
+    let mut states = vec![IdleCosts {
+        state: IdleState::C1,
+        exit_ns: guess(0.0, "stands in wake_ns, measured with it"),
+        residency_ns: guess(0.0, "nothing shallower to choose"),
         chosen_ns: None,
-    };
-    let mut states = vec![state(
-        IdleState::C1,
-        guess(0.0, "stands in wake_ns, measured with it"),
-        guess(0.0, "nothing shallower to choose"),
-    )];
-    let later = times.late_wake.map(|time| time - times.wake.median);
-    if later.median > 0.0 {
-        // Where between the two it begins is not looked for.
-        let residency = (LONG.0 as f64 / 10.0).max(later.median);
-        states.push(state(
-            IdleState::C6,
-            measured(
-                later,
-                "what waking takes longer after 5 ms than after 10 us",
+    }];
+    let [first, later @ ..] = rising(times.woken);
+    // From the call to an idle core.
+    let before = times.block.median / 2.0 + times.switch.median;
+    let mut latest = 0.0;
+    for (waits, woken) in WAITS.windows(2).zip(later) {
+        let exit = (woken - first).round();
+        if exit <= latest {
+            continue;
+        }
+        latest = exit;
+        let [from, to] = [waits[0], waits[1]].map(|us| us as f64 * 1e3);
+        let chosen = f64::max((from * to).sqrt() - before, 1.0);
+        let source = format!(
+            "as short as a wait of {} us and one of {} us have it",
+            waits[0], waits[1]
+        );
+        states.push(IdleCosts {
+            state: match waits[1] {
+                0..100 => IdleState::C1,
+                100..1_000 => IdleState::C1e,
+                _ => IdleState::C6,
+            },
+            exit_ns: single(
+                exit,
+                "what a read takes longer by interrupts after so long than after 4 us",
             ),
-            guess(residency, "somewhere between these"),
-        ));
+            residency_ns: guess(chosen.max(exit), &source),
+            chosen_ns: Some(guess(chosen, &source)),
+        });
     }
     states
+}
+
+/// Other programs only ever make a wake-up longer: it takes no longer than after a longer wait.
+fn rising<const N: usize>(mut woken: [f64; N]) -> [f64; N] {
+    for i in (1..N).rev() {
+        woken[i - 1] = woken[i - 1].min(woken[i]);
+    }
+    woken
 }
 
 fn measured(spread: Spread, source: &str) -> Figure {
@@ -228,11 +247,9 @@ mod tests {
         Times {
             crossing: spread(100.0),
             block: spread(800.0),
-            blocked: 6_000.0,
             switch: spread(900.0),
-            wake: spread(5_000.0),
-            late_wake: spread(30_000.0),
-            oversleep: 4_000.0,
+            woken: [5e3, 9e3, 6e3, 6e3, 25e3, 90e3, 80e3, 80e3],
+            sleep: 9_000.0,
             shares: Shares {
                 submit: spread(60.0),
                 complete: spread(70.0),
@@ -261,9 +278,17 @@ mod tests {
         let base = MachineProfile::builtin("generic-server").unwrap();
         let costs = costs(&base, &times());
         let woken = costs.interrupt_ns.value + costs.wake_ns.value;
-        assert_eq!(woken, 5_000.0 - 800.0 / 2.0);
-        assert_eq!(woken + costs.user.block_ns.value / 2.0, 6_000.0);
-        assert_eq!(costs.timer_ns.value / 2.0 + costs.wake_ns.value, 4_000.0);
-        assert_eq!(costs.idle[1].exit_ns.value, 25_000.0);
+        assert_eq!(woken + costs.user.block_ns.value / 2.0, 5_000.0);
+        let others = costs.crossing_ns.value + costs.switch_ns.value + costs.wake_ns.value;
+        assert_eq!(costs.timer_ns.value + others, 9_000.0);
+        let exits: Vec<_> = costs.idle.iter().map(|idle| idle.exit_ns.value).collect();
+        // Neither after 8 us nor after 256 us was it the machine that took longest.
+        assert_eq!(exits, [0.0, 1_000.0, 20_000.0, 75_000.0]);
+        // A machine that never leaves its shallowest state.
+        let shallow = Times {
+            woken: [5e3; 8],
+            ..times()
+        };
+        assert_eq!(idle(&shallow).len(), 1);
     }
 }

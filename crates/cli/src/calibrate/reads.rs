@@ -1,0 +1,76 @@
+//! Reads of an emulated device, one at a time, and what each was.
+
+use super::driver::{Bench, Cpus};
+use super::pair::settle;
+use super::spread::Spread;
+use crate::failure::Failure;
+use joulio_model::DeviceProfile;
+use joulio_nvme::wait::{Counters, now};
+use joulio_units::Nanos;
+use joulio_workload::{Stop, Way};
+
+/// A read, from the call to the buffer handed back, and what waiting for it counted.
+pub struct Read {
+    pub latency: Nanos,
+    pub counters: Counters,
+}
+
+/// What to read.
+pub struct Reads {
+    pub profile: DeviceProfile,
+    pub way: Way,
+    pub ios: u64,
+}
+
+/// The median latency of `reads`.
+pub fn median(reads: &[Read]) -> f64 {
+    Spread::of_nanos(reads.iter().map(|read| read.latency.0).collect()).median
+}
+
+/// All of `kinds` in turn, round after round; of each the round with the least median. Other
+/// programs, and a guest's host, only ever make them slower, for seconds at a time.
+pub fn reads(kinds: &[Reads], cpus: Cpus, stop: &Stop) -> Result<Vec<Vec<Read>>, Failure> {
+    const ROUNDS: usize = 10;
+    settle(cpus.job)?;
+    let mut quietest: Vec<_> = kinds.iter().map(|_| (f64::INFINITY, Vec::new())).collect();
+    for _ in 0..ROUNDS {
+        for (kind, best) in kinds.iter().zip(&mut quietest) {
+            let reads = round(kind, cpus, stop)?;
+            let median = median(&reads);
+            if median < best.0 {
+                *best = (median, reads);
+            }
+        }
+    }
+    Ok(quietest.into_iter().map(|(_, reads)| reads).collect())
+}
+
+fn round(kind: &Reads, cpus: Cpus, stop: &Stop) -> Result<Vec<Read>, Failure> {
+    let Reads { profile, way, ios } = kind;
+    let ios = *ios;
+    // The first find nothing in the caches.
+    let first = (ios / 2).min(1_000);
+    let mut bench = Bench::new(profile.clone(), cpus)?;
+    let policy = way.policy().ok_or_else(|| Failure::run(way))?;
+    let queue = &mut bench.group.queues()[0];
+    let obtained = queue.set_policy(policy);
+    obtained.map_err(|error| Failure::run(format!("{way}: not obtained: {error}")))?;
+    let mut reads = Vec::with_capacity(ios as usize);
+    for index in 0..first + ios {
+        if stop.stopped() {
+            return Err(Failure::run("ended by a signal"));
+        }
+        let before = bench.group.counters();
+        let start = now();
+        bench.send()?;
+        while bench.buffers.is_empty() {
+            bench.reap(None)?;
+        }
+        let latency = now() - start;
+        if index >= first {
+            let counters = bench.group.counters() - before;
+            reads.push(Read { latency, counters });
+        }
+    }
+    Ok(reads)
+}

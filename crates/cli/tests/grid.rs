@@ -128,3 +128,25 @@ fn the_state_of_another_grid_is_left_alone() {
     );
     assert!(said.contains("another"), "{said}");
 }
+
+#[test]
+fn a_part_is_taken_from_the_state_of_a_larger_grid() {
+    let room = TempDir::new().unwrap();
+    stdout(&room, &format!("{SMALL} --state grid.jsonl"));
+    let state = room.path().join("grid.jsonl");
+    let kept = fs::read_to_string(&state).unwrap();
+    let part = SMALL.replace("--iodepth 1,2", "--iodepth 2");
+    let alone = stdout(&room, &format!("{part} --output csv"));
+    assert!(stdout(&room, &format!("{part} --output csv --state grid.jsonl")) == alone);
+    assert!(fs::read_to_string(&state).unwrap() == kept);
+    // A scene that it does not have is played and kept; a device that it does not know is not.
+    let more = SMALL.replace("--iodepth 1,2", "--iodepth 4");
+    stdout(&room, &format!("{more} --state grid.jsonl"));
+    assert_eq!(
+        fs::read_to_string(&state).unwrap().lines().count(),
+        1 + 36 + 18
+    );
+    let other = SMALL.replace("optane-p5800x", "hdd-7200");
+    let said = failed(room.path(), &format!("{other} --state grid.jsonl"), 2);
+    assert!(said.contains("another"), "{said}");
+}

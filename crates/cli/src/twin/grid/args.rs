@@ -67,13 +67,14 @@ pub struct Args {
     /// Where every random number comes from
     #[arg(long, alias = "randseed", default_value_t = 1)]
     pub seed: u64,
-    /// Keep what is done in this file, and go on from there when it is
+    /// Keep what is done in this file, and go on from there when it is; also for a part of a grid
+    /// that it holds
     #[arg(long, value_name = "FILE")]
     pub state: Option<PathBuf>,
     /// Threads that play. Default: 1
     #[arg(long, default_value_t = 1, hide_default_value = true, value_parser = clap::value_parser!(u64).range(1..=1024))]
     threads: u64,
-    /// Draw the maps of the best policies to this file
+    /// Draw the maps of the best policies to this file: 36 at the most
     #[arg(long, value_name = "FILE.svg")]
     pub svg: Option<PathBuf>,
     /// normal, json or csv

@@ -1,8 +1,8 @@
 //! Playing what is not done yet.
 
 use super::state::State;
-use crate::failure::Failure;
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::failure::{Failure, say};
+use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use joulio_model::DeviceProfile;
 use joulio_twin::grid::{Scene, Stage, View};
 use joulio_workload::Stop;
@@ -23,7 +23,7 @@ pub fn play(
         .iter()
         .filter(|(scene, _)| !state.has(scene))
         .collect();
-    let bar = bar(scenes.len(), scenes.len() - open.len());
+    let mut bar = Progress::new(scenes.len(), scenes.len() - open.len());
     let next = AtomicUsize::new(0);
     let (rows, inbox) = channel();
     let played = thread::scope(|scope| {
@@ -41,22 +41,56 @@ pub fn play(
         drop(rows);
         for (scene, rows) in inbox {
             state.add(scene, rows.map_err(Failure::input)?)?;
-            bar.inc(1);
+            bar.inc();
         }
         Ok(())
     });
-    bar.finish_and_clear();
+    bar.end();
     played
 }
 
-/// Progress on a terminal; silent elsewhere.
-fn bar(all: usize, done: usize) -> ProgressBar {
-    let bar = ProgressBar::new(all as u64).with_position(done as u64);
-    // The template is a constant: it parses or the tests fail.
-    let style =
-        ProgressStyle::with_template("[{bar:40}] {pos}/{len} scenes  {elapsed}, {eta} left");
-    match style {
-        Ok(style) => bar.with_style(style.progress_chars("=> ")),
-        Err(_) => bar,
+/// Progress: a bar on a terminal, elsewhere a line each twentieth.
+struct Progress {
+    bar: ProgressBar,
+    lines: bool,
+    /// Twentieths told.
+    told: u64,
+}
+
+impl Progress {
+    const LINES: u64 = 20;
+
+    fn new(all: usize, done: usize) -> Progress {
+        let bar = ProgressBar::new(all as u64).with_position(done as u64);
+        // The template is a constant: it parses or the tests fail.
+        let style =
+            ProgressStyle::with_template("[{bar:40}] {pos}/{len} scenes  {elapsed}, {eta} left");
+        let bar = match style {
+            Ok(style) => bar.with_style(style.progress_chars("=> ")),
+            Err(_) => bar,
+        };
+        bar.reset_eta();
+        Progress {
+            lines: bar.is_hidden() && all > 1_000,
+            told: Progress::LINES * done as u64 / (all as u64).max(1),
+            bar,
+        }
+    }
+
+    fn inc(&mut self) {
+        self.bar.inc(1);
+        let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
+        let part = Progress::LINES * done / all.max(1);
+        if self.lines && part > self.told {
+            self.told = part;
+            let [elapsed, left] = [self.bar.elapsed(), self.bar.eta()].map(HumanDuration);
+            say(&format!(
+                "{done} of {all} scenes after {elapsed}, about {left} left"
+            ));
+        }
+    }
+
+    fn end(self) {
+        self.bar.finish_and_clear();
     }
 }

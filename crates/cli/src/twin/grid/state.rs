@@ -9,6 +9,23 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+/// Whether a file that begins with `kept` may hold the cells of `header`: all that a cell hangs on
+/// is the same, and its devices are among those of the file. Which scenes it has is another matter.
+fn has(kept: &Value, header: &Value) -> bool {
+    let alone = |header: &Value| {
+        let mut header = header.clone();
+        if let Some(header) = header.as_object_mut() {
+            header.remove("devices");
+            let axes = header.remove("axes");
+            header.extend(axes.map(|axes| ("views".to_owned(), axes["views"].clone())));
+        }
+        header
+    };
+    let devices = |header: &Value| header["devices"].as_array().cloned().unwrap_or_default();
+    let there = devices(kept);
+    alone(kept) == alone(header) && devices(header).iter().all(|device| there.contains(device))
+}
+
 /// The cells that are done, by scene.
 pub struct State {
     done: HashMap<Scene, Vec<Row>>,
@@ -16,8 +33,8 @@ pub struct State {
 }
 
 impl State {
-    /// What `path` holds of the grid of `header`, with `views` cells a scene. A scene that was not
-    /// written whole is played again.
+    /// What `path` holds of the grid of `header`, or of a larger one, with `views` cells a scene. A
+    /// scene that was not written whole is played again.
     pub fn open(
         path: Option<&Path>,
         header: &impl Serialize,
@@ -37,7 +54,7 @@ impl State {
         let header = serde_json::to_value(header).map_err(Failure::run)?;
         let kept = match text.split_once('\n') {
             Some((first, rest)) => {
-                if serde_json::from_str::<Value>(first).ok().as_ref() != Some(&header) {
+                if !serde_json::from_str(first).is_ok_and(|kept| has(&kept, &header)) {
                     return Err(Failure::input(format!(
                         "--state {}: is of another grid, or none: name another file",
                         path.display()

@@ -4,13 +4,18 @@ mod common;
 #[path = "common/policies.rs"]
 mod policies;
 
-use common::{device, machine};
+use common::device;
 use joulio_model::{CoreState, MachineProfile};
 use joulio_twin::replay::{Event, History, replay};
 use joulio_twin::{Arrivals, Coalescing, Load, Path, Phase, Simulated, Times, TwinJob, run};
 use joulio_units::Nanos;
-use policies::{POLICIES, policy};
+use policies::{ALL, policy};
 use proptest::prelude::*;
+
+/// One that has every way to wait.
+fn machine() -> MachineProfile {
+    MachineProfile::builtin("generic-server").unwrap()
+}
 
 fn any_arrivals() -> impl Strategy<Value = Arrivals> {
     prop_oneof![
@@ -89,6 +94,8 @@ fn joules_of(machine: &MachineProfile, times: &Times) -> f64 {
     let states = [
         (CoreState::Spin, times.spin),
         (CoreState::Kernel, times.kernel),
+        (CoreState::PauseC02, times.paused),
+        (CoreState::Monitor, times.monitored),
         (CoreState::C1, times.c1),
         (CoreState::C1e, times.c1e),
     ];
@@ -103,7 +110,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn every_io_ends_once_and_the_device_did_each(job in any_job(), which in 0_usize..POLICIES, seed: u64) {
+    fn every_io_ends_once_and_the_device_did_each(job in any_job(), which in 0_usize..ALL, seed: u64) {
         let done = play(&job, which, seed);
         let asked = job.number_ios.unwrap() * job.numjobs as u64;
         prop_assert_eq!(done.ios(), asked);
@@ -119,7 +126,7 @@ proptest! {
     }
 
     #[test]
-    fn energy_is_the_sum_over_states(job in any_job(), which in 0_usize..POLICIES, seed: u64) {
+    fn energy_is_the_sum_over_states(job in any_job(), which in 0_usize..ALL, seed: u64) {
         let done = play(&job, which, seed);
         let machine = machine();
         let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 + 1e-9 * a.abs();
@@ -131,7 +138,7 @@ proptest! {
     }
 
     #[test]
-    fn no_cpu_spends_more_time_than_there_is(job in any_job(), which in 0_usize..POLICIES, seed: u64) {
+    fn no_cpu_spends_more_time_than_there_is(job in any_job(), which in 0_usize..ALL, seed: u64) {
         let done = play(&job, which, seed);
         for (cpu, times) in &done.cpus {
             prop_assert!(times.total() <= done.window, "{cpu}: {times:?} in {:?}", done.window);
@@ -143,7 +150,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_result(job in any_job(), which in 0_usize..POLICIES, seed: u64) {
+    fn the_same_seed_gives_the_same_result(job in any_job(), which in 0_usize..ALL, seed: u64) {
         let (once, again) = (play(&job, which, seed), play(&job, which, seed));
         prop_assert_eq!(format!("{once:?}"), format!("{again:?}"));
         prop_assert_eq!(once, again);
@@ -151,7 +158,7 @@ proptest! {
 
     #[test]
     fn time_never_runs_back_and_decisions_hang_on_the_history_alone(
-        job in any_job(), which in 0_usize..POLICIES, seed: u64,
+        job in any_job(), which in 0_usize..ALL, seed: u64,
     ) {
         let histories: Vec<_> = (0..job.numjobs).map(|_| History::default()).collect();
         let recorded = |index: usize| histories[index].record(policy(which));
@@ -165,7 +172,7 @@ proptest! {
 
     /// L = lambda W: as many are in the system as it is asked to keep there.
     #[test]
-    fn little_s_law_holds(depth in 1_usize..65, which in 0_usize..POLICIES, seed: u64) {
+    fn little_s_law_holds(depth in 1_usize..65, which in 0_usize..ALL, seed: u64) {
         let mut machine = machine();
         // The time between an I/O and the next is nobody's.
         machine.costs.as_mut().unwrap().app_ns.value = 0.0;

@@ -1,14 +1,20 @@
 //! Policies to play with.
+#![allow(dead_code, reason = "each test file uses some of it")]
 
 use joulio_units::Nanos;
-use joulio_wait::{AnyPolicy, Dpas, Ehp, Hybrid, Pas, SkiRental, UringHybrid};
+use joulio_wait::{
+    AnyPolicy, Dpas, Ehp, Hybrid, HybridTpause, Pas, SkiRental, Tpause, Uintr, UintrBlock, Umwait,
+    UringHybrid,
+};
 
-/// As many there are.
+/// As many do on every processor.
 pub const POLICIES: usize = 9;
+/// And so many there are: those after them sleep lightly.
+pub const ALL: usize = 14;
 
 /// The `which`th policy.
 pub fn policy(which: usize) -> AnyPolicy {
-    match which % POLICIES {
+    match which % ALL {
         0 => AnyPolicy::POLL,
         1 => AnyPolicy::INTERRUPT,
         2 => AnyPolicy::Hybrid(Hybrid::fixed(Nanos(3_000))),
@@ -17,6 +23,11 @@ pub fn policy(which: usize) -> AnyPolicy {
         5 => AnyPolicy::Ehp(Ehp::new()),
         6 => AnyPolicy::Pas(Pas::new()),
         7 => AnyPolicy::Dpas(Dpas::new(Dpas::THETA)),
-        _ => AnyPolicy::SkiRental(SkiRental::new(SkiRental::COST_OF_A_WAKE)),
+        8 => AnyPolicy::SkiRental(SkiRental::new(SkiRental::COST_OF_A_WAKE)),
+        9 => AnyPolicy::Tpause(Tpause::new(Nanos(1_000))),
+        10 => AnyPolicy::HybridTpause(HybridTpause::new()),
+        11 => AnyPolicy::Umwait(Umwait),
+        12 => AnyPolicy::Uintr(Uintr),
+        _ => AnyPolicy::UintrBlock(UintrBlock::new(Nanos(20_000))),
     }
 }

@@ -34,6 +34,24 @@ fn keys(value: &Value, way: &str, into: &mut BTreeSet<String>) {
 }
 
 #[test]
+fn a_slower_clock_takes_longer_and_draws_less() {
+    let all = twin("--completion poll,interrupt --frequency 3.4GHz,1.7GHz");
+    let of = |run: &Value, at: &str| run.pointer(at).and_then(Value::as_f64).unwrap();
+    assert_eq!(all.len(), 4);
+    for (fast, slow) in all[..2].iter().zip(&all[2..]) {
+        assert_eq!(fast["settings"]["frequency"], "3.4GHz");
+        assert_eq!(slow["settings"]["frequency"], "1.7GHz");
+        assert!(of(slow, "/all/latency_ns/mean") > of(fast, "/all/latency_ns/mean"));
+        let watts = |run: &Value| of(run, "/energy/0/joules") / of(run, "/seconds");
+        assert!(watts(slow) < watts(fast), "{slow:#}");
+    }
+    // The reference is what it is without a word.
+    let plain = twin("--completion poll");
+    let told = twin("--completion poll --frequency 3.4GHz");
+    assert_eq!(plain[0]["all"], told[0]["all"]);
+}
+
+#[test]
 fn every_run_counts_as_a_real_one_and_says_that_it_is_modelled() {
     let all = twin("--rw randrw --numjobs 2");
     let asked: Vec<_> = all.iter().map(|run| &run["completion"]["asked"]).collect();
@@ -69,8 +87,9 @@ fn the_same_keys_as_a_real_run() {
     for (flags, shape) in flags.iter().zip(&mut shapes) {
         let run = &runs(&format!("--completion poll {flags}"))[0];
         let mut run = run.clone();
-        // Which counters a machine lacks is its own affair.
+        // Which counters a machine lacks is its own affair, and which idle states it has.
         run["machine"]["missing"].take();
+        run["machine"]["cpuidle"].take();
         keys(&run, "", shape);
     }
     assert_eq!(shapes[0], shapes[1]);

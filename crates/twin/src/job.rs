@@ -1,7 +1,7 @@
 //! What to play.
 
 use crate::TwinError;
-use joulio_model::{DeviceProfile, MachineProfile};
+use joulio_model::{DeviceProfile, FrequencyRatio, MachineProfile};
 use joulio_units::Nanos;
 
 /// When I/Os come.
@@ -150,6 +150,9 @@ pub struct TwinJob {
     pub file_system: bool,
     /// Interrupt coalescing; `None` is an interrupt a completion.
     pub coalescing: Option<Coalescing>,
+    /// The clock of the jobs' cores over the reference of the machine's profile, as a governor that
+    /// holds one frequency has it; `None` is the reference.
+    pub frequency: Option<FrequencyRatio>,
 }
 
 impl TwinJob {
@@ -171,6 +174,7 @@ impl TwinJob {
             dispatch: Dispatch::Inline,
             file_system: false,
             coalescing: None,
+            frequency: None,
         }
     }
 

@@ -129,13 +129,18 @@ impl Prices {
         Nanos(self.complete.0 * count as u64)
     }
 
+    /// Instructions take longer at a lower frequency; timers, idle states and the limit of pauses,
+    /// which the time-stamp counter keeps, do not.
     pub(crate) fn new(
         machine: &MachineProfile,
         costs: &Costs,
         job: &TwinJob,
     ) -> Result<Prices, TwinError> {
-        let ns = |figure: &Figure| Nanos::nearest(figure.value);
+        let pace = job.frequency.map_or(1.0, |ratio| 1.0 / ratio.get());
+        let ns = |figure: &Figure| Nanos::nearest(figure.value * pace);
         let some = |figure: &Option<Figure>| figure.as_ref().map_or(Nanos::ZERO, ns);
+        let fixed_ns = |figure: &Figure| Nanos::nearest(figure.value);
+        let fixed_some = |figure: &Option<Figure>| figure.as_ref().map_or(Nanos::ZERO, fixed_ns);
         let share = |figure: &Option<Figure>| figure.as_ref().map_or(1.0, |figure| figure.value);
         let half = |figure: &Figure| {
             let whole = ns(figure);
@@ -163,25 +168,25 @@ impl Prices {
             fixed += ns(&costs.wake_ns) + ns(&costs.switch_ns);
         }
         let submit = job.loads().into_iter().map(|load| {
-            let data = costs.kib_ns.value * f64::from(load.bs) / 1024.0;
+            let data = costs.kib_ns.value * pace * f64::from(load.bs) / 1024.0;
             fixed + Nanos::nearest(data)
         });
         let scheduler = scheduler(costs, job)?.map(|scheduler| {
             let cold = share(&costs.cold_slowdown);
-            [1.0, cold].map(|slowdown| SchedulerPrice::new(scheduler, slowdown))
+            [1.0, cold].map(|slowdown| SchedulerPrice::new(scheduler, slowdown * pace))
         });
         let least = ns(&costs.cold_ns);
         let cold = ColdPrice {
             least,
             grows: some(&costs.cold_most_ns).since(least),
-            half: some(&costs.cold_half_ns),
+            half: fixed_some(&costs.cold_half_ns),
         };
         let (timer_set, timer_fires) = half(&costs.timer_ns);
         let (block_before, block_after) = half(&path.block_ns);
         let idle = costs.idle.iter().map(|idle| IdlePrice {
             state: idle.state,
-            exit: ns(&idle.exit_ns) + some(&path.exit_ns),
-            chosen: ns(idle.chosen()),
+            exit: fixed_ns(&idle.exit_ns) + fixed_some(&path.exit_ns),
+            chosen: fixed_ns(idle.chosen()),
         });
         let hertz = machine.frequency.as_ref().map(|law| &law.reference_hertz);
         let watts = &machine.core_watts;
@@ -216,14 +221,14 @@ impl Prices {
             wake: ns(&costs.wake_ns),
             timer_set,
             timer_fires,
-            timer_slack: ns(&costs.timer_slack_ns),
+            timer_slack: fixed_ns(&costs.timer_slack_ns),
             cold,
             charged: share(&costs.charged_share),
             user_interrupt: some(&costs.user_interrupt_ns),
-            pause_exit: some(&costs.pause_exit_ns),
+            pause_exit: fixed_some(&costs.pause_exit_ns),
             block_before,
             block_after,
-            slice: ns(&costs.slice_ns),
+            slice: fixed_ns(&costs.slice_ns),
             smt_slowdown: costs.smt_slowdown.value,
             work,
             idle: idle.collect(),

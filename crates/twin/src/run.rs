@@ -250,7 +250,9 @@ fn report(
         };
         cores.extend(vec![spinning; spare]);
     }
-    let residencies: Vec<_> = cores.iter().map(Times::residency).collect();
+    let frequency = threads.first().and_then(|thread| thread.job.frequency);
+    let residencies = cores.iter().map(|core| core.residency(frequency));
+    let residencies: Vec<_> = residencies.collect();
     let active = world.devices.iter().map(|d| (d.profile, d.activity(end)));
     let active: Vec<_> = active.collect();
     let model = Model {

@@ -107,8 +107,9 @@ impl Times {
     }
 
     /// As the power model takes it. Its names are those of causes where these are of states: what
-    /// it pays as C1E it calls blocked, what it pays as C1 slept; C6 is in its base.
-    pub fn residency(&self) -> Residency {
+    /// it pays as C1E it calls blocked, what it pays as C1 slept; C6 is in its base. `frequency` is
+    /// that of its clock while it ran; none: the profile's reference.
+    pub fn residency(&self, frequency: Option<FrequencyRatio>) -> Residency {
         Residency {
             spin: self.spin,
             kernel: self.kernel,
@@ -118,7 +119,7 @@ impl Times {
             monitored: self.monitored,
             wakes: self.wakes,
             timer_wakes: self.timer_wakes,
-            frequency: FrequencyRatio::new(1.0),
+            frequency: frequency.or(FrequencyRatio::new(1.0)),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The flags of `joulio bench` beside those of the work.
 
 use super::settings::Flags;
+use super::twin::Frequency;
 use crate::failure::Failure;
 use crate::output::Format;
 use crate::work::{Length, Work, seconds};
@@ -105,6 +106,10 @@ pub struct Args {
     /// are modelled. The kernel's engines are played on emulated devices too
     #[arg(long)]
     pub twin: bool,
+    /// The clock of the jobs' cores in virtual time, a list: 2.1GHz or 800MHz. Default: the one that
+    /// the machine's figures were taken at
+    #[arg(long, value_delimiter = ',', requires = "twin")]
+    pub frequency: Vec<Frequency>,
     /// normal or json
     #[arg(long, alias = "output-format", value_enum, default_value = "normal")]
     pub output: Format,

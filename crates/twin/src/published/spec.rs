@@ -145,6 +145,7 @@ impl RunSpec {
             },
             file_system: self.file_system,
             coalescing: None,
+            frequency: None,
         })
     }
 }

@@ -1,5 +1,6 @@
 //! `joulio bench --twin`: the same flags, table and JSON, played in virtual time.
 
+mod frequency;
 mod played;
 mod ways;
 
@@ -11,6 +12,7 @@ use crate::device::{DeviceName, Kind};
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
 use crate::place::Place;
+pub use frequency::Frequency;
 use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_twin::{Arrivals, TwinError, TwinJob, run as play};
 use joulio_workload::{Job, Method, RunResult};
@@ -57,9 +59,9 @@ pub fn run(args: &Args) -> Outcome {
         seed: args.work.seed,
     };
     let mut runs = Vec::new();
-    for scheduler in &schedulers {
+    for set in settings(&schedulers, &args.frequency) {
         for method in &methods {
-            runs.push(stage.run(*method, *scheduler)?);
+            runs.push(stage.run(*method, set)?);
         }
     }
     match args.output {
@@ -87,6 +89,28 @@ pub fn run(args: &Args) -> Outcome {
         ));
     }
     Ok(())
+}
+
+/// What a run has set.
+#[derive(Clone, Copy)]
+struct Set<'a> {
+    scheduler: Option<&'a str>,
+    frequency: Option<Frequency>,
+}
+
+/// Every scheduler at every frequency.
+fn settings<'a>(schedulers: &[Option<&'a str>], frequencies: &[Frequency]) -> Vec<Set<'a>> {
+    let mut clocks: Vec<_> = frequencies.iter().copied().map(Some).collect();
+    if clocks.is_empty() {
+        clocks.push(None);
+    }
+    let at = |&frequency: &Option<Frequency>| {
+        schedulers.iter().map(move |&scheduler| Set {
+            scheduler,
+            frequency,
+        })
+    };
+    clocks.iter().flat_map(at).collect()
 }
 
 /// Every run is done with each; `none`, where none was named.
@@ -137,10 +161,10 @@ fn device(place: &Place, job: &Job) -> Result<(DeviceProfile, Device), Failure> 
 
 impl Stage {
     /// One run.
-    fn run(&self, method: Method, scheduler: Option<&str>) -> Result<RunResult, Failure> {
-        let job = self.job(method, scheduler)?;
+    fn run(&self, method: Method, set: Set<'_>) -> Result<RunResult, Failure> {
+        let job = self.job(method, set)?;
         let policy = || ways::policy(method);
-        let played = Played::new(&self.job, method, &self.names, scheduler);
+        let played = Played::new(&self.job, method, &self.names, set);
         let refused = |reason: String| played.refused(reason);
         if policy().is_none() {
             return Ok(refused(format!("{} is not modelled", method.way)));
@@ -160,8 +184,9 @@ impl Stage {
     }
 
     /// The job in the twin's words.
-    fn job(&self, method: Method, scheduler: Option<&str>) -> Result<TwinJob, Failure> {
+    fn job(&self, method: Method, set: Set<'_>) -> Result<TwinJob, Failure> {
         let job = &self.job;
+        let ratio = |frequency: Frequency| frequency.ratio(&self.machine);
         let bs = u32::try_from(job.bs.of_job(0));
         Ok(TwinJob {
             read_percent: ways::reads(job),
@@ -177,7 +202,8 @@ impl Stage {
             },
             cpus_allowed: job.cpus_allowed.clone(),
             path: ways::path(method),
-            scheduler: scheduler.map(String::from),
+            scheduler: set.scheduler.map(String::from),
+            frequency: set.frequency.map(ratio).transpose()?,
             ..TwinJob::reads(1)
         })
     }

@@ -7,14 +7,14 @@ use joulio_workload::{
 };
 use std::collections::BTreeMap;
 
-use super::ways;
+use super::{Set, ways};
 
 /// What a result is about.
 pub struct Played<'a> {
     job: &'a Job,
     method: Method,
     devices: &'a [String],
-    scheduler: Option<&'a str>,
+    set: Set<'a>,
 }
 
 /// Counters of a real machine that virtual time has none of.
@@ -30,18 +30,13 @@ const NOT_THERE: [&str; 8] = [
 ];
 
 impl<'a> Played<'a> {
-    /// Of `job` by `method` on `devices`, as they were named, under `scheduler`.
-    pub fn new(
-        job: &'a Job,
-        method: Method,
-        devices: &'a [String],
-        scheduler: Option<&'a str>,
-    ) -> Played<'a> {
+    /// Of `job` by `method` on `devices`, as they were named, with what was `set`.
+    pub fn new(job: &'a Job, method: Method, devices: &'a [String], set: Set<'a>) -> Played<'a> {
         Played {
             job,
             method,
             devices,
-            scheduler,
+            set,
         }
     }
 
@@ -62,9 +57,11 @@ impl<'a> Played<'a> {
     }
 
     fn settings(&self) -> BTreeMap<String, String> {
-        let scheduler = self.scheduler.iter();
-        scheduler
-            .map(|name| ("scheduler".into(), name.to_string()))
+        let scheduler = self.set.scheduler.map(String::from);
+        let frequency = self.set.frequency.map(|frequency| frequency.to_string());
+        let set = [("scheduler", scheduler), ("frequency", frequency)];
+        let set = set.into_iter();
+        set.filter_map(|(name, value)| Some((name.into(), value?)))
             .collect()
     }
 

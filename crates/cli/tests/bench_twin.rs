@@ -79,6 +79,20 @@ fn every_run_counts_as_a_real_one_and_says_that_it_is_modelled() {
 }
 
 #[test]
+fn the_watts_of_a_package_are_told_as_a_package_s() {
+    let line = "--twin --machine xeon-8558 --device emulated:optane-p5800x --number_ios 500";
+    for run in runs(line) {
+        assert_eq!(run["energy"][0]["boundary"], "package");
+        assert_eq!(run["energy"][0]["source"], "model of xeon-8558");
+    }
+    let table = stdout(&format!("bench {line}"));
+    assert!(
+        table.contains("package*") && !table.contains("wall"),
+        "{table}"
+    );
+}
+
+#[test]
 fn the_same_keys_as_a_real_run() {
     let real =
         "--device emulated:instant,size=1M --number_ios 64 --machine generic-server --meter none";

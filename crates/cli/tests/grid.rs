@@ -33,6 +33,18 @@ fn every_cell_has_its_policies_and_the_one_that_is_best() {
 }
 
 #[test]
+fn a_package_s_watts_say_nothing_of_the_wall() {
+    let room = TempDir::new().unwrap();
+    let line = SMALL.replace("generic-server", "xeon-8558");
+    let text = stdout(&room, &line);
+    assert!(
+        text.contains("24 cells") && text.contains("Nothing at the wall"),
+        "{text}"
+    );
+    assert!(!text.contains("energy at wall"), "{text}");
+}
+
+#[test]
 fn a_grid_that_was_ended_goes_on_where_it_was() {
     let room = TempDir::new().unwrap();
     let line = format!("{SMALL} --output csv");

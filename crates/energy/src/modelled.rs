@@ -2,7 +2,7 @@
 
 use crate::{Band, Boundary, Energy, How, Place};
 use joulio_model::power::{self, DeviceActivity, Residency};
-use joulio_model::{DeviceProfile, MachineProfile, Pick};
+use joulio_model::{DeviceProfile, MachineProfile, MeteredAt, Pick};
 use joulio_units::Nanos;
 
 /// A machine and the devices on it, as profiles have them.
@@ -17,30 +17,34 @@ impl Model<'_> {
     /// The energy of a window in which the submitters' cores spent their time as `cores` says, with
     /// its band.
     ///
-    /// At the wall when every device has a profile; otherwise at the cores alone, because a wall
-    /// figure without the device would be too small by an unknown amount.
+    /// At the package for a machine whose watts are of that, whatever the devices. At the wall when
+    /// every device has a profile; otherwise at the cores alone, because a wall figure without the
+    /// device would be too small by an unknown amount.
     pub fn energy(&self, window: Nanos, cores: &[Residency]) -> Energy {
         let devices = self.devices.iter();
         let devices: Option<Vec<_>> = devices
             .map(|(profile, activity)| profile.map(|profile| (profile, *activity)))
             .collect();
-        let joules = |pick| match &devices {
-            Some(devices) => power::energy(self.machine, devices, window, cores, pick).total(),
-            None => {
+        let parts = |devices: &[_], pick| power::energy(self.machine, devices, window, cores, pick);
+        let joules = |pick| match (self.machine.boundary, &devices) {
+            (MeteredAt::Package, _) => parts(&[], pick).without_devices(),
+            (MeteredAt::Wall, Some(devices)) => parts(devices, pick).total(),
+            (MeteredAt::Wall, None) => {
                 power::cores_in_full(self.machine, cores, pick)
                     + power::wakes(self.machine, cores, pick)
             }
         };
         let machine = &self.machine.name;
-        let (boundary, source) = match &devices {
-            Some(devices) => {
+        let (boundary, source) = match (self.machine.boundary, &devices) {
+            (MeteredAt::Package, _) => (Boundary::Package, format!("model of {machine}")),
+            (MeteredAt::Wall, Some(devices)) => {
                 let names = devices
                     .iter()
                     .map(|(profile, _)| format!(" + {}", profile.name));
                 let names: String = names.collect();
                 (Boundary::Wall, format!("model of {machine}{names}"))
             }
-            None => (
+            (MeteredAt::Wall, None) => (
                 Boundary::Cores,
                 format!("model of {machine}, device not modelled"),
             ),
@@ -112,6 +116,19 @@ mod tests {
         assert_eq!(bare.joules, machine.core_watts.spin.watts() * WINDOW);
         assert!(wall.joules > bare.joules);
         assert_eq!(bare.per_joule(0), Some(0.0));
+    }
+
+    #[test]
+    fn the_watts_of_a_package_make_no_figure_at_the_wall() {
+        let machine = MachineProfile::builtin("xeon-8558").unwrap();
+        let optane = DeviceProfile::builtin("optane-900p").unwrap();
+        let devices = [vec![(Some(&optane), idle())], vec![(None, idle())]];
+        let [with, without] = devices.map(|devices| {
+            let machine = &machine;
+            Model { machine, devices }.energy(WINDOW, &[spinning()])
+        });
+        assert_eq!(with.boundary, Boundary::Package);
+        assert_eq!((with.joules, with.band), (without.joules, without.band));
     }
 
     #[test]

@@ -21,9 +21,13 @@ pub struct MachineProfile {
     /// Parts of the names of the processors that it is a profile of; none: of no one machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processors: Vec<String>,
+    /// What its watts are of: the whole box, unless it says otherwise.
+    #[serde(default, skip_serializing_if = "MeteredAt::is_wall")]
+    pub boundary: MeteredAt,
     /// How many physical cores it has.
     pub cores: Figure,
-    /// Watts of the whole box with every core in C6 and no storage device under test.
+    /// Watts of the whole box, or of what `boundary` says, with every core in C6 and no storage
+    /// device under test.
     pub base_watts: Figure,
     /// Watts that the package draws on top while any core keeps it from its own deep idle state;
     /// absent when that is nothing.
@@ -43,6 +47,23 @@ pub struct MachineProfile {
     /// What the software around an I/O takes, for the twin; absent when nobody found that out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub costs: Option<costs::Costs>,
+}
+
+/// Where the watts of a machine were taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MeteredAt {
+    /// The plug: `base_watts` is of the box, and devices add to it.
+    #[default]
+    Wall,
+    /// The processor package: neither the rest of the box nor devices are in it.
+    Package,
+}
+
+impl MeteredAt {
+    fn is_wall(&self) -> bool {
+        *self == MeteredAt::Wall
+    }
 }
 
 /// Watts of one physical core by what it does; all in full, C6 not subtracted.

@@ -1,6 +1,7 @@
 //! Joules from what cores and device did: pure arithmetic on a window.
 //!
-//! The boundary is the whole box. Five parts add up to it and none holds any of another:
+//! The boundary is the whole box, or the package where the machine's profile is of that, and then
+//! without the devices. Five parts add up to it and none holds any of another:
 //!
 //! | part | is |
 //! |---|---|
@@ -44,9 +45,15 @@ pub struct EnergyParts {
 }
 
 impl EnergyParts {
-    /// All of it: what a meter at the wall would read.
+    /// All of it: what a meter at the wall would read, where the machine's watts are of the box.
     pub fn total(&self) -> Joules {
-        self.base + self.cores + self.uncore + self.wakes + self.device
+        self.without_devices() + self.device
+    }
+
+    /// All but the devices: what a meter at the package would read, where the machine's watts are
+    /// of the package.
+    pub fn without_devices(&self) -> Joules {
+        self.base + self.cores + self.uncore + self.wakes
     }
 }
 

@@ -1,6 +1,7 @@
 //! The cells of a grid.
 
 use super::{LoadKind, Mechanism, Meter, Scene};
+use joulio_model::{MachineProfile, MeteredAt};
 use serde::{Deserialize, Serialize};
 
 /// What a cell is judged by.
@@ -86,6 +87,14 @@ impl Axes {
             ],
             ..Axes::full()
         }
+    }
+
+    /// Without the views that `machine` has no watts for.
+    pub fn on(mut self, machine: &MachineProfile) -> Axes {
+        if machine.boundary == MeteredAt::Package {
+            self.views.retain(|view| view.boundary != Meter::Wall);
+        }
+        self
     }
 
     /// Every scene.

@@ -14,7 +14,7 @@ pub use judge::{Judged, Row};
 pub use scene::{LoadKind, Scene};
 pub use stage::{Contender, GridError, Stage};
 
-use joulio_model::{CoreState, MachineProfile};
+use joulio_model::{CoreState, MachineProfile, MeteredAt};
 use joulio_units::Joules;
 use joulio_wait::{StepKind, StepSet};
 use serde::{Deserialize, Serialize};
@@ -109,6 +109,9 @@ impl Meter {
         let asleep = |cores: f64| Joules(floor.0 * cores);
         match self {
             Meter::Wall => done.parts.total(),
+            Meter::Package if machine.boundary == MeteredAt::Package => {
+                done.parts.without_devices()
+            }
             Meter::Package => {
                 let all = asleep(machine.cores.value);
                 all + done.parts.cores + done.parts.uncore + done.parts.wakes

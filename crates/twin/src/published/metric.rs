@@ -1,7 +1,6 @@
 //! What of a run a number is about.
 
 use crate::Simulated;
-use joulio_units::Joules;
 use serde::{Deserialize, Serialize};
 
 /// A figure of a run.
@@ -55,7 +54,7 @@ impl Metric {
         let seconds = run.window.seconds();
         let us = |quantile: f64| all.latency.value_at_quantile(quantile) as f64 / 1e3;
         let total = run.parts.total();
-        let package = Joules(total.0 - run.parts.device.0);
+        let package = run.parts.without_devices();
         let charged = run.charged_per_io()? * ios / run.window.0 as f64;
         Some(match self {
             Metric::Iops => run.iops(),

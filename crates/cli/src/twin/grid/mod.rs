@@ -45,8 +45,8 @@ struct Report<'a> {
 
 /// `joulio twin grid`.
 pub fn run(args: &Args) -> Outcome {
-    let axes = args.axes();
     let machine = machine(args.machine.as_deref())?;
+    let axes = args.axes().on(&machine);
     if machine.costs.is_none() {
         let machine = machine.name;
         return Err(Failure::input(TwinError::NoCosts { machine }));

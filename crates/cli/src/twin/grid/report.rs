@@ -4,6 +4,7 @@ use super::Header;
 use super::maps::maps;
 use crate::columns::columns;
 use crate::failure::Failure;
+use joulio_model::MeteredAt;
 use joulio_twin::grid::{Axes, Judged, Row};
 use std::fmt::Write;
 
@@ -46,6 +47,9 @@ pub fn text(header: &Header<'_>, axes: &Axes, rows: &[Row]) -> String {
             "Not played, for the machine lacks their steps: {}.",
             missing.join(", ")
         );
+    }
+    if header.machine.boundary == MeteredAt::Package {
+        text.push_str("Nothing at the wall: the machine's watts are of its package.\n");
     }
     let all = maps(axes, rows);
     if all.iter().map(|map| map.lines.len()).sum::<usize>() > MOST_LINES {

@@ -1,6 +1,6 @@
 //! What was played, as the result of a run.
 
-use joulio_twin::{Path, Simulated};
+use joulio_twin::{Path, Simulated, Times};
 use joulio_workload::{
     Completion, Counts, Done, EnergyResult, FaultCounts, Job, LatencySummary, MachineCounters,
     Method, RunResult, Side, ThreadUsage, Threads, Way,
@@ -136,15 +136,17 @@ fn counts(method: Method, job: &Job, done: &Simulated) -> Counts {
 /// CPU time of the jobs' CPUs. By the kernel's path all of it is the kernel's, looks included.
 fn usage(method: Method, job: &Job, done: &Simulated) -> ThreadUsage {
     let times = done.cpus.iter().map(|(_, times)| times);
-    let busy: f64 = times.clone().map(|times| times.busy().seconds()).sum();
-    let kernel: f64 = times.map(|times| times.kernel.seconds()).sum();
+    // What runs in the idle task's name is on no thread's account, as in a real run.
+    let charged: f64 = times.clone().map(|times| times.charged().seconds()).sum();
+    let user = |times: &Times| times.busy() - times.kernel;
+    let user: f64 = times.map(|times| user(times).seconds()).sum();
     let system_seconds = match ways::path(method) {
-        Path::Kernel | Path::Uring | Path::Sqpoll => busy,
-        Path::User => kernel,
+        Path::Kernel | Path::Uring | Path::Sqpoll => charged,
+        Path::User => charged - user,
     };
     ThreadUsage {
         threads: job.numjobs,
-        user_seconds: busy - system_seconds,
+        user_seconds: charged - system_seconds,
         system_seconds,
         voluntary_switches: done.counters.sleeps + done.counters.blocks,
         involuntary_switches: done.preempted,

@@ -54,7 +54,7 @@ pub(crate) struct Thread<'a> {
     /// Its interrupts come by the kernel.
     pub(crate) blocks: bool,
     /// They come straight to the thread.
-    user_interrupts: bool,
+    pub(crate) user_interrupts: bool,
     pub(crate) flights: Flights,
     pub(crate) phase: Phase,
     /// I/Os that are made and not with the device.

@@ -53,7 +53,14 @@ impl Thread<'_> {
                 } else {
                     Nanos::ZERO
                 };
-                world.kernel(self.cpu, got.at, switch)
+                let on = world.kernel(self.cpu, got.at, switch);
+                if !self.user_interrupts || self.raised() > got.at {
+                    return on;
+                }
+                // A user interrupt for a thread that was away: the kernel's handler had it.
+                self.counters.interrupts += 1;
+                self.announced = self.threshold();
+                world.kernel(self.cpu, on, world.prices.interrupt)
             }
             Wakening::Timer { start, until } => self.timer_woke(start, until, at, world),
             Wakening::Block { start, interrupted } => {
@@ -65,26 +72,34 @@ impl Thread<'_> {
     /// Looks in vain until the completion is there or the time is over. Looks come one after
     /// another from `at` on.
     fn spin(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
-        let cpu = &world.cpus[self.cpu];
-        let slice = if cpu.shared {
-            at.max(cpu.since + world.prices.slice)
-        } else {
-            Nanos::MAX
-        };
+        let slice = self.slice(at, world);
         let until = self.flights.first().min(step.until).min(slice);
         let look = world.prices.look;
         let looks = until.since(at).0.div_ceil(look.0);
         self.counters.polls += looks;
         self.counters.empty_polls += looks;
         let end = world.spin(self.cpu, at, Nanos(looks * look.0));
-        let over = cpu_is_due(until, slice);
-        self.done.preempted += u64::from(over && self.measuring);
-        self.phase = if over {
-            Phase::Woken(Wakening::Slice)
-        } else {
-            Phase::Look
-        };
+        self.goes_on(until, slice);
         end
+    }
+
+    /// When its turn on a CPU that it shares is over, while it waits on it from `at` on.
+    fn slice(&self, at: Nanos, world: &World<'_>) -> Nanos {
+        let cpu = &world.cpus[self.cpu];
+        match cpu.shared {
+            true => at.max(cpu.since + world.prices.slice),
+            false => Nanos::MAX,
+        }
+    }
+
+    /// What comes after a wait on the CPU that was to last `until`: a look, or another job's turn.
+    fn goes_on(&mut self, until: Nanos, slice: Nanos) {
+        let over = until >= slice && slice != Nanos::MAX;
+        self.done.preempted += u64::from(over && self.measuring);
+        self.phase = match over {
+            true => Phase::Woken(Wakening::Slice),
+            false => Phase::Look,
+        };
     }
 
     /// Sets a timer and gives the CPU away.
@@ -202,9 +217,4 @@ impl Thread<'_> {
     fn chill(&mut self, got: &Got) {
         self.cold = self.cold.max(got.cold);
     }
-}
-
-/// Whether a spin ended because its job has had the CPU for long enough.
-fn cpu_is_due(until: Nanos, slice: Nanos) -> bool {
-    until == slice && slice != Nanos::MAX
 }

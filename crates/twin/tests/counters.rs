@@ -5,11 +5,12 @@ mod common;
 mod policies;
 
 use common::{device, machine};
+use joulio_model::MachineProfile;
 use joulio_twin::replay::{Event, History};
 use joulio_twin::{Arrivals, Coalescing, Path, Simulated, TwinError, TwinJob, run};
 use joulio_units::Nanos;
 use joulio_wait::{AnyPolicy, Hybrid, Outstanding, Policy, Slept, Step, StepKind, StepSet};
-use policies::{POLICIES, policy};
+use policies::{ALL, POLICIES, policy};
 
 const IOS: u64 = 2_000;
 
@@ -166,10 +167,28 @@ fn spinning_jobs_on_one_cpu_take_turns() {
         runtime: Some(Nanos::from_millis(60)),
         ..TwinJob::reads(1)
     };
-    let done = play(&job, || AnyPolicy::POLL);
-    // An I/O of whoever has no turn waits for the other's 3 ms: one each turn.
-    let slow = done.all().latency.count_between(2_000_000, 4_000_000);
-    assert!((15..=25).contains(&slow), "{slow} waited for a turn");
+    let machine = MachineProfile::builtin("generic-server").unwrap();
+    // Neither do light sleeps give the CPU away.
+    let light = POLICIES..ALL - 1;
+    for which in std::iter::once(0).chain(light) {
+        let devices = [device("optane-900p")];
+        let done = run(&machine, &devices, &job, |_| policy(which), 7).unwrap();
+        // An I/O of whoever has no turn waits for the other's 3 ms: one each turn.
+        let slow = done.all().latency.count_between(2_000_000, 4_000_000);
+        let name = &done.policy;
+        // What came while the thread was away went to the kernel.
+        let kernels = if name == "uintr" { slow } else { 0 };
+        assert_eq!(done.counters.interrupts, kernels, "{name}");
+        assert!(
+            (15..=25).contains(&slow),
+            "{name}: {slow} waited for a turn"
+        );
+        assert!(
+            (15..=25).contains(&done.preempted),
+            "{name}: {}",
+            done.preempted
+        );
+    }
 }
 
 /// Plans what it never announced.

@@ -2,7 +2,7 @@
 
 mod apst;
 mod change;
-mod coalescing;
+pub mod coalescing;
 pub mod feature;
 pub mod port;
 mod report;

@@ -52,6 +52,18 @@ fn a_slower_clock_takes_longer_and_draws_less() {
 }
 
 #[test]
+fn coalescing_saves_interrupts() {
+    let all = twin("--completion interrupt --iodepth 8 --coalescing 8,100");
+    assert_eq!(all[0]["settings"]["coalescing"], "8 completions or 100 us");
+    assert!(count(&all[0], "/wait/interrupts") < 500);
+    let said = refused(
+        ".".as_ref(),
+        &format!("bench --twin {OPTANE} --coalescing 0,100"),
+    );
+    assert!(said.contains("8,200"), "{said}");
+}
+
+#[test]
 fn every_run_counts_as_a_real_one_and_says_that_it_is_modelled() {
     let all = twin("--rw randrw --numjobs 2");
     let asked: Vec<_> = all.iter().map(|run| &run["completion"]["asked"]).collect();

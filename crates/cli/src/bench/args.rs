@@ -4,7 +4,9 @@ use super::settings::Flags;
 use super::twin::Frequency;
 use crate::failure::Failure;
 use crate::output::Format;
+use crate::power_states::coalescing;
 use crate::work::{Length, Work, seconds};
+use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_units::Nanos;
 use joulio_workload::{
     EngineName, Job, Method, RingOptions, Target, Tenants, Verify, Way, parse_count,
@@ -110,6 +112,10 @@ pub struct Args {
     /// the machine's figures were taken at
     #[arg(long, value_delimiter = ',', requires = "twin")]
     pub frequency: Vec<Frequency>,
+    /// In virtual time, interrupt for so many completions at once, or after so many microseconds, as
+    /// 8,200. A real device's: joulio power-states
+    #[arg(long, value_name = "COUNT,US", value_parser = coalescing::parse, requires = "twin")]
+    pub coalescing: Option<InterruptCoalescing>,
     /// normal or json
     #[arg(long, alias = "output-format", value_enum, default_value = "normal")]
     pub output: Format,

@@ -12,9 +12,12 @@ use crate::device::{DeviceName, Kind};
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
 use crate::place::Place;
+use crate::power_states::coalescing::{completions, microseconds};
 pub use frequency::Frequency;
 use joulio_model::{DeviceProfile, MachineProfile};
-use joulio_twin::{Arrivals, TwinError, TwinJob, run as play};
+use joulio_nvme_spec::feature::InterruptCoalescing;
+use joulio_twin::{Arrivals, Coalescing, TwinError, TwinJob, run as play};
+use joulio_units::Nanos;
 use joulio_workload::{Job, Method, RunResult};
 use played::Played;
 
@@ -59,7 +62,12 @@ pub fn run(args: &Args) -> Outcome {
         seed: args.work.seed,
     };
     let mut runs = Vec::new();
-    for set in settings(&schedulers, &args.frequency) {
+    let set = Set {
+        scheduler: None,
+        frequency: None,
+        coalescing: args.coalescing,
+    };
+    for set in set.each(&schedulers, &args.frequency) {
         for method in &methods {
             runs.push(stage.run(*method, set)?);
         }
@@ -96,21 +104,35 @@ pub fn run(args: &Args) -> Outcome {
 struct Set<'a> {
     scheduler: Option<&'a str>,
     frequency: Option<Frequency>,
+    coalescing: Option<InterruptCoalescing>,
 }
 
-/// Every scheduler at every frequency.
-fn settings<'a>(schedulers: &[Option<&'a str>], frequencies: &[Frequency]) -> Vec<Set<'a>> {
-    let mut clocks: Vec<_> = frequencies.iter().copied().map(Some).collect();
-    if clocks.is_empty() {
-        clocks.push(None);
+impl<'a> Set<'a> {
+    /// With every scheduler at every frequency.
+    fn each(self, schedulers: &[Option<&'a str>], frequencies: &[Frequency]) -> Vec<Set<'a>> {
+        let mut clocks: Vec<_> = frequencies.iter().copied().map(Some).collect();
+        if clocks.is_empty() {
+            clocks.push(None);
+        }
+        let at = |&frequency: &Option<Frequency>| {
+            schedulers.iter().map(move |&scheduler| Set {
+                scheduler,
+                frequency,
+                ..self
+            })
+        };
+        clocks.iter().flat_map(at).collect()
     }
-    let at = |&frequency: &Option<Frequency>| {
-        schedulers.iter().map(move |&scheduler| Set {
-            scheduler,
-            frequency,
+
+    /// How interrupts are coalesced, where they are.
+    fn coalescing(self) -> Option<Coalescing> {
+        let value = self.coalescing?;
+        let (threshold, us) = (completions(value), microseconds(value));
+        (threshold > 1 && us > 0).then(|| Coalescing {
+            threshold,
+            time: Nanos::from_micros(us.into()),
         })
-    };
-    clocks.iter().flat_map(at).collect()
+    }
 }
 
 /// Every run is done with each; `none`, where none was named.
@@ -204,6 +226,7 @@ impl Stage {
             path: ways::path(method),
             scheduler: set.scheduler.map(String::from),
             frequency: set.frequency.map(ratio).transpose()?,
+            coalescing: set.coalescing(),
             ..TwinJob::reads(1)
         })
     }

@@ -8,6 +8,7 @@ use joulio_workload::{
 use std::collections::BTreeMap;
 
 use super::{Set, ways};
+use crate::power_states::coalescing::describe;
 
 /// What a result is about.
 pub struct Played<'a> {
@@ -59,7 +60,12 @@ impl<'a> Played<'a> {
     fn settings(&self) -> BTreeMap<String, String> {
         let scheduler = self.set.scheduler.map(String::from);
         let frequency = self.set.frequency.map(|frequency| frequency.to_string());
-        let set = [("scheduler", scheduler), ("frequency", frequency)];
+        let coalescing = self.set.coalescing.map(describe);
+        let set = [
+            ("scheduler", scheduler),
+            ("frequency", frequency),
+            ("coalescing", coalescing),
+        ];
         let set = set.into_iter();
         set.filter_map(|(name, value)| Some((name.into(), value?)))
             .collect()

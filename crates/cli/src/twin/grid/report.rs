@@ -25,11 +25,11 @@ pub fn text(header: &Header<'_>, axes: &Axes, rows: &[Row]) -> String {
          those\nregret: joules an I/O over the best's, and over those of an oracle: the median of the cells where it \
          keeps it, and the worst.\n",
     );
-    let noise = rows.iter().map(|row| row.p99_noise).fold(0.0, f64::max);
-    let _ = writeln!(
+    text.push_str(&noise(rows));
+    let _ = write!(
         text,
-        "Another seed changes polling's 99th percentile by {:.1} % at the most; policies are compared on the same.",
-        100.0 * noise
+        "\nBest, % of the cells of each view\n\n{}",
+        views(axes, rows)
     );
     let played = |name: &&&str| {
         rows.iter()
@@ -71,14 +71,61 @@ pub fn text(header: &Header<'_>, axes: &Axes, rows: &[Row]) -> String {
     text
 }
 
-/// A line a policy.
-fn policies(rows: &[Row]) -> String {
+/// How far seeds are from each other.
+fn noise(rows: &[Row]) -> String {
+    const MUCH: f64 = 0.1;
+    let mut all: Vec<_> = rows.iter().map(|row| row.p99_noise).collect();
+    all.sort_by(f64::total_cmp);
+    let (Some(median), Some(most)) = (all.get(all.len() / 2), all.last()) else {
+        return String::new();
+    };
+    let over = all.iter().filter(|noise| **noise > MUCH).count();
+    format!(
+        "Another seed changes polling's 99th percentile by {:.1} % in the median cell, by more than {:.0} % in {over} \
+         and by {:.1} % at the most; policies are compared on the same.\n",
+        100.0 * median,
+        100.0 * MUCH,
+        100.0 * most
+    )
+}
+
+/// Every policy of `rows`, in the order of playing.
+fn names(rows: &[Row]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for judged in rows.iter().flat_map(|row| &row.policies) {
         if !names.contains(&judged.policy.as_str()) {
             names.push(&judged.policy);
         }
     }
+    names
+}
+
+/// A line a view: how often each policy is the best there.
+fn views(axes: &Axes, rows: &[Row]) -> String {
+    let names = names(rows);
+    let header = ["view"].into_iter().chain(names.iter().copied());
+    let header = header.map(String::from).collect();
+    let lines = axes.views.iter().map(|view| {
+        let here: Vec<_> = rows.iter().filter(|row| row.view == *view).collect();
+        let share = |name: &&str| {
+            let best = here.iter().filter(|row| row.best.as_deref() == Some(name));
+            match best.count() {
+                0 => "-".to_string(),
+                best => format!("{:.0}", 100.0 * best as f64 / here.len() as f64),
+            }
+        };
+        let view = format!("{}, {}", view.mechanism, view.boundary);
+        [view]
+            .into_iter()
+            .chain(names.iter().map(share))
+            .collect::<Vec<_>>()
+    });
+    columns(header, lines, 1)
+}
+
+/// A line a policy.
+fn policies(rows: &[Row]) -> String {
+    let names = names(rows);
     let header = [
         "policy",
         "cells",

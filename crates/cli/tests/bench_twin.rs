@@ -45,6 +45,13 @@ fn a_slower_clock_takes_longer_and_draws_less() {
         let watts = |run: &Value| of(run, "/energy/0/joules") / of(run, "/seconds");
         assert!(watts(slow) < watts(fast), "{slow:#}");
     }
+    // No looks are so short that they vanish at a fast clock, and an impossible one is told at once.
+    assert_eq!(twin("--completion poll --frequency 300GHz").len(), 1);
+    let said = refused(
+        ".".as_ref(),
+        &format!("bench --twin {OPTANE} --frequency 3GHz,9000GHz"),
+    );
+    assert!(said.contains("9000GHz"), "{said}");
     // The reference is what it is without a word.
     let plain = twin("--completion poll");
     let told = twin("--completion poll --frequency 3.4GHz");

@@ -48,6 +48,11 @@ fn a_file_that_is_there_is_not_written_over() {
         said.contains("here.toml") && said.contains("another"),
         "{said}"
     );
+    let said = refused(room.path(), "calibrate --check --number_ios 10G");
+    assert!(
+        said.contains("--number_ios") && said.contains("1M"),
+        "{said}"
+    );
     let said = refused(room.path(), "calibrate --machine nothing");
     assert!(
         said.contains("nothing") && said.contains("generic-server"),

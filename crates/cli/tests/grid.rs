@@ -130,6 +130,32 @@ fn what_makes_no_sense_is_refused_by_name() {
 }
 
 #[test]
+fn a_state_has_one_writer() {
+    let room = TempDir::new().unwrap();
+    stdout(&room, &format!("{SMALL} --state grid.jsonl"));
+    let state = room.path().join("grid.jsonl");
+    let kept = fs::read_to_string(&state).unwrap();
+    let file = fs::File::open(&state).unwrap();
+    rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let said = failed(room.path(), &format!("{SMALL} --state grid.jsonl"), 2);
+    assert!(said.contains("another joulio"), "{said}");
+    assert!(fs::read_to_string(&state).unwrap() == kept);
+}
+
+#[test]
+fn a_device_by_the_same_name_is_another_one() {
+    let room = TempDir::new().unwrap();
+    let profile = |name| fs::read_to_string(format!("../../profiles/devices/{name}.toml")).unwrap();
+    let line = SMALL.replace("optane-p5800x", "a.toml,b.toml");
+    fs::write(room.path().join("a.toml"), profile("optane-p5800x")).unwrap();
+    fs::write(room.path().join("b.toml"), profile("optane-900p")).unwrap();
+    stdout(&room, &format!("{line} --state grid.jsonl"));
+    fs::write(room.path().join("a.toml"), profile("optane-900p")).unwrap();
+    let said = failed(room.path(), &format!("{line} --state grid.jsonl"), 2);
+    assert!(said.contains("another grid"), "{said}");
+}
+
+#[test]
 fn the_state_of_another_grid_is_left_alone() {
     let room = TempDir::new().unwrap();
     stdout(&room, &format!("{SMALL} --state grid.jsonl"));

@@ -3,7 +3,7 @@
 use crate::prices::{IdlePrice, Prices};
 use crate::run::World;
 use crate::thread::Thread;
-use joulio_model::{CoreState, MachineProfile};
+use joulio_model::{CoreState, FrequencyRatio, MachineProfile, Pick};
 use joulio_units::{Joules, Nanos, Watts};
 use joulio_wait::{Outstanding, Step, StepKind, StepSet};
 
@@ -57,7 +57,14 @@ struct Plan {
 }
 
 impl Seer {
-    pub(crate) fn new(machine: &MachineProfile, prices: &Prices, oracle: Oracle) -> Seer {
+    /// On a machine whose cores run at `frequency`.
+    pub(crate) fn new(
+        machine: &MachineProfile,
+        prices: &Prices,
+        oracle: Oracle,
+        frequency: Option<FrequencyRatio>,
+    ) -> Seer {
+        let watts = |state| machine.core_watts_at(state, frequency, Pick::Value);
         let can = oracle.can.and(prices.can);
         let light = [
             (StepKind::Pause, CoreState::PauseC02),
@@ -67,13 +74,11 @@ impl Seer {
         let idle = prices.idle.iter();
         Seer {
             oracle,
-            spin: machine.core_watts(CoreState::Spin),
-            kernel: machine.core_watts(CoreState::Kernel),
-            light: light
-                .map(|(kind, state)| (kind, machine.core_watts(state)))
-                .collect(),
+            spin: watts(CoreState::Spin),
+            kernel: watts(CoreState::Kernel),
+            light: light.map(|(kind, state)| (kind, watts(state))).collect(),
             idle: idle
-                .map(|price| (*price, machine.core_watts(price.state.into())))
+                .map(|price| (*price, watts(price.state.into())))
                 .collect(),
             timer: machine.wake.timer_joules.joules(),
             cold: None,

@@ -129,8 +129,8 @@ impl Prices {
         Nanos(self.complete.0 * count as u64)
     }
 
-    /// Instructions take longer at a lower frequency; timers, idle states and the limit of pauses,
-    /// which the time-stamp counter keeps, do not.
+    /// Instructions take longer at a lower frequency. Looks, which wait for memory, do not, nor what
+    /// other clocks keep: the slack of timers, slices, idle states, and pauses.
     pub(crate) fn new(
         machine: &MachineProfile,
         costs: &Costs,
@@ -215,7 +215,7 @@ impl Prices {
             },
             scheduler,
             complete: ns(&path.complete_ns),
-            look: ns(&costs.look_ns),
+            look: fixed_ns(&costs.look_ns),
             switch: ns(&costs.switch_ns),
             interrupt: ns(&costs.interrupt_ns),
             wake: ns(&costs.wake_ns),

@@ -170,7 +170,7 @@ fn run_with(
     });
     let mut threads = threads.collect::<Result<Vec<_>, TwinError>>()?;
     for thread in &mut threads {
-        thread.seer = oracle.map(|oracle| Seer::new(machine, &world.prices, oracle));
+        thread.seer = oracle.map(|oracle| Seer::new(machine, &world.prices, oracle, job.frequency));
         if world.cpus[thread.cpu].shared {
             thread.phase = Phase::Woken(Wakening::Slice);
         }

@@ -34,7 +34,7 @@ pub(crate) enum Phase {
 /// What a job that gave its CPU away is woken by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wakening {
-    /// Its slice was over; it was not waiting.
+    /// Its slice was over, or has not begun; it did not give the CPU away by itself.
     Slice,
     /// A sleep that began at `start` and was to end at `until`.
     Timer { start: Nanos, until: Nanos },

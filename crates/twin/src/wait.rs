@@ -54,7 +54,7 @@ impl Thread<'_> {
                     Nanos::ZERO
                 };
                 let on = world.kernel(self.cpu, got.at, switch);
-                if !self.user_interrupts || self.raised() > got.at {
+                if !self.user_interrupts || got.cold.is_none() || self.raised() > got.at {
                     return on;
                 }
                 // A user interrupt for a thread that was away: the kernel's handler had it.

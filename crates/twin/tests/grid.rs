@@ -127,3 +127,21 @@ fn a_promise_under_the_device_s_own_latency_is_refused_by_name() {
     assert!(rows.iter().all(|row| row.limit_ns == 1_000_000));
     assert!(rows[0].policies.iter().all(|one| one.keeps));
 }
+
+#[test]
+fn a_package_s_watts_are_never_told_as_the_wall_s() {
+    let stage = Stage {
+        machine: MachineProfile::builtin("xeon-8558").unwrap(),
+        ..stage(1_000, None)
+    };
+    let axes = Axes::full().on(&stage.machine);
+    assert_eq!(axes.views.len(), 6);
+    let scene = scene("optane-p5800x", 1, LoadKind::Closed);
+    let device = device("optane-p5800x");
+    let rows = stage.play(&scene, &device, &axes.views).unwrap();
+    assert_eq!(rows.len(), 6);
+    let refused = stage
+        .play(&scene, &device, &Axes::full().views)
+        .unwrap_err();
+    assert!(matches!(refused, GridError::Wall { machine } if machine == "xeon-8558"));
+}

@@ -33,14 +33,16 @@ impl Nanos {
         Nanos(ms.saturating_mul(1_000_000))
     }
 
-    /// A length of `seconds`; negative and non-finite lengths become zero.
+    /// A length of `seconds`; negative lengths and NaN become zero, and what is too long
+    /// [`Nanos::MAX`].
     #[inline]
     pub fn from_seconds(seconds: f64) -> Nanos {
         // A float-to-integer `as` saturates and maps NaN to zero.
         Nanos((seconds * 1e9) as u64)
     }
 
-    /// The whole number next to `ns`, of two the greater; negative and non-finite lengths become zero.
+    /// The whole number next to `ns`, of two the greater; negative lengths and NaN become zero, and
+    /// what is too long [`Nanos::MAX`].
     #[inline]
     pub fn nearest(ns: f64) -> Nanos {
         // f64::round is a call where the processor's rounding may not be asked for, and this is in
@@ -164,6 +166,20 @@ mod tests {
     fn a_watt_for_a_second_is_a_joule() {
         assert_eq!(Watts(1.0) * Nanos::from_seconds(1.0), Joules(1.0));
         assert_eq!(Joules(3.0) / Nanos::from_millis(1_500), Watts(2.0));
+    }
+
+    #[test]
+    fn the_nearest_nanosecond_is_the_one_that_rounds_to() {
+        for (ns, nearest) in [
+            (0.4, Nanos::ZERO),
+            (0.5, Nanos(1)),
+            (2.5, Nanos(3)),
+            (-1.0, Nanos::ZERO),
+            (f64::NAN, Nanos::ZERO),
+            (f64::INFINITY, Nanos::MAX),
+        ] {
+            assert_eq!(Nanos::nearest(ns), nearest, "{ns}");
+        }
     }
 
     #[test]

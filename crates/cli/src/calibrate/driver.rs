@@ -156,10 +156,9 @@ fn looks(cpus: Cpus) -> Result<Spread, Failure> {
     Ok(Spread::of(times))
 }
 
-/// The quietest of three real runs of `ios` reads each: other programs only ever make them slower.
+/// The quietest of three real runs of `ios` reads each by polling: other programs only ever make them slower.
 pub fn quietest(
     profile: &DeviceProfile,
-    way: Way,
     ios: u64,
     cpus: Cpus,
     stop: &Stop,
@@ -167,11 +166,10 @@ pub fn quietest(
     const RUNS: usize = 3;
     let mut best: Option<Counts> = None;
     for _ in 0..RUNS {
-        let run = real(profile.clone(), way, ios, cpus, stop)?;
+        let run = real(profile.clone(), ios, cpus, stop)?;
         let reason = run.completion.reason.unwrap_or_default();
         let counts = run.counts;
-        let counts =
-            counts.ok_or_else(|| Failure::run(format!("{way}: not obtained: {reason}")))?;
+        let counts = counts.ok_or_else(|| Failure::run(format!("poll: not obtained: {reason}")))?;
         let median = |counts: &Counts| counts.all.latency_ns.p50;
         if best
             .as_ref()
@@ -183,14 +181,8 @@ pub fn quietest(
     best.ok_or_else(|| Failure::run("no run"))
 }
 
-/// A real run of `ios` reads, one at a time, on the emulated `profile` by `way`.
-fn real(
-    profile: DeviceProfile,
-    way: Way,
-    ios: u64,
-    cpus: Cpus,
-    stop: &Stop,
-) -> Result<RunResult, Failure> {
+/// A real run of `ios` reads, one at a time, on the emulated `profile` by polling.
+fn real(profile: DeviceProfile, ios: u64, cpus: Cpus, stop: &Stop) -> Result<RunResult, Failure> {
     let name = format!("emulated:{}", profile.name);
     let inside = Inside {
         profile: profile.clone(),
@@ -219,7 +211,7 @@ fn real(
     };
     let method = Method {
         engine: EngineName::Nvme,
-        way,
+        way: Way::Poll,
     };
     let setup = Setup {
         targets: &targets,

@@ -36,11 +36,11 @@ pub struct Times {
 /// Microseconds that devices take: a core that is idle for longer takes longer to wake.
 pub const WAITS: [u64; 8] = [4, 8, 16, 32, 64, 256, 1_024, 4_096];
 /// So short a sleep that its timer fires on the way to idle: what it lasts is the way there and back.
-const SLEEP: Nanos = Nanos::from_micros(3);
+const SLEEP: Nanos = Nanos::from_micros(1);
 /// Less than that.
-const SLEPT_THROUGH: Nanos = Nanos::from_micros(2);
+const SLEPT_THROUGH: Nanos = Nanos(500);
 
-/// Measures all of it; about two seconds.
+/// Measures all of it; about a quarter of a minute.
 pub fn measure(cpus: Cpus, stop: &Stop) -> Result<Times, Failure> {
     settle(cpus.job)?;
     let crossing = Spread::of_calls(|| {
@@ -114,7 +114,7 @@ struct Loops {
 fn instant(cpus: Cpus, stop: &Stop) -> Result<Loops, Failure> {
     const IOS: u64 = 40_000;
     let profile = DeviceProfile::builtin("instant").map_err(Failure::run)?;
-    let counts = driver::quietest(&profile, Way::Poll, IOS, cpus, stop)?;
+    let counts = driver::quietest(&profile, IOS, cpus, stop)?;
     let ios = counts.all.ios.max(1) as f64;
     // Both means, so that what the rare long ones hold stands in both.
     let (period, mean) = (counts.seconds * 1e9 / ios, counts.all.latency_ns.mean);

@@ -24,6 +24,9 @@ use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
 
+/// Each is kept until all are done.
+const MOST_IOS: u64 = 1_000_000;
+
 /// Flags of `joulio calibrate`.
 #[derive(clap::Args)]
 pub struct Args {
@@ -67,8 +70,8 @@ pub fn run(args: &Args) -> Outcome {
             path.display()
         )));
     }
-    if args.number_ios == 0 {
-        return Err(Failure::input("--number_ios: must be above zero"));
+    if !(1..=MOST_IOS).contains(&args.number_ios) {
+        return Err(Failure::input("--number_ios: must be 1 to 1M"));
     }
     let base = machine(args.machine.as_deref())?;
     let device = DeviceProfile::load(&args.device).map_err(Failure::input)?;

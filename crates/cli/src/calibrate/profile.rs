@@ -17,6 +17,8 @@ pub fn calibrated(base: &MachineProfile, processor: &str, times: &Times) -> Mach
             base.name
         ),
         processors: Vec::new(),
+        // The costs are of this machine's clock, and of another processor's nothing is known.
+        frequency: base.frequency.clone().filter(|_| base.fits(processor)),
         costs: Some(costs(base, times)),
         ..base.clone()
     }
@@ -127,7 +129,7 @@ fn idle(times: &Times) -> Vec<IdleCosts> {
     let [first, later @ ..] = rising(times.woken);
     // From the call to an idle core.
     let before = times.block.median / 2.0 + times.switch.median;
-    let mut latest = 0.0;
+    let (mut latest, mut latest_chosen) = (0.0, 0.0);
     for (waits, woken) in WAITS.windows(2).zip(later) {
         let exit = (woken - first).round();
         if exit <= latest {
@@ -135,7 +137,8 @@ fn idle(times: &Times) -> Vec<IdleCosts> {
         }
         latest = exit;
         let [from, to] = [waits[0], waits[1]].map(|us| us as f64 * 1e3);
-        let chosen = f64::max((from * to).sqrt() - before, 1.0);
+        let chosen = f64::max((from * to).sqrt() - before, latest_chosen + 1.0);
+        latest_chosen = chosen;
         let source = format!(
             "as short as a wait of {} us and one of {} us have it",
             waits[0], waits[1]

@@ -30,14 +30,16 @@ pub fn parse(text: &str) -> Result<InterruptCoalescing, String> {
 
 /// In words.
 pub fn describe(value: InterruptCoalescing) -> String {
-    if value.thr() == 0 || value.time() == 0 {
-        return "off".into();
+    match coalesced(value) {
+        None => "off".into(),
+        Some((completions, us)) => format!("{completions} completions or {us} us"),
     }
-    format!(
-        "{} completions or {} us",
-        completions(value),
-        microseconds(value)
-    )
+}
+
+/// Completions and microseconds, where it is on.
+pub fn coalesced(value: InterruptCoalescing) -> Option<(u32, u32)> {
+    let on = value.thr() > 0 && value.time() > 0;
+    on.then(|| (completions(value), microseconds(value)))
 }
 
 /// THR, counted from 1.

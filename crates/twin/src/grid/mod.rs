@@ -84,7 +84,8 @@ impl fmt::Display for Mechanism {
 pub enum Meter {
     /// The whole box, devices included.
     Wall,
-    /// The package: all of its cores, what they share beyond its idle state, and wake-ups.
+    /// The package: all of its cores, what they share beyond its idle state, and wake-ups; of a
+    /// machine whose watts are of the package, all of those.
     Package,
     /// The cores of the jobs, and their wake-ups.
     Cores,

@@ -3,7 +3,7 @@
 use super::judge::{Outcome, Row, Verdict, judge};
 use super::{Mechanism, Meter, Scene, View};
 use crate::{Oracle, Simulated, TwinError, TwinJob, run, run_oracle};
-use joulio_model::{DeviceProfile, MachineProfile, ServiceModel};
+use joulio_model::{DeviceProfile, MachineProfile, MeteredAt, ServiceModel};
 use joulio_units::{Direction, Nanos, Watts};
 use joulio_wait::{AnyPolicy, Policy};
 
@@ -27,6 +27,12 @@ pub enum GridError {
         slo: Nanos,
         /// The mean service time.
         takes: Nanos,
+    },
+    /// A view that the machine has no watts for.
+    #[error("{machine} has no watts at the wall: its profile is of the package")]
+    Wall {
+        /// The machine's profile.
+        machine: String,
     },
     /// A scene cannot be played.
     #[error(transparent)]
@@ -114,6 +120,11 @@ impl Stage {
         views: &[View],
     ) -> Result<Vec<Row>, GridError> {
         self.check(scene, device)?;
+        let package = self.machine.boundary == MeteredAt::Package;
+        if package && views.iter().any(|view| view.boundary == Meter::Wall) {
+            let machine = self.machine.name.clone();
+            return Err(GridError::Wall { machine });
+        }
         let devices = std::slice::from_ref(device);
         let poll =
             |job: &TwinJob, seed| run(&self.machine, devices, job, |_| AnyPolicy::POLL, seed);

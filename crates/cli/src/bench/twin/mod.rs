@@ -12,7 +12,7 @@ use crate::device::{DeviceName, Kind};
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
 use crate::place::Place;
-use crate::power_states::coalescing::{completions, microseconds};
+use crate::power_states::coalescing::coalesced;
 pub use frequency::Frequency;
 use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_nvme_spec::feature::InterruptCoalescing;
@@ -61,6 +61,9 @@ pub fn run(args: &Args) -> Outcome {
         names: args.work.device.iter().map(Place::text).collect(),
         seed: args.work.seed,
     };
+    for frequency in &args.frequency {
+        frequency.ratio(&stage.machine)?;
+    }
     let mut runs = Vec::new();
     let set = Set {
         scheduler: None,
@@ -125,10 +128,9 @@ impl<'a> Set<'a> {
     }
 
     /// How interrupts are coalesced, where they are.
-    fn coalescing(self) -> Option<Coalescing> {
-        let value = self.coalescing?;
-        let (threshold, us) = (completions(value), microseconds(value));
-        (threshold > 1 && us > 0).then(|| Coalescing {
+    fn held_back(self) -> Option<Coalescing> {
+        let (threshold, us) = coalesced(self.coalescing?)?;
+        Some(Coalescing {
             threshold,
             time: Nanos::from_micros(us.into()),
         })
@@ -226,7 +228,7 @@ impl Stage {
             path: ways::path(method),
             scheduler: set.scheduler.map(String::from),
             frequency: set.frequency.map(ratio).transpose()?,
-            coalescing: set.coalescing(),
+            coalescing: set.held_back(),
             ..TwinJob::reads(1)
         })
     }

@@ -31,7 +31,8 @@ pub struct Args {
     /// one that fits this processor, or a generic server
     #[arg(long)]
     pub machine: Option<String>,
-    /// 500 cells, always the same: 4 KiB reads of one job
+    /// 500 cells, always the same: 4 KiB reads of one job; fewer where the machine's watts are not
+    /// of the wall
     #[arg(long)]
     sample: bool,
     /// Device profiles, a list: names, or paths to .toml files

@@ -49,7 +49,7 @@ pub fn play(
     played
 }
 
-/// Progress: a bar on a terminal, elsewhere a line each twentieth.
+/// Progress: a bar on a terminal, elsewhere a line each twentieth of many scenes.
 struct Progress {
     bar: ProgressBar,
     lines: bool,
@@ -59,9 +59,11 @@ struct Progress {
 
 impl Progress {
     const LINES: u64 = 20;
+    /// So many scenes are done before anybody asks.
+    const FEW: usize = 1_000;
 
     fn new(all: usize, done: usize) -> Progress {
-        let bar = ProgressBar::new(all as u64).with_position(done as u64);
+        let bar = ProgressBar::new(all as u64);
         // The template is a constant: it parses or the tests fail.
         let style =
             ProgressStyle::with_template("[{bar:40}] {pos}/{len} scenes  {elapsed}, {eta} left");
@@ -69,9 +71,10 @@ impl Progress {
             Ok(style) => bar.with_style(style.progress_chars("=> ")),
             Err(_) => bar,
         };
+        bar.set_position(done as u64);
         bar.reset_eta();
         Progress {
-            lines: bar.is_hidden() && all > 1_000,
+            lines: bar.is_hidden() && all > Progress::FEW,
             told: Progress::LINES * done as u64 / (all as u64).max(1),
             bar,
         }

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use joulio_twin::grid::{Row, Scene};
+use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -21,7 +22,12 @@ fn has(kept: &Value, header: &Value) -> bool {
         }
         header
     };
-    let devices = |header: &Value| header["devices"].as_array().cloned().unwrap_or_default();
+    // A name with another profile behind it is another device.
+    let devices = |header: &Value| -> Vec<(Value, Value)> {
+        let list = |list: &Value| list.as_array().cloned().unwrap_or_default();
+        let named = list(&header["axes"]["devices"]);
+        named.into_iter().zip(list(&header["devices"])).collect()
+    };
     let there = devices(kept);
     alone(kept) == alone(header) && devices(header).iter().all(|device| there.contains(device))
 }
@@ -49,6 +55,13 @@ impl State {
         let mut options = OpenOptions::new();
         let options = options.read(true).write(true).create(true).truncate(false);
         let mut file = options.open(path).map_err(wrong)?;
+        // Two that write would cut each other's rows off.
+        flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
+            Failure::input(format!(
+                "--state {}: another joulio writes it: wait for that, or take a copy",
+                path.display()
+            ))
+        })?;
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(wrong)?;
         let header = serde_json::to_value(header).map_err(Failure::run)?;

@@ -32,13 +32,33 @@ impl Thread<'_> {
         }
         let step = step.bounded(self.deadline(at));
         Ok(match step.kind {
-            StepKind::Spin => self.spin(step, at, world),
+            StepKind::Sleep => self.sleep(step, at, world),
+            StepKind::Block => self.block(step, at, world),
+            _ => self.stay(step, at, world),
+        })
+    }
+
+    /// A step that keeps the CPU: until its end, or until the turn on a CPU that is shared is over;
+    /// then a look comes, or another job's turn.
+    fn stay(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
+        let slice = self.slice(at, world);
+        let step = step.bounded(slice);
+        let ends = match step.kind {
+            StepKind::UserInterrupt => self.raised(),
+            _ => self.flights.first(),
+        };
+        let over = ends.min(step.until) >= slice && slice != Nanos::MAX;
+        self.done.preempted += u64::from(over && self.measuring);
+        self.phase = match over {
+            true => Phase::Woken(Wakening::Slice),
+            false => Phase::Look,
+        };
+        match step.kind {
             StepKind::Pause => self.pause(step, at, world),
             StepKind::Monitor => self.monitor(step, at, world),
             StepKind::UserInterrupt => self.user_interrupt(step, at, world),
-            StepKind::Sleep => self.sleep(step, at, world),
-            StepKind::Block => self.block(step, at, world),
-        })
+            _ => self.spin(step, at, world),
+        }
     }
 
     /// The second half of a step, after the CPU was given away.
@@ -72,15 +92,12 @@ impl Thread<'_> {
     /// Looks in vain until the completion is there or the time is over. Looks come one after
     /// another from `at` on.
     fn spin(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
-        let slice = self.slice(at, world);
-        let until = self.flights.first().min(step.until).min(slice);
+        let until = self.flights.first().min(step.until);
         let look = world.prices.look;
         let looks = until.since(at).0.div_ceil(look.0);
         self.counters.polls += looks;
         self.counters.empty_polls += looks;
-        let end = world.spin(self.cpu, at, Nanos(looks * look.0));
-        self.goes_on(until, slice);
-        end
+        world.spin(self.cpu, at, Nanos(looks * look.0))
     }
 
     /// When its turn on a CPU that it shares is over, while it waits on it from `at` on.
@@ -90,16 +107,6 @@ impl Thread<'_> {
             true => at.max(cpu.since + world.prices.slice),
             false => Nanos::MAX,
         }
-    }
-
-    /// What comes after a wait on the CPU that was to last `until`: a look, or another job's turn.
-    fn goes_on(&mut self, until: Nanos, slice: Nanos) {
-        let over = until >= slice && slice != Nanos::MAX;
-        self.done.preempted += u64::from(over && self.measuring);
-        self.phase = match over {
-            true => Phase::Woken(Wakening::Slice),
-            false => Phase::Look,
-        };
     }
 
     /// Sets a timer and gives the CPU away.

@@ -9,13 +9,10 @@ use joulio_wait::Step;
 impl Thread<'_> {
     /// Looks, pauses, looks: a completion is seen by the first look after it.
     pub(super) fn pause(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
-        let slice = self.slice(at, world);
-        let step = step.bounded(slice);
         let prices = &world.prices;
         let length = step.look.min(prices.pause);
         let cycle = prices.look + length + prices.pause_exit;
         let until = self.flights.first().min(step.until);
-        self.goes_on(until, slice);
         let cycles = until.since(at).0.div_ceil(cycle.0).max(1);
         self.counters.polls += cycles;
         self.counters.empty_polls += cycles;
@@ -35,11 +32,8 @@ impl Thread<'_> {
     /// Waits for the write of the completion, or the time; again each time that the system's limit
     /// is over.
     pub(super) fn monitor(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
-        let slice = self.slice(at, world);
-        let step = step.bounded(slice);
         let prices = &world.prices;
         let until = self.flights.first().min(step.until);
-        self.goes_on(until, slice);
         let waits = until.since(at).0.div_ceil(prices.pause.0).max(1);
         self.counters.polls += waits;
         self.counters.empty_polls += waits;
@@ -61,12 +55,9 @@ impl Thread<'_> {
 
     /// Sleeps lightly until the interrupt that comes straight to the thread, or the time.
     pub(super) fn user_interrupt(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
-        let slice = self.slice(at, world);
-        let step = step.bounded(slice);
         let raised = self.raised();
         let interrupted = raised <= step.until;
         let until = raised.min(step.until);
-        self.goes_on(until, slice);
         let until = if until == Nanos::MAX {
             at + world.prices.pause
         } else {

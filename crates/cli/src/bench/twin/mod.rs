@@ -14,7 +14,7 @@ use crate::output::{Format, print, print_json};
 use crate::place::Place;
 use crate::power_states::coalescing::coalesced;
 pub use frequency::Frequency;
-use joulio_model::{DeviceProfile, MachineProfile};
+use joulio_model::{DeviceProfile, FrequencyRatio, MachineProfile};
 use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_twin::{Arrivals, Coalescing, TwinError, TwinJob, run as play};
 use joulio_units::Nanos;
@@ -61,16 +61,8 @@ pub fn run(args: &Args) -> Outcome {
         names: args.work.device.iter().map(Place::text).collect(),
         seed: args.work.seed,
     };
-    for frequency in &args.frequency {
-        frequency.ratio(&stage.machine)?;
-    }
     let mut runs = Vec::new();
-    let set = Set {
-        scheduler: None,
-        frequency: None,
-        coalescing: args.coalescing,
-    };
-    for set in set.each(&schedulers, &args.frequency) {
+    for set in settings(args, &stage.machine, &schedulers)? {
         for method in &methods {
             runs.push(stage.run(*method, set)?);
         }
@@ -106,27 +98,34 @@ pub fn run(args: &Args) -> Outcome {
 #[derive(Clone, Copy)]
 struct Set<'a> {
     scheduler: Option<&'a str>,
-    frequency: Option<Frequency>,
+    /// As it was asked for, and over the machine's reference.
+    frequency: Option<(Frequency, FrequencyRatio)>,
     coalescing: Option<InterruptCoalescing>,
 }
 
-impl<'a> Set<'a> {
-    /// With every scheduler at every frequency.
-    fn each(self, schedulers: &[Option<&'a str>], frequencies: &[Frequency]) -> Vec<Set<'a>> {
-        let mut clocks: Vec<_> = frequencies.iter().copied().map(Some).collect();
-        if clocks.is_empty() {
-            clocks.push(None);
-        }
-        let at = |&frequency: &Option<Frequency>| {
-            schedulers.iter().map(move |&scheduler| Set {
-                scheduler,
-                frequency,
-                ..self
-            })
-        };
-        clocks.iter().flat_map(at).collect()
+/// Every scheduler at every frequency that `machine` can have.
+fn settings<'a>(
+    args: &Args,
+    machine: &MachineProfile,
+    schedulers: &[Option<&'a str>],
+) -> Result<Vec<Set<'a>>, Failure> {
+    let asked = args.frequency.iter();
+    let clocks = asked.map(|&frequency| Ok(Some((frequency, frequency.ratio(machine)?))));
+    let mut clocks = clocks.collect::<Result<Vec<_>, Failure>>()?;
+    if clocks.is_empty() {
+        clocks.push(None);
     }
+    let at = |&frequency: &Option<(Frequency, FrequencyRatio)>| {
+        schedulers.iter().map(move |&scheduler| Set {
+            scheduler,
+            frequency,
+            coalescing: args.coalescing,
+        })
+    };
+    Ok(clocks.iter().flat_map(at).collect())
+}
 
+impl Set<'_> {
     /// How interrupts are coalesced, where they are.
     fn held_back(self) -> Option<Coalescing> {
         let (threshold, us) = coalesced(self.coalescing?)?;
@@ -210,7 +209,6 @@ impl Stage {
     /// The job in the twin's words.
     fn job(&self, method: Method, set: Set<'_>) -> Result<TwinJob, Failure> {
         let job = &self.job;
-        let ratio = |frequency: Frequency| frequency.ratio(&self.machine);
         let bs = u32::try_from(job.bs.of_job(0));
         Ok(TwinJob {
             read_percent: ways::reads(job),
@@ -227,7 +225,7 @@ impl Stage {
             cpus_allowed: job.cpus_allowed.clone(),
             path: ways::path(method),
             scheduler: set.scheduler.map(String::from),
-            frequency: set.frequency.map(ratio).transpose()?,
+            frequency: set.frequency.map(|(_, ratio)| ratio),
             coalescing: set.held_back(),
             ..TwinJob::reads(1)
         })

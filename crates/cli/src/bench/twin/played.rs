@@ -59,7 +59,7 @@ impl<'a> Played<'a> {
 
     fn settings(&self) -> BTreeMap<String, String> {
         let scheduler = self.set.scheduler.map(String::from);
-        let frequency = self.set.frequency.map(|frequency| frequency.to_string());
+        let frequency = self.set.frequency.map(|(asked, _)| asked.to_string());
         let coalescing = self.set.coalescing.map(describe);
         let set = [
             ("scheduler", scheduler),

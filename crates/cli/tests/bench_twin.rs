@@ -59,6 +59,16 @@ fn a_slower_clock_takes_longer_and_draws_less() {
 }
 
 #[test]
+fn a_scheduler_costs_time_and_none_is_one_that_does_not() {
+    let all = twin("--engine psync --completion interrupt --scheduler none,bfq");
+    let plain = twin("--engine psync --completion interrupt");
+    assert_eq!(all[0]["settings"]["scheduler"], "none");
+    assert_eq!(all[0]["all"], plain[0]["all"]);
+    let mean = |run: &Value| run["all"]["latency_ns"]["mean"].as_f64().unwrap();
+    assert!(mean(&all[1]) > mean(&all[0]));
+}
+
+#[test]
 fn coalescing_saves_interrupts() {
     let all = twin("--completion interrupt --iodepth 8 --coalescing 8,100");
     assert_eq!(all[0]["settings"]["coalescing"], "8 completions or 100 us");

@@ -142,7 +142,7 @@ pub struct TwinJob {
     pub cpus_allowed: Vec<usize>,
     /// The software under the jobs.
     pub path: Path,
-    /// The scheduler of requests, one of `[costs.scheduler]`; `None` is the kernel's `none`.
+    /// The scheduler of requests, one of `[costs.scheduler]`, or `none`, which `None` is too.
     pub scheduler: Option<String>,
     /// Who hands requests from the scheduler to the driver.
     pub dispatch: Dispatch,

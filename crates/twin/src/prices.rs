@@ -244,6 +244,9 @@ fn scheduler<'a>(costs: &'a Costs, job: &TwinJob) -> Result<Option<&'a Scheduler
         return Ok(None);
     };
     let known = costs.scheduler.get(name);
+    if known.is_none() && name == "none" {
+        return Ok(None);
+    }
     known.map(Some).ok_or_else(|| TwinError::Job {
         field: "scheduler",
         problem: match costs.scheduler.is_empty() {

@@ -1,6 +1,7 @@
 //! I/Os on a device that does not do its part: every command ends once, with its own buffer, and
 //! what is told to have succeeded is true.
 
+use crate::armed::arm;
 use crate::mixed::Mode;
 use crate::{Bench, Content};
 use anyhow::{Context, Result, bail, ensure};
@@ -124,6 +125,9 @@ impl<D: Device> Run<'_, D> {
     fn go(&mut self, group: &mut PollGroup<D>, mode: Mode, ios: u64) -> Result<()> {
         let mut next_switch = SWITCH;
         let mut blocking = mode == Mode::Interrupt;
+        if blocking {
+            arm(group)?;
+        }
         while self.endured.commands < ios || !self.flights.is_empty() {
             while self.endured.commands < ios && !self.buffers.is_empty() {
                 self.issue(&mut group.queues()[0])?;

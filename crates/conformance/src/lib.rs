@@ -6,6 +6,7 @@
 //! never about time.
 #![forbid(unsafe_code)]
 
+mod armed;
 mod claims;
 mod content;
 mod endure;

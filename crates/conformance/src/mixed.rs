@@ -1,5 +1,6 @@
 //! Mixed reads, writes and flushes of many sizes, every byte checked.
 
+use crate::armed::arm;
 use crate::{Bench, Content};
 use anyhow::{Context, Result, bail, ensure};
 use joulio_device::Device;
@@ -102,6 +103,9 @@ pub fn mixed<D: Device>(bench: &Bench<D>, mode: Mode, depth: usize, ios: u64) ->
     let mut done = 0;
     let mut blocking = mode == Mode::Interrupt;
     let mut next_switch = SWITCH;
+    if blocking {
+        arm(&mut group)?;
+    }
     while done < ios {
         let queue = &mut group.queues()[0];
         while run.issued < ios && run.flights.len() < depth {
@@ -128,6 +132,9 @@ pub fn mixed<D: Device>(bench: &Bench<D>, mode: Mode, depth: usize, ios: u64) ->
                 AnyPolicy::POLL
             };
             group.queues()[0].set_policy(policy)?;
+            if blocking && run.flights.is_empty() {
+                arm(&mut group)?;
+            }
         }
     }
     let queue = &mut group.queues()[0];

@@ -83,7 +83,7 @@ fn under_outstanding_commands(retries: u8, status: Status, expected: (Faults, Fa
         });
         wait_until(|| faults_of(&controller).dropped == 6);
         // By now it blocks; and if not, then it does not fall asleep over a reset either.
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::sleep(Duration::from_millis(200));
         controller.reset().unwrap();
         assert_eq!(waiter.join().unwrap(), [status; 4]);
     });

@@ -18,15 +18,45 @@ fn a_check_that_keeps_its_promises_says_so() {
 }
 
 #[test]
-fn a_broken_promise_ends_with_1_and_what_is_known_about_it() {
+fn what_contradicts_itself_or_was_not_printed_is_told() {
     joulio("twin check HS25 --number-ios 4000")
         .assert()
-        .code(1)
-        .stdout(predicate::str::contains(
-            "known: which depths the mean is of is not printed",
-        ))
+        .success()
         .stdout(predicate::str::contains("330 W"))
+        .stdout(predicate::str::contains(
+            "which depths the means over depths are of",
+        ));
+}
+
+#[test]
+fn a_broken_promise_ends_with_1() {
+    let folder = tempfile::tempdir().unwrap();
+    let machines = folder.path().join("machines");
+    fs::create_dir(&machines).unwrap();
+    let file = machines.join("xeon-6230.toml");
+    let shipped = include_str!("../../../profiles/machines/xeon-6230.toml");
+    let (head, tail) = shipped.split_once("wake_ns = { value = ").unwrap();
+    let (_, tail) = tail.split_once(',').unwrap();
+    let check = |wake: &str| {
+        let text = format!("{head}wake_ns = {{ value = {wake},{tail}");
+        fs::write(&file, text).unwrap();
+        let mut command = joulio("twin check DPAS --number-ios 4000 --profiles");
+        command.arg(folder.path());
+        command.assert()
+    };
+    check("1900")
+        .code(1)
+        .stdout(predicate::str::contains("DPAS: interrupt, 1 thread: IOPS"))
         .stderr(predicate::str::is_match("^joulio: \\d+ promises are broken\n$").unwrap());
+    // What is no profile is refused before anything is played.
+    check("-5")
+        .code(2)
+        .stdout("")
+        .stderr(predicate::str::contains("costs.wake_ns"));
+    joulio("twin check DPAS --profiles /nonexistent")
+        .assert()
+        .code(2)
+        .stderr(predicate::str::contains("holds no machines/"));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Published against modelled: every number, with its error.
 //!
 //! What a number promises depends on whether a profile's figure was fitted to it
-//! ([`Row::allowed`]). A row that breaks its promise is broken, whatever is known about why; only
-//! an observation in words may be missed with a reason.
+//! ([`Row::allowed`]). A row that breaks its promise is broken; only an observation in words may be
+//! missed with a reason.
 
 mod break_even;
 mod claims;

@@ -27,20 +27,11 @@ fn fitted_numbers_are_met() {
 }
 
 #[test]
-fn numbers_that_nothing_was_fitted_to_are_met_or_it_is_said_why_not() {
-    let others = report().numbers.iter().filter(|row| !row.fitted);
-    let (known, others): (Vec<_>, Vec<_>) = others.partition(|row| row.known.is_some());
+fn numbers_that_nothing_was_fitted_to_are_met() {
+    let others: Vec<_> = report().numbers.iter().filter(|row| !row.fitted).collect();
+    assert!(others.iter().filter(|row| row.allowed.is_some()).count() > 30);
     for row in others {
         assert!(!row.broken(), "{}: {}: {}", row.paper, row.what, row.error);
-    }
-    // HS25's two means over depths that are not printed.
-    assert_eq!(known.len(), 2);
-    for row in known {
-        assert!(
-            row.broken(),
-            "{} is met: nothing is known against it",
-            row.what
-        );
     }
 }
 

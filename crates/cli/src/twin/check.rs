@@ -1,13 +1,13 @@
 //! `joulio twin check`.
 
-use super::papers;
+use super::{papers, profiles};
 use crate::Outcome;
 use crate::columns::columns;
 use crate::failure::Failure;
 use crate::output::{Format, Output, print, print_json};
 use joulio_twin::check::{IOS, Observation, Report, Row, Rule, check};
-use joulio_twin::published::Profiles;
 use std::fmt::Write;
+use std::path::PathBuf;
 
 /// Plays what papers measured on modelled machines, and compares. Every number on the twin's side
 /// is modelled. Status 1 if a number is further off than its promise allows.
@@ -18,6 +18,10 @@ pub struct Args {
     /// I/Os of each run
     #[arg(long, value_name = "N", default_value_t = IOS, value_parser = clap::value_parser!(u64).range(1_000..=100_000_000))]
     number_ios: u64,
+    /// Profiles of your own: what DIR/machines/NAME.toml and DIR/devices/NAME.toml hold takes the
+    /// place of the profile that comes with joulio
+    #[arg(long, value_name = "DIR")]
+    profiles: Option<PathBuf>,
     #[command(flatten)]
     output: Output,
 }
@@ -25,7 +29,8 @@ pub struct Args {
 /// `joulio twin check`.
 pub fn run(args: &Args) -> Outcome {
     let papers = papers(&args.sources)?;
-    let report = check(&papers, Profiles::default(), args.number_ios).map_err(Failure::run)?;
+    let profiles = profiles(args.profiles.as_deref())?;
+    let report = check(&papers, profiles, args.number_ios).map_err(Failure::run)?;
     match args.output.format {
         Format::Normal => print(&text(&report))?,
         Format::Json => print_json(&report)?,
@@ -219,14 +224,7 @@ fn broken(text: &mut String, report: &Report) {
     }
     section(text, "Broken");
     for line in broken {
-        let known = report
-            .numbers
-            .iter()
-            .find(|row| row.known.is_some() && line == format!("{}: {}", row.paper, row.what));
         let _ = writeln!(text, "  {line}");
-        if let Some(why) = known.and_then(|row| row.known.as_ref()) {
-            let _ = writeln!(text, "    known: {why}");
-        }
     }
 }
 

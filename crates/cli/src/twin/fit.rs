@@ -1,6 +1,6 @@
 //! `joulio twin fit`.
 
-use super::papers;
+use super::{papers, profiles};
 use crate::Outcome;
 use crate::columns::columns;
 use crate::failure::{Failure, say};
@@ -8,7 +8,7 @@ use crate::output::{Format, Output, print, print_json};
 use crate::replace::replace;
 use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_twin::fit::{Change, IOS, fit, write};
-use joulio_twin::published::{Field, Profiles};
+use joulio_twin::published::Field;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,9 +23,10 @@ pub struct Args {
     /// Write the new values into the profiles' files, whose comments stay
     #[arg(long)]
     write: bool,
-    /// Where the profiles' files are: machines/NAME.toml and devices/NAME.toml
-    #[arg(long, value_name = "DIR", default_value = "profiles")]
-    profiles: PathBuf,
+    /// Where the profiles' files are: DIR/machines/NAME.toml and DIR/devices/NAME.toml. Without it
+    /// the profiles that come with joulio, and with --write those in ./profiles
+    #[arg(long, value_name = "DIR")]
+    profiles: Option<PathBuf>,
     #[command(flatten)]
     output: Output,
 }
@@ -33,21 +34,17 @@ pub struct Args {
 /// `joulio twin fit`.
 pub fn run(args: &Args) -> Outcome {
     let papers = papers(&args.sources)?;
-    if args.write && !args.profiles.join("machines").is_dir() {
-        return Err(Failure::input(format!(
-            "{}: holds no machines/: name the folder of the profiles by --profiles",
-            args.profiles.display()
-        )));
-    }
-    let changes = fit(&papers, Profiles::default(), IOS).map_err(Failure::run)?;
+    let here = args.write.then_some(Path::new("profiles"));
+    let folder = args.profiles.as_deref().or(here);
+    let changes = fit(&papers, profiles(folder)?, IOS).map_err(Failure::run)?;
     match args.output.format {
         Format::Normal => print(&text(&changes))?,
         Format::Json => print_json(&changes)?,
     }
-    if args.write {
-        write_all(&args.profiles, &changes)?;
+    match folder {
+        Some(folder) if args.write => write_all(folder, &changes),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 fn text(changes: &[Change]) -> String {

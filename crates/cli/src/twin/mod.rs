@@ -7,7 +7,8 @@ mod grid;
 use crate::Outcome;
 use crate::failure::Failure;
 use clap::Subcommand;
-use joulio_twin::published::Paper;
+use joulio_twin::published::{Paper, Profiles};
+use std::path::Path;
 
 /// What to do with the twin.
 #[derive(Subcommand)]
@@ -27,6 +28,23 @@ pub fn run(command: &Command) -> Outcome {
         Command::Fit(args) => fit::run(args),
         Command::Grid(args) => grid::run(args),
     }
+}
+
+/// The profiles that come with joulio, and those of `folder` in their place.
+fn profiles(folder: Option<&Path>) -> Result<Profiles, Failure> {
+    let Some(folder) = folder else {
+        return Ok(Profiles::default());
+    };
+    if !["machines", "devices"]
+        .iter()
+        .any(|kind| folder.join(kind).is_dir())
+    {
+        return Err(Failure::input(format!(
+            "{}: holds no machines/ and no devices/: name the folder of the profiles by --profiles",
+            folder.display()
+        )));
+    }
+    Profiles::read(folder).map_err(Failure::input)
 }
 
 /// The sources that are named; all of them if none is.

@@ -31,8 +31,6 @@ pub struct Row {
     pub allowed: Option<f64>,
     /// The twin's number at the ends of a figure's band.
     pub band: Option<[f64; 2]>,
-    /// Why it is known not to be met.
-    pub known: Option<String>,
     /// The name of the order that it is in.
     #[serde(skip)]
     pub order: Option<String>,
@@ -70,7 +68,6 @@ fn row(paper: &Paper, number: &Number, player: &mut Player) -> Result<Row, PlayE
         // Of differences only those of times are promised.
         allowed: promised.map(|most| if increment { INCREMENT } else { most }),
         band: band(number, player)?,
-        known: number.known.clone(),
         order: number.order.clone(),
     })
 }

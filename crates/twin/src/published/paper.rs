@@ -62,8 +62,6 @@ pub struct Number {
     pub over: Vec<String>,
     /// Numbers of one such name are in an order, which the twin has to have too.
     pub order: Option<String>,
-    /// Why it is known not to be met.
-    pub known: Option<String>,
     /// A figure with a band, as `machine.core_watts.pause_c02`: the number at both ends of it is
     /// told beside the number.
     pub band: Option<String>,

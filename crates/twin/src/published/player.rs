@@ -6,6 +6,10 @@ use joulio_model::{DeviceProfile, MachineProfile, ProfileError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
 use std::rc::Rc;
 use toml::Value;
 
@@ -46,7 +50,7 @@ pub enum PlayError {
     Data(String),
 }
 
-/// Profiles by name, as they come with joulio or changed.
+/// Profiles by name, as they come with joulio, of a folder, or changed.
 #[derive(Clone, Debug, Default)]
 pub struct Profiles {
     machines: HashMap<String, Rc<MachineProfile>>,
@@ -54,6 +58,15 @@ pub struct Profiles {
 }
 
 impl Profiles {
+    /// What `folder/machines/NAME.toml` and `folder/devices/NAME.toml` hold takes the place of the
+    /// profiles NAME that come with joulio.
+    pub fn read(folder: &Path) -> Result<Profiles, ProfileError> {
+        Ok(Profiles {
+            machines: of_folder(&folder.join("machines"), MachineProfile::load)?,
+            devices: of_folder(&folder.join("devices"), DeviceProfile::load)?,
+        })
+    }
+
     /// The machine's profile `name`.
     pub fn machine(&mut self, name: &str) -> Result<Rc<MachineProfile>, PlayError> {
         if let Some(known) = self.machines.get(name) {
@@ -97,6 +110,34 @@ impl Profiles {
         }
         Ok(())
     }
+}
+
+/// The profiles in the `.toml` files of `folder`, by the files' names; none if there is no such
+/// folder.
+fn of_folder<P>(
+    folder: &Path,
+    load: fn(&str) -> Result<P, ProfileError>,
+) -> Result<HashMap<String, Rc<P>>, ProfileError> {
+    let unreadable = |source| ProfileError::Unreadable {
+        path: folder.to_owned(),
+        source,
+    };
+    let mut found = HashMap::new();
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(found),
+        entries => entries.map_err(unreadable)?,
+    };
+    for entry in entries {
+        let path = entry.map_err(unreadable)?.path();
+        if let (Some(name), Some("toml")) = (
+            path.file_stem().and_then(OsStr::to_str),
+            path.extension().and_then(OsStr::to_str),
+        ) {
+            let profile = load(&path.to_string_lossy())?;
+            found.insert(name.to_owned(), Rc::new(profile));
+        }
+    }
+    Ok(found)
 }
 
 fn values(profile: &impl Serialize, field: &Field) -> Result<Value, PlayError> {

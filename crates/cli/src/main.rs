@@ -22,6 +22,7 @@ mod place;
 mod power;
 mod power_log;
 mod power_states;
+mod profiles;
 mod replace;
 mod restore;
 mod selftest;
@@ -78,6 +79,8 @@ enum Command {
     Bind(bind::Args),
     /// Give an NVMe controller back to the kernel's driver.
     Unbind(bind::Args),
+    /// Profiles of machines and devices: list them, print one, check a file.
+    Profiles(profiles::Args),
     /// A machine in virtual time: hold it to published numbers, fit it to them, or play every policy.
     #[command(subcommand)]
     Twin(twin::Command),
@@ -108,6 +111,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => serve::run(&args),
         Command::Bind(args) => bind::bind(&args),
         Command::Unbind(args) => bind::unbind(&args),
+        Command::Profiles(args) => profiles::run(&args),
         Command::Twin(command) => twin::run(&command),
         Command::BenchJob => bench_job::run(),
     };

@@ -6,8 +6,11 @@ use common::joulio;
 use predicates::prelude::{PredicateBooleanExt, predicate};
 use predicates::str::contains;
 
-const SUBCOMMANDS: [&str; 15] = [
+const SUBCOMMANDS: [&str; 18] = [
     "bench",
+    "calibrate",
+    "profiles",
+    "twin",
     "trace",
     "power",
     "stat",

@@ -25,7 +25,10 @@ pub enum Kind {
 /// idle_watts = { value = 5.0, kind = "derived", source = "34 W - 29 W", band = [4.0, 6.0] }
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a figure, as { value = 5.0, kind = \"guess\", source = \"why\" }"
+)]
 pub struct Figure {
     /// The number the models use.
     pub value: f64,

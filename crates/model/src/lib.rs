@@ -12,8 +12,10 @@
 //! here measures, reads a clock or does I/O (but for opening a profile file it is given).
 #![forbid(unsafe_code)]
 
+mod any;
 mod band;
 mod catalogue;
+mod census;
 mod check;
 pub mod device;
 mod error;
@@ -25,7 +27,9 @@ pub mod power;
 mod power_states;
 mod service;
 
+pub use any::AnyProfile;
 pub use band::{Band, Pick};
+pub use census::Census;
 pub use device::DeviceProfile;
 pub use error::ProfileError;
 pub use figure::{Figure, Kind};

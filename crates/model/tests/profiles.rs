@@ -1,6 +1,6 @@
 //! What loading a profile promises: built-ins are sound, faults are named.
 
-use joulio_model::{DeviceProfile, Figure, MachineProfile, ProfileError};
+use joulio_model::{AnyProfile, DeviceProfile, Figure, MachineProfile, ProfileError};
 
 const OPTANE: &str = include_str!("../../../profiles/devices/optane-900p.toml");
 const SERVER: &str = include_str!("../../../profiles/machines/generic-server.toml");
@@ -333,4 +333,78 @@ fn a_processor_finds_the_profile_of_its_machine() {
     assert_eq!(fitting(known).as_deref(), Some("xeon-e3-1230v5"));
     assert_eq!(fitting("Intel(R) Xeon(R) Processor @ 2.50GHz"), None);
     assert_eq!(fitting(""), None);
+}
+
+const FIELDS: &str = include_str!("../../../docs/profiles.md");
+
+#[test]
+fn every_field_of_a_profile_is_in_the_documents() {
+    fn names(value: &toml::Value, found: &mut Vec<String>) {
+        match value {
+            toml::Value::Table(table) => {
+                // A figure's own keys, and what a profile calls its schedulers, are no fields.
+                let figure = table.contains_key("kind");
+                for (key, value) in table.iter().filter(|_| !figure) {
+                    found.push(key.clone());
+                    if key == "scheduler" {
+                        let schedulers = value.as_table().unwrap();
+                        schedulers.values().for_each(|one| names(one, found));
+                    } else {
+                        names(value, found);
+                    }
+                }
+            }
+            toml::Value::Array(array) => array.iter().for_each(|value| names(value, found)),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    for (_, text) in AnyProfile::builtin() {
+        names(&text.parse().map(toml::Value::Table).unwrap(), &mut found);
+    }
+    assert!(found.len() > 500);
+    for name in found {
+        let named = [
+            format!("`{name}`"),
+            format!("[{name}]"),
+            format!(".{name}]"),
+            format!(".{name}."),
+        ];
+        let there = named.iter().any(|way| FIELDS.contains(way));
+        assert!(there, "docs/profiles.md does not name {name}");
+    }
+}
+
+#[test]
+fn a_census_counts_every_figure_once() {
+    for (profile, text) in AnyProfile::builtin() {
+        let census = profile.census();
+        let counted = [
+            (census.published, "published"),
+            (census.derived, "derived"),
+            (census.measured, "measured"),
+            (census.fitted, "fitted"),
+            (census.guess, "guess"),
+        ];
+        for (count, kind) in counted {
+            let written = text.matches(&format!("kind = \"{kind}\"")).count();
+            assert_eq!(count, written, "{} {kind}", profile.name());
+        }
+    }
+}
+
+#[test]
+fn a_file_is_a_machines_or_a_devices() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.toml");
+    let read = |text: &str| {
+        std::fs::write(&path, text).unwrap();
+        AnyProfile::read(path.to_str().unwrap())
+    };
+    assert_eq!(read(OPTANE).unwrap().what(), "device");
+    assert_eq!(read(SERVER).unwrap().what(), "machine");
+    let bare = OPTANE.replacen("capacity_bytes = {", "capacity_bytes = 5 # {", 1);
+    let refused = read(&bare).unwrap_err().to_string();
+    assert!(refused.contains("expected a figure, as {"), "{refused}");
+    assert!(read("= nonsense").is_err());
 }

@@ -1,0 +1,82 @@
+//! A profile of either kind, by name or from a file.
+
+use std::fs;
+
+use serde::Serialize;
+
+use crate::catalogue::{Profile, parse};
+use crate::{Census, DeviceProfile, MachineProfile, ProfileError};
+
+/// A machine's profile or a device's.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum AnyProfile {
+    /// A machine's.
+    Machine(Box<MachineProfile>),
+    /// A device's.
+    Device(Box<DeviceProfile>),
+}
+
+impl AnyProfile {
+    /// The built-in profiles and their texts: machines, then devices.
+    pub fn builtin() -> Vec<(AnyProfile, &'static str)> {
+        let machines = MachineProfile::BUILTIN.iter();
+        let devices = DeviceProfile::BUILTIN.iter();
+        let machines = machines.map(|&(name, text)| (AnyProfile::machine(text, name), text));
+        let devices = devices.map(|&(name, text)| (AnyProfile::device(text, name), text));
+        let sound = |(profile, text): (Result<_, ProfileError>, _)| Some((profile.ok()?, text));
+        machines.chain(devices).filter_map(sound).collect()
+    }
+
+    /// The profile in the file at `path`: a device's has `[service]`.
+    pub fn read(path: &str) -> Result<AnyProfile, ProfileError> {
+        let text = fs::read_to_string(path).map_err(|source| ProfileError::Unreadable {
+            path: path.into(),
+            source,
+        })?;
+        // What is no TOML at all either kind refuses with the line.
+        let table = text.parse::<toml::Table>().unwrap_or_default();
+        if table.contains_key("service") {
+            AnyProfile::device(&text, path)
+        } else {
+            AnyProfile::machine(&text, path)
+        }
+    }
+
+    fn machine(text: &str, origin: &str) -> Result<AnyProfile, ProfileError> {
+        Ok(AnyProfile::Machine(Box::new(parse(text, origin)?)))
+    }
+
+    fn device(text: &str, origin: &str) -> Result<AnyProfile, ProfileError> {
+        Ok(AnyProfile::Device(Box::new(parse(text, origin)?)))
+    }
+
+    /// `machine` or `device`.
+    pub fn what(&self) -> &'static str {
+        match self {
+            AnyProfile::Machine(_) => MachineProfile::WHAT,
+            AnyProfile::Device(_) => DeviceProfile::WHAT,
+        }
+    }
+
+    /// The name it is asked for by.
+    pub fn name(&self) -> &str {
+        match self {
+            AnyProfile::Machine(machine) => &machine.name,
+            AnyProfile::Device(device) => &device.name,
+        }
+    }
+
+    /// One sentence on what is modelled.
+    pub fn description(&self) -> &str {
+        match self {
+            AnyProfile::Machine(machine) => &machine.description,
+            AnyProfile::Device(device) => &device.description,
+        }
+    }
+
+    /// How many of its figures are of each kind.
+    pub fn census(&self) -> Census {
+        Census::of(self)
+    }
+}

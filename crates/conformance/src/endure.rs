@@ -1,13 +1,13 @@
 //! I/Os on a device that does not do its part: every command ends once, with its own buffer, and
 //! what is told to have succeeded is true.
 
-use crate::armed::arm;
 use crate::mixed::Mode;
+use crate::turns::Turns;
 use crate::{Bench, Content};
 use anyhow::{Context, Result, bail, ensure};
 use joulio_device::{Device, Iova};
 use joulio_nvme::spec::Status;
-use joulio_nvme::wait::{AnyPolicy, Counters};
+use joulio_nvme::wait::Counters;
 use joulio_nvme::{Completed, DmaBuffer, Faults, NvmeError, PollGroup, QueuePair};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -46,8 +46,6 @@ impl Endured {
 
 /// Blocks that the run uses.
 const SPAN: u64 = 1024;
-/// Completions between two switches of policy.
-const SWITCH: u64 = 97;
 
 struct Flight {
     lba: u64,
@@ -123,11 +121,7 @@ fn settle<D: Device>(queue: &mut QueuePair<D>, endured: &mut Endured) -> Result<
 
 impl<D: Device> Run<'_, D> {
     fn go(&mut self, group: &mut PollGroup<D>, mode: Mode, ios: u64) -> Result<()> {
-        let mut next_switch = SWITCH;
-        let mut blocking = mode == Mode::Interrupt;
-        if blocking {
-            arm(group)?;
-        }
+        let mut turns = Turns::begin(mode, group)?;
         while self.endured.commands < ios || !self.flights.is_empty() {
             while self.endured.commands < ios && !self.buffers.is_empty() {
                 self.issue(&mut group.queues()[0])?;
@@ -147,16 +141,7 @@ impl<D: Device> Run<'_, D> {
             }
             self.end(ended)?;
             let done = self.endured.completed + self.endured.failures();
-            if mode == Mode::Switching && done >= next_switch {
-                next_switch = done + SWITCH;
-                blocking = !blocking;
-                let policy = if blocking {
-                    AnyPolicy::INTERRUPT
-                } else {
-                    AnyPolicy::POLL
-                };
-                group.queues()[0].set_policy(policy)?;
-            }
+            turns.go_on(done, group)?;
         }
         Ok(())
     }

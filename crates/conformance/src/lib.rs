@@ -6,12 +6,12 @@
 //! never about time.
 #![forbid(unsafe_code)]
 
-mod armed;
 mod claims;
 mod content;
 mod endure;
 mod line;
 mod mixed;
+mod turns;
 
 pub use claims::{Claim, STAMPS, claims};
 pub use content::{Content, stamp_lba};

@@ -1,6 +1,6 @@
 //! Mixed reads, writes and flushes of many sizes, every byte checked.
 
-use crate::armed::arm;
+use crate::turns::{Turns, arm};
 use crate::{Bench, Content};
 use anyhow::{Context, Result, bail, ensure};
 use joulio_device::Device;
@@ -63,8 +63,6 @@ impl Mode {
 
 /// Blocks that the run uses.
 const SPAN: u64 = 4096;
-/// Completions between two switches.
-const SWITCH: u64 = 97;
 
 enum Flight {
     Write(Range<u64>),
@@ -101,11 +99,7 @@ pub fn mixed<D: Device>(bench: &Bench<D>, mode: Mode, depth: usize, ios: u64) ->
         most_blocks: u64::from(bytes / block),
     };
     let mut done = 0;
-    let mut blocking = mode == Mode::Interrupt;
-    let mut next_switch = SWITCH;
-    if blocking {
-        arm(&mut group)?;
-    }
+    let mut turns = Turns::begin(mode, &mut group)?;
     while done < ios {
         let queue = &mut group.queues()[0];
         while run.issued < ios && run.flights.len() < depth {
@@ -123,18 +117,8 @@ pub fn mixed<D: Device>(bench: &Bench<D>, mode: Mode, depth: usize, ios: u64) ->
             run.check(completion)
                 .with_context(|| format!("seed {}", bench.seed))?;
         }
-        if mode == Mode::Switching && done >= next_switch {
-            next_switch = done + SWITCH;
-            blocking = !blocking;
-            let policy = if blocking {
-                AnyPolicy::INTERRUPT
-            } else {
-                AnyPolicy::POLL
-            };
-            group.queues()[0].set_policy(policy)?;
-            if blocking && run.flights.is_empty() {
-                arm(&mut group)?;
-            }
+        if turns.go_on(done, &mut group)? && run.flights.is_empty() {
+            arm(&mut group)?;
         }
     }
     let queue = &mut group.queues()[0];

@@ -2,9 +2,9 @@
 
 use super::support::{group_of_one, reads};
 use crate::Bench;
-use crate::armed::arm;
 use crate::line::one_line;
 use crate::mixed::{Mode, mixed};
+use crate::turns::arm;
 use anyhow::{Result, bail, ensure};
 use joulio_device::Device;
 use joulio_nvme::wait::{AnyPolicy, Counters, Hybrid, Policy, StepKind, now};

@@ -1,0 +1,59 @@
+//! Which way of waiting it is a run's turn for.
+
+use crate::mixed::Mode;
+use anyhow::{Result, ensure};
+use joulio_device::Device;
+use joulio_nvme::PollGroup;
+use joulio_nvme::wait::{AnyPolicy, now};
+use joulio_units::Nanos;
+
+/// Completions between two switches of [`Mode::Switching`].
+const SWITCH: u64 = 97;
+
+/// The turns of a run by a mode, on the first queue of a group.
+pub(crate) struct Turns {
+    switching: bool,
+    blocking: bool,
+    next: u64,
+}
+
+impl Turns {
+    /// The first turn, with nothing outstanding yet.
+    pub(crate) fn begin<D: Device>(mode: Mode, group: &mut PollGroup<D>) -> Result<Turns> {
+        if mode == Mode::Interrupt {
+            arm(group)?;
+        }
+        Ok(Turns {
+            switching: mode == Mode::Switching,
+            blocking: false,
+            next: SWITCH,
+        })
+    }
+
+    /// Switches if it is time to after `done` completions. `true`: to interrupts.
+    pub(crate) fn go_on<D: Device>(&mut self, done: u64, group: &mut PollGroup<D>) -> Result<bool> {
+        if !self.switching || done < self.next {
+            return Ok(false);
+        }
+        self.next = done + SWITCH;
+        self.blocking = !self.blocking;
+        let policy = if self.blocking {
+            AnyPolicy::INTERRUPT
+        } else {
+            AnyPolicy::POLL
+        };
+        group.queues()[0].set_policy(policy)?;
+        Ok(self.blocking)
+    }
+}
+
+/// Lets a group with nothing outstanding wait once, so that its vectors are unmasked.
+///
+/// A queue unmasks its vector when it first blocks, and a device that is done by the first look is
+/// never blocked for: without this, whether a run sees interrupts is a matter of luck.
+pub(crate) fn arm<D: Device>(group: &mut PollGroup<D>) -> Result<()> {
+    ensure!(group.outstanding() == 0, "there is work to wait for");
+    let delivered = group.reap(1, Some(now() + Nanos::from_millis(1)), |_, _| {})?;
+    ensure!(delivered == 0, "{delivered} completions of nothing");
+    Ok(())
+}

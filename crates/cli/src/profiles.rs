@@ -42,7 +42,7 @@ impl<'a> Listed<'a> {
 /// `joulio profiles`.
 pub fn run(args: &Args) -> Outcome {
     let json = args.output.format == Format::Json;
-    let all = AnyProfile::builtin();
+    let all = AnyProfile::builtin().map_err(Failure::run)?;
     let Some(wanted) = &args.profile else {
         let list: Vec<_> = all.iter().map(|(profile, _)| Listed::of(profile)).collect();
         return if json {

@@ -13,7 +13,7 @@ fn the_list_has_every_profile_and_counts_what_is_guessed() {
     let list: Vec<Value> = serde_json::from_slice(&done.get_output().stdout).unwrap();
     let text = joulio("profiles").assert().success();
     let text = String::from_utf8_lossy(&text.get_output().stdout).into_owned();
-    let all = AnyProfile::builtin();
+    let all = AnyProfile::builtin().unwrap();
     assert_eq!(list.len(), all.len());
     for (listed, (profile, _)) in list.iter().zip(&all) {
         let name = profile.name();
@@ -30,7 +30,7 @@ fn the_list_has_every_profile_and_counts_what_is_guessed() {
 fn a_profile_is_printed_as_it_is_and_is_one_in_a_file_too() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.toml");
-    for (profile, text) in AnyProfile::builtin() {
+    for (profile, text) in AnyProfile::builtin().unwrap() {
         let line = format!("profiles {}", profile.name());
         joulio(&line).assert().success().stdout(text);
         std::fs::write(&file, text).unwrap();

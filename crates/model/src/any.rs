@@ -1,10 +1,8 @@
 //! A profile of either kind, by name or from a file.
 
-use std::fs;
-
 use serde::Serialize;
 
-use crate::catalogue::{Profile, parse};
+use crate::catalogue::{Profile, parse, text_of};
 use crate::{Census, DeviceProfile, MachineProfile, ProfileError};
 
 /// A machine's profile or a device's.
@@ -19,21 +17,17 @@ pub enum AnyProfile {
 
 impl AnyProfile {
     /// The built-in profiles and their texts: machines, then devices.
-    pub fn builtin() -> Vec<(AnyProfile, &'static str)> {
+    pub fn builtin() -> Result<Vec<(AnyProfile, &'static str)>, ProfileError> {
         let machines = MachineProfile::BUILTIN.iter();
         let devices = DeviceProfile::BUILTIN.iter();
-        let machines = machines.map(|&(name, text)| (AnyProfile::machine(text, name), text));
-        let devices = devices.map(|&(name, text)| (AnyProfile::device(text, name), text));
-        let sound = |(profile, text): (Result<_, ProfileError>, _)| Some((profile.ok()?, text));
-        machines.chain(devices).filter_map(sound).collect()
+        let machines = machines.map(|&(name, text)| Ok((AnyProfile::machine(text, name)?, text)));
+        let devices = devices.map(|&(name, text)| Ok((AnyProfile::device(text, name)?, text)));
+        machines.chain(devices).collect()
     }
 
     /// The profile in the file at `path`: a device's has `[service]`.
     pub fn read(path: &str) -> Result<AnyProfile, ProfileError> {
-        let text = fs::read_to_string(path).map_err(|source| ProfileError::Unreadable {
-            path: path.into(),
-            source,
-        })?;
+        let text = text_of(path)?;
         // What is no TOML at all either kind refuses with the line.
         let table = text.parse::<toml::Table>().unwrap_or_default();
         if table.contains_key("service") {

@@ -50,11 +50,15 @@ pub(crate) fn load<P: Profile>(name_or_path: &str) -> Result<P, ProfileError> {
     if !name_or_path.ends_with(".toml") {
         return builtin(name_or_path);
     }
-    let text = fs::read_to_string(name_or_path).map_err(|source| ProfileError::Unreadable {
-        path: name_or_path.into(),
+    parse(&text_of(name_or_path)?, name_or_path)
+}
+
+/// What the file at `path` holds.
+pub(crate) fn text_of(path: &str) -> Result<String, ProfileError> {
+    fs::read_to_string(path).map_err(|source| ProfileError::Unreadable {
+        path: path.into(),
         source,
-    })?;
-    parse(&text, name_or_path)
+    })
 }
 
 /// The names of the built-in profiles.

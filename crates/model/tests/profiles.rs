@@ -359,7 +359,7 @@ fn every_field_of_a_profile_is_in_the_documents() {
         }
     }
     let mut found = Vec::new();
-    for (_, text) in AnyProfile::builtin() {
+    for (_, text) in AnyProfile::builtin().unwrap() {
         names(&text.parse().map(toml::Value::Table).unwrap(), &mut found);
     }
     assert!(found.len() > 500);
@@ -377,7 +377,7 @@ fn every_field_of_a_profile_is_in_the_documents() {
 
 #[test]
 fn a_census_counts_every_figure_once() {
-    for (profile, text) in AnyProfile::builtin() {
+    for (profile, text) in AnyProfile::builtin().unwrap() {
         let census = profile.census();
         let counted = [
             (census.published, "published"),

@@ -6,6 +6,20 @@ use common::joulio;
 use predicates::prelude::*;
 use serde_json::Value;
 use std::fs;
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+const SHIPPED: &str = include_str!("../../../profiles/machines/xeon-6230.toml");
+
+/// A folder of profiles with one machine's, and that file.
+fn of_ones_own() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let machines = folder.path().join("machines");
+    fs::create_dir(&machines).unwrap();
+    let file = machines.join("xeon-6230.toml");
+    fs::write(&file, SHIPPED).unwrap();
+    (folder, file)
+}
 
 #[test]
 fn a_check_that_keeps_its_promises_says_so() {
@@ -30,12 +44,8 @@ fn what_contradicts_itself_or_was_not_printed_is_told() {
 
 #[test]
 fn a_broken_promise_ends_with_1() {
-    let folder = tempfile::tempdir().unwrap();
-    let machines = folder.path().join("machines");
-    fs::create_dir(&machines).unwrap();
-    let file = machines.join("xeon-6230.toml");
-    let shipped = include_str!("../../../profiles/machines/xeon-6230.toml");
-    let (head, tail) = shipped.split_once("wake_ns = { value = ").unwrap();
+    let (folder, file) = of_ones_own();
+    let (head, tail) = SHIPPED.split_once("wake_ns = { value = ").unwrap();
     let (_, tail) = tail.split_once(',').unwrap();
     let check = |wake: &str| {
         let text = format!("{head}wake_ns = {{ value = {wake},{tail}");
@@ -87,16 +97,19 @@ fn a_source_that_is_not_there_is_refused_with_those_that_are() {
         .assert()
         .code(2)
         .stderr(predicate::str::contains("--profiles"));
+    // Machines are what a fit writes most of.
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("devices")).unwrap();
+    let mut fit = joulio("twin fit paths --write --profiles");
+    fit.arg(folder.path())
+        .assert()
+        .code(2)
+        .stderr(predicate::str::contains("holds no machines/:"));
 }
 
 #[test]
 fn a_fit_is_written_only_when_asked_for_and_keeps_the_comments() {
-    let folder = tempfile::tempdir().unwrap();
-    let machines = folder.path().join("machines");
-    fs::create_dir(&machines).unwrap();
-    let file = machines.join("xeon-6230.toml");
-    let shipped = include_str!("../../../profiles/machines/xeon-6230.toml");
-    fs::write(&file, shipped).unwrap();
+    let (folder, file) = of_ones_own();
     let fit = || {
         let mut command = joulio("twin fit DPAS --profiles");
         command.arg(folder.path());
@@ -106,13 +119,13 @@ fn a_fit_is_written_only_when_asked_for_and_keeps_the_comments() {
         .assert()
         .success()
         .stdout(predicate::str::contains("machine:xeon-6230.costs.wake_ns"));
-    assert_eq!(fs::read_to_string(&file).unwrap(), shipped);
+    assert_eq!(fs::read_to_string(&file).unwrap(), SHIPPED);
     fit().arg("--write").assert().success();
     let written = fs::read_to_string(&file).unwrap();
     let comments = |text: &str| {
         let lines = text.lines().filter(|line| line.starts_with('#'));
         lines.map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(comments(&written), comments(shipped));
-    assert_eq!(written.lines().count(), shipped.lines().count());
+    assert_eq!(comments(&written), comments(SHIPPED));
+    assert_eq!(written.lines().count(), SHIPPED.lines().count());
 }

@@ -156,7 +156,8 @@ fn looks(cpus: Cpus) -> Result<Spread, Failure> {
     Ok(Spread::of(times))
 }
 
-/// The quietest of three real runs of `ios` reads each by polling: other programs only ever make them slower.
+/// The quietest of three real runs of `ios` reads each by polling: other programs only ever make
+/// them slower.
 pub fn quietest(
     profile: &DeviceProfile,
     ios: u64,

@@ -1,6 +1,6 @@
 //! `joulio twin fit`.
 
-use super::{papers, profiles};
+use super::{holds, papers, profiles};
 use crate::Outcome;
 use crate::columns::columns;
 use crate::failure::{Failure, say};
@@ -36,6 +36,9 @@ pub fn run(args: &Args) -> Outcome {
     let papers = papers(&args.sources)?;
     let here = args.write.then_some(Path::new("profiles"));
     let folder = args.profiles.as_deref().or(here);
+    if let Some(folder) = folder.filter(|_| args.write) {
+        holds(folder, &["machines"])?;
+    }
     let changes = fit(&papers, profiles(folder)?, IOS).map_err(Failure::run)?;
     match args.output.format {
         Format::Normal => print(&text(&changes))?,

@@ -35,16 +35,20 @@ fn profiles(folder: Option<&Path>) -> Result<Profiles, Failure> {
     let Some(folder) = folder else {
         return Ok(Profiles::default());
     };
-    if !["machines", "devices"]
-        .iter()
-        .any(|kind| folder.join(kind).is_dir())
-    {
-        return Err(Failure::input(format!(
-            "{}: holds no machines/ and no devices/: name the folder of the profiles by --profiles",
-            folder.display()
-        )));
-    }
+    holds(folder, &["machines", "devices"])?;
     Profiles::read(folder).map_err(Failure::input)
+}
+
+/// Refuses a `folder` of profiles with none of `kinds`.
+fn holds(folder: &Path, kinds: &[&str]) -> Outcome {
+    if kinds.iter().any(|kind| folder.join(kind).is_dir()) {
+        return Ok(());
+    }
+    Err(Failure::input(format!(
+        "{}: holds no {}/: name the folder of the profiles by --profiles",
+        folder.display(),
+        kinds.join("/ and no ")
+    )))
 }
 
 /// The sources that are named; all of them if none is.

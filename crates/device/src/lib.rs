@@ -67,10 +67,11 @@ pub trait Device: Send + Sync + 'static {
         })
     }
 
-    /// The most interrupt vectors that [`Device::enable_vectors`] can give.
+    /// The most interrupt vectors that [`Device::enable_vectors`] can give: those of the device.
     fn max_vectors(&self) -> u16;
 
-    /// Enables `count` vectors, all of them masked; a later call replaces the earlier one's.
+    /// Enables `count` vectors, all of them masked, or the first of them where the system has no
+    /// more to give; a later call replaces the earlier one's.
     fn enable_vectors(&self, count: u16) -> Result<Vec<Vector>, DeviceError>;
 
     /// Whether the system asks for the device, to unplug it: whoever has it closes it. Cheap

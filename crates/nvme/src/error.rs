@@ -260,19 +260,30 @@ impl fmt::Display for Rejected {
 
 impl std::error::Error for Rejected {}
 
+fn vectors_had(had: u16, wanted: u16) -> String {
+    if had < wanted {
+        format!("the system gave {had} of the {wanted} vectors that were asked for")
+    } else {
+        format!("the device has {had} vectors")
+    }
+}
+
 /// A way of waiting that this queue cannot have.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyError {
     /// The policy blocks, and the queue has no interrupt vector.
     #[error(
-        "{policy} needs an interrupt vector and this queue has none: the device has {have} vectors, the first is the admin queue's"
+        "{policy} needs an interrupt vector and this queue has none: {}, the first is the admin queue's; use fewer jobs or poll",
+        vectors_had(*.had, *.wanted)
     )]
     NoVector {
         /// The policy.
         policy: String,
-        /// Vectors of the device.
-        have: u16,
+        /// Vectors that were had.
+        had: u16,
+        /// Vectors that were asked for: as many as the queues need, and the device has.
+        wanted: u16,
     },
     /// The policy plans steps that this machine lacks.
     #[error("{reason}")]

@@ -2,10 +2,12 @@
 
 mod common;
 
+use common::Seen;
 use joulio_device::{Device, DeviceError, DmaMemory, Vector};
 use joulio_emulator::{EmulatedDevice, EmulatedDoorbell, NamespaceOptions, Options, StoreOptions};
 use joulio_model::DeviceProfile;
 use joulio_nvme::spec::register::{CAP, CSTS, Cap};
+use joulio_nvme::wait::AnyPolicy;
 use joulio_nvme::{Controller, ControllerOptions, NvmeError, PollGroup};
 use joulio_units::Nanos;
 use proptest::prelude::*;
@@ -188,6 +190,23 @@ fn each_namespace_has_its_own_blocks() {
             .unwrap();
         assert_eq!(data, [byte; 4096]);
     }
+}
+
+#[test]
+fn a_system_with_fewer_vectors_gives_the_first_queues_theirs_and_says_so_to_the_others() {
+    let options = ControllerOptions {
+        queues: 4,
+        ..ControllerOptions::default()
+    };
+    let (controller, _stepper, _) = common::open_stepped(Seen::with_vectors(2), options);
+    assert_eq!((controller.max_queues(), controller.vectors()), (4, 2));
+    let mut first = controller.create_queue_pair(4).unwrap();
+    let mut second = controller.create_queue_pair(4).unwrap();
+    first.set_policy(AnyPolicy::INTERRUPT).unwrap();
+    second.set_policy(AnyPolicy::POLL).unwrap();
+    let refused = second.set_policy(AnyPolicy::INTERRUPT).unwrap_err();
+    let why = refused.to_string();
+    assert!(why.contains("gave 2 of the 5 vectors"), "{why}");
 }
 
 #[test]

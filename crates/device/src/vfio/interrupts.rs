@@ -8,6 +8,7 @@ use super::config;
 use super::container::os;
 use super::function::Function;
 use super::ioctl;
+use super::retry::connect_most;
 use crate::mmio::MappedBar;
 use crate::{DeviceError, Iova, Vector, VectorControl};
 use std::collections::HashMap;
@@ -64,16 +65,20 @@ impl MsiX {
     }
 
     pub(super) fn enable(this: &Arc<MsiX>, count: u16) -> Result<Vec<Vector>, DeviceError> {
-        let events = Vector::eventfds(count, this.entries)?;
+        let mut events = Vector::eventfds(count, this.entries)?;
         let raw: Vec<i32> = events.iter().map(AsRawFd::as_raw_fd).collect();
         // The kernel cannot add vectors to some that are enabled (VFIO_IRQ_INFO_NORESIZE): all at
         // once, from none.
         let index = sys::VFIO_PCI_MSIX_IRQ_INDEX;
         let mut state = this.lock();
         this.disable(&mut state)?;
-        ioctl::set_irqs(this.function.device(), index, &raw).map_err(os("VFIO_DEVICE_SET_IRQS"))?;
+        let had = connect_most(&raw, |events| {
+            ioctl::set_irqs(this.function.device(), index, events)
+        })
+        .map_err(os("VFIO_DEVICE_SET_IRQS"))?;
         state.enabled = true;
         drop(state);
+        events.truncate(had);
         Vector::masked(events, this)
     }
 

@@ -167,8 +167,9 @@ pub(super) fn irq_count(device: BorrowedFd<'_>, index: u32) -> io::Result<u32> {
     Ok(info.count)
 }
 
-/// Connects interrupts 0.. of `index` to `events`; with none, disables them all.
-pub(super) fn set_irqs(device: BorrowedFd<'_>, index: u32, events: &[i32]) -> io::Result<()> {
+/// Connects interrupts 0.. of `index` to `events`; with none, disables them all. Not 0: none is
+/// enabled, and so many could be.
+pub(super) fn set_irqs(device: BorrowedFd<'_>, index: u32, events: &[i32]) -> io::Result<u32> {
     const HEADER: usize = 5;
     let data = if events.is_empty() {
         sys::VFIO_IRQ_SET_DATA_NONE
@@ -184,7 +185,8 @@ pub(super) fn set_irqs(device: BorrowedFd<'_>, index: u32, events: &[i32]) -> io
     ];
     words.extend(events.iter().map(|&fd| fd as u32));
     // SAFETY: the words are a vfio_irq_set: five words, then the descriptors; argsz is their size.
-    check(unsafe { libc::ioctl(device.as_raw_fd(), request(10), words.as_mut_ptr()) }).map(drop)
+    check(unsafe { libc::ioctl(device.as_raw_fd(), request(10), words.as_mut_ptr()) })
+        .map(i32::cast_unsigned)
 }
 
 pub(super) fn reset(device: BorrowedFd<'_>) -> io::Result<()> {

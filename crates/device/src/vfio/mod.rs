@@ -8,6 +8,7 @@ mod function;
 mod interrupts;
 mod ioctl;
 mod removal;
+mod retry;
 
 use crate::pci::PciAddress;
 use crate::{Device, DeviceError, DmaMemory, MmioDoorbell, SharedMemory, Vector};

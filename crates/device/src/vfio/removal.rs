@@ -4,6 +4,7 @@
 
 use super::container::os;
 use super::ioctl;
+use super::retry::connect_most;
 use crate::DeviceError;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -25,7 +26,8 @@ impl Removal {
         }
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         let event = eventfd(0, flags).map_err(|error| os("make an eventfd")(error.into()))?;
-        ioctl::set_irqs(device, index, &[event.as_raw_fd()])
+        let events = [event.as_raw_fd()];
+        connect_most(&events, |events| ioctl::set_irqs(device, index, events))
             .map_err(os("VFIO_DEVICE_SET_IRQS (device request)"))?;
         Ok(Removal { event: Some(event) })
     }

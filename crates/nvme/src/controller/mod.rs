@@ -130,6 +130,12 @@ impl<D: Device> Controller<D> {
         self.shared.granted()
     }
 
+    /// Interrupt vectors of its queues, the admin queue's among them: fewer than queues where the
+    /// device has no more, or the system gave no more.
+    pub fn vectors(&self) -> usize {
+        self.shared.vectors().0.into()
+    }
+
     /// The identifiers of the active namespaces, ascending; the first 1024.
     pub fn active_namespaces(&self) -> Result<Vec<u32>, NvmeError> {
         let (_, list): (_, Box<ActiveNamespaces>) = self.shared.fetch(

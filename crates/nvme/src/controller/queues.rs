@@ -97,17 +97,17 @@ impl<D: Device> Shared<D> {
         Ok(())
     }
 
-    /// Number of Queues and a vector for each, as far as both go.
+    /// Number of Queues and a vector for each, as far as both go: a queue without one is polled.
     pub(super) fn negotiate_queues(&mut self, wanted: u16) -> Result<(), NvmeError> {
         let most = number_of_queues(&mut self.admin(), wanted)?;
         let queues = most.min(wanted.into()) as u16;
-        let vectors = self.device.max_vectors().min(queues.saturating_add(1));
-        let vectors = if vectors == 0 {
+        let wanted = self.device.max_vectors().min(queues.saturating_add(1));
+        let vectors = if wanted == 0 {
             Vec::new()
         } else {
-            self.device.enable_vectors(vectors)?
+            self.device.enable_vectors(wanted)?
         };
-        self.offer_queues(queues, vectors);
+        self.offer_queues(queues, vectors, wanted);
         Ok(())
     }
 

@@ -34,6 +34,8 @@ pub(crate) struct Shared<D: Device> {
 #[derive(Default)]
 struct Pool {
     granted: usize,
+    /// Vectors that were had, and that were asked for; the admin queue's among them.
+    vectors: (u16, u16),
     free: Vec<(QueueId, Option<Vector>)>,
     /// The admin queue's, masked: its completions are polled for.
     _admin: Option<Vector>,
@@ -164,10 +166,12 @@ impl<D: Device> Shared<D> {
         self.identity.as_ref().expect("set when it was opened")
     }
 
-    /// Fills the pool with queues 1 to `queues` and the vectors from 1 on.
-    pub(super) fn offer_queues(&self, queues: u16, vectors: Vec<Vector>) {
-        let mut vectors = vectors.into_iter();
+    /// Fills the pool with queues 1 to `queues` and the vectors from 1 on, of which `wanted` were
+    /// asked for.
+    pub(super) fn offer_queues(&self, queues: u16, vectors: Vec<Vector>, wanted: u16) {
         let mut pool = lock(&self.pool);
+        pool.vectors = (vectors.len() as u16, wanted);
+        let mut vectors = vectors.into_iter();
         pool._admin = vectors.next();
         pool.granted = queues.into();
         pool.free = (1..=queues)
@@ -175,6 +179,11 @@ impl<D: Device> Shared<D> {
             .collect();
         // Taken from the end: queue 1 first.
         pool.free.reverse();
+    }
+
+    /// Vectors that were had, and that were asked for; the admin queue's among them.
+    pub(crate) fn vectors(&self) -> (u16, u16) {
+        lock(&self.pool).vectors
     }
 
     pub(super) fn granted(&self) -> usize {

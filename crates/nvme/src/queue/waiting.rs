@@ -157,11 +157,17 @@ impl<D: Device> QueuePair<D> {
             });
         }
         match lacks(self.can(machine)) {
-            Some(_) => Err(PolicyError::NoVector {
-                policy: policy(),
-                have: self.shared.device.max_vectors(),
-            }),
+            Some(_) => Err(self.no_vector(policy())),
             None => Ok(()),
+        }
+    }
+
+    fn no_vector(&self, policy: String) -> PolicyError {
+        let (had, wanted) = self.shared.vectors();
+        PolicyError::NoVector {
+            policy,
+            had,
+            wanted,
         }
     }
 
@@ -203,8 +209,7 @@ impl<D: Device> QueuePair<D> {
             return Err(PolicyError::NotAimed { policy });
         }
         let Some(vector) = &self.interrupt.vector else {
-            let have = self.shared.device.max_vectors();
-            return Err(PolicyError::NoVector { policy, have });
+            return Err(self.no_vector(policy));
         };
         assert!(offset.is_multiple_of(4) && offset + 4 <= memory.memory().len());
         let at = memory.iova().offset(offset);

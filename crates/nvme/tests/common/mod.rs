@@ -29,6 +29,8 @@ pub struct Seen {
     plain: bool,
     /// CAP.TO is half a second.
     impatient: bool,
+    /// The system gives so many vectors at the most.
+    vectors: Option<u16>,
 }
 
 #[allow(dead_code, reason = "each test binary uses its part")]
@@ -45,6 +47,14 @@ impl Seen {
     pub fn impatient() -> Seen {
         Seen {
             impatient: true,
+            ..Seen::default()
+        }
+    }
+
+    /// A system that has so many vectors left.
+    pub fn with_vectors(vectors: u16) -> Seen {
+        Seen {
+            vectors: Some(vectors),
             ..Seen::default()
         }
     }
@@ -187,7 +197,8 @@ impl Device for Spy {
         self.device.max_vectors()
     }
     fn enable_vectors(&self, count: u16) -> Result<Vec<Vector>, DeviceError> {
-        self.device.enable_vectors(count)
+        let most = self.seen.vectors.unwrap_or(u16::MAX);
+        self.device.enable_vectors(count.min(most))
     }
 }
 

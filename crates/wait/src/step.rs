@@ -113,11 +113,12 @@ impl Step {
         }
     }
 
-    /// The step of a core that two queues wait on: it may miss neither's completion for longer
-    /// than that queue asked for. The shallower kind watches both, with two exceptions. A timer
-    /// sleep does not see interrupts while a block sees time: together they block. And of a line, a
-    /// user interrupt and an interrupt none tells of the others: the core looks itself, each
-    /// microsecond. The earlier deadline holds, and the more frequent look.
+    /// The step of a core that two queues wait on: it hides neither's completion for longer than
+    /// that queue's own step would, or a microsecond. The shallower kind watches both, with these
+    /// exceptions. A timer sleep does not see interrupts while a block sees time: together they
+    /// block. Of a line, a user interrupt and an interrupt none tells of the others, and a pause
+    /// sees none of the three: the core looks itself then, each microsecond. The earlier deadline
+    /// holds, and the more frequent look.
     #[must_use]
     pub fn merge(self, other: Step) -> Step {
         use StepKind::{Block, Monitor, Pause, Sleep, UserInterrupt};
@@ -128,7 +129,9 @@ impl Step {
         };
         let (kind, look) = match (shallow, deep) {
             (Sleep, Block) => (Block, Nanos::MAX),
-            (Monitor, UserInterrupt | Block) | (UserInterrupt, Block) => (Pause, LOOK),
+            (Pause, Monitor | UserInterrupt | Block)
+            | (Monitor, UserInterrupt | Block)
+            | (UserInterrupt, Block) => (Pause, LOOK),
             _ => (shallow, Nanos::MAX),
         };
         Step {
@@ -154,6 +157,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Short, long, or no limit at all.
+    fn a_time() -> impl Strategy<Value = Nanos> {
+        prop_oneof![
+            (0..10_000u64).prop_map(Nanos),
+            any::<u64>().prop_map(Nanos),
+            Just(Nanos::MAX)
+        ]
+    }
+
     fn any_step() -> impl Strategy<Value = Step> {
         use StepKind::{Block, Monitor, Pause, Sleep, Spin, UserInterrupt};
         (
@@ -165,14 +177,31 @@ mod tests {
                 Just(Sleep),
                 Just(Block)
             ],
-            any::<u64>(),
-            any::<u64>(),
+            a_time(),
+            a_time(),
         )
-            .prop_map(|(kind, until, look)| Step {
-                kind,
-                until: Nanos(until),
-                look: Nanos(look),
-            })
+            .prop_map(|(kind, until, look)| Step { kind, until, look })
+    }
+
+    /// How long a core that takes `step` may leave a completion unseen, which is told of in the way
+    /// that a core taking `kind` waits for; told at `at`, with the core just gone to wait.
+    fn hidden(step: Step, kind: StepKind, at: Nanos) -> Nanos {
+        use StepKind::{Block, Monitor, Pause, Sleep, Spin, UserInterrupt};
+        let up_to_its_end = step.until.since(at);
+        match step.kind {
+            Spin => Nanos::ZERO,
+            Pause => up_to_its_end.min(step.look),
+            // What tells of it is what this core waits for.
+            Monitor | UserInterrupt | Block if step.kind == kind => Nanos::ZERO,
+            Monitor | UserInterrupt | Block | Sleep => up_to_its_end,
+        }
+    }
+
+    /// Whether `merged` shows a completion to a queue that asked for `asked` as early as that would,
+    /// or within the microsecond in which a core looks itself.
+    fn shows(merged: Step, asked: Step) -> bool {
+        let at = Nanos::ZERO;
+        hidden(merged, asked.kind, at) <= hidden(asked, asked.kind, at).max(LOOK)
     }
 
     proptest! {
@@ -183,12 +212,34 @@ mod tests {
         }
 
         #[test]
-        fn no_queue_waits_deeper_or_longer_than_it_asked(a in any_step(), b in any_step()) {
+        fn no_queue_waits_longer_than_it_asked(a in any_step(), b in any_step()) {
             let both = a.merge(b);
             prop_assert!(both.until <= a.until && both.until <= b.until);
             prop_assert!(both.look <= a.look && both.look <= b.look);
-            // A block with the sleeper's deadline is as good as the sleep to the sleeper.
-            prop_assert!(both.kind <= a.kind || (a.kind, both.kind) == (StepKind::Sleep, StepKind::Block));
+        }
+
+        #[test]
+        fn no_queue_hides_the_completion_of_another(
+            steps in proptest::collection::vec(any_step(), 1..5)
+        ) {
+            let merged = steps.iter().copied().reduce(Step::merge).unwrap();
+            for &asked in &steps {
+                prop_assert!(shows(merged, asked), "{steps:?} became {merged:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_pause_without_a_look_beside_a_signal_looks_each_microsecond() {
+        let pause = Step::new(StepKind::Pause, Nanos::from_millis(10));
+        for signal in [StepKind::Monitor, StepKind::UserInterrupt, StepKind::Block] {
+            let both = pause.merge(Step::forever(signal));
+            assert_eq!(
+                (both.kind, both.look),
+                (StepKind::Pause, LOOK),
+                "{signal:?}"
+            );
+            assert_eq!(both.until, pause.until);
         }
     }
 

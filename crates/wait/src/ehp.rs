@@ -6,14 +6,12 @@ use joulio_units::Nanos;
 use std::borrow::Cow;
 
 /// The rule of G. Lee, S. Shin and J. Jeong, "Efficient hybrid polling for ultra-low latency
-/// storage devices" (Journal of Systems Architecture 122, 2022), as the kernel of DPAS (FAST'26)
-/// has it beside its own. At the end of each epoch of 10 ms every class of I/O gets its rule for
-/// the next, by the least time of its I/Os in that epoch: interrupts when that is ten times what
-/// a sleep costs or more; otherwise a sleep that ends that cost earlier. The first epoch polls.
-///
-/// A class whose device is busy polls without a sleep. The paper's test of that is in neither its
-/// abstract nor that kernel's block/blk-mq.c; here a device is busy whose I/Os took, in the mean,
-/// twice the least time ([`Ehp::BUSY`]).
+/// storage devices" (Journal of Systems Architecture 122, 2022), as its authors' kernel has it
+/// (github.com/skkucsl/ehp, block/blk-mq.c). At the end of each epoch of 10 ms every class of I/O
+/// gets its rule for the next, by the least time of its I/Os in that epoch: interrupts when that is
+/// ten times what a sleep costs or more, which is what that kernel calls a busy device; otherwise a
+/// sleep that ends that cost earlier, or polling where there is no time for one. The first epoch
+/// polls.
 #[derive(Clone, Debug, Default)]
 pub struct Ehp {
     epochs: Box<Epochs>,
@@ -23,21 +21,14 @@ pub struct Ehp {
 #[derive(Clone, Debug, Default)]
 struct Epochs {
     start: Option<Nanos>,
-    running: [Times; Class::KEPT],
+    /// The least time of each class in this epoch; `None`: no I/O yet.
+    running: [Option<Nanos>; Class::KEPT],
     rules: [Rule; Class::KEPT],
-}
-
-/// The times of one class in one epoch.
-#[derive(Clone, Copy, Debug, Default)]
-struct Times {
-    count: u64,
-    total: Nanos,
-    least: Nanos,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Rule {
-    /// Nothing is known, the device is busy, or it is quicker than a sleep.
+    /// Nothing is known, or the device is quicker than a sleep.
     #[default]
     Poll,
     Sleep(Nanos),
@@ -55,8 +46,6 @@ impl Ehp {
     pub const OVERHEAD: Nanos = Nanos(2 * Ehp::SWITCH.0 + Ehp::SERVICE.0);
     /// A device this many times slower than the overhead is waited for by interrupts.
     pub const BENEFIT: u64 = 10;
-    /// A device is busy when its mean time is this many times the least. A guess.
-    pub const BUSY: u64 = 2;
 
     /// Nothing seen yet: polls for an epoch.
     pub fn new() -> Ehp {
@@ -64,28 +53,16 @@ impl Ehp {
     }
 }
 
-impl Times {
-    fn add(&mut self, time: Nanos) {
-        self.least = if self.count == 0 {
-            time
-        } else {
-            self.least.min(time)
-        };
-        self.count += 1;
-        self.total += time;
-    }
-
-    /// The rule that follows; None without I/Os.
-    fn rule(&self) -> Option<Rule> {
-        let mean = self.total.0.checked_div(self.count)?;
-        let least = self.least.0;
-        Some(if least >= Ehp::BENEFIT * Ehp::OVERHEAD.0 {
+impl Rule {
+    /// The rule that follows an epoch whose least time was `least`.
+    fn after(least: Nanos) -> Rule {
+        if least.0 >= Ehp::BENEFIT * Ehp::OVERHEAD.0 {
             Rule::Interrupt
-        } else if mean >= Ehp::BUSY * least || self.least <= Ehp::OVERHEAD {
-            Rule::Poll
+        } else if least > Ehp::OVERHEAD {
+            Rule::Sleep(least - Ehp::OVERHEAD)
         } else {
-            Rule::Sleep(self.least - Ehp::OVERHEAD)
-        })
+            Rule::Poll
+        }
     }
 }
 
@@ -93,9 +70,8 @@ impl Epochs {
     /// Classes without an I/O keep their rule.
     fn turn(&mut self, at: Nanos) {
         self.start = Some(at);
-        for (times, rule) in self.running.iter_mut().zip(&mut self.rules) {
-            *rule = times.rule().unwrap_or(*rule);
-            *times = Times::default();
+        for (least, rule) in self.running.iter_mut().zip(&mut self.rules) {
+            *rule = least.take().map_or(*rule, Rule::after);
         }
     }
 
@@ -121,7 +97,8 @@ impl Policy for Ehp {
     fn completed(&mut self, class: Class, submitted: Nanos, at: Nanos) {
         // Before the turn: it was waited for by the rules of the epoch that ends.
         if let Some(index) = class.kept() {
-            self.epochs.running[index].add(at - submitted);
+            let least = self.epochs.running[index].get_or_insert(Nanos::MAX);
+            *least = (*least).min(at - submitted);
         }
         let start = *self.epochs.start.get_or_insert(at);
         if at.since(start) >= Ehp::EPOCH {
@@ -206,15 +183,18 @@ mod tests {
     }
 
     #[test]
-    fn a_device_quicker_than_a_sleep_and_a_busy_one_are_polled() {
-        assert_eq!(
-            plan(&mut after(&[4_050], &[]), &[(READ, NOW)], NOW),
-            Step::SPIN
-        );
-        assert_eq!(
-            plan(&mut after(&[9_000, 27_000], &[]), &[(READ, NOW)], NOW),
-            Step::SPIN
-        );
+    fn a_device_quicker_than_a_sleep_is_polled() {
+        let mut policy = after(&[4_050], &[4_051]);
+        assert_eq!(plan(&mut policy, &[(READ, NOW)], NOW), Step::SPIN);
+        let sleep = Step::sleep_until(Nanos(NOW + 1));
+        assert_eq!(plan(&mut policy, &[(WRITE, NOW)], NOW), sleep);
+    }
+
+    #[test]
+    fn the_least_time_alone_decides_however_long_the_others_took() {
+        let mut policy = after(&[9_000, 27_000, 900_000], &[]);
+        let sleep = Step::sleep_until(Nanos(NOW + 4_950));
+        assert_eq!(plan(&mut policy, &[(READ, NOW)], NOW), sleep);
     }
 
     #[test]

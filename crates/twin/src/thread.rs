@@ -8,13 +8,13 @@ mod look;
 
 use crate::TwinError;
 use crate::flights::Flights;
-use crate::job::TwinJob;
+use crate::job::{Path, TwinJob};
 use crate::load::Source;
 use crate::oracle::Seer;
 use crate::result::Side;
 use crate::run::World;
 use joulio_units::Nanos;
-use joulio_wait::{AnyPolicy, Counters, Outstanding, Policy, Slept, StepKind};
+use joulio_wait::{AnyPolicy, Counters, Outstanding, Policy, Slept, StepKind, StepSet};
 
 /// What a job does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +51,9 @@ pub(crate) struct Thread<'a> {
     /// Waits in place of the policy.
     pub(crate) seer: Option<Seer>,
     pub(crate) timed: bool,
-    /// Its interrupts come by the kernel.
-    pub(crate) blocks: bool,
+    /// Completions raise interrupts that the kernel takes: the driver's vector is unmasked, or what
+    /// is out went to a queue of the kernel's that has interrupts.
+    pub(crate) armed: bool,
     /// They come straight to the thread.
     pub(crate) user_interrupts: bool,
     pub(crate) flights: Flights,
@@ -91,6 +92,12 @@ pub(crate) struct Done {
     pub(crate) preempted: u64,
 }
 
+/// A kernel that only ever blocks has no polled queue: all its completions raise interrupts, from
+/// the first on. The driver's vector is masked until the first block.
+fn always_interrupted(path: Path, steps: StepSet) -> bool {
+    path != Path::User && steps == StepSet::NONE.with(StepKind::Block)
+}
+
 impl<'a> Thread<'a> {
     pub(crate) fn new(
         index: usize,
@@ -106,7 +113,7 @@ impl<'a> Thread<'a> {
             device,
             seer: None,
             timed: policy.timed(),
-            blocks: policy.steps().has(StepKind::Block),
+            armed: always_interrupted(job.path, policy.steps()),
             user_interrupts: policy.steps().has(StepKind::UserInterrupt),
             policy,
             flights: Flights::new(job.iodepth),

@@ -9,7 +9,9 @@ use joulio_model::MachineProfile;
 use joulio_twin::replay::{Event, History};
 use joulio_twin::{Arrivals, Coalescing, Path, Simulated, TwinError, TwinJob, run};
 use joulio_units::Nanos;
-use joulio_wait::{AnyPolicy, Hybrid, Outstanding, Policy, Slept, Step, StepKind, StepSet};
+use joulio_wait::{
+    AnyPolicy, Class, Dpas, Hybrid, Outstanding, Policy, SkiRental, Slept, Step, StepKind, StepSet,
+};
 use policies::{ALL, POLICIES, policy};
 
 const IOS: u64 = 2_000;
@@ -44,6 +46,96 @@ fn an_interrupt_is_one_block_and_one_wake() {
         // The look before the plan and the one of the arming, in vain; the one after, not.
         assert_eq!((c.polls, c.empty_polls), (3 * IOS, 2 * IOS));
         assert_eq!((c.vain_wakes, c.lost_interrupts), (0, 0));
+    }
+}
+
+/// Every policy that the kernel or an eventfd has, at depth 1.
+#[test]
+fn interrupts_are_those_of_blocks() {
+    for path in [Path::Kernel, Path::User] {
+        for name in ["optane-900p", "samsung-960-evo", "hdd-7200"] {
+            for which in 0..POLICIES {
+                let job = TwinJob {
+                    path,
+                    ..TwinJob::reads(IOS)
+                };
+                let done = run(&machine(), &[device(name)], &job, |_| policy(which), 7).unwrap();
+                let c = done.counters;
+                let what = format!("{} on {name}: {c:?}", done.policy);
+                assert!(c.interrupts <= c.blocks, "{what}");
+                assert_eq!(c.interrupts, c.wakes, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_policy_that_may_block_and_does_not_takes_no_interrupt() {
+    // It is polling that DPAS goes to at depth 1, and a spin of 200 us finds every completion.
+    let patient = || AnyPolicy::SkiRental(SkiRental::new(Nanos(200_000)));
+    let dpas = || AnyPolicy::Dpas(Dpas::new(Dpas::THETA));
+    for policy in [patient, dpas] {
+        for path in [Path::Kernel, Path::User] {
+            let job = TwinJob {
+                path,
+                ..TwinJob::reads(IOS)
+            };
+            let c = play(&job, policy).counters;
+            assert_eq!((c.blocks, c.interrupts), (0, 0));
+        }
+    }
+}
+
+/// Blocks for every other I/O and spins for the rest.
+#[derive(Default)]
+struct Alternate {
+    completed: u64,
+}
+
+impl Policy for Alternate {
+    fn name(&self) -> std::borrow::Cow<'static, str> {
+        "alternate".into()
+    }
+    fn steps(&self) -> StepSet {
+        StepSet::NONE.with(StepKind::Spin).with(StepKind::Block)
+    }
+    fn timed(&self) -> bool {
+        true
+    }
+    fn completed(&mut self, _: Class, _: Nanos, _: Nanos) {
+        self.completed += 1;
+    }
+    fn plan(&mut self, _: &dyn Outstanding, _: StepSet, _: Nanos) -> Step {
+        match self.completed % 2 {
+            0 => Step::BLOCK,
+            _ => Step::SPIN,
+        }
+    }
+}
+
+#[test]
+fn a_spin_after_a_block_has_the_vector_masked() {
+    for path in [Path::Kernel, Path::User] {
+        let job = TwinJob {
+            path,
+            ..TwinJob::reads(IOS)
+        };
+        let c = play(&job, || AnyPolicy::Other(Box::<Alternate>::default())).counters;
+        assert_eq!((c.blocks, c.interrupts), (IOS / 2, IOS / 2));
+    }
+}
+
+#[test]
+fn at_depth_an_unmasked_vector_raises_an_interrupt_a_completion() {
+    for path in [Path::Kernel, Path::User] {
+        let job = TwinJob {
+            path,
+            iodepth: 8,
+            ..TwinJob::reads(IOS)
+        };
+        let c = play(&job, || AnyPolicy::INTERRUPT).counters;
+        assert_eq!(c.interrupts, IOS);
+        assert!(c.blocks < IOS, "{c:?}");
     }
 }
 

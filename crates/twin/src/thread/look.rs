@@ -65,13 +65,11 @@ impl Thread<'_> {
         end
     }
 
-    /// Pays for an interrupt that nothing waited for.
+    /// Pays for an interrupt that nothing waited for: that of a completion which came while the
+    /// vector was armed for another's block. User interrupts stay off while completions are taken
+    /// in, as SPDK+ has them.
     fn interrupted(&mut self, at: Nanos, world: &mut World<'_>) -> Nanos {
-        if self.user_interrupts {
-            // They stay off while completions are taken in, as SPDK+ has them.
-            return at;
-        }
-        if !self.blocks {
+        if !self.armed || self.user_interrupts {
             return at;
         }
         self.counters.interrupts += 1;

@@ -95,7 +95,7 @@ pub enum SumError {
         what: &'static str,
     },
     /// They are of different times.
-    #[error("{one} and {other} are of windows of {} s and {} s", .windows.0.seconds(), .windows.1.seconds())]
+    #[error("{one} and {other} are of windows of {:.3} s and {:.3} s, too far apart to be added", .windows.0.seconds(), .windows.1.seconds())]
     Windows {
         /// One.
         one: String,
@@ -109,8 +109,10 @@ pub enum SumError {
     Nothing,
 }
 
-/// Edges lie up to an alignment apart, at each end.
-const SAME_WINDOW: Nanos = Nanos::from_millis(40);
+/// The longest window of a sum over its shortest, at most. A busy machine reads one meter some
+/// tenths of a second after the other, and no window is shorter than a second; what is further
+/// apart is of two runs, or of a machine too busy to be measured.
+const SAME_WINDOW: f64 = 1.25;
 
 /// The sum of all, none if one is not known.
 fn known_sum<T: Add<Output = T>>(parts: impl Iterator<Item = Option<T>>) -> Option<T> {
@@ -142,7 +144,9 @@ impl Energy {
     }
 
     /// The energy of all of `parts`, which must be apart, of one boundary and of one window:
-    /// `package-0` and `package-1`, say.
+    /// `package-0` and `package-1`, say. Where their windows differ, as they do by how long the
+    /// meters took to be read, it is the sum of their mean watts over the shortest of them, and
+    /// the error has what a part may have drawn in the time that only it saw.
     ///
     /// # Errors
     /// [`SumError`], naming the first two that cannot be added.
@@ -156,6 +160,9 @@ impl Energy {
         if rest.is_empty() {
             return Ok(first.clone());
         }
+        let window = parts.iter().map(|part| part.window).min();
+        let window = window.unwrap_or_default();
+        let parts: Vec<_> = parts.iter().map(|part| part.over(window)).collect();
         let names: Vec<_> = parts.iter().map(|part| part.source.as_str()).collect();
         Ok(Energy {
             place: Place::Several(parts.iter().map(|part| part.place.clone()).collect()),
@@ -165,11 +172,7 @@ impl Energy {
                 .fold(Joules::default(), |sum, p| sum + p.joules),
             error: known_sum(parts.iter().map(|part| part.error)),
             band: known_sum(parts.iter().map(|part| part.band)),
-            window: parts
-                .iter()
-                .map(|part| part.window)
-                .max()
-                .unwrap_or_default(),
+            window,
             how: How::Summed,
             ..first.clone()
         })
@@ -181,6 +184,27 @@ impl Energy {
     /// As [`Energy::sum`].
     pub fn add(&self, other: &Energy) -> Result<Energy, SumError> {
         Energy::sum(&[self.clone(), other.clone()])
+    }
+
+    /// Its mean power over `window`, which is no longer than its own.
+    fn over(&self, window: Nanos) -> Energy {
+        if self.window == window {
+            return self.clone();
+        }
+        let part = window.seconds() / self.window.seconds();
+        let alone = self.watts() * self.window.since(window);
+        Energy {
+            joules: Joules(self.joules.0 * part),
+            error: self
+                .error
+                .map(|error| Joules(error.0 * part + alone.0.abs())),
+            band: self.band.map(|band| Band {
+                low: Joules(band.low.0 * part),
+                high: Joules(band.high.0 * part),
+            }),
+            window,
+            ..self.clone()
+        }
     }
 
     fn name(&self) -> String {
@@ -229,12 +253,8 @@ impl Energy {
                 what,
             });
         }
-        if self
-            .window
-            .since(other.window)
-            .max(other.window.since(self.window))
-            > SAME_WINDOW
-        {
+        let (shorter, longer) = (self.window.min(other.window), self.window.max(other.window));
+        if longer.seconds() > shorter.seconds() * SAME_WINDOW {
             return Err(SumError::Windows {
                 one,
                 other: other_name,

@@ -115,17 +115,36 @@ fn figures_of_different_kinds_have_no_sum() {
     for other in [modelled, above_idle] {
         assert!(matches!(one.add(&other), Err(SumError::Kinds { .. })));
     }
+}
+
+/// A busy machine reads one meter later than the other.
+#[test]
+fn windows_that_ended_apart_add_their_watts_over_the_shortest() {
+    let one = package(Boundary::Package, 0);
     let later = Energy {
-        window: Nanos(1_050_000_000),
-        ..other()
+        window: Nanos(1_250_000_000),
+        joules: Joules(25.0),
+        ..package(Boundary::Package, 1)
     };
-    assert!(matches!(one.add(&later), Err(SumError::Windows { .. })));
-    assert!(matches!(later.add(&one), Err(SumError::Windows { .. })));
-    let aligned_apart = Energy {
-        window: Nanos(1_020_000_000),
-        ..other()
+    for sum in [one.add(&later).unwrap(), later.add(&one).unwrap()] {
+        assert_eq!(sum.window, one.window);
+        assert!((sum.watts().0 - 30.0).abs() < 1e-9, "{sum:?}");
+        // Of the quarter of a second that only one saw, no more is known than its mean.
+        let error = sum.error.unwrap().0;
+        assert!((error - (0.5 + 0.4 + 20.0 * 0.25)).abs() < 1e-9, "{sum:?}");
+    }
+}
+
+#[test]
+fn windows_of_different_runs_have_no_sum() {
+    let one = package(Boundary::Package, 0);
+    let longer = Energy {
+        window: Nanos(1_400_000_000),
+        ..package(Boundary::Package, 1)
     };
-    assert!(one.add(&aligned_apart).is_ok());
+    for said in [one.add(&longer), longer.add(&one)] {
+        assert!(matches!(said, Err(SumError::Windows { .. })), "{said:?}");
+    }
 }
 
 #[test]

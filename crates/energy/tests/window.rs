@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use joulio_energy::{Baseline, Host, How, Meters, WindowError};
+use joulio_energy::{Baseline, Energy, Host, How, Meters, WindowError};
 use joulio_units::Nanos;
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -263,4 +263,22 @@ fn another_meters_idle_power_is_not_taken_off() {
         .map(|f| f.expect("a figure").above_idle.is_some())
         .collect();
     assert_eq!(known, [false, true]);
+}
+
+/// What a busy machine does: the thread is preempted between the two counters of an edge.
+#[test]
+fn packages_add_up_though_one_is_read_later_than_the_other() {
+    let mut machine = watts(10.0);
+    let window = machine.meters.open_unsampled();
+    machine.clock.advance(Nanos(2 * SECOND.0));
+    let late = machine.tree.path(PACKAGE_1);
+    machine.files.takes(late, Nanos::from_millis(60));
+    let parts = totals(window.close(None));
+    let apart = parts[1].window.since(parts[0].window);
+    assert!(apart > Nanos::from_millis(40), "{parts:?}");
+    let sum = Energy::sum(&parts).expect("the machine's packages");
+    let error = (sum.error.expect("known") / sum.window).0;
+    assert!((sum.watts().0 - 30.0).abs() < error, "{sum:?}");
+    // What 20 W are in the 60 ms that only one saw, over two seconds.
+    assert!((0.59..0.65).contains(&error), "{error} W");
 }

@@ -44,6 +44,7 @@ impl Rate {
 pub struct Live {
     rates: BTreeMap<PathBuf, Rate>,
     failures: Mutex<BTreeMap<PathBuf, io::ErrorKind>>,
+    delays: Mutex<BTreeMap<PathBuf, Nanos>>,
     clock: Arc<TestClock>,
 }
 
@@ -66,6 +67,11 @@ impl Live {
         self.failures.lock().unwrap().insert(path, kind);
     }
 
+    /// Reading `path` takes `time` from now on, before it is read.
+    pub fn takes(&self, path: PathBuf, time: Nanos) {
+        self.delays.lock().unwrap().insert(path, time);
+    }
+
     /// And no more.
     pub fn recovers(&self, path: &Path) {
         self.failures.lock().unwrap().remove(path);
@@ -76,6 +82,9 @@ impl Files for Live {
     fn read(&self, path: &Path, offset: u64, limit: usize) -> io::Result<Vec<u8>> {
         if let Some(kind) = self.failures.lock().unwrap().get(path) {
             return Err((*kind).into());
+        }
+        if let Some(time) = self.delays.lock().unwrap().get(path) {
+            self.clock.advance(*time);
         }
         match self.rates.get(path) {
             Some(rate) => Ok(format!("{}\n", rate.shown(self.clock.now())).into_bytes()),

@@ -13,7 +13,7 @@ pub use trees::{
 };
 
 pub use windows::{
-    Machine, PACKAGE_0, alone, counter, error, figures, machine, now, passing, power, total,
+    Machine, PACKAGE_0, PACKAGE_1, alone, counter, error, figures, machine, now, passing, power, total,
     totals, watts,
 };
 

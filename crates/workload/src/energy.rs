@@ -1,6 +1,6 @@
 //! The energy of a run: every meter's figure, their sums, and the model's.
 
-use joulio_energy::{Boundary, Energy, Measured};
+use joulio_energy::{Boundary, Energy, Figure, Measured, Place, SumError, Zone};
 use joulio_units::Nanos;
 use serde::Serialize;
 
@@ -38,10 +38,10 @@ pub struct EnergyResult {
     pub note: Option<String>,
 }
 
-/// A meter that has no figure of a run.
+/// A meter, or a sum of several, that has no figure of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Unmetered {
-    /// Its name.
+    /// The meter's name, or the zones of the sum.
     pub meter: String,
     /// Why.
     pub why: String,
@@ -96,22 +96,18 @@ pub(crate) fn figures(
     model: Option<(Energy, Option<String>)>,
     done: Done,
 ) -> (Vec<EnergyResult>, Vec<Unmetered>) {
-    let (mut totals, mut above) = (Vec::new(), Vec::new());
-    let mut without = Vec::new();
-    for meter in measured {
-        match &meter.figure {
-            Ok(figure) => {
-                totals.push(figure.total.clone());
-                above.extend(figure.above_idle.clone());
+    let has = |of: Of| measured.iter().filter_map(move |meter| of(meter).ok());
+    let mut without: Vec<_> = measured.iter().filter_map(unmetered).collect();
+    let mut sums = Vec::new();
+    for of in [total as Of, above_idle] {
+        for sum in Boundary::ALL.map(|boundary| sum(measured, boundary, of)) {
+            match sum {
+                Ok(sum) => sums.extend(sum),
+                Err(why) => without.push(why),
             }
-            Err(why) => without.push(Unmetered {
-                meter: meter.about.name.clone(),
-                why: why.to_string(),
-            }),
         }
     }
-    let sums: Vec<_> = sums(&totals).chain(sums(&above)).collect();
-    let all = totals.iter().chain(&above).chain(&sums);
+    let all = has(total).chain(has(above_idle)).chain(sums.iter());
     let mut figures: Vec<_> = all.map(|energy| EnergyResult::new(energy, done)).collect();
     figures.extend(model.map(|(energy, note)| EnergyResult {
         note,
@@ -120,13 +116,72 @@ pub(crate) fn figures(
     (figures, without)
 }
 
-/// Of each boundary with several parts that stand side by side, as the packages do, all of them.
-fn sums(parts: &[Energy]) -> impl Iterator<Item = Energy> {
-    Boundary::ALL.into_iter().filter_map(|boundary| {
-        let of = parts.iter().filter(|part| part.boundary == boundary);
-        let of: Vec<_> = of.cloned().collect();
-        // Some cannot be added, as two readers of one counter: they stand alone.
-        Energy::sum(&of).ok().filter(|_| of.len() > 1)
+/// Which of a meter's figures, or why it has none.
+type Of = fn(&Measured) -> Result<&Energy, &'static str>;
+
+fn total(meter: &Measured) -> Result<&Energy, &'static str> {
+    let figure = meter.figure.as_ref();
+    figure.map_or(Err("has no figure"), |figure| Ok(&figure.total))
+}
+
+fn above_idle(meter: &Measured) -> Result<&Energy, &'static str> {
+    match &meter.figure {
+        Ok(Figure { above_idle, .. }) => above_idle.as_ref().ok_or("is not in the idle baseline"),
+        Err(_) => Err("has no figure"),
+    }
+}
+
+fn unmetered(meter: &Measured) -> Option<Unmetered> {
+    let why = meter.figure.as_ref().err()?;
+    Some(Unmetered {
+        meter: meter.about.name.clone(),
+        why: why.to_string(),
+    })
+}
+
+/// All meters of a boundary that stand side by side, as the packages do, added up; none where
+/// there are not several, or no baseline. A part of the machine must not stand for the whole, so
+/// that a sum that cannot be had says why.
+fn sum(measured: &[Measured], boundary: Boundary, of: Of) -> Result<Option<Energy>, Unmetered> {
+    let mut parts: Vec<&Measured> = Vec::new();
+    for meter in measured
+        .iter()
+        .filter(|meter| meter.about.zone.boundary == boundary)
+    {
+        // Another reader of a part that is there already is no part.
+        let zone = &meter.about.zone;
+        if !parts.iter().any(|part| part.about.zone.same(zone)) {
+            parts.push(meter);
+        }
+    }
+    if parts.len() < 2 || parts.iter().all(|part| of(part).is_err()) {
+        return Ok(None);
+    }
+    let lacking = parts.iter().find_map(|part| {
+        let why = of(part).err()?;
+        Some(format!("{} {why}", part.about.name))
+    });
+    let energies: Vec<_> = parts
+        .iter()
+        .filter_map(|part| of(part).ok())
+        .cloned()
+        .collect();
+    let why = match (lacking, Energy::sum(&energies)) {
+        (Some(why), _) => why,
+        (None, Ok(sum)) => return Ok(Some(sum)),
+        // One is an emulated device's, say, and the other a real one's: they are no whole.
+        (None, Err(SumError::Kinds { .. })) => return Ok(None),
+        (None, Err(why)) => why.to_string(),
+    };
+    let places = parts.iter().map(|part| part.about.zone.place.clone());
+    let zone = Zone {
+        boundary,
+        place: Place::Several(places.collect()),
+    };
+    let idle = energies.iter().any(|energy| energy.idle_subtracted);
+    Err(Unmetered {
+        meter: format!("{zone}{}", if idle { ", above idle" } else { "" }),
+        why,
     })
 }
 
@@ -180,7 +235,6 @@ mod tests {
 
     #[test]
     fn packages_are_added_and_their_cores_are_not() {
-        let package = |n| Zone::package(Boundary::Package, n);
         let meters = [
             measured(package(0), "perf:package-0", Ok(10.0)),
             measured(package(1), "perf:package-1", Ok(20.0)),
@@ -215,6 +269,87 @@ mod tests {
         assert_eq!(sum.joules_per_io, Some(0.03));
         assert!((sum.ios_per_joule.unwrap() - 1000.0 / 30.0).abs() < 1e-9);
         assert!(!sum.is_model() && !sum.modelled);
+    }
+
+    fn package(n: u32) -> Zone {
+        Zone::package(Boundary::Package, n)
+    }
+
+    const DONE: Done = Done {
+        ios: 1000,
+        bytes: 4_096_000,
+        window: WINDOW,
+    };
+
+    fn zones(figures: &[EnergyResult]) -> Vec<&str> {
+        figures.iter().map(|figure| figure.zone.as_str()).collect()
+    }
+
+    #[test]
+    fn packages_whose_windows_ended_apart_have_their_sum() {
+        let mut meters = [
+            measured(package(0), "perf:package-0", Ok(10.0)),
+            measured(package(1), "perf:package-1", Ok(20.0)),
+        ];
+        let late = &mut meters[1].figure.as_mut().unwrap().total;
+        late.window = WINDOW + Nanos::from_millis(100);
+        let (figures, without) = figures(&meters, None, DONE);
+        assert!(without.is_empty(), "{without:?}");
+        let sum = figures.iter().find(|figure| figure.zone.contains('+'));
+        let watts = sum.expect("a sum").watts;
+        assert!((watts - (5.0 + 20.0 / 2.1)).abs() < 1e-9, "{watts}");
+    }
+
+    #[test]
+    fn a_sum_that_cannot_be_had_says_why() {
+        let failed = || WindowError::Suspended { slept: WINDOW };
+        let meters = [
+            measured(package(0), "perf:package-0", Ok(10.0)),
+            measured(package(1), "perf:package-1", Err(failed())),
+        ];
+        let told = |without: &[Unmetered]| -> Vec<(String, String)> {
+            let told = without.iter();
+            told.map(|one| (one.meter.clone(), one.why.clone()))
+                .collect()
+        };
+        let (found, without) = figures(&meters, None, DONE);
+        assert_eq!(zones(&found), ["package-0", "package-0"]);
+        let (both, why) = ("package-0 + package-1", "perf:package-1 has no figure");
+        assert_eq!(
+            told(&without),
+            [
+                ("perf:package-1".into(), failed().to_string()),
+                (both.into(), why.into()),
+                (format!("{both}, above idle"), why.into()),
+            ]
+        );
+        let mut meters = [
+            measured(package(0), "perf:package-0", Ok(10.0)),
+            measured(package(1), "perf:package-1", Ok(20.0)),
+        ];
+        let second = meters[1].figure.as_mut().unwrap();
+        second.above_idle = None;
+        second.total.window = WINDOW + WINDOW;
+        let (_, without) = figures(&meters, None, DONE);
+        let told = told(&without);
+        assert_eq!(told[0].0, both);
+        assert!(told[0].1.contains("2.000 s and 4.000 s"), "{told:?}");
+        assert!(told[1].1.contains("not in the idle baseline"), "{told:?}");
+    }
+
+    #[test]
+    fn two_readers_of_each_package_give_one_sum_and_no_complaint() {
+        let meters = [
+            measured(package(0), "perf:package-0", Ok(10.0)),
+            measured(package(1), "perf:package-1", Ok(20.0)),
+            measured(package(0), "powercap:package-0", Ok(10.1)),
+            measured(package(1), "powercap:package-1", Ok(20.1)),
+        ];
+        let (figures, without) = figures(&meters, None, DONE);
+        assert!(without.is_empty(), "{without:?}");
+        let sums = figures.iter().filter(|figure| figure.zone.contains('+'));
+        let sums: Vec<_> = sums.map(|sum| sum.joules).collect();
+        assert_eq!(sums, [30.0, 22.0]);
     }
 
     #[test]

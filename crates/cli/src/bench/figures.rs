@@ -19,20 +19,19 @@ pub struct Column {
 
 impl Column {
     /// The widest that was measured, if that has the processor's packages in it; else the model's,
-    /// and without one what there is. None: not all runs have one.
+    /// and without one what there is: one that all runs have, or failing that the most. Never one
+    /// package of several, be it that their sum could not be had.
     pub fn of(runs: &[RunResult]) -> Option<Column> {
-        let mut counts = runs.iter().filter_map(|run| run.counts.as_ref());
-        let first = counts.next()?;
-        let others: Vec<_> = counts.collect();
-        let mut columns: Vec<_> = first
-            .energy
-            .iter()
-            .filter(|figure| !figure.idle_subtracted)
-            .map(|figure| (rank(figure), Column::from(figure)))
-            .filter(|(_, column)| others.iter().all(|other| column.figure(other).is_some()))
-            .collect();
-        columns.sort_by_key(|(rank, _)| *rank);
-        columns.into_iter().next().map(|(_, column)| column)
+        let all: Vec<_> = runs.iter().filter_map(|run| run.counts.as_ref()).collect();
+        let figures = all.iter().flat_map(|counts| &counts.energy);
+        let whole = figures.filter(|figure| !figure.idle_subtracted && !is_part(figure, &all));
+        let columns = whole.map(|figure| {
+            let column = Column::from(figure);
+            let lacking = all.iter().filter(|counts| column.figure(counts).is_none());
+            (lacking.count(), rank(figure), column)
+        });
+        let best = columns.min_by_key(|(lacking, rank, _)| (*lacking, *rank));
+        best.map(|(.., column)| column)
     }
 
     /// What marks a modelled figure.
@@ -56,6 +55,17 @@ impl From<&EnergyResult> for Column {
             modelled: figure.modelled,
         }
     }
+}
+
+/// It is one of several that stand side by side, of which there is a sum in one of the runs, or a
+/// reason why there is none.
+fn is_part(figure: &EnergyResult, runs: &[&Counts]) -> bool {
+    let sums = runs.iter().flat_map(|counts| {
+        let had = counts.energy.iter().map(|figure| &figure.zone);
+        had.chain(counts.unmetered.iter().map(|meter| &meter.meter))
+    });
+    let mut sums = sums.map(|sum| sum.split(" + ").collect::<Vec<_>>());
+    sums.any(|parts| parts.len() > 1 && parts.contains(&figure.zone.as_str()))
 }
 
 /// The lower, the better it tells what a machine draws.

@@ -13,8 +13,8 @@ pub use trees::{
 };
 
 pub use windows::{
-    Machine, PACKAGE_0, PACKAGE_1, alone, counter, error, figures, machine, now, passing, power, total,
-    totals, watts,
+    Machine, PACKAGE_0, PACKAGE_1, alone, counter, error, figures, machine, now, passing, power,
+    total, totals, watts,
 };
 
 use joulio_energy::{Clock, Discovery, Kind, State};

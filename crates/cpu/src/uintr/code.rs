@@ -1,8 +1,11 @@
 //! The handler, and the wait that it must not let slip.
 //!
-//! Sound because the handler changes nothing of what it interrupts but the program counter, and
-//! that only within the window, where nothing but the flags changes, which nobody reads after it.
-//! The red zone below the stack pointer is kept by the CPU: the module sets UISTACKADJUST to 128.
+//! Sound because the handler changes nothing of what it interrupts but RAX and RDX, and those only
+//! within the window, where they hold the deadline and nothing else. A TPAUSE whose deadline is 0
+//! ends at once and clears CF, as the comparison of a mark does, so that the window ends in one way
+//! wherever it was interrupted. The program counter stays as it was: a CPU that keeps a copy of it
+//! (shadow stacks) finds it so. The red zone below the stack pointer is kept by the CPU: the module
+//! sets UISTACKADJUST to 128.
 
 use super::slot::{STATES, State};
 use std::arch::global_asm;
@@ -28,7 +31,8 @@ global_asm!(
     //
     ".pushsection .text.joulio_uintr, \"ax\"",
     // As joulio_uintr_wait, but the thread comes to the window by UIRET, which sets UIF, at the
-    // instruction in RCX and with RFLAGS as the comparison of a mark of 0 leaves them.
+    // instruction in RCX and with RFLAGS as the comparison of a mark of 0 leaves them. Not for a
+    // thread with a shadow stack: nobody was called from where this returns to.
     ".balign 64",
     ".hidden joulio_uintr_wait_at",
     ".globl joulio_uintr_wait_at",
@@ -44,15 +48,15 @@ global_asm!(
     "pushfq",
     "push r8",
     "uiret",
-    // RDI: the mark; RSI: the deadline; EDX: the operand of TPAUSE. Returns CF of TPAUSE: 1 if the
-    // system's limit ended it. The comparison of a mark leaves 0.
+    // RDI: the mark; RSI: the deadline; EDX: the operand of TPAUSE. In the window EDX:EAX is the
+    // deadline. Returns CF of TPAUSE: 1 if the system's limit ended it. The comparison leaves 0.
     ".hidden joulio_uintr_wait",
     ".globl joulio_uintr_wait",
     "joulio_uintr_wait:",
-    "mov ecx, edx",
-    "mov eax, esi",
-    "mov rdx, rsi",
-    "shr rdx, 32",
+    "step mov ecx, edx",
+    "step mov eax, esi",
+    "step mov rdx, rsi",
+    "step shr rdx, 32",
     ".hidden joulio_uintr_window",
     ".globl joulio_uintr_window",
     "joulio_uintr_window:",
@@ -85,14 +89,15 @@ global_asm!(
     ".globl joulio_uintr_rearm",
     "joulio_uintr_rearm:",
     "step senduipi rax",
-    // Past the window: [rsp + 24] is the interrupted RIP.
+    // In the window, which [rsp + 24], the interrupted RIP, tells, there is no time left to wait
+    // for: [rsp + 8] is the interrupted RAX.
     "step mov rax, [rsp + 24]",
     "step lea rcx, [rip + joulio_uintr_window]",
     "step sub rax, rcx",
     "step cmp rax, offset joulio_uintr_width",
     "step jae 2f",
-    "step add rcx, offset joulio_uintr_width",
-    "step mov [rsp + 24], rcx",
+    "step xor edx, edx",
+    "step mov [rsp + 8], rdx",
     "2:",
     "step pop rcx",
     "step pop rax",
@@ -132,9 +137,11 @@ unsafe extern "sysv64" {
 pub struct Code {
     /// The handler.
     pub handler: Range<usize>,
-    /// From the check of the mark to the end of TPAUSE.
+    /// From the first instruction of a wait to the end of TPAUSE.
+    pub wait: Range<usize>,
+    /// From the check of the mark to the end of TPAUSE, the last part of `wait`.
     pub window: Range<usize>,
-    /// Every instruction of both, in order.
+    /// Every instruction of the wait and of the handler, in order.
     pub instructions: Vec<usize>,
     /// The instruction of the handler after which the next interrupt is delivered: one that comes
     /// before it is swallowed.
@@ -153,6 +160,7 @@ impl Code {
         Code {
             handler: &raw const joulio_uintr_handler as usize
                 ..&raw const joulio_uintr_handler_end as usize,
+            wait: base..&raw const joulio_uintr_window_end as usize,
             window: &raw const joulio_uintr_window as usize
                 ..&raw const joulio_uintr_window_end as usize,
             instructions: offsets.iter().map(|&at| base + at as usize).collect(),
@@ -181,7 +189,8 @@ pub(super) unsafe fn wait(state: &State, deadline: u64, operand: u32) -> bool {
 /// that is pending is delivered before that instruction.
 ///
 /// # Safety
-/// This CPU has WAITPKG and user interrupts; `at` is an instruction of the window.
+/// This CPU has WAITPKG and user interrupts; `at` is an instruction of the window; this thread has no
+/// shadow stack.
 pub(super) unsafe fn wait_at(state: &State, deadline: u64, operand: u32, at: usize) -> bool {
     // SAFETY: as above.
     unsafe { joulio_uintr_wait_at(state.mark.as_ptr(), deadline, operand, at) }
@@ -221,13 +230,12 @@ mod tests {
     #[test]
     fn every_instruction_is_written_down_and_no_other() {
         let code = Code::here();
-        let both = [decode(&code.window), decode(&code.handler)].concat();
+        let both = [decode(&code.wait), decode(&code.handler)].concat();
         let starts: Vec<_> = both.iter().map(|i| i.ip() as usize).collect();
         assert_eq!(code.instructions, starts);
-        assert_eq!(
-            (decode(&code.window).len(), decode(&code.handler).len()),
-            (3, 20)
-        );
+        assert_eq!(code.wait.end, code.window.end);
+        let counts = [&code.wait, &code.window, &code.handler].map(|range| decode(range).len());
+        assert_eq!(counts, [7, 3, 20]);
     }
 
     #[test]
@@ -250,19 +258,51 @@ mod tests {
             (Mnemonic::Add, Register::RSP)
         );
         assert_eq!(vector.immediate(1), 8);
-        // What it uses, it restores.
+        // What it uses, it restores; RDX belongs to the window, and is written for it alone.
         let saved = [Register::RAX, Register::RCX];
-        for register in code[2..last - 3].iter().map(|i| i.op0_register()) {
-            let whole = register.full_register();
+        let leave = code.iter().position(|i| i.code() == Op::Jae_rel8_64);
+        let leave = leave.unwrap();
+        let body = code[2..last - 3].iter().enumerate();
+        for (at, instruction) in body.map(|(at, i)| (at + 2, i)) {
+            let whole = instruction.op0_register().full_register();
+            let windows = at > leave && whole == Register::RDX;
             assert!(
-                register == Register::None || saved.contains(&whole),
-                "{register:?}"
+                whole == Register::None || saved.contains(&whole) || windows,
+                "{whole:?}"
             );
         }
     }
 
+    /// Where the CPU left the interrupted RIP, once two registers are saved below it.
+    const INTERRUPTED_RIP: u64 = 24;
+
     #[test]
-    fn the_jump_of_the_window_and_the_handlers_move_end_at_the_same_place() {
+    fn the_handler_takes_the_windows_deadline_and_leaves_its_return_address() {
+        let code = decode(&Code::here().handler);
+        let on_stack = |i: &&Instruction| i.memory_base() == Register::RSP;
+        let written: Vec<_> = code
+            .iter()
+            .filter(on_stack)
+            .filter(|i| i.code() == Op::Mov_rm64_r64)
+            .map(|i| (i.memory_displacement64(), i.op1_register()))
+            .collect();
+        // The interrupted RAX, which POP gives back.
+        assert_eq!(written, [(8, Register::RDX)]);
+        let read = code.iter().filter(on_stack);
+        assert!(read.clone().any(|i| {
+            i.code() == Op::Mov_r64_rm64 && i.memory_displacement64() == INTERRUPTED_RIP
+        }));
+        let at = |op: Op| code.iter().position(|i| i.code() == op).unwrap();
+        // Zero in both halves, and only past the comparison with the window's width.
+        let zero = code.iter().rposition(|i| i.mnemonic() == Mnemonic::Xor);
+        let zero = zero.unwrap();
+        assert_eq!(code[zero].op0_register(), Register::EDX);
+        assert_eq!(code[zero].op1_register(), Register::EDX);
+        assert!(at(Op::Jae_rel8_64) < zero && zero < at(Op::Mov_rm64_r64));
+    }
+
+    #[test]
+    fn the_handler_knows_how_wide_the_window_is() {
         let code = Code::here();
         let window = decode(&code.window);
         assert_eq!(window[1].code(), Op::Jne_rel8_64);
@@ -271,12 +311,6 @@ mod tests {
         let handler = decode(&code.handler);
         let compared = handler.iter().find(|i| i.mnemonic() == Mnemonic::Cmp);
         assert_eq!(compared.unwrap().immediate(1), code.window.len() as u64);
-        let added: Vec<_> = handler
-            .iter()
-            .filter(|i| i.mnemonic() == Mnemonic::Add)
-            .map(|i| i.immediate(1))
-            .collect();
-        assert_eq!(added, [code.window.len() as u64, 8]);
         let states = handler.iter().find(|i| i.mnemonic() == Mnemonic::Lea);
         assert_eq!(
             states.unwrap().ip_rel_memory_address(),

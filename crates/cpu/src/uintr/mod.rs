@@ -28,7 +28,8 @@
 //! *Between the check of the mark and TPAUSE* an interrupt would mark, return, and let TPAUSE
 //! sleep: STUI has no shadow as STI has, so user interrupts cannot be let through by the
 //! instruction that sleeps. Here they are on all the time, and the handler looks where it
-//! interrupted: in the window from the check to TPAUSE it moves the thread to the window's end.
+//! interrupted: in the window from the check to TPAUSE it sets the deadline to 0, with which TPAUSE
+//! ends at once.
 //! An interrupt during TPAUSE ends it by itself.
 //!
 //! *An interrupt may be swallowed.* A vector that equals UINV makes the CPU take the posted

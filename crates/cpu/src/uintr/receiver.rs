@@ -62,9 +62,6 @@ impl Receiver {
     /// What this CPU, this system or this user lacks.
     pub fn open(depth: Depth) -> Result<Receiver, UintrError> {
         let device = Device::open()?;
-        if thread::has_shadow_stack() {
-            return Err(UintrError::ShadowStack);
-        }
         Ok(Receiver {
             device,
             slot: Slot::take()?,
@@ -206,7 +203,8 @@ impl Receiver {
     /// [`Receiver::wait_once`] from there on.
     ///
     /// # Errors
-    /// Of `raise`; on another thread; or `at` is no instruction of the window.
+    /// Of `raise`; on another thread, or one with a shadow stack; or `at` is no instruction of the
+    /// window.
     pub fn interrupt_at(
         &self,
         at: usize,
@@ -218,13 +216,16 @@ impl Receiver {
         if !(code.window.contains(&at) && code.instructions.contains(&at)) {
             return Err(UintrError::NotInWindow(at));
         }
+        if thread::has_shadow_stack() {
+            return Err(UintrError::ShadowStack);
+        }
         // SAFETY: this thread is registered, so that the module has user interrupts on.
         unsafe { code::hold() };
         let raised = raise();
         // Also after an error: it is what lets interrupts through again.
         let deadline = if raised.is_ok() { deadline } else { 0 };
         let state = self.slot.state();
-        // SAFETY: `open` found both features, and `at` was just looked up.
+        // SAFETY: `open` found both features, `at` was just looked up, and there is no shadow stack.
         let limited = unsafe { code::wait_at(state, deadline, self.operand, at) };
         let marked = state.marked();
         raised.map(|()| Once { marked, limited })

@@ -39,7 +39,7 @@ pub fn test(rounds: u32, cpus: &Cpus) -> Result<Tested, Failure> {
         }
     }
     let swept = setup(cpu, Depth::C02)?;
-    sweep::window(&swept, &mut parts)?;
+    sweep::wait(&swept, &mut parts)?;
     sweep::handler(&swept, &mut parts)?;
     sweep::pending(&swept, rounds, &mut parts)?;
     drop(swept);

@@ -10,8 +10,12 @@ use joulio_cpu::uintr::{Code, Once, UintrError};
 use joulio_units::Nanos;
 use std::ops::Range;
 
-/// A wait that nobody ended is over then.
+/// A wait that nobody ended is over then, or later.
 const LONG: Nanos = Nanos::from_millis(100);
+/// The highest bit of the half of a deadline that TPAUSE takes in EAX: what a wait does with the two
+/// halves must not show in how it ends. In a counter it changes about once a second, so that a test
+/// which takes deadlines as they come sees one of its values.
+const TOP_OF_LOW_HALF: u64 = 1 << 31;
 /// How often each byte is tried. Once is too few: another thread may run, and the mark that follows
 /// that keeps a wait from its TPAUSE; or a timer may end a sleep that should not have begun.
 const TRIES: usize = 5;
@@ -66,6 +70,15 @@ impl Swept {
     }
 }
 
+/// The first counter value from `from` on that has the bit, or has it not.
+fn with_top(from: u64, set: bool) -> u64 {
+    if (from & TOP_OF_LOW_HALF != 0) == set {
+        return from;
+    }
+    // The next time that the bit changes, all below it is 0.
+    (from | (TOP_OF_LOW_HALF - 1)) + 1
+}
+
 /// One that was marked before the sleep did not sleep: neither the system's limit nor the deadline
 /// ended it.
 fn prompt(once: Once, deadline: u64) -> bool {
@@ -79,19 +92,27 @@ fn met(seen: bool) -> Met {
     }
 }
 
-/// The interrupt comes between the check of the mark and TPAUSE, or just before or after them.
-pub fn window(setup: &Setup, parts: &mut Parts) -> Result<(), Failure> {
+/// The interrupt comes anywhere from the first instruction of a wait to its TPAUSE; with deadlines of
+/// both kinds.
+pub fn wait(setup: &Setup, parts: &mut Parts) -> Result<(), Failure> {
+    for set in [false, true] {
+        wait_until(setup, set, parts)?;
+    }
+    Ok(())
+}
+
+fn wait_until(setup: &Setup, set: bool, parts: &mut Parts) -> Result<(), Failure> {
     let Setup {
         receiver, source, ..
     } = setup;
     let code = Code::here();
     let mut swept = Swept::default();
-    for at in code.window.clone() {
+    for at in code.wait.clone() {
         swept.address(at, || {
             let before = source.raised()?;
             source.raise_at(Some(at))?;
             receiver.clear();
-            let deadline = Tsc::get().after(LONG);
+            let deadline = with_top(Tsc::get().after(LONG), set);
             let once = receiver.wait_once(deadline)?;
             let prompt = prompt(once, deadline);
             source.raise_at(None)?;
@@ -101,8 +122,9 @@ pub fn window(setup: &Setup, parts: &mut Parts) -> Result<(), Failure> {
             })
         })?;
     }
-    let name = "uintr, raised at every byte of the window";
-    parts.checks.push(swept.judge(name, &code, &code.window));
+    let bit = u32::from(set);
+    let name = format!("uintr, raised at every byte of the wait, bit 31 of the deadline {bit}");
+    parts.checks.push(swept.judge(&name, &code, &code.wait));
     Ok(())
 }
 
@@ -150,9 +172,9 @@ pub fn pending(setup: &Setup, rounds: u32, parts: &mut Parts) -> Result<(), Fail
     let inside = code.instructions.iter().copied();
     let inside: Vec<_> = inside.filter(|at| code.window.contains(at)).collect();
     let (mut lost, mut took) = (0, Vec::new());
-    for at in (0..rounds).flat_map(|_| inside.iter().copied()) {
+    for (round, at) in (0..rounds).flat_map(|round| inside.iter().map(move |&at| (round, at))) {
         receiver.clear();
-        let deadline = Tsc::get().after(LONG);
+        let deadline = with_top(Tsc::get().after(LONG), round % 2 == 1);
         let mut begun = 0;
         let once = receiver.interrupt_at(at, deadline, || {
             source.raise()?;
@@ -180,6 +202,7 @@ mod tests {
     fn code() -> Code {
         Code {
             handler: 100..110,
+            wait: 90..95,
             window: 90..95,
             instructions: vec![90, 93, 100, 101, 108],
             rearm: 101,
@@ -227,6 +250,15 @@ mod tests {
             .unwrap();
         assert_eq!((swept.hits.as_slice(), swept.lost), (&[100, 101][..], 1));
         assert!(!swept.judge("x", &code(), &(100..102)).passed);
+    }
+
+    #[test]
+    fn a_deadline_has_bit_31_as_asked_and_is_not_before_its_time() {
+        let now = 0x3_7fff_fff0;
+        assert_eq!(with_top(now, false), now);
+        assert_eq!(with_top(now, true), 0x3_8000_0000);
+        assert_eq!(with_top(0x3_8000_0001, true), 0x3_8000_0001);
+        assert_eq!(with_top(0x3_8000_0001, false), 0x4_0000_0000);
     }
 
     #[test]

@@ -67,7 +67,7 @@ protected:
 
 	.code64
 long:	mov $PARAMETERS, %esi
-	mov $KERNEL, %eax
+	mov $ENTRY, %eax
 	jmp *%rax
 
 	/* All marked as accessed: the CPU cannot do so in a ROM. */

@@ -1,15 +1,14 @@
 //! Memory that is a file: one of ours that another process shall map, or one of another process.
 //!
 //! A mapping of somebody else's file has a trap: when the file is truncated, an access beyond its
-//! new end is a SIGBUS. The size is checked when the file is mapped. Where the file is sealed
-//! against shrinking (as memfds for guests mostly are) that is all; elsewhere [`crate::bus`]
-//! answers the signal with a page of zeroes, so that only its owner loses by it.
+//! new end is a SIGBUS; one to a hole in a file of huge pages may be too. The size is checked when
+//! the file is mapped; for what happens later [`crate::bus`] answers the signal with a page of
+//! zeroes, so that only the file's owner loses by it.
 
+use crate::DeviceError;
 use crate::memory::{PageKind, SharedMemory};
-use crate::{DeviceError, bus};
 use rustix::fs::{
-    FileType, MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, fstatfs, ftruncate,
-    memfd_create,
+    FileType, MemfdFlags, SealFlags, fcntl_add_seals, fstat, fstatfs, ftruncate, memfd_create,
 };
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -27,8 +26,14 @@ impl SharedMemory {
             let file = memfd_create("joulio", flags)?;
             ftruncate(&file, len as u64)?;
             fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
-            let memory =
-                SharedMemory::map_file(file.as_fd(), 0, len, libc::MAP_SHARED, PageKind::Ordinary)?;
+            let memory = SharedMemory::map_file(
+                file.as_fd(),
+                0,
+                len,
+                libc::MAP_SHARED,
+                PageKind::Ordinary,
+                crate::iova::PAGE,
+            )?;
             Ok((memory, file))
         };
         make().map_err(|source| DeviceError::Memory {
@@ -78,12 +83,8 @@ impl SharedMemory {
         let len = len
             .checked_next_multiple_of(page)
             .ok_or(io::ErrorKind::InvalidInput)?;
-        let sealed = fcntl_get_seals(file).is_ok_and(|seals| seals.contains(SealFlags::SHRINK));
-        if !sealed {
-            bus::guard(page)?;
-        }
         let flags = flags | libc::MAP_NORESERVE;
-        SharedMemory::map_file(file, offset, len, flags, pages)
+        SharedMemory::map_file(file, offset, len, flags, pages, page)
     }
 }
 

@@ -4,6 +4,7 @@
 //! access here is a volatile or atomic one through a raw pointer, checked against the length.
 
 use crate::DeviceError;
+use crate::bus::{self, Fill, Guard};
 use crate::copy::copy;
 use std::fs::File;
 use std::io;
@@ -28,6 +29,8 @@ pub struct SharedMemory {
     pages: PageKind,
     /// Made by `reserve`.
     reserved: bool,
+    /// Of a file, whose pages another process may take away.
+    guard: Option<Guard>,
 }
 
 // SAFETY: the memory is only touched through volatile and atomic accesses, which may race with
@@ -95,16 +98,19 @@ impl SharedMemory {
             len,
             pages,
             reserved: false,
+            guard: None,
         })
     }
 
-    /// `len` bytes of `file` from `offset`, with `flags` of mmap(2); both multiples of its pages.
+    /// `len` bytes of `file` from `offset`, with `flags` of mmap(2); both multiples of its pages,
+    /// which are of `page` bytes. Accesses go on where the file loses pages.
     pub(crate) fn map_file(
         file: BorrowedFd<'_>,
         offset: u64,
         len: usize,
         flags: i32,
         pages: PageKind,
+        page: usize,
     ) -> io::Result<SharedMemory> {
         let offset = libc::off_t::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
         // SAFETY: a new mapping, placed by the kernel, aliases nothing of ours. What others do to
@@ -122,13 +128,17 @@ impl SharedMemory {
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
+        let start = base as usize;
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(SharedMemory {
+        let mut memory = SharedMemory {
             base,
             len,
             pages,
             reserved: false,
-        })
+            guard: None,
+        };
+        memory.guard = Some(bus::guard(start..start + len, page, Fill::Zeroes)?);
+        Ok(memory)
     }
 
     /// Its length in bytes, a multiple of the page.
@@ -291,6 +301,7 @@ fn uninterrupted(call: impl Fn() -> isize) -> io::Result<usize> {
 
 impl Drop for SharedMemory {
     fn drop(&mut self) {
+        self.guard = None;
         // SAFETY: the mapping is ours, and no pointer into it leaves this crate without a borrow
         // or an owner of it.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };

@@ -3,6 +3,7 @@
 //! Sound because every pointer stands inside one mapping that an `Arc` keeps, each access is
 //! volatile, aligned and checked against the length, and nothing here makes a reference.
 
+use crate::bus::{self, Fill, Guard};
 use crate::{DeviceError, Doorbell};
 use std::ops::Range;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -15,6 +16,8 @@ use std::sync::atomic::{Ordering, fence};
 pub(crate) struct MappedBar {
     base: NonNull<u8>,
     len: usize,
+    /// The device, or the file's end, may go away under it. None only while it is unmapped.
+    guard: Option<Guard>,
 }
 
 // SAFETY: only volatile accesses through raw pointers.
@@ -41,18 +44,18 @@ impl MappedBar {
             Some(base) if base.as_ptr().cast() != libc::MAP_FAILED => base,
             _ => return Err(DeviceError::last_os("map the device's registers")),
         };
-        let bar = MappedBar { base, len };
-        crate::bus::guard(crate::iova::PAGE).map_err(|source| DeviceError::Os {
+        let mut bar = MappedBar {
+            base,
+            len,
+            guard: None,
+        };
+        let start = base.as_ptr() as usize;
+        let guard = bus::guard(start..start + len, crate::iova::PAGE, Fill::Ones);
+        bar.guard = Some(guard.map_err(|source| DeviceError::Os {
             what: "prepare for the device's removal (sigaction)".into(),
             source,
-        })?;
-        crate::bus::note_registers(bar.range());
+        })?);
         Ok(bar)
-    }
-
-    fn range(&self) -> Range<usize> {
-        let start = self.base.as_ptr() as usize;
-        start..start + self.len
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -89,7 +92,7 @@ impl MappedBar {
 
 impl Drop for MappedBar {
     fn drop(&mut self) {
-        crate::bus::forget_registers(self.range());
+        self.guard = None;
         // SAFETY: the mapping is ours; pointers into it are held only beside an `Arc` of it.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
     }
@@ -158,7 +161,7 @@ mod tests {
     fn a_mapping_leaves_nothing_behind() {
         let file = memfd_create("bar", MemfdFlags::CLOEXEC).unwrap();
         ftruncate(&file, 4096).unwrap();
-        // More than the handler could note at once.
+        // More than are guarded at the same time.
         for _ in 0..1000 {
             let bar = MappedBar::map(file.as_fd(), 0..4096).unwrap();
             ftruncate(&file, 0).unwrap();

@@ -2,7 +2,8 @@
 //!
 //! Two files, neither of which takes memory before a piece of it is handed out: one of ordinary
 //! pages, one of huge pages where the machine has them. An address in the device's space says the
-//! place in the file. Both are sealed, so that a peer cannot shrink them under our feet.
+//! place in the file. Both are sealed, so that a peer cannot shrink them under our feet; a hole
+//! that it punches reads as zeroes.
 
 use super::session::Session;
 use crate::{
@@ -134,7 +135,8 @@ impl Store {
             .map_err(io::Error::from)
             .and_then(|()| {
                 let file = self.file.as_fd();
-                SharedMemory::map_file(file, offset, len, libc::MAP_SHARED, self.pages)
+                let flags = libc::MAP_SHARED;
+                SharedMemory::map_file(file, offset, len, flags, self.pages, page)
             });
         match memory {
             Ok(memory) => Ok(Piece { memory, iova }),

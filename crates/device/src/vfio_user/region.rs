@@ -1,10 +1,10 @@
 //! A region of the device: what of it can be mapped, and what takes messages.
 
 use super::session::Session;
+use crate::DeviceError;
 use crate::mmio::MappedBar;
-use crate::{DeviceError, bus};
 use joulio_vfio_user_wire::{CapabilityHeader, RegionInfo, SparseArea, SparseHeader, command};
-use rustix::fs::{FileType, SealFlags, fcntl_get_seals, fstat};
+use rustix::fs::{FileType, fstat};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use zerocopy::FromBytes;
@@ -44,13 +44,6 @@ impl Region {
         let file = files.drain(..).next();
         if let Some(file) = file.filter(|_| info.flags & RegionInfo::MMAP != 0) {
             let areas = areas(&info, &answer).map_err(&malformed)?;
-            let sealed = fcntl_get_seals(&file);
-            if !areas.is_empty() && !sealed.is_ok_and(|seals| seals.contains(SealFlags::SHRINK)) {
-                bus::guard(PAGE as usize).map_err(|source| DeviceError::Os {
-                    what: "catch the signal of a file that shrinks".into(),
-                    source,
-                })?;
-            }
             for area in areas {
                 check(&info, &area, &file).map_err(&malformed)?;
                 let start = info.offset + area.offset;

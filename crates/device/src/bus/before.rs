@@ -1,0 +1,136 @@
+//! The action for SIGBUS that the program had before this crate's: kept, and taken for every
+//! signal that is not about a mapping of joulio's.
+//!
+//! The handler is installed with the flags and the mask of the program's own, so that when it
+//! calls on to that, the kernel has prepared everything as for a direct delivery (sigaction(2)).
+//! A program that changes its action afterwards replaces this one, and may call on to it likewise.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicPtr, Ordering::SeqCst};
+use std::sync::{Mutex, PoisonError};
+
+pub(super) type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
+
+/// The program's action; null where it is the default. Never freed, since the handler may be at it.
+static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Puts `handler` before the program's action, once.
+pub(super) fn install(handler: Handler) -> io::Result<()> {
+    static INSTALLED: Mutex<bool> = Mutex::new(false);
+    let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
+    if *installed {
+        return Ok(());
+    }
+    // Known before the handler can be called.
+    let mut found = action(None)?;
+    loop {
+        keep(found);
+        let replaced = action(Some(&with(&found, handler)))?;
+        let ours = handler as usize;
+        if replaced.sa_sigaction == found.sa_sigaction || replaced.sa_sigaction == ours {
+            break;
+        }
+        // Another thread has installed its own in between.
+        found = replaced;
+    }
+    *installed = true;
+    Ok(())
+}
+
+/// Sets the action for SIGBUS, if there is one to set; the one until now.
+fn action(new: Option<&libc::sigaction>) -> io::Result<libc::sigaction> {
+    let new = new.map_or(std::ptr::null(), std::ptr::from_ref);
+    let mut old = DEFAULT;
+    // SAFETY: both are valid or null; a handler that is set only makes system calls.
+    if unsafe { libc::sigaction(libc::SIGBUS, new, &raw mut old) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(old)
+}
+
+// SAFETY: zeroes are a valid `sigaction`: the default action, an empty mask and no flags.
+const DEFAULT: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+
+fn is_handler(action: &libc::sigaction) -> bool {
+    ![libc::SIG_DFL, libc::SIG_IGN].contains(&action.sa_sigaction)
+}
+
+fn keep(found: libc::sigaction) {
+    let kept = if found.sa_sigaction == libc::SIG_DFL {
+        std::ptr::null_mut()
+    } else {
+        Box::into_raw(Box::new(found))
+    };
+    BEFORE.store(kept, SeqCst);
+}
+
+/// `handler`, prepared for as `found` is.
+fn with(found: &libc::sigaction, handler: Handler) -> libc::sigaction {
+    let mut ours = DEFAULT;
+    ours.sa_sigaction = handler as usize;
+    ours.sa_flags = libc::SA_SIGINFO;
+    if is_handler(found) {
+        ours.sa_mask = found.sa_mask;
+        // One shot is seen to in `forward`: an answer for joulio's memory is no shot.
+        ours.sa_flags |= found.sa_flags & !libc::SA_RESETHAND;
+    } else {
+        ours.sa_flags |= libc::SA_ONSTACK | libc::SA_RESTART;
+    }
+    ours
+}
+
+/// Does with a signal what would have been done without this crate.
+pub(super) fn forward(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: null, or an action that is never freed.
+    let Some(before) = (unsafe { BEFORE.load(SeqCst).as_ref() }) else {
+        return by_default(info);
+    };
+    if before.sa_sigaction == libc::SIG_IGN {
+        // SAFETY: valid, as the kernel handed it to the handler.
+        let code = unsafe { (*info).si_code };
+        // The signal of an access cannot be ignored: the kernel then takes the default action.
+        if (libc::BUS_ADRALN..=libc::BUS_MCEERR_AR).contains(&code) {
+            by_default(info);
+        }
+        return;
+    }
+    if before.sa_flags & libc::SA_RESETHAND != 0 {
+        BEFORE.store(std::ptr::null_mut(), SeqCst);
+    }
+    // SAFETY: neither the default nor to be ignored, hence the address of a handler, which takes
+    // three arguments with SA_SIGINFO and one without (sigaction(2)).
+    unsafe {
+        if before.sa_flags & libc::SA_SIGINFO != 0 {
+            let handler: Handler = std::mem::transmute(before.sa_sigaction);
+            handler(signal, info, context);
+        } else {
+            let handler: extern "C" fn(i32) = std::mem::transmute(before.sa_sigaction);
+            handler(signal);
+        }
+    }
+}
+
+/// The default action, which ends the process: the signal comes once more, as it was, to this
+/// thread when the handler returns.
+fn by_default(info: *mut libc::siginfo_t) {
+    // SAFETY: plain system calls, with a valid action and the kernel's own `siginfo_t`.
+    unsafe {
+        libc::sigaction(
+            libc::SIGBUS,
+            &raw const DEFAULT_ACTION,
+            std::ptr::null_mut(),
+        );
+        let (process, thread) = (libc::getpid(), libc::gettid());
+        libc::syscall(
+            libc::SYS_rt_tgsigqueueinfo,
+            process,
+            thread,
+            libc::SIGBUS,
+            info,
+        );
+    }
+}
+
+/// [`DEFAULT`], with an address.
+static DEFAULT_ACTION: libc::sigaction = DEFAULT;

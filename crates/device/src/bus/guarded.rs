@@ -1,0 +1,169 @@
+//! The mappings that the handler answers for, in a list that it can read without a lock.
+//!
+//! Slots are never freed, only used again; each has a version, odd while the slot changes. The
+//! handler looks for the mapping whose access it interrupted: that one's slot does not change
+//! meanwhile, and any other that does is skipped.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What is found where a page vanished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fill {
+    /// Memory whose file ended.
+    Zeroes,
+    /// Registers whose device is gone.
+    Ones,
+}
+
+/// A mapping that contains an address.
+pub(super) struct Place {
+    /// Bytes of its pages.
+    pub(super) page: usize,
+    pub(super) fill: Fill,
+}
+
+#[derive(Default)]
+struct Slot {
+    version: AtomicUsize,
+    start: AtomicUsize,
+    end: AtomicUsize,
+    page: AtomicUsize,
+    ones: AtomicBool,
+}
+
+const SLOTS: usize = 64;
+
+struct Chunk {
+    slots: [Slot; SLOTS],
+    next: *const Chunk,
+}
+
+/// The chunk that was made last.
+static CHUNKS: AtomicPtr<Chunk> = AtomicPtr::new(std::ptr::null_mut());
+
+/// The slots that nobody has.
+static FREE: Mutex<Vec<&'static Slot>> = Mutex::new(Vec::new());
+
+/// A mapping that is answered for; no longer when dropped, which is before it is unmapped.
+#[derive(Debug)]
+pub(crate) struct Guard(&'static Slot);
+
+impl Guard {
+    pub(super) fn new(range: Range<usize>, page: usize, fill: Fill) -> Guard {
+        let mut free = free();
+        let slot = free.pop().unwrap_or_else(|| more(&mut free));
+        slot.set(range, page, fill);
+        Guard(slot)
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.set(0..0, 0, Fill::Zeroes);
+        free().push(self.0);
+    }
+}
+
+fn free() -> MutexGuard<'static, Vec<&'static Slot>> {
+    FREE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Another chunk: its first slot; the others are free.
+fn more(free: &mut Vec<&'static Slot>) -> &'static Slot {
+    let chunk: &'static Chunk = Box::leak(Box::new(Chunk {
+        slots: std::array::from_fn(|_| Slot::default()),
+        next: CHUNKS.load(SeqCst),
+    }));
+    CHUNKS.store(std::ptr::from_ref(chunk).cast_mut(), SeqCst);
+    let [first, others @ ..] = &chunk.slots;
+    free.extend(others);
+    first
+}
+
+impl Slot {
+    fn set(&self, range: Range<usize>, page: usize, fill: Fill) {
+        self.version.fetch_add(1, SeqCst);
+        self.start.store(range.start, SeqCst);
+        self.end.store(range.end, SeqCst);
+        self.page.store(page, SeqCst);
+        self.ones.store(fill == Fill::Ones, SeqCst);
+        self.version.fetch_add(1, SeqCst);
+    }
+
+    /// What it says of `address`, unless it changes.
+    fn find(&self, address: usize) -> Option<Place> {
+        let version = self.version.load(SeqCst);
+        let inside = (self.start.load(SeqCst)..self.end.load(SeqCst)).contains(&address);
+        let place = Place {
+            page: self.page.load(SeqCst),
+            fill: if self.ones.load(SeqCst) {
+                Fill::Ones
+            } else {
+                Fill::Zeroes
+            },
+        };
+        let steady = version.is_multiple_of(2) && self.version.load(SeqCst) == version;
+        (inside && steady).then_some(place)
+    }
+}
+
+impl std::fmt::Debug for Slot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let range = self.start.load(SeqCst)..self.end.load(SeqCst);
+        f.debug_tuple("Slot").field(&range).finish()
+    }
+}
+
+/// The guarded mapping that `address` is in. Takes no lock.
+pub(super) fn find(address: usize) -> Option<Place> {
+    let mut chunk: *const Chunk = CHUNKS.load(SeqCst);
+    // SAFETY: chunks are leaked: a pointer to one stays good, and only atomics of it change.
+    while let Some(some) = unsafe { chunk.as_ref() } {
+        if let Some(place) = some.slots.iter().find_map(|slot| slot.find(address)) {
+            return Some(place);
+        }
+        chunk = some.next;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_is_found_as_long_as_it_is_guarded() {
+        // Addresses that no mapping has.
+        let base = 1 << 60;
+        let guards: Vec<_> = (0..3 * SLOTS)
+            .map(|index| {
+                let start = base + index * 8192;
+                Guard::new(start..start + 4096, 4096, Fill::Ones)
+            })
+            .collect();
+        for index in 0..3 * SLOTS {
+            let start = base + index * 8192;
+            assert!(find(start).is_some_and(|place| place.fill == Fill::Ones));
+            assert!(find(start + 4095).is_some());
+            assert!(find(start + 4096).is_none());
+        }
+        drop(guards);
+        assert!((0..6 * SLOTS).all(|index| find(base + index * 4096).is_none()));
+    }
+
+    #[test]
+    fn slots_are_used_again() {
+        let base = 2 << 60;
+        let before = (0..100).map(|_| {
+            let guard = Guard::new(base..base + 4096, 4096, Fill::Zeroes);
+            std::ptr::from_ref(guard.0) as usize
+        });
+        let mut slots: Vec<_> = before.collect();
+        slots.sort_unstable();
+        slots.dedup();
+        // Other tests take some meanwhile.
+        assert!(slots.len() < 50, "{}", slots.len());
+    }
+}

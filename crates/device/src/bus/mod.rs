@@ -1,0 +1,84 @@
+//! An answer to SIGBUS, for mappings of files that another process may cut short, and of registers
+//! of a device that may be removed.
+//!
+//! Such an access cannot be checked beforehand without a race. The handler puts a page where there
+//! is none any more, and the access goes on: zeroes where a file ended, so that the process that
+//! shortened its own memory loses by it and this one lives; all ones where registers were, as PCIe
+//! answers for a device that is not there.
+//!
+//! Only mappings that joulio made are answered ([`guarded`]). Every other SIGBUS is the program's
+//! and goes to the action that it had ([`before`]).
+//!
+//! What makes it sound: a page is only replaced on a SIGBUS that the kernel raised because nothing
+//! is behind it (`BUS_ADRERR`), and only inside of a mapping whose owner keeps its [`Guard`] for as
+//! long as it is mapped; no reference ever points into such memory. The handler takes no lock and
+//! allocates nothing: it reads atomics and makes system calls.
+
+mod before;
+mod guarded;
+
+pub(crate) use guarded::{Fill, Guard};
+
+use guarded::Place;
+use std::io;
+use std::ops::Range;
+
+/// From now on, until the guard is dropped, accesses to `range` go on when its pages of `page`
+/// bytes vanish: they find `fill` there. The range is mapped, and not accessed yet.
+pub(crate) fn guard(range: Range<usize>, page: usize, fill: Fill) -> io::Result<Guard> {
+    before::install(answer)?;
+    Ok(Guard::new(range, page, fill))
+}
+
+extern "C" fn answer(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: the kernel hands a valid `siginfo_t` to a handler with SA_SIGINFO.
+    let (code, address) = unsafe { ((*info).si_code, (*info).si_addr() as usize) };
+    if code == libc::BUS_ADRERR
+        && let Some(place) = guarded::find(address)
+    {
+        // SAFETY: the thread's own errno, which the interrupted code may be about to read.
+        let errno = unsafe { *libc::__errno_location() };
+        let replaced = replace(&place, address);
+        // SAFETY: as above.
+        unsafe { *libc::__errno_location() = errno };
+        if replaced {
+            return;
+        }
+    }
+    before::forward(signal, info, context);
+}
+
+/// Puts a page where `address` is. Made elsewhere and moved there whole, so that no other thread
+/// finds it half filled. A page of a hugetlb file cannot be replaced in part.
+fn replace(place: &Place, address: usize) -> bool {
+    let start = address & !(place.page - 1);
+    let none = std::ptr::null_mut();
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a new mapping, placed by the kernel.
+    let page = unsafe { libc::mmap(none, place.page, access, flags, -1, 0) };
+    if page == libc::MAP_FAILED {
+        return false;
+    }
+    if place.fill == Fill::Ones {
+        // SAFETY: the page was just mapped, and nobody else knows of it. Volatile, so that it
+        // does not become a call.
+        unsafe {
+            let words = page.cast::<u64>();
+            for index in 0..place.page / size_of::<u64>() {
+                words.add(index).write_volatile(u64::MAX);
+            }
+        }
+    }
+    // SAFETY: the page at `address` has nothing behind it, as the signal says, and stands in a
+    // mapping of joulio's: no live data is replaced.
+    unsafe {
+        let how = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+        let to = start as *mut libc::c_void;
+        if libc::mremap(page, place.page, place.page, how, to) == libc::MAP_FAILED {
+            libc::munmap(page, place.page);
+            return false;
+        }
+    }
+    true
+}

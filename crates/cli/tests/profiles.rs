@@ -52,3 +52,45 @@ fn what_is_no_profile_is_refused_with_the_line_or_the_names() {
     refused("optan").stderr(predicate::str::contains("known are generic-server"));
     refused("/nonexistent.toml").stderr(predicate::str::contains("cannot read profile"));
 }
+
+#[test]
+fn figures_beyond_what_is_built_are_refused_by_field_and_range() {
+    let room = tempfile::tempdir().expect("a temporary directory");
+    let device = include_str!("../../../profiles/devices/optane-900p.toml");
+    let machine = include_str!("../../../profiles/machines/generic-server.toml");
+    for (text, figure, value, command, hints) in [
+        (
+            device,
+            "read_bandwidth = { value = 2.395e9",
+            "read_bandwidth = { value = 5e-324",
+            "bench --device emulated:x.toml",
+            ["service.read_bandwidth", "from 100000 to"],
+        ),
+        (
+            device,
+            "read_bandwidth = { value = 2.395e9",
+            "read_bandwidth = { value = 1",
+            "bench --twin --device emulated:x.toml",
+            ["service.read_bandwidth", "bytes per second, is 1"],
+        ),
+        (
+            machine,
+            "base_watts = { value = 105.0",
+            "base_watts = { value = 1e308",
+            "bench --machine x.toml",
+            ["base_watts", "from 0.001 to 100000 watts"],
+        ),
+    ] {
+        assert!(text.contains(figure), "{figure}");
+        let start = text.find(figure).expect("there");
+        let end = start + text[start..].find('\n').expect("a line ends");
+        let line = format!("{value}, kind = \"guess\", source = \"a test\" }}");
+        let text = format!("{}{line}{}", &text[..start], &text[end..]);
+        std::fs::write(room.path().join("x.toml"), text).expect("written");
+        let said = common::refused(room.path(), command);
+        let check = common::failed(room.path(), "profiles x.toml", 2);
+        for said in [said, check] {
+            assert!(hints.iter().all(|hint| said.contains(hint)), "{said}");
+        }
+    }
+}

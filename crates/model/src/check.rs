@@ -1,5 +1,6 @@
 //! The rules a profile's numbers obey, in the words of its error messages.
 
+use crate::range::Range;
 use crate::{Figure, ProfileError};
 
 /// Checks the fields of one profile; every error names the profile and the field.
@@ -73,20 +74,27 @@ impl Check<'_> {
         }
     }
 
-    /// Zero or more.
-    pub(crate) fn not_negative(&self, field: &str, figure: &Figure) -> Checked {
-        self.all(field, figure, "not be negative", |x| x >= 0.0)
+    /// Inside `range`.
+    pub(crate) fn inside(&self, field: &str, figure: &Figure, range: Range) -> Checked {
+        let must = format!("be {range}");
+        self.all(field, figure, &must, |x| range.holds(x))
     }
 
-    /// More than zero.
-    pub(crate) fn positive(&self, field: &str, figure: &Figure) -> Checked {
-        self.all(field, figure, "be more than 0", |x| x > 0.0)
+    /// Inside `range`, or zero, which means `zero`.
+    pub(crate) fn zero_or_inside(
+        &self,
+        field: &str,
+        figure: &Figure,
+        zero: &str,
+        range: Range,
+    ) -> Checked {
+        let must = format!("be 0 ({zero}) or {range}");
+        self.all(field, figure, &must, |x| x == 0.0 || range.holds(x))
     }
 
-    /// From `low` to `high`, both included.
+    /// From `low` to `high`, both included, of what has no unit: a count or a share.
     pub(crate) fn within(&self, field: &str, figure: &Figure, low: f64, high: f64) -> Checked {
-        let must = format!("be from {low} to {high}");
-        self.all(field, figure, &must, |x| (low..=high).contains(&x))
+        self.inside(field, figure, Range::of(low, high, ""))
     }
 
     /// A whole number from `low` to `high`, both included.
@@ -106,6 +114,7 @@ mod tests {
     use crate::Kind;
 
     const CHECK: Check<'static> = Check { origin: "test" };
+    const WATTS: Range = Range::of(0.0, 10.0, "watts");
 
     fn figure(value: f64) -> Figure {
         Figure {
@@ -127,7 +136,7 @@ mod tests {
             ..figure(1.0)
         };
         assert_eq!(
-            refusal(CHECK.positive("power.idle_watts", &figure)),
+            refusal(CHECK.inside("power.idle_watts", &figure, WATTS)),
             "test: power.idle_watts.source is empty: say what it is"
         );
     }
@@ -146,7 +155,9 @@ mod tests {
                 band: Some(band),
                 ..figure(1.0)
             };
-            assert!(refusal(CHECK.positive("x", &figure)).contains("x.band must hold the value 1"));
+            assert!(
+                refusal(CHECK.inside("x", &figure, WATTS)).contains("x.band must hold the value 1")
+            );
         }
     }
 
@@ -157,25 +168,38 @@ mod tests {
             ..figure(1.0)
         };
         assert_eq!(
-            refusal(CHECK.not_negative("x", &figure)),
-            "test: x.band must not be negative, is [-1, 2]"
+            refusal(CHECK.inside("x", &figure, WATTS)),
+            "test: x.band must be from 0 to 10 watts, is [-1, 2]"
         );
-        assert!(refusal(CHECK.positive("x", &figure)).contains("x.band must be more than 0"));
         assert!(refusal(CHECK.within("x", &figure, 0.0, 3.0)).contains("x.band must be from 0"));
     }
 
     #[test]
     fn numbers_that_are_none_are_refused() {
         for value in [f64::NAN, f64::INFINITY] {
-            assert!(refusal(CHECK.positive("x", &figure(value))).contains("finite"));
+            assert!(refusal(CHECK.inside("x", &figure(value), WATTS)).contains("finite"));
         }
     }
 
     #[test]
+    fn zero_can_mean_something_of_its_own() {
+        let range = Range::of(5.0, 9.0, "bytes");
+        let of = |value| CHECK.zero_or_inside("x", &figure(value), "no limit", range);
+        assert!(of(0.0).is_ok() && of(5.0).is_ok());
+        assert_eq!(
+            refusal(of(4.0)),
+            "test: x must be 0 (no limit) or from 5 to 9 bytes, is 4"
+        );
+    }
+
+    #[test]
     fn the_bounds_are_part_of_the_range() {
-        assert!(CHECK.not_negative("x", &figure(0.0)).is_ok());
-        assert!(CHECK.not_negative("x", &figure(-0.1)).is_err());
-        assert!(CHECK.positive("x", &figure(0.0)).is_err());
+        for value in [0.0, 10.0] {
+            assert!(CHECK.inside("x", &figure(value), WATTS).is_ok());
+        }
+        for value in [-0.1, 10.1] {
+            assert!(CHECK.inside("x", &figure(value), WATTS).is_err());
+        }
         assert!(CHECK.within("x", &figure(1.0), 0.0, 1.0).is_ok());
         assert!(CHECK.within("x", &figure(1.1), 0.0, 1.0).is_err());
         assert!(CHECK.whole("x", &figure(2.0), 2.0, 9.0).is_ok());

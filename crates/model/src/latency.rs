@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::Figure;
 use crate::check::Check;
 use crate::error::ProfileError;
+use crate::range::Range;
 
 /// The device's mean service time for one request size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -85,7 +86,7 @@ pub(crate) fn check(
             &format!("{field}[{i}].bytes"),
             "must be more than 0",
         )?;
-        check.not_negative(&format!("{field}[{i}].us"), &point.us)?;
+        check.inside(&format!("{field}[{i}].us"), &point.us, Range::SERVICE_US)?;
         let Some(before) = i.checked_sub(1).map(|i| &points[i]) else {
             continue;
         };

@@ -25,6 +25,7 @@ mod latency;
 pub mod machine;
 pub mod power;
 mod power_states;
+mod range;
 mod service;
 
 pub use any::AnyProfile;

@@ -198,11 +198,12 @@ fn impossible_times_are_refused_by_the_name_of_the_field() {
             ),
             (
                 |d| set(&mut d.service.flush_us, -1.0),
-                "service.flush_us must not be negative, is -1",
+                "service.flush_us must be from 0 to 60000000 microseconds, is -1",
             ),
             (
                 |d| set(d.service.read_bandwidth.as_mut().unwrap(), -1.0),
-                "service.read_bandwidth must not be negative, is -1",
+                "service.read_bandwidth must be 0 (no limit) or from 100000 to 10000000000000 \
+                 bytes per second, is -1",
             ),
         ],
     );
@@ -220,7 +221,7 @@ fn impossible_tails_and_collections_are_refused_by_the_name_of_the_field() {
             ),
             (
                 |d| set(&mut d.service.tail.as_mut().unwrap().us, -1.0),
-                "service.tail.us must not be negative, is -1",
+                "service.tail.us must be from 0 to 60000000 microseconds, is -1",
             ),
             (
                 // 5.5 us x (1 - 0.9) lie above the floor, and 3e-5 x 20 ms is 0.6 us.
@@ -243,7 +244,7 @@ fn impossible_tails_and_collections_are_refused_by_the_name_of_the_field() {
             ),
             (
                 |d| set(&mut collection(d).us, -1.0),
-                "service.garbage_collection.us must not be negative, is -1",
+                "service.garbage_collection.us must be from 0 to 60000000 microseconds, is -1",
             ),
             (
                 |d| set(&mut collection(d).fraction, 2.0),
@@ -299,7 +300,7 @@ fn impossible_power_is_refused_by_the_name_of_the_field() {
             ),
             (
                 |m| set(&mut m.base_watts, 0.0),
-                "base_watts must be more than 0, is 0",
+                "base_watts must be from 0.001 to 100000 watts, is 0",
             ),
             (
                 |m| set(&mut m.core_watts.c1, 5.0),
@@ -312,7 +313,7 @@ fn impossible_power_is_refused_by_the_name_of_the_field() {
             ),
             (
                 |m| set(&mut m.wake.interrupt_joules, -1e-6),
-                "wake.interrupt_joules must not be negative, is -0.000001",
+                "wake.interrupt_joules must be from 0 to 1 joules, is -0.000001",
             ),
         ],
     );

@@ -264,11 +264,11 @@ fn an_uncore_or_a_law_of_impossible_numbers_is_refused_by_the_name_of_the_field(
     for (change, want) in [
         (
             (|m| set(&mut m.uncore_active_watts, -1.0)) as fn(&mut MachineProfile),
-            "uncore_active_watts must not be negative, is -1",
+            "uncore_active_watts must be from 0 to 10000 watts, is -1",
         ),
         (
             |m| m.frequency.as_mut().unwrap().reference_hertz.value = 0.0,
-            "frequency.reference_hertz must be more than 0, is 0",
+            "frequency.reference_hertz must be from 1000000 to 100000000000 hertz, is 0",
         ),
         (
             |m| m.frequency.as_mut().unwrap().static_share.band = Some([0.2, 1.2]),

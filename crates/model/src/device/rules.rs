@@ -3,6 +3,7 @@
 use super::{DeviceProfile, GarbageCollection, Lba, Power, PowerState, Service, Tail};
 use crate::catalogue::Profile;
 use crate::check::Check;
+use crate::range::Range;
 use crate::{ProfileError, latency};
 
 /// The smallest memory page of NVMe (CAP.MPSMIN = 0), which MDTS counts in.
@@ -153,7 +154,7 @@ fn lba(check: &Check<'_>, lba: &Lba, capacity: u64) -> Result<(), ProfileError> 
 fn service(check: &Check<'_>, service: &Service) -> Result<(), ProfileError> {
     latency::check(check, "service.read", &service.read)?;
     latency::check(check, "service.write", &service.write)?;
-    check.not_negative("service.flush_us", &service.flush_us)?;
+    check.inside("service.flush_us", &service.flush_us, Range::SERVICE_US)?;
     // Sigma 4 already puts the 99th percentile at four times and the median at 1/3000 of the mean.
     check.within("service.spread", &service.spread, 0.0, 4.0)?;
     check.within("service.floor", &service.floor, 0.0, 1.0)?;
@@ -171,7 +172,7 @@ fn service(check: &Check<'_>, service: &Service) -> Result<(), ProfileError> {
         ("service.write_bandwidth", &service.write_bandwidth),
     ] {
         if let Some(bandwidth) = bandwidth {
-            check.not_negative(field, bandwidth)?;
+            check.zero_or_inside(field, bandwidth, "no limit", Range::BANDWIDTH)?;
         }
     }
     if let Some(found) = &service.tail {
@@ -185,7 +186,7 @@ fn service(check: &Check<'_>, service: &Service) -> Result<(), ProfileError> {
 
 fn tail(check: &Check<'_>, tail: &Tail, service: &Service) -> Result<(), ProfileError> {
     check.within("service.tail.probability", &tail.probability, 0.0, 1.0)?;
-    check.not_negative("service.tail.us", &tail.us)?;
+    check.inside("service.tail.us", &tail.us, Range::SERVICE_US)?;
     // The slow reads are part of the mean: the quick ones have to be so much quicker, and may not
     // go under the floor for it. A table rises, so its first row is the least.
     let above = (1.0 - service.floor.value) * service.read[0].us.value;
@@ -208,7 +209,11 @@ fn garbage_collection(
         1.0,
         (1u64 << 53) as f64,
     )?;
-    check.not_negative("service.garbage_collection.us", &collection.us)?;
+    check.inside(
+        "service.garbage_collection.us",
+        &collection.us,
+        Range::SERVICE_US,
+    )?;
     check.within(
         "service.garbage_collection.fraction",
         &collection.fraction,
@@ -218,12 +223,12 @@ fn garbage_collection(
 }
 
 fn power(check: &Check<'_>, power: &Power) -> Result<(), ProfileError> {
-    check.not_negative("power.idle_watts", &power.idle_watts)?;
+    check.inside("power.idle_watts", &power.idle_watts, Range::DEVICE_WATTS)?;
     for (field, active) in [
         ("power.read_active_watts", &power.read_active_watts),
         ("power.write_active_watts", &power.write_active_watts),
     ] {
-        check.not_negative(field, active)?;
+        check.inside(field, active, Range::DEVICE_WATTS)?;
         check.rule(
             active.value >= power.idle_watts.value,
             field,
@@ -254,7 +259,11 @@ fn power(check: &Check<'_>, power: &Power) -> Result<(), ProfileError> {
 }
 
 fn power_state(check: &Check<'_>, field: &str, state: &PowerState) -> Result<(), ProfileError> {
-    check.not_negative(&format!("{field}.max_power_watts"), &state.max_power_watts)?;
+    check.inside(
+        &format!("{field}.max_power_watts"),
+        &state.max_power_watts,
+        Range::STATE_WATTS,
+    )?;
     let (entry, exit) = (&state.entry_latency_us, &state.exit_latency_us);
     check.whole(
         &format!("{field}.entry_latency_us"),
@@ -273,7 +282,7 @@ fn power_state(check: &Check<'_>, field: &str, state: &PowerState) -> Result<(),
         ("active_watts", &state.active_watts),
     ] {
         if let Some(watts) = watts {
-            check.not_negative(&format!("{field}.{name}"), watts)?;
+            check.inside(&format!("{field}.{name}"), watts, Range::STATE_WATTS)?;
         }
     }
     Ok(())

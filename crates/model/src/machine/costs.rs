@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::CoreState;
 use crate::check::Check;
+use crate::range::Range;
 use crate::{Figure, ProfileError};
 
 /// The CPU time of each step of an I/O, and what idle states cost to leave.
@@ -166,7 +167,7 @@ pub(super) fn check(check: &Check<'_>, costs: &Costs) -> Result<(), ProfileError
         ("costs.timer_slack_ns", &costs.timer_slack_ns),
         ("costs.cold_ns", &costs.cold_ns),
     ] {
-        check.within(field, figure, 0.0, MOST_NS)?;
+        check.inside(field, figure, Range::STEP_NS)?;
     }
     for (field, figure) in [
         ("costs.file_system_ns", &costs.file_system_ns),
@@ -175,7 +176,7 @@ pub(super) fn check(check: &Check<'_>, costs: &Costs) -> Result<(), ProfileError
         ("costs.cold_half_ns", &costs.cold_half_ns),
     ] {
         if let Some(figure) = figure {
-            check.within(field, figure, 0.0, MOST_NS)?;
+            check.inside(field, figure, Range::STEP_NS)?;
         }
     }
     for (name, path) in [
@@ -192,8 +193,8 @@ pub(super) fn check(check: &Check<'_>, costs: &Costs) -> Result<(), ProfileError
     for (name, scheduler) in &costs.scheduler {
         self::scheduler(check, name, scheduler)?;
     }
-    check.within("costs.look_ns", &costs.look_ns, 1.0, MOST_NS)?;
-    check.within("costs.slice_ns", &costs.slice_ns, 1e3, MOST_NS)?;
+    check.inside("costs.look_ns", &costs.look_ns, LOOK_NS)?;
+    check.inside("costs.slice_ns", &costs.slice_ns, SLICE_NS)?;
     check.within("costs.smt_slowdown", &costs.smt_slowdown, 1.0, 4.0)?;
     check.whole("costs.threads_per_core", &costs.threads_per_core, 1.0, 8.0)?;
     idle(check, &costs.idle)
@@ -205,10 +206,10 @@ fn path(check: &Check<'_>, name: &str, path: &PathCosts) -> Result<(), ProfileEr
         ("complete_ns", &path.complete_ns),
         ("block_ns", &path.block_ns),
     ] {
-        check.within(&format!("costs.{name}.{field}"), figure, 0.0, MOST_NS)?;
+        check.inside(&format!("costs.{name}.{field}"), figure, Range::STEP_NS)?;
     }
     match &path.exit_ns {
-        Some(exit) => check.within(&format!("costs.{name}.exit_ns"), exit, 0.0, MOST_NS),
+        Some(exit) => check.inside(&format!("costs.{name}.exit_ns"), exit, Range::STEP_NS),
         None => Ok(()),
     }
 }
@@ -216,7 +217,7 @@ fn path(check: &Check<'_>, name: &str, path: &PathCosts) -> Result<(), ProfileEr
 /// A cold start that grows, and shares that are shares.
 fn cold(check: &Check<'_>, costs: &Costs) -> Result<(), ProfileError> {
     if let Some(most) = &costs.cold_most_ns {
-        check.within("costs.cold_most_ns", most, 0.0, MOST_NS)?;
+        check.inside("costs.cold_most_ns", most, Range::STEP_NS)?;
         check.rule(
             most.value >= costs.cold_ns.value,
             "costs.cold_most_ns",
@@ -244,13 +245,15 @@ fn scheduler(check: &Check<'_>, name: &str, costs: &SchedulerCosts) -> Result<()
         "costs.scheduler.none",
         "cannot cost anything: leave it out",
     )?;
-    check.within(&field("read_ns"), &costs.read_ns, 0.0, MOST_NS)?;
-    check.within(&field("write_ns"), &costs.write_ns, 0.0, MOST_NS)?;
+    check.inside(&field("read_ns"), &costs.read_ns, Range::STEP_NS)?;
+    check.inside(&field("write_ns"), &costs.write_ns, Range::STEP_NS)?;
     check.within(&field("locked_share"), &costs.locked_share, 0.0, 1.0)
 }
 
-/// A second: no step of an I/O takes longer.
-const MOST_NS: f64 = 1e9;
+/// A look takes time, or looking all the time would never end.
+const LOOK_NS: Range = Range::of(1.0, 1e9, "nanoseconds");
+/// A slice is longer than a switch.
+const SLICE_NS: Range = Range::of(1e3, 1e9, "nanoseconds");
 
 /// States that deepen, and of which each pays before it is left.
 fn idle(check: &Check<'_>, states: &[IdleCosts]) -> Result<(), ProfileError> {
@@ -258,10 +261,10 @@ fn idle(check: &Check<'_>, states: &[IdleCosts]) -> Result<(), ProfileError> {
     check.rule(any, "costs.idle", "is empty: give at least one state")?;
     for (i, state) in states.iter().enumerate() {
         let field = |name: &str| format!("costs.idle[{i}].{name}");
-        check.within(&field("exit_ns"), &state.exit_ns, 0.0, MOST_NS)?;
-        check.within(&field("residency_ns"), &state.residency_ns, 0.0, MOST_NS)?;
+        check.inside(&field("exit_ns"), &state.exit_ns, Range::STEP_NS)?;
+        check.inside(&field("residency_ns"), &state.residency_ns, Range::STEP_NS)?;
         if let Some(chosen) = &state.chosen_ns {
-            check.within(&field("chosen_ns"), chosen, 0.0, MOST_NS)?;
+            check.inside(&field("chosen_ns"), chosen, Range::STEP_NS)?;
         }
         check.rule(
             state.exit_ns.value <= state.residency_ns.value,
@@ -361,18 +364,18 @@ mod tests {
             (
                 "core_watts.spin",
                 -10.0,
-                "core_watts.spin must be more than 0",
+                "core_watts.spin must be from 0.000001 to 1000 watts",
             ),
             (
                 "core_watts.c1",
                 11.0,
                 "core_watts.c1 must not exceed core_watts.spin",
             ),
-            ("base_watts", -1.0, "base_watts must be more than 0"),
+            ("base_watts", -1.0, "base_watts must be from 0.001 to"),
             (
                 "wake.timer_joules",
                 -1.0,
-                "wake.timer_joules must not be negative",
+                "wake.timer_joules must be from 0 to 1 joules",
             ),
             ("cores", 0.0, "cores must"),
         ] {

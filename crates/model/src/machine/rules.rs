@@ -2,6 +2,7 @@
 
 use super::{CoreWatts, MachineProfile};
 use crate::check::Check;
+use crate::range::Range;
 use crate::{Frequency, ProfileError};
 
 /// Refuses a machine whose numbers make no sense.
@@ -13,21 +14,25 @@ pub(super) fn check(machine: &MachineProfile, origin: &str) -> Result<(), Profil
         check.text("processors", part)?;
     }
     check.whole("cores", &machine.cores, 1.0, 65_536.0)?;
-    check.positive("base_watts", &machine.base_watts)?;
+    check.inside("base_watts", &machine.base_watts, Range::MACHINE_WATTS)?;
     for (field, uncore) in [
         ("uncore_watts", &machine.uncore_watts),
         ("uncore_active_watts", &machine.uncore_active_watts),
     ] {
         if let Some(uncore) = uncore {
-            check.not_negative(field, uncore)?;
+            check.inside(field, uncore, Range::UNCORE_WATTS)?;
         }
     }
     core_watts(check, &machine.core_watts)?;
     if let Some(law) = &machine.frequency {
         frequency(check, law)?;
     }
-    check.not_negative("wake.interrupt_joules", &machine.wake.interrupt_joules)?;
-    check.not_negative("wake.timer_joules", &machine.wake.timer_joules)?;
+    for (field, joules) in [
+        ("wake.interrupt_joules", &machine.wake.interrupt_joules),
+        ("wake.timer_joules", &machine.wake.timer_joules),
+    ] {
+        check.inside(field, joules, Range::WAKE_JOULES)?;
+    }
     match &machine.costs {
         Some(costs) => super::costs::check(check, costs),
         None => Ok(()),
@@ -36,7 +41,11 @@ pub(super) fn check(machine: &MachineProfile, origin: &str) -> Result<(), Profil
 
 /// A law by which more frequency never costs less.
 fn frequency(check: &Check<'_>, law: &Frequency) -> Result<(), ProfileError> {
-    check.positive("frequency.reference_hertz", &law.reference_hertz)?;
+    check.inside(
+        "frequency.reference_hertz",
+        &law.reference_hertz,
+        Range::CORE_HERTZ,
+    )?;
     check.within("frequency.static_share", &law.static_share, 0.0, 1.0)?;
     check.within("frequency.exponent", &law.exponent, 0.0, 4.0)
 }
@@ -53,10 +62,12 @@ fn core_watts(check: &Check<'_>, watts: &CoreWatts) -> Result<(), ProfileError> 
         ("core_watts.c1e", Some(&watts.c1e)),
         ("core_watts.c6", Some(&watts.c6)),
     ];
+    let states = states.map(|(field, figure)| figure.map(|figure| (field, figure)));
+    for (field, figure) in states.iter().flatten() {
+        check.inside(field, figure, Range::CORE_WATTS)?;
+    }
     let (spin, c6) = (watts.spin.value, watts.c6.value);
-    for (field, figure) in states {
-        let Some(figure) = figure else { continue };
-        check.positive(field, figure)?;
+    for (field, figure) in states.into_iter().flatten() {
         check.rule(
             figure.value >= c6,
             field,

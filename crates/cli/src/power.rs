@@ -51,8 +51,9 @@ pub struct Args {
     /// else should run
     #[arg(long, value_name = "TIME", value_parser = interval)]
     idle: Option<Nanos>,
-    /// Where to keep it. Default: joulio/idle-baseline.json in XDG_STATE_HOME, without that in
-    /// /var/lib for root and in ~/.local/state for others
+    /// Where to keep it; an older baseline is replaced, another file is not. Default:
+    /// joulio/idle-baseline.json in XDG_STATE_HOME, without that in /var/lib for root and in
+    /// ~/.local/state for others
     #[arg(long, requires = "idle")]
     file: Option<PathBuf>,
     /// normal or json; with --watch an object a line

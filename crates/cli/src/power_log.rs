@@ -72,7 +72,7 @@ pub fn marker(args: &MarkerArgs) -> Outcome {
     };
     if let Some(path) = &args.file {
         // What cannot be written is told before the marker and not after it.
-        state.save(path)?;
+        State::check(path)?;
     }
     let stop = stop_on_signals()?;
     let marker = shape.make(stop.flag()).map_err(Failure::run)?;

@@ -61,8 +61,8 @@ pub struct Args {
         default_value = "normal"
     )]
     output: Format,
-    /// Keep this file up to date for node_exporter's textfile collector: FOLDER/NAME.prom. Its
-    /// writes are I/Os like others
+    /// Keep this file up to date for node_exporter's textfile collector: FOLDER/NAME.prom. One of an
+    /// earlier joulio stat is replaced, another is not. Its writes are I/Os like others
     #[arg(long, value_name = "FILE", value_parser = metrics::path)]
     openmetrics: Option<PathBuf>,
     /// Read the tree under this folder, captured on another machine, in place of /

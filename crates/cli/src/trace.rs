@@ -1,11 +1,10 @@
 //! `joulio trace`: a few I/Os, event by event.
 
-mod sink;
-
 use crate::Outcome;
 use crate::bench::{targets, verdict};
 use crate::failure::Failure;
 use crate::output::print;
+use crate::output_file::{Existing, OutputFile};
 use crate::stop::stop_on_signals;
 use crate::work::{Length, Work, seconds};
 use clap::ValueEnum;
@@ -17,7 +16,6 @@ use joulio_workload::{
     EngineName, Job, Method, RingOptions, RunError, RunResult, Setup, Stop, Target, Verify, Way,
     parse_count,
 };
-use sink::Sink;
 use std::io;
 use std::path::PathBuf;
 
@@ -49,7 +47,8 @@ pub struct Args {
     /// text, json or perfetto
     #[arg(long, alias = "output-format", value_enum, default_value = "text")]
     output: Format,
-    /// Write to this file; it must not be there. Default: standard output
+    /// Write to this file, which must not be there, or be one to overwrite by --force. Default:
+    /// standard output
     #[arg(long)]
     file: Option<PathBuf>,
     /// Overwrite the file
@@ -88,11 +87,11 @@ pub fn run(args: &Args) -> Outcome {
         ramp_time: args.ramp_time,
     };
     let job = args.work.job(length, Verify::None)?;
-    let sink = args
-        .file
-        .as_deref()
-        .map(|path| Sink::open(path, args.force));
-    let sink = sink.transpose()?;
+    let path = args.file.as_deref();
+    let file = path.map(|path| OutputFile::open(path, Existing::forced(args.force)));
+    let file = file
+        .transpose()
+        .map_err(|error| Failure::input(format!("--file: {error}")))?;
     for place in &args.work.device {
         // Events are the user-space driver's own.
         place.check(EngineName::Nvme)?;
@@ -112,8 +111,8 @@ pub fn run(args: &Args) -> Outcome {
         return Err(Failure::run(format!("{asked}: not obtained: {reason}")));
     }
     let output = render(&Timeline::new(&threads), args.output).map_err(Failure::run)?;
-    match sink {
-        Some(sink) => sink.write(&output)?,
+    match file {
+        Some(file) => file.write(&output).map_err(Failure::run)?,
         None => print(&output)?,
     }
     verdict(&[result], &stop)

@@ -207,8 +207,7 @@ fn a_marker_is_printed_or_added_to_a_file() {
         "--repeat 0",
         "--file no/such/place.json",
     ] {
-        let status = if flags.contains("place") { 1 } else { 2 };
-        failed(room.path(), &format!("power marker {flags}"), status);
+        refused(room.path(), &format!("power marker {flags}"));
     }
 }
 

@@ -153,6 +153,16 @@ impl Baseline {
         }
     }
 
+    /// Whether `text` is a baseline's, of whatever machine and version.
+    pub fn is_one(text: &str) -> bool {
+        let value = serde_json::from_str::<serde_json::Value>(text);
+        value.is_ok_and(|value| {
+            ["version", "host", "meters"]
+                .iter()
+                .all(|key| value.get(key).is_some())
+        })
+    }
+
     /// As a file.
     pub fn to_json(&self) -> String {
         // Strings and finite numbers: they have a form in JSON.

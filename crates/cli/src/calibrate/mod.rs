@@ -13,6 +13,7 @@ use crate::bench::machine;
 use crate::columns::columns;
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
+use crate::output_file::{Existing, OutputFile};
 use crate::stop::stop_on_signals;
 use check::Compared;
 use driver::Cpus;
@@ -21,7 +22,6 @@ use joulio_model::machine::costs::Costs;
 use joulio_model::{DeviceProfile, Figure, MachineProfile};
 use joulio_workload::parse_count;
 use serde::Serialize;
-use std::io::Write;
 use std::path::PathBuf;
 
 /// Each is kept until all are done.
@@ -30,9 +30,13 @@ const MOST_IOS: u64 = 1_000_000;
 /// Flags of `joulio calibrate`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Write the profile to this file, for --machine; it must not be there
+    /// Write the profile to this file, for --machine; it must not be there, or be one to overwrite
+    /// by --force
     #[arg(short, long = "out", value_name = "FILE.toml")]
     out: Option<PathBuf>,
+    /// Overwrite the file
+    #[arg(long, requires = "out")]
+    force: bool,
     /// The machine whose watts, and what cannot be measured here, are taken: a name or a path.
     /// Default: the one that fits this processor, or a generic server
     #[arg(long)]
@@ -64,12 +68,11 @@ struct Report<'a> {
 
 /// `joulio calibrate`.
 pub fn run(args: &Args) -> Outcome {
-    if let Some(path) = args.out.as_ref().filter(|path| path.exists()) {
-        return Err(Failure::input(format!(
-            "-o {}: is there; name another file",
-            path.display()
-        )));
-    }
+    let out = args.out.as_deref();
+    let out = out.map(|path| OutputFile::open(path, Existing::forced(args.force)));
+    let out = out
+        .transpose()
+        .map_err(|error| Failure::input(format!("-o: {error}")))?;
     if !(1..=MOST_IOS).contains(&args.number_ios) {
         return Err(Failure::input("--number_ios: must be 1 to 1M"));
     }
@@ -82,10 +85,10 @@ pub fn run(args: &Args) -> Outcome {
     let processor = Processor::of(&Root::system()).name;
     let profile = profile::calibrated(&base, &processor, &times);
     profile.validate().map_err(Failure::run)?;
-    if let Some(path) = &args.out {
-        write(path, &profile)?;
-    }
-    let compared = match args.check {
+    let text = profile::text(&profile)?;
+    let written = out.map_or(Ok(()), |out| out.write(&text));
+    // What was measured is shown, whatever became of the file.
+    let compared = match args.check && written.is_ok() {
         true => {
             let how = (args.number_ios, cpus);
             let compare = || check::compare(&profile, &device, times.device, how, &stop);
@@ -103,6 +106,7 @@ pub fn run(args: &Args) -> Outcome {
             check: compared.as_deref(),
         })?,
     }
+    written.map_err(Failure::run)?;
     match compared {
         Some(all) if !all.iter().all(Compared::agrees) => Err(Failure::run(
             "the twin with this machine's times does not agree with the real runs",
@@ -126,13 +130,6 @@ fn cpus() -> Result<Cpus, Failure> {
             "calibrate needs two CPUs, one of them for an emulated device: this process may use one",
         )),
     }
-}
-
-fn write(path: &PathBuf, profile: &MachineProfile) -> Outcome {
-    let wrong = |error| Failure::run(format!("{}: {error}", path.display()));
-    let text = profile::text(profile)?;
-    let mut file = std::fs::File::create_new(path).map_err(wrong)?;
-    file.write_all(text.as_bytes()).map_err(wrong)
 }
 
 fn told(

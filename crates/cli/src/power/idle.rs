@@ -8,7 +8,7 @@ use super::table;
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
-use crate::replace::replace;
+use crate::output_file::{Existing, OutputFile, OutputFileError};
 use indicatif::{ProgressBar, ProgressStyle};
 use joulio_energy::{Baseline, Discovery, Host, Measured, Root};
 use joulio_units::Nanos;
@@ -33,6 +33,7 @@ pub(super) fn measure(run: &Run<'_>, mut discovery: Discovery, time: Nanos) -> O
         Some(path) => path.clone(),
         None => place()?,
     };
+    let file = open(&path)?;
     let (before, bar) = (CpuTime::now(), bar(time));
     let window = discovery.meters.open().map_err(Failure::run)?;
     let whole = pause(time, &run.stop, |part| {
@@ -54,8 +55,16 @@ pub(super) fn measure(run: &Run<'_>, mut discovery: Discovery, time: Nanos) -> O
             "--idle: no meter has a figure: {why}"
         )));
     }
-    write(&path, &baseline.to_json())?;
-    tell(run, &measured, &baseline, busy, &path)
+    let kept = file.write(&baseline.to_json());
+    // What was measured is shown, whatever became of the file.
+    tell(
+        run,
+        &measured,
+        &baseline,
+        busy,
+        kept.is_ok().then_some(&path),
+    )?;
+    kept.map_err(Failure::run)
 }
 
 fn host(root: &Root) -> Result<Host, Failure> {
@@ -80,7 +89,7 @@ fn tell(
     measured: &[Measured],
     baseline: &Baseline,
     busy: Option<f64>,
-    path: &Path,
+    kept: Option<&PathBuf>,
 ) -> Outcome {
     if run.args.output == Format::Json {
         return print_json(baseline);
@@ -94,7 +103,9 @@ fn tell(
             row.why.as_deref().unwrap_or("")
         ));
     }
-    text.push_str(&format!("\nkept in {}\n", path.display()));
+    if let Some(path) = kept {
+        text.push_str(&format!("\nkept in {}\n", path.display()));
+    }
     if let Some(busy) = busy.filter(|&busy| busy > IDLE) {
         text.push_str(&format!(
             "but the CPUs were {:.0} % busy meanwhile: stop what runs, and measure again\n",
@@ -124,15 +135,23 @@ fn place() -> Result<PathBuf, Failure> {
     Ok(home.join(".local/state").join(NAME))
 }
 
-/// All of it or nothing.
-fn write(path: &Path, text: &str) -> Outcome {
-    let failed = |error: std::io::Error| Failure::run(format!("{}: {error}", path.display()));
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).map_err(failed)?;
-    replace(path, text).map_err(failed)
+/// The file to keep it in, before anything is measured: there may be an older baseline in it, of
+/// this machine or another, but nothing else.
+fn open(path: &Path) -> Result<OutputFile, Failure> {
+    let refuse = |error: &dyn std::fmt::Display| Failure::input(format!("--file: {error}"));
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)
+            .map_err(|error| refuse(&format!("{}: {error}", folder.display())))?;
+    }
+    let file = OutputFile::open(path, Existing::Replace).map_err(|error| refuse(&error))?;
+    let is_one = |text: &String| text.is_empty() || Baseline::is_one(text);
+    if path.is_file() && !fs::read_to_string(path).is_ok_and(|text| is_one(&text)) {
+        return Err(refuse(&OutputFileError::Foreign {
+            path: path.into(),
+            what: "joulio power --idle",
+        }));
+    }
+    Ok(file.for_all())
 }
 
 /// The baseline that is kept in `file`, or in its usual place; None: there is none there. What has

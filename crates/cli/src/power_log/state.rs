@@ -1,13 +1,13 @@
 //! What is kept between steps: the plan, the windows, the markers.
 
 use crate::failure::Failure;
-use crate::replace::replace;
+use crate::output_file::{Existing, OutputFile};
 use joulio_energy::Boundary;
 use joulio_energy::alignment::{Edge, Marker};
 use joulio_units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::Path;
 
 const VERSION: u32 = 1;
@@ -139,13 +139,21 @@ impl State {
         ))
     }
 
-    /// Writes it beside `path` and puts it in its place: whatever happens, one of both is there
-    /// whole.
+    /// Writes it to `path`: whatever happens, the old one or the new one is there whole.
     pub fn save(&self, path: &Path) -> Result<(), Failure> {
-        let failed = |error: io::Error| Failure::run(format!("{}: {error}", path.display()));
         let mut text = serde_json::to_string_pretty(self).map_err(Failure::run)?;
         text.push('\n');
-        replace(path, &text).map_err(failed)
+        let file = OutputFile::open(path, Existing::Replace);
+        let saved = file.and_then(|file| file.write(&text));
+        saved.map_err(|error| Failure::run(format!("--file: {error}")))
+    }
+
+    /// Refuses a `path` to which it cannot be saved, before anything is done.
+    pub fn check(path: &Path) -> Result<(), Failure> {
+        match OutputFile::open(path, Existing::Replace) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Failure::input(format!("--file: {error}"))),
+        }
     }
 
     /// Adds a marker that was made now.
@@ -216,6 +224,8 @@ mod tests {
             edges: vec![edge(5), edge(6)],
         };
         state.add_marker(&marker);
+        assert!(State::check(&path).is_ok());
+        assert!(!path.exists());
         assert!(state.save(&path).is_ok());
         assert_eq!(State::load(&path).ok(), Some(state.clone()));
         assert_eq!(state.markers(), [marker]);

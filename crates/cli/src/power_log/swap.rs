@@ -120,6 +120,7 @@ impl SwapArgs {
                 "--file: {file} is there already: go on with it by --resume, or name another"
             )));
         }
+        State::check(&self.file)?;
         let window = self.time.unwrap_or(WINDOW);
         if window < MIN_WINDOW {
             return Err(Failure::input(

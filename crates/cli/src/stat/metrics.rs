@@ -6,7 +6,7 @@
 
 use super::report::{DeviceRow, MeterRow, Report};
 use crate::columns::clean;
-use crate::replace::replace;
+use crate::output_file::{Existing, OutputFile, OutputFileError};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -36,9 +36,12 @@ struct OfDevice {
 
 type Float<L> = Family<L, Counter<f64, AtomicU64>>;
 
+/// How the file begins.
+const BEGINNING: &str = "# HELP joulio_";
+
 /// The figures since the command began.
 pub struct Metrics {
-    path: PathBuf,
+    file: OutputFile,
     registry: Registry,
     energy: Float<OfMeter>,
     power: Family<OfMeter, Gauge<f64, AtomicU64>>,
@@ -59,11 +62,31 @@ pub fn path(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-impl Metrics {
-    /// Nothing so far, for `path`.
-    pub fn new(path: &Path) -> Metrics {
-        let mut metrics = Metrics {
+/// The file `path`, for everybody to read.
+fn file(path: &Path) -> Result<OutputFile, String> {
+    let flag = |error: &dyn Display| format!("--openmetrics: {error}");
+    let file = OutputFile::open(path, Existing::Replace).map_err(|error| flag(&error))?;
+    let is_ours = |text: &[u8]| text.is_empty() || text.starts_with(BEGINNING.as_bytes());
+    if path.is_file() && !std::fs::read(path).is_ok_and(|text| is_ours(&text)) {
+        let error = OutputFileError::Foreign {
             path: path.into(),
+            what: "joulio stat",
+        };
+        return Err(flag(&error));
+    }
+    Ok(file.for_all())
+}
+
+impl Metrics {
+    /// Nothing so far, for `path`, where an earlier run may have left its own. An error names the
+    /// flag.
+    pub fn open(path: &Path) -> Result<Metrics, String> {
+        file(path).map(Metrics::new)
+    }
+
+    fn new(file: OutputFile) -> Metrics {
+        let mut metrics = Metrics {
+            file,
             registry: Registry::with_prefix("joulio"),
             energy: Family::default(),
             power: Family::default(),
@@ -117,9 +140,9 @@ impl Metrics {
 
     /// Writes the file. An error names the flag.
     pub fn write(&self) -> Result<(), String> {
-        let flag = |error: &dyn Display| format!("--openmetrics: {}: {error}", self.path.display());
+        let flag = |error: &dyn Display| format!("--openmetrics: {error}");
         let text = self.text().map_err(|error| flag(&error))?;
-        replace(&self.path, &text).map_err(|error| flag(&error))
+        self.file.write(&text).map_err(|error| flag(&error))
     }
 
     fn text(&self) -> Result<String, std::fmt::Error> {
@@ -184,6 +207,10 @@ mod tests {
     use openmetrics_parser::openmetrics::parse_openmetrics;
     use proptest::prelude::*;
 
+    fn nowhere() -> Metrics {
+        Metrics::open(Path::new("/dev/null")).unwrap()
+    }
+
     fn meter(name: &str, joules: Option<f64>, goes_on: bool) -> MeterRow {
         MeterRow {
             name: name.into(),
@@ -229,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_lap_without_a_figure_leaves_the_counter_where_it_is() {
-        let mut metrics = Metrics::new(Path::new("x.prom"));
+        let mut metrics = nowhere();
         let (energy, power) = ("joulio_energy_joules_total", "joulio_power_watts");
         metrics.add(&report(meter("m", None, false)));
         assert_eq!(lines(&metrics), [format!("{energy} 0.0")]);
@@ -251,7 +278,7 @@ mod tests {
         /// Drivers name their sensors.
         #[test]
         fn whatever_a_meter_is_called_it_is_openmetrics(name in "\\PC{0,12}[\"\\\\\n{}]?.{0,12}") {
-            let mut metrics = Metrics::new(Path::new("x.prom"));
+            let mut metrics = nowhere();
             metrics.add(&report(meter(&name, Some(1.0), false)));
             let text = metrics.text().expect("text");
             prop_assert!(parse_openmetrics(&text).is_ok(), "{}", text);

@@ -23,9 +23,10 @@ impl Out {
     /// As `args` say. The file is written once, so that one that cannot be is known before the
     /// first interval.
     pub fn new(args: &Args, told: Vec<String>) -> Result<Out, Failure> {
-        let metrics = args.openmetrics.as_deref().map(Metrics::new);
+        let metrics = args.openmetrics.as_deref().map(Metrics::open);
+        let metrics = metrics.transpose().map_err(Failure::input)?;
         if let Some(metrics) = &metrics {
-            metrics.write().map_err(Failure::input)?;
+            metrics.write().map_err(Failure::run)?;
         }
         Ok(Out {
             format: args.output,

@@ -5,7 +5,7 @@ use crate::Outcome;
 use crate::columns::columns;
 use crate::failure::{Failure, say};
 use crate::output::{Format, Output, print, print_json};
-use crate::replace::replace;
+use crate::output_file::{Existing, OutputFile};
 use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_twin::fit::{Change, IOS, fit, write};
 use joulio_twin::published::Field;
@@ -38,6 +38,18 @@ pub fn run(args: &Args) -> Outcome {
     let folder = args.profiles.as_deref().or(here);
     if let Some(folder) = folder.filter(|_| args.write) {
         holds(folder, &["machines"])?;
+        // What cannot be written is told before the search and not after it.
+        for fitted in papers.iter().flat_map(|paper| &paper.fit) {
+            let field: Field = fitted.field.parse().map_err(Failure::run)?;
+            let file = path(folder, &field);
+            if !file.is_file() {
+                let file = file.display();
+                return Err(Failure::input(format!(
+                    "{file}: there is no such file: name the folder of the profiles by --profiles"
+                )));
+            }
+            OutputFile::open(&file, Existing::Replace).map_err(Failure::input)?;
+        }
     }
     let changes = fit(&papers, profiles(folder)?, IOS).map_err(Failure::run)?;
     match args.output.format {
@@ -69,14 +81,21 @@ fn text(changes: &[Change]) -> String {
     columns(header.map(str::to_owned).to_vec(), rows, 1)
 }
 
+/// The file of the profile of `field`.
+fn path(folder: &Path, field: &Field) -> PathBuf {
+    let kind = if field.machine { "machines" } else { "devices" };
+    folder.join(kind).join(format!("{}.toml", field.profile))
+}
+
 /// Each file is read, changed, held to the rules of profiles, and only then replaced.
 fn write_all(folder: &Path, changes: &[Change]) -> Outcome {
     let mut files = BTreeMap::<PathBuf, Vec<(Field, f64)>>::new();
     for change in changes {
         let field: Field = change.field.parse().map_err(Failure::run)?;
-        let kind = if field.machine { "machines" } else { "devices" };
-        let file = folder.join(kind).join(format!("{}.toml", field.profile));
-        files.entry(file).or_default().push((field, change.to));
+        files
+            .entry(path(folder, &field))
+            .or_default()
+            .push((field, change.to));
     }
     for (file, values) in files {
         let name = file.display().to_string();
@@ -91,7 +110,9 @@ fn write_all(folder: &Path, changes: &[Change]) -> Outcome {
         };
         held.map_err(Failure::run)?;
         if new != old {
-            replace(&file, &new).map_err(|error| refuse(&error))?;
+            let file = OutputFile::open(&file, Existing::Replace);
+            file.and_then(|file| file.write(&new))
+                .map_err(Failure::run)?;
             say(&format!("{name} is written"));
         }
     }

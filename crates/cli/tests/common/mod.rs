@@ -71,7 +71,7 @@ pub fn failed(room: &Path, line: &str, status: i32) -> String {
     said
 }
 
-fn contents(room: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+pub fn contents(room: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     fs::read_dir(room)
         .expect("the room is there")
         .map(|entry| entry.expect("entry").path())

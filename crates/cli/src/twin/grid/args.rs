@@ -75,9 +75,13 @@ pub struct Args {
     /// Threads that play. Default: 1
     #[arg(long, default_value_t = 1, hide_default_value = true, value_parser = clap::value_parser!(u64).range(1..=1024))]
     threads: u64,
-    /// Draw the maps of the best policies to this file: 36 at the most
+    /// Draw the maps of the best policies to this file, 36 at the most; it must not be there, or be
+    /// one to overwrite by --force
     #[arg(long, value_name = "FILE.svg")]
     pub svg: Option<PathBuf>,
+    /// Overwrite the file of the maps
+    #[arg(long, requires = "svg")]
+    pub force: bool,
     /// normal, json or csv
     #[arg(long, alias = "output-format", value_enum, default_value = "normal")]
     pub output: Format,

@@ -2,6 +2,7 @@
 
 use super::tiles;
 use crate::failure::Failure;
+use crate::output_file::{Existing, OutputFile};
 use joulio_twin::grid::{Axes, LoadKind, Row, Scene, View};
 use std::path::Path;
 
@@ -80,8 +81,8 @@ fn map(
     }
 }
 
-/// Refuses a picture that cannot be drawn, before anything is played.
-pub fn check(axes: &Axes, path: &Path) -> Result<(), Failure> {
+/// Where to draw; refuses a picture that cannot be drawn or written, before anything is played.
+pub fn open(axes: &Axes, path: &Path, existing: Existing) -> Result<OutputFile, Failure> {
     let count = axes.views.len() * axes.numjobs.len() * axes.sizes.len() * axes.reads.len();
     if count > MOST {
         return Err(Failure::input(format!(
@@ -89,12 +90,12 @@ pub fn check(axes: &Axes, path: &Path) -> Result<(), Failure> {
             path.display()
         )));
     }
-    Ok(())
+    OutputFile::open(path, existing).map_err(|error| Failure::input(format!("--svg: {error}")))
 }
 
 /// Draws them.
-pub fn write(path: &Path, machine: &str, axes: &Axes, rows: &[Row]) -> Result<(), Failure> {
-    let wrong = |error: String| Failure::run(format!("--svg {}: {error}", path.display()));
-    let text = tiles::draw(machine, axes, &maps(axes, rows)).map_err(wrong)?;
-    std::fs::write(path, text).map_err(|error| wrong(error.to_string()))
+pub fn write(file: &OutputFile, machine: &str, axes: &Axes, rows: &[Row]) -> Result<(), Failure> {
+    let failed = |error: String| Failure::run(format!("--svg: {error}"));
+    let text = tiles::draw(machine, axes, &maps(axes, rows)).map_err(failed)?;
+    file.write(&text).map_err(|error| failed(error.to_string()))
 }

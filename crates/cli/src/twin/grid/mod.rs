@@ -13,6 +13,7 @@ use crate::Outcome;
 use crate::bench::machine;
 use crate::failure::{Failure, say};
 use crate::output::{print, print_json};
+use crate::output_file::Existing;
 use crate::stop::stop_on_signals;
 use args::Format;
 use joulio_model::{DeviceProfile, MachineProfile};
@@ -73,9 +74,15 @@ pub fn run(args: &Args) -> Outcome {
     for (scene, device) in &placed {
         stage.check(scene, device).map_err(Failure::input)?;
     }
-    if let Some(path) = &args.svg {
-        maps::check(&axes, path)?;
+    if args.svg.is_some() && args.svg == args.state {
+        return Err(Failure::input(
+            "--svg and --state name the same file: name two",
+        ));
     }
+    let existing = Existing::forced(args.force);
+    let picture = args.svg.as_deref();
+    let picture = picture.map(|path| maps::open(&axes, path, existing));
+    let picture = picture.transpose()?;
     let header = Header {
         joulio: env!("CARGO_PKG_VERSION"),
         modelled: true,
@@ -103,9 +110,10 @@ pub fn run(args: &Args) -> Outcome {
         &stop,
     )?;
     let done = state.rows(&scenes);
-    if let Some(path) = &args.svg {
-        maps::write(path, &stage.machine.name, &axes, &done)?;
-    }
+    let drawn = match &picture {
+        Some(file) => maps::write(file, &stage.machine.name, &axes, &done),
+        None => Ok(()),
+    };
     match args.output {
         Format::Normal => print(&report::text(&header, &axes, &done))?,
         Format::Json => print_json(&Report {
@@ -114,6 +122,8 @@ pub fn run(args: &Args) -> Outcome {
         })?,
         Format::Csv => print(&report::csv(&done)?)?,
     }
+    // The rows are shown, whatever became of the picture.
+    drawn?;
     if stop.stopped() {
         let (done, all) = (done.len(), axes.cells());
         return Err(Failure::run(match &args.state {

@@ -52,6 +52,12 @@ impl State {
         };
         let Some(path) = path else { return Ok(state) };
         let wrong = |error| Failure::input(format!("--state {}: {error}", path.display()));
+        if path.exists() && !path.is_file() {
+            return Err(Failure::input(format!(
+                "--state {}: not a regular file: name one, or a new one",
+                path.display()
+            )));
+        }
         let mut options = OpenOptions::new();
         let options = options.read(true).write(true).create(true).truncate(false);
         let mut file = options.open(path).map_err(wrong)?;

@@ -1,0 +1,257 @@
+//! Files that a command writes: refused before the work where they cannot be written, and there
+//! whole or not at all after it.
+//!
+//! The text is written beside the file, synced and renamed into its place. On a full disk, and
+//! whenever else it fails, what was there before stays as it was.
+
+use rustix::fs::{Access, access};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// What becomes of a regular file that is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// It is kept, and the command refused.
+    Keep,
+    /// The new one takes its place.
+    Replace,
+}
+
+impl Existing {
+    /// As `--force` says.
+    pub fn forced(force: bool) -> Existing {
+        match force {
+            true => Existing::Replace,
+            false => Existing::Keep,
+        }
+    }
+}
+
+/// Why a file cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputFileError {
+    /// There is a file, which is to be kept.
+    #[error("{} is there already: name another file, or say --force to overwrite it", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A directory, a disk, a socket, or no name at all.
+    #[error("{} is {what}: name a file", path.display())]
+    NoFile {
+        /// What was named.
+        path: PathBuf,
+        /// What that is.
+        what: &'static str,
+    },
+    /// There is no folder for it.
+    #[error("{}: there is no folder {}: make it, or name another file", path.display(), folder.display())]
+    NoFolder {
+        /// The file.
+        path: PathBuf,
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// There is a file that another program made.
+    #[error("{} is there already, and not one of {what}: name another file", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What makes such files.
+        what: &'static str,
+    },
+    /// The operating system refuses it.
+    #[error("cannot write {}: {source}", path.display())]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+/// A file that can be written, as far as can be known beforehand.
+#[derive(Debug)]
+pub struct OutputFile {
+    /// As it was named.
+    path: PathBuf,
+    place: Place,
+    existing: Existing,
+    for_all: bool,
+}
+
+#[derive(Debug)]
+enum Place {
+    /// A regular file, or none so far; links are followed.
+    File(PathBuf),
+    /// A pipe or a terminal, in which nothing is lost.
+    Stream(File),
+}
+
+impl OutputFile {
+    /// The file `path`, of which nothing is changed or created before [`OutputFile::write`].
+    ///
+    /// # Errors
+    /// It cannot be written, or is there and to be kept.
+    pub fn open(path: &Path, existing: Existing) -> Result<OutputFile, OutputFileError> {
+        let place = match fs::metadata(path) {
+            Ok(there) => of_existing(path, &there, existing)?,
+            Err(error) if error.kind() == ErrorKind::NotFound => of_none(path)?,
+            Err(error) => return Err(unwritable(path, error)),
+        };
+        if let Place::File(target) = &place {
+            // The only sure way to know whether a file can be made here is to make one.
+            beside(target).map_err(|error| unwritable(path, error))?;
+        }
+        Ok(OutputFile {
+            path: path.into(),
+            place,
+            existing,
+            for_all: false,
+        })
+    }
+
+    /// For everybody to read, whatever the umask: it is not its writer who reads it.
+    pub fn for_all(mut self) -> OutputFile {
+        self.for_all = true;
+        self
+    }
+
+    /// Puts `text` in the place of what was there. Whatever happens, and whenever it is read, one of
+    /// both is there whole.
+    ///
+    /// # Errors
+    /// The disk is full, for one. What was there is as it was.
+    pub fn write(&self, text: &str) -> Result<(), OutputFileError> {
+        let failed = |error| unwritable(&self.path, error);
+        match &self.place {
+            Place::Stream(file) => {
+                let mut file = file;
+                let written = file.write_all(text.as_bytes());
+                written.and_then(|()| file.flush()).map_err(failed)
+            }
+            Place::File(target) => {
+                let new = self.written(target, text).map_err(failed)?;
+                let persisted = match self.existing {
+                    Existing::Replace => new.persist(target),
+                    Existing::Keep => new.persist_noclobber(target),
+                };
+                match persisted {
+                    Ok(_) => Ok(()),
+                    Err(error) if error.error.kind() == ErrorKind::AlreadyExists => {
+                        Err(OutputFileError::Exists {
+                            path: self.path.clone(),
+                        })
+                    }
+                    Err(error) => Err(failed(error.error)),
+                }
+            }
+        }
+    }
+
+    /// A file beside `target` with `text` on the disk, with the rights of the one it replaces.
+    fn written(&self, target: &Path, text: &str) -> io::Result<NamedTempFile> {
+        let mut new = beside(target)?;
+        new.write_all(text.as_bytes())?;
+        if let Ok(there) = fs::metadata(target) {
+            // Only root can give a file away; whoever cannot owns it now.
+            let _ = fchown(new.as_file(), Some(there.uid()), Some(there.gid()));
+            new.as_file().set_permissions(there.permissions())?;
+        }
+        if self.for_all {
+            let rights = Permissions::from_mode(0o644);
+            new.as_file().set_permissions(rights)?;
+        }
+        new.as_file().sync_all()?;
+        Ok(new)
+    }
+}
+
+fn unwritable(path: &Path, source: io::Error) -> OutputFileError {
+    let path = path.into();
+    OutputFileError::Unwritable { path, source }
+}
+
+fn of_existing(
+    path: &Path,
+    there: &Metadata,
+    existing: Existing,
+) -> Result<Place, OutputFileError> {
+    let kind = there.file_type();
+    let no_file = |what| OutputFileError::NoFile {
+        path: path.into(),
+        what,
+    };
+    if kind.is_fifo() || kind.is_char_device() {
+        let stream = OpenOptions::new().write(true).open(path);
+        return stream
+            .map(Place::Stream)
+            .map_err(|error| unwritable(path, error));
+    }
+    match () {
+        _ if kind.is_dir() => Err(no_file("a directory")),
+        _ if kind.is_block_device() => Err(no_file("a block device")),
+        _ if !kind.is_file() => Err(no_file("not a file")),
+        _ if existing == Existing::Keep => Err(OutputFileError::Exists { path: path.into() }),
+        // A rename asks for no right to write the file that it replaces.
+        _ => access(path, Access::WRITE_OK)
+            .map_err(io::Error::from)
+            .and_then(|()| path.canonicalize())
+            .map(Place::File)
+            .map_err(|error| unwritable(path, error)),
+    }
+}
+
+fn of_none(path: &Path) -> Result<Place, OutputFileError> {
+    let named = path.file_name().is_some() && !path.as_os_str().as_bytes().ends_with(b"/");
+    let what = match named {
+        true if path.is_symlink() => "a link to nothing",
+        true => return in_folder(path),
+        false => "no name of a file",
+    };
+    Err(OutputFileError::NoFile {
+        path: path.into(),
+        what,
+    })
+}
+
+fn in_folder(path: &Path) -> Result<Place, OutputFileError> {
+    let folder = folder(path);
+    match folder.is_dir() {
+        true => Ok(Place::File(path.into())),
+        false => Err(OutputFileError::NoFolder {
+            path: path.into(),
+            folder: folder.into(),
+        }),
+    }
+}
+
+fn folder(path: &Path) -> &Path {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
+/// A new file in the folder of `path`, whose name begins with a dot and ends in `.new`; it goes
+/// when it is dropped.
+fn beside(path: &Path) -> io::Result<NamedTempFile> {
+    // A name can be as long as the file system has them, and this one is longer.
+    const LONGEST: usize = 200;
+    let name = path.file_name().unwrap_or_default().as_bytes();
+    let mut prefix = OsString::from(".");
+    prefix.push(OsStr::from_bytes(&name[..name.len().min(LONGEST)]));
+    tempfile::Builder::new()
+        .prefix(&prefix)
+        .suffix(".new")
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder(path))
+}
+
+#[cfg(test)]
+mod tests;

@@ -79,11 +79,7 @@ impl Vector {
 
     /// How often it was raised since the last call. Does not block.
     pub fn take(&self) -> u64 {
-        let mut count = [0u8; 8];
-        match rustix::io::read(&self.event, &mut count) {
-            Ok(8) => u64::from_ne_bytes(count),
-            _ => 0,
-        }
+        take(self.event())
     }
 
     /// Stops delivery; what happens meanwhile becomes pending.
@@ -105,5 +101,14 @@ impl Vector {
     /// Undoes [`Vector::aim`].
     pub fn aim_back(&self) -> Result<(), DeviceError> {
         self.control.aim(self.index, None)
+    }
+}
+
+/// The count of an eventfd, which is zero afterwards. Does not block.
+pub(crate) fn take(event: BorrowedFd<'_>) -> u64 {
+    let mut count = [0u8; 8];
+    match rustix::io::read(event, &mut count) {
+        Ok(8) => u64::from_ne_bytes(count),
+        _ => 0,
     }
 }

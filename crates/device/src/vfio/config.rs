@@ -6,6 +6,8 @@ use crate::DeviceError;
 pub(crate) const COMMAND: u16 = 0x04;
 pub(crate) const COMMAND_MEMORY: u8 = 1 << 1;
 pub(crate) const COMMAND_BUS_MASTER: u8 = 1 << 2;
+/// Interrupt Disable, bit 10: in the second byte.
+pub(crate) const COMMAND_INTX_DISABLE: u8 = 1 << 2;
 
 const CAPABILITIES: u16 = 0x34;
 const CAPABILITY_MSIX: u8 = 0x11;

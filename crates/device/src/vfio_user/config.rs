@@ -3,7 +3,9 @@
 use super::VfioUserError;
 use super::session::Session;
 use crate::DeviceError;
-use crate::vfio::config::{COMMAND, COMMAND_BUS_MASTER, COMMAND_MEMORY, MsiXTable};
+use crate::vfio::config::{
+    COMMAND, COMMAND_BUS_MASTER, COMMAND_INTX_DISABLE, COMMAND_MEMORY, MsiXTable,
+};
 use joulio_vfio_user_wire::pci;
 
 /// The class code's three bytes (PCI 3.0, 6.2.1).
@@ -33,11 +35,14 @@ pub(super) fn check_class(session: &Session) -> Result<(), VfioUserError> {
     Ok(())
 }
 
-/// Lets the function read and write memory and answer at its BARs.
-pub(super) fn enable_bus_master(session: &Session) -> Result<(), VfioUserError> {
+/// Lets the function read and write memory and answer at its BARs, and not raise INTx, for which
+/// nobody listens: a peer may take the absence of Interrupt Disable for an order to raise it, and
+/// fail when it cannot.
+pub(super) fn set_command(session: &Session) -> Result<(), VfioUserError> {
     let mut command = [0; 2];
     read(session, COMMAND, &mut command)?;
     command[0] |= COMMAND_MEMORY | COMMAND_BUS_MASTER;
+    command[1] |= COMMAND_INTX_DISABLE;
     session.write(pci::CONFIG, COMMAND.into(), &command)
 }
 
@@ -46,16 +51,22 @@ pub(super) fn msix(session: &Session) -> Result<Option<MsiXTable>, DeviceError> 
     crate::vfio::config::msix(|offset, to| Ok(read(session, offset, to)?))
 }
 
-/// Sets MSI-X Enable, and clears the mask of the whole function. The eventfds are what counts: a
-/// peer that keeps this word to itself has them by now.
-pub(super) fn enable_msix(session: &Session) {
-    let Ok(Some(table)) = msix(session) else {
-        return;
-    };
+/// Sets or clears MSI-X Enable, and clears the mask of the whole function. The eventfds are what
+/// counts with a peer that keeps this word to itself, by refusing or by forgetting.
+pub(super) fn enable_msix(
+    session: &Session,
+    table: &MsiXTable,
+    enabled: bool,
+) -> Result<(), VfioUserError> {
     let mut control = [0; 2];
     let at = table.capability + 2;
-    if read(session, at, &mut control).is_ok() {
-        let word = u16::from_le_bytes(control) & !MSIX_FUNCTION_MASK | MSIX_ENABLE;
-        let _ = session.write(pci::CONFIG, at.into(), &word.to_le_bytes());
+    let written = read(session, at, &mut control).and_then(|()| {
+        let enable = if enabled { MSIX_ENABLE } else { 0 };
+        let word = u16::from_le_bytes(control) & !(MSIX_FUNCTION_MASK | MSIX_ENABLE) | enable;
+        session.write(pci::CONFIG, at.into(), &word.to_le_bytes())
+    });
+    match written {
+        Err(VfioUserError::Refused { .. }) => Ok(()),
+        other => other,
     }
 }

@@ -1,14 +1,18 @@
 //! MSI-X: eventfds by messages, mask and aim by the table.
 //!
 //! The table stands in a BAR. Where the peer lets that be mapped, masking is a store; else it is
-//! a message. Some peers keep no table, since they expect a virtual machine's monitor to have it:
-//! with them a vector is masked by taking its eventfd away. What was raised meanwhile is then
-//! lost, so that who unmasks must look for completions afterwards, as the driver does anyway.
+//! a message. Some peers keep no table, since they expect a virtual machine's monitor to have it,
+//! and raise what they cannot deliver as a fatal error. So each vector has its eventfd from before
+//! MSI-X is enabled until after it is disabled, and with a peer without a table MSI-X is enabled
+//! only while a vector is unmasked: queues that poll alone cost such a peer no interrupts. What was
+//! raised behind a mask is lost there, so that who unmasks must look for completions afterwards,
+//! as the driver does anyway.
 
 use super::region::Region;
 use super::session::Session;
 use super::{VfioUserError, config};
 use crate::mmio::MappedBar;
+use crate::vfio::config::MsiXTable;
 use crate::{DeviceError, Iova, Vector, VectorControl};
 use joulio_vfio_user_wire::{IrqInfo, pci};
 use std::collections::HashMap;
@@ -23,6 +27,7 @@ const MASKED: u32 = 1;
 pub(super) struct MsiX {
     session: Arc<Session>,
     /// None: the device has no MSI-X.
+    place: Option<MsiXTable>,
     table: Option<Table>,
     entries: u16,
     state: Mutex<State>,
@@ -36,10 +41,15 @@ enum Table {
 
 #[derive(Default)]
 struct State {
+    /// The peer has eventfds of ours.
+    wired: bool,
+    /// MSI-X Enable is set.
     enabled: bool,
     /// The peer keeps no table that can be written.
     tableless: bool,
-    /// Ours of the eventfds, to give again.
+    /// By vector, with such a peer: whether its interrupts are wanted.
+    unmasked: Vec<bool>,
+    /// Ours of the eventfds.
     events: Vec<OwnedFd>,
     /// Address and data of aimed entries as they were.
     aimed: HashMap<u16, [u32; 3]>,
@@ -49,6 +59,7 @@ impl MsiX {
     pub(super) fn find(session: &Arc<Session>, bar0: &Region) -> Result<MsiX, DeviceError> {
         let mut msix = MsiX {
             session: Arc::clone(session),
+            place: None,
             table: None,
             entries: 0,
             state: Mutex::default(),
@@ -83,6 +94,8 @@ impl MsiX {
             },
             None => Table::Message { region, at },
         });
+        config::enable_msix(session, &place, false)?;
+        msix.place = Some(place);
         Ok(msix)
     }
 
@@ -103,21 +116,66 @@ impl MsiX {
         let mut state = this.lock();
         this.disable(&mut state)?;
         let borrowed: Vec<_> = ours.iter().map(AsFd::as_fd).collect();
+        state.wired = true;
         this.session.set_events(0, &borrowed)?;
+        state.unmasked = vec![false; ours.len()];
         state.events = ours;
-        state.enabled = true;
-        config::enable_msix(&this.session);
+        for vector in 0..count {
+            this.mask(&mut state, vector, true)?;
+        }
+        this.switch(&mut state)?;
         drop(state);
-        Vector::masked(events, this)
+        let vectors = (0..).zip(events).map(|(index, event)| {
+            let control = Arc::clone(this) as _;
+            Vector::new(index, event, control)
+        });
+        Ok(vectors.collect())
     }
 
     fn disable(&self, state: &mut State) -> Result<(), DeviceError> {
-        if std::mem::take(&mut state.enabled) {
+        if std::mem::take(&mut state.wired) {
             state.aimed.clear();
             state.events.clear();
+            state.unmasked.clear();
+            // First this: a peer may fail at an interrupt that has no eventfd.
+            self.switch(state)?;
             self.session.disable_events()?;
         }
         Ok(())
+    }
+
+    /// Enables or disables MSI-X, as the vectors want it.
+    fn switch(&self, state: &mut State) -> Result<(), DeviceError> {
+        let wanted = if state.tableless {
+            state.unmasked.contains(&true)
+        } else {
+            !state.events.is_empty()
+        };
+        if let Some(place) = self.place.as_ref().filter(|_| state.enabled != wanted) {
+            config::enable_msix(&self.session, place, wanted)?;
+            state.enabled = wanted;
+        }
+        Ok(())
+    }
+
+    /// Masks or unmasks a vector, by the table if there is one.
+    fn mask(&self, state: &mut State, vector: u16, masked: bool) -> Result<(), DeviceError> {
+        if !state.tableless {
+            state.tableless = !self.mask_in_table(vector, masked)?;
+        }
+        if !state.tableless {
+            return Ok(());
+        }
+        let index = usize::from(vector);
+        let Some(unmasked) = state.unmasked.get_mut(index) else {
+            return Ok(());
+        };
+        let was_unmasked = std::mem::replace(unmasked, !masked);
+        if !was_unmasked && !masked {
+            // Raised while others were unmasked, and of no concern to anybody.
+            crate::vector::take(state.events[index].as_fd());
+        }
+        self.switch(state)
     }
 
     fn read(&self, vector: u16, word: u64) -> Result<u32, DeviceError> {
@@ -178,19 +236,7 @@ impl MsiX {
 impl VectorControl for MsiX {
     fn set_mask(&self, vector: u16, masked: bool) -> Result<(), DeviceError> {
         self.check(vector)?;
-        let mut state = self.lock();
-        if !state.tableless {
-            if self.mask_in_table(vector, masked)? {
-                return Ok(());
-            }
-            state.tableless = true;
-        }
-        if masked {
-            self.session.clear_event(vector.into())?;
-        } else if let Some(event) = state.events.get(usize::from(vector)) {
-            self.session.set_events(vector.into(), &[event.as_fd()])?;
-        }
-        Ok(())
+        self.mask(&mut self.lock(), vector, masked)
     }
 
     fn aim(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError> {

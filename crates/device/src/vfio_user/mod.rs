@@ -42,7 +42,8 @@ pub struct VfioUserDevice {
 }
 
 impl VfioUserDevice {
-    /// Connects to the server at `path`, resets the device, and lets it master the bus.
+    /// Connects to the server at `path`, resets the device, lets it master the bus, and disables
+    /// every interrupt that an earlier client left enabled.
     pub fn connect(path: &Path) -> Result<VfioUserDevice, DeviceError> {
         let name = format!("vfio-user:{}", path.display());
         let link = Link::connect(&name, path)?;
@@ -67,7 +68,7 @@ impl VfioUserDevice {
         if bar0.size < DOORBELLS + 8 {
             return Err(unsupported("its BAR0 has no room for doorbells"));
         }
-        config::enable_bus_master(&session)?;
+        config::set_command(&session)?;
         let interrupts = Arc::new(MsiX::find(&session, &bar0)?);
         let memory = Arc::new(Memory::new(Arc::clone(&session))?);
         Ok(VfioUserDevice {

@@ -133,11 +133,6 @@ impl Session {
         Ok(())
     }
 
-    /// Takes the eventfd of one vector away.
-    pub(super) fn clear_event(&self, vector: u32) -> Result<(), VfioUserError> {
-        self.set_irqs(IrqSet::DATA_EVENTFD, vector, 1, &[])
-    }
-
     /// Disables every vector.
     pub(super) fn disable_events(&self) -> Result<(), VfioUserError> {
         self.set_irqs(IrqSet::DATA_NONE, 0, 0, &[])

@@ -124,19 +124,83 @@ fn masking_is_the_bit_in_the_table() {
 }
 
 #[test]
-fn without_a_table_a_masked_vector_has_no_event() {
-    let mut inside = Inside::new(true);
-    inside.no_table = true;
+fn opening_disables_intx_and_what_an_earlier_client_left_enabled() {
+    let mut inside = Inside::like_spdk();
+    inside.config[0x43] = 0xc0;
+    let (peer, device) = Peer::open(inside, |_| {});
+    let device = device.unwrap();
+    assert_eq!(peer.inside.lock().unwrap().config[0x04..0x06], [0x06, 0x04]);
+    assert!(!peer.inside.lock().unwrap().interrupts());
+    // CC.EN: from now on completions raise interrupts, and there are no events yet.
+    device.write32(0x14, 1);
+    assert_eq!(device.read32(0x14), 1);
+    assert!(!peer.inside.lock().unwrap().fatal);
+}
+
+#[test]
+fn without_a_table_no_interrupt_is_raised_that_nobody_can_take() {
+    let mut inside = Inside::like_spdk();
+    inside.raising = vec![0, 1, 2];
+    let (peer, device) = Peer::open(inside, |_| {});
+    let device = device.unwrap();
+    device.write32(0x14, 1);
+    let vectors = device.enable_vectors(3).unwrap();
+    // A change to every way of waiting, and back, with completions after every message.
+    for vector in &vectors {
+        vector.unmask().unwrap();
+        vector.mask().unwrap();
+    }
+    for vector in &vectors {
+        vector.unmask().unwrap();
+    }
+    for vector in &vectors {
+        vector.mask().unwrap();
+    }
+    drop(vectors);
+    let vectors = device.enable_vectors(3).unwrap();
+    vectors[1].unmask().unwrap();
+    drop((vectors, device));
+    let inside = peer.inside.lock().unwrap();
+    assert!(!inside.fatal);
+    assert!(inside.events.is_empty() && !inside.interrupts());
+}
+
+#[test]
+fn without_a_table_a_masked_vector_costs_the_peer_no_interrupts() {
+    let (peer, device) = Peer::open(Inside::like_spdk(), |_| {});
+    let device = device.unwrap();
+    let vectors = device.enable_vectors(2).unwrap();
+    let interrupts = || peer.inside.lock().unwrap().interrupts();
+    assert!(!interrupts());
+    vectors[1].unmask().unwrap();
+    assert!(interrupts());
+    vectors[0].unmask().unwrap();
+    vectors[1].mask().unwrap();
+    assert!(interrupts());
+    vectors[0].mask().unwrap();
+    assert!(!interrupts());
+    assert!(vectors[1].aim(Iova(0x1000), 1).is_err());
+}
+
+#[test]
+fn without_a_table_what_was_raised_behind_the_mask_is_no_interrupt() {
+    let mut inside = Inside::like_spdk();
+    inside.raising = vec![0, 1];
     let (peer, device) = Peer::open(inside, |_| {});
     let device = device.unwrap();
     let vectors = device.enable_vectors(2).unwrap();
-    let events = || peer.inside.lock().unwrap().events.len();
-    assert_eq!(events(), 0);
+    device.write32(0x14, 1);
+    vectors[0].unmask().unwrap();
+    for _ in 0..10 {
+        peer.inside.lock().unwrap().complete();
+    }
+    assert!(vectors[0].take() >= 10);
+    device.write32(0x14, 0);
     vectors[1].unmask().unwrap();
-    assert_eq!(events(), 1);
-    vectors[1].mask().unwrap();
-    assert_eq!(events(), 0);
-    assert!(vectors[1].aim(Iova(0x1000), 1).is_err());
+    assert_eq!(vectors[1].take(), 0);
+    peer.inside.lock().unwrap().bar0[0x14] = 1;
+    peer.inside.lock().unwrap().complete();
+    assert_eq!(vectors[1].take(), 1);
 }
 
 #[test]

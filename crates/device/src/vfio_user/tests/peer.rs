@@ -38,8 +38,13 @@ pub(super) struct Inside {
     pub(super) most_fds: usize,
     /// Every command so far.
     pub(super) seen: Vec<u16>,
-    /// Writes to the MSI-X table are refused.
-    pub(super) no_table: bool,
+    /// It is like SPDK's: writes to the MSI-X table are refused, interrupts are enabled by either
+    /// of two bits of configuration space, and one that cannot be delivered is fatal.
+    pub(super) like_spdk: bool,
+    /// Vectors that completions raise after every message, once the controller is enabled.
+    pub(super) raising: Vec<u32>,
+    /// An interrupt could not be delivered: CSTS.CFS.
+    pub(super) fatal: bool,
 }
 
 impl Inside {
@@ -58,7 +63,37 @@ impl Inside {
             events: HashMap::new(),
             most_fds: 0,
             seen: Vec::new(),
-            no_table: false,
+            like_spdk: false,
+            raising: Vec::new(),
+            fatal: false,
+        }
+    }
+
+    /// A peer like SPDK's target, whose admin queue raises vector 0.
+    pub(super) fn like_spdk() -> Inside {
+        Inside {
+            like_spdk: true,
+            raising: vec![0],
+            ..Inside::new(true)
+        }
+    }
+
+    /// Interrupt Disable of the command register is clear, or MSI-X Enable is set.
+    pub(super) fn interrupts(&self) -> bool {
+        self.config[0x05] & 0x04 == 0 || self.config[MSIX + 3] & 0x80 != 0
+    }
+
+    /// Completions on all the vectors that are raised.
+    pub(super) fn complete(&mut self) {
+        let enabled = self.bar0[0x14] & 1 != 0;
+        if !self.like_spdk || !enabled || !self.interrupts() {
+            return;
+        }
+        for vector in &self.raising {
+            match self.events.get(vector) {
+                Some(event) => drop(rustix::io::write(event, &1u64.to_ne_bytes()).unwrap()),
+                None => self.fatal = true,
+            }
         }
     }
 
@@ -131,7 +166,12 @@ impl Peer {
 
 fn serve(stream: &UnixStream, inside: &Mutex<Inside>, mut twist: Twist) {
     while let Some((header, body, fds)) = receive(stream) {
-        let mut answer = reply(&mut inside.lock().unwrap(), &header, &body, fds);
+        let mut answer = {
+            let mut inside = inside.lock().unwrap();
+            let answer = reply(&mut inside, &header, &body, fds);
+            inside.complete();
+            answer
+        };
         twist(&mut answer);
         if answer.close {
             return;
@@ -308,7 +348,7 @@ fn access_region(
 ) -> u32 {
     let from = access.offset as usize;
     let to = from + access.count as usize;
-    if inside.no_table && access.region == 0 && from >= TABLE {
+    if inside.like_spdk && access.region == 0 && from >= TABLE {
         return libc::EINVAL as u32;
     }
     let bytes = match access.region {

@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use crate::bench::{targets, verdict};
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::output::print;
 use crate::output_file::{Existing, OutputFile};
 use crate::stop::stop_on_signals;
@@ -17,7 +17,7 @@ use joulio_workload::{
     parse_count,
 };
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Columns of the text. A narrower terminal wraps the bars, which stand last.
 const WIDTH: usize = 100;
@@ -110,6 +110,9 @@ pub fn run(args: &Args) -> Outcome {
         let asked = &result.completion.asked;
         return Err(Failure::run(format!("{asked}: not obtained: {reason}")));
     }
+    for spoiled in &result.spoiled {
+        say(&format!("spoiled: {}", spoiled.why));
+    }
     let output = render(&Timeline::new(&threads), args.output).map_err(Failure::run)?;
     match file {
         Some(file) => file.write(&output).map_err(Failure::run)?,
@@ -143,6 +146,7 @@ fn record(run: &Run<'_>) -> Result<(RunResult, Vec<Thread>), Failure> {
         baseline: None,
         stop: run.stop,
         progress: &|_| {},
+        root: Path::new("/"),
         trace: Some(run.capacity),
     };
     let method = Method {

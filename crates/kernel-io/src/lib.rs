@@ -8,6 +8,7 @@
 mod aio;
 mod buffer;
 mod cpuidle;
+mod cputimes;
 mod disk;
 mod diskstats;
 mod engine;
@@ -28,6 +29,7 @@ mod way;
 pub use aio::Libaio;
 pub use buffer::Buffer;
 pub use cpuidle::{CpuIdle, IdleState, IdleUse, NoCpuIdle};
+pub use cputimes::{CpuTimes, CpuUse, NoCpuTimes, TICK};
 pub use disk::{Blocks, Disk, Queue};
 pub use diskstats::{DiskStats, Disks, StatsError};
 pub use engine::{Calls, Completion, Engine, Failure, Request};

@@ -100,6 +100,10 @@ impl Policy for Dpas {
         true
     }
 
+    fn learning(&self) -> Nanos {
+        self.pas.learning()
+    }
+
     fn submitted(&mut self, _: Class, _: Nanos) {
         self.outstanding += 1;
         self.ios += 1;

@@ -21,6 +21,8 @@ pub struct Ehp {
 #[derive(Clone, Debug, Default)]
 struct Epochs {
     start: Option<Nanos>,
+    /// An epoch has ended.
+    learnt: bool,
     /// The least time of each class in this epoch; `None`: no I/O yet.
     running: [Option<Nanos>; Class::KEPT],
     rules: [Rule; Class::KEPT],
@@ -70,6 +72,7 @@ impl Epochs {
     /// Classes without an I/O keep their rule.
     fn turn(&mut self, at: Nanos) {
         self.start = Some(at);
+        self.learnt = true;
         for (least, rule) in self.running.iter_mut().zip(&mut self.rules) {
             *rule = least.take().map_or(*rule, Rule::after);
         }
@@ -92,6 +95,13 @@ impl Policy for Ehp {
 
     fn timed(&self) -> bool {
         true
+    }
+
+    fn learning(&self) -> Nanos {
+        match self.epochs.learnt {
+            true => Nanos::ZERO,
+            false => Ehp::EPOCH,
+        }
     }
 
     fn completed(&mut self, class: Class, submitted: Nanos, at: Nanos) {

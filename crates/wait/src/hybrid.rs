@@ -114,6 +114,13 @@ impl Policy for Hybrid {
         true
     }
 
+    fn learning(&self) -> Nanos {
+        match &self.rule {
+            Rule::Automatic(statistics) if statistics.means == [None; Class::KEPT] => EPOCH,
+            _ => Nanos::ZERO,
+        }
+    }
+
     fn completed(&mut self, class: Class, submitted: Nanos, at: Nanos) {
         if let Rule::Automatic(statistics) = &mut self.rule {
             statistics.add(class, at.since(submitted), at);
@@ -182,6 +189,7 @@ mod tests {
             let at = i * 10 * MS;
             policy.completed(READ, Nanos(at), Nanos(at + 8_000));
             assert_eq!(plan(&mut policy, &[(READ, at + 9_000)], at + 9_100), SPIN);
+            assert_eq!(policy.learning(), EPOCH);
         }
         let at = 101 * MS;
         policy.completed(READ, Nanos(at), Nanos(at + 8_000));
@@ -189,6 +197,7 @@ mod tests {
             plan(&mut policy, &[(READ, at + 9_000)], at + 9_100),
             sleep_until(at + 13_000)
         );
+        assert_eq!(policy.learning(), Nanos::ZERO);
         // Nothing is known of writes.
         assert_eq!(
             plan(&mut policy, &[(WRITE, at + 20_000)], at + 20_100),

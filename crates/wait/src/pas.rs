@@ -20,6 +20,8 @@ pub struct Pas {
     /// The sleep under way: whose, and until when.
     asleep: Option<(usize, Nanos)>,
     floors: u64,
+    /// Waits that it planned, up to [`Pas::SETTLED`].
+    planned: u32,
 }
 
 /// The length of a class's sleeps, and what moves it. Factors are in millionths.
@@ -53,6 +55,12 @@ impl Pas {
     /// What they shrink by after two that differ.
     pub const COOL: u64 = 100_000;
 
+    /// Waits after which sleeps are as long as they should be: of too short ones, 52 in a row go from
+    /// [`Pas::FLOOR`] past 10 ms.
+    pub const SETTLED: u32 = 100;
+    /// How long that takes at the most on a device of 100 us.
+    pub const SETTLING: Nanos = Nanos::from_millis(10);
+
     /// Nothing learnt yet.
     pub fn new() -> Pas {
         let sleep = Sleep {
@@ -67,6 +75,7 @@ impl Pas {
             once: Once::default(),
             asleep: None,
             floors: 0,
+            planned: 0,
         }
     }
 
@@ -121,6 +130,13 @@ impl Policy for Pas {
         true
     }
 
+    fn learning(&self) -> Nanos {
+        match self.planned < Pas::SETTLED {
+            true => Pas::SETTLING,
+            false => Nanos::ZERO,
+        }
+    }
+
     fn woke(&mut self, slept: Slept, at: Nanos) {
         // A sleep that something else ended early says nothing of its length.
         if let Some((index, _)) = self.asleep.take().filter(|&(_, until)| at >= until) {
@@ -129,7 +145,15 @@ impl Policy for Pas {
     }
 
     fn plan(&mut self, outstanding: &dyn Outstanding, _: StepSet, now: Nanos) -> Step {
-        let Pas { sleeps, once, .. } = self;
+        let Pas {
+            sleeps,
+            once,
+            planned,
+            ..
+        } = self;
+        if *planned < Pas::SETTLED {
+            *planned += 1;
+        }
         let mut shortest: Option<usize> = None;
         let wish = |class: Class, _| {
             let Some(index) = class.kept() else {

@@ -55,6 +55,12 @@ pub trait Policy: Send {
         let _ = (slept, at);
     }
 
+    /// How long it goes on without having learnt how long to wait, at the most, while there is I/O;
+    /// zero: it has learnt, or has nothing to learn.
+    fn learning(&self) -> Nanos {
+        Nanos::ZERO
+    }
+
     /// How to wait now, with steps out of `can` only.
     fn plan(&mut self, outstanding: &dyn Outstanding, can: StepSet, now: Nanos) -> Step;
 }
@@ -178,6 +184,10 @@ impl Policy for AnyPolicy {
 
     fn timed(&self) -> bool {
         each!(self, policy => policy.timed())
+    }
+
+    fn learning(&self) -> Nanos {
+        each!(self, policy => policy.learning())
     }
 
     fn submitted(&mut self, class: Class, at: Nanos) {

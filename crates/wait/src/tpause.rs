@@ -114,6 +114,13 @@ impl Policy for HybridTpause {
         true
     }
 
+    fn learning(&self) -> Nanos {
+        match self.epochs.least == [None; Class::KEPT] {
+            true => HybridTpause::EPOCH,
+            false => Nanos::ZERO,
+        }
+    }
+
     fn completed(&mut self, class: Class, submitted: Nanos, at: Nanos) {
         self.epochs.add(class, at.since(submitted), at);
     }

@@ -8,7 +8,9 @@ use crate::machine::{self, MachineCounters, ThreadCounters};
 use crate::method::Obtained;
 use crate::result::{ThreadUsage, VerifyResult};
 use crate::run::{RunError, Setup};
+use crate::spoiled::Scheduled;
 use crate::target::Activity;
+use crate::{Happened, Surroundings};
 use joulio_energy::{self as energy, Meters, Window};
 use joulio_model::Transfer;
 use joulio_nvme::wait::now;
@@ -19,7 +21,8 @@ use std::thread::sleep;
 use std::time::Duration;
 
 /// How often to look up.
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_nanos(LOOK_NANOS.0);
+const LOOK_NANOS: Nanos = Nanos::from_millis(100);
 
 /// What came of a run.
 pub(crate) enum Outcome {
@@ -37,6 +40,12 @@ pub(crate) struct Finished {
     pub(crate) machine: MachineCounters,
     /// How long energy was counted for.
     pub(crate) window: Nanos,
+    /// What happened beside it.
+    pub(crate) happened: Happened,
+    /// The devices' threads together, and how many.
+    pub(crate) device_scheduled: (Scheduled, usize),
+    /// By how much this thread was late at the most.
+    pub(crate) late: Nanos,
 }
 
 pub(crate) struct Conductor<'a> {
@@ -58,8 +67,10 @@ struct Told {
 /// The devices' own figures, and the machine's, at a moment.
 struct Look {
     machine: machine::Look,
+    surroundings: Surroundings,
     activity: Vec<Activity>,
     usage: ThreadUsage,
+    scheduled: Scheduled,
 }
 
 /// The end of the measured part.
@@ -84,7 +95,8 @@ impl Conductor<'_> {
         // Before any I/O: a meter may take a second to be read.
         let mut window = Some(meters.open().map_err(RunError::Meters)?);
         // Without a ramp the first I/O counts, and may be over before a job's word is heard.
-        let mut idle = (self.job.ramp_time == Nanos::ZERO).then(machine::Look::now);
+        let looks = || (machine::Look::now(), Surroundings::now(self.setup.root));
+        let mut idle = (self.job.ramp_time == Nanos::ZERO).then(looks);
         let go = Go {
             start: now() + self.job.tenants.head_start(self.job.numjobs),
         };
@@ -92,13 +104,19 @@ impl Conductor<'_> {
         go_on().map_err(|_| RunError::Panicked)?;
         let mut told = Told::default();
         let (mut before, mut end) = (None, None);
+        let mut late = Nanos::ZERO;
         while told.verified < self.job.numjobs {
-            match self.inbox.recv_timeout(LOOK) {
+            let looked = now();
+            let message = self.inbox.recv_timeout(LOOK);
+            if before.is_some() && end.is_none() {
+                late = late.max(now().since(looked + LOOK_NANOS));
+            }
+            match message {
                 // The window is the first job's beginning to the last one's end.
                 Ok(Message::Began) if before.is_none() => {
                     let mut look = self.look();
                     if let Some(idle) = idle.take() {
-                        look.machine = idle;
+                        (look.machine, look.surroundings) = idle;
                     }
                     before = Some(look);
                     // Without a ramp it has only just been opened.
@@ -144,6 +162,12 @@ impl Conductor<'_> {
             verify: told.verify,
             devices: devices.map(|(a, b)| since(*a, *b)).collect(),
             device_threads: end.look.usage.since(before.usage),
+            device_scheduled: (
+                end.look.scheduled.since(before.scheduled),
+                before.usage.threads,
+            ),
+            happened: end.look.surroundings.since(&before.surroundings),
+            late,
             measured: end.measured,
             window: end.window,
         })))
@@ -190,12 +214,19 @@ impl Conductor<'_> {
 
     fn look(&self) -> Look {
         let mut usage = ThreadUsage::default();
+        let mut scheduled = Scheduled {
+            run_delay: Some(Nanos::ZERO),
+            ..Scheduled::default()
+        };
         let targets = || self.setup.targets.iter();
         for tid in targets().flat_map(|target| target.threads()) {
             usage.add(cpu::thread(tid));
+            scheduled = scheduled.and(cpu::scheduled_of(tid));
         }
         Look {
             machine: machine::Look::now(),
+            surroundings: Surroundings::now(self.setup.root),
+            scheduled,
             activity: targets().map(|target| target.activity()).collect(),
             usage,
         }

@@ -1,8 +1,11 @@
 //! CPU time and context switches of threads.
 
 use crate::result::ThreadUsage;
+use crate::spoiled::Scheduled;
+use joulio_units::Nanos;
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::sys::time::TimeVal;
+use rustix::time::{ClockId, clock_gettime};
 use std::fs;
 
 fn seconds(time: TimeVal) -> f64 {
@@ -22,6 +25,45 @@ fn usage(of: &Usage) -> ThreadUsage {
 /// The calling thread's (getrusage(2), RUSAGE_THREAD).
 pub(crate) fn this_thread() -> ThreadUsage {
     getrusage(UsageWho::RUSAGE_THREAD).map_or_else(|_| ThreadUsage::default(), |u| usage(&u))
+}
+
+/// What the calling thread has had of its CPU: by its own clock, which is exact where getrusage(2)
+/// is behind by up to a tick.
+pub(crate) fn scheduled() -> Scheduled {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let part = |time: i64| u64::try_from(time).unwrap_or(0);
+    let ran = Nanos(part(time.tv_sec) * 1_000_000_000 + part(time.tv_nsec));
+    let usage = this_thread();
+    Scheduled {
+        ran,
+        ..scheduling(&usage, run_delay("/proc/thread-self"))
+    }
+}
+
+/// The same of another thread of this process; how long it ran in ticks.
+pub(crate) fn scheduled_of(tid: i32) -> Scheduled {
+    let delay = run_delay(&format!("/proc/self/task/{tid}"));
+    scheduling(&thread(tid), delay)
+}
+
+fn scheduling(usage: &ThreadUsage, run_delay: Option<Nanos>) -> Scheduled {
+    Scheduled {
+        ran: Nanos::from_seconds(usage.user_seconds + usage.system_seconds),
+        run_delay,
+        wakes: usage.voluntary_switches,
+        preemptions: usage.involuntary_switches,
+    }
+}
+
+/// How long a thread has waited on run queues: the second number of its schedstat
+/// (Documentation/scheduler/sched-stats.rst), where the kernel counts it.
+fn run_delay(folder: &str) -> Option<Nanos> {
+    let text = fs::read_to_string(format!("{folder}/schedstat")).ok()?;
+    text.split_ascii_whitespace()
+        .nth(1)?
+        .parse()
+        .ok()
+        .map(Nanos)
 }
 
 /// Another thread's of this process, from /proc/self/task (proc(5)); zero when it is gone. Times

@@ -23,7 +23,10 @@ mod report;
 mod result;
 mod run;
 mod sizes;
+pub mod spoiled;
 mod stats;
+mod stopped;
+mod surroundings;
 mod sweep;
 mod target;
 mod verify;
@@ -44,4 +47,6 @@ pub use result::{
 };
 pub use run::{RunError, Setup, check, run};
 pub use sizes::BlockSizes;
+pub use spoiled::{Spoiled, SpoiledBy};
+pub use surroundings::{Happened, Surroundings};
 pub use target::{Activity, Elsewhere, Inside, KernelTarget, NvmeTarget, Target, Verdict};

@@ -8,7 +8,9 @@ use crate::method::Obtained;
 use crate::pattern::Pattern;
 use crate::process::{ProcessError, wire};
 use crate::result::{ThreadUsage, VerifyResult};
+use crate::spoiled::{Learning, Scheduled};
 use crate::stats::Tally;
+use crate::stopped;
 use crate::sweep::{check, lay_out, read_back};
 use crate::verify::Ledger;
 use crate::{Stop, Verify};
@@ -95,6 +97,12 @@ pub(crate) struct Measured {
     pub(crate) usage: ThreadUsage,
     /// The thread of the kernel's that worked for it.
     pub(crate) kernel_usage: ThreadUsage,
+    /// What it had of its CPU, and the kernel's thread of its own.
+    pub(crate) scheduled: Scheduled,
+    pub(crate) kernel_scheduled: Option<Scheduled>,
+    pub(crate) learning: Learning,
+    /// Its process was stopped and continued.
+    pub(crate) stopped: bool,
     pub(crate) system_calls: Option<u64>,
     pub(crate) counted: ThreadCounters,
     /// The counters tell how long it was blocked and asleep.
@@ -206,6 +214,9 @@ struct Before {
     counters: Counters,
     usage: ThreadUsage,
     kernel_usage: ThreadUsage,
+    scheduled: Scheduled,
+    kernel_scheduled: Option<Scheduled>,
+    stops: u64,
     system_calls: Option<u64>,
 }
 
@@ -269,6 +280,10 @@ impl<'a, B: Buffer> Loop<'a, B> {
                 recorded: Vec::new(),
                 usage: ThreadUsage::default(),
                 kernel_usage: ThreadUsage::default(),
+                scheduled: Scheduled::default(),
+                kernel_scheduled: None,
+                learning: Learning::default(),
+                stopped: false,
                 system_calls: None,
                 counted: ThreadCounters::none(),
                 tells_waiting: true,
@@ -314,14 +329,19 @@ impl<'a, B: Buffer> Loop<'a, B> {
             counters: engine.counters(),
             kernel_usage: kernel_thread(engine),
             system_calls: engine.system_calls(),
+            kernel_scheduled: kernel_scheduled(engine),
+            stops: stopped::times(),
             usage: cpu::this_thread(),
+            scheduled: Scheduled::default(),
         };
+        self.measured.learning.at_first = engine.learning();
         if let Some(capacity) = self.worker.trace {
             engine.start_trace(capacity);
         }
         if let Some(counting) = &mut self.counting {
             counting.start();
         }
+        self.before.scheduled = cpu::scheduled();
         self.measured.started = now();
         Ok(())
     }
@@ -341,6 +361,7 @@ impl<'a, B: Buffer> Loop<'a, B> {
             self.measured.unissued = (due.0 / interval.0).min(wanted);
         }
         self.measured.ended = now();
+        self.measured.scheduled = cpu::scheduled().since(self.before.scheduled);
         if let Some(counting) = &mut self.counting {
             self.measured.counted = counting.stop();
         }
@@ -348,6 +369,10 @@ impl<'a, B: Buffer> Loop<'a, B> {
         let calls = engine.system_calls().zip(self.before.system_calls);
         self.measured.system_calls = calls.map(|(after, before)| after - before);
         self.measured.kernel_usage = kernel_thread(engine).since(self.before.kernel_usage);
+        let kernel = kernel_scheduled(engine).zip(self.before.kernel_scheduled);
+        self.measured.kernel_scheduled = kernel.map(|(after, before)| after.since(before));
+        self.measured.stopped = stopped::times() != self.before.stops;
+        self.measured.learning.to_the_end = engine.learning() > Nanos::ZERO;
         self.measured.tells_waiting = engine.tells_waiting();
         self.measured.faults = engine.faults();
         self.measured.recorded = engine.take_trace();
@@ -490,6 +515,10 @@ impl<'a, B: Buffer> Loop<'a, B> {
 fn kernel_thread<E: Engine>(engine: &E) -> ThreadUsage {
     let thread = engine.kernel_thread();
     thread.map_or_else(ThreadUsage::default, cpu::thread)
+}
+
+fn kernel_scheduled<E: Engine>(engine: &E) -> Option<Scheduled> {
+    engine.kernel_thread().map(cpu::scheduled_of)
 }
 
 fn describe(flight: Flight, bs: u64, error: IoError) -> String {

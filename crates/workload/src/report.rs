@@ -8,6 +8,7 @@ use crate::looped::Measured;
 use crate::method::Method;
 use crate::result::{Completion, Counts, FixedWindow, RunResult, Side, ThreadUsage, Threads};
 use crate::run::Setup;
+use crate::spoiled::{Evidence, Job as Seen, Spoiled, judge};
 use crate::stats::Tally;
 use crate::target::{Activity, Verdict};
 use joulio_energy::Model;
@@ -27,12 +28,13 @@ pub(crate) struct Report<'a> {
 impl Report<'_> {
     /// The result of `outcome` under `way`.
     pub(crate) fn result(&self, method: Method, outcome: Outcome) -> RunResult {
-        let mut traced = Vec::new();
+        let (mut traced, mut spoiled) = (Vec::new(), Vec::new());
         let (obtained, reason, counts) = match outcome {
             Outcome::Refused(reason) => (None, Some(reason), None),
             Outcome::Done(mut done) => {
                 let obtained = done.obtained.clone();
                 traced = threads(&mut done.jobs);
+                spoiled = self.spoiled(&done);
                 let counts = self.counts(*done);
                 match self.judge(method, &counts) {
                     Verdict::AsAsked => (Some(obtained), None, Some(counts)),
@@ -59,9 +61,11 @@ impl Report<'_> {
             iodepth: self.job.iodepth,
             numjobs: self.job.numjobs,
             tenants: self.job.tenants.name(),
+            ramp_seconds: self.job.ramp_time.seconds(),
             loop_: self.job.loop_name(),
             interrupted: self.setup.stop.stopped(),
             modelled: false,
+            spoiled,
             traced,
             counts,
         }
@@ -75,6 +79,18 @@ impl Report<'_> {
         let mut verdicts = targets.map(|target| target.judge(method, counts.all.ios, interrupts));
         let other = verdicts.find(|verdict| *verdict != Verdict::AsAsked);
         other.unwrap_or(Verdict::AsAsked)
+    }
+
+    /// What spoiled the run.
+    fn spoiled(&self, done: &Finished) -> Vec<Spoiled> {
+        judge(&Evidence {
+            window: done.window,
+            jobs: done.jobs.iter().map(seen).collect(),
+            devices: done.device_scheduled,
+            happened: done.happened.clone(),
+            cpus: &self.job.cpus_allowed,
+            late: done.late,
+        })
     }
 
     fn counts(&self, done: Finished) -> Counts {
@@ -158,6 +174,20 @@ impl Report<'_> {
             verify: (self.job.verify != Verify::None).then_some(done.verify),
             first_error: done.jobs.iter().find_map(|job| job.first_error.clone()),
         }
+    }
+}
+
+/// What tells whether a job was spoiled.
+fn seen(job: &Measured) -> Seen {
+    let waits = job.counters.blocks + job.counters.sleeps;
+    Seen {
+        index: job.index,
+        window: job.ended - job.started,
+        scheduled: job.scheduled,
+        never_waits: job.tells_waiting && waits == 0,
+        kernel: job.kernel_scheduled,
+        learning: job.learning,
+        stopped: job.stopped,
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::energy::{EnergyResult, Unmetered};
 use crate::machine::MachineCounters;
 use crate::sizes::BlockSizes;
+use crate::spoiled::Spoiled;
 use crate::stats::Tally;
 use hdrhistogram::Histogram;
 use joulio_nvme::Faults;
@@ -292,6 +293,8 @@ pub struct RunResult {
     pub numjobs: usize,
     /// Which of them: `threads` or `processes`.
     pub tenants: &'static str,
+    /// Seconds that it ran before it was measured.
+    pub ramp_seconds: f64,
     /// `closed` or `open`.
     #[serde(rename = "loop")]
     pub loop_: &'static str,
@@ -299,6 +302,8 @@ pub struct RunResult {
     pub interrupted: bool,
     /// It was played in virtual time: every figure is a model's, none was measured.
     pub modelled: bool,
+    /// Why the figures are not the way of waiting's, if they are not.
+    pub spoiled: Vec<Spoiled>,
     /// What was traced: a thread a job.
     #[serde(skip)]
     pub traced: Vec<Thread>,

@@ -13,6 +13,7 @@ use crate::{Area, Stop};
 use joulio_energy::{Baseline, Meters};
 use joulio_model::MachineProfile;
 use joulio_units::Direction;
+use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -29,6 +30,9 @@ pub struct Setup<'a> {
     pub baseline: Option<&'a Baseline>,
     /// Ends the run early.
     pub stop: &'a Stop,
+    /// Where the machine's own counters are read that tell what spoiled a run: `/`, or a captured
+    /// tree.
+    pub root: &'a Path,
     /// Is told, now and then, how far the run is: 0.0 to 1.0, or `None` where that is not known.
     pub progress: &'a (dyn Fn(f64) + Sync),
     /// Events of the measured part that each queue is to keep, if it is to be traced.

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::output::Format;
 use crate::power_states::coalescing;
 use crate::work::{Length, Work, seconds};
+use joulio_nvme::wait::{AnyPolicy, Hybrid, Policy};
 use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_units::Nanos;
 use joulio_workload::{
@@ -77,7 +78,8 @@ pub struct Args {
     /// I/Os of each job (or 10k, 1M)
     #[arg(long = "number_ios", alias = "number-ios", value_parser = parse_count)]
     number_ios: Option<u64>,
-    /// Seconds to run before measuring. Default: 1, unless --number_ios is given
+    /// Seconds to run before measuring. Default: 1; with --number_ios 0, but for policies that learn
+    /// so long as that takes
     #[arg(long = "ramp_time", alias = "ramp-time", value_parser = seconds)]
     ramp_time: Option<Nanos>,
     /// none or crc32c: every block says where and when it was written. Blocks that are read are
@@ -116,6 +118,10 @@ pub struct Args {
     /// 8,200. A real device's: joulio power-states
     #[arg(long, value_name = "COUNT,US", value_parser = coalescing::parse, requires = "twin")]
     pub coalescing: Option<InterruptCoalescing>,
+    /// Exit status 1 when the machine spoiled a run: a CPU that others ran on, steal time, throttling,
+    /// a stop. The table marks such runs by !, and the JSON has the reasons as spoiled
+    #[arg(long)]
+    pub strict: bool,
     /// normal or json
     #[arg(long, alias = "output-format", value_enum, default_value = "normal")]
     pub output: Format,
@@ -171,9 +177,7 @@ impl Args {
             runtime: self.runtime.or(by_time.then_some(RUNTIME)),
             number_ios: self.number_ios,
             window: self.window,
-            ramp_time: self
-                .ramp_time
-                .unwrap_or(if by_time { RAMP } else { Nanos::ZERO }),
+            ramp_time: self.ramp(Nanos::ZERO),
         };
         let tenants = match self.process {
             true => Tenants::Processes,
@@ -184,6 +188,30 @@ impl Args {
             false => self.work.job(length, self.verify)?,
         };
         Ok(Job { tenants, ..job })
+    }
+
+    /// How long a run is to warm up, whose policy learns for `learning`: an epoch may begin late, so
+    /// that it takes as long again.
+    fn ramp(&self, learning: Nanos) -> Nanos {
+        let usual = match self.number_ios {
+            None => RAMP,
+            Some(_) => learning + learning,
+        };
+        self.ramp_time.unwrap_or(usual)
+    }
+
+    /// `job` as `method` does it: a policy that learns has its time to.
+    pub fn job_of(&self, job: &Job, method: Method) -> Job {
+        let learning = match (method.engine, method.way.policy()) {
+            (EngineName::Nvme, Some(policy)) => policy.learning(),
+            // The kernel's own is learnt over its epochs of 100 ms too.
+            _ if method.way == Way::Hybrid => AnyPolicy::Hybrid(Hybrid::automatic()).learning(),
+            _ => Nanos::ZERO,
+        };
+        Job {
+            ramp_time: self.ramp(learning),
+            ..job.clone()
+        }
     }
 
     /// A flag that was given and has no meaning in virtual time, and why.
@@ -206,6 +234,11 @@ impl Args {
             (!self.meter.is_empty(), "--meter", meters),
             (self.idle_baseline.is_some(), "--idle-baseline", meters),
             (self.root.is_some(), "--root", meters),
+            (
+                self.strict,
+                "--strict",
+                "nothing spoils a run in virtual time",
+            ),
             (
                 !self.work.faults.is_empty(),
                 "--faults",
@@ -258,5 +291,41 @@ impl Args {
             true => vec!["none".into()],
             false => own,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Bench {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    /// The ramp of each of the ways in `line`, in milliseconds.
+    fn ramps(line: &str) -> Vec<u64> {
+        let words = ["bench"].into_iter().chain(line.split(' '));
+        let args = Bench::try_parse_from(words).expect("flags").args;
+        let job = args.job().expect("a job");
+        let methods = args.methods().expect("methods").into_iter();
+        let ramps = methods.map(|method| args.job_of(&job, method).ramp_time.0 / 1_000_000);
+        ramps.collect()
+    }
+
+    #[test]
+    fn learners_have_a_ramp_of_twice_what_they_learn_in() {
+        let all = "--completion poll,interrupt,hybrid,hybrid=4us,ehp,pas,dpas,hybrid-tpause";
+        let learnt = [0, 0, 200, 0, 20, 20, 20, 20];
+        assert_eq!(ramps(&format!("{all} --number_ios 10")), learnt);
+        assert_eq!(ramps(all), [1_000; 8]);
+        assert_eq!(
+            ramps(&format!("{all} --number_ios 10 --ramp_time 0")),
+            [0; 8]
+        );
+        let kernel = "--device /dev/null --engine psync --completion interrupt,hybrid";
+        assert_eq!(ramps(&format!("{kernel} --number_ios 10")), [0, 200]);
     }
 }

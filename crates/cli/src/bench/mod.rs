@@ -24,6 +24,7 @@ use joulio_workload::{Job, Method, RunError, RunResult, Setup, Stop, Target, run
 use manifest::Manifest;
 use serde::Serialize;
 use settings::Combination;
+use std::path::Path;
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -47,10 +48,13 @@ pub fn run(args: &Args) -> Outcome {
         let names: Vec<_> = targets.iter().map(|target| target.name()).collect();
         print(&table::heading(&job, &names, &args.work.faults))?;
     }
-    let throttles = Throttles::read("/");
+    let root = args.root.as_deref().unwrap_or(Path::new("/"));
+    let throttles = Throttles::read(root);
     let _latency = args.settings.hold_latency()?;
     let mut bench = Bench {
+        args,
         job: &job,
+        root,
         targets: &targets,
         stop: &stop,
         sources: &mut sources,
@@ -69,7 +73,7 @@ pub fn run(args: &Args) -> Outcome {
         }
     }
     manifest.interrupted = stop.stopped();
-    manifest.throttled = Throttled::between(&throttles, &Throttles::read("/"));
+    manifest.throttled = Throttled::between(&throttles, &Throttles::read(root));
     if manifest.throttled == Throttled::Yes {
         say(
             "CPUs were throttled for their temperature during the runs: the figures are lower than the machine's",
@@ -82,12 +86,33 @@ pub fn run(args: &Args) -> Outcome {
             runs: &runs,
         })?,
     }
-    verdict(&runs, &stop)
+    verdict(&runs, &stop)?;
+    match args.strict {
+        true => unspoiled(&runs),
+        false => Ok(()),
+    }
+}
+
+/// `--strict`: figures that the machine spoiled are not a success.
+fn unspoiled(runs: &[RunResult]) -> Outcome {
+    let spoiled = || runs.iter().filter(|run| !run.spoiled.is_empty());
+    let Some(first) = spoiled().next() else {
+        return Ok(());
+    };
+    Err(Failure::run(format!(
+        "{} of {} run(s) spoiled; the first, {}: {}",
+        spoiled().count(),
+        runs.len(),
+        table::name(first),
+        first.spoiled[0].why
+    )))
 }
 
 /// What all runs have in common.
 struct Bench<'a> {
+    args: &'a Args,
     job: &'a Job,
+    root: &'a Path,
     targets: &'a [Box<dyn Target>],
     stop: &'a Stop,
     sources: &'a mut Sources,
@@ -97,7 +122,8 @@ impl Bench<'_> {
     /// One run, under settings that are put back after it, whatever comes.
     fn run(&mut self, combination: &Combination, method: Method) -> Result<RunResult, Failure> {
         let changes = combination.apply(method, self.targets)?;
-        let bar = progress::Bar::new(method, self.job);
+        let job = self.args.job_of(self.job, method);
+        let bar = progress::Bar::new(method, &job);
         let baseline = self.sources.baseline.as_ref();
         let setup = Setup {
             targets: self.targets,
@@ -105,10 +131,11 @@ impl Bench<'_> {
             at_home: self.sources.at_home,
             baseline: baseline.map(|(baseline, _)| baseline),
             stop: self.stop,
+            root: self.root,
             progress: &|fraction| bar.set(fraction),
             trace: None,
         };
-        let result = run_job(self.job, method, &setup, &mut self.sources.meters);
+        let result = run_job(&job, method, &setup, &mut self.sources.meters);
         bar.finish();
         for note in changes.finish()? {
             say(&note);

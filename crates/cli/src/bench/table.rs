@@ -113,11 +113,15 @@ fn per_io(count: u64, counts: &Counts) -> String {
     format!("{:.3}", count as f64 / counts.all.ios.max(1) as f64)
 }
 
+/// What marks a run whose figures are the machine's doing.
+const SPOILED: &str = "!";
+
 /// The way of waiting that a run got, after the engine if that is the kernel's, before what was
-/// set.
+/// set; marked if it was spoiled.
 pub fn name(run: &RunResult) -> String {
     let obtained = run.completion.obtained.as_deref();
-    with_engine(run, obtained.unwrap_or(&run.completion.asked))
+    let mark = if run.spoiled.is_empty() { "" } else { SPOILED };
+    with_engine(run, obtained.unwrap_or(&run.completion.asked)) + mark
 }
 
 fn with_engine(run: &RunResult, way: &str) -> String {
@@ -180,6 +184,9 @@ fn notes(runs: &[RunResult], text: &mut String) {
         if let Some(reason) = &run.completion.reason {
             let _ = writeln!(text, "{asked}: not obtained: {reason}");
         }
+        for spoiled in &run.spoiled {
+            let _ = writeln!(text, "{asked}: spoiled: {}", spoiled.why);
+        }
         if run.interrupted {
             let _ = writeln!(text, "{}: ended early", run.completion.asked);
         }
@@ -225,6 +232,12 @@ fn notes(runs: &[RunResult], text: &mut String) {
                 run.completion.asked, verify.blocks, verify.errors
             );
         }
+    }
+    if runs.iter().any(|run| !run.spoiled.is_empty()) {
+        let _ = writeln!(
+            text,
+            "{SPOILED}: spoiled: its figures are the machine's doing, not the way of waiting's."
+        );
     }
     let mut counts = runs.iter().filter_map(|run| run.counts.as_ref());
     let threads = counts.find_map(|counts| {

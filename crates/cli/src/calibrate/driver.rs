@@ -14,6 +14,7 @@ use joulio_workload::{
     Arrivals, Counts, EngineName, Inside, Job, Method, NvmeTarget, ReadWrite, RunResult, Setup,
     Stop, Target, Tenants, Verify, Way, run as run_job,
 };
+use std::path::Path;
 
 /// Bytes of every I/O.
 pub const BS: u32 = 4096;
@@ -220,6 +221,7 @@ fn real(profile: DeviceProfile, ios: u64, cpus: Cpus, stop: &Stop) -> Result<Run
         at_home: false,
         baseline: None,
         stop,
+        root: Path::new("/"),
         progress: &|_| {},
         trace: None,
     };

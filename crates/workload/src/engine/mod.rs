@@ -114,6 +114,12 @@ pub trait Engine {
         true
     }
 
+    /// How long its way of waiting goes on polling until it has learnt how long to wait; zero: it
+    /// has learnt, or need not.
+    fn learning(&mut self) -> Nanos {
+        Nanos::ZERO
+    }
+
     /// Records what happens from now on, keeping the last `capacity` events of each queue.
     fn start_trace(&mut self, capacity: usize);
 

@@ -122,6 +122,10 @@ impl<D: Device> Engine for NvmeEngine<D> {
         self.group.counters()
     }
 
+    fn learning(&mut self) -> Nanos {
+        self.group.queues()[0].policy().learning()
+    }
+
     fn start_trace(&mut self, capacity: usize) {
         self.group.queues()[0].start_trace(capacity);
     }

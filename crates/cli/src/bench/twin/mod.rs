@@ -64,7 +64,7 @@ pub fn run(args: &Args) -> Outcome {
     let mut runs = Vec::new();
     for set in settings(args, &stage.machine, &schedulers)? {
         for method in &methods {
-            runs.push(stage.run(*method, set)?);
+            runs.push(stage.run(args, *method, set)?);
         }
     }
     match args.output {
@@ -184,10 +184,14 @@ fn device(place: &Place, job: &Job) -> Result<(DeviceProfile, Device), Failure> 
 
 impl Stage {
     /// One run.
-    fn run(&self, method: Method, set: Set<'_>) -> Result<RunResult, Failure> {
-        let job = self.job(method, set)?;
+    fn run(&self, args: &Args, method: Method, set: Set<'_>) -> Result<RunResult, Failure> {
+        let own = args.job_of(&self.job, method);
+        let job = TwinJob {
+            ramp_time: own.ramp_time,
+            ..self.job(method, set)?
+        };
         let policy = || ways::policy(method);
-        let played = Played::new(&self.job, method, &self.names, set);
+        let played = Played::new(&own, method, &self.names, set);
         let refused = |reason: String| played.refused(reason);
         if policy().is_none() {
             return Ok(refused(format!("{} is not modelled", method.way)));

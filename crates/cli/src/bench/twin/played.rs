@@ -91,9 +91,11 @@ impl<'a> Played<'a> {
             iodepth: self.job.iodepth,
             numjobs: self.job.numjobs,
             tenants: self.job.tenants.name(),
+            ramp_seconds: self.job.ramp_time.seconds(),
             loop_: self.job.loop_name(),
             interrupted: false,
             modelled: true,
+            spoiled: Vec::new(),
             traced: Vec::new(),
             counts,
         }

@@ -1,0 +1,231 @@
+//! Runs whose figures are the machine's doing say so.
+
+mod common;
+
+use common::machine::file;
+use common::{begin, joulio, refused};
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use serde_json::Value;
+use std::fs;
+use std::process::{Child, Output};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{JoinHandle, sleep, spawn};
+use std::time::Duration;
+
+/// Threads that keep one CPU busy, until it is dropped.
+struct Busy {
+    cpu: usize,
+    end: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Busy {
+    /// `threads` on the last CPU that this process may use.
+    fn with(threads: usize) -> Busy {
+        let allowed = sched_getaffinity(None).expect("known");
+        let mut cpus = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu));
+        let cpu = cpus.next_back().expect("one");
+        let end = Arc::new(AtomicBool::new(false));
+        let threads = (0..threads).map(|_| {
+            let end = Arc::clone(&end);
+            spawn(move || {
+                let mut one = CpuSet::new();
+                one.set(cpu);
+                sched_setaffinity(None, &one).expect("placed");
+                while !end.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            })
+        });
+        let threads = threads.collect();
+        Busy { cpu, end, threads }
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.end.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn report(output: &Output) -> Value {
+    let said = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{said}"))
+}
+
+/// What spoiled run `at`, by name.
+fn spoiled(report: &Value, at: usize) -> Vec<&str> {
+    let all = report["runs"][at]["spoiled"].as_array().expect("a list");
+    let by = all.iter().map(|one| one["by"].as_str().expect("a name"));
+    by.collect()
+}
+
+fn why<'a>(report: &'a Value, by: &str) -> &'a str {
+    let all = report["runs"][0]["spoiled"].as_array().expect("a list");
+    let one = all.iter().find(|one| one["by"] == by).expect(by);
+    one["why"].as_str().expect("a sentence")
+}
+
+#[test]
+fn a_poller_that_shares_its_cpu_says_so_and_strictly_fails() {
+    let busy = Busy::with(3);
+    let line = format!(
+        "bench --completion poll --runtime 1 --ramp_time 0 --cpus_allowed {} --strict",
+        busy.cpu
+    );
+    let output = joulio(&format!("{line} --output json")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("1 of 1 run(s) spoiled") && said.contains("poll!"),
+        "{said}"
+    );
+    let told = report(&output);
+    assert!(spoiled(&told, 0).contains(&"preempted"), "{told:#}");
+    let first = &told["runs"][0]["spoiled"][0];
+    // Three others have the CPU as well: more than half of it, by any scheduler.
+    let share = first["share"].as_f64().expect("a share");
+    assert!((0.3..=1.0).contains(&share), "{first:#}");
+    assert!(
+        why(&told, "preempted").contains("--cpus_allowed"),
+        "{told:#}"
+    );
+    // The table marks the row, and says what and by how much; without --strict it is a success.
+    let line = line.replace(" --strict", "");
+    let table = joulio(&line).assert().success().get_output().stdout.clone();
+    let table = String::from_utf8(table).expect("UTF-8");
+    assert!(table.contains("\n poll!  "), "{table}");
+    assert!(
+        table.contains("\npoll: spoiled: its thread was ready to run"),
+        "{table}"
+    );
+    assert!(table.contains("\n!: spoiled:"), "{table}");
+}
+
+#[test]
+fn a_job_that_is_a_process_says_so_too() {
+    let busy = Busy::with(3);
+    let room = tempfile::tempdir().unwrap();
+    fs::write(room.path().join("data"), vec![1; 1 << 20]).unwrap();
+    let line = format!(
+        "bench --device ./data --process --engine psync --completion interrupt --bs 4k --runtime 1 \
+         --ramp_time 0 --cpus_allowed {} --output json",
+        busy.cpu
+    );
+    let output = joulio(&line).current_dir(&room).output().unwrap();
+    let told = report(&output);
+    assert!(spoiled(&told, 0).contains(&"preempted"), "{told:#}");
+}
+
+/// Waits until the job has used its CPU: without a ramp that is its measured part.
+fn running(child: &Child) {
+    let tasks = format!("/proc/{}/task", child.id());
+    loop {
+        for task in fs::read_dir(&tasks).expect("it runs").flatten() {
+            let read = |name| fs::read_to_string(task.path().join(name)).unwrap_or_default();
+            let job = read("comm").starts_with("joulio-job-0");
+            let ran = read("schedstat");
+            let ran = ran.split(' ').next().and_then(|ran| ran.parse().ok());
+            if job && ran.unwrap_or(0_u64) > 100_000_000 {
+                return;
+            }
+        }
+        sleep(Duration::from_millis(1));
+    }
+}
+
+/// Waits until it is in that state (proc_pid_stat(5)).
+fn in_state(child: &Child, state: &str) {
+    let stat = format!("/proc/{}/stat", child.id());
+    while !fs::read_to_string(&stat)
+        .expect("it runs")
+        .contains(&format!(") {state} "))
+    {
+        sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_run_that_was_stopped_and_continued_says_so() {
+    let child = begin("bench --completion poll --runtime 3 --ramp_time 0 --output json");
+    running(&child);
+    let pid = Pid::from_child(&child);
+    kill_process(pid, Signal::STOP).expect("sent");
+    in_state(&child, "T");
+    kill_process(pid, Signal::CONT).expect("sent");
+    let output = child.wait_with_output().expect("it ends");
+    let told = report(&output);
+    assert!(output.status.success());
+    assert!(spoiled(&told, 0).contains(&"stopped"), "{told:#}");
+    assert!(why(&told, "stopped").contains("SIGSTOP"), "{told:#}");
+}
+
+#[test]
+fn throttling_and_steal_time_in_a_run_spoil_it() {
+    let tree = common::machine::server();
+    let count = "sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count";
+    let stat = |steal| format!("cpu  1 1 1 1\ncpu0 100 0 100 100 0 0 0 {steal} 0 0\n");
+    file(&tree, count, "7\n");
+    file(&tree, "proc/stat", &stat(3));
+    let line = format!(
+        "bench --root {} --meter none --completion poll --runtime 3 --ramp_time 0 --output json",
+        tree.path().display()
+    );
+    let child = begin(&line);
+    running(&child);
+    file(&tree, count, "8\n");
+    file(&tree, "proc/stat", &stat(103));
+    let told = report(&child.wait_with_output().expect("it ends"));
+    let by = spoiled(&told, 0);
+    assert!(
+        by.contains(&"throttled") && by.contains(&"stolen"),
+        "{told:#}"
+    );
+    assert!(why(&told, "stolen").contains("CPU 0"), "{told:#}");
+    assert_eq!(told["manifest"]["throttled"], "yes");
+}
+
+#[test]
+fn a_learner_without_its_ramp_says_that_it_had_not_learnt() {
+    let line = "bench --completion hybrid,poll --number_ios 5 --ramp_time 0 --output json";
+    let told = report(&joulio(line).output().unwrap());
+    assert!(spoiled(&told, 0).contains(&"not-learnt"), "{told:#}");
+    assert!(why(&told, "not-learnt").contains("--ramp_time"), "{told:#}");
+    assert!(!spoiled(&told, 1).contains(&"not-learnt"), "{told:#}");
+}
+
+#[test]
+fn a_learner_has_its_ramp_where_none_was_asked_for() {
+    // In virtual time, where no other program keeps it from its I/Os.
+    let line = "bench --twin --completion hybrid,ehp --number_ios 300 --output json";
+    let told = report(&joulio(line).output().unwrap());
+    for at in 0..2 {
+        let run = &told["runs"][at];
+        let waits = [&run["wait"]["sleeps"], &run["wait"]["blocks"]];
+        let waits = waits.map(|count| count.as_u64().expect("a count"));
+        assert_eq!(waits[0] + waits[1], 300, "{run:#}");
+        assert!(spoiled(&told, at).is_empty());
+    }
+}
+
+#[test]
+fn a_trace_of_a_learner_without_its_ramp_says_so() {
+    let output = joulio("trace --completion hybrid --number_ios 5 --ramp_time 0")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("spoiled: it had not learnt"), "{said}");
+}
+
+#[test]
+fn nothing_spoils_a_run_in_virtual_time() {
+    let room = tempfile::tempdir().unwrap();
+    let said = refused(room.path(), "bench --twin --strict --number_ios 10");
+    assert!(said.contains("--strict with --twin"), "{said}");
+}

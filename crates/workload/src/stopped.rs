@@ -1,0 +1,37 @@
+//! Whether this process was stopped: SIGSTOP, Ctrl-Z, a debugger. Nothing but SIGCONT tells it.
+
+use signal_hook::consts::SIGCONT;
+use signal_hook::flag::register;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+/// Set by SIGCONT; never, should the handler not be had.
+static CONTINUED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
+    let flag = Arc::new(AtomicBool::new(false));
+    let _ = register(SIGCONT, Arc::clone(&flag));
+    flag
+});
+
+static TIMES: Mutex<u64> = Mutex::new(0);
+
+/// How often this process was found continued, by whoever asked; counted from the first call on.
+/// Two answers that differ have a stop between them.
+pub(crate) fn times() -> u64 {
+    let mut times = TIMES.lock().unwrap_or_else(PoisonError::into_inner);
+    *times += u64::from(CONTINUED.swap(false, Ordering::Relaxed));
+    *times
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::sys::signal::{Signal, raise};
+
+    #[test]
+    fn who_asks_before_and_after_a_stop_has_two_answers() {
+        let before = times();
+        raise(Signal::SIGCONT).unwrap();
+        assert_eq!(times(), before + 1);
+        assert_eq!(times(), before + 1);
+    }
+}

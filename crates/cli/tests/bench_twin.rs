@@ -157,6 +157,37 @@ fn the_table_says_modelled() {
 }
 
 #[test]
+fn every_heading_of_figures_has_its_star() {
+    let table = stdout(&format!("bench --twin {OPTANE} --rw randrw"));
+    let heading = |first: &str| {
+        let mut lines = table.lines();
+        let line = lines.find(|line| line.trim_start().starts_with(first));
+        line.unwrap_or_else(|| panic!("{first}: {table}"))
+    };
+    for (first, words) in [("completion", 1), ("mixed", 1), ("energy", 3)] {
+        // "CPU us/IO" and "mean us" are one name each.
+        let figures = heading(first).replace(" us", "-us");
+        let bare: Vec<_> = figures
+            .split_whitespace()
+            .skip(words)
+            .filter(|name| !name.ends_with('*'))
+            .collect();
+        assert_eq!(bare, [""; 0], "{table}");
+    }
+}
+
+#[test]
+fn a_run_past_the_part_s_tdp_says_so() {
+    let line = "--machine xeon-8558 --device emulated:tipro9000 --completion poll --number_ios 200";
+    let table = |jobs: &str| stdout(&format!("bench --twin {line} --numjobs {jobs}"));
+    assert!(table("46").contains("past its TDP of 330 W"));
+    assert!(!table("1").contains("TDP"));
+    let run = &runs(&format!("--twin {line} --numjobs 46"))[0];
+    assert_eq!(run["past_tdp"]["tdp_watts"], 330.0);
+    assert!(run["past_tdp"]["package_watts"].as_f64().unwrap() > 400.0);
+}
+
+#[test]
 fn the_kernel_s_engines_are_played_on_the_same_device() {
     let all = twin("--engine psync,io_uring,libaio --completion interrupt");
     let engines: Vec<_> = all.iter().map(|run| &run["engine"]).collect();

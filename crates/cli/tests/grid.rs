@@ -45,6 +45,29 @@ fn a_package_s_watts_say_nothing_of_the_wall() {
 }
 
 #[test]
+fn cells_past_the_part_s_tdp_are_told() {
+    let room = TempDir::new().unwrap();
+    let line = "twin grid --machine xeon-8558 --device optane-p5800x --iodepth 1 --numjobs 46 --bs 4k --rwmixread 100 --load closed --number_ios 2000 --ramp_time 1ms";
+    let text = stdout(&room, line);
+    assert!(
+        text.contains("Past TDP in 6 cells") && text.contains("330 W"),
+        "{text}"
+    );
+    let csv = stdout(&room, &format!("{line} --output csv"));
+    let mut lines = csv.lines();
+    assert!(lines.next().unwrap().contains(",modelled,past_tdp_watts,"));
+    // An empty field: the package keeps its TDP.
+    let past = |line: &str| !line.contains(",true,,");
+    let polls = lines.filter(|line| line.contains(",poll,"));
+    assert!(
+        polls.clone().count() == 6 && polls.clone().all(past),
+        "{csv}"
+    );
+    let small = SMALL.replace("generic-server", "xeon-8558");
+    assert!(!stdout(&room, &small).contains("TDP"));
+}
+
+#[test]
 fn a_grid_that_was_ended_goes_on_where_it_was() {
     let room = TempDir::new().unwrap();
     let line = format!("{SMALL} --output csv");
@@ -88,6 +111,16 @@ fn the_maps_are_a_picture_of_every_tile() {
     let room = TempDir::new().unwrap();
     let text = stdout(&room, &format!("{SMALL} --svg maps.svg --threads 2"));
     assert!(text.contains("every figure modelled"), "{text}");
+    for heading in [
+        "keeps*",
+        "best*",
+        "regret %*",
+        "to oracle %*",
+        "poll*",
+        "umwait*",
+    ] {
+        assert!(text.contains(heading), "{heading}: {text}");
+    }
     assert!(text.contains("eventfd, energy at wall"), "{text}");
     let svg = fs::read_to_string(room.path().join("maps.svg")).unwrap();
     assert!(svg.starts_with("<svg") && svg.contains("modelled on generic-server"));

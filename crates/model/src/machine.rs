@@ -26,6 +26,10 @@ pub struct MachineProfile {
     pub boundary: MeteredAt,
     /// How many physical cores it has.
     pub cores: Figure,
+    /// Watts that its processor package is sold to draw for long: its thermal design power; absent
+    /// where the machine is of no one part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tdp_watts: Option<Figure>,
     /// Watts of the whole box, or of what `boundary` says, with every core in C6 and no storage
     /// device under test.
     pub base_watts: Figure,

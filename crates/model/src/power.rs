@@ -17,6 +17,7 @@
 mod cores;
 mod device;
 mod residency;
+mod tdp;
 
 use std::ops::Add;
 
@@ -28,6 +29,7 @@ use crate::{DeviceProfile, Pick};
 pub use cores::{cores, cores_in_full, uncore, wakes};
 pub use device::{DeviceActivity, Transfer, device};
 pub use residency::Residency;
+pub use tdp::{PastTdp, package};
 
 /// The joules of a window by where they went.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

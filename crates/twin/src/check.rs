@@ -1,8 +1,8 @@
 //! Published against modelled: every number, with its error.
 //!
 //! What a number promises depends on whether a profile's figure was fitted to it
-//! ([`Row::allowed`]). A row that breaks its promise is broken; only an observation in words may be
-//! missed with a reason.
+//! ([`Row::allowed`]). What breaks its promise is broken, unless the published data declare, with
+//! the reason, that it does not reproduce.
 
 mod break_even;
 mod claims;
@@ -99,6 +99,19 @@ impl Report {
         let rules = rules.map(|rule| format!("{}: {}", rule.paper, rule.what));
         let inputs = inputs.map(|held| format!("{}: {}", held.paper, held.what));
         let words = orders.chain(observations).chain(rules).chain(inputs);
+        numbers.chain(words).collect()
+    }
+
+    /// What does not reproduce, for a reason that the published data declare, each in a line.
+    pub fn declared(&self) -> Vec<String> {
+        let numbers = self.numbers.iter().filter_map(|row| {
+            let why = row.known.as_ref()?;
+            Some(format!("{}: {}: {why}", row.paper, row.what))
+        });
+        let words = self.observations.iter().filter_map(|one| {
+            let why = one.known.as_ref()?;
+            Some(format!("{}: {}: {why}", one.paper, one.what))
+        });
         numbers.chain(words).collect()
     }
 }

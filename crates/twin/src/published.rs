@@ -11,6 +11,6 @@ mod spec;
 
 pub use field::{Field, FieldError};
 pub use metric::Metric;
-pub use paper::{BreakEven, Claim, Conflict, Fitted, Input, Number, Paper, Silent};
+pub use paper::{Basis, BreakEven, Claim, Conflict, Fitted, Input, Number, Paper, Silent};
 pub use player::{PlayError, Player, Profiles};
 pub use spec::RunSpec;

@@ -3,7 +3,7 @@
 use crate::Times;
 use hdrhistogram::Histogram;
 use joulio_energy::Energy;
-use joulio_model::{EnergyParts, Transfer};
+use joulio_model::{EnergyParts, PastTdp, Transfer};
 use joulio_units::Nanos;
 use joulio_wait::Counters;
 
@@ -96,6 +96,8 @@ pub struct Simulated {
     pub energy: Energy,
     /// The same by where they went.
     pub parts: EnergyParts,
+    /// The package drew more than it is sold to draw, as the profile has both.
+    pub past_tdp: Option<PastTdp>,
 }
 
 impl Simulated {

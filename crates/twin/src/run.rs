@@ -11,7 +11,7 @@ use crate::result::{DeviceResult, Side, Simulated};
 use crate::thread::{Phase, Thread, Wakening};
 use crate::times::{Doing, Times};
 use joulio_energy::Model;
-use joulio_model::{DeviceProfile, MachineProfile, Pick, power};
+use joulio_model::{DeviceProfile, MachineProfile, PastTdp, Pick, power};
 use joulio_units::Nanos;
 use joulio_wait::{AnyPolicy, Counters, Policy};
 use rand_pcg::Pcg64Mcg;
@@ -259,6 +259,7 @@ fn report(
         machine: world.machine,
         devices: active.iter().map(|(p, a)| (Some(*p), *a)).collect(),
     };
+    let parts = power::energy(world.machine, &active, window, &residencies, Pick::Value);
     let oracle = threads.iter().any(|thread| thread.seer.is_some());
     let devices = world.devices.iter().map(|device| {
         let [read, write] = device.done();
@@ -285,7 +286,8 @@ fn report(
         unissued: threads.iter().map(|thread| thread.done.unissued).sum(),
         cpus,
         energy: model.energy(window, &residencies),
-        parts: power::energy(world.machine, &active, window, &residencies, Pick::Value),
+        past_tdp: PastTdp::of(world.machine, &parts, window),
+        parts,
         cores,
     }
 }

@@ -66,6 +66,7 @@ impl Report<'_> {
             interrupted: self.setup.stop.stopped(),
             modelled: false,
             spoiled,
+            past_tdp: None,
             traced,
             counts,
         }

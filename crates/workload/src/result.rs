@@ -304,6 +304,9 @@ pub struct RunResult {
     pub modelled: bool,
     /// Why the figures are not the way of waiting's, if they are not.
     pub spoiled: Vec<Spoiled>,
+    /// Virtual time alone: the modelled package draws more than it is sold to draw.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub past_tdp: Option<joulio_model::PastTdp>,
     /// What was traced: a thread a job.
     #[serde(skip)]
     pub traced: Vec<Thread>,

@@ -93,9 +93,15 @@ fn rank(figure: &EnergyResult) -> (u8, usize, bool) {
 pub fn energy_table(runs: &[RunResult], column: Option<&Column>, text: &mut String) {
     let mut table = Table::new();
     table.load_style(NOTHING);
-    table.set_header([
-        "energy", "boundary", "source", "W", "+-", "from", "to", "uJ/IO", "IO/J", "MiB/J",
-    ]);
+    // Where measured figures stand beside the model's, a star stands at each of the model's.
+    let star = match runs.iter().all(|run| run.modelled) {
+        true => "*",
+        false => "",
+    };
+    let figures = ["W", "+-", "from", "to", "uJ/IO", "IO/J", "MiB/J"];
+    let figures = figures.map(|name| format!("{name}{star}"));
+    let words = ["energy", "boundary", "source"].map(String::from);
+    table.set_header(words.into_iter().chain(figures));
     for run in runs {
         for figure in run.counts.iter().flat_map(|counts| &counts.energy) {
             table.add_row(row(run, figure));

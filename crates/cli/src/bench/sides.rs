@@ -35,6 +35,9 @@ pub fn table(runs: &[RunResult]) -> Option<String> {
         })
     });
     let rows: Vec<Vec<String>> = rows.collect();
-    let header = ["mixed", ""].into_iter().chain(NAMES).map(String::from);
+    let modelled = runs.iter().any(|run| run.modelled);
+    let star = if modelled { "*" } else { "" };
+    let figures = NAMES.map(|name| format!("{name}{star}"));
+    let header = ["mixed", ""].map(String::from).into_iter().chain(figures);
     (!rows.is_empty()).then(|| format!("\n{}", columns(header.collect(), rows, 2)))
 }

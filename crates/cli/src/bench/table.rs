@@ -187,6 +187,9 @@ fn notes(runs: &[RunResult], text: &mut String) {
         for spoiled in &run.spoiled {
             let _ = writeln!(text, "{asked}: spoiled: {}", spoiled.why);
         }
+        if let Some(past) = run.past_tdp {
+            let _ = writeln!(text, "{asked}: {past}");
+        }
         if run.interrupted {
             let _ = writeln!(text, "{}: ended early", run.completion.asked);
         }

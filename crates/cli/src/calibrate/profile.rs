@@ -19,6 +19,7 @@ pub fn calibrated(base: &MachineProfile, processor: &str, times: &Times) -> Mach
         processors: Vec::new(),
         // The costs are of this machine's clock, and of another processor's nothing is known.
         frequency: base.frequency.clone().filter(|_| base.fits(processor)),
+        tdp_watts: base.tdp_watts.clone().filter(|_| base.fits(processor)),
         costs: Some(costs(base, times)),
         ..base.clone()
     }

@@ -6,11 +6,13 @@ use crate::columns::columns;
 use crate::failure::Failure;
 use crate::output::{Format, Output, print, print_json};
 use joulio_twin::check::{IOS, Observation, Report, Row, Rule, check};
+use joulio_twin::published::Basis;
 use std::fmt::Write;
 use std::path::PathBuf;
 
 /// Plays what papers measured on modelled machines, and compares. Every number on the twin's side
-/// is modelled. Status 1 if a number is further off than its promise allows.
+/// is modelled. Status 1 if a number is further off than its promise allows, unless it is declared,
+/// with the reason, not to reproduce.
 #[derive(clap::Args)]
 pub struct Args {
     /// Sources, as HS22 or DPAS; without any, all
@@ -44,13 +46,21 @@ pub fn run(args: &Args) -> Outcome {
 
 fn text(report: &Report) -> String {
     let mut text = String::from("All numbers of the twin are modelled.\n");
-    let (fitted, others): (Vec<_>, Vec<_>) = report.numbers.iter().partition(|row| row.fitted);
-    numbers(
-        &mut text,
-        "Fitted: a profile's figure was chosen to meet it",
-        &fitted,
-    );
-    numbers(&mut text, "Not fitted", &others);
+    let sections = [
+        (
+            Basis::Fitted,
+            "Fitted: a profile's figure was chosen to meet it",
+        ),
+        (
+            Basis::Implied,
+            "Implied: it follows from what was fitted, or is a profile's figure itself",
+        ),
+        (Basis::Free, "Not fitted"),
+    ];
+    for (basis, title) in sections {
+        let rows = report.numbers.iter().filter(|row| row.basis == basis);
+        numbers(&mut text, title, &rows.collect::<Vec<_>>());
+    }
     orders(&mut text, report);
     section(&mut text, "In words");
     for observation in &report.observations {
@@ -126,8 +136,10 @@ fn numbers(text: &mut String, title: &str, rows: &[&Row]) {
         let verdict = match row.allowed {
             None => "no promise",
             Some(_) if row.broken() => "BROKEN",
+            Some(_) if row.missed() => "does not reproduce",
             Some(_) => "kept",
         };
+        let past = row.past_tdp.map_or("", |_| ", past TDP");
         vec![
             row.paper.clone(),
             row.what.clone(),
@@ -135,7 +147,7 @@ fn numbers(text: &mut String, title: &str, rows: &[&Row]) {
             format!("{plus}{modelled}"),
             format!("{:+.1} %", row.error * 100.0),
             allowed,
-            verdict.to_owned(),
+            format!("{verdict}{past}"),
         ]
     });
     let header = [
@@ -148,6 +160,11 @@ fn numbers(text: &mut String, title: &str, rows: &[&Row]) {
         "",
     ];
     text.push_str(&columns(header.map(str::to_owned).to_vec(), cells, 2));
+    for row in rows {
+        if let Some(past) = row.past_tdp {
+            let _ = writeln!(text, "past TDP: {}: {}: {past}", row.paper, row.what);
+        }
+    }
 }
 
 fn orders(text: &mut String, report: &Report) {
@@ -175,11 +192,11 @@ fn observed(text: &mut String, observation: &Observation) {
     let verdict = match (observation.holds, observation.broken()) {
         (true, _) => "holds",
         (_, true) => "BROKEN",
-        _ => "does not",
+        _ => "does not reproduce",
     };
     let _ = writeln!(
         text,
-        "  {verdict:<9} {}: {}",
+        "  {verdict:<18} {}: {}",
         observation.paper, observation.what
     );
     if observation.holds {
@@ -190,10 +207,14 @@ fn observed(text: &mut String, observation: &Observation) {
             .iter()
             .map(|(run, is)| format!("{run} {}", figure(*is)))
             .collect();
-        let _ = writeln!(text, "            {}", chain.join(", "));
+        let _ = writeln!(text, "                     {}", chain.join(", "));
     }
-    if let Some(why) = &observation.known {
-        let _ = writeln!(text, "            why: {why}");
+    if let Some(miss) = observation.miss {
+        let percent = miss * 100.0;
+        let _ = writeln!(
+            text,
+            "                     {percent:+.1} %, where it should rise"
+        );
     }
 }
 
@@ -201,13 +222,13 @@ fn ruled(text: &mut String, rule: &Rule) {
     let verdict = match (rule.predicted == rule.modelled, rule.broken()) {
         (true, _) => "holds",
         (_, true) => "BROKEN",
-        _ => "does not",
+        _ => "does not hold",
     };
     let says = |less: bool| if less { "less" } else { "more" };
     let [a, b] = rule.joules_per_io.map(|joules| joules * 1e6);
     let _ = writeln!(
         text,
-        "  {verdict:<9} {}: {:.2} W, it draws {:.2}: {}; modelled {} ({a:.1} and {b:.1} uJ an I/O)",
+        "  {verdict:<13} {}: {:.2} W, it draws {:.2}: {}; modelled {} ({a:.1} and {b:.1} uJ an I/O)",
         rule.what,
         rule.break_even_watts,
         rule.busy_watts,
@@ -217,9 +238,20 @@ fn ruled(text: &mut String, rule: &Rule) {
 }
 
 fn broken(text: &mut String, report: &Report) {
+    let declared = report.declared();
+    if !declared.is_empty() {
+        section(text, "Does not reproduce, for a reason that is known");
+    }
+    for line in &declared {
+        let _ = writeln!(text, "  {line}");
+    }
     let broken = report.broken();
     if broken.is_empty() {
-        let _ = writeln!(text, "\nEvery promise is kept.");
+        let but = match declared.len() {
+            0 => String::new(),
+            known => format!(" but {known} that is known not to reproduce"),
+        };
+        let _ = writeln!(text, "\nEvery promise is kept{but}.");
         return;
     }
     section(text, "Broken");

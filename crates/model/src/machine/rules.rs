@@ -15,6 +15,9 @@ pub(super) fn check(machine: &MachineProfile, origin: &str) -> Result<(), Profil
     }
     check.whole("cores", &machine.cores, 1.0, 65_536.0)?;
     check.inside("base_watts", &machine.base_watts, Range::MACHINE_WATTS)?;
+    if let Some(tdp) = &machine.tdp_watts {
+        check.inside("tdp_watts", tdp, Range::MACHINE_WATTS)?;
+    }
     for (field, uncore) in [
         ("uncore_watts", &machine.uncore_watts),
         ("uncore_active_watts", &machine.uncore_active_watts),

@@ -17,6 +17,8 @@ pub struct Observation {
     pub holds: bool,
     /// Why it is known not to.
     pub known: Option<String>,
+    /// By what fraction the metric changes where it should rise and does not; the worst of all.
+    pub miss: Option<f64>,
     /// The runs and their figures, chain by chain.
     pub chains: Vec<Vec<(String, f64)>>,
 }
@@ -48,6 +50,13 @@ fn observe(paper: &Paper, claim: &Claim, player: &mut Player) -> Result<Observat
         let pairs = chain.windows(2);
         pairs.into_iter().all(|pair| pair[1].1 > pair[0].1 * step)
     };
+    let changes = |chain: &Vec<(String, f64)>| {
+        let pairs = chain.windows(2);
+        let changes = pairs.map(|pair| pair[1].1 / pair[0].1 - 1.0);
+        changes.min_by(f64::total_cmp)
+    };
+    let least = chains.iter().filter_map(changes);
+    let least = least.min_by(f64::total_cmp);
     let holds = if claim.any {
         chains.iter().any(rises)
     } else {
@@ -59,6 +68,7 @@ fn observe(paper: &Paper, claim: &Claim, player: &mut Player) -> Result<Observat
         metric: claim.metric,
         holds,
         known: claim.known.clone().filter(|_| !holds),
+        miss: least.filter(|_| !holds),
         chains,
     })
 }

@@ -2,7 +2,7 @@
 
 use super::{Mechanism, Scene, View};
 use crate::Simulated;
-use joulio_model::MachineProfile;
+use joulio_model::{MachineProfile, PastTdp};
 use joulio_units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +53,9 @@ pub struct Judged {
     pub cpu_ns_per_io: f64,
     /// 99 of 100 I/Os keep the limit.
     pub keeps: bool,
+    /// The package would draw more than its thermal design power.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub past_tdp: Option<PastTdp>,
     /// Joules an I/O over those of the best that keeps the promise, less one; below zero for one
     /// that does not keep it and uses less; `None` when there is no best.
     pub regret: Option<f64>,
@@ -119,6 +122,7 @@ pub(crate) fn judge(
         p99_ns: outcome.p99,
         cpu_ns_per_io: outcome.done.cpu_per_io().unwrap_or(0.0),
         keeps: keeps(outcome),
+        past_tdp: outcome.done.past_tdp,
         regret: over(joules(outcome), least),
         regret_oracle: over(joules(outcome), known),
     };

@@ -14,7 +14,7 @@ pub use judge::{Judged, Row};
 pub use scene::{LoadKind, Scene};
 pub use stage::{Contender, GridError, Stage};
 
-use joulio_model::{CoreState, MachineProfile, MeteredAt};
+use joulio_model::{CoreState, MachineProfile, power};
 use joulio_units::Joules;
 use joulio_wait::{StepKind, StepSet};
 use serde::{Deserialize, Serialize};
@@ -106,18 +106,14 @@ impl Meter {
 
     /// What it would have read over `done`.
     pub(crate) fn read(self, machine: &MachineProfile, done: &Simulated) -> Joules {
-        let floor = machine.core_watts(CoreState::C6) * done.window;
-        let asleep = |cores: f64| Joules(floor.0 * cores);
         match self {
             Meter::Wall => done.parts.total(),
-            Meter::Package if machine.boundary == MeteredAt::Package => {
-                done.parts.without_devices()
+            Meter::Package => power::package(machine, &done.parts, done.window),
+            Meter::Cores => {
+                let floor = machine.core_watts(CoreState::C6) * done.window;
+                let asleep = Joules(floor.0 * done.cores.len() as f64);
+                asleep + done.parts.cores + done.parts.wakes
             }
-            Meter::Package => {
-                let all = asleep(machine.cores.value);
-                all + done.parts.cores + done.parts.uncore + done.parts.wakes
-            }
-            Meter::Cores => asleep(done.cores.len() as f64) + done.parts.cores + done.parts.wakes,
         }
     }
 }

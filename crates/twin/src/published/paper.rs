@@ -1,7 +1,7 @@
 //! The files of published numbers.
 
 use super::{Metric, RunSpec};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// A source and what it printed.
 #[derive(Clone, Debug, Deserialize)]
@@ -54,6 +54,10 @@ pub struct Number {
     /// Whether a profile's figure was fitted to it.
     #[serde(default)]
     pub fitted: bool,
+    /// What it follows from, so that it is no test of the twin: numbers of the same file, or fields
+    /// of profiles that were taken from it.
+    #[serde(default)]
+    pub implied_by: Vec<String>,
     /// It is the difference to these runs, one for each of `run`.
     #[serde(default)]
     pub minus: Vec<String>,
@@ -65,6 +69,31 @@ pub struct Number {
     /// A figure with a band, as `machine.core_watts.pause_c02`: the number at both ends of it is
     /// told beside the number.
     pub band: Option<String>,
+    /// Why it is known not to come out.
+    pub known: Option<String>,
+}
+
+impl Number {
+    /// What the twin's agreement with it rests on.
+    pub fn basis(&self) -> Basis {
+        match (self.fitted, self.implied_by.is_empty()) {
+            (true, _) => Basis::Fitted,
+            (_, false) => Basis::Implied,
+            _ => Basis::Free,
+        }
+    }
+}
+
+/// What agreement with a number rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// A profile's figure was chosen to meet it.
+    Fitted,
+    /// It follows from numbers that were fitted, or was itself made a profile's figure.
+    Implied,
+    /// Nothing was chosen to meet it.
+    Free,
 }
 
 /// Something said in words: in each of the chains the metric rises from run to run.

@@ -54,7 +54,10 @@ impl<'a> Played<'a> {
             Way::SqPollPoll => self.method.way.to_string(),
             _ => done.policy.clone(),
         };
-        self.shell(Some(obtained), None, Some(counts))
+        RunResult {
+            past_tdp: done.past_tdp,
+            ..self.shell(Some(obtained), None, Some(counts))
+        }
     }
 
     fn settings(&self) -> BTreeMap<String, String> {
@@ -96,6 +99,7 @@ impl<'a> Played<'a> {
             interrupted: false,
             modelled: true,
             spoiled: Vec::new(),
+            past_tdp: None,
             traced: Vec::new(),
             counts,
         }

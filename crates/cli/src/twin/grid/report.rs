@@ -4,7 +4,7 @@ use super::Header;
 use super::maps::maps;
 use crate::columns::columns;
 use crate::failure::Failure;
-use joulio_model::MeteredAt;
+use joulio_model::{MeteredAt, PastTdp};
 use joulio_twin::grid::{Axes, Judged, Row};
 use std::fmt::Write;
 
@@ -25,10 +25,11 @@ pub fn text(header: &Header<'_>, axes: &Axes, rows: &[Row]) -> String {
          those\nregret: joules an I/O over the best's, and over those of an oracle: the median of the cells where it \
          keeps it, and the worst.\n",
     );
+    text.push_str(&past_tdp(rows));
     text.push_str(&noise(rows));
     let _ = write!(
         text,
-        "\nBest, % of the cells of each view\n\n{}",
+        "\nBest, % of the cells of each view\n\n{}*: modelled\n",
         views(axes, rows)
     );
     let played = |name: &&&str| {
@@ -71,6 +72,21 @@ pub fn text(header: &Header<'_>, axes: &Axes, rows: &[Row]) -> String {
     text
 }
 
+/// The cells in which some policy would draw more than the part is sold for.
+fn past_tdp(rows: &[Row]) -> String {
+    let past = |row: &Row| row.policies.iter().filter_map(|one| one.past_tdp).collect();
+    let past: Vec<Vec<PastTdp>> = rows.iter().map(past).collect();
+    let most = past.iter().flatten();
+    let most = most.max_by(|a, b| a.package_watts.total_cmp(&b.package_watts));
+    let cells = past.iter().filter(|all| !all.is_empty()).count();
+    match most {
+        Some(most) => {
+            format!("Past TDP in {cells} cells, whose figures are of no real machine: {most}.\n")
+        }
+        None => String::new(),
+    }
+}
+
 /// How far seeds are from each other.
 fn noise(rows: &[Row]) -> String {
     const MUCH: f64 = 0.1;
@@ -103,8 +119,10 @@ fn names(rows: &[Row]) -> Vec<&str> {
 /// A line a view: how often each policy is the best there.
 fn views(axes: &Axes, rows: &[Row]) -> String {
     let names = names(rows);
-    let header = ["view"].into_iter().chain(names.iter().copied());
-    let header = header.map(String::from).collect();
+    let modelled = names.iter().map(|name| format!("{name}*"));
+    let header = std::iter::once("view".to_string())
+        .chain(modelled)
+        .collect();
     let lines = axes.views.iter().map(|view| {
         let here: Vec<_> = rows.iter().filter(|row| row.view == *view).collect();
         let share = |name: &&str| {
@@ -129,12 +147,12 @@ fn policies(rows: &[Row]) -> String {
     let header = [
         "policy",
         "cells",
-        "keeps",
-        "best",
-        "regret %",
-        "worst",
-        "to oracle %",
-        "worst",
+        "keeps*",
+        "best*",
+        "regret %*",
+        "worst*",
+        "to oracle %*",
+        "worst*",
     ];
     let lines = names.iter().map(|name| {
         let there = |row: &&Row| row.policies.iter().any(|one| one.policy == *name);
@@ -194,6 +212,8 @@ pub fn csv(rows: &[Row]) -> Result<String, Failure> {
         "p99_ns",
         "cpu_ns_per_io",
         "keeps",
+        "modelled",
+        "past_tdp_watts",
         "regret",
         "regret_oracle",
     ];
@@ -222,6 +242,8 @@ pub fn csv(rows: &[Row]) -> Result<String, Failure> {
                 one.p99_ns.to_string(),
                 one.cpu_ns_per_io.to_string(),
                 one.keeps.to_string(),
+                "true".into(),
+                number(one.past_tdp.map(|past| past.package_watts)),
                 number(one.regret),
                 number(one.regret_oracle),
             ];

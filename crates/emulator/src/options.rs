@@ -2,6 +2,7 @@
 
 use crate::fault::FaultPlan;
 use joulio_model::DeviceProfile;
+use joulio_nvme_spec::register::Version;
 use joulio_units::Nanos;
 use std::path::PathBuf;
 
@@ -28,6 +29,9 @@ pub struct Options {
     pub spin: Nanos,
     /// How long the device's thread looks at idle doorbells before it parks.
     pub linger: Nanos,
+    /// The version of NVMe that it says it is of: 1.4, or 1.0, which has no list of active
+    /// namespaces (Identify CNS 02h and above are refused).
+    pub version: Version,
     /// Whether hosts may configure shadow doorbells (Base 5.8): for hosts whose doorbells are
     /// slow, as those of a virtual machine are. In this process they are not.
     pub shadow_doorbells: bool,
@@ -62,6 +66,7 @@ impl Options {
             cpu: None,
             spin: Nanos::from_micros(60),
             linger: Nanos::from_micros(50),
+            version: Version::new().with_major(1).with_minor(4),
             shadow_doorbells: false,
             nap: None,
             real_interrupts: false,

@@ -94,7 +94,7 @@ impl Controller {
             .collect::<Result<Vec<_>, _>>()?;
         let entries = options.profile.max_queue_entries.count().clamp(2, 65536) as u32;
         Ok(Controller {
-            registers: Registers::new(entries),
+            registers: Registers::new(entries, options.version),
             guest: GuestMemory::default(),
             doorbells: Arc::new(Doorbells::new(options.queue_pairs)),
             queues: Queues::new(options.queue_pairs + 1),

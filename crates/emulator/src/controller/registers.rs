@@ -14,6 +14,7 @@ const SHUTDOWN_COMPLETE: u8 = 2;
 #[derive(Debug)]
 pub(super) struct Registers {
     cap: Cap,
+    vs: Version,
     cc: Cc,
     csts: Csts,
     aqa: Aqa,
@@ -24,9 +25,10 @@ pub(super) struct Registers {
 }
 
 impl Registers {
-    /// The registers of a controller whose queues have up to `entries` entries.
-    pub(super) fn new(entries: u32) -> Registers {
+    /// The registers of a controller of version `vs` whose queues have up to `entries` entries.
+    pub(super) fn new(entries: u32, vs: Version) -> Registers {
         Registers {
+            vs,
             cap: Cap::new()
                 .with_mqes((entries - 1) as u16)
                 .with_cqr(true)
@@ -42,8 +44,13 @@ impl Registers {
     }
 
     /// VS: the version whose mandatory parts are there.
-    pub(super) fn version() -> Version {
-        Version::new().with_major(1).with_minor(4)
+    pub(super) fn version(&self) -> Version {
+        self.vs
+    }
+
+    /// Whether Identify has CNS 02h and above (since NVMe 1.1).
+    pub(super) fn has_lists(&self) -> bool {
+        (self.vs.major(), self.vs.minor()) >= (1, 1)
     }
 
     /// Ready, and not failed.
@@ -72,7 +79,7 @@ impl Registers {
     pub(super) fn renew(&mut self) {
         *self = Registers {
             gone: self.gone,
-            ..Registers::new(self.queue_entries())
+            ..Registers::new(self.queue_entries(), self.vs)
         };
     }
 
@@ -95,7 +102,7 @@ impl Registers {
         match offset {
             CAP => cap as u32,
             CAP_HIGH => (cap >> 32) as u32,
-            VS => Registers::version().into(),
+            VS => self.vs.into(),
             CC => self.cc.into(),
             CSTS => self.csts.into(),
             AQA => self.aqa.into(),

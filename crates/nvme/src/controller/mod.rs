@@ -1,6 +1,7 @@
 //! The controller: bring-up, identity, queue pairs, and the end.
 
 mod events;
+mod namespaces;
 mod power;
 mod queues;
 mod recovery;
@@ -10,10 +11,10 @@ pub(crate) use shared::Shared;
 
 use crate::queue::{MOST_SLOTS, prp};
 use crate::registers::Registers;
-use crate::{Namespace, NvmeError, QueuePair};
+use crate::{NvmeError, QueuePair};
 use joulio_device::{Device, DmaBuffer, DmaMemory};
 use joulio_nvme_spec::feature::FeatureId;
-use joulio_nvme_spec::identify::{ActiveNamespaces, Cns, IdentifyController, IdentifyNamespace};
+use joulio_nvme_spec::identify::{Cns, IdentifyController};
 use joulio_nvme_spec::log::{LogId, SmartHealth};
 use joulio_nvme_spec::register::Version;
 use joulio_nvme_spec::{Command, NamespaceId};
@@ -134,46 +135,6 @@ impl<D: Device> Controller<D> {
     /// device has no more, or the system gave no more.
     pub fn vectors(&self) -> usize {
         self.shared.vectors().0.into()
-    }
-
-    /// The identifiers of the active namespaces, ascending; the first 1024.
-    pub fn active_namespaces(&self) -> Result<Vec<u32>, NvmeError> {
-        let (_, list): (_, Box<ActiveNamespaces>) = self.shared.fetch(
-            "Identify Active Namespace ID list",
-            Command::identify(Cns::ACTIVE_NAMESPACES, NamespaceId::NONE),
-        )?;
-        let ids = list.nsid.iter().map(|id| id.get());
-        Ok(ids.take_while(|&id| id != 0).collect())
-    }
-
-    /// Identify Namespace of `nsid`, which must be active.
-    pub fn identify_namespace(&self, nsid: u32) -> Result<Box<IdentifyNamespace>, NvmeError> {
-        let active = self.active_namespaces()?;
-        if !active.contains(&nsid) {
-            let mut known: Vec<_> = active.iter().take(16).map(u32::to_string).collect();
-            if active.len() > known.len() {
-                known.push("...".into());
-            }
-            return Err(NvmeError::NoNamespace {
-                device: self.name().into(),
-                nsid,
-                active: if known.is_empty() {
-                    "none".into()
-                } else {
-                    known.join(", ")
-                },
-            });
-        }
-        let command = Command::identify(Cns::NAMESPACE, NamespaceId(nsid));
-        Ok(self.shared.fetch("Identify Namespace", command)?.1)
-    }
-
-    /// The namespace `nsid`, for I/O.
-    pub fn namespace(&self, nsid: u32) -> Result<Namespace, NvmeError> {
-        let identify = self.identify_namespace(nsid)?;
-        let domain = self.shared.admin().memory().domain();
-        let oncs = self.identity().optional_commands();
-        Namespace::new(self.name(), domain, NamespaceId(nsid), &identify, oncs)
     }
 
     /// Log 02h for the whole controller.

@@ -25,8 +25,14 @@ pub struct Seen {
     rings: Arc<AtomicU64>,
     swallow: Arc<AtomicU64>,
     refused: Arc<Mutex<Vec<(u8, Status)>>>,
+    /// CNS and status of Identify commands that end with it.
+    refused_identify: Arc<Mutex<Vec<(u8, Status)>>>,
+    /// What the list of active namespaces says, if not what it should.
+    listed: Arc<Mutex<Option<Vec<u32>>>>,
     /// The controller has no SGLs, and says so.
     plain: bool,
+    /// NN, if not what it should be.
+    claims: Option<u32>,
     /// CAP.TO is half a second.
     impatient: bool,
     /// The system gives so many vectors at the most.
@@ -59,6 +65,14 @@ impl Seen {
         }
     }
 
+    /// A controller that claims to have up to `nn` namespaces. For one that is stepped.
+    pub fn claiming(nn: u32) -> Seen {
+        Seen {
+            claims: Some(nn),
+            ..Seen::default()
+        }
+    }
+
     /// The memory that was allocated last.
     pub fn last_memory(&self) -> Arc<SharedMemory> {
         Arc::clone(self.memory.lock().unwrap().last().unwrap())
@@ -80,6 +94,16 @@ impl Seen {
         self.refused.lock().unwrap().push((opcode, status));
     }
 
+    /// From now on Identify of `cns` ends with `status`. For a controller that is stepped.
+    pub fn refuse_identify(&self, cns: u8, status: Status) {
+        self.refused_identify.lock().unwrap().push((cns, status));
+    }
+
+    /// From now on the list of active namespaces is `nsids`. For a controller that is stepped.
+    pub fn list_namespaces(&self, nsids: &[u32]) {
+        *self.listed.lock().unwrap() = Some(nsids.to_vec());
+    }
+
     fn swallows(&self) -> bool {
         let less = |left: u64| left.checked_sub(1);
         let swallowed = self
@@ -91,17 +115,39 @@ impl Seen {
     /// Changes what the command before `tail` has brought to the admin queue, which a stepped
     /// controller has done by now.
     fn tamper(&self, tail: u32) {
-        const IDENTIFY_CONTROLLER: (u8, u8) = (0x06, 1);
+        const IDENTIFY: u8 = 0x06;
+        const DATA: usize = 0x2000;
         let admin = Arc::clone(&self.memory.lock().unwrap()[0]);
         let command = (tail as usize + 31) % 32 * 64;
         let (dword0, dword10) = (admin.load_u32(command), admin.load_u32(command + 40));
-        if self.plain && (dword0 as u8, dword10 as u8) == IDENTIFY_CONTROLLER {
-            // SGLS.
-            admin.write(0x2000 + 536, &[0; 4]);
+        let (opcode, cns) = (dword0 as u8, dword10 as u8);
+        if (opcode, cns) == (IDENTIFY, 1) {
+            if self.plain {
+                // SGLS.
+                admin.write(DATA + 536, &[0; 4]);
+            }
+            if let Some(nn) = self.claims {
+                admin.write(DATA + 516, &nn.to_le_bytes());
+            }
         }
-        let refused = self.refused.lock().unwrap();
-        let refused = refused.iter().find(|(opcode, _)| *opcode == dword0 as u8);
-        if let Some((_, status)) = refused {
+        if let (IDENTIFY, 2, Some(listed)) = (opcode, cns, &*self.listed.lock().unwrap()) {
+            admin.write(DATA, &[0; 4096]);
+            for (index, nsid) in listed.iter().enumerate() {
+                admin.write(DATA + 4 * index, &nsid.to_le_bytes());
+            }
+        }
+        let find = |refused: &[(u8, Status)], name: u8| {
+            let mut refused = refused.iter();
+            refused
+                .find(|(of, _)| *of == name)
+                .map(|(_, status)| *status)
+        };
+        let refused = find(&self.refused.lock().unwrap(), opcode);
+        let refused = refused.or_else(|| {
+            let identify = self.refused_identify.lock().unwrap();
+            find(&identify, cns).filter(|_| opcode == IDENTIFY)
+        });
+        if let Some(status) = refused {
             let status = u32::from(status.field()) << 17;
             for entry in (0..32).map(|index| 0x1000 + index * 16 + 12) {
                 let dword3 = admin.load_u32(entry);
@@ -224,7 +270,17 @@ pub fn open() -> (Controller<Spy>, Stepper, Seen) {
 /// The same, opened as `options` say.
 #[allow(dead_code, reason = "each test binary uses its part")]
 pub fn open_stepped(seen: Seen, options: ControllerOptions) -> (Controller<Spy>, Stepper, Seen) {
-    let (device, stepper) = EmulatedDevice::stepped(&instant()).unwrap();
+    open_stepped_as(&instant(), seen, options)
+}
+
+/// The same for a controller of another make.
+#[allow(dead_code, reason = "each test binary uses its part")]
+pub fn open_stepped_as(
+    make: &Options,
+    seen: Seen,
+    options: ControllerOptions,
+) -> (Controller<Spy>, Stepper, Seen) {
+    let (device, stepper) = EmulatedDevice::stepped(make).unwrap();
     let spy = Spy {
         device,
         seen: seen.clone(),

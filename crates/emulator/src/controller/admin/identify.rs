@@ -2,7 +2,6 @@
 
 use super::super::Controller;
 use super::super::errors::{EVENT_REQUESTS, LOG_ENTRIES};
-use super::super::registers::Registers;
 use joulio_model::Figure;
 use joulio_model::device::PowerState;
 use joulio_nvme_spec::identify::{
@@ -36,6 +35,7 @@ impl Controller {
                 let page = self.identify_controller();
                 self.hand_out(command, page.as_bytes())?;
             }
+            _ if !self.registers.has_lists() => return Err(Status::INVALID_FIELD.do_not_retry()),
             Cns::ACTIVE_NAMESPACES => {
                 let page = self.active_namespaces(nsid)?;
                 self.hand_out(command, page.as_bytes())?;
@@ -69,7 +69,7 @@ impl Controller {
         page.fr = firmware();
         page.mdts = self.profile.mdts();
         page.cntlid = U16::new(1);
-        page.ver = U32::new(Registers::version().into());
+        page.ver = U32::new(self.registers.version().into());
         page.cntrltype = 1;
         // Bit 8: Doorbell Buffer Config.
         page.oacs = U16::new(u16::from(self.shadow_doorbells) << 8);

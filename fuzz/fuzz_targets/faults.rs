@@ -56,6 +56,7 @@ const KINDS: [&str; 17] = [
     "namespace-gone",
     "full",
     "stuck-reset",
+    "stuck-flr",
 ];
 
 impl Part<'_> {

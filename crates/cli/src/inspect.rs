@@ -3,6 +3,7 @@
 use crate::device::{DeviceName, Kind, open_pcie, open_vfio_user};
 use crate::failure::Failure;
 use crate::output::{Format, Output, print, print_json};
+use crate::stop::cancel;
 use crate::{Outcome, nvme_cli};
 use clap::Args;
 use joulio_device::Device;
@@ -64,6 +65,7 @@ impl<D: Device> Inspect for Controller<D> {
 pub fn open(name: &DeviceName) -> Result<Box<dyn Inspect>, Failure> {
     let how = ControllerOptions {
         queues: 1,
+        cancel: cancel(),
         ..ControllerOptions::default()
     };
     Ok(match &name.kind {

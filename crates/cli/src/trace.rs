@@ -97,8 +97,8 @@ pub fn run(args: &Args) -> Outcome {
         place.check(EngineName::Nvme)?;
     }
     let ring = RingOptions::default();
-    let targets = targets::open(&args.work, &job, &[EngineName::Nvme], ring)?;
     let stop = stop_on_signals()?;
+    let targets = targets::open(&args.work, &job, &[EngineName::Nvme], ring)?;
     let (result, threads) = record(&Run {
         job: &job,
         way: args.completion,

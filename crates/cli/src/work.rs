@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::place::Place;
+use crate::stop::cancel;
 use joulio_emulator::FaultPlan;
 use joulio_nvme::ControllerOptions;
 use joulio_units::Nanos;
@@ -63,7 +64,8 @@ pub struct Work {
     )]
     pub faults: FaultPlan,
     /// Seconds (or 500ms) an I/O may take before it is aborted; as long again, and the controller
-    /// is reset. As nvme_core.io_timeout
+    /// is reset, as it is for an admin command that takes as long, or a second. As
+    /// nvme_core.io_timeout
     #[arg(long = "io_timeout", alias = "io-timeout", default_value = "30", value_parser = timeout)]
     io_timeout: Nanos,
     /// How often an I/O that failed is sent again, if its status allows it or a reset ended it. As
@@ -71,6 +73,9 @@ pub struct Work {
     #[arg(long = "max_retries", alias = "max-retries", default_value_t = 0, value_parser = whole::<u8>)]
     max_retries: u8,
 }
+
+/// The least time of an admin command: many of them are slower than any I/O.
+const LEAST_ADMIN_TIMEOUT: Nanos = Nanos::from_millis(1_000);
 
 fn timeout(text: &str) -> Result<Nanos, String> {
     match seconds(text)? {
@@ -145,7 +150,9 @@ impl Work {
         ControllerOptions {
             queues,
             io_timeout: self.io_timeout,
+            admin_timeout: self.io_timeout.max(LEAST_ADMIN_TIMEOUT),
             retries: self.max_retries,
+            cancel: cancel(),
             ..ControllerOptions::default()
         }
     }

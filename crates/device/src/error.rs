@@ -119,6 +119,12 @@ pub enum DeviceError {
         /// What is missing.
         reason: String,
     },
+    /// The device has no reset of the whole function.
+    #[error("{device} has no function-level reset")]
+    NoFunctionReset {
+        /// What was asked for.
+        device: String,
+    },
     /// A call of the operating system failed.
     #[error("{what}: {source}")]
     Os {

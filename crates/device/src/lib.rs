@@ -74,6 +74,15 @@ pub trait Device: Send + Sync + 'static {
     /// more to give; a later call replaces the earlier one's.
     fn enable_vectors(&self, count: u16) -> Result<Vec<Vector>, DeviceError>;
 
+    /// Resets the whole function, where a reset of its controller (CC.EN) does not help: registers
+    /// and MSI-X table are as when it was switched on, and it lets go of all memory, which stays
+    /// mapped. The vectors that were enabled stay so: masked, and not aimed.
+    fn reset_function(&self) -> Result<(), DeviceError> {
+        Err(DeviceError::NoFunctionReset {
+            device: self.name().into(),
+        })
+    }
+
     /// Whether the system asks for the device, to unplug it: whoever has it closes it. Cheap
     /// enough to be asked some times a second.
     fn is_wanted_back(&self) -> bool {

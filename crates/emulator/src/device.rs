@@ -159,6 +159,10 @@ impl Device for EmulatedDevice {
     fn enable_vectors(&self, count: u16) -> Result<Vec<Vector>, DeviceError> {
         self.shared.enable_vectors(count)
     }
+
+    fn reset_function(&self) -> Result<(), DeviceError> {
+        self.shared.reset_function()
+    }
 }
 
 /// A doorbell of an [`EmulatedDevice`].

@@ -129,6 +129,18 @@ impl Shared {
         Ok(DmaMemory::new(memory, iova, mapping))
     }
 
+    /// A function-level reset, after which the vectors are as a kernel leaves them to their user:
+    /// enabled, and masked.
+    pub(crate) fn reset_function(&self) -> Result<(), DeviceError> {
+        if !self.controller_first().reset_function_for_host() {
+            return Err(DeviceError::NoFunctionReset {
+                device: self.name.clone(),
+            });
+        }
+        self.look_again();
+        Ok(())
+    }
+
     /// Enables `count` vectors, with an event each.
     pub(crate) fn enable_vectors(self: &Arc<Self>, count: u16) -> Result<Vec<Vector>, DeviceError> {
         let events = Vector::eventfds(count, self.vectors)?;

@@ -2,13 +2,14 @@
 //! asynchronous events that stay with the controller.
 
 use crate::NvmeError;
+use crate::cancel::{Cancel, Over, Patience};
 use crate::power::AdminData;
 use crate::queue::{CompletionRing, SubmissionRing};
+use crate::registers::Registers;
 use joulio_device::{Device, DmaMemory};
 use joulio_nvme_spec::register::{Aqa, Cap, completion_doorbell, submission_doorbell};
 use joulio_nvme_spec::{AsyncEvent, Command, CommandId, Completion, PAGE_SIZE, QueueId};
 use joulio_units::Nanos;
-use joulio_wait::now;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -35,6 +36,7 @@ pub(crate) struct Admin<D: Device> {
     memory: Arc<DmaMemory>,
     next: u16,
     limit: Nanos,
+    cancel: Cancel,
     /// A command did not end: it may still use the data page, so nothing is sent any more until
     /// the controller is reset.
     stuck: Option<&'static str>,
@@ -51,7 +53,12 @@ pub(crate) struct Admin<D: Device> {
 const DATA: usize = 2 * PAGE_SIZE;
 
 impl<D: Device> Admin<D> {
-    pub(crate) fn new(device: Arc<D>, cap: Cap, limit: Nanos) -> Result<Admin<D>, NvmeError> {
+    pub(crate) fn new(
+        device: Arc<D>,
+        cap: Cap,
+        limit: Nanos,
+        cancel: Cancel,
+    ) -> Result<Admin<D>, NvmeError> {
         let memory = Arc::new(device.allocate(3 * PAGE_SIZE)?);
         let submission = SubmissionRing::new(
             memory.array(0, ENTRIES),
@@ -68,6 +75,7 @@ impl<D: Device> Admin<D> {
             memory,
             next: 0,
             limit,
+            cancel,
             stuck: None,
             requested: [false; MOST_EVENTS],
             events: VecDeque::with_capacity(KEPT_EVENTS),
@@ -277,18 +285,30 @@ impl<D: Device> Admin<D> {
             }
             std::hint::spin_loop();
         }
-        let end = now() + self.limit;
+        let cancel = self.cancel.clone();
+        let mut patience = Patience::new(self.limit, &cancel);
         loop {
+            let over = patience.over();
             if let Some(completion) = self.look(Some(cid)) {
                 return Ok(completion);
             }
-            let registers = crate::registers::Registers(&*self.device);
+            let registers = Registers {
+                device: &*self.device,
+                cancel: &cancel,
+            };
             registers.check_enabled()?;
             if self.is_over() {
                 return Err(self.ended_by_reset(name));
             }
-            if now() >= end {
-                return Err(self.timed_out(name));
+            match over {
+                None => {}
+                Some(Over::TimedOut) => return Err(self.timed_out(name)),
+                Some(Over::Cancelled) => {
+                    return Err(NvmeError::Cancelled {
+                        device: self.device.name().into(),
+                        what: name.into(),
+                    });
+                }
             }
             joulio_wait::sleep(Duration::from_micros(50));
         }

@@ -88,6 +88,14 @@ pub enum NvmeError {
         /// How long it had.
         milliseconds: u64,
     },
+    /// Nobody wanted to wait any more ([`crate::Cancel`]).
+    #[error("{device}: {what} was not waited for: stopped")]
+    Cancelled {
+        /// The device.
+        device: String,
+        /// What was waited for.
+        what: String,
+    },
     /// An admin command was under way when the controller was reset.
     #[error("{device}: {command} was ended by a reset of the controller: it may be repeated")]
     EndedByReset {
@@ -111,6 +119,14 @@ pub enum NvmeError {
     WantedBack {
         /// The device.
         device: String,
+    },
+    /// Neither a reset of the controller helped, nor one of the whole function.
+    #[error("{controller}; nor does a function-level reset help: {function}")]
+    FunctionReset {
+        /// What the reset of the controller ended with.
+        controller: Box<NvmeError>,
+        /// What the reset of the function ended with.
+        function: DeviceError,
     },
     /// A reset did not bring the controller back: it is used no more.
     #[error("{device} is used no more: a controller reset failed: {reason}")]
@@ -170,7 +186,8 @@ pub enum NvmeError {
 }
 
 impl NvmeError {
-    /// Whether a controller reset is the answer; for one that is gone, its end.
+    /// Whether a controller reset is the answer; for one that is gone, or that nobody waits for any
+    /// more, its end.
     pub(crate) fn asks_for_reset(&self) -> bool {
         matches!(
             self,
@@ -180,6 +197,19 @@ impl NvmeError {
                 | NvmeError::AdminStuck { .. }
                 | NvmeError::IoStuck { .. }
                 | NvmeError::WantedBack { .. }
+                | NvmeError::Cancelled { .. }
+        )
+    }
+
+    /// Whether a reset of the whole function may help where one of the controller ended so.
+    pub(crate) fn asks_for_function_reset(&self) -> bool {
+        matches!(
+            self,
+            NvmeError::NotReady { .. }
+                | NvmeError::Fatal { .. }
+                | NvmeError::Stopped { .. }
+                | NvmeError::Deaf { .. }
+                | NvmeError::AdminStuck { .. }
         )
     }
 }

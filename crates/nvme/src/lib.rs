@@ -43,6 +43,7 @@
 #![forbid(unsafe_code)]
 
 mod admin;
+mod cancel;
 mod controller;
 mod error;
 mod group;
@@ -52,6 +53,7 @@ mod power;
 mod queue;
 mod registers;
 
+pub use cancel::Cancel;
 pub use controller::{Controller, ControllerOptions};
 pub use error::{NvmeError, PolicyError, Rejected, SubmitError};
 pub use group::{PollGroup, SharedLine};

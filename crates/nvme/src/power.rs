@@ -27,8 +27,9 @@ const APST: &str = "Autonomous Power State Transition (feature 0Ch)";
 
 /// What can be asked of a controller about its power.
 ///
-/// A [`crate::Controller`] has it, and a [`crate::KernelController`]. What is set lasts until the
-/// next reset, and nothing is saved by the controller.
+/// A [`crate::Controller`] has it, and a [`crate::KernelController`]. What is set is not saved by the
+/// controller. A [`crate::Controller`] sets it again after a reset of its own, and says what it could
+/// not ([`crate::Controller::lost_features`]); a measurement ends with a reset.
 pub trait PowerControl {
     /// The name a user gave the device.
     fn device_name(&self) -> &str;

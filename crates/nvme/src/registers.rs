@@ -1,54 +1,70 @@
 //! The controller's registers, typed, and the two transitions of CC.EN.
 
 use crate::NvmeError;
-use joulio_device::Device;
+use crate::cancel::{Cancel, Over, Patience};
+use joulio_device::{Device, DeviceError};
 use joulio_nvme_spec::register::{self, Aqa, Cap, Cc, Csts, Version};
 use joulio_units::Nanos;
-use joulio_wait::now;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// CC.SHN = 01b: normal shutdown (Base 3.6.1).
 const SHUTDOWN_NORMAL: u8 = 1;
 /// CSTS.SHST = 10b: shutdown processing complete.
 const SHUTDOWN_COMPLETE: u8 = 2;
-/// How long a shutdown may take before the reset comes anyway. RTD3E would say; few report it.
-const SHUTDOWN_TIME: Nanos = Nanos::from_millis(5_000);
+/// How long a shutdown may take before the reset comes anyway, at the least and at the most.
+const SHUTDOWN_TIME: RangeInclusive<u64> = 5_000_000..=60_000_000;
 
-pub(crate) struct Registers<'a, D: Device>(pub(crate) &'a D);
+/// How often, and after how long each time, a device that does not answer is looked at again.
+pub(crate) const LOOKS: u32 = 10;
+pub(crate) const LOOK: Duration = Duration::from_millis(50);
+
+/// How long a controller may take to shut down that reports an RTD3 Entry Latency of `rtd3e`
+/// microseconds (Base figure 275); 0 is none, and 5 s. As the kernel's driver has it, a word that
+/// is hard to believe is held to a minute.
+pub(crate) fn shutdown_time(rtd3e: u32) -> Nanos {
+    Nanos::from_micros(u64::from(rtd3e).clamp(*SHUTDOWN_TIME.start(), *SHUTDOWN_TIME.end()))
+}
+
+/// A device's registers, and how long they are waited for.
+pub(crate) struct Registers<'a, D: Device> {
+    pub(crate) device: &'a D,
+    pub(crate) cancel: &'a Cancel,
+}
 
 impl<D: Device> Registers<'_, D> {
     pub(crate) fn cap(&self) -> Result<Cap, NvmeError> {
-        match self.0.read64(register::CAP) {
+        match self.device.read64(register::CAP) {
             u64::MAX => Err(self.gone()),
             bits => Ok(Cap::from(bits)),
         }
     }
 
     pub(crate) fn version(&self) -> Version {
-        Version::from(self.0.read32(register::VS))
+        Version::from(self.device.read32(register::VS))
     }
 
     fn cc(&self) -> Cc {
-        Cc::from(self.0.read32(register::CC))
+        Cc::from(self.device.read32(register::CC))
     }
 
     pub(crate) fn csts(&self) -> Csts {
-        Csts::from(self.0.read32(register::CSTS))
+        Csts::from(self.device.read32(register::CSTS))
     }
 
     fn set_cc(&self, cc: Cc) {
-        self.0.write32(register::CC, cc.into());
+        self.device.write32(register::CC, cc.into());
     }
 
     pub(crate) fn gone(&self) -> NvmeError {
         NvmeError::Gone {
-            device: self.0.name().into(),
+            device: self.device.name().into(),
         }
     }
 
     pub(crate) fn deaf(&self) -> NvmeError {
         NvmeError::Deaf {
-            device: self.0.name().into(),
+            device: self.device.name().into(),
         }
     }
 
@@ -63,7 +79,7 @@ impl<D: Device> Registers<'_, D> {
         }
         if csts.cfs() {
             return Err(NvmeError::Fatal {
-                device: self.0.name().into(),
+                device: self.device.name().into(),
             });
         }
         Ok(())
@@ -75,7 +91,7 @@ impl<D: Device> Registers<'_, D> {
         self.judge(csts)?;
         if !csts.rdy() {
             return Err(NvmeError::Stopped {
-                device: self.0.name().into(),
+                device: self.device.name().into(),
             });
         }
         Ok(())
@@ -99,27 +115,73 @@ impl<D: Device> Registers<'_, D> {
         self.wait_ready(false, cap)
     }
 
-    /// Clears CC.EN; whether the controller was seen to let go of memory. What is gone from the bus
+    /// The same, and where that does not help a reset of the whole function; whether it was needed.
+    pub(crate) fn disable_or_reset(&self, cap: Cap, rising: bool) -> Result<bool, NvmeError> {
+        match self.disable(cap, rising) {
+            Ok(()) => Ok(false),
+            Err(error) => self.reset_function(cap, error).map(|()| true),
+        }
+    }
+
+    /// Resets the whole function because a reset of the controller ended with `error`, after which
+    /// the controller is disabled. An error for which there is no help is returned as it is.
+    pub(crate) fn reset_function(&self, cap: Cap, error: NvmeError) -> Result<(), NvmeError> {
+        if !error.asks_for_function_reset() {
+            return Err(error);
+        }
+        match self.device.reset_function() {
+            Ok(()) => {}
+            Err(DeviceError::NoFunctionReset { .. }) => return Err(error),
+            Err(function) => {
+                return Err(NvmeError::FunctionReset {
+                    controller: Box::new(error),
+                    function,
+                });
+            }
+        }
+        self.wait_for_answer(cap)?;
+        self.disable(cap, false)
+    }
+
+    /// Waits until CAP reads as it did, which it does for as long as the controller is there.
+    pub(crate) fn wait_for_answer(&self, known: Cap) -> Result<(), NvmeError> {
+        for _ in 0..LOOKS {
+            if self.cap().is_ok_and(|cap| cap == known) {
+                return Ok(());
+            }
+            joulio_wait::sleep(LOOK);
+        }
+        match self.cap() {
+            Ok(cap) if cap == known => Ok(()),
+            Ok(_) => Err(self.deaf()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Disables the controller; whether it was seen to let go of memory. What is gone from the bus
     /// writes none any more.
     pub(crate) fn lets_go(&self, cap: Cap) -> bool {
         matches!(
-            self.disable(cap, false),
-            Ok(()) | Err(NvmeError::Gone { .. })
+            self.disable_or_reset(cap, false),
+            Ok(_) | Err(NvmeError::Gone { .. })
         )
     }
 
-    /// Tells the controller that power may go (Base 3.6.1); not worth an error when it does not
+    /// Tells the controller that power may go (Base 3.6.1), and waits for up to `time`, whoever
+    /// wants to wait: it makes durable what it has cached. Not worth an error when it does not
     /// answer in time.
-    pub(crate) fn shut_down(&self) {
+    pub(crate) fn shut_down(&self, time: Nanos) {
         let cc = self.cc();
         if !cc.en() || u32::from(cc) == u32::MAX {
             return;
         }
         self.set_cc(cc.with_shn(SHUTDOWN_NORMAL));
-        let end = now() + SHUTDOWN_TIME;
+        let never = Cancel::default();
+        let mut patience = Patience::new(time, &never);
         loop {
+            let over = patience.over();
             let csts = self.csts();
-            if csts.is_gone() || csts.shst() == SHUTDOWN_COMPLETE || now() >= end {
+            if csts.is_gone() || csts.shst() == SHUTDOWN_COMPLETE || over.is_some() {
                 return;
             }
             joulio_wait::sleep(Duration::from_micros(100));
@@ -128,9 +190,9 @@ impl<D: Device> Registers<'_, D> {
 
     /// Sets CC.EN with the admin queue at `asq` and `acq` and waits for CSTS.RDY (Base 3.5.1).
     pub(crate) fn enable(&self, cap: Cap, aqa: Aqa, asq: u64, acq: u64) -> Result<(), NvmeError> {
-        self.0.write32(register::AQA, aqa.into());
-        self.0.write64(register::ASQ, asq);
-        self.0.write64(register::ACQ, acq);
+        self.device.write32(register::AQA, aqa.into());
+        self.device.write64(register::ASQ, asq);
+        self.device.write64(register::ACQ, acq);
         let cc = Cc::new()
             .with_iosqes(Cc::SQES)
             .with_iocqes(Cc::CQES)
@@ -146,8 +208,9 @@ impl<D: Device> Registers<'_, D> {
     fn wait_ready(&self, enabled: bool, cap: Cap) -> Result<(), NvmeError> {
         // TO = 0 would be no time at all: give the smallest unit.
         let milliseconds = u64::from(cap.to()).max(1) * 500;
-        let end = now() + Nanos::from_millis(milliseconds);
+        let mut patience = Patience::new(Nanos::from_millis(milliseconds), self.cancel);
         loop {
+            let over = patience.over();
             let csts = self.csts();
             if csts.is_gone() {
                 return Err(self.gone());
@@ -158,14 +221,38 @@ impl<D: Device> Registers<'_, D> {
             if enabled {
                 self.check()?;
             }
-            if now() >= end {
-                return Err(NvmeError::NotReady {
-                    device: self.0.name().into(),
-                    enabled,
-                    milliseconds,
-                });
+            let device = || self.device.name().into();
+            match over {
+                None => {}
+                Some(Over::Cancelled) => {
+                    let what = format!("CSTS.RDY = {}", u8::from(enabled));
+                    return Err(NvmeError::Cancelled {
+                        device: device(),
+                        what,
+                    });
+                }
+                Some(Over::TimedOut) => {
+                    return Err(NvmeError::NotReady {
+                        device: device(),
+                        enabled,
+                        milliseconds,
+                    });
+                }
             }
             joulio_wait::sleep(Duration::from_micros(50));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shutdown_has_the_time_that_rtd3e_says_within_reason() {
+        let seconds = |rtd3e| shutdown_time(rtd3e).seconds();
+        assert_eq!([seconds(0), seconds(4_000_000)], [5.0, 5.0]);
+        assert_eq!([seconds(8_500_000), seconds(60_000_000)], [8.5, 60.0]);
+        assert_eq!([seconds(60_000_001), seconds(u32::MAX)], [60.0, 60.0]);
     }
 }

@@ -8,6 +8,8 @@ use joulio_nvme::spec::Status;
 use joulio_nvme::spec::register::Version;
 use joulio_nvme::{Controller, ControllerOptions, NvmeError};
 
+const IDENTIFY: u8 = 0x06;
+
 /// Four namespaces of 1 MiB.
 fn four(version: (u16, u8)) -> Options {
     let namespace = NamespaceOptions {
@@ -47,7 +49,7 @@ fn a_controller_of_nvme_1_0_is_asked_one_by_one() {
 fn a_later_controller_that_refuses_the_list_is_asked_one_by_one_too() {
     for status in [Status::INVALID_FIELD, Status::INVALID_NAMESPACE] {
         let (controller, _stepper, seen) = open(&four((1, 4)), Seen::default());
-        seen.refuse_identify(2, status);
+        seen.refuse_one(IDENTIFY, 2, status);
         assert_eq!(controller.active_namespaces().unwrap(), [1, 2, 3, 4]);
         assert_eq!(controller.namespace(4).unwrap().blocks(), 2048);
     }
@@ -56,7 +58,7 @@ fn a_later_controller_that_refuses_the_list_is_asked_one_by_one_too() {
 #[test]
 fn a_list_refused_for_another_reason_is_an_error() {
     let (controller, _stepper, seen) = open(&four((1, 4)), Seen::default());
-    seen.refuse_identify(2, Status::INTERNAL_ERROR);
+    seen.refuse_one(IDENTIFY, 2, Status::INTERNAL_ERROR);
     let error = controller.active_namespaces().unwrap_err();
     assert!(matches!(error, NvmeError::Admin { .. }), "{error}");
 }

@@ -152,6 +152,8 @@ fn commands_that_were_not_rung_for_are_sent_after_the_reset() {
 fn an_admin_command_under_way_is_ended_by_a_reset() {
     watched(|| {
         let (controller, _) = open("", 0);
+        // Behind the requests for events, which are commands too.
+        controller.smart_log().unwrap();
         controller.device().emulated().inject(Fault::AdminStuck);
         std::thread::scope(|scope| {
             let waiter = scope.spawn(|| controller.smart_log());

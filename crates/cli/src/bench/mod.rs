@@ -39,10 +39,11 @@ pub fn run(args: &Args) -> Outcome {
     }
     let job = args.job()?;
     let (engines, methods) = (args.engines()?, args.methods()?);
+    // Before there is anything that a signal would leave behind, or that is waited for.
+    let stop = stop_on_signals()?;
     let targets = targets::open(&args.work, &job, &engines, args.ring())?;
     let combinations = args.settings.combinations(&targets)?;
     let mut sources = Sources::open(args, &targets)?;
-    let stop = stop_on_signals()?;
     let mut manifest = Manifest::new(args, &job, &sources, &targets);
     if args.output == Format::Normal {
         let names: Vec<_> = targets.iter().map(|target| target.name()).collect();

@@ -2,6 +2,7 @@
 
 use crate::device::{DeviceName, Kind, open_pcie, open_vfio_user};
 use crate::failure::Failure;
+use crate::stop::cancel;
 use joulio_emulator::{EmulatedDevice, FaultPlan, PowerUse};
 use joulio_nvme::{ControllerOptions, KernelController, PowerControl};
 use joulio_nvme_spec::ascii;
@@ -63,6 +64,7 @@ impl PortName {
     pub fn open(&self) -> Result<Port, Failure> {
         let how = ControllerOptions {
             queues: 1,
+            cancel: cancel(),
             ..ControllerOptions::default()
         };
         let mut emulated = None;

@@ -13,6 +13,7 @@ on_back_ends! {
     a_stuck_admin_queue_ends_in_a_reset_and_io_goes_on on in_process InProcess, over_a_socket Mapped, by_messages Trapped;
     a_removed_device_ends_every_command_with_its_buffer on in_process InProcess, over_a_socket Mapped, by_messages Trapped;
     a_device_that_never_lets_go_keeps_the_buffers_and_nothing_else on in_process InProcess, over_a_socket Mapped;
+    a_reset_that_the_controller_does_not_notice_is_done_by_the_function on in_process InProcess, over_a_socket Mapped, by_messages Trapped;
     a_namespace_that_vanishes_fails_its_io_and_tells_of_it on in_process InProcess, over_a_socket Mapped;
 }
 
@@ -62,12 +63,24 @@ fn a_device_that_never_lets_go_keeps_the_buffers_and_nothing_else<B: BackEnd>() 
     let _alone = alone();
     // One way of waiting is enough: giving up takes CAP.TO.
     let (endured, faulted) =
-        Scene::of("stuck-reset@#900,cfs@#1000,seed=17").play::<B>(Mode::Interrupt);
+        Scene::of("stuck-reset@#900,stuck-flr@#900,cfs@#1000,seed=17").play::<B>(Mode::Interrupt);
     assert!(faulted.stuck_resets > 0);
     let ended = endured.ended.expect("there is no controller any more");
     assert!(matches!(ended, NvmeError::ResetFailed { .. }), "{ended}");
     assert_eq!(endured.kept, endured.faults.ended_by_reset);
     assert!(endured.kept > 0);
+}
+
+fn a_reset_that_the_controller_does_not_notice_is_done_by_the_function<B: BackEnd>() {
+    let _alone = alone();
+    // Again one way of waiting: it is CAP.TO until the function is reset. Interrupts, which must
+    // come again after it.
+    let (endured, faulted) =
+        Scene::of("stuck-reset@#900,cfs@#1000,seed=19").play::<B>(Mode::Interrupt);
+    assert_eq!((faulted.stuck_resets, faulted.cfs), (1, 1));
+    assert!(endured.ended.is_none(), "{endured:?}");
+    assert_eq!((endured.faults.resets, endured.kept), (1, 0));
+    assert_eq!(endured.failures(), endured.faults.ended_by_reset);
 }
 
 fn a_namespace_that_vanishes_fails_its_io_and_tells_of_it<B: BackEnd>() {

@@ -50,12 +50,15 @@ impl Function {
         }
     }
 
-    /// Resets the function where it can be reset; a reset of the controller follows in any case.
+    /// Whether the kernel can reset the function.
+    pub(super) fn can_reset(&self) -> bool {
+        self.can_reset
+    }
+
+    /// Resets the function. The kernel puts its configuration space back, and the entries of
+    /// enabled vectors, unmasked.
     pub(super) fn reset(&self) -> Result<(), DeviceError> {
-        if self.can_reset {
-            ioctl::reset(self.device()).map_err(os("VFIO_DEVICE_RESET"))?;
-        }
-        Ok(())
+        ioctl::reset(self.device()).map_err(os("VFIO_DEVICE_RESET"))
     }
 
     /// Lets the function read and write memory and answer at its BARs.

@@ -30,8 +30,8 @@ pub(super) struct MsiX {
 
 #[derive(Default)]
 struct State {
-    /// VFIO refuses to disable what is not enabled.
-    enabled: bool,
+    /// How many are. VFIO refuses to disable what is not enabled.
+    enabled: usize,
     /// Address and data of aimed entries as the kernel had written them.
     aimed: HashMap<u16, [u32; 3]>,
 }
@@ -76,14 +76,25 @@ impl MsiX {
             ioctl::set_irqs(this.function.device(), index, events)
         })
         .map_err(os("VFIO_DEVICE_SET_IRQS"))?;
-        state.enabled = true;
+        state.enabled = had;
         drop(state);
         events.truncate(had);
         Vector::masked(events, this)
     }
 
+    /// Masks every vector that is enabled, after a reset of the function: the kernel has put back
+    /// its own entries, which are neither masked nor aimed.
+    pub(super) fn mask_all(&self) -> Result<(), DeviceError> {
+        let enabled = {
+            let mut state = self.lock();
+            state.aimed.clear();
+            state.enabled as u16
+        };
+        (0..enabled).try_for_each(|vector| self.set_mask(vector, true))
+    }
+
     fn disable(&self, state: &mut State) -> Result<(), DeviceError> {
-        if std::mem::take(&mut state.enabled) {
+        if std::mem::take(&mut state.enabled) > 0 {
             state.aimed.clear();
             ioctl::set_irqs(self.function.device(), sys::VFIO_PCI_MSIX_IRQ_INDEX, &[])
                 .map_err(os("VFIO_DEVICE_SET_IRQS"))?;

@@ -34,7 +34,10 @@ impl VfioDevice {
         let group = container::check_bound(&name, address)?;
         let container = Arc::new(Container::open(&name, group)?);
         let function = Arc::new(Function::open(&name, &container, address)?);
-        function.reset()?;
+        // Where it cannot be reset, the reset of the controller that follows is all there is.
+        if function.can_reset() {
+            function.reset()?;
+        }
         function.enable_bus_master()?;
         let interrupts = Arc::new(MsiX::find(&name, &function)?);
         let removal = Removal::watch(function.device())?;
@@ -90,6 +93,17 @@ impl Device for VfioDevice {
 
     fn enable_vectors(&self, count: u16) -> Result<Vec<Vector>, DeviceError> {
         MsiX::enable(&self.interrupts, count)
+    }
+
+    fn reset_function(&self) -> Result<(), DeviceError> {
+        if !self.function.can_reset() {
+            return Err(DeviceError::NoFunctionReset {
+                device: self.name.clone(),
+            });
+        }
+        self.function.reset()?;
+        self.function.enable_bus_master()?;
+        self.interrupts.mask_all()
     }
 
     fn is_wanted_back(&self) -> bool {

@@ -132,6 +132,27 @@ impl MsiX {
         Ok(vectors.collect())
     }
 
+    /// Gives the eventfds again after a reset, which peers may have forgotten with the table; all
+    /// masked, none aimed.
+    pub(super) fn renew(&self) -> Result<(), DeviceError> {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        let Some(place) = self.place.as_ref().filter(|_| state.wired) else {
+            return Ok(());
+        };
+        // Whether the reset has cleared it is the peer's to decide.
+        config::enable_msix(&self.session, place, false)?;
+        state.enabled = false;
+        state.aimed.clear();
+        state.unmasked.fill(false);
+        let events: Vec<_> = state.events.iter().map(AsFd::as_fd).collect();
+        self.session.set_events(0, &events)?;
+        for vector in 0..state.events.len() as u16 {
+            self.mask(state, vector, true)?;
+        }
+        self.switch(state)
+    }
+
     fn disable(&self, state: &mut State) -> Result<(), DeviceError> {
         if std::mem::take(&mut state.wired) {
             state.aimed.clear();

@@ -38,6 +38,7 @@ pub struct VfioUserDevice {
     interrupts: Arc<MsiX>,
     bar0: Region,
     memory: Arc<Memory>,
+    can_reset: bool,
     session: Arc<Session>,
 }
 
@@ -61,7 +62,8 @@ impl VfioUserDevice {
             return Err(unsupported("not a PCI device"));
         }
         config::check_class(&session)?;
-        if info.flags & DeviceInfo::RESET != 0 {
+        let can_reset = info.flags & DeviceInfo::RESET != 0;
+        if can_reset {
             session.reset()?;
         }
         let bar0 = Region::open(&session, pci::BAR0)?;
@@ -76,6 +78,7 @@ impl VfioUserDevice {
             interrupts,
             bar0,
             memory,
+            can_reset,
             session,
         })
     }
@@ -140,5 +143,16 @@ impl Device for VfioUserDevice {
 
     fn enable_vectors(&self, count: u16) -> Result<Vec<Vector>, DeviceError> {
         MsiX::enable(&self.interrupts, count)
+    }
+
+    fn reset_function(&self) -> Result<(), DeviceError> {
+        if !self.can_reset {
+            return Err(DeviceError::NoFunctionReset {
+                device: self.name.clone(),
+            });
+        }
+        self.session.reset()?;
+        config::set_command(&self.session)?;
+        self.interrupts.renew()
     }
 }

@@ -20,6 +20,17 @@ impl Controller {
         self.registers.renew();
     }
 
+    /// The same for a host in this process, which has no configuration space: vectors stay enabled,
+    /// masked. `false`: the function takes no notice of it.
+    pub(crate) fn reset_function_for_host(&mut self) -> bool {
+        if self.ignores_function_reset() {
+            return false;
+        }
+        self.reset_function();
+        self.interrupts.renew();
+        true
+    }
+
     /// The host is gone: nothing of it is left.
     pub(crate) fn detach(&mut self) {
         self.reset_function();

@@ -107,6 +107,18 @@ impl Interrupts {
         }
     }
 
+    /// A reset of the function, of which its events survive: every vector is masked, and goes to its
+    /// event.
+    pub(super) fn renew(&mut self) {
+        for (index, entry) in self.table.iter_mut().enumerate() {
+            *entry = Entry {
+                data: index as u32,
+                event: entry.event.take(),
+                ..Entry::new()
+            };
+        }
+    }
+
     /// Feature 09h of `vector`, when there is such a vector.
     pub(super) fn coalescing_disabled(&mut self, vector: u16) -> Option<&mut bool> {
         let entry = self.table.get_mut(usize::from(vector))?;

@@ -36,4 +36,6 @@ pub struct Faulted {
     pub full: u64,
     /// `stuck-reset`: resets that the controller did not take notice of.
     pub stuck_resets: u64,
+    /// `stuck-flr`: function-level resets that it did not take notice of.
+    pub stuck_flrs: u64,
 }

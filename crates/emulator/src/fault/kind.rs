@@ -44,14 +44,17 @@ pub enum Fault {
     /// `full`: from now on writes end with Capacity Exceeded.
     Full,
     /// `stuck-reset`: clearing CC.EN has no effect from now on: the controller goes on as it was,
-    /// and CSTS.RDY does not fall.
+    /// and CSTS.RDY does not fall. A function-level reset helps.
     StuckReset,
+    /// `stuck-flr`: a function-level reset has no effect from now on either. One by a server's host
+    /// is refused.
+    StuckFlr,
 }
 
 /// All kinds as they are written, for messages.
 pub(super) const KINDS: &str = "status[=SCT/SC[/dnr]], drop, late=TIME, double, reorder, stale, \
      unknown, lost-irq, spurious-irq, flip, cfs, gone, admin-stuck, namespace-gone[=NSID], full, \
-     stuck-reset";
+     stuck-reset, stuck-flr";
 
 impl Fault {
     /// Whether it befalls a command, and not the controller.
@@ -72,7 +75,8 @@ impl Fault {
             | Fault::AdminStuck
             | Fault::NamespaceGone(_)
             | Fault::Full
-            | Fault::StuckReset => false,
+            | Fault::StuckReset
+            | Fault::StuckFlr => false,
         }
     }
 
@@ -110,6 +114,7 @@ impl Fault {
             ("admin-stuck", _) => Fault::AdminStuck,
             ("full", _) => Fault::Full,
             ("stuck-reset", _) => Fault::StuckReset,
+            ("stuck-flr", _) => Fault::StuckFlr,
             _ => return Err("there is no such fault"),
         };
         match parameter {
@@ -162,6 +167,7 @@ impl fmt::Display for Fault {
             Fault::NamespaceGone(nsid) => write!(f, "namespace-gone={nsid}"),
             Fault::Full => f.write_str("full"),
             Fault::StuckReset => f.write_str("stuck-reset"),
+            Fault::StuckFlr => f.write_str("stuck-flr"),
         }
     }
 }

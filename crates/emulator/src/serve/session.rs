@@ -140,6 +140,9 @@ impl Session {
                 self.write_region(&asked, &body[RegionAccess::BYTES..])?;
                 Ok((asked.as_bytes().to_vec(), None))
             }
+            command::DEVICE_RESET if self.shared.controller_first().ignores_function_reset() => {
+                Err(Errno::IO)
+            }
             command::DEVICE_RESET => {
                 self.reset();
                 Ok((Vec::new(), None))

@@ -2,7 +2,7 @@
 
 use super::{Faulty, faulty, good};
 use crate::common::{Host, PAGE, bytes, enabled, options, ram, slow_options, transfer};
-use joulio_device::{Device, Doorbell};
+use joulio_device::{Device, DeviceError, Doorbell};
 use joulio_emulator::Fault;
 use joulio_nvme_spec::feature::FeatureId;
 use joulio_nvme_spec::identify::{ActiveNamespaces, Cns, IdentifyController};
@@ -267,4 +267,19 @@ fn faults_of_the_start_are_there_before_the_first_command() {
     host.admin
         .submit(1, Command::get_features(FeatureId::NUMBER_OF_QUEUES));
     assert!(host.admin.reap().is_none());
+}
+
+#[test]
+fn a_stuck_reset_is_helped_by_one_of_the_function_and_a_stuck_function_is_not() {
+    let mut host = Host::stepped(&faulty("stuck-reset"));
+    host.device.write32(CC, 0);
+    assert!(host.status().rdy());
+    host.device.reset_function().unwrap();
+    assert_eq!((host.device.read32(CSTS), host.device.read32(CC)), (0, 0));
+
+    host = Host::stepped(&faulty("stuck-flr"));
+    let refused = host.device.reset_function().unwrap_err();
+    assert!(matches!(refused, DeviceError::NoFunctionReset { .. }));
+    host.must(Command::get_features(FeatureId::NUMBER_OF_QUEUES));
+    assert_eq!(host.device.activity().faults.stuck_flrs, 1);
 }

@@ -105,6 +105,7 @@ pub fn faults() -> impl Strategy<Value = Fault> {
             Fault::AdminStuck,
             Fault::Full,
             Fault::StuckReset,
+            Fault::StuckFlr,
         ]),
     ]
 }

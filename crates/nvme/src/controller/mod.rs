@@ -1,6 +1,7 @@
 //! The controller: bring-up, identity, queue pairs, and the end.
 
 mod events;
+mod features;
 mod namespaces;
 mod power;
 mod queues;
@@ -11,7 +12,7 @@ pub(crate) use shared::Shared;
 
 use crate::queue::{MOST_SLOTS, prp};
 use crate::registers::Registers;
-use crate::{NvmeError, QueuePair};
+use crate::{Cancel, NvmeError, QueuePair};
 use joulio_device::{Device, DmaBuffer, DmaMemory};
 use joulio_nvme_spec::feature::FeatureId;
 use joulio_nvme_spec::identify::{Cns, IdentifyController};
@@ -22,7 +23,7 @@ use joulio_units::Nanos;
 use std::sync::Arc;
 
 /// How to open a controller.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ControllerOptions {
     /// I/O queue pairs wanted; the controller may give fewer. At least 1.
     pub queues: u16,
@@ -36,6 +37,8 @@ pub struct ControllerOptions {
     pub retries: u8,
     /// Describe buffers of more than two pages by SGLs where the controller has them.
     pub sgls: bool,
+    /// Ends waiting for admin commands, resets and bring-up within half a second.
+    pub cancel: Cancel,
 }
 
 impl Default for ControllerOptions {
@@ -49,6 +52,7 @@ impl Default for ControllerOptions {
             io_timeout: Nanos::from_millis(30_000),
             retries: 0,
             sgls: true,
+            cancel: Cancel::default(),
         }
     }
 }
@@ -62,7 +66,10 @@ impl<D: Device> Controller<D> {
     /// Resets the controller, enables it, and asks what it is.
     pub fn open(device: D, options: ControllerOptions) -> Result<Controller<D>, NvmeError> {
         let device = Arc::new(device);
-        let registers = Registers(&*device);
+        let registers = Registers {
+            device: &*device,
+            cancel: &options.cancel,
+        };
         let cap = registers.cap()?;
         let unsupported = |what: &str| NvmeError::Unsupported {
             device: device.name().into(),
@@ -79,8 +86,14 @@ impl<D: Device> Controller<D> {
                 "it does not do 4 KiB memory pages (CAP.MPSMIN)",
             ));
         }
-        registers.disable(cap, true)?;
-        let admin = crate::admin::Admin::new(Arc::clone(&device), cap, options.admin_timeout)?;
+        registers.disable_or_reset(cap, true)?;
+        let admin = crate::admin::Admin::new(
+            Arc::clone(&device),
+            cap,
+            options.admin_timeout,
+            options.cancel.clone(),
+        )?;
+        let queues = options.queues.max(1);
         let mut shared = Shared::new(device, cap, admin, options);
         shared.enable()?;
         let (_, identity) = shared.admin().fetch(
@@ -89,7 +102,7 @@ impl<D: Device> Controller<D> {
         )?;
         shared.max_transfer = max_transfer(&identity);
         shared.identity = Some(identity);
-        shared.negotiate_queues(options.queues.max(1))?;
+        shared.negotiate_queues(queues)?;
         shared.ask_for_events(&mut shared.admin());
         Ok(Controller {
             shared: Arc::new(shared),
@@ -108,7 +121,7 @@ impl<D: Device> Controller<D> {
 
     /// The version register VS.
     pub fn version(&self) -> Version {
-        Registers(&*self.shared.device).version()
+        self.shared.registers().version()
     }
 
     /// Identify Controller, as it was when the controller was opened.
@@ -152,7 +165,8 @@ impl<D: Device> Controller<D> {
         self.shared.run("Get Features", Command::get_features(fid))
     }
 
-    /// Sets a feature that has no data, until the next reset.
+    /// Sets a feature that has no data, for as long as the controller is open: it is set again after
+    /// a reset.
     pub fn set_feature(&self, fid: FeatureId, value: u32) -> Result<u32, NvmeError> {
         self.without_data(fid)?;
         self.shared
@@ -200,7 +214,12 @@ impl<D: Device> Controller<D> {
         self.shared.resets()
     }
 
-    /// Resets the controller (CC.EN). Commands outstanding are ended as by any reset; the queue
+    /// Those of the resets that took one of the whole function, since CC.EN did not do it.
+    pub fn function_resets(&self) -> u64 {
+        self.shared.function_resets()
+    }
+
+    /// Resets the controller (CC.EN; where that does not help, the function). Commands outstanding are ended as by any reset; the queue
     /// pairs stay, each in use again from the next time that it is waited on.
     pub fn reset(&self) -> Result<(), NvmeError> {
         let epoch = self.shared.settled()?;

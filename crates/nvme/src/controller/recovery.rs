@@ -7,19 +7,16 @@
 use super::shared::{Shared, lock};
 use crate::NvmeError;
 use crate::admin::Admin;
-use crate::registers::Registers;
+use crate::registers::{LOOK, LOOKS};
 use joulio_device::Device;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
-
-/// How often, and after how long each time, a device that does not answer is looked at again.
-const LOOKS: u32 = 10;
-const LOOK: Duration = Duration::from_millis(50);
 
 /// What became of a controller so far.
 #[derive(Debug, Default)]
 pub(crate) struct Recovery {
     resets: u64,
+    /// Those of them that took a reset of the whole function.
+    function_resets: u64,
     dead: Option<Death>,
 }
 
@@ -41,6 +38,7 @@ pub(super) struct Death {
 enum Cause {
     Gone,
     WantedBack,
+    Cancelled(String),
     ResetFailed(String),
 }
 
@@ -49,6 +47,7 @@ impl Death {
         let cause = match error {
             NvmeError::Gone { .. } => Cause::Gone,
             NvmeError::WantedBack { .. } => Cause::WantedBack,
+            NvmeError::Cancelled { what, .. } => Cause::Cancelled(what.clone()),
             other => Cause::ResetFailed(other.to_string()),
         };
         Death {
@@ -70,6 +69,10 @@ impl Death {
         match &self.cause {
             Cause::Gone => NvmeError::Gone { device },
             Cause::WantedBack => NvmeError::WantedBack { device },
+            Cause::Cancelled(what) => NvmeError::Cancelled {
+                device,
+                what: what.clone(),
+            },
             Cause::ResetFailed(reason) => NvmeError::ResetFailed {
                 device,
                 reason: reason.clone(),
@@ -121,6 +124,11 @@ impl<D: Device> Shared<D> {
         lock(&self.recovery).resets
     }
 
+    /// Resets so far that took one of the whole function.
+    pub(crate) fn function_resets(&self) -> u64 {
+        lock(&self.recovery).function_resets
+    }
+
     /// Resets the controller because of `trouble`, unless that was done since the epoch `seen`.
     pub(crate) fn recover(&self, seen: u32, trouble: &NvmeError) -> Result<(), NvmeError> {
         let mut recovery = lock(&self.recovery);
@@ -134,15 +142,22 @@ impl<D: Device> Shared<D> {
         self.epoch.fetch_add(1, Ordering::SeqCst);
         let restarted = match trouble {
             NvmeError::Gone { .. } if self.stays_gone() => Err(Death::new(trouble, true)),
-            NvmeError::WantedBack { .. } => {
-                let quiet = Registers(&*self.device).lets_go(self.cap);
-                Err(Death::new(trouble, quiet))
+            NvmeError::WantedBack { .. } | NvmeError::Cancelled { .. } => {
+                Err(Death::new(trouble, self.registers().lets_go(self.cap)))
+            }
+            _ if self.options.cancel.is_cancelled() => {
+                let nobody = NvmeError::Cancelled {
+                    device: self.device.name().into(),
+                    what: format!("a reset ({trouble})"),
+                };
+                Err(Death::new(&nobody, self.registers().lets_go(self.cap)))
             }
             _ => self.restart(),
         };
         match restarted {
-            Ok(()) => {
+            Ok(function) => {
                 recovery.resets += 1;
+                recovery.function_resets += u64::from(function);
                 Ok(())
             }
             Err(death) => {
@@ -159,7 +174,7 @@ impl<D: Device> Shared<D> {
         let mut recovery = lock(&self.recovery);
         let death = recovery.dead.get_or_insert_with(|| {
             self.epoch.fetch_add(1, Ordering::SeqCst);
-            Death::useless(trouble, Registers(&*self.device).lets_go(self.cap))
+            Death::useless(trouble, self.registers().lets_go(self.cap))
         });
         (death.error(self.device.name()), death.quiet)
     }
@@ -167,33 +182,18 @@ impl<D: Device> Shared<D> {
     /// Whether registers that read as all ones still do after a while: a function that somebody
     /// else resets answers again soon (PCIe 6.6.2: after 100 ms).
     fn stays_gone(&self) -> bool {
-        let registers = Registers(&*self.device);
+        let registers = self.registers();
         (0..LOOKS).all(|_| {
             joulio_wait::sleep(LOOK);
-            matches!(registers.check(), Err(NvmeError::Gone { .. }))
+            self.options.cancel.is_cancelled()
+                || matches!(registers.check(), Err(NvmeError::Gone { .. }))
         })
-    }
-
-    /// Waits until CAP reads as it did, which it does for as long as the controller is there.
-    fn wait_for_answer(&self) -> Result<(), NvmeError> {
-        let registers = Registers(&*self.device);
-        for _ in 0..LOOKS {
-            if registers.cap().is_ok_and(|cap| cap == self.cap) {
-                return Ok(());
-            }
-            joulio_wait::sleep(LOOK);
-        }
-        match registers.cap() {
-            Ok(cap) if cap == self.cap => Ok(()),
-            Ok(_) => Err(registers.deaf()),
-            Err(error) => Err(error),
-        }
     }
 
     /// CC.EN up again. A function that somebody else resets takes no writes for a while.
     fn enable_again(&self, admin: &Admin<D>) -> Result<(), NvmeError> {
         let (aqa, asq, acq) = admin.attributes();
-        let enable = || Registers(&*self.device).enable(self.cap, aqa, asq, acq);
+        let enable = || self.registers().enable(self.cap, aqa, asq, acq);
         for _ in 0..LOOKS {
             match enable() {
                 Err(NvmeError::Deaf { .. } | NvmeError::Gone { .. }) => joulio_wait::sleep(LOOK),
@@ -203,21 +203,38 @@ impl<D: Device> Shared<D> {
         enable()
     }
 
-    /// CC.EN down and up again, and all that the controller forgot by it.
-    fn restart(&self) -> Result<(), Death> {
+    /// CC.EN down and up again, and all that the controller forgot by it; where that does not help,
+    /// a reset of the whole function before. Whether that was needed.
+    fn restart(&self) -> Result<bool, Death> {
         let mut admin = self.admin();
-        let registers = Registers(&*self.device);
+        let registers = self.registers();
         // A function that is being reset may read as zeroes, which is not CSTS.RDY = 0.
-        self.wait_for_answer()
-            .and_then(|()| registers.disable(self.cap, false))
+        let function = registers
+            .wait_for_answer(self.cap)
+            .and_then(|()| registers.disable_or_reset(self.cap, false))
             .map_err(|error| Death::new(&error, false))?;
         self.release_retired();
         // It may be enabled, and then has the admin queue.
         let failed = |error: NvmeError| Death::new(&error, registers.lets_go(self.cap));
+        match self.begin_again(&mut admin) {
+            Ok(()) => Ok(function),
+            Err(error) if function => Err(failed(error)),
+            Err(error) => {
+                registers
+                    .reset_function(self.cap, error)
+                    .and_then(|()| self.begin_again(&mut admin))
+                    .map_err(failed)?;
+                Ok(true)
+            }
+        }
+    }
+
+    /// CC.EN up again, and all that the controller forgot.
+    fn begin_again(&self, admin: &mut Admin<D>) -> Result<(), NvmeError> {
         admin.renew(self.epoch());
-        self.enable_again(&admin).map_err(failed)?;
-        self.ask_for_queues(&mut admin).map_err(failed)?;
-        self.ask_for_events(&mut admin);
-        Ok(())
+        self.enable_again(admin)?;
+        self.ask_for_queues(admin)?;
+        self.ask_for_events(admin);
+        self.set_features_again(admin)
     }
 }

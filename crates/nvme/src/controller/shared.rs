@@ -1,9 +1,10 @@
 //! What a controller and its queue pairs hold together, and who may free what, when.
 
+use super::features::Features;
 use super::recovery::Recovery;
 use crate::admin::Admin;
 use crate::power::AdminData;
-use crate::registers::Registers;
+use crate::registers::{Registers, shutdown_time};
 use crate::{ControllerOptions, NvmeError};
 use joulio_device::{Device, DmaBuffer, DmaMemory, Vector};
 use joulio_nvme_spec::identify::IdentifyController;
@@ -25,6 +26,7 @@ pub(crate) struct Shared<D: Device> {
     up: bool,
     pool: Mutex<Pool>,
     retired: Mutex<Retired>,
+    pub(super) features: Mutex<Features>,
     pub(super) recovery: Mutex<Recovery>,
     /// Moves on with every reset, before it begins: the queues of an earlier epoch are no more.
     pub(super) epoch: Arc<AtomicU32>,
@@ -71,20 +73,29 @@ impl<D: Device> Shared<D> {
             up: false,
             pool: Mutex::default(),
             retired: Mutex::default(),
+            features: Mutex::default(),
             recovery: Mutex::default(),
+        }
+    }
+
+    /// The registers, waited for as long as somebody wants to.
+    pub(crate) fn registers(&self) -> Registers<'_, D> {
+        Registers {
+            device: &self.device,
+            cancel: &self.options.cancel,
         }
     }
 
     pub(super) fn enable(&mut self) -> Result<(), NvmeError> {
         let (aqa, asq, acq) = self.admin().attributes();
-        Registers(&*self.device).enable(self.cap, aqa, asq, acq)?;
+        self.registers().enable(self.cap, aqa, asq, acq)?;
         self.up = true;
         Ok(())
     }
 
     /// Whether the controller is there, has not failed, and is to stay.
     pub(crate) fn check(&self) -> Result<(), NvmeError> {
-        Registers(&*self.device).check_enabled()?;
+        self.registers().check_enabled()?;
         if self.device.is_wanted_back() {
             return Err(NvmeError::WantedBack {
                 device: self.device.name().into(),
@@ -96,7 +107,7 @@ impl<D: Device> Shared<D> {
     /// Runs an admin command without data; dword 0 of its completion. A controller that does not
     /// answer it is reset.
     pub(crate) fn run(&self, name: &'static str, command: Command) -> Result<u32, NvmeError> {
-        self.minded(|admin| admin.run(name, command))
+        self.exchange(name, command, AdminData::None)
     }
 
     /// The same for a command that means something in `epoch` only: a reset since then ends it.
@@ -125,7 +136,16 @@ impl<D: Device> Shared<D> {
         command: Command,
         data: AdminData<'_>,
     ) -> Result<u32, NvmeError> {
-        self.minded(|admin| admin.exchange(name, command, data))
+        let sent = match &data {
+            AdminData::Out(bytes) => Some(Box::from(*bytes)),
+            _ => None,
+        };
+        self.minded(|admin| {
+            let dw0 = admin.exchange(name, command, data)?;
+            // Nobody resets the controller in between, who has the admin queue then.
+            lock(&self.features).note(name, command, sent);
+            Ok(dw0)
+        })
     }
 
     fn minded<T>(
@@ -236,11 +256,12 @@ impl<D: Device> Shared<D> {
 
 impl<D: Device> Drop for Shared<D> {
     fn drop(&mut self) {
-        let registers = Registers(&*self.device);
+        let registers = self.registers();
         let dead = lock(&self.recovery).death().map(|death| death.quiet);
         let quiet = dead.unwrap_or_else(|| {
             if self.up {
-                registers.shut_down();
+                let rtd3e = self.identity.as_ref().map_or(0, |it| it.rtd3e.get());
+                registers.shut_down(shutdown_time(rtd3e));
             }
             registers.lets_go(self.cap)
         });

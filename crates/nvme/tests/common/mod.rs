@@ -9,14 +9,17 @@ use joulio_emulator::{
 };
 use joulio_model::DeviceProfile;
 use joulio_nvme::spec::Status;
-use joulio_nvme::spec::register::{CAP, Cap};
+use joulio_nvme::spec::register::{CAP, CC, CSTS, Cap, Cc, Csts};
 use joulio_nvme::{Controller, ControllerOptions};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Where doorbells begin (PCIe 3.1.2).
 const DOORBELLS: u32 = 0x1000;
+
+/// Opcode, if need be the lowest byte of dword 10 too, and how such commands end.
+type Refused = (u8, Option<u8>, Status);
 
 /// What the test holds.
 #[derive(Clone, Default)]
@@ -24,17 +27,21 @@ pub struct Seen {
     memory: Arc<Mutex<Vec<Arc<SharedMemory>>>>,
     rings: Arc<AtomicU64>,
     swallow: Arc<AtomicU64>,
-    refused: Arc<Mutex<Vec<(u8, Status)>>>,
-    /// CNS and status of Identify commands that end with it.
-    refused_identify: Arc<Mutex<Vec<(u8, Status)>>>,
+    refused: Arc<Mutex<Vec<Refused>>>,
     /// What the list of active namespaces says, if not what it should.
     listed: Arc<Mutex<Option<Vec<u32>>>>,
     /// The controller has no SGLs, and says so.
     plain: bool,
     /// NN, if not what it should be.
     claims: Option<u32>,
-    /// CAP.TO is half a second.
-    impatient: bool,
+    /// RTD3E, microseconds, and how long a shutdown really takes.
+    shutdown: Option<(u32, Duration)>,
+    /// When it was told to shut down.
+    shutting_down: Arc<Mutex<Option<Instant>>>,
+    /// Resets in the midst of a shutdown.
+    hasty: Arc<AtomicU64>,
+    /// CAP.TO, if not what it should be.
+    ready_timeout: Option<u8>,
     /// The system gives so many vectors at the most.
     vectors: Option<u16>,
 }
@@ -52,7 +59,15 @@ impl Seen {
     /// A controller that is given up after half a second.
     pub fn impatient() -> Seen {
         Seen {
-            impatient: true,
+            ready_timeout: Some(1),
+            ..Seen::default()
+        }
+    }
+
+    /// A controller that is given up after two minutes.
+    pub fn patient() -> Seen {
+        Seen {
+            ready_timeout: Some(255),
             ..Seen::default()
         }
     }
@@ -73,6 +88,29 @@ impl Seen {
         }
     }
 
+    /// A controller that says that a shutdown takes up to `rtd3e` microseconds, and takes `time`.
+    /// For one that is stepped.
+    pub fn shutting_down(rtd3e: u32, time: Duration) -> Seen {
+        Seen {
+            shutdown: Some((rtd3e, time)),
+            ..Seen::default()
+        }
+    }
+
+    /// Resets in the midst of a shutdown.
+    pub fn hasty(&self) -> u64 {
+        self.hasty.load(Ordering::Relaxed)
+    }
+
+    /// Whether it is told to shut down, and has not.
+    fn is_shutting_down(&self) -> bool {
+        let since = *self.shutting_down.lock().unwrap();
+        let time = self.shutdown.map(|(_, time)| time);
+        since
+            .zip(time)
+            .is_some_and(|(since, time)| since.elapsed() < time)
+    }
+
     /// The memory that was allocated last.
     pub fn last_memory(&self) -> Arc<SharedMemory> {
         Arc::clone(self.memory.lock().unwrap().last().unwrap())
@@ -91,12 +129,13 @@ impl Seen {
     /// From now on admin commands of that opcode end with `status`. For a controller that is
     /// stepped.
     pub fn refuse(&self, opcode: u8, status: Status) {
-        self.refused.lock().unwrap().push((opcode, status));
+        self.refused.lock().unwrap().push((opcode, None, status));
     }
 
-    /// From now on Identify of `cns` ends with `status`. For a controller that is stepped.
-    pub fn refuse_identify(&self, cns: u8, status: Status) {
-        self.refused_identify.lock().unwrap().push((cns, status));
+    /// The same for those of them that have `what` in the lowest byte of dword 10: CNS, or FID.
+    pub fn refuse_one(&self, opcode: u8, what: u8, status: Status) {
+        let refused = (opcode, Some(what), status);
+        self.refused.lock().unwrap().push(refused);
     }
 
     /// From now on the list of active namespaces is `nsids`. For a controller that is stepped.
@@ -126,6 +165,9 @@ impl Seen {
                 // SGLS.
                 admin.write(DATA + 536, &[0; 4]);
             }
+            if let Some((rtd3e, _)) = self.shutdown {
+                admin.write(DATA + 88, &rtd3e.to_le_bytes());
+            }
             if let Some(nn) = self.claims {
                 admin.write(DATA + 516, &nn.to_le_bytes());
             }
@@ -136,18 +178,11 @@ impl Seen {
                 admin.write(DATA + 4 * index, &nsid.to_le_bytes());
             }
         }
-        let find = |refused: &[(u8, Status)], name: u8| {
-            let mut refused = refused.iter();
-            refused
-                .find(|(of, _)| *of == name)
-                .map(|(_, status)| *status)
-        };
-        let refused = find(&self.refused.lock().unwrap(), opcode);
-        let refused = refused.or_else(|| {
-            let identify = self.refused_identify.lock().unwrap();
-            find(&identify, cns).filter(|_| opcode == IDENTIFY)
-        });
-        if let Some(status) = refused {
+        let refused = self.refused.lock().unwrap();
+        let refused = refused
+            .iter()
+            .find(|(name, what, _)| *name == opcode && what.is_none_or(|what| what == cns));
+        if let Some((_, _, status)) = refused {
             let status = u32::from(status.field()) << 17;
             for entry in (0..32).map(|index| 0x1000 + index * 16 + 12) {
                 let dword3 = admin.load_u32(entry);
@@ -166,6 +201,11 @@ pub struct Spy {
 
 #[allow(dead_code, reason = "each test binary uses its part")]
 impl Spy {
+    /// A spy on `device`.
+    pub fn of(device: EmulatedDevice, seen: Seen) -> Spy {
+        Spy { device, seen }
+    }
+
     /// What is behind it.
     pub fn emulated(&self) -> &EmulatedDevice {
         &self.device
@@ -209,17 +249,30 @@ impl Device for Spy {
         self.device.name()
     }
     fn read32(&self, offset: u32) -> u32 {
-        self.device.read32(offset)
-    }
-    fn read64(&self, offset: u32) -> u64 {
-        match self.device.read64(offset) {
-            cap if offset == CAP && cap != u64::MAX && self.seen.impatient => {
-                Cap::from(cap).with_to(1).into()
+        match self.device.read32(offset) {
+            csts if offset == CSTS && self.seen.is_shutting_down() => {
+                Csts::from(csts).with_shst(1).into()
             }
             value => value,
         }
     }
+    fn read64(&self, offset: u32) -> u64 {
+        match (self.device.read64(offset), self.seen.ready_timeout) {
+            (cap, Some(to)) if offset == CAP && cap != u64::MAX => {
+                Cap::from(cap).with_to(to).into()
+            }
+            (value, _) => value,
+        }
+    }
     fn write32(&self, offset: u32, value: u32) {
+        if offset == CC {
+            let hasty = !Cc::from(value).en() && self.seen.is_shutting_down();
+            self.seen.hasty.fetch_add(hasty.into(), Ordering::Relaxed);
+            if Cc::from(value).shn() != 0 {
+                let mut since = self.seen.shutting_down.lock().unwrap();
+                since.get_or_insert_with(Instant::now);
+            }
+        }
         self.device.write32(offset, value);
     }
     fn write64(&self, offset: u32, value: u64) {
@@ -245,6 +298,9 @@ impl Device for Spy {
     fn enable_vectors(&self, count: u16) -> Result<Vec<Vector>, DeviceError> {
         let most = self.seen.vectors.unwrap_or(u16::MAX);
         self.device.enable_vectors(count.min(most))
+    }
+    fn reset_function(&self) -> Result<(), DeviceError> {
+        self.device.reset_function()
     }
 }
 

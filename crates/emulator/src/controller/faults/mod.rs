@@ -61,6 +61,7 @@ pub(super) struct Faults {
     admin_stuck: bool,
     full: bool,
     stuck_reset: bool,
+    stuck_flr: bool,
     /// The namespaces that have vanished.
     namespaces_gone: Vec<u32>,
     /// Those of them that the host has not read of.
@@ -87,6 +88,7 @@ impl Faults {
             admin_stuck: false,
             full: false,
             stuck_reset: false,
+            stuck_flr: false,
             namespaces_gone: Vec::new(),
             changed: Vec::new(),
             done: Faulted::default(),

@@ -100,6 +100,7 @@ impl Controller {
             Fault::NamespaceGone(nsid) => self.lose_namespace(nsid),
             Fault::Full => faults.full = true,
             Fault::StuckReset => faults.stuck_reset = true,
+            Fault::StuckFlr => faults.stuck_flr = true,
             Fault::Cfs => {}
             of_a_command => faults.draw.arm(of_a_command),
         }
@@ -183,6 +184,14 @@ impl Controller {
             return false;
         };
         faults.done.stuck_resets += 1;
+        true
+    }
+    /// A function-level reset; whether the controller does not notice.
+    pub(crate) fn ignores_function_reset(&mut self) -> bool {
+        let Some(faults) = self.faults.as_mut().filter(|faults| faults.stuck_flr) else {
+            return false;
+        };
+        faults.done.stuck_flrs += 1;
         true
     }
 }

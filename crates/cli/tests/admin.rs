@@ -1,0 +1,79 @@
+//! Admin commands that a device does not answer are not waited for longer than `--io_timeout` says,
+//! or than whoever started the command wants to wait.
+
+mod common;
+
+use common::{begin, interrupt};
+use std::fs;
+use std::process::{Child, Output};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// What hangs is ended after this long, and the test with it. Half of the driver's own limit.
+const CAP: Duration = Duration::from_secs(30);
+
+const BENCH: &str = "bench --device emulated:instant,size=1m --completion poll --number_ios 2000";
+
+fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !is_there() {
+        assert!(started.elapsed() < CAP, "no {what} after {CAP:?}");
+        sleep(Duration::from_millis(10));
+    }
+}
+
+/// What the command leaves behind, when it ends by itself.
+fn ended(mut child: Child) -> (Output, String) {
+    let started = Instant::now();
+    while child.try_wait().expect("wait").is_none() {
+        if started.elapsed() > CAP {
+            let _ = child.kill();
+            panic!("still running after {CAP:?}");
+        }
+        sleep(Duration::from_millis(10));
+    }
+    let output = child.wait_with_output().expect("output");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output, said)
+}
+
+fn has_device(child: &Child) -> bool {
+    let tasks = fs::read_dir(format!("/proc/{}/task", child.id()));
+    tasks.into_iter().flatten().flatten().any(|task| {
+        fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name == "joulio-device\n")
+    })
+}
+
+#[test]
+fn a_controller_that_does_not_answer_when_it_is_opened_is_given_up_in_time() {
+    let line = format!("{BENCH} --io_timeout 10ms --faults admin-stuck@0s");
+    let (output, said) = ended(begin(&line));
+    assert!(!output.status.success());
+    assert!(
+        said.contains("Identify Controller") && said.contains("1000 ms"),
+        "{said}"
+    );
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+#[test]
+fn an_abort_that_is_not_answered_ends_in_a_reset_in_time() {
+    let line =
+        format!("{BENCH} --io_timeout 100ms --max_retries 1 --faults admin-stuck@#100,drop@#101");
+    let (output, said) = ended(begin(&line));
+    assert!(output.status.success(), "{said}");
+    let table = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(table.contains("1 controller resets"), "{table}");
+}
+
+#[test]
+fn opening_a_controller_that_does_not_answer_is_ended_by_a_signal() {
+    let line = format!("{BENCH} --io_timeout 3600 --faults admin-stuck@0s");
+    let child = begin(&line);
+    wait_for("device", || has_device(&child));
+    interrupt(&child);
+    let (output, said) = ended(child);
+    assert!(!output.status.success());
+    assert!(said.contains("stopped"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}

@@ -1,0 +1,113 @@
+//! Waiting for a controller no longer than somebody wants to.
+
+use joulio_units::Nanos;
+use joulio_wait::now;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How much longer a controller is waited for once nobody wants to wait: one that is well has
+/// answered by then, so that a run that is stopped still cleans up after itself.
+const GRACE: Nanos = Nanos::from_millis(400);
+
+/// A flag that says that nobody wants to wait any more: the driver gives up what it waits for
+/// (an admin command, a reset, bring-up), and with it the controller. Without one, it never is.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Option<Arc<AtomicBool>>);
+
+impl Cancel {
+    /// Cancelled when `flag` is set, by a signal handler for one.
+    pub fn on(flag: Arc<AtomicBool>) -> Cancel {
+        Cancel(Some(flag))
+    }
+
+    /// Whether the flag is set.
+    pub fn is_cancelled(&self) -> bool {
+        let flag = self.0.as_ref();
+        flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+}
+
+/// Why a wait is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Over {
+    /// The time limit has passed.
+    TimedOut,
+    /// Nobody wants to wait any more.
+    Cancelled,
+}
+
+/// A wait with an end: a time limit, or soon after it is cancelled.
+pub(crate) struct Patience<'a> {
+    cancel: &'a Cancel,
+    cancelled: bool,
+    end: Nanos,
+}
+
+impl<'a> Patience<'a> {
+    /// At the most `limit` from now on.
+    pub(crate) fn new(limit: Nanos, cancel: &'a Cancel) -> Patience<'a> {
+        Patience {
+            cancel,
+            cancelled: false,
+            end: now() + limit,
+        }
+    }
+
+    /// Whether the wait is over. To be asked before the last look: a thread that was kept from its
+    /// CPU then still finds what came in time.
+    pub(crate) fn over(&mut self) -> Option<Over> {
+        self.over_at(now())
+    }
+
+    fn over_at(&mut self, at: Nanos) -> Option<Over> {
+        if !self.cancelled && self.cancel.is_cancelled() && at + GRACE < self.end {
+            self.cancelled = true;
+            self.end = at + GRACE;
+        }
+        (at >= self.end).then_some(match self.cancelled {
+            true => Over::Cancelled,
+            false => Over::TimedOut,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_that_is_cancelled_goes_on_for_a_moment_and_no_longer_than_it_would_have() {
+        let flag = Arc::new(AtomicBool::new(false));
+        let cancel = Cancel::on(Arc::clone(&flag));
+        let mut long = Patience {
+            cancel: &cancel,
+            cancelled: false,
+            end: Nanos::from_millis(60_000),
+        };
+        let mut short = Patience {
+            end: Nanos::from_millis(1_100),
+            ..long
+        };
+        assert_eq!(long.over_at(Nanos::from_millis(1_000)), None);
+        flag.store(true, Ordering::Relaxed);
+        assert_eq!(long.over_at(Nanos::from_millis(1_000)), None);
+        assert_eq!(long.over_at(Nanos::from_millis(1_399)), None);
+        let over = long.over_at(Nanos::from_millis(1_400));
+        assert_eq!(over, Some(Over::Cancelled));
+        assert_eq!(short.over_at(Nanos::from_millis(1_000)), None);
+        let over = short.over_at(Nanos::from_millis(1_100));
+        assert_eq!(over, Some(Over::TimedOut));
+    }
+
+    #[test]
+    fn without_a_flag_nothing_is_cancelled() {
+        let mut patience = Patience {
+            cancel: &Cancel::default(),
+            cancelled: false,
+            end: Nanos::from_millis(2),
+        };
+        assert_eq!(patience.over_at(Nanos::from_millis(1)), None);
+        let over = patience.over_at(Nanos::from_millis(2));
+        assert_eq!(over, Some(Over::TimedOut));
+    }
+}

@@ -1,0 +1,119 @@
+//! Features that were set, and that a reset forgets (Base 5.27): they are set again.
+
+use super::Controller;
+use super::shared::{Shared, lock};
+use crate::NvmeError;
+use crate::admin::Admin;
+use crate::power::AdminData;
+use joulio_device::Device;
+use joulio_nvme_spec::feature::{FeatureId, PowerMeasurement};
+use joulio_nvme_spec::{AdminOpcode, Command};
+use zerocopy::little_endian::U64;
+
+/// What was set, and what became of it.
+#[derive(Default)]
+pub(super) struct Features {
+    /// In the order in which they were set last, each once.
+    set: Vec<Set>,
+    /// Those that a reset took, and why they could not be set again.
+    lost: Vec<String>,
+}
+
+/// A Set Features command that succeeded.
+struct Set {
+    name: &'static str,
+    command: Command,
+    data: Option<Box<[u8]>>,
+}
+
+impl Set {
+    fn feature(&self) -> FeatureId {
+        feature_of(&self.command)
+    }
+
+    fn ends_measurement(&self) -> bool {
+        let action = PowerMeasurement::from(self.command.cdw10[1].get()).act();
+        self.feature() == FeatureId::POWER_MEASUREMENT && action != PowerMeasurement::START
+    }
+
+    /// Which setting of a controller it is: feature 09h is one of each vector.
+    fn key(&self) -> (FeatureId, u32) {
+        let of_vector = self.feature() == FeatureId::INTERRUPT_VECTOR_CONFIGURATION;
+        let dword11 = self.command.cdw10[1].get();
+        (self.feature(), if of_vector { dword11 & 0xffff } else { 0 })
+    }
+}
+
+fn feature_of(command: &Command) -> FeatureId {
+    FeatureId(command.cdw10[0].get() as u8)
+}
+
+impl Features {
+    /// Takes note of a command that succeeded, if it set a feature that is to outlive a reset.
+    /// Queues and events are the driver's own to ask for again.
+    pub(super) fn note(&mut self, name: &'static str, command: Command, data: Option<Box<[u8]>>) {
+        let is_set = AdminOpcode(command.dword0().opc()) == AdminOpcode::SET_FEATURES;
+        let own = [
+            FeatureId::NUMBER_OF_QUEUES,
+            FeatureId::ASYNCHRONOUS_EVENT_CONFIGURATION,
+        ];
+        if !is_set || own.contains(&feature_of(&command)) {
+            return;
+        }
+        let set = Set {
+            name,
+            command,
+            data,
+        };
+        self.set.retain(|other| other.key() != set.key());
+        if !set.ends_measurement() {
+            self.set.push(set);
+        }
+    }
+
+    fn lose(&mut self, what: String) {
+        if !self.lost.contains(&what) {
+            self.lost.push(what);
+        }
+    }
+}
+
+impl<D: Device> Shared<D> {
+    /// Sets again what was set before a reset. What the controller refuses is lost, and said to be.
+    pub(super) fn set_features_again(&self, admin: &mut Admin<D>) -> Result<(), NvmeError> {
+        let mut features = lock(&self.features);
+        let mut lost = Vec::new();
+        for set in &features.set {
+            if set.feature() == FeatureId::POWER_MEASUREMENT {
+                // To begin again would be to measure something else.
+                lost.push(format!("{}: ended by a reset", set.name));
+                continue;
+            }
+            let mut command = set.command;
+            command.prp1 = U64::ZERO;
+            let data = set.data.as_deref().map_or(AdminData::None, AdminData::Out);
+            match admin.exchange(set.name, command, data) {
+                Ok(_) => {}
+                Err(NvmeError::Admin { status, .. }) => {
+                    lost.push(format!("{}: {status}", set.name));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        features
+            .set
+            .retain(|set| set.feature() != FeatureId::POWER_MEASUREMENT);
+        for what in lost {
+            features.lose(what);
+        }
+        Ok(())
+    }
+}
+
+impl<D: Device> Controller<D> {
+    /// The features that were set here, that a reset took, and that could not be set again: by the
+    /// name of the command, and why.
+    pub fn lost_features(&self) -> Vec<String> {
+        lock(&self.shared.features).lost.clone()
+    }
+}

@@ -1,0 +1,89 @@
+//! Features that were set outlive a reset, or are said to be gone.
+
+mod common;
+
+use common::{Seen, Spy, instant, open_stepped_as};
+use joulio_device::Device;
+use joulio_emulator::{Options, Stepper};
+use joulio_model::DeviceProfile;
+use joulio_nvme::spec::Status;
+use joulio_nvme::spec::feature::{ApstTable, FeatureId, InterruptCoalescing};
+use joulio_nvme::{Controller, ControllerOptions, PowerControl};
+use zerocopy::FromZeros;
+
+const SET_FEATURES: u8 = 0x09;
+
+/// A controller with several power states.
+fn open() -> (Controller<Spy>, Stepper, Seen) {
+    let make = Options {
+        profile: DeviceProfile::builtin("samsung-960-evo").unwrap(),
+        ..instant()
+    };
+    open_stepped_as(&make, Seen::default(), ControllerOptions::default())
+}
+
+/// A power state, a table of transitions, coalescing, and the exception of one vector from it.
+fn set_some<D: Device>(controller: &Controller<D>) -> (Box<ApstTable>, InterruptCoalescing) {
+    let mut table = Box::new(ApstTable::new_zeroed());
+    // To state 0 after 7 ms.
+    table.entries[0] = (7u64 << 8).into();
+    let coalescing = InterruptCoalescing::new().with_thr(3).with_time(2);
+    controller.set_power_state(2).unwrap();
+    controller.set_apst(true, &table).unwrap();
+    controller.set_interrupt_coalescing(coalescing).unwrap();
+    let vector = FeatureId::INTERRUPT_VECTOR_CONFIGURATION;
+    controller.set_feature(vector, 1 | 1 << 16).unwrap();
+    controller.set_feature(vector, 2 | 1 << 16).unwrap();
+    (table, coalescing)
+}
+
+#[test]
+fn power_states_transitions_and_coalescing_outlive_a_reset() {
+    let (controller, _stepper, _) = open();
+    let (table, coalescing) = set_some(&controller);
+    for _ in 0..2 {
+        controller.reset().unwrap();
+        assert_eq!(controller.power_state().unwrap(), 2);
+        assert_eq!(controller.interrupt_coalescing().unwrap(), coalescing);
+        let (enabled, found) = controller.apst().unwrap();
+        assert!(enabled && found.entries == table.entries);
+        assert_eq!(controller.lost_features(), [""; 0]);
+    }
+    // What is set later is what comes back.
+    let none = InterruptCoalescing::new();
+    controller.set_interrupt_coalescing(none).unwrap();
+    controller.reset().unwrap();
+    assert_eq!(controller.interrupt_coalescing().unwrap(), none);
+}
+
+#[test]
+fn what_cannot_be_set_again_is_said_to_be_gone_and_the_rest_is_not() {
+    let (controller, _stepper, seen) = open();
+    let (table, _) = set_some(&controller);
+    seen.refuse_one(SET_FEATURES, 0x08, Status::INTERNAL_ERROR);
+    controller.reset().unwrap();
+    let lost = controller.lost_features();
+    assert_eq!(lost.len(), 1, "{lost:?}");
+    assert!(lost[0].contains("Interrupt Coalescing") && lost[0].contains("Internal Error"));
+    let (enabled, found) = controller.apst().unwrap();
+    assert!(enabled && found.entries == table.entries);
+    // Once is enough.
+    controller.reset().unwrap();
+    assert_eq!(controller.lost_features(), lost);
+}
+
+#[test]
+fn a_measurement_that_a_reset_ended_is_gone_and_one_that_had_ended_is_not() {
+    let (controller, _stepper, _) = open();
+    controller.start_power_measurement(0).unwrap();
+    controller.stop_power_measurement().unwrap();
+    controller.reset().unwrap();
+    assert_eq!(controller.lost_features(), [""; 0]);
+    controller.start_power_measurement(0).unwrap();
+    controller.reset().unwrap();
+    let lost = controller.lost_features();
+    assert!(
+        lost.len() == 1 && lost[0].contains("ended by a reset"),
+        "{lost:?}"
+    );
+}

@@ -1,0 +1,27 @@
+//! A shutdown has the time that the controller says it needs (RTD3E), and no more.
+
+mod common;
+
+use common::{Seen, open_stepped, watched};
+use joulio_nvme::ControllerOptions;
+use std::time::Duration;
+
+#[test]
+fn a_controller_that_says_it_takes_longer_is_waited_for_longer() {
+    watched(|| {
+        let seen = Seen::shutting_down(20_000_000, Duration::from_millis(5_500));
+        let (controller, _stepper, seen) = open_stepped(seen, ControllerOptions::default());
+        drop(controller);
+        assert_eq!(seen.hasty(), 0, "it was reset before it had shut down");
+    });
+}
+
+#[test]
+fn a_controller_that_says_nothing_is_not_waited_for_ever() {
+    watched(|| {
+        let seen = Seen::shutting_down(0, Duration::MAX);
+        let (controller, _stepper, seen) = open_stepped(seen, ControllerOptions::default());
+        drop(controller);
+        assert_eq!(seen.hasty(), 1);
+    });
+}

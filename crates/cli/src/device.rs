@@ -71,7 +71,7 @@ impl FromStr for DeviceName {
                     .into(),
                     ..Emulated::default()
                 };
-                for part in parts {
+                for part in once(parts)? {
                     emulated.set(part)?;
                 }
                 Kind::Emulated(emulated)
@@ -107,13 +107,28 @@ impl FromStr for DeviceName {
 /// The namespace, the only parameter of a device that is not emulated here.
 fn only_nsid<'a>(kind: &str, parts: impl Iterator<Item = &'a str>) -> Result<u32, String> {
     let mut nsid = 1;
-    for part in parts {
+    for part in once(parts)? {
         match part.split_once('=') {
             Some(("nsid", n)) => nsid = number(part, n)?,
             _ => return Err(format!("'{part}': a {kind} device takes nsid=N")),
         }
     }
     Ok(nsid)
+}
+
+/// The parameters, each of which may be there once.
+fn once<'a>(parts: impl Iterator<Item = &'a str>) -> Result<Vec<&'a str>, String> {
+    let parts: Vec<_> = parts.collect();
+    fn key(part: &str) -> Option<&str> {
+        part.split_once('=').map(|(key, _)| key)
+    }
+    for (at, part) in parts.iter().enumerate() {
+        let again = |before: &&str| key(before).is_some() && key(before) == key(part);
+        if let Some(before) = parts[..at].iter().find(|before| again(before)) {
+            return Err(format!("'{before}' and '{part}': give one of them"));
+        }
+    }
+    Ok(parts)
 }
 
 fn number<T: FromStr>(part: &str, text: &str) -> Result<T, String> {
@@ -303,6 +318,12 @@ mod tests {
             "pcie:0000:01:00.0,nsid=x",
             "vfio-user:",
             "vfio-user:/run/nvme.sock,lba=512",
+            "emulated:instant,size=1M,size=2M",
+            "emulated:instant,size=1M,seed=1,size=1M",
+            "emulated:instant,file=a,file=b",
+            "emulated:instant,interrupts=eventfd,interrupts=eventfd",
+            "pcie:0000:01:00.0,nsid=1,nsid=2",
+            "vfio-user:nvme.sock,nsid=1,nsid=1",
         ] {
             let error = bad.parse::<DeviceName>().unwrap_err();
             assert!(!error.contains('\n') && !error.is_empty(), "{bad}");

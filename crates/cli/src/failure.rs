@@ -1,7 +1,8 @@
 //! Errors as a user sees them: one line, and an exit status.
 
+use crate::limits::open_files_advice;
 use std::fmt::Display;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 /// Why a command ended.
@@ -26,6 +27,14 @@ impl Failure {
         Failure::Run(error.to_string())
     }
 
+    /// Standard output cannot be written to.
+    pub fn stdout(error: &std::io::Error) -> Failure {
+        match error.kind() {
+            ErrorKind::BrokenPipe => Failure::Pipe,
+            _ => Failure::run(format!("standard output: {error}")),
+        }
+    }
+
     /// What it says.
     pub fn message(self) -> String {
         match self {
@@ -41,7 +50,9 @@ impl Failure {
             Failure::Run(message) => (message, 1),
             Failure::Pipe => return ExitCode::SUCCESS,
         };
-        say(&one_line(&message));
+        let advice = open_files_advice(&message);
+        let advice = advice.map_or(String::new(), |advice| format!(": {advice}"));
+        say(&one_line(&(message + &advice)));
         ExitCode::from(status)
     }
 }
@@ -49,9 +60,11 @@ impl Failure {
 /// Help and version as clap has them; a wrong flag in one line.
 pub fn usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
-        // A closed pipe is the only way that this fails.
-        let _ = error.print();
-        return ExitCode::SUCCESS;
+        let printed = error.print().and_then(|()| std::io::stdout().flush());
+        return match printed {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => Failure::stdout(&error).report(),
+        };
     }
     if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let _ = error.print();

@@ -7,7 +7,7 @@ use crate::changes::Changes;
 use crate::failure::{Failure, say};
 use crate::output::{Format, Output, print, print_json};
 use crate::stop::stop_on_signals;
-use crate::work::seconds;
+use crate::work::duration;
 use joulio_kernel_io::Knob;
 use joulio_units::Nanos;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME=VALUE", requires = "duration")]
     set: Vec<Setting>,
     /// For how long
-    #[arg(long = "for", id = "duration", value_name = "TIME", value_parser = seconds, requires = "set")]
+    #[arg(long = "for", id = "duration", value_name = "TIME", value_parser = duration, requires = "set")]
     duration: Option<Nanos>,
     #[command(flatten)]
     output: Output,
@@ -63,6 +63,18 @@ impl FromStr for Setting {
 pub fn run(args: &Args) -> Outcome {
     let disk = args.disk.as_deref().map(disk_name);
     let disk = disk.as_deref();
+    if !args.root.is_dir() {
+        let root = args.root.display();
+        return Err(Failure::input(format!("--root: {root} is not a folder")));
+    }
+    if let Some(disk) = disk {
+        check_disk(&args.root, disk)?;
+    }
+    if let Some(name) = doubled(&args.set) {
+        return Err(Failure::input(format!(
+            "--set {name}: is there twice: give one value"
+        )));
+    }
     // Before there is anything that a signal would leave behind.
     let stop = stop_on_signals()?;
     let mut changes = Changes::new();
@@ -92,6 +104,34 @@ fn disk_name(text: &str) -> String {
     let target = path.canonicalize().ok().filter(|_| path.is_absolute());
     let name = target.as_deref().unwrap_or(path).to_string_lossy();
     name.strip_prefix("/dev/").unwrap_or(&name).into()
+}
+
+/// Refuses a `disk` that the machine does not have, with those that it has.
+fn check_disk(root: &Path, disk: &str) -> Outcome {
+    let disks = std::fs::read_dir(root.join("sys/block"));
+    let names = disks.into_iter().flatten().flatten();
+    let mut names: Vec<_> = names
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    if names.iter().any(|name| name == disk) {
+        return Ok(());
+    }
+    names.sort();
+    let known = match names.is_empty() {
+        true => "there is none in /sys/block".into(),
+        false => format!("there are {}", names.join(", ")),
+    };
+    Err(Failure::input(format!("no disk '{disk}': {known}")))
+}
+
+/// The name of a setting that is to be set twice.
+fn doubled(settings: &[Setting]) -> Option<&str> {
+    let names: Vec<_> = settings
+        .iter()
+        .map(|setting| setting.name.as_str())
+        .collect();
+    let again = |&at: &usize| names[..at].contains(&names[at]);
+    (0..names.len()).find(again).map(|at| names[at])
 }
 
 fn knob(name: &str, disk: Option<&str>) -> Result<Knob, Failure> {

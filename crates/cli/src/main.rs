@@ -14,6 +14,7 @@ mod failure;
 mod inspect;
 mod journal;
 mod knobs;
+mod limits;
 mod list;
 mod meters;
 mod nvme_cli;
@@ -90,6 +91,16 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    limits::raise_open_files();
+    limits::with_stack(command).unwrap_or_else(|error| {
+        let why = format!("cannot start a thread: {error}: raise ulimit -s, -v or -u");
+        Failure::run(why).report()
+    })
+}
+
+/// The command that was written. Not a part of `main`, whose frame has to fit into any stack.
+#[inline(never)]
+fn command() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return failure::usage(&error),

@@ -22,15 +22,47 @@ pub fn root(folder: Option<&Path>) -> Result<Root, Failure> {
     }
 }
 
-/// The meters of the machine `root` that `words` choose, each as `--meter` takes it.
-pub fn discover(root: &Root, words: &[String]) -> Result<Discovery, Failure> {
+/// What `words` choose, each as `--meter` takes it.
+pub fn select(words: &[String]) -> Result<Select, Failure> {
+    check(words)?;
     let mut select = Select::all();
     for word in words {
         // Not by clap, which repeats a word that is wrong: it may hold a password.
         let chosen = word.parse();
         select.extend(chosen.map_err(|why: String| Failure::input(format!("--meter: {why}")))?);
     }
-    let discovery = Meters::discover(root, &select);
+    Ok(select)
+}
+
+/// Refuses words that contradict or repeat each other.
+pub fn check(words: &[String]) -> Result<(), Failure> {
+    if words.len() > 1 && words.iter().any(|word| word == "none") {
+        return Err(Failure::input(
+            "--meter: none stands alone: leave it out, or everything else",
+        ));
+    }
+    let again = |(at, word): (usize, &String)| words[..at].contains(word);
+    match words
+        .iter()
+        .enumerate()
+        .find(|&(at, word)| again((at, word)))
+    {
+        Some((_, word)) => {
+            let word = match word.starts_with("redfish=") {
+                true => "redfish=...",
+                false => word,
+            };
+            Err(Failure::input(format!(
+                "--meter: {word} is there twice: leave one out"
+            )))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The meters of the machine `root` that `select` chooses.
+pub fn found(root: &Root, select: &Select) -> Result<Discovery, Failure> {
+    let discovery = Meters::discover(root, select);
     match discovery.unmatched.first() {
         Some(name) => Err(Failure::input(format!(
             "--meter: there is no {name}: joulio power lists what there is"
@@ -39,13 +71,32 @@ pub fn discover(root: &Root, words: &[String]) -> Result<Discovery, Failure> {
     }
 }
 
+/// Refuses a `discovery` in which a word of `select` has no meter.
+pub fn met(discovery: Discovery, select: &Select) -> Result<Discovery, Failure> {
+    match discovery.unmet(select) {
+        Some(unmet) => Err(Failure::input(format!("--meter: {unmet}"))),
+        None => Ok(discovery),
+    }
+}
+
+/// The meters of the machine `root` that `words` choose, of which each has one.
+pub fn discover(root: &Root, words: &[String]) -> Result<Discovery, Failure> {
+    let select = select(words)?;
+    met(found(root, &select)?, &select)
+}
+
 /// The same, and the meters in the devices `names`, which are opened.
 pub fn discover_with(
     root: &Root,
     words: &[String],
     names: &[PortName],
 ) -> Result<Discovery, Failure> {
-    let mut discovery = discover(root, words)?;
+    met(list_with(root, words, names)?, &select(words)?)
+}
+
+/// The same to be listed: where there is no meter, with the reason.
+pub fn list_with(root: &Root, words: &[String], names: &[PortName]) -> Result<Discovery, Failure> {
+    let mut discovery = found(root, &select(words)?)?;
     for name in names {
         let port = name.open()?;
         let control = Arc::clone(&port.control);

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use clap::ValueEnum;
 use serde::Serialize;
-use std::io::{ErrorKind, Write, stdout};
+use std::io::{Write, stdout};
 
 /// `--output`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -34,11 +34,8 @@ pub struct Output {
 /// Writes `text` to standard output.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Ok(()) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::Pipe),
-        Err(error) => Err(Failure::run(format!("standard output: {error}"))),
-    }
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.map_err(|error| Failure::stdout(&error))
 }
 
 /// Writes `value` to standard output as JSON.

@@ -45,7 +45,7 @@ pub struct Args {
     #[arg(long, default_value = "1", value_parser = interval)]
     interval: Nanos,
     /// How often to show them
-    #[arg(long, requires = "watch", value_parser = parse_count)]
+    #[arg(long, requires = "watch", value_parser = lines)]
     count: Option<u64>,
     /// Measure the idle machine for so many seconds (or 5m), and keep that for joulio bench. Nothing
     /// else should run
@@ -89,6 +89,14 @@ pub fn interval(text: &str) -> Result<Nanos, String> {
     }
 }
 
+/// How many lines to show.
+pub fn lines(text: &str) -> Result<u64, String> {
+    match parse_count(text)? {
+        0 => Err("nothing would be shown: 1 at the least".into()),
+        count => Ok(count),
+    }
+}
+
 /// A command with its machine.
 struct Run<'a> {
     args: &'a Args,
@@ -110,7 +118,12 @@ pub fn run(args: &Args) -> Outcome {
         root,
         stop: stop_on_signals()?,
     };
-    let discovery = meters::discover_with(&run.root, &args.meter, &args.device)?;
+    let discover = match args.idle.is_some() || args.watch {
+        true => meters::discover_with,
+        // It tells of each why it cannot be read.
+        false => meters::list_with,
+    };
+    let discovery = discover(&run.root, &args.meter, &args.device)?;
     match (args.idle, args.watch) {
         (Some(time), _) => idle::measure(&run, discovery, time),
         (None, true) => watch::watch(&run, discovery),

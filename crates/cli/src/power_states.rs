@@ -10,7 +10,7 @@ mod report;
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::output::{Format, Output, print, print_json};
-use crate::work::seconds;
+use crate::work::duration;
 use change::Change;
 use clap::ValueEnum;
 use joulio_nvme_spec::feature::InterruptCoalescing;
@@ -36,7 +36,7 @@ pub struct Args {
     coalescing: Option<InterruptCoalescing>,
     /// Show it after so long, or Ctrl-C, and put back what was changed. The device's own meter is
     /// read meanwhile, where it has one; that takes 2s at the least
-    #[arg(long = "for", value_name = "TIME", value_parser = seconds)]
+    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     duration: Option<Nanos>,
     #[command(flatten)]
     output: Output,

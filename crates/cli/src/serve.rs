@@ -39,10 +39,10 @@ pub struct Args {
     #[arg(long)]
     cpu: Option<usize>,
     /// The most pieces of memory that a host may map
-    #[arg(long, default_value_t = 1024)]
+    #[arg(long, default_value_t = 1024, value_parser = at_least_one)]
     max_regions: usize,
     /// The most memory that a host may map
-    #[arg(long, default_value = "64g", value_parser = parse_size)]
+    #[arg(long, default_value = "64g", value_parser = memory)]
     max_memory: u64,
     /// What goes wrong: a list of KIND[=PARAMETER][@WHEN] and seed=N, as drop@0.001 (of the
     /// commands), status=2/81@#100 (the 100th), cfs@2s. A wrong kind names all
@@ -57,6 +57,23 @@ pub struct Args {
     #[arg(long)]
     stats: bool,
 }
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(count @ 1..) => Ok(count),
+        _ => Err("a host needs one to do anything: write a whole number from 1".into()),
+    }
+}
+
+fn memory(text: &str) -> Result<u64, String> {
+    match parse_size(text)? {
+        0..PAGE => Err("a host needs memory to do anything: 4k at the least".into()),
+        bytes => Ok(bytes),
+    }
+}
+
+/// The least that a host can map.
+const PAGE: u64 = 4096;
 
 /// `--doorbells`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::meters;
 use crate::output::Format;
 use crate::power::pause::pause;
-use crate::power::{idle, interval};
+use crate::power::{idle, interval, lines};
 use crate::power_log::wall_time;
 use crate::power_states::port::PortName;
 use crate::stop::stop_on_signals;
@@ -20,7 +20,6 @@ use disks::{Look, Watched};
 use joulio_energy::{Baseline, Measured, Root};
 use joulio_kernel_io::Disks;
 use joulio_units::Nanos;
-use joulio_workload::parse_count;
 use out::Out;
 use report::{DeviceRow, MeterRow, Report};
 use shares::Share;
@@ -40,7 +39,7 @@ pub struct Args {
     #[arg(long, default_value = "1", value_parser = interval)]
     interval: Nanos,
     /// How many lines. Default: until it is interrupted
-    #[arg(long, value_parser = parse_count)]
+    #[arg(long, value_parser = lines)]
     count: Option<u64>,
     /// Only these meters, a list, as joulio power takes it: names, sources, boundaries, all or none
     #[arg(long, value_name = "METER", value_delimiter = ',')]

@@ -110,6 +110,14 @@ pub fn seconds(text: &str) -> Result<Nanos, String> {
     parse_time(text, 1_000_000_000).map(Nanos)
 }
 
+/// A time for which something is done.
+pub fn duration(text: &str) -> Result<Nanos, String> {
+    match seconds(text)? {
+        Nanos::ZERO => Err("no time at all: must be above zero".into()),
+        time => Ok(time),
+    }
+}
+
 fn microseconds(text: &str) -> Result<Nanos, String> {
     parse_time(text, 1_000).map(Nanos)
 }

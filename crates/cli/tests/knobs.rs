@@ -162,12 +162,15 @@ fn what_makes_no_sense_is_refused_in_one_line_and_nothing_is_changed() {
         ),
         (
             "d --set nomerges=1 --set nomerges=2 --for 1ms",
-            "changed already",
+            "--set nomerges: is there twice",
         ),
         ("d --set scheduler=kyber", "--for"),
         ("d --set scheduler --for 1ms", "NAME=VALUE"),
         ("--set scheduler=kyber --for 1ms", "which disk"),
-        ("e --set scheduler=kyber --for 1ms", "no such disk"),
+        (
+            "e --set scheduler=kyber --for 1ms",
+            "no disk 'e': there are d",
+        ),
         (
             "d --set scaling_governor=performance --for 1ms",
             "no cpufreq driver",

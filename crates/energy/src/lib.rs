@@ -52,6 +52,7 @@ mod nvme;
 mod rapl;
 mod root;
 mod select;
+mod unmet;
 mod window;
 mod zone;
 
@@ -68,5 +69,6 @@ pub use nvme::{NvmeMeter, NvmePower, PowerLog};
 pub use rapl::{Filtering, Processor, Vendor};
 pub use root::{BmcTool, Disk, Fetch, Files, PerfCounter, PerfEvent, PerfEvents, Root};
 pub use select::Select;
+pub use unmet::Unmet;
 pub use window::{Figure, MIN_WINDOW, Measured, Meters, Window, WindowError};
 pub use zone::{Place, Zone};

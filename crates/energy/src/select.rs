@@ -2,7 +2,7 @@
 
 use crate::Boundary;
 use crate::bmc::RedfishUrl;
-use crate::discovery::Found;
+use crate::discovery::{Finding, Found};
 use crate::meter::{About, Source};
 use std::str::FromStr;
 
@@ -14,7 +14,7 @@ pub struct Select {
 
 /// One word of a choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Term {
+pub(crate) enum Term {
     All,
     None,
     Source(Source),
@@ -36,7 +36,58 @@ pub(crate) enum Choice {
     ByName,
 }
 
+impl Term {
+    /// It names `about`, or its source or boundary.
+    pub(crate) fn picks(&self, about: &About) -> bool {
+        match self {
+            Term::All => true,
+            Term::None => false,
+            Term::Source(source) => *source == about.source,
+            Term::Boundary(boundary) => *boundary == about.zone.boundary,
+            Term::Name(name) | Term::Told(name, _) => *name == about.name,
+            Term::Redfish(url) => url.meter_name() == about.name,
+        }
+    }
+
+    /// What was found says why there is no meter of it.
+    pub(crate) fn concerns(&self, found: &Finding) -> bool {
+        match self {
+            Term::All | Term::None => false,
+            Term::Source(source) => *source == found.source,
+            Term::Boundary(boundary) => found
+                .zone
+                .as_ref()
+                .is_some_and(|zone| zone.boundary == *boundary),
+            Term::Name(name) | Term::Told(name, _) => *name == found.name,
+            Term::Redfish(url) => url.meter_name() == found.name,
+        }
+    }
+
+    /// As it was written; None for those that choose nothing of their own.
+    pub(crate) fn word(&self) -> Option<String> {
+        match self {
+            Term::All | Term::None => None,
+            Term::Source(source) => Some(source.to_string()),
+            Term::Boundary(boundary) => Some(boundary.to_string()),
+            Term::Name(name) | Term::Told(name, _) => Some(name.clone()),
+            Term::Redfish(url) => Some(url.meter_name()),
+        }
+    }
+}
+
 impl Select {
+    /// The meter `name`, whatever its name looks like.
+    pub fn name(name: &str) -> Select {
+        Select {
+            terms: vec![Term::Name(name.into())],
+        }
+    }
+
+    /// Its words.
+    pub(crate) fn terms(&self) -> impl Iterator<Item = &Term> {
+        self.terms.iter()
+    }
+
     /// Every meter that can be read.
     pub fn all() -> Select {
         Select::default()
@@ -58,12 +109,9 @@ impl Select {
     /// beside other words they add themselves.
     pub(crate) fn choice(&self, about: &About) -> Choice {
         let picks = |term: &Term| match term {
-            Term::All => Choice::BySource,
-            Term::Source(source) if *source == about.source => Choice::BySource,
-            Term::Boundary(boundary) if *boundary == about.zone.boundary => Choice::BySource,
-            Term::Name(name) | Term::Told(name, _) if *name == about.name => Choice::ByName,
-            Term::Redfish(url) if url.meter_name() == about.name => Choice::ByName,
-            _ => Choice::Left,
+            _ if !term.picks(about) => Choice::Left,
+            Term::Name(_) | Term::Told(..) | Term::Redfish(_) => Choice::ByName,
+            _ => Choice::BySource,
         };
         let chosen = self.terms.iter().map(picks);
         let restricts = |term: &Term| !matches!(term, Term::Told(..) | Term::Redfish(_));

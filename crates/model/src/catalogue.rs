@@ -1,6 +1,7 @@
 //! Finding a profile: by a built-in name, or by a path to a `.toml` file.
 
 use std::fs;
+use std::io;
 
 use serde::de::DeserializeOwned;
 
@@ -53,9 +54,23 @@ pub(crate) fn load<P: Profile>(name_or_path: &str) -> Result<P, ProfileError> {
     parse(&text_of(name_or_path)?, name_or_path)
 }
 
-/// What the file at `path` holds.
+/// Many times what any profile takes.
+const LARGEST: u64 = 4 << 20;
+
+/// What the file at `path` holds. Not every file ends, nor begins.
 pub(crate) fn text_of(path: &str) -> Result<String, ProfileError> {
-    fs::read_to_string(path).map_err(|source| ProfileError::Unreadable {
+    let read = || {
+        let meta = fs::metadata(path)?;
+        let refuse = |why| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        if !meta.is_file() {
+            return refuse("not a regular file");
+        }
+        if meta.len() > LARGEST {
+            return refuse("too large for a profile");
+        }
+        fs::read_to_string(path)
+    };
+    read().map_err(|source| ProfileError::Unreadable {
         path: path.into(),
         source,
     })

@@ -47,7 +47,7 @@ pub struct Load {
 }
 
 impl Load {
-    fn check(&self, devices: &[DeviceProfile]) -> Result<(), TwinError> {
+    pub(crate) fn check(&self, devices: &[DeviceProfile]) -> Result<(), TwinError> {
         let wrong = |field, problem| Err(TwinError::Job { field, problem });
         if self.bs == 0 {
             return wrong("bs", "must be above zero".into());
@@ -57,6 +57,16 @@ impl Load {
         }
         if let Some(problem) = self.arrivals.wrong() {
             return wrong("arrivals", problem.into());
+        }
+        let block = |device: &DeviceProfile| device.lba.sizes_bytes.iter().min().copied();
+        let broken = |device: &&DeviceProfile| {
+            block(device).is_some_and(|block| !self.bs.is_multiple_of(block))
+        };
+        if let Some(device) = devices.iter().find(broken) {
+            let (bs, name) = (self.bs, &device.name);
+            let block = block(device).unwrap_or_default();
+            let problem = format!("{bs} is not a multiple of {name}'s block of {block} bytes");
+            return wrong("bs", problem);
         }
         match devices.iter().find(|d| d.max_transfer() < self.bs) {
             None => Ok(()),

@@ -283,6 +283,12 @@ impl Args {
         })
     }
 
+    /// The meters in devices that are chosen by name.
+    pub fn device_meters(&self) -> impl Iterator<Item = &String> {
+        let words = self.meter.iter();
+        words.filter(|word| word.starts_with(DEVICE_METER))
+    }
+
     /// Which of the machine's own meters are chosen.
     pub fn machine_meters(&self) -> Vec<String> {
         let own = |word: &&String| !word.starts_with(DEVICE_METER);

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::meters;
 use crate::power::idle;
 use joulio_energy::{
-    About, Baseline, Boundary, Filtering, Finding, Meters, Processor, Root, State,
+    About, Baseline, Boundary, Filtering, Finding, Meters, Processor, Root, Select, State,
 };
 use joulio_model::MachineProfile;
 use joulio_workload::Target;
@@ -78,7 +78,9 @@ impl Sources {
     /// Of the machine, and of the devices `targets`.
     pub fn open(args: &Args, targets: &[Box<dyn Target>]) -> Result<Sources, Failure> {
         let root = meters::root(args.root.as_deref())?;
-        let mut discovery = meters::discover(&root, &args.machine_meters())?;
+        meters::check(&args.meter)?;
+        let mut select = meters::select(&args.machine_meters())?;
+        let mut discovery = meters::found(&root, &select)?;
         if let Some(word) = args.unknown_device(targets) {
             return Err(Failure::input(format!(
                 "--meter: there is no {word}: the devices' meters are nvme:DEVICE, as --device has it"
@@ -90,6 +92,10 @@ impl Sources {
                 meters::ask(target.name(), control, emulated, &root, &mut discovery);
             }
         }
+        for name in args.device_meters() {
+            select.extend(Select::name(name));
+        }
+        let discovery = meters::met(discovery, &select)?;
         let machine = match &args.machine {
             Some(name) => Some(MachineProfile::load(name).map_err(Failure::input)?),
             None => fallback(&root, &discovery.meters)?,

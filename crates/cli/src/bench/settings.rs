@@ -78,7 +78,12 @@ impl Flags {
     pub fn combinations(&self, targets: &[Box<dyn Target>]) -> Result<Vec<Combination>, Failure> {
         let disks = disks(targets);
         let mut all = vec![Combination::default()];
-        for (name, value) in &self.set {
+        for (at, (name, value)) in self.set.iter().enumerate() {
+            if self.set[..at].iter().any(|(before, _)| before == name) {
+                return Err(Failure::input(format!(
+                    "--set {name}: is there twice: give one value"
+                )));
+            }
             for combination in &mut all {
                 combination.add(name, value, &disks)?;
             }

@@ -13,11 +13,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 use joulio_energy::{Baseline, Discovery, Host, Measured, Root};
 use joulio_units::Nanos;
 use std::env::var_os;
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// A baseline takes a few kilobytes, and not all files end.
+const LARGEST: u64 = 1 << 20;
 /// Of the CPUs' time; a machine that works more is not idle.
 const IDLE: f64 = 0.05;
 
@@ -163,7 +165,13 @@ pub fn kept(root: &Root, file: Option<&Path>) -> Result<Option<(Baseline, Vec<St
     };
     let named =
         |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", path.display()));
-    let text = match fs::read_to_string(&path) {
+    let read = || {
+        let mut text = String::new();
+        let file = File::open(&path)?.take(LARGEST);
+        io::BufReader::new(file).read_to_string(&mut text)?;
+        Ok::<_, io::Error>(text)
+    };
+    let text = match read() {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound && file.is_none() => return Ok(None),
         Err(error) => return Err(named(&error)),

@@ -9,11 +9,12 @@ use super::state::{Plan, State, Window};
 use super::wall_time::{now, utc};
 use crate::Outcome;
 use crate::failure::Failure;
+use crate::meters;
 use crate::output::{Format, Output, print, print_json};
 use crate::stop::stop_on_signals;
 use crate::work::seconds;
 use joulio_energy::alignment::Shape;
-use joulio_energy::{MIN_WINDOW, Meters, Root, Select};
+use joulio_energy::{MIN_WINDOW, Meters, Root};
 use joulio_units::Nanos;
 use joulio_workload::Stop;
 use std::path::{Path, PathBuf};
@@ -45,7 +46,7 @@ pub struct SwapArgs {
     resume: bool,
     /// Read these meters, as joulio power has them
     #[arg(long, value_name = "METER", value_delimiter = ',')]
-    meter: Vec<Select>,
+    meter: Vec<String>,
     /// Make a marker before and after each window, for a logger at the plug. Default: where no
     /// meter of the machine can be read
     #[arg(long)]
@@ -80,17 +81,8 @@ pub fn swap(args: &SwapArgs) -> Outcome {
 
 impl SwapArgs {
     fn meters(&self) -> Result<Meters, Failure> {
-        let mut select = Select::all();
-        for word in &self.meter {
-            select.extend(word.clone());
-        }
-        let discovery = Meters::discover(&Root::system(), &select);
-        match discovery.unmatched.first() {
-            Some(name) => Err(Failure::input(format!(
-                "--meter: there is no {name}: joulio power lists what there is"
-            ))),
-            None => Ok(discovery.meters),
-        }
+        let discovery = meters::discover(&Root::system(), &self.meter)?;
+        Ok(discovery.meters)
     }
 
     /// A new state, which is saved, or the one to go on with.

@@ -67,6 +67,7 @@ impl FromStr for FaultPlan {
 
     fn from_str(text: &str) -> Result<FaultPlan, FaultPlanError> {
         let mut plan = FaultPlan::default();
+        let mut seeded = false;
         if text.is_empty() {
             return Ok(plan);
         }
@@ -76,7 +77,11 @@ impl FromStr for FaultPlan {
                 reason,
             };
             if let Some(seed) = part.strip_prefix("seed=") {
+                if seeded {
+                    return Err(wrong("there is a seed already: give one"));
+                }
                 plan.seed = seed.parse().map_err(|_| wrong("a seed is a number"))?;
+                seeded = true;
             } else {
                 plan.faults.push(planned(part).map_err(wrong)?);
             }

@@ -2,7 +2,7 @@
 
 use super::judge::{Outcome, Row, Verdict, judge};
 use super::{Mechanism, Meter, Scene, View};
-use crate::{Oracle, Simulated, TwinError, TwinJob, run, run_oracle};
+use crate::{Arrivals, Load, Oracle, Simulated, TwinError, TwinJob, run, run_oracle};
 use joulio_model::{DeviceProfile, MachineProfile, MeteredAt, ServiceModel};
 use joulio_units::{Direction, Nanos, Watts};
 use joulio_wait::{AnyPolicy, Policy};
@@ -89,8 +89,14 @@ impl Stage {
 const FIRST: u64 = 4_000;
 
 impl Stage {
-    /// Refuses a promise that `scene`'s device breaks alone.
+    /// Refuses I/Os that `scene`'s device does not do, and a promise that it breaks alone.
     pub fn check(&self, scene: &Scene, device: &DeviceProfile) -> Result<(), GridError> {
+        let load = Load {
+            read_percent: scene.read_percent,
+            bs: scene.bs,
+            arrivals: Arrivals::Closed,
+        };
+        load.check(std::slice::from_ref(device))?;
         let Some(slo) = self.slo else { return Ok(()) };
         let service = ServiceModel::new(device, self.seed);
         let sides = [

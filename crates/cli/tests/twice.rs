@@ -1,0 +1,102 @@
+//! What is said twice, or against itself, is refused: neither of the two is taken in silence.
+
+mod common;
+
+use common::refused;
+use tempfile::tempdir;
+
+/// `line` is refused, in words that hold every one of `hints`.
+#[track_caller]
+fn refuse(line: &str, hints: &[&str]) {
+    let room = tempdir().expect("a temporary directory");
+    let said = refused(room.path(), line);
+    for hint in hints {
+        assert!(said.contains(hint), "{line}: no '{hint}' in: {said}");
+    }
+}
+
+#[test]
+fn a_parameter_of_a_device_is_given_once() {
+    for [first, second] in [
+        ["size=1M", "size=2M"],
+        ["size=1M", "size=1M"],
+        ["lba=512", "lba=4096"],
+        ["seed=1", "seed=2"],
+        ["file=a", "file=b"],
+        ["interrupts=eventfd", "interrupts=joulio_uintr"],
+    ] {
+        let device = format!("emulated:instant,{first},lba=512,{second}");
+        let device = device.replace(",lba=512,lba=4096", ",lba=4096");
+        for line in [
+            format!("bench --number_ios 1 --device {device}"),
+            format!("id-ctrl {device}"),
+            format!("serve --socket s --device {device}"),
+            format!("power-states {device}"),
+        ] {
+            refuse(&line, &[first, second, "give one of them"]);
+        }
+    }
+    for scheme in ["pcie:ffff:ff:1f.7", "vfio-user:s"] {
+        refuse(
+            &format!("id-ctrl {scheme},nsid=1,nsid=2"),
+            &["'nsid=1' and 'nsid=2'", "give one of them"],
+        );
+    }
+}
+
+#[test]
+fn faults_have_one_seed() {
+    for line in [
+        "bench --faults seed=1,drop@0.1,seed=2",
+        "serve --device emulated:instant --socket s --faults seed=1,seed=1",
+    ] {
+        refuse(line, &["a seed already"]);
+    }
+}
+
+#[test]
+fn a_setting_has_one_value() {
+    refuse(
+        "knobs --for 1 --set max-cstate=C1 --set max-cstate=C6",
+        &["--set max-cstate", "twice"],
+    );
+    refuse(
+        "bench --set max-cstate=C1 --set max-cstate=C6",
+        &["--set max-cstate", "twice"],
+    );
+}
+
+#[test]
+fn a_choice_of_meters_does_not_contradict_or_repeat_itself() {
+    for command in [
+        "power",
+        "power --watch",
+        "stat --count 1",
+        "bench --number_ios 1",
+        "selftest tpause",
+        "power swap --devices a --time 1",
+    ] {
+        for words in ["all,none", "none,all", "none,perf", "none,nvme:emulated"] {
+            refuse(
+                &format!("{command} --meter {words}"),
+                &["--meter", "none stands alone"],
+            );
+        }
+        refuse(
+            &format!("{command} --meter all --meter none"),
+            &["none stands alone"],
+        );
+        refuse(
+            &format!("{command} --meter wall,wall"),
+            &["wall is there twice"],
+        );
+    }
+}
+
+#[test]
+fn a_password_in_a_choice_of_meters_is_not_repeated() {
+    let room = tempdir().expect("a temporary directory");
+    let url = "redfish=https://root:calvin@bmc/redfish/v1/Chassis/1/Power";
+    let said = refused(room.path(), &format!("power --meter {url},{url}"));
+    assert!(said.contains("twice") && !said.contains("calvin"), "{said}");
+}

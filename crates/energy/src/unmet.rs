@@ -1,0 +1,51 @@
+//! Words of a choice that no meter answers to.
+
+use crate::discovery::{Discovery, State};
+use crate::select::Select;
+
+/// A word of a choice that no meter which can be read answers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmet {
+    /// The word, without what may be a password.
+    pub word: String,
+    /// Why there is none.
+    pub why: String,
+    /// The command that would allow it.
+    pub allow: Option<String>,
+}
+
+impl Discovery {
+    /// The first word of `select` that chose a source, a boundary or a meter of which nothing can
+    /// be read. One whose meters are left out for others of the same zone is answered by those.
+    pub fn unmet(&self, select: &Select) -> Option<Unmet> {
+        let meters = self.meters.about();
+        select.terms().find_map(|term| {
+            let word = term.word()?;
+            if meters.iter().any(|about| term.picks(about)) {
+                return None;
+            }
+            let mut why = None;
+            for finding in self.others.iter().filter(|other| term.concerns(other)) {
+                match &finding.state {
+                    State::Unused { .. } if finding.zone.is_some() => return None,
+                    State::Unused { why: unused } => why = why.or(Some((unused.clone(), None))),
+                    State::Unreadable { why: told, allow } | State::Absent { why: told, allow } => {
+                        why = why.or_else(|| Some((told.clone(), allow.clone())));
+                    }
+                }
+            }
+            let (why, allow) = why.unwrap_or_else(|| ("there is none here".into(), None));
+            Some(Unmet { word, why, allow })
+        })
+    }
+}
+
+impl std::fmt::Display for Unmet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "no meter can be read for '{}': {}", self.word, self.why)?;
+        match &self.allow {
+            Some(allow) => write!(f, "; to allow it: {allow}"),
+            None => Ok(()),
+        }
+    }
+}

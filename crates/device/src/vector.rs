@@ -10,6 +10,18 @@ pub trait VectorControl: Send + Sync + 'static {
     /// Sets or clears the vector's mask bit. Clearing it delivers what became pending meanwhile.
     fn set_mask(&self, vector: u16, masked: bool) -> Result<(), DeviceError>;
 
+    /// Whether a vector is masked by a store to a mapped table, not by a message or a call.
+    fn masks_by_store(&self) -> bool {
+        false
+    }
+
+    /// [`VectorControl::set_mask`] by one posted store: nothing is read back, so that it takes
+    /// effect a moment later, in the order of stores to the device. For vectors that were masked or
+    /// unmasked by the call before, where masking is a store.
+    fn post_mask(&self, vector: u16, masked: bool) -> Result<(), DeviceError> {
+        self.set_mask(vector, masked)
+    }
+
     /// Points the entry at `target`: from now on the interrupt is a write of `data` there, and no
     /// longer reaches the eventfd. `None` puts the entry back.
     fn aim(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError>;
@@ -90,6 +102,21 @@ impl Vector {
     /// Starts delivery; what is pending is delivered now.
     pub fn unmask(&self) -> Result<(), DeviceError> {
         self.control.set_mask(self.index, false)
+    }
+
+    /// Whether masking is a store to the mapped MSI-X table: cheap enough for a wait.
+    pub fn masks_by_store(&self) -> bool {
+        self.control.masks_by_store()
+    }
+
+    /// [`Vector::mask`] that takes effect a moment later: an interrupt may still come meanwhile.
+    pub fn post_mask(&self) -> Result<(), DeviceError> {
+        self.control.post_mask(self.index, true)
+    }
+
+    /// [`Vector::unmask`] that takes effect a moment later: so may the delivery of what is pending.
+    pub fn post_unmask(&self) -> Result<(), DeviceError> {
+        self.control.post_mask(self.index, false)
     }
 
     /// From now on an interrupt writes `data` to the DMA memory at `target`, instead of

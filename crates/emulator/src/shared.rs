@@ -205,6 +205,10 @@ impl VectorControl for Shared {
         found(vector, self.controller().set_mask(vector, masked))
     }
 
+    fn masks_by_store(&self) -> bool {
+        true
+    }
+
     fn aim(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError> {
         found(vector, self.controller().aim(vector, target))
     }

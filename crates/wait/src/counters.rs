@@ -22,6 +22,9 @@ pub struct Counters {
     pub limited: u64,
     /// Interrupts that came straight to the thread.
     pub user_interrupts: u64,
+    /// Times that interrupts were let through, so as to block. More than `blocks` by the
+    /// completions that the look after that found.
+    pub arms: u64,
     /// Times that the thread blocked for an interrupt.
     pub blocks: u64,
     /// Interrupts that reached the queue's eventfd.
@@ -50,6 +53,7 @@ impl AddAssign for Counters {
         self.monitors += other.monitors;
         self.limited += other.limited;
         self.user_interrupts += other.user_interrupts;
+        self.arms += other.arms;
         self.blocks += other.blocks;
         self.interrupts += other.interrupts;
         self.wakes += other.wakes;
@@ -75,6 +79,7 @@ impl Sub for Counters {
             monitors: self.monitors - earlier.monitors,
             limited: self.limited - earlier.limited,
             user_interrupts: self.user_interrupts - earlier.user_interrupts,
+            arms: self.arms - earlier.arms,
             blocks: self.blocks - earlier.blocks,
             interrupts: self.interrupts - earlier.interrupts,
             wakes: self.wakes - earlier.wakes,

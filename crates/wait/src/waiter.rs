@@ -14,8 +14,9 @@ pub trait Watched {
     /// Whether a completion is there. Called in the tightest of loops.
     fn ready(&mut self) -> bool;
 
-    /// Lets interrupts through, and forgets those that were raised before. Whatever completes
-    /// after this either raises an interrupt or is seen by the next [`Watched::ready`].
+    /// Lets interrupts through, and forgets those of completions seen before. Whatever completes
+    /// after this either raises an interrupt or is seen by the next [`Watched::ready`]. Whoever
+    /// waits in other ways too holds them back again when the block is over.
     fn arm(&mut self) -> Result<(), Box<dyn Error + Send + Sync>>;
 
     /// The line that whatever it waits for writes: after its completion is there, or with it. None:

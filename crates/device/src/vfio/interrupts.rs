@@ -13,6 +13,7 @@ use crate::mmio::MappedBar;
 use crate::{DeviceError, Iova, Vector, VectorControl};
 use std::collections::HashMap;
 use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use vfio_bindings::bindings::vfio as sys;
 
@@ -25,6 +26,8 @@ pub(super) struct MsiX {
     table: Arc<MappedBar>,
     offset: usize,
     entries: u16,
+    /// The control dword of each entry when it was read last: what is not the mask bit stays.
+    controls: Box<[AtomicU32]>,
     state: Mutex<State>,
 }
 
@@ -51,11 +54,13 @@ impl MsiX {
         }
         let count = ioctl::irq_count(function.device(), sys::VFIO_PCI_MSIX_IRQ_INDEX)
             .map_err(os("VFIO_DEVICE_GET_IRQ_INFO"))?;
+        let entries = table.entries.min(count.try_into().unwrap_or(u16::MAX));
         Ok(MsiX {
             function: Arc::clone(function),
             table: bar,
             offset: table.offset,
-            entries: table.entries.min(count.try_into().unwrap_or(u16::MAX)),
+            entries,
+            controls: (0..entries).map(|_| AtomicU32::new(0)).collect(),
             state: Mutex::default(),
         })
     }
@@ -117,18 +122,34 @@ impl MsiX {
     }
 }
 
+/// `control` with its mask bit set or cleared.
+fn with_mask(control: u32, masked: bool) -> u32 {
+    if masked {
+        control | MASKED
+    } else {
+        control & !MASKED
+    }
+}
+
 impl VectorControl for MsiX {
     fn set_mask(&self, vector: u16, masked: bool) -> Result<(), DeviceError> {
         let at = self.entry(vector)? + 12;
         let control = self.table.read32(at);
-        let wanted = if masked {
-            control | MASKED
-        } else {
-            control & !MASKED
-        };
-        self.table.write32(at, wanted);
+        self.controls[usize::from(vector)].store(control, Ordering::Relaxed);
+        self.table.write32(at, with_mask(control, masked));
         // The write is posted: reading it back makes sure that it has arrived.
         self.table.read32(at);
+        Ok(())
+    }
+
+    fn masks_by_store(&self) -> bool {
+        true
+    }
+
+    fn post_mask(&self, vector: u16, masked: bool) -> Result<(), DeviceError> {
+        let at = self.entry(vector)? + 12;
+        let control = self.controls[usize::from(vector)].load(Ordering::Relaxed);
+        self.table.write32(at, with_mask(control, masked));
         Ok(())
     }
 

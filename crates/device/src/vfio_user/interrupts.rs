@@ -260,6 +260,17 @@ impl VectorControl for MsiX {
         self.mask(&mut self.lock(), vector, masked)
     }
 
+    /// A message takes longer than the interrupt that it would save, and an eventfd that is taken
+    /// away is a failure to some peers: there a vector stays as it is while the core waits.
+    fn masks_by_store(&self) -> bool {
+        matches!(self.table, Some(Table::Mapped { .. })) && !self.lock().tableless
+    }
+
+    fn post_mask(&self, vector: u16, masked: bool) -> Result<(), DeviceError> {
+        self.check(vector)?;
+        self.write(vector, CONTROL, if masked { MASKED } else { 0 })
+    }
+
     fn aim(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError> {
         self.check(vector)?;
         let mut state = self.lock();

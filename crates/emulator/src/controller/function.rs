@@ -72,7 +72,27 @@ impl Controller {
 
     /// Writes dword `index` of the MSI-X table.
     pub(crate) fn write_table(&mut self, index: usize, value: u32) {
+        if index % 4 == 3 && value & 1 == 0 {
+            self.forget_satisfied((index / 4) as u16);
+        }
         self.interrupts.write_table(index, value, &self.guest);
+    }
+
+    /// Before a vector is unmasked: an interrupt that is pending for completions which the host has
+    /// taken all is not sent any more (PCI 3.0, 6.8.2: the function clears the pending bit).
+    pub(super) fn forget_satisfied(&mut self, vector: u16) {
+        if !self.interrupts.is_pending(vector) {
+            return;
+        }
+        let mut left = false;
+        for qid in self.queues.completing_to(vector) {
+            self.look_at_head(qid);
+            let queue = self.queues.completion(qid);
+            left |= queue.is_some_and(|queue| !queue.is_empty());
+        }
+        if !left {
+            self.interrupts.forget_pending(vector);
+        }
     }
 
     /// Reads dword `index` of the MSI-X pending bits.

@@ -219,6 +219,19 @@ impl Interrupts {
         true
     }
 
+    /// Whether an interrupt of `vector` waits behind its mask.
+    pub(super) fn is_pending(&self, vector: u16) -> bool {
+        let entry = self.table.get(usize::from(vector));
+        entry.is_some_and(|entry| entry.pending)
+    }
+
+    /// Clears the pending bit of `vector`.
+    pub(super) fn forget_pending(&mut self, vector: u16) {
+        if let Some(entry) = self.table.get_mut(usize::from(vector)) {
+            entry.pending = false;
+        }
+    }
+
     /// Points an entry at `target`, or back at its event. `false`: no such vector.
     pub(super) fn aim(&mut self, vector: u16, target: Option<(u64, u32)>) -> bool {
         if vector >= self.enabled {

@@ -161,6 +161,9 @@ impl Controller {
     /// Sets or clears a vector's mask bit; clearing it delivers what is pending. `false`: the
     /// vector is not enabled.
     pub fn set_mask(&mut self, vector: u16, masked: bool) -> bool {
+        if !masked {
+            self.forget_satisfied(vector);
+        }
         self.interrupts.set_mask(vector, masked, &self.guest)
     }
 

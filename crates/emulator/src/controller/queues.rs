@@ -138,6 +138,12 @@ impl CompletionQueue {
         Ok(())
     }
 
+    /// Whether the host has taken every entry.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.head == self.tail
+    }
+
     /// Whether there is no room for another entry.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
@@ -198,6 +204,14 @@ impl Queues {
     #[inline]
     pub(super) fn completion(&mut self, qid: u16) -> Option<&mut CompletionQueue> {
         self.completion.get_mut(usize::from(qid))?.as_mut()
+    }
+
+    /// The completion queues that raise `vector`.
+    pub(super) fn completing_to(&self, vector: u16) -> Vec<u16> {
+        let queues = (0..).zip(&self.completion);
+        let raises = |queue: &CompletionQueue| queue.vector == Some(vector);
+        let found = queues.filter(|(_, queue)| queue.as_ref().is_some_and(raises));
+        found.map(|(qid, _)| qid).collect()
     }
 
     /// Adds submission queue `qid`, which is within range and free; its completion queue exists.

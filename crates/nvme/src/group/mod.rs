@@ -61,6 +61,11 @@ impl<D: Device> PollGroup<D> {
         &mut self.queues
     }
 
+    /// Adds a queue.
+    pub fn push(&mut self, queue: QueuePair<D>) {
+        self.queues.push(queue);
+    }
+
     /// Commands outstanding on all queues.
     pub fn outstanding(&self) -> usize {
         self.queues.iter().map(QueuePair::outstanding).sum()
@@ -241,9 +246,16 @@ impl<D: Device> PollGroup<D> {
         let tick = if idle { Nanos::MAX } else { self.next_tick };
         let step = step.bounded(deadline).bounded(tick);
         let woken = match step.kind {
-            StepKind::Sleep => self.sleep(step)?,
-            StepKind::Block => self.run(step)?,
-            _ => self.spin(step)?,
+            StepKind::Block => self.block(step)?,
+            kind => {
+                for queue in &mut self.queues {
+                    queue.disarm()?;
+                }
+                match kind {
+                    StepKind::Sleep => self.sleep(step)?,
+                    _ => self.spin(step)?,
+                }
+            }
         };
         if woken == Woken::Ready {
             return Ok(After::Look);
@@ -278,6 +290,18 @@ impl<D: Device> PollGroup<D> {
         let woken = self.waiter.run(step, &mut core);
         self.tell_tally();
         woken
+    }
+
+    /// Waits for interrupts. They are let through only meanwhile, to a queue that also waits in
+    /// other ways: what it finds by itself afterwards is to raise none.
+    fn block(&mut self, step: Step) -> Result<Woken, NvmeError> {
+        let woken = self.run(step)?;
+        for queue in &mut self.queues {
+            if queue.masks_between_blocks() {
+                queue.disarm()?;
+            }
+        }
+        Ok(woken)
     }
 
     /// Any wait in which the core looks itself.

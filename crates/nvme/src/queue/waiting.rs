@@ -60,7 +60,8 @@ impl Interrupt {
             vector,
             masked: true,
             aimed: None,
-            unclaimed: 0,
+            // The vector's last owner may have left one.
+            unclaimed: 1,
         }
     }
 }
@@ -121,7 +122,9 @@ impl<D: Device> QueuePair<D> {
     }
 
     /// Changes the way of waiting, at any time, with commands outstanding or not. A policy that
-    /// never blocks has the vector masked, so that completions raise no interrupt at all.
+    /// never blocks has the vector masked, so that completions raise no interrupt at all; one that
+    /// also waits in other ways has it unmasked only while it blocks
+    /// ([`QueuePair::masks_between_blocks`]).
     pub fn set_policy(&mut self, policy: AnyPolicy) -> Result<(), PolicyError> {
         let steps = policy.steps();
         self.check_policy(&policy)?;
@@ -272,15 +275,58 @@ impl<D: Device> QueuePair<D> {
 
     /// Lets interrupts through and forgets those of completions already seen.
     pub(crate) fn arm(&mut self) -> Result<(), DeviceError> {
-        if self.unmask()? {
-            // What completed while it was masked is pending and comes now: no news either.
-            self.interrupt.unclaimed = self.interrupt.unclaimed.max(1);
+        self.counters.arms += 1;
+        if self.interrupt.unclaimed <= 0 {
+            return self.unmask_soon();
         }
-        if self.interrupt.unclaimed > 0 {
-            self.take();
-            self.interrupt.unclaimed = 0;
+        // What completed while it was masked may be pending, and comes now: that is no news either.
+        self.unmask()?;
+        self.take();
+        self.interrupt.unclaimed = 0;
+        Ok(())
+    }
+
+    /// Lets interrupts through, without waiting until the device knows.
+    fn unmask_soon(&mut self) -> Result<(), DeviceError> {
+        let masked = self.interrupt.masked;
+        if let Some(vector) = self.interrupt.vector.as_ref().filter(|_| masked) {
+            vector.post_unmask()?;
+            self.interrupt.masked = false;
         }
         Ok(())
+    }
+
+    /// Masks the vector while the core waits in ways that need no interrupt, where that is a store:
+    /// else every completion that the core finds by itself raises one.
+    #[inline]
+    pub(crate) fn disarm(&mut self) -> Result<(), DeviceError> {
+        if self.interrupt.masked {
+            return Ok(());
+        }
+        self.mask_soon()
+    }
+
+    #[cold]
+    fn mask_soon(&mut self) -> Result<(), DeviceError> {
+        let steps = self.policy.steps();
+        let kept = !steps.has(StepKind::Block) || steps.has(StepKind::UserInterrupt);
+        let vector = self.interrupt.vector.as_ref();
+        if let Some(vector) = vector.filter(|vector| !kept && vector.masks_by_store()) {
+            vector.post_mask()?;
+            self.interrupt.masked = true;
+        }
+        Ok(())
+    }
+
+    /// Whether completions that are found without a block raise no interrupt: the vector is masked
+    /// by a store, and the policy blocks, but not always.
+    pub fn masks_between_blocks(&self) -> bool {
+        let steps = self.policy.steps();
+        let vector = self.interrupt.vector.as_ref();
+        steps.has(StepKind::Block)
+            && steps != StepSet::NONE.with(StepKind::Block)
+            && !steps.has(StepKind::UserInterrupt)
+            && vector.is_some_and(Vector::masks_by_store)
     }
 
     /// Claims the interrupts that ended a block; whether there were any.

@@ -1,0 +1,116 @@
+//! Policies that spin, or sleep, before they block: which completions raise an interrupt.
+
+use super::support::{group_of_one, reads};
+use crate::Bench;
+use anyhow::{Result, ensure};
+use joulio_device::Device;
+use joulio_nvme::PollGroup;
+use joulio_nvme::wait::{
+    AnyPolicy, Class, Counters, Dpas, Ehp, Outstanding, Policy, SkiRental, Step, StepKind, StepSet,
+    now,
+};
+use joulio_units::Nanos;
+use std::borrow::Cow;
+use std::time::Duration;
+
+/// I/Os of each policy.
+const IOS: u64 = 1_000;
+
+/// Blocks for one command in so many, and spins for the others.
+struct BlockOnceIn {
+    every: u64,
+    submitted: u64,
+}
+
+impl Policy for BlockOnceIn {
+    fn name(&self) -> Cow<'static, str> {
+        format!("block once in {}", self.every).into()
+    }
+
+    fn steps(&self) -> StepSet {
+        StepSet::NONE.with(StepKind::Spin).with(StepKind::Block)
+    }
+
+    fn timed(&self) -> bool {
+        true
+    }
+
+    fn submitted(&mut self, _: Class, _: Nanos) {
+        self.submitted += 1;
+    }
+
+    fn plan(&mut self, _: &dyn Outstanding, _: StepSet, _: Nanos) -> Step {
+        if self.submitted.is_multiple_of(self.every) {
+            Step::BLOCK
+        } else {
+            Step::SPIN
+        }
+    }
+}
+
+/// Every policy that blocks, but not always.
+fn policies() -> Vec<AnyPolicy> {
+    let once_in = |every| {
+        AnyPolicy::Other(Box::new(BlockOnceIn {
+            every,
+            submitted: 0,
+        }))
+    };
+    let ski_rental = |micros| AnyPolicy::SkiRental(SkiRental::new(Nanos::from_micros(micros)));
+    vec![
+        once_in(100),
+        once_in(2),
+        AnyPolicy::Ehp(Ehp::new()),
+        AnyPolicy::Dpas(Dpas::new(Dpas::THETA)),
+        ski_rental(2),
+        ski_rental(20),
+        ski_rental(200),
+    ]
+}
+
+/// Counters once the last interrupt, which may come after its completion was seen, has come.
+fn settled<D: Device>(group: &mut PollGroup<D>) -> Counters {
+    std::thread::sleep(Duration::from_millis(50));
+    group.counters()
+}
+
+/// Interrupts of a completion that was found behind the mask, once the vector is unmasked: 0 of a
+/// device that clears the pending bit when its completions are taken (PCI 3.0, 6.8.2), 1 of others.
+fn left_pending<D: Device>(bench: &Bench<D>) -> Result<u64> {
+    let mut group = group_of_one(bench, 1, AnyPolicy::POLL)?;
+    reads(bench, &mut group, 1)?;
+    group.queues()[0].set_policy(AnyPolicy::INTERRUPT)?;
+    let before = group.counters();
+    // With nothing outstanding, a wait for the deadline.
+    group.reap(1, Some(now() + Nanos::from_millis(1)), |_, _| {})?;
+    Ok((settled(&mut group) - before).interrupts.min(1))
+}
+
+pub(super) fn what_a_core_finds_without_blocking_raises_no_interrupt<D: Device>(
+    bench: &Bench<D>,
+) -> Result<String> {
+    let pending = left_pending(bench)?;
+    let mut told = vec![format!("{pending} left pending behind the mask")];
+    for policy in policies() {
+        let name = policy.name().into_owned();
+        let mut group = group_of_one(bench, 1, policy)?;
+        if !group.queues()[0].masks_between_blocks() {
+            return Ok("not there: the table of its vectors is not mapped".into());
+        }
+        reads(bench, &mut group, IOS)?;
+        let counters = settled(&mut group);
+        // A completion that came between the arming and the look after it has raised one, and
+        // needed no block.
+        let needless = counters.arms - counters.blocks;
+        let most = (counters.blocks + needless) * (1 + pending) + 1;
+        ensure!(
+            counters.interrupts <= most,
+            "{name}: {needless} needless, {counters:?}"
+        );
+        told.push(format!(
+            "{name} {} interrupts, {} blocks, {needless} needless",
+            counters.interrupts, counters.blocks
+        ));
+    }
+    Ok(told.join("; "))
+}

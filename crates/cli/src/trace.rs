@@ -110,15 +110,16 @@ pub fn run(args: &Args) -> Outcome {
         let asked = &result.completion.asked;
         return Err(Failure::run(format!("{asked}: not obtained: {reason}")));
     }
-    for spoiled in &result.spoiled {
-        say(&format!("spoiled: {}", spoiled.why));
-    }
     let output = render(&Timeline::new(&threads), args.output).map_err(Failure::run)?;
     match file {
         Some(file) => file.write(&output).map_err(Failure::run)?,
         None => print(&output)?,
     }
-    verdict(&[result], &stop)
+    verdict(std::slice::from_ref(&result), &stop)?;
+    for spoiled in &result.spoiled {
+        say(&format!("spoiled: {}", spoiled.why));
+    }
+    Ok(())
 }
 
 /// Events that a queue keeps for `ios` I/Os.

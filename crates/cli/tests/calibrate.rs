@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::busy::Busy;
 use common::{joulio, refused};
 use serde_json::Value;
 use std::fs;
@@ -11,8 +12,8 @@ use tempfile::TempDir;
 #[test]
 fn real_runs_and_the_twin_count_the_same_for_each_io() {
     let room = TempDir::new().unwrap();
-    let line =
-        "calibrate -o here.toml --check --device samsung-960-evo --number_ios 200 --output json";
+    // The tests share the CPUs with others.
+    let line = "calibrate -o here.toml --allow-busy --check --device samsung-960-evo --number_ios 200 --output json";
     let output = joulio(line).current_dir(&room).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     // 1 when a latency is further off than it may be, which is no matter here.
@@ -37,6 +38,24 @@ fn real_runs_and_the_twin_count_the_same_for_each_io() {
     let output = joulio(line).current_dir(&room).assert().success();
     let report: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
     assert_eq!(report["runs"][0]["wait"]["blocks"], 100);
+}
+
+#[test]
+fn a_busy_machine_is_not_calibrated() {
+    let room = TempDir::new().unwrap();
+    let _busy = Busy::on_each_cpu(3);
+    let output = joulio("calibrate -o here.toml")
+        .current_dir(&room)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("-o here.toml: not written"), "{said}");
+    assert!(
+        said.contains("ran other programs for") && said.contains("--allow-busy"),
+        "{said}"
+    );
+    assert!(!room.path().join("here.toml").exists());
 }
 
 #[test]

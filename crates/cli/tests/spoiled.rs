@@ -2,56 +2,15 @@
 
 mod common;
 
+use common::busy::Busy;
 use common::machine::file;
 use common::{begin, joulio, refused};
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::Value;
 use std::fs;
 use std::process::{Child, Output};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{JoinHandle, sleep, spawn};
+use std::thread::sleep;
 use std::time::Duration;
-
-/// Threads that keep one CPU busy, until it is dropped.
-struct Busy {
-    cpu: usize,
-    end: Arc<AtomicBool>,
-    threads: Vec<JoinHandle<()>>,
-}
-
-impl Busy {
-    /// `threads` on the last CPU that this process may use.
-    fn with(threads: usize) -> Busy {
-        let allowed = sched_getaffinity(None).expect("known");
-        let mut cpus = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu));
-        let cpu = cpus.next_back().expect("one");
-        let end = Arc::new(AtomicBool::new(false));
-        let threads = (0..threads).map(|_| {
-            let end = Arc::clone(&end);
-            spawn(move || {
-                let mut one = CpuSet::new();
-                one.set(cpu);
-                sched_setaffinity(None, &one).expect("placed");
-                while !end.load(Ordering::Relaxed) {
-                    std::hint::spin_loop();
-                }
-            })
-        });
-        let threads = threads.collect();
-        Busy { cpu, end, threads }
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        self.end.store(true, Ordering::Relaxed);
-        for thread in self.threads.drain(..) {
-            let _ = thread.join();
-        }
-    }
-}
 
 fn report(output: &Output) -> Value {
     let said = String::from_utf8_lossy(&output.stderr);
@@ -73,10 +32,10 @@ fn why<'a>(report: &'a Value, by: &str) -> &'a str {
 
 #[test]
 fn a_poller_that_shares_its_cpu_says_so_and_strictly_fails() {
-    let busy = Busy::with(3);
+    let busy = Busy::on_the_last_cpu(3);
     let line = format!(
         "bench --completion poll --runtime 1 --ramp_time 0 --cpus_allowed {} --strict",
-        busy.cpu
+        busy.cpu()
     );
     let output = joulio(&format!("{line} --output json")).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
@@ -109,13 +68,13 @@ fn a_poller_that_shares_its_cpu_says_so_and_strictly_fails() {
 
 #[test]
 fn a_job_that_is_a_process_says_so_too() {
-    let busy = Busy::with(3);
+    let busy = Busy::on_the_last_cpu(3);
     let room = tempfile::tempdir().unwrap();
     fs::write(room.path().join("data"), vec![1; 1 << 20]).unwrap();
     let line = format!(
         "bench --device ./data --process --engine psync --completion interrupt --bs 4k --runtime 1 \
          --ramp_time 0 --cpus_allowed {} --output json",
-        busy.cpu
+        busy.cpu()
     );
     let output = joulio(&line).current_dir(&room).output().unwrap();
     let told = report(&output);

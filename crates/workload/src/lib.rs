@@ -35,7 +35,7 @@ pub use area::Area;
 pub use control::Stop;
 pub use energy::{Done, EnergyResult, Unmetered};
 pub use job::{Arrivals, Job, JobError, ReadWrite, Verify};
-pub use joulio_kernel_io::RingOptions;
+pub use joulio_kernel_io::{CpuUse, RingOptions};
 pub use machine::{Counting as ThreadCounting, ThreadCounters};
 pub use machine::{DiskCounters, Dispatch, IdleCounters, MachineCounters};
 pub use method::{EngineName, Method, Obtained, Way};

@@ -2,6 +2,7 @@
 
 use super::driver::{self, Cpus, Shares};
 use super::pair::{event, raise, settle, there_and_back, wait};
+use super::quiet::Watch;
 use super::reads::{Reads, median, reads};
 use super::spread::Spread;
 use crate::failure::Failure;
@@ -40,9 +41,16 @@ const SLEEP: Nanos = Nanos::from_micros(1);
 /// Less than that.
 const SLEPT_THROUGH: Nanos = Nanos(500);
 
-/// Measures all of it; about a quarter of a minute.
-pub fn measure(cpus: Cpus, stop: &Stop) -> Result<Times, Failure> {
-    settle(cpus.job)?;
+/// System calls, and a switch between two threads on one CPU.
+struct Calls {
+    crossing: Spread,
+    raising: Spread,
+    /// Raised and waited for.
+    whole: Spread,
+    hops: Spread,
+}
+
+fn calls(cpus: Cpus) -> Result<Calls, Failure> {
     let crossing = Spread::of_calls(|| {
         let _ = getppid();
     });
@@ -53,6 +61,23 @@ pub fn measure(cpus: Cpus, stop: &Stop) -> Result<Times, Failure> {
     let whole = Spread::of_calls(|| failed = raise(&fd).and_then(|()| wait(&fd)));
     failed?;
     let hops = Spread::of_nanos(there_and_back(cpus.job, 10_000)?).map(|time| time / 2.0);
+    Ok(Calls {
+        crossing,
+        raising,
+        whole,
+        hops,
+    })
+}
+
+/// Measures all of it; about a quarter of a minute.
+pub fn measure(cpus: Cpus, stop: &Stop, watch: &mut Watch) -> Result<Times, Failure> {
+    settle(cpus.job)?;
+    let Calls {
+        crossing,
+        raising,
+        whole,
+        hops,
+    } = watch.alone(|| calls(cpus))?;
     let shares = driver::shares(cpus)?;
     let waits = waits(cpus, stop)?;
     let loops = instant(cpus, stop)?;

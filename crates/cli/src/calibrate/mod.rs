@@ -5,6 +5,7 @@ mod driver;
 mod measure;
 mod pair;
 mod profile;
+mod quiet;
 mod reads;
 mod spread;
 
@@ -20,7 +21,8 @@ use driver::Cpus;
 use joulio_energy::{Processor, Root};
 use joulio_model::machine::costs::Costs;
 use joulio_model::{DeviceProfile, Figure, MachineProfile};
-use joulio_workload::parse_count;
+use joulio_workload::{Spoiled, parse_count};
+use quiet::Watch;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -37,6 +39,10 @@ pub struct Args {
     /// Overwrite the file
     #[arg(long, requires = "out")]
     force: bool,
+    /// Write the file though other programs ran on the CPUs meanwhile, or the machine was not itself
+    /// otherwise
+    #[arg(long, requires = "out")]
+    allow_busy: bool,
     /// The machine whose watts, and what cannot be measured here, are taken: a name or a path.
     /// Default: the one that fits this processor, or a generic server
     #[arg(long)]
@@ -64,6 +70,8 @@ struct Report<'a> {
     /// What the emulated device takes beside its profile's service time.
     emulated_device_ns: f64,
     check: Option<&'a [Compared]>,
+    /// Why the figures are not the machine's own, if they are not.
+    spoiled: &'a [Spoiled],
 }
 
 /// `joulio calibrate`.
@@ -81,12 +89,18 @@ pub fn run(args: &Args) -> Outcome {
     let cpus = cpus()?;
     let stop = stop_on_signals()?;
     // Of its own thread, so that this one stays where it was.
-    let times = on_a_thread(|| measure::measure(cpus, &stop))?;
+    let mut watch = Watch::begin(cpus, args.out.clone().filter(|_| !args.allow_busy));
+    let times = on_a_thread(|| measure::measure(cpus, &stop, &mut watch))?;
+    let (spoiled, refusal) = watch.end();
     let processor = Processor::of(&Root::system()).name;
     let profile = profile::calibrated(&base, &processor, &times);
     profile.validate().map_err(Failure::run)?;
     let text = profile::text(&profile)?;
-    let written = out.map_or(Ok(()), |out| out.write(&text));
+    let written = match (out, refusal) {
+        (_, Some(refusal)) => Err(refusal),
+        (Some(out), None) => out.write(&text).map_err(|error| error.to_string()),
+        (None, None) => Ok(()),
+    };
     // What was measured is shown, whatever became of the file.
     let compared = match args.check && written.is_ok() {
         true => {
@@ -97,13 +111,19 @@ pub fn run(args: &Args) -> Outcome {
         false => None,
     };
     match args.output {
-        Format::Normal => print(&told(&profile, &times, compared.as_deref(), &device))?,
+        Format::Normal => {
+            print(&told(&profile, &times, compared.as_deref(), &device))?;
+            for spoiled in &spoiled {
+                print(&format!("spoiled: {}\n", spoiled.why))?;
+            }
+        }
         Format::Json => print_json(&Report {
             processor: &processor,
             cpus: [cpus.job, cpus.device],
             costs: &profile.costs,
             emulated_device_ns: times.device,
             check: compared.as_deref(),
+            spoiled: &spoiled,
         })?,
     }
     written.map_err(Failure::run)?;

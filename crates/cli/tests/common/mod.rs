@@ -1,6 +1,7 @@
 //! Running the command.
 #![allow(dead_code, reason = "each test file uses some of it")]
 
+pub mod busy;
 pub mod machine;
 pub mod running;
 

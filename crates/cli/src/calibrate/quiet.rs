@@ -1,0 +1,128 @@
+//! Whether a measurement had its CPUs to itself. With another program on them a switch between two
+//! threads was measured as 87 ns that takes 2,223.
+
+use super::driver::Cpus;
+use crate::failure::Failure;
+use joulio_nvme::wait::now;
+use joulio_units::Nanos;
+use joulio_workload::{CpuUse, Happened, Spoiled, Surroundings};
+use rustix::time::{ClockId, clock_gettime};
+use std::path::{Path, PathBuf};
+
+/// The share of a CPU that others may have. Of a quarter of a minute the kernel's ticks tell a
+/// CPU's use to 1 or 2 %, and the kernel's own threads and daemons of a quiet machine take less.
+const TOLERATED: f64 = 0.05;
+
+/// A measurement that is watched.
+pub struct Watch {
+    /// The file that is to be written only if nothing spoils it.
+    file: Option<PathBuf>,
+    cpus: Cpus,
+    surroundings: Surroundings,
+    /// What this process had of all CPUs when it began.
+    own: Nanos,
+    spoiled: Vec<Spoiled>,
+}
+
+impl Watch {
+    /// Of what is measured on `cpus` from now on; for `file`, if that is not to be written when it is
+    /// spoiled.
+    pub fn begin(cpus: Cpus, file: Option<PathBuf>) -> Watch {
+        Watch {
+            file,
+            cpus,
+            surroundings: Surroundings::now(Path::new("/")),
+            own: own(),
+            spoiled: Vec::new(),
+        }
+    }
+
+    /// Does `what`, in which this process always has something to run on the jobs' CPU, and on no
+    /// other: where it did not run, another did, and the file is not to be written.
+    pub fn alone<T>(&mut self, what: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+        let (start, before) = (now(), own());
+        let done = what()?;
+        let (ran, window) = (own() - before, now() - start);
+        let cpu = format!("CPU {}", self.cpus.job);
+        let others = Spoiled::by_others(&cpu, window.since(ran), window, TOLERATED);
+        self.spoiled.extend(others);
+        match refusal(self.file.as_deref(), &self.spoiled) {
+            // What follows would be for nothing, and takes a minute on a busy machine.
+            Some(why) => Err(Failure::run(why)),
+            None => Ok(done),
+        }
+    }
+
+    /// What spoiled it, and why the file is not written, if it is not.
+    pub fn end(self) -> (Vec<Spoiled>, Option<String>) {
+        let happened = Surroundings::now(Path::new("/")).since(&self.surroundings);
+        let cpus = [self.cpus.job, self.cpus.device];
+        let mut spoiled = self.spoiled;
+        spoiled.extend(others(&happened, cpus, own() - self.own));
+        spoiled.extend(happened.spoiled(&cpus));
+        let refusal = refusal(self.file.as_deref(), &spoiled);
+        (spoiled, refusal)
+    }
+}
+
+/// A profile is used for months, and nobody sees what else ran when it was measured.
+fn refusal(file: Option<&Path>, spoiled: &[Spoiled]) -> Option<String> {
+    let (file, first) = (file?, spoiled.first()?);
+    Some(format!(
+        "-o {}: not written, the figures are not the machine's own: {}; then calibrate again, or say \
+         --allow-busy",
+        file.display(),
+        first.why
+    ))
+}
+
+/// What else ran on `cpus`, on which this process ran for `own`, and nowhere else.
+fn others(happened: &Happened, cpus: [usize; 2], own: Nanos) -> Option<Spoiled> {
+    let used = cpus.map(|cpu| happened.cpus.get(&cpu).copied());
+    let [
+        Some(CpuUse { busy: one, .. }),
+        Some(CpuUse { busy: other, .. }),
+    ] = used
+    else {
+        return None;
+    };
+    let names = format!("CPUs {} and {}", cpus[0], cpus[1]);
+    Spoiled::by_others(&names, (one + other).since(own), happened.window, TOLERATED)
+}
+
+/// The time that the threads of this process have run, together.
+fn own() -> Nanos {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    let part = |time: i64| u64::try_from(time).unwrap_or(0);
+    Nanos(part(time.tv_sec) * 1_000_000_000 + part(time.tv_nsec))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn what_is_not_ours_is_another_programs() {
+        let ms = Nanos::from_millis;
+        let of = |busy: [u64; 2]| {
+            let used = busy.map(|busy| CpuUse {
+                busy: ms(busy),
+                ..CpuUse::default()
+            });
+            Happened {
+                window: ms(10_000),
+                cpus: BTreeMap::from([(2, used[0]), (5, used[1])]),
+                ..Happened::default()
+            }
+        };
+        assert_eq!(others(&of([9_000, 3_000]), [2, 5], ms(11_700)), None);
+        // The kernel's ticks may have missed some of ours.
+        assert_eq!(others(&of([9_000, 3_000]), [2, 5], ms(12_500)), None);
+        let told = others(&of([10_000, 3_000]), [2, 5], ms(9_000)).unwrap();
+        assert_eq!(told.share, Some(0.4));
+        let why = "CPUs 2 and 5 ran other programs for 40 % of the time (4.000 s): stop them";
+        assert_eq!(told.why, why);
+        assert_eq!(others(&of([9_000, 9_000]), [2, 6], ms(0)), None);
+    }
+}

@@ -1,0 +1,64 @@
+//! Other programs.
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{JoinHandle, spawn};
+
+/// Threads that keep CPUs busy, until it is dropped.
+pub struct Busy {
+    cpus: Vec<usize>,
+    end: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Busy {
+    /// `threads` on the last CPU that this process may use.
+    pub fn on_the_last_cpu(threads: usize) -> Busy {
+        Busy::on(allowed().split_off(allowed().len() - 1), threads)
+    }
+
+    /// `threads` on each CPU that this process may use.
+    pub fn on_each_cpu(threads: usize) -> Busy {
+        Busy::on(allowed(), threads)
+    }
+
+    /// The first of the CPUs.
+    pub fn cpu(&self) -> usize {
+        self.cpus[0]
+    }
+
+    fn on(cpus: Vec<usize>, threads: usize) -> Busy {
+        let end = Arc::new(AtomicBool::new(false));
+        let each = cpus.iter().flat_map(|&cpu| (0..threads).map(move |_| cpu));
+        let threads = each.map(|cpu| {
+            let end = Arc::clone(&end);
+            spawn(move || {
+                let mut one = CpuSet::new();
+                one.set(cpu);
+                sched_setaffinity(None, &one).expect("placed");
+                while !end.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            })
+        });
+        let threads = threads.collect();
+        Busy { cpus, end, threads }
+    }
+}
+
+fn allowed() -> Vec<usize> {
+    let allowed = sched_getaffinity(None).expect("known");
+    (0..CpuSet::MAX_CPU)
+        .filter(|&cpu| allowed.is_set(cpu))
+        .collect()
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.end.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}

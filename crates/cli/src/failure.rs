@@ -1,6 +1,7 @@
 //! Errors as a user sees them: one line, and an exit status.
 
 use crate::limits::open_files_advice;
+use crate::signals::{Signal, signal};
 use std::fmt::Display;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -12,6 +13,9 @@ pub enum Failure {
     Input(String),
     /// It was begun, and went wrong. Status 1.
     Run(String),
+    /// A signal ended it before all was done that was asked for: what was not. Status 128 and the
+    /// signal's number, as shells have it.
+    Interrupted(Signal, String),
     /// Standard output was closed: whoever read it has enough. Status 0.
     Pipe,
 }
@@ -35,10 +39,19 @@ impl Failure {
         }
     }
 
+    /// A signal came before all was done: what came of it.
+    pub fn interrupted(what: impl Display) -> Failure {
+        match signal() {
+            Some(signal) => Failure::Interrupted(signal, format!("ended by {signal}; {what}")),
+            None => Failure::Run(format!("ended early; {what}")),
+        }
+    }
+
     /// What it says.
     pub fn message(self) -> String {
         match self {
             Failure::Input(message) | Failure::Run(message) => message,
+            Failure::Interrupted(_, message) => message,
             Failure::Pipe => "standard output was closed".into(),
         }
     }
@@ -48,6 +61,7 @@ impl Failure {
         let (message, status) = match self {
             Failure::Input(message) => (message, 2),
             Failure::Run(message) => (message, 1),
+            Failure::Interrupted(signal, message) => (message, signal.status()),
             Failure::Pipe => return ExitCode::SUCCESS,
         };
         let advice = open_files_advice(&message);

@@ -3,7 +3,7 @@
 use crate::device::{DeviceName, Kind, open_pcie, open_vfio_user};
 use crate::failure::Failure;
 use crate::output::{Format, Output, print, print_json};
-use crate::stop::cancel;
+use crate::signals::cancel;
 use crate::{Outcome, nvme_cli};
 use clap::Args;
 use joulio_device::Device;

@@ -6,7 +6,7 @@ use crate::Outcome;
 use crate::changes::Changes;
 use crate::failure::{Failure, say};
 use crate::output::{Format, Output, print, print_json};
-use crate::stop::stop_on_signals;
+use crate::signals::stop_on_signals;
 use crate::work::duration;
 use joulio_kernel_io::Knob;
 use joulio_units::Nanos;

@@ -13,7 +13,7 @@ use crate::meters;
 use crate::output::{Format, print, print_json};
 use crate::power_log;
 use crate::power_states::port::PortName;
-use crate::stop::stop_on_signals;
+use crate::signals::stop_on_signals;
 use crate::work::seconds;
 use joulio_energy::{Discovery, Filtering, MIN_WINDOW, Root};
 use joulio_units::Nanos;

@@ -14,7 +14,7 @@ pub use swap::{SwapArgs, swap};
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::output::{print, print_json};
-use crate::stop::stop_on_signals;
+use crate::signals::stop_on_signals;
 use crate::work::seconds;
 use joulio_energy::alignment::Shape;
 use joulio_units::Nanos;

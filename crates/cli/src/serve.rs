@@ -4,21 +4,20 @@ use crate::Outcome;
 use crate::device::{DeviceName, Kind};
 use crate::failure::Failure;
 use crate::output::print;
+use crate::signals::{at_last, ring_on_signals};
 use clap::ValueEnum;
 use joulio_emulator::FaultPlan;
 use joulio_emulator::serve::{DoorbellMode, ServeOptions, Server};
 use joulio_workload::parse_size;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::low_level::pipe;
-use std::fs::remove_file;
+use std::fs::{remove_file, symlink_metadata};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::net::UnixStream;
-use std::path::{PathBuf, absolute};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf, absolute};
 use std::thread::available_parallelism;
 
 /// The socket takes one host at a time; another is told that the controller is taken (EBUSY).
-/// Ends at Ctrl-C or SIGTERM, and removes the socket. Whatever a host does, or if it is killed,
+/// Ends at Ctrl-C, SIGTERM, SIGHUP or SIGQUIT, and removes the socket. Whatever a host does, or if it is killed,
 /// the next one finds the controller as new, with the data that was written.
 #[derive(clap::Args)]
 pub struct Args {
@@ -142,11 +141,7 @@ pub fn run(args: &Args) -> Outcome {
         max_bytes: args.max_memory,
     };
     // Before there is a socket that a signal would leave behind.
-    let (stop, ring) = UnixStream::pair().map_err(Failure::run)?;
-    for signal in [SIGINT, SIGTERM] {
-        let ring = ring.try_clone().map_err(Failure::run)?;
-        pipe::register(signal, ring).map_err(Failure::run)?;
-    }
+    let stop = ring_on_signals()?;
     let missing = emulated.missing_file();
     let mut server = Server::bind(&args.socket, &options, &serve).map_err(|error| {
         if let Some(path) = missing {
@@ -155,6 +150,7 @@ pub fn run(args: &Args) -> Outcome {
         }
         Failure::input(error)
     })?;
+    remove_at_last(&args.socket);
     let how = match serve.doorbells {
         DoorbellMode::Mapped => "mapped",
         DoorbellMode::Trapped => "trapped",
@@ -176,4 +172,19 @@ pub fn run(args: &Args) -> Outcome {
         print(&format!("{stats}\n"))?;
     }
     served.map_err(Failure::run)
+}
+
+/// Removes the socket also when a second signal has to end this command, unless somebody else has
+/// put another one there by then.
+fn remove_at_last(socket: &Path) {
+    let identity = |path: &Path| {
+        let found = symlink_metadata(path).ok()?;
+        Some((found.dev(), found.ino()))
+    };
+    let (path, made) = (socket.to_path_buf(), identity(socket));
+    at_last(move || {
+        if made.is_some() && identity(&path) == made {
+            let _ = remove_file(&path);
+        }
+    });
 }

@@ -15,7 +15,7 @@ use crate::power::pause::pause;
 use crate::power::{idle, interval, lines};
 use crate::power_log::wall_time;
 use crate::power_states::port::PortName;
-use crate::stop::stop_on_signals;
+use crate::signals::stop_on_signals;
 use disks::{Look, Watched};
 use joulio_energy::{Baseline, Measured, Root};
 use joulio_kernel_io::Disks;

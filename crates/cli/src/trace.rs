@@ -5,7 +5,7 @@ use crate::bench::{targets, verdict};
 use crate::failure::{Failure, say};
 use crate::output::print;
 use crate::output_file::{Existing, OutputFile};
-use crate::stop::stop_on_signals;
+use crate::signals::stop_on_signals;
 use crate::work::{Length, Work, seconds};
 use clap::ValueEnum;
 use joulio_energy::Meters;
@@ -119,7 +119,10 @@ pub fn run(args: &Args) -> Outcome {
     for spoiled in &result.spoiled {
         say(&format!("spoiled: {}", spoiled.why));
     }
-    Ok(())
+    match result.interrupted {
+        true => Err(Failure::interrupted("not all I/Os are in it")),
+        false => Ok(()),
+    }
 }
 
 /// Events that a queue keeps for `ios` I/Os.

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::place::Place;
-use crate::stop::cancel;
+use crate::signals::cancel;
 use joulio_emulator::FaultPlan;
 use joulio_nvme::ControllerOptions;
 use joulio_units::Nanos;

@@ -64,17 +64,27 @@ fn interrupted(line: &str, signal: Signal) -> Output {
     kill_process(pid, signal).expect("kill");
     let output = ended(child);
     let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{line}: {said}");
-    assert!(said.is_empty(), "{line}: {said}");
+    let status = 128 + signal.as_raw();
+    assert_eq!(output.status.code(), Some(status), "{line}: {said}");
+    assert_eq!(said.lines().count(), 1, "{line}: {said}");
+    assert!(said.contains("cut short: nvme "), "{line}: {said}");
     output
 }
 
 const LONG: &str = "bench --device emulated:instant,size=1M --runtime 60";
 
 #[test]
-fn an_interrupted_run_prints_its_table_and_says_that_it_ended_early() {
-    for signal in [Signal::INT, Signal::TERM] {
+fn an_interrupted_run_prints_its_table_and_says_what_was_not_run() {
+    for (signal, name) in [
+        (Signal::INT, "SIGINT"),
+        (Signal::TERM, "SIGTERM"),
+        (Signal::HUP, "SIGHUP"),
+        (Signal::QUIT, "SIGQUIT"),
+    ] {
         let output = interrupted(LONG, signal);
+        let said = String::from_utf8_lossy(&output.stderr);
+        let says = "cut short: nvme poll; not run: nvme interrupt, nvme hybrid";
+        assert_eq!(said, format!("joulio: ended by {name}; {says}\n"));
         let text = String::from_utf8(output.stdout).expect("UTF-8");
         assert!(text.contains("IOPS"), "{text}");
         assert!(text.contains("poll: ended early"), "{text}");
@@ -97,6 +107,7 @@ fn an_interrupted_run_is_valid_json_that_says_so() {
         let runs = report["runs"].as_array().expect("runs");
         assert_eq!(runs.len(), 1);
         assert_eq!(runs[0]["interrupted"], true);
+        assert!(report["manifest"]["not_run"].is_array());
         assert!(runs[0]["all"]["ios"].is_u64());
     }
 }
@@ -110,6 +121,28 @@ fn a_run_that_waits_for_a_late_arrival_is_interrupted_too() {
         let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         assert_eq!(report["runs"][0]["interrupted"], true);
     }
+}
+
+#[test]
+fn a_command_that_is_to_outlive_its_terminal_does() {
+    // nohup(1) ignores SIGHUP.
+    let mut child = Command::new("sh")
+        .args(["-c", "trap '' HUP; exec \"$0\" \"$@\""])
+        .arg(env!("CARGO_BIN_EXE_joulio"))
+        .args(LONG.split_whitespace())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    wait_for_job(&child);
+    let pid = Pid::from_child(&child);
+    kill_process(pid, Signal::HUP).expect("kill");
+    kill_process(pid, Signal::TERM).expect("kill");
+    let mut said = String::new();
+    let mut stderr = child.stderr.take().expect("piped");
+    stderr.read_to_string(&mut said).expect("UTF-8");
+    assert_eq!(ended(child).status.code(), Some(143), "{said}");
+    assert!(said.contains("ended by SIGTERM"), "{said}");
 }
 
 #[test]

@@ -3,106 +3,15 @@
 
 mod common;
 
-use common::joulio;
-use rustix::process::{Pid, Signal, kill_process};
+use common::settings::{Room, ended_by_many, error, full_pipe, out};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
 use tempfile::{TempDir, tempdir};
-
-/// A room with a journal, and with the tree of a system with a disk `d`.
-struct Room(TempDir);
-
-impl Room {
-    fn new() -> Room {
-        let room = Room(tempdir().expect("a room"));
-        for (file, text) in [
-            ("scheduler", "none [mq-deadline] kyber"),
-            ("nr_requests", "256"),
-            ("nomerges", "0"),
-        ] {
-            let file = room.queue(file);
-            fs::create_dir_all(file.parent().expect("a folder")).expect("created");
-            fs::write(file, text).expect("written");
-        }
-        room
-    }
-
-    fn root(&self) -> PathBuf {
-        self.0.path().join("root")
-    }
-
-    fn queue(&self, file: &str) -> PathBuf {
-        self.root().join("sys/block/d/queue").join(file)
-    }
-
-    fn value(&self, file: &str) -> String {
-        let text = fs::read_to_string(self.queue(file)).expect("a file");
-        text.trim().into()
-    }
-
-    fn ran(&self, line: &str) -> Output {
-        let mut command = joulio(line);
-        command.env("XDG_STATE_HOME", self.0.path());
-        command.output().expect("it runs")
-    }
-
-    /// On the tree.
-    fn knobs(&self, line: &str) -> Output {
-        self.ran(&format!("knobs {line} --root {}", self.root().display()))
-    }
-
-    fn entries(&self) -> usize {
-        let files = fs::read_dir(self.0.path().join("joulio/journal"));
-        files.into_iter().flatten().count()
-    }
-
-    /// One that has set `line`, for a long time.
-    fn holding(&self, line: &str) -> Holder {
-        let mut child = Command::new(assert_cmd::cargo::cargo_bin!("joulio"))
-            .args(["knobs", "--for", "10m"])
-            .args(line.split_whitespace())
-            .env("XDG_STATE_HOME", self.0.path())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        let mut said = String::new();
-        let out = child.stdout.as_mut().expect("piped");
-        BufReader::new(out).read_line(&mut said).expect("a line");
-        assert!(said.starts_with("scheduler"), "{said}");
-        Holder(child)
-    }
-
-    fn holding_on_tree(&self, line: &str) -> Holder {
-        self.holding(&format!("{line} --root {}", self.root().display()))
-    }
-}
-
-struct Holder(Child);
-
-impl Holder {
-    fn end(mut self, signal: Signal) -> Option<i32> {
-        kill_process(Pid::from_child(&self.0), signal).expect("it runs");
-        self.0.wait().expect("it ends").code()
-    }
-}
-
-impl Drop for Holder {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn out(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into()
-}
-
-fn error(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into()
-}
 
 const BOTH: &str = "d --set scheduler=kyber --set nr_requests=64";
 
@@ -195,7 +104,7 @@ fn what_makes_no_sense_is_refused_in_one_line_and_nothing_is_changed() {
 
 #[test]
 fn a_signal_puts_it_back() {
-    for signal in [Signal::INT, Signal::TERM] {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT] {
         let room = Room::new();
         let holder = room.holding_on_tree(BOTH);
         assert_eq!(
@@ -203,6 +112,52 @@ fn a_signal_puts_it_back() {
             ("64", 2)
         );
         assert_eq!(holder.end(signal), Some(0));
+        let values = ["scheduler", "nr_requests"].map(|file| room.value(file));
+        assert_eq!(values, ["mq-deadline", "256"]);
+        assert_eq!(room.entries(), 0);
+    }
+}
+
+#[test]
+fn a_second_signal_puts_it_back_when_the_command_hangs() {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT] {
+        let room = Room::new();
+        // Nobody reads what it prints, and there is no room for more.
+        let (reader, writer) = full_pipe();
+        let line = format!("knobs {BOTH} --for 10m --root {}", room.root().display());
+        let child = room.begin_into(&line, writer.into());
+        while room.value("nr_requests") != "64" {
+            sleep(Duration::from_millis(5));
+        }
+        let (status, said) = ended_by_many(child, signal);
+        drop(reader);
+        assert_eq!(status, Some(128 + signal.as_raw()), "{said}");
+        let values = ["scheduler", "nr_requests"].map(|file| room.value(file));
+        assert_eq!(values, ["mq-deadline", "256"], "{said}");
+        assert_eq!(room.entries(), 0, "{said}");
+        assert!(
+            said.ends_with("joulio: scheduler of d: mq-deadline put back\n"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn it_is_put_back_when_nobody_reads_what_is_printed() {
+    for (out, status) in [("closed", 0), ("/dev/full", 1)] {
+        let room = Room::new();
+        let out = match out {
+            "closed" => std::io::pipe().expect("a pipe").1.into(),
+            full => fs::OpenOptions::new()
+                .write(true)
+                .open(full)
+                .expect(full)
+                .into(),
+        };
+        let line = format!("knobs {BOTH} --for 10m --root {}", room.root().display());
+        let child = room.begin_into(&line, out);
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(status), "{}", error(&output));
         let values = ["scheduler", "nr_requests"].map(|file| room.value(file));
         assert_eq!(values, ["mq-deadline", "256"]);
         assert_eq!(room.entries(), 0);

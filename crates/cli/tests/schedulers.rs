@@ -207,7 +207,7 @@ fn an_interrupted_run_puts_back_what_it_has_set() {
     };
     let mut child = disk.running(&other);
     signal(&child, Signal::INT);
-    assert!(child.wait().expect("ended").success());
+    assert_eq!(child.wait().expect("ended").code(), Some(130));
     assert_eq!(disk.scheduler(), before);
 }
 

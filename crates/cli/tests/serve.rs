@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::settings::{ended_by_many, full_pipe};
 use common::{failed, joulio, refused};
 use predicates::str::contains;
 use rustix::process::{Pid, Signal, kill_process};
@@ -68,7 +69,7 @@ fn what_cannot_be_served_is_refused_in_one_line() {
 
 #[test]
 fn a_signal_ends_it_and_the_socket_with_it() {
-    for signal in [Signal::TERM, Signal::INT] {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT] {
         let room = tempfile::tempdir().unwrap();
         let line = "serve --device emulated:instant,size=1m --socket s --stats --doorbells trapped";
         let (mut child, mut out, said) = serving(room.path(), line);
@@ -84,6 +85,26 @@ fn a_signal_ends_it_and_the_socket_with_it() {
         out.read_to_string(&mut stats).unwrap();
         assert!(stats.starts_with("clients=0 "), "{stats}");
     }
+}
+
+#[test]
+fn a_second_signal_removes_the_socket_of_a_server_that_hangs() {
+    let room = tempfile::tempdir().unwrap();
+    // Nobody reads what it prints, and there is no room for more.
+    let (_reader, writer) = full_pipe();
+    let child = Command::new(assert_cmd::cargo::cargo_bin!("joulio"))
+        .args("serve --device emulated:instant,size=1m --socket s".split_whitespace())
+        .current_dir(room.path())
+        .stdout(writer)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !room.path().join("s").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let (status, said) = ended_by_many(child, Signal::TERM);
+    assert_eq!(status, Some(143), "{said}");
+    assert!(!room.path().join("s").exists());
 }
 
 #[test]

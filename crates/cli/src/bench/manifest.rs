@@ -36,6 +36,8 @@ pub struct Manifest {
     pub throttled: Throttled,
     /// It was ended early: runs may be missing or short.
     pub interrupted: bool,
+    /// The runs that are missing.
+    pub not_run: Vec<String>,
 }
 
 /// A device of the runs.
@@ -101,6 +103,7 @@ impl Manifest {
             modelled: true,
             throttled: Throttled::Unknown,
             interrupted: false,
+            not_run: Vec::new(),
         }
     }
 }

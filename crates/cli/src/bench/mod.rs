@@ -4,6 +4,7 @@ mod args;
 mod energy;
 mod figures;
 mod manifest;
+mod missing;
 mod progress;
 mod settings;
 mod sides;
@@ -17,11 +18,12 @@ pub use energy::machine;
 use crate::Outcome;
 use crate::failure::{Failure, say};
 use crate::output::{Format, print, print_json};
-use crate::stop::stop_on_signals;
+use crate::signals::stop_on_signals;
 use energy::Sources;
 use joulio_kernel_io::machine::{Throttled, Throttles};
 use joulio_workload::{Job, Method, RunError, RunResult, Setup, Stop, Target, run as run_job};
 use manifest::Manifest;
+use missing::Missing;
 use serde::Serialize;
 use settings::Combination;
 use std::path::Path;
@@ -61,19 +63,26 @@ pub fn run(args: &Args) -> Outcome {
         sources: &mut sources,
     };
     let mut runs = Vec::new();
-    for _ in 0..args.settings.loops {
+    let mut missing = Missing::default();
+    for number in 1..=args.settings.loops {
         for combination in &combinations {
             for &method in &methods {
+                let repetition = (number, args.settings.loops);
                 if stop.stopped() {
-                    break;
+                    missing.not_run(method, combination, repetition);
+                    continue;
                 }
                 let mut result = bench.run(combination, method)?;
                 result.settings.extend(args.settings.told());
+                if result.interrupted {
+                    missing.cut_short(method, combination, repetition);
+                }
                 runs.push(result);
             }
         }
     }
     manifest.interrupted = stop.stopped();
+    manifest.not_run = missing.not_run.clone();
     manifest.throttled = Throttled::between(&throttles, &Throttles::read(root));
     if manifest.throttled == Throttled::Yes {
         say(
@@ -88,6 +97,7 @@ pub fn run(args: &Args) -> Outcome {
         })?,
     }
     verdict(&runs, &stop)?;
+    missing.verdict()?;
     match args.strict {
         true => unspoiled(&runs),
         false => Ok(()),

@@ -104,7 +104,7 @@ struct Waits {
 fn waits(cpus: Cpus, stop: &Stop) -> Result<Waits, Failure> {
     let by = |way, service: Nanos| {
         let even = driver::even(service)?;
-        Ok(Reads {
+        Ok::<_, Failure>(Reads {
             profile: even,
             way,
             // A tenth of a second of them with their wake-ups, but not too few for a median.

@@ -15,7 +15,7 @@ use crate::columns::columns;
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
 use crate::output_file::{Existing, OutputFile};
-use crate::stop::stop_on_signals;
+use crate::signals::stop_on_signals;
 use check::Compared;
 use driver::Cpus;
 use joulio_energy::{Processor, Root};
@@ -92,6 +92,9 @@ pub fn run(args: &Args) -> Outcome {
     let mut watch = Watch::begin(cpus, args.out.clone().filter(|_| !args.allow_busy));
     let times = on_a_thread(|| measure::measure(cpus, &stop, &mut watch))?;
     let (spoiled, refusal) = watch.end();
+    if stop.stopped() {
+        return Err(Failure::interrupted("nothing is kept"));
+    }
     let processor = Processor::of(&Root::system()).name;
     let profile = profile::calibrated(&base, &processor, &times);
     profile.validate().map_err(Failure::run)?;

@@ -58,7 +58,7 @@ fn round(kind: &Reads, cpus: Cpus, stop: &Stop) -> Result<Vec<Read>, Failure> {
     let mut reads = Vec::with_capacity(ios as usize);
     for index in 0..first + ios {
         if stop.stopped() {
-            return Err(Failure::run("ended by a signal"));
+            return Err(Failure::interrupted("nothing is kept"));
         }
         let before = bench.group.counters();
         let start = now();

@@ -1,8 +1,8 @@
 //! An entry of the journal: something that was changed, with all that puts it back.
 
-use crate::power_states::feature::Feature;
+use crate::power_states::feature::{Feature, FeatureError};
 use joulio_kernel_io::Knobs;
-use joulio_kernel_io::knobs::Change;
+use joulio_kernel_io::knobs::{Change, KnobError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -41,6 +41,17 @@ pub struct KnobChange {
     pub change: Change,
 }
 
+/// A change that could not be put back, and can be tried again.
+#[derive(Debug, thiserror::Error)]
+pub enum PutBackError {
+    /// A setting of the kernel.
+    #[error(transparent)]
+    Knob(#[from] KnobError),
+    /// A feature of an NVMe controller.
+    #[error(transparent)]
+    Feature(#[from] FeatureError),
+}
+
 impl Entry {
     /// One that is to be written.
     pub fn new(number: u64, what: What) -> Entry {
@@ -73,6 +84,11 @@ impl Entry {
 }
 
 impl What {
+    /// Whether `other` is the same feature of the same device, or the same setting.
+    pub fn is_of_the_same(&self, other: &What) -> bool {
+        self.file_name() == other.file_name()
+    }
+
     /// The name of its file: one for what there is once, a feature of a device, a setting.
     pub fn file_name(&self) -> String {
         let (words, kind) = match self {
@@ -99,8 +115,11 @@ impl What {
         format!("{hash:016x}.{kind}.json")
     }
 
-    /// Puts it back: what there is to tell of that. An error is of what can be tried again.
-    pub fn put_back(&self) -> Result<Vec<String>, String> {
+    /// Puts it back: what there is to tell of that.
+    ///
+    /// # Errors
+    /// It could not be put back; that can be tried again.
+    pub fn put_back(&self) -> Result<Vec<String>, PutBackError> {
         match self {
             What::Feature(feature) => {
                 feature.put_back()?;
@@ -120,11 +139,20 @@ impl What {
 
 impl KnobChange {
     /// Puts it back: what was left, and why.
-    pub fn put_back(&self) -> Result<Vec<String>, String> {
-        let left = Knobs::at(&self.root).put_back(&self.change);
-        let left = left.map_err(|error| error.to_string())?;
+    ///
+    /// # Errors
+    /// It could not be put back; that can be tried again.
+    pub fn put_back(&self) -> Result<Vec<String>, KnobError> {
+        let left = Knobs::at(&self.root).put_back(&self.change)?;
         let knob = self.change.knob();
         Ok(left.iter().map(|why| format!("{knob}: {why}")).collect())
+    }
+}
+
+impl KnobChange {
+    /// Whether either is of a file that the other is of, or that the kernel changes with it.
+    pub fn touches(&self, other: &KnobChange) -> bool {
+        self.root == other.root && self.change.touches(&other.change)
     }
 }
 

@@ -1,7 +1,9 @@
-//! Claims about entries and their locks.
+//! Claims about entries, their locks, and whose the files are.
 
 use super::*;
 use crate::power_states::feature::{Feature, Old};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 fn what(device: &str, value: u32) -> What {
     What::Feature(Feature {
@@ -11,62 +13,200 @@ fn what(device: &str, value: u32) -> What {
     })
 }
 
-fn begin(journal: &Journal, what: What) -> Held {
-    let held = journal.begin(what);
-    held.unwrap_or_else(|failure| panic!("{}", failure.message()))
+fn names(journal: &Locked) -> Vec<std::ffi::OsString> {
+    let entries = journal.entries().unwrap().into_iter();
+    entries.map(|(_, name)| name).collect()
 }
 
-fn files(journal: &Journal) -> Vec<PathBuf> {
-    let entries = journal.entries();
-    let entries = entries.unwrap_or_else(|failure| panic!("{}", failure.message()));
-    entries.into_iter().map(|(_, path)| path).collect()
+/// Everything in the directory.
+fn files(journal: &Journal) -> Vec<String> {
+    let files = fs::read_dir(journal.path()).unwrap();
+    files
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect()
 }
 
 #[test]
 fn an_entry_is_there_until_it_is_done() {
     let room = tempfile::tempdir().unwrap();
-    let journal = Journal(room.path().join("a/b"));
-    assert!(files(&journal).is_empty());
-    let held = begin(&journal, what("x", 3));
-    let files = files(&journal);
-    assert_eq!(files.len(), 1);
+    let journal = Journal::at(room.path().join("a/b"));
+    assert!(journal.lock_existing().unwrap().is_none());
+    let locked = journal.lock().unwrap();
+    let held = locked.begin(what("x", 3)).unwrap();
+    let name = names(&locked).remove(0);
     // Its holder lives.
-    assert!(matches!(take(&files[0]), Err(Untaken::Busy)));
+    assert!(matches!(locked.take(&name), Err(Untaken::Busy)));
+    assert_eq!(locked.living().unwrap(), [what("x", 3)]);
     drop(held);
-    let Ok(held) = take(&files[0]) else {
-        panic!("not to be had")
-    };
+    assert!(locked.living().unwrap().is_empty());
+    let held = locked.take(&name).unwrap();
     assert_eq!((held.entry.what.clone(), held.fresh), (what("x", 3), false));
-    assert!(held.done().is_ok());
-    assert!(matches!(take(&files[0]), Err(Untaken::Gone)));
-    assert!(fs::read_dir(journal.path()).unwrap().next().is_none());
+    locked.done(held).unwrap();
+    assert!(files(&journal).is_empty());
 }
 
 #[test]
 fn the_older_value_stays() {
     let room = tempfile::tempdir().unwrap();
-    let journal = Journal(room.path().into());
-    drop(begin(&journal, what("x", 0)));
-    let second = begin(&journal, what("x", 2));
+    let locked = Journal::at(room.path()).lock().unwrap();
+    drop(locked.begin(what("x", 0)).unwrap());
+    let second = locked.begin(what("x", 2)).unwrap();
     assert_eq!(
         (second.entry.what.clone(), second.fresh),
         (what("x", 0), false)
     );
-    let third = begin(&journal, what("y", 2));
+    let third = locked.begin(what("y", 2)).unwrap();
     assert_eq!((third.fresh, third.entry.number), (true, 2));
+    drop((second, third));
     // The latest is the first to be put back.
-    let found = files(&journal).into_iter().map(|path| read(&path).unwrap());
-    let devices: Vec<bool> = found.map(|text| text.contains("\"y\"")).collect();
-    assert_eq!(devices, [true, false]);
+    let found = names(&locked).into_iter();
+    let numbers: Vec<u64> = found
+        .map(|name| locked.take(&name).unwrap().entry.number)
+        .collect();
+    assert_eq!(numbers, [2, 1]);
 }
 
 #[test]
 fn one_at_a_time() {
     let room = tempfile::tempdir().unwrap();
-    let journal = Journal(room.path().into());
-    let _held = begin(&journal, what("x", 0));
+    let locked = Journal::at(room.path()).lock().unwrap();
+    let _held = locked.begin(what("x", 0)).unwrap();
     assert!(matches!(
-        journal.begin(what("x", 1)),
-        Err(Failure::Input(_))
+        locked.begin(what("x", 1)),
+        Err(JournalError::Busy { .. })
     ));
+}
+
+#[test]
+fn whoever_has_the_journal_keeps_others_from_it() {
+    let room = tempfile::tempdir().unwrap();
+    let journal = Journal::at(room.path());
+    let locked = journal.lock().unwrap();
+    let folder = Folder::open(journal.path()).unwrap().unwrap();
+    let other = fs::File::open(journal.path()).unwrap();
+    assert!(!folder::lock_file(&other).unwrap());
+    drop(locked);
+    assert!(folder.lock().unwrap());
+    assert!(!folder::lock_file(&other).unwrap());
+}
+
+#[test]
+fn a_directory_that_was_removed_meanwhile_is_not_the_one_that_is_locked() {
+    let room = tempfile::tempdir().unwrap();
+    let journal = Journal::at(room.path().join("journal"));
+    let folder = Folder::create(journal.path()).unwrap();
+    fs::remove_dir(journal.path()).unwrap();
+    fs::create_dir(journal.path()).unwrap();
+    assert!(!folder.lock().unwrap());
+    drop(journal.lock().unwrap().begin(what("x", 1)).unwrap());
+    assert_eq!(files(&journal).len(), 1);
+}
+
+#[test]
+fn what_a_killed_run_was_writing_is_removed_and_nothing_else() {
+    let room = tempfile::tempdir().unwrap();
+    let journal = Journal::at(room.path());
+    // Also of the process that has our number now.
+    let own = format!(".{}.tmp", std::process::id());
+    for name in [&own, ".4194303.tmp", ".1.tmp", ".x.tmp", ".tmp", "1.tmp"] {
+        fs::write(room.path().join(name), "{").unwrap();
+    }
+    let living = fs::File::open(room.path().join(".1.tmp")).unwrap();
+    assert!(folder::lock_file(&living).unwrap());
+    let locked = journal.lock().unwrap();
+    drop(locked.begin(what("x", 0)).unwrap());
+    let mut left = files(&journal);
+    left.retain(|name| !name.ends_with(".json"));
+    left.sort();
+    assert_eq!(left, [".1.tmp", ".tmp", ".x.tmp", "1.tmp"]);
+    drop(living);
+    put_back_left(&locked, |_| false).unwrap();
+    assert!(!files(&journal).contains(&".1.tmp".into()));
+}
+
+#[test]
+fn a_link_is_neither_written_through_nor_read_through() {
+    let room = tempfile::tempdir().unwrap();
+    let journal = Journal::at(room.path().join("journal"));
+    let locked = journal.lock().unwrap();
+    let elsewhere = room.path().join("elsewhere");
+    fs::write(&elsewhere, "as it was").unwrap();
+    let staged = journal.path().join(format!(".{}.tmp", std::process::id()));
+    symlink(&elsewhere, &staged).unwrap();
+    assert!(matches!(
+        locked.begin(what("x", 0)),
+        Err(JournalError::Io { .. })
+    ));
+    assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "as it was");
+    fs::remove_file(staged).unwrap();
+    drop(locked.begin(what("x", 0)).unwrap());
+    let entry = journal.path().join(names(&locked).remove(0));
+    fs::rename(&entry, &elsewhere).unwrap();
+    symlink(&elsewhere, &entry).unwrap();
+    let name = names(&locked).remove(0);
+    assert!(matches!(locked.take(&name), Err(Untaken::Unreadable(_))));
+}
+
+#[test]
+fn a_directory_that_others_may_write_is_refused_with_what_to_do() {
+    let room = tempfile::tempdir().unwrap();
+    let journal = Journal::at(room.path().join("a/journal"));
+    drop(journal.lock().unwrap());
+    let mode = fs::metadata(journal.path()).unwrap().mode();
+    assert_eq!(mode & 0o7777, 0o700);
+    for directory in [journal.path(), &room.path().join("a")] {
+        let change = |mode| fs::set_permissions(directory, fs::Permissions::from_mode(mode));
+        change(0o770).unwrap();
+        let Err(error) = journal.lock() else {
+            panic!("taken")
+        };
+        let said = error.to_string();
+        assert!(said.contains("(mode 0770): chmod go-w"), "{said}");
+        assert!(said.contains(&directory.display().to_string()), "{said}");
+        change(0o755).unwrap();
+        assert!(journal.lock().is_ok());
+    }
+    // An entry that others may write.
+    let locked = journal.lock().unwrap();
+    drop(locked.begin(what("x", 0)).unwrap());
+    let name = names(&locked).remove(0);
+    let entry = journal.path().join(&name);
+    fs::set_permissions(&entry, fs::Permissions::from_mode(0o666)).unwrap();
+    assert!(matches!(locked.take(&name), Err(Untaken::Unreadable(_))));
+}
+
+#[test]
+fn what_is_no_directory_is_refused() {
+    let room = tempfile::tempdir().unwrap();
+    let own = room.path().join("own");
+    fs::create_dir(&own).unwrap();
+    symlink(&own, room.path().join("link")).unwrap();
+    fs::write(room.path().join("file"), "").unwrap();
+    for name in ["link", "file"] {
+        let locked = Journal::at(room.path().join(name)).lock();
+        assert!(
+            matches!(locked, Err(JournalError::NoDirectory { .. })),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_directory_of_somebody_else_is_refused() {
+    let room = tempfile::tempdir().unwrap();
+    let journal = Journal::at(room.path().join("journal"));
+    drop(journal.lock().unwrap());
+    // That takes root.
+    if std::os::unix::fs::chown(journal.path(), Some(65534), None).is_err() {
+        eprintln!("not here: a directory is given away by root only");
+        return;
+    }
+    let Err(error) = journal.lock() else {
+        panic!("taken")
+    };
+    let said = error.to_string();
+    assert!(
+        said.contains("belongs to user 65534, not to user"),
+        "{said}"
+    );
 }

@@ -11,7 +11,7 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::meters;
 use crate::output::{Format, Output, print, print_json};
-use crate::stop::stop_on_signals;
+use crate::signals::stop_on_signals;
 use crate::work::seconds;
 use joulio_energy::alignment::Shape;
 use joulio_energy::{MIN_WINDOW, Meters, Root};

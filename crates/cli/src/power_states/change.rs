@@ -1,14 +1,14 @@
 //! Changing what can be put back.
 
 use super::apst;
-use super::feature::{Feature, Old};
+use super::feature::{Feature, FeatureError, Old};
 use super::port::Port;
 use super::report::Report;
-use crate::changes::{Changes, Undo};
+use crate::changes::{ChangeError, Changes, Undo};
 use crate::failure::Failure;
-use crate::journal::What;
+use crate::journal::{PutBackError, What};
 use crate::meters::nvme::meter;
-use crate::stop::stop_on_signals;
+use crate::signals::stop_on_signals;
 use joulio_energy::{Clock, MeterError, Meters, Monotonic};
 use joulio_nvme::NvmeError;
 use joulio_nvme_spec::feature::InterruptCoalescing;
@@ -71,17 +71,18 @@ impl Undo for Setting<'_> {
         lives.then(|| What::Feature(Feature::new(self.port, self.old.clone())))
     }
 
-    fn make(&self) -> Result<(), Failure> {
-        self.change.make(self.port).map_err(Failure::input)
+    fn make(&self) -> Result<(), ChangeError> {
+        Ok(self.change.make(self.port)?)
     }
 
-    fn put_back(&self) -> Result<Vec<String>, String> {
+    fn put_back(&self) -> Result<Vec<String>, PutBackError> {
         let back = self.old.put_back(self.port);
-        back.map(|()| Vec::new()).map_err(|error| error.to_string())
+        back.map_err(FeatureError::from)?;
+        Ok(Vec::new())
     }
 
     /// A command that fails changes nothing.
-    fn put_back_failed(&self) -> Result<Vec<String>, String> {
+    fn put_back_failed(&self) -> Result<Vec<String>, PutBackError> {
         Ok(Vec::new())
     }
 }
@@ -101,15 +102,24 @@ pub fn hold(changes: &[Change], port: &Port, time: Nanos) -> Result<Report, Fail
     let time = Duration::from_nanos(time.0);
     let result = measure(port, time, || stop.stopped());
     let back = made.finish();
-    result.and_then(|report| back.map(|_| report))
+    let report = result?;
+    back?;
+    Ok(report)
 }
 
 /// All or none.
-fn make_all<'a>(changes: &'a [Change], port: &'a Port) -> Result<Changes<'a>, Failure> {
+fn make_all<'a>(changes: &'a [Change], port: &'a Port) -> Result<Changes<'a>, ChangeError> {
     let mut made = Changes::new();
-    for change in changes {
-        let old = change.old(port).map_err(Failure::input)?;
-        made.set(Setting { change, port, old })?;
+    let make = |made: &mut Changes<'a>| {
+        changes.iter().try_for_each(|change| {
+            let old = change.old(port)?;
+            made.set(Setting { change, port, old })
+        })
+    };
+    match port.is_mortal() {
+        true => make(&mut made)?,
+        // Nobody puts back in between what is the old value here.
+        false => made.locked(make)?,
     }
     Ok(made)
 }

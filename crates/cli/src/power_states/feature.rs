@@ -41,6 +41,27 @@ pub struct Feature {
     pub old: Old,
 }
 
+/// A feature that could not be put back.
+#[derive(Debug, thiserror::Error)]
+pub enum FeatureError {
+    /// The device cannot be opened.
+    #[error("{0}")]
+    Open(String),
+    /// Another device has its name.
+    #[error("{device}: another device has that name now: serial {found}, not {serial}")]
+    Another {
+        /// The name.
+        device: String,
+        /// The serial number of the one that was changed.
+        serial: String,
+        /// The serial number of the one that has that name.
+        found: String,
+    },
+    /// The device refuses.
+    #[error(transparent)]
+    Device(#[from] NvmeError),
+}
+
 impl Old {
     /// Feature 02h of `port`.
     pub fn power_state(port: &Port) -> Result<Old, NvmeError> {
@@ -138,17 +159,24 @@ impl Feature {
     }
 
     /// Opens the device, which must be the one that it was, and sets the old value on it.
-    pub fn put_back(&self) -> Result<(), String> {
-        let port = self.device.parse::<PortName>()?.open();
-        let port = port.map_err(|failure| failure.message())?;
-        if port.serial() != self.serial {
-            return Err(format!(
-                "{}: another device has that name now: serial {}, not {}",
-                self.device,
-                port.serial(),
-                self.serial
-            ));
+    ///
+    /// # Errors
+    /// It cannot be opened, is another one, or refuses.
+    pub fn put_back(&self) -> Result<(), FeatureError> {
+        let name = self
+            .device
+            .parse::<PortName>()
+            .map_err(FeatureError::Open)?;
+        let port = name.open();
+        let port = port.map_err(|failure| FeatureError::Open(failure.message()))?;
+        let found = port.serial();
+        if found != self.serial {
+            return Err(FeatureError::Another {
+                device: self.device.clone(),
+                serial: self.serial.clone(),
+                found,
+            });
         }
-        self.old.put_back(&port).map_err(|error| error.to_string())
+        Ok(self.old.put_back(&port)?)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::device::{DeviceName, Kind, open_pcie, open_vfio_user};
 use crate::failure::Failure;
-use crate::stop::cancel;
+use crate::signals::cancel;
 use joulio_emulator::{EmulatedDevice, FaultPlan, PowerUse};
 use joulio_nvme::{ControllerOptions, KernelController, PowerControl};
 use joulio_nvme_spec::ascii;

@@ -4,6 +4,7 @@
 pub mod busy;
 pub mod machine;
 pub mod running;
+pub mod settings;
 
 use assert_cmd::Command;
 use serde_json::Value;

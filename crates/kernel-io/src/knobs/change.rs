@@ -78,6 +78,16 @@ impl Change {
         self.parts.iter().all(|part| part.old == part.new)
     }
 
+    /// Whether either is of a file that the other is of, or that the kernel changes with it.
+    pub fn touches(&self, other: &Change) -> bool {
+        let parts = |change: &Change, file: &str| change.parts.iter().any(|part| part.file == file);
+        let all = |change: &Change, file: &str| {
+            parts(change, file) || change.along.iter().any(|along| along.file == file)
+        };
+        self.parts.iter().any(|part| all(other, &part.file))
+            || other.parts.iter().any(|part| all(self, &part.file))
+    }
+
     /// An error unless it is one of a setting of ours, and of no other file: it was read from
     /// somewhere.
     pub fn check(&self) -> Result<(), KnobError> {

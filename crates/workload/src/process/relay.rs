@@ -36,7 +36,12 @@ pub(crate) fn relay(
 /// the jobs together: they are blocked in this thread, and the new process inherits that from its
 /// first moment.
 fn start() -> io::Result<Child> {
-    let signals = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
+    let signals = [
+        Signal::SIGINT,
+        Signal::SIGTERM,
+        Signal::SIGHUP,
+        Signal::SIGQUIT,
+    ];
     signals.into_iter().collect::<SigSet>().thread_block()?;
     Command::new("/proc/self/exe")
         .arg0("joulio")

@@ -14,7 +14,7 @@ use crate::bench::machine;
 use crate::failure::{Failure, say};
 use crate::output::{print, print_json};
 use crate::output_file::Existing;
-use crate::stop::stop_on_signals;
+use crate::signals::stop_on_signals;
 use args::Format;
 use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_twin::TwinError;
@@ -126,9 +126,9 @@ pub fn run(args: &Args) -> Outcome {
     drawn?;
     if stop.stopped() {
         let (done, all) = (done.len(), axes.cells());
-        return Err(Failure::run(match &args.state {
-            Some(_) => format!("ended after {done} of {all} cells: the same command goes on"),
-            None => format!("ended after {done} of {all} cells: with --state=FILE it could go on"),
+        return Err(Failure::interrupted(match &args.state {
+            Some(_) => format!("{done} of {all} cells are done: the same command goes on"),
+            None => format!("{done} of {all} cells are done: with --state=FILE it could go on"),
         }));
     }
     if done.iter().all(|row| row.best.is_none()) {

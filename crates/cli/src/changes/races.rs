@@ -1,0 +1,195 @@
+//! Processes that change settings and put them back at once: threads with a journal each.
+
+use super::*;
+use joulio_kernel_io::knobs::Setting;
+use std::mem::ManuallyDrop;
+use std::path::PathBuf;
+use std::sync::Barrier;
+use std::thread::scope;
+use tempfile::TempDir;
+
+const ROUNDS: usize = 200;
+
+/// A disk `d`, and a journal.
+struct Machine {
+    folder: TempDir,
+}
+
+impl Machine {
+    fn new() -> Machine {
+        let machine = Machine {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        std::fs::create_dir_all(machine.root().join("sys/block/d/queue")).unwrap();
+        for (file, text) in [
+            ("scheduler", "none [mq-deadline] kyber"),
+            ("nr_requests", "256"),
+            ("nomerges", "0"),
+        ] {
+            std::fs::write(machine.queue(file), text).unwrap();
+        }
+        machine
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().join("root")
+    }
+
+    fn queue(&self, file: &str) -> PathBuf {
+        self.root().join("sys/block/d/queue").join(file)
+    }
+
+    fn journal(&self) -> Journal {
+        Journal::at(self.folder.path().join("journal"))
+    }
+
+    fn changes(&self) -> Changes<'static> {
+        let live = Box::leak(Box::new(Live::new()));
+        Changes::written_in(Some(self.journal()), live)
+    }
+
+    fn begun(&self, wanted: &[(Setting, &str)]) -> Result<Changes<'static>, ChangeError> {
+        let wanted: Vec<_> = wanted
+            .iter()
+            .map(|&(s, v)| (Knob::queue("d", s), v))
+            .collect();
+        let mut changes = self.changes();
+        changes.knobs(&self.root(), &wanted)?;
+        Ok(changes)
+    }
+
+    /// What a killed process has left.
+    fn left_behind(&self, wanted: &[(Setting, &str)]) {
+        self.begun(wanted).unwrap().leave();
+    }
+
+    fn restore(&self) {
+        let Some(locked) = self.journal().lock_existing().unwrap() else {
+            return;
+        };
+        for one in put_back_left(&locked, |_| true).unwrap() {
+            assert!(!matches!(one, Restored::Kept(_)), "{one:?}");
+        }
+    }
+
+    fn values(&self) -> [String; 3] {
+        ["scheduler", "nr_requests", "nomerges"].map(|file| {
+            let text = std::fs::read_to_string(self.queue(file)).unwrap();
+            text.trim().into()
+        })
+    }
+
+    fn entries(&self) -> usize {
+        let files = std::fs::read_dir(self.journal().path());
+        files.into_iter().flatten().count()
+    }
+}
+
+/// The scheduler was changed last, beside requests that are not as they were: put back in another
+/// order, they stay so.
+const LEFT: [(Setting, &str); 2] = [(Setting::NrRequests, "64"), (Setting::Scheduler, "kyber")];
+
+#[test]
+fn restores_and_beginning_runs_at_once_lose_nothing() {
+    for round in 0..ROUNDS {
+        let machine = Machine::new();
+        machine.left_behind(&LEFT);
+        let start = Barrier::new(4);
+        scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    start.wait();
+                    machine.restore();
+                });
+            }
+            for wanted in [(Setting::NrRequests, "64"), (Setting::Nomerges, "2")] {
+                let (machine, start) = (&machine, &start);
+                scope.spawn(move || {
+                    start.wait();
+                    let changes = machine.begun(&[wanted]).unwrap();
+                    // It is under the value that it asked for.
+                    let now = machine.values();
+                    let index = if wanted.0 == Setting::NrRequests {
+                        1
+                    } else {
+                        2
+                    };
+                    assert_eq!(now[index], wanted.1);
+                    changes.finish().unwrap();
+                });
+            }
+        });
+        let values = machine.values();
+        assert_eq!(values, ["mq-deadline", "256", "0"], "round {round}");
+        assert_eq!(machine.entries(), 0, "round {round}");
+    }
+}
+
+#[test]
+fn what_goes_with_a_setting_that_another_run_holds_is_refused() {
+    let machine = Machine::new();
+    let scheduler = machine.begun(&[(Setting::Scheduler, "kyber")]).unwrap();
+    // A change of the scheduler resets the requests: whoever ends first would undo the other.
+    let refused = machine.begun(&[(Setting::NrRequests, "64")]);
+    let said = refused.err().unwrap().to_string();
+    assert!(
+        said.contains("nr_requests of d: another joulio has changed scheduler of d"),
+        "{said}"
+    );
+    machine
+        .begun(&[(Setting::Nomerges, "2")])
+        .unwrap()
+        .finish()
+        .unwrap();
+    scheduler.finish().unwrap();
+    assert_eq!(machine.values(), ["mq-deadline", "256", "0"]);
+}
+
+#[test]
+fn a_value_that_another_run_holds_for_a_while_is_no_value_to_rely_on() {
+    let machine = Machine::new();
+    let held = machine.begun(&[(Setting::NrRequests, "64")]).unwrap();
+    let same = machine.begun(&[(Setting::NrRequests, "64")]);
+    assert!(matches!(
+        same,
+        Err(ChangeError::Journal(JournalError::Busy { .. }))
+    ));
+    held.finish().unwrap();
+    // One's own, in one run, is.
+    let mut changes = machine.begun(&[(Setting::NrRequests, "64")]).unwrap();
+    let knob = Knob::queue("d", Setting::NrRequests);
+    changes.knobs(&machine.root(), &[(knob, "64")]).unwrap();
+    changes.finish().unwrap();
+    assert_eq!(
+        (machine.values()[1].as_str(), machine.entries()),
+        ("256", 0)
+    );
+}
+
+#[test]
+fn the_last_resort_puts_all_back_and_nothing_is_changed_after_it() {
+    let machine = Machine::new();
+    let live: &'static Live = Box::leak(Box::new(Live::new()));
+    // Not dropped: it would wait for what is locked for good.
+    let mut changes = ManuallyDrop::new(Changes::written_in(Some(machine.journal()), live));
+    let knobs = LEFT.map(|(setting, value)| (Knob::queue("d", setting), value));
+    changes.knobs(&machine.root(), &knobs).unwrap();
+    assert_eq!(machine.entries(), 2);
+    let done = live.put_back_for_good(std::time::Duration::ZERO);
+    let lines = [
+        "scheduler of d: mq-deadline put back",
+        "nr_requests of d: 256 put back",
+    ];
+    assert_eq!(done, LastResort::Back(lines.map(String::from).into()));
+    assert_eq!(machine.values(), ["mq-deadline", "256", "0"]);
+    assert_eq!(machine.entries(), 0);
+    assert!(live.is_locked());
+}
+
+#[test]
+fn the_last_resort_does_not_wait_for_ever_for_a_change_that_is_being_made() {
+    let live: &'static Live = Box::leak(Box::new(Live::new()));
+    let _being_made = live.lock();
+    let done = live.put_back_for_good(std::time::Duration::ZERO);
+    assert!(matches!(done, LastResort::Kept(_)));
+}

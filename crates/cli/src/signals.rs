@@ -1,0 +1,155 @@
+//! Ending by a signal: SIGINT (Ctrl-C), SIGTERM, SIGHUP (the terminal is gone) and SIGQUIT.
+//!
+//! The first one ends a run in good order: I/Os in flight are awaited, what there is is printed,
+//! settings are put back. Another one, or a command that does not come to its end, must not leave
+//! the machine changed: after a moment a thread that does nothing else puts the settings back in
+//! the run's place, removes sockets, and ends the process.
+
+mod last_resort;
+
+pub use last_resort::at_last;
+
+use crate::failure::Failure;
+use joulio_nvme::Cancel;
+use joulio_workload::Stop;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::flag::{register, register_usize};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::pipe;
+use std::fmt;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::thread::{Builder, sleep};
+use std::time::Duration;
+
+/// How long a command that was asked twice may go on: terminals and service managers send two
+/// signals at once.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// A signal that ended a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signal(u8);
+
+impl Signal {
+    /// The exit status by which shells know it: 130 for SIGINT, 143 for SIGTERM.
+    pub fn status(self) -> u8 {
+        128 + self.0
+    }
+}
+
+impl fmt::Display for Signal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match i32::from(self.0) {
+            SIGHUP => "SIGHUP",
+            SIGINT => "SIGINT",
+            SIGQUIT => "SIGQUIT",
+            _ => "SIGTERM",
+        })
+    }
+}
+
+/// What signals stop in this process, once [`stop_on_signals`] was called; before, they end it.
+fn stop() -> &'static Stop {
+    static STOP: LazyLock<Stop> = LazyLock::new(Stop::default);
+    &STOP
+}
+
+/// What ends waiting for a controller: the same signals.
+pub fn cancel() -> Cancel {
+    Cancel::on(Arc::clone(stop().flag()))
+}
+
+/// The latest signal that came; zero for none.
+fn number() -> &'static Arc<AtomicUsize> {
+    static NUMBER: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
+    &NUMBER
+}
+
+/// The signal that ends this command, if one does.
+pub fn signal() -> Option<Signal> {
+    let number = number().load(Ordering::Relaxed);
+    u8::try_from(number)
+        .ok()
+        .filter(|number| *number != 0)
+        .map(Signal)
+}
+
+/// What the first signal stops. Another ends the process, should that not.
+///
+/// # Errors
+/// The system takes no handler, or has no thread.
+pub fn stop_on_signals() -> Result<Stop, Failure> {
+    let stop = stop().clone();
+    let all = heeded();
+    for &signal in &all {
+        let which = register_usize(signal, Arc::clone(number()), signal as usize);
+        which
+            .and_then(|_| register(signal, Arc::clone(stop.flag())))
+            .map_err(Failure::run)?;
+    }
+    watch(&all)?;
+    Ok(stop)
+}
+
+/// The same for what waits for file descriptors: this one can be read from the first signal on.
+///
+/// # Errors
+/// As of [`stop_on_signals`].
+pub fn ring_on_signals() -> Result<UnixStream, Failure> {
+    let (stop, ring) = UnixStream::pair().map_err(Failure::run)?;
+    let all = heeded();
+    for &signal in &all {
+        let ring = ring.try_clone().map_err(Failure::run)?;
+        let which = register_usize(signal, Arc::clone(number()), signal as usize);
+        which
+            .and_then(|_| pipe::register(signal, ring))
+            .map_err(Failure::run)?;
+    }
+    watch(&all)?;
+    Ok(stop)
+}
+
+/// Ends the process after the second signal.
+fn watch(all: &[i32]) -> Result<(), Failure> {
+    let mut signals = Signals::new(all).map_err(Failure::run)?;
+    let thread = Builder::new().name("joulio-signals".into());
+    let spawned = thread.spawn(move || {
+        if let Some(signal) = signals.forever().nth(1) {
+            sleep(GRACE);
+            last_resort::end(Signal(u8::try_from(signal).unwrap_or(0)));
+        }
+    });
+    spawned.map(|_| ()).map_err(Failure::run)
+}
+
+/// Those that end a command. One of a terminal that was ignored before stays so: nohup(1) and
+/// shells say by it that a command is to outlive its terminal.
+fn heeded() -> Vec<i32> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = ignored(&status);
+    let heeds = |signal: &i32| {
+        matches!(*signal, SIGINT | SIGTERM) || ignored & 1 << (*signal as u32 - 1) == 0
+    };
+    let all = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
+    all.into_iter().filter(heeds).collect()
+}
+
+/// The set of ignored signals in /proc/PID/status (proc(5)).
+fn ignored(status: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    line.and_then(|set| u64::from_str_radix(set.trim(), 16).ok())
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ignored_signal_is_a_bit_of_proc() {
+        let status = "SigBlk:\t0000000000000003\nSigIgn:\t0000000000001001\n";
+        assert_eq!(ignored(status), 1 << (SIGHUP - 1) | 1 << 12);
+        assert_eq!(ignored(""), 0);
+    }
+}

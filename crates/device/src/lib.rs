@@ -16,6 +16,7 @@ pub mod kernel;
 mod memory;
 mod mmio;
 pub mod pci;
+mod signaller;
 mod vector;
 pub mod vfio;
 pub mod vfio_user;
@@ -26,6 +27,7 @@ pub use error::DeviceError;
 pub use iova::{Iova, IovaSpace};
 pub use memory::{PageKind, SharedMemory};
 pub use mmio::MmioDoorbell;
+pub use signaller::Signaller;
 pub use vector::{Vector, VectorControl};
 
 use std::sync::Arc;

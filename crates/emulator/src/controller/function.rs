@@ -1,7 +1,7 @@
 //! The controller as a PCI function: what lies around the NVMe registers, for those who serve it
 //! to a host that is not of this process.
 
-use super::Controller;
+use super::{Controller, Event};
 use crate::doorbells::Doorbells;
 use joulio_device::{DeviceError, SharedMemory};
 use std::os::fd::OwnedFd;
@@ -56,7 +56,7 @@ impl Controller {
     }
 
     /// Wires a vector to an event, or to none. `false`: no such vector.
-    pub(crate) fn wire(&mut self, vector: u16, event: Option<OwnedFd>) -> bool {
+    pub(crate) fn wire(&mut self, vector: u16, event: Option<Event>) -> bool {
         self.interrupts.wire(vector, event)
     }
 

@@ -1,5 +1,6 @@
 //! The MSI-X table (PCI 3.0, 6.8.2), and interrupt coalescing (Base 5.27.1.6 and 5.27.1.7).
 
+use super::event::Event;
 use crate::guest::GuestMemory;
 use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_units::Nanos;
@@ -19,7 +20,7 @@ struct Entry {
     data: u32,
     masked: bool,
     pending: bool,
-    event: Option<OwnedFd>,
+    event: Option<Event>,
     /// Completions posted since the last interrupt.
     posted: u32,
     /// When the first of them was.
@@ -87,7 +88,7 @@ impl Interrupts {
         for (index, entry) in self.table.iter_mut().enumerate() {
             *entry = Entry {
                 data: index as u32,
-                event: events.next(),
+                event: events.next().map(Event::Ours),
                 coalescing_disabled: entry.coalescing_disabled,
                 ..Entry::new()
             };
@@ -128,7 +129,7 @@ impl Interrupts {
     /// Wires `vector` to an event, or to none: as a kernel sets up a vector that it hands on, the
     /// interrupts go to the event from now on, and the mask bit is clear. Every vector of the
     /// table is then enabled. `false`: no such vector.
-    pub(super) fn wire(&mut self, vector: u16, event: Option<OwnedFd>) -> bool {
+    pub(super) fn wire(&mut self, vector: u16, event: Option<Event>) -> bool {
         self.enabled = self.len();
         let Some(entry) = self.table.get_mut(usize::from(vector)) else {
             return false;
@@ -304,11 +305,7 @@ impl Interrupts {
     fn send(&mut self, vector: u16, guest: &GuestMemory) {
         let entry = &self.table[usize::from(vector)];
         let sent = if INTERRUPT_WINDOW.contains(&entry.address) {
-            // The count cannot overflow before the host reads it 2^64 interrupts later.
-            entry
-                .event
-                .as_ref()
-                .is_some_and(|event| rustix::io::write(event, &1u64.to_ne_bytes()).is_ok())
+            entry.event.as_ref().is_some_and(Event::signal)
         } else {
             guest.store_word(entry.address, entry.data).is_ok()
         };

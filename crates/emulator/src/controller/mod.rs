@@ -4,6 +4,7 @@ mod admin;
 mod data;
 mod dataset;
 mod errors;
+mod event;
 mod faults;
 mod features;
 mod fetching;
@@ -17,6 +18,8 @@ mod queues;
 mod registers;
 mod sgl;
 mod work;
+
+pub(crate) use event::Event;
 
 use crate::activity::Activity;
 use crate::doorbells::{Doorbells, Watch};

@@ -31,6 +31,11 @@ pub enum ServeError {
         /// Why it failed.
         source: io::Error,
     },
+    /// No asynchronous I/O, by which hosts' eventfds are signalled.
+    #[error(
+        "cannot prepare to signal interrupts: {0} (io_setup); the kernel needs CONFIG_AIO, and fs.aio-nr to be below fs.aio-max-nr (sysctl)"
+    )]
+    Signal(io::Error),
     /// Waiting for messages failed.
     #[error("cannot wait for messages: {0}")]
     Wait(io::Error),

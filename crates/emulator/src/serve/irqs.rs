@@ -1,11 +1,13 @@
 //! What a host sets about the vectors (DEVICE_SET_IRQS).
 
+use crate::controller::Event;
 use crate::shared::Shared;
+use joulio_device::Signaller;
 use joulio_vfio_user_wire::{IrqInfo, IrqSet, pci};
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
+use std::sync::Arc;
 
 /// What there is of interrupts of kind `index`: MSI-X, and nothing else.
 pub(super) fn info(index: u32, vectors: u16) -> Result<IrqInfo, Errno> {
@@ -28,9 +30,10 @@ pub(super) fn info(index: u32, vectors: u16) -> Result<IrqInfo, Errno> {
 const DATA: u32 = IrqSet::DATA_NONE | IrqSet::DATA_BOOL | IrqSet::DATA_EVENTFD;
 const ACTION: u32 = IrqSet::MASK | IrqSet::UNMASK | IrqSet::TRIGGER;
 
-/// Does what `asked` says, with the `data` and `fds` behind it.
+/// Does what `asked` says, with the `data` and `fds` behind it; `by` signals them from now on.
 pub(super) fn set(
     shared: &Shared,
+    by: &Arc<Signaller>,
     asked: &IrqSet,
     data: &[u8],
     fds: Vec<OwnedFd>,
@@ -41,7 +44,7 @@ pub(super) fn set(
     }
     if kind == IrqSet::DATA_NONE && action == IrqSet::TRIGGER && asked.count == 0 {
         if asked.index == pci::MSIX {
-            wire(shared, 0..shared.vectors, Vec::new());
+            wire(shared, by, 0..shared.vectors, Vec::new());
         }
         return Ok(());
     }
@@ -57,7 +60,7 @@ pub(super) fn set(
                 return Err(Errno::INVAL);
             }
             fds.iter().try_for_each(check_event)?;
-            wire(shared, range, fds);
+            wire(shared, by, range, fds);
             Ok(())
         }
         (IrqSet::DATA_NONE, _) => act(shared, action, range),
@@ -70,11 +73,15 @@ pub(super) fn set(
     }
 }
 
-fn wire(shared: &Shared, vectors: std::ops::Range<u16>, fds: Vec<OwnedFd>) {
+fn wire(shared: &Shared, by: &Arc<Signaller>, vectors: std::ops::Range<u16>, fds: Vec<OwnedFd>) {
     let mut controller = shared.controller_first();
     let mut fds = fds.into_iter();
     for vector in vectors {
-        controller.wire(vector, fds.next());
+        let event = fds.next().map(|event| Event::Theirs {
+            event,
+            by: Arc::clone(by),
+        });
+        controller.wire(vector, event);
     }
 }
 
@@ -95,17 +102,13 @@ fn act(shared: &Shared, action: u32, vectors: impl Iterator<Item = u16>) -> Resu
     Ok(())
 }
 
-/// The device's thread must never wait for a host: an event is an eventfd, and writes to one whose
-/// count is at its end fail instead of waiting.
+/// The device's thread must never wait for a host: an event is an eventfd, which a
+/// [`Signaller`] signals without waiting, whatever the host does to its flags and its count.
 fn check_event(fd: &OwnedFd) -> Result<(), Errno> {
     let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
     let kind = std::fs::read_link(link).map_err(|_| Errno::INVAL)?;
     if kind != Path::new("anon_inode:[eventfd]") {
         return Err(Errno::INVAL);
-    }
-    let flags = fcntl_getfl(fd)?;
-    if !flags.contains(OFlags::NONBLOCK) {
-        fcntl_setfl(fd, flags | OFlags::NONBLOCK)?;
     }
     Ok(())
 }

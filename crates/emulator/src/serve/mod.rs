@@ -8,7 +8,8 @@
 //! checked before use, as are messages. When it goes, in whatever way, the controller is as new.
 //!
 //! What a host hands over is used with care: memory that it shrinks afterwards reads as zeroes
-//! ([`joulio_device::SharedMemory::from_file`]), and its events are eventfds, made non-blocking.
+//! ([`joulio_device::SharedMemory::from_file`]), and its events are eventfds,
+//! which are signalled without waiting ([`joulio_device::Signaller`]).
 
 mod config;
 mod connection;

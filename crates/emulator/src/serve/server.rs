@@ -12,6 +12,7 @@ use crate::controller::Controller;
 use crate::options::Options;
 use crate::shared::Shared;
 use crate::thread::DeviceThread;
+use joulio_device::Signaller;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -31,6 +32,7 @@ const TURN: u32 = 64;
 /// A controller behind a vfio-user socket.
 pub struct Server {
     socket: Socket,
+    signaller: Arc<Signaller>,
     shared: Arc<Shared>,
     options: ServeOptions,
     thread: DeviceThread,
@@ -52,11 +54,13 @@ impl Server {
     ) -> Result<Server, ServeError> {
         let options = serve.adapt(options);
         let controller = Controller::new(&options, clock::now())?;
+        let signaller = Arc::new(Signaller::new().map_err(ServeError::Signal)?);
         let socket = Socket::bind(path)?;
         let shared = Shared::new(controller, &options);
         let thread = DeviceThread::spawn(&shared, &options)?;
         Ok(Server {
             socket,
+            signaller,
             shared,
             options: *serve,
             thread,
@@ -205,7 +209,7 @@ impl Server {
             DoorbellMode::Trapped => None,
         };
         self.stats.clients += 1;
-        let session = Session::new(&self.shared, &self.options, doorbells);
+        let session = Session::new(&self.shared, &self.signaller, &self.options, doorbells);
         *host = Some(Host {
             connection,
             session,

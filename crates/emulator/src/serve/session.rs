@@ -13,6 +13,7 @@ use super::version;
 use crate::bell::Side;
 use crate::controller::Controller;
 use crate::shared::Shared;
+use joulio_device::Signaller;
 use joulio_vfio_user_wire::{
     CapabilityHeader, DeviceInfo, DmaMap, DmaUnmap, Header, IrqInfo, IrqSet, MAX_DATA,
     RegionAccess, RegionInfo, SparseArea, SparseHeader, command, flags, pci,
@@ -28,6 +29,8 @@ type Answer = Result<(Vec<u8>, Option<OwnedFd>), Errno>;
 /// A host, from its first message to its last.
 pub(super) struct Session {
     shared: Arc<Shared>,
+    /// What signals the host's eventfds.
+    signaller: Arc<Signaller>,
     options: ServeOptions,
     layout: Layout,
     config: ConfigSpace,
@@ -50,12 +53,14 @@ impl Session {
     /// A host that has just come; `doorbells` is the page that it may map.
     pub(super) fn new(
         shared: &Arc<Shared>,
+        signaller: &Arc<Signaller>,
         options: &ServeOptions,
         doorbells: Option<OwnedFd>,
     ) -> Session {
         let layout = Layout::new(shared.vectors);
         Session {
             shared: Arc::clone(shared),
+            signaller: Arc::clone(signaller),
             options: *options,
             config: ConfigSpace::new(&layout),
             layout,
@@ -131,7 +136,8 @@ impl Session {
             }
             command::DEVICE_SET_IRQS => {
                 let asked = read::<IrqSet>(&body)?;
-                irqs::set(&self.shared, &asked, &body[IrqSet::BYTES..], fds)?;
+                let data = &body[IrqSet::BYTES..];
+                irqs::set(&self.shared, &self.signaller, &asked, data, fds)?;
                 Ok((Vec::new(), None))
             }
             command::REGION_READ => self.read_region(&read(&body)?),

@@ -2,10 +2,13 @@
 
 use crate::client::{Client, quiet, serve};
 use joulio_emulator::serve::DoorbellMode::{Mapped, Trapped};
-use joulio_vfio_user_wire::{Header, command, flags, pci};
+use joulio_nvme_spec::{Command, NamespaceId, NvmOpcode};
+use joulio_vfio_user_wire::{Header, IrqSet, command, flags, pci};
 use proptest::prelude::*;
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
 use zerocopy::IntoBytes;
 
 #[test]
@@ -63,6 +66,36 @@ fn more_descriptors_than_a_message_has_end_the_connection() {
     client.send(header.as_bytes(), &fds).unwrap();
     assert!(client.reply().is_err());
     Client::settled(&server.path);
+}
+
+#[test]
+fn an_event_that_is_full_and_blocks_is_waited_for_by_nobody() {
+    for doorbells in [Mapped, Trapped] {
+        let server = serve(doorbells);
+        let mut client = Client::enabled(&server.path);
+        // A server that waits is an error of this test, and not its end.
+        let limit = Some(Duration::from_secs(20));
+        client.stream.set_read_timeout(limit).unwrap();
+        let mut ring = client.pair(1, 0x10000, Some(0));
+        let events = client.wire(0, 1);
+        // The flag and the count are shared: it is the host's word that counts.
+        let flags = fcntl_getfl(&events[0]).unwrap();
+        fcntl_setfl(&events[0], flags & !OFlags::NONBLOCK).unwrap();
+        rustix::io::write(&events[0], &(u64::MAX - 1).to_ne_bytes()).unwrap();
+        // The device's thread raises it.
+        let flush = Command::nvm(NvmOpcode::FLUSH, NamespaceId(1));
+        client.submit(&mut ring, flush, 1);
+        client.reap(&mut ring);
+        assert!(client.read(pci::CONFIG, 0, 4).is_ok());
+        // The message's thread raises it.
+        let trigger = IrqSet::DATA_NONE | IrqSet::TRIGGER;
+        client.set_irqs(trigger, 0, 1, &[]).unwrap();
+        assert!(client.read(pci::CONFIG, 0, 4).is_ok());
+        drop(client);
+        // The next host finds the controller, and the server ends.
+        drop(Client::enabled(&server.path));
+        assert_eq!(server.end().clients, 2);
+    }
 }
 
 #[test]

@@ -8,8 +8,9 @@
  * callbacks the interrupt exists; nothing here looks at it outside of them but
  * under the receiver's lock, while the aim is set.
  *
- * The interrupt is moved to the thread's CPU and kept there: user space
- * (irqbalance) cannot move it while it is bound. What can is the CPU going
+ * The interrupt is moved to the thread's CPU, whatever CPUs an administrator
+ * gave it, and kept there: user space (irqbalance) cannot move it while it is
+ * bound, and it goes back to those CPUs afterwards. What can is the CPU going
  * offline (bindings_offline, before the kernel moves its interrupts), and a
  * write to /proc/irq/N/smp_affinity that was let through before the interrupt
  * was bound (receiver_lose_vector).
@@ -18,11 +19,13 @@
 #include <linux/cpuhotplug.h>
 #include <linux/delay.h>
 #include <linux/eventfd.h>
+#include <linux/file.h>
 #include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/irqdomain.h>
 #include <linux/list.h>
 #include <linux/module.h>
+#include <linux/poll.h>
 #include <linux/sched.h>
 #include <linux/version.h>
 #include <asm/hw_irq.h>
@@ -88,20 +91,6 @@ bool binding_aim_holds(const struct aim *aim)
 	return vector_on(aim->irqd, aim->cpu) == aim->vector;
 }
 
-/*
- * Now, not with its next occurrence, which is what a plain irq_set_affinity makes
- * of a move that the kernel has not cleaned up after yet (it takes a jiffy).
- */
-static int move(unsigned int irq, const struct cpumask *cpus)
-{
-	int tries = 20;
-	int error;
-
-	while ((error = irq_force_affinity(irq, cpus)) == -EBUSY && --tries)
-		usleep_range(500, 1500);
-	return error;
-}
-
 static void give_back(struct receiver *r)
 {
 	mutex_lock(&taken_lock);
@@ -110,12 +99,17 @@ static void give_back(struct receiver *r)
 
 	if (r->balanced)
 		irq_clear_status_flags(r->irq, IRQ_NO_BALANCING);
-	/* When its CPUs have gone offline it stays where it is. */
-	if (move(r->irq, r->affinity) == -EBUSY)
+	/*
+	 * Now; or with its next occurrence, when the kernel has not cleaned up
+	 * after the last move yet. When its CPUs have gone offline it stays
+	 * where it is.
+	 */
+	if (irq_force_affinity(r->irq, r->affinity) == -EBUSY)
 		irq_set_affinity(r->irq, r->affinity);
 	r->irq = 0;
 }
 
+/* -EINPROGRESS: the kernel has not cleaned up after the last move yet; it takes a jiffy. */
 static int take(struct receiver *r, unsigned int irq)
 {
 	struct irq_data *irqd = irq_get_irq_data(irq);
@@ -135,18 +129,25 @@ static int take(struct receiver *r, unsigned int irq)
 	mutex_unlock(&taken_lock);
 
 	irq_set_status_flags(irq, IRQ_NO_BALANCING);
-	error = move(irq, cpumask_of(aim.cpu));
+	/* Forced: otherwise a move that cannot be now is one with its next occurrence. */
+	error = irq_force_affinity(irq, cpumask_of(aim.cpu));
 	aim.vector = error ? 0 : vector_on(irqd, aim.cpu);
 	if (!aim.vector) {
 		give_back(r);
+		if (error)
+			return error == -EBUSY ? -EINPROGRESS : error;
 		/* Without remapping some move with their next occurrence only. */
-		return error && error != -EBUSY ? error : -EAGAIN;
+		return -EAGAIN;
 	}
 	receiver_aim(r, &aim);
 	return 0;
 }
 
-/* Process context, under the bypass manager's lock: the interrupt exists. */
+/*
+ * Process context, under the bypass manager's lock: the interrupt exists. All
+ * of the machine's drivers wait for that lock, so nothing here waits for time to
+ * pass.
+ */
 static int add_producer(struct irq_bypass_consumer *consumer, struct irq_bypass_producer *producer)
 {
 	struct receiver *r = container_of(consumer, struct receiver, consumer);
@@ -174,6 +175,54 @@ static void del_producer(struct irq_bypass_consumer *consumer, struct irq_bypass
 	give_back(r);
 }
 
+/*
+ * Somebody signals the eventfd, under its lock: the kernel's handler, for an
+ * interrupt that the thread was not there for, or anybody.
+ */
+static int on_signal(wait_queue_entry_t *entry, unsigned int mode, int sync, void *key)
+{
+	struct receiver *r = container_of(entry, struct receiver, signalled);
+
+	if (key_to_poll(key) & EPOLLIN)
+		WRITE_ONCE(r->missed, true);
+	return 0;
+}
+
+struct listening {
+	poll_table table;
+	struct receiver *receiver;
+};
+
+static void listen(struct file *file, wait_queue_head_t *signals, poll_table *table)
+{
+	struct receiver *r = container_of(table, struct listening, table)->receiver;
+
+	r->signals = signals;
+	/* In its own order: nobody waits for what it does. */
+	add_wait_queue(signals, &r->signalled);
+}
+
+/* From now on the receiver knows of the eventfd's signals, of those before as of one. */
+static int get_eventfd(struct receiver *r, int fd)
+{
+	struct listening listening = { .receiver = r };
+	struct file *file = eventfd_fget(fd);
+	struct eventfd_ctx *eventfd;
+
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	/* Also keeps what the receiver waits in. */
+	eventfd = eventfd_ctx_fileget(file);
+	WRITE_ONCE(r->missed, false);
+	init_waitqueue_func_entry(&r->signalled, on_signal);
+	init_poll_funcptr(&listening.table, listen);
+	if (vfs_poll(file, &listening.table) & EPOLLIN)
+		WRITE_ONCE(r->missed, true);
+	fput(file);
+	WRITE_ONCE(r->eventfd, eventfd);
+	return 0;
+}
+
 static void put_eventfd(struct receiver *r)
 {
 	struct eventfd_ctx *eventfd = r->eventfd;
@@ -184,6 +233,7 @@ static void put_eventfd(struct receiver *r)
 	raw_spin_unlock_irqrestore(&r->lock, flags);
 	/* Nobody starts it any more, and it reads the pointer once. */
 	irq_work_sync(&r->rescue);
+	remove_wait_queue(r->signals, &r->signalled);
 	eventfd_ctx_put(eventfd);
 }
 
@@ -194,30 +244,19 @@ static void drop_consumer(struct receiver *r)
 	r->bound = false;
 }
 
-/* Binds the calling thread, which is the receiver's. */
-int binding_bind(struct receiver *r, int fd)
+/* The CPU stays online until the aim is set, so that its end is seen. */
+static int try_to_bind(struct receiver *r, int fd)
 {
-	struct eventfd_ctx *eventfd;
 	int error;
 
-	if (current->nr_cpus_allowed != 1)
-		return -EXDEV;
-	eventfd = eventfd_ctx_fdget(fd);
-	if (IS_ERR(eventfd))
-		return PTR_ERR(eventfd);
-
-	/* The CPU stays online until the aim is set, so that its end is seen. */
-	cpus_read_lock();
-	mutex_lock(&r->binding);
-	if (r->bound) {
-		eventfd_ctx_put(eventfd);
-		error = -EBUSY;
-		goto unlock;
-	}
+	if (r->bound)
+		return -EBUSY;
 	/* Before the first interrupt may be pending. */
-	WRITE_ONCE(r->eventfd, eventfd);
+	error = get_eventfd(r, fd);
+	if (error)
+		return error;
 	r->binds = true;
-	error = register_consumer(&r->consumer, eventfd);
+	error = register_consumer(&r->consumer, r->eventfd);
 	r->binds = false;
 	if (error) {
 		put_eventfd(r);
@@ -228,10 +267,29 @@ int binding_bind(struct receiver *r, int fd)
 		r->bound = true;
 		receiver_arm(r);
 	}
-unlock:
-	mutex_unlock(&r->binding);
-	cpus_read_unlock();
 	return error;
+}
+
+/* Binds the calling thread, which is the receiver's. */
+int binding_bind(struct receiver *r, int fd)
+{
+	int tries = 20;
+	int error;
+
+	if (current->nr_cpus_allowed != 1)
+		return -EXDEV;
+	for (;;) {
+		cpus_read_lock();
+		mutex_lock(&r->binding);
+		error = try_to_bind(r, fd);
+		mutex_unlock(&r->binding);
+		cpus_read_unlock();
+		if (error != -EINPROGRESS)
+			return error;
+		if (!--tries)
+			return -EAGAIN;
+		usleep_range(500, 1500);
+	}
 }
 
 /* By anybody. */

@@ -19,9 +19,11 @@ bool test_source;
 module_param(test_source, bool, 0444);
 MODULE_PARM_DESC(test_source, "interrupts without a device, for processes with CAP_SYS_RAWIO");
 
+#ifdef JOULIO_UINTR_TESTS
 bool no_notifiers;
 module_param(no_notifiers, bool, 0444);
-MODULE_PARM_DESC(no_notifiers, "never set this: other processes then take a thread's interrupts. A test of the test");
+MODULE_PARM_DESC(no_notifiers, "processes take each other's user interrupts: a test of the test");
+#endif
 
 struct client {
 	struct mutex lock;
@@ -179,13 +181,13 @@ static struct miscdevice device = {
 
 static int __init joulio_uintr_init(void)
 {
-	int error = registers_check();
+	int error = registers_init();
 
 	if (error)
 		return error;
 	error = receivers_init();
 	if (error)
-		return error;
+		goto registers;
 	error = bindings_init();
 	if (error)
 		goto receivers;
@@ -198,8 +200,9 @@ static int __init joulio_uintr_init(void)
 	error = misc_register(&device);
 	if (error)
 		goto sources;
-	if (no_notifiers)
-		pr_warn("no_notifiers: processes take each other's user interrupts\n");
+#ifdef JOULIO_UINTR_TESTS
+	pr_warn("a build for tests\n");
+#endif
 	return 0;
 
 sources:
@@ -210,6 +213,8 @@ bindings:
 	bindings_exit();
 receivers:
 	receivers_exit();
+registers:
+	registers_exit();
 	return error;
 }
 
@@ -219,8 +224,9 @@ static void __exit joulio_uintr_exit(void)
 	source_irqs_exit();
 	hooks_exit();
 	bindings_exit();
-	/* Last: it waits for what the others have started. */
+	/* It waits for what the others have started. */
 	receivers_exit();
+	registers_exit();
 }
 
 module_init(joulio_uintr_init);

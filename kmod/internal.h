@@ -10,13 +10,25 @@
 #include <linux/mutex.h>
 #include <linux/preempt.h>
 #include <linux/spinlock.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "joulio_uintr.h"
 
 extern bool dry_run;
 extern bool test_source;
+#ifdef JOULIO_UINTR_TESTS
 extern bool no_notifiers;
+#else
+#define no_notifiers false
+#endif
+
+/* cr4.c: whether user interrupts exist. */
+
+bool cr4_is_taken(void);
+void cr4_uintr(bool on);
+int cr4_begin(void);
+void cr4_end(void);
 
 /* registers.c: the CPU's registers, and what it reads of memory. */
 
@@ -46,12 +58,14 @@ struct uintr_memory {
 
 /* What a thread has in the CPU's registers, while it is not on a CPU. */
 struct uintr_registers {
+	u64 owner; /* the thread's number, no other's ever */
 	u64 handler;
 	u64 requests; /* UIRR */
 	bool flag;    /* UIF */
 };
 
-int registers_check(void);
+int registers_init(void);
+void registers_exit(void);
 void registers_load(const struct uintr_registers *regs, const struct uintr_memory *memory,
 		    u8 vector);
 void registers_save(struct uintr_registers *regs);
@@ -93,6 +107,7 @@ struct receiver {
 	struct joulio_uintr_status status;
 	struct eventfd_ctx *eventfd; /* also read by rescue, without the lock */
 	struct irq_work rescue;
+	bool missed; /* the eventfd was signalled; written without the lock */
 
 	/*
 	 * binding.c's. The mutex serialises bind and unbind; what the consumer's
@@ -102,6 +117,8 @@ struct receiver {
 	bool bound; /* the consumer is registered */
 	bool binds; /* and the thread is waiting for its interrupt */
 	struct irq_bypass_consumer consumer;
+	wait_queue_entry_t signalled; /* on the eventfd */
+	wait_queue_head_t *signals;   /* the eventfd's */
 	unsigned int irq; /* the one that was taken, 0: none */
 	bool balanced;	  /* what it was before */
 	cpumask_var_t affinity;

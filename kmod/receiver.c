@@ -42,6 +42,16 @@ static void receiver_prefill(struct receiver *r)
 	set_bit(r->user_vector, (unsigned long *)&r->memory->upid.requests);
 }
 
+/*
+ * Whether the CPU took a device's interrupt for the thread that no handler ran
+ * for: it took the request with it. One that was injected leaves it there.
+ */
+static bool receiver_has_one(struct receiver *r)
+{
+	return r->regs.requests &&
+	       !test_bit(r->user_vector, (unsigned long *)&r->memory->upid.requests);
+}
+
 /* The vector that is the thread's on this CPU, 0: none. Under the lock. */
 static u8 receiver_vector(struct receiver *r)
 {
@@ -55,14 +65,19 @@ static u8 receiver_vector(struct receiver *r)
 	return r->aim.vector;
 }
 
-/* On the thread's CPU, under the lock. */
-static void receiver_load(struct receiver *r, bool spurious)
+/*
+ * On the thread's CPU, under the lock. When the eventfd was signalled while the
+ * thread was away the kernel's handler had an interrupt: an injected one makes
+ * the thread look. A signal later than that finds it here, or away again.
+ */
+static void receiver_load(struct receiver *r)
 {
 	u8 vector = receiver_vector(r);
 
 	if (vector) {
 		receiver_prefill(r);
-		if (spurious) {
+		if (READ_ONCE(r->missed)) {
+			WRITE_ONCE(r->missed, false);
 			r->regs.requests |= BIT_ULL(r->user_vector);
 			r->status.injected++;
 		}
@@ -78,17 +93,13 @@ static void receiver_unload(struct receiver *r)
 	registers_save(&r->regs);
 	r->cpu = -1;
 	__this_cpu_write(loaded, NULL);
-	if (r->regs.requests && r->eventfd) {
+	if (receiver_has_one(r) && r->eventfd) {
 		r->status.rescued++;
 		irq_work_queue(&r->rescue);
 	}
 }
 
-/*
- * The thread is back on a CPU; interrupts are on, preemption is off. It may
- * have missed an interrupt, which the kernel's handler then had: a spurious one
- * makes it look.
- */
+/* The thread is back on a CPU; interrupts are on, preemption is off. */
 static void receiver_sched_in(struct preempt_notifier *notifier, int cpu)
 {
 	struct receiver *r = container_of(notifier, struct receiver, notifier);
@@ -97,7 +108,7 @@ static void receiver_sched_in(struct preempt_notifier *notifier, int cpu)
 	raw_spin_lock_irqsave(&r->lock, flags);
 	r->status.switches_in++;
 	if (!no_notifiers)
-		receiver_load(r, true);
+		receiver_load(r);
 	raw_spin_unlock_irqrestore(&r->lock, flags);
 }
 
@@ -168,15 +179,17 @@ struct receiver *receiver_current(void)
 /* From now on it is the calling thread's. */
 void receiver_attach(struct receiver *r)
 {
+	static atomic64_t owners = ATOMIC64_INIT(0);
 	unsigned long flags;
 
 	raw_spin_lock_init(&r->lock);
 	init_irq_work(&r->rescue, receiver_rescue);
 	preempt_notifier_init(&r->notifier, &receiver_ops);
+	r->regs.owner = atomic64_inc_return(&owners);
 
 	raw_spin_lock_irqsave(&r->lock, flags);
 	preempt_notifier_register(&r->notifier);
-	receiver_load(r, false);
+	receiver_load(r);
 	raw_spin_unlock_irqrestore(&r->lock, flags);
 }
 
@@ -203,7 +216,8 @@ bool receiver_detach(struct receiver *r)
 /* Only without notifiers is there still something on a CPU that the thread left. */
 void receiver_unload_elsewhere(struct receiver *r)
 {
-	receiver_reach(r, receiver_unload_here);
+	if (no_notifiers)
+		receiver_reach(r, receiver_unload_here);
 }
 
 /* From now on the interrupt may arrive, once the thread is on the aim's CPU. */

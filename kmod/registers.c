@@ -3,17 +3,21 @@
  * The registers of user interrupts (SDM volume 3, chapter "User Interrupts").
  * Everything here is for the CPU it runs on, with interrupts off.
  *
- * CR4.UINTR is part of a thread's state like the rest: on no other thread's
- * time do the instructions exist.
+ * A switch writes what it changes. The handler, the descriptor and the table of
+ * the thread that was here last stay in their registers while others run: with
+ * CR4.UINTR clear there is no instruction that reads them and no delivery, and
+ * with UINV 0 no interrupt that is looked up in them.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/cpuhotplug.h>
 #include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/smp.h>
+#include <linux/suspend.h>
 #include <asm/cpufeature.h>
 #include <asm/msr.h>
 #include <asm/processor.h>
-#include <asm/special_insns.h>
-#include <asm/tlbflush.h>
 
 #include "internal.h"
 
@@ -26,38 +30,53 @@
 
 #define TT_ENABLE 1
 #define RED_ZONE 128 /* bytes below RSP that the ABI leaves to leaf functions */
-#define CR4_UINTR BIT_ULL(25)
 #define FEATURE_UINTR (CPUID_7_EDX * 32 + 5) /* on every CPU of the machine */
+
+/* What this CPU's registers hold. */
+struct held {
+	u64 owner;    /* whose handler, descriptor and table, 0: nobody's */
+	u64 waking;   /* since when: after how many of the machine's sleeps */
+	u64 requests; /* UIRR, as long as CR4.UINTR is clear */
+	u8 vector;    /* UINV */
+};
+
+static DEFINE_PER_CPU(struct held, held);
+
+/* What registers lose in the machine's sleep is not relied on from its beginning on. */
+static bool sleeping;
+static u64 waking;
+
+#ifdef JOULIO_UINTR_TESTS
+static atomic_t writes = ATOMIC_INIT(0), reads = ATOMIC_INIT(0);
+module_param_named(register_writes, writes.counter, int, 0444);
+MODULE_PARM_DESC(register_writes, "WRMSR so far");
+module_param_named(register_reads, reads.counter, int, 0444);
+MODULE_PARM_DESC(register_reads, "RDMSR so far");
+#define COUNT(counter) atomic_inc(&(counter))
+#else
+#define COUNT(counter)
+#endif
 
 static void write_register(u32 msr, u64 value)
 {
-	wrmsr(msr, (u32)value, (u32)(value >> 32));
+	COUNT(writes);
+	if (!dry_run)
+		wrmsr(msr, (u32)value, (u32)(value >> 32));
 }
 
-#ifdef JOULIO_CR4_SHADOW
-static void cr4_uintr(bool on)
+static u64 read_requests(void)
 {
-	cr4_update_irqsoff(on ? CR4_UINTR : 0, on ? 0 : CR4_UINTR);
-}
-#else
-/*
- * This kernel keeps its copy of CR4 from modules. When it changes another bit
- * while the thread runs (perf lets the process read counters by rdpmc), the
- * bit is lost until the thread's next turn: the device's vector is then an
- * ordinary interrupt, and senduipi an invalid instruction.
- */
-static void cr4_uintr(bool on)
-{
-	unsigned long old = __read_cr4();
-	unsigned long new = on ? old | CR4_UINTR : old & ~CR4_UINTR;
+	u32 low = 0, high = 0;
 
-	if (new != old)
-		asm volatile("mov %0, %%cr4" : : "r" (new) : "memory");
+	COUNT(reads);
+	/* In a dry run as if the handler had run. */
+	if (!dry_run)
+		rdmsr(MSR_UINTR_RR, low, high);
+	return (u64)high << 32 | low;
 }
-#endif
 
 /* Whether this machine can do it; 0 or an errno, said why. */
-int registers_check(void)
+static int registers_check(void)
 {
 	if (dry_run)
 		return 0;
@@ -65,7 +84,7 @@ int registers_check(void)
 		pr_err("this CPU has no user interrupts (CPUID 7.0:EDX[5]); dry_run=1 does all else\n");
 		return -ENODEV;
 	}
-	if (__read_cr4() & CR4_UINTR) {
+	if (cr4_is_taken()) {
 		pr_err("this kernel has user interrupts of its own (CR4.UINTR is set)\n");
 		return -EBUSY;
 	}
@@ -83,46 +102,143 @@ int registers_check(void)
  */
 void registers_aim(u8 vector)
 {
-	if (!dry_run)
-		write_register(MSR_UINTR_MISC, (u64)vector << 32);
+	struct held *here = this_cpu_ptr(&held);
+
+	if (here->vector == vector)
+		return;
+	here->vector = vector;
+	write_register(MSR_UINTR_MISC, (u64)vector << 32);
 }
 
 void registers_load(const struct uintr_registers *regs, const struct uintr_memory *memory,
 		    u8 vector)
 {
-	if (dry_run)
-		return;
-	cr4_uintr(true);
-	write_register(MSR_UINTR_HANDLER, regs->handler);
-	write_register(MSR_UINTR_STACKADJUST, RED_ZONE);
-	write_register(MSR_UINTR_PD, (uintptr_t)&memory->upid);
-	write_register(MSR_UINTR_TT, (uintptr_t)memory->targets | TT_ENABLE);
-	write_register(MSR_UINTR_RR, regs->requests);
-	/* Last: nothing may arrive before there is a place for it. */
-	registers_aim(vector);
-	if (regs->flag)
+	struct held *here = this_cpu_ptr(&held);
+	bool asleep = READ_ONCE(sleeping);
+
+	smp_rmb(); /* pairs with on_sleep */
+	if (!dry_run)
+		cr4_uintr(true);
+	if (asleep || here->owner != regs->owner || here->waking != READ_ONCE(waking)) {
+		here->owner = regs->owner;
+		here->waking = READ_ONCE(waking);
+		here->requests = regs->requests;
+		here->vector = vector;
+		write_register(MSR_UINTR_HANDLER, regs->handler);
+		write_register(MSR_UINTR_STACKADJUST, RED_ZONE);
+		write_register(MSR_UINTR_PD, (uintptr_t)&memory->upid);
+		write_register(MSR_UINTR_TT, (uintptr_t)memory->targets | TT_ENABLE);
+		write_register(MSR_UINTR_RR, regs->requests);
+		/* Last: nothing may arrive before there is a place for it. */
+		write_register(MSR_UINTR_MISC, (u64)vector << 32);
+	} else {
+		if (here->requests != regs->requests)
+			write_register(MSR_UINTR_RR, regs->requests);
+		registers_aim(vector);
+	}
+	if (regs->flag && !dry_run)
 		asm volatile(".byte 0xf3, 0x0f, 0x01, 0xef # stui");
 }
 
 void registers_save(struct uintr_registers *regs)
 {
-	u32 low, high;
-
-	if (dry_run) {
-		/* As if the handler had run. */
-		regs->requests = 0;
-		return;
+	if (!dry_run) {
+		/* The kernel may have written its own CR4 (cr4.c). */
+		cr4_uintr(true);
+		asm volatile(".byte 0xf3, 0x0f, 0x01, 0xed # testui\n\t"
+			     "setc %0" : "=qm" (regs->flag) : : "cc");
+		asm volatile(".byte 0xf3, 0x0f, 0x01, 0xee # clui");
 	}
-	asm volatile(".byte 0xf3, 0x0f, 0x01, 0xed # testui\n\t"
-		     "setc %0" : "=qm" (regs->flag) : : "cc");
-	asm volatile(".byte 0xf3, 0x0f, 0x01, 0xee # clui");
 	/* First: nothing may arrive any more when the requests are read. */
 	registers_aim(0);
-	rdmsr(MSR_UINTR_RR, low, high);
-	regs->requests = (u64)high << 32 | low;
+	regs->requests = read_requests();
+	__this_cpu_write(held.requests, regs->requests);
+	if (!dry_run)
+		cr4_uintr(false);
+}
+
+/* Nothing of anybody's is left on this CPU. */
+static void registers_forget(void)
+{
+	struct held *here = this_cpu_ptr(&held);
+
+	here->owner = 0;
+	here->requests = 0;
+	here->vector = 0;
+	write_register(MSR_UINTR_MISC, 0);
 	write_register(MSR_UINTR_RR, 0);
 	write_register(MSR_UINTR_PD, 0);
 	write_register(MSR_UINTR_TT, 0);
 	write_register(MSR_UINTR_HANDLER, 0);
-	cr4_uintr(false);
+}
+
+static void forget_here(void *unused)
+{
+	registers_forget();
+}
+
+/* On the CPU, which may have lost them; nothing but the kernel ran on it yet. */
+static int on_online(unsigned int cpu)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	registers_forget();
+	local_irq_restore(flags);
+	return 0;
+}
+
+/* Before threads are frozen, and after they run again: in between all is written. */
+static int on_sleep(struct notifier_block *block, unsigned long event, void *unused)
+{
+	switch (event) {
+	case PM_SUSPEND_PREPARE:
+	case PM_HIBERNATION_PREPARE:
+		WRITE_ONCE(sleeping, true);
+		break;
+	case PM_POST_SUSPEND:
+	case PM_POST_HIBERNATION:
+		WRITE_ONCE(waking, waking + 1);
+		smp_wmb(); /* who sees the end of the sleep sees that it was one */
+		WRITE_ONCE(sleeping, false);
+		break;
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block sleep_notifier = { .notifier_call = on_sleep };
+static enum cpuhp_state online_state;
+
+int registers_init(void)
+{
+	int error = registers_check();
+
+	if (!error)
+		error = cr4_begin();
+	if (error)
+		return error;
+	error = register_pm_notifier(&sleep_notifier);
+	if (error)
+		goto cr4;
+	error = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "joulio_uintr:registers", on_online,
+					  NULL);
+	if (error < 0)
+		goto notifier;
+	online_state = error;
+	return 0;
+
+notifier:
+	unregister_pm_notifier(&sleep_notifier);
+cr4:
+	cr4_end();
+	return error;
+}
+
+/* When no thread is registered any more. */
+void registers_exit(void)
+{
+	cpuhp_remove_state_nocalls(online_state);
+	unregister_pm_notifier(&sleep_notifier);
+	on_each_cpu(forget_here, NULL, true);
+	cr4_end();
 }

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "claims.h"
@@ -131,59 +130,6 @@ static void what_is_refused(int device)
 	close(nobodys);
 }
 
-/* How often the kernel says that this thread has left its CPU. */
-static uint64_t kernels_count(void)
-{
-	struct rusage usage;
-
-	CHECK(getrusage(RUSAGE_THREAD, &usage) == 0);
-	return usage.ru_nvcsw + usage.ru_nivcsw;
-}
-
-static void leaves_its_cpu(uint64_t times)
-{
-	uint64_t until = kernels_count() + times;
-
-	while (kernels_count() < until)
-		usleep(100);
-}
-
-static void a_switch_is_counted_and_makes_it_look(int device)
-{
-	struct joulio_uintr_status before, after;
-	uint64_t from, to;
-
-	pin(1);
-	SAYS(bind_thread(device, eventfds[0]), 0);
-	from = kernels_count();
-	before = status(device);
-	leaves_its_cpu(100);
-	after = status(device);
-	to = kernels_count();
-	CHECK(after.switches_out - before.switches_out >= 100);
-	CHECK(after.switches_out - before.switches_out <= to - from);
-	SAYS(after.switches_in - before.switches_in, after.switches_out - before.switches_out);
-	SAYS(after.injected - before.injected, after.switches_in - before.switches_in);
-	SAYS(after.rescued, 0);
-
-	/* On another CPU than the interrupt's nothing is injected, and nothing lost. */
-	pin(0);
-	before = status(device);
-	leaves_its_cpu(100);
-	after = status(device);
-	CHECK(after.switches_in - before.switches_in >= 100);
-	SAYS(after.injected, before.injected);
-	SAYS(after.state, JOULIO_UINTR_BOUND);
-	pin(1);
-	leaves_its_cpu(1);
-	CHECK(status(device).injected > after.injected);
-	SAYS(unbind_thread(device), 0);
-	before = status(device);
-	leaves_its_cpu(1);
-	SAYS(status(device).injected, before.injected);
-	printf("switches: counted, each injects one on the interrupt's cpu\n");
-}
-
 static void the_driver_takes_it_away(struct vfio *vfio, int device)
 {
 	int i;
@@ -224,6 +170,5 @@ void claims_of_bindings(const char *address)
 	it_is_the_interrupt_of_the_eventfd(&vfio, device);
 	its_interrupts_arrive_on_the_threads_cpu(&vfio, device);
 	what_is_refused(device);
-	a_switch_is_counted_and_makes_it_look(device);
 	the_driver_takes_it_away(&vfio, device);
 }

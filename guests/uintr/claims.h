@@ -32,7 +32,14 @@ void state_soon(int device, uint32_t state);
 int new_eventfd(void);
 int new_source(int device, int eventfd, int cpu);
 
+/* hardware.c: user interrupts, where the module is not dry. */
+bool hardware(void);
+uint64_t handler_address(void);
+void let_through(void); /* by a registered thread only */
+void hold_back(void);
+
 /* The machine. */
+void read_text(const char *path, char *text, size_t size);
 void pin(int cpu);
 void online(int cpu, bool on);
 uint64_t taken(int eventfd);
@@ -66,6 +73,8 @@ void nvme_stop(void);
 
 /* The claims; each ends the program when it does not hold. */
 void claims_of_sources(void);
+void claims_of_switches(void);
+void claims_of_hardware(void);
 void claims_of_bindings(const char *address);
 void claims_of_affinity(const char *address);
 void claims_of_lives(void);

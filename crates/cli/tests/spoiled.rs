@@ -82,15 +82,15 @@ fn a_job_that_is_a_process_says_so_too() {
 }
 
 /// Waits until the job has used its CPU: without a ramp that is its measured part.
-fn running(child: &Child) {
-    let tasks = format!("/proc/{}/task", child.id());
+fn running(process: u32) {
+    let tasks = format!("/proc/{process}/task");
     loop {
         for task in fs::read_dir(&tasks).expect("it runs").flatten() {
             let read = |name| fs::read_to_string(task.path().join(name)).unwrap_or_default();
             let job = read("comm").starts_with("joulio-job-0");
             let ran = read("schedstat");
             let ran = ran.split(' ').next().and_then(|ran| ran.parse().ok());
-            if job && ran.unwrap_or(0_u64) > 100_000_000 {
+            if job && ran.unwrap_or(0_u64) > 30_000_000 {
                 return;
             }
         }
@@ -99,8 +99,8 @@ fn running(child: &Child) {
 }
 
 /// Waits until it is in that state (proc_pid_stat(5)).
-fn in_state(child: &Child, state: &str) {
-    let stat = format!("/proc/{}/stat", child.id());
+fn in_state(process: u32, state: &str) {
+    let stat = format!("/proc/{process}/stat");
     while !fs::read_to_string(&stat)
         .expect("it runs")
         .contains(&format!(") {state} "))
@@ -109,14 +109,51 @@ fn in_state(child: &Child, state: &str) {
     }
 }
 
+fn stop_and_continue(process: u32) {
+    let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
+    let pid = pid.expect("a process");
+    kill_process(pid, Signal::STOP).expect("sent");
+    in_state(process, "T");
+    kill_process(pid, Signal::CONT).expect("sent");
+}
+
+/// The process that `child` has started, as soon as it has.
+fn started_by(child: &Child) -> u32 {
+    let tasks = format!("/proc/{}/task", child.id());
+    loop {
+        for task in fs::read_dir(&tasks).expect("it runs").flatten() {
+            let children = fs::read_to_string(task.path().join("children"));
+            let children = children.unwrap_or_default();
+            if let Some(process) = children.split_whitespace().next() {
+                return process.parse().expect("a number");
+            }
+        }
+        sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_jobs_process_that_was_stopped_alone_says_so() {
+    let room = tempfile::tempdir().unwrap();
+    let data = room.path().join("data");
+    fs::write(&data, vec![1; 1 << 20]).unwrap();
+    let child = begin(&format!(
+        "bench --device {} --process --engine psync --completion interrupt --runtime 3 --ramp_time 0 \
+         --output json",
+        data.display()
+    ));
+    let job = started_by(&child);
+    running(job);
+    stop_and_continue(job);
+    let told = report(&child.wait_with_output().expect("it ends"));
+    assert!(spoiled(&told, 0).contains(&"stopped"), "{told:#}");
+}
+
 #[test]
 fn a_run_that_was_stopped_and_continued_says_so() {
     let child = begin("bench --completion poll --runtime 3 --ramp_time 0 --output json");
-    running(&child);
-    let pid = Pid::from_child(&child);
-    kill_process(pid, Signal::STOP).expect("sent");
-    in_state(&child, "T");
-    kill_process(pid, Signal::CONT).expect("sent");
+    running(child.id());
+    stop_and_continue(child.id());
     let output = child.wait_with_output().expect("it ends");
     let told = report(&output);
     assert!(output.status.success());
@@ -136,7 +173,7 @@ fn throttling_and_steal_time_in_a_run_spoil_it() {
         tree.path().display()
     );
     let child = begin(&line);
-    running(&child);
+    running(child.id());
     file(&tree, count, "8\n");
     file(&tree, "proc/stat", &stat(103));
     let told = report(&child.wait_with_output().expect("it ends"));

@@ -8,7 +8,8 @@
 use crate::DeviceError;
 use crate::memory::{PageKind, SharedMemory};
 use rustix::fs::{
-    FileType, MemfdFlags, SealFlags, fcntl_add_seals, fstat, fstatfs, ftruncate, memfd_create,
+    MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, fstatfs, ftruncate,
+    memfd_create,
 };
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -42,8 +43,9 @@ impl SharedMemory {
         })
     }
 
-    /// `len` bytes from `offset` of a file that another process handed over: of a regular file
-    /// (a memfd is one) that holds them all. At least `len`: whole pages of the file.
+    /// `len` bytes from `offset` of a file that another process handed over, which holds
+    /// them all and is memory: of tmpfs (a memfd is) or hugetlbfs. At least `len`: whole pages of
+    /// the file.
     ///
     /// Where it is not `writable`, what this side writes stays in this side's copy.
     pub fn from_file(
@@ -52,14 +54,14 @@ impl SharedMemory {
         len: usize,
         writable: bool,
     ) -> io::Result<SharedMemory> {
-        let stat = fstat(file)?;
-        // A device or a file system in user space could make an access wait for ever.
-        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        if !is_memory(file) {
             return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "not a regular file or memfd",
+                io::ErrorKind::Unsupported,
+                "a file of another file system than tmpfs (memfd, /dev/shm) and hugetlbfs: \
+                 an access to it could wait for ever",
             ));
         }
+        let stat = fstat(file)?;
         let end = offset.checked_add(len as u64);
         if len == 0 || end.is_none_or(|end| end > stat.st_size.cast_unsigned()) {
             return Err(io::Error::new(
@@ -88,10 +90,25 @@ impl SharedMemory {
     }
 }
 
+/// Whether the pages of `file` are memory: it is a regular file of tmpfs or hugetlbfs. Others may
+/// make an access wait for ever, on a process (FUSE) or a network; and so may asking which file
+/// system it is (fstatfs(2)). Only files of these two can be sealed (fcntl(2), F_GET_SEALS), which
+/// the kernel knows by itself.
+pub(crate) fn is_memory(file: BorrowedFd<'_>) -> bool {
+    fcntl_get_seals(file).is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::fs::File;
+
+    /// A file that its owner can cut short.
+    fn in_memory(len: u64) -> File {
+        let file = File::from(memfd_create("file", MemfdFlags::CLOEXEC).unwrap());
+        file.set_len(len).unwrap();
+        file
+    }
 
     #[test]
     fn both_sides_see_what_either_writes() {
@@ -122,8 +139,7 @@ mod tests {
 
     #[test]
     fn only_ranges_that_the_file_holds_are_mapped() {
-        let file = tempfile::tempfile().unwrap();
-        file.set_len(8192).unwrap();
+        let file = in_memory(8192);
         let map = |offset, len| SharedMemory::from_file(file.as_fd(), offset, len, true);
         assert!(map(0, 8192).is_ok());
         for (offset, len) in [
@@ -140,9 +156,24 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_another_file_system_is_not_mapped_and_the_error_says_so() {
+        let others = [
+            File::open("/sys/devices/system/cpu/online").unwrap(),
+            File::open(std::env::current_exe().unwrap()).unwrap(),
+        ];
+        // A build directory may be on tmpfs.
+        for file in others.iter().filter(|file| !is_memory(file.as_fd())) {
+            let error = SharedMemory::from_file(file.as_fd(), 0, 4096, false).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::Unsupported);
+            assert!(error.to_string().contains("tmpfs"), "{error}");
+        }
+        assert!(!is_memory(others[0].as_fd()));
+        assert!(is_memory(in_memory(0).as_fd()));
+    }
+
+    #[test]
     fn a_file_truncated_under_a_mapping_reads_as_zeroes() {
-        let file = tempfile::tempfile().unwrap();
-        file.set_len(8192).unwrap();
+        let file = in_memory(8192);
         let memory = SharedMemory::from_file(file.as_fd(), 0, 8192, true).unwrap();
         memory.write(0, &[7; 8192]);
         file.set_len(4096).unwrap();

@@ -4,6 +4,7 @@
 //! Each case runs in a child process, since an action belongs to a process, and some cases end it.
 
 use joulio_device::SharedMemory;
+use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd};
@@ -65,7 +66,7 @@ fn mapped(pages: usize) -> (File, *mut u8) {
 
 /// Memory of another process, guarded by the driver, whose second page is gone already.
 fn truncated_by_a_peer() -> SharedMemory {
-    let file = tempfile::tempfile().unwrap();
+    let file = File::from(memfd_create("peer", MemfdFlags::CLOEXEC).unwrap());
     file.set_len(2 * PAGE as u64).unwrap();
     let memory = SharedMemory::from_file(file.as_fd(), 0, 2 * PAGE, true).unwrap();
     file.set_len(PAGE as u64).unwrap();

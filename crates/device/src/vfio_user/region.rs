@@ -2,9 +2,10 @@
 
 use super::session::Session;
 use crate::DeviceError;
+use crate::foreign::is_memory;
 use crate::mmio::MappedBar;
 use joulio_vfio_user_wire::{CapabilityHeader, RegionInfo, SparseArea, SparseHeader, command};
-use rustix::fs::{FileType, fstat};
+use rustix::fs::fstat;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use zerocopy::FromBytes;
@@ -40,8 +41,10 @@ impl Region {
             size: info.size,
             windows: Vec::new(),
         };
-        // Without a file there is nothing to map, whatever the flags say.
+        // Without a file there is nothing to map, whatever the flags say; and one that is not
+        // memory could make an access wait for ever: there messages do it.
         let file = files.drain(..).next();
+        let file = file.filter(|file| is_memory(file.as_fd()));
         if let Some(file) = file.filter(|_| info.flags & RegionInfo::MMAP != 0) {
             let areas = areas(&info, &answer).map_err(&malformed)?;
             for area in areas {
@@ -122,8 +125,7 @@ fn check(info: &RegionInfo, area: &SparseArea, file: &OwnedFd) -> Result<(), &'s
         return Err("an area that does not stand on pages");
     }
     let stat = fstat(file).map_err(|_| "a file that cannot be looked at")?;
-    let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-    if regular && end > stat.st_size as u64 {
+    if end > stat.st_size as u64 {
         return Err("a file that is too short for it");
     }
     Ok(())

@@ -6,6 +6,7 @@ use crate::shared::Shared;
 use joulio_device::{Iova, SharedMemory};
 use joulio_vfio_user_wire::{DmaMap, DmaUnmap};
 use rustix::io::Errno;
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
@@ -137,8 +138,7 @@ fn reach(shared: &Shared, asked: &DmaMap, fd: &OwnedFd) -> Result<(), Errno> {
         return Err(Errno::INVAL);
     }
     let memory = SharedMemory::from_file(fd.as_fd(), asked.offset, len, writable);
-    let memory =
-        Arc::new(memory.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::INVAL))?);
+    let memory = Arc::new(memory.map_err(|error| errno(&error))?);
     let mut controller = shared.controller_first();
     let mapped = if writable {
         controller.map(Iova(asked.address), memory, 0, len)
@@ -146,4 +146,13 @@ fn reach(shared: &Shared, asked: &DmaMap, fd: &OwnedFd) -> Result<(), Errno> {
         controller.map_read_only(Iova(asked.address), memory, 0, len)
     };
     mapped.map_err(|_| Errno::INVAL)
+}
+
+/// Why memory was not mapped, in the one number that a reply has room for.
+fn errno(error: &io::Error) -> Errno {
+    match error.kind() {
+        // It is not memory: `joulio serve --help` says what is.
+        io::ErrorKind::Unsupported => Errno::NOTSUP,
+        _ => Errno::from_io_error(error).unwrap_or(Errno::INVAL),
+    }
 }

@@ -7,7 +7,9 @@ use joulio_emulator::serve::{ServeError, ServeOptions, Server};
 use joulio_emulator::{NamespaceOptions, StoreOptions};
 use joulio_nvme_spec::{Command, NamespaceId, NvmOpcode};
 use joulio_vfio_user_wire::pci;
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::Errno;
+use std::fs::File;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
 
@@ -112,7 +114,7 @@ fn memory_that_is_shrunk_while_it_is_mapped_harms_its_owner_alone() {
     let server = serve(Trapped);
     let mut client = Client::enabled(&server.path);
     let mut ring = client.pair(1, QUEUE, None);
-    let file = tempfile::tempfile().unwrap();
+    let file = File::from(memfd_create("memory", MemfdFlags::CLOEXEC).unwrap());
     file.set_len(1 << 20).unwrap();
     let sealed = std::mem::replace(&mut client.file, file.try_clone().unwrap().into());
     let other = 0x8000_0000;
@@ -126,6 +128,16 @@ fn memory_that_is_shrunk_while_it_is_mapped_harms_its_owner_alone() {
     }
     drop((client, sealed));
     Client::enabled(&server.path);
+}
+
+#[test]
+fn memory_that_is_no_memory_is_refused_as_such() {
+    let server = serve(Trapped);
+    let mut client = Client::settled(&server.path);
+    // Of sysfs, and as long as it says.
+    let file = File::open("/sys/devices/system/cpu/online").unwrap();
+    client.file = file.into();
+    assert_eq!(client.map(BASE, 0, 4096, 1), Err(Errno::NOTSUP));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use joulio_device::pci::PciAddress;
 use joulio_device::vfio::VfioDevice;
 use joulio_device::vfio_user::VfioUserDevice;
 use joulio_emulator::{EmulatedDevice, FaultPlan, NamespaceOptions, Options, StoreOptions};
+use joulio_kernel_io::{Blocks, TargetError};
 use joulio_model::DeviceProfile;
 use joulio_nvme::{Controller, ControllerOptions};
 use joulio_workload::parse_size;
@@ -181,6 +182,23 @@ impl Emulated {
     pub fn read_only_file(&self) -> Option<&Path> {
         let path = self.file.as_deref()?;
         (path.is_file() && access(path, Access::WRITE_OK).is_err()).then_some(path)
+    }
+
+    /// Refuses to write to a file whose data a loop device has.
+    ///
+    /// # Errors
+    /// One has.
+    pub fn check_loops(&self) -> Result<(), Failure> {
+        let Some(path) = self.file.as_deref().filter(|path| path.is_file()) else {
+            return Ok(());
+        };
+        match Blocks::at("/").loop_sharing(path) {
+            Some(device) => Err(Failure::input(TargetError::UnderLoop {
+                path: path.into(),
+                device,
+            })),
+            None => Ok(()),
+        }
     }
 
     /// What it was given that only a device of bytes has: the file or the seed.

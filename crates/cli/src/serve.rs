@@ -142,6 +142,9 @@ pub fn run(args: &Args) -> Outcome {
     };
     // Before there is a socket that a signal would leave behind.
     let stop = ring_on_signals()?;
+    if emulated.read_only_file().is_none() {
+        emulated.check_loops()?;
+    }
     let missing = emulated.missing_file();
     let mut server = Server::bind(&args.socket, &options, &serve).map_err(|error| {
         if let Some(path) = missing {

@@ -41,6 +41,16 @@ impl Blocks {
         Blocks { root: root.into() }
     }
 
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Whether the device `major:minor` is a partition of a disk.
+    pub(crate) fn is_partition(&self, major: u32, minor: u32) -> bool {
+        let device = self.root.join(format!("sys/dev/block/{major}:{minor}"));
+        device.join("partition").exists()
+    }
+
     /// Whether the device `major:minor`, a disk or a partition, takes no writes.
     pub(crate) fn is_read_only(&self, major: u32, minor: u32) -> bool {
         let file = self.root.join(format!("sys/dev/block/{major}:{minor}/ro"));

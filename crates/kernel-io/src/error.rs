@@ -22,6 +22,20 @@ pub enum TargetError {
         /// The device.
         path: PathBuf,
     },
+    /// A loop device has its data.
+    #[error("{}: /dev/{device} has its data, and writing here would damage what is on it: unmount it, and losetup -d /dev/{device}", path.display())]
+    UnderLoop {
+        /// The file or device.
+        path: PathBuf,
+        /// The loop device.
+        device: String,
+    },
+    /// It is locked.
+    #[error("{}: another joulio uses this file (or another program has it locked, or it was named twice): wait for it, or use another file", path.display())]
+    Locked {
+        /// The file.
+        path: PathBuf,
+    },
     /// It takes no writes.
     #[error("{}: read-only: blockdev --setrw makes it writable, if the device is", path.display())]
     ReadOnly {

@@ -16,6 +16,7 @@ mod error;
 mod interrupts;
 mod interval;
 pub mod knobs;
+mod loops;
 pub mod machine;
 mod obtained;
 mod psync;

@@ -2,8 +2,8 @@
 
 use crate::{Blocks, Buffer, Disk, TargetError};
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, SeekFrom, Stat, StatxFlags, fstat, ioctl_blksszget, major,
-    minor, open, seek, statx,
+    AtFlags, FileType, FlockOperation, Mode, OFlags, SeekFrom, Stat, StatxFlags, flock, fstat,
+    ioctl_blksszget, major, minor, open, seek, statx,
 };
 use rustix::io::{Errno, pread, retry_on_intr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -42,10 +42,17 @@ pub struct Target {
     logical_block: u32,
     device: (u32, u32),
     disk: Option<Disk>,
+    access: Access,
+    /// Somebody else had it locked to write when it was opened.
+    beside_a_writer: bool,
 }
 
 impl Target {
-    /// Opens `path` and reads its first block.
+    /// Opens `path` and reads its first block. Who writes to a file has it locked alone, and who
+    /// reads it with other readers (flock(2)).
+    ///
+    /// # Errors
+    /// It cannot be opened, or somebody else has its data.
     pub fn open(path: impl AsRef<Path>, access: Access) -> Result<Target, TargetError> {
         let path = path.as_ref();
         let failed = |source| TargetError::Open {
@@ -55,7 +62,18 @@ impl Target {
         // Not opened before it is known what it is: a tape rewinds, a terminal takes over.
         let stat = rustix::fs::stat(path).map_err(failed)?;
         let kind = kind(&stat).ok_or_else(|| TargetError::Kind { path: path.into() })?;
+        let blocks = Blocks::at("/");
+        if access == Access::Write
+            && let Some(device) = blocks.loop_sharing(path)
+        {
+            let path = path.into();
+            return Err(TargetError::UnderLoop { path, device });
+        }
         let fd = open_direct(path, kind, access)?;
+        let beside_a_writer = kind == Kind::Regular && !lock(&fd, access).map_err(failed)?;
+        if beside_a_writer && access == Access::Write {
+            return Err(TargetError::Locked { path: path.into() });
+        }
         let stat = fstat(&fd).map_err(failed)?;
         let (size, number) = match kind {
             Kind::Block => (seek(&fd, SeekFrom::End(0)).map_err(failed)?, stat.st_rdev),
@@ -65,7 +83,6 @@ impl Target {
             return Err(TargetError::Empty { path: path.into() });
         }
         let device = (major(number), minor(number));
-        let blocks = Blocks::at("/");
         // The kernel opens it for writing all the same, and refuses each write.
         let read_only = kind == Kind::Block && blocks.is_read_only(device.0, device.1);
         if access == Access::Write && read_only {
@@ -80,6 +97,8 @@ impl Target {
             size,
             device,
             disk,
+            access,
+            beside_a_writer,
         };
         target.first_block()?;
         Ok(target)
@@ -136,6 +155,21 @@ impl Target {
         self.device
     }
 
+    /// Who else may be writing to it, where somebody may: the cause of data that nobody here wrote.
+    pub fn other_writer(&self) -> Option<&'static str> {
+        match self.kind {
+            Kind::Regular if self.beside_a_writer => Some("another joulio is writing this file"),
+            Kind::Block if self.access == Access::Read => {
+                // Only whoever has it to himself keeps others from having it so.
+                let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
+                let alone = open(&self.path, flags, Mode::empty());
+                (alone.err() == Some(Errno::BUSY))
+                    .then_some("another joulio is writing this device, or it is mounted")
+            }
+            _ => None,
+        }
+    }
+
     /// The whole disk it is on, if /sys knows one.
     pub fn disk(&self) -> Option<&Disk> {
         self.disk.as_ref()
@@ -176,6 +210,21 @@ fn open_direct(path: &Path, kind: Kind, access: Access) -> Result<OwnedFd, Targe
             source,
         },
     })
+}
+
+/// False: somebody else has it locked. File systems without locks keep nobody from anything.
+fn lock(fd: &OwnedFd, access: Access) -> Result<bool, Errno> {
+    let operation = match access {
+        Access::Read => FlockOperation::NonBlockingLockShared,
+        Access::Write => FlockOperation::NonBlockingLockExclusive,
+        // The process that started this one has it locked for both.
+        Access::Join => return Ok(true),
+    };
+    match retry_on_intr(|| flock(fd, operation)) {
+        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOLCK | Errno::NOSYS | Errno::BADF) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(errno) => Err(errno),
+    }
 }
 
 /// A file may say itself since Linux 6.1 (STATX_DIOALIGN); it says zero if it cannot.

@@ -9,7 +9,7 @@ use crate::method::Obtained;
 use crate::result::{ThreadUsage, VerifyResult};
 use crate::run::{RunError, Setup};
 use crate::spoiled::Scheduled;
-use crate::target::Activity;
+use crate::target::{Activity, Target};
 use crate::{Happened, Surroundings};
 use joulio_energy::{self as energy, Meters, Window};
 use joulio_model::Transfer;
@@ -147,6 +147,7 @@ impl Conductor<'_> {
                 }
             }
         }
+        told.name_other_writer(self.setup.targets);
         let (Some(before), Some(end)) = (before, end) else {
             return Err(RunError::Panicked);
         };
@@ -250,6 +251,16 @@ impl Conductor<'_> {
 }
 
 impl Told {
+    /// Data that nobody here wrote has a cause, where somebody else may be writing too.
+    fn name_other_writer(&mut self, targets: &[Box<dyn Target>]) {
+        if let Some(first) = &mut self.verify.first_error
+            && let Some(writer) = targets.iter().find_map(|target| target.other_writer())
+        {
+            first.push_str("; ");
+            first.push_str(writer);
+        }
+    }
+
     fn verified(&mut self, result: VerifyResult) {
         self.verified += 1;
         self.verify.blocks += result.blocks;

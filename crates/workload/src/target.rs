@@ -59,6 +59,11 @@ pub trait Target: Send + Sync {
 
     /// What a run in `method` turns out to have been, by the device's interrupts during its I/Os.
     fn judge(&self, method: Method, ios: u64, interrupts: Option<u64>) -> Verdict;
+    /// Who else may be writing to it, where that is known: the cause of data that nobody here wrote.
+    fn other_writer(&self) -> Option<&'static str> {
+        None
+    }
+
     /// What a process of ours opens it by; None: its queues belong to this one.
     fn elsewhere(&self) -> Option<Elsewhere>;
     /// Runs one job on it with `method`.

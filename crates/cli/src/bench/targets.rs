@@ -8,7 +8,9 @@ use joulio_device::Device;
 use joulio_emulator::EmulatedDevice;
 use joulio_nvme::{Controller, ControllerOptions};
 use joulio_units::Direction;
-use joulio_workload::{Activity, EngineName, Inside, Job, NvmeTarget, RingOptions, Target, check};
+use joulio_workload::{
+    Activity, EngineName, Inside, Job, NvmeTarget, RingOptions, Target, Verify, check,
+};
 use std::fs::remove_file;
 use std::path::PathBuf;
 
@@ -21,6 +23,7 @@ pub fn open(
     ring: RingOptions,
 ) -> Result<Vec<Box<dyn Target>>, Failure> {
     refuse_to_overwrite(work, job)?;
+    refuse_under_loops(work, job)?;
     refuse_faults(work)?;
     let mut created = Created::default();
     let mut targets = Vec::new();
@@ -75,6 +78,22 @@ fn refuse_to_overwrite(work: &Work, job: &Job) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// A loop device's data is somebody's, whatever may be lost. What the kernel drives is looked at
+/// when it is opened.
+fn refuse_under_loops(work: &Work, job: &Job) -> Result<(), Failure> {
+    // What reads are to find is written before.
+    if !job.rw.does(Direction::Write) && job.verify == Verify::None {
+        return Ok(());
+    }
+    let written = work
+        .device
+        .iter()
+        .filter(|place| may_write(place, work.allow_write));
+    written
+        .filter_map(emulated)
+        .try_for_each(Emulated::check_loops)
 }
 
 /// What is emulated in this process.

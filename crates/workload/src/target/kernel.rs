@@ -210,6 +210,10 @@ impl Target for KernelTarget {
         }
     }
 
+    fn other_writer(&self) -> Option<&'static str> {
+        self.target.other_writer()
+    }
+
     fn elsewhere(&self) -> Option<Elsewhere> {
         Some(Elsewhere {
             path: self.target.path().into(),

@@ -1,0 +1,137 @@
+//! Loop devices, which make a disk of a file or of another disk: who writes beneath one damages
+//! what is on it, and the kernel does not keep anybody from that.
+
+use crate::Blocks;
+use rustix::fs::{FileType, major, minor, stat};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What a loop device stands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Backing {
+    /// A file, by its file system and inode.
+    File(u64, u64),
+    /// A disk or a partition, by its number.
+    Block(u32, u32),
+}
+
+impl Backing {
+    /// None: it is neither, or not there.
+    fn of(path: &Path) -> Option<Backing> {
+        let found = stat(path).ok()?;
+        match FileType::from_raw_mode(found.st_mode) {
+            FileType::RegularFile => Some(Backing::File(found.st_dev, found.st_ino)),
+            FileType::BlockDevice => {
+                Some(Backing::Block(major(found.st_rdev), minor(found.st_rdev)))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Blocks {
+    /// A loop device that has the data of `path`, a file or a block device: it stands on it, or
+    /// both stand on the same. `path` itself is none.
+    pub fn loop_sharing(&self, path: &Path) -> Option<String> {
+        let mut others = self.loops();
+        let mut shared = vec![Backing::of(path)?];
+        // What `path` stands on, if it is a loop device, and what that stands on.
+        while let Some(Backing::Block(major, minor)) = shared.last().copied() {
+            let name = self.disk(major, minor).map(|disk| disk.name);
+            let at = others
+                .iter()
+                .position(|(loop_name, _)| Some(loop_name) == name.as_ref());
+            let Some(at) = at else { break };
+            shared.push(others.swap_remove(at).1);
+        }
+        let overlaps = |backing: &Backing| shared.iter().any(|one| self.overlap(*one, *backing));
+        let found = others.iter().find(|(_, backing)| overlaps(backing));
+        found.map(|(name, _)| name.clone())
+    }
+
+    /// Every loop device that stands on something.
+    fn loops(&self) -> Vec<(String, Backing)> {
+        let entries = fs::read_dir(self.root().join("sys/block"));
+        let entries = entries.into_iter().flatten().flatten();
+        let backing = |entry: fs::DirEntry| {
+            let text = fs::read(entry.path().join("loop/backing_file")).ok()?;
+            let path = PathBuf::from(String::from_utf8(text).ok()?.trim_end_matches('\n'));
+            let name = entry.file_name().into_string().ok()?;
+            Some((name, Backing::of(&path)?))
+        };
+        let mut loops: Vec<_> = entries.filter_map(backing).collect();
+        loops.sort_by(|one, other| one.0.cmp(&other.0));
+        loops
+    }
+
+    /// The same file or device, or a disk and a partition of it.
+    fn overlap(&self, one: Backing, other: Backing) -> bool {
+        let (Backing::Block(major, minor), Backing::Block(other_major, other_minor)) = (one, other)
+        else {
+            return one == other;
+        };
+        let part = |major, minor| self.is_partition(major, minor);
+        one == other
+            || (!part(major, minor) || !part(other_major, other_minor))
+                && self.disk(major, minor).is_some_and(|disk| {
+                    let other = self.disk(other_major, other_minor);
+                    other.is_some_and(|other| other.name == disk.name)
+                })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tree with loop devices on these.
+    fn tree(loops: &[(&str, &Path)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for (name, backing) in loops {
+            let folder = root.path().join("sys/block").join(name).join("loop");
+            fs::create_dir_all(&folder).unwrap();
+            let text = format!("{}\n", backing.display());
+            fs::write(folder.join("backing_file"), text).unwrap();
+        }
+        fs::create_dir_all(root.path().join("sys/block/sda")).unwrap();
+        root
+    }
+
+    #[test]
+    fn a_file_under_a_loop_device_is_found_by_any_of_its_names() {
+        let room = tempfile::tempdir().unwrap();
+        let names = ["file", "link", "other"].map(|name| room.path().join(name));
+        fs::write(&names[0], "data").unwrap();
+        fs::write(&names[2], "data").unwrap();
+        fs::hard_link(&names[0], &names[1]).unwrap();
+        let gone = room.path().join("gone (deleted)");
+        let root = tree(&[("loop3", &names[0]), ("loop4", &gone)]);
+        let blocks = Blocks::at(root.path());
+        assert_eq!(blocks.loop_sharing(&names[0]).as_deref(), Some("loop3"));
+        assert_eq!(blocks.loop_sharing(&names[1]).as_deref(), Some("loop3"));
+        assert_eq!(blocks.loop_sharing(&names[2]), None);
+        assert_eq!(blocks.loop_sharing(&gone), None);
+        assert_eq!(blocks.loop_sharing(room.path()), None);
+    }
+
+    #[test]
+    fn a_disk_and_its_partition_overlap_and_two_partitions_do_not() {
+        use std::os::unix::fs::symlink;
+        let root = tree(&[]);
+        let disk = root.path().join("sys/devices/vda");
+        for part in ["vda1", "vda2"] {
+            fs::create_dir_all(disk.join(part)).unwrap();
+            fs::write(disk.join(part).join("partition"), "1\n").unwrap();
+        }
+        let numbers = root.path().join("sys/dev/block");
+        fs::create_dir_all(&numbers).unwrap();
+        for (number, target) in [("8:0", ""), ("8:1", "vda1"), ("8:2", "vda2")] {
+            symlink(disk.join(target), numbers.join(number)).unwrap();
+        }
+        let blocks = Blocks::at(root.path());
+        let overlap = |one, other| blocks.overlap(Backing::Block(8, one), Backing::Block(8, other));
+        assert!(overlap(0, 1) && overlap(2, 0) && overlap(1, 1));
+        assert!(!overlap(1, 2));
+        assert!(!blocks.overlap(Backing::Block(8, 1), Backing::File(8, 1)));
+    }
+}

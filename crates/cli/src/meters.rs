@@ -96,6 +96,17 @@ pub fn discover_with(
 
 /// The same to be listed: where there is no meter, with the reason.
 pub fn list_with(root: &Root, words: &[String], names: &[PortName]) -> Result<Discovery, Failure> {
+    let again = |&at: &usize| {
+        names[..at]
+            .iter()
+            .any(|name| name.text() == names[at].text())
+    };
+    if let Some(at) = (0..names.len()).find(again) {
+        return Err(Failure::input(format!(
+            "--device: {} is there twice: leave one out",
+            names[at].text()
+        )));
+    }
     let mut discovery = found(root, &select(words)?)?;
     for name in names {
         let port = name.open()?;

@@ -126,6 +126,21 @@ fn a_device_that_has_no_meter_is_told_when_it_is_asked() {
 }
 
 #[test]
+fn options_of_an_engine_that_is_not_used_are_not_taken() {
+    for option in [
+        "--fixedbufs",
+        "--registerfiles",
+        "--sqthread_poll_cpu 0",
+        "--sqthread_poll_idle 10",
+    ] {
+        refuse(
+            &format!("bench --device emulated:instant --number_ios 1 {option}"),
+            &["--sqthread_*", "io_uring", "--engine"],
+        );
+    }
+}
+
+#[test]
 fn io_that_a_device_does_not_do_is_not_played() {
     let grid = "twin grid --machine generic-server --iodepth 1 --numjobs 1 --rwmixread 100 \
                 --load closed --number_ios 1000 --ramp_time 1ms";

@@ -94,6 +94,33 @@ fn a_choice_of_meters_does_not_contradict_or_repeat_itself() {
 }
 
 #[test]
+fn a_value_is_in_a_list_of_the_grid_once() {
+    for (flag, values, told) in [
+        ("--device", "hdd-7200,instant,hdd-7200", "hdd-7200"),
+        ("--iodepth", "1,2,1", "1"),
+        ("--numjobs", "4,4", "4"),
+        ("--bs", "4k,8k,4096", "4096"),
+        ("--rwmixread", "0,0", "0"),
+        ("--load", "closed,closed", "closed"),
+    ] {
+        refuse(
+            &format!("twin grid {flag} {values}"),
+            &[&format!("{flag}: {told} is there twice")],
+        );
+    }
+}
+
+#[test]
+fn a_device_is_asked_for_its_power_once() {
+    for command in ["power", "stat --count 1"] {
+        refuse(
+            &format!("{command} --device emulated:instant --device emulated:instant"),
+            &["--device: emulated:instant is there twice"],
+        );
+    }
+}
+
+#[test]
 fn a_password_in_a_choice_of_meters_is_not_repeated() {
     let room = tempdir().expect("a temporary directory");
     let url = "redfish=https://root:calvin@bmc/redfish/v1/Chassis/1/Power";

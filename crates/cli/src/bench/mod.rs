@@ -21,7 +21,9 @@ use crate::output::{Format, print, print_json};
 use crate::signals::stop_on_signals;
 use energy::Sources;
 use joulio_kernel_io::machine::{Throttled, Throttles};
-use joulio_workload::{Job, Method, RunError, RunResult, Setup, Stop, Target, run as run_job};
+use joulio_workload::{
+    EngineName, Job, Method, RingOptions, RunError, RunResult, Setup, Stop, Target, run as run_job,
+};
 use manifest::Manifest;
 use missing::Missing;
 use serde::Serialize;
@@ -41,6 +43,11 @@ pub fn run(args: &Args) -> Outcome {
     }
     let job = args.job()?;
     let (engines, methods) = (args.engines()?, args.methods()?);
+    if args.ring() != RingOptions::default() && !engines.contains(&EngineName::IoUring) {
+        return Err(Failure::input(
+            "--fixedbufs, --registerfiles and --sqthread_* are of io_uring, which is not among the engines: add it to --engine, or leave them out",
+        ));
+    }
     // Before there is anything that a signal would leave behind, or that is waited for.
     let stop = stop_on_signals()?;
     let targets = targets::open(&args.work, &job, &engines, args.ring())?;

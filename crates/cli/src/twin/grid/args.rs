@@ -42,7 +42,7 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=4095))]
     iodepth: Vec<u64>,
     /// Jobs, a list
-    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=4096))]
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=256))]
     numjobs: Vec<u64>,
     /// Bytes of an I/O, a list
     #[arg(long, value_delimiter = ',', value_parser = size)]
@@ -129,6 +129,22 @@ impl Args {
         }
     }
 
+    /// A value that a list has twice, with its flag: its cells would be one and the same.
+    pub fn doubled(&self) -> Option<(&'static str, String)> {
+        let lists = [
+            ("--device", again(&self.device)),
+            ("--iodepth", again(&self.iodepth)),
+            ("--numjobs", again(&self.numjobs)),
+            ("--bs", again(&self.bs)),
+            ("--rwmixread", again(&self.rwmixread)),
+            ("--load", again(&self.load)),
+        ];
+        let found = lists
+            .into_iter()
+            .find_map(|(flag, value)| Some((flag, value?)));
+        found
+    }
+
     /// I/Os of a run.
     pub fn number_ios(&self) -> u64 {
         let default = if self.sample { SAMPLE } else { FULL };
@@ -144,6 +160,12 @@ impl Args {
     pub fn threads(&self) -> usize {
         self.threads as usize
     }
+}
+
+/// The first of `list` that is there before, as it is written.
+fn again<T: PartialEq + ToString>(list: &[T]) -> Option<String> {
+    let again = |&at: &usize| list[..at].contains(&list[at]);
+    (0..list.len()).find(again).map(|at| list[at].to_string())
 }
 
 fn or<T>(given: Vec<T>, default: Vec<T>) -> Vec<T> {

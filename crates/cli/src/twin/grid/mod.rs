@@ -46,6 +46,11 @@ struct Report<'a> {
 
 /// `joulio twin grid`.
 pub fn run(args: &Args) -> Outcome {
+    if let Some((flag, value)) = args.doubled() {
+        return Err(Failure::input(format!(
+            "{flag}: {value} is there twice: leave one out"
+        )));
+    }
     let machine = machine(args.machine.as_deref())?;
     let axes = args.axes().on(&machine);
     if machine.costs.is_none() {

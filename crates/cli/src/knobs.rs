@@ -7,8 +7,9 @@ use crate::changes::Changes;
 use crate::failure::{Failure, say};
 use crate::output::{Format, Output, print, print_json};
 use crate::signals::stop_on_signals;
+use crate::stat::whole_disk;
 use crate::work::duration;
-use joulio_kernel_io::Knob;
+use joulio_kernel_io::{Disks, Knob};
 use joulio_units::Nanos;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -23,7 +24,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// `joulio restore`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The disk: nvme0n1 or /dev/nvme0n1
+    /// The disk: nvme0n1 or /dev/nvme0n1; of a partition, the one that it is of
     disk: Option<String>,
     /// Set one of those shown, for the time of --for; may be repeated
     #[arg(long, value_name = "NAME=VALUE", requires = "duration")]
@@ -62,6 +63,7 @@ impl FromStr for Setting {
 /// `joulio knobs`.
 pub fn run(args: &Args) -> Outcome {
     let disk = args.disk.as_deref().map(disk_name);
+    let disk = disk.map(|name| whole_disk(&Disks::at(&args.root), name));
     let disk = disk.as_deref();
     if !args.root.is_dir() {
         let root = args.root.display();

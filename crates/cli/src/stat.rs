@@ -16,6 +16,7 @@ use crate::power::{idle, interval, lines};
 use crate::power_log::wall_time;
 use crate::power_states::port::PortName;
 use crate::signals::stop_on_signals;
+pub use disks::whole_disk;
 use disks::{Look, Watched};
 use joulio_energy::{Baseline, Measured, Root};
 use joulio_kernel_io::Disks;
@@ -32,7 +33,7 @@ Joules per I/O are all of a meter's joules over all reads and writes of the devi
 of a storage device's own meter over its own. The figures since boot, with which iostat begins, \
 are left out, as by iostat -y: the first ones come after an interval.")]
 pub struct Args {
-    /// Block devices: vda or /dev/vda. Default: all
+    /// Block devices: vda or /dev/vda; of a partition, its disk. Default: all
     #[arg(value_name = "DEVICE")]
     disks: Vec<String>,
     /// Seconds (or 1500ms, 1m) between lines; 1 at the least

@@ -40,6 +40,25 @@ fn what_is_there_is_shown_and_what_is_not_says_why() {
 }
 
 #[test]
+fn a_partition_is_taken_for_its_disk() {
+    let room = Room::new();
+    let partition = room.root().join("sys/block/d/d1");
+    fs::create_dir(&partition).expect("made");
+    fs::write(partition.join("partition"), "1\n").expect("written");
+    let output = room.knobs("d1");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("d1 is a partition") && said.contains("of its disk, d"),
+        "{said}"
+    );
+    let text = out(&output);
+    assert!(
+        text.contains("scheduler         : mq-deadline (none"),
+        "{text}"
+    );
+}
+
+#[test]
 fn what_is_set_is_put_back_at_the_end() {
     let room = Room::new();
     let output = room.knobs(&format!("{BOTH} --for 1ms"));

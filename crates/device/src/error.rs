@@ -61,6 +61,16 @@ pub enum DeviceError {
         /// The file that is open.
         path: String,
     },
+    /// Another process has the device's IOMMU group.
+    #[error(
+        "{device}: another process has its IOMMU group {group}, with this device or with another of the group; one process drives all devices of a group (IOMMU group {group}: ls /sys/kernel/iommu_groups/{group}/devices)"
+    )]
+    GroupBusy {
+        /// What was asked for.
+        device: String,
+        /// The IOMMU group.
+        group: u32,
+    },
     /// The lock limit does not allow so much DMA memory.
     #[error(
         "cannot pin {wanted} bytes for DMA: RLIMIT_MEMLOCK is {limit}; raise it (`ulimit -l unlimited`, LimitMEMLOCK=infinity in a systemd unit) or run with CAP_IPC_LOCK"

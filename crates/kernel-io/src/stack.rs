@@ -16,6 +16,13 @@ impl Disks {
         beneath
     }
 
+    /// The disk that `name` is a partition of; none: it is no partition.
+    pub fn disk_of(&self, name: &str) -> Option<String> {
+        let partition = name.replace('/', "!");
+        let number = |disk: &String| self.block(disk).join(&partition).join("partition").exists();
+        names(&self.blocks()).into_iter().find(number)
+    }
+
     /// It is a loop device: its I/Os are those of a file.
     pub fn is_loop(&self, name: &str) -> bool {
         self.block(name).join("loop").is_dir()
@@ -83,6 +90,21 @@ mod tests {
         assert!(disks.beneath("sda").is_empty());
         assert!(disks.beneath("nothing").is_empty());
         assert!(disks.is_loop("loop3") && !disks.is_loop("sda"));
+    }
+
+    #[test]
+    fn a_partition_is_of_its_disk_and_a_disk_of_none() {
+        let root = tree(&["block/nvme0n1/nvme0n1p2", "block/cciss!c0d0/cciss!c0d0p1"]);
+        for path in ["nvme0n1/nvme0n1p2", "cciss!c0d0/cciss!c0d0p1"] {
+            let file = root.path().join("sys/block").join(path).join("partition");
+            fs::write(file, "1\n").unwrap();
+        }
+        let disks = Disks::at(root.path());
+        assert_eq!(disks.disk_of("nvme0n1p2").as_deref(), Some("nvme0n1"));
+        assert_eq!(disks.disk_of("cciss/c0d0p1").as_deref(), Some("cciss/c0d0"));
+        for name in ["nvme0n1", "nvme0n1p3", "queue", ""] {
+            assert_eq!(disks.disk_of(name), None, "{name}");
+        }
     }
 
     #[test]

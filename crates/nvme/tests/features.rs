@@ -70,6 +70,11 @@ fn what_cannot_be_set_again_is_said_to_be_gone_and_the_rest_is_not() {
     // Once is enough.
     controller.reset().unwrap();
     assert_eq!(controller.lost_features(), lost);
+    // Until somebody sets it again.
+    seen.refuse_nothing();
+    let some = InterruptCoalescing::new().with_thr(1);
+    controller.set_interrupt_coalescing(some).unwrap();
+    assert_eq!(controller.lost_features(), [""; 0]);
 }
 
 #[test]

@@ -84,14 +84,20 @@ impl Report<'_> {
 
     /// What spoiled the run.
     fn spoiled(&self, done: &Finished) -> Vec<Spoiled> {
-        judge(&Evidence {
+        let lost = self.setup.targets.iter().flat_map(|target| {
+            let lost = target.lost_features().into_iter();
+            lost.map(|what| Spoiled::by_lost(target.name(), &what))
+        });
+        let mut spoiled = judge(&Evidence {
             window: done.window,
             jobs: done.jobs.iter().map(seen).collect(),
             devices: done.device_scheduled,
             happened: done.happened.clone(),
             cpus: &self.job.cpus_allowed,
             late: done.late,
-        })
+        });
+        spoiled.extend(lost);
+        spoiled
     }
 
     fn counts(&self, done: Finished) -> Counts {

@@ -66,6 +66,21 @@ pub enum SpoiledBy {
     ClockStepped,
     /// The policy had not learnt how long to wait, and polled.
     NotLearnt,
+    /// A reset took settings of the device that could not be made again.
+    SettingsLost,
+}
+
+impl Spoiled {
+    /// By what `device` lost in a reset.
+    pub(crate) fn by_lost(device: &str, what: &str) -> Spoiled {
+        Spoiled {
+            by: SpoiledBy::SettingsLost,
+            share: None,
+            why: format!(
+                "{device} was reset, and a setting is gone: {what}; set it, and run again"
+            ),
+        }
+    }
 }
 
 /// What a thread had of its CPU in a run.

@@ -57,6 +57,12 @@ pub trait Target: Send + Sync {
         None
     }
 
+    /// The features of its controller that were set, that a reset took, and that could not be set
+    /// again.
+    fn lost_features(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What a run in `method` turns out to have been, by the device's interrupts during its I/Os.
     fn judge(&self, method: Method, ios: u64, interrupts: Option<u64>) -> Verdict;
     /// Who else may be writing to it, where that is known: the cause of data that nobody here wrote.
@@ -181,6 +187,10 @@ impl<D: Device + 'static> Target for NvmeTarget<D> {
 
     fn disk(&self) -> Option<&Disk> {
         None
+    }
+
+    fn lost_features(&self) -> Vec<String> {
+        self.controller.lost_features()
     }
 
     fn judge(&self, _: Method, _: u64, _: Option<u64>) -> Verdict {

@@ -1,6 +1,6 @@
 //! Which block devices are watched, and what they did.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use joulio_kernel_io::{DiskStats, Disks, Interval, StatsError};
 use joulio_units::Nanos;
 use std::collections::BTreeMap;
@@ -45,10 +45,14 @@ impl Watched {
     pub fn new(disks: Disks, named: &[String], now: Nanos) -> Result<Watched, Failure> {
         let mut watched = Watched {
             disks,
-            named: (!named.is_empty()).then(|| named.iter().map(|name| plain(name)).collect()),
+            named: None,
             before: BTreeMap::new(),
             at: now,
         };
+        if !named.is_empty() {
+            let whole = |name: &String| whole_disk(&watched.disks, plain(name));
+            watched.named = Some(named.iter().map(whole).collect());
+        }
         let there = watched.disks.read().map_err(Failure::input)?;
         let missing = |name: &&String| !there.contains_key(*name);
         if let Some(name) = watched.named.iter().flatten().find(missing) {
@@ -140,6 +144,17 @@ impl Watched {
     }
 }
 
+/// The disk `name`, or the one that it is a partition of: settings and counters are the disk's.
+pub fn whole_disk(disks: &Disks, name: String) -> String {
+    let Some(disk) = disks.disk_of(&name) else {
+        return name;
+    };
+    say(&format!(
+        "{name} is a partition: what is told is of its disk, {disk}"
+    ));
+    disk
+}
+
 /// A name as /proc/diskstats has it: of `/dev/vda`, or of a link to it.
 fn plain(name: &str) -> String {
     if !name.starts_with('/') {
@@ -205,6 +220,17 @@ mod tests {
         let look = ok(watched.look(Nanos::from_millis(3_000)));
         let reads: Vec<_> = look.devices.iter().map(|d| d.interval.reads).collect();
         assert_eq!((reads, look.notes.len()), (vec![3, 3], 0));
+    }
+
+    #[test]
+    fn a_partition_is_watched_as_its_disk() {
+        let tree = tree(&["sda", "sdb"]);
+        write(&tree, "sys/block/sda/sda1/partition", "1");
+        let mut watched = ok(watched(&tree, &["sda1"]));
+        count(&tree, &["sda", "sdb"], 7);
+        let look = ok(watched.look(Nanos::from_millis(1_000)));
+        assert_eq!(look.devices.len(), 1);
+        assert_eq!(look.devices[0].name, "sda");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Group, container, and the memory that the device may reach.
 
+use super::groups::Groups;
 use super::ioctl;
 use crate::pci::{PciAddress, PciError, Sysfs};
 use crate::{DeviceError, DmaDomain, DmaMapping, DmaMemory, IovaSpace, PageKind, SharedMemory};
@@ -32,8 +33,16 @@ pub(super) struct Container {
     domain: DmaDomain,
 }
 
+/// The containers of this process.
+static CONTAINERS: Groups<Container> = Groups::new();
+
 impl Container {
-    pub(super) fn open(name: &str, group: u32) -> Result<Container, DeviceError> {
+    /// The container of `group`, which its devices share.
+    pub(super) fn of_group(name: &str, group: u32) -> Result<Arc<Container>, DeviceError> {
+        CONTAINERS.get(group, || Container::open(name, group))
+    }
+
+    fn open(name: &str, group: u32) -> Result<Container, DeviceError> {
         let container = open_rw(name, "/dev/vfio/vfio")?;
         let version = ioctl::api_version(container.as_fd()).map_err(os("VFIO_GET_API_VERSION"))?;
         let type1 = ioctl::check_extension(container.as_fd(), sys::VFIO_TYPE1v2_IOMMU)
@@ -45,7 +54,8 @@ impl Container {
                     .into(),
             });
         }
-        let group_file = open_rw(name, &format!("/dev/vfio/{group}"))?;
+        let group_file =
+            open_rw(name, &format!("/dev/vfio/{group}")).map_err(|error| of_group(error, group))?;
         let flags = ioctl::group_status(group_file.as_fd()).map_err(os("VFIO_GROUP_GET_STATUS"))?;
         if flags & sys::VFIO_GROUP_FLAGS_VIABLE == 0 {
             return Err(DeviceError::NotViable {
@@ -175,6 +185,14 @@ fn open_rw(name: &str, path: &str) -> Result<File, DeviceError> {
         })
 }
 
+/// A group that is open has one of its devices in use, and not always the one that was asked for.
+fn of_group(error: DeviceError, group: u32) -> DeviceError {
+    match error {
+        DeviceError::Busy { device, .. } => DeviceError::GroupBusy { device, group },
+        other => other,
+    }
+}
+
 fn lock_limit() -> String {
     match rustix::process::getrlimit(rustix::process::Resource::Memlock).current {
         Some(limit) => format!("{limit} bytes"),
@@ -186,5 +204,23 @@ pub(super) fn os(what: &str) -> impl FnOnce(io::Error) -> DeviceError + '_ {
     move |source| DeviceError::Os {
         what: what.into(),
         source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_that_is_busy_is_told_as_a_group_and_not_as_the_device() {
+        let busy = DeviceError::Busy {
+            device: "pcie:0000:01:00.0".into(),
+            path: "/dev/vfio/7".into(),
+        };
+        let said = of_group(busy, 7).to_string();
+        assert!(
+            said.contains("IOMMU group 7") && said.contains("all devices"),
+            "{said}"
+        );
     }
 }

@@ -1,10 +1,13 @@
 //! A PCIe function by VFIO (Documentation/driver-api/vfio.rst): group and container, with an IOMMU.
 //!
-//! One container a device: what the device can reach is exactly what [`Device::allocate`] gave.
+//! One container a group, and a group is most often one device: what it can reach is exactly what
+//! [`Device::allocate`] gave. Devices of one group, which the IOMMU cannot tell apart, share the
+//! container, and one process has them all.
 
 pub(crate) mod config;
 mod container;
 mod function;
+mod groups;
 mod interrupts;
 mod ioctl;
 mod removal;
@@ -32,7 +35,7 @@ impl VfioDevice {
     pub fn open(address: PciAddress) -> Result<VfioDevice, DeviceError> {
         let name = format!("pcie:{address}");
         let group = container::check_bound(&name, address)?;
-        let container = Arc::new(Container::open(&name, group)?);
+        let container = Container::of_group(&name, group)?;
         let function = Arc::new(Function::open(&name, &container, address)?);
         // Where it cannot be reset, the reset of the controller that follows is all there is.
         if function.can_reset() {

@@ -16,8 +16,11 @@ pub(super) struct Features {
     /// In the order in which they were set last, each once.
     set: Vec<Set>,
     /// Those that a reset took, and why they could not be set again.
-    lost: Vec<String>,
+    lost: Vec<(Key, String)>,
 }
+
+/// Which setting of a controller it is: the feature, and of feature 09h the vector.
+type Key = (FeatureId, u32);
 
 /// A Set Features command that succeeded.
 struct Set {
@@ -36,8 +39,7 @@ impl Set {
         self.feature() == FeatureId::POWER_MEASUREMENT && action != PowerMeasurement::START
     }
 
-    /// Which setting of a controller it is: feature 09h is one of each vector.
-    fn key(&self) -> (FeatureId, u32) {
+    fn key(&self) -> Key {
         let of_vector = self.feature() == FeatureId::INTERRUPT_VECTOR_CONFIGURATION;
         let dword11 = self.command.cdw10[1].get();
         (self.feature(), if of_vector { dword11 & 0xffff } else { 0 })
@@ -66,15 +68,15 @@ impl Features {
             data,
         };
         self.set.retain(|other| other.key() != set.key());
+        self.lost.retain(|(key, _)| *key != set.key());
         if !set.ends_measurement() {
             self.set.push(set);
         }
     }
 
-    fn lose(&mut self, what: String) {
-        if !self.lost.contains(&what) {
-            self.lost.push(what);
-        }
+    fn lose(&mut self, key: Key, what: String) {
+        self.lost.retain(|(other, _)| *other != key);
+        self.lost.push((key, what));
     }
 }
 
@@ -86,7 +88,7 @@ impl<D: Device> Shared<D> {
         for set in &features.set {
             if set.feature() == FeatureId::POWER_MEASUREMENT {
                 // To begin again would be to measure something else.
-                lost.push(format!("{}: ended by a reset", set.name));
+                lost.push((set.key(), format!("{}: ended by a reset", set.name)));
                 continue;
             }
             let mut command = set.command;
@@ -95,7 +97,7 @@ impl<D: Device> Shared<D> {
             match admin.exchange(set.name, command, data) {
                 Ok(_) => {}
                 Err(NvmeError::Admin { status, .. }) => {
-                    lost.push(format!("{}: {status}", set.name));
+                    lost.push((set.key(), format!("{}: {status}", set.name)));
                 }
                 Err(error) => return Err(error),
             }
@@ -103,17 +105,19 @@ impl<D: Device> Shared<D> {
         features
             .set
             .retain(|set| set.feature() != FeatureId::POWER_MEASUREMENT);
-        for what in lost {
-            features.lose(what);
+        for (key, what) in lost {
+            features.lose(key, what);
         }
         Ok(())
     }
 }
 
 impl<D: Device> Controller<D> {
-    /// The features that were set here, that a reset took, and that could not be set again: by the
-    /// name of the command, and why.
+    /// The features that were set here, that a reset took, that could not be set again, and that
+    /// nobody has set since: by the name of the command, and why.
     pub fn lost_features(&self) -> Vec<String> {
-        lock(&self.shared.features).lost.clone()
+        let features = lock(&self.shared.features);
+        let lost = features.lost.iter();
+        lost.map(|(_, what)| what.clone()).collect()
     }
 }

@@ -138,6 +138,11 @@ impl Seen {
         self.refused.lock().unwrap().push(refused);
     }
 
+    /// From now on nothing is refused.
+    pub fn refuse_nothing(&self) {
+        self.refused.lock().unwrap().clear();
+    }
+
     /// From now on the list of active namespaces is `nsids`. For a controller that is stepped.
     pub fn list_namespaces(&self, nsids: &[u32]) {
         *self.listed.lock().unwrap() = Some(nsids.to_vec());

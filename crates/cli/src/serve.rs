@@ -16,7 +16,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf, absolute};
 use std::thread::available_parallelism;
 
-/// The socket takes one host at a time; another is told that the controller is taken (EBUSY).
+/// The socket takes one host at a time; another is told that the controller is taken (EBUSY), and
+/// one that has not agreed on the version 5 s after it connected is cut off. A host's memory must
+/// be memfds, or files of tmpfs or hugetlbfs; others are refused (EOPNOTSUPP).
 /// Ends at Ctrl-C, SIGTERM, SIGHUP or SIGQUIT, and removes the socket. Whatever a host does, or if it is killed,
 /// the next one finds the controller as new, with the data that was written.
 #[derive(clap::Args)]
@@ -28,6 +30,9 @@ pub struct Args {
     /// The socket to listen at. One that no server listens at any more is replaced
     #[arg(long)]
     socket: PathBuf,
+    /// Permissions of the socket's file, in octal: who may write to it may connect
+    #[arg(long, value_name = "MODE", default_value = "0600", value_parser = parse_mode)]
+    socket_mode: u32,
     /// How a host rings.
     #[arg(long, value_enum, default_value = "auto")]
     doorbells: Doorbells,
@@ -103,6 +108,13 @@ impl Doorbells {
     }
 }
 
+fn parse_mode(text: &str) -> Result<u32, String> {
+    match u32::from_str_radix(text, 8) {
+        Ok(mode) if mode <= 0o777 => Ok(mode),
+        _ => Err("permissions are octal, 0 to 0777, as 0660: owner and group may connect".into()),
+    }
+}
+
 impl Args {
     /// Two controllers of one host must not have the same serial number: it follows the socket,
     /// which no two share. FNV-1a, so that it is the same tomorrow.
@@ -137,6 +149,7 @@ pub fn run(args: &Args) -> Outcome {
     }
     let serve = ServeOptions {
         doorbells: args.doorbells.mode(),
+        socket_mode: args.socket_mode,
         max_regions: args.max_regions,
         max_bytes: args.max_memory,
     };

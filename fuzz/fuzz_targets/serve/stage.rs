@@ -37,6 +37,7 @@ pub fn stage(mapped: bool) -> &'static Stage {
             },
             max_regions: 8,
             max_bytes: 4 << 20,
+            ..ServeOptions::default()
         };
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("socket");

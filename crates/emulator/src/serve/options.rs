@@ -20,6 +20,8 @@ pub enum DoorbellMode {
 pub struct ServeOptions {
     /// How it rings.
     pub doorbells: DoorbellMode,
+    /// Permissions of the socket's file: who may write to it may connect.
+    pub socket_mode: u32,
     /// The most DMA regions of a host.
     pub max_regions: usize,
     /// The most bytes of all its DMA regions together.
@@ -30,6 +32,7 @@ impl Default for ServeOptions {
     fn default() -> ServeOptions {
         ServeOptions {
             doorbells: DoorbellMode::Trapped,
+            socket_mode: 0o600,
             max_regions: 1024,
             max_bytes: 64 << 30,
         }

@@ -1,8 +1,9 @@
 //! The server: one host after the other on one socket, and the controller behind it.
 
 use super::ServeError;
-use super::connection::{Connection, End};
+use super::connection::{Connection, End, Message};
 use super::injector::Injector;
+use super::newcomers::{Newcomer, Newcomers};
 use super::options::{DoorbellMode, ServeOptions};
 use super::session::{Session, refusal};
 use super::socket::Socket;
@@ -13,18 +14,15 @@ use crate::options::Options;
 use crate::shared::Shared;
 use crate::thread::DeviceThread;
 use joulio_device::Signaller;
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-
-/// Hosts that are told that the controller is taken, at the same time. More of them are cut off.
-const MAX_TURNED_AWAY: usize = 8;
+use std::time::{Duration, Instant};
 
 /// Messages that a host gets done before others are looked after.
 const TURN: u32 = 64;
@@ -43,6 +41,14 @@ pub struct Server {
 struct Host {
     connection: Connection,
     session: Session,
+    /// By when the version is to be settled.
+    deadline: Instant,
+}
+
+impl Host {
+    fn deadline(&self) -> Option<Instant> {
+        (!self.session.is_settled()).then_some(self.deadline)
+    }
 }
 
 impl Server {
@@ -55,7 +61,7 @@ impl Server {
         let options = serve.adapt(options);
         let controller = Controller::new(&options, clock::now())?;
         let signaller = Arc::new(Signaller::new().map_err(ServeError::Signal)?);
-        let socket = Socket::bind(path)?;
+        let socket = Socket::bind(path, serve.socket_mode)?;
         let shared = Shared::new(controller, &options);
         let thread = DeviceThread::spawn(&shared, &options)?;
         Ok(Server {
@@ -100,9 +106,9 @@ impl Server {
     /// Serves hosts, until `stop` can be read from.
     pub fn run(&mut self, stop: BorrowedFd<'_>) -> Result<(), ServeError> {
         let mut host: Option<Host> = None;
-        let mut away: VecDeque<Connection> = VecDeque::new();
+        let mut newcomers = Newcomers::default();
         loop {
-            let ready = self.wait(stop, host.as_ref(), &away)?;
+            let ready = self.wait(stop, host.as_ref(), &newcomers)?;
             if ready.stop {
                 return Ok(());
             }
@@ -110,13 +116,16 @@ impl Server {
                 // Its session ends here: before the next host is let in.
                 host = None;
             }
-            let mut index = 0;
-            away.retain_mut(|connection| {
-                index += 1;
-                !(ready.away & 1 << (index - 1) != 0 && turn_away(connection))
-            });
+            let now = Instant::now();
+            host = host.filter(|host| host.deadline().is_none_or(|deadline| now < deadline));
+            for index in (0..newcomers.0.len()).rev() {
+                if ready.newcomers & 1 << index != 0 {
+                    self.hear(index, &mut newcomers, &mut host);
+                }
+            }
+            newcomers.expire();
             if ready.listener {
-                self.accept(&mut host, &mut away)?;
+                self.accept(&mut newcomers)?;
             }
         }
     }
@@ -125,14 +134,14 @@ impl Server {
         &self,
         stop: BorrowedFd<'_>,
         host: Option<&Host>,
-        away: &VecDeque<Connection>,
+        newcomers: &Newcomers,
     ) -> Result<Ready, ServeError> {
         let mut fds = vec![
             PollFd::from_borrowed_fd(stop, PollFlags::IN),
             PollFd::new(&self.socket.listener, PollFlags::IN),
         ];
-        for connection in away {
-            fds.push(PollFd::new(connection, PollFlags::IN));
+        for newcomer in &newcomers.0 {
+            fds.push(PollFd::new(&newcomer.connection, PollFlags::IN));
         }
         if let Some(host) = host {
             let sending = host.connection.is_sending();
@@ -143,16 +152,19 @@ impl Server {
             };
             fds.push(PollFd::new(&host.connection, events));
         }
-        match poll(&mut fds, None) {
+        let deadlines = [newcomers.deadline(), host.and_then(Host::deadline)];
+        let next = deadlines.into_iter().flatten().min();
+        let left = next.map(|next| timespec(next.saturating_duration_since(Instant::now())));
+        match poll(&mut fds, left.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(ServeError::Wait(error.into())),
         }
         let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
-        let away_bits = fds[2..2 + away.len()].iter().enumerate();
+        let bits = fds[2..2 + newcomers.0.len()].iter().enumerate();
         Ok(Ready {
             stop: is_ready(&fds[0]),
             listener: is_ready(&fds[1]),
-            away: away_bits.fold(0, |bits, (index, fd)| {
+            newcomers: bits.fold(0, |bits, (index, fd)| {
                 bits | u32::from(is_ready(fd)) << index
             }),
             host: host.is_some() && fds.last().is_some_and(is_ready),
@@ -169,52 +181,80 @@ impl Server {
                 self.stats.broken_connections += u64::from(end == End::Broken);
             })?
         {
-            self.stats.messages += 1;
-            let reply = host.session.handle(message);
-            self.stats.refused_messages += u64::from(reply.failed);
-            host.connection.send(reply.bytes, reply.fd)?;
+            self.answer(host, message)?;
         }
         Ok(())
     }
 
-    fn accept(
-        &mut self,
-        host: &mut Option<Host>,
-        away: &mut VecDeque<Connection>,
-    ) -> Result<(), ServeError> {
-        let stream = match self.socket.listener.accept() {
-            Ok((stream, _)) => stream,
+    fn answer(&mut self, host: &mut Host, message: Message) -> Result<(), End> {
+        self.stats.messages += 1;
+        let reply = host.session.handle(message);
+        self.stats.refused_messages += u64::from(reply.failed);
+        host.connection.send(reply.bytes, reply.fd)
+    }
+
+    /// Listens to a newcomer. Who says something first has the controller; the others are told
+    /// that it is taken.
+    fn hear(&mut self, index: usize, newcomers: &mut Newcomers, host: &mut Option<Host>) {
+        let connection = &mut newcomers.0[index].connection;
+        let message = match connection.receive() {
+            Ok(None) => return,
+            other => other,
+        };
+        let Some(newcomer) = newcomers.0.remove(index) else {
+            return;
+        };
+        match message {
+            Ok(Some(message)) if host.is_none() => {
+                *host = self.let_in(newcomer);
+                if host
+                    .as_mut()
+                    .is_some_and(|host| self.answer(host, message).is_err())
+                {
+                    *host = None;
+                }
+            }
+            Ok(Some(message)) => {
+                self.stats.turned_away += 1;
+                let mut connection = newcomer.connection;
+                // It is cut off in any case.
+                let _ = connection.send(refusal(&message.header, Errno::BUSY), None);
+            }
+            Ok(None) => {}
+            Err(end) => self.stats.broken_connections += u64::from(end == End::Broken),
+        }
+    }
+
+    fn accept(&mut self, newcomers: &mut Newcomers) -> Result<(), ServeError> {
+        match self.socket.listener.accept() {
+            Ok((stream, _)) => newcomers.push(Connection::new(stream)),
             // It is gone already, or there are no descriptors for it now.
             Err(error) if is_fatal(&error) => return Err(ServeError::Wait(error)),
-            Err(_) => return Ok(()),
-        };
-        let connection = Connection::new(stream);
-        if host.is_some() {
-            self.stats.turned_away += 1;
-            if away.len() == MAX_TURNED_AWAY {
-                away.pop_front();
-            }
-            away.push_back(connection);
-            return Ok(());
+            Err(_) => {}
         }
+        Ok(())
+    }
+
+    /// Gives a host the controller.
+    fn let_in(&mut self, newcomer: Newcomer) -> Option<Host> {
         let doorbells = match self.options.doorbells {
             DoorbellMode::Mapped => match self.shared.controller_first().map_doorbells() {
                 Ok(page) => Some(page),
                 Err(_) => {
                     // No memory or no descriptors for it: the host may come again.
                     self.stats.turned_away += 1;
-                    return Ok(());
+                    return None;
                 }
             },
             DoorbellMode::Trapped => None,
         };
         self.stats.clients += 1;
         let session = Session::new(&self.shared, &self.signaller, &self.options, doorbells);
-        *host = Some(Host {
-            connection,
+        Some(Host {
+            connection: newcomer.connection,
             session,
-        });
-        Ok(())
+            deadline: newcomer.deadline,
+        })
     }
 }
 
@@ -239,22 +279,15 @@ impl fmt::Debug for Looks {
 struct Ready {
     stop: bool,
     listener: bool,
-    /// A bit for each of those that are turned away.
-    away: u32,
+    /// A bit for each.
+    newcomers: u32,
     host: bool,
 }
 
-/// Tells a host that the controller is taken, as soon as it has said something. Whether that is
-/// done.
-fn turn_away(connection: &mut Connection) -> bool {
-    match connection.receive() {
-        Ok(None) => false,
-        Ok(Some(message)) => {
-            // It is cut off in any case.
-            let _ = connection.send(refusal(&message.header, Errno::BUSY), None);
-            true
-        }
-        Err(_) => true,
+fn timespec(time: Duration) -> Timespec {
+    Timespec {
+        tv_sec: time.as_secs() as i64,
+        tv_nsec: i64::from(time.subsec_nanos()),
     }
 }
 

@@ -70,6 +70,11 @@ impl Session {
         }
     }
 
+    /// Whether the version is settled.
+    pub(super) fn is_settled(&self) -> bool {
+        self.settled
+    }
+
     /// Does what a message asks for. The reply, unless it wants none.
     pub(super) fn handle(&mut self, message: Message) -> Reply {
         let header = message.header;

@@ -1,11 +1,16 @@
 //! The socket's file: made, replaced when nobody listens there any more, and removed at the end.
 
 use super::ServeError;
+use rustix::fs::{Mode, chmod, fchmod};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, socket_with};
 use std::fs::{Metadata, remove_file, symlink_metadata};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+
+/// Connections that the kernel keeps until they are accepted.
+const BACKLOG: i32 = 128;
 
 /// A listening socket, whose file goes with it.
 #[derive(Debug)]
@@ -17,15 +22,16 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    pub(super) fn bind(path: &Path) -> Result<Socket, ServeError> {
+    /// Listens at `path`, whose file has the permissions `mode` from the beginning.
+    pub(super) fn bind(path: &Path, mode: u32) -> Result<Socket, ServeError> {
         let failed = |source| ServeError::Socket {
             path: path.into(),
             source,
         };
-        let listener = match UnixListener::bind(path) {
+        let listener = match listen(path, mode) {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
                 clear_away(path)?;
-                UnixListener::bind(path)
+                listen(path, mode)
             }
             other => other,
         }
@@ -37,6 +43,22 @@ impl Socket {
             identity: symlink_metadata(path).ok().map(|found| identity(&found)),
         })
     }
+}
+
+fn listen(path: &Path, mode: u32) -> io::Result<UnixListener> {
+    let address = SocketAddrUnix::new(path)?;
+    let flags = SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    let mode = Mode::from_raw_mode(mode);
+    // The file gets the socket's own permissions, less the umask (unix(7)).
+    fchmod(&socket, mode)?;
+    bind(&socket, &address)?;
+    let found = symlink_metadata(path)?.mode() & 0o777;
+    if found != mode.as_raw_mode() {
+        chmod(path, mode)?;
+    }
+    rustix::net::listen(&socket, BACKLOG)?;
+    Ok(UnixListener::from(socket))
 }
 
 fn identity(found: &Metadata) -> (u64, u64) {

@@ -52,6 +52,7 @@ pub fn serve(doorbells: DoorbellMode) -> Serving {
         doorbells,
         max_regions: 4,
         max_bytes: 64 << 20,
+        ..ServeOptions::default()
     };
     serve_with(&options(), &limits)
 }

@@ -6,11 +6,12 @@ use joulio_emulator::serve::DoorbellMode::{Mapped, Trapped};
 use joulio_emulator::serve::{ServeError, ServeOptions, Server};
 use joulio_emulator::{NamespaceOptions, StoreOptions};
 use joulio_nvme_spec::{Command, NamespaceId, NvmOpcode};
-use joulio_vfio_user_wire::pci;
+use joulio_vfio_user_wire::{command, pci};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::Errno;
 use std::fs::File;
 use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 
 const QUEUE: usize = 0x4000;
@@ -82,6 +83,45 @@ fn who_comes_second_is_told_that_the_controller_is_taken() {
     assert!(first.read(pci::CONFIG, 0, 4).is_ok());
     drop((first, silent));
     Client::settled(&server.path);
+}
+
+#[test]
+fn who_says_nothing_keeps_nobody_out_and_is_cut_off() {
+    let server = serve(Trapped);
+    let mut mute = Client::connect(&server.path);
+    // Says something, and never the version.
+    let mut strange = Client::connect(&server.path);
+    let mut settled = Client::connect(&server.path);
+    assert!(settled.version(0, 1).is_ok_and(|answer| answer.is_ok()));
+    // Both at once end by the server's hand, while the settled one goes on.
+    assert!(mute.reply().is_err());
+    drop(settled);
+    loop {
+        // Until the place is free.
+        match strange.call(command::DEVICE_RESET, &[], &[]) {
+            Ok(Err(Errno::INVAL)) => break,
+            _ => strange = Client::connect(&server.path),
+        }
+    }
+    assert!(strange.reply().is_err());
+    Client::settled(&server.path);
+}
+
+#[test]
+fn the_socket_is_its_owners_unless_it_is_to_be_others_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("socket");
+    for mode in [0o600, 0o660, 0o666, 0o200] {
+        let limits = ServeOptions {
+            socket_mode: mode,
+            ..ServeOptions::default()
+        };
+        let server = Server::bind(&path, &options(), &limits).unwrap();
+        let found = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(found & 0o777, mode);
+        drop(server);
+    }
+    assert_eq!(ServeOptions::default().socket_mode, 0o600);
 }
 
 #[test]

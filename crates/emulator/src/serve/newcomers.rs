@@ -1,0 +1,49 @@
+//! Connections on which nothing was said yet. None of them has the controller.
+
+use super::connection::Connection;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// How long a host may take until it has agreed on the version: it knows what to say.
+const FIRST_WORD: Duration = Duration::from_secs(5);
+
+/// Connections at the same time. When more come, the oldest is cut off.
+const MAX: usize = 8;
+
+/// A connection, and when it came.
+#[derive(Debug)]
+pub(super) struct Newcomer {
+    pub(super) connection: Connection,
+    pub(super) deadline: Instant,
+}
+
+/// Those that have said nothing.
+#[derive(Debug, Default)]
+pub(super) struct Newcomers(pub(super) VecDeque<Newcomer>);
+
+impl Newcomers {
+    /// Takes one more.
+    pub(super) fn push(&mut self, connection: Connection) {
+        if self.0.len() == MAX {
+            self.0.pop_front();
+        }
+        self.0.push_back(Newcomer {
+            connection,
+            deadline: Instant::now() + FIRST_WORD,
+        });
+    }
+
+    /// Cuts off those whose time is up.
+    pub(super) fn expire(&mut self) {
+        let now = Instant::now();
+        // In the order in which they came.
+        while self.0.front().is_some_and(|first| first.deadline <= now) {
+            self.0.pop_front();
+        }
+    }
+
+    /// When the next of them is cut off.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.0.front().map(|first| first.deadline)
+    }
+}

@@ -85,10 +85,12 @@ impl Controller {
             return;
         }
         let mut left = false;
-        for qid in self.queues.completing_to(vector) {
-            self.look_at_head(qid);
-            let queue = self.queues.completion(qid);
-            left |= queue.is_some_and(|queue| !queue.is_empty());
+        for qid in 0..self.doorbells.pairs() {
+            if self.queues.completes_to(qid, vector) {
+                self.look_at_head(qid);
+                let queue = self.queues.completion(qid);
+                left |= queue.is_some_and(|queue| !queue.is_empty());
+            }
         }
         if !left {
             self.interrupts.forget_pending(vector);

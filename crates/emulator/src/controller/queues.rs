@@ -206,12 +206,10 @@ impl Queues {
         self.completion.get_mut(usize::from(qid))?.as_mut()
     }
 
-    /// The completion queues that raise `vector`.
-    pub(super) fn completing_to(&self, vector: u16) -> Vec<u16> {
-        let queues = (0..).zip(&self.completion);
-        let raises = |queue: &CompletionQueue| queue.vector == Some(vector);
-        let found = queues.filter(|(_, queue)| queue.as_ref().is_some_and(raises));
-        found.map(|(qid, _)| qid).collect()
+    /// Whether there is a completion queue `qid` that raises `vector`.
+    pub(super) fn completes_to(&mut self, qid: u16, vector: u16) -> bool {
+        let queue = self.completion(qid);
+        queue.is_some_and(|queue| queue.vector == Some(vector))
     }
 
     /// Adds submission queue `qid`, which is within range and free; its completion queue exists.

@@ -14,6 +14,16 @@ pub(super) struct Core<'a, D: Device> {
     pub(super) queues: &'a mut [QueuePair<D>],
     /// What the interrupts of all of them write.
     pub(super) line: Option<&'a SharedLine>,
+    /// Room for what a block waits for, so that a block allocates nothing.
+    pub(super) fds: &'a mut Vec<PollFd<'static>>,
+}
+
+/// The room of `fds`, which are let go.
+fn room_of(mut fds: Vec<PollFd<'_>>) -> Vec<PollFd<'static>> {
+    fds.clear();
+    // Of nothing, into the same allocation: what it may hold next borrows from elsewhere.
+    let none = |_| -> PollFd<'static> { unreachable!("cleared") };
+    fds.into_iter().map(none).collect()
 }
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -41,16 +51,12 @@ impl<D: Device> Watched for Core<'_, D> {
     fn block(&mut self, until: Nanos) -> Outcome<Blocked> {
         self.trace(EventKind::BlockBegin);
         let start = now();
-        let vectors: Vec<_> = self
-            .queues
-            .iter()
-            .filter_map(QueuePair::blocking_vector)
-            .collect();
-        let mut fds: Vec<_> = vectors
-            .iter()
-            .map(|vector| PollFd::from_borrowed_fd(vector.event(), PollFlags::IN))
-            .collect();
-        match poll_until(&mut fds, until) {
+        let vectors = self.queues.iter().filter_map(QueuePair::blocking_vector);
+        let mut fds: Vec<PollFd<'_>> = std::mem::take(self.fds);
+        fds.extend(vectors.map(|vector| PollFd::from_borrowed_fd(vector.event(), PollFlags::IN)));
+        let polled = poll_until(&mut fds, until);
+        *self.fds = room_of(fds);
+        match polled {
             // A signal: the policy is asked again.
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(Box::new(error)),

@@ -12,6 +12,7 @@ use joulio_device::Device;
 use joulio_trace::EventKind;
 use joulio_units::Nanos;
 use joulio_wait::{Counters, Step, StepKind, Tally, WaitError, Waiter, Woken, now};
+use rustix::event::PollFd;
 
 /// Queues that one core waits on. The core waits, not the queue: the steps that the queues'
 /// policies plan are merged into one.
@@ -22,6 +23,8 @@ use joulio_wait::{Counters, Step, StepKind, Tally, WaitError, Waiter, Woken, now
 pub struct PollGroup<D: Device> {
     queues: Vec<QueuePair<D>>,
     waiter: Waiter,
+    /// Room for the events of all queues, made when they join.
+    fds: Vec<PollFd<'static>>,
     /// What all queues' interrupts write, once several queues are to be watched.
     line: Option<Result<SharedLine, PolicyError>>,
     /// When the queues are to be looked after next.
@@ -47,6 +50,7 @@ impl<D: Device> PollGroup<D> {
     /// A group of `queues`; one queue is a group of one.
     pub fn new(queues: Vec<QueuePair<D>>) -> PollGroup<D> {
         PollGroup {
+            fds: Vec::with_capacity(queues.len()),
             queues,
             waiter: Waiter::new(),
             line: None,
@@ -64,6 +68,7 @@ impl<D: Device> PollGroup<D> {
     /// Adds a queue.
     pub fn push(&mut self, queue: QueuePair<D>) {
         self.queues.push(queue);
+        self.fds.reserve(self.queues.len());
     }
 
     /// Commands outstanding on all queues.
@@ -286,6 +291,7 @@ impl<D: Device> PollGroup<D> {
         let mut core = Core {
             queues: &mut self.queues,
             line,
+            fds: &mut self.fds,
         };
         let woken = self.waiter.run(step, &mut core);
         self.tell_tally();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Set it and the run ends: no new I/O goes out, those in flight are awaited, what there is is
-/// reported.
+/// Set it and the run ends: no new I/O goes out, those in flight are awaited for half a second at
+/// most, what there is is reported.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 

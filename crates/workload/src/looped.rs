@@ -50,6 +50,12 @@ pub enum WorkerError {
     /// The job's process.
     #[error(transparent)]
     Process(#[from] ProcessError),
+    /// It was stopped in a pass over its blocks, and the device did not end what was in flight.
+    #[error("stopped, with {requests} I/Os in flight that the device did not end")]
+    Unfinished {
+        /// How many.
+        requests: usize,
+    },
     /// Another job could not start, so this one did not.
     #[error("not started")]
     NotStarted,
@@ -57,6 +63,10 @@ pub enum WorkerError {
 
 /// How often a job that waits looks up, whether it is to end.
 pub(crate) const LOOK: Nanos = Nanos::from_millis(100);
+
+/// How long a job that was told to stop waits for its I/Os in flight: with the time until it looks up,
+/// it ends within a second, whatever the device does.
+pub(crate) const LAST_WAIT: Nanos = Nanos::from_millis(500);
 
 /// When all jobs start.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -294,6 +304,7 @@ impl<'a, B: Buffer> Loop<'a, B> {
     }
 
     fn measure<E: Engine<Buffer = B>>(&mut self, engine: &mut E) -> Result<(), WorkerError> {
+        let mut last_wait = None;
         loop {
             let mut at = now();
             if !self.measuring && at >= self.ramp_end {
@@ -307,6 +318,17 @@ impl<'a, B: Buffer> Loop<'a, B> {
                 engine.submit()?;
             }
             if self.buffers.len() == self.flights.len() && !issuing {
+                break;
+            }
+            if !issuing
+                && self.worker.stop.stopped()
+                && at >= *last_wait.get_or_insert(at + LAST_WAIT)
+            {
+                if !self.measuring {
+                    // Stopped in the ramp, whose I/Os do not count: these do.
+                    self.begin(engine)?;
+                }
+                self.abandon();
                 break;
             }
             let deadline = self.deadline(at, issuing);
@@ -344,6 +366,29 @@ impl<'a, B: Buffer> Loop<'a, B> {
         self.before.scheduled = cpu::scheduled();
         self.measured.started = now();
         Ok(())
+    }
+
+    /// Gives up the I/Os in flight: their buffers stay with the engine, which ends with the job.
+    fn abandon(&mut self) {
+        for (tag, flight) in self.flights.iter().enumerate() {
+            if self.idle.contains(&(tag as u64)) {
+                continue;
+            }
+            // Nobody knows what stands there now.
+            if let Some(ledger) = &mut self.ledger
+                && flight.direction == Direction::Write
+            {
+                ledger.forget(flight.block);
+            }
+            let tally = match flight.direction {
+                Direction::Write => &mut self.measured.write,
+                _ => &mut self.measured.read,
+            };
+            tally.errors += 1;
+            self.measured
+                .first_error
+                .get_or_insert_with(|| describe(*flight, self.worker.bs, IoError::Unfinished));
+        }
     }
 
     fn finish<E: Engine<Buffer = B>>(&mut self, engine: &mut E) -> Result<(), WorkerError> {

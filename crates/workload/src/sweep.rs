@@ -2,7 +2,7 @@
 //! reading back what was written.
 
 use crate::engine::{Buffer, Done, Engine, Io};
-use crate::looped::{LOOK, Worker, WorkerError};
+use crate::looped::{LAST_WAIT, LOOK, Worker, WorkerError};
 use crate::result::VerifyResult;
 use crate::verify::Ledger;
 use joulio_nvme::wait::now;
@@ -107,6 +107,7 @@ impl Sweep<'_> {
         let bs = self.worker.bs;
         let mut blocks = blocks.into_iter();
         let mut ended = Vec::with_capacity(all);
+        let mut last_wait = None;
         loop {
             while !self.worker.stop.stopped()
                 && let Some(mut buffer) = buffers.pop()
@@ -129,6 +130,12 @@ impl Sweep<'_> {
             engine.submit()?;
             if buffers.len() == all {
                 return Ok(buffers);
+            }
+            let at = now();
+            if self.worker.stop.stopped() && at >= *last_wait.get_or_insert(at + LAST_WAIT) {
+                return Err(WorkerError::Unfinished {
+                    requests: all - buffers.len(),
+                });
             }
             engine.reap(1, now() + LOOK, |done| ended.push(done))?;
             for done in ended.drain(..) {

@@ -34,6 +34,8 @@ pub enum IoError {
     Nvme(Status),
     /// The kernel's error.
     Kernel(joulio_kernel_io::Failure),
+    /// The run was stopped, and the device had not ended the request some time later.
+    Unfinished,
 }
 
 impl fmt::Display for IoError {
@@ -41,6 +43,9 @@ impl fmt::Display for IoError {
         match self {
             IoError::Nvme(status) => status.fmt(f),
             IoError::Kernel(failure) => failure.fmt(f),
+            IoError::Unfinished => f.write_str(
+                "the run was stopped, and the device had not ended it half a second later",
+            ),
         }
     }
 }

@@ -1,0 +1,68 @@
+//! A run whose device has stopped answering ends soon after it is told to, whatever the time limit
+//! of its I/Os.
+
+mod common;
+
+use common::{begin, interrupt};
+use std::fs;
+use std::process::Child;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// What hangs is ended after this long, and the test with it.
+const CAP: Duration = Duration::from_secs(30);
+
+fn wait_for(what: &str, child: &mut Child, mut is_there: impl FnMut(&mut Child) -> bool) {
+    let started = Instant::now();
+    while !is_there(child) {
+        if started.elapsed() > CAP {
+            let _ = child.kill();
+            panic!("no {what} after {CAP:?}");
+        }
+        sleep(Duration::from_millis(10));
+    }
+}
+
+/// Whether the job is blocked for an interrupt: its I/Os are in flight.
+fn waits_for_interrupts(child: &mut Child) -> bool {
+    let tasks = fs::read_dir(format!("/proc/{}/task", child.id()));
+    tasks.into_iter().flatten().flatten().any(|task| {
+        let read = |file| fs::read_to_string(task.path().join(file)).unwrap_or_default();
+        // ppoll (x86-64), or a kernel that does not tell.
+        let call = read("syscall");
+        read("comm") == "joulio-job-0\n" && (call.is_empty() || call.starts_with("271 "))
+    })
+}
+
+fn ends_when_told(more: &str) {
+    let line = format!(
+        "bench --device emulated:instant,size=1m --completion interrupt --iodepth 4 --runtime 3600 \
+         --io_timeout 3600 --faults drop {more}"
+    );
+    let mut child = begin(&line);
+    wait_for("I/O in flight", &mut child, waits_for_interrupts);
+    interrupt(&child);
+    wait_for("end", &mut child, |child| {
+        child.try_wait().expect("wait").is_some()
+    });
+    let output = child.wait_with_output().expect("output");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{said}");
+    let table = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        said.contains("in flight")
+            || table.contains("had not ended")
+            || said.contains("had not ended"),
+        "{table}{said}"
+    );
+}
+
+#[test]
+fn ios_in_flight_on_a_device_that_drops_them_are_not_waited_for() {
+    ends_when_told("--rw randread");
+}
+
+#[test]
+fn nor_are_those_of_the_pass_that_lays_out_what_is_verified() {
+    ends_when_told("--rw randrw --verify crc32c --allow-write");
+}

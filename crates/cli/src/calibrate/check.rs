@@ -5,7 +5,9 @@ use super::reads::{Read, Reads, median, reads};
 use crate::columns::columns;
 use crate::failure::Failure;
 use joulio_model::{DeviceProfile, MachineProfile};
-use joulio_twin::{Path, TwinJob, run as play};
+use joulio_nvme::wait::{AnyPolicy, Counters, Policy, StepKind, Waiter};
+use joulio_twin::grid::Stage;
+use joulio_twin::{Path, TwinError, TwinJob, run as play};
 use joulio_units::Nanos;
 use joulio_workload::{Stop, Way};
 use serde::Serialize;
@@ -18,14 +20,37 @@ const MOST: f64 = 0.2;
 /// then, and what has completed by then it need not wait for.
 const ALIKE: f64 = 0.95;
 
+/// How far the mean counts of a way that learns may be from each other: what it does hangs on times,
+/// which differ from one I/O to the next.
+const NEAR: f64 = 0.1;
+
+/// Every way of waiting that this machine has, and why the others are not compared.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Checked {
+    /// Those that were run.
+    pub check: Vec<Compared>,
+    /// Those that were not.
+    pub not_checked: Vec<NotChecked>,
+}
+
+/// A way of waiting that cannot be compared here.
+#[derive(Clone, Debug, Serialize)]
+pub struct NotChecked {
+    /// The way.
+    pub completion: String,
+    /// Why not.
+    pub why: String,
+}
+
 /// One way of waiting, real and played: counts an I/O, and the median latency.
 #[derive(Clone, Debug, Serialize)]
 pub struct Compared {
     /// The way.
     pub completion: String,
-    /// On the emulated device, in real time: what most of its I/Os counted.
+    /// On the emulated device, in real time: what most of its I/Os counted; the mean, of a way that
+    /// learns and so does not do the same for each.
     pub real: Figures,
-    /// The share of the real I/Os that counted that, exactly.
+    /// The share of the real I/Os that counted what most of them did, exactly.
     pub alike: f64,
     /// In virtual time, with the times that were measured: the mean of the counts.
     pub twin: Figures,
@@ -34,6 +59,8 @@ pub struct Compared {
 /// What an I/O took.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Figures {
+    /// In virtual time.
+    pub modelled: bool,
     /// Interrupts an I/O.
     pub interrupts: f64,
     /// Timer sleeps an I/O.
@@ -46,33 +73,60 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// What most of `reads` counted, their median latency, and the share that counted it.
-    fn of(reads: &[Read]) -> (Figures, f64) {
+    /// What most of `reads` counted, or all of them in the mean where each is not `alike`; their
+    /// median latency; and the share that counted what most did.
+    fn of(reads: &[Read], alike: bool) -> (Figures, f64) {
         let mut counts: BTreeMap<[u64; 3], usize> = BTreeMap::new();
         for read in reads {
             let c = &read.counters;
             *counts.entry([c.interrupts, c.sleeps, c.wakes]).or_default() += 1;
         }
         let most = counts.into_iter().max_by_key(|(_, ios)| *ios);
-        let ([interrupts, sleeps, wakes], ios) = most.unwrap_or_default();
+        let (most, ios) = most.unwrap_or_default();
+        let all = reads.len().max(1) as f64;
+        let mean = |of: fn(&Counters) -> u64| {
+            let sum: u64 = reads.iter().map(|read| of(&read.counters)).sum();
+            sum as f64 / all
+        };
+        let [interrupts, sleeps, wakes] = match alike {
+            true => most.map(|count| count as f64),
+            false => [
+                mean(|c| c.interrupts),
+                mean(|c| c.sleeps),
+                mean(|c| c.wakes),
+            ],
+        };
         let figures = Figures {
-            interrupts: interrupts as f64,
-            sleeps: sleeps as f64,
-            wakes: wakes as f64,
+            modelled: false,
+            interrupts,
+            sleeps,
+            wakes,
             median_ns: median(reads) as u64,
         };
-        (figures, ios as f64 / reads.len().max(1) as f64)
+        (figures, ios as f64 / all)
     }
 
     fn counts(&self) -> [f64; 3] {
         [self.interrupts, self.sleeps, self.wakes]
     }
+
+    /// Every I/O did the same.
+    fn are_alike(&self) -> bool {
+        self.counts().iter().all(|count| count.fract() == 0.0)
+    }
 }
 
 impl Compared {
-    /// All of the twin's I/Os do what nearly all of the real ones do.
+    /// All of the twin's I/Os do what nearly all of the real ones do; where the twin's do not all do
+    /// the same, the means are near each other.
     fn same_counts(&self) -> bool {
-        self.real.counts() == self.twin.counts() && self.alike >= ALIKE
+        let (real, twin) = (self.real.counts(), self.twin.counts());
+        if self.twin.are_alike() {
+            return real == twin && self.alike >= ALIKE;
+        }
+        real.iter()
+            .zip(twin)
+            .all(|(real, twin)| (real - twin).abs() <= NEAR)
     }
 
     /// The twin's median less the real one, over the real one.
@@ -87,78 +141,115 @@ impl Compared {
     }
 }
 
-/// Runs `profile` in each way, really and in virtual time. `beside`: what the emulated device takes
-/// more than the profile says, in nanoseconds.
+/// Runs `profile` in each way that this machine has, really and in virtual time. `beside`: what the
+/// emulated device takes more than the profile says, in nanoseconds.
 pub fn compare(
     machine: &MachineProfile,
     profile: &DeviceProfile,
     beside: f64,
     (ios, cpus): (u64, Cpus),
     stop: &Stop,
-) -> Result<Vec<Compared>, Failure> {
+) -> Result<Checked, Failure> {
     let mut slower = profile.clone();
     for point in &mut slower.service.read {
         point.us.value += beside / 1e3;
         point.us.band = None;
     }
-    let sleep = slower
-        .service
-        .read
-        .first()
-        .map_or(1.0, |point| point.us.value);
-    let half = Nanos((sleep * 500.0) as u64);
-    let ways = [Way::Poll, Way::Interrupt, Way::HybridFixed(half)];
-    let kinds = ways.map(|way| Reads {
-        profile: profile.clone(),
-        way,
-        ios,
-    });
+    let point = slower.service.read.first();
+    let half = Nanos(point.map_or(1.0, |point| point.us.value * 500.0) as u64);
+    let mut checked = Checked::default();
+    let (mut kinds, mut twins) = (Vec::new(), Vec::new());
+    for (way, policy) in ways(half) {
+        let played = match lacks(&policy()) {
+            Some(why) => Err(why),
+            None => played(machine, &slower, &policy, ios)?,
+        };
+        match played {
+            Ok(twin) => {
+                twins.push((way, twin));
+                kinds.push(Reads {
+                    profile: profile.clone(),
+                    way,
+                    ios,
+                    learns: learns(&policy()),
+                });
+            }
+            Err(why) => checked.not_checked.push(NotChecked {
+                completion: way.to_string(),
+                why,
+            }),
+        }
+    }
     let done = reads(&kinds, cpus, stop)?;
-    let compared = ways.into_iter().zip(done).map(|(way, reads)| {
-        let (real, alike) = Figures::of(&reads);
-        Ok(Compared {
+    for ((way, twin), reads) in twins.into_iter().zip(done) {
+        let (real, alike) = Figures::of(&reads, twin.are_alike());
+        checked.check.push(Compared {
             completion: way.to_string(),
             real,
             alike,
-            twin: played(machine, &slower, way, ios)?,
-        })
-    });
-    compared.collect()
+            twin,
+        });
+    }
+    Ok(checked)
 }
 
+/// Every way of the driver's, and its policies; a sleep of `half` the service time beside them.
+fn ways(half: Nanos) -> impl Iterator<Item = (Way, impl Fn() -> AnyPolicy)> {
+    let fixed = Way::HybridFixed(half);
+    let all = Way::ALL.into_iter().chain([fixed]);
+    let all = all.filter(|way| way.policy().is_some());
+    all.map(|way| (way, move || way.policy().unwrap_or(AnyPolicy::POLL)))
+}
+
+/// Why this machine cannot wait by `policy`; `None` if it can.
+fn lacks(policy: &AnyPolicy) -> Option<String> {
+    let (waiter, steps) = (Waiter::new(), policy.steps());
+    if steps.has(StepKind::UserInterrupt) {
+        return Some("an emulated device raises no user interrupts".into());
+    }
+    let mut kinds = StepKind::ALL.into_iter();
+    let kind = kinds.find(|&kind| steps.has(kind) && !waiter.can().has(kind));
+    kind.map(|kind| waiter.lacks(kind))
+}
+
+/// How long `policy` runs before it is itself.
+fn learns(policy: &AnyPolicy) -> Nanos {
+    match policy.timed() {
+        true => Stage::RAMP,
+        false => Nanos::ZERO,
+    }
+}
+
+/// The same in virtual time; why not, where the machine's profile lacks what it needs.
 fn played(
     machine: &MachineProfile,
     device: &DeviceProfile,
-    way: Way,
+    policy: &impl Fn() -> AnyPolicy,
     ios: u64,
-) -> Result<Figures, Failure> {
+) -> Result<Result<Figures, String>, Failure> {
     let job = TwinJob {
         bs: BS,
         path: Path::User,
-        ramp_time: Nanos::from_millis(50),
+        ramp_time: learns(&policy()).max(Nanos::from_millis(50)),
         ..TwinJob::reads(ios)
     };
-    let policy = || way.policy().ok_or_else(|| Failure::run(way));
-    policy()?;
-    let done = play(
-        machine,
-        std::slice::from_ref(device),
-        &job,
-        |_| policy().unwrap_or(joulio_nvme::wait::AnyPolicy::POLL),
-        1,
-    );
-    let done = done.map_err(Failure::run)?;
+    let device = std::slice::from_ref(device);
+    let done = match play(machine, device, &job, |_| policy(), 1) {
+        Err(error @ TwinError::Step { .. }) => return Ok(Err(error.to_string())),
+        done => done.map_err(Failure::run)?,
+    };
     let each = |count: u64| count as f64 / done.ios().max(1) as f64;
-    Ok(Figures {
+    Ok(Ok(Figures {
+        modelled: true,
         interrupts: each(done.counters.interrupts),
         sleeps: each(done.counters.sleeps),
         wakes: each(done.counters.wakes),
         median_ns: done.read.latency.value_at_quantile(0.5),
-    })
+    }))
 }
 
 /// For people.
-pub fn table(all: &[Compared]) -> String {
+pub fn table(checked: &Checked) -> String {
     let header = [
         "completion",
         "",
@@ -170,9 +261,12 @@ pub fn table(all: &[Compared]) -> String {
         "error",
         "",
     ];
-    let rows = all.iter().flat_map(|one| {
+    let rows = checked.check.iter().flat_map(|one| {
         let row = |name: &str, of: &Figures, alike: String, more: [String; 2]| {
-            let counts = of.counts().map(|n| n.to_string());
+            let counts = of.counts().map(|n| match n.fract() == 0.0 {
+                true => n.to_string(),
+                false => format!("{n:.3}"),
+            });
             let median = format!("{:.2}", of.median_ns as f64 / 1e3);
             let words = [one.completion.clone(), name.into()].into_iter();
             words
@@ -194,5 +288,9 @@ pub fn table(all: &[Compared]) -> String {
         ]
     });
     let header = header.map(String::from).to_vec();
-    columns(header, rows.collect::<Vec<_>>(), 2)
+    let mut text = columns(header, rows.collect::<Vec<_>>(), 2);
+    for one in &checked.not_checked {
+        text.push_str(&format!("{}: not checked: {}\n", one.completion, one.why));
+    }
+    text
 }

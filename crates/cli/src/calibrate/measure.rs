@@ -109,6 +109,7 @@ fn waits(cpus: Cpus, stop: &Stop) -> Result<Waits, Failure> {
             way,
             // A tenth of a second of them with their wake-ups, but not too few for a median.
             ios: (100_000_000 / (service.0 + 10_000)).clamp(30, 10_000),
+            learns: Nanos::ZERO,
         })
     };
     let all = WAITS.map(Nanos::from_micros);

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
 use crate::output_file::{Existing, OutputFile};
 use crate::signals::stop_on_signals;
-use check::Compared;
+use check::{Checked, Compared};
 use driver::Cpus;
 use joulio_energy::{Processor, Root};
 use joulio_model::machine::costs::Costs;
@@ -69,7 +69,8 @@ struct Report<'a> {
     costs: &'a Option<Costs>,
     /// What the emulated device takes beside its profile's service time.
     emulated_device_ns: f64,
-    check: Option<&'a [Compared]>,
+    #[serde(flatten)]
+    checked: Option<&'a Checked>,
     /// Why the figures are not the machine's own, if they are not.
     spoiled: &'a [Spoiled],
 }
@@ -115,7 +116,7 @@ pub fn run(args: &Args) -> Outcome {
     };
     match args.output {
         Format::Normal => {
-            print(&told(&profile, &times, compared.as_deref(), &device))?;
+            print(&told(&profile, &times, compared.as_ref(), &device))?;
             for spoiled in &spoiled {
                 print(&format!("spoiled: {}\n", spoiled.why))?;
             }
@@ -125,13 +126,13 @@ pub fn run(args: &Args) -> Outcome {
             cpus: [cpus.job, cpus.device],
             costs: &profile.costs,
             emulated_device_ns: times.device,
-            check: compared.as_deref(),
+            checked: compared.as_ref(),
             spoiled: &spoiled,
         })?,
     }
     written.map_err(Failure::run)?;
     match compared {
-        Some(all) if !all.iter().all(Compared::agrees) => Err(Failure::run(
+        Some(checked) if !checked.check.iter().all(Compared::agrees) => Err(Failure::run(
             "the twin with this machine's times does not agree with the real runs",
         )),
         _ => Ok(()),
@@ -158,7 +159,7 @@ fn cpus() -> Result<Cpus, Failure> {
 fn told(
     profile: &MachineProfile,
     times: &measure::Times,
-    compared: Option<&[Compared]>,
+    compared: Option<&Checked>,
     device: &DeviceProfile,
 ) -> String {
     let rows = profile.costs.iter().flat_map(|costs| {

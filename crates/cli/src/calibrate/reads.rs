@@ -20,6 +20,8 @@ pub struct Reads {
     pub profile: DeviceProfile,
     pub way: Way,
     pub ios: u64,
+    /// How long to read before, so that the way has learnt.
+    pub learns: Nanos,
 }
 
 /// The median latency of `reads`.
@@ -46,17 +48,23 @@ pub fn reads(kinds: &[Reads], cpus: Cpus, stop: &Stop) -> Result<Vec<Vec<Read>>,
 }
 
 fn round(kind: &Reads, cpus: Cpus, stop: &Stop) -> Result<Vec<Read>, Failure> {
-    let Reads { profile, way, ios } = kind;
-    let ios = *ios;
+    let Reads {
+        profile,
+        way,
+        ios,
+        learns,
+    } = kind;
+    let ios = *ios as usize;
     // The first find nothing in the caches.
-    let first = (ios / 2).min(1_000);
+    let mut first = (ios / 2).min(1_000);
     let mut bench = Bench::new(profile.clone(), cpus)?;
     let policy = way.policy().ok_or_else(|| Failure::run(way))?;
     let queue = &mut bench.group.queues()[0];
     let obtained = queue.set_policy(policy);
     obtained.map_err(|error| Failure::run(format!("{way}: not obtained: {error}")))?;
-    let mut reads = Vec::with_capacity(ios as usize);
-    for index in 0..first + ios {
+    let mut reads = Vec::with_capacity(ios);
+    let learnt = now() + *learns;
+    while reads.len() < ios {
         if stop.stopped() {
             return Err(Failure::interrupted("nothing is kept"));
         }
@@ -67,10 +75,12 @@ fn round(kind: &Reads, cpus: Cpus, stop: &Stop) -> Result<Vec<Read>, Failure> {
             bench.reap(None)?;
         }
         let latency = now() - start;
-        if index >= first {
-            let counters = bench.group.counters() - before;
-            reads.push(Read { latency, counters });
+        if first > 0 || start < learnt {
+            first = first.saturating_sub(1);
+            continue;
         }
+        let counters = bench.group.counters() - before;
+        reads.push(Read { latency, counters });
     }
     Ok(reads)
 }

@@ -4,12 +4,14 @@
 //! The text is written beside the file, synced and renamed into its place. On a full disk, and
 //! whenever else it fails, what was there before stays as it was.
 
-use rustix::fs::{Access, access};
+use rustix::fs::{Access, FlockOperation, OFlags, access, flock};
+use rustix::io::Errno;
+use rustix::process::geteuid;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, fchown};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -239,18 +241,64 @@ fn folder(path: &Path) -> &Path {
 }
 
 /// A new file in the folder of `path`, whose name begins with a dot and ends in `.new`; it goes
-/// when it is dropped.
+/// when it is dropped. It is locked as long as it is written; those that killed commands have left
+/// are not, and are removed.
 fn beside(path: &Path) -> io::Result<NamedTempFile> {
     // A name can be as long as the file system has them, and this one is longer.
     const LONGEST: usize = 200;
     let name = path.file_name().unwrap_or_default().as_bytes();
     let mut prefix = OsString::from(".");
     prefix.push(OsStr::from_bytes(&name[..name.len().min(LONGEST)]));
-    tempfile::Builder::new()
-        .prefix(&prefix)
-        .suffix(".new")
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder(path))
+    sweep(folder(path), &prefix);
+    loop {
+        let new = tempfile::Builder::new()
+            .prefix(&prefix)
+            .suffix(SUFFIX)
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(folder(path))?;
+        match flock(new.as_file(), FlockOperation::NonBlockingLockExclusive) {
+            // Another command may have taken it for one that was left, before it was locked.
+            Ok(()) if new.as_file().metadata()?.nlink() == 0 => {}
+            Err(Errno::WOULDBLOCK) => {}
+            // A file system without locks: nobody removes it there either.
+            _ => return Ok(new),
+        }
+    }
+}
+
+const SUFFIX: &str = ".new";
+
+/// Letters and digits that tempfile puts between prefix and suffix.
+const RANDOM: usize = 6;
+
+/// Removes files of ours that nobody writes any more. What cannot be looked at or removed stays.
+fn sweep(folder: &Path, prefix: &OsStr) {
+    let user = geteuid().as_raw();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if !is_staged(&entry.file_name(), prefix) {
+            continue;
+        }
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let mut options = OpenOptions::new();
+        let opened = options.read(true).custom_flags(flags.bits() as i32);
+        let Ok(file) = opened.open(entry.path()) else {
+            continue;
+        };
+        let ours = |found: Metadata| found.is_file() && found.uid() == user;
+        let free = || flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+        if file.metadata().is_ok_and(ours) && free() {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// The name is one that [`beside`] gives.
+fn is_staged(name: &OsStr, prefix: &OsStr) -> bool {
+    let random = name.as_bytes().strip_prefix(prefix.as_bytes());
+    let random = random.and_then(|rest| rest.strip_suffix(SUFFIX.as_bytes()));
+    random.is_some_and(|random| {
+        random.len() == RANDOM && random.iter().all(u8::is_ascii_alphanumeric)
+    })
 }
 
 #[cfg(test)]

@@ -218,3 +218,6 @@ impl Drop for Farewell {
         let _ = self.0.send(Message::Gone);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,177 @@
+//! Claims about runs whose jobs do not come to their end.
+
+use super::*;
+use crate::engine::{self, Done, EngineError, Io};
+use crate::job::tests::job;
+use crate::method::{Obtained, Way};
+use crate::target::{Activity, Elsewhere, Verdict};
+use joulio_kernel_io::Disk;
+use joulio_model::DeviceProfile;
+use joulio_nvme::wait::Counters;
+use joulio_nvme::{Faults, PowerControl};
+use joulio_trace::Recorded;
+use joulio_units::Nanos;
+use std::sync::Arc;
+
+/// Does every I/O at once; one of the jobs' panics in the middle of its work.
+struct Instant {
+    done: Vec<(u64, NoData)>,
+    reaps_until_panic: Option<u32>,
+}
+
+struct NoData;
+
+impl engine::Buffer for NoData {
+    fn read(&self, _: &mut [u8]) {}
+    fn write(&mut self, _: &[u8]) {}
+}
+
+impl engine::Engine for Instant {
+    type Buffer = NoData;
+
+    fn buffers(&mut self, count: usize, _: usize) -> Result<Vec<NoData>, EngineError> {
+        Ok((0..count).map(|_| NoData).collect())
+    }
+
+    fn prepare(&mut self, io: Io, buffer: NoData) -> Result<(), EngineError> {
+        self.done.push((io.tag, buffer));
+        Ok(())
+    }
+
+    fn submit(&mut self) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn reap(
+        &mut self,
+        _: usize,
+        _: Nanos,
+        mut sink: impl FnMut(Done<NoData>),
+    ) -> Result<usize, EngineError> {
+        if let Some(left) = &mut self.reaps_until_panic {
+            *left = left.checked_sub(1).expect("in the middle of its work");
+        }
+        let ended = self.done.len();
+        for (tag, buffer) in self.done.drain(..) {
+            sink(Done {
+                tag,
+                outcome: Ok(()),
+                buffer,
+            });
+        }
+        Ok(ended)
+    }
+
+    fn counters(&mut self) -> Counters {
+        Counters::default()
+    }
+
+    fn start_trace(&mut self, _: usize) {}
+
+    fn take_trace(&mut self) -> Vec<Recorded> {
+        Vec::new()
+    }
+
+    fn faults(&self) -> Faults {
+        Faults::default()
+    }
+}
+
+/// What those jobs run on.
+struct Fragile;
+
+impl Target for Fragile {
+    fn name(&self) -> &str {
+        "fragile"
+    }
+
+    fn size(&self) -> u64 {
+        1 << 20
+    }
+
+    fn block_size(&self) -> u32 {
+        512
+    }
+
+    fn max_transfer(&self) -> u32 {
+        1 << 20
+    }
+
+    fn max_depth(&self, _: EngineName) -> usize {
+        8
+    }
+
+    fn max_jobs(&self) -> usize {
+        8
+    }
+
+    fn may_write(&self) -> bool {
+        false
+    }
+
+    fn profile(&self) -> Option<&DeviceProfile> {
+        None
+    }
+
+    fn activity(&self) -> Activity {
+        Activity::default()
+    }
+
+    fn threads(&self) -> Vec<i32> {
+        Vec::new()
+    }
+
+    fn power(&self) -> Option<Arc<dyn PowerControl + Send + Sync>> {
+        None
+    }
+
+    fn disk(&self) -> Option<&Disk> {
+        None
+    }
+
+    fn judge(&self, _: Method, _: u64, _: Option<u64>) -> Verdict {
+        Verdict::AsAsked
+    }
+
+    fn elsewhere(&self) -> Option<Elsewhere> {
+        None
+    }
+
+    fn work(&self, method: Method, worker: Worker<'_>) -> Result<(), WorkerError> {
+        let mut engine = Instant {
+            done: Vec::new(),
+            reaps_until_panic: (worker.index == 0).then_some(100),
+        };
+        worker.run(&mut engine, Obtained::Yes(method.way.to_string()))
+    }
+}
+
+#[test]
+fn a_panic_in_a_job_ends_the_others_and_is_an_error_of_the_run() {
+    let targets: [Box<dyn Target>; 1] = [Box::new(Fragile)];
+    let job = Job {
+        numjobs: 3,
+        // Longer than anybody waits for a test.
+        number_ios: None,
+        runtime: Some(Nanos::from_millis(3_600_000)),
+        ..job()
+    };
+    let stop = Stop::default();
+    let setup = Setup {
+        targets: &targets,
+        machine: None,
+        at_home: false,
+        baseline: None,
+        stop: &stop,
+        root: Path::new("/"),
+        progress: &|_| {},
+        trace: None,
+    };
+    let method = Method {
+        engine: EngineName::Psync,
+        way: Way::Interrupt,
+    };
+    let result = run(&job, method, &setup, &mut Meters::default());
+    assert!(matches!(result, Err(RunError::Panicked)));
+    assert!(stop.stopped());
+}

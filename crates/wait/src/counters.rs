@@ -22,6 +22,11 @@ pub struct Counters {
     pub limited: u64,
     /// Interrupts that came straight to the thread.
     pub user_interrupts: u64,
+    /// Times that these were taken away from the thread (its CPU went offline, the thread or the
+    /// interrupt was moved): the kernel took the interrupts then.
+    pub lost_bindings: u64,
+    /// Times that they were bound again.
+    pub rebindings: u64,
     /// Times that interrupts were let through, so as to block. More than `blocks` by the
     /// completions that the look after that found.
     pub arms: u64,
@@ -53,6 +58,8 @@ impl AddAssign for Counters {
         self.monitors += other.monitors;
         self.limited += other.limited;
         self.user_interrupts += other.user_interrupts;
+        self.lost_bindings += other.lost_bindings;
+        self.rebindings += other.rebindings;
         self.arms += other.arms;
         self.blocks += other.blocks;
         self.interrupts += other.interrupts;
@@ -79,6 +86,8 @@ impl Sub for Counters {
             monitors: self.monitors - earlier.monitors,
             limited: self.limited - earlier.limited,
             user_interrupts: self.user_interrupts - earlier.user_interrupts,
+            lost_bindings: self.lost_bindings - earlier.lost_bindings,
+            rebindings: self.rebindings - earlier.rebindings,
             arms: self.arms - earlier.arms,
             blocks: self.blocks - earlier.blocks,
             interrupts: self.interrupts - earlier.interrupts,

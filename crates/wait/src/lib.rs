@@ -6,6 +6,7 @@
 //! policy at run time costs nothing. Neither knows NVMe.
 #![forbid(unsafe_code)]
 
+mod binding;
 mod class;
 mod clock;
 mod counters;

@@ -17,6 +17,10 @@ pub struct Tally {
     pub limited: u64,
     /// Interrupts that came straight to the thread, those of the module's own included.
     pub user_interrupts: u64,
+    /// Times that the device's user interrupts were taken away from the thread.
+    pub lost_bindings: u64,
+    /// Times that they were bound again.
+    pub rebindings: u64,
 }
 
 impl Tally {

@@ -1,11 +1,13 @@
 //! The waiter: what the core does for each kind of step.
 
+use crate::binding::Binding;
 use crate::clock::sleep_until;
 use crate::user::{self, Tally};
 use crate::{Step, StepKind, StepSet, now};
 use joulio_cpu::uintr::{Receiver, UintrError};
 use joulio_cpu::{Depth, Line, Missing, UserWait};
 use joulio_units::Nanos;
+use rustix::io::fcntl_dupfd_cloexec;
 use std::error::Error;
 use std::os::fd::BorrowedFd;
 
@@ -69,7 +71,7 @@ pub enum WaitError {
 pub struct Waiter {
     can: StepSet,
     user: Result<UserWait, Missing>,
-    receiver: Option<Receiver>,
+    binding: Option<Binding>,
     /// Interrupts of the receiver that a tally has told of.
     told: u64,
     tally: Tally,
@@ -95,7 +97,7 @@ impl Waiter {
         Waiter {
             can,
             user,
-            receiver: None,
+            binding: None,
             told: 0,
             tally: Tally::default(),
         }
@@ -135,22 +137,37 @@ impl Waiter {
     /// that signals `event` as user interrupts. It is the one that may run this waiter then.
     pub fn receive(&mut self, event: BorrowedFd<'_>) -> Result<(), UintrError> {
         // A thread has one: the old one goes first.
-        self.receiver = None;
+        self.binding = None;
         self.can = self.can.without(StepKind::UserInterrupt);
-        let mut receiver = Receiver::open(Depth::default())?;
+        let receiver = Receiver::open(Depth::default())?;
         self.told = receiver.delivered();
-        receiver.register()?;
-        receiver.bind(event)?;
-        self.receiver = Some(receiver);
+        let event = fcntl_dupfd_cloexec(event, 0)
+            .map_err(|errno| UintrError::Call { call: "dup", errno })?;
+        self.binding = Some(Binding::new(receiver, event)?);
         self.can = self.can.with(StepKind::UserInterrupt);
         Ok(())
+    }
+
+    /// Asks the module whether the thread still has the interrupt of [`Waiter::receive`], and takes
+    /// it again when it was lost and can be had: a CPU may go offline and come back. It costs
+    /// system calls: some times a second is often enough.
+    #[cold]
+    pub fn look_after(&mut self) {
+        let Some(binding) = &mut self.binding else {
+            return;
+        };
+        // Without an answer nothing is known; the next time asks again.
+        if let Ok(changes) = binding.look_after() {
+            self.tally.lost_bindings += u64::from(changes.lost);
+            self.tally.rebindings += u64::from(changes.bound);
+        }
     }
 
     /// What it did in user-level power states since the last call.
     pub fn take_tally(&mut self) -> Tally {
         let mut tally = std::mem::take(&mut self.tally);
-        if let Some(receiver) = &self.receiver {
-            let delivered = receiver.delivered();
+        if let Some(binding) = &self.binding {
+            let delivered = binding.receiver().delivered();
             tally.user_interrupts = delivered.wrapping_sub(self.told);
             self.told = delivered;
         }
@@ -163,8 +180,8 @@ impl Waiter {
             StepKind::Spin => Ok(spin(step.until, watched)),
             StepKind::Sleep => Ok(sleep(step.until)),
             StepKind::Block => {
-                let _held = match &self.receiver {
-                    Some(receiver) => Some(receiver.hold()?),
+                let _held = match &self.binding {
+                    Some(binding) => Some(binding.receiver().hold()?),
                     None => None,
                 };
                 arm_check_block(step.until, watched)
@@ -179,10 +196,11 @@ impl Waiter {
                 })
             }
             StepKind::UserInterrupt => {
-                let Some(receiver) = &self.receiver else {
+                let Some(binding) = &self.binding else {
                     return Err(WaitError::Unavailable(step.kind));
                 };
                 let tally = &mut self.tally;
+                let receiver = binding.receiver();
                 Ok(user::interrupted(receiver, step.until, watched, tally)?)
             }
         }

@@ -75,9 +75,8 @@ impl Report<'_> {
     /// What the run was, by what the machine counted: the first target that says otherwise is
     /// right.
     fn judge(&self, method: Method, counts: &Counts) -> Verdict {
-        let interrupts = counts.machine.device_interrupts;
         let targets = self.setup.targets.iter();
-        let mut verdicts = targets.map(|target| target.judge(method, counts.all.ios, interrupts));
+        let mut verdicts = targets.map(|target| target.judge(method, counts));
         let other = verdicts.find(|verdict| *verdict != Verdict::AsAsked);
         other.unwrap_or(Verdict::AsAsked)
     }

@@ -174,6 +174,10 @@ pub struct WaitCounters {
     pub limited: u64,
     /// Interrupts that came straight to the job's thread.
     pub user_interrupts: u64,
+    /// Times that these were taken away from the thread, and the kernel took the interrupts.
+    pub lost_bindings: u64,
+    /// Times that they were bound again.
+    pub rebindings: u64,
     /// Blocks for an interrupt.
     pub blocks: u64,
     /// Interrupts received.
@@ -203,6 +207,8 @@ impl From<Counters> for WaitCounters {
             monitors: c.monitors,
             limited: c.limited,
             user_interrupts: c.user_interrupts,
+            lost_bindings: c.lost_bindings,
+            rebindings: c.rebindings,
             blocks: c.blocks,
             interrupts: c.interrupts,
             wakes: c.wakes,

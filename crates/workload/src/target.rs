@@ -7,6 +7,7 @@ pub use kernel::{Elsewhere, KernelTarget};
 use crate::engine::{EngineError, NvmeEngine};
 use crate::looped::{Worker, WorkerError};
 use crate::method::{EngineName, Method, Obtained};
+use crate::result::{Counts, WaitCounters};
 use joulio_device::Device;
 use joulio_kernel_io::Disk;
 use joulio_model::{DeviceProfile, Transfer};
@@ -63,8 +64,8 @@ pub trait Target: Send + Sync {
         Vec::new()
     }
 
-    /// What a run in `method` turns out to have been, by the device's interrupts during its I/Os.
-    fn judge(&self, method: Method, ios: u64, interrupts: Option<u64>) -> Verdict;
+    /// What a run in `method` turns out to have been, by what was counted during its I/Os.
+    fn judge(&self, method: Method, counts: &Counts) -> Verdict;
     /// Who else may be writing to it, where that is known: the cause of data that nobody here wrote.
     fn other_writer(&self) -> Option<&'static str> {
         None
@@ -88,6 +89,29 @@ pub enum Verdict {
         /// Why.
         reason: String,
     },
+}
+
+/// The driver waits as it is asked to, or fails; but user interrupts can be taken away from it.
+fn judge(method: Method, wait: &WaitCounters) -> Verdict {
+    let WaitCounters {
+        lost_bindings: lost @ 1..,
+        rebindings,
+        user_interrupts,
+        interrupts,
+        ..
+    } = *wait
+    else {
+        return Verdict::AsAsked;
+    };
+    Verdict::Other {
+        got: format!("{} in part", method.way),
+        reason: format!(
+            "user interrupts were taken away from the thread {lost} times and bound again \
+             {rebindings} times: {user_interrupts} came to it, {interrupts} to the kernel. Its CPU \
+             went offline, or the thread or the interrupt was moved to another (dmesg); keep both \
+             where they are during a run"
+        ),
+    }
 }
 
 /// What an emulated device tells of itself, and a real one does not.
@@ -193,9 +217,8 @@ impl<D: Device + 'static> Target for NvmeTarget<D> {
         self.controller.lost_features()
     }
 
-    fn judge(&self, _: Method, _: u64, _: Option<u64>) -> Verdict {
-        // The driver's own counters have said what it did.
-        Verdict::AsAsked
+    fn judge(&self, method: Method, counts: &Counts) -> Verdict {
+        judge(method, &counts.wait)
     }
 
     fn elsewhere(&self) -> Option<Elsewhere> {
@@ -216,6 +239,33 @@ impl<D: Device + 'static> Target for NvmeTarget<D> {
                 worker.run(&mut engine, obtained)
             }
             Err(reason) => worker.refuse(Obtained::No(reason.to_string())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_lost_its_user_interrupts_was_uintr_in_part() {
+        let method = Method {
+            engine: EngineName::Nvme,
+            way: "uintr".parse().unwrap(),
+        };
+        let mut wait = WaitCounters {
+            user_interrupts: 4_486,
+            interrupts: 3_514,
+            ..WaitCounters::default()
+        };
+        assert_eq!(judge(method, &wait), Verdict::AsAsked);
+        (wait.lost_bindings, wait.rebindings) = (1, 1);
+        let Verdict::Other { got, reason } = judge(method, &wait) else {
+            panic!("as asked");
+        };
+        assert_eq!(got, "uintr in part");
+        for told in ["taken away from the thread 1 times", "4486", "3514"] {
+            assert!(reason.contains(told), "{told}: {reason}");
         }
     }
 }

@@ -95,6 +95,11 @@ impl Receiver {
         Ok(())
     }
 
+    /// Whether it is the calling thread that registered.
+    pub fn is_mine(&self) -> bool {
+        self.check_thread().is_ok()
+    }
+
     /// Binds the device interrupt that signals `eventfd`: it is moved to this thread's CPU, and
     /// runs the handler while the thread runs; while it does not, it signals `eventfd` as before.
     ///

@@ -18,8 +18,8 @@ use rustix::event::PollFd;
 /// policies plan are merged into one.
 ///
 /// The group also looks after its queues, some times a second while commands are outstanding:
-/// lost interrupts are found, commands that take too long are aborted, a controller that fails is
-/// reset ([`crate::ControllerOptions`]).
+/// lost interrupts are found, user interrupts that were taken away are bound again, commands that
+/// take too long are aborted, a controller that fails is reset ([`crate::ControllerOptions`]).
 pub struct PollGroup<D: Device> {
     queues: Vec<QueuePair<D>>,
     waiter: Waiter,
@@ -78,6 +78,7 @@ impl<D: Device> PollGroup<D> {
 
     /// What waiting did so far, all queues together.
     pub fn counters(&mut self) -> Counters {
+        self.waiter.look_after();
         self.tell_tally();
         let queues = self.queues.iter_mut();
         queues.fold(Counters::default(), |mut counters, queue| {
@@ -208,6 +209,7 @@ impl<D: Device> PollGroup<D> {
         let intervals = self.queues.iter().map(QueuePair::tick_interval);
         let interval = intervals.min().unwrap_or(Nanos::ZERO);
         self.next_tick = at + interval;
+        self.waiter.look_after();
         let mut delivered = 0;
         let mut failed = None;
         for (index, queue) in self.queues.iter_mut().enumerate() {

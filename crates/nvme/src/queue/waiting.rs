@@ -369,6 +369,8 @@ impl<D: Device> QueuePair<D> {
         self.counters.monitors += tally.monitors;
         self.counters.limited += tally.limited;
         self.counters.user_interrupts += tally.user_interrupts;
+        self.counters.lost_bindings += tally.lost_bindings;
+        self.counters.rebindings += tally.rebindings;
     }
 
     /// The line that the next completion is written to.

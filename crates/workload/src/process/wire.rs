@@ -111,6 +111,8 @@ pub(crate) struct Counters {
     monitors: u64,
     limited: u64,
     user_interrupts: u64,
+    lost_bindings: u64,
+    rebindings: u64,
     arms: u64,
     blocks: u64,
     interrupts: u64,

@@ -129,7 +129,7 @@ impl Target for Fragile {
         None
     }
 
-    fn judge(&self, _: Method, _: u64, _: Option<u64>) -> Verdict {
+    fn judge(&self, _: Method, _: &crate::result::Counts) -> Verdict {
         Verdict::AsAsked
     }
 

@@ -5,6 +5,7 @@ use crate::engine::{EngineError, KernelEngine};
 use crate::looped::{Worker, WorkerError};
 use crate::method::{EngineName, Method, Obtained, Way};
 use crate::process::wire;
+use crate::result::Counts;
 use joulio_kernel_io::{
     self as kernel, Access, Blocks, Disk, IoUring, Libaio, Path, Psync, Release, RingOptions,
     expect, judge,
@@ -196,11 +197,11 @@ impl Target for KernelTarget {
         }
     }
 
-    fn judge(&self, method: Method, ios: u64, interrupts: Option<u64>) -> Verdict {
+    fn judge(&self, method: Method, counts: &Counts) -> Verdict {
         let Ok(way) = way(method.way) else {
             return Verdict::AsAsked;
         };
-        let got = judge(way, ios, interrupts);
+        let got = judge(way, counts.all.ios, counts.machine.device_interrupts);
         match got.reason {
             None => Verdict::AsAsked,
             Some(reason) => Verdict::Other {

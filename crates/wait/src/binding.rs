@@ -1,0 +1,264 @@
+//! A device interrupt that stays a thread's, though CPUs come and go.
+
+use joulio_cpu::uintr::{Receiver, State, UintrError};
+use rustix::io::Errno;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::os::fd::{AsFd, OwnedFd};
+
+/// What became of a thread's interrupt since the last look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Changes {
+    /// It was taken away: its CPU went offline, it was moved, or the thread was.
+    pub(crate) lost: bool,
+    /// It was bound again.
+    pub(crate) bound: bool,
+}
+
+/// A thread and its interrupt, or a test's.
+pub(crate) trait Bound {
+    /// Whether the interrupt is the thread's.
+    fn is_bound(&self) -> Result<bool, UintrError>;
+    /// Lets go of what is left of it.
+    fn unbind(&mut self) -> Result<(), UintrError>;
+    /// Makes it the thread's, where the thread is pinned to one CPU.
+    fn bind(&mut self) -> Result<(), UintrError>;
+    /// Where the thread may run.
+    fn allowed(&self) -> Result<Allowed, Errno>;
+    /// Pins the thread to the CPU that it was bound on.
+    fn pin(&mut self) -> Result<(), Errno>;
+}
+
+/// Where a thread may run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Allowed {
+    /// On one CPU.
+    One,
+    /// On several, with the one that it was bound on: what the kernel makes of a thread whose only
+    /// CPU goes offline.
+    Several,
+    /// On several others: somebody else has decided so.
+    Others,
+}
+
+/// Asks the module whether the thread still has its interrupt, and binds it again when it can be:
+/// when its CPU is back. `was_bound` is what the last look found, and is set to what this one did.
+pub(crate) fn look_after(
+    receiver: &mut impl Bound,
+    was_bound: &mut bool,
+) -> Result<Changes, UintrError> {
+    let mut changes = Changes::default();
+    if receiver.is_bound()? {
+        return Ok(changes);
+    }
+    changes.lost = std::mem::replace(was_bound, false);
+    // Refused when nothing is left of it.
+    let _ = receiver.unbind();
+    let pinned = match receiver.allowed() {
+        Ok(Allowed::One) => true,
+        // Refused as long as the CPU is offline.
+        Ok(Allowed::Several) => receiver.pin().is_ok(),
+        Ok(Allowed::Others) | Err(_) => false,
+    };
+    // What fails now is tried again at the next look: meanwhile the kernel takes the interrupts.
+    if pinned && receiver.bind().is_ok() {
+        *was_bound = true;
+        changes.bound = true;
+    }
+    Ok(changes)
+}
+
+/// A thread that takes the interrupt that signals an eventfd.
+#[derive(Debug)]
+pub(crate) struct Binding {
+    receiver: Receiver,
+    event: OwnedFd,
+    cpu: usize,
+    bound: bool,
+}
+
+impl Binding {
+    /// The calling thread takes it.
+    pub(crate) fn new(mut receiver: Receiver, event: OwnedFd) -> Result<Binding, UintrError> {
+        receiver.register()?;
+        receiver.bind(event.as_fd())?;
+        let cpu = receiver.status()?.cpu as usize;
+        Ok(Binding {
+            receiver,
+            event,
+            cpu,
+            bound: true,
+        })
+    }
+
+    /// The thread's user interrupts.
+    #[inline]
+    pub(crate) fn receiver(&self) -> &Receiver {
+        &self.receiver
+    }
+
+    /// See [`look_after`]; on another thread than the receiver's nothing is known.
+    #[cold]
+    pub(crate) fn look_after(&mut self) -> Result<Changes, UintrError> {
+        if !self.receiver.is_mine() {
+            return Ok(Changes::default());
+        }
+        let mut bound = self.bound;
+        let changes = look_after(self, &mut bound);
+        self.bound = bound;
+        changes
+    }
+}
+
+impl Bound for Binding {
+    fn is_bound(&self) -> Result<bool, UintrError> {
+        let status = self.receiver.status()?;
+        // Elsewhere the thread has none, and the kernel takes all.
+        let here = rustix::thread::sched_getcpu();
+        Ok(status.state == State::Bound && status.cpu as usize == here)
+    }
+
+    fn unbind(&mut self) -> Result<(), UintrError> {
+        self.receiver.unbind()
+    }
+
+    fn bind(&mut self) -> Result<(), UintrError> {
+        self.receiver.bind(self.event.as_fd())?;
+        self.cpu = self.receiver.status()?.cpu as usize;
+        Ok(())
+    }
+
+    fn allowed(&self) -> Result<Allowed, Errno> {
+        let set = sched_getaffinity(None)?;
+        Ok(match set.count() {
+            1 => Allowed::One,
+            _ if set.is_set(self.cpu) => Allowed::Several,
+            _ => Allowed::Others,
+        })
+    }
+
+    fn pin(&mut self) -> Result<(), Errno> {
+        let mut set = CpuSet::new();
+        set.set(self.cpu);
+        sched_setaffinity(None, &set)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A thread that was bound on a CPU, as the module and the kernel see it.
+    struct Machine {
+        online: bool,
+        bound: bool,
+        /// There is something to unbind before a bind is taken.
+        stale: bool,
+        allowed: Allowed,
+        binds: u32,
+    }
+
+    impl Machine {
+        fn new() -> Machine {
+            Machine {
+                online: true,
+                bound: true,
+                stale: false,
+                allowed: Allowed::One,
+                binds: 0,
+            }
+        }
+
+        fn unplug(&mut self) {
+            (self.online, self.bound, self.stale) = (false, false, true);
+            self.allowed = Allowed::Several;
+        }
+    }
+
+    impl Bound for Machine {
+        fn is_bound(&self) -> Result<bool, UintrError> {
+            Ok(self.bound)
+        }
+        fn unbind(&mut self) -> Result<(), UintrError> {
+            match std::mem::take(&mut self.stale) {
+                true => Ok(()),
+                false => Err(UintrError::NotRegistered),
+            }
+        }
+        fn bind(&mut self) -> Result<(), UintrError> {
+            self.binds += 1;
+            match self.allowed {
+                _ if self.stale => Err(UintrError::Taken),
+                Allowed::One => {
+                    self.bound = true;
+                    Ok(())
+                }
+                _ => Err(UintrError::NotPinned),
+            }
+        }
+        fn allowed(&self) -> Result<Allowed, Errno> {
+            Ok(self.allowed)
+        }
+        fn pin(&mut self) -> Result<(), Errno> {
+            if !self.online {
+                return Err(Errno::INVAL);
+            }
+            self.allowed = Allowed::One;
+            Ok(())
+        }
+    }
+
+    const LOST: Changes = Changes {
+        lost: true,
+        bound: false,
+    };
+    const BOUND: Changes = Changes {
+        lost: false,
+        bound: true,
+    };
+
+    #[test]
+    fn what_is_bound_is_left_alone() {
+        let (mut machine, mut bound) = (Machine::new(), true);
+        let changes = look_after(&mut machine, &mut bound).unwrap();
+        assert_eq!(
+            (changes, bound, machine.binds),
+            (Changes::default(), true, 0)
+        );
+    }
+
+    #[test]
+    fn a_lost_interrupt_is_told_once_and_bound_again_when_its_cpu_is_back() {
+        let (mut machine, mut bound) = (Machine::new(), true);
+        machine.unplug();
+        assert_eq!(look_after(&mut machine, &mut bound), Ok(LOST));
+        assert_eq!(look_after(&mut machine, &mut bound), Ok(Changes::default()));
+        assert_eq!((bound, machine.binds), (false, 0));
+        machine.online = true;
+        assert_eq!(look_after(&mut machine, &mut bound), Ok(BOUND));
+        assert!(bound && machine.bound);
+        assert_eq!(look_after(&mut machine, &mut bound), Ok(Changes::default()));
+    }
+
+    #[test]
+    fn one_that_is_back_before_anybody_looked_was_lost_all_the_same() {
+        let (mut machine, mut bound) = (Machine::new(), true);
+        machine.unplug();
+        machine.online = true;
+        let both = Changes {
+            lost: true,
+            bound: true,
+        };
+        assert_eq!(look_after(&mut machine, &mut bound), Ok(both));
+    }
+
+    #[test]
+    fn a_thread_that_somebody_moved_is_not_moved_back() {
+        let (mut machine, mut bound) = (Machine::new(), true);
+        (machine.bound, machine.allowed) = (false, Allowed::Others);
+        assert_eq!(look_after(&mut machine, &mut bound), Ok(LOST));
+        assert_eq!(machine.binds, 0);
+        // To one CPU: then it is bound there.
+        machine.allowed = Allowed::One;
+        assert_eq!(look_after(&mut machine, &mut bound), Ok(BOUND));
+    }
+}

@@ -159,6 +159,7 @@ impl Thread<'_> {
 
     /// Arms, looks, and gives the CPU away until the interrupt.
     fn block(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
+        self.counters.arms += 1;
         if self.flights.first() <= at {
             self.phase = Phase::Look;
             return at;

@@ -46,6 +46,7 @@ fn an_interrupt_is_one_block_and_one_wake() {
         // The look before the plan and the one of the arming, in vain; the one after, not.
         assert_eq!((c.polls, c.empty_polls), (3 * IOS, 2 * IOS));
         assert_eq!((c.vain_wakes, c.lost_interrupts), (0, 0));
+        assert_eq!(c.arms, IOS);
     }
 }
 
@@ -62,7 +63,7 @@ fn interrupts_are_those_of_blocks() {
                 let done = run(&machine(), &[device(name)], &job, |_| policy(which), 7).unwrap();
                 let c = done.counters;
                 let what = format!("{} on {name}: {c:?}", done.policy);
-                assert!(c.interrupts <= c.blocks, "{what}");
+                assert!(c.interrupts <= c.blocks && c.blocks <= c.arms, "{what}");
                 assert_eq!(c.interrupts, c.wakes, "{what}");
             }
         }

@@ -249,7 +249,8 @@ fn broken(text: &mut String, report: &Report) {
     if broken.is_empty() {
         let but = match declared.len() {
             0 => String::new(),
-            known => format!(" but {known} that is known not to reproduce"),
+            1 => " but 1 that is known not to reproduce".into(),
+            many => format!(" but {many} that are known not to reproduce"),
         };
         let _ = writeln!(text, "\nEvery promise is kept{but}.");
         return;

@@ -49,8 +49,8 @@ struct joulio_uintr_status {
 	__u32 cpu;
 	__u64 switches_out; /* the thread left its CPU */
 	__u64 switches_in;  /* and came back */
-	__u64 injected;     /* spurious user interrupts, one a return */
-	__u64 rescued;      /* one was pending when it left: the eventfd was signalled */
+	__u64 injected;     /* user interrupts for what the eventfd told while it was away */
+	__u64 rescued;      /* a device's was pending when it left: the eventfd was signalled */
 	__u64 reserved[2];  /* 0 */
 };
 

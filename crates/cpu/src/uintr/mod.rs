@@ -42,8 +42,8 @@
 //! That is why it is the queues that say what is done, never the number of interrupts.
 //!
 //! *While the thread is not running*, its device's interrupt goes to the kernel's handler, which
-//! signals the eventfd; when it runs again the module injects one user interrupt, so that there is
-//! a mark and a look.
+//! signals the eventfd; when it runs again after that the module injects one user interrupt, so that
+//! there is a mark and a look.
 //!
 //! # What may delay
 //! A signal handler that interrupts the window returns into it, whatever was marked meanwhile;

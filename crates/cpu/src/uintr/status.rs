@@ -30,10 +30,10 @@ pub struct Status {
     pub switches_out: u64,
     /// Times that it came back.
     pub switches_in: u64,
-    /// User interrupts without a device's, one a return: while the thread was away its device's
-    /// went to the kernel.
+    /// User interrupts without a device's, one a return to the CPU before which the eventfd was
+    /// signalled: its device's went to the kernel.
     pub injected: u64,
-    /// Times that one was pending when the thread left: the eventfd was signalled for it.
+    /// Times that a device's was pending when the thread left: the eventfd was signalled for it.
     pub rescued: u64,
 }
 

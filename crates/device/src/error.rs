@@ -63,7 +63,7 @@ pub enum DeviceError {
     },
     /// Another process has the device's IOMMU group.
     #[error(
-        "{device}: another process has its IOMMU group {group}, with this device or with another of the group; one process drives all devices of a group (IOMMU group {group}: ls /sys/kernel/iommu_groups/{group}/devices)"
+        "{device}: another process has its IOMMU group {group}, with this device or with another of the group; one process drives all devices of a group (/sys/kernel/iommu_groups/{group}/devices)"
     )]
     GroupBusy {
         /// What was asked for.

@@ -193,7 +193,22 @@ impl Session {
             region,
             count: from.len() as u32,
         };
-        self.tell(command::REGION_WRITE, access.as_bytes(), from, &[])
+        let request = Request {
+            command: command::REGION_WRITE,
+            body: access.as_bytes(),
+            data: from,
+            fds: &[],
+        };
+        let mut answer = [0; RegionAccess::BYTES];
+        let len = self.link.request(&request, &mut answer)?.len;
+        // Some peers say no more than that it is done; who says how much must have done it all.
+        match RegionAccess::read_from_bytes(&answer[..len]) {
+            Ok(done) if done.count != access.count => Err(self.link.malformed(
+                command::REGION_WRITE,
+                format!("{} bytes written of {}", done.count, from.len()),
+            )),
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn read32(&self, region: u32, offset: u64) -> Result<u32, VfioUserError> {

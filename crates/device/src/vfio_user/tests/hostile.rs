@@ -106,6 +106,18 @@ fn an_answer_without_its_body_is_an_error() {
 }
 
 #[test]
+fn a_write_that_was_not_done_as_a_whole_is_an_error() {
+    for short in [0u32, 1] {
+        is_malformed(&Peer::twisted(command::REGION_WRITE, move |answer| {
+            // Offset, region, count.
+            let access = [[0; 12].as_slice(), &short.to_le_bytes()].concat();
+            answer.header.size = (Header::BYTES + access.len()) as u32;
+            answer.body = access;
+        }));
+    }
+}
+
+#[test]
 fn a_refusal_names_the_command_and_the_reason() {
     for command in ALL {
         let error = Peer::twisted(command, |answer| {

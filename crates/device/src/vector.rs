@@ -24,6 +24,19 @@ pub trait VectorControl: Send + Sync + 'static {
         self.set_mask(vector, masked)
     }
 
+    /// Looks whether the entry is masked, if it is to be, and points at `target`, if it is to be
+    /// aimed, and sets it again if not; whether it was so. Who owns the table may write it: a
+    /// kernel that moves an interrupt to another CPU, without interrupt remapping, does.
+    fn keep(
+        &self,
+        vector: u16,
+        masked: bool,
+        target: Option<(Iova, u32)>,
+    ) -> Result<bool, DeviceError> {
+        let _ = (vector, masked, target);
+        Ok(true)
+    }
+
     /// Points the entry at `target`: from now on the interrupt is a write of `data` there, and no
     /// longer reaches the eventfd. `None` puts the entry back.
     fn aim(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError>;
@@ -125,6 +138,11 @@ impl Vector {
     /// signalling the eventfd. The memory must stay mapped until [`Vector::aim_back`].
     pub fn aim(&self, target: Iova, data: u32) -> Result<(), DeviceError> {
         self.control.aim(self.index, Some((target, data)))
+    }
+
+    /// Sets the entry again if somebody else has written it since; whether it was as it should be.
+    pub fn keep(&self, masked: bool, target: Option<(Iova, u32)>) -> Result<bool, DeviceError> {
+        self.control.keep(self.index, masked, target)
     }
 
     /// Undoes [`Vector::aim`].

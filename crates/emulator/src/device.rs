@@ -80,6 +80,13 @@ impl EmulatedDevice {
         self.shared.plan_faults(plan);
     }
 
+    /// Writes a vector's table entry as a kernel does that moves its interrupt to another CPU: it
+    /// signals its event, and is not masked. `false`: the vector is not enabled.
+    pub fn rewrite_vector(&self, vector: u16) -> bool {
+        let mut controller = self.shared.controller();
+        controller.aim(vector, None) && controller.set_mask(vector, false)
+    }
+
     /// How many doorbells its thread has read. Does not change while the thread is parked.
     pub fn doorbell_looks(&self) -> u64 {
         self.shared.looks.load(Ordering::Relaxed)

@@ -209,6 +209,21 @@ impl VectorControl for Shared {
         true
     }
 
+    fn keep(
+        &self,
+        vector: u16,
+        masked: bool,
+        target: Option<(Iova, u32)>,
+    ) -> Result<bool, DeviceError> {
+        let mut controller = self.controller();
+        if controller.is_set(vector, masked, target) {
+            return Ok(true);
+        }
+        let aimed = target.is_none() || controller.aim(vector, target);
+        found(vector, aimed && controller.set_mask(vector, masked))?;
+        Ok(false)
+    }
+
     fn aim(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError> {
         found(vector, self.controller().aim(vector, target))
     }

@@ -9,6 +9,7 @@ use joulio_nvme::wait::{
 use joulio_nvme::{Controller, ControllerOptions, PollGroup};
 use joulio_units::Nanos;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Blocks for the first of each hundred commands, and spins for the others.
 struct BlockOnceInAHundred(u64);
@@ -106,4 +107,41 @@ fn a_blocking_queue_beside_a_polling_one_raises_no_interrupt_while_the_core_spin
     assert_eq!(group.reap(2, None, |_, _| {}).unwrap(), 2);
     let counters = group.counters();
     assert_eq!((counters.arms, counters.interrupts), (1, 0), "{counters:?}");
+}
+
+/// A kernel that moves an interrupt to another CPU writes the vector's table entry, where interrupts
+/// are not remapped.
+#[test]
+fn a_vector_that_a_kernel_has_rewritten_is_set_again() {
+    common::watched(rewrite_and_look);
+}
+
+fn rewrite_and_look() {
+    let controller = open();
+    let namespace = controller.namespace(1).unwrap();
+    let queue = controller.create_queue_pair(1).unwrap();
+    let mut group = PollGroup::new(vec![queue]);
+    let word = Arc::new(controller.allocate(4096).unwrap());
+    for aimed in [false, true] {
+        if aimed {
+            group.queues()[0].aim(&word, 0, 1).unwrap();
+        }
+        let before = group.faults().vectors_rewritten;
+        assert!(controller.device().rewrite_vector(1));
+        // Looked after while commands are outstanding.
+        let mut buffer = controller.allocate_buffers(1, 512).unwrap().pop();
+        while group.faults().vectors_rewritten == before {
+            let queue = &mut group.queues()[0];
+            let taken = buffer.take().unwrap();
+            queue.read(&namespace, 0, 1, taken, 0).unwrap();
+            queue.ring();
+            group.reap(1, None, |_, done| buffer = done.buffer).unwrap();
+        }
+        assert_eq!(group.faults().vectors_rewritten, before + 1);
+        word.memory().store_u32(0, 0);
+        let before = group.counters();
+        let since = reads(&controller, &mut group, 100) - before;
+        assert_eq!(since.interrupts, 0, "aimed: {aimed}: {since:?}");
+        assert_eq!(word.memory().load_u32(0), u32::from(aimed));
+    }
 }

@@ -238,6 +238,8 @@ pub struct FaultCounts {
     pub ended_by_reset: u64,
     /// Commands sent again.
     pub retries: u64,
+    /// Times that somebody else had written an interrupt vector's table entry, and it was set again.
+    pub vectors_rewritten: u64,
 }
 
 impl From<Faults> for FaultCounts {
@@ -250,6 +252,7 @@ impl From<Faults> for FaultCounts {
             resets: f.resets,
             ended_by_reset: f.ended_by_reset,
             retries: f.retries,
+            vectors_rewritten: f.vectors_rewritten,
         }
     }
 }

@@ -294,6 +294,10 @@ fn troubles(counts: &Counts) -> Option<String> {
         (faults.resets, "controller resets"),
         (faults.ended_by_reset, "commands ended by a reset"),
         (faults.retries, "commands sent again"),
+        (
+            faults.vectors_rewritten,
+            "interrupt vectors written by somebody else, and set again",
+        ),
         (wait.lost_interrupts, "interrupts lost"),
         (faults.stale_completions, "stale completions"),
         (faults.doubled_completions, "doubled completions"),

@@ -153,6 +153,30 @@ impl VectorControl for MsiX {
         Ok(())
     }
 
+    fn keep(
+        &self,
+        vector: u16,
+        masked: bool,
+        target: Option<(Iova, u32)>,
+    ) -> Result<bool, DeviceError> {
+        let at = self.entry(vector)?;
+        // One that is masked for a moment is being written by the kernel just now: it opens it.
+        let mut kept = !masked || self.table.read32(at + 12) & MASKED != 0;
+        if let Some((iova, data)) = target {
+            let words = [0, 4, 8].map(|word| self.table.read32(at + word));
+            if words != [iova.0 as u32, (iova.0 >> 32) as u32, data] {
+                kept = false;
+                // What the kernel wants there has changed too.
+                self.lock().aimed.insert(vector, words);
+                self.aim(vector, target)?;
+            }
+        }
+        if !kept {
+            self.set_mask(vector, masked)?;
+        }
+        Ok(kept)
+    }
+
     fn aim(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError> {
         let at = self.entry(vector)?;
         let aimed = &mut self.lock().aimed;

@@ -177,6 +177,17 @@ impl Controller {
         self.interrupts.aim(vector, target)
     }
 
+    /// Whether a vector's entry has its mask bit as `masked` and, if there is one, points at
+    /// `target`.
+    pub(crate) fn is_set(&self, vector: u16, masked: bool, target: Option<(Iova, u32)>) -> bool {
+        let entry = [0, 1, 2, 3].map(|word| {
+            let index = usize::from(vector) * 4 + word;
+            self.interrupts.read_table(index)
+        });
+        let wanted = |(iova, data): (Iova, u32)| [iova.0 as u32, (iova.0 >> 32) as u32, data];
+        (entry[3] & 1 != 0) == masked && target.is_none_or(|target| entry[..3] == wanted(target))
+    }
+
     /// What it has done until the latest step.
     pub fn activity(&self) -> Activity {
         Activity {

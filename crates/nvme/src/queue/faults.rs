@@ -20,6 +20,8 @@ pub struct Faults {
     pub ended_by_reset: u64,
     /// Commands sent again.
     pub retries: u64,
+    /// Times that somebody else had written the queue's interrupt vector, and it was set again.
+    pub vectors_rewritten: u64,
 }
 
 impl AddAssign for Faults {
@@ -31,5 +33,6 @@ impl AddAssign for Faults {
         self.resets += other.resets;
         self.ended_by_reset += other.ended_by_reset;
         self.retries += other.retries;
+        self.vectors_rewritten += other.vectors_rewritten;
     }
 }

@@ -62,6 +62,7 @@ impl<D: Device> QueuePair<D> {
             return self.reset_for(&trouble, sink);
         }
         self.shared.look_for_events();
+        self.keep_vector()?;
         // What has completed is not late, whether an interrupt told of it or not.
         let delivered = self.reap(usize::MAX, &mut *sink)?;
         self.slots.tick();

@@ -286,6 +286,23 @@ impl<D: Device> QueuePair<D> {
         Ok(())
     }
 
+    /// Sets the vector again if somebody else has written its table entry.
+    #[cold]
+    pub(super) fn keep_vector(&mut self) -> Result<(), DeviceError> {
+        let Interrupt {
+            vector,
+            masked,
+            aimed,
+            ..
+        } = &self.interrupt;
+        if let Some(vector) = vector {
+            let target = aimed.as_ref().map(|aimed| (aimed.at, aimed.data));
+            let kept = vector.keep(*masked, target)?;
+            self.faults.vectors_rewritten += u64::from(!kept);
+        }
+        Ok(())
+    }
+
     /// Lets interrupts through, without waiting until the device knows.
     fn unmask_soon(&mut self) -> Result<(), DeviceError> {
         let masked = self.interrupt.masked;

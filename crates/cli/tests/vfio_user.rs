@@ -322,7 +322,7 @@ fn a_second_client_is_told_to_wait_and_does_not_disturb_the_first() {
     );
     kill_process(Pid::from_child(&client), Signal::INT).expect("it runs");
     let output = ended(client);
-    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(output.status.code(), Some(130));
     joulio(READ).current_dir(room.path()).assert().success();
     server.end(room.path());
 }

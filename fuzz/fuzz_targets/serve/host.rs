@@ -7,6 +7,7 @@ use joulio_vfio_user_wire::{DmaMap, Header, RegionAccess, Version, command, pci}
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use std::fs::File;
 use std::io::{IoSlice, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -52,10 +53,24 @@ impl Host {
         match fds {
             Fds::None => {}
             Fds::Memory => own.push(self.memory.try_clone().expect("a descriptor").into()),
-            Fds::Events(count) => own.extend(
-                (0..count % 18).map(|_| eventfd(0, EventfdFlags::CLOEXEC).expect("an event")),
-            ),
+            Fds::Events(count) => own.extend(events(count, EventfdFlags::CLOEXEC)),
+            Fds::MeekEvents(count) => {
+                own.extend(events(
+                    count,
+                    EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK,
+                ));
+            }
+            Fds::FullEvents(count) => {
+                own.extend(events(count, EventfdFlags::CLOEXEC).inspect(|event| {
+                    let _ = rustix::io::write(event, &(u64::MAX - 1).to_ne_bytes());
+                }));
+            }
             Fds::Socket => own.push(self.stream.try_clone().expect("a descriptor").into()),
+            Fds::Pipe => own.extend(std::io::pipe().map(|(end, _)| end.into())),
+            Fds::Directory => own.extend(File::open("/").map(OwnedFd::from)),
+            Fds::File => {
+                own.extend(File::open("/sys/devices/system/cpu/online").map(OwnedFd::from))
+            }
         }
         let borrowed: Vec<BorrowedFd<'_>> = own.iter().map(AsFd::as_fd).collect();
         let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(32))];
@@ -214,4 +229,9 @@ impl Host {
             std::thread::sleep(Duration::from_micros(20));
         }
     }
+}
+
+/// Up to 17 events: one more than a message has.
+fn events(count: u8, flags: EventfdFlags) -> impl Iterator<Item = OwnedFd> {
+    (0..count % 18).map(move |_| eventfd(0, flags).expect("an event"))
 }

@@ -82,4 +82,12 @@ pub enum Fds {
     Memory,
     Events(u8),
     Socket,
+    /// Non-blocking, as they should be.
+    MeekEvents(u8),
+    /// Blocking, with a count that is full.
+    FullEvents(u8),
+    Pipe,
+    Directory,
+    /// A regular file that is no memory.
+    File,
 }

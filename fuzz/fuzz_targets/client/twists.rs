@@ -1,0 +1,69 @@
+//! What the server does to its answers, and the driver in between.
+
+use arbitrary::Arbitrary;
+
+#[derive(Arbitrary, Debug)]
+pub struct Input {
+    /// One for each message; the server closes when there is none left.
+    pub twists: Vec<Twist>,
+    pub calls: Vec<Call>,
+}
+
+#[derive(Arbitrary, Debug)]
+pub enum Twist {
+    Honest,
+    /// Honest for so many messages.
+    Run(u8),
+    Refuse(u8),
+    Flags(u8),
+    Id,
+    Command(u8),
+    Size(i8),
+    /// A byte of the body.
+    Byte(u8, u8),
+    Longer(Vec<u8>),
+    Shorter(u8),
+    Twice,
+    /// Files with the answer.
+    Files(Files, u8),
+    /// What the server does to the eventfds that it was given.
+    Events(Events),
+    /// Holes in the driver's memory.
+    Punch,
+}
+
+#[derive(Arbitrary, Clone, Copy, Debug)]
+pub enum Files {
+    /// As long as a page of doorbells needs, or not.
+    Memory(u8),
+    Pipe,
+    Directory,
+    /// A regular file that is no memory.
+    File,
+    Event,
+    BlockingEvent,
+    Socket,
+}
+
+#[derive(Arbitrary, Clone, Copy, Debug)]
+pub enum Events {
+    /// Clears O_NONBLOCK, and takes the count.
+    BlockAndDrain,
+    /// Clears O_NONBLOCK, and fills the count.
+    BlockAndFill,
+    Signal,
+    Close,
+}
+
+#[derive(Arbitrary, Clone, Copy, Debug)]
+pub enum Call {
+    Read(u16),
+    Write(u16, u32),
+    Ring(u16, u32),
+    Allocate(u16),
+    Free,
+    Enable(u8),
+    Mask(u8, bool),
+    Take,
+    Touch,
+}

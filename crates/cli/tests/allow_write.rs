@@ -100,19 +100,19 @@ fn whoever_writes_to_a_file_has_it_alone_and_readers_share_it() {
     ] {
         let line = format!("bench --device ./disk.img {line} --runtime 600 --ramp_time 0");
         let line = line.replace("--number_ios 50", "");
-        let child = Command::new(assert_cmd::cargo::cargo_bin!("joulio"))
+        let child = common::program()
             .args(line.split_whitespace())
             .current_dir(room.path())
             .stdout(std::process::Stdio::null())
             .stderr(std::process::Stdio::null())
             .spawn();
         let mut child = child.expect("it begins");
-        let job = |task: fs::DirEntry| {
-            let name = fs::read_to_string(task.path().join("comm"));
-            name.is_ok_and(|name| name.starts_with("joulio-job"))
-        };
-        let tasks = || fs::read_dir(format!("/proc/{}/task", child.id()));
-        while !tasks().into_iter().flatten().flatten().any(job) {
+        // Shared or exclusive: "1: FLOCK  ADVISORY  WRITE 708 ..." (proc_locks(5)).
+        let id = child.id().to_string();
+        let locks = || fs::read_to_string("/proc/locks").expect("read");
+        let its = |line: &str| line.contains("FLOCK") && line.split_whitespace().any(|w| w == id);
+        while !locks().lines().any(its) {
+            assert!(child.try_wait().expect("asked").is_none(), "{line}");
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
         let file = File::open(room.path().join("disk.img")).expect("opened");

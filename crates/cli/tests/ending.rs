@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const CAP: Duration = Duration::from_secs(30);
 
 fn start(line: &str) -> Child {
-    Command::new(assert_cmd::cargo::cargo_bin!("joulio"))
+    common::program()
         .args(line.split_whitespace())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -169,7 +169,7 @@ fn whoever_closes_the_pipe_has_enough() {
 #[test]
 fn a_full_disk_under_the_output_is_an_error_of_one_line() {
     let full = fs::OpenOptions::new().write(true).open("/dev/full");
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("joulio"));
+    let mut command = common::program();
     let output = command
         .args(["list", "emulated:instant"])
         .stdout(full.expect("/dev/full"))

@@ -6,7 +6,7 @@ use common::{failed, joulio, json, refused};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 const BENCH: &str = "bench --device emulated:instant,size=1m --completion poll --number_ios 200";
 
@@ -68,7 +68,7 @@ fn only_an_emulated_device_commits_faults() {
 fn a_server_with_faults_says_so() {
     let room = tempfile::tempdir().unwrap();
     let line = "serve --device emulated:instant,size=1m --socket s --faults stale@0.5,gone@1s";
-    let mut server = Command::new(assert_cmd::cargo::cargo_bin!("joulio"))
+    let mut server = common::program()
         .args(line.split_whitespace())
         .current_dir(room.path())
         .stdout(Stdio::piped())

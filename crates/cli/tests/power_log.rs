@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use tempfile::{TempDir, tempdir};
 
 /// 2022-08-08 23:06:40 UTC, by the machine's clock.
@@ -255,7 +255,7 @@ fn without_anybody_there_the_state_is_kept_and_goes_on() {
 #[test]
 fn a_signal_at_the_prompt_keeps_the_state() {
     let room = room();
-    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("joulio"))
+    let mut child = common::program()
         .args(SWAP.split(' ').chain(["--devices", "ssd"]))
         .current_dir(room.path())
         .stdin(Stdio::piped())

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tempfile::{TempDir, tempdir};
@@ -25,7 +25,7 @@ struct Process(Child);
 
 impl Process {
     fn start(room: &Path, line: &str) -> Process {
-        let child = Command::new(assert_cmd::cargo::cargo_bin!("joulio"))
+        let child = common::program()
             .args(line.split_whitespace())
             .current_dir(room)
             .env("XDG_STATE_HOME", room)

@@ -76,7 +76,7 @@ impl Loop {
 
     /// A run that goes on for long, under way with `scheduler`.
     fn running(&self, scheduler: &str) -> Child {
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("joulio"));
+        let mut command = common::program();
         let line = format!(
             "bench --device {} --scheduler {scheduler} --meter none --runtime 60 --output json",
             self.device

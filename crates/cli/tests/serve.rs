@@ -9,11 +9,11 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 /// A server that listens.
 fn serving(room: &Path, line: &str) -> (Child, BufReader<std::process::ChildStdout>, String) {
-    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("joulio"))
+    let mut child = common::program()
         .args(line.split_whitespace())
         .current_dir(room)
         .stdout(Stdio::piped())
@@ -92,7 +92,7 @@ fn a_second_signal_removes_the_socket_of_a_server_that_hangs() {
     let room = tempfile::tempdir().unwrap();
     // Nobody reads what it prints, and there is no room for more.
     let (_reader, writer) = full_pipe();
-    let child = Command::new(assert_cmd::cargo::cargo_bin!("joulio"))
+    let child = common::program()
         .args("serve --device emulated:instant,size=1m --socket s".split_whitespace())
         .current_dir(room.path())
         .stdout(writer)

@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Output, Stdio};
 use std::thread::{JoinHandle, sleep};
 use std::time::{Duration, Instant};
 use tempfile::{TempDir, tempdir};
@@ -29,7 +29,7 @@ impl Server {
     /// A server that listens at `s` in `room`.
     fn start(room: &Path, doorbells: &str) -> Server {
         let line = "serve --device emulated:instant,size=16m --socket s --doorbells";
-        let mut child = Command::new(assert_cmd::cargo::cargo_bin!("joulio"))
+        let mut child = common::program()
             .args(line.split_whitespace())
             .arg(doorbells)
             .current_dir(room)
@@ -88,7 +88,7 @@ fn wait(child: &mut Child) {
 /// A client at work on the server in `room`, for longer than a test takes.
 fn working(room: &Path, completion: &str) -> Child {
     let line = "bench --device vfio-user:s --runtime 600 --iodepth 8 --completion";
-    let child = Command::new(assert_cmd::cargo::cargo_bin!("joulio"))
+    let child = common::program()
         .args(line.split_whitespace())
         .arg(completion)
         .current_dir(room)

@@ -182,7 +182,9 @@ fn notes(runs: &[RunResult], text: &mut String) {
     for run in runs {
         let asked = with_engine(run, &run.completion.asked);
         if let Some(reason) = &run.completion.reason {
-            let _ = writeln!(text, "{asked}: not obtained: {reason}");
+            let obtained = run.completion.obtained.as_deref();
+            let obtained = obtained.map_or("not obtained".into(), |way| format!("obtained: {way}"));
+            let _ = writeln!(text, "{asked}: {obtained}: {reason}");
         }
         for spoiled in &run.spoiled {
             let _ = writeln!(text, "{asked}: spoiled: {}", spoiled.why);

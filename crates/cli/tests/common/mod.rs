@@ -20,15 +20,24 @@ pub fn joulio(line: &str) -> Command {
     command
 }
 
+/// The command, to be begun: with the default action for signals that whoever runs the tests may
+/// ignore, as nohup(1) does.
+pub fn program() -> std::process::Command {
+    let mut command = std::process::Command::new("env");
+    command
+        .arg("--default-signal=HUP,INT,QUIT,TERM")
+        .arg(assert_cmd::cargo::cargo_bin!("joulio"));
+    command
+}
+
 /// The command with the words of `line`, begun.
 pub fn begin(line: &str) -> Child {
-    let program = assert_cmd::cargo::cargo_bin!("joulio");
-    let mut command = std::process::Command::new(program);
-    command
+    program()
         .args(line.split_whitespace())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    command.spawn().expect("it begins")
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it begins")
 }
 
 /// SIGINT.

@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write, pipe};
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Output, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 use tempfile::{TempDir, tempdir};
@@ -55,7 +55,7 @@ impl Room {
 
     /// The same, which prints to `out`.
     pub fn begin_into(&self, line: &str, out: Stdio) -> Child {
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("joulio"));
+        let mut command = super::program();
         command
             .args(line.split_whitespace())
             .env("XDG_STATE_HOME", self.0.path())
@@ -76,7 +76,7 @@ impl Room {
 
     /// One that has set `line`, for a long time.
     pub fn holding(&self, line: &str) -> Holder {
-        let mut child = Command::new(assert_cmd::cargo::cargo_bin!("joulio"))
+        let mut child = super::program()
             .args(["knobs", "--for", "10m"])
             .args(line.split_whitespace())
             .env("XDG_STATE_HOME", self.0.path())

@@ -18,6 +18,7 @@ mod mmio;
 pub mod pci;
 mod signaller;
 mod vector;
+mod vector_set;
 pub mod vfio;
 pub mod vfio_user;
 mod zero;
@@ -29,6 +30,7 @@ pub use memory::{PageKind, SharedMemory};
 pub use mmio::MmioDoorbell;
 pub use signaller::Signaller;
 pub use vector::{Vector, VectorControl};
+pub use vector_set::VectorSet;
 
 use std::sync::Arc;
 

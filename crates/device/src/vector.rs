@@ -45,7 +45,7 @@ pub trait VectorControl: Send + Sync + 'static {
 /// One interrupt vector. Masked until [`Vector::unmask`].
 pub struct Vector {
     index: u16,
-    event: OwnedFd,
+    event: Arc<OwnedFd>,
     control: Arc<dyn VectorControl>,
 }
 
@@ -89,7 +89,7 @@ impl Vector {
     pub fn new(index: u16, event: OwnedFd, control: Arc<dyn VectorControl>) -> Vector {
         Vector {
             index,
-            event,
+            event: Arc::new(event),
             control,
         }
     }
@@ -102,6 +102,11 @@ impl Vector {
     /// Readable when the vector was raised since the last [`Vector::take`].
     pub fn event(&self) -> BorrowedFd<'_> {
         self.event.as_fd()
+    }
+
+    /// The same eventfd, for whoever keeps it open.
+    pub(crate) fn event_shared(&self) -> Arc<OwnedFd> {
+        Arc::clone(&self.event)
     }
 
     /// How often it was raised since the last call. Does not block.

@@ -2,16 +2,12 @@
 
 mod common;
 
-use joulio_nvme::wait::{
-    AnyPolicy, Counters, Dpas, Ehp, Hybrid, HybridTpause, Pas, Policy, SkiRental, Tpause, Umwait,
-    UringHybrid, Waiter,
-};
+use common::policies::{self, Waits};
+use joulio_nvme::wait::Policy;
 use joulio_nvme::{PollGroup, SubmitError};
 use joulio_units::Nanos;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
@@ -75,84 +71,23 @@ fn allocations(traced: bool) -> u64 {
     counted
 }
 
-/// Every policy whose steps this machine has; user interrupts need a device of real ones.
-fn policies() -> Vec<AnyPolicy> {
-    let micros = Nanos::from_micros;
-    let all = vec![
-        AnyPolicy::POLL,
-        AnyPolicy::INTERRUPT,
-        AnyPolicy::Hybrid(Hybrid::automatic()),
-        AnyPolicy::Hybrid(Hybrid::fixed(micros(4))),
-        AnyPolicy::UringHybrid(UringHybrid::new()),
-        AnyPolicy::Ehp(Ehp::new()),
-        AnyPolicy::Pas(Pas::new()),
-        AnyPolicy::Dpas(Dpas::new(Dpas::THETA)),
-        AnyPolicy::SkiRental(SkiRental::new(micros(0))),
-        AnyPolicy::SkiRental(SkiRental::new(micros(20))),
-        AnyPolicy::Tpause(Tpause::new(micros(1))),
-        AnyPolicy::HybridTpause(HybridTpause::new()),
-        AnyPolicy::Umwait(Umwait),
-    ];
-    let machine = Waiter::new().can();
-    all.into_iter()
-        .filter(|policy| policy.steps().and(machine) == policy.steps())
-        .collect()
-}
-
-/// Allocations of `rounds` I/Os one at a time on each of `queues`, after as many that warm up; a
-/// thread of its own steps the device, so that the core has to wait.
-fn allocations_of_waits(
-    policy: fn(usize) -> AnyPolicy,
-    which: usize,
-    queues: usize,
-) -> (u64, Counters) {
-    let (controller, stepper, _) = common::open();
-    let namespace = controller.namespace(1).unwrap();
-    let members = (0..queues).map(|_| {
-        let mut queue = controller.create_queue_pair(1).unwrap();
-        queue.set_policy(policy(which)).unwrap();
-        queue
-    });
-    let mut group = PollGroup::new(members.collect());
-    let mut buffers = controller.allocate_buffers(queues, 512).unwrap();
-    let stop = AtomicBool::new(false);
-    let mut counted = 0;
-    std::thread::scope(|scope| {
-        let stepping = scope.spawn(|| {
-            while !stop.load(Ordering::Relaxed) {
-                stepper.step(Nanos::ZERO);
-                std::thread::sleep(Duration::from_micros(200));
-            }
-        });
-        for round in 0..60 {
-            let before = ALLOCATIONS.get();
-            for queue in group.queues() {
-                let buffer = buffers.pop().unwrap();
-                queue.read(&namespace, 0, 1, buffer, 0).unwrap();
-                queue.ring();
-            }
-            group
-                .reap(queues, None, |_, done| buffers.extend(done.buffer))
-                .unwrap();
-            // The first waits find out what there is.
-            if round >= 20 {
-                counted += ALLOCATIONS.get() - before;
-            }
-        }
-        stop.store(true, Ordering::Relaxed);
-        stepping.join().unwrap();
-    });
-    (counted, group.counters())
-}
-
 #[test]
 fn no_policy_allocates_while_it_waits() {
-    for which in 0..policies().len() {
+    for (which, policy) in policies::at_hand().iter().enumerate() {
         for queues in [1, 2] {
-            let policy = |which| policies().swap_remove(which);
-            let name = policy(which).name().into_owned();
-            let (allocations, counters) = allocations_of_waits(policy, which, queues);
-            assert_eq!(allocations, 0, "{name} on {queues} queues: {counters:?}");
+            let name = policy.name();
+            let mut waits = Waits::of(which, queues, queues);
+            let mut counted = 0;
+            waits.run(60, |round, group, io| {
+                let before = ALLOCATIONS.get();
+                io(group);
+                // The first waits find out what there is.
+                if round >= 20 {
+                    counted += ALLOCATIONS.get() - before;
+                }
+            });
+            let counters = waits.group.counters();
+            assert_eq!(counted, 0, "{name} on {queues} queues: {counters:?}");
             if name == "interrupt" {
                 assert!(counters.blocks > 40, "{counters:?}");
             }

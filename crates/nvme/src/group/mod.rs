@@ -1,10 +1,12 @@
 //! A poll group: the queues that one core waits on.
 
+mod blocking;
 mod core;
 mod line;
 
 pub use line::SharedLine;
 
+use self::blocking::Blocking;
 use self::core::Core;
 use crate::queue::{Completed, Faults, QueuePair};
 use crate::{NvmeError, PolicyError};
@@ -12,7 +14,6 @@ use joulio_device::Device;
 use joulio_trace::EventKind;
 use joulio_units::Nanos;
 use joulio_wait::{Counters, Step, StepKind, Tally, WaitError, Waiter, Woken, now};
-use rustix::event::PollFd;
 
 /// Queues that one core waits on. The core waits, not the queue: the steps that the queues'
 /// policies plan are merged into one.
@@ -23,8 +24,8 @@ use rustix::event::PollFd;
 pub struct PollGroup<D: Device> {
     queues: Vec<QueuePair<D>>,
     waiter: Waiter,
-    /// Room for the events of all queues, made when they join.
-    fds: Vec<PollFd<'static>>,
+    /// What a block waits for.
+    blocking: Blocking,
     /// What all queues' interrupts write, once several queues are to be watched.
     line: Option<Result<SharedLine, PolicyError>>,
     /// When the queues are to be looked after next.
@@ -49,8 +50,10 @@ enum After {
 impl<D: Device> PollGroup<D> {
     /// A group of `queues`; one queue is a group of one.
     pub fn new(queues: Vec<QueuePair<D>>) -> PollGroup<D> {
+        let mut blocking = Blocking::default();
+        blocking.reserve(queues.len());
         PollGroup {
-            fds: Vec::with_capacity(queues.len()),
+            blocking,
             queues,
             waiter: Waiter::new(),
             line: None,
@@ -68,7 +71,7 @@ impl<D: Device> PollGroup<D> {
     /// Adds a queue.
     pub fn push(&mut self, queue: QueuePair<D>) {
         self.queues.push(queue);
-        self.fds.reserve(self.queues.len());
+        self.blocking.reserve(self.queues.len());
     }
 
     /// Commands outstanding on all queues.
@@ -293,7 +296,7 @@ impl<D: Device> PollGroup<D> {
         let mut core = Core {
             queues: &mut self.queues,
             line,
-            fds: &mut self.fds,
+            blocking: &mut self.blocking,
         };
         let woken = self.waiter.run(step, &mut core);
         self.tell_tally();
@@ -303,6 +306,7 @@ impl<D: Device> PollGroup<D> {
     /// Waits for interrupts. They are let through only meanwhile, to a queue that also waits in
     /// other ways: what it finds by itself afterwards is to raise none.
     fn block(&mut self, step: Step) -> Result<Woken, NvmeError> {
+        self.blocking.keep(&self.queues);
         let woken = self.run(step)?;
         for queue in &mut self.queues {
             if queue.masks_between_blocks() {

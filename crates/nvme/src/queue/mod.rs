@@ -62,6 +62,8 @@ pub struct QueuePair<D: Device> {
     max_transfer: u32,
     domain: DmaDomain,
     policy: AnyPolicy,
+    /// Of this pair under this policy, as no other pair or policy of the process has it.
+    generation: u64,
     /// The policy, or the trace, is told times.
     timed: bool,
     /// There is something to do for a command beside sending it.
@@ -117,6 +119,7 @@ impl<D: Device> QueuePair<D> {
             max_transfer,
             domain: memory.domain(),
             policy: AnyPolicy::POLL,
+            generation: waiting::next_generation(),
             timed: false,
             extras: shared.options.retries > 0,
             interrupt: Interrupt::masked(vector),

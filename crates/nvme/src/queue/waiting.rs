@@ -11,9 +11,16 @@ use joulio_wait::{
 };
 use rustix::event::{PollFd, PollFlags};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How long after its completion an interrupt may come and not be lost.
 const INTERRUPT_ON_ITS_WAY: Nanos = Nanos::from_millis(20);
+
+/// A generation that nothing has had before.
+pub(super) fn next_generation() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
 
 /// The queue's interrupt.
 pub(super) struct Interrupt {
@@ -116,6 +123,11 @@ impl<D: Device> QueuePair<D> {
         }
     }
 
+    /// Changes with the policy, and is no other queue's.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
+    }
+
     /// Whether somebody is told times.
     pub(crate) fn timed(&self) -> bool {
         self.timed
@@ -134,6 +146,7 @@ impl<D: Device> QueuePair<D> {
         }
         self.slots.forget_notes();
         self.policy = policy;
+        self.generation = next_generation();
         self.take_times();
         Ok(())
     }

@@ -1,6 +1,9 @@
 //! A device between the driver and an emulated controller: counts doorbells, swallows them, and
 //! lets a test write into the driver's queues as a hostile controller could.
 
+#[allow(dead_code, reason = "each test binary uses its part")]
+pub mod policies;
+
 use joulio_device::{
     Device, DeviceError, DmaDomain, DmaMapping, DmaMemory, Doorbell, SharedMemory, Vector,
 };

@@ -1,0 +1,106 @@
+//! Which queues of a group block, and what their core is to poll for.
+
+use crate::queue::QueuePair;
+use joulio_device::{Device, VectorSet};
+use joulio_units::Nanos;
+use joulio_wait::poll_until;
+use rustix::io::Errno;
+
+/// The queues of a group whose policies block. Made when queues join or change their policy, and
+/// used unchanged by every block until then.
+#[derive(Default)]
+pub(super) struct Blocking {
+    /// Their indices in the group.
+    members: Vec<usize>,
+    /// Their vectors, in the same order.
+    vectors: VectorSet,
+    /// The generation of every queue of the group, when this was made.
+    made_of: Vec<u64>,
+}
+
+impl Blocking {
+    /// Makes room for a group of `queues`, so that a block allocates nothing.
+    pub(super) fn reserve(&mut self, queues: usize) {
+        self.vectors.reserve(queues);
+        self.members
+            .reserve(queues.saturating_sub(self.members.len()));
+        self.made_of
+            .reserve(queues.saturating_sub(self.made_of.len()));
+    }
+
+    /// Makes it anew if it is not of these `queues` as they are; whether it was not.
+    pub(super) fn keep<D: Device>(&mut self, queues: &[QueuePair<D>]) -> bool {
+        let generations = queues.iter().map(QueuePair::generation);
+        if self.made_of.iter().copied().eq(generations.clone()) {
+            return false;
+        }
+        self.made_of.clear();
+        self.made_of.extend(generations);
+        self.members.clear();
+        self.vectors.clear();
+        for (index, queue) in queues.iter().enumerate() {
+            if let Some(vector) = queue.blocking_vector() {
+                self.members.push(index);
+                self.vectors.push(vector);
+            }
+        }
+        true
+    }
+
+    /// The queues, in the order in which they joined.
+    pub(super) fn members(&self) -> impl Iterator<Item = usize> {
+        self.members.iter().copied()
+    }
+
+    /// Gives the core away until one of them is interrupted, or `until`; whether one was.
+    pub(super) fn poll(&mut self, until: Nanos) -> Result<bool, Errno> {
+        match self.vectors.poll(|fds| poll_until(fds, until)) {
+            Ok(raised) => Ok(raised > 0),
+            // A signal: the policy is asked again.
+            Err(Errno::INTR) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The queues that the last poll found interrupted.
+    pub(super) fn interrupted(&self) -> impl Iterator<Item = usize> {
+        let raised = |&(nth, _): &(usize, usize)| self.vectors.was_raised(nth);
+        self.members()
+            .enumerate()
+            .filter(raised)
+            .map(|(_, index)| index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Controller, ControllerOptions};
+    use joulio_emulator::{EmulatedDevice, Options};
+    use joulio_model::DeviceProfile;
+    use joulio_wait::AnyPolicy;
+
+    #[test]
+    fn what_a_block_polls_is_made_again_only_for_other_queues_or_policies() {
+        let instant = Options::new(DeviceProfile::builtin("instant").unwrap());
+        let (device, _stepper) = EmulatedDevice::stepped(&instant).unwrap();
+        let controller = Controller::open(device, ControllerOptions::default()).unwrap();
+        let pair = || controller.create_queue_pair(1).unwrap();
+        let mut queues = vec![pair(), pair()];
+        let mut blocking = Blocking::default();
+        let members = |blocking: &Blocking| blocking.members().collect::<Vec<usize>>();
+        assert!(blocking.keep(&queues));
+        assert!(!blocking.keep(&queues));
+        assert!(members(&blocking).is_empty());
+        queues[1].set_policy(AnyPolicy::INTERRUPT).unwrap();
+        assert!(blocking.keep(&queues));
+        assert!(!blocking.keep(&queues));
+        assert_eq!(members(&blocking), [1]);
+        queues.swap(0, 1);
+        assert!(blocking.keep(&queues));
+        assert_eq!(members(&blocking), [0]);
+        queues.pop();
+        assert!(blocking.keep(&queues));
+        assert!(!blocking.keep(&queues));
+    }
+}

@@ -1,0 +1,112 @@
+//! Every policy, in the waits that a test counts.
+
+use super::Spy;
+use joulio_emulator::Stepper;
+use joulio_nvme::wait::{
+    AnyPolicy, Dpas, Ehp, Hybrid, HybridTpause, Pas, Policy, SkiRental, Tpause, Umwait,
+    UringHybrid, Waiter,
+};
+use joulio_nvme::{Controller, PollGroup};
+use joulio_units::Nanos;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Every policy; user interrupts need a device of real ones.
+fn all() -> Vec<AnyPolicy> {
+    let micros = Nanos::from_micros;
+    vec![
+        AnyPolicy::POLL,
+        AnyPolicy::INTERRUPT,
+        AnyPolicy::Hybrid(Hybrid::automatic()),
+        AnyPolicy::Hybrid(Hybrid::fixed(micros(4))),
+        AnyPolicy::UringHybrid(UringHybrid::new()),
+        AnyPolicy::Ehp(Ehp::new()),
+        AnyPolicy::Pas(Pas::new()),
+        AnyPolicy::Dpas(Dpas::new(Dpas::THETA)),
+        AnyPolicy::SkiRental(SkiRental::new(micros(0))),
+        AnyPolicy::SkiRental(SkiRental::new(micros(20))),
+        AnyPolicy::Tpause(Tpause::new(micros(1))),
+        AnyPolicy::HybridTpause(HybridTpause::new()),
+        AnyPolicy::Umwait(Umwait),
+    ]
+}
+
+fn runs_here(policy: &AnyPolicy) -> bool {
+    policy.steps().and(Waiter::new().can()) == policy.steps()
+}
+
+/// Every policy whose steps this machine has.
+pub fn at_hand() -> Vec<AnyPolicy> {
+    all().into_iter().filter(runs_here).collect()
+}
+
+/// The names of the others.
+pub fn lacking() -> Vec<String> {
+    let lacking = all().into_iter().filter(|policy| !runs_here(policy));
+    lacking.map(|policy| policy.name().into_owned()).collect()
+}
+
+/// What a wait of the group goes through.
+pub struct Waits {
+    controller: Controller<Spy>,
+    stepper: Stepper,
+    /// The queues, of one policy.
+    pub group: PollGroup<Spy>,
+    /// So many of them have I/Os.
+    busy: usize,
+}
+
+impl Waits {
+    /// Queues of policy `which` of [`at_hand`], the first `busy` of which have I/Os.
+    pub fn of(which: usize, queues: usize, busy: usize) -> Waits {
+        let (controller, stepper, _) = super::open();
+        let members = (0..queues).map(|_| {
+            let mut queue = controller.create_queue_pair(1).unwrap();
+            queue.set_policy(at_hand().swap_remove(which)).unwrap();
+            queue
+        });
+        Waits {
+            group: PollGroup::new(members.collect()),
+            controller,
+            stepper,
+            busy,
+        }
+    }
+
+    /// Has `each` called around every one of `rounds` I/Os, one at a time on each busy queue; a thread
+    /// of its own steps the device, so that the core has to wait.
+    pub fn run(
+        &mut self,
+        rounds: usize,
+        mut each: impl FnMut(usize, &mut PollGroup<Spy>, &mut dyn FnMut(&mut PollGroup<Spy>)),
+    ) {
+        let namespace = self.controller.namespace(1).unwrap();
+        let busy = self.busy;
+        let mut buffers = self.controller.allocate_buffers(busy, 512).unwrap();
+        let stop = AtomicBool::new(false);
+        let stepper = &self.stepper;
+        std::thread::scope(|scope| {
+            let stepping = scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    stepper.step(Nanos::ZERO);
+                    std::thread::sleep(Duration::from_micros(200));
+                }
+            });
+            let mut io = |group: &mut PollGroup<Spy>| {
+                for queue in &mut group.queues()[..busy] {
+                    let buffer = buffers.pop().unwrap();
+                    queue.read(&namespace, 0, 1, buffer, 0).unwrap();
+                    queue.ring();
+                }
+                group
+                    .reap(busy, None, |_, done| buffers.extend(done.buffer))
+                    .unwrap();
+            };
+            for round in 0..rounds {
+                each(round, &mut self.group, &mut io);
+            }
+            stop.store(true, Ordering::Relaxed);
+            stepping.join().unwrap();
+        });
+    }
+}

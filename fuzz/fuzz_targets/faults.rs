@@ -38,7 +38,7 @@ enum Word<'a> {
     Any(&'a str),
 }
 
-const KINDS: [&str; 17] = [
+const KINDS: [&str; 18] = [
     "seed",
     "status",
     "drop",

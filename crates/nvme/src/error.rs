@@ -342,6 +342,16 @@ pub enum PolicyError {
         /// The policy.
         policy: String,
     },
+    /// The vector was redirected to memory, and its interrupts do not write there.
+    #[error(
+        "{device}: queue {queue} completed commands and its redirected interrupt wrote nothing: this machine does not let an MSI-X entry be redirected; the queues are looked at each microsecond instead, or give each a thread of its own"
+    )]
+    NotRedirected {
+        /// The device.
+        device: String,
+        /// QID.
+        queue: u16,
+    },
     /// There is no queue to wait for.
     #[error("the group has no queue")]
     NoQueue,

@@ -1,10 +1,12 @@
 //! Interrupts that write memory: one line for many queues.
 
+use super::trial::Trial;
 use crate::PolicyError;
 use crate::queue::QueuePair;
 use joulio_device::{Device, DmaArray, DmaMemory};
-use joulio_wait::Line;
+use joulio_wait::{Line, now};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Words of 32 bits in a cache line: as many as an interrupt writes each.
 const WORDS: usize = 16;
@@ -20,6 +22,10 @@ pub struct SharedLine {
     words: DmaArray<u32>,
     /// The same memory, as each device reaches it.
     reached: Vec<Arc<DmaMemory>>,
+    /// Whether the word of each queue was ever written.
+    proven: Vec<AtomicBool>,
+    /// What is known of those whose was not.
+    trials: Vec<Trial>,
 }
 
 impl SharedLine {
@@ -31,16 +37,63 @@ impl SharedLine {
         let mut line = SharedLine {
             words: memory.array(0, WORDS),
             reached: vec![memory],
+            proven: queues.iter().map(|_| AtomicBool::new(false)).collect(),
+            trials: queues.iter().map(|_| Trial::default()).collect(),
         };
         match line.aim(queues) {
             Ok(()) => Ok(line),
             Err(error) => {
-                for queue in queues {
-                    queue.aim_back()?;
-                }
+                aim_all_back(queues)?;
                 Err(error)
             }
         }
+    }
+
+    /// Looks at the words of the queues whose redirection is not proven yet. An error, and none of
+    /// them is redirected any more, when one has completions and never a word.
+    pub(super) fn look<D: Device>(
+        &mut self,
+        queues: &mut [QueuePair<D>],
+    ) -> Result<(), PolicyError> {
+        for (index, queue) in queues.iter().enumerate() {
+            if self.is_proven(index) {
+                continue;
+            }
+            // First: the word of a completion that is there may still come.
+            let completed = queue.has_completion();
+            if self.words.load_word(index % WORDS, 0) == RAISED {
+                self.prove(index);
+            } else if completed && self.trials[index].unwritten(now()) {
+                let failed = PolicyError::NotRedirected {
+                    device: queue.device_name().into(),
+                    queue: queue.id().0,
+                };
+                aim_all_back(queues)?;
+                return Err(failed);
+            }
+        }
+        Ok(())
+    }
+
+    fn prove(&self, index: usize) {
+        if let Some(proven) = self.proven.get(index) {
+            proven.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the interrupt of queue `index` has written its word, as it is redirected to: until
+    /// its first completion has, a core that waits for it looks by itself. There is no such queue:
+    /// false.
+    pub fn is_proven(&self, index: usize) -> bool {
+        let proven = self.proven.get(index);
+        proven.is_some_and(|proven| proven.load(Ordering::Relaxed))
+    }
+
+    /// Whether it wakes a core that waits for `queues`: all that have commands outstanding are
+    /// proven.
+    pub(super) fn wakes<D: Device>(&self, queues: &[QueuePair<D>]) -> bool {
+        let mut waiting = queues.iter().enumerate();
+        waiting.all(|(index, queue)| self.is_proven(index) || queue.outstanding() == 0)
     }
 
     fn aim<D: Device>(&mut self, queues: &mut [QueuePair<D>]) -> Result<(), PolicyError> {
@@ -77,11 +130,48 @@ impl SharedLine {
     /// Whether the word of queue `index` was written since the last call. Past the sixteenth, two
     /// queues share one.
     pub fn take(&self, index: usize) -> bool {
-        let index = index % WORDS;
-        let written = self.words.load_word(index, 0) == RAISED;
+        let written = self.words.load_word(index % WORDS, 0) == RAISED;
         if written {
-            self.words.write(index, 0);
+            self.prove(index);
+            self.words.write(index % WORDS, 0);
         }
         written
+    }
+}
+
+fn aim_all_back<D: Device>(queues: &mut [QueuePair<D>]) -> Result<(), PolicyError> {
+    for queue in queues {
+        queue.aim_back()?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Controller, ControllerOptions};
+    use joulio_emulator::{EmulatedDevice, Options};
+    use joulio_model::DeviceProfile;
+    use joulio_units::Nanos;
+
+    #[test]
+    fn a_line_wakes_once_those_that_are_waited_for_are_proven() {
+        let instant = Options::new(DeviceProfile::builtin("instant").unwrap());
+        let (device, stepper) = EmulatedDevice::stepped(&instant).unwrap();
+        let controller = Controller::open(device, ControllerOptions::default()).unwrap();
+        let pair = |_| controller.create_queue_pair(1).unwrap();
+        let mut queues: Vec<_> = (0..2).map(pair).collect();
+        let mut line = SharedLine::of(&mut queues).unwrap();
+        let namespace = controller.namespace(1).unwrap();
+        for index in 0..2 {
+            let buffer = controller.allocate_buffers(1, 4096).unwrap().remove(0);
+            queues[index].read(&namespace, 0, 1, buffer, 0).unwrap();
+            queues[index].ring();
+            assert!(!line.wakes(&queues));
+            stepper.step(Nanos::ZERO);
+            line.look(&mut queues).unwrap();
+            assert!(line.wakes(&queues));
+            assert_eq!(queues[index].reap(1, drop), Ok(1));
+        }
     }
 }

@@ -3,6 +3,7 @@
 mod blocking;
 mod core;
 mod line;
+mod trial;
 
 pub use line::SharedLine;
 
@@ -140,6 +141,10 @@ impl<D: Device> PollGroup<D> {
     /// (a [`StepKind::Monitor`] step): made now, or at the first such wait. Without one, the error,
     /// the core looks at its queues each microsecond instead, and its counters say so. A queue that
     /// has changed its policy since is aimed again.
+    ///
+    /// The first completion of each queue proves that the line is written; until then the core
+    /// looks by itself, and where it is not all vectors are set back
+    /// ([`PolicyError::NotRedirected`]).
     pub fn shared_line(&mut self) -> Result<&SharedLine, &PolicyError> {
         let stale = match &self.line {
             None => true,
@@ -149,10 +154,20 @@ impl<D: Device> PollGroup<D> {
         if stale {
             self.line = Some(SharedLine::of(&mut self.queues));
         }
+        self.try_line();
         match &self.line {
             Some(Ok(line)) => Ok(line),
             Some(Err(error)) => Err(error),
             None => unreachable!("made above"),
+        }
+    }
+
+    /// Looks whether the line is written as it is to be.
+    fn try_line(&mut self) {
+        if let Some(Ok(line)) = &mut self.line
+            && let Err(error) = line.look(&mut self.queues)
+        {
+            self.line = Some(Err(error));
         }
     }
 
@@ -293,12 +308,17 @@ impl<D: Device> PollGroup<D> {
             let _ = self.shared_line();
         }
         let line = self.line.as_ref().and_then(|line| line.as_ref().ok());
+        let line = line.filter(|line| line.wakes(&self.queues));
         let mut core = Core {
             queues: &mut self.queues,
             line,
             blocking: &mut self.blocking,
         };
         let woken = self.waiter.run(step, &mut core);
+        if step.kind == StepKind::Monitor {
+            // Before the completion that ended the wait is reaped.
+            self.try_line();
+        }
         self.tell_tally();
         woken
     }

@@ -5,7 +5,8 @@
 pub mod policies;
 
 use joulio_device::{
-    Device, DeviceError, DmaDomain, DmaMapping, DmaMemory, Doorbell, SharedMemory, Vector,
+    Device, DeviceError, DmaDomain, DmaMapping, DmaMemory, Doorbell, Iova, SharedMemory, Vector,
+    VectorControl,
 };
 use joulio_emulator::{
     EmulatedDevice, EmulatedDoorbell, NamespaceOptions, Options, Stepper, StoreOptions,
@@ -14,6 +15,7 @@ use joulio_model::DeviceProfile;
 use joulio_nvme::spec::Status;
 use joulio_nvme::spec::register::{CAP, CC, CSTS, Cap, Cc, Csts};
 use joulio_nvme::{Controller, ControllerOptions};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
@@ -47,6 +49,10 @@ pub struct Seen {
     ready_timeout: Option<u8>,
     /// The system gives so many vectors at the most.
     vectors: Option<u16>,
+    /// Vectors that are redirected interrupt as before.
+    deaf: bool,
+    /// Which of those are redirected.
+    redirected: Arc<Mutex<BTreeSet<u16>>>,
 }
 
 #[allow(dead_code, reason = "each test binary uses its part")]
@@ -81,6 +87,19 @@ impl Seen {
             vectors: Some(vectors),
             ..Seen::default()
         }
+    }
+
+    /// A machine on which redirected interrupts come as before.
+    pub fn deaf() -> Seen {
+        Seen {
+            deaf: true,
+            ..Seen::default()
+        }
+    }
+
+    /// How many vectors of such a machine are redirected.
+    pub fn redirected(&self) -> usize {
+        self.redirected.lock().unwrap().len()
     }
 
     /// A controller that claims to have up to `nn` namespaces. For one that is stepped.
@@ -241,6 +260,31 @@ impl Doorbell for Bell {
     }
 }
 
+/// Vectors that are not redirected when they are to be.
+struct Deaf(Vec<Vector>, Seen);
+
+impl VectorControl for Deaf {
+    fn set_mask(&self, vector: u16, masked: bool) -> Result<(), DeviceError> {
+        let vector = &self.0[usize::from(vector)];
+        if masked {
+            vector.mask()
+        } else {
+            vector.unmask()
+        }
+    }
+    fn masks_by_store(&self) -> bool {
+        true
+    }
+    fn aim(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError> {
+        let mut redirected = self.1.redirected.lock().unwrap();
+        match target {
+            Some(_) => redirected.insert(vector),
+            None => redirected.remove(&vector),
+        };
+        Ok(())
+    }
+}
+
 /// Keeps the memory's true mapping.
 struct Keep(DmaMemory);
 
@@ -305,7 +349,19 @@ impl Device for Spy {
     }
     fn enable_vectors(&self, count: u16) -> Result<Vec<Vector>, DeviceError> {
         let most = self.seen.vectors.unwrap_or(u16::MAX);
-        self.device.enable_vectors(count.min(most))
+        let vectors = self.device.enable_vectors(count.min(most))?;
+        if !self.seen.deaf {
+            return Ok(vectors);
+        }
+        let events: Vec<_> = vectors
+            .iter()
+            .map(|vector| vector.event().try_clone_to_owned().unwrap())
+            .collect();
+        let deaf: Arc<dyn VectorControl> = Arc::new(Deaf(vectors, self.seen.clone()));
+        let events = (0..).zip(events);
+        Ok(events
+            .map(|(index, event)| Vector::new(index, event, Arc::clone(&deaf)))
+            .collect())
     }
     fn reset_function(&self) -> Result<(), DeviceError> {
         self.device.reset_function()

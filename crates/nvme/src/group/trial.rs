@@ -1,0 +1,54 @@
+//! Whether redirected interrupts really write.
+//!
+//! A machine may take the write to an MSI-X table entry and do as before (a hypervisor that
+//! emulates the table, say): then nobody would ever be woken by the line. So the first completion
+//! of each queue tries its redirection, while the core still looks by itself.
+
+use joulio_units::Nanos;
+
+/// How long the words of completions may stay away: longer than any coalescing (25.5 ms: NVM Express
+/// Base 2.0, 5.27.1.6) and than a device in software is kept from its CPU.
+const LIMIT: Nanos = Nanos::from_millis(1_000);
+/// How often a completion has to be seen without its word. Not once: a controller that coalesces
+/// need not interrupt for what the host has taken by then, and a reset loses interrupts.
+const TIMES: u32 = 100;
+
+/// What is known of one queue's redirection, as long as its word was not written.
+#[derive(Debug, Default)]
+pub(super) struct Trial {
+    /// When a completion was first seen without its word.
+    since: Option<Nanos>,
+    times: u32,
+}
+
+impl Trial {
+    /// A completion was seen at `at` without its word; whether the redirection has failed.
+    pub(super) fn unwritten(&mut self, at: Nanos) -> bool {
+        let since = *self.since.get_or_insert(at);
+        self.times = self.times.saturating_add(1);
+        self.times >= TIMES && at.since(since) >= LIMIT
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_stay_away_for_long_and_often_are_a_failure() {
+        let mut trial = Trial::default();
+        let start = Nanos(5);
+        assert!(!(0..2 * TIMES).any(|_| trial.unwritten(start)));
+        assert!(!trial.unwritten(LIMIT));
+        assert!(trial.unwritten(LIMIT + start));
+    }
+
+    #[test]
+    fn a_process_that_was_stopped_looks_again_before_it_judges() {
+        let mut trial = Trial::default();
+        assert!(!trial.unwritten(Nanos(5)));
+        let late = LIMIT + LIMIT;
+        assert!(!(2..TIMES).any(|_| trial.unwritten(late)));
+        assert!(trial.unwritten(late));
+    }
+}

@@ -62,6 +62,7 @@ impl How {
             io_timeout: Nanos::from_millis(self.io_timeout.into()),
             retries: self.retries % 4,
             sgls: self.sgls,
+            ..ControllerOptions::default()
         }
     }
 }

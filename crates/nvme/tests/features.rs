@@ -78,6 +78,19 @@ fn what_cannot_be_set_again_is_said_to_be_gone_and_the_rest_is_not() {
 }
 
 #[test]
+fn what_one_reset_took_and_the_next_gave_back_is_not_gone() {
+    let (controller, _stepper, seen) = open();
+    let (_, coalescing) = set_some(&controller);
+    seen.refuse_one(SET_FEATURES, 0x08, Status::INTERNAL_ERROR);
+    controller.reset().unwrap();
+    assert_eq!(controller.lost_features().len(), 1);
+    seen.refuse_nothing();
+    controller.reset().unwrap();
+    assert_eq!(controller.interrupt_coalescing().unwrap(), coalescing);
+    assert_eq!(controller.lost_features(), [""; 0]);
+}
+
+#[test]
 fn a_measurement_that_a_reset_ended_is_gone_and_one_that_had_ended_is_not() {
     let (controller, _stepper, _) = open();
     controller.start_power_measurement(0).unwrap();

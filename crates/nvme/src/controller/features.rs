@@ -84,7 +84,7 @@ impl<D: Device> Shared<D> {
     /// Sets again what was set before a reset. What the controller refuses is lost, and said to be.
     pub(super) fn set_features_again(&self, admin: &mut Admin<D>) -> Result<(), NvmeError> {
         let mut features = lock(&self.features);
-        let mut lost = Vec::new();
+        let (mut lost, mut again) = (Vec::new(), Vec::new());
         for set in &features.set {
             if set.feature() == FeatureId::POWER_MEASUREMENT {
                 // To begin again would be to measure something else.
@@ -95,7 +95,7 @@ impl<D: Device> Shared<D> {
             command.prp1 = U64::ZERO;
             let data = set.data.as_deref().map_or(AdminData::None, AdminData::Out);
             match admin.exchange(set.name, command, data) {
-                Ok(_) => {}
+                Ok(_) => again.push(set.key()),
                 Err(NvmeError::Admin { status, .. }) => {
                     lost.push((set.key(), format!("{}: {status}", set.name)));
                 }
@@ -105,6 +105,8 @@ impl<D: Device> Shared<D> {
         features
             .set
             .retain(|set| set.feature() != FeatureId::POWER_MEASUREMENT);
+        // What an earlier reset took may be back by this one.
+        features.lost.retain(|(key, _)| !again.contains(key));
         for (key, what) in lost {
             features.lose(key, what);
         }

@@ -41,9 +41,19 @@ impl Failure {
 
     /// A signal came before all was done: what came of it.
     pub fn interrupted(what: impl Display) -> Failure {
-        match signal() {
-            Some(signal) => Failure::Interrupted(signal, format!("ended by {signal}; {what}")),
-            None => Failure::Run(format!("ended early; {what}")),
+        match Failure::run(what).after_signal() {
+            Failure::Run(what) => Failure::Run(format!("ended early; {what}")),
+            other => other,
+        }
+    }
+
+    /// The same, told as what came of the signal that ended the command, if one did.
+    pub fn after_signal(self) -> Failure {
+        match (signal(), self) {
+            (Some(signal), Failure::Input(what) | Failure::Run(what)) => {
+                Failure::Interrupted(signal, format!("ended by {signal}; {what}"))
+            }
+            (_, other) => other,
         }
     }
 

@@ -98,14 +98,16 @@ pub fn run(args: &Args) -> Outcome {
     }
     let ring = RingOptions::default();
     let stop = stop_on_signals()?;
-    let targets = targets::open(&args.work, &job, &[EngineName::Nvme], ring)?;
-    let (result, threads) = record(&Run {
+    let targets = targets::open(&args.work, &job, &[EngineName::Nvme], ring);
+    let targets = targets.map_err(Failure::after_signal)?;
+    let recorded = record(&Run {
         job: &job,
         way: args.completion,
         targets: &targets,
         stop: &stop,
         capacity: capacity(args.number_ios),
-    })?;
+    });
+    let (result, threads) = recorded.map_err(Failure::after_signal)?;
     if let Some(reason) = &result.completion.reason {
         let asked = &result.completion.asked;
         return Err(Failure::run(format!("{asked}: not obtained: {reason}")));
@@ -115,7 +117,7 @@ pub fn run(args: &Args) -> Outcome {
         Some(file) => file.write(&output).map_err(Failure::run)?,
         None => print(&output)?,
     }
-    verdict(std::slice::from_ref(&result), &stop)?;
+    verdict(std::slice::from_ref(&result), &stop).map_err(Failure::after_signal)?;
     for spoiled in &result.spoiled {
         say(&format!("spoiled: {}", spoiled.why));
     }

@@ -73,7 +73,8 @@ fn opening_a_controller_that_does_not_answer_is_ended_by_a_signal() {
     wait_for("device", || has_device(&child));
     interrupt(&child);
     let (output, said) = ended(child);
-    assert!(!output.status.success());
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.starts_with("joulio: ended by SIGINT; "), "{said}");
     assert!(said.contains("stopped"), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
 }

@@ -9,8 +9,6 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread::sleep;
-use std::time::Duration;
 use tempfile::{TempDir, tempdir};
 
 const BOTH: &str = "d --set scheduler=kyber --set nr_requests=64";
@@ -145,9 +143,9 @@ fn a_second_signal_puts_it_back_when_the_command_hangs() {
         let (reader, writer) = full_pipe();
         let line = format!("knobs {BOTH} --for 10m --root {}", room.root().display());
         let child = room.begin_into(&line, writer.into());
-        while room.value("nr_requests") != "64" {
-            sleep(Duration::from_millis(5));
-        }
+        common::wait_for("setting", || {
+            (room.value("nr_requests") == "64").then_some(())
+        });
         let (status, said) = ended_by_many(child, signal);
         drop(reader);
         assert_eq!(status, Some(128 + signal.as_raw()), "{said}");

@@ -99,9 +99,7 @@ fn a_second_signal_removes_the_socket_of_a_server_that_hangs() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    while !room.path().join("s").exists() {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    common::wait_for("socket", || room.path().join("s").exists().then_some(()));
     let (status, said) = ended_by_many(child, Signal::TERM);
     assert_eq!(status, Some(143), "{said}");
     assert!(!room.path().join("s").exists());

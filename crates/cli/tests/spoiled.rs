@@ -4,13 +4,11 @@ mod common;
 
 use common::busy::Busy;
 use common::machine::file;
-use common::{begin, joulio, refused};
+use common::{begin, joulio, refused, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 use std::process::{Child, Output};
-use std::thread::sleep;
-use std::time::Duration;
 
 fn report(output: &Output) -> Value {
     let said = String::from_utf8_lossy(&output.stderr);
@@ -84,29 +82,26 @@ fn a_job_that_is_a_process_says_so_too() {
 /// Waits until the job has used its CPU: without a ramp that is its measured part.
 fn running(process: u32) {
     let tasks = format!("/proc/{process}/task");
-    loop {
-        for task in fs::read_dir(&tasks).expect("it runs").flatten() {
+    wait_for("job that has run", || {
+        let mut tasks = fs::read_dir(&tasks).expect("it runs").flatten();
+        let running = tasks.any(|task| {
             let read = |name| fs::read_to_string(task.path().join(name)).unwrap_or_default();
             let job = read("comm").starts_with("joulio-job-0");
             let ran = read("schedstat");
             let ran = ran.split(' ').next().and_then(|ran| ran.parse().ok());
-            if job && ran.unwrap_or(0_u64) > 30_000_000 {
-                return;
-            }
-        }
-        sleep(Duration::from_millis(1));
-    }
+            job && ran.unwrap_or(0_u64) > 30_000_000
+        });
+        running.then_some(())
+    });
 }
 
 /// Waits until it is in that state (proc_pid_stat(5)).
 fn in_state(process: u32, state: &str) {
     let stat = format!("/proc/{process}/stat");
-    while !fs::read_to_string(&stat)
-        .expect("it runs")
-        .contains(&format!(") {state} "))
-    {
-        sleep(Duration::from_millis(1));
-    }
+    wait_for("process in that state", || {
+        let stat = fs::read_to_string(&stat).expect("it runs");
+        stat.contains(&format!(") {state} ")).then_some(())
+    });
 }
 
 fn stop_and_continue(process: u32) {
@@ -120,16 +115,15 @@ fn stop_and_continue(process: u32) {
 /// The process that `child` has started, as soon as it has.
 fn started_by(child: &Child) -> u32 {
     let tasks = format!("/proc/{}/task", child.id());
-    loop {
-        for task in fs::read_dir(&tasks).expect("it runs").flatten() {
+    wait_for("process of a job", || {
+        let mut tasks = fs::read_dir(&tasks).expect("it runs").flatten();
+        tasks.find_map(|task| {
             let children = fs::read_to_string(task.path().join("children"));
             let children = children.unwrap_or_default();
-            if let Some(process) = children.split_whitespace().next() {
-                return process.parse().expect("a number");
-            }
-        }
-        sleep(Duration::from_millis(1));
-    }
+            let process = children.split_whitespace().next()?;
+            Some(process.parse().expect("a number"))
+        })
+    })
 }
 
 #[test]

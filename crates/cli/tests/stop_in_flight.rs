@@ -36,8 +36,8 @@ fn waits_for_interrupts(child: &mut Child) -> bool {
 
 fn ends_when_told(more: &str) {
     let line = format!(
-        "bench --device emulated:instant,size=1m --completion interrupt --iodepth 4 --runtime 3600 \
-         --io_timeout 3600 --faults drop {more}"
+        "bench --device emulated:instant,size=1m --completion interrupt,poll --iodepth 4 \
+         --runtime 3600 --io_timeout 3600 --faults drop {more}"
     );
     let mut child = begin(&line);
     wait_for("I/O in flight", &mut child, waits_for_interrupts);
@@ -47,14 +47,20 @@ fn ends_when_told(more: &str) {
     });
     let output = child.wait_with_output().expect("output");
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success(), "{said}");
+    // It is told as any other bench that a signal ended, with what the device did.
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(
+        said.starts_with("joulio: ended by SIGINT; cut short: nvme interrupt")
+            && said.contains("; not run: nvme poll")
+            && said.lines().count() == 1,
+        "{said}"
+    );
     let table = String::from_utf8_lossy(&output.stdout);
     assert!(
-        said.contains("in flight")
-            || table.contains("had not ended")
-            || said.contains("had not ended"),
+        said.contains("in flight") || said.contains("had not ended"),
         "{table}{said}"
     );
+    assert!(table.contains("completion"), "{table}{said}");
 }
 
 #[test]

@@ -78,8 +78,8 @@ pub struct Args {
     /// I/Os of each job (or 10k, 1M)
     #[arg(long = "number_ios", alias = "number-ios", value_parser = parse_count)]
     number_ios: Option<u64>,
-    /// Seconds to run before measuring. Default: 1; with --number_ios 0, but for policies that learn
-    /// so long as that takes
+    /// Seconds to run before measuring. Default: 1; with --number_ios 0, but for a policy that learns
+    /// twice the time that it learns in
     #[arg(long = "ramp_time", alias = "ramp-time", value_parser = seconds)]
     ramp_time: Option<Nanos>,
     /// none or crc32c: every block says where and when it was written. Blocks that are read are

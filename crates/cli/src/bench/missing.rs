@@ -27,16 +27,23 @@ impl Missing {
         self.not_run.push(name(method, combination, of));
     }
 
-    /// A bench of which nothing is missing is a success.
-    pub fn verdict(&self) -> Outcome {
+    /// A run was ended early and has no result: why.
+    pub fn lost(&mut self, method: Method, combination: &Combination, of: (u32, u32), why: &str) {
+        let name = name(method, combination, of);
+        self.cut_short.push(format!("{name} ({why})"));
+    }
+
+    /// A bench of which nothing is missing is as its runs are; of another both are told.
+    pub fn verdict(&self, runs: Outcome) -> Outcome {
         if self.is_empty() {
-            return Ok(());
+            return runs;
         }
         let parts = [("cut short", &self.cut_short), ("not run", &self.not_run)];
         let parts = parts.into_iter().filter(|(_, names)| !names.is_empty());
-        let parts: Vec<_> = parts
+        let mut parts: Vec<_> = parts
             .map(|(what, names)| format!("{what}: {}", list(names)))
             .collect();
+        parts.extend(runs.err().map(Failure::message));
         Err(Failure::interrupted(parts.join("; ")))
     }
 

@@ -18,7 +18,7 @@ pub use energy::machine;
 use crate::Outcome;
 use crate::failure::{Failure, say};
 use crate::output::{Format, print, print_json};
-use crate::signals::stop_on_signals;
+use crate::signals::{signal, stop_on_signals};
 use energy::Sources;
 use joulio_kernel_io::machine::{Throttled, Throttles};
 use joulio_workload::{
@@ -50,7 +50,8 @@ pub fn run(args: &Args) -> Outcome {
     }
     // Before there is anything that a signal would leave behind, or that is waited for.
     let stop = stop_on_signals()?;
-    let targets = targets::open(&args.work, &job, &engines, args.ring())?;
+    let targets = targets::open(&args.work, &job, &engines, args.ring());
+    let targets = targets.map_err(Failure::after_signal)?;
     let combinations = args.settings.combinations(&targets)?;
     let mut sources = Sources::open(args, &targets)?;
     let mut manifest = Manifest::new(args, &job, &sources, &targets);
@@ -79,7 +80,15 @@ pub fn run(args: &Args) -> Outcome {
                     missing.not_run(method, combination, repetition);
                     continue;
                 }
-                let mut result = bench.run(combination, method)?;
+                let mut result = match bench.run(combination, method) {
+                    Ok(result) => result,
+                    // What came before it is shown all the same.
+                    Err(why) if signal().is_some() => {
+                        missing.lost(method, combination, repetition, &why.message());
+                        continue;
+                    }
+                    Err(why) => return Err(why),
+                };
                 result.settings.extend(args.settings.told());
                 if result.interrupted {
                     missing.cut_short(method, combination, repetition);
@@ -103,8 +112,7 @@ pub fn run(args: &Args) -> Outcome {
             runs: &runs,
         })?,
     }
-    verdict(&runs, &stop)?;
-    missing.verdict()?;
+    missing.verdict(verdict(&runs, &stop))?;
     match args.strict {
         true => unspoiled(&runs),
         false => Ok(()),

@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// The command with the words of `line`.
 pub fn joulio(line: &str) -> Command {
@@ -39,6 +41,21 @@ pub fn begin(line: &str) -> Child {
         .spawn()
         .expect("it begins")
 }
+
+/// What `found` finds, as soon as it does. The test fails when that takes half a minute, which a
+/// command that has ended before would make it wait for.
+pub fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(started.elapsed() < CAP, "no {what} after {CAP:?}");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+const CAP: Duration = Duration::from_secs(30);
 
 /// SIGINT.
 pub fn interrupt(child: &Child) {

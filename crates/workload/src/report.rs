@@ -94,6 +94,7 @@ impl Report<'_> {
             happened: done.happened.clone(),
             cpus: &self.job.cpus_allowed,
             late: done.late,
+            told_to_end: self.setup.stop.stopped(),
         });
         spoiled.extend(lost);
         spoiled

@@ -132,6 +132,9 @@ pub(crate) struct Evidence<'a> {
     pub(crate) cpus: &'a [usize],
     /// By how much the thread that watches the run was late at the most.
     pub(crate) late: Nanos,
+    /// It was told to end. Service managers and timeout(1) send SIGCONT as they tell that, which a
+    /// process gets that never was stopped.
+    pub(crate) told_to_end: bool,
 }
 
 impl Scheduled {
@@ -264,7 +267,8 @@ impl Happened {
 
 /// Everything that spoiled a run.
 pub(crate) fn judge(run: &Evidence<'_>) -> Vec<Spoiled> {
-    let stopped = run.happened.stopped || run.jobs.iter().any(|job| job.stopped);
+    let continued = run.happened.stopped || run.jobs.iter().any(|job| job.stopped);
+    let stopped = continued && (!run.told_to_end || run.late > LATE);
     let happened = Happened {
         stopped,
         ..run.happened.clone()
@@ -564,6 +568,17 @@ mod tests {
         assert_eq!(by(&late), [SpoiledBy::Stalled]);
         late.jobs[0].stopped = true;
         assert_eq!(by(&late), [SpoiledBy::Stopped]);
+    }
+
+    #[test]
+    fn who_is_told_to_end_and_to_continue_was_not_stopped_unless_there_is_a_gap() {
+        let mut ended = run(&[poller(1_000, Some(0))]);
+        ended.happened.stopped = true;
+        assert_eq!(by(&ended), [SpoiledBy::Stopped]);
+        ended.told_to_end = true;
+        assert_eq!(by(&ended), []);
+        ended.late = LATE + ms(1);
+        assert_eq!(by(&ended), [SpoiledBy::Stopped]);
     }
 
     #[test]

@@ -139,10 +139,9 @@ impl Args {
             ("--rwmixread", again(&self.rwmixread)),
             ("--load", again(&self.load)),
         ];
-        let found = lists
+        lists
             .into_iter()
-            .find_map(|(flag, value)| Some((flag, value?)));
-        found
+            .find_map(|(flag, value)| Some((flag, value?)))
     }
 
     /// I/Os of a run.

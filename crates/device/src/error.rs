@@ -61,6 +61,14 @@ pub enum DeviceError {
         /// The file that is open.
         path: String,
     },
+    /// This process has the device open.
+    #[error(
+        "{device} is open in this process already: close it first, or use the one that is open"
+    )]
+    OpenAlready {
+        /// What was asked for.
+        device: String,
+    },
     /// Another process has the device's IOMMU group.
     #[error(
         "{device}: another process has its IOMMU group {group}, with this device or with another of the group; one process drives all devices of a group (/sys/kernel/iommu_groups/{group}/devices)"

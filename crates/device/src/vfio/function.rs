@@ -1,5 +1,6 @@
 //! The PCI function: its configuration space and BAR0.
 
+use super::claims::Claim;
 use super::container::{Container, os};
 use super::{config, ioctl};
 use crate::DeviceError;
@@ -16,6 +17,8 @@ pub(super) struct Function {
     can_reset: bool,
     /// Where the configuration space stands in the device's file.
     config: u64,
+    /// Given back when the file is closed: fields are dropped in their order.
+    _claim: Claim,
 }
 
 impl Function {
@@ -24,6 +27,7 @@ impl Function {
         container: &Container,
         address: PciAddress,
     ) -> Result<Function, DeviceError> {
+        let claim = Claim::take(name, address)?;
         let device = ioctl::device_fd(container.group.as_fd(), &address.to_string())
             .map_err(os("VFIO_GROUP_GET_DEVICE_FD"))?;
         let info = ioctl::device_info(device.as_fd()).map_err(os("VFIO_DEVICE_GET_INFO"))?;
@@ -35,6 +39,7 @@ impl Function {
             device,
             can_reset: info.flags & sys::VFIO_DEVICE_FLAGS_RESET != 0,
             config: config.offset,
+            _claim: claim,
         })
     }
 

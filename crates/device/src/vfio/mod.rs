@@ -4,6 +4,7 @@
 //! [`Device::allocate`] gave. Devices of one group, which the IOMMU cannot tell apart, share the
 //! container, and one process has them all.
 
+mod claims;
 pub(crate) mod config;
 mod container;
 mod function;

@@ -22,6 +22,7 @@
 #include <linux/file.h>
 #include <linux/interrupt.h>
 #include <linux/irq.h>
+#include <linux/irqdesc.h>
 #include <linux/irqdomain.h>
 #include <linux/list.h>
 #include <linux/module.h>
@@ -91,7 +92,22 @@ bool binding_aim_holds(const struct aim *aim)
 	return vector_on(aim->irqd, aim->cpu) == aim->vector;
 }
 
-static void give_back(struct receiver *r)
+/* The CPUs that an administrator gave it, be it that it has yet to move to them. */
+static void get_affinity(struct irq_data *irqd, struct cpumask *cpus)
+{
+	struct irq_desc *desc = irq_data_to_desc(irqd);
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&desc->lock, flags);
+	if (irqd_is_setaffinity_pending(irqd))
+		cpumask_copy(cpus, desc->pending_mask);
+	else
+		cpumask_copy(cpus, irq_data_get_affinity_mask(irqd));
+	raw_spin_unlock_irqrestore(&desc->lock, flags);
+}
+
+/* It is the receiver's no more, and stays where it is. */
+static void leave(struct receiver *r)
 {
 	mutex_lock(&taken_lock);
 	list_del(&r->taken);
@@ -99,14 +115,21 @@ static void give_back(struct receiver *r)
 
 	if (r->balanced)
 		irq_clear_status_flags(r->irq, IRQ_NO_BALANCING);
+	r->irq = 0;
+}
+
+static void give_back(struct receiver *r)
+{
+	unsigned int irq = r->irq;
+
+	leave(r);
 	/*
 	 * Now; or with its next occurrence, when the kernel has not cleaned up
 	 * after the last move yet. When its CPUs have gone offline it stays
 	 * where it is.
 	 */
-	if (irq_force_affinity(r->irq, r->affinity) == -EBUSY)
-		irq_set_affinity(r->irq, r->affinity);
-	r->irq = 0;
+	if (irq_force_affinity(irq, r->affinity) == -EBUSY)
+		irq_set_affinity(irq, r->affinity);
 }
 
 /* -EINPROGRESS: the kernel has not cleaned up after the last move yet; it takes a jiffy. */
@@ -123,7 +146,7 @@ static int take(struct receiver *r, unsigned int irq)
 	aim.cpu = raw_smp_processor_id();
 	r->irq = irq;
 	r->balanced = irqd_can_balance(irqd);
-	cpumask_copy(r->affinity, irq_data_get_affinity_mask(irqd));
+	get_affinity(irqd, r->affinity);
 	mutex_lock(&taken_lock);
 	list_add(&r->taken, &taken);
 	mutex_unlock(&taken_lock);
@@ -131,12 +154,15 @@ static int take(struct receiver *r, unsigned int irq)
 	irq_set_status_flags(irq, IRQ_NO_BALANCING);
 	/* Forced: otherwise a move that cannot be now is one with its next occurrence. */
 	error = irq_force_affinity(irq, cpumask_of(aim.cpu));
-	aim.vector = error ? 0 : vector_on(irqd, aim.cpu);
+	if (error) {
+		/* It has not moved. To ask for its own CPUs would begin a move. */
+		leave(r);
+		return error == -EBUSY ? -EINPROGRESS : error;
+	}
+	aim.vector = vector_on(irqd, aim.cpu);
 	if (!aim.vector) {
-		give_back(r);
-		if (error)
-			return error == -EBUSY ? -EINPROGRESS : error;
 		/* Without remapping some move with their next occurrence only. */
+		give_back(r);
 		return -EAGAIN;
 	}
 	receiver_aim(r, &aim);

@@ -118,6 +118,80 @@ static void a_write_that_was_let_through_before_is_noticed(int device, int event
 	close(uffd);
 }
 
+/* Of a test interrupt: it is on the CPU, and has no move under way. */
+static int source_on(int device, int eventfd, int cpu, const char *mask)
+{
+	int source = new_source(device, eventfd, cpu);
+
+	irq = irq_of("joulio-uintr");
+	CHECK(irq > 0);
+	SAYS(set_affinity(irq, mask), 0);
+	SAYS(effective_cpu(irq), cpu);
+	return source;
+}
+
+/* Interrupts until the kernel has finished its moves. */
+static void raise_until_on(int source, int cpu)
+{
+	uint64_t one = 1;
+	int tries = 2000;
+
+	do {
+		CHECK(write(source, &one, sizeof(one)) == sizeof(one));
+		usleep(1000);
+	} while (effective_cpu(irq) != cpu && --tries);
+	SAYS(effective_cpu(irq), cpu);
+}
+
+/*
+ * A test interrupt's move is done with its next occurrence: what unbinding asks for
+ * is waiting when the thread binds again.
+ */
+static void an_administrators_cpus_outlive_two_bindings(int device)
+{
+	int eventfd = new_eventfd(), source = source_on(device, eventfd, 0, "1"), i;
+	char before[64], after[64];
+
+	affinity(irq, before, sizeof(before));
+	pin(1);
+	for (i = 0; i < 2; i++) {
+		SAYS(bind_thread(device, eventfd), 0);
+		SAYS(effective_cpu(irq), 1);
+		SAYS(unbind_thread(device), 0);
+	}
+	affinity(irq, after, sizeof(after));
+	CHECK(!strcmp(before, after));
+	raise_until_on(source, 0);
+	close(source);
+	close(eventfd);
+	printf("bound twice before it could move back: it goes back to its own CPUs\n");
+}
+
+/* A switch for each look at whether the last move is done. */
+static void binding_waits_for_a_move_to_end(int device)
+{
+	int eventfd = new_eventfd(), source = source_on(device, eventfd, 0, "1"), tries = 2000;
+	uint64_t switches, one = 1;
+	long result;
+
+	SAYS(set_affinity(irq, "2"), 0);
+	SAYS(effective_cpu(irq), 1);
+	pin(0);
+	switches = status(device).switches_out;
+	SAYS(bind_thread(device, eventfd), -EAGAIN);
+	CHECK(status(device).switches_out - switches >= 19);
+	do {
+		CHECK(write(source, &one, sizeof(one)) == sizeof(one));
+		result = bind_thread(device, eventfd);
+	} while (result == -EAGAIN && --tries);
+	SAYS(result, 0);
+	SAYS(effective_cpu(irq), 0);
+	SAYS(unbind_thread(device), 0);
+	close(source);
+	close(eventfd);
+	printf("a move under way: binding waits for its end\n");
+}
+
 void claims_of_affinity(const char *address)
 {
 	int device = open_device(), eventfd = new_eventfd(), i;
@@ -129,6 +203,9 @@ void claims_of_affinity(const char *address)
 	irq = vfio_irq(&vfio, 0);
 	SAYS(register_thread(device), 0);
 	user_space_cannot_move_it(device, eventfd);
+	an_administrators_cpus_outlive_two_bindings(device);
+	binding_waits_for_a_move_to_end(device);
+	irq = vfio_irq(&vfio, 0);
 	/* So that nobody else has the CPU meanwhile. */
 	CHECK(sched_setscheduler(0, SCHED_FIFO, &first) == 0);
 	for (i = 0; i < 20; i++)

@@ -1,10 +1,11 @@
 //! The socket's file: made, replaced when nobody listens there any more, and removed at the end.
 
 use super::ServeError;
-use rustix::fs::{Mode, chmod, fchmod};
+use rustix::fs::{CWD, FileType, Mode, OFlags, chmod, fchmod, fstat, openat};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, socket_with};
 use std::fs::{Metadata, remove_file, symlink_metadata};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -53,12 +54,24 @@ fn listen(path: &Path, mode: u32) -> io::Result<UnixListener> {
     // The file gets the socket's own permissions, less the umask (unix(7)).
     fchmod(&socket, mode)?;
     bind(&socket, &address)?;
-    let found = symlink_metadata(path)?.mode() & 0o777;
-    if found != mode.as_raw_mode() {
-        chmod(path, mode)?;
-    }
+    permit(path, mode)?;
     rustix::net::listen(&socket, BACKLOG)?;
     Ok(UnixListener::from(socket))
+}
+
+/// Gives the socket at `path` the permissions that the umask took. By a descriptor: who may write to
+/// the directory could put a link there, to a file of another's.
+fn permit(path: &Path, mode: Mode) -> io::Result<()> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = openat(CWD, path, flags, Mode::empty())?;
+    let found = fstat(&file)?.st_mode;
+    if FileType::from_raw_mode(found) != FileType::Socket {
+        return Err(io::Error::other("it was replaced while it was made"));
+    }
+    if Mode::from_raw_mode(found) != mode {
+        chmod(format!("/proc/self/fd/{}", file.as_raw_fd()), mode)?;
+    }
+    Ok(())
 }
 
 fn identity(found: &Metadata) -> (u64, u64) {
@@ -91,5 +104,23 @@ impl Drop for Socket {
             // Nothing that could be done about it.
             let _ = remove_file(&self.path);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_link_in_the_place_of_the_socket_gives_nothing_away() {
+        let dir = tempfile::tempdir().unwrap();
+        let [secret, path] = ["secret", "socket"].map(|name| dir.path().join(name));
+        let file = File::create(&secret).unwrap();
+        fchmod(&file, Mode::RUSR).unwrap();
+        symlink(&secret, &path).unwrap();
+        permit(&path, Mode::from_raw_mode(0o666)).unwrap_err();
+        assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o400);
     }
 }

@@ -240,8 +240,8 @@ fn folder(path: &Path) -> &Path {
     folder.unwrap_or(Path::new("."))
 }
 
-/// A new file in the folder of `path`, whose name begins with a dot and ends in `.new`; it goes
-/// when it is dropped. It is locked as long as it is written; those that killed commands have left
+/// A new file in the folder of `path`, whose name begins with a dot and ends in `.joulio.new`; it
+/// goes when it is dropped. It is locked as long as it is written; those that killed commands have left
 /// are not, and are removed.
 fn beside(path: &Path) -> io::Result<NamedTempFile> {
     // A name can be as long as the file system has them, and this one is longer.
@@ -266,7 +266,8 @@ fn beside(path: &Path) -> io::Result<NamedTempFile> {
     }
 }
 
-const SUFFIX: &str = ".new";
+/// No other program's, as `.new` alone may be: what has it, and nobody has locked, is removed.
+const SUFFIX: &str = ".joulio.new";
 
 /// Letters and digits that tempfile puts between prefix and suffix.
 const RANDOM: usize = 6;

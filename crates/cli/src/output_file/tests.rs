@@ -119,17 +119,21 @@ fn what_killed_commands_have_left_is_removed_and_what_is_being_written_is_not() 
     let path = room.path().join("out");
     let written = beside(&path).unwrap();
     let being_written = written.path().file_name().unwrap().to_os_string();
-    for name in [".outAbC123.new", ".outAbC12.new", ".otherAbC123.new"] {
+    let kept = [
+        ".otherAbC123.joulio.new",
+        ".outAbC12.joulio.new",
+        // Somebody's.
+        ".outbackup.new",
+    ];
+    for name in kept.iter().chain(&[".outAbC123.joulio.new"]) {
         fs::write(room.path().join(name), "half").unwrap();
     }
-    symlink("nowhere", room.path().join(".outAbC999.new")).unwrap();
+    symlink("nowhere", room.path().join(".outAbC999.joulio.new")).unwrap();
     let file = OutputFile::open(&path, Existing::Keep).unwrap();
     file.write("text").unwrap();
     let names: Vec<_> = files(&room).into_iter().map(|(name, _)| name).collect();
-    let mut kept: Vec<OsString> = [".otherAbC123.new", ".outAbC12.new", "out"]
-        .map(OsString::from)
-        .into();
-    kept.push(being_written);
+    let mut kept: Vec<OsString> = kept.map(OsString::from).into();
+    kept.extend(["out".into(), being_written]);
     kept.sort();
     assert_eq!(names, kept);
 }

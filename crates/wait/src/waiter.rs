@@ -245,7 +245,7 @@ fn sleep(until: Nanos) -> Woken {
 
 /// The order that loses no wake-up: arm, then look, then block. A completion before the look is
 /// seen by it; one after the look raises an interrupt, because the vector is armed. Checked for
-/// every interleaving in `tests/arm_check_block.rs`.
+/// every interleaving with up to two preemptions in `tests/arm_check_block.rs`.
 fn arm_check_block(until: Nanos, watched: &mut impl Watched) -> Result<Woken, WaitError> {
     watched.arm().map_err(WaitError::Interrupt)?;
     if watched.ready() {

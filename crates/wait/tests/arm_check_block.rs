@@ -1,4 +1,5 @@
-//! Every interleaving of a core that blocks for interrupts and a device that raises them.
+//! The interleavings, with up to two preemptions, of a core that blocks for interrupts, a device that
+//! raises them and the bus between the two.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p joulio-wait --test arm_check_block --release`
 //!

@@ -3,15 +3,15 @@
 use super::Spy;
 use joulio_emulator::Stepper;
 use joulio_nvme::wait::{
-    AnyPolicy, Dpas, Ehp, Hybrid, HybridTpause, Pas, Policy, SkiRental, Tpause, Umwait,
-    UringHybrid, Waiter,
+    AnyPolicy, Dpas, Ehp, Hybrid, HybridTpause, Pas, Policy, SkiRental, Tpause, Uintr, UintrBlock,
+    Umwait, UringHybrid, Waiter,
 };
 use joulio_nvme::{Controller, PollGroup};
 use joulio_units::Nanos;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Every policy; user interrupts need a device of real ones.
+/// Every policy.
 fn all() -> Vec<AnyPolicy> {
     let micros = Nanos::from_micros;
     vec![
@@ -28,14 +28,32 @@ fn all() -> Vec<AnyPolicy> {
         AnyPolicy::Tpause(Tpause::new(micros(1))),
         AnyPolicy::HybridTpause(HybridTpause::new()),
         AnyPolicy::Umwait(Umwait),
+        AnyPolicy::Uintr(Uintr),
+        AnyPolicy::UintrBlock(UintrBlock::new(UintrBlock::STAY)),
     ]
 }
 
+/// Whether this CPU has the steps of `policy`, and the emulated device its interrupts: user
+/// interrupts are those of a real one.
 fn runs_here(policy: &AnyPolicy) -> bool {
-    policy.steps().and(Waiter::new().can()) == policy.steps()
+    match policy {
+        // Whoever adds one adds it to `all` too.
+        AnyPolicy::Poll(_)
+        | AnyPolicy::Interrupt(_)
+        | AnyPolicy::Hybrid(_)
+        | AnyPolicy::UringHybrid(_)
+        | AnyPolicy::Ehp(_)
+        | AnyPolicy::Pas(_)
+        | AnyPolicy::Dpas(_)
+        | AnyPolicy::SkiRental(_)
+        | AnyPolicy::Tpause(_)
+        | AnyPolicy::HybridTpause(_)
+        | AnyPolicy::Umwait(_) => policy.steps().and(Waiter::new().can()) == policy.steps(),
+        AnyPolicy::Uintr(_) | AnyPolicy::UintrBlock(_) | AnyPolicy::Other(_) => false,
+    }
 }
 
-/// Every policy whose steps this machine has.
+/// Every policy that runs here.
 pub fn at_hand() -> Vec<AnyPolicy> {
     all().into_iter().filter(runs_here).collect()
 }

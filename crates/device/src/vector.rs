@@ -109,9 +109,10 @@ impl Vector {
         Arc::clone(&self.event)
     }
 
-    /// How often it was raised since the last call. Does not block.
+    /// How often it was raised since the last call, at the most 2^32 - 1 times: a process at the
+    /// other end of a socket can write any count. Does not block.
     pub fn take(&self) -> u64 {
-        take(self.event())
+        take(self.event()).min(MOST_RAISED)
     }
 
     /// Stops delivery; what happens meanwhile becomes pending.
@@ -156,6 +157,10 @@ impl Vector {
     }
 }
 
+/// Interrupts that a vector is believed to have raised since somebody looked: far more than a device
+/// can, and few enough that their sum never overflows.
+const MOST_RAISED: u64 = u32::MAX as u64;
+
 /// The count of an eventfd, which is zero afterwards. Does not block: O_NONBLOCK is not enough for
 /// that, since whoever else has the eventfd can clear it at any time (Linux 5.9; older kernels
 /// go by the flag).
@@ -184,5 +189,26 @@ mod tests {
         let event = eventfd(3, EventfdFlags::CLOEXEC).unwrap();
         assert_eq!(take(event.as_fd()), 3);
         assert_eq!(take(event.as_fd()), 0);
+    }
+
+    struct NoTable;
+
+    impl VectorControl for NoTable {
+        fn set_mask(&self, _: u16, _: bool) -> Result<(), DeviceError> {
+            Ok(())
+        }
+        fn aim(&self, _: u16, _: Option<(Iova, u32)>) -> Result<(), DeviceError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_count_that_no_device_can_have_raised_is_not_believed() {
+        let vector = Vector::new(0, Vector::eventfd().unwrap(), Arc::new(NoTable));
+        for count in [u64::MAX - 1, 1 << 63] {
+            rustix::io::write(vector.event(), &count.to_ne_bytes()).unwrap();
+            assert_eq!(vector.take(), u64::from(u32::MAX));
+            assert_eq!(vector.take(), 0);
+        }
     }
 }

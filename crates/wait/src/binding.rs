@@ -80,14 +80,14 @@ impl Binding {
     /// The calling thread takes it.
     pub(crate) fn new(mut receiver: Receiver, event: OwnedFd) -> Result<Binding, UintrError> {
         receiver.register()?;
-        receiver.bind(event.as_fd())?;
-        let cpu = receiver.status()?.cpu as usize;
-        Ok(Binding {
+        let mut binding = Binding {
             receiver,
             event,
-            cpu,
+            cpu: 0,
             bound: true,
-        })
+        };
+        binding.bind()?;
+        Ok(binding)
     }
 
     /// The thread's user interrupts.
@@ -122,8 +122,11 @@ impl Bound for Binding {
     }
 
     fn bind(&mut self) -> Result<(), UintrError> {
+        // Its only one, or the module refuses. Asked before: of an interrupt that is lost again by
+        // then, the module names no CPU.
+        let cpu = rustix::thread::sched_getcpu();
         self.receiver.bind(self.event.as_fd())?;
-        self.cpu = self.receiver.status()?.cpu as usize;
+        self.cpu = cpu;
         Ok(())
     }
 

@@ -110,7 +110,10 @@ pub fn run(args: &Args) -> Outcome {
     let (result, threads) = recorded.map_err(Failure::after_signal)?;
     if let Some(reason) = &result.completion.reason {
         let asked = &result.completion.asked;
-        return Err(Failure::run(format!("{asked}: not obtained: {reason}")));
+        match &result.completion.obtained {
+            Some(way) => say(&format!("{asked}: obtained: {way}: {reason}")),
+            None => return Err(Failure::run(format!("{asked}: not obtained: {reason}"))),
+        }
     }
     let output = render(&Timeline::new(&threads), args.output).map_err(Failure::run)?;
     match file {

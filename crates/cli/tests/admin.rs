@@ -23,16 +23,8 @@ fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
 }
 
 /// What the command leaves behind, when it ends by itself.
-fn ended(mut child: Child) -> (Output, String) {
-    let started = Instant::now();
-    while child.try_wait().expect("wait").is_none() {
-        if started.elapsed() > CAP {
-            let _ = child.kill();
-            panic!("still running after {CAP:?}");
-        }
-        sleep(Duration::from_millis(10));
-    }
-    let output = child.wait_with_output().expect("output");
+fn ended(child: Child) -> (Output, String) {
+    let output = common::ended(child);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     (output, said)
 }

@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::ended;
 use predicates::prelude::PredicateBooleanExt;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -40,19 +41,6 @@ fn has_job(pid: u32) -> bool {
         fs::read_to_string(task.path().join("comm"))
             .is_ok_and(|name| name.starts_with("joulio-job"))
     })
-}
-
-/// What the command leaves behind, when it ends by itself.
-fn ended(mut child: Child) -> Output {
-    let started = Instant::now();
-    while child.try_wait().expect("wait").is_none() {
-        if started.elapsed() > CAP {
-            let _ = child.kill();
-            panic!("still running after {CAP:?}");
-        }
-        sleep(Duration::from_millis(10));
-    }
-    child.wait_with_output().expect("output")
 }
 
 fn interrupted(line: &str, signal: Signal) -> Output {

@@ -3,55 +3,45 @@
 mod common;
 
 use common::machine::{file, guest, server};
-use common::{joulio, refused};
+use common::{joulio, refused_with};
 use std::fs;
 use tempfile::tempdir;
-
-/// `line` is refused, in words that hold every one of `hints`.
-#[track_caller]
-fn refuse(line: &str, hints: &[&str]) {
-    let room = tempdir().expect("a temporary directory");
-    let said = refused(room.path(), line);
-    for hint in hints {
-        assert!(said.contains(hint), "{line}: no '{hint}' in: {said}");
-    }
-}
 
 #[test]
 fn settings_of_a_disk_that_is_not_there_are_not_shown() {
     let tree = guest();
     let root = tree.path().display();
-    refuse(
+    refused_with(
         &format!("knobs nope --root {root}"),
         &["no disk 'nope'", "there is none"],
     );
     fs::create_dir_all(tree.path().join("sys/block/vdb")).expect("made");
     fs::create_dir_all(tree.path().join("sys/block/vda")).expect("made");
     for disk in ["nope", "/dev/nope", "../..", "/", "vd"] {
-        refuse(
+        refused_with(
             &format!("knobs {disk} --root {root}"),
             &["no disk", "there are vda, vdb"],
         );
     }
-    refuse(
+    refused_with(
         &format!("knobs nope --root {root} --set scheduler=bfq --for 1"),
         &["no disk 'nope'"],
     );
     joulio(&format!("knobs vda --root {root}"))
         .assert()
         .success();
-    refuse("knobs --root /nowhere", &["--root", "not a folder"]);
+    refused_with("knobs --root /nowhere", &["--root", "not a folder"]);
 }
 
 #[test]
 fn no_lines_are_not_shown_and_no_time_is_not_waited() {
-    refuse("stat --count 0", &["--count", "1 at the least"]);
-    refuse("power --watch --count 0", &["--count", "1 at the least"]);
-    refuse(
+    refused_with("stat --count 0", &["--count", "1 at the least"]);
+    refused_with("power --watch --count 0", &["--count", "1 at the least"]);
+    refused_with(
         "knobs --set max-cstate=C1 --for 0",
         &["--for", "above zero"],
     );
-    refuse(
+    refused_with(
         "power-states emulated:instant --set 0 --for 0",
         &["--for", "above zero"],
     );
@@ -60,11 +50,11 @@ fn no_lines_are_not_shown_and_no_time_is_not_waited() {
 #[test]
 fn a_server_whose_hosts_could_do_nothing_is_not_begun() {
     let serve = "serve --device emulated:instant,size=1M --socket s";
-    refuse(
+    refused_with(
         &format!("{serve} --max-regions 0"),
         &["--max-regions", "from 1"],
     );
-    refuse(&format!("{serve} --max-memory 0"), &["--max-memory", "4k"]);
+    refused_with(&format!("{serve} --max-memory 0"), &["--max-memory", "4k"]);
 }
 
 #[test]
@@ -89,7 +79,7 @@ fn a_meter_that_is_asked_for_and_cannot_be_had_is_told() {
                 // Its device has one.
                 continue;
             }
-            refuse(
+            refused_with(
                 &format!("{command} --root {root} --meter {word}"),
                 &["--meter: no meter can be read for", word, why],
             );
@@ -98,7 +88,7 @@ fn a_meter_that_is_asked_for_and_cannot_be_had_is_told() {
     let tree = server();
     file(&tree, "proc/diskstats", "");
     let root = tree.path().display();
-    refuse(
+    refused_with(
         &format!("stat --count 1 --root {root} --meter package,dram"),
         &["no meter can be read for 'dram'"],
     );
@@ -116,7 +106,7 @@ fn a_meter_that_is_asked_for_and_cannot_be_had_is_told() {
 #[test]
 fn a_device_that_has_no_meter_is_told_when_it_is_asked() {
     for word in ["nvme", "device", "nvme:emulated:hdd-7200"] {
-        refuse(
+        refused_with(
             &format!(
                 "bench --device emulated:hdd-7200 --number_ios 1 --faults drop@0 --meter {word}"
             ),
@@ -133,7 +123,7 @@ fn options_of_an_engine_that_is_not_used_are_not_taken() {
         "--sqthread_poll_cpu 0",
         "--sqthread_poll_idle 10",
     ] {
-        refuse(
+        refused_with(
             &format!("bench --device emulated:instant --number_ios 1 {option}"),
             &["--sqthread_*", "io_uring", "--engine"],
         );
@@ -149,7 +139,7 @@ fn io_that_a_device_does_not_do_is_not_played() {
         ("4k,513", "513 is not a multiple"),
         ("1G", "at most 131072"),
     ] {
-        refuse(
+        refused_with(
             &format!("{grid} --device optane-900p --bs {bs}"),
             &["bs: ", hint],
         );
@@ -172,10 +162,10 @@ fn files_that_do_not_end_or_begin_are_not_read() {
             format!("bench --number_ios 1 --machine {path}"),
             format!("bench --number_ios 1 --device emulated:{path}"),
         ] {
-            refuse(&line, &[name, "not a regular file"]);
+            refused_with(&line, &[name, "not a regular file"]);
         }
     }
-    refuse(
+    refused_with(
         "bench --number_ios 1 --device emulated:instant --idle-baseline /dev/zero",
         &["/dev/zero", "idle baseline"],
     );

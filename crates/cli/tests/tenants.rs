@@ -2,13 +2,13 @@
 
 mod common;
 
-use common::{begin, failed, joulio, refused, runs};
+use common::{begin, ended, failed, joulio, refused, runs};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -77,18 +77,6 @@ fn working(child: &Child, count: usize) -> Vec<i32> {
             .then_some(())
     });
     tenants
-}
-
-fn ended(mut child: Child) -> Output {
-    let started = Instant::now();
-    while child.try_wait().expect("wait").is_none() {
-        if started.elapsed() > CAP {
-            let _ = child.kill();
-            panic!("still running after {CAP:?}");
-        }
-        sleep(Duration::from_millis(10));
-    }
-    child.wait_with_output().expect("output")
 }
 
 /// None of these processes is there any more; one that is to be waited for by another is not.

@@ -2,18 +2,8 @@
 
 mod common;
 
-use common::refused;
+use common::{refused, refused_with};
 use tempfile::tempdir;
-
-/// `line` is refused, in words that hold every one of `hints`.
-#[track_caller]
-fn refuse(line: &str, hints: &[&str]) {
-    let room = tempdir().expect("a temporary directory");
-    let said = refused(room.path(), line);
-    for hint in hints {
-        assert!(said.contains(hint), "{line}: no '{hint}' in: {said}");
-    }
-}
 
 #[test]
 fn a_parameter_of_a_device_is_given_once() {
@@ -33,11 +23,11 @@ fn a_parameter_of_a_device_is_given_once() {
             format!("serve --socket s --device {device}"),
             format!("power-states {device}"),
         ] {
-            refuse(&line, &[first, second, "give one of them"]);
+            refused_with(&line, &[first, second, "give one of them"]);
         }
     }
     for scheme in ["pcie:ffff:ff:1f.7", "vfio-user:s"] {
-        refuse(
+        refused_with(
             &format!("id-ctrl {scheme},nsid=1,nsid=2"),
             &["'nsid=1' and 'nsid=2'", "give one of them"],
         );
@@ -50,17 +40,17 @@ fn faults_have_one_seed() {
         "bench --faults seed=1,drop@0.1,seed=2",
         "serve --device emulated:instant --socket s --faults seed=1,seed=1",
     ] {
-        refuse(line, &["a seed already"]);
+        refused_with(line, &["a seed already"]);
     }
 }
 
 #[test]
 fn a_setting_has_one_value() {
-    refuse(
+    refused_with(
         "knobs --for 1 --set max-cstate=C1 --set max-cstate=C6",
         &["--set max-cstate", "twice"],
     );
-    refuse(
+    refused_with(
         "bench --set max-cstate=C1 --set max-cstate=C6",
         &["--set max-cstate", "twice"],
     );
@@ -77,16 +67,16 @@ fn a_choice_of_meters_does_not_contradict_or_repeat_itself() {
         "power swap --devices a --time 1",
     ] {
         for words in ["all,none", "none,all", "none,perf", "none,nvme:emulated"] {
-            refuse(
+            refused_with(
                 &format!("{command} --meter {words}"),
                 &["--meter", "none stands alone"],
             );
         }
-        refuse(
+        refused_with(
             &format!("{command} --meter all --meter none"),
             &["none stands alone"],
         );
-        refuse(
+        refused_with(
             &format!("{command} --meter wall,wall"),
             &["wall is there twice"],
         );
@@ -103,7 +93,7 @@ fn a_value_is_in_a_list_of_the_grid_once() {
         ("--rwmixread", "0,0", "0"),
         ("--load", "closed,closed", "closed"),
     ] {
-        refuse(
+        refused_with(
             &format!("twin grid {flag} {values}"),
             &[&format!("{flag}: {told} is there twice")],
         );
@@ -113,7 +103,7 @@ fn a_value_is_in_a_list_of_the_grid_once() {
 #[test]
 fn a_device_is_asked_for_its_power_once() {
     for command in ["power", "stat --count 1"] {
-        refuse(
+        refused_with(
             &format!("{command} --device emulated:instant --device emulated:instant"),
             &["--device: emulated:instant is there twice"],
         );

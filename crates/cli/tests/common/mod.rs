@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -57,6 +57,25 @@ pub fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
 
 const CAP: Duration = Duration::from_secs(30);
 
+/// Waits until `child` has ended by itself. What hangs is ended after half a minute, and the test
+/// with it.
+pub fn wait_for_end(child: &mut Child) {
+    let started = Instant::now();
+    while child.try_wait().expect("wait").is_none() {
+        if started.elapsed() > CAP {
+            let _ = child.kill();
+            panic!("still running after {CAP:?}");
+        }
+        sleep(Duration::from_millis(10));
+    }
+}
+
+/// What the command leaves behind, when it ends by itself.
+pub fn ended(mut child: Child) -> Output {
+    wait_for_end(&mut child);
+    child.wait_with_output().expect("output")
+}
+
 /// SIGINT.
 pub fn interrupt(child: &Child) {
     let pid = rustix::process::Pid::from_child(child);
@@ -73,6 +92,16 @@ pub fn json(line: &str) -> Value {
 pub fn runs(line: &str) -> Vec<Value> {
     let report = json(&format!("bench --output json {line}"));
     report["runs"].as_array().expect("runs").clone()
+}
+
+/// `line` is refused, in words that hold every one of `hints`.
+#[track_caller]
+pub fn refused_with(line: &str, hints: &[&str]) {
+    let room = tempfile::tempdir().expect("a temporary directory");
+    let said = refused(room.path(), line);
+    for hint in hints {
+        assert!(said.contains(hint), "{line}: no '{hint}' in: {said}");
+    }
 }
 
 /// Runs a command in `room` that is to be refused, and returns what it says: status 2, one line,

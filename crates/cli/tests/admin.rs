@@ -3,26 +3,14 @@
 
 mod common;
 
-use common::{begin, interrupt};
+use common::{begin, interrupt, wait_for};
 use std::fs;
 use std::process::{Child, Output};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
-/// What hangs is ended after this long, and the test with it. Half of the driver's own limit.
-const CAP: Duration = Duration::from_secs(30);
 
 const BENCH: &str = "bench --device emulated:instant,size=1m --completion poll --number_ios 2000";
 
-fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !is_there() {
-        assert!(started.elapsed() < CAP, "no {what} after {CAP:?}");
-        sleep(Duration::from_millis(10));
-    }
-}
-
-/// What the command leaves behind, when it ends by itself.
+/// What the command leaves behind, when it ends by itself; within half a minute, which is half of the
+/// driver's own limit.
 fn ended(child: Child) -> (Output, String) {
     let output = common::ended(child);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -62,7 +50,7 @@ fn an_abort_that_is_not_answered_ends_in_a_reset_in_time() {
 fn opening_a_controller_that_does_not_answer_is_ended_by_a_signal() {
     let line = format!("{BENCH} --io_timeout 3600 --faults admin-stuck@0s");
     let child = begin(&line);
-    wait_for("device", || has_device(&child));
+    wait_for("device", || has_device(&child).then_some(()));
     interrupt(&child);
     let (output, said) = ended(child);
     assert_eq!(output.status.code(), Some(130), "{said}");

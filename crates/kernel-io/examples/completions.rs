@@ -4,9 +4,10 @@
 //!
 //! Reads 4 KiB at queue depth 1, by every engine and way, and says which way was obtained.
 
+use joulio_engine::Request;
 use joulio_kernel_io::{
-    Access, Calls, Engine, EngineError, Interrupts, IoUring, Libaio, Obtained, Path, Psync,
-    Release, Request, RingOptions, Target, Way, expect, judge,
+    Access, Calls, EngineError, Interrupts, IoUring, KernelEngine, Libaio, Obtained, Path, Psync,
+    Release, RingOptions, Target, Way, expect, judge,
 };
 use joulio_units::{Direction, Nanos};
 use joulio_wait::now;
@@ -128,8 +129,12 @@ fn switches(thread: &str) -> Option<u64> {
 
 /// Reads `ios` blocks, one after the other; what that took, and how often the kernel's thread gave
 /// its core away.
-fn read(mut engine: impl Engine, target: &Target, ios: u64) -> Result<(Calls, u64), EngineError> {
-    let poller = engine.poller_thread();
+fn read(
+    mut engine: impl KernelEngine,
+    target: &Target,
+    ios: u64,
+) -> Result<(Calls, u64), EngineError> {
+    let poller = engine.kernel_thread();
     let poller = || switches(&format!("self/task/{}", poller?));
     let before = poller();
     let blocks = (target.size() / u64::from(BLOCK)).max(1);

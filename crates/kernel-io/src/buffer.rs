@@ -121,6 +121,18 @@ impl DerefMut for Buffer {
     }
 }
 
+impl joulio_engine::Buffer for Buffer {
+    fn copy_to(&self, to: &mut [u8]) {
+        let len = to.len().min(self.len);
+        to[..len].copy_from_slice(&self[..len]);
+    }
+
+    fn copy_from(&mut self, from: &[u8]) {
+        let len = from.len().min(self.len);
+        self[..len].copy_from_slice(&from[..len]);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

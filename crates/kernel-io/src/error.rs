@@ -79,12 +79,12 @@ pub enum EngineError {
         missing: Missing,
     },
     /// The depth cannot be had.
-    #[error("{path}: queue depth {asked} is not within 1 to {limit}")]
+    #[error("{path}: queue depth {requested} is not within 1 to {limit}")]
     Depth {
         /// The interface.
         path: Path,
-        /// What was asked for.
-        asked: usize,
+        /// Queue depth requested.
+        requested: usize,
         /// The most there is.
         limit: usize,
     },

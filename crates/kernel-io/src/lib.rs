@@ -33,7 +33,7 @@ pub use cpuidle::{CpuIdle, IdleState, IdleUse, NoCpuIdle};
 pub use cputimes::{CpuTimes, CpuUse, NoCpuTimes, TICK};
 pub use disk::{Blocks, Disk, Queue};
 pub use diskstats::{DiskStats, Disks, StatsError};
-pub use engine::{Calls, Completion, Engine, Failure, Request};
+pub use engine::{Calls, Completion, Failure, KernelEngine};
 pub use error::{EngineError, Missing, TargetError};
 pub use interrupts::{InterruptLine, Interrupts};
 pub use interval::Interval;

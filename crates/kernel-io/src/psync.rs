@@ -2,8 +2,12 @@
 
 use crate::engine::idle_until;
 use crate::slots::{fits, outcome};
-use crate::{Buffer, Calls, Completion, Engine, EngineError, Missing, Path, Request, Target, Way};
+use crate::{
+    Buffer, Calls, Completion, EngineError, Failure, KernelEngine, Missing, Path, Target, Way,
+};
+use joulio_engine::{Engine, Request};
 use joulio_units::{Direction, Nanos};
+use joulio_wait::Counters;
 use rustix::io::{Errno, IoSlice, IoSliceMut, ReadWriteFlags, preadv2, pwritev2, retry_on_intr};
 use std::sync::Arc;
 
@@ -11,6 +15,7 @@ use std::sync::Arc;
 /// no deadline ends it.
 pub struct Psync {
     target: Arc<Target>,
+    way: Way,
     flags: ReadWriteFlags,
     prepared: Option<(Request, Buffer)>,
     ended: Option<Completion>,
@@ -25,7 +30,7 @@ impl Psync {
         if depth != 1 {
             return Err(EngineError::Depth {
                 path,
-                asked: depth,
+                requested: depth,
                 limit: 1,
             });
         }
@@ -35,6 +40,7 @@ impl Psync {
         }
         Ok(Psync {
             target,
+            way,
             flags: if way.polls_device() {
                 ReadWriteFlags::HIPRI
             } else {
@@ -60,6 +66,10 @@ impl Psync {
 }
 
 impl Engine for Psync {
+    type Buffer = Buffer;
+    type Failure = Failure;
+    type Error = EngineError;
+
     fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<Buffer>, EngineError> {
         Buffer::allocate(count, len)
     }
@@ -113,6 +123,20 @@ impl Engine for Psync {
         Ok(delivered)
     }
 
+    fn effective(&mut self) -> String {
+        self.way.to_string()
+    }
+
+    fn counters(&mut self) -> Counters {
+        self.calls.waiting
+    }
+
+    fn system_calls(&self) -> Option<u64> {
+        Some(self.calls.system_calls)
+    }
+}
+
+impl KernelEngine for Psync {
     fn calls(&self) -> Calls {
         self.calls
     }

@@ -1,6 +1,7 @@
 //! The requests that are outstanding in an engine, and their buffers.
 
-use crate::{Buffer, Completion, EngineError, Failure, Path, Request};
+use crate::{Buffer, Completion, EngineError, Failure, Path};
+use joulio_engine::Request;
 use rustix::io::Errno;
 use std::mem;
 
@@ -35,7 +36,7 @@ impl Slots {
         if depth == 0 || depth > limit {
             return Err(EngineError::Depth {
                 path,
-                asked: depth,
+                requested: depth,
                 limit,
             });
         }
@@ -136,11 +137,11 @@ pub(crate) fn fits(path: Path, request: &Request, buffer: &Buffer) -> Result<(),
     })
 }
 
-/// How a request of `asked` bytes ended.
-pub(crate) fn outcome(result: i64, asked: u32) -> Result<(), Failure> {
+/// How a request of `requested` bytes ended.
+pub(crate) fn outcome(result: i64, requested: u32) -> Result<(), Failure> {
     match u32::try_from(result) {
-        Ok(moved) if moved == asked => Ok(()),
-        Ok(moved) => Err(Failure::Short { moved, asked }),
+        Ok(moved) if moved == requested => Ok(()),
+        Ok(moved) => Err(Failure::Short { moved, requested }),
         Err(_) => {
             let errno = match result.saturating_neg() {
                 errno @ 1..=MAX_ERRNO => errno as i32,
@@ -208,7 +209,7 @@ mod tests {
         assert_eq!(outcome(4096, 4096), Ok(()));
         let short = Failure::Short {
             moved: 0,
-            asked: 4096,
+            requested: 4096,
         };
         assert_eq!(outcome(0, 4096), Err(short));
         let bad = Failure::Errno(Errno::BADF);

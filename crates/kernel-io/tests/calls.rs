@@ -3,7 +3,10 @@
 mod common;
 
 use common::{Scratch, one, request, ring, rings};
-use joulio_kernel_io::{Access, Engine, EngineError, IoUring, Libaio, Psync, RingOptions, Way};
+use joulio_engine::Engine;
+use joulio_kernel_io::{
+    Access, EngineError, IoUring, KernelEngine, Libaio, Psync, RingOptions, Way,
+};
 use joulio_units::Direction;
 use std::sync::Arc;
 
@@ -36,8 +39,8 @@ fn the_kernels_thread_is_told_apart() {
     };
     one(&mut polled, request(Direction::Read, 0, 0));
     let (first, second) = (
-        polled.poller_thread().unwrap(),
-        second.poller_thread().unwrap(),
+        polled.kernel_thread().unwrap(),
+        second.kernel_thread().unwrap(),
     );
     assert_ne!(first, second);
     let name = std::fs::read_to_string(format!("/proc/self/task/{first}/comm")).unwrap();
@@ -45,7 +48,7 @@ fn the_kernels_thread_is_told_apart() {
     let plain = ring(&target, 1, Way::Interrupt, options).unwrap();
     let libaio = Libaio::new(target, 1, Way::Interrupt).unwrap();
     assert_eq!(
-        (plain.poller_thread(), libaio.poller_thread()),
+        (plain.kernel_thread(), libaio.kernel_thread()),
         (None, None)
     );
 }

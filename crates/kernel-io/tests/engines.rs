@@ -4,7 +4,7 @@
 mod common;
 
 use common::{BLOCK, BLOCKS, Claim, Scratch, of_every_engine, one, request, soon};
-use joulio_kernel_io::{Access, Engine, EngineError, Failure, Psync, Target, Way};
+use joulio_kernel_io::{Access, EngineError, Failure, KernelEngine, Psync, Target, Way};
 use joulio_units::{Direction, Nanos};
 use joulio_wait::now;
 use rustix::io::Errno;
@@ -19,7 +19,7 @@ fn pattern(block: u64, salt: u8) -> Vec<u8> {
 }
 
 /// Sends a request for every block, as many at once as the depth, and sees each end once.
-fn sweep(engine: &mut impl Engine, direction: Direction, depth: usize, salt: u8, name: &str) {
+fn sweep(engine: &mut impl KernelEngine, direction: Direction, depth: usize, salt: u8, name: &str) {
     let mut buffers = engine.buffers(depth, BLOCK as usize).unwrap();
     let (mut next, mut ended) = (0, HashSet::new());
     while ended.len() < BLOCKS as usize {
@@ -61,7 +61,7 @@ fn sweep(engine: &mut impl Engine, direction: Direction, depth: usize, salt: u8,
 struct WhatIsWrittenIsReadBack;
 
 impl Claim for WhatIsWrittenIsReadBack {
-    fn of(&self, mut engine: impl Engine, name: &str, depth: usize) {
+    fn of(&self, mut engine: impl KernelEngine, name: &str, depth: usize) {
         let salt = name.len() as u8 ^ depth as u8;
         sweep(&mut engine, Direction::Write, depth, salt, name);
         sweep(&mut engine, Direction::Read, depth, salt, name);
@@ -84,10 +84,10 @@ fn what_is_written_is_read_back() {
 struct AReadBehindTheEndIsShort;
 
 impl Claim for AReadBehindTheEndIsShort {
-    fn of(&self, mut engine: impl Engine, name: &str, _: usize) {
+    fn of(&self, mut engine: impl KernelEngine, name: &str, _: usize) {
         let short = Failure::Short {
             moved: 0,
-            asked: BLOCK,
+            requested: BLOCK,
         };
         let done = one(&mut engine, request(Direction::Read, BLOCKS - 1, 5));
         assert_eq!((done.tag, done.outcome), (5, Err(short)), "{name}");
@@ -108,7 +108,7 @@ fn a_read_behind_the_end_of_a_truncated_file_is_short() {
 struct AWriteToWhatIsOnlyReadFails;
 
 impl Claim for AWriteToWhatIsOnlyReadFails {
-    fn of(&self, mut engine: impl Engine, name: &str, _: usize) {
+    fn of(&self, mut engine: impl KernelEngine, name: &str, _: usize) {
         let done = one(&mut engine, request(Direction::Write, 3, 9));
         let refused = Failure::Errno(Errno::BADF);
         assert_eq!((done.tag, done.outcome), (9, Err(refused)), "{name}");
@@ -127,7 +127,7 @@ fn a_write_to_what_is_only_read_fails_and_the_engine_goes_on() {
 struct ThereIsRoomForTheDepth;
 
 impl Claim for ThereIsRoomForTheDepth {
-    fn of(&self, mut engine: impl Engine, name: &str, depth: usize) {
+    fn of(&self, mut engine: impl KernelEngine, name: &str, depth: usize) {
         let mut ended = 0;
         assert_eq!(engine.reap(0, Nanos::MAX, |_| ended += 1).unwrap(), 0);
         assert_eq!(engine.reap(1, now(), |_| ended += 1).unwrap(), 0);
@@ -156,7 +156,7 @@ fn there_is_room_for_the_depth_and_not_for_more() {
 struct ShortDeadlinesLoseNothing;
 
 impl Claim for ShortDeadlinesLoseNothing {
-    fn of(&self, mut engine: impl Engine, name: &str, depth: usize) {
+    fn of(&self, mut engine: impl KernelEngine, name: &str, depth: usize) {
         let mut tags = HashSet::new();
         for (tag, buffer) in (0..).zip(engine.buffers(depth, BLOCK as usize).unwrap()) {
             let request = request(Direction::Read, tag, tag);
@@ -185,7 +185,7 @@ fn short_deadlines_lose_nothing() {
 struct ADroppedEngineHasEndedItsRequests<'a>(&'a Arc<Target>);
 
 impl Claim for ADroppedEngineHasEndedItsRequests<'_> {
-    fn of(&self, mut engine: impl Engine, name: &str, depth: usize) {
+    fn of(&self, mut engine: impl KernelEngine, name: &str, depth: usize) {
         let salt = name.len() as u8 ^ depth as u8;
         let buffers = engine.buffers(depth, BLOCK as usize).unwrap();
         for (block, mut buffer) in (0..).zip(buffers) {
@@ -217,7 +217,7 @@ fn a_dropped_engine_has_ended_its_requests() {
 struct WhatWasNotSentIsNotDone<'a>(&'a Arc<Target>);
 
 impl Claim for WhatWasNotSentIsNotDone<'_> {
-    fn of(&self, mut engine: impl Engine, name: &str, _: usize) {
+    fn of(&self, mut engine: impl KernelEngine, name: &str, _: usize) {
         let mut buffer = engine.buffers(1, BLOCK as usize).unwrap().pop().unwrap();
         buffer.fill(0xFF);
         engine

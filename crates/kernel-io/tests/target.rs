@@ -3,7 +3,7 @@
 mod common;
 
 use common::{BLOCK, BLOCKS, Claim, Scratch, of_every_engine, one, request};
-use joulio_kernel_io::{Access, Engine, Interrupts, Kind, Target, TargetError};
+use joulio_kernel_io::{Access, Interrupts, KernelEngine, Kind, Target, TargetError};
 use joulio_units::Direction;
 use std::fs::File;
 use std::path::PathBuf;
@@ -89,7 +89,7 @@ impl Drop for Loop {
 struct ABlockDeviceIsRead;
 
 impl Claim for ABlockDeviceIsRead {
-    fn of(&self, mut engine: impl Engine, name: &str, _: usize) {
+    fn of(&self, mut engine: impl KernelEngine, name: &str, _: usize) {
         let done = one(&mut engine, request(Direction::Write, 2, 4));
         assert_eq!(done.outcome, Ok(()), "{name}");
         let done = one(&mut engine, request(Direction::Read, BLOCKS - 1, 5));

@@ -1,6 +1,6 @@
 //! fio's vocabulary turned into requests.
 //!
-//! A [`Job`] says what to do, a [`Target`] is where, an [`engine::Engine`] how. [`run`] does it
+//! A [`Job`] says what to do, a [`Target`] is where, an [`Engine`] how. [`run`] does it
 //! with one thread a job and returns a [`RunResult`], which is also what `--output json` prints.
 #![forbid(unsafe_code)]
 
@@ -35,6 +35,7 @@ pub use area::Area;
 pub use control::Stop;
 pub use energy::{Done, EnergyResult, Unmetered};
 pub use job::{Arrivals, Job, JobError, ReadWrite, Verify};
+pub use joulio_engine::Engine;
 pub use joulio_kernel_io::{CpuUse, RingOptions};
 pub use machine::{Counting as ThreadCounting, ThreadCounters};
 pub use machine::{DiskCounters, Dispatch, IdleCounters, MachineCounters};

@@ -1,7 +1,7 @@
 //! The loop of one job: issue, wait, record.
 
 use crate::cpu;
-use crate::engine::{Buffer, Done, Engine, EngineError, Io, IoError};
+use crate::engine::{EngineError, IoError, Traced};
 use crate::job::{Arrivals, Job};
 use crate::machine::{Counting, ThreadCounters};
 use crate::method::Obtained;
@@ -14,6 +14,7 @@ use crate::stopped;
 use crate::sweep::{check, lay_out, read_back};
 use crate::verify::Ledger;
 use crate::{Stop, Verify};
+use joulio_engine::{Buffer, Completion, Engine, Request};
 use joulio_kernel_io::TargetError;
 use joulio_nvme::Faults;
 use joulio_nvme::wait::{Counters, now};
@@ -159,16 +160,14 @@ impl Worker<'_> {
     }
 
     /// Runs the job on `engine`.
-    pub(crate) fn run<E: Engine>(
-        self,
-        engine: &mut E,
-        obtained: Obtained,
-    ) -> Result<(), WorkerError> {
+    pub(crate) fn run<E: Traced>(self, engine: &mut E) -> Result<(), WorkerError> {
         let bs = self.bs as usize;
-        let mut buffers = engine.buffers(self.job.iodepth, bs)?;
+        let mut buffers = engine.buffers(self.job.iodepth, bs).map_err(failed)?;
         let mut content = vec![0; bs];
         rand_pcg::Pcg64Mcg::seed_from_u64(self.job.seed).fill_bytes(&mut content);
-        buffers.iter_mut().for_each(|buffer| buffer.write(&content));
+        buffers
+            .iter_mut()
+            .for_each(|buffer| buffer.copy_from(&content));
         let verifying = self.job.verify != Verify::None;
         let mut ledger = verifying.then(|| Ledger::new(self.share.clone(), bs, self.job.seed));
         if let Some(ledger) = &mut ledger
@@ -179,7 +178,7 @@ impl Worker<'_> {
         }
         // Opening takes its time, and must not take it from the ramp.
         let counting = Counting::this_thread();
-        self.tell(Message::Ready(obtained))?;
+        self.tell(Message::Ready(Obtained::Yes(engine.effective())))?;
         let Ok(go) = self.go.recv() else {
             return Err(WorkerError::NotStarted);
         };
@@ -230,15 +229,15 @@ struct Before {
     system_calls: Option<u64>,
 }
 
-struct Loop<'a, B> {
+struct Loop<'a, E: Engine> {
     worker: &'a Worker<'a>,
     pattern: Pattern,
     ledger: Option<Ledger>,
     /// By tag: what is in flight, and the buffers of what is not.
     flights: Vec<Flight>,
     idle: Vec<u64>,
-    buffers: Vec<B>,
-    ended: Vec<Done<B>>,
+    buffers: Vec<E::Buffer>,
+    ended: Vec<Completion<E::Buffer, E::Failure>>,
     ramp_end: Nanos,
     end: Nanos,
     next_arrival: Nanos,
@@ -250,8 +249,13 @@ struct Loop<'a, B> {
     measured: Measured,
 }
 
-impl<'a, B: Buffer> Loop<'a, B> {
-    fn new(worker: &'a Worker<'a>, buffers: Vec<B>, ledger: Option<Ledger>, go: Go) -> Self {
+impl<'a, E: Traced> Loop<'a, E> {
+    fn new(
+        worker: &'a Worker<'a>,
+        buffers: Vec<E::Buffer>,
+        ledger: Option<Ledger>,
+        go: Go,
+    ) -> Self {
         let depth = buffers.len();
         let ramp_end = go.start + worker.job.ramp_time;
         let flight = Flight {
@@ -303,7 +307,7 @@ impl<'a, B: Buffer> Loop<'a, B> {
         }
     }
 
-    fn measure<E: Engine<Buffer = B>>(&mut self, engine: &mut E) -> Result<(), WorkerError> {
+    fn measure(&mut self, engine: &mut E) -> Result<(), WorkerError> {
         let mut last_wait = None;
         loop {
             let mut at = now();
@@ -315,7 +319,7 @@ impl<'a, B: Buffer> Loop<'a, B> {
             let issuing = self.issuing(at);
             if issuing {
                 self.issue(engine, at)?;
-                engine.submit()?;
+                engine.submit().map_err(failed)?;
             }
             if self.buffers.len() == self.flights.len() && !issuing {
                 break;
@@ -333,14 +337,16 @@ impl<'a, B: Buffer> Loop<'a, B> {
             }
             let deadline = self.deadline(at, issuing);
             let ended = &mut self.ended;
-            engine.reap(1, deadline, |done| ended.push(done))?;
+            engine
+                .reap(1, deadline, |done| ended.push(done))
+                .map_err(failed)?;
             self.record();
         }
         self.finish(engine)
     }
 
     /// The measured part starts: what came before does not count.
-    fn begin<E: Engine<Buffer = B>>(&mut self, engine: &mut E) -> Result<(), WorkerError> {
+    fn begin(&mut self, engine: &mut E) -> Result<(), WorkerError> {
         self.measuring = true;
         self.worker.tell(Message::Began)?;
         self.issued = 0;
@@ -391,7 +397,7 @@ impl<'a, B: Buffer> Loop<'a, B> {
         }
     }
 
-    fn finish<E: Engine<Buffer = B>>(&mut self, engine: &mut E) -> Result<(), WorkerError> {
+    fn finish(&mut self, engine: &mut E) -> Result<(), WorkerError> {
         if !self.measuring {
             // Stopped in the ramp: there is nothing.
             self.begin(engine)?;
@@ -418,7 +424,7 @@ impl<'a, B: Buffer> Loop<'a, B> {
         self.measured.kernel_scheduled = kernel.map(|(after, before)| after.since(before));
         self.measured.stopped = stopped::times() != self.before.stops;
         self.measured.learning.to_the_end = engine.learning() > Nanos::ZERO;
-        self.measured.tells_waiting = engine.tells_waiting();
+        self.measured.tells_waiting = engine.counts_waiting();
         self.measured.faults = engine.faults();
         self.measured.recorded = engine.take_trace();
         self.measured.usage = cpu::this_thread().since(self.before.usage);
@@ -446,11 +452,7 @@ impl<'a, B: Buffer> Loop<'a, B> {
     }
 
     /// Sends out all that is due and has a free buffer.
-    fn issue<E: Engine<Buffer = B>>(
-        &mut self,
-        engine: &mut E,
-        at: Nanos,
-    ) -> Result<(), WorkerError> {
+    fn issue(&mut self, engine: &mut E, at: Nanos) -> Result<(), WorkerError> {
         let limit = self.worker.job.number_ios.filter(|_| self.measuring);
         while let Some(&tag) = self.idle.last() {
             if limit.is_some_and(|n| self.issued >= n) {
@@ -473,7 +475,7 @@ impl<'a, B: Buffer> Loop<'a, B> {
             if direction == Direction::Write
                 && let Some(ledger) = &mut self.ledger
             {
-                buffer.write(ledger.fill(block));
+                buffer.copy_from(ledger.fill(block));
                 if self.worker.job.arrivals == Arrivals::Closed {
                     // Making the data took the host's time, not the device's.
                     arrival = now();
@@ -487,15 +489,13 @@ impl<'a, B: Buffer> Loop<'a, B> {
                 measured: self.measuring,
             };
             let bs = self.worker.bs;
-            engine.prepare(
-                Io {
-                    direction,
-                    offset: block * bs,
-                    len: bs as u32,
-                    tag,
-                },
-                buffer,
-            )?;
+            let request = Request {
+                direction,
+                offset: block * bs,
+                len: bs as u32,
+                tag,
+            };
+            engine.prepare(request, buffer).map_err(failed)?;
             self.issued += 1;
         }
         Ok(())
@@ -524,7 +524,8 @@ impl<'a, B: Buffer> Loop<'a, B> {
                 Direction::Write => &mut self.measured.write,
                 _ => &mut self.measured.read,
             };
-            match done.outcome {
+            let outcome = done.outcome.map_err(Into::into);
+            match outcome {
                 // The ramp's do not count, though they end in the measured part.
                 Ok(()) if self.measuring && !flight.measured => {}
                 Ok(()) => tally.success(at - flight.arrival, bs),
@@ -538,7 +539,7 @@ impl<'a, B: Buffer> Loop<'a, B> {
             }
             if let Some(ledger) = &mut self.ledger {
                 ledger.release(flight.block);
-                match (flight.direction, done.outcome) {
+                match (flight.direction, outcome) {
                     (Direction::Read, Ok(()))
                         if !self.worker.may_write || ledger.written(flight.block) =>
                     {
@@ -555,6 +556,11 @@ impl<'a, B: Buffer> Loop<'a, B> {
         let done = self.measured.read.ios + self.measured.write.ios;
         self.worker.progress.store(done, Ordering::Relaxed);
     }
+}
+
+/// The engine cannot go on.
+pub(crate) fn failed(error: impl Into<EngineError>) -> WorkerError {
+    WorkerError::Engine(error.into())
 }
 
 fn kernel_thread<E: Engine>(engine: &E) -> ThreadUsage {

@@ -1,10 +1,11 @@
 //! Passes over all blocks of a job, before and after it: laying out what reads are to find, and
 //! reading back what was written.
 
-use crate::engine::{Buffer, Done, Engine, Io};
-use crate::looped::{LAST_WAIT, LOOK, Worker, WorkerError};
+use crate::engine::{IoError, Traced};
+use crate::looped::{LAST_WAIT, LOOK, Worker, WorkerError, failed};
 use crate::result::VerifyResult;
 use crate::verify::Ledger;
+use joulio_engine::{Buffer, Request};
 use joulio_nvme::wait::now;
 use joulio_units::Direction;
 
@@ -14,7 +15,7 @@ pub(crate) fn check<B: Buffer>(
     block: u64,
     into: &mut VerifyResult,
 ) {
-    buffer.read(ledger.scratch());
+    buffer.copy_to(ledger.scratch());
     into.blocks += 1;
     if let Err(mismatch) = ledger.check(block) {
         into.errors += 1;
@@ -23,13 +24,13 @@ pub(crate) fn check<B: Buffer>(
 }
 
 /// Writes every block of the share, so that reads find something to verify.
-pub(crate) fn lay_out<E: Engine>(
+pub(crate) fn lay_out<E: Traced>(
     engine: &mut E,
     buffers: Vec<E::Buffer>,
     ledger: &mut Ledger,
     worker: &Worker<'_>,
 ) -> Result<Vec<E::Buffer>, WorkerError> {
-    let mut failed = None;
+    let mut first_error = None;
     let sweep = Sweep {
         worker,
         direction: Direction::Write,
@@ -39,21 +40,21 @@ pub(crate) fn lay_out<E: Engine>(
         buffers,
         ledger,
         worker.share.clone(),
-        |ledger, block, done| {
-            if let Err(error) = done.outcome {
+        |ledger, block, outcome, _| {
+            if let Err(error) = outcome {
                 ledger.forget(block);
-                failed.get_or_insert(error);
+                first_error.get_or_insert(error);
             }
         },
     )?;
-    match failed {
+    match first_error {
         Some(error) => Err(WorkerError::Layout(error)),
         None => Ok(buffers),
     }
 }
 
 /// Reads every block that the job wrote, and checks it.
-pub(crate) fn read_back<E: Engine>(
+pub(crate) fn read_back<E: Traced>(
     engine: &mut E,
     buffers: Vec<E::Buffer>,
     ledger: &mut Ledger,
@@ -74,8 +75,8 @@ pub(crate) fn read_back<E: Engine>(
         buffers,
         ledger,
         written,
-        |ledger, block, done| match done.outcome {
-            Ok(()) => check(ledger, &done.buffer, block, checked),
+        |ledger, block, outcome, buffer| match outcome {
+            Ok(()) => check(ledger, buffer, block, checked),
             Err(error) => {
                 checked.blocks += 1;
                 checked.errors += 1;
@@ -95,13 +96,13 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    fn run<E: Engine>(
+    fn run<E: Traced>(
         &self,
         engine: &mut E,
         mut buffers: Vec<E::Buffer>,
         ledger: &mut Ledger,
         blocks: impl IntoIterator<Item = u64>,
-        mut each: impl FnMut(&mut Ledger, u64, &Done<E::Buffer>),
+        mut each: impl FnMut(&mut Ledger, u64, Result<(), IoError>, &E::Buffer),
     ) -> Result<Vec<E::Buffer>, WorkerError> {
         let all = buffers.len();
         let bs = self.worker.bs;
@@ -117,17 +118,17 @@ impl Sweep<'_> {
                     break;
                 };
                 if self.direction == Direction::Write {
-                    buffer.write(ledger.fill(block));
+                    buffer.copy_from(ledger.fill(block));
                 }
-                let io = Io {
+                let request = Request {
                     direction: self.direction,
                     offset: block * bs,
                     len: bs as u32,
                     tag: block,
                 };
-                engine.prepare(io, buffer)?;
+                engine.prepare(request, buffer).map_err(failed)?;
             }
-            engine.submit()?;
+            engine.submit().map_err(failed)?;
             if buffers.len() == all {
                 return Ok(buffers);
             }
@@ -137,9 +138,12 @@ impl Sweep<'_> {
                     requests: all - buffers.len(),
                 });
             }
-            engine.reap(1, now() + LOOK, |done| ended.push(done))?;
+            engine
+                .reap(1, now() + LOOK, |done| ended.push(done))
+                .map_err(failed)?;
             for done in ended.drain(..) {
-                each(ledger, done.tag, &done);
+                let outcome = done.outcome.map_err(Into::into);
+                each(ledger, done.tag, outcome, &done.buffer);
                 buffers.push(done.buffer);
             }
         }

@@ -4,8 +4,8 @@ mod kernel;
 
 pub use kernel::{Elsewhere, KernelTarget};
 
-use crate::engine::{EngineError, NvmeEngine};
-use crate::looped::{Worker, WorkerError};
+use crate::engine::NvmeEngine;
+use crate::looped::{Worker, WorkerError, failed};
 use crate::method::{EngineName, Method, Obtained};
 use crate::result::{Counts, WaitCounters};
 use joulio_device::Device;
@@ -233,11 +233,8 @@ impl<D: Device + 'static> Target for NvmeTarget<D> {
         let controller = Arc::clone(&self.controller);
         let depth = worker.job.iodepth;
         let engine = NvmeEngine::new(controller, self.namespace, depth, policy);
-        match engine.map_err(EngineError::from)? {
-            Ok(mut engine) => {
-                let obtained = Obtained::Yes(engine.obtained());
-                worker.run(&mut engine, obtained)
-            }
+        match engine.map_err(failed)? {
+            Ok(mut engine) => worker.run(&mut engine),
             Err(reason) => worker.refuse(Obtained::No(reason.to_string())),
         }
     }

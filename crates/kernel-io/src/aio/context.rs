@@ -6,7 +6,8 @@
 #![allow(unsafe_code)]
 
 use crate::slots::Slots;
-use crate::{Buffer, Completion, EngineError, Request, Target};
+use crate::{Buffer, Completion, EngineError, Target};
+use joulio_engine::Request;
 use joulio_units::{Direction, Nanos};
 use rustix::io::Errno;
 use std::io;

@@ -4,10 +4,13 @@ mod context;
 
 use crate::engine::idle_until;
 use crate::slots::Slots;
-use crate::{Buffer, Calls, Completion, Engine, EngineError, Missing, Path, Request, Target, Way};
+use crate::{
+    Buffer, Calls, Completion, EngineError, Failure, KernelEngine, Missing, Path, Target, Way,
+};
 use context::Context;
+use joulio_engine::{Engine, Request};
 use joulio_units::Nanos;
-use joulio_wait::now;
+use joulio_wait::{Counters, now};
 use rustix::io::Errno;
 use std::sync::Arc;
 
@@ -83,6 +86,10 @@ impl Libaio {
 }
 
 impl Engine for Libaio {
+    type Buffer = Buffer;
+    type Failure = Failure;
+    type Error = EngineError;
+
     fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<Buffer>, EngineError> {
         Buffer::allocate(count, len)
     }
@@ -132,6 +139,20 @@ impl Engine for Libaio {
         Ok(delivered)
     }
 
+    fn effective(&mut self) -> String {
+        Way::Interrupt.to_string()
+    }
+
+    fn counters(&mut self) -> Counters {
+        self.calls.waiting
+    }
+
+    fn system_calls(&self) -> Option<u64> {
+        Some(self.calls.system_calls)
+    }
+}
+
+impl KernelEngine for Libaio {
     fn calls(&self) -> Calls {
         Calls {
             strange: self.context.strange(),

@@ -8,10 +8,11 @@ mod waiting;
 pub use setup::RingOptions;
 
 use crate::slots::Slots;
-use crate::{Buffer, Calls, Completion, Engine, EngineError, Path, Request, Target, Way};
+use crate::{Buffer, Calls, Completion, EngineError, Failure, KernelEngine, Path, Target, Way};
 use io_uring::EnterFlags;
+use joulio_engine::{Engine, Request};
 use joulio_units::{Direction, Nanos};
-use joulio_wait::now;
+use joulio_wait::{Counters, now};
 use poller::Before;
 use ring::Ring;
 use rustix::io::Errno;
@@ -109,7 +110,7 @@ impl IoUring {
         let mut outcome = Ok(());
         self.reap(1, now() + LAST_WAIT, |done| outcome = done.outcome)?;
         match outcome {
-            Err(crate::Failure::Errno(errno)) => Err(self.refusal("a probing read", errno)),
+            Err(Failure::Errno(errno)) => Err(self.refusal("a probing read", errno)),
             _ => Ok(()),
         }
     }
@@ -153,6 +154,10 @@ impl IoUring {
 }
 
 impl Engine for IoUring {
+    type Buffer = Buffer;
+    type Failure = Failure;
+    type Error = EngineError;
+
     /// With fixed buffers the first call registers its own, at most 16384 (1024 before Linux
     /// 5.13); those of later calls are ordinary ones.
     fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<Buffer>, EngineError> {
@@ -201,15 +206,29 @@ impl Engine for IoUring {
         reaped.map_err(|errno| self.refusal("io_uring_enter(wait)", errno))
     }
 
+    fn effective(&mut self) -> String {
+        self.way.to_string()
+    }
+
+    fn counters(&mut self) -> Counters {
+        self.calls.waiting
+    }
+
+    fn system_calls(&self) -> Option<u64> {
+        Some(self.calls.system_calls)
+    }
+
+    fn kernel_thread(&self) -> Option<i32> {
+        self.poller
+    }
+}
+
+impl KernelEngine for IoUring {
     fn calls(&self) -> Calls {
         Calls {
             strange: self.ring.strange(),
             ..self.calls
         }
-    }
-
-    fn poller_thread(&self) -> Option<i32> {
-        self.poller
     }
 }
 

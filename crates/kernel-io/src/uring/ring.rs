@@ -7,10 +7,11 @@
 
 use crate::buffer::Region;
 use crate::slots::Slots;
-use crate::{Buffer, Completion, EngineError, Request, Target};
+use crate::{Buffer, Completion, EngineError, Target};
 use io_uring::squeue::{Entry, Flags};
 use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, Parameters, opcode};
+use joulio_engine::Request;
 use joulio_units::{Direction, Nanos};
 use rustix::io::Errno;
 use std::io;

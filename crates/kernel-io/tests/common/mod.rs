@@ -1,8 +1,9 @@
 //! A scratch file, and engines on it.
 #![allow(dead_code)]
 
+use joulio_engine::Request;
 use joulio_kernel_io::{
-    Access, Completion, Engine, EngineError, IoUring, Libaio, Missing, Psync, Request, RingOptions,
+    Access, Completion, EngineError, IoUring, KernelEngine, Libaio, Missing, Psync, RingOptions,
     Target, Way,
 };
 use joulio_units::{Direction, Nanos};
@@ -89,7 +90,7 @@ pub fn ring(target: &Arc<Target>, depth: usize, way: Way, options: RingOptions) 
 
 /// What is to be claimed of every engine.
 pub trait Claim {
-    fn of(&self, engine: impl Engine, name: &str, depth: usize);
+    fn of(&self, engine: impl KernelEngine, name: &str, depth: usize);
 }
 
 /// Claims it of psync at depth 1, and of the others at depths 1 and 32.
@@ -108,7 +109,7 @@ pub fn of_every_engine(target: &Arc<Target>, claim: &impl Claim) {
 }
 
 /// One request from beginning to end.
-pub fn one(engine: &mut impl Engine, request: Request) -> Completion {
+pub fn one(engine: &mut impl KernelEngine, request: Request) -> Completion {
     let buffer = engine.buffers(1, BLOCK as usize).unwrap().pop().unwrap();
     engine.prepare(request, buffer).unwrap();
     engine.submit().unwrap();

@@ -1,7 +1,9 @@
 //! The user-space NVMe driver as an engine: one queue pair, a poll group of one.
 
-use super::{Buffer, Done, Engine, EngineError, Io, IoError};
+use super::Traced;
 use joulio_device::Device;
+use joulio_engine::{Buffer, Completion, Engine, Request};
+use joulio_nvme::spec::Status;
 use joulio_nvme::wait::{AnyPolicy, Counters, Policy, StepKind, now};
 use joulio_nvme::{
     Completed, Controller, DmaBuffer, Faults, Namespace, NvmeError, PolicyError, PollGroup,
@@ -37,10 +39,81 @@ impl<D: Device> NvmeEngine<D> {
             controller,
         }))
     }
+}
 
-    /// The name of the policy that waits, and of AMD's instruction where that does what a policy
-    /// has its name of Intel's for.
-    pub fn obtained(&mut self) -> String {
+/// DMA memory as a buffer of an engine.
+pub struct NvmeBuffer(DmaBuffer);
+
+impl Buffer for NvmeBuffer {
+    fn copy_to(&self, to: &mut [u8]) {
+        self.0.read(0, to);
+    }
+
+    fn copy_from(&mut self, from: &[u8]) {
+        self.0.write(0, from);
+    }
+}
+
+impl<D: Device> Engine for NvmeEngine<D> {
+    type Buffer = NvmeBuffer;
+    type Failure = Status;
+    type Error = NvmeError;
+
+    fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<NvmeBuffer>, NvmeError> {
+        let buffers = self.controller.allocate_buffers(count, len)?;
+        Ok(buffers.into_iter().map(NvmeBuffer).collect())
+    }
+
+    #[inline]
+    fn prepare(&mut self, request: Request, buffer: NvmeBuffer) -> Result<(), NvmeError> {
+        let block = u64::from(self.namespace.block_size());
+        let (lba, blocks) = (request.offset / block, request.len / block as u32);
+        let queue = &mut self.group.queues()[0];
+        let result = match request.direction {
+            Direction::Write => queue.write(&self.namespace, lba, blocks, buffer.0, request.tag),
+            _ => queue.read(&self.namespace, lba, blocks, buffer.0, request.tag),
+        };
+        result.map_err(|rejected| NvmeError::Unsupported {
+            device: queue.device_name().into(),
+            what: rejected.reason.to_string(),
+        })
+    }
+
+    #[inline]
+    fn submit(&mut self) -> Result<(), NvmeError> {
+        self.group.queues()[0].ring();
+        Ok(())
+    }
+
+    #[inline]
+    fn reap(
+        &mut self,
+        min: usize,
+        deadline: Nanos,
+        mut sink: impl FnMut(Completion<NvmeBuffer, Status>),
+    ) -> Result<usize, NvmeError> {
+        let mut delivered = 0;
+        loop {
+            let wanted = min.saturating_sub(delivered);
+            let reaped = self.group.reap(wanted, Some(deadline), |_, completed| {
+                delivered += 1;
+                if let Some(completion) = completion(completed) {
+                    sink(completion);
+                }
+            });
+            match reaped {
+                Ok(_) => return Ok(delivered),
+                // Not a command's: the queue has counted it, and the run goes on.
+                Err(NvmeError::Completion(_)) if now() < deadline => {}
+                Err(NvmeError::Completion(_)) => return Ok(delivered),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The policy's name, and that of AMD's instruction where it does what the policy has the name
+    /// of Intel's for.
+    fn effective(&mut self) -> String {
         let light = self.group.light_sleep();
         let policy = self.group.queues()[0].policy();
         let name = policy.name().into_owned();
@@ -51,81 +124,21 @@ impl<D: Device> NvmeEngine<D> {
             _ => name,
         }
     }
-}
-
-impl Buffer for DmaBuffer {
-    fn read(&self, to: &mut [u8]) {
-        DmaBuffer::read(self, 0, to);
-    }
-
-    fn write(&mut self, from: &[u8]) {
-        DmaBuffer::write(self, 0, from);
-    }
-}
-
-impl<D: Device> Engine for NvmeEngine<D> {
-    type Buffer = DmaBuffer;
-
-    fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<DmaBuffer>, EngineError> {
-        Ok(self.controller.allocate_buffers(count, len)?)
-    }
-
-    #[inline]
-    fn prepare(&mut self, io: Io, buffer: DmaBuffer) -> Result<(), EngineError> {
-        let block = u64::from(self.namespace.block_size());
-        let (lba, blocks) = (io.offset / block, io.len / block as u32);
-        let queue = &mut self.group.queues()[0];
-        let result = match io.direction {
-            Direction::Write => queue.write(&self.namespace, lba, blocks, buffer, io.tag),
-            _ => queue.read(&self.namespace, lba, blocks, buffer, io.tag),
-        };
-        let result = result.map_err(|rejected| NvmeError::Unsupported {
-            device: queue.device_name().into(),
-            what: rejected.reason.to_string(),
-        });
-        Ok(result?)
-    }
-
-    #[inline]
-    fn submit(&mut self) -> Result<(), EngineError> {
-        self.group.queues()[0].ring();
-        Ok(())
-    }
-
-    #[inline]
-    fn reap(
-        &mut self,
-        min: usize,
-        deadline: Nanos,
-        mut sink: impl FnMut(Done<DmaBuffer>),
-    ) -> Result<usize, EngineError> {
-        let mut delivered = 0;
-        loop {
-            let wanted = min.saturating_sub(delivered);
-            let reaped = self.group.reap(wanted, Some(deadline), |_, completed| {
-                delivered += 1;
-                if let Some(done) = done(completed) {
-                    sink(done);
-                }
-            });
-            match reaped {
-                Ok(_) => return Ok(delivered),
-                // Not a command's: the queue has counted it, and the run goes on.
-                Err(NvmeError::Completion(_)) if now() < deadline => {}
-                Err(NvmeError::Completion(_)) => return Ok(delivered),
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
 
     fn counters(&mut self) -> Counters {
         self.group.counters()
     }
 
+    fn counts_waiting(&self) -> bool {
+        true
+    }
+
     fn learning(&mut self) -> Nanos {
         self.group.queues()[0].policy().learning()
     }
+}
 
+impl<D: Device> Traced for NvmeEngine<D> {
     fn start_trace(&mut self, capacity: usize) {
         self.group.queues()[0].start_trace(capacity);
     }
@@ -140,14 +153,14 @@ impl<D: Device> Engine for NvmeEngine<D> {
 }
 
 /// A request that ended. One whose buffer stays with a dead device ends with the engine.
-fn done(completed: Completed) -> Option<Done<DmaBuffer>> {
+fn completion(completed: Completed) -> Option<Completion<NvmeBuffer, Status>> {
     let outcome = match completed.status {
         status if status.is_success() => Ok(()),
-        status => Err(IoError::Nvme(status)),
+        status => Err(status),
     };
-    Some(Done {
+    Some(Completion {
         tag: completed.tag,
         outcome,
-        buffer: completed.buffer?,
+        buffer: NvmeBuffer(completed.buffer?),
     })
 }

@@ -1,15 +1,15 @@
 //! Claims about runs whose jobs do not come to their end.
 
 use super::*;
-use crate::engine::{self, Done, EngineError, Io};
+use crate::engine::{EngineError, IoError, Traced};
 use crate::job::tests::job;
-use crate::method::{Obtained, Way};
+use crate::method::Way;
 use crate::target::{Activity, Elsewhere, Verdict};
+use joulio_engine::{Buffer, Completion, Engine, Request};
 use joulio_kernel_io::Disk;
 use joulio_model::DeviceProfile;
+use joulio_nvme::PowerControl;
 use joulio_nvme::wait::Counters;
-use joulio_nvme::{Faults, PowerControl};
-use joulio_trace::Recorded;
 use joulio_units::Nanos;
 use std::sync::Arc;
 
@@ -21,20 +21,22 @@ struct Instant {
 
 struct NoData;
 
-impl engine::Buffer for NoData {
-    fn read(&self, _: &mut [u8]) {}
-    fn write(&mut self, _: &[u8]) {}
+impl Buffer for NoData {
+    fn copy_to(&self, _: &mut [u8]) {}
+    fn copy_from(&mut self, _: &[u8]) {}
 }
 
-impl engine::Engine for Instant {
+impl Engine for Instant {
     type Buffer = NoData;
+    type Failure = IoError;
+    type Error = EngineError;
 
     fn buffers(&mut self, count: usize, _: usize) -> Result<Vec<NoData>, EngineError> {
         Ok((0..count).map(|_| NoData).collect())
     }
 
-    fn prepare(&mut self, io: Io, buffer: NoData) -> Result<(), EngineError> {
-        self.done.push((io.tag, buffer));
+    fn prepare(&mut self, request: Request, buffer: NoData) -> Result<(), EngineError> {
+        self.done.push((request.tag, buffer));
         Ok(())
     }
 
@@ -46,14 +48,14 @@ impl engine::Engine for Instant {
         &mut self,
         _: usize,
         _: Nanos,
-        mut sink: impl FnMut(Done<NoData>),
+        mut sink: impl FnMut(Completion<NoData, IoError>),
     ) -> Result<usize, EngineError> {
         if let Some(left) = &mut self.reaps_until_panic {
             *left = left.checked_sub(1).expect("in the middle of its work");
         }
         let ended = self.done.len();
         for (tag, buffer) in self.done.drain(..) {
-            sink(Done {
+            sink(Completion {
                 tag,
                 outcome: Ok(()),
                 buffer,
@@ -62,20 +64,16 @@ impl engine::Engine for Instant {
         Ok(ended)
     }
 
+    fn effective(&mut self) -> String {
+        "poll".into()
+    }
+
     fn counters(&mut self) -> Counters {
         Counters::default()
     }
-
-    fn start_trace(&mut self, _: usize) {}
-
-    fn take_trace(&mut self) -> Vec<Recorded> {
-        Vec::new()
-    }
-
-    fn faults(&self) -> Faults {
-        Faults::default()
-    }
 }
+
+impl Traced for Instant {}
 
 /// What those jobs run on.
 struct Fragile;
@@ -137,12 +135,12 @@ impl Target for Fragile {
         None
     }
 
-    fn work(&self, method: Method, worker: Worker<'_>) -> Result<(), WorkerError> {
+    fn work(&self, _: Method, worker: Worker<'_>) -> Result<(), WorkerError> {
         let mut engine = Instant {
             done: Vec::new(),
             reaps_until_panic: (worker.index == 0).then_some(100),
         };
-        worker.run(&mut engine, Obtained::Yes(method.way.to_string()))
+        worker.run(&mut engine)
     }
 }
 

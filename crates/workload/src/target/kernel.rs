@@ -1,8 +1,8 @@
 //! A block device or a file that the kernel drives.
 
 use super::{Activity, Target, Verdict};
-use crate::engine::{EngineError, KernelEngine};
-use crate::looped::{Worker, WorkerError};
+use crate::engine::Traced;
+use crate::looped::{Worker, WorkerError, failed};
 use crate::method::{EngineName, Method, Obtained, Way};
 use crate::process::wire;
 use crate::result::Counts;
@@ -89,18 +89,17 @@ impl KernelTarget {
         expect(path, way, Release::running(), &queue)
     }
 
-    fn run<E: kernel::Engine>(
+    fn run<E: kernel::KernelEngine + Traced>(
         &self,
         engine: Result<E, kernel::EngineError>,
-        way: kernel::Way,
         worker: Worker<'_>,
     ) -> Result<(), WorkerError> {
         match engine {
-            Ok(engine) => worker.run(&mut KernelEngine(engine), Obtained::Yes(way.to_string())),
+            Ok(mut engine) => worker.run(&mut engine),
             Err(kernel::EngineError::Missing { missing, .. }) => {
                 worker.refuse(Obtained::No(missing.to_string()))
             }
-            Err(error) => Err(EngineError::from(error).into()),
+            Err(error) => Err(failed(error)),
         }
     }
 }
@@ -238,11 +237,11 @@ impl Target for KernelTarget {
         }
         let (target, depth) = (Arc::clone(&self.target), worker.depth());
         match path {
-            Path::Psync => self.run(Psync::new(target, depth, way), way, worker),
-            Path::Libaio => self.run(Libaio::new(target, depth, way), way, worker),
+            Path::Psync => self.run(Psync::new(target, depth, way), worker),
+            Path::Libaio => self.run(Libaio::new(target, depth, way), worker),
             Path::IoUring => {
                 let ring = IoUring::new(target, depth, way, self.ring);
-                self.run(ring, way, worker)
+                self.run(ring, worker)
             }
         }
     }

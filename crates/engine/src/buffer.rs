@@ -1,0 +1,13 @@
+//! Memory that a device reads and writes.
+
+/// A data buffer: the caller's, or the engine's while a request has it.
+///
+/// The bytes are copied in and out, since a device's memory may be written by others meanwhile, so
+/// that no slice of it may exist.
+pub trait Buffer: Send {
+    /// Copies the first bytes of the buffer to `to`, as many as both have.
+    fn copy_to(&self, to: &mut [u8]);
+
+    /// Copies `from` to the start of the buffer, as much as fits.
+    fn copy_from(&mut self, from: &[u8]);
+}

@@ -1,0 +1,16 @@
+//! What an engine is asked to do.
+
+use joulio_units::Direction;
+
+/// A read or a write. Offset and length are multiples of the device's logical block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Read or write.
+    pub direction: Direction,
+    /// Bytes from the start of the device or file.
+    pub offset: u64,
+    /// Length in bytes, at most the buffer's.
+    pub len: u32,
+    /// Caller's identifier, returned with the completion.
+    pub tag: u64,
+}

@@ -1,0 +1,36 @@
+//! How engines and their requests fail.
+
+use joulio_kernel_io as kernel;
+use joulio_nvme::NvmeError;
+use joulio_nvme::spec::Status;
+
+/// An engine that failed.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// User-space driver, or its device.
+    #[error(transparent)]
+    Nvme(#[from] NvmeError),
+    /// Engine of the kernel's.
+    #[error(transparent)]
+    Kernel(#[from] kernel::EngineError),
+}
+
+/// How a request failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IoError {
+    /// Status of the device.
+    #[error("{0}")]
+    Nvme(Status),
+    /// Error of the kernel.
+    #[error(transparent)]
+    Kernel(#[from] kernel::Failure),
+    /// The run was stopped, and the device had not ended the request some time later.
+    #[error("the run was stopped, and the device had not ended it half a second later")]
+    Unfinished,
+}
+
+impl From<Status> for IoError {
+    fn from(status: Status) -> IoError {
+        IoError::Nvme(status)
+    }
+}

@@ -1,0 +1,28 @@
+//! What an engine records beside its I/O.
+
+use super::{EngineError, IoError};
+use joulio_engine::Engine;
+use joulio_kernel_io::{IoUring, Libaio, Psync};
+use joulio_nvme::Faults;
+use joulio_trace::Recorded;
+
+/// An engine that a job can run on. The user-space driver records events and counts what its
+/// device did wrong; the kernel's engines do neither.
+pub trait Traced: Engine<Error: Into<EngineError>, Failure: Into<IoError>> {
+    /// Records events from now on, keeping the last `capacity` of each queue.
+    fn start_trace(&mut self, _capacity: usize) {}
+
+    /// Ends the recording, and returns what each queue recorded.
+    fn take_trace(&mut self) -> Vec<Recorded> {
+        Vec::new()
+    }
+
+    /// Faults of the device since the engine was made.
+    fn faults(&self) -> Faults {
+        Faults::default()
+    }
+}
+
+impl Traced for Psync {}
+impl Traced for Libaio {}
+impl Traced for IoUring {}

@@ -17,7 +17,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// How soon a signal is noticed.
-const LOOK: Duration = Duration::from_millis(20);
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Shows the settings of the CPUs, and of a disk's queue: their values, what they can be, or why
 /// there are none. What is set is put back at the end, and on Ctrl-C; after kill -9 by
@@ -92,7 +92,7 @@ pub fn run(args: &Args) -> Outcome {
     let time = Duration::from_nanos(args.duration.map_or(0, |time| time.0));
     let start = Instant::now();
     while !stop.stopped() && start.elapsed() < time {
-        sleep(LOOK.min(time));
+        sleep(CHECK_INTERVAL.min(time));
     }
     for note in changes.finish()? {
         say(&note);

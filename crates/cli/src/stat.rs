@@ -17,7 +17,7 @@ use crate::power_log::wall_time;
 use crate::power_states::port::PortName;
 use crate::signals::stop_on_signals;
 pub use disks::whole_disk;
-use disks::{Look, Watched};
+use disks::{StatInterval, Watched};
 use joulio_energy::{Baseline, Measured, Root};
 use joulio_kernel_io::Disks;
 use joulio_units::Nanos;
@@ -115,7 +115,12 @@ fn baseline(args: &Args, root: &Root) -> Result<(Option<Baseline>, Vec<String>),
     }
 }
 
-fn report(look: Look, measured: &[Measured], shares: &mut [Share], watched: &Watched) -> Report {
+fn report(
+    look: StatInterval,
+    measured: &[Measured],
+    shares: &mut [Share],
+    watched: &Watched,
+) -> Report {
     let is_of = |name: &str, controller: &str| watched.is_of(name, controller);
     let meters = measured.iter().zip(shares).map(|(measured, share)| {
         let ios = share.lap(measured, &look.devices, is_of);

@@ -67,7 +67,7 @@ pub fn one_line<D: Device>(benches: &[&Bench<D>], each: u64) -> Result<String> {
 }
 
 fn written<D: Device>(group: &mut PollGroup<D>, index: usize) -> Result<bool> {
-    let line = group.shared_line();
+    let line = group.shared_cache_line();
     let line = line.map_err(|error| anyhow!("no line: {error}"))?;
     Ok(line.take(index))
 }

@@ -6,15 +6,15 @@
 //! what is missing. Sources: Intel SDM volume 2 (TPAUSE, UMONITOR, UMWAIT), AMD APM volume 3
 //! (MONITORX, MWAITX).
 
+mod cache_line;
 mod feature;
 mod limits;
-mod line;
 mod tsc;
 pub mod uintr;
 mod user_wait;
 
+pub use cache_line::CacheLine;
 pub use feature::{Feature, Missing};
 pub use limits::Limits;
-pub use line::Line;
 pub use tsc::Tsc;
 pub use user_wait::{Depth, Ended, UserWait};

@@ -1,6 +1,6 @@
 //! Waiting in user space: TPAUSE and UMWAIT, or MWAITX.
 
-use crate::{Feature, Line, Missing, Tsc};
+use crate::{CacheLine, Feature, Missing, Tsc};
 use joulio_units::Nanos;
 use std::arch::asm;
 use std::sync::atomic::AtomicU32;
@@ -73,7 +73,7 @@ impl UserWait {
         match self.by {
             By::Waitpkg => tpause(self.depth, self.tsc.after(time)),
             By::Mwaitx => {
-                monitorx(Line::from(&NOTHING));
+                monitorx(CacheLine::from(&NOTHING));
                 mwaitx(self.depth, self.tsc.cycles(time));
                 Ended::Other
             }
@@ -83,7 +83,7 @@ impl UserWait {
     /// Begins to watch `line`. A write to it from now on ends the next [`UserWait::wait`], or keeps
     /// it from waiting.
     #[inline]
-    pub fn arm(&self, line: Line<'_>) {
+    pub fn arm(&self, line: CacheLine<'_>) {
         match self.by {
             By::Waitpkg => umonitor(line),
             By::Mwaitx => monitorx(line),
@@ -141,7 +141,7 @@ fn tpause(depth: Depth, deadline: u64) -> Ended {
 }
 
 #[inline]
-fn umonitor(line: Line<'_>) {
+fn umonitor(line: CacheLine<'_>) {
     // SAFETY: called on a CPU with WAITPKG only; the line may be read. Memory is not `nomem`, so
     // that no load of what the line tells is moved before it.
     unsafe { asm!("umonitor {}", in(reg) line.address(), options(nostack, preserves_flags)) };
@@ -154,7 +154,7 @@ fn umwait(depth: Depth, deadline: u64) -> Ended {
 }
 
 #[inline]
-fn monitorx(line: Line<'_>) {
+fn monitorx(line: CacheLine<'_>) {
     // SAFETY: called on a CPU with MONITORX only; the line may be read. No extensions, no hints.
     unsafe {
         asm!(
@@ -204,7 +204,7 @@ mod tests {
                 // Whatever ends it, it comes back.
                 wait.pause(Nanos::from_micros(1));
                 let word = AtomicU32::new(0);
-                wait.arm(Line::from(&word));
+                wait.arm(CacheLine::from(&word));
                 wait.wait(Nanos::from_micros(1));
             }
             Err(missing) => {

@@ -5,7 +5,7 @@
 
 use crate::copy::copy;
 use crate::{Iova, PageKind, SharedMemory};
-use joulio_cpu::Line;
+use joulio_cpu::CacheLine;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -177,11 +177,11 @@ impl<T: Entry> DmaArray<T> {
     ///
     /// # Panics
     /// When there is no such entry.
-    pub fn line(&self, index: usize) -> Line<'_> {
+    pub fn cache_line(&self, index: usize) -> CacheLine<'_> {
         assert!(index < self.entries);
         // SAFETY: inside the array, as checked, whose memory `owner` keeps for longer than `self`
         // is borrowed.
-        unsafe { Line::new(self.at.add(index).cast()) }
+        unsafe { CacheLine::new(self.at.add(index).cast()) }
     }
 
     /// Loads the 32-bit word at byte `offset` of entry `index` with acquire ordering: reads of the

@@ -20,11 +20,11 @@ use zerocopy::{FromBytes, IntoBytes};
 /// Entries of the admin queues.
 const ENTRIES: usize = 32;
 /// Looks before the first sleep: most admin commands end sooner.
-const LOOKS: u32 = 1_000;
+const POLLS_PER_CLOCK: u32 = 1_000;
 /// Requests for events have this bit in their identifier, other commands do not.
 const EVENT: u16 = 0x8000;
 /// The most requests for events.
-const MOST_EVENTS: usize = 4;
+const MAX_EVENTS: usize = 4;
 /// Events kept until somebody takes them; the oldest go first.
 const KEPT_EVENTS: usize = 64;
 
@@ -41,7 +41,7 @@ pub(crate) struct Admin<D: Device> {
     /// the controller is reset.
     stuck: Option<&'static str>,
     /// Which requests for events the controller has.
-    requested: [bool; MOST_EVENTS],
+    requested: [bool; MAX_EVENTS],
     events: VecDeque<AsyncEvent>,
     /// See `Shared`.
     epoch: Arc<AtomicU32>,
@@ -77,7 +77,7 @@ impl<D: Device> Admin<D> {
             limit,
             cancel,
             stuck: None,
-            requested: [false; MOST_EVENTS],
+            requested: [false; MAX_EVENTS],
             events: VecDeque::with_capacity(KEPT_EVENTS),
             epoch: Arc::new(AtomicU32::new(0)),
             life: 0,
@@ -106,7 +106,7 @@ impl<D: Device> Admin<D> {
         self.submission.renew();
         self.completion.renew();
         self.stuck = None;
-        self.requested = [false; MOST_EVENTS];
+        self.requested = [false; MAX_EVENTS];
     }
 
     /// AQA, ASQ and ACQ for these queues.
@@ -256,7 +256,7 @@ impl<D: Device> Admin<D> {
 
     /// Leaves up to `most` requests for events with the controller.
     pub(crate) fn request_events(&mut self, most: usize) {
-        for index in 0..most.min(MOST_EVENTS) {
+        for index in 0..most.min(MAX_EVENTS) {
             if self.stuck.is_none() && !self.requested[index] {
                 self.requested[index] = true;
                 let cid = CommandId(EVENT | index as u16);
@@ -279,7 +279,7 @@ impl<D: Device> Admin<D> {
     }
 
     fn wait(&mut self, name: &'static str, cid: CommandId) -> Result<Completion, NvmeError> {
-        for _ in 0..LOOKS {
+        for _ in 0..POLLS_PER_CLOCK {
             if let Some(completion) = self.look(Some(cid)) {
                 return Ok(completion);
             }

@@ -61,7 +61,7 @@ pub(crate) enum Ability {
 }
 
 /// The most blocks of one command (NLB).
-const MOST_BLOCKS: u32 = 65_536;
+const MAX_BLOCKS: u32 = 65_536;
 
 impl Namespace {
     /// Takes the size and format from `identify`. Refuses what this driver would get wrong:
@@ -165,7 +165,7 @@ impl Namespace {
 
     /// The same for a command that moves no data, so that only NLB limits it.
     pub(crate) fn check_dataless(&self, lba: u64, blocks: u32) -> Result<(), SubmitError> {
-        if blocks == 0 || blocks > MOST_BLOCKS {
+        if blocks == 0 || blocks > MAX_BLOCKS {
             return Err(SubmitError::Blocks { blocks });
         }
         self.check_range(lba, blocks)

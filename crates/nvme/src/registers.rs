@@ -16,8 +16,8 @@ const SHUTDOWN_COMPLETE: u8 = 2;
 const SHUTDOWN_TIME: RangeInclusive<u64> = 5_000_000..=60_000_000;
 
 /// How often, and after how long each time, a device that does not answer is looked at again.
-pub(crate) const LOOKS: u32 = 10;
-pub(crate) const LOOK: Duration = Duration::from_millis(50);
+pub(crate) const MAX_CHECKS: u32 = 10;
+pub(crate) const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How long a controller may take to shut down that reports an RTD3 Entry Latency of `rtd3e`
 /// microseconds (Base figure 275); 0 is none, and 5 s. As the kernel's driver has it, a word that
@@ -145,11 +145,11 @@ impl<D: Device> Registers<'_, D> {
 
     /// Waits until CAP reads as it did, which it does for as long as the controller is there.
     pub(crate) fn wait_for_answer(&self, known: Cap) -> Result<(), NvmeError> {
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_CHECKS {
             if self.cap().is_ok_and(|cap| cap == known) {
                 return Ok(());
             }
-            joulio_wait::sleep(LOOK);
+            joulio_wait::sleep(CHECK_INTERVAL);
         }
         match self.cap() {
             Ok(cap) if cap == known => Ok(()),

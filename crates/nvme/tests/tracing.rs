@@ -98,7 +98,7 @@ fn a_forged_completion_is_a_fault_and_completes_nothing() {
 #[test]
 fn a_wait_is_recorded_as_its_policy_waits() {
     for (policy, kind) in [
-        (AnyPolicy::POLL, WaitKind::Poll),
+        (AnyPolicy::POLL, WaitKind::Spin),
         (AnyPolicy::INTERRUPT, WaitKind::Block),
     ] {
         let (controller, _stepper, _) = common::open();
@@ -115,7 +115,7 @@ fn a_wait_is_recorded_as_its_policy_waits() {
         assert!(!waits.is_empty());
         for wait in waits {
             assert!(wait.kind == kind && wait.span().is_some() && !wait.interrupted);
-            assert_eq!(wait.looks > 0, kind == WaitKind::Poll);
+            assert_eq!(wait.polls > 0, kind == WaitKind::Spin);
         }
     }
 }

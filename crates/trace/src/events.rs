@@ -5,11 +5,11 @@ use joulio_units::{Direction, Nanos};
 /// Something that happened on a queue, or to the core that waits on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When, on the clock of whoever records: CLOCK_MONOTONIC in the driver.
+    /// Time on the recorder's clock: CLOCK_MONOTONIC in the driver.
     pub at: Nanos,
-    /// QID. What a core does for all its queues is told once, on the first of them.
+    /// QID. Events of the core itself are recorded once, on the first of its queues.
     pub queue: u16,
-    /// What.
+    /// Kind of event.
     pub kind: EventKind,
 }
 
@@ -25,75 +25,75 @@ impl Event {
     };
 }
 
-/// What happened. Command identifiers are CID (Base figure 91).
+/// Kind of event. Command identifiers are CID (NVM Express Base 2.0, figure 91).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum EventKind {
     /// A command was written into the submission queue.
     Submit {
-        /// Which way its data goes.
+        /// Direction of the data.
         direction: Direction,
-        /// Its identifier.
+        /// CID.
         cid: u16,
-        /// The length of its data; 0 without any.
+        /// Length of the data in bytes; 0 without data.
         bytes: u32,
     },
     /// The submission doorbell was rung.
     Doorbell {
-        /// For so many commands.
+        /// Commands written since the last doorbell.
         commands: u32,
     },
     /// A completion was taken from the completion queue and delivered.
     Complete {
-        /// The command's identifier.
+        /// CID.
         cid: u16,
-        /// The 15 bits of the status field, phase tag not included (Base figure 92).
+        /// Status field of 15 bits, phase tag not included (Base figure 92).
         status: u16,
     },
-    /// The core goes to sleep until a time.
+    /// Begin of a sleep by a kernel timer.
     SleepBegin,
-    /// It woke.
+    /// End of a sleep by a kernel timer.
     SleepEnd,
-    /// The core blocks for an interrupt.
+    /// Begin of a block for an interrupt.
     BlockBegin,
-    /// It woke.
+    /// End of a block for an interrupt.
     BlockEnd {
-        /// By an interrupt; otherwise by the time or a signal.
+        /// True: an interrupt ended the block; false: its deadline or a signal did.
         interrupted: bool,
     },
-    /// The core begins to look at its completion queues again and again.
-    PollBegin,
-    /// It stopped looking.
-    PollEnd {
-        /// So often it looked; more than fit are `u32::MAX`.
-        looks: u32,
+    /// Begin of a spin on the completion queues.
+    SpinBegin,
+    /// End of a spin on the completion queues.
+    SpinEnd {
+        /// Polls of the completion queues, at most `u32::MAX`.
+        polls: u32,
     },
-    /// The core waits in a power state that needs no kernel: pauses, looks, pauses.
+    /// Begin of a user-level wait, with polls between the pauses.
     PauseBegin,
-    /// It stopped doing so.
+    /// End of a user-level wait.
     PauseEnd {
-        /// So often it looked; more than fit are `u32::MAX`.
-        looks: u32,
+        /// Polls of the completion queues, at most `u32::MAX`.
+        polls: u32,
     },
     /// A command was outstanding for longer than its time.
     Timeout {
-        /// The command's identifier.
+        /// CID.
         cid: u16,
     },
     /// An Abort was sent for a command.
     Abort {
-        /// The command's identifier.
+        /// CID.
         cid: u16,
     },
-    /// The controller is reset.
+    /// A reset of the controller.
     Reset,
     /// A completion was there, and its interrupt never came.
     LostInterrupt,
     /// A completion that belongs to no outstanding command; it was not delivered.
     Fault {
-        /// Why it belongs to none.
+        /// Kind of the fault.
         fault: FaultKind,
-        /// The identifier it carried.
+        /// CID in the completion.
         cid: u16,
     },
 }
@@ -101,10 +101,10 @@ pub enum EventKind {
 /// Why a completion belongs to no outstanding command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// Its slot has been used again since.
+    /// A completion for a slot that has been used again since.
     Stale,
-    /// The command was completed before.
+    /// A second completion of a command.
     Doubled,
-    /// There is no such slot, or it is another queue's.
+    /// A completion for a slot that does not exist, or of another queue.
     Unknown,
 }

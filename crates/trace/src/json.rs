@@ -37,7 +37,7 @@ struct WaitView {
     kind: &'static str,
     begin_ns: Option<u64>,
     end_ns: Option<u64>,
-    looks: u32,
+    polls: u32,
     interrupted: bool,
 }
 
@@ -64,7 +64,7 @@ struct MeanwhileView {
     blocked_ns: u64,
     polled_ns: u64,
     paused_ns: u64,
-    looks: u64,
+    polls: u64,
     woken_ns: Option<u64>,
     woken_by: Option<&'static str>,
 }
@@ -108,7 +108,7 @@ impl WaitView {
             kind: wait_name(wait.kind),
             begin_ns: wait.begin.map(|at| at.0),
             end_ns: wait.end.map(|at| at.0),
-            looks: wait.looks,
+            polls: wait.polls,
             interrupted: wait.interrupted,
         }
     }
@@ -119,7 +119,7 @@ pub(crate) fn wait_name(kind: WaitKind) -> &'static str {
     match kind {
         WaitKind::Sleep => "sleep",
         WaitKind::Block => "block",
-        WaitKind::Poll => "poll",
+        WaitKind::Spin => "spin",
         WaitKind::Pause => "pause",
     }
 }
@@ -152,7 +152,7 @@ impl MeanwhileView {
             blocked_ns: meanwhile.blocked.0,
             polled_ns: meanwhile.polled.0,
             paused_ns: meanwhile.paused.0,
-            looks: meanwhile.looks,
+            polls: meanwhile.polls,
             woken_ns: meanwhile.wake.map(|wake| wake.at.0),
             woken_by: meanwhile.wake.map(|wake| match wake.by {
                 WokenBy::Timer => "timer",

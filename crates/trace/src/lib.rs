@@ -1,9 +1,9 @@
 //! What a queue and the core that waits on it did, event by event.
 //!
-//! The driver tells a [`Trace`] of [`Event`]s; a trace that is off costs one branch, one that is on
-//! writes into a [`Recorder`], a ring of its own. A [`Timeline`] puts the events of all rings
-//! together again: I/Os, and what the core did while they were outstanding. It is printed for
-//! people ([`text()`]), for programs ([`json()`]) or for ui.perfetto.dev ([`perfetto()`]).
+//! The driver records [`Event`]s in a [`Trace`]; a trace that is off costs one branch, one that is
+//! on writes into a [`Recorder`], a ring of its own. A [`Timeline`] joins the events of all rings:
+//! I/Os, and what the core did while they were outstanding. It is printed for people ([`text()`]),
+//! for programs ([`json()`]) or for ui.perfetto.dev ([`perfetto()`]).
 //!
 //! ```
 //! use joulio_trace::{Event, EventKind, Thread, Timeline, Trace};

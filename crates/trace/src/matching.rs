@@ -95,10 +95,10 @@ impl Matching {
             EventKind::SleepEnd => self.end(WaitKind::Sleep, at, 0, false),
             EventKind::BlockBegin => self.begin(WaitKind::Block, at),
             EventKind::BlockEnd { interrupted } => self.end(WaitKind::Block, at, 0, interrupted),
-            EventKind::PollBegin => self.begin(WaitKind::Poll, at),
-            EventKind::PollEnd { looks } => self.end(WaitKind::Poll, at, looks, false),
+            EventKind::SpinBegin => self.begin(WaitKind::Spin, at),
+            EventKind::SpinEnd { polls } => self.end(WaitKind::Spin, at, polls, false),
             EventKind::PauseBegin => self.begin(WaitKind::Pause, at),
-            EventKind::PauseEnd { looks } => self.end(WaitKind::Pause, at, looks, false),
+            EventKind::PauseEnd { polls } => self.end(WaitKind::Pause, at, polls, false),
             EventKind::Timeout { .. }
             | EventKind::Abort { .. }
             | EventKind::Reset
@@ -169,7 +169,7 @@ impl Matching {
         self.waiting = Some((kind, at));
     }
 
-    fn end(&mut self, kind: WaitKind, at: Nanos, looks: u32, interrupted: bool) {
+    fn end(&mut self, kind: WaitKind, at: Nanos, polls: u32, interrupted: bool) {
         let begun = self.waiting.filter(|(waiting, _)| *waiting == kind);
         if begun.is_some() {
             self.waiting = None;
@@ -180,7 +180,7 @@ impl Matching {
             kind,
             begin: begun.map(|(_, begin)| begin),
             end: Some(at),
-            looks,
+            polls,
             interrupted,
         });
     }
@@ -192,7 +192,7 @@ impl Matching {
                 kind,
                 begin: Some(begin),
                 end: None,
-                looks: 0,
+                polls: 0,
                 interrupted: false,
             });
         }

@@ -3,36 +3,36 @@
 use crate::{Wait, WaitKind};
 use joulio_units::Nanos;
 
-/// How a core spent the time of one I/O; the rest of it, it ran other code.
+/// Time of a core during one I/O, by kind of wait; in the rest of it the core ran other code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Meanwhile {
-    /// Asleep by a timer.
+    /// Time asleep by a kernel timer.
     pub slept: Nanos,
-    /// Blocked for an interrupt.
+    /// Time blocked for an interrupt.
     pub blocked: Nanos,
-    /// Looking at its completion queues.
+    /// Time spinning on the completion queues.
     pub polled: Nanos,
-    /// In light power states, between looks.
+    /// Time in user-level waits.
     pub paused: Nanos,
-    /// Looks in all polls and pauses that overlap with the I/O, each counted whole.
-    pub looks: u64,
-    /// The last time that it woke before the completion.
+    /// Polls in all waits that overlap with the I/O, each wait counted whole.
+    pub polls: u64,
+    /// Last wake-up before the completion.
     pub wake: Option<Wake>,
 }
 
 /// The end of a sleep or of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wake {
-    /// When.
+    /// Time of the wake-up.
     pub at: Nanos,
-    /// By what.
+    /// Cause of the wake-up.
     pub by: WokenBy,
 }
 
-/// What wakes a core.
+/// Cause of a wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WokenBy {
-    /// The time that it slept or blocked until, or a signal.
+    /// The deadline of the sleep or block, or a signal.
     Timer,
     /// An interrupt.
     Interrupt,
@@ -68,13 +68,13 @@ impl Meanwhile {
         match wait.kind {
             WaitKind::Sleep => self.slept += time,
             WaitKind::Block => self.blocked += time,
-            WaitKind::Poll => {
+            WaitKind::Spin => {
                 self.polled += time;
-                self.looks += u64::from(wait.looks);
+                self.polls += u64::from(wait.polls);
             }
             WaitKind::Pause => {
                 self.paused += time;
-                self.looks += u64::from(wait.looks);
+                self.polls += u64::from(wait.polls);
             }
         }
     }
@@ -89,7 +89,7 @@ mod tests {
             kind,
             begin: Some(Nanos(begin)),
             end: Some(Nanos(end)),
-            looks: 7,
+            polls: 7,
             interrupted: kind == WaitKind::Block,
         }
     }
@@ -99,10 +99,10 @@ mod tests {
         let waits = [
             wait(WaitKind::Sleep, 0, 10),
             wait(WaitKind::Sleep, 20, 40),
-            wait(WaitKind::Poll, 40, 50),
+            wait(WaitKind::Spin, 40, 50),
             wait(WaitKind::Block, 60, 70),
             wait(WaitKind::Pause, 72, 78),
-            wait(WaitKind::Poll, 80, 100),
+            wait(WaitKind::Spin, 80, 100),
             wait(WaitKind::Sleep, 200, 210),
         ];
         let meanwhile = Meanwhile::between(&waits, Nanos(30), Nanos(90));
@@ -113,7 +113,7 @@ mod tests {
                 blocked: Nanos(10),
                 polled: Nanos(20),
                 paused: Nanos(6),
-                looks: 21,
+                polls: 21,
                 wake: Some(Wake {
                     at: Nanos(70),
                     by: WokenBy::Interrupt

@@ -130,7 +130,7 @@ fn names(timeline: &Timeline) -> Vec<Entry> {
 
 fn wait(core: usize, wait: &Wait, ts: impl Fn(Nanos) -> f64) -> Entry {
     let name = wait_name(wait.kind);
-    let args = json!({ "looks": wait.looks, "interrupted": wait.interrupted });
+    let args = json!({ "polls": wait.polls, "interrupted": wait.interrupted });
     if let Some((begin, end)) = wait.span() {
         return Entry {
             dur: Some(micros(end - begin)),
@@ -209,6 +209,6 @@ fn details(io: &Io) -> Value {
         "blocked_us": micros(meanwhile.blocked),
         "polled_us": micros(meanwhile.polled),
         "paused_us": micros(meanwhile.paused),
-        "looks": meanwhile.looks,
+        "polls": meanwhile.polls,
     })
 }

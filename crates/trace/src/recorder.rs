@@ -13,17 +13,17 @@ pub struct Recorder {
     recorded: u64,
 }
 
-/// What a recorder held.
+/// Contents of a recorder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
-    /// The events, in the order in which they were recorded.
+    /// Events in the order of recording.
     pub events: Vec<Event>,
-    /// Older ones that made room for them.
+    /// Number of older events that made room for them.
     pub overwritten: u64,
 }
 
 impl Recorder {
-    /// A recorder that keeps the last `capacity` events, at least one. All its memory is touched
+    /// Creates a recorder of the last `capacity` events, at least one. All its memory is touched
     /// here, so that recording causes no page fault.
     pub fn new(capacity: usize) -> Recorder {
         Recorder {
@@ -44,12 +44,12 @@ impl Recorder {
         self.recorded += 1;
     }
 
-    /// Events that made room for others.
+    /// Returns the number of events that made room for others.
     pub fn overwritten(&self) -> u64 {
         self.recorded.saturating_sub(self.ring.len() as u64)
     }
 
-    /// Takes all events out; the recorder goes on, empty.
+    /// Takes all events out and leaves the recorder empty.
     pub fn take(&mut self) -> Recorded {
         let overwritten = self.overwritten();
         let (newer, older) = self.ring.split_at(self.next);
@@ -67,26 +67,26 @@ impl Recorder {
     }
 }
 
-/// A recorder, or none: then [`Trace::record`] is one branch, and the event is not even made.
+/// A recorder that is on or off. Off, [`Trace::record`] is one branch, and no event is made.
 #[derive(Clone, Debug, Default)]
 pub struct Trace(Option<Box<Recorder>>);
 
 impl Trace {
-    /// Records nothing.
+    /// A trace that is off.
     pub const OFF: Trace = Trace(None);
 
-    /// Records from now on, keeping the last `capacity` events; what was recorded before is gone.
+    /// Starts a new recording of the last `capacity` events; an earlier one is dropped.
     pub fn start(&mut self, capacity: usize) {
         self.0 = Some(Box::new(Recorder::new(capacity)));
     }
 
-    /// Whether it records: for callers that have to prepare an event.
+    /// Reports whether events are recorded, for callers that have to prepare one.
     #[inline]
     pub fn is_on(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Records what `make` makes, which is only called, and reads a clock, when the trace is on.
+    /// Records the event that `make` returns. `make` is called only when the trace is on.
     ///
     /// On the way of an I/O give it a `move` closure: what a closure borrows has to be in memory
     /// also when nobody asks for it, and that costs more than the branch.
@@ -97,7 +97,7 @@ impl Trace {
         }
     }
 
-    /// Takes what was recorded and stops recording. Nothing when it was off.
+    /// Stops recording and takes what was recorded; nothing when the trace was off.
     pub fn take(&mut self) -> Recorded {
         let recorder = self.0.take();
         recorder.map_or_else(Recorded::default, |mut recorder| recorder.take())

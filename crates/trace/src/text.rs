@@ -16,7 +16,7 @@ const COLUMNS: [&str; 11] = [
 /// These two stand to the left: a word and not a figure.
 const OPERATION: usize = 2;
 /// A bar is at least this wide, and a line then longer than asked for.
-const LEAST_BAR: usize = 10;
+const MIN_BAR: usize = 10;
 
 /// `timeline` in lines of `width` columns, or of a few more where its figures are long.
 ///
@@ -59,19 +59,19 @@ fn heading(timeline: &Timeline) -> String {
 fn core_line(core: &Core) -> String {
     let of = |kind| core.waits.iter().filter(|wait| wait.kind == kind).count();
     let mut line = format!(
-        "{}: doorbells {}, sleeps {}, blocks {} (interrupted {}), polls {} (looks {})",
+        "{}: doorbells {}, sleeps {}, blocks {} (interrupted {}), spins {} (polls {})",
         core.name,
         core.rings.len(),
         of(WaitKind::Sleep),
         of(WaitKind::Block),
         core.waits.iter().filter(|wait| wait.interrupted).count(),
-        of(WaitKind::Poll),
-        core.waits.iter().map(|w| u64::from(w.looks)).sum::<u64>(),
+        of(WaitKind::Spin),
+        core.waits.iter().map(|w| u64::from(w.polls)).sum::<u64>(),
     );
     match of(WaitKind::Pause) {
         0 => {}
         pauses => {
-            let _ = write!(line, ", light sleeps {pauses}");
+            let _ = write!(line, ", user-level waits {pauses}");
         }
     }
     if core.overwritten > 0 {
@@ -98,7 +98,7 @@ fn lines(timeline: &Timeline, width: usize, text: &mut String) {
     let mut rows = table.lines();
     let header = rows.next().unwrap_or_default();
     let taken = header.chars().count() + 1;
-    let scale = Scale::new(timeline, width.saturating_sub(taken).max(LEAST_BAR));
+    let scale = Scale::new(timeline, width.saturating_sub(taken).max(MIN_BAR));
     let _ = writeln!(text, "{header} {}", scale.ruler());
     let mut marks = timeline.marks.iter().peekable();
     for (io, row) in timeline.ios.iter().zip(rows) {
@@ -183,7 +183,7 @@ fn legend(timeline: &Timeline, text: &mut String) {
     text.push_str(
         "bell: submission to doorbell. woken: the core's last wake-up after the submission, by a\n\
          timer (t) or an interrupt (i). In the bar: . doorbell not rung, z asleep by a timer,\n\
-         b blocked for an interrupt, p polling, u in a light sleep, - the core ran something else, > cut off.\n",
+         b blocked for an interrupt, p polling, u in a user-level wait, - the core ran something else, > cut off.\n",
     );
     if timeline.overwritten() > 0 {
         text.push_str(

@@ -4,168 +4,168 @@ use crate::matching::Matching;
 use crate::{EventKind, Meanwhile, Recorded};
 use joulio_units::{Direction, Nanos};
 
-/// A thread, and what the queues that it waits on recorded.
+/// A thread, and the recordings of the queues that it waits on.
 #[derive(Clone, Debug, Default)]
 pub struct Thread {
-    /// Its name.
+    /// Name of the thread.
     pub name: String,
-    /// The contents of its queues' recorders.
+    /// Recordings, one of each queue.
     pub recorded: Vec<Recorded>,
 }
 
-/// I/Os, and what the cores did meanwhile. Made of all events that were kept: what has lost its
-/// other half is there too, and says so.
+/// I/Os and what the cores did meanwhile, made of all events that were kept. An event whose
+/// counterpart was overwritten is included, with that counterpart missing.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
-    /// The time of the first event.
+    /// Time of the first event.
     pub start: Nanos,
-    /// The time of the last.
+    /// Time of the last event.
     pub end: Nanos,
-    /// The threads, in the order given.
+    /// Cores of the threads, in the order given.
     pub cores: Vec<Core>,
-    /// The I/Os of all threads, by their first event.
+    /// I/Os of all threads, ordered by their first event.
     pub ios: Vec<Io>,
-    /// What is neither an I/O nor a wait: faults, resets and their like, by time.
+    /// Events that are neither an I/O nor a wait (faults, resets), ordered by time.
     pub marks: Vec<Mark>,
 }
 
-/// What one thread's core did.
+/// Waits and doorbells of one thread's core.
 #[derive(Clone, Debug, Default)]
 pub struct Core {
-    /// The thread's name.
+    /// Name of the thread.
     pub name: String,
-    /// Events kept.
+    /// Number of events kept.
     pub events: u64,
-    /// Events that were overwritten before they could be read.
+    /// Number of events overwritten before they could be read.
     pub overwritten: u64,
-    /// How it waited, in the order of time; no two overlap.
+    /// Waits in the order of time; no two overlap.
     pub waits: Vec<Wait>,
-    /// Submission doorbells that it rang.
+    /// Submission doorbells rung.
     pub rings: Vec<Ring>,
 }
 
-/// A way of waiting, as a trace tells them apart.
+/// Kind of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitKind {
-    /// By a timer.
+    /// Sleep by a kernel timer.
     Sleep,
-    /// For an interrupt.
+    /// Block for an interrupt.
     Block,
-    /// Looking again and again.
-    Poll,
-    /// In a light power state of the core, between looks.
+    /// Spin on the completion queues.
+    Spin,
+    /// User-level wait, with polls between the pauses.
     Pause,
 }
 
-/// A wait of a core. One with a half missing counts nowhere: how long it was is not known.
+/// A wait of a core. One whose begin or end was overwritten counts nowhere: its length is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// Which way.
+    /// Kind of wait.
     pub kind: WaitKind,
-    /// When it began, if that was recorded.
+    /// Begin, if it was recorded.
     pub begin: Option<Nanos>,
-    /// When it ended, if that was recorded.
+    /// End, if it was recorded.
     pub end: Option<Nanos>,
-    /// Looks at the completion queues, in a poll or between pauses.
-    pub looks: u32,
-    /// An interrupt ended it.
+    /// Polls of the completion queues, in a spin or between pauses.
+    pub polls: u32,
+    /// Whether an interrupt ended the wait.
     pub interrupted: bool,
 }
 
-/// A submission doorbell.
+/// A write of a submission doorbell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ring {
-    /// When.
+    /// Time of the write.
     pub at: Nanos,
     /// QID.
     pub queue: u16,
-    /// For so many commands.
+    /// Commands written to the queue since the last doorbell.
     pub commands: u32,
 }
 
-/// A command's way, as far as it was recorded.
+/// A command from submission to completion, as far as it was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Io {
-    /// Index of its thread in [`Timeline::cores`].
+    /// Index of the thread in [`Timeline::cores`].
     pub core: usize,
     /// QID.
     pub queue: u16,
     /// CID.
     pub cid: u16,
-    /// Its submission; `None` when that was overwritten, or never was.
+    /// Submission; `None` when it was overwritten or never was.
     pub submitted: Option<Submitted>,
-    /// When the doorbell was rung for it.
+    /// Time of the doorbell.
     pub doorbell: Option<Nanos>,
-    /// Its completion; `None` when there was none before the end, or before the identifier was
-    /// used again.
+    /// Completion; `None` when there was none before the end of the recording, or before the
+    /// identifier was used again.
     pub completed: Option<Completed>,
-    /// A completion of a command that had been completed before, and not submitted since.
+    /// Whether the completion is the second one of a single submission.
     pub doubled: bool,
-    /// What its core did from submission to completion; nothing unless both were recorded.
+    /// Time of the core by kind of wait, from submission to completion; zero unless both were recorded.
     pub meanwhile: Meanwhile,
 }
 
 /// A submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Submitted {
-    /// When.
+    /// Time of the submission.
     pub at: Nanos,
-    /// Which way the data goes.
+    /// Direction of the data.
     pub direction: Direction,
-    /// The length of the data.
+    /// Length of the data in bytes.
     pub bytes: u32,
 }
 
 /// A completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completed {
-    /// When.
+    /// Time at which the completion was seen.
     pub at: Nanos,
-    /// The 15 bits of the status field (Base figure 92).
+    /// Status field of 15 bits, phase tag not included (Base figure 92).
     pub status: u16,
 }
 
 impl Completed {
-    /// SCT and SC both zero; the other bits do not make an error.
+    /// Reports whether SCT and SC are both zero; the other bits do not make an error.
     pub fn is_success(&self) -> bool {
         self.status & 0x7ff == 0
     }
 }
 
-/// Something of note at a time.
+/// An event that is neither part of an I/O nor of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// Index of its thread in [`Timeline::cores`].
+    /// Index of the thread in [`Timeline::cores`].
     pub core: usize,
     /// QID.
     pub queue: u16,
-    /// When.
+    /// Time of the event.
     pub at: Nanos,
-    /// What.
+    /// Kind of event.
     pub kind: EventKind,
 }
 
 impl Wait {
-    /// When it began and ended, if both were recorded.
+    /// Returns begin and end, if both were recorded.
     pub fn span(&self) -> Option<(Nanos, Nanos)> {
         self.begin.zip(self.end)
     }
 }
 
 impl Io {
-    /// When it is first heard of.
+    /// Returns the time of the first event.
     pub fn first(&self) -> Nanos {
         let submitted = self.submitted.map(|submitted| submitted.at);
         let completed = self.completed.map(|completed| completed.at);
         submitted.or(completed).unwrap_or_default()
     }
 
-    /// Submission and completion, if both were recorded.
+    /// Returns submission and completion, if both were recorded.
     pub fn whole(&self) -> Option<(Submitted, Completed)> {
         self.submitted.zip(self.completed)
     }
 
-    /// From submission to completion, if both were recorded.
+    /// Returns the time from submission to completion, if both were recorded.
     pub fn total(&self) -> Option<Nanos> {
         self.whole()
             .map(|(submitted, completed)| completed.at - submitted.at)
@@ -173,7 +173,7 @@ impl Io {
 }
 
 impl Timeline {
-    /// Puts the events of `threads` together.
+    /// Joins the events of `threads`.
     pub fn new(threads: &[Thread]) -> Timeline {
         let mut timeline = Timeline::default();
         let times = || {
@@ -191,12 +191,12 @@ impl Timeline {
         timeline
     }
 
-    /// Events that were overwritten before they could be read, of all threads.
+    /// Returns the number of events of all threads that were overwritten before they could be read.
     pub fn overwritten(&self) -> u64 {
         self.cores.iter().map(|core| core.overwritten).sum()
     }
 
-    /// `at` as the time since the first event.
+    /// Returns the time from the first event to `at`.
     pub fn since_start(&self, at: Nanos) -> Nanos {
         at - self.start
     }

@@ -16,7 +16,7 @@ fn an_io_knows_what_its_core_did_meanwhile() {
     assert_eq!(io.doorbell, Some(Nanos(1_500)));
     assert_eq!(io.meanwhile.slept, Nanos(4_000));
     assert_eq!(io.meanwhile.polled, Nanos(5_000));
-    assert_eq!(io.meanwhile.looks, 80);
+    assert_eq!(io.meanwhile.polls, 80);
     let wake = io.meanwhile.wake.expect("woken");
     assert_eq!((wake.at, wake.by), (Nanos(6_000), WokenBy::Timer));
 }
@@ -123,8 +123,8 @@ fn a_wait_with_a_half_missing_is_kept_and_counts_nowhere() {
         at(0, EventKind::BlockEnd { interrupted: true }),
         at(1, submit(1)),
         at(2, EventKind::SleepBegin),
-        at(3, EventKind::PollBegin),
-        at(9, EventKind::PollEnd { looks: 3 }),
+        at(3, EventKind::SpinBegin),
+        at(9, EventKind::SpinEnd { polls: 3 }),
         at(10, complete(1)),
     ]);
     let waits: Vec<_> = timeline.cores[0]
@@ -137,7 +137,7 @@ fn a_wait_with_a_half_missing_is_kept_and_counts_nowhere() {
         [
             (WaitKind::Block, None, Some(0)),
             (WaitKind::Sleep, Some(2), None),
-            (WaitKind::Poll, Some(3), Some(9)),
+            (WaitKind::Spin, Some(3), Some(9)),
         ]
     );
     let meanwhile = timeline.ios[0].meanwhile;

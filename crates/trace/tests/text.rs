@@ -21,7 +21,7 @@ fn a_line_an_io_with_a_bar_of_what_the_core_did() {
         lines[..7],
         [
             "2 I/Os in 24.0 us; times are in us",
-            "job 0: doorbells 2, sleeps 1, blocks 1 (interrupted 1), polls 1 (looks 80)",
+            "job 0: doorbells 2, sleeps 1, blocks 1 (interrupted 1), spins 1 (polls 80)",
             "",
             "# q op   bytes submit bell asleep woken polled complete total  0            10.0",
             "1 1 read  4096    0.0  0.5    4.0  5.0t    5.0     10.0  10.0  .-zzzzzzppppppppp",
@@ -106,6 +106,6 @@ fn a_trace_of_nothing_says_so() {
     assert_eq!(
         text(&timeline(vec![]), 100),
         "0 I/Os in 0.0 us; times are in us\n\
-         job 0: doorbells 0, sleeps 0, blocks 0 (interrupted 0), polls 0 (looks 0)\n"
+         job 0: doorbells 0, sleeps 0, blocks 0 (interrupted 0), spins 0 (polls 0)\n"
     );
 }

@@ -23,8 +23,8 @@ pub(crate) enum Phase {
     Issue,
     /// Rings the doorbell.
     Ring,
-    /// Looks at the completion queue, with the CPU.
-    Look,
+    /// Polls the completion queue, with the CPU.
+    Poll,
     /// Waits, with the CPU.
     Wait,
     /// Wants its CPU back.
@@ -153,7 +153,7 @@ impl<'a> Thread<'a> {
         match self.phase {
             Phase::Issue => Ok(self.issue(at, world)),
             Phase::Ring => Ok(Some(self.ring(at, world))),
-            Phase::Look => Ok(Some(self.look(at, world))),
+            Phase::Poll => Ok(Some(self.look(at, world))),
             Phase::Wait => self.wait(at, world).map(Some),
             Phase::Woken(how) => Ok(Some(self.woken(how, at, world))),
         }
@@ -184,7 +184,7 @@ impl<'a> Thread<'a> {
                 self.done.unissued = self.source.clone().left(self.end.min(at), wanted);
                 return None;
             }
-            self.phase = Phase::Look;
+            self.phase = Phase::Poll;
             return Some(at);
         }
         let mut work = world.prices.enter + std::mem::take(&mut self.making);
@@ -237,7 +237,7 @@ impl<'a> Thread<'a> {
             }
         }
         self.made.clear();
-        self.phase = Phase::Look;
+        self.phase = Phase::Poll;
         if at > start {
             world.cpus[self.cpu].spend(start, at - start, world.prices.work);
         }

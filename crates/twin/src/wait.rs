@@ -55,7 +55,7 @@ impl Thread<'_> {
         self.done.preempted += u64::from(over && self.measuring);
         self.phase = match over {
             true => Phase::Woken(Wakening::Slice),
-            false => Phase::Look,
+            false => Phase::Poll,
         };
         match step.kind {
             StepKind::Pause => self.pause(step, at, world),
@@ -67,7 +67,7 @@ impl Thread<'_> {
 
     /// The second half of a step, after the CPU was given away.
     pub(crate) fn woken(&mut self, how: Wakening, at: Nanos, world: &mut World<'_>) -> Nanos {
-        self.phase = Phase::Look;
+        self.phase = Phase::Poll;
         match how {
             Wakening::Slice => {
                 let got = world.take(self.cpu, self.index, at, Cause::Timer);
@@ -161,7 +161,7 @@ impl Thread<'_> {
     fn block(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
         self.counters.arms += 1;
         if self.flights.first() <= at {
-            self.phase = Phase::Look;
+            self.phase = Phase::Poll;
             return at;
         }
         self.counters.polls += 1;

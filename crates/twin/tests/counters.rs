@@ -261,7 +261,7 @@ fn spinning_jobs_on_one_cpu_take_turns() {
         ..TwinJob::reads(1)
     };
     let machine = MachineProfile::builtin("generic-server").unwrap();
-    // Neither do light sleeps give the CPU away.
+    // Neither do user-level waits give the CPU away.
     let light = POLICIES..ALL - 1;
     for which in std::iter::once(0).chain(light) {
         let devices = [device("optane-900p")];

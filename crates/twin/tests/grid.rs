@@ -19,7 +19,7 @@ fn stage(ios: u64, slo: Option<Nanos>) -> Stage {
             Contender::new(|| AnyPolicy::Pas(Pas::new())),
             Contender::new(|| AnyPolicy::Dpas(Dpas::new(Dpas::THETA))),
             Contender::new(|| AnyPolicy::SkiRental(SkiRental::new(Nanos(3_000)))),
-            Contender::new(|| AnyPolicy::Tpause(Tpause::new(Tpause::LOOK))),
+            Contender::new(|| AnyPolicy::Tpause(Tpause::new(Tpause::PAUSE))),
             Contender::new(|| AnyPolicy::Umwait(Umwait)),
         ],
         ios,

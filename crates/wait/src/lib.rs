@@ -34,7 +34,7 @@ pub use counters::Counters;
 pub use dpas::Dpas;
 pub use ehp::Ehp;
 pub use hybrid::Hybrid;
-pub use joulio_cpu::Line;
+pub use joulio_cpu::CacheLine;
 pub use joulio_cpu::uintr::UintrError;
 pub use pas::Pas;
 pub use policy::{AnyPolicy, Interrupt, Outstanding, Policy, Poll, Slept};

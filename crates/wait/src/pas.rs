@@ -47,7 +47,7 @@ impl Pas {
     /// How much shorter after one that was too long: at first and at most, in millionths.
     pub const DOWN: u64 = 100_000;
     /// The least that DOWN cools down to.
-    pub const LEAST_DOWN: u64 = 10_000;
+    pub const MIN_DOWN: u64 = 10_000;
     /// DOWN over UP.
     pub const RATIO: u64 = 10;
     /// What UP and DOWN grow by after two reports alike.
@@ -110,7 +110,7 @@ impl Sleep {
             self.down = (self.down * (ONE + Pas::HEAT) / ONE).min(Pas::DOWN);
             self.up = self.down / Pas::RATIO;
         } else {
-            self.up = (self.up * (ONE - Pas::COOL) / ONE).max(Pas::LEAST_DOWN / Pas::RATIO);
+            self.up = (self.up * (ONE - Pas::COOL) / ONE).max(Pas::MIN_DOWN / Pas::RATIO);
             self.down = self.up * Pas::RATIO;
         }
         length < Pas::FLOOR.0

@@ -65,7 +65,7 @@ impl StepSet {
 }
 
 /// How often a core looks that cannot be told: a light sleep and its end take a part of that.
-pub(crate) const LOOK: Nanos = Nanos::from_micros(1);
+pub(crate) const MAX_PAUSE: Nanos = Nanos::from_micros(1);
 
 /// A way to wait, and until when at most ([`Nanos::MAX`]: for ever).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +131,7 @@ impl Step {
             (Sleep, Block) => (Block, Nanos::MAX),
             (Pause, Monitor | UserInterrupt | Block)
             | (Monitor, UserInterrupt | Block)
-            | (UserInterrupt, Block) => (Pause, LOOK),
+            | (UserInterrupt, Block) => (Pause, MAX_PAUSE),
             _ => (shallow, Nanos::MAX),
         };
         Step {
@@ -201,7 +201,7 @@ mod tests {
     /// or within the microsecond in which a core looks itself.
     fn shows(merged: Step, asked: Step) -> bool {
         let at = Nanos::ZERO;
-        hidden(merged, asked.kind, at) <= hidden(asked, asked.kind, at).max(LOOK)
+        hidden(merged, asked.kind, at) <= hidden(asked, asked.kind, at).max(MAX_PAUSE)
     }
 
     proptest! {
@@ -236,7 +236,7 @@ mod tests {
             let both = pause.merge(Step::forever(signal));
             assert_eq!(
                 (both.kind, both.look),
-                (StepKind::Pause, LOOK),
+                (StepKind::Pause, MAX_PAUSE),
                 "{signal:?}"
             );
             assert_eq!(both.until, pause.until);
@@ -248,7 +248,10 @@ mod tests {
         let signals = [StepKind::Monitor, StepKind::UserInterrupt, StepKind::Block];
         for a in signals {
             for b in signals.into_iter().filter(|&b| b != a) {
-                assert_eq!(Step::forever(a).merge(Step::forever(b)), Step::pause(LOOK));
+                assert_eq!(
+                    Step::forever(a).merge(Step::forever(b)),
+                    Step::pause(MAX_PAUSE)
+                );
             }
             // A sleeper only wants to be back in time.
             let both = Step::forever(a).merge(Step::sleep_until(Nanos(7)));

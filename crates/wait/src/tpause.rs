@@ -2,7 +2,7 @@
 
 use crate::once::Once;
 use crate::policy::name_with_time;
-use crate::step::LOOK;
+use crate::step::MAX_PAUSE;
 use crate::{Class, Outstanding, Policy, Step, StepKind, StepSet};
 use joulio_units::Nanos;
 use std::borrow::Cow;
@@ -17,7 +17,7 @@ pub struct Tpause {
 
 impl Tpause {
     /// A pause of a microsecond: what wakes a core from C0.2 takes a part of that.
-    pub const LOOK: Nanos = LOOK;
+    pub const PAUSE: Nanos = MAX_PAUSE;
 
     /// A look each `look`.
     pub fn new(look: Nanos) -> Tpause {
@@ -28,7 +28,7 @@ impl Tpause {
 impl Policy for Tpause {
     fn name(&self) -> Cow<'static, str> {
         match self.look {
-            Tpause::LOOK => "tpause".into(),
+            Tpause::PAUSE => "tpause".into(),
             look => name_with_time("tpause", look).into(),
         }
     }
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn tpause_looks_each_microsecond_or_as_it_is_told() {
-        let mut policy = Tpause::new(Tpause::LOOK);
+        let mut policy = Tpause::new(Tpause::PAUSE);
         assert_eq!(policy.name(), "tpause");
         assert_eq!(plan(&mut policy, &[], 5), Step::pause(Nanos(1_000)));
         let mut policy = Tpause::new(Nanos(1_500));

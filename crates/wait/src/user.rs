@@ -1,9 +1,9 @@
 //! Waiting in the light power states that need no kernel.
 
-use crate::step::LOOK;
+use crate::step::MAX_PAUSE;
 use crate::{Step, Watched, Woken, now};
 use joulio_cpu::uintr::{Once, Receiver, UintrError};
-use joulio_cpu::{Ended, Line, Tsc, UserWait};
+use joulio_cpu::{CacheLine, Ended, Tsc, UserWait};
 use joulio_units::Nanos;
 
 /// What a waiter did in user-level power states.
@@ -32,7 +32,7 @@ impl Tally {
 /// The instructions, or a test's.
 pub(crate) trait Instructions {
     fn pause(&self, time: Nanos) -> Ended;
-    fn arm(&self, line: Line<'_>);
+    fn arm(&self, line: CacheLine<'_>);
     fn wait(&self, time: Nanos) -> Ended;
 }
 
@@ -42,7 +42,7 @@ impl Instructions for UserWait {
         UserWait::pause(self, time)
     }
     #[inline]
-    fn arm(&self, line: Line<'_>) {
+    fn arm(&self, line: CacheLine<'_>) {
         UserWait::arm(self, line);
     }
     #[inline]
@@ -81,7 +81,7 @@ pub(crate) fn monitor(
     tally: &mut Tally,
 ) -> Woken {
     loop {
-        let armed = watched.line().map(|line| cpu.arm(line)).is_some();
+        let armed = watched.cache_line().map(|line| cpu.arm(line)).is_some();
         if watched.ready() {
             return Woken::Ready;
         }
@@ -93,7 +93,7 @@ pub(crate) fn monitor(
             cpu.wait(left)
         } else {
             tally.pauses += 1;
-            cpu.pause(left.min(LOOK))
+            cpu.pause(left.min(MAX_PAUSE))
         };
         tally.count(ended);
     }
@@ -192,7 +192,7 @@ mod tests {
             self.pauses.set(self.pauses.get() + 1);
             Ended::Limit
         }
-        fn arm(&self, _: Line<'_>) {
+        fn arm(&self, _: CacheLine<'_>) {
             self.moment();
             self.armed.set(!self.written());
             self.moment();
@@ -215,9 +215,9 @@ mod tests {
             self.0.moment();
             written
         }
-        fn line(&mut self) -> Option<Line<'_>> {
+        fn cache_line(&mut self) -> Option<CacheLine<'_>> {
             self.0.moment();
-            self.1.then(|| Line::from(&self.0.word))
+            self.1.then(|| CacheLine::from(&self.0.word))
         }
         fn arm(&mut self) -> Result<(), Box<dyn Error + Send + Sync>> {
             unreachable!()

@@ -5,7 +5,7 @@ use crate::clock::sleep_until;
 use crate::user::{self, Tally};
 use crate::{Step, StepKind, StepSet, now};
 use joulio_cpu::uintr::{Receiver, UintrError};
-use joulio_cpu::{Depth, Line, Missing, UserWait};
+use joulio_cpu::{CacheLine, Depth, Missing, UserWait};
 use joulio_units::Nanos;
 use rustix::io::fcntl_dupfd_cloexec;
 use std::error::Error;
@@ -23,7 +23,7 @@ pub trait Watched {
 
     /// The line that whatever it waits for writes: after its completion is there, or with it. None:
     /// there is no such line, and a core that was to watch it looks itself.
-    fn line(&mut self) -> Option<Line<'_>> {
+    fn cache_line(&mut self) -> Option<CacheLine<'_>> {
         None
     }
 
@@ -124,7 +124,7 @@ impl Waiter {
     }
 
     /// The instruction of its pauses and waits for a line, `tpause` or `mwaitx`, if it has one.
-    pub fn light_sleep(&self) -> Option<&'static str> {
+    pub fn user_level_wait(&self) -> Option<&'static str> {
         self.user.as_ref().ok().map(UserWait::name)
     }
 
@@ -216,7 +216,7 @@ fn spin(until: Nanos, watched: &mut impl Watched) -> Woken {
         }
         return Woken::Ready;
     }
-    let mut looks = LOOKS.0;
+    let mut looks = POLLS_PER_CLOCK.0;
     loop {
         for _ in 0..looks {
             if watched.ready() {
@@ -229,13 +229,13 @@ fn spin(until: Nanos, watched: &mut impl Watched) -> Woken {
             return Woken::TimedOut;
         }
         // As long as a look takes less than a microsecond the deadline is not passed by much.
-        looks = ((until - at).0 / 1_024).clamp(LOOKS.0, LOOKS.1);
+        looks = ((until - at).0 / 1_024).clamp(POLLS_PER_CLOCK.0, POLLS_PER_CLOCK.1);
     }
 }
 
 /// Looks between two readings of the clock in a spin with a deadline: near it, and far from it. The
 /// fuzzer's clock goes on by being read.
-const LOOKS: (u64, u64) = if cfg!(fuzzing) { (1, 1) } else { (16, 4_096) };
+const POLLS_PER_CLOCK: (u64, u64) = if cfg!(fuzzing) { (1, 1) } else { (16, 4_096) };
 
 fn sleep(until: Nanos) -> Woken {
     // A signal ends the sleep early; the policy is asked again then.

@@ -21,8 +21,8 @@ use std::thread::sleep;
 use std::time::Duration;
 
 /// How often to look up.
-const LOOK: Duration = Duration::from_nanos(LOOK_NANOS.0);
-const LOOK_NANOS: Nanos = Nanos::from_millis(100);
+const CHECK_INTERVAL: Duration = Duration::from_nanos(CHECK_INTERVAL_NANOS.0);
+const CHECK_INTERVAL_NANOS: Nanos = Nanos::from_millis(100);
 
 /// What came of a run.
 pub(crate) enum Outcome {
@@ -65,8 +65,8 @@ struct Told {
 }
 
 /// The devices' own figures, and the machine's, at a moment.
-struct Look {
-    machine: machine::Look,
+struct Snapshot {
+    machine: machine::Snapshot,
     surroundings: Surroundings,
     activity: Vec<Activity>,
     usage: ThreadUsage,
@@ -75,7 +75,7 @@ struct Look {
 
 /// The end of the measured part.
 struct End {
-    look: Look,
+    look: Snapshot,
     measured: Vec<energy::Measured>,
     window: Nanos,
 }
@@ -95,7 +95,7 @@ impl Conductor<'_> {
         // Before any I/O: a meter may take a second to be read.
         let mut window = Some(meters.open().map_err(RunError::Meters)?);
         // Without a ramp the first I/O counts, and may be over before a job's word is heard.
-        let looks = || (machine::Look::now(), Surroundings::now(self.setup.root));
+        let looks = || (machine::Snapshot::now(), Surroundings::now(self.setup.root));
         let mut idle = (self.job.ramp_time == Nanos::ZERO).then(looks);
         let go = Go {
             start: now() + self.job.tenants.head_start(self.job.numjobs),
@@ -107,9 +107,9 @@ impl Conductor<'_> {
         let mut late = Nanos::ZERO;
         while told.verified < self.job.numjobs {
             let looked = now();
-            let message = self.inbox.recv_timeout(LOOK);
+            let message = self.inbox.recv_timeout(CHECK_INTERVAL);
             if before.is_some() && end.is_none() {
-                late = late.max(now().since(looked + LOOK_NANOS));
+                late = late.max(now().since(looked + CHECK_INTERVAL_NANOS));
             }
             match message {
                 // The window is the first job's beginning to the last one's end.
@@ -194,7 +194,7 @@ impl Conductor<'_> {
         if let Some(length) = self.job.window {
             let end = start + length;
             while now() < end && !self.setup.stop.stopped() {
-                sleep(LOOK.min(Duration::from_nanos(end.since(now()).0)));
+                sleep(CHECK_INTERVAL.min(Duration::from_nanos(end.since(now()).0)));
             }
         }
         let ended = now();
@@ -213,7 +213,7 @@ impl Conductor<'_> {
         }
     }
 
-    fn look(&self) -> Look {
+    fn look(&self) -> Snapshot {
         let mut usage = ThreadUsage::default();
         let mut scheduled = Scheduled {
             run_delay: Some(Nanos::ZERO),
@@ -224,8 +224,8 @@ impl Conductor<'_> {
             usage.add(cpu::thread(tid));
             scheduled = scheduled.and(cpu::scheduled_of(tid));
         }
-        Look {
-            machine: machine::Look::now(),
+        Snapshot {
+            machine: machine::Snapshot::now(),
             surroundings: Surroundings::now(self.setup.root),
             scheduled,
             activity: targets().map(|target| target.activity()).collect(),

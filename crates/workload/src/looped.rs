@@ -63,7 +63,7 @@ pub enum WorkerError {
 }
 
 /// How often a job that waits looks up, whether it is to end.
-pub(crate) const LOOK: Nanos = Nanos::from_millis(100);
+pub(crate) const CHECK_INTERVAL: Nanos = Nanos::from_millis(100);
 
 /// How long a job that was told to stop waits for its I/Os in flight: with the time until it looks up,
 /// it ends within a second, whatever the device does.
@@ -439,7 +439,7 @@ impl<'a, E: Traced> Loop<'a, E> {
     /// Until when to wait for a completion: the next look up; in an open loop also the next
     /// arrival that can go out, and the next thing to be done without one.
     fn deadline(&self, at: Nanos, issuing: bool) -> Nanos {
-        let look = at + LOOK;
+        let look = at + CHECK_INTERVAL;
         if self.worker.job.arrivals == Arrivals::Closed || !issuing || self.idle.is_empty() {
             return look;
         }

@@ -72,16 +72,16 @@ pub struct Dispatch {
 }
 
 /// The machine's counters at a moment.
-pub(crate) struct Look {
+pub(crate) struct Snapshot {
     interrupts: Result<Interrupts, String>,
     disks: Result<BTreeMap<String, DiskStats>, String>,
     idle: Result<CpuIdle, String>,
 }
 
-impl Look {
+impl Snapshot {
     /// Now.
-    pub(crate) fn now() -> Look {
-        Look {
+    pub(crate) fn now() -> Snapshot {
+        Snapshot {
             interrupts: Interrupts::read("/").map_err(|error| error.to_string()),
             disks: Disks::at("/").read().map_err(|error| error.to_string()),
             idle: CpuIdle::read("/").map_err(|error| error.to_string()),
@@ -92,7 +92,7 @@ impl Look {
     /// kernel does not drive. `threads`: what the jobs' threads counted.
     pub(crate) fn since(
         &self,
-        before: &Look,
+        before: &Snapshot,
         disks: &[Option<&Disk>],
         threads: &ThreadCounters,
     ) -> MachineCounters {

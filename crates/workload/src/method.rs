@@ -114,7 +114,7 @@ impl Way {
         Way::Pas,
         Way::Dpas(Dpas::THETA),
         Way::SkiRental(SkiRental::COST_OF_A_WAKE),
-        Way::Tpause(Tpause::LOOK),
+        Way::Tpause(Tpause::PAUSE),
         Way::HybridTpause,
         Way::Umwait,
         Way::Uintr,

@@ -2,7 +2,7 @@
 //! reading back what was written.
 
 use crate::engine::{IoError, Traced};
-use crate::looped::{LAST_WAIT, LOOK, Worker, WorkerError, failed};
+use crate::looped::{CHECK_INTERVAL, LAST_WAIT, Worker, WorkerError, failed};
 use crate::result::VerifyResult;
 use crate::verify::Ledger;
 use joulio_engine::{Buffer, Request};
@@ -139,7 +139,7 @@ impl Sweep<'_> {
                 });
             }
             engine
-                .reap(1, now() + LOOK, |done| ended.push(done))
+                .reap(1, now() + CHECK_INTERVAL, |done| ended.push(done))
                 .map_err(failed)?;
             for done in ended.drain(..) {
                 let outcome = done.outcome.map_err(Into::into);

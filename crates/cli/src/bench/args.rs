@@ -59,7 +59,7 @@ pub struct Args {
     /// Ways of waiting, a list: poll, interrupt, hybrid (sleep half the mean time, then poll),
     /// hybrid=4us (sleep that long); of nvme also uring-hybrid, ehp, pas, dpas, dpas=3 (sleeps that
     /// are learnt, see docs/policies.md), ski-rental=2us (poll that long, then interrupt) and, where
-    /// the CPU has light sleeps of its own, tpause, tpause=500ns (that long between looks),
+    /// the CPU has user-level waits, tpause, tpause=500ns (that long between looks),
     /// hybrid-tpause, umwait (until the completion is written), uintr and uintr-block=100us (until
     /// the device's interrupt comes straight to the thread; after that long, by the kernel); of
     /// io_uring also sqpoll and sqpoll+poll (a thread of the kernel submits). Default:

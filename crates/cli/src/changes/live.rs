@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-const LOOK: Duration = Duration::from_millis(5);
+const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// The changes of a process that are not put back yet. Whoever makes a change or puts one back has
 /// it locked meanwhile.
@@ -64,7 +64,7 @@ impl Live {
                 Err(TryLockError::WouldBlock) if start.elapsed() > patience => {
                     return LastResort::Kept("a change is being made or put back".into());
                 }
-                Err(TryLockError::WouldBlock) => sleep(LOOK),
+                Err(TryLockError::WouldBlock) => sleep(CHECK_INTERVAL),
             }
         };
         let result = inner.put_back();

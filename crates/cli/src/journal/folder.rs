@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 /// How long somebody else may take to change settings or put them back: opening a controller may
 /// take as long.
 const PATIENCE: Duration = Duration::from_secs(30);
-const LOOK: Duration = Duration::from_millis(5);
+const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Permissions of the group and of others to write.
 const WRITABLE: u32 = 0o022;
@@ -82,7 +82,7 @@ impl Folder {
                         seconds: PATIENCE.as_secs(),
                     });
                 }
-                Err(Errno::WOULDBLOCK | Errno::INTR) => sleep(LOOK),
+                Err(Errno::WOULDBLOCK | Errno::INTR) => sleep(CHECK_INTERVAL),
                 Err(errno) => return Err(failed(&self.path, errno)),
             }
         }

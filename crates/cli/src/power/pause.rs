@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Short enough for who pressed a key, and long enough to leave the machine idle.
-const LOOK: Duration = Duration::from_millis(100);
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Waits for `time`, telling how much of it is over some times a second; false if it was stopped.
 pub fn pause(time: Nanos, stop: &Stop, progress: impl Fn(f64)) -> bool {
@@ -20,6 +20,6 @@ pub fn pause(time: Nanos, stop: &Stop, progress: impl Fn(f64)) -> bool {
             return true;
         }
         progress(passed.as_secs_f64() / time.as_secs_f64());
-        sleep(LOOK.min(time - passed));
+        sleep(CHECK_INTERVAL.min(time - passed));
     }
 }

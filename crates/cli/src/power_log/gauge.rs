@@ -9,7 +9,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// A wait looks this often whether it is to end.
-const LOOK: Duration = Duration::from_millis(100);
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Something that watches the machine idle.
 pub trait Gauge {
@@ -46,7 +46,7 @@ impl Gauge for Meters {
             if left.is_zero() {
                 break;
             }
-            sleep(left.min(LOOK));
+            sleep(left.min(CHECK_INTERVAL));
         }
         let mut watched = Watched::default();
         for meter in window.close(None) {

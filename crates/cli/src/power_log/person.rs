@@ -9,7 +9,7 @@ use std::io::{Read, Write, stderr, stdin};
 use std::os::fd::AsFd;
 
 /// How long a wait for a key goes on before a signal is looked for: 100 ms.
-const LOOK: Timespec = Timespec {
+const CHECK_INTERVAL: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
 };
@@ -44,7 +44,7 @@ impl Terminal {
     fn wait(&self) -> Result<bool, Failure> {
         while !self.stop.stopped() {
             let mut inputs = [PollFd::new(&self.input, PollFlags::IN)];
-            match poll(&mut inputs, Some(&LOOK)) {
+            match poll(&mut inputs, Some(&CHECK_INTERVAL)) {
                 Ok(0) | Err(Errno::INTR) => {}
                 Ok(_) => return Ok(true),
                 Err(error) => return Err(Failure::run(error)),

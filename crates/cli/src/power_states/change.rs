@@ -18,7 +18,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// How soon a signal is noticed.
-const LOOK: Duration = Duration::from_millis(20);
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// What is to be changed.
 pub enum Change {
@@ -138,7 +138,7 @@ fn measure(port: &Port, time: Duration, stopped: impl Fn() -> bool) -> Result<Re
         if left.is_zero() {
             break;
         }
-        sleep(left.min(LOOK));
+        sleep(left.min(CHECK_INTERVAL));
     }
     // Where it is before anything else is asked: that could wake it.
     let mut report = Report::of(port)?;

@@ -6,7 +6,7 @@ use super::report::{Check, Parts, Tested};
 use super::spread::spread;
 use super::waits::{DEPTHS, SLICE, Wait, state};
 use crate::failure::Failure;
-use joulio_cpu::{Ended, Line, Tsc, UserWait};
+use joulio_cpu::{CacheLine, Ended, Tsc, UserWait};
 use joulio_units::Nanos;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::thread;
@@ -36,7 +36,7 @@ pub fn test(rounds: u32, other: usize) -> Result<Tested, Failure> {
         parts.latency.push(Latency::of(took, tally.took));
         let line = Apart::default();
         waits.push(Wait::new(name, Some(depth), move || {
-            cpu.arm(Line::from(&line.0));
+            cpu.arm(CacheLine::from(&line.0));
             cpu.wait(SLICE);
         }));
     }
@@ -139,7 +139,7 @@ fn wait(
         let give_up = Tsc::get().after(NEVER);
         let mut last: Option<Span> = None;
         loop {
-            cpu.arm(Line::from(&shared.line.0));
+            cpu.arm(CacheLine::from(&shared.line.0));
             if shared.line.0.load(Ordering::Acquire) == round {
                 break;
             }

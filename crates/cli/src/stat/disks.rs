@@ -20,7 +20,7 @@ pub struct Watched {
 }
 
 /// What they did between two looks.
-pub struct Look {
+pub struct StatInterval {
     /// Seconds between the looks.
     pub seconds: f64,
     /// Those that were there all the time, by name.
@@ -70,10 +70,10 @@ impl Watched {
     }
 
     /// What they did since the last look.
-    pub fn look(&mut self, now: Nanos) -> Result<Look, StatsError> {
+    pub fn look(&mut self, now: Nanos) -> Result<StatInterval, StatsError> {
         let after = self.chosen(self.disks.read()?);
         let length = now.since(self.at);
-        let mut look = Look {
+        let mut look = StatInterval {
             seconds: length.seconds(),
             devices: Vec::new(),
             notes: Vec::new(),

@@ -4,7 +4,7 @@ use super::support::NOT_THERE;
 use crate::Bench;
 use anyhow::{Result, bail, ensure};
 use joulio_device::{Device, DmaBuffer};
-use joulio_nvme::{MOST_RANGES, Namespace, QueuePair, Rejected, SubmitError};
+use joulio_nvme::{MAX_RANGES, Namespace, QueuePair, Rejected, SubmitError};
 use std::ops::Range;
 
 /// The buffer of a command that was refused for `reason`.
@@ -122,14 +122,14 @@ pub(super) fn ranges_are_refused_all_or_none<D: Device>(bench: &Bench<D>) -> Res
     let outside = |lba, blocks| SubmitError::Range { lba, blocks, size };
     let none = SubmitError::Ranges { ranges: 0 };
     let many = SubmitError::Ranges {
-        ranges: MOST_RANGES + 1,
+        ranges: MAX_RANGES + 1,
     };
     // Two ranges take 32 bytes.
     let short = SubmitError::Buffer { bytes: 32 };
-    let whole = MOST_RANGES * 16;
+    let whole = MAX_RANGES * 16;
     let cases: [(Vec<Range<u64>>, usize, SubmitError); 6] = [
         (vec![], whole, none),
-        (vec![0..1; MOST_RANGES + 1], whole, many),
+        (vec![0..1; MAX_RANGES + 1], whole, many),
         (vec![0..1, 2..3], 31, short),
         (vec![0..1, size..size + 1], whole, outside(size, 1)),
         (vec![0..1, size - 1..size + 1], whole, outside(size - 1, 2)),

@@ -18,7 +18,7 @@ const IOS: u64 = 10_000;
 
 /// How long a group that waits lets its queues be before it looks after them, when the time limit
 /// is the default.
-const LOOK_AFTER: Nanos = Nanos::from_millis(100);
+const CHECK_INTERVAL: Nanos = Nanos::from_millis(100);
 
 fn tell(counters: Counters, ios: u64) -> String {
     format!(
@@ -158,7 +158,7 @@ pub(super) fn interrupt_mode_at_depth_one_takes_an_interrupt_a_wait<D: Device>(
     let before = settled(&mut group);
     let start = now();
     reads(bench, &mut group, 1_000)?;
-    let looked_after = (now() - start).0 / LOOK_AFTER.0 + 2;
+    let looked_after = (now() - start).0 / CHECK_INTERVAL.0 + 2;
     let since = settled(&mut group) - before;
     // A controller may leave out the interrupt of a completion that was seen before it was sent.
     ensure!(

@@ -8,7 +8,7 @@ use std::thread::{available_parallelism, scope, sleep};
 use std::time::{Duration, Instant};
 
 /// A wait looks this often whether it is to end.
-const LOOK: Duration = Duration::from_millis(20);
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 /// A spinning core looks once in this many rounds.
 const ROUNDS: u32 = 4096;
 
@@ -112,7 +112,7 @@ fn wait(length: Nanos, cancel: &AtomicBool) -> Result<(), Cancelled> {
         if left.is_zero() {
             return Ok(());
         }
-        sleep(left.min(LOOK));
+        sleep(left.min(CHECK_INTERVAL));
     }
 }
 

@@ -68,10 +68,10 @@ impl Drop for Sampler {
 /// Reads each when it is due, until the end.
 fn run(lane: &[Shared], clock: &dyn Clock, ended: &Ended) {
     /// When all have failed, the next lap may have them again.
-    const LOOK_AGAIN: Nanos = Nanos::from_millis(1_000);
+    const RETRY_INTERVAL: Nanos = Nanos::from_millis(1_000);
     loop {
         let due = lane.iter().filter_map(|track| tick(track, clock)).min();
-        let wait = due.map_or(LOOK_AGAIN, |due| due.since(clock.now()));
+        let wait = due.map_or(RETRY_INTERVAL, |due| due.since(clock.now()));
         if ended.within(wait) {
             return;
         }

@@ -24,7 +24,7 @@ pub struct Cpu {
     pub idle_governor: Told<String>,
     /// The idle states that there are, shallowest first.
     pub idle_states: Told<Vec<IdleStateSetting>>,
-    /// Whether light sleeps in user space may be as deep as C0.2: 1 or 0.
+    /// Whether user-level waits may be as deep as C0.2: 1 or 0.
     pub umwait_c02: Told<String>,
     /// The longest of them, in cycles of the TSC; 0 is no limit.
     pub umwait_max_cycles: Told<String>,

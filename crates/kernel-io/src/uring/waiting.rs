@@ -14,7 +14,7 @@ use std::thread::yield_now;
 /// A deadline this far away is left to the kernel's spinning, which does not know it.
 const FAR: Nanos = Nanos::from_millis(10);
 /// Looks at the ring between two at the clock.
-const LOOKS: u64 = 64;
+const POLLS_PER_CLOCK: u64 = 64;
 /// Looks in vain before the core is offered to another thread: the kernel's may need it.
 const PATIENCE: u64 = 4096;
 
@@ -107,7 +107,7 @@ impl IoUring {
                 self.calls.system_calls += 1;
                 yield_now();
             }
-            if looks % LOOKS == 0 && now() >= deadline {
+            if looks % POLLS_PER_CLOCK == 0 && now() >= deadline {
                 break;
             }
             spin_loop();

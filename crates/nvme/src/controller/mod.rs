@@ -10,7 +10,7 @@ mod shared;
 
 pub(crate) use shared::Shared;
 
-use crate::queue::{MOST_SLOTS, prp};
+use crate::queue::{MAX_SLOTS, prp};
 use crate::registers::Registers;
 use crate::{Cancel, NvmeError, QueuePair};
 use joulio_device::{Device, DmaBuffer, DmaMemory};
@@ -136,7 +136,7 @@ impl<D: Device> Controller<D> {
 
     /// The deepest queue pair: min(CAP.MQES, 4095). MQES is 0's based and one entry stays empty.
     pub fn max_depth(&self) -> usize {
-        usize::from(self.shared.cap.mqes()).min(MOST_SLOTS)
+        usize::from(self.shared.cap.mqes()).min(MAX_SLOTS)
     }
 
     /// I/O queue pairs that can be open at once.
@@ -233,10 +233,10 @@ impl<D: Device> Controller<D> {
 /// MDTS in bytes, where 0 is no limit; CAP.MPSMIN = 0 makes its unit 4 KiB.
 fn max_transfer(identity: &IdentifyController) -> u32 {
     match identity.mdts {
-        0 => prp::MOST_BYTES,
+        0 => prp::MAX_BYTES,
         mdts => 4096u32
             .checked_shl(mdts.into())
-            .filter(|&bytes| (4096..=prp::MOST_BYTES).contains(&bytes))
-            .unwrap_or(prp::MOST_BYTES),
+            .filter(|&bytes| (4096..=prp::MAX_BYTES).contains(&bytes))
+            .unwrap_or(prp::MAX_BYTES),
     }
 }

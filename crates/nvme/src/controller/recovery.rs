@@ -7,7 +7,7 @@
 use super::shared::{Shared, lock};
 use crate::NvmeError;
 use crate::admin::Admin;
-use crate::registers::{LOOK, LOOKS};
+use crate::registers::{CHECK_INTERVAL, MAX_CHECKS};
 use joulio_device::Device;
 use std::sync::atomic::Ordering;
 
@@ -183,8 +183,8 @@ impl<D: Device> Shared<D> {
     /// else resets answers again soon (PCIe 6.6.2: after 100 ms).
     fn stays_gone(&self) -> bool {
         let registers = self.registers();
-        (0..LOOKS).all(|_| {
-            joulio_wait::sleep(LOOK);
+        (0..MAX_CHECKS).all(|_| {
+            joulio_wait::sleep(CHECK_INTERVAL);
             self.options.cancel.is_cancelled()
                 || matches!(registers.check(), Err(NvmeError::Gone { .. }))
         })
@@ -194,9 +194,11 @@ impl<D: Device> Shared<D> {
     fn enable_again(&self, admin: &Admin<D>) -> Result<(), NvmeError> {
         let (aqa, asq, acq) = admin.attributes();
         let enable = || self.registers().enable(self.cap, aqa, asq, acq);
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_CHECKS {
             match enable() {
-                Err(NvmeError::Deaf { .. } | NvmeError::Gone { .. }) => joulio_wait::sleep(LOOK),
+                Err(NvmeError::Deaf { .. } | NvmeError::Gone { .. }) => {
+                    joulio_wait::sleep(CHECK_INTERVAL)
+                }
                 other => return other,
             }
         }

@@ -1,19 +1,19 @@
 //! What a waiter sees of the queues it waits on.
 
-use super::SharedLine;
+use super::SharedCacheLine;
 use super::blocking::Blocking;
 use crate::queue::QueuePair;
 use joulio_device::Device;
 use joulio_trace::EventKind;
 use joulio_units::Nanos;
-use joulio_wait::{Blocked, Line, Watched, now};
+use joulio_wait::{Blocked, CacheLine, Watched, now};
 use std::error::Error;
 
 /// The core's view of its queues during a wait.
 pub(super) struct Core<'a, D: Device> {
     pub(super) queues: &'a mut [QueuePair<D>],
     /// What the interrupts of all of them write.
-    pub(super) line: Option<&'a SharedLine>,
+    pub(super) line: Option<&'a SharedCacheLine>,
     /// What a block waits for.
     pub(super) blocking: &'a mut Blocking,
 }
@@ -26,10 +26,10 @@ impl<D: Device> Watched for Core<'_, D> {
         self.queues.iter_mut().any(QueuePair::look)
     }
 
-    fn line(&mut self) -> Option<Line<'_>> {
+    fn cache_line(&mut self) -> Option<CacheLine<'_>> {
         match &*self.queues {
-            [queue] => Some(queue.line()),
-            _ => self.line.map(SharedLine::line),
+            [queue] => Some(queue.cache_line()),
+            _ => self.line.map(SharedCacheLine::cache_line),
         }
     }
 

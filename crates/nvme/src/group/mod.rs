@@ -1,11 +1,11 @@
 //! A poll group: the queues that one core waits on.
 
 mod blocking;
+mod cache_line;
 mod core;
-mod line;
 mod trial;
 
-pub use line::SharedLine;
+pub use cache_line::SharedCacheLine;
 
 use self::blocking::Blocking;
 use self::core::Core;
@@ -28,7 +28,7 @@ pub struct PollGroup<D: Device> {
     /// What a block waits for.
     blocking: Blocking,
     /// What all queues' interrupts write, once several queues are to be watched.
-    line: Option<Result<SharedLine, PolicyError>>,
+    line: Option<Result<SharedCacheLine, PolicyError>>,
     /// When the queues are to be looked after next.
     next_tick: Nanos,
     /// Calls of [`PollGroup::reap`].
@@ -111,8 +111,8 @@ impl<D: Device> PollGroup<D> {
     }
 
     /// The instruction of its pauses and waits for a line, if this machine has one.
-    pub fn light_sleep(&self) -> Option<&'static str> {
-        self.waiter.light_sleep()
+    pub fn user_level_wait(&self) -> Option<&'static str> {
+        self.waiter.user_level_wait()
     }
 
     /// Makes the calling thread, which is to be pinned to a CPU, the one that waits. Only policies
@@ -145,14 +145,14 @@ impl<D: Device> PollGroup<D> {
     /// The first completion of each queue proves that the line is written; until then the core
     /// looks by itself, and where it is not all vectors are set back
     /// ([`PolicyError::NotRedirected`]).
-    pub fn shared_line(&mut self) -> Result<&SharedLine, &PolicyError> {
+    pub fn shared_cache_line(&mut self) -> Result<&SharedCacheLine, &PolicyError> {
         let stale = match &self.line {
             None => true,
             Some(Ok(line)) => !line.is_of(&self.queues),
             Some(Err(_)) => false,
         };
         if stale {
-            self.line = Some(SharedLine::of(&mut self.queues));
+            self.line = Some(SharedCacheLine::of(&mut self.queues));
         }
         self.try_line();
         match &self.line {
@@ -305,7 +305,7 @@ impl<D: Device> PollGroup<D> {
     fn run(&mut self, step: Step) -> Result<Woken, WaitError> {
         if step.kind == StepKind::Monitor && self.queues.len() > 1 {
             // Without one the core looks itself.
-            let _ = self.shared_line();
+            let _ = self.shared_cache_line();
         }
         let line = self.line.as_ref().and_then(|line| line.as_ref().ok());
         let line = line.filter(|line| line.wakes(&self.queues));
@@ -336,23 +336,23 @@ impl<D: Device> PollGroup<D> {
         Ok(woken)
     }
 
-    /// Any wait in which the core looks itself.
+    /// Any wait in which the core polls itself.
     fn spin(&mut self, step: Step) -> Result<Woken, WaitError> {
-        let Some(before) = self.traced().map(|queue| queue.looks()) else {
+        let Some(before) = self.traced().map(|queue| queue.polls()) else {
             return self.run(step);
         };
         let light = step.kind != StepKind::Spin;
         self.trace(match light {
-            false => EventKind::PollBegin,
+            false => EventKind::SpinBegin,
             true => EventKind::PauseBegin,
         });
         let woken = self.run(step);
-        let looks = self.traced().map_or(0, |queue| queue.looks() - before);
-        // The one that found the completion is not counted as a look in vain.
-        let looks = (looks + 1).min(u32::MAX.into()) as u32;
+        let polls = self.traced().map_or(0, |queue| queue.polls() - before);
+        // The one that found the completion is not counted as an empty poll.
+        let polls = (polls + 1).min(u32::MAX.into()) as u32;
         self.trace(match light {
-            false => EventKind::PollEnd { looks },
-            true => EventKind::PauseEnd { looks },
+            false => EventKind::SpinEnd { polls },
+            true => EventKind::PauseEnd { polls },
         });
         woken
     }

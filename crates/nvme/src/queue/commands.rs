@@ -13,7 +13,7 @@ use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U32, U64};
 
 /// The most ranges of one Dataset Management command (NVM figure 45).
-pub const MOST_RANGES: usize = 256;
+pub const MAX_RANGES: usize = 256;
 
 /// What a command moves that moves none of the caller's data.
 const NOTHING: (Direction, u32) = (Direction::Other, 0);
@@ -173,7 +173,7 @@ impl<D: Device> QueuePair<D> {
             return Err(SubmitError::Foreign);
         }
         namespace.able(Ability::Deallocate)?;
-        if ranges.is_empty() || ranges.len() > MOST_RANGES {
+        if ranges.is_empty() || ranges.len() > MAX_RANGES {
             return Err(SubmitError::Ranges {
                 ranges: ranges.len(),
             });

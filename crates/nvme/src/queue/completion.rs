@@ -2,7 +2,7 @@
 
 use joulio_device::{Device, DmaArray, Doorbell};
 use joulio_nvme_spec::Completion;
-use joulio_wait::Line;
+use joulio_wait::CacheLine;
 use zerocopy::little_endian::{U16, U32};
 
 pub(crate) struct CompletionRing<D: Device> {
@@ -45,8 +45,8 @@ impl<D: Device> CompletionRing<D> {
 
     /// The cache line of the entry at the head: four entries share one, so that the device's write
     /// of the next wakes who watches it.
-    pub(crate) fn line(&self) -> Line<'_> {
-        self.entries.line(usize::from(self.head))
+    pub(crate) fn cache_line(&self) -> CacheLine<'_> {
+        self.entries.cache_line(usize::from(self.head))
     }
 
     /// Whether a completion is there.

@@ -12,12 +12,12 @@ mod submission;
 mod tracing;
 mod waiting;
 
-pub use commands::MOST_RANGES;
+pub use commands::MAX_RANGES;
 pub(crate) use completion::CompletionRing;
 pub use faults::Faults;
 pub(crate) use layout::Layout;
 pub use slots::CompletionFault;
-pub(crate) use slots::MOST as MOST_SLOTS;
+pub(crate) use slots::MAX_SLOTS;
 pub(crate) use submission::SubmissionRing;
 
 use crate::controller::Shared;

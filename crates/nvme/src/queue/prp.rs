@@ -10,7 +10,7 @@ use zerocopy::little_endian::{U32, U64};
 const PAGE: u64 = PAGE_SIZE as u64;
 
 /// The most that one command transfers here, so that a list never leaves its page.
-pub(crate) const MOST_BYTES: u32 = 1 << 20;
+pub(crate) const MAX_BYTES: u32 = 1 << 20;
 
 /// Up to here two PRPs do, if the buffer begins on a page.
 const SHORT: u32 = 2 * PAGE_SIZE as u32;
@@ -161,7 +161,7 @@ mod tests {
         #[test]
         fn a_controller_finds_every_byte_in_order(
             start in (1u64..1 << 40).prop_map(|s| s * 4),
-            len in 1u32..=MOST_BYTES,
+            len in 1u32..=MAX_BYTES,
         ) {
             let mut list = Vec::new();
             let prps = build(Iova(start), len, || LIST, |i, entry| {

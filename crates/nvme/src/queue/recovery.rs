@@ -11,9 +11,9 @@ use joulio_wait::now;
 
 /// How often a queue that is waited on is looked after, at the most: a lost interrupt, or a device
 /// that has failed, is found this long after.
-const MOST_TICK: Nanos = Nanos::from_millis(100);
+const MAX_TICK: Nanos = Nanos::from_millis(100);
 /// And at the least, however short the time limit.
-const LEAST_TICK: Nanos = Nanos::from_millis(1);
+const MIN_TICK: Nanos = Nanos::from_millis(1);
 
 /// How often a queue is offered to a controller that does not take it, and is reset for it.
 const TRIES: u32 = 8;
@@ -23,7 +23,7 @@ const PARTS: u64 = 8;
 
 /// The interval in which a queue with the time limit `limit` is looked after.
 pub(crate) fn tick_of(limit: Nanos) -> Nanos {
-    Nanos(limit.0 / PARTS).clamp(LEAST_TICK, MOST_TICK)
+    Nanos(limit.0 / PARTS).clamp(MIN_TICK, MAX_TICK)
 }
 
 /// Gets what a queue hands out.

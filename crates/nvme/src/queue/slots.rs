@@ -11,7 +11,7 @@ use joulio_units::{Direction, Nanos};
 use joulio_wait::{Class, Outstanding};
 
 /// The most slots: the largest index is FFEh.
-pub(crate) const MOST: usize = 4095;
+pub(crate) const MAX_SLOTS: usize = 4095;
 
 const SLOT_BITS: u32 = 12;
 
@@ -72,7 +72,7 @@ pub(crate) struct Slots {
 
 impl Slots {
     pub(crate) fn new(depth: usize) -> Slots {
-        assert!((1..=MOST).contains(&depth));
+        assert!((1..=MAX_SLOTS).contains(&depth));
         let slot = || Slot {
             tag: 0,
             buffer: None,
@@ -269,9 +269,9 @@ mod tests {
 
     #[test]
     fn no_identifier_is_ever_ffff() {
-        let mut slots = Slots::new(MOST);
+        let mut slots = Slots::new(MAX_SLOTS);
         for _ in 0..17 {
-            let cids: Vec<_> = (0..MOST)
+            let cids: Vec<_> = (0..MAX_SLOTS)
                 .map(|i| put(&mut slots, i as u64).unwrap())
                 .collect();
             assert!(put(&mut slots, 0).is_none());

@@ -6,8 +6,8 @@ use joulio_device::{Device, DeviceError, DmaDomain, DmaMemory, Iova, Vector};
 use joulio_trace::EventKind;
 use joulio_units::Nanos;
 use joulio_wait::{
-    AnyPolicy, Counters, Line, Policy, Slept, Step, StepKind, StepSet, Tally, WaitError, Waiter,
-    now, poll_until,
+    AnyPolicy, CacheLine, Counters, Policy, Slept, Step, StepKind, StepSet, Tally, WaitError,
+    Waiter, now, poll_until,
 };
 use rustix::event::{PollFd, PollFlags};
 use std::sync::Arc;
@@ -85,7 +85,7 @@ impl<D: Device> QueuePair<D> {
     }
 
     /// Looks so far.
-    pub(crate) fn looks(&self) -> u64 {
+    pub(crate) fn polls(&self) -> u64 {
         self.counters.polls
     }
 
@@ -404,8 +404,8 @@ impl<D: Device> QueuePair<D> {
     }
 
     /// The line that the next completion is written to.
-    pub(crate) fn line(&self) -> Line<'_> {
-        self.completion.line()
+    pub(crate) fn cache_line(&self) -> CacheLine<'_> {
+        self.completion.cache_line()
     }
 
     /// An interrupt ended a block, and no completion is there.

@@ -63,7 +63,7 @@ impl Scale {
             Some((kind, (begin, _))) if begin <= at => match kind {
                 WaitKind::Sleep => 'z',
                 WaitKind::Block => 'b',
-                WaitKind::Poll => 'p',
+                WaitKind::Spin => 'p',
                 WaitKind::Pause => 'u',
             },
             _ => '-',

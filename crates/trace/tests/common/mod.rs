@@ -55,8 +55,8 @@ pub fn hybrid_read(start: u64, cid: u16) -> Vec<Event> {
         at(start + 500, doorbell()),
         at(start + 1_000, EventKind::SleepBegin),
         at(start + 5_000, EventKind::SleepEnd),
-        at(start + 5_000, EventKind::PollBegin),
-        at(start + 10_000, EventKind::PollEnd { looks: 80 }),
+        at(start + 5_000, EventKind::SpinBegin),
+        at(start + 10_000, EventKind::SpinEnd { polls: 80 }),
         at(start + 10_000, complete(cid)),
     ]
 }

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::time::Duration;
 
 /// What a look at the clock takes: who looks until a time is soon there.
-const LOOK: Nanos = Nanos(20_000);
+const READING: Nanos = Nanos(20_000);
 /// What a sleep takes at least, as on a machine that is busy: who sleeps again and again is soon
 /// there too.
 const NAP: Nanos = Nanos::from_millis(1);
@@ -25,7 +25,7 @@ thread_local! {
 
 /// Now, and a little later.
 pub fn now() -> Nanos {
-    NOW.set(NOW.get() + LOOK);
+    NOW.set(NOW.get() + READING);
     NOW.get()
 }
 

@@ -114,7 +114,7 @@ impl<D: Device> Engine for NvmeEngine<D> {
     /// The policy's name, and that of AMD's instruction where it does what the policy has the name
     /// of Intel's for.
     fn effective(&mut self) -> String {
-        let light = self.group.light_sleep();
+        let light = self.group.user_level_wait();
         let policy = self.group.queues()[0].policy();
         let name = policy.name().into_owned();
         let steps = policy.steps();

@@ -16,7 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 /// How often to look up whether the run is to end.
-const LOOK: Duration = Duration::from_millis(100);
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs the job of `worker` in a process of its own, which opens `target` itself.
 pub(crate) fn relay(
@@ -134,7 +134,7 @@ fn converse(child: &mut Child, part: &Part, worker: Worker<'_>) -> io::Result<Op
 fn pass_on(go: &Receiver<Go>, stop: &Stop, over: &AtomicBool, mut input: ChildStdin) {
     let mut told = false;
     while !over.load(Ordering::Relaxed) {
-        let order = match go.recv_timeout(LOOK) {
+        let order = match go.recv_timeout(CHECK_INTERVAL) {
             Ok(go) => Order::Go(go),
             Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) if told || !stop.stopped() => continue,

@@ -15,7 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 /// How often the I/Os done are told.
-const LOOK: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// This process was not started by a run.
 #[derive(Debug, thiserror::Error)]
@@ -117,7 +117,7 @@ fn take_orders(mut input: impl BufRead, start: &Sender<Go>, stop: &Stop) {
 fn speak(inbox: &Receiver<Message>, progress: &AtomicU64, stop: &Stop, output: &mut impl Write) {
     let mut told = 0;
     loop {
-        let line = match inbox.recv_timeout(LOOK) {
+        let line = match inbox.recv_timeout(CHECK_INTERVAL) {
             Ok(message) => Line::Message(message),
             Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => {

@@ -4,7 +4,7 @@ use super::trial::Trial;
 use crate::PolicyError;
 use crate::queue::QueuePair;
 use joulio_device::{Device, DmaArray, DmaMemory};
-use joulio_wait::{Line, now};
+use joulio_wait::{CacheLine, now};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -18,7 +18,7 @@ const RAISED: u32 = 1;
 /// the completion is visible before the word is (PCI Express Base, 2.4.1).
 ///
 /// Nothing needs to be reset between two waits: it is the write that wakes, not the value.
-pub struct SharedLine {
+pub struct SharedCacheLine {
     words: DmaArray<u32>,
     /// The same memory, as each device reaches it.
     reached: Vec<Arc<DmaMemory>>,
@@ -28,13 +28,15 @@ pub struct SharedLine {
     trials: Vec<Trial>,
 }
 
-impl SharedLine {
+impl SharedCacheLine {
     /// Aims the interrupts of all `queues` at a new line; an error, and none of them, when one
     /// cannot be.
-    pub(super) fn of<D: Device>(queues: &mut [QueuePair<D>]) -> Result<SharedLine, PolicyError> {
+    pub(super) fn of<D: Device>(
+        queues: &mut [QueuePair<D>],
+    ) -> Result<SharedCacheLine, PolicyError> {
         let first = queues.first().ok_or(PolicyError::NoQueue)?;
         let memory = Arc::new(first.device().allocate(WORDS * size_of::<u32>())?);
-        let mut line = SharedLine {
+        let mut line = SharedCacheLine {
             words: memory.array(0, WORDS),
             reached: vec![memory],
             proven: queues.iter().map(|_| AtomicBool::new(false)).collect(),
@@ -123,8 +125,8 @@ impl SharedLine {
     }
 
     /// The line, to be watched.
-    pub(super) fn line(&self) -> Line<'_> {
-        self.words.line(0)
+    pub(super) fn cache_line(&self) -> CacheLine<'_> {
+        self.words.cache_line(0)
     }
 
     /// Whether the word of queue `index` was written since the last call. Past the sixteenth, two
@@ -161,7 +163,7 @@ mod tests {
         let controller = Controller::open(device, ControllerOptions::default()).unwrap();
         let pair = |_| controller.create_queue_pair(1).unwrap();
         let mut queues: Vec<_> = (0..2).map(pair).collect();
-        let mut line = SharedLine::of(&mut queues).unwrap();
+        let mut line = SharedCacheLine::of(&mut queues).unwrap();
         let namespace = controller.namespace(1).unwrap();
         for index in 0..2 {
             let buffer = controller.allocate_buffers(1, 4096).unwrap().remove(0);

@@ -5,18 +5,18 @@ use std::ptr::NonNull;
 
 /// Memory whose cache line UMONITOR or MONITORX is to watch. Nothing is read from it.
 #[derive(Clone, Copy, Debug)]
-pub struct Line<'a> {
+pub struct CacheLine<'a> {
     at: NonNull<u8>,
     memory: PhantomData<&'a ()>,
 }
 
-impl Line<'_> {
+impl CacheLine<'_> {
     /// The line that `at` is in.
     ///
     /// # Safety
     /// `at` may be read during `'a`: the instruction checks it as a load of a byte.
     pub unsafe fn new(at: NonNull<u8>) -> Self {
-        Line {
+        CacheLine {
             at,
             memory: PhantomData,
         }
@@ -27,9 +27,9 @@ impl Line<'_> {
     }
 }
 
-impl<'a> From<&'a std::sync::atomic::AtomicU32> for Line<'a> {
-    fn from(word: &'a std::sync::atomic::AtomicU32) -> Line<'a> {
-        Line {
+impl<'a> From<&'a std::sync::atomic::AtomicU32> for CacheLine<'a> {
+    fn from(word: &'a std::sync::atomic::AtomicU32) -> CacheLine<'a> {
+        CacheLine {
             at: NonNull::from(word).cast(),
             memory: PhantomData,
         }

@@ -51,11 +51,11 @@ fn a_redirected_interrupt_that_writes_nothing_is_told_and_set_back() {
         let seen = Seen::deaf();
         let mut pair = pair(seen.clone());
         let buffer = pair.controller.allocate_buffers(1, 512).unwrap().remove(0);
-        assert!(pair.group.shared_line().is_ok());
+        assert!(pair.group.shared_cache_line().is_ok());
         assert_eq!(seen.redirected(), 2);
         pair.read(1, buffer);
         let error = loop {
-            if let Err(error) = pair.group.shared_line() {
+            if let Err(error) = pair.group.shared_cache_line() {
                 break error;
             }
         };
@@ -66,7 +66,7 @@ fn a_redirected_interrupt_that_writes_nothing_is_told_and_set_back() {
         assert_eq!(seen.redirected(), 0);
         let buffer = pair.reap();
         // It is not tried again, and the vectors interrupt as before.
-        assert!(pair.group.shared_line().is_err());
+        assert!(pair.group.shared_cache_line().is_err());
         for queue in pair.group.queues() {
             queue.set_policy(AnyPolicy::INTERRUPT).unwrap();
         }
@@ -81,12 +81,12 @@ fn the_first_completion_of_each_queue_proves_its_redirection() {
     let mut pair = pair(Seen::default());
     let mut buffer = pair.controller.allocate_buffers(1, 512).unwrap().remove(0);
     for index in 0..2 {
-        assert!(!pair.group.shared_line().unwrap().is_proven(index));
+        assert!(!pair.group.shared_cache_line().unwrap().is_proven(index));
         pair.read(index, buffer);
-        assert!(pair.group.shared_line().unwrap().is_proven(index));
-        assert!(pair.group.shared_line().unwrap().take(index));
+        assert!(pair.group.shared_cache_line().unwrap().is_proven(index));
+        assert!(pair.group.shared_cache_line().unwrap().take(index));
         buffer = pair.reap();
-        assert!(pair.group.shared_line().unwrap().is_proven(index));
+        assert!(pair.group.shared_cache_line().unwrap().is_proven(index));
     }
 }
 
@@ -98,7 +98,7 @@ fn a_word_that_is_taken_before_anybody_looked_proves_it_too() {
     let queue = &mut pair.group.queues()[0];
     queue.read(&namespace, 0, 1, buffer, 7).unwrap();
     queue.ring();
-    let line = pair.group.shared_line().unwrap();
+    let line = pair.group.shared_cache_line().unwrap();
     pair.stepper.step(Nanos::ZERO);
     assert!(line.take(0) && line.is_proven(0) && !line.is_proven(1));
 }

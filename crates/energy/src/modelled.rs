@@ -1,6 +1,6 @@
 //! Energy from profiles, where there is no meter.
 
-use crate::{Band, Boundary, Energy, How, Place};
+use crate::{Boundary, Energy, How, Place};
 use joulio_model::power::{self, DeviceActivity, Residency};
 use joulio_model::{DeviceProfile, MachineProfile, MeteredAt, Pick};
 use joulio_units::Nanos;
@@ -57,7 +57,7 @@ impl Model<'_> {
             idle_subtracted: false,
             joules: joules(Pick::Value),
             error: None,
-            band: Some(Band::of(joules)),
+            band: Some(Pick::band(joules)),
             window,
             how: How::Modelled,
         }
@@ -72,7 +72,7 @@ impl Model<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use joulio_units::Joules;
+    use joulio_units::{Band, Joules};
 
     const WINDOW: Nanos = Nanos::from_millis(1_000);
 

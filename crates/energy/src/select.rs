@@ -1,9 +1,9 @@
 //! Which meters to read: `--meter`.
 
-use crate::Boundary;
 use crate::bmc::RedfishUrl;
 use crate::discovery::{Finding, Found};
 use crate::meter::{About, Source};
+use crate::{Boundary, UnknownBoundary};
 use std::str::FromStr;
 
 /// A choice of meters. Without a word, all.
@@ -202,7 +202,12 @@ fn named(text: &str) -> Result<Term, String> {
         ));
     }
     match text.rsplit_once('=') {
-        Some((name, boundary)) => Ok(Term::Told(name.into(), boundary.parse()?)),
+        Some((name, boundary)) => Ok(Term::Told(
+            name.into(),
+            boundary
+                .parse()
+                .map_err(|e: UnknownBoundary| e.to_string())?,
+        )),
         None => Ok(Term::Name(text.into())),
     }
 }

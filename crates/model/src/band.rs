@@ -1,8 +1,6 @@
 //! What a modelled energy may be at the least and at the most.
 
-use std::ops::Add;
-
-use joulio_units::{Joules, Watts};
+use joulio_units::{Band, Joules, Watts};
 
 use crate::Figure;
 
@@ -18,6 +16,14 @@ pub enum Pick {
 }
 
 impl Pick {
+    /// The band of an energy, from what `joules` gives for the low and the high end.
+    pub fn band(joules: impl Fn(Pick) -> Joules) -> Band {
+        Band {
+            low: joules(Pick::Low),
+            high: joules(Pick::High),
+        }
+    }
+
     /// For a figure that is taken off: the other end, for the same effect on the energy.
     pub(crate) fn opposite(self) -> Pick {
         match self {
@@ -46,43 +52,5 @@ impl Figure {
 
     pub(crate) fn watts_at(&self, pick: Pick) -> Watts {
         Watts(self.at(pick))
-    }
-}
-
-/// The least and the most that an energy may be.
-///
-/// Of a modelled energy it is wide, because it takes all figures to be wrong the same way at once.
-/// Times, counts and frequencies are taken as the run has them: the band is that of watts and
-/// joules.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Band {
-    /// The least.
-    pub low: Joules,
-    /// The most.
-    pub high: Joules,
-}
-
-impl Band {
-    /// The band of what `joules` gives for each end.
-    pub fn of(joules: impl Fn(Pick) -> Joules) -> Band {
-        Band {
-            low: joules(Pick::Low),
-            high: joules(Pick::High),
-        }
-    }
-
-    /// Whether `joules` lies inside, the ends included.
-    pub fn holds(&self, joules: Joules) -> bool {
-        self.low <= joules && joules <= self.high
-    }
-}
-
-impl Add for Band {
-    type Output = Band;
-    fn add(self, other: Band) -> Band {
-        Band {
-            low: self.low + other.low,
-            high: self.high + other.high,
-        }
     }
 }

@@ -29,7 +29,7 @@ mod range;
 mod service;
 
 pub use any::AnyProfile;
-pub use band::{Band, Pick};
+pub use band::Pick;
 pub use census::Census;
 pub use device::DeviceProfile;
 pub use error::ProfileError;

@@ -3,10 +3,10 @@
 use std::sync::LazyLock;
 
 use joulio_model::{
-    Band, DeviceActivity, DeviceProfile, Figure, FrequencyRatio, MachineProfile, Pick, Residency,
+    DeviceActivity, DeviceProfile, Figure, FrequencyRatio, MachineProfile, Pick, Residency,
     Transfer, power,
 };
-use joulio_units::{Joules, Nanos};
+use joulio_units::{Band, Joules, Nanos};
 use proptest::prelude::*;
 
 const WINDOW: Nanos = Nanos(1_000_000_000);
@@ -124,7 +124,7 @@ proptest! {
         for (machine, device) in BUILTIN.iter() {
             let activity = activity_of(device, activity);
             let of = |pick| energy(machine, device, activity, &cores, pick);
-            let (band, value) = (Band::of(of), of(Pick::Value));
+            let (band, value) = (Pick::band(of), of(Pick::Value));
             prop_assert!(band.holds(value), "{} {}: {value} {band:?}", machine.name, device.name);
             prop_assert!(band.low.0 > 0.0 && band.high.0.is_finite());
         }
@@ -136,7 +136,7 @@ proptest! {
     ) {
         for (machine, _) in BUILTIN.iter() {
             let of = |pick| power::cores_in_full(machine, &cores, pick);
-            prop_assert!(Band::of(of).holds(of(Pick::Value)));
+            prop_assert!(Pick::band(of).holds(of(Pick::Value)));
         }
     }
 
@@ -150,7 +150,7 @@ proptest! {
         let (machine, device) = which.get(&BUILTIN);
         // What power states had drawn scales with the idle watts, as the band takes it.
         let (read, write, slept) = activity;
-        let band = Band::of(|pick| {
+        let band = Pick::band(|pick| {
             energy(machine, device, activity_of(device, activity), &cores, pick)
         });
         let (mut other_machine, mut other_device) = (machine.clone(), device.clone());
@@ -176,7 +176,7 @@ proptest! {
     ) {
         let (mut machine, mut device) = which.get(&BUILTIN).clone();
         let activity = activity_of(&device, activity);
-        let before = Band::of(|pick| energy(&machine, &device, activity, &cores, pick));
+        let before = Pick::band(|pick| energy(&machine, &device, activity, &cores, pick));
         {
             let mut figures = figures(&mut machine, &mut device);
             let at = at.index(figures.len());
@@ -184,14 +184,14 @@ proptest! {
             let (low, high) = (figure.at(Pick::Low), figure.at(Pick::High));
             figure.band = Some([low * 0.9, high * 1.1]);
         }
-        let after = Band::of(|pick| energy(&machine, &device, activity, &cores, pick));
+        let after = Pick::band(|pick| energy(&machine, &device, activity, &cores, pick));
         prop_assert!(after.low.0 <= before.low.0 + ROUNDING, "{before:?} {after:?}");
         prop_assert!(before.high.0 <= after.high.0 + ROUNDING, "{before:?} {after:?}");
     }
 }
 
 fn one_core(core: Residency) -> impl Fn(&MachineProfile) -> Band {
-    move |machine| Band::of(|pick| power::cores(machine, &[core], pick))
+    move |machine| Pick::band(|pick| power::cores(machine, &[core], pick))
 }
 
 #[test]
@@ -224,6 +224,6 @@ fn figures_without_bands_give_a_band_of_no_width() {
     };
     let activity = activity_of(&device, Default::default());
     let of = |pick| energy(&machine, &device, activity, &[core], pick);
-    let band = Band::of(of);
+    let band = Pick::band(of);
     assert_eq!((band.low, band.high), (of(Pick::Value), of(Pick::Value)));
 }

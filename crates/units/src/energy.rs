@@ -1,112 +1,38 @@
 //! An energy with everything that it takes to understand it.
 
-use crate::{Band, Boundary, Place, Zone};
-use joulio_units::{Joules, Nanos, Watts};
-use std::ops::Add;
+use crate::{Band, Boundary, How, Joules, Nanos, Place, SumError, Watts, Zone};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ops::Add;
 
-/// The energy of a window.
+/// The energy of a window: joules with their zone, source and error.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Energy {
-    /// What it includes.
+    /// The part of the machine that is included.
     pub boundary: Boundary,
-    /// Where in the machine.
+    /// The place in the machine.
     pub place: Place,
-    /// The meter, or the profiles of the model.
+    /// The name of the meter, or of the model's profiles.
     pub source: String,
-    /// It was computed from profiles, not measured.
+    /// Whether the energy was computed from profiles, not measured.
     pub modelled: bool,
-    /// What the idle machine would have used in the window is taken off.
+    /// Whether the energy that the idle machine would have used in the window is taken off.
     pub idle_subtracted: bool,
     /// The energy. With the idle energy taken off it can be below zero, by its error.
     pub joules: Joules,
-    /// How far `joules` may be from what the meter's hardware counted: what the steps of its
-    /// counter, its update interval and the sampling allow. The hardware's own accuracy is not in
-    /// it. None: not known.
+    /// The distance that `joules` may have from what the meter's hardware counted: what the steps
+    /// of its counter, its update interval and the sampling allow. The hardware's own accuracy is
+    /// not in it. None: not known.
     pub error: Option<Joules>,
-    /// The least and the most that the profiles' figures allow; [`Band`] says how wide
+    /// The lowest and highest value that the profiles' figures allow; [`Band`] says how wide
     /// that is taken. None: measured, and then `error` is what is known.
     pub band: Option<Band>,
-    /// How long the window was, at this meter.
+    /// The length of the window, at this meter.
     pub window: Nanos,
-    /// How it was obtained.
+    /// The way the energy came to be known.
     pub how: How,
-}
-
-/// How an energy was obtained.
-#[derive(Clone, Debug, PartialEq)]
-pub enum How {
-    /// From profiles.
-    Modelled,
-    /// The difference of an energy counter between the edges of the window.
-    Counted {
-        /// Both edges lie on an update of the counter.
-        aligned: bool,
-        /// What the counter counts in.
-        step: Joules,
-    },
-    /// The integral of power readings, by trapezoids.
-    Sampled {
-        /// Readings, the edges among them.
-        samples: u64,
-        /// Readings that failed; their neighbours stand in.
-        missed: u64,
-        /// The longest time between two readings.
-        longest_gap: Nanos,
-    },
-    /// The sum of several.
-    Summed,
-}
-
-/// Why two energies have no sum.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum SumError {
-    /// The joules of one are among those of the other.
-    #[error("{inner} is part of {outer}: adding them counts the same joules twice")]
-    Nested {
-        /// The wider, with its source.
-        outer: String,
-        /// The narrower.
-        inner: String,
-    },
-    /// Both are of one zone, or of zones that overlap.
-    #[error("{one} and {other} are the same joules, read twice")]
-    Same {
-        /// One.
-        one: String,
-        /// The other.
-        other: String,
-    },
-    /// They are beside one another, and their sum has no name.
-    #[error("{one} and {other} have different boundaries: a sum would have none")]
-    Boundaries {
-        /// One.
-        one: String,
-        /// The other.
-        other: String,
-    },
-    /// They are not the same kind of figure.
-    #[error("{one} and {other}: only one of them is {what}")]
-    Kinds {
-        /// One.
-        one: String,
-        /// The other.
-        other: String,
-        /// What one of them is.
-        what: &'static str,
-    },
-    /// They are of different times.
-    #[error("{one} and {other} are of windows of {:.3} s and {:.3} s, too far apart to be added", .windows.0.seconds(), .windows.1.seconds())]
-    Windows {
-        /// One.
-        one: String,
-        /// The other.
-        other: String,
-        /// Their lengths.
-        windows: (Nanos, Nanos),
-    },
-    /// Nothing has no boundary.
-    #[error("there is nothing to add")]
-    Nothing,
 }
 
 /// The longest window of a sum over its shortest, at most. A busy machine reads one meter some
@@ -120,7 +46,7 @@ fn known_sum<T: Add<Output = T>>(parts: impl Iterator<Item = Option<T>>) -> Opti
 }
 
 impl Energy {
-    /// The zone that it is about.
+    /// The zone that the figure is about.
     pub fn zone(&self) -> Zone {
         Zone {
             boundary: self.boundary,
@@ -128,7 +54,7 @@ impl Energy {
         }
     }
 
-    /// The mean power; zero for an empty window.
+    /// The mean power, zero for an empty window.
     pub fn watts(&self) -> Watts {
         if self.window == Nanos::ZERO {
             Watts(0.0)
@@ -137,13 +63,13 @@ impl Energy {
         }
     }
 
-    /// `amount` per joule; none where no energy was spent. I/Os per joule are SNIA Emerald's
+    /// The part of `amount` that one joule paid for; none where no energy was spent. I/Os per joule are SNIA Emerald's
     /// IOPS per watt, bytes per joule its (bytes/s) per watt.
     pub fn per_joule(&self, amount: u64) -> Option<f64> {
         (self.joules.0 > 0.0).then(|| amount as f64 / self.joules.0)
     }
 
-    /// The energy of all of `parts`, which must be apart, of one boundary and of one window:
+    /// Adds all of `parts`, which must be apart, of one boundary and of one window:
     /// `package-0` and `package-1`, say. Where their windows differ, as they do by how long the
     /// meters took to be read, it is the sum of their mean watts over the shortest of them, and
     /// the error has what a part may have drawn in the time that only it saw.
@@ -178,15 +104,15 @@ impl Energy {
         })
     }
 
-    /// Adds `other`, which must be beside it.
+    /// Adds `other`, which must be apart from `self` and of the same boundary.
     ///
     /// # Errors
-    /// As [`Energy::sum`].
+    /// [`SumError`], as [`Energy::sum`].
     pub fn add(&self, other: &Energy) -> Result<Energy, SumError> {
         Energy::sum(&[self.clone(), other.clone()])
     }
 
-    /// Its mean power over `window`, which is no longer than its own.
+    /// The energy of `window`, which is no longer than its own, at the same mean power.
     fn over(&self, window: Nanos) -> Energy {
         if self.window == window {
             return self.clone();

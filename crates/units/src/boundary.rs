@@ -1,13 +1,18 @@
-//! Where the meter is.
+//! The part of a machine that an energy figure includes.
 
-use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
+use alloc::string::{String, ToString};
+use core::fmt;
+use core::str::FromStr;
 
-/// What an energy figure includes. They nest (wall holds psys holds package holds cores; dram and
-/// device are beside the package), so figures of different boundaries are never added.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+/// The part of a machine that an energy figure includes. Boundaries nest (wall holds psys holds
+/// package holds cores; dram and device are beside the package), so figures of different boundaries
+/// are never added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "lowercase")
+)]
 pub enum Boundary {
     /// The whole machine at its plug.
     Wall,
@@ -24,7 +29,7 @@ pub enum Boundary {
 }
 
 impl Boundary {
-    /// Every one, the widest first.
+    /// All boundaries, the widest first.
     pub const ALL: [Boundary; 6] = [
         Boundary::Wall,
         Boundary::Psys,
@@ -35,15 +40,18 @@ impl Boundary {
     ];
 }
 
-impl FromStr for Boundary {
-    type Err = String;
+/// A word that names no boundary.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is not a boundary: wall, psys, package, cores, dram or device")]
+pub struct UnknownBoundary(pub String);
 
-    /// As [`Boundary`] is displayed.
-    fn from_str(text: &str) -> Result<Boundary, String> {
+impl FromStr for Boundary {
+    type Err = UnknownBoundary;
+
+    /// Reads a boundary as it is displayed: `wall`, `package`.
+    fn from_str(text: &str) -> Result<Boundary, UnknownBoundary> {
         let found = Boundary::ALL.into_iter().find(|b| b.to_string() == text);
-        found.ok_or_else(|| {
-            format!("'{text}' is not a boundary: wall, psys, package, cores, dram or device")
-        })
+        found.ok_or_else(|| UnknownBoundary(text.into()))
     }
 }
 

@@ -1,67 +1,22 @@
-//! What a figure is about: a boundary, and where in the machine it lies.
+//! What an energy figure is about: a boundary, and where in the machine it lies.
 
-use crate::Boundary;
-use serde::{Deserialize, Serialize};
-use std::fmt;
-
-/// Which one of a boundary's parts.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Place {
-    /// All of the machine, or of what the boundary names in it.
-    Machine,
-    /// Of one processor package; of one of its dies, where each has counters of its own.
-    Package {
-        /// The package, as `physical_package_id` numbers it.
-        package: u32,
-        /// The die, in a package with several.
-        die: Option<u32>,
-    },
-    /// A part with a name: a power supply, a device.
-    Part(String),
-    /// Several that are apart.
-    Several(Vec<Place>),
-}
-
-impl Place {
-    /// The package `package`, with one die or counters for the whole of it.
-    pub const fn package(package: u32) -> Place {
-        Place::Package { package, die: None }
-    }
-
-    /// `self` and `other` share silicon or wire.
-    fn overlaps(&self, other: &Place) -> bool {
-        match (self, other) {
-            (Place::Machine, _) | (_, Place::Machine) => true,
-            (Place::Several(parts), one) | (one, Place::Several(parts)) => {
-                parts.iter().any(|part| part.overlaps(one))
-            }
-            (
-                Place::Package { package, die },
-                Place::Package {
-                    package: other_package,
-                    die: other_die,
-                },
-            ) => {
-                package == other_package
-                    && (die.is_none() || other_die.is_none() || die == other_die)
-            }
-            (one, other) => one == other,
-        }
-    }
-}
+use crate::{Boundary, Place};
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::fmt;
 
 /// A boundary at a place: package 0, the memory of package 1, the power supply called psu2.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Zone {
-    /// What it includes.
+    /// The part of the machine that is included.
     pub boundary: Boundary,
-    /// Where.
+    /// The place in the machine.
     pub place: Place,
 }
 
 impl Zone {
-    /// `boundary` of the whole machine.
+    /// The zone of `boundary` that is the whole machine.
     pub const fn machine(boundary: Boundary) -> Zone {
         Zone {
             boundary,
@@ -69,7 +24,7 @@ impl Zone {
         }
     }
 
-    /// `boundary` of one package.
+    /// The zone of `boundary` that belongs to one package.
     pub const fn package(boundary: Boundary, package: u32) -> Zone {
         Zone {
             boundary,
@@ -77,7 +32,7 @@ impl Zone {
         }
     }
 
-    /// `self` holds `other`, all or some of it: their joules are the same joules.
+    /// Whether `self` holds `other`, all or some of it: their joules are the same joules.
     ///
     /// The wall holds everything. The platform holds whatever its vendor wired into it, which is
     /// not to be known: everything but the wall. A package holds its cores. Memory and devices are
@@ -93,7 +48,7 @@ impl Zone {
         }
     }
 
-    /// `self` and `other` are the same zone, or overlap within one boundary.
+    /// Whether `self` and `other` are the same zone, or overlap within one boundary.
     pub fn same(&self, other: &Zone) -> bool {
         // What the platform counter of one socket leaves to that of another, no vendor says.
         let all = self.boundary == Boundary::Psys;

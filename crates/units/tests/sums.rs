@@ -1,7 +1,6 @@
-//! What can be added, and what cannot.
+//! Which energies can be added, and which cannot.
 
-use joulio_energy::{Band, Boundary, Energy, How, Place, SumError};
-use joulio_units::{Joules, Nanos};
+use joulio_units::{Band, Boundary, Energy, How, Joules, Nanos, Place, SumError};
 use proptest::prelude::*;
 
 fn energy(boundary: Boundary, place: Place, joules: f64) -> Energy {

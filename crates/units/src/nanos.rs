@@ -1,0 +1,109 @@
+//! Time, in nanoseconds.
+
+use core::ops::{Add, AddAssign, Sub};
+
+/// A point on, or a length of, a clock in nanoseconds.
+///
+/// The clock is whatever its owner uses: `CLOCK_MONOTONIC` in a real run, virtual time in a model.
+/// 64 bits of nanoseconds last 584 years, so additions saturate only on nonsense.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// The start of the clock, and the length of nothing.
+    pub const ZERO: Nanos = Nanos(0);
+    /// Later than every other point.
+    pub const MAX: Nanos = Nanos(u64::MAX);
+
+    /// A length of `us` microseconds.
+    #[inline]
+    pub const fn from_micros(us: u64) -> Nanos {
+        Nanos(us.saturating_mul(1_000))
+    }
+
+    /// A length of `ms` milliseconds.
+    #[inline]
+    pub const fn from_millis(ms: u64) -> Nanos {
+        Nanos(ms.saturating_mul(1_000_000))
+    }
+
+    /// A length of `seconds`; negative lengths and NaN become zero, and what is too long
+    /// [`Nanos::MAX`].
+    #[inline]
+    pub fn from_seconds(seconds: f64) -> Nanos {
+        // A float-to-integer `as` saturates and maps NaN to zero.
+        Nanos((seconds * 1e9) as u64)
+    }
+
+    /// The whole number next to `ns`, of two the greater; negative lengths and NaN become zero, and
+    /// what is too long [`Nanos::MAX`].
+    #[inline]
+    pub fn nearest(ns: f64) -> Nanos {
+        // f64::round is a call where the processor's rounding may not be asked for, and this is in
+        // the way of every modelled I/O.
+        Nanos((ns + 0.5) as u64)
+    }
+
+    /// This length in seconds.
+    #[inline]
+    pub fn seconds(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// The length from `earlier` to here; zero when `earlier` is later.
+    #[inline]
+    pub const fn since(self, earlier: Nanos) -> Nanos {
+        Nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add for Nanos {
+    type Output = Nanos;
+    #[inline]
+    fn add(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Nanos {
+    #[inline]
+    fn add_assign(&mut self, other: Nanos) {
+        *self = *self + other;
+    }
+}
+
+impl Sub for Nanos {
+    type Output = Nanos;
+    #[inline]
+    fn sub(self, other: Nanos) -> Nanos {
+        self.since(other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_nanosecond_is_the_one_that_rounds_to() {
+        for (ns, nearest) in [
+            (0.4, Nanos::ZERO),
+            (0.5, Nanos(1)),
+            (2.5, Nanos(3)),
+            (-1.0, Nanos::ZERO),
+            (f64::NAN, Nanos::ZERO),
+            (f64::INFINITY, Nanos::MAX),
+        ] {
+            assert_eq!(Nanos::nearest(ns), nearest, "{ns}");
+        }
+    }
+
+    #[test]
+    fn time_saturates_instead_of_wrapping() {
+        assert_eq!(Nanos(1).since(Nanos(2)), Nanos::ZERO);
+        assert_eq!(Nanos::MAX + Nanos(1), Nanos::MAX);
+        assert_eq!(Nanos::from_seconds(-1.0), Nanos::ZERO);
+        assert_eq!(Nanos::from_seconds(f64::NAN), Nanos::ZERO);
+    }
+}

@@ -1,0 +1,56 @@
+//! Why energies cannot be added.
+
+use crate::Nanos;
+use alloc::string::String;
+
+/// The reason why two energies have no sum.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SumError {
+    /// The joules of one are among those of the other.
+    #[error("{inner} is part of {outer}: adding them counts the same joules twice")]
+    Nested {
+        /// The wider zone, with its source.
+        outer: String,
+        /// The narrower zone, with its source.
+        inner: String,
+    },
+    /// Both are of one zone, or of zones that overlap.
+    #[error("{one} and {other} are the same joules, read twice")]
+    Same {
+        /// One energy: its zone and source.
+        one: String,
+        /// The other energy.
+        other: String,
+    },
+    /// Two energies beside one another whose sum has no name.
+    #[error("{one} and {other} have different boundaries: a sum would have none")]
+    Boundaries {
+        /// One energy: its zone and source.
+        one: String,
+        /// The other energy.
+        other: String,
+    },
+    /// Figures of different kinds: only one is modelled, or has its idle energy taken off.
+    #[error("{one} and {other}: only one of them is {what}")]
+    Kinds {
+        /// One energy: its zone and source.
+        one: String,
+        /// The other energy.
+        other: String,
+        /// The property that only one of them has.
+        what: &'static str,
+    },
+    /// Windows of different lengths.
+    #[error("{one} and {other} are of windows of {:.3} s and {:.3} s, too far apart to be added", .windows.0.seconds(), .windows.1.seconds())]
+    Windows {
+        /// One energy: its zone and source.
+        one: String,
+        /// The other energy.
+        other: String,
+        /// The lengths of the two windows.
+        windows: (Nanos, Nanos),
+    },
+    /// An empty list.
+    #[error("there is nothing to add")]
+    Nothing,
+}

@@ -1,13 +1,13 @@
-//! What each of the kernel's ways of completing costs on a device, in counts per I/O.
+//! What each of the kernel's completion modes costs on a device, in counts per I/O.
 //!
 //!     completions /dev/nvme0n1 [IOS]
 //!
-//! Reads 4 KiB at queue depth 1, by every engine and way, and says which way was obtained.
+//! Reads 4 KiB at queue depth 1, by every engine and mode, and prints the effective mode.
 
 use joulio_engine::Request;
 use joulio_kernel_io::{
-    Access, Calls, EngineError, Interrupts, IoUring, KernelEngine, Libaio, Obtained, Path, Psync,
-    Release, RingOptions, Target, Way, expect, judge,
+    Access, Calls, Effective, EngineError, Interface, Interrupts, IoUring, KernelCompletionMode,
+    KernelEngine, Libaio, Psync, Release, RingOptions, Target, expect, judge,
 };
 use joulio_units::{Direction, Nanos};
 use joulio_wait::now;
@@ -15,18 +15,18 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 const BLOCK: u32 = 4096;
-const RUNS: [(Path, Way); 11] = [
-    (Path::Psync, Way::Interrupt),
-    (Path::Psync, Way::Poll),
-    (Path::Psync, Way::Hybrid),
-    (Path::Psync, Way::HybridFixed(4)),
-    (Path::Libaio, Way::Interrupt),
-    (Path::IoUring, Way::Interrupt),
-    (Path::IoUring, Way::Poll),
-    (Path::IoUring, Way::Hybrid),
-    (Path::IoUring, Way::SqPoll),
-    (Path::IoUring, Way::SqPollPoll),
-    (Path::Libaio, Way::Poll),
+const RUNS: [(Interface, KernelCompletionMode); 11] = [
+    (Interface::Psync, KernelCompletionMode::Interrupt),
+    (Interface::Psync, KernelCompletionMode::Poll),
+    (Interface::Psync, KernelCompletionMode::Hybrid),
+    (Interface::Psync, KernelCompletionMode::HybridFixed(4)),
+    (Interface::Libaio, KernelCompletionMode::Interrupt),
+    (Interface::IoUring, KernelCompletionMode::Interrupt),
+    (Interface::IoUring, KernelCompletionMode::Poll),
+    (Interface::IoUring, KernelCompletionMode::Hybrid),
+    (Interface::IoUring, KernelCompletionMode::SqPoll),
+    (Interface::IoUring, KernelCompletionMode::SqPollPoll),
+    (Interface::Libaio, KernelCompletionMode::Poll),
 ];
 
 fn main() -> ExitCode {
@@ -54,10 +54,10 @@ fn main() -> ExitCode {
         target.disk()
     );
     println!(
-        "path      way           obtained      interrupts  system calls  switches  blocks  polls"
+        "interface mode          effective     interrupts  system calls  switches  blocks  polls"
     );
-    for (path, way) in RUNS {
-        match run(path, way, &target, ios) {
+    for (interface, mode) in RUNS {
+        match run(interface, mode, &target, ios) {
             Ok(line) => println!("{line}"),
             Err(error) => println!("{error}"),
         }
@@ -65,17 +65,22 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn run(path: Path, way: Way, target: &Arc<Target>, ios: u64) -> Result<String, EngineError> {
+fn run(
+    interface: Interface,
+    mode: KernelCompletionMode,
+    target: &Arc<Target>,
+    ios: u64,
+) -> Result<String, EngineError> {
     let queue = target.disk().map(|disk| disk.queue).unwrap_or_default();
-    let expected = expect(path, way, Release::running(), &queue);
+    let expected = expect(interface, mode, Release::running(), &queue);
     let before = interrupts();
     let one = Arc::clone(target);
     let switched = switches("thread-self");
-    let (calls, poller) = match path {
-        Path::Psync => read(Psync::new(one, 1, way)?, target, ios)?,
-        Path::Libaio => read(Libaio::new(one, 1, way)?, target, ios)?,
-        Path::IoUring => read(
-            IoUring::new(one, 1, way, RingOptions::default())?,
+    let (calls, poller) = match interface {
+        Interface::Psync => read(Psync::new(one, 1, mode)?, target, ios)?,
+        Interface::Libaio => read(Libaio::new(one, 1, mode)?, target, ios)?,
+        Interface::IoUring => read(
+            IoUring::new(one, 1, mode, RingOptions::default())?,
             target,
             ios,
         )?,
@@ -84,29 +89,36 @@ fn run(path: Path, way: Way, target: &Arc<Target>, ios: u64) -> Result<String, E
     let switched = switched.map(|(after, before)| after - before + poller);
     let after = interrupts().zip(before);
     let came = after.and_then(|(after, before)| after.since(&before).of_disk(target.disk()?));
-    let obtained = if expected.as_asked() {
-        judge(way, ios, came)
+    let effective = if expected.is_requested() {
+        judge(mode, ios, came)
     } else {
         expected
     };
-    Ok(line(path, way, &obtained, ios, [came, switched], &calls))
+    Ok(line(
+        interface,
+        mode,
+        &effective,
+        ios,
+        [came, switched],
+        &calls,
+    ))
 }
 
 fn line(
-    path: Path,
-    way: Way,
-    obtained: &Obtained,
+    interface: Interface,
+    mode: KernelCompletionMode,
+    effective: &Effective,
     ios: u64,
     [interrupts, switches]: [Option<u64>; 2],
     calls: &Calls,
 ) -> String {
     let per_io = |n: u64| format!("{:.3}", n as f64 / ios as f64);
-    let reason = obtained.reason.map_or(String::new(), |r| format!("  {r}"));
+    let reason = effective.reason.map_or(String::new(), |r| format!("  {r}"));
     format!(
         "{:<9} {:<13} {:<13} {:>10}  {:>12}  {:>8}  {:>6}  {:>5}{reason}",
-        path.to_string(),
-        way.to_string(),
-        obtained.name,
+        interface.to_string(),
+        mode.to_string(),
+        effective.name,
         interrupts.map_or("-".into(), per_io),
         per_io(calls.system_calls),
         switches.map_or("-".into(), per_io),

@@ -1,28 +1,28 @@
 //! What can go wrong before and beside a request.
 
-use crate::{Path, Way};
+use crate::{Interface, KernelCompletionMode};
 use rustix::io::Errno;
 use std::path::PathBuf;
 
-/// A file or device that cannot be used.
+/// A file or device that cannot be used, and what to do about it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TargetError {
-    /// It cannot be opened.
+    /// The file or device cannot be opened.
     #[error("{}: {source}", path.display())]
     Open {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Error of the kernel.
         source: Errno,
     },
-    /// Something else has it.
+    /// Something else has the device.
     #[error("{}: in use: unmount it, and stop what has it (md, device mapper, swap)", path.display())]
     InUse {
         /// The device.
         path: PathBuf,
     },
-    /// A loop device has its data.
+    /// A loop device has the same data.
     #[error("{}: /dev/{device} has its data, and writing here would damage what is on it: unmount it, and losetup -d /dev/{device}", path.display())]
     UnderLoop {
         /// The file or device.
@@ -30,13 +30,13 @@ pub enum TargetError {
         /// The loop device.
         device: String,
     },
-    /// It is locked.
+    /// Another program has the file locked.
     #[error("{}: another joulio uses this file (or another program has it locked, or it was named twice): wait for it, or use another file", path.display())]
     Locked {
         /// The file.
         path: PathBuf,
     },
-    /// It takes no writes.
+    /// The device takes no writes.
     #[error("{}: read-only: blockdev --setrw makes it writable, if the device is", path.display())]
     ReadOnly {
         /// The device.
@@ -45,18 +45,18 @@ pub enum TargetError {
     /// Neither a block device nor a file.
     #[error("{}: neither a block device nor a regular file", path.display())]
     Kind {
-        /// What it is.
+        /// The path.
         path: PathBuf,
     },
-    /// Without the page cache it cannot be read.
+    /// Direct I/O, past the page cache, is not possible.
     #[error("{}: no direct I/O (O_DIRECT) here: {source}: use a block device, or a file on ext4, xfs or btrfs", path.display())]
     NoDirect {
         /// The file.
         path: PathBuf,
-        /// What the kernel said.
+        /// Error of the kernel.
         source: Errno,
     },
-    /// It has no room.
+    /// The file or device has no bytes.
     #[error("{}: empty: give it a size first, e.g. by fallocate -l 1G", path.display())]
     Empty {
         /// The file.
@@ -64,56 +64,56 @@ pub enum TargetError {
     },
 }
 
-/// An engine that cannot be had, or that stopped.
+/// An engine that cannot be made, or that stopped.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineError {
-    /// This kernel or device does not do it.
-    #[error("{path} {way}: {missing}")]
+    /// This kernel or device has no such interface or completion mode.
+    #[error("{interface}: {mode} is unavailable: {missing}")]
     Missing {
         /// The interface.
-        path: Path,
-        /// The way of waiting.
-        way: Way,
-        /// What is missing.
+        interface: Interface,
+        /// Completion mode requested.
+        mode: KernelCompletionMode,
+        /// Reason.
         missing: Missing,
     },
-    /// The depth cannot be had.
-    #[error("{path}: queue depth {requested} is not within 1 to {limit}")]
+    /// Queue depth out of range.
+    #[error("{interface}: queue depth {requested} is not within 1 to {limit}")]
     Depth {
         /// The interface.
-        path: Path,
+        interface: Interface,
         /// Queue depth requested.
         requested: usize,
-        /// The most there is.
+        /// Greatest queue depth.
         limit: usize,
     },
     /// More requests than the depth.
-    #[error("{path}: {depth} requests are outstanding, as many as its queue depth")]
+    #[error("{interface}: {depth} requests are outstanding, as many as its queue depth")]
     Full {
         /// The interface.
-        path: Path,
-        /// Its depth.
+        interface: Interface,
+        /// Queue depth.
         depth: usize,
     },
     /// A buffer is shorter than its request.
-    #[error("{path}: a request of {len} bytes with a buffer of {buffer}")]
+    #[error("{interface}: a request of {len} bytes with a buffer of {buffer}")]
     Buffer {
         /// The interface.
-        path: Path,
+        interface: Interface,
         /// The request's bytes.
         len: u32,
         /// The buffer's bytes.
         buffer: usize,
     },
-    /// Buffers cannot be had.
+    /// No memory for buffers.
     #[error("{count} buffers of {len} bytes: {source}")]
     Memory {
-        /// How many.
+        /// Number of buffers.
         count: usize,
-        /// Bytes of each.
+        /// Length of each in bytes.
         len: usize,
-        /// Why.
+        /// Error of the kernel.
         source: Errno,
     },
     /// The kernel refused a call that it should not refuse.
@@ -121,12 +121,12 @@ pub enum EngineError {
     Call {
         /// The system call, and what for.
         call: &'static str,
-        /// What it said.
+        /// Error of the call.
         source: Errno,
     },
 }
 
-/// Why an interface or a way of waiting cannot be had.
+/// Reason why an interface or a completion mode is unavailable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Missing {
@@ -144,9 +144,9 @@ pub enum Missing {
     /// The kernel does not know the flag.
     #[error("this kernel does not know it: Linux {0} or newer does")]
     TooOld(crate::Release),
-    /// The way is not this interface's.
-    #[error("{0} cannot wait so")]
-    NotThisPath(Path),
+    /// The interface has no such completion mode.
+    #[error("{0} has only {modes}", modes = .0.completion_modes())]
+    NotThisInterface(Interface),
     /// EOPNOTSUPP on a polled read.
     #[error(
         "the device has no queues to poll: nvme.poll_queues=N on the kernel's command line gives an NVMe device some"

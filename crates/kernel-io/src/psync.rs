@@ -3,7 +3,8 @@
 use crate::engine::idle_until;
 use crate::slots::{fits, outcome};
 use crate::{
-    Buffer, Calls, Completion, EngineError, Failure, KernelEngine, Missing, Path, Target, Way,
+    Buffer, Calls, Completion, EngineError, Failure, Interface, KernelCompletionMode, KernelEngine,
+    Missing, Target,
 };
 use joulio_engine::{Engine, Request};
 use joulio_units::{Direction, Nanos};
@@ -15,7 +16,7 @@ use std::sync::Arc;
 /// no deadline ends it.
 pub struct Psync {
     target: Arc<Target>,
-    way: Way,
+    mode: KernelCompletionMode,
     flags: ReadWriteFlags,
     prepared: Option<(Request, Buffer)>,
     ended: Option<Completion>,
@@ -23,25 +24,37 @@ pub struct Psync {
 }
 
 impl Psync {
-    /// On `target`. A way that polls sets RWF_HIPRI, which needs queue/io_poll and, for hybrid,
-    /// queue/io_poll_delay; whether it does anything is [`expect`](crate::expect)'s to say.
-    pub fn new(target: Arc<Target>, depth: usize, way: Way) -> Result<Psync, EngineError> {
-        let path = Path::Psync;
+    /// Makes an engine on `target`. A mode that polls sets RWF_HIPRI, which needs queue/io_poll
+    /// and, for hybrid, queue/io_poll_delay; [`expect`](crate::expect) says whether the kernel
+    /// heeds it.
+    ///
+    /// # Errors
+    /// The depth is not 1, or the mode needs a thread of the kernel.
+    pub fn new(
+        target: Arc<Target>,
+        depth: usize,
+        mode: KernelCompletionMode,
+    ) -> Result<Psync, EngineError> {
+        let interface = Interface::Psync;
         if depth != 1 {
             return Err(EngineError::Depth {
-                path,
+                interface,
                 requested: depth,
                 limit: 1,
             });
         }
-        if way.has_poller_thread() {
-            let missing = Missing::NotThisPath(path);
-            return Err(EngineError::Missing { path, way, missing });
+        if mode.has_poller_thread() {
+            let missing = Missing::NotThisInterface(interface);
+            return Err(EngineError::Missing {
+                interface,
+                mode,
+                missing,
+            });
         }
         Ok(Psync {
             target,
-            way,
-            flags: if way.polls_device() {
+            mode,
+            flags: if mode.polls_device() {
                 ReadWriteFlags::HIPRI
             } else {
                 ReadWriteFlags::empty()
@@ -77,11 +90,11 @@ impl Engine for Psync {
     fn prepare(&mut self, request: Request, buffer: Buffer) -> Result<(), EngineError> {
         if self.prepared.is_some() || self.ended.is_some() {
             return Err(EngineError::Full {
-                path: Path::Psync,
+                interface: Interface::Psync,
                 depth: 1,
             });
         }
-        fits(Path::Psync, &request, &buffer)?;
+        fits(Interface::Psync, &request, &buffer)?;
         self.prepared = Some((request, buffer));
         Ok(())
     }
@@ -124,7 +137,7 @@ impl Engine for Psync {
     }
 
     fn effective(&mut self) -> String {
-        self.way.to_string()
+        self.mode.to_string()
     }
 
     fn counters(&mut self) -> Counters {

@@ -1,6 +1,6 @@
 //! The requests that are outstanding in an engine, and their buffers.
 
-use crate::{Buffer, Completion, EngineError, Failure, Path};
+use crate::{Buffer, Completion, EngineError, Failure, Interface};
 use joulio_engine::Request;
 use rustix::io::Errno;
 use std::mem;
@@ -25,17 +25,21 @@ struct Slot {
 /// and unknown completions are counted and never delivered. What is held when this is dropped may
 /// still be written by the kernel: it is leaked.
 pub(crate) struct Slots {
-    path: Path,
+    interface: Interface,
     slots: Vec<Slot>,
     free: Vec<u32>,
     strange: u64,
 }
 
 impl Slots {
-    pub(crate) fn new(path: Path, depth: usize, limit: usize) -> Result<Slots, EngineError> {
+    pub(crate) fn new(
+        interface: Interface,
+        depth: usize,
+        limit: usize,
+    ) -> Result<Slots, EngineError> {
         if depth == 0 || depth > limit {
             return Err(EngineError::Depth {
-                path,
+                interface,
                 requested: depth,
                 limit,
             });
@@ -45,7 +49,7 @@ impl Slots {
             held: None,
         };
         Ok(Slots {
-            path,
+            interface,
             slots: (0..depth).map(|_| empty()).collect(),
             free: (0..depth as u32).rev().collect(),
             strange: 0,
@@ -55,10 +59,10 @@ impl Slots {
     /// Takes a request's buffer; its identifier for the kernel.
     #[inline]
     pub(crate) fn hold(&mut self, request: &Request, buffer: Buffer) -> Result<u64, EngineError> {
-        fits(self.path, request, &buffer)?;
+        fits(self.interface, request, &buffer)?;
         let Some(index) = self.free.pop() else {
             return Err(EngineError::Full {
-                path: self.path,
+                interface: self.interface,
                 depth: self.depth(),
             });
         };
@@ -126,12 +130,16 @@ impl Drop for Slots {
 
 /// The buffer holds the request.
 #[inline]
-pub(crate) fn fits(path: Path, request: &Request, buffer: &Buffer) -> Result<(), EngineError> {
+pub(crate) fn fits(
+    interface: Interface,
+    request: &Request,
+    buffer: &Buffer,
+) -> Result<(), EngineError> {
     if request.len as usize <= buffer.len() {
         return Ok(());
     }
     Err(EngineError::Buffer {
-        path,
+        interface,
         len: request.len,
         buffer: buffer.len(),
     })
@@ -173,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_stale_completion_is_counted_not_delivered() {
-        let mut slots = Slots::new(Path::IoUring, 1, 1).unwrap();
+        let mut slots = Slots::new(Interface::IoUring, 1, 1).unwrap();
         let first = slots.hold(&request(1), buffer()).unwrap();
         assert_eq!(slots.end(first, 4096).unwrap().tag, 1);
         let second = slots.hold(&request(2), buffer()).unwrap();
@@ -186,7 +194,7 @@ mod tests {
 
     #[test]
     fn no_more_than_the_depth_and_no_short_buffer() {
-        let mut slots = Slots::new(Path::Psync, 1, 1).unwrap();
+        let mut slots = Slots::new(Interface::Psync, 1, 1).unwrap();
         let long = Request {
             len: 8192,
             ..request(0)
@@ -200,8 +208,8 @@ mod tests {
             slots.hold(&request(2), buffer()),
             Err(EngineError::Full { depth: 1, .. })
         ));
-        assert!(Slots::new(Path::Psync, 2, 1).is_err());
-        assert!(Slots::new(Path::Psync, 0, 1).is_err());
+        assert!(Slots::new(Interface::Psync, 2, 1).is_err());
+        assert!(Slots::new(Interface::Psync, 0, 1).is_err());
     }
 
     #[test]
@@ -221,7 +229,7 @@ mod tests {
         fn no_completion_panics_or_is_delivered_twice(
             strange in proptest::collection::vec((0..8u64, any::<i64>()), 0..50),
         ) {
-            let mut slots = Slots::new(Path::Libaio, 4, 8).unwrap();
+            let mut slots = Slots::new(Interface::Libaio, 4, 8).unwrap();
             let ids: Vec<_> = (0..4)
                 .map(|tag| slots.hold(&request(tag), buffer()).unwrap())
                 .collect();

@@ -5,7 +5,7 @@ mod common;
 use common::{Scratch, one, request, ring, rings};
 use joulio_engine::Engine;
 use joulio_kernel_io::{
-    Access, EngineError, IoUring, KernelEngine, Libaio, Psync, RingOptions, Way,
+    Access, EngineError, IoUring, KernelCompletionMode, KernelEngine, Libaio, Psync, RingOptions,
 };
 use joulio_units::Direction;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use std::sync::Arc;
 fn an_engine_is_made_in_one_thread_and_used_in_another() {
     let scratch = Scratch::new();
     let target = scratch.open(Access::Read);
-    for (way, options) in rings() {
-        let Some(mut ring) = ring(&target, 2, way, options) else {
+    for (mode, options) in rings() {
+        let Some(mut ring) = ring(&target, 2, mode, options) else {
             continue;
         };
         let user = std::thread::spawn(move || {
@@ -31,10 +31,10 @@ fn the_kernels_thread_is_told_apart() {
     let scratch = Scratch::new();
     let target = scratch.open(Access::Read);
     let options = RingOptions::default();
-    let Some(mut polled) = ring(&target, 1, Way::SqPoll, options) else {
+    let Some(mut polled) = ring(&target, 1, KernelCompletionMode::SqPoll, options) else {
         return;
     };
-    let Some(second) = ring(&target, 1, Way::SqPoll, options) else {
+    let Some(second) = ring(&target, 1, KernelCompletionMode::SqPoll, options) else {
         return;
     };
     one(&mut polled, request(Direction::Read, 0, 0));
@@ -45,8 +45,8 @@ fn the_kernels_thread_is_told_apart() {
     assert_ne!(first, second);
     let name = std::fs::read_to_string(format!("/proc/self/task/{first}/comm")).unwrap();
     assert!(name.starts_with("iou-sqp-"), "{name}");
-    let plain = ring(&target, 1, Way::Interrupt, options).unwrap();
-    let libaio = Libaio::new(target, 1, Way::Interrupt).unwrap();
+    let plain = ring(&target, 1, KernelCompletionMode::Interrupt, options).unwrap();
+    let libaio = Libaio::new(target, 1, KernelCompletionMode::Interrupt).unwrap();
     assert_eq!(
         (plain.kernel_thread(), libaio.kernel_thread()),
         (None, None)
@@ -59,24 +59,24 @@ fn an_io_costs_one_system_call_by_psync_two_by_the_others_none_by_sqpoll() {
     let target = scratch.open(Access::Read);
     let ios = 100;
     let per_run = |engine: &mut dyn FnMut()| (0..ios).for_each(|_| engine());
-    let mut psync = Psync::new(Arc::clone(&target), 1, Way::Interrupt).unwrap();
+    let mut psync = Psync::new(Arc::clone(&target), 1, KernelCompletionMode::Interrupt).unwrap();
     per_run(&mut || drop(one(&mut psync, request(Direction::Read, 1, 1))));
     assert_eq!(psync.calls().system_calls, ios);
-    let mut libaio = Libaio::new(Arc::clone(&target), 1, Way::Interrupt).unwrap();
+    let mut libaio = Libaio::new(Arc::clone(&target), 1, KernelCompletionMode::Interrupt).unwrap();
     per_run(&mut || drop(one(&mut libaio, request(Direction::Read, 1, 1))));
     let calls = libaio.calls();
     assert_eq!((calls.system_calls, calls.waiting.blocks), (2 * ios, ios));
     let options = RingOptions::default();
-    if let Some(mut uring) = ring(&target, 1, Way::Interrupt, options) {
+    if let Some(mut uring) = ring(&target, 1, KernelCompletionMode::Interrupt, options) {
         per_run(&mut || drop(one(&mut uring, request(Direction::Read, 1, 1))));
         let calls = uring.calls();
         assert!((ios..=2 * ios).contains(&calls.system_calls), "{calls:?}");
         assert_eq!(calls.system_calls, ios + calls.waiting.blocks);
     }
-    if let Some(mut sqpoll) = ring(&target, 1, Way::SqPoll, options) {
+    if let Some(mut sqpoll) = ring(&target, 1, KernelCompletionMode::SqPoll, options) {
         per_run(&mut || drop(one(&mut sqpoll, request(Direction::Read, 1, 1))));
         let calls = sqpoll.calls();
-        // What is left are wake-ups, and the core offered after 4096 looks in vain.
+        // What is left are wake-ups, and the core offered after 4096 empty polls.
         let offered = calls.waiting.empty_polls / 4096;
         assert!(calls.system_calls <= offered + ios / 2, "{calls:?}");
         assert_eq!(calls.waiting.blocks, 0);
@@ -92,20 +92,29 @@ fn what_an_interface_cannot_do_is_refused_in_one_line() {
         assert!(!text.contains('\n'));
         text
     };
-    let psync = |depth, way| error(Psync::new(Arc::clone(&target), depth, way).map(drop));
+    let psync = |depth, mode| error(Psync::new(Arc::clone(&target), depth, mode).map(drop));
     assert_eq!(
-        psync(2, Way::Interrupt),
+        psync(2, KernelCompletionMode::Interrupt),
         "psync: queue depth 2 is not within 1 to 1"
     );
-    assert_eq!(psync(1, Way::SqPoll), "psync sqpoll: psync cannot wait so");
-    let libaio = |depth, way| error(Libaio::new(Arc::clone(&target), depth, way).map(drop));
-    assert_eq!(libaio(1, Way::Poll), "libaio poll: libaio cannot wait so");
-    assert!(libaio(0, Way::Interrupt).contains("queue depth 0"));
-    let uring = |depth, way| {
+    assert_eq!(
+        psync(1, KernelCompletionMode::SqPoll),
+        "psync: sqpoll is unavailable: psync has only interrupt, poll, hybrid and hybrid=TIME"
+    );
+    let libaio = |depth, mode| error(Libaio::new(Arc::clone(&target), depth, mode).map(drop));
+    assert_eq!(
+        libaio(1, KernelCompletionMode::Poll),
+        "libaio: poll is unavailable: libaio has only interrupt"
+    );
+    assert!(libaio(0, KernelCompletionMode::Interrupt).contains("queue depth 0"));
+    let uring = |depth, mode| {
         let options = RingOptions::default();
-        let ring = IoUring::new(Arc::clone(&target), depth, way, options);
+        let ring = IoUring::new(Arc::clone(&target), depth, mode, options);
         error(ring.map(drop))
     };
-    assert!(uring(40_000, Way::Interrupt).contains("1 to 32768"));
-    assert!(uring(1, Way::HybridFixed(4)).contains("io_uring cannot wait so"));
+    assert!(uring(40_000, KernelCompletionMode::Interrupt).contains("1 to 32768"));
+    assert!(
+        uring(1, KernelCompletionMode::HybridFixed(4))
+            .starts_with("io_uring: hybrid=4us is unavailable: io_uring has only ")
+    );
 }

@@ -227,7 +227,10 @@ impl<D: Device + 'static> Target for NvmeTarget<D> {
 
     fn work(&self, method: Method, worker: Worker<'_>) -> Result<(), WorkerError> {
         let Some(policy) = method.way.policy() else {
-            let reason = format!("{} is a way of io_uring's: --engine io_uring", method.way);
+            let reason = format!(
+                "{} is a completion mode of the kernel: --engine io_uring",
+                method.way
+            );
             return worker.refuse(Obtained::No(reason));
         };
         let controller = Arc::clone(&self.controller);

@@ -5,7 +5,8 @@ mod context;
 use crate::engine::idle_until;
 use crate::slots::Slots;
 use crate::{
-    Buffer, Calls, Completion, EngineError, Failure, KernelEngine, Missing, Path, Target, Way,
+    Buffer, Calls, Completion, EngineError, Failure, Interface, KernelCompletionMode, KernelEngine,
+    Missing, Target,
 };
 use context::Context;
 use joulio_engine::{Engine, Request};
@@ -14,7 +15,7 @@ use joulio_wait::{Counters, now};
 use rustix::io::Errno;
 use std::sync::Arc;
 
-/// The most requests of a context; all contexts together have fs.aio-max-nr.
+/// Greatest depth of a context; all contexts together have fs.aio-max-nr.
 const MAX_DEPTH: usize = 65536;
 
 /// A context of the kernel's asynchronous I/O on a target. It waits for interrupts only.
@@ -26,14 +27,25 @@ pub struct Libaio {
 }
 
 impl Libaio {
-    /// A context of `depth`; `way` must be [`Way::Interrupt`].
-    pub fn new(target: Arc<Target>, depth: usize, way: Way) -> Result<Libaio, EngineError> {
-        let path = Path::Libaio;
-        if way != Way::Interrupt {
-            let missing = Missing::NotThisPath(path);
-            return Err(EngineError::Missing { path, way, missing });
+    /// Makes a context of `depth`; `mode` must be [`KernelCompletionMode::Interrupt`].
+    ///
+    /// # Errors
+    /// The mode or the depth is not libaio's, or the kernel has no contexts left.
+    pub fn new(
+        target: Arc<Target>,
+        depth: usize,
+        mode: KernelCompletionMode,
+    ) -> Result<Libaio, EngineError> {
+        let interface = Interface::Libaio;
+        if mode != KernelCompletionMode::Interrupt {
+            let missing = Missing::NotThisInterface(interface);
+            return Err(EngineError::Missing {
+                interface,
+                mode,
+                missing,
+            });
         }
-        let slots = Slots::new(path, depth, MAX_DEPTH)?;
+        let slots = Slots::new(interface, depth, MAX_DEPTH)?;
         let context = Context::new(target, slots).map_err(|errno| {
             let missing = match errno {
                 Errno::NOSYS => Missing::NoSuchCall,
@@ -41,7 +53,11 @@ impl Libaio {
                 Errno::PERM => Missing::Forbidden,
                 source => return call("io_setup", source),
             };
-            EngineError::Missing { path, way, missing }
+            EngineError::Missing {
+                interface,
+                mode,
+                missing,
+            }
         })?;
         Ok(Libaio {
             context,
@@ -140,7 +156,7 @@ impl Engine for Libaio {
     }
 
     fn effective(&mut self) -> String {
-        Way::Interrupt.to_string()
+        KernelCompletionMode::Interrupt.to_string()
     }
 
     fn counters(&mut self) -> Counters {

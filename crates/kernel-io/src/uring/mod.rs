@@ -8,7 +8,10 @@ mod waiting;
 pub use setup::RingOptions;
 
 use crate::slots::Slots;
-use crate::{Buffer, Calls, Completion, EngineError, Failure, KernelEngine, Path, Target, Way};
+use crate::{
+    Buffer, Calls, Completion, EngineError, Failure, Interface, KernelCompletionMode, KernelEngine,
+    Target,
+};
 use io_uring::EnterFlags;
 use joulio_engine::{Engine, Request};
 use joulio_units::{Direction, Nanos};
@@ -25,17 +28,16 @@ const LAST_WAIT: Nanos = Nanos::from_millis(5_000);
 /// A ring on a target. It can be made in one thread and used in another, but the thread that first
 /// submits keeps it.
 ///
-/// The interrupt way waits in io_uring_enter(2). The polling ways spin there as well, and a
-/// deadline cannot end that call: a kernel polls until a completion comes, or another thread wants
-/// the core. So the kernel spins only while the deadline is 10 ms away or more; nearer ones are
-/// kept by calls that look once. A device that does not answer holds the thread until the kernel's
-/// own time-out (30 s for NVMe). In the sqpoll ways the caller looks at the ring in user space,
-/// as fio does.
+/// Interrupt mode waits in io_uring_enter(2). The polling modes spin there as well, and a deadline
+/// cannot end that call: a kernel polls until a completion comes, or another thread wants the core.
+/// So the kernel spins only while the deadline is 10 ms away or more; nearer ones are kept by calls
+/// that poll once. A device that does not answer holds the thread until the kernel's own timeout
+/// (30 s for NVMe). In the sqpoll modes the caller polls the ring in user space, as fio does.
 pub struct IoUring {
     ring: Ring,
     /// The kernel's thread.
     poller: Option<i32>,
-    way: Way,
+    mode: KernelCompletionMode,
     options: RingOptions,
     /// Made disabled, and not yet enabled.
     disabled: bool,
@@ -45,32 +47,35 @@ pub struct IoUring {
 }
 
 impl IoUring {
-    /// A ring of `depth` that waits in `way`. For a way that polls, a block is read that way
-    /// first, since the kernel tells only then that a device has no queues to poll; older ones
-    /// do not tell, and complete it by interrupt.
+    /// Makes a ring of `depth` with `mode`. For a mode that polls, one block is read first, since
+    /// the kernel reports only then that a device has no queues to poll; older kernels do not
+    /// report it, and complete the read by interrupt.
+    ///
+    /// # Errors
+    /// io_uring, the mode, the depth or an option is unavailable; the error says why.
     pub fn new(
         target: Arc<Target>,
         depth: usize,
-        way: Way,
+        mode: KernelCompletionMode,
         options: RingOptions,
     ) -> Result<IoUring, EngineError> {
-        if way.polls_device() {
-            IoUring::open(Arc::clone(&target), 1, way, options)?.probe(&target)?;
+        if mode.polls_device() {
+            IoUring::open(Arc::clone(&target), 1, mode, options)?.probe(&target)?;
         }
-        IoUring::open(target, depth, way, options)
+        IoUring::open(target, depth, mode, options)
     }
 
     fn open(
         target: Arc<Target>,
         depth: usize,
-        way: Way,
+        mode: KernelCompletionMode,
         options: RingOptions,
     ) -> Result<IoUring, EngineError> {
-        let slots = Slots::new(Path::IoUring, depth, setup::MAX_DEPTH)?;
-        let before = way.has_poller_thread().then(Before::now);
-        let opened = setup::open(depth, way, &options)?;
+        let slots = Slots::new(Interface::IoUring, depth, setup::MAX_DEPTH)?;
+        let before = mode.has_poller_thread().then(Before::now);
+        let opened = setup::open(depth, mode, &options)?;
         let poller = before.and_then(Before::newcomer);
-        IoUring::around(opened, poller, target, slots, way, options)
+        IoUring::around(opened, poller, target, slots, mode, options)
     }
 
     fn around(
@@ -78,19 +83,19 @@ impl IoUring {
         poller: Option<i32>,
         target: Arc<Target>,
         slots: Slots,
-        way: Way,
+        mode: KernelCompletionMode,
         options: RingOptions,
     ) -> Result<IoUring, EngineError> {
         let ring = Ring::new(opened.ring, target, slots, options.registered_file);
-        let ring =
-            ring.map_err(|errno| setup::refusal("io_uring_register(files)", errno, way, &options))?;
+        let ring = ring
+            .map_err(|errno| setup::refusal("io_uring_register(files)", errno, mode, &options))?;
         Ok(IoUring {
             timeouts: ring.has_timeouts(),
             disabled: opened.disabled,
             calls: Calls::default(),
             ring,
             poller,
-            way,
+            mode,
             options,
         })
     }
@@ -116,7 +121,7 @@ impl IoUring {
     }
 
     fn refusal(&self, call: &'static str, errno: Errno) -> EngineError {
-        setup::refusal(call, errno, self.way, &self.options)
+        setup::refusal(call, errno, self.mode, &self.options)
     }
 
     fn enter(
@@ -125,7 +130,7 @@ impl IoUring {
         flags: EnterFlags,
         timeout: Option<Nanos>,
     ) -> Result<usize, Errno> {
-        let submit = if self.way.has_poller_thread() {
+        let submit = if self.mode.has_poller_thread() {
             0
         } else {
             self.ring.untaken()
@@ -185,7 +190,7 @@ impl Engine for IoUring {
         }
         self.calls.submits += 1;
         self.calls.submitted += self.ring.publish() as u64;
-        if !self.way.has_poller_thread() {
+        if !self.mode.has_poller_thread() {
             return self.hand_over();
         }
         if self.ring.needs_wakeup() {
@@ -207,7 +212,7 @@ impl Engine for IoUring {
     }
 
     fn effective(&mut self) -> String {
-        self.way.to_string()
+        self.mode.to_string()
     }
 
     fn counters(&mut self) -> Counters {

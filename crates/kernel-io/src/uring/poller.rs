@@ -7,9 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// How often to look for a thread that has just been made: it names itself when it first runs.
-const TRIES: usize = 200;
-const BETWEEN: Duration = Duration::from_millis(1);
+/// Most checks for a thread that has just been made: it names itself when it first runs.
+const MAX_CHECKS: usize = 200;
+const CHECK_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Two rings that are made at once would not know whose new thread is whose.
 static MAKING: Mutex<()> = Mutex::new(());
@@ -32,11 +32,11 @@ impl Before {
     /// The thread that came since. None on kernels before Linux 5.12, where it is not one of the
     /// process's.
     pub(super) fn newcomer(self) -> Option<i32> {
-        for _ in 0..TRIES {
+        for _ in 0..MAX_CHECKS {
             if let Some(new) = pollers().difference(&self.threads).next() {
                 return Some(*new);
             }
-            sleep(BETWEEN);
+            sleep(CHECK_INTERVAL);
         }
         None
     }

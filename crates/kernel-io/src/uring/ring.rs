@@ -226,7 +226,7 @@ impl Ring {
 
     /// Hands out the completions that are in the ring; how many.
     #[inline]
-    pub(super) fn look(&mut self, mut sink: impl FnMut(Completion)) -> usize {
+    pub(super) fn take(&mut self, mut sink: impl FnMut(Completion)) -> usize {
         let mut delivered = 0;
         for entry in self.ring.completion() {
             let ended = self.slots.end(entry.user_data(), i64::from(entry.result()));

@@ -1,20 +1,20 @@
-//! Making a ring, and what can be missing for it.
+//! Making a ring, and the reasons why one is unavailable.
 
 use super::ring::{RawRing, setup};
-use crate::{EngineError, Missing, Path, Release, Way};
+use crate::{EngineError, Interface, KernelCompletionMode, Missing, Release};
 use rustix::io::Errno;
 use std::fs;
 
-/// The most entries of a submission queue (IORING_MAX_ENTRIES, io_uring/io_uring.h).
+/// Most entries of a submission queue (IORING_MAX_ENTRIES, io_uring/io_uring.h).
 pub(super) const MAX_DEPTH: usize = 32768;
 
-/// What a ring can do beside its way of waiting.
+/// Options of a ring beside its completion mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RingOptions {
     /// Milliseconds without requests after which the kernel's thread sleeps; zero is its default,
-    /// a second. For the sqpoll ways.
+    /// a second. For the sqpoll modes.
     pub poller_idle_ms: u32,
-    /// The CPU that the kernel's thread stays on. For the sqpoll ways.
+    /// The CPU that the kernel's thread stays on. For the sqpoll modes.
     pub poller_cpu: Option<u32>,
     /// Buffers are registered: the kernel does not look up their pages at each request.
     pub fixed_buffers: bool,
@@ -44,9 +44,13 @@ pub(super) struct Opened {
     pub(super) disabled: bool,
 }
 
-/// A ring of `depth` that waits in `way`.
-pub(super) fn open(depth: usize, way: Way, options: &RingOptions) -> Result<Opened, EngineError> {
-    let asked = flags(way, options)?;
+/// Makes a ring of `depth` with `mode`.
+pub(super) fn open(
+    depth: usize,
+    mode: KernelCompletionMode,
+    options: &RingOptions,
+) -> Result<Opened, EngineError> {
+    let requested = flags(mode, options)?;
     let setup = |flags| {
         let cpu = options.poller_cpu.unwrap_or(0);
         let ring = setup(depth as u32, flags, cpu, options.poller_idle_ms)?;
@@ -55,31 +59,35 @@ pub(super) fn open(depth: usize, way: Way, options: &RingOptions) -> Result<Open
             disabled: flags & R_DISABLED != 0,
         })
     };
-    let made = if way.has_poller_thread() {
-        setup(asked)
+    let made = if mode.has_poller_thread() {
+        setup(requested)
     } else {
-        match setup(asked | BY_ONE_THREAD) {
-            Err(Errno::INVAL) => setup(asked),
+        match setup(requested | BY_ONE_THREAD) {
+            Err(Errno::INVAL) => setup(requested),
             other => other,
         }
     };
-    made.map_err(|errno| refusal("io_uring_setup", errno, way, options))
+    made.map_err(|errno| refusal("io_uring_setup", errno, mode, options))
 }
 
-/// What an errno of a call on a ring means.
+/// Error that an errno of a call on a ring means.
 pub(super) fn refusal(
     call: &'static str,
     errno: Errno,
-    way: Way,
+    mode: KernelCompletionMode,
     options: &RingOptions,
 ) -> EngineError {
-    let missing = match (errno, way, options.poller_cpu) {
+    let missing = match (errno, mode, options.poller_cpu) {
         (Errno::NOSYS, ..) => Missing::NoSuchCall,
         (Errno::PERM | Errno::ACCESS, ..) => forbidden(),
         (Errno::NOMEM, ..) => Missing::Memory,
-        (Errno::OPNOTSUPP, ..) if way.polls_device() => Missing::NoPollQueues,
-        (Errno::INVAL, Way::Hybrid, _) => Missing::TooOld(Release::new(6, 13)),
-        (Errno::INVAL, Way::SqPoll | Way::SqPollPoll, Some(cpu)) => Missing::Cpu(cpu),
+        (Errno::OPNOTSUPP, ..) if mode.polls_device() => Missing::NoPollQueues,
+        (Errno::INVAL, KernelCompletionMode::Hybrid, _) => Missing::TooOld(Release::new(6, 13)),
+        (
+            Errno::INVAL,
+            KernelCompletionMode::SqPoll | KernelCompletionMode::SqPollPoll,
+            Some(cpu),
+        ) => Missing::Cpu(cpu),
         _ => {
             return EngineError::Call {
                 call,
@@ -88,8 +96,8 @@ pub(super) fn refusal(
         }
     };
     EngineError::Missing {
-        path: Path::IoUring,
-        way,
+        interface: Interface::IoUring,
+        mode,
         missing,
     }
 }
@@ -103,22 +111,22 @@ fn forbidden() -> Missing {
     }
 }
 
-fn flags(way: Way, options: &RingOptions) -> Result<u32, EngineError> {
-    let flags = match way {
-        Way::Interrupt => 0,
-        Way::Poll => IOPOLL,
-        Way::Hybrid => IOPOLL | HYBRID_IOPOLL,
-        Way::SqPoll => SQPOLL,
-        Way::SqPollPoll => SQPOLL | IOPOLL,
-        Way::HybridFixed(_) => {
+fn flags(mode: KernelCompletionMode, options: &RingOptions) -> Result<u32, EngineError> {
+    let flags = match mode {
+        KernelCompletionMode::Interrupt => 0,
+        KernelCompletionMode::Poll => IOPOLL,
+        KernelCompletionMode::Hybrid => IOPOLL | HYBRID_IOPOLL,
+        KernelCompletionMode::SqPoll => SQPOLL,
+        KernelCompletionMode::SqPollPoll => SQPOLL | IOPOLL,
+        KernelCompletionMode::HybridFixed(_) => {
             return Err(EngineError::Missing {
-                path: Path::IoUring,
-                way,
-                missing: Missing::NotThisPath(Path::IoUring),
+                interface: Interface::IoUring,
+                mode,
+                missing: Missing::NotThisInterface(Interface::IoUring),
             });
         }
     };
-    let pinned = way.has_poller_thread() && options.poller_cpu.is_some();
+    let pinned = mode.has_poller_thread() && options.poller_cpu.is_some();
     Ok(if pinned { flags | SQ_AFF } else { flags })
 }
 
@@ -128,24 +136,31 @@ mod tests {
 
     #[test]
     fn errors_of_the_kernel_become_reasons_with_remedies() {
-        let of = |errno, way, cpu| {
+        let of = |errno, mode, cpu| {
             let options = RingOptions {
                 poller_cpu: cpu,
                 ..RingOptions::default()
             };
-            refusal("io_uring_setup", errno, way, &options).to_string()
+            refusal("io_uring_setup", errno, mode, &options).to_string()
         };
-        assert!(of(Errno::INVAL, Way::Hybrid, None).contains("Linux 6.13"));
-        assert!(of(Errno::INVAL, Way::SqPoll, Some(99)).contains("CPU 99"));
-        assert!(of(Errno::OPNOTSUPP, Way::Poll, None).contains("nvme.poll_queues"));
-        assert!(of(Errno::NOMEM, Way::Interrupt, None).contains("ulimit -l"));
-        assert!(of(Errno::NOSYS, Way::Interrupt, None).contains("without it"));
-        assert!(of(Errno::NFILE, Way::Interrupt, None).starts_with("io_uring_setup: "));
+        assert!(of(Errno::INVAL, KernelCompletionMode::Hybrid, None).contains("Linux 6.13"));
+        assert!(of(Errno::INVAL, KernelCompletionMode::SqPoll, Some(99)).contains("CPU 99"));
+        assert!(
+            of(Errno::OPNOTSUPP, KernelCompletionMode::Poll, None).contains("nvme.poll_queues")
+        );
+        assert!(of(Errno::NOMEM, KernelCompletionMode::Interrupt, None).contains("ulimit -l"));
+        assert!(of(Errno::NOSYS, KernelCompletionMode::Interrupt, None).contains("without it"));
+        assert!(
+            of(Errno::NFILE, KernelCompletionMode::Interrupt, None).starts_with("io_uring_setup: ")
+        );
     }
 
     #[test]
     fn a_fixed_sleep_is_not_io_urings() {
-        let made = flags(Way::HybridFixed(4), &RingOptions::default());
+        let made = flags(
+            KernelCompletionMode::HybridFixed(4),
+            &RingOptions::default(),
+        );
         assert!(matches!(made, Err(EngineError::Missing { .. })));
     }
 }

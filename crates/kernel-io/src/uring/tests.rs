@@ -22,9 +22,17 @@ fn old_ring(depth: usize) -> Option<IoUring> {
         ring,
         disabled: false,
     };
-    let slots = Slots::new(Path::IoUring, depth, depth).unwrap();
+    let slots = Slots::new(Interface::IoUring, depth, depth).unwrap();
     let options = RingOptions::default();
-    let mut ring = IoUring::around(opened, None, target, slots, Way::Interrupt, options).unwrap();
+    let mut ring = IoUring::around(
+        opened,
+        None,
+        target,
+        slots,
+        KernelCompletionMode::Interrupt,
+        options,
+    )
+    .unwrap();
     ring.timeouts = false;
     Some(ring)
 }

@@ -2,7 +2,7 @@
 
 use super::IoUring;
 use crate::engine::idle_until;
-use crate::{Completion, Way};
+use crate::{Completion, KernelCompletionMode};
 use io_uring::EnterFlags;
 use joulio_units::Nanos;
 use joulio_wait::{now, poll_until};
@@ -11,12 +11,12 @@ use rustix::io::Errno;
 use std::hint::spin_loop;
 use std::thread::yield_now;
 
-/// A deadline this far away is left to the kernel's spinning, which does not know it.
-const FAR: Nanos = Nanos::from_millis(10);
-/// Looks at the ring between two at the clock.
-const POLLS_PER_CLOCK: u64 = 64;
-/// Looks in vain before the core is offered to another thread: the kernel's may need it.
-const PATIENCE: u64 = 4096;
+/// Least time to a deadline for which the kernel spins, which does not know the deadline.
+const MIN_KERNEL_SPIN: Nanos = Nanos::from_millis(10);
+/// Polls of the ring between two reads of the clock.
+const POLLS_PER_CLOCK_READ: u64 = 64;
+/// Empty polls before the core is yielded: the kernel's thread may need it.
+const POLLS_PER_YIELD: u64 = 4096;
 
 impl IoUring {
     /// Hands out what ended until `min` have or `deadline` is there.
@@ -26,11 +26,11 @@ impl IoUring {
         deadline: Nanos,
         mut sink: impl FnMut(Completion),
     ) -> Result<usize, Errno> {
-        let mut delivered = self.look(&mut sink);
-        if delivered == 0 && min == 0 && self.sent() > 0 && !self.way.has_poller_thread() {
-            // Completions are handed over, and devices looked at, inside this call only.
+        let mut delivered = self.take(&mut sink);
+        if delivered == 0 && min == 0 && self.sent() > 0 && !self.mode.has_poller_thread() {
+            // Completions are handed over, and devices polled, inside this call only.
             self.get_events(0, None)?;
-            delivered = self.look(&mut sink);
+            delivered = self.take(&mut sink);
         }
         while delivered < min {
             let wanted = self.sent().min(min - delivered);
@@ -39,7 +39,7 @@ impl IoUring {
                 break;
             }
             self.wait(wanted, deadline)?;
-            delivered += self.look(&mut sink);
+            delivered += self.take(&mut sink);
             if delivered < min && now() >= deadline {
                 break;
             }
@@ -51,7 +51,7 @@ impl IoUring {
     /// spinning, which would not come back from a device that does not answer.
     pub(super) fn drain(&mut self, end: Nanos) {
         while self.sent() > 0 && now() < end {
-            let near = Nanos(FAR.0 / 2);
+            let near = Nanos(MIN_KERNEL_SPIN.0 / 2);
             if self.wait_for(1, end.min(now() + near), drop).is_err() {
                 break;
             }
@@ -60,11 +60,13 @@ impl IoUring {
 
     /// One wait for `wanted` completions, which may end earlier.
     fn wait(&mut self, wanted: usize, deadline: Nanos) -> Result<(), Errno> {
-        match self.way {
-            Way::SqPoll | Way::SqPollPoll => self.watch_ring(deadline),
-            Way::Interrupt => self.block(wanted, deadline)?,
+        match self.mode {
+            KernelCompletionMode::SqPoll | KernelCompletionMode::SqPollPoll => {
+                self.watch_ring(deadline)
+            }
+            KernelCompletionMode::Interrupt => self.block(wanted, deadline)?,
             _ => {
-                let far = deadline - now() >= FAR;
+                let far = deadline - now() >= MIN_KERNEL_SPIN;
                 self.calls.waiting.polls += 1;
                 self.get_events(if far { wanted } else { 0 }, None)?;
             }
@@ -89,7 +91,7 @@ impl IoUring {
         Ok(())
     }
 
-    /// A wait inside the kernel, or one look; ends early for a signal, or when the kernel has too
+    /// A wait inside the kernel, or one poll; ends early for a signal, or when the kernel has too
     /// little room to go on before something is taken out of the ring.
     fn get_events(&mut self, min: usize, timeout: Option<Nanos>) -> Result<(), Errno> {
         match self.enter(min, EnterFlags::GETEVENTS, timeout) {
@@ -98,26 +100,26 @@ impl IoUring {
         }
     }
 
-    /// Looks until something is in the ring: the kernel's thread puts it there.
+    /// Polls until something is in the ring: the kernel's thread puts it there.
     fn watch_ring(&mut self, deadline: Nanos) {
-        let mut looks = 0;
+        let mut polls = 0;
         while self.ring.is_empty() {
-            looks += 1;
-            if looks % PATIENCE == 0 {
+            polls += 1;
+            if polls % POLLS_PER_YIELD == 0 {
                 self.calls.system_calls += 1;
                 yield_now();
             }
-            if looks % POLLS_PER_CLOCK == 0 && now() >= deadline {
+            if polls % POLLS_PER_CLOCK_READ == 0 && now() >= deadline {
                 break;
             }
             spin_loop();
         }
-        self.calls.waiting.polls += looks + 1;
-        self.calls.waiting.empty_polls += looks;
+        self.calls.waiting.polls += polls + 1;
+        self.calls.waiting.empty_polls += polls;
     }
 
-    fn look(&mut self, sink: impl FnMut(Completion)) -> usize {
-        let delivered = self.ring.look(sink);
+    fn take(&mut self, sink: impl FnMut(Completion)) -> usize {
+        let delivered = self.ring.take(sink);
         self.calls.completed += delivered as u64;
         delivered
     }

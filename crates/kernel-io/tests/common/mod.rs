@@ -3,8 +3,8 @@
 
 use joulio_engine::Request;
 use joulio_kernel_io::{
-    Access, Completion, EngineError, IoUring, KernelEngine, Libaio, Missing, Psync, RingOptions,
-    Target, Way,
+    Access, Completion, EngineError, IoUring, KernelCompletionMode, KernelEngine, Libaio, Missing,
+    Psync, RingOptions, Target,
 };
 use joulio_units::{Direction, Nanos};
 use joulio_wait::now;
@@ -49,8 +49,8 @@ pub fn soon() -> Nanos {
     now() + Nanos::from_millis(30_000)
 }
 
-/// Every way that io_uring has here, with the options that change its calls.
-pub fn rings() -> Vec<(Way, RingOptions)> {
+/// Every completion mode that io_uring has here, with the options that change its calls.
+pub fn rings() -> Vec<(KernelCompletionMode, RingOptions)> {
     let plain = RingOptions::default();
     let fixed = RingOptions {
         fixed_buffers: true,
@@ -63,28 +63,33 @@ pub fn rings() -> Vec<(Way, RingOptions)> {
         ..plain
     };
     vec![
-        (Way::Interrupt, plain),
-        (Way::Interrupt, fixed),
-        (Way::SqPoll, asleep_soon),
-        (Way::SqPoll, fixed),
-        (Way::Poll, plain),
-        (Way::Poll, fixed),
-        (Way::Hybrid, plain),
-        (Way::SqPollPoll, plain),
+        (KernelCompletionMode::Interrupt, plain),
+        (KernelCompletionMode::Interrupt, fixed),
+        (KernelCompletionMode::SqPoll, asleep_soon),
+        (KernelCompletionMode::SqPoll, fixed),
+        (KernelCompletionMode::Poll, plain),
+        (KernelCompletionMode::Poll, fixed),
+        (KernelCompletionMode::Hybrid, plain),
+        (KernelCompletionMode::SqPollPoll, plain),
     ]
 }
 
 /// A ring, or none where the machine has no such thing: a sandbox, an old kernel, a device without
 /// queues to poll.
-pub fn ring(target: &Arc<Target>, depth: usize, way: Way, options: RingOptions) -> Option<IoUring> {
-    match IoUring::new(Arc::clone(target), depth, way, options) {
+pub fn ring(
+    target: &Arc<Target>,
+    depth: usize,
+    mode: KernelCompletionMode,
+    options: RingOptions,
+) -> Option<IoUring> {
+    match IoUring::new(Arc::clone(target), depth, mode, options) {
         Ok(ring) => Some(ring),
         Err(EngineError::Missing { missing, .. }) => {
-            assert!(way != Way::Interrupt || missing != Missing::NoPollQueues);
-            eprintln!("not here: {way}: {missing}");
+            assert!(mode != KernelCompletionMode::Interrupt || missing != Missing::NoPollQueues);
+            eprintln!("not here: {mode}: {missing}");
             None
         }
-        Err(error) => panic!("{way}: {error}"),
+        Err(error) => panic!("{mode}: {error}"),
     }
 }
 
@@ -95,14 +100,15 @@ pub trait Claim {
 
 /// Claims it of psync at depth 1, and of the others at depths 1 and 32.
 pub fn of_every_engine(target: &Arc<Target>, claim: &impl Claim) {
-    let psync = Psync::new(Arc::clone(target), 1, Way::Interrupt).unwrap();
+    let psync = Psync::new(Arc::clone(target), 1, KernelCompletionMode::Interrupt).unwrap();
     claim.of(psync, "psync", 1);
     for depth in [1, 32] {
-        let libaio = Libaio::new(Arc::clone(target), depth, Way::Interrupt).unwrap();
+        let libaio =
+            Libaio::new(Arc::clone(target), depth, KernelCompletionMode::Interrupt).unwrap();
         claim.of(libaio, "libaio", depth);
-        for (way, options) in rings() {
-            if let Some(ring) = ring(target, depth, way, options) {
-                claim.of(ring, &format!("io_uring {way} {options:?}"), depth);
+        for (mode, options) in rings() {
+            if let Some(ring) = ring(target, depth, mode, options) {
+                claim.of(ring, &format!("io_uring {mode} {options:?}"), depth);
             }
         }
     }

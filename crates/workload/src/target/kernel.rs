@@ -7,8 +7,8 @@ use crate::method::{EngineName, Method, Obtained, Way};
 use crate::process::wire;
 use crate::result::Counts;
 use joulio_kernel_io::{
-    self as kernel, Access, Blocks, Disk, IoUring, Libaio, Path, Psync, Release, RingOptions,
-    expect, judge,
+    self as kernel, Access, Blocks, Disk, Interface, IoUring, KernelCompletionMode, Libaio, Psync,
+    Release, RingOptions, expect, judge,
 };
 use joulio_model::DeviceProfile;
 use joulio_nvme::PowerControl;
@@ -81,12 +81,12 @@ impl KernelTarget {
         }
     }
 
-    /// What there is to be had of `way`, as the disk is set now.
-    fn expected(&self, path: Path, way: kernel::Way) -> kernel::Obtained {
+    /// Effective mode where `mode` is requested, as the disk is set now.
+    fn expected(&self, interface: Interface, mode: KernelCompletionMode) -> kernel::Effective {
         let (major, minor) = self.target.device();
         let disk = Blocks::at("/").disk(major, minor);
         let queue = disk.map(|disk| disk.queue).unwrap_or_default();
-        expect(path, way, Release::running(), &queue)
+        expect(interface, mode, Release::running(), &queue)
     }
 
     fn run<E: kernel::KernelEngine + Traced>(
@@ -104,31 +104,31 @@ impl KernelTarget {
     }
 }
 
-/// The kernel's words; none for the user-space driver's engine.
-fn path(engine: EngineName) -> Option<Path> {
+/// Interface of the kernel that `engine` is; none for the user-space driver.
+fn interface(engine: EngineName) -> Option<Interface> {
     match engine {
         EngineName::Nvme => None,
-        EngineName::Psync => Some(Path::Psync),
-        EngineName::Libaio => Some(Path::Libaio),
-        EngineName::IoUring => Some(Path::IoUring),
+        EngineName::Psync => Some(Interface::Psync),
+        EngineName::Libaio => Some(Interface::Libaio),
+        EngineName::IoUring => Some(Interface::IoUring),
     }
 }
 
-fn way(way: Way) -> Result<kernel::Way, String> {
+fn kernel_mode(way: Way) -> Result<KernelCompletionMode, String> {
     Ok(match way {
-        Way::Poll => kernel::Way::Poll,
-        Way::Interrupt => kernel::Way::Interrupt,
-        Way::Hybrid => kernel::Way::Hybrid,
+        Way::Poll => KernelCompletionMode::Poll,
+        Way::Interrupt => KernelCompletionMode::Interrupt,
+        Way::Hybrid => KernelCompletionMode::Hybrid,
         Way::HybridFixed(sleep) if sleep.0.is_multiple_of(1_000) => {
             let microseconds = u32::try_from(sleep.0 / 1_000).map_err(|_| "too long a sleep")?;
-            kernel::Way::HybridFixed(microseconds)
+            KernelCompletionMode::HybridFixed(microseconds)
         }
         Way::HybridFixed(_) => return Err("the kernel sleeps for whole microseconds".into()),
-        Way::SqPoll => kernel::Way::SqPoll,
-        Way::SqPollPoll => kernel::Way::SqPollPoll,
+        Way::SqPoll => KernelCompletionMode::SqPoll,
+        Way::SqPollPoll => KernelCompletionMode::SqPollPoll,
         way => {
             return Err(format!(
-                "{way} is a way of the user-space driver's: --engine nvme"
+                "{way} is a completion mode of the user-space driver: --engine nvme"
             ));
         }
     })
@@ -189,22 +189,22 @@ impl Target for KernelTarget {
     }
 
     fn poll_delay(&self, method: Method) -> Option<i64> {
-        let (path, way) = (path(method.engine)?, way(method.way).ok()?);
-        match self.expected(path, way).reason? {
-            kernel::Unobtained::Delay { wanted, .. } => Some(wanted),
+        let (interface, mode) = (interface(method.engine)?, kernel_mode(method.way).ok()?);
+        match self.expected(interface, mode).reason? {
+            kernel::Unavailable::Delay { wanted, .. } => Some(wanted),
             _ => None,
         }
     }
 
     fn judge(&self, method: Method, counts: &Counts) -> Verdict {
-        let Ok(way) = way(method.way) else {
+        let Ok(mode) = kernel_mode(method.way) else {
             return Verdict::AsAsked;
         };
-        let got = judge(way, counts.all.ios, counts.machine.device_interrupts);
-        match got.reason {
+        let effective = judge(mode, counts.all.ios, counts.machine.device_interrupts);
+        match effective.reason {
             None => Verdict::AsAsked,
             Some(reason) => Verdict::Other {
-                got: got.name,
+                got: effective.name,
                 reason: reason.to_string(),
             },
         }
@@ -223,24 +223,24 @@ impl Target for KernelTarget {
     }
 
     fn work(&self, method: Method, worker: Worker<'_>) -> Result<(), WorkerError> {
-        let Some(path) = path(method.engine) else {
+        let Some(interface) = interface(method.engine) else {
             let reason = "the user-space driver takes pcie:ADDRESS, after joulio bind";
             return worker.refuse(Obtained::No(reason.into()));
         };
-        let way = match way(method.way) {
-            Ok(way) => way,
+        let mode = match kernel_mode(method.way) {
+            Ok(mode) => mode,
             Err(reason) => return worker.refuse(Obtained::No(reason)),
         };
-        let expected = self.expected(path, way);
+        let expected = self.expected(interface, mode);
         if let Some(reason) = expected.reason {
             return worker.refuse(Obtained::No(reason.to_string()));
         }
         let (target, depth) = (Arc::clone(&self.target), worker.depth());
-        match path {
-            Path::Psync => self.run(Psync::new(target, depth, way), worker),
-            Path::Libaio => self.run(Libaio::new(target, depth, way), worker),
-            Path::IoUring => {
-                let ring = IoUring::new(target, depth, way, self.ring);
+        match interface {
+            Interface::Psync => self.run(Psync::new(target, depth, mode), worker),
+            Interface::Libaio => self.run(Libaio::new(target, depth, mode), worker),
+            Interface::IoUring => {
+                let ring = IoUring::new(target, depth, mode, self.ring);
                 self.run(ring, worker)
             }
         }

@@ -1,0 +1,373 @@
+//! Which completion mode is effective.
+//!
+//! Kernels take a request to poll and do not poll, so there are two judgements: before a run by
+//! what the kernel's release and the disk's queue allow, after it by the device's interrupts.
+
+use crate::{Interface, KernelCompletionMode, Missing, Queue, Release};
+
+/// Most interrupts of the device per I/O of a polled run. Not zero: the last I/Os of a file system's journal, or of another process, may come in between.
+const MAX_INTERRUPTS_PER_IO: f64 = 0.01;
+
+/// RWF_HIPRI does nothing for direct I/O from here on (9650b453a3d4).
+const HIPRI_IGNORED: Release = Release::new(5, 19);
+/// io_uring polls without the sleep of queue/io_poll_delay from here on (d729cf9acb93).
+const RINGS_DO_NOT_SLEEP: Release = Release::new(5, 16);
+/// The first release with IORING_SETUP_HYBRID_IOPOLL (01ee194d1aba).
+const HYBRID_SINCE: Release = Release::new(6, 13);
+
+/// Effective completion mode of an engine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effective {
+    /// Name of the effective mode.
+    pub name: String,
+    /// Reason why the requested mode is unavailable; none when it is the effective one.
+    pub reason: Option<Unavailable>,
+}
+
+/// Reason why a completion mode is unavailable.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unavailable {
+    /// The interface or the device cannot do it.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    /// A synchronous call does not poll on this kernel.
+    #[error(
+        "RWF_HIPRI is ignored since Linux {HIPRI_IGNORED}, this is {0}: use io_uring, or a kernel up to 5.18"
+    )]
+    HipriIgnored(Release),
+    /// The setting of the block layer that chooses between polling and hybrid polling.
+    #[error("queue/io_poll_delay is {is}, not {wanted}: write {wanted} into it")]
+    Delay {
+        /// Value of the setting.
+        is: i64,
+        /// Value that the requested mode needs.
+        wanted: i64,
+    },
+    /// queue/io_poll_delay is not there.
+    #[error("the block layer of this kernel has no hybrid polling: it was removed in Linux 6.4")]
+    NoHybrid,
+    /// Interrupts came where none should.
+    #[error(
+        "the device was not polled: {per_io:.3} of its interrupts per I/O: nvme.poll_queues=N on the kernel's command line gives an NVMe device queues to poll, one per CPU that polls"
+    )]
+    Interrupts {
+        /// Interrupts of the device per I/O.
+        per_io: f64,
+    },
+}
+
+impl Effective {
+    fn requested(mode: KernelCompletionMode) -> Effective {
+        Effective {
+            name: mode.to_string(),
+            reason: None,
+        }
+    }
+
+    fn instead(mode: KernelCompletionMode, reason: impl Into<Unavailable>) -> Effective {
+        Effective {
+            name: mode.to_string(),
+            reason: Some(reason.into()),
+        }
+    }
+
+    /// Whether the requested mode is the effective one.
+    pub fn is_requested(&self) -> bool {
+        self.reason.is_none()
+    }
+}
+
+/// Effective mode where `mode` is requested of `interface`, by the kernel's release and the disk's
+/// queue, before the first I/O. What is not known (none) is not held against it: the run will show.
+pub fn expect(
+    interface: Interface,
+    mode: KernelCompletionMode,
+    release: Option<Release>,
+    queue: &Queue,
+) -> Effective {
+    match expected(interface, mode, release, queue) {
+        Ok(()) => Effective::requested(mode),
+        Err(reason @ Unavailable::Delay { is, .. }) => Effective {
+            name: if mode.has_poller_thread() {
+                format!("sqpoll+{}", delayed(is))
+            } else {
+                delayed(is).to_string()
+            },
+            reason: Some(reason),
+        },
+        Err(reason) => Effective::instead(unpolled(mode), reason),
+    }
+}
+
+fn expected(
+    interface: Interface,
+    mode: KernelCompletionMode,
+    release: Option<Release>,
+    queue: &Queue,
+) -> Result<(), Unavailable> {
+    let possible = match interface {
+        Interface::Psync => !mode.has_poller_thread(),
+        Interface::Libaio => mode == KernelCompletionMode::Interrupt,
+        Interface::IoUring => !matches!(mode, KernelCompletionMode::HybridFixed(_)),
+    };
+    if !possible {
+        return Err(Missing::NotThisInterface(interface).into());
+    }
+    if !mode.polls_device() {
+        return Ok(());
+    }
+    match release {
+        Some(is) if interface == Interface::Psync && is >= HIPRI_IGNORED => {
+            return Err(Unavailable::HipriIgnored(is));
+        }
+        Some(is)
+            if interface == Interface::IoUring
+                && mode == KernelCompletionMode::Hybrid
+                && is < HYBRID_SINCE =>
+        {
+            return Err(Missing::TooOld(HYBRID_SINCE).into());
+        }
+        _ => {}
+    }
+    if queue.io_poll == Some(false) {
+        return Err(Missing::NoPollQueues.into());
+    }
+    match interface {
+        Interface::Psync => delay(mode, queue),
+        _ if release.is_some_and(|is| is < RINGS_DO_NOT_SLEEP) => {
+            delay(KernelCompletionMode::Poll, queue)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// queue/io_poll_delay makes a poll classic or hybrid.
+fn delay(mode: KernelCompletionMode, queue: &Queue) -> Result<(), Unavailable> {
+    match queue.io_poll_delay {
+        Some(is) if delayed(is) != mode => Err(Unavailable::Delay {
+            is,
+            wanted: match mode {
+                KernelCompletionMode::Hybrid => 0,
+                KernelCompletionMode::HybridFixed(us) => i64::from(us),
+                _ => -1,
+            },
+        }),
+        None if mode != KernelCompletionMode::Poll => Err(Unavailable::NoHybrid),
+        _ => Ok(()),
+    }
+}
+
+/// Mode that a queue/io_poll_delay makes of polling.
+fn delayed(delay: i64) -> KernelCompletionMode {
+    match u32::try_from(delay) {
+        Ok(0) => KernelCompletionMode::Hybrid,
+        Ok(us) => KernelCompletionMode::HybridFixed(us),
+        Err(_) => KernelCompletionMode::Poll,
+    }
+}
+
+/// Mode that is left without polling.
+fn unpolled(mode: KernelCompletionMode) -> KernelCompletionMode {
+    if mode.has_poller_thread() {
+        KernelCompletionMode::SqPoll
+    } else {
+        KernelCompletionMode::Interrupt
+    }
+}
+
+/// Effective mode of a run in which `mode` was requested, by the `interrupts` of the device during
+/// its `ios` I/Os. Without a count, or without an I/O, nothing speaks against the requested one.
+pub fn judge(mode: KernelCompletionMode, ios: u64, interrupts: Option<u64>) -> Effective {
+    let (true, Some(interrupts), 1..) = (mode.polls_device(), interrupts, ios) else {
+        return Effective::requested(mode);
+    };
+    let per_io = interrupts as f64 / ios as f64;
+    if per_io > MAX_INTERRUPTS_PER_IO {
+        Effective::instead(unpolled(mode), Unavailable::Interrupts { per_io })
+    } else {
+        Effective::requested(mode)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const POLLED: Queue = Queue {
+        logical_block: Some(512),
+        max_io: None,
+        io_poll: Some(true),
+        io_poll_delay: Some(-1),
+    };
+
+    fn reason(
+        interface: Interface,
+        mode: KernelCompletionMode,
+        release: (u32, u32),
+        queue: Queue,
+    ) -> Option<Unavailable> {
+        let release = Release::new(release.0, release.1);
+        let effective = expect(interface, mode, Some(release), &queue);
+        assert_eq!(effective.is_requested(), effective.name == mode.to_string());
+        effective.reason
+    }
+
+    #[test]
+    fn hipri_polls_up_to_5_18_only() {
+        assert_eq!(
+            reason(
+                Interface::Psync,
+                KernelCompletionMode::Poll,
+                (5, 18),
+                POLLED
+            ),
+            None
+        );
+        let ignored = Some(Unavailable::HipriIgnored(Release::new(6, 1)));
+        assert_eq!(
+            reason(Interface::Psync, KernelCompletionMode::Poll, (6, 1), POLLED),
+            ignored
+        );
+        assert_eq!(
+            reason(
+                Interface::Psync,
+                KernelCompletionMode::Hybrid,
+                (6, 1),
+                POLLED
+            ),
+            ignored
+        );
+        assert_eq!(
+            reason(
+                Interface::Psync,
+                KernelCompletionMode::Interrupt,
+                (6, 1),
+                POLLED
+            ),
+            None
+        );
+    }
+
+    #[test]
+    fn the_delay_makes_the_block_layers_polling_hybrid() {
+        let queue = |delay| Queue {
+            io_poll_delay: delay,
+            ..POLLED
+        };
+        let of = |mode, delay| reason(Interface::Psync, mode, (5, 10), queue(delay));
+        assert_eq!(of(KernelCompletionMode::Hybrid, Some(0)), None);
+        assert_eq!(of(KernelCompletionMode::HybridFixed(4), Some(4)), None);
+        let wrong = |is, wanted| Some(Unavailable::Delay { is, wanted });
+        assert_eq!(of(KernelCompletionMode::Poll, Some(0)), wrong(0, -1));
+        assert_eq!(
+            of(KernelCompletionMode::HybridFixed(4), Some(-1)),
+            wrong(-1, 4)
+        );
+        assert_eq!(
+            of(KernelCompletionMode::Hybrid, None),
+            Some(Unavailable::NoHybrid)
+        );
+        assert_eq!(of(KernelCompletionMode::Poll, None), None);
+        let got = |delay| {
+            let release = Some(Release::new(5, 10));
+            expect(
+                Interface::Psync,
+                KernelCompletionMode::HybridFixed(9),
+                release,
+                &queue(Some(delay)),
+            )
+            .name
+        };
+        assert_eq!(
+            (got(-1), got(0), got(4)),
+            ("poll".into(), "hybrid".into(), "hybrid=4us".into())
+        );
+    }
+
+    #[test]
+    fn io_uring_needs_poll_queues_and_hybrid_6_13() {
+        let of = |mode, release, queue| reason(Interface::IoUring, mode, release, queue);
+        let unpolled = Queue {
+            io_poll: Some(false),
+            ..POLLED
+        };
+        let none = Some(Unavailable::Missing(Missing::NoPollQueues));
+        assert_eq!(of(KernelCompletionMode::Poll, (6, 18), unpolled), none);
+        assert_eq!(
+            of(KernelCompletionMode::SqPollPoll, (6, 18), unpolled),
+            none
+        );
+        assert_eq!(of(KernelCompletionMode::SqPoll, (6, 18), unpolled), None);
+        assert_eq!(of(KernelCompletionMode::Hybrid, (6, 13), POLLED), None);
+        let old = Some(Unavailable::Missing(Missing::TooOld(Release::new(6, 13))));
+        assert_eq!(of(KernelCompletionMode::Hybrid, (6, 12), POLLED), old);
+        // Before 5.16 the block layer's sleep is in a ring's poll as well.
+        let hybrid = Queue {
+            io_poll_delay: Some(0),
+            ..POLLED
+        };
+        let slept = Some(Unavailable::Delay { is: 0, wanted: -1 });
+        assert_eq!(of(KernelCompletionMode::Poll, (5, 10), hybrid), slept);
+        assert_eq!(of(KernelCompletionMode::SqPollPoll, (5, 10), hybrid), slept);
+        assert_eq!(of(KernelCompletionMode::Poll, (5, 10), POLLED), None);
+        assert_eq!(of(KernelCompletionMode::Poll, (6, 1), hybrid), None);
+        // What is not known is not held against it.
+        assert_eq!(
+            of(KernelCompletionMode::Poll, (6, 18), Queue::default()),
+            None
+        );
+    }
+
+    #[test]
+    fn libaio_only_waits_for_interrupts() {
+        assert_eq!(
+            reason(
+                Interface::Libaio,
+                KernelCompletionMode::Interrupt,
+                (6, 1),
+                POLLED
+            ),
+            None
+        );
+        let other = Some(Unavailable::Missing(Missing::NotThisInterface(
+            Interface::Libaio,
+        )));
+        assert_eq!(
+            reason(
+                Interface::Libaio,
+                KernelCompletionMode::Poll,
+                (6, 1),
+                POLLED
+            ),
+            other
+        );
+    }
+
+    #[test]
+    fn a_polled_run_with_an_interrupt_in_a_hundred_is_not_obtained() {
+        assert!(judge(KernelCompletionMode::Poll, 1000, Some(10)).is_requested());
+        let effective = judge(KernelCompletionMode::Poll, 1000, Some(11));
+        assert_eq!(effective.name, "interrupt");
+        let text = effective.reason.unwrap().to_string();
+        assert!(text.contains("0.011") && text.contains("nvme.poll_queues=N"));
+        assert_eq!(
+            judge(KernelCompletionMode::SqPollPoll, 10, Some(10)).name,
+            "sqpoll"
+        );
+        assert!(judge(KernelCompletionMode::SqPoll, 1000, Some(1000)).is_requested());
+        assert!(judge(KernelCompletionMode::Interrupt, 1000, Some(1000)).is_requested());
+        assert!(judge(KernelCompletionMode::Poll, 1000, None).is_requested());
+        assert!(judge(KernelCompletionMode::Poll, 0, Some(50)).is_requested());
+    }
+
+    proptest! {
+        #[test]
+        fn more_interrupts_never_make_it_polled(ios in 1..u64::MAX, few: u64, more: u64) {
+            let (few, more) = (few.min(more), few.max(more));
+            let of = |n| judge(KernelCompletionMode::Hybrid, ios, Some(n)).is_requested();
+            prop_assert!(of(few) || !of(more));
+        }
+    }
+}

@@ -52,6 +52,10 @@ pub trait Engine {
         sink: impl FnMut(Completion<Self::Buffer, Self::Failure>),
     ) -> Result<usize, Self::Error>;
 
+    /// Gives up the requests in flight: dropping the engine no longer waits for them, and leaks
+    /// their buffers where the device may still write them.
+    fn abandon(&mut self) {}
+
     /// Name of the effective completion mode.
     fn effective(&mut self) -> String;
 

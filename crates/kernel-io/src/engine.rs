@@ -47,9 +47,9 @@ pub struct Calls {
 
 /// An engine of the kernel's, on one [`Target`](crate::Target).
 ///
-/// When an engine is dropped with requests outstanding it waits for them. [`IoUring`] waits up to
-/// five seconds and leaks the buffers of those that have not ended then; no memory that the kernel
-/// may still write is ever freed. With nothing outstanding, [`Engine::reap`] sleeps until the
+/// When an engine is dropped with requests outstanding it waits for them, unless they were given up
+/// ([`Engine::abandon`]). [`IoUring`] waits up to five seconds and leaks the buffers of those that
+/// have not ended then; no memory that the kernel may still write is ever freed. With nothing outstanding, [`Engine::reap`] sleeps until the
 /// deadline, except that it returns at once when that is [`Nanos::MAX`].
 ///
 /// [`IoUring`]: crate::IoUring

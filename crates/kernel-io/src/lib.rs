@@ -1,8 +1,8 @@
 //! The kernel's own view of block devices: counters of /proc and /sys; and its own engines to
 //! read and write them: [`Psync`], [`Libaio`], [`IoUring`].
 //!
-//! Unsafe code is in three modules: [`Buffer`]'s memory, the ring of io_uring, the system calls of
-//! libaio.
+//! Unsafe code is in four modules: [`Buffer`]'s memory, the ring of io_uring, the system calls of
+//! libaio, the status of loop devices.
 #![deny(unsafe_code)]
 
 mod aio;

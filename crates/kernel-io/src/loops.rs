@@ -1,6 +1,8 @@
 //! Loop devices, which make a disk of a file or of another disk: who writes beneath one damages
 //! what is on it, and the kernel does not keep anybody from that.
 
+mod status;
+
 use crate::Blocks;
 use rustix::fs::{FileType, major, minor, stat};
 use std::fs;
@@ -38,28 +40,35 @@ impl Blocks {
         // What `path` stands on, if it is a loop device, and what that stands on.
         while let Some(Backing::Block(major, minor)) = shared.last().copied() {
             let name = self.disk(major, minor).map(|disk| disk.name);
-            let at = others
-                .iter()
-                .position(|(loop_name, _)| Some(loop_name) == name.as_ref());
-            let Some(at) = at else { break };
-            shared.push(others.swap_remove(at).1);
+            let own: Vec<_> = others
+                .extract_if(.., |(loop_name, _)| Some(&*loop_name) == name.as_ref())
+                .collect();
+            if own.is_empty() {
+                break;
+            }
+            shared.extend(own.into_iter().map(|(_, backing)| backing));
         }
         let overlaps = |backing: &Backing| shared.iter().any(|one| self.overlap(*one, *backing));
         let found = others.iter().find(|(_, backing)| overlaps(backing));
         found.map(|(name, _)| name.clone())
     }
 
-    /// Every loop device that stands on something.
+    /// Every loop device that stands on something, with what: by the path in /sys, and by the
+    /// kernel's device and inode numbers, which hold where that path has been moved or is of
+    /// another mount namespace.
     fn loops(&self) -> Vec<(String, Backing)> {
         let entries = fs::read_dir(self.root().join("sys/block"));
         let entries = entries.into_iter().flatten().flatten();
-        let backing = |entry: fs::DirEntry| {
+        let backings = |entry: fs::DirEntry| {
             let text = fs::read(entry.path().join("loop/backing_file")).ok()?;
             let path = PathBuf::from(String::from_utf8(text).ok()?.trim_end_matches('\n'));
             let name = entry.file_name().into_string().ok()?;
-            Some((name, Backing::of(&path)?))
+            let by_number = status::backing(&self.root().join("dev").join(&name));
+            let by_path = Backing::of(&path).filter(|backing| Some(*backing) != by_number);
+            let backings = by_number.into_iter().chain(by_path);
+            Some(backings.map(move |backing| (name.clone(), backing)))
         };
-        let mut loops: Vec<_> = entries.filter_map(backing).collect();
+        let mut loops: Vec<_> = entries.filter_map(backings).flatten().collect();
         loops.sort_by(|one, other| one.0.cmp(&other.0));
         loops
     }

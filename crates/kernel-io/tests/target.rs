@@ -56,7 +56,7 @@ fn what_is_no_file_or_device_is_refused_in_one_line() {
 
 /// A loop device on a scratch file; none where they cannot be made.
 struct Loop {
-    _scratch: Scratch,
+    scratch: Scratch,
     path: PathBuf,
 }
 
@@ -70,7 +70,7 @@ impl Loop {
         match made {
             Ok(output) if output.status.success() => Some(Loop {
                 path: String::from_utf8(output.stdout).unwrap().trim().into(),
-                _scratch: scratch,
+                scratch,
             }),
             other => {
                 eprintln!("no loop device here: {other:?}");
@@ -112,4 +112,21 @@ fn a_loop_device_is_a_block_device_that_one_at_a_time_writes() {
     assert!(matches!(second, TargetError::InUse { .. }), "{second}");
     Target::open(&device.path, Access::Read).unwrap();
     of_every_engine(&target, &ABlockDeviceIsRead);
+}
+
+#[test]
+fn a_file_under_a_loop_device_is_not_written_though_it_was_moved() {
+    let Some(device) = Loop::new() else { return };
+    // The loop device's path leads nowhere now.
+    let folder = device.scratch.path.parent().unwrap();
+    let (hidden, moved) = (folder.join("hidden"), folder.join("hidden/moved"));
+    std::fs::create_dir(&hidden).unwrap();
+    std::fs::hard_link(&device.scratch.path, &moved).unwrap();
+    std::fs::remove_file(&device.scratch.path).unwrap();
+    let refused = Target::open(&moved, Access::Write).unwrap_err();
+    assert!(
+        matches!(refused, TargetError::UnderLoop { .. }),
+        "{refused}"
+    );
+    Target::open(&moved, Access::Read).unwrap();
 }

@@ -332,6 +332,7 @@ impl<'a, E: Traced> Loop<'a, E> {
                     // Stopped in the ramp, whose I/Os do not count: these do.
                     self.begin(engine)?;
                 }
+                engine.abandon();
                 self.abandon();
                 break;
             }

@@ -134,6 +134,7 @@ impl Sweep<'_> {
             }
             let at = now();
             if self.worker.stop.stopped() && at >= *last_wait.get_or_insert(at + LAST_WAIT) {
+                engine.abandon();
                 return Err(WorkerError::Unfinished {
                     requests: all - buffers.len(),
                 });

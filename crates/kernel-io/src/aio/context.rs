@@ -58,6 +58,8 @@ pub(super) struct Context {
     events: Vec<Event>,
     slots: Slots,
     target: Arc<Target>,
+    /// Requests that are with the kernel are not waited for.
+    abandoned: bool,
 }
 
 // SAFETY: the pointers are made anew for each call, from `staged`.
@@ -78,6 +80,7 @@ impl Context {
             events: vec![Event::default(); depth],
             slots,
             target,
+            abandoned: false,
         })
     }
 
@@ -164,6 +167,12 @@ impl Context {
         self.staged.len()
     }
 
+    /// Leaves the context to the process's end when it is dropped with requests outstanding:
+    /// io_destroy(2) would wait for them.
+    pub(super) fn abandon(&mut self) {
+        self.abandoned = true;
+    }
+
     /// Completions that belonged to no request.
     pub(super) fn strange(&self) -> u64 {
         self.slots.strange()
@@ -172,6 +181,9 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
+        if self.abandoned && self.outstanding() > self.staged() {
+            return;
+        }
         // SAFETY: the context is ours, and what its requests use is in `slots`.
         let destroyed = unsafe { libc::syscall(libc::SYS_io_destroy, self.id) };
         if destroyed == 0 {

@@ -155,6 +155,10 @@ impl Engine for Libaio {
         Ok(delivered)
     }
 
+    fn abandon(&mut self) {
+        self.context.abandon();
+    }
+
     fn effective(&mut self) -> String {
         KernelCompletionMode::Interrupt.to_string()
     }

@@ -22,8 +22,8 @@ use rustix::io::Errno;
 use setup::Opened;
 use std::sync::Arc;
 
-/// How long a ring that is dropped waits for its requests.
-const LAST_WAIT: Nanos = Nanos::from_millis(5_000);
+/// Time for which a ring that is dropped waits for its requests, and a probing read is waited for.
+const MAX_WAIT: Nanos = Nanos::from_millis(5_000);
 
 /// A ring on a target. It can be made in one thread and used in another, but the thread that first
 /// submits keeps it.
@@ -43,6 +43,8 @@ pub struct IoUring {
     disabled: bool,
     /// The kernel ends waits by a timeout.
     timeouts: bool,
+    /// What is in flight is not waited for.
+    abandoned: bool,
     calls: Calls,
 }
 
@@ -92,6 +94,7 @@ impl IoUring {
         Ok(IoUring {
             timeouts: ring.has_timeouts(),
             disabled: opened.disabled,
+            abandoned: false,
             calls: Calls::default(),
             ring,
             poller,
@@ -113,7 +116,7 @@ impl IoUring {
         }
         self.submit()?;
         let mut outcome = Ok(());
-        self.reap(1, now() + LAST_WAIT, |done| outcome = done.outcome)?;
+        self.reap(1, now() + MAX_WAIT, |done| outcome = done.outcome)?;
         match outcome {
             Err(Failure::Errno(errno)) => Err(self.refusal("a probing read", errno)),
             _ => Ok(()),
@@ -211,6 +214,10 @@ impl Engine for IoUring {
         reaped.map_err(|errno| self.refusal("io_uring_enter(wait)", errno))
     }
 
+    fn abandon(&mut self) {
+        self.abandoned = true;
+    }
+
     fn effective(&mut self) -> String {
         self.mode.to_string()
     }
@@ -240,7 +247,9 @@ impl KernelEngine for IoUring {
 impl Drop for IoUring {
     fn drop(&mut self) {
         self.ring.unstage();
-        self.drain(now() + LAST_WAIT);
+        if !self.abandoned {
+            self.drain(now() + MAX_WAIT);
+        }
     }
 }
 

@@ -238,6 +238,12 @@ impl Ring {
         delivered
     }
 
+    /// Takes a request that the kernel never gets, as if its device never ended it.
+    #[cfg(test)]
+    pub(super) fn lose(&mut self, request: &Request, buffer: Buffer) {
+        self.slots.hold(request, buffer).expect("room for it");
+    }
+
     /// Drops what never went into the ring.
     pub(super) fn unstage(&mut self) {
         for entry in self.staged.drain(..) {

@@ -62,3 +62,20 @@ fn without_timeouts_the_ring_is_waited_for_by_poll() {
             .all(|done| done.outcome.is_ok() && done.buffer[..] == [7; 4096])
     );
 }
+
+#[test]
+fn a_ring_that_gave_up_its_requests_is_dropped_at_once() {
+    let Some(mut ring) = old_ring(1) else { return };
+    let request = Request {
+        direction: Direction::Read,
+        offset: 0,
+        len: 4096,
+        tag: 0,
+    };
+    let buffer = ring.buffers(1, 4096).unwrap().pop().unwrap();
+    ring.ring.lose(&request, buffer);
+    ring.abandon();
+    let began = now();
+    drop(ring);
+    assert!(now() - began < MAX_WAIT);
+}

@@ -11,10 +11,10 @@ use clap::ValueEnum;
 use joulio_energy::Meters;
 use joulio_trace::{Event, Thread, Timeline, json, perfetto, text};
 use joulio_units::Nanos;
-use joulio_workload::run as run_job;
+use joulio_workload::run_traced;
 use joulio_workload::{
-    EngineName, Job, Method, RingOptions, RunError, RunResult, Setup, Stop, Target, Verify, Way,
-    parse_count,
+    CompletionMode, EngineName, Job, Method, RingOptions, RunError, RunResult, Setup, Stop, Target,
+    Verify, parse_count,
 };
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,10 +32,10 @@ const _: () = assert!(MOST_EVENTS * (size_of::<Event>() as u64) < 32 << 20);
 /// Flags that fio has mean what they mean there.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Way of waiting: poll, interrupt, hybrid (sleep half the mean time, then poll), hybrid=4us
+    /// Completion mode: poll, interrupt, hybrid (sleep half the mean time, then poll), hybrid=4us
     /// (sleep that long), uring-hybrid, ehp, pas, dpas, ski-rental=2us
     #[arg(long, default_value = "poll")]
-    completion: Way,
+    completion: CompletionMode,
     #[command(flatten)]
     work: Work,
     /// I/Os of each job (or 10k). Of very many, the last are shown
@@ -71,7 +71,7 @@ enum Format {
 /// What is to be traced.
 struct Run<'a> {
     job: &'a Job,
-    way: Way,
+    mode: CompletionMode,
     targets: &'a [Box<dyn Target>],
     stop: &'a Stop,
     /// Events that each queue keeps.
@@ -102,17 +102,17 @@ pub fn run(args: &Args) -> Outcome {
     let targets = targets.map_err(Failure::after_signal)?;
     let recorded = record(&Run {
         job: &job,
-        way: args.completion,
+        mode: args.completion,
         targets: &targets,
         stop: &stop,
         capacity: capacity(args.number_ios),
     });
     let (result, threads) = recorded.map_err(Failure::after_signal)?;
     if let Some(reason) = &result.completion.reason {
-        let asked = &result.completion.asked;
-        match &result.completion.obtained {
-            Some(way) => say(&format!("{asked}: obtained: {way}: {reason}")),
-            None => return Err(Failure::run(format!("{asked}: not obtained: {reason}"))),
+        let asked = &result.completion.requested;
+        match &result.completion.effective {
+            Some(way) => say(&format!("{asked}: effective: {way}: {reason}")),
+            None => return Err(Failure::run(format!("{asked}: unavailable: {reason}"))),
         }
     }
     let output = render(&Timeline::new(&threads), args.output).map_err(Failure::run)?;
@@ -160,15 +160,13 @@ fn record(run: &Run<'_>) -> Result<(RunResult, Vec<Thread>), Failure> {
     };
     let method = Method {
         engine: EngineName::Nvme,
-        way: run.way,
+        mode: run.mode,
     };
-    let result = run_job(run.job, method, &setup, &mut Meters::default());
-    let mut result = result.map_err(|error| match error {
+    let result = run_traced(run.job, method, &setup, &mut Meters::default());
+    result.map_err(|error| match error {
         RunError::Job(error) => Failure::input(error),
         other => Failure::run(other),
-    })?;
-    let threads = std::mem::take(&mut result.traced);
-    Ok((result, threads))
+    })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use joulio_emulator::FaultPlan;
 use joulio_nvme::ControllerOptions;
 use joulio_units::Nanos;
 use joulio_workload::{
-    Arrivals, BlockSizes, Job, ReadWrite, Tenants, Verify, parse_count, parse_size, parse_time,
+    Arrivals, BlockSizes, Job, JobKind, ReadWrite, Verify, parse_count, parse_size, parse_time,
 };
 
 /// Flags that fio has mean what they mean there.
@@ -180,13 +180,14 @@ impl Work {
             bs: self.bs.clone(),
             iodepth: self.iodepth,
             numjobs: self.numjobs,
-            tenants: Tenants::Threads,
+            kind: JobKind::Thread,
             size: self.size,
             runtime: length.runtime,
             number_ios: length.number_ios,
             window: length.window,
             ramp_time: length.ramp_time,
             arrivals: self.arrivals()?,
+            phases: Vec::new(),
             cpus_allowed: self
                 .cpus_allowed
                 .clone()

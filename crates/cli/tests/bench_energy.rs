@@ -93,7 +93,7 @@ fn the_joules_of_a_run_are_those_of_the_counters() {
     }
     let run = &report["runs"][0];
     assert_eq!(run["window"]["fits"], true);
-    assert_eq!(run["window"]["asked_seconds"], 3.0);
+    assert_eq!(run["window"]["requested_seconds"], 3.0);
     let worked = run["seconds"].as_f64().expect("seconds");
     let idle = run["window"]["idle_seconds"].as_f64().expect("seconds");
     let all = run["window"]["seconds"].as_f64().expect("seconds");

@@ -83,7 +83,10 @@ fn coalescing_saves_interrupts() {
 #[test]
 fn every_run_counts_as_a_real_one_and_says_that_it_is_modelled() {
     let all = twin("--rw randrw --numjobs 2");
-    let asked: Vec<_> = all.iter().map(|run| &run["completion"]["asked"]).collect();
+    let asked: Vec<_> = all
+        .iter()
+        .map(|run| &run["completion"]["requested"])
+        .collect();
     assert_eq!(asked, ["poll", "interrupt", "hybrid"]);
     for run in &all {
         assert_eq!(run["modelled"], true);
@@ -197,7 +200,7 @@ fn the_kernel_s_engines_are_played_on_the_same_device() {
     assert!(mean(&user[0]) < mean(&all[0]));
     // io_uring's own rule.
     let hybrid = &twin("--engine io_uring --completion hybrid")[0];
-    assert_eq!(hybrid["completion"]["obtained"], "uring-hybrid");
+    assert_eq!(hybrid["completion"]["effective"], "uring-hybrid");
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn every_engine_writes_and_reads_back_what_it_wrote() {
     let engines: Vec<_> = runs.iter().map(|run| &run["engine"]).collect();
     assert_eq!(engines, ["psync", "libaio", "io_uring"]);
     for run in &runs {
-        assert_eq!(run["completion"]["obtained"], "interrupt", "{run:#}");
+        assert_eq!(run["completion"]["effective"], "interrupt", "{run:#}");
         assert_eq!(run["all"]["ios"], 400);
         assert_eq!(run["all"]["errors"], 0);
         assert_eq!(run["verify"]["errors"], 0);
@@ -59,7 +59,7 @@ fn a_thread_of_the_kernels_is_told_apart() {
         panic!("two runs");
     };
     assert_eq!(interrupt["engine"], "io_uring");
-    assert_eq!(sqpoll["completion"]["obtained"], "sqpoll", "{sqpoll:#}");
+    assert_eq!(sqpoll["completion"]["effective"], "sqpoll", "{sqpoll:#}");
     assert_eq!(sqpoll["threads"]["kernel"]["threads"], 1);
     let calls = |run: &Value| run["system_calls"].as_u64().expect("counted");
     // The thread submits: the job hardly calls the kernel any more.
@@ -80,9 +80,9 @@ fn what_an_engine_cannot_do_is_not_obtained_and_says_why() {
     ));
     for run in runs
         .iter()
-        .filter(|run| run["completion"]["asked"] != "interrupt")
+        .filter(|run| run["completion"]["requested"] != "interrupt")
     {
-        assert_eq!(run["completion"]["obtained"], Value::Null);
+        assert_eq!(run["completion"]["effective"], Value::Null);
         assert!(run["completion"]["reason"].is_string());
         assert_eq!(run.get("all"), None, "{run:#}");
     }

@@ -104,9 +104,9 @@ fn processes_write_and_read_back_what_they_wrote() {
     ));
     assert_eq!(runs.len(), 3);
     for run in &runs {
-        assert_eq!(run["tenants"], "processes");
+        assert_eq!(run["job_kind"], "process");
         assert_eq!(run["bs"], serde_json::json!([4096, 8192]));
-        assert_eq!(run["completion"]["obtained"], "interrupt", "{run:#}");
+        assert_eq!(run["completion"]["effective"], "interrupt", "{run:#}");
         assert_eq!(run["all"]["ios"], 400);
         assert_eq!(run["all"]["errors"], 0);
         assert_eq!(run["verify"]["errors"], 0, "{run:#}");
@@ -130,7 +130,7 @@ fn processes_do_the_same_ios_as_threads() {
     );
     let threads = &runs(&line)[0];
     let processes = &runs(&format!("{line} --process"))[0];
-    assert_eq!(threads["tenants"], "threads");
+    assert_eq!(threads["job_kind"], "thread");
     for side in ["read", "write"] {
         assert!(count(&threads[side]["ios"]) > 0);
         assert_eq!(threads[side]["ios"], processes[side]["ios"], "{side}");
@@ -143,7 +143,11 @@ fn each_process_has_a_thread_of_the_kernels() {
     let runs = runs(&format!(
         "--meter none --device {file} --process --numjobs 2 --completion sqpoll --number_ios 50"
     ));
-    assert_eq!(runs[0]["completion"]["obtained"], "sqpoll", "{:#}", runs[0]);
+    assert_eq!(
+        runs[0]["completion"]["effective"], "sqpoll",
+        "{:#}",
+        runs[0]
+    );
     assert_eq!(runs[0]["threads"]["kernel"]["threads"], 2);
 }
 

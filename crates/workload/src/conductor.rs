@@ -2,16 +2,15 @@
 //! meters before and after.
 
 use crate::cpu;
-use crate::job::Job;
 use crate::looped::{Go, Measured, Message};
-use crate::machine::{self, MachineCounters, ThreadCounters};
-use crate::method::Obtained;
-use crate::result::{ThreadUsage, VerifyResult};
+use crate::machine::{self, ThreadCounters};
+use crate::process::head_start;
 use crate::run::{RunError, Setup};
 use crate::spoiled::Scheduled;
 use crate::target::{Activity, Target};
 use crate::{Happened, Surroundings};
 use joulio_energy::{self as energy, Meters, Window};
+use joulio_job::{Availability, Job, MachineCounters, ThreadUsage, VerifyResult};
 use joulio_model::Transfer;
 use joulio_nvme::wait::now;
 use joulio_units::{Joules, Nanos};
@@ -88,9 +87,9 @@ impl Conductor<'_> {
         meters: &mut Meters,
     ) -> Result<Outcome, RunError> {
         let obtained = match self.ready()? {
-            Obtained::Yes(name) => name,
+            Availability::Effective(name) => name,
             // Dropping the start signals ends the other jobs.
-            Obtained::No(reason) => return Ok(Outcome::Refused(reason)),
+            Availability::Unavailable(reason) => return Ok(Outcome::Refused(reason)),
         };
         // Before any I/O: a meter may take a second to be read.
         let mut window = Some(meters.open().map_err(RunError::Meters)?);
@@ -98,7 +97,7 @@ impl Conductor<'_> {
         let looks = || (machine::Snapshot::now(), Surroundings::now(self.setup.root));
         let mut idle = (self.job.ramp_time == Nanos::ZERO).then(looks);
         let go = Go {
-            start: now() + self.job.tenants.head_start(self.job.numjobs),
+            start: now() + head_start(self.job.kind, self.job.numjobs),
         };
         let go_on = || starts.iter().try_for_each(|start| start.send(go));
         go_on().map_err(|_| RunError::Panicked)?;
@@ -175,11 +174,11 @@ impl Conductor<'_> {
     }
 
     /// What every job has obtained, or why one has not.
-    fn ready(&mut self) -> Result<Obtained, RunError> {
-        let mut obtained = Obtained::Yes(String::new());
+    fn ready(&mut self) -> Result<Availability, RunError> {
+        let mut obtained = Availability::Effective(String::new());
         for _ in 0..self.job.numjobs {
             match self.inbox.recv() {
-                Ok(Message::Ready(no @ Obtained::No(_))) => return Ok(no),
+                Ok(Message::Ready(no @ Availability::Unavailable(_))) => return Ok(no),
                 Ok(Message::Ready(yes)) => obtained = yes,
                 _ => return Err(RunError::Panicked),
             }

@@ -1,7 +1,7 @@
 //! CPU time and context switches of threads.
 
-use crate::result::ThreadUsage;
 use crate::spoiled::Scheduled;
+use joulio_job::ThreadUsage;
 use joulio_units::Nanos;
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::sys::time::TimeVal;

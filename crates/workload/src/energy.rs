@@ -47,9 +47,9 @@ pub struct Unmetered {
     pub why: String,
 }
 
-/// What a run's joules went into.
+/// I/Os that a run's joules were spent on.
 #[derive(Clone, Copy, Debug)]
-pub struct Done {
+pub struct WorkDone {
     /// I/Os that succeeded.
     pub ios: u64,
     /// Their bytes.
@@ -60,7 +60,7 @@ pub struct Done {
 
 impl EnergyResult {
     /// `energy` in the units of a result, with its shares of what was done.
-    pub fn new(energy: &Energy, done: Done) -> EnergyResult {
+    pub fn new(energy: &Energy, done: WorkDone) -> EnergyResult {
         let watts = energy.watts().0;
         let joules = watts * done.window.seconds();
         let per_joule = |amount: u64| (joules > 0.0).then(|| amount as f64 / joules);
@@ -94,7 +94,7 @@ impl EnergyResult {
 pub(crate) fn figures(
     measured: &[Measured],
     model: Option<(Energy, Option<String>)>,
-    done: Done,
+    done: WorkDone,
 ) -> (Vec<EnergyResult>, Vec<Unmetered>) {
     let has = |of: Of| measured.iter().filter_map(move |meter| of(meter).ok());
     let mut without: Vec<_> = measured.iter().filter_map(unmetered).collect();
@@ -240,7 +240,7 @@ mod tests {
             measured(package(1), "perf:package-1", Ok(20.0)),
             measured(Zone::package(Boundary::Cores, 0), "perf:cores-0", Ok(6.0)),
         ];
-        let done = Done {
+        let done = WorkDone {
             ios: 1000,
             bytes: 4_096_000,
             window: WINDOW,
@@ -275,7 +275,7 @@ mod tests {
         Zone::package(Boundary::Package, n)
     }
 
-    const DONE: Done = Done {
+    const DONE: WorkDone = WorkDone {
         ios: 1000,
         bytes: 4_096_000,
         window: WINDOW,
@@ -359,7 +359,7 @@ mod tests {
             "hwmon:psu",
             Ok(8.0),
         )];
-        let done = Done {
+        let done = WorkDone {
             ios: 10,
             bytes: 0,
             window: Nanos(1_000_000_000),
@@ -384,7 +384,7 @@ mod tests {
             "perf:psys",
             Err(short.clone()),
         )];
-        let done = Done {
+        let done = WorkDone {
             ios: 0,
             bytes: 0,
             window: Nanos(5),

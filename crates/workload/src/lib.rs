@@ -6,48 +6,38 @@
 
 pub mod engine;
 
-mod area;
 mod conductor;
 mod control;
 mod cpu;
 mod energy;
-mod job;
 mod looped;
 mod machine;
-mod method;
 mod pattern;
 mod place;
 mod process;
-mod quantity;
 mod report;
 mod result;
 mod run;
-mod sizes;
 pub mod spoiled;
-mod stats;
 mod stopped;
 mod surroundings;
 mod sweep;
 mod target;
 mod verify;
 
-pub use area::Area;
 pub use control::Stop;
-pub use energy::{Done, EnergyResult, Unmetered};
-pub use job::{Arrivals, Job, JobError, ReadWrite, Verify};
+pub use energy::{EnergyResult, Unmetered, WorkDone};
 pub use joulio_engine::Engine;
+pub use joulio_job::{
+    Area, Arrivals, Availability, BlockSizes, CompletionMode, CompletionResult, DirectionResult,
+    DiskCounters, Dispatch, EngineName, FaultCounts, IdleCounters, IoStatistics, Job, JobError,
+    JobKind, LatencySummary, Load, MachineCounters, Method, Phase, ReadWrite, Spoiled, SpoiledBy,
+    ThreadUsage, Threads, Verify, VerifyResult, WaitCounters, parse_count, parse_size, parse_time,
+};
 pub use joulio_kernel_io::{CpuUse, RingOptions};
 pub use machine::{Counting as ThreadCounting, ThreadCounters};
-pub use machine::{DiskCounters, Dispatch, IdleCounters, MachineCounters};
-pub use method::{EngineName, Method, Obtained, Way};
-pub use process::{COMMAND, NoJob, ProcessError, Tenants, tenant};
-pub use quantity::{parse_count, parse_size, parse_time};
-pub use result::{
-    Completion, Counts, FaultCounts, FixedWindow, LatencySummary, RunResult, Side, ThreadUsage,
-    Threads, VerifyResult, WaitCounters,
-};
-pub use run::{RunError, Setup, check, run};
-pub use sizes::BlockSizes;
-pub use spoiled::{Spoiled, SpoiledBy};
+pub use process::{COMMAND, NoJob, ProcessError, tenant};
+pub use result::{Counts, FixedWindow, RunResult};
+pub use run::{RunError, Setup, check, run, run_traced};
 pub use surroundings::{Happened, Surroundings};
 pub use target::{Activity, Elsewhere, Inside, KernelTarget, NvmeTarget, Target, Verdict};

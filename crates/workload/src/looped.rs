@@ -1,20 +1,17 @@
 //! The loop of one job: issue, wait, record.
 
+use crate::Stop;
 use crate::cpu;
 use crate::engine::{EngineError, IoError, Traced};
-use crate::job::{Arrivals, Job};
 use crate::machine::{Counting, ThreadCounters};
-use crate::method::Obtained;
 use crate::pattern::Pattern;
 use crate::process::{ProcessError, wire};
-use crate::result::{ThreadUsage, VerifyResult};
 use crate::spoiled::{Learning, Scheduled};
-use crate::stats::Tally;
 use crate::stopped;
 use crate::sweep::{check, lay_out, read_back};
 use crate::verify::Ledger;
-use crate::{Stop, Verify};
 use joulio_engine::{Buffer, Completion, Engine, Request};
+use joulio_job::{Arrivals, Availability, IoStatistics, Job, ThreadUsage, Verify, VerifyResult};
 use joulio_kernel_io::TargetError;
 use joulio_nvme::Faults;
 use joulio_nvme::wait::{Counters, now};
@@ -79,7 +76,7 @@ pub(crate) struct Go {
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Message {
     /// Ready to start, or this way of waiting is not to be had.
-    Ready(Obtained),
+    Ready(Availability),
     /// The measured part begins.
     Began,
     /// The measured part is over; the job waits for the others.
@@ -97,8 +94,8 @@ pub(crate) struct Measured {
     pub(crate) index: usize,
     pub(crate) started: Nanos,
     pub(crate) ended: Nanos,
-    pub(crate) read: Tally,
-    pub(crate) write: Tally,
+    pub(crate) read: IoStatistics,
+    pub(crate) write: IoStatistics,
     #[serde(with = "wire::Counters")]
     pub(crate) counters: Counters,
     #[serde(skip)]
@@ -155,7 +152,7 @@ impl Worker<'_> {
     }
 
     /// Reports that there is no engine.
-    pub(crate) fn refuse(self, why: Obtained) -> Result<(), WorkerError> {
+    pub(crate) fn refuse(self, why: Availability) -> Result<(), WorkerError> {
         self.tell(Message::Ready(why))
     }
 
@@ -178,7 +175,7 @@ impl Worker<'_> {
         }
         // Opening takes its time, and must not take it from the ramp.
         let counting = Counting::this_thread();
-        self.tell(Message::Ready(Obtained::Yes(engine.effective())))?;
+        self.tell(Message::Ready(Availability::Effective(engine.effective())))?;
         let Ok(go) = self.go.recv() else {
             return Err(WorkerError::NotStarted);
         };
@@ -287,8 +284,8 @@ impl<'a, E: Traced> Loop<'a, E> {
                 index: worker.index,
                 started: go.start,
                 ended: go.start,
-                read: Tally::new(),
-                write: Tally::new(),
+                read: IoStatistics::new(),
+                write: IoStatistics::new(),
                 counters: Counters::default(),
                 faults: Faults::default(),
                 recorded: Vec::new(),
@@ -460,13 +457,14 @@ impl<'a, E: Traced> Loop<'a, E> {
                 break;
             }
             let mut arrival = match self.worker.job.arrivals {
-                Arrivals::Closed => at,
                 Arrivals::Every(_) if self.next_arrival > at => break,
                 Arrivals::Every(interval) => {
                     let arrival = self.next_arrival;
                     self.next_arrival += interval;
                     arrival
                 }
+                // A check before the run refuses the others.
+                _ => at,
             };
             let direction = self.pattern.direction();
             let block = self.block();

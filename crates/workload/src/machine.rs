@@ -4,72 +4,10 @@ mod threads;
 
 pub use threads::{Counting, ThreadCounters};
 
+use joulio_job::{DiskCounters, Dispatch, IdleCounters, MachineCounters, Missing};
 use joulio_kernel_io::{CpuIdle, Disk, DiskStats, Disks, Interrupts, Interval};
 use joulio_units::Nanos;
-use serde::Serialize;
 use std::collections::BTreeMap;
-
-/// Why a counter is not there, by its name.
-pub(crate) type Missing = BTreeMap<&'static str, String>;
-
-/// Counters of the machine, from the first job's beginning to the last one's end. What it cannot
-/// give is `null`, and `missing` says why.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct MachineCounters {
-    /// Interrupts of the devices' I/O queues, by the kernel's count.
-    pub device_interrupts: Option<u64>,
-    /// Interrupts of the CPUs' timers, of all CPUs.
-    pub timer_interrupts: Option<u64>,
-    /// What the disks did, whoever asked for it, by /proc/diskstats.
-    pub disks: Option<DiskCounters>,
-    /// Idle states of all CPUs, by name.
-    pub cpuidle: Option<BTreeMap<String, IdleCounters>>,
-    /// Unhalted cycles of the jobs' threads.
-    pub cycles: Option<u64>,
-    /// Of them in tpause or umwait, in C0.1.
-    pub c01_cycles: Option<u64>,
-    /// The same in C0.2.
-    pub c02_cycles: Option<u64>,
-    /// Instructions of the jobs' threads.
-    pub instructions: Option<u64>,
-    /// Who gave the block layer's requests to the device.
-    pub dispatch: Option<Dispatch>,
-    /// Why a counter is `null`.
-    pub missing: Missing,
-}
-
-/// I/Os of the disks that a run was on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct DiskCounters {
-    /// Reads and writes completed.
-    pub ios: u64,
-    /// Reads and writes merged with others before.
-    pub merges: u64,
-    /// Bytes read.
-    pub read_bytes: u64,
-    /// Bytes written.
-    pub write_bytes: u64,
-}
-
-/// What an idle state was used for, on all CPUs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct IdleCounters {
-    /// Times that it was entered.
-    pub entries: u64,
-    /// Seconds in it, summed over CPUs.
-    pub seconds: f64,
-}
-
-/// Requests by who dispatched them: with a scheduler a worker of the kernel's may, which costs up
-/// to half of the throughput, and has nothing to do with how the scheduler schedules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Dispatch {
-    /// The jobs' own threads (block:block_rq_issue).
-    pub by_jobs: u64,
-    /// The disks' I/Os that others dispatched: workers of the kernel, its thread of sqpoll, other
-    /// programs.
-    pub by_others: u64,
-}
 
 /// The machine's counters at a moment.
 pub(crate) struct Snapshot {

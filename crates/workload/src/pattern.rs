@@ -1,6 +1,6 @@
 //! Which block next, and in which direction.
 
-use crate::job::Job;
+use joulio_job::Job;
 use joulio_units::Direction;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -19,11 +19,6 @@ pub(crate) struct Pattern {
 
 impl Pattern {
     pub(crate) fn new(job: &Job, index: usize, blocks: Range<u64>) -> Pattern {
-        let reads = match (job.rw.does(Direction::Read), job.rw.does(Direction::Write)) {
-            (true, false) => 100,
-            (false, _) => 0,
-            (true, true) => u32::from(job.rwmixread),
-        };
         let mut seeds = Pcg64Mcg::seed_from_u64(job.seed);
         let seed = (0..=index)
             .map(|_| seeds.next_u64())
@@ -33,7 +28,7 @@ impl Pattern {
             random: job.rw.is_random(),
             next: blocks.start,
             blocks,
-            reads,
+            reads: job.read_percent().into(),
             rng: Pcg64Mcg::seed_from_u64(seed),
         }
     }
@@ -78,7 +73,11 @@ impl Pattern {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{ReadWrite, tests::job};
+    use joulio_job::ReadWrite;
+
+    fn job() -> Job {
+        Job::random_reads(100)
+    }
 
     #[test]
     fn a_seed_is_a_sequence_and_jobs_differ() {

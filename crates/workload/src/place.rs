@@ -1,7 +1,7 @@
 //! Where a job's thread runs.
 
-use crate::job::Job;
 use crate::looped::WorkerError;
+use joulio_job::Job;
 use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
 use std::num::NonZero;
 

@@ -11,42 +11,22 @@ pub(crate) mod wire;
 pub(crate) use relay::relay;
 pub use tenant::{NoJob, tenant};
 
+use joulio_job::JobKind;
 use joulio_units::Nanos;
-use serde::{Deserialize, Serialize};
 use std::io;
 use std::process::ExitStatus;
 
 /// The subcommand of this program that runs [`tenant`] on its standard input and output.
 pub const COMMAND: &str = "bench-job";
 
-/// What jobs are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Tenants {
-    /// Threads of this process.
-    #[default]
-    Threads,
-    /// Processes: this program again, with the subcommand [`COMMAND`]. Only for what the
-    /// kernel drives.
-    Processes,
-}
-
-impl Tenants {
-    /// As the result has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Tenants::Threads => "threads",
-            Tenants::Processes => "processes",
-        }
-    }
-
-    /// How long before the start `jobs` are told of it, so that all are there in time.
-    pub(crate) fn head_start(self, jobs: usize) -> Nanos {
-        let relayed = match self {
-            Tenants::Threads => 0,
-            Tenants::Processes => 100 * jobs as u64,
-        };
-        Nanos::from_micros(1_000 + relayed)
-    }
+/// Nanoseconds before the start at which `jobs` of `kind` are told of it, so that all are there in
+/// time.
+pub(crate) fn head_start(kind: JobKind, jobs: usize) -> Nanos {
+    let relayed = match kind {
+        JobKind::Thread => 0,
+        JobKind::Process => 100 * jobs as u64,
+    };
+    Nanos::from_micros(1_000 + relayed)
 }
 
 /// A job's process that did not do its part.

@@ -1,17 +1,17 @@
 //! From what the jobs and devices did to the result of a run.
 
-use crate::Verify;
 use crate::conductor::{Finished, Outcome};
-use crate::energy::{Done, figures};
-use crate::job::Job;
+use crate::energy::{WorkDone, figures};
 use crate::looped::Measured;
-use crate::method::Method;
-use crate::result::{Completion, Counts, FixedWindow, RunResult, Side, ThreadUsage, Threads};
+use crate::result::{Counts, FixedWindow, RunResult};
 use crate::run::Setup;
-use crate::spoiled::{Evidence, Job as Seen, Spoiled, judge};
-use crate::stats::Tally;
+use crate::spoiled::{Evidence, Job as Seen, judge, settings_lost};
 use crate::target::{Activity, Verdict};
 use joulio_energy::Model;
+use joulio_job::{
+    CompletionResult, DirectionResult, FaultCounts, IoStatistics, Job, Method, Spoiled,
+    ThreadUsage, Threads, Verify,
+};
 use joulio_model::{DeviceActivity, MachineProfile, Residency};
 use joulio_nvme::Faults;
 use joulio_nvme::wait::Counters;
@@ -26,10 +26,10 @@ pub(crate) struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// The result of `outcome` under `way`.
-    pub(crate) fn result(&self, method: Method, outcome: Outcome) -> RunResult {
+    /// The result of `outcome` by `method`, and what was traced, a thread a job.
+    pub(crate) fn result(&self, method: Method, outcome: Outcome) -> (RunResult, Vec<Thread>) {
         let (mut traced, mut spoiled) = (Vec::new(), Vec::new());
-        let (obtained, reason, counts) = match outcome {
+        let (effective, reason, counts) = match outcome {
             Outcome::Refused(reason) => (None, Some(reason), None),
             Outcome::Done(mut done) => {
                 let obtained = done.obtained.clone();
@@ -42,34 +42,34 @@ impl Report<'_> {
                 }
             }
         };
-        RunResult {
+        let result = RunResult {
             devices: self
                 .setup
                 .targets
                 .iter()
                 .map(|t| t.name().to_string())
                 .collect(),
-            engine: method.engine.name(),
-            completion: Completion {
-                asked: method.way.to_string(),
-                obtained,
+            engine: method.engine,
+            completion: CompletionResult {
+                requested: method.mode.to_string(),
+                effective,
                 reason,
             },
             settings: BTreeMap::new(),
-            rw: self.job.rw.to_string(),
+            rw: self.job.rw,
             bs: self.job.bs.clone(),
             iodepth: self.job.iodepth,
             numjobs: self.job.numjobs,
-            tenants: self.job.tenants.name(),
+            job_kind: self.job.kind,
             ramp_seconds: self.job.ramp_time.seconds(),
-            loop_: self.job.loop_name(),
+            loop_: self.job.arrivals.loop_name(),
             interrupted: self.setup.stop.stopped(),
             modelled: false,
             spoiled,
             past_tdp: None,
-            traced,
             counts,
-        }
+        };
+        (result, traced)
     }
 
     /// What the run was, by what the machine counted: the first target that says otherwise is
@@ -85,7 +85,7 @@ impl Report<'_> {
     fn spoiled(&self, done: &Finished) -> Vec<Spoiled> {
         let lost = self.setup.targets.iter().flat_map(|target| {
             let lost = target.lost_features().into_iter();
-            lost.map(|what| Spoiled::by_lost(target.name(), &what))
+            lost.map(|what| settings_lost(target.name(), &what))
         });
         let mut spoiled = judge(&Evidence {
             window: done.window,
@@ -114,7 +114,7 @@ impl Report<'_> {
             .max()
             .unwrap_or_default();
         let window = end - start;
-        let (mut read, mut write) = (Tally::new(), Tally::new());
+        let (mut read, mut write) = (IoStatistics::new(), IoStatistics::new());
         let mut counters = Counters::default();
         let mut faults = Faults::default();
         let mut threads = Threads {
@@ -153,7 +153,7 @@ impl Report<'_> {
         let (energy, unmetered) = figures(
             &done.measured,
             model,
-            Done {
+            WorkDone {
                 ios: all.ios,
                 bytes: all.bytes,
                 window: done.window,
@@ -161,18 +161,18 @@ impl Report<'_> {
         );
         Counts {
             seconds: window.seconds(),
-            read: Side::of(&read, window),
-            write: Side::of(&write, window),
-            all: Side::of(&all, window),
+            read: DirectionResult::new(&read, window),
+            write: DirectionResult::new(&write, window),
+            all: DirectionResult::new(&all, window),
             threads,
             wait: counters.into(),
-            faults: faults.into(),
+            faults: fault_counts(faults),
             system_calls: system_calls(&done.jobs),
             machine: done.machine,
             energy,
             unmetered,
             window: self.job.window.map(|asked| FixedWindow {
-                asked_seconds: asked.seconds(),
+                requested_seconds: asked.seconds(),
                 seconds: done.window.seconds(),
                 idle_seconds: done.window.since(window).seconds(),
                 fits: window <= asked,
@@ -181,6 +181,19 @@ impl Report<'_> {
             verify: (self.job.verify != Verify::None).then_some(done.verify),
             first_error: done.jobs.iter().find_map(|job| job.first_error.clone()),
         }
+    }
+}
+
+fn fault_counts(f: Faults) -> FaultCounts {
+    FaultCounts {
+        stale_completions: f.stale,
+        doubled_completions: f.doubled,
+        unknown_completions: f.unknown,
+        timeouts: f.timeouts,
+        resets: f.resets,
+        ended_by_reset: f.ended_by_reset,
+        retries: f.retries,
+        vectors_rewritten: f.vectors_rewritten,
     }
 }
 

@@ -1,17 +1,17 @@
 //! A run: one workload under one way of waiting, one thread or process a job.
 
+use crate::Stop;
 use crate::conductor::Conductor;
-use crate::job::{Job, JobError};
 use crate::looped::{Message, Worker, WorkerError};
-use crate::method::{EngineName, Method};
 use crate::place::place;
-use crate::process::{Tenants, relay};
+use crate::process::relay;
 use crate::report::Report;
 use crate::result::RunResult;
 use crate::target::Target;
-use crate::{Area, Stop};
 use joulio_energy::{Baseline, Meters};
+use joulio_job::{Area, Arrivals, EngineName, Job, JobError, JobKind, Method};
 use joulio_model::MachineProfile;
+use joulio_trace::Thread;
 use joulio_units::Direction;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
@@ -68,6 +68,18 @@ pub fn check(
     targets: &[Box<dyn Target>],
 ) -> Result<Vec<Area>, JobError> {
     job.check()?;
+    if !job.phases.is_empty() {
+        return Err(JobError {
+            flag: "phases",
+            problem: "only virtual time has them: leave them out".into(),
+        });
+    }
+    if !matches!(job.arrivals, Arrivals::Closed | Arrivals::Every(_)) {
+        return Err(JobError {
+            flag: "arrivals",
+            problem: "Poisson arrivals and bursts are virtual time's alone: choose a closed loop, or a fixed interval".into(),
+        });
+    }
     if targets.is_empty() {
         return Err(JobError {
             flag: "--device",
@@ -96,7 +108,7 @@ pub fn check(
                     ),
                 ));
             }
-            if job.tenants == Tenants::Processes && target.elsewhere().is_none() {
+            if job.kind == JobKind::Process && target.elsewhere().is_none() {
                 return Err(wrong(
                     "--process",
                     format!(
@@ -133,12 +145,29 @@ pub fn check(
 }
 
 /// Runs `job` with `method` on the targets, read by `meters`.
+///
+/// # Errors
+/// [`RunError`], if the job does not fit its targets, or one of them or a job fails.
 pub fn run(
     job: &Job,
     method: Method,
     setup: &Setup<'_>,
     meters: &mut Meters,
 ) -> Result<RunResult, RunError> {
+    Ok(run_traced(job, method, setup, meters)?.0)
+}
+
+/// Runs as [`run`] does, and also returns what was traced, a thread a job: nothing without
+/// [`Setup::trace`].
+///
+/// # Errors
+/// As [`run`].
+pub fn run_traced(
+    job: &Job,
+    method: Method,
+    setup: &Setup<'_>,
+    meters: &mut Meters,
+) -> Result<(RunResult, Vec<Thread>), RunError> {
     let areas = check(job, method.engine, setup.targets)?;
     let progress: Vec<AtomicU64> = (0..job.numjobs).map(|_| AtomicU64::new(0)).collect();
     thread::scope(|scope| {
@@ -166,9 +195,9 @@ pub fn run(
                 messages: messages.clone(),
                 go,
             };
-            let elsewhere = match job.tenants {
-                Tenants::Threads => None,
-                Tenants::Processes => target.elsewhere(),
+            let elsewhere = match job.kind {
+                JobKind::Thread => None,
+                JobKind::Process => target.elsewhere(),
             };
             let farewell = Farewell(messages.clone());
             let thread = thread::Builder::new()

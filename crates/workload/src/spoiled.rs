@@ -4,6 +4,7 @@
 //! and nothing in its figures says so. The judgement is pure: counters in, reasons out.
 
 use crate::surroundings::Happened;
+use joulio_job::{Spoiled, SpoiledBy};
 use joulio_kernel_io::TICK;
 use joulio_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -29,58 +30,10 @@ pub const CLOCKS: Nanos = Nanos::from_millis(100);
 /// The most voluntary switches of a thread that does nothing but spin, a second: page faults, locks.
 const SPINNER_SWITCHES: f64 = 10.0;
 
-/// Why a run's figures are not the way of waiting's.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Spoiled {
-    /// What spoiled it.
-    pub by: SpoiledBy,
-    /// The share of the run that was lost by it; `null`: not known.
-    pub share: Option<f64>,
-    /// For people: what, by how much, and what to do.
-    pub why: String,
-}
-
-/// What spoils a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SpoiledBy {
-    /// A job's thread was ready to run, and others ran on its CPU.
-    Preempted,
-    /// An emulated device's thread was.
-    DevicePreempted,
-    /// The kernel's thread that submits or polls for a job was.
-    KernelPreempted,
-    /// Other programs ran on the CPUs that were measured.
-    Busy,
-    /// The host ran something else on the virtual machine's CPUs.
-    Stolen,
-    /// CPUs were slowed down for their temperature.
-    Throttled,
-    /// The process was stopped and continued.
-    Stopped,
-    /// Nothing of the process ran for a while, and it was not stopped.
-    Stalled,
-    /// The machine was suspended.
-    Suspended,
-    /// The wall clock was set.
-    ClockStepped,
-    /// The policy had not learnt how long to wait, and polled.
-    NotLearnt,
-    /// A reset took settings of the device that could not be made again.
-    SettingsLost,
-}
-
-impl Spoiled {
-    /// By what `device` lost in a reset.
-    pub(crate) fn by_lost(device: &str, what: &str) -> Spoiled {
-        Spoiled {
-            by: SpoiledBy::SettingsLost,
-            share: None,
-            why: format!(
-                "{device} was reset, and a setting is gone: {what}; set it, and run again"
-            ),
-        }
-    }
+/// `device` lost a setting in a reset.
+pub(crate) fn settings_lost(device: &str, what: &str) -> Spoiled {
+    let why = format!("{device} was reset, and a setting is gone: {what}; set it, and run again");
+    spoiled(SpoiledBy::SettingsLost, None, why)
 }
 
 /// What a thread had of its CPU in a run.
@@ -190,35 +143,33 @@ fn share(part: Nanos, whole: Nanos) -> f64 {
     }
 }
 
-impl Spoiled {
-    fn new(by: SpoiledBy, share: Option<f64>, why: String) -> Spoiled {
-        Spoiled { by, share, why }
-    }
+fn spoiled(by: SpoiledBy, share: Option<f64>, why: String) -> Spoiled {
+    Spoiled { by, share, why }
+}
 
-    /// `of` lost so much of `whole`, which is more than may be.
-    fn lost(
-        by: SpoiledBy,
-        part: Nanos,
-        whole: Nanos,
-        why: impl FnOnce(String) -> String,
-    ) -> Option<Spoiled> {
-        let share = share(part, whole);
-        let much = format!(
-            "{:.0} % of the time ({:.3} s)",
-            100.0 * share,
-            part.seconds()
-        );
-        (share > TOLERATED).then(|| Spoiled::new(by, Some(share), why(much)))
-    }
+/// `part` of `whole` was lost, which is more than is tolerated.
+fn lost(
+    by: SpoiledBy,
+    part: Nanos,
+    whole: Nanos,
+    why: impl FnOnce(String) -> String,
+) -> Option<Spoiled> {
+    let share = share(part, whole);
+    let much = format!(
+        "{:.0} % of the time ({:.3} s)",
+        100.0 * share,
+        part.seconds()
+    );
+    (share > TOLERATED).then(|| spoiled(by, Some(share), why(much)))
+}
 
-    /// Other programs ran for `time` of `window` on `cpu`, on which nothing else was to run.
-    /// `tolerated`: the share that they may.
-    pub fn by_others(cpu: &str, time: Nanos, window: Nanos, tolerated: f64) -> Option<Spoiled> {
-        let spoiled = Spoiled::lost(SpoiledBy::Busy, time, window, |much| {
-            format!("{cpu} ran other programs for {much}: stop them")
-        });
-        spoiled.filter(|spoiled| spoiled.share.is_some_and(|share| share > tolerated))
-    }
+/// Other programs ran for `time` of `window` on `cpu`, on which nothing else was to run, for more
+/// than the share `tolerated`.
+pub fn by_others(cpu: &str, time: Nanos, window: Nanos, tolerated: f64) -> Option<Spoiled> {
+    let spoiled = lost(SpoiledBy::Busy, time, window, |much| {
+        format!("{cpu} ran other programs for {much}: stop them")
+    });
+    spoiled.filter(|spoiled| spoiled.share.is_some_and(|share| share > tolerated))
 }
 
 impl Happened {
@@ -228,22 +179,22 @@ impl Happened {
             self.stolen(cpus),
             self.throttled.then(|| {
                 let why = "CPUs were slowed down for their temperature: cool them, or lower the clock (cpupower frequency-set --max)";
-                Spoiled::new(SpoiledBy::Throttled, None, why.into())
+                spoiled(SpoiledBy::Throttled, None, why.into())
             }),
             self.stopped.then(|| {
                 let why = "the process was stopped and continued (SIGSTOP, Ctrl-Z): let it run";
-                Spoiled::new(SpoiledBy::Stopped, None, why.into())
+                spoiled(SpoiledBy::Stopped, None, why.into())
             }),
             (self.suspended > CLOCKS).then(|| {
                 let why = format!("the machine was suspended for {:.1} s", self.suspended.seconds());
-                Spoiled::new(SpoiledBy::Suspended, None, why)
+                spoiled(SpoiledBy::Suspended, None, why)
             }),
             (self.stepped_ns.unsigned_abs() > CLOCKS.0).then(|| {
                 let step = self.stepped_ns as f64 / 1e9;
                 let why = format!(
                     "the wall clock was set by {step:+.3} s: a logger's file cannot be lined up with the run"
                 );
-                Spoiled::new(SpoiledBy::ClockStepped, None, why)
+                spoiled(SpoiledBy::ClockStepped, None, why)
             }),
         ];
         all.into_iter().flatten().collect()
@@ -256,7 +207,7 @@ impl Happened {
         let used = used.filter(|(cpu, _)| cpus.is_empty() || cpus.contains(cpu));
         let (cpu, most) = used.max_by_key(|(_, used)| used.stolen)?;
         let stolen = most.stolen.since(TICK);
-        Spoiled::lost(SpoiledBy::Stolen, stolen, self.window, |much| {
+        lost(SpoiledBy::Stolen, stolen, self.window, |much| {
             format!(
                 "the host ran something else on CPU {cpu} for {much}: steal time, by /proc/stat; \
                  give the virtual machine CPUs of its own"
@@ -283,7 +234,7 @@ pub(crate) fn judge(run: &Evidence<'_>) -> Vec<Spoiled> {
             "nothing of the process ran for {:.1} s: the machine, or its host, stood still",
             run.late.seconds()
         );
-        all.push(Spoiled::new(SpoiledBy::Stalled, None, why));
+        all.push(spoiled(SpoiledBy::Stalled, None, why));
     }
     all.extend(not_learnt(run));
     all
@@ -293,7 +244,7 @@ fn preempted(run: &Evidence<'_>) -> Option<Spoiled> {
     let worst = run.jobs.iter().max_by(|one, other| {
         share(one.lost(), one.window).total_cmp(&share(other.lost(), other.window))
     })?;
-    Spoiled::lost(SpoiledBy::Preempted, worst.lost(), worst.window, |much| {
+    lost(SpoiledBy::Preempted, worst.lost(), worst.window, |much| {
         let whose = match run.jobs.len() {
             1 => "its thread".to_string(),
             _ => format!("the thread of job {}", worst.index),
@@ -309,7 +260,7 @@ fn preempted(run: &Evidence<'_>) -> Option<Spoiled> {
 fn device(run: &Evidence<'_>) -> Option<Spoiled> {
     let (scheduled, threads) = run.devices;
     let whole = Nanos(run.window.0.saturating_mul(threads as u64));
-    Spoiled::lost(
+    lost(
         SpoiledBy::DevicePreempted,
         scheduled.waited(whole),
         whole,
@@ -329,7 +280,7 @@ fn kernel(run: &Evidence<'_>) -> Option<Spoiled> {
         .filter_map(|job| Some((job.kernel?, job.window)));
     let worst = threads.max_by_key(|(thread, window)| thread.waited(*window));
     let (thread, window) = worst?;
-    Spoiled::lost(
+    lost(
         SpoiledBy::KernelPreempted,
         thread.waited(window),
         window,
@@ -361,7 +312,7 @@ fn not_learnt(run: &Evidence<'_>) -> Option<Spoiled> {
             "it had not learnt how long to wait, and polled: give it a --ramp_time, or more I/Os"
                 .into()
         };
-        Spoiled::new(SpoiledBy::NotLearnt, Some(worst), why)
+        spoiled(SpoiledBy::NotLearnt, Some(worst), why)
     })
 }
 
@@ -603,7 +554,7 @@ mod tests {
 
     #[test]
     fn other_programs_on_a_cpu_are_told_by_their_share() {
-        let told = |time| Spoiled::by_others("CPU 1", ms(time), SECOND, 0.1);
+        let told = |time| by_others("CPU 1", ms(time), SECOND, 0.1);
         assert_eq!(told(100), None);
         let told = told(400).unwrap();
         assert_eq!((told.by, told.share), (SpoiledBy::Busy, Some(0.4)));

@@ -3,9 +3,9 @@
 
 use crate::engine::{IoError, Traced};
 use crate::looped::{CHECK_INTERVAL, LAST_WAIT, Worker, WorkerError, failed};
-use crate::result::VerifyResult;
 use crate::verify::Ledger;
 use joulio_engine::{Buffer, Request};
+use joulio_job::VerifyResult;
 use joulio_nvme::wait::now;
 use joulio_units::Direction;
 

@@ -6,9 +6,9 @@ pub use kernel::{Elsewhere, KernelTarget};
 
 use crate::engine::NvmeEngine;
 use crate::looped::{Worker, WorkerError, failed};
-use crate::method::{EngineName, Method, Obtained};
-use crate::result::{Counts, WaitCounters};
+use crate::result::Counts;
 use joulio_device::Device;
+use joulio_job::{Availability, EngineName, Method, WaitCounters};
 use joulio_kernel_io::Disk;
 use joulio_model::{DeviceProfile, Transfer};
 use joulio_nvme::{Controller, Namespace, NvmeError, PowerControl};
@@ -104,7 +104,7 @@ fn judge(method: Method, wait: &WaitCounters) -> Verdict {
         return Verdict::AsAsked;
     };
     Verdict::Other {
-        got: format!("{} in part", method.way),
+        got: format!("{} in part", method.mode),
         reason: format!(
             "user interrupts were taken away from the thread {lost} times and bound again \
              {rebindings} times: {user_interrupts} came to it, {interrupts} to the kernel. Its CPU \
@@ -226,19 +226,19 @@ impl<D: Device + 'static> Target for NvmeTarget<D> {
     }
 
     fn work(&self, method: Method, worker: Worker<'_>) -> Result<(), WorkerError> {
-        let Some(policy) = method.way.policy() else {
+        let Some(policy) = method.mode.policy() else {
             let reason = format!(
                 "{} is a completion mode of the kernel: --engine io_uring",
-                method.way
+                method.mode
             );
-            return worker.refuse(Obtained::No(reason));
+            return worker.refuse(Availability::Unavailable(reason));
         };
         let controller = Arc::clone(&self.controller);
         let depth = worker.job.iodepth;
         let engine = NvmeEngine::new(controller, self.namespace, depth, policy);
         match engine.map_err(failed)? {
             Ok(mut engine) => worker.run(&mut engine),
-            Err(reason) => worker.refuse(Obtained::No(reason.to_string())),
+            Err(reason) => worker.refuse(Availability::Unavailable(reason.to_string())),
         }
     }
 }
@@ -251,7 +251,7 @@ mod tests {
     fn a_run_that_lost_its_user_interrupts_was_uintr_in_part() {
         let method = Method {
             engine: EngineName::Nvme,
-            way: "uintr".parse().unwrap(),
+            mode: "uintr".parse().unwrap(),
         };
         let mut wait = WaitCounters {
             user_interrupts: 4_486,

@@ -10,7 +10,7 @@ use joulio_nvme::wait::{AnyPolicy, Hybrid, Policy};
 use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_units::Nanos;
 use joulio_workload::{
-    EngineName, Job, Method, RingOptions, Target, Tenants, Verify, Way, parse_count,
+    CompletionMode, EngineName, Job, JobKind, Method, RingOptions, Target, Verify, parse_count,
 };
 use std::path::PathBuf;
 
@@ -65,7 +65,7 @@ pub struct Args {
     /// io_uring also sqpoll and sqpoll+poll (a thread of the kernel submits). Default:
     /// poll,interrupt,hybrid of nvme, interrupt of the kernel's engines
     #[arg(long, value_delimiter = ',')]
-    completion: Vec<Way>,
+    completion: Vec<CompletionMode>,
     #[command(flatten)]
     pub work: Work,
     /// Jobs are processes instead of threads, each with what it opens to itself. For the kernel's
@@ -150,12 +150,16 @@ impl Args {
     pub fn methods(&self) -> Result<Vec<Method>, Failure> {
         let mut methods = Vec::new();
         for engine in self.engines()? {
-            let ways: &[Way] = match (self.completion.as_slice(), engine) {
-                ([], EngineName::Nvme) => &[Way::Poll, Way::Interrupt, Way::Hybrid],
-                ([], _) => &[Way::Interrupt],
+            let ways: &[CompletionMode] = match (self.completion.as_slice(), engine) {
+                ([], EngineName::Nvme) => &[
+                    CompletionMode::Poll,
+                    CompletionMode::Interrupt,
+                    CompletionMode::Hybrid,
+                ],
+                ([], _) => &[CompletionMode::Interrupt],
                 (ways, _) => ways,
             };
-            methods.extend(ways.iter().map(|&way| Method { engine, way }));
+            methods.extend(ways.iter().map(|&way| Method { engine, mode: way }));
         }
         Ok(methods)
     }
@@ -179,15 +183,15 @@ impl Args {
             window: self.window,
             ramp_time: self.ramp(Nanos::ZERO),
         };
-        let tenants = match self.process {
-            true => Tenants::Processes,
-            false => Tenants::Threads,
+        let kind = match self.process {
+            true => JobKind::Process,
+            false => JobKind::Thread,
         };
         let job = match self.twin {
             true => self.work.job_anywhere(length, self.verify)?,
             false => self.work.job(length, self.verify)?,
         };
-        Ok(Job { tenants, ..job })
+        Ok(Job { kind, ..job })
     }
 
     /// How long a run is to warm up, whose policy learns for `learning`: an epoch may begin late, so
@@ -202,10 +206,12 @@ impl Args {
 
     /// `job` as `method` does it: a policy that learns has its time to.
     pub fn job_of(&self, job: &Job, method: Method) -> Job {
-        let learning = match (method.engine, method.way.policy()) {
+        let learning = match (method.engine, method.mode.policy()) {
             (EngineName::Nvme, Some(policy)) => policy.learning(),
             // The kernel's own is learnt over its epochs of 100 ms too.
-            _ if method.way == Way::Hybrid => AnyPolicy::Hybrid(Hybrid::automatic()).learning(),
+            _ if method.mode == CompletionMode::Hybrid => {
+                AnyPolicy::Hybrid(Hybrid::automatic()).learning()
+            }
             _ => Nanos::ZERO,
         };
         Job {

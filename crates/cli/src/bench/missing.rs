@@ -61,7 +61,7 @@ fn name(method: Method, combination: &Combination, (number, of): (u32, u32)) -> 
     if of > 1 {
         notes.push(format!("{number} of {of}"));
     }
-    let Method { engine, way } = method;
+    let Method { engine, mode: way } = method;
     match notes.is_empty() {
         true => format!("{engine} {way}"),
         false => format!("{engine} {way} ({})", notes.join(", ")),
@@ -79,13 +79,13 @@ fn list(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use joulio_workload::{EngineName, Way};
+    use joulio_workload::{CompletionMode, EngineName};
 
     #[test]
     fn runs_are_named_by_what_makes_them_different() {
         let method = Method {
             engine: EngineName::IoUring,
-            way: Way::Poll,
+            mode: CompletionMode::Poll,
         };
         let mut missing = Missing::default();
         let mut combination = Combination::default();

@@ -16,7 +16,7 @@ impl Bar {
         {
             bar.set_style(style.progress_chars("=> "));
         }
-        bar.set_message(format!("{} {} {}", method.engine, method.way, job.rw));
+        bar.set_message(format!("{} {} {}", method.engine, method.mode, job.rw));
         Bar(bar)
     }
 

@@ -2,13 +2,13 @@
 
 use super::table::name;
 use crate::columns::columns;
-use joulio_workload::{RunResult, Side};
+use joulio_workload::{DirectionResult, RunResult};
 
 /// The columns of [`cells`].
 pub const NAMES: [&str; 7] = ["IOPS", "MiB/s", "mean us", "p50", "p99", "p99.9", "max"];
 
 /// I/Os and bytes a second, latencies in microseconds.
-pub fn cells(side: &Side) -> [String; 7] {
+pub fn cells(side: &DirectionResult) -> [String; 7] {
     let us = |ns: f64| format!("{:.1}", ns / 1e3);
     let latency = &side.latency_ns;
     let bandwidth = side.bandwidth_bytes_per_second / (1 << 20) as f64;

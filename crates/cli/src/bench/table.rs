@@ -6,7 +6,7 @@ use crate::columns::aligned;
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
 use joulio_emulator::FaultPlan;
-use joulio_workload::{Counts, EnergyResult, Job, RunResult, Tenants, WaitCounters};
+use joulio_workload::{Counts, EnergyResult, EngineName, Job, JobKind, RunResult, WaitCounters};
 use std::fmt::Write;
 use std::iter::once;
 
@@ -35,11 +35,11 @@ pub fn heading(job: &Job, names: &[&str], faults: &FaultPlan) -> String {
         job.bs,
         job.iodepth,
         job.numjobs,
-        match job.tenants {
-            Tenants::Threads => "",
-            Tenants::Processes => " (processes)",
+        match job.kind {
+            JobKind::Thread => "",
+            JobKind::Process => " (processes)",
         },
-        job.loop_name(),
+        job.arrivals.loop_name(),
         names.join(", ")
     )
 }
@@ -119,15 +119,15 @@ const SPOILED: &str = "!";
 /// The way of waiting that a run got, after the engine if that is the kernel's, before what was
 /// set; marked if it was spoiled.
 pub fn name(run: &RunResult) -> String {
-    let obtained = run.completion.obtained.as_deref();
+    let obtained = run.completion.effective.as_deref();
     let mark = if run.spoiled.is_empty() { "" } else { SPOILED };
-    with_engine(run, obtained.unwrap_or(&run.completion.asked)) + mark
+    with_engine(run, obtained.unwrap_or(&run.completion.requested)) + mark
 }
 
-fn with_engine(run: &RunResult, way: &str) -> String {
+fn with_engine(run: &RunResult, mode: &str) -> String {
     let method = match run.engine {
-        "nvme" => way.into(),
-        engine => format!("{engine} {way}"),
+        EngineName::Nvme => mode.into(),
+        engine => format!("{engine} {mode}"),
     };
     let settings = run
         .settings
@@ -180,10 +180,11 @@ fn watts(figure: Option<&EnergyResult>) -> [String; 3] {
 /// What the table does not say: what could not be had, and what went wrong.
 fn notes(runs: &[RunResult], text: &mut String) {
     for run in runs {
-        let asked = with_engine(run, &run.completion.asked);
+        let asked = with_engine(run, &run.completion.requested);
         if let Some(reason) = &run.completion.reason {
-            let obtained = run.completion.obtained.as_deref();
-            let obtained = obtained.map_or("not obtained".into(), |way| format!("obtained: {way}"));
+            let obtained = run.completion.effective.as_deref();
+            let obtained =
+                obtained.map_or("unavailable".into(), |mode| format!("effective: {mode}"));
             let _ = writeln!(text, "{asked}: {obtained}: {reason}");
         }
         for spoiled in &run.spoiled {
@@ -193,24 +194,24 @@ fn notes(runs: &[RunResult], text: &mut String) {
             let _ = writeln!(text, "{asked}: {past}");
         }
         if run.interrupted {
-            let _ = writeln!(text, "{}: ended early", run.completion.asked);
+            let _ = writeln!(text, "{}: ended early", run.completion.requested);
         }
         let Some(counts) = &run.counts else { continue };
         if counts.all.errors > 0 {
             let _ = writeln!(
                 text,
                 "{}: {} I/Os failed",
-                run.completion.asked, counts.all.errors
+                run.completion.requested, counts.all.errors
             );
         }
         if let Some(told) = troubles(counts) {
-            let _ = writeln!(text, "{}: {told}", run.completion.asked);
+            let _ = writeln!(text, "{}: {told}", run.completion.requested);
         }
         if counts.arrivals_not_issued > 0 {
             let _ = writeln!(
                 text,
                 "{}: {} arrivals were never issued: the device does not keep up at this iodepth",
-                run.completion.asked, counts.arrivals_not_issued
+                run.completion.requested, counts.arrivals_not_issued
             );
         }
         for told in [dispatch(counts), poller(counts)].into_iter().flatten() {
@@ -225,16 +226,16 @@ fn notes(runs: &[RunResult], text: &mut String) {
             } else {
                 format!(
                     "took {:.3} s: the work does not fit into the window of {} s",
-                    counts.seconds, window.asked_seconds
+                    counts.seconds, window.requested_seconds
                 )
             };
-            let _ = writeln!(text, "{}: {told}", run.completion.asked);
+            let _ = writeln!(text, "{}: {told}", run.completion.requested);
         }
         if let Some(verify) = &counts.verify {
             let _ = writeln!(
                 text,
                 "{}: {} blocks verified, {} wrong",
-                run.completion.asked, verify.blocks, verify.errors
+                run.completion.requested, verify.blocks, verify.errors
             );
         }
     }

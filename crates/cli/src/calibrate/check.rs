@@ -9,7 +9,7 @@ use joulio_nvme::wait::{AnyPolicy, Counters, Policy, StepKind, Waiter};
 use joulio_twin::grid::Stage;
 use joulio_twin::{Path, TwinError, TwinJob, run as play};
 use joulio_units::Nanos;
-use joulio_workload::{Stop, Way};
+use joulio_workload::{CompletionMode, Stop};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -194,9 +194,9 @@ pub fn compare(
 }
 
 /// Every way of the driver's, and its policies; a sleep of `half` the service time beside them.
-fn ways(half: Nanos) -> impl Iterator<Item = (Way, impl Fn() -> AnyPolicy)> {
-    let fixed = Way::HybridFixed(half);
-    let all = Way::ALL.into_iter().chain([fixed]);
+fn ways(half: Nanos) -> impl Iterator<Item = (CompletionMode, impl Fn() -> AnyPolicy)> {
+    let fixed = CompletionMode::HybridFixed(half);
+    let all = CompletionMode::ALL.into_iter().chain([fixed]);
     let all = all.filter(|way| way.policy().is_some());
     all.map(|way| (way, move || way.policy().unwrap_or(AnyPolicy::POLL)))
 }

@@ -11,8 +11,8 @@ use joulio_nvme::wait::now;
 use joulio_nvme::{Controller, ControllerOptions, DmaBuffer, Namespace, PollGroup};
 use joulio_units::Nanos;
 use joulio_workload::{
-    Arrivals, Counts, EngineName, Inside, Job, Method, NvmeTarget, ReadWrite, RunResult, Setup,
-    Stop, Target, Tenants, Verify, Way, run as run_job,
+    Arrivals, CompletionMode, Counts, EngineName, Inside, Job, JobKind, Method, NvmeTarget,
+    ReadWrite, RunResult, Setup, Stop, Target, Verify, run as run_job,
 };
 use std::path::Path;
 
@@ -171,7 +171,7 @@ pub fn quietest(
         let run = real(profile.clone(), ios, cpus, stop)?;
         let reason = run.completion.reason.unwrap_or_default();
         let counts = run.counts;
-        let counts = counts.ok_or_else(|| Failure::run(format!("poll: not obtained: {reason}")))?;
+        let counts = counts.ok_or_else(|| Failure::run(format!("poll: unavailable: {reason}")))?;
         let median = |counts: &Counts| counts.all.latency_ns.p50;
         if best
             .as_ref()
@@ -199,7 +199,7 @@ fn real(profile: DeviceProfile, ios: u64, cpus: Cpus, stop: &Stop) -> Result<Run
         bs: u64::from(BS).into(),
         iodepth: 1,
         numjobs: 1,
-        tenants: Tenants::Threads,
+        kind: JobKind::Thread,
         size: None,
         runtime: None,
         number_ios: Some(ios),
@@ -207,13 +207,14 @@ fn real(profile: DeviceProfile, ios: u64, cpus: Cpus, stop: &Stop) -> Result<Run
         // The first I/Os find nothing in the caches.
         ramp_time: Nanos::from_millis(50),
         arrivals: Arrivals::Closed,
+        phases: Vec::new(),
         cpus_allowed: vec![cpus.job],
         verify: Verify::None,
         seed: 1,
     };
     let method = Method {
         engine: EngineName::Nvme,
-        way: Way::Poll,
+        mode: CompletionMode::Poll,
     };
     let setup = Setup {
         targets: &targets,

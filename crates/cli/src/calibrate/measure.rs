@@ -8,7 +8,7 @@ use super::spread::Spread;
 use crate::failure::Failure;
 use joulio_model::DeviceProfile;
 use joulio_units::Nanos;
-use joulio_workload::{Stop, Way};
+use joulio_workload::{CompletionMode, Stop};
 use rustix::process::getppid;
 
 /// The times of this machine, in nanoseconds.
@@ -114,11 +114,11 @@ fn waits(cpus: Cpus, stop: &Stop) -> Result<Waits, Failure> {
     };
     let all = WAITS.map(Nanos::from_micros);
     let mut kinds = vec![
-        by(Way::HybridFixed(SLEEP), SLEPT_THROUGH)?,
-        by(Way::Poll, all[0])?,
+        by(CompletionMode::HybridFixed(SLEEP), SLEPT_THROUGH)?,
+        by(CompletionMode::Poll, all[0])?,
     ];
     for wait in all {
-        kinds.push(by(Way::Interrupt, wait)?);
+        kinds.push(by(CompletionMode::Interrupt, wait)?);
     }
     let done = reads(&kinds, cpus, stop)?;
     let median = |index: usize| done.get(index).map_or(0.0, |reads| median(reads));

@@ -5,6 +5,7 @@ use super::driver::Cpus;
 use crate::failure::Failure;
 use joulio_nvme::wait::now;
 use joulio_units::Nanos;
+use joulio_workload::spoiled::by_others;
 use joulio_workload::{CpuUse, Happened, Spoiled, Surroundings};
 use rustix::time::{ClockId, clock_gettime};
 use std::path::{Path, PathBuf};
@@ -44,7 +45,7 @@ impl Watch {
         let done = what()?;
         let (ran, window) = (own() - before, now() - start);
         let cpu = format!("CPU {}", self.cpus.job);
-        let others = Spoiled::by_others(&cpu, window.since(ran), window, TOLERATED);
+        let others = by_others(&cpu, window.since(ran), window, TOLERATED);
         self.spoiled.extend(others);
         match refusal(self.file.as_deref(), &self.spoiled) {
             // What follows would be for nothing, and takes a minute on a busy machine.
@@ -87,7 +88,7 @@ fn others(happened: &Happened, cpus: [usize; 2], own: Nanos) -> Option<Spoiled> 
         return None;
     };
     let names = format!("CPUs {} and {}", cpus[0], cpus[1]);
-    Spoiled::by_others(&names, (one + other).since(own), happened.window, TOLERATED)
+    by_others(&names, (one + other).since(own), happened.window, TOLERATED)
 }
 
 /// The time that the threads of this process have run, together.

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use joulio_model::DeviceProfile;
 use joulio_nvme::wait::{Counters, now};
 use joulio_units::Nanos;
-use joulio_workload::{Stop, Way};
+use joulio_workload::{CompletionMode, Stop};
 
 /// A read, from the call to the buffer handed back, and what waiting for it counted.
 pub struct Read {
@@ -18,7 +18,7 @@ pub struct Read {
 /// What to read.
 pub struct Reads {
     pub profile: DeviceProfile,
-    pub way: Way,
+    pub way: CompletionMode,
     pub ios: u64,
     /// How long to read before, so that the way has learnt.
     pub learns: Nanos,
@@ -61,7 +61,7 @@ fn round(kind: &Reads, cpus: Cpus, stop: &Stop) -> Result<Vec<Read>, Failure> {
     let policy = way.policy().ok_or_else(|| Failure::run(way))?;
     let queue = &mut bench.group.queues()[0];
     let obtained = queue.set_policy(policy);
-    obtained.map_err(|error| Failure::run(format!("{way}: not obtained: {error}")))?;
+    obtained.map_err(|error| Failure::run(format!("{way}: unavailable: {error}")))?;
     let mut reads = Vec::with_capacity(ios);
     let learnt = now() + *learns;
     while reads.len() < ios {

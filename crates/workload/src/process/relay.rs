@@ -4,8 +4,8 @@ use super::wire::{Ending, Line, Order, Part, hear, say};
 use super::{COMMAND, ProcessError};
 use crate::Stop;
 use crate::looped::{Go, Worker, WorkerError};
-use crate::method::Method;
 use crate::target::Elsewhere;
+use joulio_job::Method;
 use nix::sys::signal::{SigSet, Signal};
 use std::io::{self, BufReader, ErrorKind};
 use std::os::unix::process::CommandExt;
@@ -152,16 +152,15 @@ fn pass_on(go: &Receiver<Go>, stop: &Stop, over: &AtomicBool, mut input: ChildSt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::tests::job;
     use crate::looped::Message;
-    use crate::method::{EngineName, Obtained, Way};
+    use joulio_job::{Availability, CompletionMode, EngineName, Job};
     use std::sync::atomic::AtomicU64;
     use std::sync::mpsc::channel;
 
     /// What comes of a job whose process is a shell with `script`, and what it told.
     fn attended(script: &str) -> (Result<(), WorkerError>, Vec<Message>) {
         let ((messages, inbox), (start, go)) = (channel(), channel());
-        let (job, stop, progress) = (job(), Stop::default(), AtomicU64::new(0));
+        let (job, stop, progress) = (Job::random_reads(100), Stop::default(), AtomicU64::new(0));
         let worker = Worker {
             job: &job,
             index: 3,
@@ -182,7 +181,7 @@ mod tests {
             .expect("a shell");
         let method = Method {
             engine: EngineName::Psync,
-            way: Way::Interrupt,
+            mode: CompletionMode::Interrupt,
         };
         let target = serde_json::from_value(serde_json::json!({
             "path": "/nowhere",
@@ -201,11 +200,10 @@ mod tests {
 
     #[test]
     fn a_process_is_heard_to_its_last_word() {
-        let said =
-            r#"read part; echo '{"Message":{"Ready":{"Yes":"poll"}}}'; echo '{"Ended":"Done"}'"#;
+        let said = r#"read part; echo '{"Message":{"Ready":{"Effective":"poll"}}}'; echo '{"Ended":"Done"}'"#;
         let (ended, told) = attended(said);
         assert!(ended.is_ok());
-        let [Message::Ready(Obtained::Yes(way))] = told.as_slice() else {
+        let [Message::Ready(Availability::Effective(way))] = told.as_slice() else {
             panic!("{} messages", told.len());
         };
         assert_eq!(way, "poll");

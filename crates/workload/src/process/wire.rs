@@ -1,9 +1,8 @@
 //! What a job's process and its relay say to each other: JSON, a line each.
 
-use crate::job::Job;
 use crate::looped::{Go, Message};
-use crate::method::Method;
 use crate::target::Elsewhere;
+use joulio_job::{Job, Method};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, ErrorKind, Write};
@@ -73,32 +72,6 @@ pub(super) fn hear<T: DeserializeOwned>(from: &mut impl BufRead) -> io::Result<O
     heard.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
 }
 
-/// hdrhistogram's histograms as what they have recorded: values and how often.
-pub(crate) mod latencies {
-    use crate::stats::latencies;
-    use hdrhistogram::Histogram;
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(crate) fn serialize<S: Serializer>(
-        histogram: &Histogram<u64>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
-        let recorded = histogram.iter_recorded();
-        to.collect_seq(recorded.map(|value| (value.value_iterated_to(), value.count_at_value())))
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Histogram<u64>, D::Error> {
-        let mut histogram = latencies();
-        for (value, count) in Vec::<(u64, u64)>::deserialize(from)? {
-            histogram.record_n(value, count).map_err(D::Error::custom)?;
-        }
-        Ok(histogram)
-    }
-}
-
 /// What waiting did.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "joulio_nvme::wait::Counters")]
@@ -137,27 +110,9 @@ pub(crate) struct RingOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Tally;
-    use joulio_units::Nanos;
     use proptest::prelude::*;
 
     proptest! {
-        #[test]
-        fn a_tally_is_the_same_on_the_other_side(
-            latencies in prop::collection::vec(0_u64..100_000_000_000, 0..50),
-        ) {
-            let mut tally = Tally::new();
-            for latency in latencies {
-                tally.success(Nanos(latency), 4096);
-            }
-            let mut text = Vec::new();
-            say(&mut text, &tally).expect("a vector takes all");
-            let heard: Option<Tally> = hear(&mut text.as_slice()).expect("a line");
-            let heard = heard.expect("a tally");
-            prop_assert_eq!((heard.ios, heard.bytes), (tally.ios, tally.bytes));
-            prop_assert_eq!(heard.latency, tally.latency);
-        }
-
         #[test]
         fn strange_bytes_are_an_error_or_the_end(
             bytes in prop::collection::vec(any::<u8>(), 0..200),
@@ -165,11 +120,5 @@ mod tests {
             let heard = hear::<Line>(&mut bytes.as_slice());
             prop_assert!(!matches!(heard, Ok(Some(_))));
         }
-    }
-
-    #[test]
-    fn a_latency_that_no_job_records_is_an_error() {
-        let text = r#"{"ios":1,"errors":0,"bytes":0,"latency":[[99000000000000,1]]}"#;
-        assert!(serde_json::from_str::<Tally>(text).is_err());
     }
 }

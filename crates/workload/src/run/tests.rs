@@ -2,16 +2,22 @@
 
 use super::*;
 use crate::engine::{EngineError, IoError, Traced};
-use crate::job::tests::job;
-use crate::method::Way;
 use crate::target::{Activity, Elsewhere, Verdict};
 use joulio_engine::{Buffer, Completion, Engine, Request};
+use joulio_job::CompletionMode;
 use joulio_kernel_io::Disk;
 use joulio_model::DeviceProfile;
 use joulio_nvme::PowerControl;
 use joulio_nvme::wait::Counters;
 use joulio_units::Nanos;
 use std::sync::Arc;
+
+fn job() -> Job {
+    Job {
+        iodepth: 4,
+        ..Job::random_reads(100)
+    }
+}
 
 /// Does every I/O at once; one of the jobs' panics in the middle of its work.
 struct Instant {
@@ -167,7 +173,7 @@ fn a_panic_in_a_job_ends_the_others_and_is_an_error_of_the_run() {
     };
     let method = Method {
         engine: EngineName::Psync,
-        way: Way::Interrupt,
+        mode: CompletionMode::Interrupt,
     };
     let result = run(&job, method, &setup, &mut Meters::default());
     assert!(matches!(result, Err(RunError::Panicked)));

@@ -3,9 +3,9 @@
 use super::{Activity, Target, Verdict};
 use crate::engine::Traced;
 use crate::looped::{Worker, WorkerError, failed};
-use crate::method::{EngineName, Method, Obtained, Way};
 use crate::process::wire;
 use crate::result::Counts;
+use joulio_job::{Availability, CompletionMode, EngineName, Method};
 use joulio_kernel_io::{
     self as kernel, Access, Blocks, Disk, Interface, IoUring, KernelCompletionMode, Libaio, Psync,
     Release, RingOptions, expect, judge,
@@ -97,7 +97,7 @@ impl KernelTarget {
         match engine {
             Ok(mut engine) => worker.run(&mut engine),
             Err(kernel::EngineError::Missing { missing, .. }) => {
-                worker.refuse(Obtained::No(missing.to_string()))
+                worker.refuse(Availability::Unavailable(missing.to_string()))
             }
             Err(error) => Err(failed(error)),
         }
@@ -114,21 +114,23 @@ fn interface(engine: EngineName) -> Option<Interface> {
     }
 }
 
-fn kernel_mode(way: Way) -> Result<KernelCompletionMode, String> {
-    Ok(match way {
-        Way::Poll => KernelCompletionMode::Poll,
-        Way::Interrupt => KernelCompletionMode::Interrupt,
-        Way::Hybrid => KernelCompletionMode::Hybrid,
-        Way::HybridFixed(sleep) if sleep.0.is_multiple_of(1_000) => {
+fn kernel_mode(mode: CompletionMode) -> Result<KernelCompletionMode, String> {
+    Ok(match mode {
+        CompletionMode::Poll => KernelCompletionMode::Poll,
+        CompletionMode::Interrupt => KernelCompletionMode::Interrupt,
+        CompletionMode::Hybrid => KernelCompletionMode::Hybrid,
+        CompletionMode::HybridFixed(sleep) if sleep.0.is_multiple_of(1_000) => {
             let microseconds = u32::try_from(sleep.0 / 1_000).map_err(|_| "too long a sleep")?;
             KernelCompletionMode::HybridFixed(microseconds)
         }
-        Way::HybridFixed(_) => return Err("the kernel sleeps for whole microseconds".into()),
-        Way::SqPoll => KernelCompletionMode::SqPoll,
-        Way::SqPollPoll => KernelCompletionMode::SqPollPoll,
-        way => {
+        CompletionMode::HybridFixed(_) => {
+            return Err("the kernel sleeps for whole microseconds".into());
+        }
+        CompletionMode::SqPoll => KernelCompletionMode::SqPoll,
+        CompletionMode::SqPollPoll => KernelCompletionMode::SqPollPoll,
+        mode => {
             return Err(format!(
-                "{way} is a completion mode of the user-space driver: --engine nvme"
+                "{mode} is a completion mode of the user-space driver: --engine nvme"
             ));
         }
     })
@@ -189,7 +191,7 @@ impl Target for KernelTarget {
     }
 
     fn poll_delay(&self, method: Method) -> Option<i64> {
-        let (interface, mode) = (interface(method.engine)?, kernel_mode(method.way).ok()?);
+        let (interface, mode) = (interface(method.engine)?, kernel_mode(method.mode).ok()?);
         match self.expected(interface, mode).reason? {
             kernel::Unavailable::Delay { wanted, .. } => Some(wanted),
             _ => None,
@@ -197,7 +199,7 @@ impl Target for KernelTarget {
     }
 
     fn judge(&self, method: Method, counts: &Counts) -> Verdict {
-        let Ok(mode) = kernel_mode(method.way) else {
+        let Ok(mode) = kernel_mode(method.mode) else {
             return Verdict::AsAsked;
         };
         let effective = judge(mode, counts.all.ios, counts.machine.device_interrupts);
@@ -225,15 +227,15 @@ impl Target for KernelTarget {
     fn work(&self, method: Method, worker: Worker<'_>) -> Result<(), WorkerError> {
         let Some(interface) = interface(method.engine) else {
             let reason = "the user-space driver takes pcie:ADDRESS, after joulio bind";
-            return worker.refuse(Obtained::No(reason.into()));
+            return worker.refuse(Availability::Unavailable(reason.into()));
         };
-        let mode = match kernel_mode(method.way) {
+        let mode = match kernel_mode(method.mode) {
             Ok(mode) => mode,
-            Err(reason) => return worker.refuse(Obtained::No(reason)),
+            Err(reason) => return worker.refuse(Availability::Unavailable(reason)),
         };
         let expected = self.expected(interface, mode);
         if let Some(reason) = expected.reason {
-            return worker.refuse(Obtained::No(reason.to_string()));
+            return worker.refuse(Availability::Unavailable(reason.to_string()));
         }
         let (target, depth) = (Arc::clone(&self.target), worker.depth());
         match interface {

@@ -194,7 +194,7 @@ impl Stage {
         let played = Played::new(&own, method, &self.names, set);
         let refused = |reason: String| played.refused(reason);
         if policy().is_none() {
-            return Ok(refused(format!("{} is not modelled", method.way)));
+            return Ok(refused(format!("{} is not modelled", method.mode)));
         }
         let done = play(
             &self.machine,
@@ -225,6 +225,8 @@ impl Stage {
             arrivals: match job.arrivals {
                 joulio_workload::Arrivals::Closed => Arrivals::Closed,
                 joulio_workload::Arrivals::Every(interval) => Arrivals::Every(interval),
+                joulio_workload::Arrivals::Poisson(mean) => Arrivals::Random(mean),
+                joulio_workload::Arrivals::Bursts { ios, every } => Arrivals::Bursts { ios, every },
             },
             cpus_allowed: job.cpus_allowed.clone(),
             path: ways::path(method),

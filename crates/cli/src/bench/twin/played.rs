@@ -2,8 +2,8 @@
 
 use joulio_twin::{Path, Simulated, Times};
 use joulio_workload::{
-    Completion, Counts, Done, EnergyResult, FaultCounts, Job, LatencySummary, MachineCounters,
-    Method, RunResult, Side, ThreadUsage, Threads, Way,
+    CompletionMode, CompletionResult, Counts, DirectionResult, EnergyResult, FaultCounts,
+    IoStatistics, Job, MachineCounters, Method, RunResult, ThreadUsage, Threads, WorkDone,
 };
 use std::collections::BTreeMap;
 
@@ -49,9 +49,9 @@ impl<'a> Played<'a> {
     /// The result of `done`.
     pub fn result(&self, done: &Simulated) -> RunResult {
         let counts = counts(self.method, self.job, done);
-        let obtained = match self.method.way {
+        let obtained = match self.method.mode {
             // The rule alone does not say who polls.
-            Way::SqPollPoll => self.method.way.to_string(),
+            CompletionMode::SqPollPoll => self.method.mode.to_string(),
             _ => done.policy.clone(),
         };
         RunResult {
@@ -82,25 +82,24 @@ impl<'a> Played<'a> {
     ) -> RunResult {
         RunResult {
             devices: self.devices.to_vec(),
-            engine: self.method.engine.name(),
-            completion: Completion {
-                asked: self.method.way.to_string(),
-                obtained,
+            engine: self.method.engine,
+            completion: CompletionResult {
+                requested: self.method.mode.to_string(),
+                effective: obtained,
                 reason,
             },
             settings: self.settings(),
-            rw: self.job.rw.to_string(),
+            rw: self.job.rw,
             bs: self.job.bs.clone(),
             iodepth: self.job.iodepth,
             numjobs: self.job.numjobs,
-            tenants: self.job.tenants.name(),
+            job_kind: self.job.kind,
             ramp_seconds: self.job.ramp_time.seconds(),
-            loop_: self.job.loop_name(),
+            loop_: self.job.arrivals.loop_name(),
             interrupted: false,
             modelled: true,
             spoiled: Vec::new(),
             past_tdp: None,
-            traced: Vec::new(),
             counts,
         }
     }
@@ -108,16 +107,19 @@ impl<'a> Played<'a> {
 
 fn counts(method: Method, job: &Job, done: &Simulated) -> Counts {
     let side = |side: &joulio_twin::Side| {
-        let latency = LatencySummary {
-            mean: side.mean().unwrap_or(0.0),
-            ..LatencySummary::new(&side.latency)
+        let statistics = IoStatistics {
+            ios: side.ios,
+            errors: 0,
+            bytes: side.bytes,
+            latency: side.latency.clone(),
+            total_latency: side.total,
         };
-        Side::new(side.ios, side.bytes, latency, done.window)
+        DirectionResult::new(&statistics, done.window)
     };
     let all = done.all();
     let energy = EnergyResult::new(
         &done.energy,
-        Done {
+        WorkDone {
             ios: all.ios,
             bytes: all.bytes,
             window: done.window,

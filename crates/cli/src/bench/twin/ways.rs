@@ -3,28 +3,31 @@
 use joulio_nvme::wait::{AnyPolicy, UringHybrid};
 use joulio_twin::Path;
 use joulio_units::Direction;
-use joulio_workload::{EngineName, Job, Method, Way};
+use joulio_workload::{CompletionMode, EngineName, Job, Method};
 
 /// Refuses what is not modelled.
 pub fn check(method: Method, iodepth: usize) -> Result<(), String> {
-    let Method { engine, way } = method;
+    let Method { engine, mode: way } = method;
     let can = match engine {
         EngineName::Nvme => way.policy().is_some(),
-        EngineName::Libaio => way == Way::Interrupt,
+        EngineName::Libaio => way == CompletionMode::Interrupt,
         // With the kernels of the papers that have them.
         EngineName::Psync => matches!(
             way,
-            Way::Poll
-                | Way::Interrupt
-                | Way::Hybrid
-                | Way::HybridFixed(_)
-                | Way::Ehp
-                | Way::Pas
-                | Way::Dpas(_)
+            CompletionMode::Poll
+                | CompletionMode::Interrupt
+                | CompletionMode::Hybrid
+                | CompletionMode::HybridFixed(_)
+                | CompletionMode::Ehp
+                | CompletionMode::Pas
+                | CompletionMode::Dpas(_)
         ),
         EngineName::IoUring => matches!(
             way,
-            Way::Poll | Way::Interrupt | Way::Hybrid | Way::SqPollPoll
+            CompletionMode::Poll
+                | CompletionMode::Interrupt
+                | CompletionMode::Hybrid
+                | CompletionMode::SqPollPoll
         ),
     };
     if !can {
@@ -40,19 +43,21 @@ pub fn check(method: Method, iodepth: usize) -> Result<(), String> {
 
 /// The rule that `method` waits by; None: it has none.
 pub fn policy(method: Method) -> Option<AnyPolicy> {
-    match (method.engine, method.way) {
+    match (method.engine, method.mode) {
         // Its own rule, since Linux 6.13.
-        (EngineName::IoUring, Way::Hybrid) => Some(AnyPolicy::UringHybrid(UringHybrid::new())),
-        (EngineName::IoUring, Way::SqPollPoll) => Some(AnyPolicy::POLL),
+        (EngineName::IoUring, CompletionMode::Hybrid) => {
+            Some(AnyPolicy::UringHybrid(UringHybrid::new()))
+        }
+        (EngineName::IoUring, CompletionMode::SqPollPoll) => Some(AnyPolicy::POLL),
         (_, way) => way.policy(),
     }
 }
 
 /// The software between a workload and the device.
 pub fn path(method: Method) -> Path {
-    match (method.engine, method.way) {
+    match (method.engine, method.mode) {
         (EngineName::Nvme, _) => Path::User,
-        (EngineName::IoUring, Way::SqPollPoll) => Path::Sqpoll,
+        (EngineName::IoUring, CompletionMode::SqPollPoll) => Path::Sqpoll,
         (EngineName::IoUring, _) => Path::Uring,
         (EngineName::Psync | EngineName::Libaio, _) => Path::Kernel,
     }

@@ -19,7 +19,7 @@ use args::Format;
 use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_twin::TwinError;
 use joulio_twin::grid::{Axes, Contender, Row, Scene, Stage};
-use joulio_workload::Way;
+use joulio_workload::CompletionMode;
 use serde::Serialize;
 use state::State;
 
@@ -151,12 +151,12 @@ fn contenders(machine: &MachineProfile) -> Vec<Contender> {
         watts.c1.watts(),
         machine.wake.interrupt_joules.joules(),
     );
-    let own = |way: Way| match (way, even) {
-        (Way::SkiRental(_), Some(even)) => Way::SkiRental(even),
+    let own = |way: CompletionMode| match (way, even) {
+        (CompletionMode::SkiRental(_), Some(even)) => CompletionMode::SkiRental(even),
         (way, _) => way,
     };
-    let ways = Way::ALL.into_iter().map(own);
-    let ways = ways.filter(|way| *way != Way::Poll && way.policy().is_some());
+    let ways = CompletionMode::ALL.into_iter().map(own);
+    let ways = ways.filter(|way| *way != CompletionMode::Poll && way.policy().is_some());
     ways.map(|way| {
         Contender::new(move || way.policy().unwrap_or(joulio_nvme::wait::AnyPolicy::POLL))
     })

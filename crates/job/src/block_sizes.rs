@@ -1,6 +1,7 @@
 //! How long a workload's I/Os are.
 
-use crate::quantity::{format_size, parse_size};
+use crate::parse_size;
+use crate::quantity::format_size;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::iter::once;
@@ -24,7 +25,7 @@ enum OneOrMore {
 }
 
 impl BlockSizes {
-    /// Every size, in the order of the jobs.
+    /// Sizes, in the order of the jobs.
     pub fn iter(&self) -> impl Iterator<Item = u64> {
         once(self.first).chain(self.rest.iter().copied())
     }
@@ -37,12 +38,12 @@ impl BlockSizes {
         }
     }
 
-    /// How many sizes.
+    /// Number of sizes.
     pub fn count(&self) -> usize {
         1 + self.rest.len()
     }
 
-    /// The shortest length that is a whole number of blocks of every size; None: past 64 bits.
+    /// The shortest length that is a whole number of blocks of every size; `None` past 64 bits.
     pub(crate) fn common_multiple(&self) -> Option<u64> {
         let mut sizes = self.iter();
         sizes.try_fold(1, |multiple: u64, size| {

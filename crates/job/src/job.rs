@@ -1,114 +1,11 @@
 //! What to do, in fio's words.
 
-use crate::process::Tenants;
-use crate::sizes::BlockSizes;
-use joulio_energy::MIN_WINDOW;
+use crate::{Arrivals, BlockSizes, JobError, JobKind, Phase, ReadWrite, Verify};
 use joulio_units::{Direction, Nanos};
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
 
-/// `--rw`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ReadWrite {
-    /// Sequential reads.
-    Read,
-    /// Sequential writes.
-    Write,
-    /// Random reads.
-    RandRead,
-    /// Random writes.
-    RandWrite,
-    /// Random reads and writes.
-    RandRw,
-    /// Sequential reads and writes.
-    Rw,
-}
-
-impl ReadWrite {
-    const ALL: [(ReadWrite, &'static str); 6] = [
-        (ReadWrite::Read, "read"),
-        (ReadWrite::Write, "write"),
-        (ReadWrite::RandRead, "randread"),
-        (ReadWrite::RandWrite, "randwrite"),
-        (ReadWrite::RandRw, "randrw"),
-        (ReadWrite::Rw, "rw"),
-    ];
-
-    /// Whether the offsets are random.
-    pub fn is_random(self) -> bool {
-        matches!(
-            self,
-            ReadWrite::RandRead | ReadWrite::RandWrite | ReadWrite::RandRw
-        )
-    }
-
-    /// Whether it ever does I/O in `direction`.
-    pub fn does(self, direction: Direction) -> bool {
-        match direction {
-            Direction::Read => !matches!(self, ReadWrite::Write | ReadWrite::RandWrite),
-            Direction::Write => !matches!(self, ReadWrite::Read | ReadWrite::RandRead),
-            Direction::Other => false,
-        }
-    }
-}
-
-impl fmt::Display for ReadWrite {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = Self::ALL
-            .iter()
-            .find(|(rw, _)| rw == self)
-            .map_or("", |(_, name)| name);
-        f.write_str(name)
-    }
-}
-
-impl FromStr for ReadWrite {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let text = if text == "readwrite" { "rw" } else { text };
-        Self::ALL
-            .iter()
-            .find(|(_, name)| *name == text)
-            .map(|(rw, _)| *rw)
-            .ok_or_else(|| {
-                format!("'{text}' is none of read, write, randread, randwrite, randrw, rw")
-            })
-    }
-}
-
-/// `--verify`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Verify {
-    /// Data is not looked at.
-    #[default]
-    None,
-    /// Each block carries where and when it was written, and a CRC-32C.
-    Crc32c,
-}
-
-impl FromStr for Verify {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "none" | "0" => Ok(Verify::None),
-            "crc32c" | "crc32c-intel" => Ok(Verify::Crc32c),
-            _ => Err(format!("'{text}' is not offered: crc32c or none")),
-        }
-    }
-}
-
-/// When I/Os come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Arrivals {
-    /// Closed loop: as soon as one completes, the next goes out.
-    Closed,
-    /// Open loop: one each interval, by the clock, whether the last has completed or not. Latency
-    /// counts from the arrival.
-    Every(Nanos),
-}
+/// The shortest window that energy meters say anything of, in nanoseconds: a second.
+pub const MIN_WINDOW: Nanos = Nanos::from_millis(1_000);
 
 /// A workload, valid for any device once [`Job::area`] has accepted it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -121,10 +18,10 @@ pub struct Job {
     pub bs: BlockSizes,
     /// I/Os in flight, each job.
     pub iodepth: usize,
-    /// Threads or processes.
+    /// Jobs: threads or processes.
     pub numjobs: usize,
-    /// Which of them.
-    pub tenants: Tenants,
+    /// Threads or processes.
+    pub kind: JobKind,
     /// Bytes of the device that are used, from its start; `None` is all.
     pub size: Option<u64>,
     /// How long to run, the ramp not included; `None` is until `number_ios` are done.
@@ -138,6 +35,9 @@ pub struct Job {
     pub ramp_time: Nanos,
     /// Closed or open loop.
     pub arrivals: Arrivals,
+    /// Loads in turn, over and over, in place of `rw`, `rwmixread`, `bs` and `arrivals`; empty:
+    /// those hold all the time. Only virtual time has phases.
+    pub phases: Vec<Phase>,
     /// CPUs for the jobs' threads, in turn; empty is anywhere.
     pub cpus_allowed: Vec<usize>,
     /// Data verification.
@@ -146,18 +46,33 @@ pub struct Job {
     pub seed: u64,
 }
 
-/// A job that cannot be run on a device.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{flag}: {problem}")]
-pub struct JobError {
-    /// The flag to change.
-    pub flag: &'static str,
-    /// What is wrong with it, and what would be right.
-    pub problem: String,
-}
-
 impl Job {
+    /// One job of random 4 KiB reads at depth 1 in a closed loop, `number_ios` long.
+    pub fn random_reads(number_ios: u64) -> Job {
+        Job {
+            rw: ReadWrite::RandRead,
+            rwmixread: 50,
+            bs: 4096.into(),
+            iodepth: 1,
+            numjobs: 1,
+            kind: JobKind::Thread,
+            size: None,
+            runtime: None,
+            number_ios: Some(number_ios),
+            window: None,
+            ramp_time: Nanos::ZERO,
+            arrivals: Arrivals::Closed,
+            phases: Vec::new(),
+            cpus_allowed: Vec::new(),
+            verify: Verify::None,
+            seed: 1,
+        }
+    }
+
     /// Checks what does not depend on the device.
+    ///
+    /// # Errors
+    /// [`JobError`], naming the first flag that makes no sense.
     pub fn check(&self) -> Result<(), JobError> {
         let wrong = |flag, problem: &str| {
             Err(JobError {
@@ -213,14 +128,21 @@ impl Job {
                 "at most one I/O a nanosecond can arrive: use a lower rate",
             );
         }
+        if let Some(problem) = self.arrivals.problem() {
+            return wrong("arrivals", problem);
+        }
         Ok(())
     }
 
-    /// `closed` or `open`.
-    pub fn loop_name(&self) -> &'static str {
-        match self.arrivals {
-            Arrivals::Closed => "closed",
-            Arrivals::Every(_) => "open",
+    /// Percentage of reads, 0 to 100.
+    pub fn read_percent(&self) -> u8 {
+        match (
+            self.rw.does(Direction::Read),
+            self.rw.does(Direction::Write),
+        ) {
+            (true, true) => self.rwmixread,
+            (true, false) => 100,
+            (false, _) => 0,
         }
     }
 }
@@ -231,21 +153,8 @@ pub(crate) mod tests {
 
     pub(crate) fn job() -> Job {
         Job {
-            rw: ReadWrite::RandRead,
-            rwmixread: 50,
-            bs: 4096.into(),
             iodepth: 4,
-            numjobs: 1,
-            tenants: Tenants::Threads,
-            size: None,
-            runtime: None,
-            number_ios: Some(100),
-            window: None,
-            ramp_time: Nanos::ZERO,
-            arrivals: Arrivals::Closed,
-            cpus_allowed: vec![],
-            verify: Verify::None,
-            seed: 1,
+            ..Job::random_reads(100)
         }
     }
 

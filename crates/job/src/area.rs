@@ -1,16 +1,15 @@
 //! Which part of a device each job uses.
 
-use crate::job::{Job, JobError, Verify};
-
+use crate::{Job, JobError, Verify};
 use std::ops::Range;
 
 /// Verification keeps 4 bytes a block in memory: 1 GiB at most.
-const MOST_VERIFIED: u64 = 1 << 28;
+const MAX_VERIFIED: u64 = 1 << 28;
 
 /// The part of a device that the jobs on it use, from offset 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Area {
-    /// Its length in bytes.
+    /// Length in bytes.
     pub bytes: u64,
     /// Jobs share it in multiples of so many bytes, whole blocks of every size; None: each has all
     /// of it.
@@ -20,7 +19,7 @@ pub struct Area {
 impl Area {
     /// The blocks of `bs` bytes that job `at` of the `jobs` on the device uses: all of them, or its
     /// share when data is verified, so that no job overwrites what another is to find.
-    pub(crate) fn share(self, at: usize, jobs: usize, bs: u64) -> Range<u64> {
+    pub fn share(self, at: usize, jobs: usize, bs: u64) -> Range<u64> {
         let Some(unit) = self.unit else {
             return 0..self.bytes / bs;
         };
@@ -38,6 +37,9 @@ impl Area {
 impl Job {
     /// The part that this job uses of a device of `size` bytes in logical blocks of `block` bytes,
     /// which transfers `max_transfer` bytes at once.
+    ///
+    /// # Errors
+    /// [`JobError`], if the job does not fit the device.
     pub fn area(&self, size: u64, block: u32, max_transfer: u32) -> Result<Area, JobError> {
         let wrong = |flag, problem| Err(JobError { flag, problem });
         let used = self.size.unwrap_or(size);
@@ -91,12 +93,10 @@ impl Job {
         };
         let each = bytes / unit / self.numjobs as u64;
         for bs in self.bs.iter() {
-            if bytes / bs > MOST_VERIFIED {
+            if bytes / bs > MAX_VERIFIED {
                 return wrong(
                     "--size",
-                    format!(
-                        "verification of more than {MOST_VERIFIED} blocks: name a smaller size"
-                    ),
+                    format!("verification of more than {MAX_VERIFIED} blocks: name a smaller size"),
                 );
             }
             if each * (unit / bs) < self.iodepth as u64 {
@@ -118,8 +118,8 @@ impl Job {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::BlockSizes;
     use crate::job::tests::job;
-    use crate::sizes::BlockSizes;
     use proptest::prelude::*;
 
     #[test]

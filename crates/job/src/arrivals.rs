@@ -1,0 +1,44 @@
+//! When I/Os arrive.
+
+use joulio_units::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// Arrivals of a workload's I/Os, at each job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Arrivals {
+    /// Closed loop: as soon as one I/O completes, the next goes out.
+    Closed,
+    /// Open loop at a fixed interval, whether the last I/O has completed or not. Latency counts
+    /// from the arrival.
+    Every(Nanos),
+    /// Open loop at random: a Poisson process with this mean interval.
+    Poisson(Nanos),
+    /// Open loop in bursts: several I/Os at once, at a fixed interval.
+    Bursts {
+        /// I/Os of a burst.
+        ios: u32,
+        /// Nanoseconds from one burst to the next.
+        every: Nanos,
+    },
+}
+
+impl Arrivals {
+    /// Name of the loop in results: `closed` or `open`.
+    pub fn loop_name(self) -> &'static str {
+        match self {
+            Arrivals::Closed => "closed",
+            _ => "open",
+        }
+    }
+
+    /// Description of what makes no sense in these arrivals; `None` if all does.
+    pub fn problem(self) -> Option<&'static str> {
+        let apart = "must be more than 0 ns apart";
+        match self {
+            Arrivals::Every(Nanos::ZERO) | Arrivals::Poisson(Nanos::ZERO) => Some(apart),
+            Arrivals::Bursts { every, .. } if every == Nanos::ZERO => Some(apart),
+            Arrivals::Bursts { ios: 0, .. } => Some("a burst has at least 1 I/O"),
+            _ => None,
+        }
+    }
+}

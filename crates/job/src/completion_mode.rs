@@ -1,0 +1,244 @@
+//! How completions are waited for.
+
+use crate::parse_time;
+use joulio_units::Nanos;
+use joulio_wait::{
+    AnyPolicy, Dpas, Ehp, Hybrid, HybridTpause, Pas, Policy, SkiRental, Tpause, Uintr, UintrBlock,
+    Umwait, UringHybrid,
+};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// How a job waits for completions, as `--completion` takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum CompletionMode {
+    /// Spin until the completion is there.
+    Poll,
+    /// Block until the device raises an interrupt.
+    Interrupt,
+    /// Sleep for half the mean time, learnt, then spin.
+    Hybrid,
+    /// Sleep for a fixed time, then spin.
+    HybridFixed(Nanos),
+    /// Sleep for half the least time ever seen, then spin: io_uring's hybrid rule.
+    UringHybrid,
+    /// Sleep until just before the least time of the last epoch, then spin; interrupts for slow
+    /// I/Os.
+    Ehp,
+    /// Sleep, each time longer or shorter by how the last sleeps went, then spin.
+    Pas,
+    /// Pas, spinning or interrupts, as the load is; the depth above which it goes to interrupts.
+    Dpas(u32),
+    /// Spin for a time, then block.
+    SkiRental(Nanos),
+    /// Poll, pause in a user-level wait (TPAUSE) for a time, poll again.
+    Tpause(Nanos),
+    /// Pause in a user-level wait (TPAUSE) until the completion is predicted, then spin.
+    HybridTpause,
+    /// Watch the cache line that the completion will be written to (UMWAIT, MWAITX).
+    Umwait,
+    /// Pause in a user-level wait until the device's interrupt comes straight to the thread.
+    Uintr,
+    /// `Uintr` for a time, then block.
+    UintrBlock(Nanos),
+    /// A thread of the kernel submits; the device's interrupt completes.
+    SqPoll,
+    /// A thread of the kernel submits and spins for completions.
+    SqPollPoll,
+}
+
+impl CompletionMode {
+    /// Every mode, with its default parameter where it has one.
+    pub const ALL: [CompletionMode; 15] = [
+        CompletionMode::Poll,
+        CompletionMode::Interrupt,
+        CompletionMode::Hybrid,
+        CompletionMode::UringHybrid,
+        CompletionMode::Ehp,
+        CompletionMode::Pas,
+        CompletionMode::Dpas(Dpas::THETA),
+        CompletionMode::SkiRental(SkiRental::COST_OF_A_WAKE),
+        CompletionMode::Tpause(Tpause::PAUSE),
+        CompletionMode::HybridTpause,
+        CompletionMode::Umwait,
+        CompletionMode::Uintr,
+        CompletionMode::UintrBlock(UintrBlock::STAY),
+        CompletionMode::SqPoll,
+        CompletionMode::SqPollPoll,
+    ];
+
+    /// A new policy for a queue of the user-space driver; `None` for the modes that only the kernel
+    /// has.
+    pub fn policy(self) -> Option<AnyPolicy> {
+        Some(match self {
+            CompletionMode::Poll => AnyPolicy::POLL,
+            CompletionMode::Interrupt => AnyPolicy::INTERRUPT,
+            CompletionMode::Hybrid => AnyPolicy::Hybrid(Hybrid::automatic()),
+            CompletionMode::HybridFixed(sleep) => AnyPolicy::Hybrid(Hybrid::fixed(sleep)),
+            CompletionMode::UringHybrid => AnyPolicy::UringHybrid(UringHybrid::new()),
+            CompletionMode::Ehp => AnyPolicy::Ehp(Ehp::new()),
+            CompletionMode::Pas => AnyPolicy::Pas(Pas::new()),
+            CompletionMode::Dpas(theta) => AnyPolicy::Dpas(Dpas::new(theta)),
+            CompletionMode::SkiRental(spin) => AnyPolicy::SkiRental(SkiRental::new(spin)),
+            CompletionMode::Tpause(look) => AnyPolicy::Tpause(Tpause::new(look)),
+            CompletionMode::HybridTpause => AnyPolicy::HybridTpause(HybridTpause::new()),
+            CompletionMode::Umwait => AnyPolicy::Umwait(Umwait),
+            CompletionMode::Uintr => AnyPolicy::Uintr(Uintr),
+            CompletionMode::UintrBlock(stay) => AnyPolicy::UintrBlock(UintrBlock::new(stay)),
+            CompletionMode::SqPoll | CompletionMode::SqPollPoll => return None,
+        })
+    }
+}
+
+impl fmt::Display for CompletionMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CompletionMode::SqPoll => f.write_str("sqpoll"),
+            CompletionMode::SqPollPoll => f.write_str("sqpoll+poll"),
+            mode => match mode.policy() {
+                Some(policy) => f.write_str(&policy.name()),
+                None => Ok(()),
+            },
+        }
+    }
+}
+
+impl FromStr for CompletionMode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<CompletionMode, String> {
+        // What HotStorage'22 calls it.
+        let text = if text == "classic" { "poll" } else { text };
+        match text.split_once('=') {
+            None if text == "ski-rental" => {
+                Ok(CompletionMode::SkiRental(SkiRental::COST_OF_A_WAKE))
+            }
+            None => {
+                let known = CompletionMode::ALL
+                    .into_iter()
+                    .find(|mode| mode.to_string() == text);
+                known.ok_or_else(|| unknown(text))
+            }
+            Some(("hybrid", time)) => match parse_time(time, 1_000)? {
+                0 => Err("hybrid=0: a sleep is above zero; poll is the mode without one".into()),
+                sleep => Ok(CompletionMode::HybridFixed(Nanos(sleep))),
+            },
+            Some(("ski-rental", time)) => match parse_time(time, 1_000)? {
+                0 => {
+                    Err("ski-rental=0: it spins for a while; interrupt is the mode without".into())
+                }
+                spin => Ok(CompletionMode::SkiRental(Nanos(spin))),
+            },
+            Some(("tpause", time)) => match parse_time(time, 1_000)? {
+                0 => Err("tpause=0: it pauses for a while; poll is the mode without".into()),
+                look => Ok(CompletionMode::Tpause(Nanos(look))),
+            },
+            Some(("uintr-block", time)) => match parse_time(time, 1_000)? {
+                0 => {
+                    Err("uintr-block=0: it stays for a while; interrupt is the mode without".into())
+                }
+                stay => Ok(CompletionMode::UintrBlock(Nanos(stay))),
+            },
+            Some(("dpas", depth)) => match depth.parse() {
+                Ok(theta @ 1..) => Ok(CompletionMode::Dpas(theta)),
+                _ => Err(format!(
+                    "dpas={depth}: write a depth of 1 or more, as dpas=3"
+                )),
+            },
+            Some(_) => Err(unknown(text)),
+        }
+    }
+}
+
+impl From<CompletionMode> for String {
+    fn from(mode: CompletionMode) -> String {
+        mode.to_string()
+    }
+}
+
+impl TryFrom<String> for CompletionMode {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<CompletionMode, String> {
+        text.parse()
+    }
+}
+
+fn unknown(text: &str) -> String {
+    format!(
+        "'{text}' is not a completion mode: poll, interrupt, hybrid, hybrid=4us, uring-hybrid, ehp, \
+         pas, dpas, dpas=3, ski-rental=2us, tpause, tpause=500ns, hybrid-tpause, umwait, uintr, \
+         uintr-block, uintr-block=50us, sqpoll, sqpoll+poll"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_way_is_what_its_name_says() {
+        let names = [
+            "poll",
+            "interrupt",
+            "hybrid",
+            "hybrid=4us",
+            "hybrid=1500ns",
+            "uring-hybrid",
+            "ehp",
+            "pas",
+            "dpas",
+            "dpas=3",
+            "ski-rental=2us",
+            "tpause",
+            "tpause=500ns",
+            "hybrid-tpause",
+            "umwait",
+            "uintr",
+            "uintr-block",
+            "uintr-block=50us",
+            "sqpoll",
+            "sqpoll+poll",
+        ];
+        for name in names {
+            assert_eq!(name.parse::<CompletionMode>().unwrap().to_string(), name);
+        }
+        for mode in CompletionMode::ALL {
+            assert_eq!(mode.to_string().parse(), Ok(mode));
+        }
+        let short = [
+            ("classic", "poll"),
+            ("ski-rental", "ski-rental=4050ns"),
+            ("dpas=1", "dpas"),
+        ];
+        for (name, full) in short {
+            assert_eq!(name.parse::<CompletionMode>().unwrap().to_string(), full);
+        }
+    }
+
+    #[test]
+    fn what_is_no_way_says_which_there_are_or_what_is_wrong() {
+        for text in ["", "pol", "pas=3", "=", "ehp="] {
+            let error = text.parse::<CompletionMode>().unwrap_err();
+            assert!(error.contains("ski-rental=2us"), "{error}");
+        }
+        for text in [
+            "dpas=0",
+            "dpas=-1",
+            "dpas=x",
+            "hybrid=0",
+            "ski-rental=0us",
+            "tpause=0",
+            "uintr-block=0",
+        ] {
+            let error = text.parse::<CompletionMode>().unwrap_err();
+            assert!(
+                error.starts_with(text.split('=').next().unwrap()),
+                "{error}"
+            );
+        }
+        assert!("ski-rental=5q".parse::<CompletionMode>().is_err());
+    }
+}

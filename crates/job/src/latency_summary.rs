@@ -1,0 +1,43 @@
+//! Latency in a few figures.
+
+use crate::IoStatistics;
+use serde::Serialize;
+
+/// Latency in nanoseconds, from arrival to completion; all zero when there was no I/O.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LatencySummary {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: u64,
+    /// 90th percentile.
+    pub p90: u64,
+    /// 99th percentile.
+    pub p99: u64,
+    /// 99.9th percentile.
+    pub p999: u64,
+    /// Longest.
+    pub max: u64,
+}
+
+impl LatencySummary {
+    /// Summary of the latencies of `statistics`.
+    pub fn new(statistics: &IoStatistics) -> LatencySummary {
+        let h = &statistics.latency;
+        let quantile = |q| {
+            if h.is_empty() {
+                0
+            } else {
+                h.value_at_quantile(q)
+            }
+        };
+        LatencySummary {
+            mean: statistics.mean().unwrap_or(0.0),
+            p50: quantile(0.5),
+            p90: quantile(0.9),
+            p99: quantile(0.99),
+            p999: quantile(0.999),
+            max: if h.is_empty() { 0 } else { h.max() },
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What is asked of a run, and what comes of it.
+//!
+//! A [`Job`] is a workload in fio's words, a [`Method`] an engine with a completion mode. Whoever
+//! runs a job by a method, really or in virtual time, returns the same result.
+#![forbid(unsafe_code)]
+
+mod area;
+mod arrivals;
+mod availability;
+mod block_sizes;
+mod completion_mode;
+mod completion_result;
+mod direction_result;
+mod engine_name;
+mod fault_counts;
+mod job;
+mod job_error;
+mod job_kind;
+mod latency_summary;
+mod machine_counters;
+mod method;
+mod phase;
+mod quantity;
+mod read_write;
+mod spoiled;
+mod statistics;
+mod thread_usage;
+mod verify;
+mod verify_result;
+mod wait_counters;
+
+pub use area::Area;
+pub use arrivals::Arrivals;
+pub use availability::Availability;
+pub use block_sizes::BlockSizes;
+pub use completion_mode::CompletionMode;
+pub use completion_result::CompletionResult;
+pub use direction_result::DirectionResult;
+pub use engine_name::EngineName;
+pub use fault_counts::FaultCounts;
+pub use job::{Job, MIN_WINDOW};
+pub use job_error::JobError;
+pub use job_kind::JobKind;
+pub use latency_summary::LatencySummary;
+pub use machine_counters::{DiskCounters, Dispatch, IdleCounters, MachineCounters, Missing};
+pub use method::Method;
+pub use phase::{Load, Phase};
+pub use quantity::{parse_count, parse_size, parse_time};
+pub use read_write::ReadWrite;
+pub use spoiled::{Spoiled, SpoiledBy};
+pub use statistics::IoStatistics;
+pub use thread_usage::{ThreadUsage, Threads};
+pub use verify::Verify;
+pub use verify_result::VerifyResult;
+pub use wait_counters::WaitCounters;

@@ -1,0 +1,77 @@
+//! Pattern and direction of a workload's I/Os.
+
+use joulio_units::Direction;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// Pattern and direction, as fio's `rw`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReadWrite {
+    /// Sequential reads.
+    Read,
+    /// Sequential writes.
+    Write,
+    /// Random reads.
+    RandRead,
+    /// Random writes.
+    RandWrite,
+    /// Random reads and writes.
+    RandRw,
+    /// Sequential reads and writes.
+    Rw,
+}
+
+impl ReadWrite {
+    const ALL: [(ReadWrite, &'static str); 6] = [
+        (ReadWrite::Read, "read"),
+        (ReadWrite::Write, "write"),
+        (ReadWrite::RandRead, "randread"),
+        (ReadWrite::RandWrite, "randwrite"),
+        (ReadWrite::RandRw, "randrw"),
+        (ReadWrite::Rw, "rw"),
+    ];
+
+    /// True for random offsets, false for sequential ones.
+    pub fn is_random(self) -> bool {
+        matches!(
+            self,
+            ReadWrite::RandRead | ReadWrite::RandWrite | ReadWrite::RandRw
+        )
+    }
+
+    /// True if some of the I/Os go in `direction`.
+    pub fn does(self, direction: Direction) -> bool {
+        match direction {
+            Direction::Read => !matches!(self, ReadWrite::Write | ReadWrite::RandWrite),
+            Direction::Write => !matches!(self, ReadWrite::Read | ReadWrite::RandRead),
+            Direction::Other => false,
+        }
+    }
+}
+
+impl fmt::Display for ReadWrite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Self::ALL
+            .iter()
+            .find(|(rw, _)| rw == self)
+            .map_or("", |(_, name)| name);
+        f.write_str(name)
+    }
+}
+
+impl FromStr for ReadWrite {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = if text == "readwrite" { "rw" } else { text };
+        Self::ALL
+            .iter()
+            .find(|(_, name)| *name == text)
+            .map(|(rw, _)| *rw)
+            .ok_or_else(|| {
+                format!("'{text}' is none of read, write, randread, randwrite, randrw, rw")
+            })
+    }
+}

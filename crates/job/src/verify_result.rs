@@ -1,0 +1,14 @@
+//! The result of data verification.
+
+use serde::{Deserialize, Serialize};
+
+/// Result of data verification.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct VerifyResult {
+    /// Blocks whose content was checked, during the run and after it.
+    pub blocks: u64,
+    /// Blocks that were wrong.
+    pub errors: u64,
+    /// Description of the first wrong block.
+    pub first_error: Option<String>,
+}

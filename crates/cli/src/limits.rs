@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use std::thread;
 
 /// More files than any run opens. A program that we start may go through all numbers below its limit.
-const MOST_FILES: u64 = 1 << 20;
+const MAX_FILES: u64 = 1 << 20;
 /// What Rust gives every other thread.
-const LEAST_STACK: u64 = 2 << 20;
+const MIN_STACK: u64 = 2 << 20;
 /// What a shell gives the first thread, usually.
 const STACK: usize = 8 << 20;
 
@@ -16,7 +16,7 @@ const STACK: usize = 8 << 20;
 /// programs with 1024 for the sake of those that use select(2).
 pub fn raise_open_files() {
     let limit = getrlimit(Resource::Nofile);
-    let most = limit.maximum.unwrap_or(MOST_FILES).min(MOST_FILES);
+    let most = limit.maximum.unwrap_or(MAX_FILES).min(MAX_FILES);
     if limit.current.is_some_and(|current| current < most) {
         let raised = Rlimit {
             current: Some(most),
@@ -47,7 +47,7 @@ pub fn open_files_advice(message: &str) -> Option<String> {
 /// There is no memory, or there are too many threads.
 pub fn with_stack(command: fn() -> ExitCode) -> io::Result<ExitCode> {
     let limit = getrlimit(Resource::Stack).current;
-    if limit.is_none_or(|limit| limit >= LEAST_STACK) {
+    if limit.is_none_or(|limit| limit >= MIN_STACK) {
         return Ok(command());
     }
     let thread = thread::Builder::new().name("joulio".into());

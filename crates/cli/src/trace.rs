@@ -25,9 +25,9 @@ const WIDTH: usize = 100;
 /// that end too early.
 const EVENTS_PER_IO: u64 = 16;
 /// A queue's recorder has room for at least this many events, and at most.
-const LEAST_EVENTS: u64 = 4 << 10;
-const MOST_EVENTS: u64 = 1 << 20;
-const _: () = assert!(MOST_EVENTS * (size_of::<Event>() as u64) < 32 << 20);
+const MIN_EVENTS: u64 = 4 << 10;
+const MAX_EVENTS: u64 = 1 << 20;
+const _: () = assert!(MAX_EVENTS * (size_of::<Event>() as u64) < 32 << 20);
 
 /// Flags that fio has mean what they mean there.
 #[derive(clap::Args)]
@@ -133,7 +133,7 @@ pub fn run(args: &Args) -> Outcome {
 /// Events that a queue keeps for `ios` I/Os.
 fn capacity(ios: u64) -> usize {
     let events = ios.saturating_mul(EVENTS_PER_IO);
-    events.clamp(LEAST_EVENTS, MOST_EVENTS) as usize
+    events.clamp(MIN_EVENTS, MAX_EVENTS) as usize
 }
 
 fn render(timeline: &Timeline, format: Format) -> io::Result<String> {

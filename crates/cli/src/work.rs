@@ -75,7 +75,7 @@ pub struct Work {
 }
 
 /// The least time of an admin command: many of them are slower than any I/O.
-const LEAST_ADMIN_TIMEOUT: Nanos = Nanos::from_millis(1_000);
+const MIN_ADMIN_TIMEOUT: Nanos = Nanos::from_millis(1_000);
 
 fn timeout(text: &str) -> Result<Nanos, String> {
     match seconds(text)? {
@@ -158,7 +158,7 @@ impl Work {
         ControllerOptions {
             queues,
             io_timeout: self.io_timeout,
-            admin_timeout: self.io_timeout.max(LEAST_ADMIN_TIMEOUT),
+            admin_timeout: self.io_timeout.max(MIN_ADMIN_TIMEOUT),
             retries: self.max_retries,
             cancel: cancel(),
             ..ControllerOptions::default()

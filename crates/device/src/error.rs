@@ -121,7 +121,7 @@ pub enum DeviceError {
         /// Available.
         have: u16,
     },
-    /// The vector cannot be masked or aimed from user space.
+    /// The vector cannot be masked or redirected from user space.
     #[error("interrupt vector {vector}: the MSI-X table is out of reach: {reason}")]
     VectorTable {
         /// The vector.

@@ -80,7 +80,7 @@ pub trait Device: Send + Sync + 'static {
 
     /// Resets the whole function, where a reset of its controller (CC.EN) does not help: registers
     /// and MSI-X table are as when it was switched on, and it lets go of all memory, which stays
-    /// mapped. The vectors that were enabled stay so: masked, and not aimed.
+    /// mapped. The vectors that were enabled stay so: masked, and not redirected.
     fn reset_function(&self) -> Result<(), DeviceError> {
         Err(DeviceError::NoFunctionReset {
             device: self.name().into(),
@@ -89,7 +89,7 @@ pub trait Device: Send + Sync + 'static {
 
     /// Whether the system asks for the device, to unplug it: whoever has it closes it. Cheap
     /// enough to be asked some times a second.
-    fn is_wanted_back(&self) -> bool {
+    fn is_removal_requested(&self) -> bool {
         false
     }
 }

@@ -25,7 +25,7 @@ pub trait VectorControl: Send + Sync + 'static {
     }
 
     /// Looks whether the entry is masked, if it is to be, and points at `target`, if it is to be
-    /// aimed, and sets it again if not; whether it was so. Who owns the table may write it: a
+    /// redirected, and sets it again if not; whether it was so. Who owns the table may write it: a
     /// kernel that moves an interrupt to another CPU, without interrupt remapping, does.
     fn keep(
         &self,
@@ -39,7 +39,7 @@ pub trait VectorControl: Send + Sync + 'static {
 
     /// Points the entry at `target`: from now on the interrupt is a write of `data` there, and no
     /// longer reaches the eventfd. `None` puts the entry back.
-    fn aim(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError>;
+    fn redirect(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError>;
 }
 
 /// One interrupt vector. Masked until [`Vector::unmask`].
@@ -112,7 +112,7 @@ impl Vector {
     /// How often it was raised since the last call, at the most 2^32 - 1 times: a process at the
     /// other end of a socket can write any count. Does not block.
     pub fn take(&self) -> u64 {
-        take(self.event()).min(MOST_RAISED)
+        take(self.event()).min(MAX_RAISED)
     }
 
     /// Stops delivery; what happens meanwhile becomes pending.
@@ -141,9 +141,9 @@ impl Vector {
     }
 
     /// From now on an interrupt writes `data` to the DMA memory at `target`, instead of
-    /// signalling the eventfd. The memory must stay mapped until [`Vector::aim_back`].
-    pub fn aim(&self, target: Iova, data: u32) -> Result<(), DeviceError> {
-        self.control.aim(self.index, Some((target, data)))
+    /// signalling the eventfd. The memory must stay mapped until [`Vector::restore`].
+    pub fn redirect(&self, target: Iova, data: u32) -> Result<(), DeviceError> {
+        self.control.redirect(self.index, Some((target, data)))
     }
 
     /// Sets the entry again if somebody else has written it since; whether it was as it should be.
@@ -151,15 +151,15 @@ impl Vector {
         self.control.keep(self.index, masked, target)
     }
 
-    /// Undoes [`Vector::aim`].
-    pub fn aim_back(&self) -> Result<(), DeviceError> {
-        self.control.aim(self.index, None)
+    /// Undoes [`Vector::redirect`].
+    pub fn restore(&self) -> Result<(), DeviceError> {
+        self.control.redirect(self.index, None)
     }
 }
 
 /// Interrupts that a vector is believed to have raised since somebody looked: far more than a device
 /// can, and few enough that their sum never overflows.
-const MOST_RAISED: u64 = u32::MAX as u64;
+const MAX_RAISED: u64 = u32::MAX as u64;
 
 /// The count of an eventfd, which is zero afterwards. Does not block: O_NONBLOCK is not enough for
 /// that, since whoever else has the eventfd can clear it at any time (Linux 5.9; older kernels
@@ -197,7 +197,7 @@ mod tests {
         fn set_mask(&self, _: u16, _: bool) -> Result<(), DeviceError> {
             Ok(())
         }
-        fn aim(&self, _: u16, _: Option<(Iova, u32)>) -> Result<(), DeviceError> {
+        fn redirect(&self, _: u16, _: Option<(Iova, u32)>) -> Result<(), DeviceError> {
             Ok(())
         }
     }

@@ -75,7 +75,7 @@ mod tests {
         fn set_mask(&self, _: u16, _: bool) -> Result<(), DeviceError> {
             Ok(())
         }
-        fn aim(&self, _: u16, _: Option<(Iova, u32)>) -> Result<(), DeviceError> {
+        fn redirect(&self, _: u16, _: Option<(Iova, u32)>) -> Result<(), DeviceError> {
             Ok(())
         }
     }

@@ -84,7 +84,7 @@ impl EmulatedDevice {
     /// signals its event, and is not masked. `false`: the vector is not enabled.
     pub fn rewrite_vector(&self, vector: u16) -> bool {
         let mut controller = self.shared.controller();
-        controller.aim(vector, None) && controller.set_mask(vector, false)
+        controller.redirect(vector, None) && controller.set_mask(vector, false)
     }
 
     /// How many doorbells its thread has read. Does not change while the thread is parked.

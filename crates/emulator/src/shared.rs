@@ -219,13 +219,13 @@ impl VectorControl for Shared {
         if controller.is_set(vector, masked, target) {
             return Ok(true);
         }
-        let aimed = target.is_none() || controller.aim(vector, target);
-        found(vector, aimed && controller.set_mask(vector, masked))?;
+        let redirected = target.is_none() || controller.redirect(vector, target);
+        found(vector, redirected && controller.set_mask(vector, masked))?;
         Ok(false)
     }
 
-    fn aim(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError> {
-        found(vector, self.controller().aim(vector, target))
+    fn redirect(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError> {
+        found(vector, self.controller().redirect(vector, target))
     }
 }
 

@@ -94,7 +94,7 @@ enum Act {
     Enable,
     Step(u64),
     Mask(u16, bool),
-    Aim(u16, u64),
+    Redirect(u16, u64),
 }
 
 /// Bytes of a command whose fields are often nearly right: small opcodes, identifiers and lengths,
@@ -156,7 +156,7 @@ fn act() -> impl Strategy<Value = Act> {
         1 => Just(Act::Enable),
         4 => (0u64..1_000_000).prop_map(Act::Step),
         1 => (0u16..4, any::<bool>()).prop_map(|(vector, masked)| Act::Mask(vector, masked)),
-        1 => (0u16..4, any::<u64>()).prop_map(|(vector, at)| Act::Aim(vector, at)),
+        1 => (0u16..4, any::<u64>()).prop_map(|(vector, at)| Act::Redirect(vector, at)),
     ]
 }
 
@@ -192,9 +192,9 @@ fn perform(host: &mut Host, pairs: &mut [Pair], vectors: &[joulio_device::Vector
                 vector.unmask()
             };
         }
-        Act::Aim(vector, at) => {
+        Act::Redirect(vector, at) => {
             if let Some(vector) = vectors.get(usize::from(vector)) {
-                let _ = vector.aim(joulio_device::Iova(at), 7);
+                let _ = vector.redirect(joulio_device::Iova(at), 7);
             }
         }
     }

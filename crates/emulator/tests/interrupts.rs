@@ -1,4 +1,4 @@
-//! Interrupts: masked and unmasked, aimed at memory, coalesced.
+//! Interrupts: masked and unmasked, redirected to memory, coalesced.
 
 mod common;
 
@@ -72,13 +72,13 @@ fn a_masked_interrupt_is_pending_and_unmasking_replays_exactly_one() {
 }
 
 #[test]
-fn an_aimed_interrupt_writes_its_word_and_signals_nothing() {
+fn a_redirected_interrupt_writes_its_word_and_signals_nothing() {
     let mut host = Host::stepped(&options());
     let vectors = vectors(&host, 2);
     let mut pair = host.pair(1, 8, Some(1));
     let words = host.buffer(4096);
     vectors[1]
-        .aim(words.iova().offset(64), 0xfeed_0001)
+        .redirect(words.iova().offset(64), 0xfeed_0001)
         .unwrap();
     read(&host, &mut pair, 1);
     assert_eq!(words.memory().load_u32(64), 0, "masked");
@@ -87,7 +87,7 @@ fn an_aimed_interrupt_writes_its_word_and_signals_nothing() {
     assert_eq!(bytes(&words, 0, 64), [0; 64]);
     assert_eq!(vectors[1].take(), 0);
 
-    vectors[1].aim_back().unwrap();
+    vectors[1].restore().unwrap();
     read(&host, &mut pair, 2);
     assert_eq!(vectors[1].take(), 1);
 }
@@ -99,7 +99,7 @@ fn several_vectors_may_raise_one_word() {
     let word = host.buffer(4096);
     let mut pairs = [host.pair(1, 8, Some(1)), host.pair(2, 8, Some(2))];
     for (vector, data) in [(1, 11), (2, 22)] {
-        vectors[vector].aim(word.iova(), data).unwrap();
+        vectors[vector].redirect(word.iova(), data).unwrap();
         vectors[vector].unmask().unwrap();
     }
     read(&host, &mut pairs[1], 1);
@@ -109,7 +109,7 @@ fn several_vectors_may_raise_one_word() {
 }
 
 #[test]
-fn the_completion_is_there_before_the_aimed_word() {
+fn the_completion_is_there_before_the_redirected_word() {
     let mut host = Host::spawned(&options());
     let vectors = vectors(&host, 2);
     let mut pair = host.pair(1, 8, Some(1));
@@ -117,7 +117,7 @@ fn the_completion_is_there_before_the_aimed_word() {
     let buffer = host.buffer(4096);
     vectors[1].unmask().unwrap();
     for round in 1..2000u16 {
-        vectors[1].aim(word.iova(), round.into()).unwrap();
+        vectors[1].redirect(word.iova(), round.into()).unwrap();
         pair.submit(round, transfer(NvmOpcode::READ, 0, 1, &buffer));
         while word.memory().load_u32(0) != u32::from(round) {
             std::thread::yield_now();
@@ -128,14 +128,14 @@ fn the_completion_is_there_before_the_aimed_word() {
 }
 
 #[test]
-fn an_interrupt_aimed_nowhere_is_lost_and_counted() {
+fn an_interrupt_redirected_nowhere_is_lost_and_counted() {
     let mut host = Host::stepped(&options());
     let vectors = vectors(&host, 2);
     let mut pair = host.pair(1, 8, Some(1));
     let word = host.buffer(4096);
     vectors[1].unmask().unwrap();
     for target in [word.iova().offset(2), joulio_device::Iova(1 << 44)] {
-        vectors[1].aim(target, 1).unwrap();
+        vectors[1].redirect(target, 1).unwrap();
         read(&host, &mut pair, 1);
         assert!(pair.reap().is_some());
     }

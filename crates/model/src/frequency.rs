@@ -40,11 +40,11 @@ pub struct FrequencyRatio(f64);
 
 impl FrequencyRatio {
     /// No clock is further from its reference than this, in either direction.
-    const MOST: f64 = 100.0;
+    const MAX_RATIO: f64 = 100.0;
 
     /// `ratio`, if a clock can run at it: more than 0, and within a hundredfold of the reference.
     pub fn new(ratio: f64) -> Option<FrequencyRatio> {
-        let possible = 1.0 / Self::MOST..=Self::MOST;
+        let possible = 1.0 / Self::MAX_RATIO..=Self::MAX_RATIO;
         possible.contains(&ratio).then_some(FrequencyRatio(ratio))
     }
 

@@ -7,7 +7,7 @@ use crate::DeviceProfile;
 use crate::device::{Power, PowerState};
 
 /// The most power states of a controller.
-const MOST: usize = 32;
+const MAX_STATES: usize = 32;
 
 /// What feature 0Ch, Autonomous Power State Transition, says of one power state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Transition {
 }
 
 /// The table of feature 0Ch, by power state.
-pub type Transitions = [Option<Transition>; MOST];
+pub type Transitions = [Option<Transition>; MAX_STATES];
 
 /// The power states of one device over time.
 ///
@@ -58,7 +58,7 @@ pub struct PowerStates {
     idle: Nanos,
     /// The time up to which `residency` counts.
     counted: Nanos,
-    residency: [Nanos; MOST],
+    residency: [Nanos; MAX_STATES],
 }
 
 /// What is needed of one power state.
@@ -76,10 +76,10 @@ impl PowerStates {
     /// A device that is switched on at `start`: in power state 0, idle.
     pub fn new(profile: &DeviceProfile, start: Nanos) -> PowerStates {
         let power = &profile.power;
-        let states = power.states.iter().take(MOST);
+        let states = power.states.iter().take(MAX_STATES);
         PowerStates {
             states: states.map(|state| State::new(state, power)).collect(),
-            transitions: [None; MOST],
+            transitions: [None; MAX_STATES],
             autonomous: false,
             current: 0,
             left: 0,
@@ -90,7 +90,7 @@ impl PowerStates {
             settled: start,
             idle: start,
             counted: start,
-            residency: [Nanos::ZERO; MOST],
+            residency: [Nanos::ZERO; MAX_STATES],
         }
     }
 
@@ -150,7 +150,7 @@ impl PowerStates {
     pub fn reset(&mut self, at: Nanos) {
         self.advance(at);
         let now = self.counted;
-        self.apst(&[None; MOST], now);
+        self.apst(&[None; MAX_STATES], now);
         (self.current, self.left, self.operational) = (0, 0, 0);
         (self.before, self.begun, self.settled) = (now, now, now);
         self.idle = now;
@@ -172,7 +172,7 @@ impl PowerStates {
     }
 
     /// How long it was in each state until `at`; together the time since it was switched on.
-    pub fn residency(&self, at: Nanos) -> [Nanos; MOST] {
+    pub fn residency(&self, at: Nanos) -> [Nanos; MAX_STATES] {
         let mut then = self.clone();
         then.advance(at);
         then.residency

@@ -77,7 +77,7 @@ impl Device for Leaving {
     fn enable_vectors(&self, count: u16) -> Result<Vec<Vector>, DeviceError> {
         self.device.enable_vectors(count)
     }
-    fn is_wanted_back(&self) -> bool {
+    fn is_removal_requested(&self) -> bool {
         let wanted = self.levers.wanted_back.load(Ordering::Relaxed);
         if wanted {
             self.device.inject(Fault::Gone);

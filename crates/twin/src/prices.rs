@@ -106,7 +106,7 @@ pub(crate) struct IdlePrice {
 }
 
 /// Linux's limit of a user wait in TSC cycles (arch/x86/kernel/cpu/umwait.c).
-const MOST_TSC: f64 = 100_000.0;
+const MAX_TSC: f64 = 100_000.0;
 
 impl Prices {
     /// From a thread's decision to sleep to an idle CPU.
@@ -233,7 +233,7 @@ impl Prices {
             work,
             idle: idle.collect(),
             can,
-            pause: Nanos::from_seconds(MOST_TSC / hertz.map_or(2e9, |hertz| hertz.value)),
+            pause: Nanos::from_seconds(MAX_TSC / hertz.map_or(2e9, |hertz| hertz.value)),
         })
     }
 }

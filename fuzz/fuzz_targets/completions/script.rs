@@ -157,7 +157,7 @@ impl Script {
         self.state().vectors = copies.flatten().collect();
     }
 
-    pub fn is_wanted_back(&self) -> bool {
+    pub fn is_removal_requested(&self) -> bool {
         self.state().wanted_back
     }
 }

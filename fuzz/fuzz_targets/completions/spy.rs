@@ -124,8 +124,8 @@ impl Device for Spy {
         Ok(vectors)
     }
 
-    fn is_wanted_back(&self) -> bool {
+    fn is_removal_requested(&self) -> bool {
         self.script.turn();
-        self.script.is_wanted_back()
+        self.script.is_removal_requested()
     }
 }

@@ -196,12 +196,12 @@ impl Host {
                     done.expect("enabled");
                 }
             }
-            Step::Aim(vector, target) => {
+            Step::Redirect(vector, target) => {
                 let target = target.map(|value| self.address(value));
                 if let Some(vector) = self.vectors.get(usize::from(vector % 8)) {
                     let _ = match target {
-                        Some(address) => vector.aim(joulio_device::Iova(address), 7),
-                        None => vector.aim_back(),
+                        Some(address) => vector.redirect(joulio_device::Iova(address), 7),
+                        None => vector.restore(),
                     };
                 }
             }

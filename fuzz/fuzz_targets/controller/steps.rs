@@ -89,7 +89,7 @@ pub enum Step {
     Vectors(u8),
     Mask(u8, bool),
     /// A vector's interrupt as a write to memory, or as an event again.
-    Aim(u8, Option<Value>),
+    Redirect(u8, Option<Value>),
     /// The host's second piece of memory comes or goes.
     Share(bool),
     Inject(AnyFault),

@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// How far the medians may be from each other.
-const MOST: f64 = 0.2;
+const MAX_ERROR: f64 = 0.2;
 
 /// The least share of the real I/Os that have to count the same. Other programs preempt a job now and
 /// then, and what has completed by then it need not wait for.
@@ -137,7 +137,7 @@ impl Compared {
 
     /// Counts are the same, and medians near each other.
     pub fn agrees(&self) -> bool {
-        self.same_counts() && self.error().abs() <= MOST
+        self.same_counts() && self.error().abs() <= MAX_ERROR
     }
 }
 

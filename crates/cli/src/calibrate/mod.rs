@@ -27,7 +27,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 
 /// Each is kept until all are done.
-const MOST_IOS: u64 = 1_000_000;
+const MAX_IOS: u64 = 1_000_000;
 
 /// Flags of `joulio calibrate`.
 #[derive(clap::Args)]
@@ -82,7 +82,7 @@ pub fn run(args: &Args) -> Outcome {
     let out = out
         .transpose()
         .map_err(|error| Failure::input(format!("-o: {error}")))?;
-    if !(1..=MOST_IOS).contains(&args.number_ios) {
+    if !(1..=MAX_IOS).contains(&args.number_ios) {
         return Err(Failure::input("--number_ios: must be 1 to 1M"));
     }
     let base = machine(args.machine.as_deref())?;

@@ -5,7 +5,7 @@ use joulio_nvme_spec::identify::PowerStateDescriptor;
 use serde::Serialize;
 
 /// nvme_core.default_ps_max_latency_us: states that take longer to leave are left out.
-const MOST_LATENCY_US: u64 = 100_000;
+const MAX_LATENCY_US: u64 = 100_000;
 /// nvme_core.apst_primary_latency_tol_us and apst_primary_timeout_ms: where entering and leaving
 /// take up to the one, it goes there after the other.
 const PRIMARY: (u64, u32) = (15_000, 100);
@@ -51,7 +51,7 @@ pub fn as_linux_has_it(states: &[PowerStateDescriptor]) -> ApstTable {
     for ((index, state), entry) in numbered.into_iter().rev() {
         entry.set(target.into());
         let leaving = u64::from(state.exlat.get());
-        if !state.power_state_flags().nops() || leaving > MOST_LATENCY_US {
+        if !state.power_state_flags().nops() || leaving > MAX_LATENCY_US {
             continue;
         }
         let both = leaving + u64::from(state.enlat.get());

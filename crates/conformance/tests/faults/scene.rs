@@ -13,16 +13,16 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 /// Commands outstanding at once.
 pub const DEPTH: usize = 16;
 /// I/Os of a run when JOULIO_IOS does not say. Plans strike within so many.
-const LEAST_IOS: u64 = 4_000;
+const MIN_IOS: u64 = 4_000;
 
 /// I/Os of a run.
 pub fn ios() -> u64 {
     static IOS: OnceLock<u64> = OnceLock::new();
     *IOS.get_or_init(|| match std::env::var("JOULIO_IOS") {
-        Err(_) => LEAST_IOS,
+        Err(_) => MIN_IOS,
         Ok(text) => match text.parse() {
-            Ok(ios) if ios >= LEAST_IOS => ios,
-            _ => panic!("JOULIO_IOS is {text:?}: it must be a number from {LEAST_IOS}"),
+            Ok(ios) if ios >= MIN_IOS => ios,
+            _ => panic!("JOULIO_IOS is {text:?}: it must be a number from {MIN_IOS}"),
         },
     })
 }

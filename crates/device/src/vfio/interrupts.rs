@@ -1,4 +1,4 @@
-//! MSI-X: eventfds by VFIO, mask and aim by the mapped table.
+//! MSI-X: eventfds by VFIO, masked and redirected by the mapped table.
 //!
 //! VFIO has no call to mask an MSI-X vector; the mask bit of its table entry does it, and clearing
 //! the bit delivers what became pending. An entry may also be pointed at DMA memory: the IOMMU
@@ -35,8 +35,8 @@ pub(super) struct MsiX {
 struct State {
     /// How many are. VFIO refuses to disable what is not enabled.
     enabled: usize,
-    /// Address and data of aimed entries as the kernel had written them.
-    aimed: HashMap<u16, [u32; 3]>,
+    /// Address and data of redirected entries as the kernel had written them.
+    redirected: HashMap<u16, [u32; 3]>,
 }
 
 impl MsiX {
@@ -88,11 +88,11 @@ impl MsiX {
     }
 
     /// Masks every vector that is enabled, after a reset of the function: the kernel has put back
-    /// its own entries, which are neither masked nor aimed.
+    /// its own entries, which are neither masked nor redirected.
     pub(super) fn mask_all(&self) -> Result<(), DeviceError> {
         let enabled = {
             let mut state = self.lock();
-            state.aimed.clear();
+            state.redirected.clear();
             state.enabled as u16
         };
         (0..enabled).try_for_each(|vector| self.set_mask(vector, true))
@@ -100,7 +100,7 @@ impl MsiX {
 
     fn disable(&self, state: &mut State) -> Result<(), DeviceError> {
         if std::mem::take(&mut state.enabled) > 0 {
-            state.aimed.clear();
+            state.redirected.clear();
             ioctl::set_irqs(self.function.device(), sys::VFIO_PCI_MSIX_IRQ_INDEX, &[])
                 .map_err(os("VFIO_DEVICE_SET_IRQS"))?;
         }
@@ -167,8 +167,8 @@ impl VectorControl for MsiX {
             if words != [iova.0 as u32, (iova.0 >> 32) as u32, data] {
                 kept = false;
                 // What the kernel wants there has changed too.
-                self.lock().aimed.insert(vector, words);
-                self.aim(vector, target)?;
+                self.lock().redirected.insert(vector, words);
+                self.redirect(vector, target)?;
             }
         }
         if !kept {
@@ -177,17 +177,17 @@ impl VectorControl for MsiX {
         Ok(kept)
     }
 
-    fn aim(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError> {
+    fn redirect(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError> {
         let at = self.entry(vector)?;
-        let aimed = &mut self.lock().aimed;
+        let redirected = &mut self.lock().redirected;
         let words = match target {
             Some((iova, data)) => {
-                aimed
+                redirected
                     .entry(vector)
                     .or_insert_with(|| [0, 4, 8].map(|word| self.table.read32(at + word)));
                 [iova.0 as u32, (iova.0 >> 32) as u32, data]
             }
-            None => match aimed.remove(&vector) {
+            None => match redirected.remove(&vector) {
                 Some(words) => words,
                 None => return Ok(()),
             },

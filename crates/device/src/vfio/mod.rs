@@ -110,7 +110,7 @@ impl Device for VfioDevice {
         self.interrupts.mask_all()
     }
 
-    fn is_wanted_back(&self) -> bool {
+    fn is_removal_requested(&self) -> bool {
         self.removal.is_asked_for()
     }
 }

@@ -1,4 +1,4 @@
-//! MSI-X: eventfds by messages, mask and aim by the table.
+//! MSI-X: eventfds by messages, masked and redirected by the table.
 //!
 //! The table stands in a BAR. Where the peer lets that be mapped, masking is a store; else it is
 //! a message. Some peers keep no table, since they expect a virtual machine's monitor to have it,
@@ -51,8 +51,8 @@ struct State {
     unmasked: Vec<bool>,
     /// Ours of the eventfds.
     events: Vec<OwnedFd>,
-    /// Address and data of aimed entries as they were.
-    aimed: HashMap<u16, [u32; 3]>,
+    /// Address and data of redirected entries as they were.
+    redirected: HashMap<u16, [u32; 3]>,
 }
 
 impl MsiX {
@@ -133,7 +133,7 @@ impl MsiX {
     }
 
     /// Gives the eventfds again after a reset, which peers may have forgotten with the table; all
-    /// masked, none aimed.
+    /// masked, none redirected.
     pub(super) fn renew(&self) -> Result<(), DeviceError> {
         let mut guard = self.lock();
         let state = &mut *guard;
@@ -143,7 +143,7 @@ impl MsiX {
         // Whether the reset has cleared it is the peer's to decide.
         config::enable_msix(&self.session, place, false)?;
         state.enabled = false;
-        state.aimed.clear();
+        state.redirected.clear();
         state.unmasked.fill(false);
         let events: Vec<_> = state.events.iter().map(AsFd::as_fd).collect();
         self.session.set_events(0, &events)?;
@@ -155,7 +155,7 @@ impl MsiX {
 
     fn disable(&self, state: &mut State) -> Result<(), DeviceError> {
         if std::mem::take(&mut state.wired) {
-            state.aimed.clear();
+            state.redirected.clear();
             state.events.clear();
             state.unmasked.clear();
             // First this: a peer may fail at an interrupt that has no eventfd.
@@ -271,7 +271,7 @@ impl VectorControl for MsiX {
         self.write(vector, CONTROL, if masked { MASKED } else { 0 })
     }
 
-    fn aim(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError> {
+    fn redirect(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError> {
         self.check(vector)?;
         let mut state = self.lock();
         if state.tableless {
@@ -279,7 +279,8 @@ impl VectorControl for MsiX {
         }
         let words = match target {
             Some((iova, data)) => {
-                if let std::collections::hash_map::Entry::Vacant(place) = state.aimed.entry(vector)
+                if let std::collections::hash_map::Entry::Vacant(place) =
+                    state.redirected.entry(vector)
                 {
                     let mut before = [0; 3];
                     for (index, word) in before.iter_mut().enumerate() {
@@ -289,7 +290,7 @@ impl VectorControl for MsiX {
                 }
                 [iova.0 as u32, (iova.0 >> 32) as u32, data]
             }
-            None => match state.aimed.remove(&vector) {
+            None => match state.redirected.remove(&vector) {
                 Some(words) => words,
                 None => return Ok(()),
             },

@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The longest command: that of the version, with its JSON.
 const LONGEST: usize = 256;
 /// The most descriptors of one message, in either direction.
-pub(super) const MOST_FDS: usize = 16;
+pub(super) const MAX_FDS: usize = 16;
 
 pub(super) struct Link {
     device: String,
@@ -136,7 +136,7 @@ impl Link {
         request: &Request<'_>,
     ) -> Result<(), VfioUserError> {
         let size = Header::BYTES + request.body.len() + request.data.len();
-        assert!(size <= LONGEST && request.fds.len() <= MOST_FDS);
+        assert!(size <= LONGEST && request.fds.len() <= MAX_FDS);
         let header = Header {
             id,
             command: request.command,
@@ -145,7 +145,7 @@ impl Link {
             error: 0,
         };
         let parts = [header.as_bytes(), request.body, request.data].map(IoSlice::new);
-        let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FDS))];
+        let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
         let mut control = SendAncillaryBuffer::new(&mut room);
         if !request.fds.is_empty() {
             assert!(control.push(SendAncillaryMessage::ScmRights(request.fds)));
@@ -214,7 +214,7 @@ impl Link {
         parts: &mut [IoSliceMut<'_>],
         fds: &mut Vec<OwnedFd>,
     ) -> Result<usize, VfioUserError> {
-        let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FDS))];
+        let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
         let mut control = RecvAncillaryBuffer::new(&mut room);
         let came = loop {
             match recvmsg(stream, parts, &mut control, RecvFlags::CMSG_CLOEXEC) {
@@ -227,10 +227,10 @@ impl Link {
                 fds.extend(came);
             }
         }
-        if came.flags.contains(ReturnFlags::CTRUNC) || fds.len() > MOST_FDS {
+        if came.flags.contains(ReturnFlags::CTRUNC) || fds.len() > MAX_FDS {
             return Err(self.malformed(
                 command,
-                format!("more than {MOST_FDS} file descriptors came along"),
+                format!("more than {MAX_FDS} file descriptors came along"),
             ));
         }
         if came.bytes == 0 {

@@ -1,7 +1,7 @@
 //! The commands of the protocol, one function each.
 
 use super::VfioUserError;
-use super::link::{Link, MOST_FDS, Request};
+use super::link::{Link, MAX_FDS, Request};
 use joulio_vfio_user_wire::{
     DeviceInfo, DmaMap, DmaUnmap, IrqInfo, IrqSet, MAJOR, MAX_DATA, MINOR, RegionAccess,
     RegionInfo, Version, command, pci,
@@ -31,7 +31,7 @@ impl Session {
             minor: MINOR,
         };
         let json = format!(
-            r#"{{"capabilities":{{"max_msg_fds":{MOST_FDS},"max_data_xfer_size":{MAX_DATA},"pgsizes":4096}}}}{}"#,
+            r#"{{"capabilities":{{"max_msg_fds":{MAX_FDS},"max_data_xfer_size":{MAX_DATA},"pgsizes":4096}}}}{}"#,
             '\0'
         );
         let request = Request {
@@ -274,5 +274,5 @@ fn most_fds(json: &[u8]) -> Option<usize> {
     }
     let json: serde_json::Value = serde_json::from_slice(json).ok()?;
     let most = json["capabilities"]["max_msg_fds"].as_u64();
-    Some(most.map_or(1, |most| most.clamp(1, MOST_FDS as u64) as usize))
+    Some(most.map_or(1, |most| most.clamp(1, MAX_FDS as u64) as usize))
 }

@@ -234,7 +234,7 @@ impl Interrupts {
     }
 
     /// Points an entry at `target`, or back at its event. `false`: no such vector.
-    pub(super) fn aim(&mut self, vector: u16, target: Option<(u64, u32)>) -> bool {
+    pub(super) fn redirect(&mut self, vector: u16, target: Option<(u64, u32)>) -> bool {
         if vector >= self.enabled {
             return false;
         }

@@ -172,9 +172,9 @@ impl Controller {
 
     /// Points a vector's interrupts at a word of DMA memory, or back at its event. `false`: the
     /// vector is not enabled.
-    pub fn aim(&mut self, vector: u16, target: Option<(Iova, u32)>) -> bool {
+    pub fn redirect(&mut self, vector: u16, target: Option<(Iova, u32)>) -> bool {
         let target = target.map(|(iova, data)| (iova.0, data));
-        self.interrupts.aim(vector, target)
+        self.interrupts.redirect(vector, target)
     }
 
     /// Whether a vector's entry has its mask bit as `masked` and, if there is one, points at

@@ -16,7 +16,7 @@ const GRANULARITY: u64 = 4;
 
 /// The most descriptors of an SGL in memory, beyond one for every page of data. It bounds what
 /// descriptors of nothing, and segments of one descriptor, can cost.
-const MOST_DESCRIPTORS: u64 = 256;
+const MAX_DESCRIPTORS: u64 = 256;
 
 const BAD_SEGMENT: Status = Status::INVALID_SGL_SEGMENT.do_not_retry();
 const BAD_COUNT: Status = Status::INVALID_SGL_COUNT.do_not_retry();
@@ -43,7 +43,7 @@ impl DataWalker {
         self.segments.clear();
         let mut left = Left {
             bytes: u64::from(len),
-            descriptors: MOST_DESCRIPTORS + u64::from(len).div_ceil(PAGE),
+            descriptors: MAX_DESCRIPTORS + u64::from(len).div_ceil(PAGE),
         };
         let mut segment = self.take(guest, first, &mut left)?;
         while let Some(descriptor) = segment {

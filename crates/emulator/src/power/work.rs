@@ -55,7 +55,7 @@ pub(super) struct Working {
 }
 
 /// The most seconds that are kept in `spare`: longer I/Os are none to meter.
-const MOST_SPARE: f64 = 1.0;
+const MAX_SPARE: f64 = 1.0;
 
 impl Working {
     pub(super) fn new(profile: &DeviceProfile) -> Working {
@@ -114,7 +114,7 @@ impl Working {
         // A device that is all busy is not busier.
         let room = self.spare + window.seconds();
         let scale = if busy > room { room / busy } else { 1.0 };
-        self.spare = (room - busy * scale).clamp(0.0, MOST_SPARE);
+        self.spare = (room - busy * scale).clamp(0.0, MAX_SPARE);
         Joules(joules * scale)
     }
 }

@@ -5,7 +5,7 @@ use crate::logger::PowerLog;
 use joulio_units::Nanos;
 
 /// Of the samples that a marker should have, this share has to be there.
-const LEAST_SAMPLES: f64 = 0.75;
+const MIN_SAMPLES: f64 = 0.75;
 /// A correlation of fewer samples says nothing.
 const FEWEST_SAMPLES: usize = 8;
 /// Longer is no marker, and would take long to look for, in seconds.
@@ -154,7 +154,7 @@ impl Pattern {
             }
         }
         let [count, level_mean, watts_mean] = sums;
-        if count < LEAST_SAMPLES * (to - from) / width || count < FEWEST_SAMPLES as f64 {
+        if count < MIN_SAMPLES * (to - from) / width || count < FEWEST_SAMPLES as f64 {
             return None;
         }
         let (level_mean, watts_mean) = (level_mean / count, watts_mean / count);

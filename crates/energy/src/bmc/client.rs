@@ -17,7 +17,7 @@ use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 /// For all of a request.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// A reading has a few kilobytes.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// A client, whose connections stay open between readings.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ impl Client {
             404 => return Err(io::Error::other("HTTP status 404: no such resource")),
             status => return Err(io::Error::other(format!("HTTP status {status}"))),
         }
-        let body = response.body_mut().with_config().limit(MOST_BYTES);
+        let body = response.body_mut().with_config().limit(MAX_BYTES);
         body.read_to_vec().map_err(error)
     }
 }

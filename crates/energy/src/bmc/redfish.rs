@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 /// BMCs look about once a second, and are disturbed by more.
 const UPDATE: Nanos = Nanos::from_millis(1_000);
 /// No machine draws it.
-const MOST_WATTS: f64 = 1e6;
+const MAX_WATTS: f64 = 1e6;
 
 pub(super) fn discover(root: &Root, select: &Select) -> Vec<Found> {
     let meters = select.redfish().map(|url| Redfish {
@@ -74,7 +74,7 @@ fn parse(body: &[u8], pointer: Option<&str>) -> Result<Watts, String> {
         None => of_document(&document),
     };
     match reading {
-        Some(watts) if watts > 0.0 && watts < MOST_WATTS => Ok(Watts(watts)),
+        Some(watts) if watts > 0.0 && watts < MAX_WATTS => Ok(Watts(watts)),
         Some(watts) => Err(format!("{watts} W")),
         None => Err("no PowerConsumedWatts and no PowerWatts".into()),
     }

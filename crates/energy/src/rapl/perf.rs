@@ -68,12 +68,12 @@ fn cpus(root: &Root) -> Result<Vec<usize>, MeterError> {
 /// `0,2-4`, as the kernel writes lists of CPUs.
 fn list(text: &str) -> Option<Vec<usize>> {
     /// More packages than any machine has.
-    const MOST: usize = 4096;
+    const MAX_CPUS: usize = 4096;
     let mut cpus = Vec::new();
     for part in text.split(',') {
         let (low, high) = part.split_once('-').unwrap_or((part, part));
         let (low, high): (usize, usize) = (low.trim().parse().ok()?, high.trim().parse().ok()?);
-        if low > high || high - low > MOST || cpus.len() > MOST {
+        if low > high || high - low > MAX_CPUS || cpus.len() > MAX_CPUS {
             return None;
         }
         cpus.extend(low..=high);

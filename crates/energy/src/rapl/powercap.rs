@@ -10,7 +10,7 @@ use joulio_units::{Joules, Nanos};
 
 const CLASS: &str = "/sys/class/powercap";
 /// More than a zone can draw, where its limits do not say more.
-const LEAST_MOST_WATTS: f64 = 1000.0;
+const MIN_PEAK_WATTS: f64 = 1000.0;
 /// A limit is not a peak: for milliseconds a package draws more.
 const PEAK: f64 = 2.0;
 /// Of a counter in whole joules, seconds say little.
@@ -149,7 +149,7 @@ impl Powercap {
         }
         let step_uj = range as f64 / f64::from(u32::MAX);
         let step = Joules(step_uj / 1e6);
-        let most_watts = LEAST_MOST_WATTS.max(PEAK * highest_limit(root, folder));
+        let most_watts = MIN_PEAK_WATTS.max(PEAK * highest_limit(root, folder));
         let mut notes = Vec::new();
         if step.0 >= COARSE {
             notes.push(format!(

@@ -13,7 +13,7 @@ use joulio_units::Nanos;
 /// How long to wait for an update.
 const PATIENCE: Nanos = Nanos::from_millis(10);
 /// Should the clock stand still.
-const MOST_ROUNDS: usize = 1 << 16;
+const MAX_ROUNDS: usize = 1 << 16;
 
 /// The edge, or why there is none.
 pub(super) type EdgeResult = Result<Edge, WindowError>;
@@ -25,7 +25,7 @@ pub(super) fn edges(tracks: &[Shared], clock: &dyn Clock) -> Vec<EdgeResult> {
         .iter()
         .map(|track| Wait::begin(&mut lock(track), clock))
         .collect();
-    for _ in 0..MOST_ROUNDS {
+    for _ in 0..MAX_ROUNDS {
         if clock.now().since(begun) >= PATIENCE {
             break;
         }

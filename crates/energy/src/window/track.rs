@@ -12,8 +12,8 @@ pub const MIN_WINDOW: Nanos = Nanos::from_millis(1_000);
 const SHORTEST_PERIOD: Nanos = Nanos::from_millis(100);
 /// Missed readings in a row that a power meter's integral outlives, and the time that it does on
 /// a busy machine.
-const MOST_MISSED: u64 = 10;
-const LEAST_LIMIT: Nanos = Nanos::from_millis(5_000);
+const MAX_MISSED: u64 = 10;
+const MIN_LIMIT: Nanos = Nanos::from_millis(5_000);
 
 /// An end of a window, at one meter.
 #[derive(Clone, Copy, Debug)]
@@ -106,8 +106,8 @@ impl Track {
         match self.kind() {
             Kind::Counter { wraps_after, .. } => wraps_after,
             Kind::Power { .. } => {
-                let missed = Nanos(self.period()?.0.saturating_mul(MOST_MISSED));
-                Some(missed.max(LEAST_LIMIT))
+                let missed = Nanos(self.period()?.0.saturating_mul(MAX_MISSED));
+                Some(missed.max(MIN_LIMIT))
             }
         }
     }

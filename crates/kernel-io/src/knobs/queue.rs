@@ -7,7 +7,7 @@ use super::tree::Tree;
 use std::io::ErrorKind;
 
 /// BLKDEV_MIN_RQ of block/blk.h: less is raised to it without a word.
-const LEAST_REQUESTS: i64 = 4;
+const MIN_REQUESTS: i64 = 4;
 
 /// Schedulers that may be modules: the kernel loads NAME-iosched when one is written.
 const MODULES: [&str; 3] = ["mq-deadline", "kyber", "bfq"];
@@ -51,7 +51,7 @@ pub(super) fn read(
     })?;
     let allowed = match setting {
         Setting::Scheduler => offered(&tree.text(&file).unwrap_or_default()),
-        Setting::NrRequests => Allowed::number(LEAST_REQUESTS, u32::MAX.into()),
+        Setting::NrRequests => Allowed::number(MIN_REQUESTS, u32::MAX.into()),
         Setting::Nomerges | Setting::RqAffinity => Allowed::words(&["0", "1", "2"]),
         Setting::IoPoll => Allowed::words(&["0", "1"]),
         Setting::IoPollDelay => Allowed::number(-1, i32::MAX.into()),

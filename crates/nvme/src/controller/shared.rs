@@ -96,7 +96,7 @@ impl<D: Device> Shared<D> {
     /// Whether the controller is there, has not failed, and is to stay.
     pub(crate) fn check(&self) -> Result<(), NvmeError> {
         self.registers().check_enabled()?;
-        if self.device.is_wanted_back() {
+        if self.device.is_removal_requested() {
             return Err(NvmeError::WantedBack {
                 device: self.device.name().into(),
             });

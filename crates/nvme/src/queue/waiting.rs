@@ -52,7 +52,7 @@ impl Interrupt {
             return Ok(());
         };
         if let Some(aimed) = &self.aimed {
-            vector.aim(aimed.at, aimed.data)?;
+            vector.redirect(aimed.at, aimed.data)?;
         }
         if self.masked {
             vector.mask()
@@ -229,7 +229,7 @@ impl<D: Device> QueuePair<D> {
         };
         assert!(offset.is_multiple_of(4) && offset + 4 <= memory.memory().len());
         let at = memory.iova().offset(offset);
-        vector.aim(at, data)?;
+        vector.redirect(at, data)?;
         self.interrupt.aimed = Some(Aimed {
             memory: Arc::clone(memory),
             at,
@@ -278,7 +278,7 @@ impl<D: Device> QueuePair<D> {
         if self.interrupt.aimed.is_some() {
             self.mask()?;
             if let Some(vector) = &self.interrupt.vector {
-                vector.aim_back()?;
+                vector.restore()?;
             }
             // Only now: until here the device could write there.
             self.interrupt.aimed = None;

@@ -275,7 +275,7 @@ impl VectorControl for Deaf {
     fn masks_by_store(&self) -> bool {
         true
     }
-    fn aim(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError> {
+    fn redirect(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError> {
         let mut redirected = self.1.redirected.lock().unwrap();
         match target {
             Some(_) => redirected.insert(vector),

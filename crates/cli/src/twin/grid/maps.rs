@@ -7,7 +7,7 @@ use joulio_twin::grid::{Axes, LoadKind, Row, Scene, View};
 use std::path::Path;
 
 /// More do not fit on a picture.
-const MOST: usize = 36;
+const MAX_MAPS: usize = 36;
 
 /// One map.
 #[derive(Clone, Debug)]
@@ -84,7 +84,7 @@ fn map(
 /// Where to draw; refuses a picture that cannot be drawn or written, before anything is played.
 pub fn open(axes: &Axes, path: &Path, existing: Existing) -> Result<OutputFile, Failure> {
     let count = axes.views.len() * axes.numjobs.len() * axes.sizes.len() * axes.reads.len();
-    if count > MOST {
+    if count > MAX_MAPS {
         return Err(Failure::input(format!(
             "--svg {}: {count} maps are too many for a picture: name fewer of --numjobs, --bs and --rwmixread",
             path.display()

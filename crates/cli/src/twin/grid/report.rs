@@ -9,7 +9,7 @@ use joulio_twin::grid::{Axes, Judged, Row};
 use std::fmt::Write;
 
 /// More lines of maps are for a file.
-const MOST_LINES: usize = 300;
+const MAX_LINES: usize = 300;
 
 /// For people.
 pub fn text(header: &Header<'_>, axes: &Axes, rows: &[Row]) -> String {
@@ -53,7 +53,7 @@ pub fn text(header: &Header<'_>, axes: &Axes, rows: &[Row]) -> String {
         text.push_str("Nothing at the wall: the machine's watts are of its package.\n");
     }
     let all = maps(axes, rows);
-    if all.iter().map(|map| map.lines.len()).sum::<usize>() > MOST_LINES {
+    if all.iter().map(|map| map.lines.len()).sum::<usize>() > MAX_LINES {
         text.push_str("\nThe maps are for --svg, or --output csv.\n");
         return text;
     }

@@ -179,7 +179,7 @@ fn without_a_table_a_masked_vector_costs_the_peer_no_interrupts() {
     assert!(interrupts());
     vectors[0].mask().unwrap();
     assert!(!interrupts());
-    assert!(vectors[1].aim(Iova(0x1000), 1).is_err());
+    assert!(vectors[1].redirect(Iova(0x1000), 1).is_err());
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn without_a_table_what_was_raised_behind_the_mask_is_no_interrupt() {
 }
 
 #[test]
-fn aiming_writes_the_entry_and_aiming_back_restores_it() {
+fn redirecting_writes_the_entry_and_restoring_puts_it_back() {
     let (peer, device) = Peer::honest(true);
     peer.inside.lock().unwrap().bar0[TABLE] = 0x40;
     let vectors = device.enable_vectors(1).unwrap();
@@ -212,9 +212,9 @@ fn aiming_writes_the_entry_and_aiming_back_restores_it() {
         let inside = peer.inside.lock().unwrap();
         [0, 1, 2].map(|word| inside.table(0, word))
     };
-    vectors[0].aim(Iova(0x7_1234_5000), 42).unwrap();
+    vectors[0].redirect(Iova(0x7_1234_5000), 42).unwrap();
     assert_eq!(entry(), [0x1234_5000, 7, 42]);
-    vectors[0].aim_back().unwrap();
+    vectors[0].restore().unwrap();
     assert_eq!(entry(), [0x40, 0, 0]);
 }
 

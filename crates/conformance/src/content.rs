@@ -10,7 +10,7 @@ pub struct Content {
     pub seed: u64,
     /// The logical block.
     pub lba: u64,
-    /// How often it was written.
+    /// Number of times that the block was written.
     pub generation: u64,
 }
 

@@ -14,7 +14,7 @@ use rand_pcg::Pcg64Mcg;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-/// What a run under faults came to. Commands = completed + failed.
+/// The result of a run under faults. Commands = completed + failed.
 #[derive(Debug, Default)]
 pub struct Endured {
     /// Commands that were issued.
@@ -29,9 +29,9 @@ pub struct Endured {
     pub kept: u64,
     /// Bad completions that the driver told of.
     pub told: u64,
-    /// What the queue counted.
+    /// The faults that the queue counted.
     pub faults: Faults,
-    /// How it waited.
+    /// The counters of the queue's waits.
     pub counters: Counters,
     /// Why it ended before all commands were issued: there is no controller any more.
     pub ended: Option<NvmeError>,

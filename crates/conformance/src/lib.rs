@@ -1,4 +1,4 @@
-//! What the driver must do on every back end, under every way of waiting.
+//! Claims about the driver that hold on every back end, in every completion mode.
 //!
 //! Each claim is a function of a [`Bench`]: an open controller and a namespace whose data may be
 //! lost. The same claims run on the emulator in process (`tests/emulator.rs`) and, by the command

@@ -7,7 +7,7 @@ use joulio_nvme::PollGroup;
 use joulio_nvme::wait::now;
 use joulio_units::Nanos;
 
-/// How long a word may take that is to be written.
+/// The longest time until an awaited word is written.
 const LIMIT: Nanos = Nanos::from_millis(10_000);
 
 /// Reads one block at a time on two queues of each controller, `each` times on every queue. Every

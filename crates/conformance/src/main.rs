@@ -23,7 +23,7 @@ struct Cli {
 enum Command {
     /// Put every claim to the test on a PCIe device; all data on it is lost
     Pcie {
-        /// Its address, bound to vfio-pci
+        /// PCI address of the controller, bound to vfio-pci
         address: PciAddress,
         /// The namespace
         #[arg(long, default_value_t = 1)]
@@ -41,7 +41,8 @@ enum Command {
         #[arg(long, default_value_t = 500)]
         each: u64,
     },
-    /// Put every claim to the test on a controller behind a vfio-user socket; all data on it is lost
+    /// Put every claim to the test on a controller behind a vfio-user socket; all data on it is
+    /// lost
     VfioUser {
         /// The socket
         path: PathBuf,

@@ -12,7 +12,7 @@ use rand_pcg::Pcg64Mcg;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// How the queue waits.
+/// The completion mode of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Classic polling.

@@ -88,7 +88,7 @@ fn contents_are_the_same_without_sgls() {
     }
 }
 
-/// What the claim allows is more than what the emulated controller does: it gives up at once.
+/// The claim allows more than what the emulated controller does: it gives up at once.
 #[test]
 fn nothing_is_not_there_and_blocks_given_up_read_as_zero() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -106,7 +106,7 @@ fn nothing_is_not_there_and_blocks_given_up_read_as_zero() {
     );
 }
 
-/// What the claim allows is more than what the emulated controller needs: its vectors are masked by
+/// The claim allows more than what the emulated controller needs: its vectors are masked by
 /// a store, and it clears the pending bit of what was taken.
 #[test]
 fn in_process_nothing_is_left_pending_behind_the_mask() {

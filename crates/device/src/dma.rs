@@ -22,7 +22,8 @@ impl DmaDomain {
     }
 }
 
-/// What keeps memory reachable for a device; dropping it ends the reach before it returns.
+/// A mapping that keeps memory reachable for a device; dropping it ends the reach before it
+/// returns.
 pub trait DmaMapping: Send + Sync + 'static {
     /// The address space that the memory is reachable in.
     fn domain(&self) -> DmaDomain;
@@ -88,7 +89,7 @@ impl DmaMemory {
     }
 }
 
-/// What may stand in memory shared with a device: any bytes are a value, and it has no padding.
+/// A type that may stand in memory shared with a device: any bytes are a value, without padding.
 ///
 /// # Safety
 /// Every bit pattern of `size_of::<Self>()` bytes is a valid value, none of them padding.
@@ -258,12 +259,12 @@ impl DmaBuffer {
         (0..count).map(|i| DmaBuffer(Box::new(piece(i)))).collect()
     }
 
-    /// How far apart the buffers of `len` bytes stand.
+    /// Distance in bytes between buffers of `len` bytes.
     pub fn stride(len: usize) -> usize {
         len.max(1).next_multiple_of(crate::iova::PAGE)
     }
 
-    /// Its length in bytes.
+    /// Length in bytes.
     #[inline]
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {

@@ -1,4 +1,4 @@
-//! What can go wrong under the driver, each with what to do about it.
+//! Errors under the driver, each with what to do about it.
 
 use std::io;
 
@@ -20,9 +20,9 @@ pub enum DeviceError {
         "{device} is held by the {driver} driver; `joulio bind {address}` moves it to vfio-pci"
     )]
     HeldByKernel {
-        /// What was asked for.
+        /// Name of the device, as the user gave it.
         device: String,
-        /// Its PCI address.
+        /// PCI address of the device.
         address: String,
         /// The driver that has it, or "no".
         driver: String,
@@ -32,7 +32,7 @@ pub enum DeviceError {
         "{device}: IOMMU group {group} is not viable: other devices of the group are still held by kernel drivers"
     )]
     NotViable {
-        /// What was asked for.
+        /// Name of the device, as the user gave it.
         device: String,
         /// The IOMMU group.
         group: u32,
@@ -42,7 +42,7 @@ pub enum DeviceError {
         "{device}: the kernel refuses this IOMMU because it cannot remap interrupts; enable interrupt remapping (x2APIC in the firmware), or accept the risk with vfio_iommu_type1.allow_unsafe_interrupts=1"
     )]
     NoInterruptRemapping {
-        /// What was asked for.
+        /// Name of the device, as the user gave it.
         device: String,
     },
     /// A file could not be opened for want of permission.
@@ -56,7 +56,7 @@ pub enum DeviceError {
     /// Another process has the device open.
     #[error("{device} is in use by another process ({path} is busy)")]
     Busy {
-        /// What was asked for.
+        /// Name of the device, as the user gave it.
         device: String,
         /// The file that is open.
         path: String,
@@ -66,7 +66,7 @@ pub enum DeviceError {
         "{device} is open in this process already: close it first, or use the one that is open"
     )]
     OpenAlready {
-        /// What was asked for.
+        /// Name of the device, as the user gave it.
         device: String,
     },
     /// Another process has the device's IOMMU group.
@@ -74,7 +74,7 @@ pub enum DeviceError {
         "{device}: another process has its IOMMU group {group}, with this device or with another of the group; one process drives all devices of a group (/sys/kernel/iommu_groups/{group}/devices)"
     )]
     GroupBusy {
-        /// What was asked for.
+        /// Name of the device, as the user gave it.
         device: String,
         /// The IOMMU group.
         group: u32,
@@ -108,9 +108,9 @@ pub enum DeviceError {
         "doorbell at {offset:#x} lies outside of the device's registers ({size:#x} bytes): use fewer queues"
     )]
     Doorbell {
-        /// Its offset.
+        /// Offset of the doorbell in bytes.
         offset: u32,
-        /// How much is mapped.
+        /// Bytes that are mapped.
         size: usize,
     },
     /// The device has fewer vectors.
@@ -132,21 +132,21 @@ pub enum DeviceError {
     /// The device does not do what the back end needs.
     #[error("{device}: {reason}")]
     Unsupported {
-        /// What was asked for.
+        /// Name of the device, as the user gave it.
         device: String,
-        /// What is missing.
+        /// The feature that is missing.
         reason: String,
     },
     /// The device has no reset of the whole function.
     #[error("{device} has no function-level reset")]
     NoFunctionReset {
-        /// What was asked for.
+        /// Name of the device, as the user gave it.
         device: String,
     },
     /// A call of the operating system failed.
     #[error("{what}: {source}")]
     Os {
-        /// What was tried.
+        /// The call that failed.
         what: String,
         /// Why it failed.
         source: io::Error,

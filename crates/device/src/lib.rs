@@ -38,7 +38,7 @@ use std::sync::Arc;
 ///
 /// Register reads cannot fail: a device that is gone reads as all ones, as it does on PCIe.
 pub trait Device: Send + Sync + 'static {
-    /// How this device's doorbells are rung.
+    /// The doorbell of this back end.
     type Doorbell: Doorbell;
 
     /// The name a user gave it, for messages: `pcie:0000:01:00.0`.

@@ -29,7 +29,7 @@ pub struct SharedMemory {
     pages: PageKind,
     /// Made by `reserve`.
     reserved: bool,
-    /// Of a file, whose pages another process may take away.
+    /// Guard of a file's mapping, whose pages another process may take away.
     guard: Option<Guard>,
 }
 
@@ -141,7 +141,7 @@ impl SharedMemory {
         Ok(memory)
     }
 
-    /// Its length in bytes, a multiple of the page.
+    /// Length in bytes, a multiple of the page.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -156,7 +156,7 @@ impl SharedMemory {
         self.pages
     }
 
-    /// Whether it is a store's, made by [`SharedMemory::reserve`]: no device has its pages.
+    /// Whether the memory is a store's, made by [`SharedMemory::reserve`]: no device has its pages.
     pub(crate) fn is_reserved(&self) -> bool {
         self.reserved
     }
@@ -286,7 +286,7 @@ impl SharedMemory {
     }
 }
 
-/// What `call` moved, once no signal interrupts it.
+/// Repeats `call` until no signal interrupts it, and returns the bytes that it moved.
 fn uninterrupted(call: impl Fn() -> isize) -> io::Result<usize> {
     loop {
         if let Ok(n) = usize::try_from(call()) {

@@ -7,7 +7,7 @@ use std::io::IoSliceMut;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-/// What a back end does with the MSI-X table entries of its device (PCI 3.0, 6.8.2).
+/// Control of a device's MSI-X table entries (PCI 3.0, 6.8.2), by its back end.
 pub trait VectorControl: Send + Sync + 'static {
     /// Sets or clears the vector's mask bit. Clearing it delivers what became pending meanwhile.
     fn set_mask(&self, vector: u16, masked: bool) -> Result<(), DeviceError>;
@@ -94,7 +94,7 @@ impl Vector {
         }
     }
 
-    /// Its number, as Create I/O Completion Queue takes it.
+    /// Number of the vector, as Create I/O Completion Queue takes it.
     pub fn index(&self) -> u16 {
         self.index
     }
@@ -104,12 +104,12 @@ impl Vector {
         self.event.as_fd()
     }
 
-    /// The same eventfd, for whoever keeps it open.
+    /// The eventfd of the vector, shared.
     pub(crate) fn event_shared(&self) -> Arc<OwnedFd> {
         Arc::clone(&self.event)
     }
 
-    /// How often it was raised since the last call, at the most 2^32 - 1 times: a process at the
+    /// Takes the number of interrupts since the last call, at the most 2^32 - 1: a process at the
     /// other end of a socket can write any count. Does not block.
     pub fn take(&self) -> u64 {
         take(self.event()).min(MAX_RAISED)
@@ -157,8 +157,8 @@ impl Vector {
     }
 }
 
-/// Interrupts that a vector is believed to have raised since somebody looked: far more than a device
-/// can, and few enough that their sum never overflows.
+/// Interrupts that a vector is believed to have raised since somebody looked: far more than a
+/// device can, and few enough that their sum never overflows.
 const MAX_RAISED: u64 = u32::MAX as u64;
 
 /// The count of an eventfd, which is zero afterwards. Does not block: O_NONBLOCK is not enough for

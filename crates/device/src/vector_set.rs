@@ -12,8 +12,8 @@ use std::sync::Arc;
 /// Vectors to wait for together: made once, polled for each wait.
 #[derive(Default)]
 pub struct VectorSet {
-    /// Of `events`, in their order. Lent with a lifetime that nobody can name, so that no
-    /// descriptor which lives shorter gets in.
+    /// Poll entries of `events`, in their order. Lent with a lifetime that nobody can name, so that
+    /// no descriptor which lives shorter gets in.
     fds: Vec<PollFd<'static>>,
     events: Vec<Arc<OwnedFd>>,
 }

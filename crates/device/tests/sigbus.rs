@@ -90,7 +90,7 @@ fn install(handler: usize, flags: i32, masked: &[i32]) {
     }
 }
 
-/// How often the program's handler ran, and where the last access was.
+/// Number of calls of the program's handler, and the address of the last access.
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 static ADDRESS: AtomicUsize = AtomicUsize::new(0);
 static BLOCKED: AtomicUsize = AtomicUsize::new(0);

@@ -1,4 +1,4 @@
-//! What a controller has done, for the power model and for tests that count.
+//! The work of a controller, for the power model and for tests that count.
 
 use crate::fault::Faulted;
 use joulio_model::Transfer;
@@ -7,7 +7,8 @@ use joulio_units::Nanos;
 /// Counts since the controller was made. They only rise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Activity {
-    /// Reads, compares and verifies that succeeded: what SMART takes for reads. Service times are the profile's means, without any wait in a queue.
+    /// Reads, compares and verifies that succeeded: what SMART takes for reads. Service times are
+    /// the profile's means, without any wait in a queue.
     pub read: Transfer,
     /// Writes that succeeded, likewise.
     pub write: Transfer,
@@ -32,8 +33,8 @@ pub struct Activity {
     pub invalid_doorbells: u64,
     /// Commands that failed, admin commands included.
     pub failed_commands: u64,
-    /// How long it was in each NVMe power state from when it was switched on until its latest step,
-    /// as [`crate::PowerUse`] has it by the clock.
+    /// Time in each NVMe power state from when the controller was switched on until its latest
+    /// step, as [`crate::PowerUse`] has it by the clock.
     pub power_states: [Nanos; 32],
     /// Faults committed on purpose.
     pub faults: Faulted,

@@ -1,4 +1,4 @@
-//! How ringing a doorbell wakes a device that has stopped looking.
+//! The bell by which a host wakes a device that has stopped polling its doorbells.
 //!
 //! Two parties, each of which writes its own word and then reads the other's:
 //!
@@ -72,7 +72,7 @@ impl Line {
     }
 }
 
-/// How a sleep ended.
+/// The end of a sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Slept {
     /// A doorbell had moved, so that there was none.
@@ -83,7 +83,7 @@ pub(crate) enum Slept {
     UntilTimeout,
 }
 
-/// What a host rings and a device sleeps by.
+/// A bell that a host rings and a device sleeps by.
 #[repr(align(64))]
 #[derive(Debug)]
 pub(crate) struct Bell {

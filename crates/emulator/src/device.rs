@@ -51,7 +51,7 @@ impl EmulatedDevice {
         Ok((device, stepper))
     }
 
-    /// What it has done so far.
+    /// The controller's work so far.
     pub fn activity(&self) -> Activity {
         Activity {
             doorbell_looks: self.doorbell_looks(),
@@ -61,7 +61,7 @@ impl EmulatedDevice {
         }
     }
 
-    /// Its power states so far: by the clock, also while its thread is parked, and until the latest
+    /// The power states so far: by the clock, also while the thread is parked, and until the latest
     /// step when it is stepped.
     pub fn power(&self) -> PowerUse {
         let now = self.thread.as_ref().map_or(Nanos::ZERO, |_| clock::now());
@@ -87,7 +87,8 @@ impl EmulatedDevice {
         controller.redirect(vector, None) && controller.set_mask(vector, false)
     }
 
-    /// How many doorbells its thread has read. Does not change while the thread is parked.
+    /// Number of doorbells that the device's thread has read. Does not change while the thread is
+    /// parked.
     pub fn doorbell_looks(&self) -> u64 {
         self.shared.looks.load(Ordering::Relaxed)
     }

@@ -13,7 +13,7 @@ pub(crate) struct Doorbells {
     words: Words,
     /// Where the host writes the doorbells of I/O queues instead (Base 5.8).
     shadow: Option<Shadow>,
-    /// How often all were zeroed. The values taken before say nothing about those after.
+    /// Number of times that all were zeroed. The values taken before say nothing about those after.
     resets: AtomicU64,
 }
 
@@ -42,7 +42,7 @@ impl Doorbells {
         Doorbells::of(Words::Lines(lines.collect()))
     }
 
-    /// The same in `memory`, at the offsets that the registers have.
+    /// Makes doorbells in `memory`, at the offsets that the registers have.
     ///
     /// # Panics
     /// When they do not fit.
@@ -59,7 +59,7 @@ impl Doorbells {
         }
     }
 
-    /// The same doorbells with another shadow, or none.
+    /// These doorbells with another shadow, or none.
     pub(crate) fn shadowed(&self, shadow: Option<Shadow>) -> Doorbells {
         Doorbells {
             words: self.words.clone(),
@@ -141,7 +141,7 @@ impl Doorbells {
         DOORBELLS as usize + position(self.pairs(), Side::Tail)
     }
 
-    /// What stands at register `offset` (PCIe figures 5 and 6).
+    /// Finds the queue and side of the doorbell at register `offset` (PCIe figures 5 and 6).
     pub(crate) fn decode(&self, offset: u32) -> Option<(u16, Side)> {
         let index = offset.checked_sub(DOORBELLS)?;
         if !index.is_multiple_of(4) || offset as usize >= self.end() {
@@ -215,7 +215,7 @@ impl Watch {
         self.doorbells.shadow.is_some()
     }
 
-    /// How many doorbells a look reads.
+    /// Number of doorbells that a poll reads.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }

@@ -11,7 +11,7 @@ pub enum EmulatorError {
     /// No namespaces, or more than there are identifiers to hand out.
     #[error("a controller has 1 to {most} namespaces, {asked} were asked for")]
     Namespaces {
-        /// How many were asked for.
+        /// Number requested.
         asked: usize,
         /// The most it can have.
         most: usize,
@@ -19,7 +19,7 @@ pub enum EmulatorError {
     /// No queue pairs, or more than the emulator has doorbells for.
     #[error("a controller has 1 to {most} I/O queue pairs, {asked} were asked for")]
     QueuePairs {
-        /// How many were asked for.
+        /// Number requested.
         asked: u16,
         /// The most it can have.
         most: u16,
@@ -27,7 +27,7 @@ pub enum EmulatorError {
     /// No interrupt vectors, or more than an MSI-X table holds.
     #[error("a controller has 1 to {most} interrupt vectors, {asked} were asked for")]
     Vectors {
-        /// How many were asked for.
+        /// Number requested.
         asked: u16,
         /// The most it can have.
         most: u16,
@@ -81,7 +81,7 @@ pub enum EmulatorError {
     File {
         /// The path as given.
         path: PathBuf,
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
         /// Why it failed.
         source: io::Error,

@@ -48,7 +48,7 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// Its length in bytes.
+    /// Length in bytes.
     pub(crate) fn len(self) -> usize {
         self.len
     }

@@ -43,17 +43,17 @@ impl Namespace {
         self.block_shift
     }
 
-    /// Its size in logical blocks.
+    /// Size in logical blocks.
     pub(crate) fn blocks(&self) -> u64 {
         self.blocks
     }
 
-    /// Its size in bytes.
+    /// Size in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.blocks << self.block_shift
     }
 
-    /// Whether it refuses writes.
+    /// Whether the namespace refuses writes.
     pub(crate) fn write_protected(&self) -> bool {
         self.store.read_only()
     }

@@ -1,4 +1,4 @@
-//! What a controller is made of.
+//! The parts of a controller.
 
 use crate::fault::FaultPlan;
 use joulio_model::DeviceProfile;
@@ -6,16 +6,16 @@ use joulio_nvme_spec::register::Version;
 use joulio_units::Nanos;
 use std::path::PathBuf;
 
-/// How to make a controller. Fields are open; [`Options::new`] fills in what a profile says.
+/// Options of a controller. Fields are open; [`Options::new`] fills in what a profile says.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The name of the device in messages.
     pub name: String,
-    /// What the controller is and how long it takes.
+    /// The profile of the device: its identity and its service times.
     pub profile: DeviceProfile,
-    /// Its namespaces; the first is NSID 1.
+    /// The namespaces; the first is NSID 1.
     pub namespaces: Vec<NamespaceOptions>,
-    /// What service times and the serial number are drawn from.
+    /// The seed of service times and of the serial number.
     pub seed: u64,
     /// The most I/O queue pairs, 1 to [`Options::MAX_QUEUE_PAIRS`].
     pub queue_pairs: u16,
@@ -25,9 +25,9 @@ pub struct Options {
     pub start: Nanos,
     /// The CPU that the device's thread is bound to.
     pub cpu: Option<usize>,
-    /// How near the next completion must be for the device's thread to spin instead of sleep.
+    /// Time to the next completion below which the device's thread spins instead of sleeping.
     pub spin: Nanos,
-    /// How long the device's thread looks at idle doorbells before it parks.
+    /// Time for which the device's thread polls idle doorbells before it parks.
     pub linger: Nanos,
     /// The version of NVMe that it says it is of: 1.4, or 1.0, which has no list of active
     /// namespaces (Identify CNS 02h and above are refused).
@@ -41,7 +41,7 @@ pub struct Options {
     /// Vectors are interrupts of the test source of `kmod/joulio_uintr` in place of eventfds alone:
     /// real ones, which a thread can take straight.
     pub real_interrupts: bool,
-    /// What goes wrong, and when: nothing, unless something is planned.
+    /// The faults to commit: none, unless some are planned.
     pub faults: FaultPlan,
 }
 
@@ -90,14 +90,15 @@ pub struct NamespaceOptions {
 pub enum StoreOptions {
     /// In memory, gone with the controller.
     Ram {
-        /// Its size; the profile's capacity when not said.
+        /// Size in bytes; the profile's capacity when not said.
         bytes: Option<u64>,
     },
     /// In a regular file, which is locked so that no two controllers write it.
     File {
         /// The file.
         path: PathBuf,
-        /// Its size: a missing file is created with it, sparse; one that is there must have it.
+        /// Size in bytes: a missing file is created with it, sparse; one that is there must have
+        /// it.
         bytes: Option<u64>,
         /// Opened for reading; the namespace is then write protected.
         read_only: bool,

@@ -15,15 +15,15 @@ use joulio_units::{Direction, Joules, Nanos};
 use meter::Meter;
 use zerocopy::FromZeros;
 
-/// What a controller's power states came to since it was switched on.
+/// The use that a controller made of its power states since it was switched on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PowerUse {
     /// The power state that it is in, or on its way to.
     pub state: u8,
-    /// How long it was in each, together the whole time. The time of a transition counts to the
+    /// Time in each power state, together the whole time. The time of a transition counts to the
     /// shallower of its two states.
     pub residency: [Nanos; 32],
-    /// What it has drawn in them had it done no I/O: modelled, by the profile.
+    /// Energy of these states had there been no I/O: modelled, by the profile.
     pub idle_energy: Joules,
 }
 
@@ -164,7 +164,7 @@ impl Power {
         (self.meter.interval_power(), self.meter.watt_hours())
     }
 
-    /// What they came to until `now`.
+    /// The use until `now`.
     pub(crate) fn so_far(&self, now: Nanos) -> PowerUse {
         PowerUse {
             state: self.states.clone().current(now),

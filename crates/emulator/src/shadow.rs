@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// A page in the host's memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Page {
-    /// Its address, as the host named it.
+    /// Address of the buffer, as the host named it.
     pub(crate) address: u64,
     /// Where it is here.
     pub(crate) memory: Arc<SharedMemory>,

@@ -1,4 +1,4 @@
-//! What the device, its thread, its memory and its vectors share.
+//! The state that the device, its thread, its memory and its vectors share.
 
 use crate::bell::{Bell, Side};
 use crate::controller::Controller;
@@ -26,7 +26,7 @@ pub(crate) struct Shared {
     /// Who waits in [`Shared::controller_first`].
     waiting: AtomicU32,
     pub(crate) doorbells: Arc<Doorbells>,
-    /// What the doorbells of I/O queues ring.
+    /// The bell that the doorbells of I/O queues ring.
     pub(crate) bell: Arc<Bell>,
     /// Doorbells that the device's thread has read.
     pub(crate) looks: AtomicU64,
@@ -156,7 +156,8 @@ impl Shared {
 }
 
 impl Shared {
-    /// What the controller writes to, to raise the interrupt that signals `event`.
+    /// Finds the descriptor that the controller writes to, to raise the interrupt that signals
+    /// `event`.
     fn raises(&self, event: &OwnedFd) -> Result<OwnedFd, DeviceError> {
         if !self.real_interrupts {
             return event.try_clone().map_err(|source| DeviceError::Os {

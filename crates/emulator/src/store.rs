@@ -42,7 +42,7 @@ impl Store {
         }
     }
 
-    /// Whether it refuses writes.
+    /// Whether the store refuses writes.
     pub(crate) fn read_only(&self) -> bool {
         matches!(self, Store::File { read_only, .. } if *read_only)
     }

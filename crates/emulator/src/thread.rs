@@ -66,7 +66,7 @@ impl DeviceThread {
         })
     }
 
-    /// Its thread identifier.
+    /// Kernel's identifier of the thread.
     pub(crate) fn id(&self) -> i32 {
         self.id
     }
@@ -103,7 +103,7 @@ fn bind(cpu: usize) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// What the thread runs.
+/// The state that the thread runs on.
 struct Runner {
     shared: Arc<Shared>,
     stop: Arc<AtomicBool>,

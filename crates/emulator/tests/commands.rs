@@ -81,7 +81,7 @@ fn on_file(path: &Path, read_only: bool) -> Options {
     options
 }
 
-/// The same claims for a namespace in memory and one in a file.
+/// Runs a claim for a namespace in memory and one in a file.
 fn on_both(claim: impl Fn(&mut Host)) {
     claim(&mut Host::stepped(&options()));
     let dir = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! What the controller says it draws: feature 25h, log 25h and the SMART log, on the 960 EVO in a
-//! time made up here. It draws 2 W idle, 5.3 W reading, 5.7 W writing, 40 mW in PS3, 5 mW in PS4;
+//! The power that the controller reports: feature 25h, log 25h and the SMART log, on the 960 EVO in
+//! a time made up here. It draws 2 W idle, 5.3 W reading, 5.7 W writing, 40 mW in PS3, 5 mW in PS4;
 //! 23 reads of 4 KiB at a time take 69 us each.
 
 mod common;
@@ -34,7 +34,7 @@ impl Evo {
         Evo::but(|_| {})
     }
 
-    /// The same, but for what `change` changes.
+    /// The 960 EVO, but for what `change` changes.
     fn but(change: impl FnOnce(&mut DeviceProfile)) -> Evo {
         let mut profile = DeviceProfile::builtin("samsung-960-evo").unwrap();
         profile.service.spread.value = 0.0;

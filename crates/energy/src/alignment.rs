@@ -22,7 +22,7 @@ use joulio_units::Nanos;
 use pattern::{Pattern, Trace};
 use search::Search;
 
-/// How far a logger's clock may be off, and how sure a match has to be.
+/// Limits of a match: the logger's clock error, and the certainty needed.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// The largest difference between the clocks that is looked for, to either side.
@@ -48,16 +48,16 @@ impl Default for Limits {
     }
 }
 
-/// How a logger's clock stands to the machine's.
+/// The relation of a logger's clock to the machine's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alignment {
     /// The machine's time, since the epoch, that `offset` is for: the middle of the markers.
     pub at: Nanos,
     /// The logger's clock less the machine's, in seconds.
     pub offset: f64,
-    /// How much `offset` grows, in parts per million. None with one marker.
+    /// Growth of `offset` in parts per million. None with one marker.
     pub drift_ppm: Option<f64>,
-    /// How far an offset may be off, in seconds: half a sample, because nothing tells where
+    /// Error bound of an offset in seconds: half a sample, because nothing tells where
     /// between two momentary values an edge was, and what the noise adds.
     pub uncertainty: f64,
     /// Root mean square, in seconds, of the distances between the markers' edges and the edges in
@@ -79,7 +79,7 @@ pub struct Found {
     pub at: Nanos,
     /// The logger's clock less the machine's, in seconds.
     pub offset: f64,
-    /// How well trace and marker agree, 0 to 1.
+    /// Agreement of trace and marker, 0 to 1.
     pub correlation: f64,
 }
 
@@ -101,7 +101,7 @@ pub enum AlignError {
     ClockSet {
         /// Which, counted from 1.
         marker: usize,
-        /// How far, in seconds.
+        /// Distance in seconds.
         by: f64,
     },
     /// The logger is too slow to see a marker.
@@ -124,7 +124,7 @@ pub enum AlignError {
         marker: usize,
         /// The best correlation; zero where there are no samples.
         correlation: f64,
-        /// What is needed.
+        /// The correlation needed.
         least: f64,
     },
     /// The markers fit the trace in more than one place.

@@ -1,4 +1,4 @@
-//! What a machine draws when it does nothing.
+//! The power of a machine that does nothing.
 
 use crate::meter::MeterError;
 use crate::root::Root;
@@ -38,13 +38,13 @@ pub struct Host {
 pub struct IdlePower {
     /// The meter's name.
     pub meter: String,
-    /// What it includes.
+    /// The part of the machine that is included.
     pub boundary: Boundary,
     /// Where in the machine.
     pub place: Place,
     /// The mean power.
     pub watts: f64,
-    /// How far that may be from what the meter's hardware counted.
+    /// Error bound of the power in watts, against what the meter's hardware counted.
     pub error_watts: f64,
     /// For how long it was measured.
     pub seconds: f64,
@@ -53,10 +53,10 @@ pub struct IdlePower {
 /// Why a baseline is not used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BaselineError {
-    /// It is not a baseline.
+    /// A file that is not a baseline.
     #[error("not an idle baseline: {0}: measure one by joulio power --idle 60s")]
     Malformed(String),
-    /// It is another machine's.
+    /// A baseline of another machine.
     #[error(
         "the idle baseline is another machine's: measure this one's by joulio power --idle 60s"
     )]
@@ -110,7 +110,8 @@ fn governors(root: &Root) -> Vec<String> {
 impl Baseline {
     const VERSION: u32 = 1;
 
-    /// Of the figures of a window in which nothing ran; a meter without a figure has no part in it.
+    /// Makes a baseline of a window in which nothing ran; a meter without a figure has no part in
+    /// it.
     pub fn new(host: Host, unix_seconds: u64, measured: &[Measured]) -> Baseline {
         let idle = |measured: &Measured| {
             let total = &measured.figure.as_ref().ok()?.total;
@@ -169,7 +170,7 @@ impl Baseline {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// What is not as it was when the baseline was measured, in words.
+    /// Lists in words what has changed since the baseline was measured.
     pub fn differences(&self, host: &Host) -> Vec<String> {
         let mut differences = Vec::new();
         if self.host.kernel != host.kernel {

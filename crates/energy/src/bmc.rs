@@ -1,4 +1,4 @@
-//! What the board's management controller says of the whole machine.
+//! Readings of the whole machine from its board management controller (BMC).
 
 #[cfg(feature = "redfish")]
 pub(crate) mod client;
@@ -15,7 +15,7 @@ use crate::discovery::Found;
 use crate::root::Root;
 use crate::select::Select;
 
-/// How to give credentials, which a command line would show to everyone on the machine.
+/// Advice for giving credentials, which a command line would show to everyone on the machine.
 pub(crate) const CREDENTIALS: &str =
     "set JOULIO_REDFISH_USER and JOULIO_REDFISH_PASSWORD, or name the host in ~/.netrc";
 

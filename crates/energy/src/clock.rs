@@ -9,7 +9,7 @@ pub trait Clock: Send + Sync + fmt::Debug {
     /// `CLOCK_MONOTONIC`, which no administrator and no NTP sets.
     fn now(&self) -> Nanos;
 
-    /// How long the machine has been suspended since it was booted, which [`Clock::now`] leaves
+    /// The time that the machine was suspended since it was booted, which [`Clock::now`] leaves
     /// out and a meter may not.
     fn suspended(&self) -> Nanos;
 }

@@ -13,7 +13,7 @@ pub(crate) struct Wrapping {
 }
 
 impl Wrapping {
-    /// Of a counter that goes from 0 to `max` in steps of `step`.
+    /// Creates the sum of a counter that goes from 0 to `max` in steps of `step`.
     pub(crate) fn new(max: u64, step: u64) -> Wrapping {
         Wrapping {
             max,

@@ -1,4 +1,4 @@
-//! What meters a machine has, and why others cannot be had.
+//! The meters of a machine, and the reasons why others are unavailable.
 
 use crate::meter::{Meter, Source};
 use crate::root::Root;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Why a meter is not among those that are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It is there, and cannot be read.
+    /// Present, but not readable.
     Unreadable {
         /// Why.
         why: String,
@@ -19,12 +19,12 @@ pub enum State {
     },
     /// There is none.
     Absent {
-        /// What was looked for.
+        /// The places that were searched, and the reason.
         why: String,
         /// The command that may bring it.
         allow: Option<String>,
     },
-    /// It can be read, and is left out.
+    /// Readable, but left out.
     Unused {
         /// Why.
         why: String,
@@ -34,11 +34,11 @@ pub enum State {
 /// A meter that is not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Its name, or its source's.
+    /// The name of the meter, or of its source.
     pub name: String,
     /// By which way it would be read.
     pub source: Source,
-    /// What it would be about, as far as that is known.
+    /// The zone of the meter, as far as that is known.
     pub zone: Option<Zone>,
     /// Why it is not.
     pub state: State,
@@ -67,14 +67,14 @@ pub(crate) enum Found {
     Not(Finding),
 }
 
-/// What a machine has.
+/// The meters of a machine, and what else was found.
 #[derive(Debug)]
 pub struct Discovery {
     /// Those that are chosen and readable: no two of them of one zone by RAPL's different ways.
     pub meters: Meters,
     /// All others, with the reason.
     pub others: Vec<Finding>,
-    /// What was chosen, and names nothing that was found.
+    /// The words of the choice that name nothing that was found.
     pub unmatched: Vec<String>,
 }
 

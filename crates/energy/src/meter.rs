@@ -1,4 +1,4 @@
-//! What a meter is.
+//! The trait of a meter, its description and its errors.
 
 use crate::{Clock, Zone};
 use joulio_units::{Joules, Nanos, Watts};
@@ -57,14 +57,14 @@ impl fmt::Display for Source {
     }
 }
 
-/// What a meter gives, and how finely.
+/// The quantity that a meter gives, and its resolution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// A count of joules that only grows.
     Counter {
-        /// What it counts in.
+        /// The unit of the counter.
         step: Joules,
-        /// How often the hardware brings it up to date; `Nanos::ZERO` if only now and then.
+        /// Update interval of the hardware; `Nanos::ZERO` if only now and then.
         update: Nanos,
         /// The shortest time in which the hardware's counter can go once round. It has to be read
         /// more often than that; None: it does not wrap.
@@ -72,9 +72,9 @@ pub enum Kind {
     },
     /// The present power, which is to be integrated.
     Power {
-        /// What it is rounded to.
+        /// The step that readings are rounded to.
         step: Watts,
-        /// How often it changes, or what it is the mean of.
+        /// Update interval of the hardware, or the time that a reading is the mean of.
         update: Nanos,
     },
 }
@@ -82,28 +82,28 @@ pub enum Kind {
 /// A meter's description of itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct About {
-    /// Its name, alone of its kind on the machine: `perf:package-0`.
+    /// Name of the meter, unique on the machine: `perf:package-0`.
     pub name: String,
     /// By which way it is read.
     pub source: Source,
-    /// What it is about.
+    /// The zone that the meter measures.
     pub zone: Zone,
-    /// What it gives.
+    /// The quantity that the meter gives.
     pub kind: Kind,
     /// A reading takes milliseconds or more, so that it has a thread of its own.
     pub slow: bool,
-    /// What it shows is computed, not measured: it is an emulated device's.
+    /// Whether readings are computed, not measured: those of an emulated device.
     pub modelled: bool,
-    /// What a reader of its figures should know.
+    /// Notes for a reader of the meter's figures.
     pub notes: Vec<String>,
 }
 
-/// What a meter showed.
+/// The value of a reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
-    /// Of a [`Kind::Counter`]: joules since some time before; never less than before.
+    /// Reading of a [`Kind::Counter`]: joules since some earlier time; never less than before.
     Total(Joules),
-    /// Of a [`Kind::Power`].
+    /// Reading of a [`Kind::Power`], in watts.
     Power(Watts),
 }
 
@@ -112,7 +112,7 @@ pub enum Value {
 pub struct Reading {
     /// When, by the clock that [`Meter::read`] was given.
     pub at: Nanos,
-    /// What.
+    /// The value.
     pub value: Value,
 }
 
@@ -122,37 +122,37 @@ pub enum MeterError {
     /// The permission is missing.
     #[error("{what}: permission denied")]
     Denied {
-        /// What was opened.
+        /// The file or service that was opened.
         what: String,
     },
-    /// It was there, and is no more.
+    /// A meter that was present and is no longer.
     #[error("{what}: gone")]
-    Gone {
-        /// What was opened.
+    Removed {
+        /// The file or service that was opened.
         what: String,
     },
-    /// It says something that makes no sense.
+    /// A reading that makes no sense.
     #[error("{what}: not a reading: '{said}'")]
     Malformed {
-        /// What was read.
+        /// The file or service that was read.
         what: String,
         /// The beginning of what it says.
         said: String,
     },
-    /// It counts backwards: it was reset.
+    /// A counter that went backwards: it was reset.
     #[error("{what}: went back from {from} to {to}: it was reset")]
     WentBack {
-        /// What was read.
+        /// The file or service that was read.
         what: String,
         /// The last reading.
         from: u64,
         /// This one.
         to: u64,
     },
-    /// It could not be read this time, and may be the next.
+    /// A reading that failed this time, and may succeed the next.
     #[error("{what}: {why}")]
     Failed {
-        /// What was read.
+        /// The file or service that was read.
         what: String,
         /// Why.
         why: String,
@@ -165,10 +165,10 @@ impl MeterError {
         let what = what.into();
         match error.kind() {
             io::ErrorKind::PermissionDenied => MeterError::Denied { what },
-            io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof => MeterError::Gone { what },
+            io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof => MeterError::Removed { what },
             // A zone that was taken out while the file was open.
             _ if error.raw_os_error() == Some(rustix::io::Errno::NODEV.raw_os_error()) => {
-                MeterError::Gone { what }
+                MeterError::Removed { what }
             }
             _ => MeterError::Failed {
                 what,
@@ -203,7 +203,7 @@ impl MeterError {
 /// Between the edges of a window a meter is read as seldom as its [`Kind`] allows; never more than
 /// ten times a second.
 pub trait Meter: Send + fmt::Debug {
-    /// What it is. A [`Kind::Counter`]'s step may become finer as it is read.
+    /// The meter's description. A [`Kind::Counter`]'s step may become finer as it is read.
     fn about(&self) -> &About;
 
     /// Reads it.

@@ -63,7 +63,7 @@ impl Model<'_> {
         }
     }
 
-    /// What to tell with that energy: that frequency is not in it, where it is not. One line.
+    /// The caveat of that energy in one line: frequency is not in it, where it is not.
     pub fn note(&self, cores: &[Residency]) -> Option<String> {
         self.machine.frequency_note(cores)
     }

@@ -16,10 +16,10 @@ const FINEST: Watts = Watts(1e-4);
 
 /// A controller, as far as its power is concerned.
 pub trait NvmePower: Send + fmt::Debug {
-    /// Its name: `/dev/nvme0`.
+    /// Name of the device: `/dev/nvme0`.
     fn name(&self) -> &str;
 
-    /// It has log 25h.
+    /// Whether the device has log 25h.
     fn measures(&self) -> bool;
 
     /// Starts its measurement, from the beginning (feature 25h).
@@ -35,14 +35,14 @@ pub trait NvmePower: Send + fmt::Debug {
     fn interval_power(&mut self) -> Result<Option<Watts>, MeterError>;
 }
 
-/// What is needed of log 25h.
+/// The fields of log 25h that a meter needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PowerLog {
     /// Counts the starts, and rolls over.
     pub generation: u8,
-    /// It is measuring.
+    /// Whether the device is measuring.
     pub measuring: bool,
-    /// What it tells is estimated by the device, not measured.
+    /// Whether the power is estimated by the device, not measured.
     pub estimated: bool,
     /// There are gaps in what it measured.
     pub gaps: bool,
@@ -50,7 +50,7 @@ pub struct PowerLog {
     pub intervals: u32,
     /// Their mean power; none before the first.
     pub mean: Option<Watts>,
-    /// What that is rounded to.
+    /// The step that the power is rounded to.
     pub step: Watts,
     /// By how many percent it may be wrong, where that is known.
     pub percent_error: Option<u8>,
@@ -183,7 +183,7 @@ impl Counting {
 
     fn take(&mut self, log: &PowerLog, about: &mut About) -> Result<Reading, MeterError> {
         if !log.measuring {
-            return Err(MeterError::Gone {
+            return Err(MeterError::Removed {
                 what: format!("{}: its measurement was stopped", about.name),
             });
         }
@@ -234,7 +234,7 @@ impl Meter for NvmeMeter {
                     at: clock.now(),
                     value: Value::Power(watts),
                 }),
-                None => Err(MeterError::Gone {
+                None => Err(MeterError::Removed {
                     what: format!("{}: the power in its SMART log", self.about.name),
                 }),
             },

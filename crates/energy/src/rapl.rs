@@ -13,7 +13,7 @@ pub use processor::{Processor, Vendor};
 
 use joulio_units::Nanos;
 
-/// How often the registers are brought up to date.
+/// Update interval of the registers.
 const UPDATE: Nanos = Nanos::from_millis(1);
 
 /// Why the permission is missing by default; whoever gives it should know.

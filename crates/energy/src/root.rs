@@ -81,7 +81,7 @@ impl Root {
         Root { clock, ..self }
     }
 
-    /// Its clock.
+    /// The clock that meters of this root read.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
     }

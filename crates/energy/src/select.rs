@@ -25,10 +25,10 @@ pub(crate) enum Term {
     Redfish(RedfishUrl),
 }
 
-/// How a meter was chosen.
+/// The way in which a meter was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// It was not.
+    /// Not chosen.
     Left,
     /// With others of its source or boundary.
     BySource,
@@ -37,7 +37,7 @@ pub(crate) enum Choice {
 }
 
 impl Term {
-    /// It names `about`, or its source or boundary.
+    /// Whether the word names `about`, or its source or boundary.
     pub(crate) fn picks(&self, about: &About) -> bool {
         match self {
             Term::All => true,
@@ -49,7 +49,7 @@ impl Term {
         }
     }
 
-    /// What was found says why there is no meter of it.
+    /// Whether `found` says why there is no meter for the word.
     pub(crate) fn concerns(&self, found: &Finding) -> bool {
         match self {
             Term::All | Term::None => false,
@@ -83,7 +83,7 @@ impl Select {
         }
     }
 
-    /// Its words.
+    /// The words of the choice.
     pub(crate) fn terms(&self) -> impl Iterator<Item = &Term> {
         self.terms.iter()
     }
@@ -105,8 +105,8 @@ impl Select {
         self.terms.extend(other.terms);
     }
 
-    /// How the meter `about` is chosen. Sensors told about and a BMC's URL add to a choice of all;
-    /// beside other words they add themselves.
+    /// Says how the meter `about` is chosen. Declared sensors and a BMC's URL add to a choice of
+    /// all; beside other words they add themselves.
     pub(crate) fn choice(&self, about: &About) -> Choice {
         let picks = |term: &Term| match term {
             _ if !term.picks(about) => Choice::Left,
@@ -132,7 +132,7 @@ impl Select {
             .unwrap_or(by_default)
     }
 
-    /// What the user says that the sensor `name` includes.
+    /// The boundary that the user declared for the sensor `name`.
     pub(crate) fn boundary_of(&self, name: &str) -> Option<Boundary> {
         self.terms.iter().find_map(|term| match term {
             Term::Told(told, boundary) if told == name => Some(*boundary),

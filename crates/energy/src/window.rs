@@ -36,9 +36,9 @@ pub enum WindowError {
     /// millisecond, a BMC's readings every second.
     #[error("the window is {:.3} s long, and this meter needs {} s", .window.seconds(), .needed.seconds())]
     TooShort {
-        /// How long it was.
+        /// Length of the window.
         window: Nanos,
-        /// How long it has to be.
+        /// Shortest length with a figure.
         needed: Nanos,
     },
     /// The meter failed.
@@ -58,7 +58,7 @@ pub enum WindowError {
     Unread {
         /// For how long.
         gap: Nanos,
-        /// How long it may be left alone.
+        /// Longest time allowed between two readings.
         limit: Nanos,
     },
     /// The machine slept.
@@ -69,12 +69,12 @@ pub enum WindowError {
     },
 }
 
-/// What one meter says of a window.
+/// The result of one meter for a window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     /// The meter.
     pub about: About,
-    /// Its figure, or why there is none.
+    /// The meter's figure, or the reason why there is none.
     pub figure: Result<Figure, WindowError>,
 }
 
@@ -89,7 +89,7 @@ pub struct Figure {
 }
 
 impl Meters {
-    /// Of `meters`, by `clock`; in their order, but the slow ones last.
+    /// Groups `meters`, read by `clock`; in their order, but the slow ones last.
     pub fn new(meters: Vec<Box<dyn Meter>>, clock: Arc<dyn Clock>) -> Meters {
         let mut new = Meters {
             tracks: Vec::new(),
@@ -114,7 +114,7 @@ impl Meters {
         self.tracks.is_empty()
     }
 
-    /// What they are.
+    /// The descriptions of all meters, in their order.
     pub fn about(&self) -> Vec<About> {
         self.tracks
             .iter()
@@ -156,7 +156,7 @@ impl Meters {
     }
 }
 
-/// How many are quickly read: they come first.
+/// Number of meters that are read quickly: they come first.
 fn fast(tracks: &[Shared]) -> usize {
     tracks.partition_point(|track| !lock(track).slow())
 }

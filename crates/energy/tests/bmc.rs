@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 const READING: &str = "\n    Instantaneous power reading:                   208 Watts\n    Power reading state is:                   activated\n";
 
-/// What ipmitool says.
+/// An ipmitool with a fixed answer.
 #[derive(Debug)]
 struct Says(Result<&'static str, (ErrorKind, &'static str)>);
 

@@ -18,7 +18,7 @@ fn a_zone_that_vanishes_takes_only_its_own_figure_along() {
     let measured = window.close(None);
     assert_eq!(
         *error(&measured[0]),
-        WindowError::Meter(MeterError::Gone {
+        WindowError::Meter(MeterError::Removed {
             what: PACKAGE_0.into()
         })
     );

@@ -265,7 +265,7 @@ fn another_meters_idle_power_is_not_taken_off() {
     assert_eq!(known, [false, true]);
 }
 
-/// What a busy machine does: the thread is preempted between the two counters of an edge.
+/// As on a busy machine, the thread is preempted between the two counters of an edge.
 #[test]
 fn packages_add_up_though_one_is_read_later_than_the_other() {
     let mut machine = watts(10.0);

@@ -69,7 +69,7 @@ impl AnyProfile {
         }
     }
 
-    /// How many of its figures are of each kind.
+    /// Counts the profile's figures by kind.
     pub fn census(&self) -> Census {
         Census::of(self)
     }

@@ -1,4 +1,4 @@
-//! What a modelled energy may be at the least and at the most.
+//! The ends of a figure's band, and the band of an energy that follows from them.
 
 use joulio_units::{Band, Joules, Watts};
 

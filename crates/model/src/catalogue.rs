@@ -9,7 +9,7 @@ use crate::ProfileError;
 
 /// A kind of profile that can be had by name or by path.
 pub(crate) trait Profile: DeserializeOwned {
-    /// What an error message calls this kind: `device` or `machine`.
+    /// The name of this kind in an error message: `device` or `machine`.
     const WHAT: &'static str;
     /// The built-in names and their texts, in the order they are listed.
     const BUILTIN: &'static [(&'static str, &'static str)];
@@ -57,7 +57,7 @@ pub(crate) fn load<P: Profile>(name_or_path: &str) -> Result<P, ProfileError> {
 /// Many times what any profile takes.
 const LARGEST: u64 = 4 << 20;
 
-/// What the file at `path` holds. Not every file ends, nor begins.
+/// Reads the file at `path`. Not every file ends, nor begins.
 pub(crate) fn text_of(path: &str) -> Result<String, ProfileError> {
     let read = || {
         let meta = fs::metadata(path)?;

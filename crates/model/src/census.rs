@@ -1,11 +1,11 @@
-//! What a profile's figures rest on, counted.
+//! The kinds of a profile's figures, counted.
 
 use serde::Serialize;
 use toml::Value;
 
 use crate::{Figure, Kind};
 
-/// How many figures of a profile are of each kind.
+/// Number of a profile's figures of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Census {
     /// [`Kind::Published`].

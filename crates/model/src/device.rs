@@ -1,4 +1,4 @@
-//! What a storage device is: its size, its times, its power.
+//! The profile of a storage device: its size, its times, its power.
 
 mod rules;
 
@@ -33,9 +33,9 @@ pub struct DeviceProfile {
     pub volatile_write_cache: bool,
     /// The sizes a logical block may have.
     pub lba: Lba,
-    /// How long it takes.
+    /// Service times.
     pub service: Service,
-    /// What it draws.
+    /// Power.
     pub power: Power,
 }
 
@@ -51,7 +51,7 @@ pub struct Lba {
     pub source: String,
 }
 
-/// How long the device takes; what [`crate::ServiceModel`] makes of it stands there.
+/// Service times of the device; what [`crate::ServiceModel`] makes of them stands there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
@@ -65,7 +65,7 @@ pub struct Service {
     pub spread: Figure,
     /// The fraction of the mean that no service time goes under, from 0 to 1.
     pub floor: Figure,
-    /// How many I/Os it serves at a time.
+    /// Number of I/Os that the device serves at a time.
     pub parallelism: Figure,
     /// The share of its service time for which an I/O holds the server that has its data, which is
     /// any of them by chance. Absent: the first free server has any data, and is held throughout.
@@ -80,7 +80,7 @@ pub struct Service {
     /// The rare slow reads; absent when there are none beyond the spread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tail: Option<Tail>,
-    /// What writing costs later; absent when the medium is written in place.
+    /// The later cost of writes; absent when the medium is written in place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub garbage_collection: Option<GarbageCollection>,
 }
@@ -91,7 +91,7 @@ pub struct Service {
 pub struct Tail {
     /// The fraction of reads that are slow.
     pub probability: Figure,
-    /// How many microseconds longer a slow read takes. The mean latencies of the profile include
+    /// Microseconds that a slow read takes longer. The mean latencies of the profile include
     /// the slow reads.
     pub us: Figure,
 }
@@ -102,14 +102,14 @@ pub struct Tail {
 pub struct GarbageCollection {
     /// The bytes that a host writes between one burst of collection and the next.
     pub bytes: Figure,
-    /// How long a burst lasts, in microseconds.
+    /// Length of a burst in microseconds.
     pub us: Figure,
     /// The fraction of the medium that a burst occupies: of the I/Os that come during one, as many
     /// wait until it is over.
     pub fraction: Figure,
 }
 
-/// What the device draws; [`crate::power::device`] says how the three are mixed.
+/// Power of the device; [`crate::power::device`] says how the three are mixed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Power {
@@ -119,7 +119,7 @@ pub struct Power {
     pub read_active_watts: Figure,
     /// Watts, idle included, while writes saturate it.
     pub write_active_watts: Figure,
-    /// Its NVMe power states from 0 up, as Identify Controller reports them.
+    /// The NVMe power states from 0 up, as Identify Controller reports them.
     pub states: Vec<PowerState>,
 }
 
@@ -129,7 +129,7 @@ pub struct Power {
 pub struct PowerState {
     /// The most it draws in this state, in watts (MP).
     pub max_power_watts: Figure,
-    /// Whether it does I/O in this state (the inverse of NOPS).
+    /// Whether the device does I/O in this state (the inverse of NOPS).
     pub operational: bool,
     /// Microseconds to enter it (ENLAT).
     pub entry_latency_us: Figure,
@@ -179,12 +179,13 @@ impl DeviceProfile {
         self.max_transfer_bytes.value as u32
     }
 
-    /// The same as a power of two of 4 KiB pages: Identify Controller's MDTS when MPSMIN is 0.
+    /// Largest transfer as a power of two of 4 KiB pages: Identify Controller's MDTS when MPSMIN is
+    /// 0.
     pub fn mdts(&self) -> u8 {
         (self.max_transfer() / rules::PAGE_BYTES).max(1).ilog2() as u8
     }
 
-    /// How many I/Os it serves at a time.
+    /// Number of I/Os that the device serves at a time.
     pub fn parallelism(&self) -> NonZeroUsize {
         let servers = self.service.parallelism.value as usize;
         NonZeroUsize::new(servers.min(rules::MAX_PARALLELISM)).unwrap_or(NonZeroUsize::MIN)

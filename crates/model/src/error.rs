@@ -20,7 +20,7 @@ pub enum ProfileError {
     Unreadable {
         /// The path as given.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
     /// The text is not TOML, lacks a field, or has one that no profile has.
@@ -30,7 +30,7 @@ pub enum ProfileError {
         origin: String,
         /// The line it happened on, counted from 1.
         line: usize,
-        /// What is wrong there.
+        /// The problem there.
         problem: String,
     },
     /// A field is there but its value makes no sense.
@@ -40,7 +40,7 @@ pub enum ProfileError {
         origin: String,
         /// The field's path in the TOML, as `service.read[1].us`.
         field: String,
-        /// What it has to be, and what it was.
+        /// The allowed values, and the value.
         problem: String,
     },
 }

@@ -3,7 +3,7 @@
 use joulio_units::{Joules, Watts};
 use serde::{Deserialize, Serialize};
 
-/// How much a [`Figure`] deserves to be believed.
+/// The trust that a [`Figure`] deserves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -32,7 +32,7 @@ pub enum Kind {
 pub struct Figure {
     /// The number the models use.
     pub value: f64,
-    /// How it came about.
+    /// Origin of the figure.
     pub kind: Kind,
     /// Where it came from; never empty.
     pub source: String,

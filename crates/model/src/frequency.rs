@@ -1,10 +1,10 @@
-//! What a running core draws at another frequency than the one its watts were taken at.
+//! The power of a running core at another frequency than the one its watts were taken at.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Figure, Pick};
 
-/// How the watts of a running core follow its frequency:
+/// The law by which the watts of a running core follow its frequency:
 ///
 /// `P(r) = P(1) x (s + (1 - s) x r^e)`, with r the frequency over the reference.
 ///
@@ -23,7 +23,7 @@ pub struct Frequency {
 }
 
 impl Frequency {
-    /// What the watts at the reference are multiplied by at `ratio` of it; 1 at the reference.
+    /// The factor on the watts at `ratio` of the reference frequency; 1 at the reference.
     pub fn factor(&self, ratio: FrequencyRatio, pick: Pick) -> f64 {
         // Below the reference a larger share costs more and a larger exponent less; above it the
         // other way round.

@@ -1,4 +1,4 @@
-//! How a device's latency grows with the size of a request.
+//! The growth of a device's latency with the size of a request.
 
 use serde::{Deserialize, Serialize};
 

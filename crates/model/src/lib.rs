@@ -1,4 +1,4 @@
-//! What joulio knows about devices and machines that it does not measure.
+//! Profiles of devices and machines: what joulio knows about them and does not measure.
 //!
 //! A [`DeviceProfile`] and a [`MachineProfile`] are TOML files in which every number is a
 //! [`Figure`]: a value that names its source and says how far to trust it. Three models read them,

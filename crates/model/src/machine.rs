@@ -1,4 +1,5 @@
-//! What a machine draws: the box, its cores by state, and the price of waking one.
+//! The profile of a machine: the power of the box and of its cores by state, and the cost of waking
+//! one.
 
 pub mod costs;
 mod rules;
@@ -21,10 +22,10 @@ pub struct MachineProfile {
     /// Parts of the names of the processors that it is a profile of; none: of no one machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processors: Vec<String>,
-    /// What its watts are of: the whole box, unless it says otherwise.
+    /// Boundary of the profile's watts: the whole box, unless it says otherwise.
     #[serde(default, skip_serializing_if = "MeteredAt::is_wall")]
     pub boundary: MeteredAt,
-    /// How many physical cores it has.
+    /// Number of physical cores.
     pub cores: Figure,
     /// Watts that its processor package is sold to draw for long: its thermal design power; absent
     /// where the machine is of no one part.
@@ -43,12 +44,13 @@ pub struct MachineProfile {
     pub uncore_active_watts: Option<Figure>,
     /// Watts of one core by state.
     pub core_watts: CoreWatts,
-    /// How they follow the core's frequency; absent when that is not known, and then they do not.
+    /// Law by which they follow the core's frequency; absent when that is not known, and then they
+    /// do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency: Option<Frequency>,
-    /// What waking a core costs.
+    /// Cost of waking a core.
     pub wake: Wake,
-    /// What the software around an I/O takes, for the twin; absent when nobody found that out.
+    /// Times of the software around an I/O, for the twin; absent when nobody found them out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub costs: Option<costs::Costs>,
 }
@@ -107,7 +109,7 @@ pub struct Wake {
     pub timer_joules: Figure,
 }
 
-/// What a core can be doing.
+/// The states of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CoreState {
     /// Polling, or running user code.
@@ -153,7 +155,7 @@ impl MachineProfile {
         all.find(|profile| profile.fits(model_name))
     }
 
-    /// Whether it is of a machine whose processor is called `model_name` in /proc/cpuinfo.
+    /// Whether the profile is of a machine whose processor is called `model_name` in /proc/cpuinfo.
     pub fn fits(&self, model_name: &str) -> bool {
         self.processors.iter().any(|part| model_name.contains(part))
     }
@@ -168,14 +170,14 @@ impl MachineProfile {
         self.check(&self.name)
     }
 
-    /// What one core draws in `state` at the reference frequency.
+    /// Power of one core in `state` at the reference frequency.
     ///
     /// A pause or a monitor that the CPU does not have costs what spinning costs: it saves nothing.
     pub fn core_watts(&self, state: CoreState) -> Watts {
         self.core_watts_at(state, None, Pick::Value)
     }
 
-    /// The same at `frequency` of the reference, and at either end of the band.
+    /// Power of one core in `state` at `frequency` of the reference, and at either end of the band.
     ///
     /// Running and pausing follow the frequency, by one law: the saving of C0.2 over spinning was
     /// found the same at 2 GHz and at 800 MHz. A halted core draws what it does at the reference,
@@ -210,7 +212,7 @@ impl MachineProfile {
         FrequencyRatio::new(hertz / reference)
     }
 
-    /// What to tell with an energy of `run_cores`, if they were paid for at the reference frequency
+    /// The caveat of an energy of `run_cores`, if they were paid for at the reference frequency
     /// for want of a better one; one line.
     pub fn frequency_note(&self, run_cores: &[Residency]) -> Option<String> {
         let name = &self.name;

@@ -38,7 +38,7 @@ pub struct EnergyParts {
     pub base: Joules,
     /// The cores of the run, above C6.
     pub cores: Joules,
-    /// What they share.
+    /// Energy of what the cores share.
     pub uncore: Joules,
     /// Their wake-ups.
     pub wakes: Joules,

@@ -9,7 +9,7 @@ use crate::device::{Power, PowerState};
 /// The most power states of a controller.
 const MAX_STATES: usize = 32;
 
-/// What feature 0Ch, Autonomous Power State Transition, says of one power state.
+/// The entry of feature 0Ch, Autonomous Power State Transition, for one power state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transition {
     /// The power state to go to (ITPS).
@@ -61,14 +61,14 @@ pub struct PowerStates {
     residency: [Nanos; MAX_STATES],
 }
 
-/// What is needed of one power state.
+/// The figures that are needed of one power state.
 #[derive(Clone, Copy, Debug)]
 struct State {
     operational: bool,
     entry: Nanos,
     exit: Nanos,
     idle: Watts,
-    /// How many times as long a read and a write take.
+    /// Factors on the times of a read and a write.
     stretch: [f64; 2],
 }
 
@@ -156,7 +156,7 @@ impl PowerStates {
         self.idle = now;
     }
 
-    /// How many times as long an I/O takes in the state that does I/O now; 1 in power state 0.
+    /// The factor on the time of an I/O in the state that does I/O now; 1 in power state 0.
     ///
     /// A state that may draw only a fraction of what the device draws in power state 0 serves only
     /// that fraction: modelled, for nobody prints how a device keeps under its cap. A cap of zero
@@ -171,14 +171,14 @@ impl PowerStates {
         }
     }
 
-    /// How long it was in each state until `at`; together the time since it was switched on.
+    /// Time in each state until `at`; together the time since the device was switched on.
     pub fn residency(&self, at: Nanos) -> [Nanos; MAX_STATES] {
         let mut then = self.clone();
         then.advance(at);
         then.residency
     }
 
-    /// What it has drawn until `at` had it done no I/O: each state's idle power over the time in
+    /// Energy until `at` had there been no I/O: each state's idle power over the time in
     /// it. That is the profile's IDLP; else MP, where that is less than the idle power of power
     /// state 0.
     pub fn idle_energy(&self, at: Nanos) -> Joules {

@@ -1,4 +1,4 @@
-//! What a figure may be at the least and at the most, by its quantity: wider than anything that is
+//! The range of a figure, by its quantity: wider than anything that is
 //! built, and narrow enough that no sum or quotient of figures stops being a number.
 
 /// A range of a quantity, both ends included.

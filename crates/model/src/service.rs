@@ -22,8 +22,8 @@ use crate::{DeviceProfile, LatencyCurve};
 ///
 /// With a `channel_share` conflicts are modelled: each I/O takes its turn on the link first, then
 /// the server that has its data, which is any of them by chance, holds that for the share of its
-/// service time, and is finished when what is left of its service time is over. So what is in flight
-/// together collides now and then, and throughput bends before it saturates.
+/// service time, and is finished when what is left of its service time is over. So what is in
+/// flight together collides now and then, and throughput bends before it saturates.
 ///
 /// A service time is `mean x (floor + (1 - floor) x L)` with L a lognormal of mean 1 and the
 /// profile's `spread` as sigma. Thus the mean is the profile's, and no draw goes under the floor.
@@ -59,7 +59,7 @@ struct Channels {
     share: f64,
 }
 
-/// What one direction of transfer needs.
+/// The servers and the link of one direction of transfer.
 #[derive(Clone, Debug)]
 struct Path {
     curve: LatencyCurve,
@@ -103,7 +103,7 @@ impl ServiceModel {
         self.start_at_pace(now, direction, bytes, 1.0)
     }
 
-    /// The same on a device that is slowed down: service and transfer take `stretch` times as
+    /// Starts an I/O on a device that is slowed down: service and transfer take `stretch` times as
     /// long. What [`ServiceModel::mean`] says is not stretched.
     pub fn start_at_pace(
         &mut self,
@@ -209,7 +209,7 @@ impl Path {
         self.link_free
     }
 
-    /// How long the link takes for `bytes`.
+    /// Time that the link takes for `bytes`.
     fn takes(&self, bytes: u32, stretch: f64) -> Nanos {
         Nanos::nearest(stretch * self.link_ns_per_byte * f64::from(bytes))
     }

@@ -1,4 +1,4 @@
-//! What a band promises: it holds the value, and a wider figure never makes it narrower.
+//! Promises of a band: it holds the value, and a wider figure never makes it narrower.
 
 use std::sync::LazyLock;
 
@@ -112,7 +112,7 @@ fn figures<'a>(
     figures
 }
 
-/// How far rounding may take a sum of such sums.
+/// Error that rounding may add to a sum of such sums.
 const ROUNDING: f64 = 1e-9;
 
 proptest! {

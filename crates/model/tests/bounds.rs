@@ -127,7 +127,7 @@ fn no_figure_is_a_number_that_is_none() {
     nowhere(f64::INFINITY);
 }
 
-/// What the figure `path` of the profile `profile` says of `value`.
+/// Finds what the figure `path` of the profile `profile` says of `value`.
 fn device_says(table: &str, key: &str, value: f64) -> String {
     let text = include_str!("../../../profiles/devices/optane-900p.toml");
     let profile: Value = toml::from_str(text).expect("TOML");

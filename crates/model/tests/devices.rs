@@ -1,4 +1,4 @@
-//! What was measured on the devices comes out of their profiles.
+//! Measurements of the devices come out of their profiles.
 //!
 //! A profile holds the device alone and most measurements hold the host too: the difference must
 //! be a host that exists, from [`HOST`]'s least to its most. Measured throughput is met as far as

@@ -1,4 +1,4 @@
-//! What the power model promises: parts add up, and scale with time.
+//! Promises of the power model: parts add up, and scale with time.
 
 use joulio_model::{
     CoreState, DeviceActivity, DeviceProfile, EnergyParts, MachineProfile, Pick, Residency,

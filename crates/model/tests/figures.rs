@@ -1,4 +1,4 @@
-//! What every figure of every built-in profile owes its reader.
+//! Every figure of every built-in profile has what its reader needs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,8 +9,8 @@ use toml::Value;
 
 const PROFILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles");
 
-/// What Identify Controller prints: exact for the device as it is emulated, wherever the profile
-/// has it from.
+/// Figures that Identify Controller prints: exact for the device as it is emulated, wherever the
+/// profile has it from.
 const EXACT: [&str; 6] = [
     "capacity_bytes",
     "max_transfer_bytes",

@@ -1,4 +1,4 @@
-//! What garbage collection and slow reads do to the times.
+//! Times under garbage collection and slow reads.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! What the power states promise, on the 960 EVO: PS0 to PS2 do I/O, PS3 takes 210 us to enter and
+//! Promises of the power states, on the 960 EVO: PS0 to PS2 do I/O, PS3 takes 210 us to enter and
 //! 1.5 ms to leave, PS4 2.2 and 6 ms.
 
 mod common;
@@ -177,7 +177,7 @@ fn a_table_that_goes_round_is_not_followed() {
     assert_eq!(power.current(Nanos::MAX), 1);
 }
 
-/// What may happen to a device.
+/// An event in the life of a device.
 #[derive(Clone, Debug)]
 enum Event {
     Io { lasts: u64 },

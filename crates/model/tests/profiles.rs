@@ -1,4 +1,4 @@
-//! What loading a profile promises: built-ins are sound, faults are named.
+//! Promises of loading a profile: built-ins are sound, faults are named.
 
 use joulio_model::{AnyProfile, DeviceProfile, Figure, MachineProfile, ProfileError};
 

@@ -1,4 +1,4 @@
-//! What the service model promises about times, on the profiles that ship.
+//! Promises of the service model about times, on the profiles that ship.
 
 mod common;
 

@@ -6,7 +6,7 @@ use joulio_units::Nanos;
 
 const SECOND: Nanos = Nanos(1_000_000_000);
 
-/// What a second of `cores` spinning cores takes.
+/// Energy of a second of `cores` spinning cores.
 fn spun(machine: &MachineProfile, cores: usize) -> EnergyParts {
     let spinning = Residency {
         spin: SECOND,

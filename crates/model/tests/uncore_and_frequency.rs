@@ -1,4 +1,4 @@
-//! What the uncore costs by activity, and a core by frequency.
+//! Power of the uncore by activity, and of a core by frequency.
 
 use joulio_model::{
     CoreState, DeviceActivity, DeviceProfile, FrequencyRatio, MachineProfile, Pick, Residency,

@@ -144,7 +144,7 @@ pub struct Csts {
 }
 
 impl Csts {
-    /// What a read of a device that is no longer there returns.
+    /// The value that a read returns when the device is no longer there.
     pub const GONE: Csts = Csts(u32::MAX);
 
     /// The register reads as all ones: the device was removed, or its BAR is disabled.

@@ -61,7 +61,7 @@ pub struct SglIdentifier {
 pub struct SglDescriptor {
     /// Where the data, or the segment, begins. A segment begins at a multiple of 8.
     pub address: U64,
-    /// How long it is, in bytes. A segment is whole descriptors, and at least one.
+    /// Length in bytes. A segment is whole descriptors, and at least one.
     pub length: U32,
     /// Reserved.
     pub reserved12: [u8; 3],
@@ -110,7 +110,7 @@ impl SglDescriptor {
 }
 
 impl Command {
-    /// The same with `descriptor` as its data pointer, and PSDT saying so.
+    /// This command with `descriptor` as its data pointer, and PSDT saying so.
     pub fn with_sgl(mut self, descriptor: SglDescriptor) -> Command {
         let halves: [U64; 2] = zerocopy::transmute!(descriptor);
         [self.prp1, self.prp2] = halves;

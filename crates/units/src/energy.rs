@@ -63,8 +63,8 @@ impl Energy {
         }
     }
 
-    /// The part of `amount` that one joule paid for; none where no energy was spent. I/Os per joule are SNIA Emerald's
-    /// IOPS per watt, bytes per joule its (bytes/s) per watt.
+    /// The part of `amount` that one joule paid for; none where no energy was spent. I/Os per joule
+    /// are SNIA Emerald's IOPS per watt, bytes per joule its (bytes/s) per watt.
     pub fn per_joule(&self, amount: u64) -> Option<f64> {
         (self.joules.0 > 0.0).then(|| amount as f64 / self.joules.0)
     }

@@ -1,4 +1,4 @@
-//! How an energy came to be known.
+//! The ways in which an energy comes to be known.
 
 use crate::{Joules, Nanos};
 

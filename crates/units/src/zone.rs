@@ -1,4 +1,4 @@
-//! What an energy figure is about: a boundary, and where in the machine it lies.
+//! The zone that an energy figure is about: a boundary, and where in the machine it lies.
 
 use crate::{Boundary, Place};
 use alloc::string::ToString;

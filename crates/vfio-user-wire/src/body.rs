@@ -1,4 +1,4 @@
-//! What follows the header, one structure a command.
+//! The structures that follow the header, one a command.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -41,7 +41,7 @@ wire! {
         offset: u64,
         /// Where the device finds it.
         address: u64,
-        /// Its length in bytes.
+        /// Length in bytes.
         size: u64,
     }
 }
@@ -62,7 +62,7 @@ wire! {
         flags: u32,
         /// Where the device found it.
         address: u64,
-        /// Its length in bytes.
+        /// Length in bytes.
         size: u64,
     }
 }
@@ -73,7 +73,7 @@ impl DmaUnmap {
 }
 
 wire! {
-    /// What kind of device it is (`struct vfio_device_info`).
+    /// The kind of device (`struct vfio_device_info`).
     DeviceInfo, 16 {
         /// [`DeviceInfo::BYTES`].
         argsz: u32,
@@ -87,9 +87,9 @@ wire! {
 }
 
 impl DeviceInfo {
-    /// It can be reset.
+    /// Flag: the device can be reset.
     pub const RESET: u32 = 1;
-    /// It is a PCI device.
+    /// Flag: the device is a PCI device.
     pub const PCI: u32 = 2;
 }
 
@@ -104,7 +104,7 @@ wire! {
         index: u32,
         /// Where the first capability stands, counted from the start of this structure.
         capabilities: u32,
-        /// Its length in bytes.
+        /// Length in bytes.
         size: u64,
         /// Where it starts in the file that comes along.
         offset: u64,
@@ -112,18 +112,18 @@ wire! {
 }
 
 impl RegionInfo {
-    /// It can be read by messages.
+    /// Flag: the region can be read by messages.
     pub const READ: u32 = 1;
-    /// It can be written by messages.
+    /// Flag: the region can be written by messages.
     pub const WRITE: u32 = 2;
-    /// It, or the areas of its sparse capability, can be mapped.
+    /// Flag: the region, or the areas of its sparse capability, can be mapped.
     pub const MMAP: u32 = 4;
     /// Capabilities follow.
     pub const CAPABILITIES: u32 = 8;
 }
 
 wire! {
-    /// What a capability of a region begins with (`struct vfio_info_cap_header`).
+    /// The beginning of each capability of a region (`struct vfio_info_cap_header`).
     CapabilityHeader, 8 {
         /// [`CapabilityHeader::SPARSE_MMAP`], or another.
         id: u16,
@@ -140,7 +140,7 @@ impl CapabilityHeader {
 }
 
 wire! {
-    /// How many areas follow.
+    /// Number of areas that follow.
     SparseHeader, 8 {
         /// The number of them.
         areas: u32,
@@ -154,7 +154,7 @@ wire! {
     SparseArea, 16 {
         /// Where it starts in the region.
         offset: u64,
-        /// Its length in bytes.
+        /// Length in bytes.
         size: u64,
     }
 }
@@ -168,7 +168,7 @@ wire! {
         flags: u32,
         /// Which kind.
         index: u32,
-        /// How many vectors it has.
+        /// Number of vectors of this kind.
         count: u32,
     }
 }
@@ -183,7 +183,7 @@ impl IrqInfo {
 }
 
 wire! {
-    /// What vectors shall do (`struct vfio_irq_set`).
+    /// The change to a range of vectors (`struct vfio_irq_set`).
     IrqSet, 20 {
         /// [`IrqSet::BYTES`] and the data behind it.
         argsz: u32,
@@ -193,7 +193,7 @@ wire! {
         index: u32,
         /// The first vector.
         start: u32,
-        /// How many; 0 with [`IrqSet::DATA_NONE`] and [`IrqSet::TRIGGER`] disables all.
+        /// Number of vectors; 0 with [`IrqSet::DATA_NONE`] and [`IrqSet::TRIGGER`] disables all.
         count: u32,
     }
 }

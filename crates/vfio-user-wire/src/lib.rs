@@ -25,7 +25,7 @@ pub const MINOR: u16 = 1;
 /// (`max_data_xfer_size`).
 pub const MAX_DATA: usize = 1 << 20;
 
-/// What every message begins with.
+/// The beginning of every message.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Header {
@@ -47,12 +47,12 @@ impl Header {
     /// Bytes of the header.
     pub const BYTES: usize = size_of::<Header>();
 
-    /// Whether it is a reply; else it is a command.
+    /// Whether the message is a reply; else it is a command.
     pub fn is_reply(&self) -> bool {
         self.flags & flags::TYPE == flags::REPLY
     }
 
-    /// Whether it says that the command failed.
+    /// Whether the reply says that the command failed.
     pub fn is_error(&self) -> bool {
         self.flags & flags::ERROR != 0
     }

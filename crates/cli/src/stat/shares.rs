@@ -109,7 +109,7 @@ mod tests {
     }
 
     fn gone() -> WindowError {
-        WindowError::Meter(MeterError::Gone { what: "it".into() })
+        WindowError::Meter(MeterError::Removed { what: "it".into() })
     }
 
     #[test]

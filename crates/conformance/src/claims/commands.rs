@@ -15,11 +15,11 @@ const FIRST: u64 = 40;
 /// Blocks of the patch: 64 KiB of the larger blocks, which every controller takes at once.
 const BLOCKS: u64 = 16;
 
-/// What a block of the patch holds.
+/// The content of a block of the patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holds {
     Zeroes,
-    /// What was written last.
+    /// The content that was written last.
     Content,
     Other,
 }
@@ -29,7 +29,7 @@ struct Patch<'a, D: Device> {
     bench: &'a Bench<D>,
     group: PollGroup<D>,
     buffer: Option<DmaBuffer>,
-    /// How often it was written.
+    /// Number of times that the block was written.
     generation: u64,
 }
 
@@ -104,7 +104,7 @@ impl<'a, D: Device> Patch<'a, D> {
         self.with_data(|queue, buffer| queue.compare(namespace, FIRST, BLOCKS as u32, buffer, 0))
     }
 
-    /// What each block holds.
+    /// Reads the patch and says what each block holds.
     fn holds(&mut self) -> Result<Vec<Holds>> {
         let block = self.bench.namespace.block_size() as usize;
         if let Some(buffer) = &mut self.buffer {

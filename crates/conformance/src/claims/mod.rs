@@ -16,7 +16,7 @@ use joulio_device::Device;
 
 /// A claim by its name.
 pub struct Claim<D: Device> {
-    /// What it says.
+    /// The claim as a sentence.
     pub name: &'static str,
     /// Puts it to the test; returns what there is to tell.
     pub check: fn(&Bench<D>) -> Result<String>,

@@ -1,4 +1,4 @@
-//! What the driver refuses before the device sees it, each with its reason.
+//! Commands that the driver refuses before the device sees them, each with its reason.
 
 use super::support::NOT_THERE;
 use crate::Bench;

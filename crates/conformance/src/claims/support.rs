@@ -1,4 +1,4 @@
-//! What claims have in common.
+//! Helpers that claims share.
 
 use crate::Bench;
 use anyhow::{Result, bail, ensure};
@@ -62,5 +62,5 @@ where
     }
 }
 
-/// What a claim says of a command that the namespace does not have.
+/// The verdict on a command that the namespace does not have.
 pub(super) const NOT_THERE: &str = "not there";

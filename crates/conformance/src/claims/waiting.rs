@@ -1,4 +1,4 @@
-//! How queues wait: what each policy may count, and what it must deliver.
+//! Claims about waiting: what each policy may count, and what it must deliver.
 
 use super::support::{group_of_one, reads};
 use crate::Bench;
@@ -16,7 +16,7 @@ use std::time::Duration;
 /// I/Os of a mixed run.
 const IOS: u64 = 10_000;
 
-/// How long a group that waits lets its queues be before it looks after them, when the time limit
+/// The interval at which a group that waits checks on its queues, when the time limit
 /// is the default.
 const CHECK_INTERVAL: Nanos = Nanos::from_millis(100);
 

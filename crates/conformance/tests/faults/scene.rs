@@ -33,7 +33,7 @@ pub fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What goes wrong, and how patient the driver is.
+/// A fault scenario: what goes wrong, and how patient the driver is.
 pub struct Scene {
     pub plan: &'static str,
     pub retries: u8,
@@ -105,7 +105,7 @@ impl Scene {
     }
 }
 
-/// How many commands ended with `status`, whatever its flags.
+/// Counts the commands that ended with `status`, whatever its flags.
 pub fn of_status(endured: &Endured, status: Status) -> u64 {
     let failed = endured.failed.iter();
     failed

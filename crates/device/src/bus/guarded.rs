@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What is found where a page vanished.
+/// The content found where a page vanished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fill {
     /// Memory whose file ended.
@@ -92,7 +92,7 @@ impl Slot {
         self.version.fetch_add(1, SeqCst);
     }
 
-    /// What it says of `address`, unless it changes.
+    /// Looks `address` up, unless the table changes meanwhile.
     fn find(&self, address: usize) -> Option<Place> {
         let version = self.version.load(SeqCst);
         let inside = (self.start.load(SeqCst)..self.end.load(SeqCst)).contains(&address);

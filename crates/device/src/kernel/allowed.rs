@@ -8,7 +8,7 @@ use joulio_nvme_spec::feature::{ApstTable, FeatureId};
 use joulio_nvme_spec::log::{LogId, PowerMeasurementLog, SmartHealth};
 use joulio_nvme_spec::{AdminOpcode, Command};
 
-/// What a command transfers, and which way.
+/// The transfer of a command: its direction and its length.
 enum Transfer {
     None,
     In(usize),

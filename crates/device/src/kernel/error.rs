@@ -1,4 +1,4 @@
-//! What can go wrong with a controller of the kernel's.
+//! Errors of a controller that the kernel drives.
 
 use std::io;
 
@@ -9,25 +9,25 @@ pub enum KernelError {
     /// No such file.
     #[error("{device}: no such device; `joulio list` shows what this machine has")]
     NotThere {
-        /// Its path.
+        /// Path of the device.
         device: String,
     },
     /// Something else.
     #[error("{device} is not an NVMe controller: name one as /dev/nvme0, not a namespace of it")]
     NotAController {
-        /// Its path.
+        /// Path of the device.
         device: String,
     },
     /// The permission is missing.
     #[error("{device}: permission denied; admin commands take root, or CAP_SYS_ADMIN")]
     Permission {
-        /// Its path.
+        /// Path of the device.
         device: String,
     },
-    /// It is being removed, or has failed.
+    /// A controller that is being removed, or has failed.
     #[error("{device}: the controller is gone")]
-    Gone {
-        /// Its path.
+    Removed {
+        /// Path of the device.
         device: String,
     },
     /// The command is not one of those that may be run.
@@ -35,7 +35,7 @@ pub enum KernelError {
         "{device}: {refusal}: this way leads to power and interrupt coalescing, and nothing else"
     )]
     Refused {
-        /// Its path.
+        /// Path of the device.
         device: String,
         /// Why.
         refusal: Refusal,
@@ -43,7 +43,7 @@ pub enum KernelError {
     /// The kernel did not run a command.
     #[error("{device}: {source}")]
     Os {
-        /// Its path.
+        /// Path of the device.
         device: String,
         /// Why.
         source: io::Error,
@@ -78,7 +78,7 @@ impl KernelError {
         let device = device.into();
         match source.raw_os_error() {
             Some(libc::EACCES | libc::EPERM) => KernelError::Permission { device },
-            Some(libc::ENODEV | libc::ENXIO) => KernelError::Gone { device },
+            Some(libc::ENODEV | libc::ENXIO) => KernelError::Removed { device },
             _ => KernelError::Os { device, source },
         }
     }

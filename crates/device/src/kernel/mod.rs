@@ -26,7 +26,7 @@ pub enum Data<'a> {
     Out(&'a [u8]),
 }
 
-/// How a command ended.
+/// The end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// The status of its completion.
@@ -61,7 +61,7 @@ impl KernelNvme {
         Ok(KernelNvme { name, fd })
     }
 
-    /// Its path.
+    /// Path of the device.
     pub fn name(&self) -> &str {
         &self.name
     }

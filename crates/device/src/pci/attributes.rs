@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
-/// What is done to the kernel: the real one ([`Live`]), or a test's.
+/// Reads and writes of sysfs: the real ones ([`Live`]), or a test's.
 pub(super) trait Attributes: Send + Sync {
     /// Stores a value in a sysfs attribute, in one write as sysfs wants it
     /// (Documentation/filesystems/sysfs.rst, "Attributes").

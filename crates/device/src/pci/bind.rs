@@ -11,16 +11,16 @@ pub(super) const VFIO_PCI: &str = "vfio-pci";
 /// The controller is on `vfio-pci` now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BindOutcome {
-    /// It was moved there.
+    /// The controller was moved there.
     Moved {
         /// The driver that had it; none if it was free.
         from: Option<String>,
-        /// What to open.
+        /// The VFIO group to open.
         group: VfioGroup,
     },
-    /// It was there before; nothing was written.
+    /// The controller was there before; nothing was written.
     Already {
-        /// What to open.
+        /// The VFIO group to open.
         group: VfioGroup,
     },
 }
@@ -130,7 +130,7 @@ impl Sysfs {
         }
     }
 
-    /// What overrides the match of drivers; `None` if nothing does.
+    /// Reads what overrides the match of drivers; `None` if nothing does.
     pub(super) fn driver_override(&self, address: PciAddress) -> Result<Option<String>, PciError> {
         let text = self.text(&self.device_dir(address).join("driver_override"))?;
         Ok(text.filter(|text| !text.is_empty() && text != "(null)"))

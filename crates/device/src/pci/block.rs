@@ -1,4 +1,4 @@
-//! What stands on a disk: its partitions, and what was stacked on any of them.
+//! The users of a disk: its partitions, and what was stacked on any of them.
 
 use super::{PciError, Sysfs};
 

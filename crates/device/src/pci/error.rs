@@ -1,4 +1,4 @@
-//! What can keep a controller from being found or moved, and what to do then.
+//! Errors of finding or moving a controller, each with what to do then.
 
 use std::fmt;
 use std::io;
@@ -25,7 +25,7 @@ pub enum PciError {
     NotNvme {
         /// The address asked for.
         address: PciAddress,
-        /// Its class code, as sysfs tells it.
+        /// PCI class code, as sysfs has it.
         class: String,
     },
 
@@ -70,7 +70,7 @@ pub enum PciError {
     GroupNotViable {
         /// The controller.
         address: PciAddress,
-        /// Its IOMMU group.
+        /// IOMMU group of the controller.
         group: u32,
         /// The other devices that keep host drivers.
         others: Vec<Neighbour>,
@@ -84,11 +84,11 @@ pub enum PciError {
     OpenByProcess {
         /// The controller.
         address: PciAddress,
-        /// What the process has open.
+        /// Device node that the process has open.
         node: String,
         /// The process.
         pid: u32,
-        /// Its name, from `/proc/PID/comm`.
+        /// Name of the process, from `/proc/PID/comm`.
         command: String,
     },
 
@@ -117,14 +117,14 @@ pub enum PciError {
         to: &'static str,
         /// The step that failed.
         cause: Box<PciError>,
-        /// What became of the steps before it.
+        /// State of the steps before the failed one.
         undone: Undone,
     },
 
     /// A file may not be touched by this user.
     #[error("no permission to {verb} {}: run as root", .path.display())]
     NotPermitted {
-        /// What was tried: read, write, open.
+        /// The operation that failed: read, write, open.
         verb: &'static str,
         /// The file.
         path: PathBuf,
@@ -133,11 +133,11 @@ pub enum PciError {
     /// A file of sysfs, procfs or `/dev` failed.
     #[error("cannot {verb} {}: {error}; check that /sys, /proc and /dev are mounted as usual", .path.display())]
     Io {
-        /// What was tried: read, write, open.
+        /// The operation that failed: read, write, open.
         verb: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         error: io::Error,
     },
 
@@ -146,9 +146,9 @@ pub enum PciError {
     Malformed {
         /// The file.
         path: PathBuf,
-        /// What it holds.
+        /// Content of the attribute.
         text: String,
-        /// What was expected.
+        /// The content expected.
         wanted: &'static str,
     },
 }
@@ -167,9 +167,9 @@ impl PciError {
 /// Another device in the IOMMU group, and the driver that has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbour {
-    /// Its name on its bus: a PCI address, mostly.
+    /// Name of the device on its bus: a PCI address, mostly.
     pub device: String,
-    /// Its driver.
+    /// Driver of the device.
     pub driver: String,
 }
 
@@ -179,7 +179,7 @@ impl fmt::Display for Neighbour {
     }
 }
 
-/// What became of a half done move.
+/// State after a half done move.
 #[derive(Debug)]
 pub enum Undone {
     /// The device is where it was: under this driver, or under none.

@@ -18,7 +18,7 @@ pub(super) struct Machine {
     kernel: Arc<Kernel>,
 }
 
-/// How the fake kernel shall behave, and what it was told.
+/// Behaviour of the fake kernel, and what was written to it.
 #[derive(Default)]
 struct Kernel {
     state: Mutex<State>,
@@ -174,7 +174,7 @@ impl Machine {
         state.refusing.insert(driver.to_owned());
     }
 
-    /// What was stored so far: the last part of each path, and the value.
+    /// The writes so far: the last part of each path, and the value.
     pub(super) fn writes(&self) -> Vec<(String, String)> {
         self.kernel.state.lock().unwrap().writes.clone()
     }

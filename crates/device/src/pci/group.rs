@@ -12,7 +12,7 @@ use super::{Neighbour, PciAddress, PciError, Sysfs};
 pub struct VfioGroup {
     /// The number of the group.
     pub number: u32,
-    /// What to open: `/dev/vfio/NUMBER`.
+    /// Device node of the group: `/dev/vfio/NUMBER`.
     pub node: PathBuf,
 }
 

@@ -25,7 +25,7 @@ pub enum Use {
         /// The mount point.
         on: String,
     },
-    /// It is swapped to (proc_swaps(5)).
+    /// A swap area (proc_swaps(5)).
     Swap {
         /// The disk, a partition, or what was stacked on them.
         device: String,
@@ -58,7 +58,7 @@ pub enum Use {
         node: String,
         /// The process.
         pid: u32,
-        /// Its name.
+        /// Name of the process.
         command: String,
     },
 }

@@ -61,7 +61,7 @@ impl Sysfs {
             .collect())
     }
 
-    /// What the kernel's NVMe target serves. It opens its disks for everyone,
+    /// Lists the disks that the kernel's NVMe target serves. It opens them for everyone,
     /// so that no claim finds it. Source: Documentation/ABI/stable/configfs-nvmet.
     pub(super) fn exports(&self) -> Result<Vec<Export>, PciError> {
         let mut exports = Vec::new();

@@ -8,9 +8,9 @@ use super::{PciAddress, Sysfs};
 /// A process with a file of interest open.
 pub(super) struct Opener {
     pub(super) pid: u32,
-    /// Its name, from `/proc/PID/comm`.
+    /// Name of the process, from `/proc/PID/comm`.
     pub(super) command: String,
-    /// What it has open, as the kernel names it.
+    /// File that the process has open, as the kernel names it.
     pub(super) file: String,
 }
 

@@ -31,7 +31,7 @@ pub struct PciNvme {
     pub device: u16,
     /// The driver that has it: the target of `driver`.
     pub driver: Option<String>,
-    /// Its IOMMU group: the target of `iommu_group`
+    /// IOMMU group: the target of `iommu_group`
     /// (Documentation/ABI/testing/sysfs-kernel-iommu_groups). None without an IOMMU.
     pub iommu_group: Option<u32>,
     /// The NUMA node it hangs on, where the firmware tells.
@@ -150,7 +150,7 @@ impl Sysfs {
         self.root.join(below)
     }
 
-    /// What an attribute holds, trimmed; `None` if it is not there.
+    /// Reads an attribute, trimmed; `None` if it is not there.
     pub(super) fn text(&self, path: &Path) -> Result<Option<String>, PciError> {
         let bytes = present(path, fs::read(path))?;
         Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned()))

@@ -8,12 +8,12 @@ use super::{PciAddress, PciError, PciNvme, Sysfs, Undone};
 /// Where the controller is after it was given back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnbindOutcome {
-    /// It was given back.
+    /// The controller was given back.
     Returned {
         /// The driver that has it now: `nvme`, or none if that is not loaded.
         driver: Option<String>,
     },
-    /// It was not on `vfio-pci`; nothing was written.
+    /// The controller was not on `vfio-pci`; nothing was written.
     NotOnVfio {
         /// The driver that has it.
         driver: Option<String>,

@@ -1,4 +1,4 @@
-//! What is open by IOMMU group: VFIO lets a group be opened once, and its devices share it.
+//! Open IOMMU groups: VFIO lets a group be opened once, and its devices share it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -15,7 +15,7 @@ impl<T> Groups<T> {
         }
     }
 
-    /// That of `group`: the one that is open, or what `open` makes.
+    /// Gets the container of `group`: the one that is open, or what `open` makes.
     pub(super) fn get<E>(
         &self,
         group: u32,

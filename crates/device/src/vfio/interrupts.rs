@@ -33,7 +33,7 @@ pub(super) struct MsiX {
 
 #[derive(Default)]
 struct State {
-    /// How many are. VFIO refuses to disable what is not enabled.
+    /// Number of enabled vectors. VFIO refuses to disable what is not enabled.
     enabled: usize,
     /// Address and data of redirected entries as the kernel had written them.
     redirected: HashMap<u16, [u32; 3]>,

@@ -101,7 +101,7 @@ pub(super) fn region_info(
     Ok((info, all))
 }
 
-/// What the IOMMU offers, with its capability chain.
+/// Reads the IOMMU's flags and its capability chain.
 pub(super) fn iommu_info(container: BorrowedFd<'_>) -> io::Result<(u32, Vec<u8>)> {
     // SAFETY: a structure of integers; zero is a value.
     let mut info: sys::vfio_iommu_type1_info = unsafe { std::mem::zeroed() };

@@ -1,4 +1,4 @@
-//! What can go wrong with a peer at the other end of a socket, each with what to do about it.
+//! Errors of a peer at the other end of a socket, each with what to do about it.
 
 use std::io;
 
@@ -9,7 +9,7 @@ pub enum VfioUserError {
     /// Nothing at the path.
     #[error("{device}: there is no such socket; start the controller's server there first")]
     NoSocket {
-        /// What was asked for.
+        /// Name of the device, as the user gave it.
         device: String,
     },
     /// Something else than a socket that is listened on, or nobody at it any more.
@@ -17,7 +17,7 @@ pub enum VfioUserError {
         "{device}: nobody listens there (not a socket, or left behind by a server that is gone); start the server again"
     )]
     NobodyListens {
-        /// What was asked for.
+        /// Name of the device, as the user gave it.
         device: String,
     },
     /// The socket may not be written to.
@@ -25,13 +25,13 @@ pub enum VfioUserError {
         "{device}: permission denied; run as the user who started the server, or let it give your group write permission on the socket"
     )]
     Permission {
-        /// What was asked for.
+        /// Name of the device, as the user gave it.
         device: String,
     },
     /// The path cannot be a socket's.
     #[error("{device}: cannot connect: {source}")]
     Connect {
-        /// What was asked for.
+        /// Name of the device, as the user gave it.
         device: String,
         /// Why.
         source: io::Error,
@@ -41,11 +41,11 @@ pub enum VfioUserError {
         "{device}: no answer to {command} within {seconds} s; the server hangs, or serves another client: stop one of them"
     )]
     Silent {
-        /// What was asked for.
+        /// Name of the device, as the user gave it.
         device: String,
         /// The command.
         command: &'static str,
-        /// How long it was waited for.
+        /// Seconds waited for the reply.
         seconds: u64,
     },
     /// The server says so.
@@ -53,7 +53,7 @@ pub enum VfioUserError {
         "{device}: another client has this controller; stop that one, or start a second server"
     )]
     Busy {
-        /// What was asked for.
+        /// Name of the device, as the user gave it.
         device: String,
     },
     /// The connection has ended.
@@ -61,7 +61,7 @@ pub enum VfioUserError {
         "{device}: the server closed the connection at {command}; see its own messages for why"
     )]
     Closed {
-        /// What was asked for.
+        /// Name of the device, as the user gave it.
         device: String,
         /// The command.
         command: &'static str,
@@ -71,7 +71,7 @@ pub enum VfioUserError {
         "{device}: the server speaks vfio-user {major}.{minor}, joulio speaks 0.1: use a server of that version"
     )]
     Version {
-        /// What was asked for.
+        /// Name of the device, as the user gave it.
         device: String,
         /// The server's major version.
         major: u16,
@@ -81,7 +81,7 @@ pub enum VfioUserError {
     /// An error reply.
     #[error("{device}: the server refuses {command}: {source}")]
     Refused {
-        /// What was asked for.
+        /// Name of the device, as the user gave it.
         device: String,
         /// The command.
         command: &'static str,
@@ -93,11 +93,11 @@ pub enum VfioUserError {
         "{device}: the answer to {command} is not vfio-user ({problem}); is that a vfio-user server?"
     )]
     Malformed {
-        /// What was asked for.
+        /// Name of the device, as the user gave it.
         device: String,
         /// The command.
         command: &'static str,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
     /// Another kind of device.
@@ -105,9 +105,9 @@ pub enum VfioUserError {
         "{device}: not an NVMe controller but a device of PCI class {class:06x}h (NVMe is 010802h)"
     )]
     NotNvme {
-        /// What was asked for.
+        /// Name of the device, as the user gave it.
         device: String,
-        /// Its class code.
+        /// PCI class code.
         class: u32,
     },
 }

@@ -33,7 +33,7 @@ pub(super) struct MsiX {
     state: Mutex<State>,
 }
 
-/// How the table is reached.
+/// The way in which the MSI-X table is reached.
 enum Table {
     Mapped { bar: Arc<MappedBar>, at: usize },
     Message { region: u32, at: u64 },

@@ -23,7 +23,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use zerocopy::{FromBytes, IntoBytes};
 
-/// How long the peer may take for a reply. Nothing that is asked of it waits for a medium.
+/// The longest time that the peer may take for a reply. No request waits for a medium.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The longest command: that of the version, with its JSON.
 const LONGEST: usize = 256;
@@ -46,14 +46,14 @@ struct State {
 /// A command to the peer.
 pub(super) struct Request<'a> {
     pub(super) command: u16,
-    /// Its structure.
+    /// The structure that follows the header.
     pub(super) body: &'a [u8],
-    /// What follows it.
+    /// The data that follows the structure.
     pub(super) data: &'a [u8],
     pub(super) fds: &'a [BorrowedFd<'a>],
 }
 
-/// What came back, beside the bytes.
+/// The parts of a reply beside its bytes.
 pub(super) struct Reply {
     /// Bytes behind the header.
     pub(super) len: usize,

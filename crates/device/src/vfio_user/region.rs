@@ -69,7 +69,7 @@ impl Region {
     }
 }
 
-/// What can be mapped: the areas of the sparse capability, or else the whole region.
+/// The areas that can be mapped: those of the sparse capability, or else the whole region.
 fn areas(info: &RegionInfo, answer: &[u8]) -> Result<Vec<SparseArea>, &'static str> {
     if info.argsz as usize > answer.len() {
         return Err("more capabilities than a controller needs");

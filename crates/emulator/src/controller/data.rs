@@ -33,7 +33,7 @@ pub(super) struct DataWalker {
     pub(super) list: Box<[u8; PAGE as usize]>,
 }
 
-/// What a command points at is not mapped. A retry could find it so.
+/// Data that a command points at is not mapped. A retry could find it so.
 impl From<Unmapped> for Status {
     fn from(_: Unmapped) -> Status {
         Status::DATA_TRANSFER_ERROR

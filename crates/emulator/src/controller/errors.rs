@@ -137,7 +137,7 @@ impl Events {
         self.errors.masked = false;
     }
 
-    /// The same for the list of changed namespaces.
+    /// Lets the list of changed namespaces be announced again.
     pub(super) fn unmask_notices(&mut self) {
         self.notices.masked = false;
     }

@@ -4,7 +4,7 @@ use joulio_device::Signaller;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-/// What a vector signals.
+/// The event that a vector signals.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// An eventfd, or an interrupt's source, that nobody outside of this process has.
@@ -13,7 +13,7 @@ pub(crate) enum Event {
     Theirs {
         /// The eventfd.
         event: OwnedFd,
-        /// What signals it without waiting.
+        /// The signaller that signals it without waiting.
         by: Arc<Signaller>,
     },
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 impl Controller {
     /// The vendor of an emulated controller: the letters `LJ`, which nobody is assigned.
     pub const VENDOR: u16 = 0x4a4c;
-    /// Its device identifier.
+    /// PCI device identifier.
     pub const DEVICE: u16 = 0x0001;
 
     /// A function-level reset: the registers are as when it was switched on, and all that was
@@ -20,8 +20,8 @@ impl Controller {
         self.registers.renew();
     }
 
-    /// The same for a host in this process, which has no configuration space: vectors stay enabled,
-    /// masked. `false`: the function takes no notice of it.
+    /// Resets the function for a host in this process, which has no configuration space: vectors
+    /// stay enabled, masked. `false`: the function takes no notice of it.
     pub(crate) fn reset_function_for_host(&mut self) -> bool {
         if self.ignores_function_reset() {
             return false;
@@ -50,7 +50,8 @@ impl Controller {
         Ok(file)
     }
 
-    /// Whether it has been pulled out: then whoever serves it reads all ones from all of it.
+    /// Whether the device has been pulled out: then whoever serves it reads all ones from all of
+    /// it.
     pub(crate) fn is_gone(&self) -> bool {
         self.registers.is_gone()
     }

@@ -12,7 +12,7 @@ pub(super) struct Io {
     pub(super) finish: Nanos,
     pub(super) sqid: u16,
     pub(super) cid: u16,
-    /// What it asks for.
+    /// The work that the command asks for.
     pub(super) work: Work,
     /// Forced unit access, or a write with the cache off: durable before it is read, or when it is
     /// complete.

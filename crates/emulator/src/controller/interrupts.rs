@@ -108,8 +108,8 @@ impl Interrupts {
         }
     }
 
-    /// A reset of the function, of which its events survive: every vector is masked, and goes to its
-    /// event.
+    /// A reset of the function, of which its events survive: every vector is masked, and goes to
+    /// its event.
     pub(super) fn renew(&mut self) {
         for (index, entry) in self.table.iter_mut().enumerate() {
             *entry = Entry {
@@ -301,7 +301,7 @@ impl Interrupts {
         self.send(vector, guest);
     }
 
-    /// What the function puts on the bus: a write, which is an interrupt or not by its address.
+    /// Puts the function's write on the bus, which is an interrupt or not by its address.
     fn send(&mut self, vector: u16, guest: &GuestMemory) {
         let entry = &self.table[usize::from(vector)];
         let sent = if INTERRUPT_WINDOW.contains(&entry.address) {

@@ -35,7 +35,7 @@ impl Controller {
         }
     }
 
-    /// What a sound command asks for.
+    /// Reads what a sound command asks for.
     // Always: the other caller is a fault, and must not cost the way of every I/O a call.
     #[inline(always)]
     pub(super) fn check(&self, sqid: u16, command: &Command) -> Result<Io, Status> {

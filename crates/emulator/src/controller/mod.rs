@@ -42,7 +42,7 @@ use registers::Registers;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-/// What a step came to.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Commands fetched.
@@ -132,7 +132,7 @@ impl Controller {
         self.guest.map(iova, memory, offset, len, true)
     }
 
-    /// The same, for memory that the controller may only read.
+    /// Maps memory that the controller may only read.
     pub fn map_read_only(
         &mut self,
         iova: Iova,
@@ -188,7 +188,7 @@ impl Controller {
         (entry[3] & 1 != 0) == masked && target.is_none_or(|target| entry[..3] == wanted(target))
     }
 
-    /// What it has done until the latest step.
+    /// The controller's work until the latest step.
     pub fn activity(&self) -> Activity {
         Activity {
             power_states: self.power.so_far(self.now).residency,
@@ -200,7 +200,7 @@ impl Controller {
         }
     }
 
-    /// Its power states until `now`, or until the latest step when that is later: transitions by
+    /// The power states until `now`, or until the latest step when that is later: transitions by
     /// idle time need no step.
     pub fn power(&self, now: Nanos) -> PowerUse {
         self.power.so_far(self.now.max(now))

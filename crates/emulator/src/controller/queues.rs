@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub(super) struct SubmissionQueue {
     /// The address of entry 0.
     pub(super) base: u64,
-    /// Its entries, 2 to 65536.
+    /// Number of entries, 2 to 65536.
     pub(super) entries: u32,
     /// The next entry to fetch.
     pub(super) head: u32,
@@ -91,9 +91,9 @@ impl SubmissionQueue {
 pub(super) struct CompletionQueue {
     /// The address of entry 0.
     pub(super) base: u64,
-    /// Its entries, 2 to 65536.
+    /// Number of entries, 2 to 65536.
     entries: u32,
-    /// How far the host has read.
+    /// Index of the entry that the host reads next.
     head: u32,
     /// The next entry to write.
     tail: u32,
@@ -103,7 +103,7 @@ pub(super) struct CompletionQueue {
     phase: bool,
     /// The interrupt vector, when interrupts are enabled.
     pub(super) vector: Option<u16>,
-    /// How many submission queues complete here.
+    /// Number of submission queues that complete here.
     pub(super) users: u32,
     /// Completions that found the queue full, oldest first.
     pub(super) held: VecDeque<Completion>,

@@ -70,7 +70,7 @@ impl Registers {
         self.csts.set_cfs(true);
     }
 
-    /// Whether it has failed.
+    /// Whether the controller has failed.
     pub(super) fn failed(&self) -> bool {
         self.csts.cfs()
     }
@@ -89,7 +89,7 @@ impl Registers {
         self.csts = Csts::new();
     }
 
-    /// Whether it has been pulled out.
+    /// Whether the device has been pulled out.
     pub(super) fn is_gone(&self) -> bool {
         self.gone
     }
@@ -223,7 +223,8 @@ impl Controller {
                 .covers(acq, bytes(aqa.acqs(), size_of::<Completion>()))
     }
 
-    /// CC.EN falls (Base 3.7.2): queues and all that is outstanding are gone, AQA, ASQ and ACQ stay.
+    /// CC.EN falls (Base 3.7.2): queues and all that is outstanding are gone, AQA, ASQ and ACQ
+    /// stay.
     pub(super) fn reset(&mut self) {
         self.queues.clear();
         self.in_service.clear();

@@ -24,7 +24,7 @@ const BAD_LENGTH: Status = Status::INVALID_SGL_LENGTH.do_not_retry();
 const BAD_TYPE: Status = Status::INVALID_SGL_TYPE.do_not_retry();
 const BAD_GRANULARITY: Status = Status::INVALID_SGL_GRANULARITY.do_not_retry();
 
-/// How much is left of a walk.
+/// The rest of a walk.
 struct Left {
     /// Bytes of data that the list has yet to describe.
     bytes: u64,

@@ -1,4 +1,4 @@
-//! What I/O commands ask for: how long it takes, how it counts, and the doing of it.
+//! The work of I/O commands: how long it takes, how it counts, and the doing of it.
 
 use super::Controller;
 use super::in_service::Io;
@@ -6,7 +6,7 @@ use crate::namespace::Namespace;
 use joulio_nvme_spec::{NvmOpcode, Status};
 use joulio_units::{Direction, Nanos};
 
-/// What an I/O command asks for.
+/// The work that an I/O command asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Work {
     Read,
@@ -47,7 +47,7 @@ impl Work {
         })
     }
 
-    /// Whether it changes blocks.
+    /// Whether the work changes blocks.
     #[inline]
     pub(super) fn writes(self) -> bool {
         matches!(
@@ -58,7 +58,7 @@ impl Work {
 }
 
 impl Io {
-    /// What the service model takes it for: a read or a write of so many bytes, or a flush.
+    /// The load for the service model: a read or a write of so many bytes, or a flush.
     #[inline]
     pub(super) fn load(&self) -> (Direction, u32) {
         match self.work {

@@ -1,4 +1,4 @@
-//! How often each fault was committed.
+//! Number of times that each fault was committed.
 
 /// Faults committed since the controller was made, by kind. They only rise. A fault that found no
 /// occasion, as a doubled completion that had no room in its queue, is not counted.

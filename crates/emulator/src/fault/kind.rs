@@ -57,7 +57,7 @@ pub(super) const KINDS: &str = "status[=SCT/SC[/dnr]], drop, late=TIME, double, 
      stuck-reset, stuck-flr";
 
 impl Fault {
-    /// Whether it befalls a command, and not the controller.
+    /// Whether the fault befalls a command, and not the controller.
     pub fn is_of_a_command(self) -> bool {
         match self {
             Fault::Status(_)

@@ -21,7 +21,7 @@ pub enum When {
 /// A fault and when it happens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Planned {
-    /// What happens.
+    /// The fault to commit.
     pub fault: Fault,
     /// When.
     pub when: When,
@@ -35,7 +35,7 @@ pub struct Planned {
 /// one of the controller happens as soon as it is enabled. An empty plan is an empty text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FaultPlan {
-    /// What chance is drawn from.
+    /// The seed that chance is drawn from.
     pub seed: u64,
     /// The faults. Of several that befall the same command, each is committed as far as they go
     /// together.

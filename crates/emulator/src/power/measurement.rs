@@ -1,4 +1,5 @@
-//! What feature 25h starts and log 25h reports: the mean power of every second since.
+//! The measurement that feature 25h starts and log 25h reports: the mean power of every second
+//! since.
 
 use super::meter::{INTERVAL, reported};
 use joulio_model::PowerStates;
@@ -25,9 +26,9 @@ pub(super) struct Measurement {
     /// The energy at the latest edge.
     energy: Joules,
     intervals: u64,
-    /// Of all intervals.
+    /// Energy of all intervals.
     total: Joules,
-    /// Of the highest, and when it ended.
+    /// Energy of the highest interval, and its end.
     most: (Joules, Nanos),
 }
 
@@ -156,7 +157,7 @@ impl Measurement {
     }
 }
 
-/// How many of `most` intervals of rest, the first of which ends at `edge`, use the same energy:
+/// Counts how many of `most` intervals of rest, the first ending at `edge`, use the same energy:
 /// those in which one power state has all the time. At least one, and halved until it is so; a
 /// rest has few transitions, so that a rest of years takes few steps.
 fn same(edge: Nanos, most: u64, states: &PowerStates) -> u64 {

@@ -13,9 +13,9 @@ use joulio_nvme_spec::log::IntervalPower;
 use joulio_units::{Joules, Nanos, Watts};
 use std::collections::VecDeque;
 
-/// How often it looks: no sample interval is told (IPMSR is 0), and the figure is a mean of them.
+/// Sampling interval: none is reported (IPMSR is 0), and the figure is a mean of them.
 const SAMPLE: Nanos = Nanos::from_millis(10);
-/// What an interval power is the mean of.
+/// The time that an interval power is the mean of.
 pub(super) const INTERVAL: Nanos = Nanos::from_millis(1_000);
 /// The samples of an interval, and the one that it begins with.
 const SAMPLES: usize = (INTERVAL.0 / SAMPLE.0) as usize + 1;
@@ -24,7 +24,7 @@ const SAMPLES: usize = (INTERVAL.0 / SAMPLE.0) as usize + 1;
 #[derive(Debug)]
 pub(super) struct Meter {
     working: Working,
-    /// What the work cost that is closed: beyond what the controller draws idle.
+    /// Energy of finished work, beyond what the controller draws idle.
     spent: Joules,
     /// The work that it is the cost of.
     worked: Worked,

@@ -1,5 +1,5 @@
-//! What work costs beyond idling, by a profile: the arithmetic of [`joulio_model::power::device`],
-//! in whatever power state the work is done.
+//! The energy of work beyond idling, by a profile: the arithmetic of
+//! [`joulio_model::power::device`], in whatever power state the work is done.
 
 use crate::activity::Activity;
 use joulio_model::{DeviceProfile, PowerStates, Transfer};
@@ -47,7 +47,7 @@ pub(super) struct Working {
     active: [f64; 2],
     /// Watts when idle in each power state, where that does I/O.
     idle: Box<[Option<f64>]>,
-    /// The same in the one that does I/O now.
+    /// The power in the state that does I/O now.
     awake: f64,
     /// Seconds in which it could have worked and has counted no work: an I/O counts when it is
     /// over, and may have begun in an earlier window.
@@ -93,8 +93,8 @@ impl Working {
         }
     }
 
-    /// What the work of a window cost beyond idling. Where a power state's cap stretches an I/O,
-    /// it draws the cap for so much longer.
+    /// Computes the energy of a window's work beyond idling. Where a power state's cap stretches an
+    /// I/O, it draws the cap for so much longer.
     pub(super) fn energy(
         &mut self,
         window: Nanos,

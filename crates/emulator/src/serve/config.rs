@@ -21,7 +21,7 @@ const DEVICE_CONTROL: usize = EXPRESS + 8;
 /// Initiate Function Level Reset: bit 15 of Device Control, its high byte's highest.
 const INITIATE_RESET: u8 = 1 << 7;
 
-/// What a write came to.
+/// The result of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Written {
     /// Bytes, or nothing.

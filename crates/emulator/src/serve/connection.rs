@@ -35,7 +35,7 @@ pub(super) struct Message {
 pub(super) enum End {
     /// The host has closed its end, between two messages.
     Closed,
-    /// It broke off, or sent what cannot be a message: where the next begins is not known.
+    /// A peer that broke off, or sent what cannot be a message: where the next begins is not known.
     Broken,
 }
 
@@ -60,7 +60,7 @@ impl Connection {
         }
     }
 
-    /// What is there to wait for: room for the rest of a reply, or else another message.
+    /// Whether a part of a reply is still to be sent: then room is waited for, not a message.
     pub(super) fn is_sending(&self) -> bool {
         !self.outgoing.is_empty()
     }
@@ -78,7 +78,7 @@ impl Connection {
         }
     }
 
-    /// How long the message is, as far as that is known.
+    /// Length of the message in bytes, as far as that is known.
     fn wanted(&self) -> Result<usize, End> {
         let Ok((header, _)) = Header::read_from_prefix(&self.incoming) else {
             return Ok(Header::BYTES);

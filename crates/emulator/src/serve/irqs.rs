@@ -1,4 +1,4 @@
-//! What a host sets about the vectors (DEVICE_SET_IRQS).
+//! The settings of vectors by a host (DEVICE_SET_IRQS).
 
 use crate::controller::Event;
 use crate::shared::Shared;
@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What there is of interrupts of kind `index`: MSI-X, and nothing else.
+/// Describes the interrupts of kind `index`: MSI-X, and nothing else.
 pub(super) fn info(index: u32, vectors: u16) -> Result<IrqInfo, Errno> {
     if index >= pci::IRQS {
         return Err(Errno::INVAL);

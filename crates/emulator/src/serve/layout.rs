@@ -1,8 +1,8 @@
-//! What is where in BAR 0: registers, the page of doorbells, the MSI-X table and its pending bits.
+//! The layout of BAR 0: registers, the page of doorbells, the MSI-X table and its pending bits.
 
 /// A page of doorbells, which alone can be mapped.
 pub(super) const DOORBELLS: u64 = 0x1000;
-/// Its length.
+/// Length of the page of doorbells in bytes.
 pub(super) const DOORBELL_BYTES: u64 = 0x1000;
 const TABLE: u64 = 0x2000;
 const PAGE: u64 = 0x1000;
@@ -14,7 +14,7 @@ pub(super) struct Layout {
     vectors: u16,
 }
 
-/// What a dword of BAR 0 belongs to.
+/// The part of BAR 0 that a dword belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// A controller register.
@@ -53,7 +53,7 @@ impl Layout {
         (self.pending() + PAGE).next_power_of_two()
     }
 
-    /// What the dword at `offset`, a multiple of 4 inside the BAR, belongs to.
+    /// Finds the part that the dword at `offset`, a multiple of 4 inside the BAR, belongs to.
     pub(super) fn place(&self, offset: u64) -> Place {
         let table = self.table()..self.table() + u64::from(self.vectors) * ENTRY;
         let pending_bytes = u64::from(self.vectors).div_ceil(64) * 8;

@@ -4,7 +4,7 @@ use super::connection::Connection;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// How long a host may take until it has agreed on the version: it knows what to say.
+/// The longest time until a host has agreed on the version: it knows what to say.
 const FIRST_WORD: Duration = Duration::from_secs(5);
 
 /// Connections at the same time. When more come, the oldest is cut off.

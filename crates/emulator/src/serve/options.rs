@@ -1,9 +1,9 @@
-//! How a controller is served.
+//! The options of a served controller.
 
 use crate::options::Options;
 use joulio_units::Nanos;
 
-/// How a host rings.
+/// The way in which a host rings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DoorbellMode {
     /// The page of doorbells is mapped into the host. A ring is a store, which wakes nobody: the
@@ -15,10 +15,10 @@ pub enum DoorbellMode {
     Trapped,
 }
 
-/// What a host may take, and how it rings.
+/// Limits on a host, and the way in which it rings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServeOptions {
-    /// How it rings.
+    /// The way in which a host rings.
     pub doorbells: DoorbellMode,
     /// Permissions of the socket's file: who may write to it may connect.
     pub socket_mode: u32,
@@ -39,10 +39,10 @@ impl Default for ServeOptions {
     }
 }
 
-/// How long the device's thread looks away from idle mapped doorbells: a little over a
+/// Interval at which the device's thread polls idle mapped doorbells: a little over a
 /// thousandth of a second, so that it looks at most 1000 times in one.
 const NAP: Nanos = Nanos::from_micros(1010);
-/// How long doorbells stay idle before the thread looks away, or parks and asks to be told: long
+/// Time for which doorbells are idle before the thread sleeps, or parks until a message: long
 /// enough that a host which is at work finds the thread awake and need not send messages.
 const LINGER: Nanos = Nanos::from_micros(5000);
 

@@ -79,17 +79,17 @@ impl Server {
         self.thread.id()
     }
 
-    /// How often the device's thread looks at doorbells, for those who ask while it runs.
+    /// The polls of the doorbells by the device's thread, to be read while it runs.
     pub fn looks(&self) -> Looks {
         Looks(Arc::clone(&self.shared))
     }
 
-    /// What commits faults, for those who want some while it runs.
+    /// The injector of faults, to be used while the server runs.
     pub fn injector(&self) -> Injector {
         Injector(Arc::clone(&self.shared))
     }
 
-    /// What it has done so far.
+    /// The server's statistics so far.
     pub fn stats(&self) -> Stats {
         let activity = self.shared.controller_first().activity();
         Stats {
@@ -258,7 +258,7 @@ impl Server {
     }
 }
 
-/// How often a device's thread has looked at the doorbells. See [`Server::looks`].
+/// Number of times that a device's thread has polled the doorbells. See [`Server::looks`].
 #[derive(Clone)]
 pub struct Looks(Arc<Shared>);
 
@@ -275,7 +275,7 @@ impl fmt::Debug for Looks {
     }
 }
 
-/// What there is to do.
+/// The work that is ready.
 struct Ready {
     stop: bool,
     listener: bool,

@@ -29,7 +29,7 @@ type Answer = Result<(Vec<u8>, Option<OwnedFd>), Errno>;
 /// A host, from its first message to its last.
 pub(super) struct Session {
     shared: Arc<Shared>,
-    /// What signals the host's eventfds.
+    /// The signaller of the host's eventfds.
     signaller: Arc<Signaller>,
     options: ServeOptions,
     layout: Layout,
@@ -45,7 +45,7 @@ pub(super) struct Session {
 pub(super) struct Reply {
     pub(super) bytes: Vec<u8>,
     pub(super) fd: Option<OwnedFd>,
-    /// It says that the command failed.
+    /// Whether the reply says that the command failed.
     pub(super) failed: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a server has done.
+//! The statistics of a server.
 
 use std::fmt;
 

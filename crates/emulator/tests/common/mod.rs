@@ -24,7 +24,7 @@ pub fn options() -> Options {
     options
 }
 
-/// The same, with reads, writes and flushes that take exactly 10 us, two at a time.
+/// Options with reads, writes and flushes that take exactly 10 us, two at a time.
 pub fn slow_options() -> Options {
     let mut options = options();
     let service = &mut options.profile.service;

@@ -26,7 +26,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 /// Where the client's memory is for the device.
 pub const BASE: u64 = 0x4000_0000;
-/// Its length.
+/// Length in bytes.
 pub const MEMORY: usize = 4 << 20;
 const ENTRIES: u32 = 16;
 

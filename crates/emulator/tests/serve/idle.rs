@@ -1,4 +1,4 @@
-//! What a server does when there is nothing to do.
+//! A server that has nothing to do.
 
 use crate::client::{Client, serve};
 use joulio_emulator::serve::DoorbellMode::{Mapped, Trapped};

@@ -1,4 +1,4 @@
-//! What the server says of the device.
+//! The server's description of the device.
 
 use crate::client::{BASE, Client, serve};
 use joulio_emulator::Controller;

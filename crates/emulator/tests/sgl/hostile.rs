@@ -6,7 +6,7 @@ use super::{command, data, put, status};
 use joulio_nvme_spec::{NvmOpcode, SglDescriptor};
 use proptest::prelude::*;
 
-/// What a host that means no good puts into a descriptor.
+/// The addresses that a hostile host puts into a descriptor.
 #[derive(Clone, Copy, Debug)]
 enum Address {
     Inside(u16),

@@ -11,7 +11,7 @@ const BLOCKS: u64 = CAPACITY / 512;
 /// A buffer in pieces, and the list that describes them in order.
 struct Scattered {
     buffer: DmaMemory,
-    /// Of the buffer.
+    /// Length of the buffer.
     len: usize,
     lists: DmaMemory,
     /// Offset in the buffer and length of each piece; lengths may be 0.

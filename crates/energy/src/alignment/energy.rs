@@ -1,4 +1,4 @@
-//! What a run used, from the aligned trace.
+//! The energy of a run, from the aligned trace.
 
 use super::Alignment;
 use crate::logger::PowerLog;
@@ -28,9 +28,9 @@ pub enum WindowError {
     /// Too many samples are missing.
     #[error("{missing} of {slots} samples of the window are missing: at most a tenth may be")]
     Gaps {
-        /// How many.
+        /// Number of missing samples.
         missing: u64,
-        /// Of how many.
+        /// Number of samples that should be there.
         slots: u64,
     },
 }

@@ -12,14 +12,14 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 /// A spinning core looks once in this many rounds.
 const ROUNDS: u32 = 4096;
 
-/// What a marker looks like.
+/// The shape of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// How long all cores spin.
+    /// Time for which all cores spin.
     pub spin: Nanos,
-    /// How long they idle after that, and before the first spin.
+    /// Time for which they idle after each spin, and before the first.
     pub idle: Nanos,
-    /// How often.
+    /// Number of spins.
     pub times: u32,
 }
 
@@ -48,17 +48,17 @@ pub struct Edge {
 /// A marker that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marker {
-    /// Its edges, rising and falling in turn.
+    /// The marker's edges, rising and falling in turn.
     pub edges: Vec<Edge>,
 }
 
-/// It was cancelled: what it has written into the trace is no marker.
+/// The error of a cancelled marker: what is in the trace is no marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the marker was cancelled")]
 pub struct Cancelled;
 
 impl Shape {
-    /// How long it takes to make.
+    /// Time that the marker takes.
     pub fn length(&self) -> Nanos {
         let once = self.spin.0.saturating_add(self.idle.0);
         Nanos(once.saturating_mul(self.times.into())) + self.idle

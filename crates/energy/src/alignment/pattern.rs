@@ -4,7 +4,7 @@ use super::{AlignError, Marker, seconds_between};
 use crate::logger::PowerLog;
 use joulio_units::Nanos;
 
-/// Of the samples that a marker should have, this share has to be there.
+/// The share of a marker's samples that has to be there.
 const MIN_SAMPLES: f64 = 0.75;
 /// A correlation of fewer samples says nothing.
 const FEWEST_SAMPLES: usize = 8;
@@ -57,7 +57,7 @@ pub struct Pattern {
     pub part: f64,
 }
 
-/// How a stretch of trace and a marker agree.
+/// The agreement of a stretch of trace and a marker.
 #[derive(Clone, Copy, Debug)]
 pub struct Fit {
     /// Pearson's.

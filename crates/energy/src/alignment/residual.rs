@@ -1,4 +1,4 @@
-//! How far the edges in an aligned trace are from where the markers have them.
+//! The distance of the edges in an aligned trace from where the markers have them.
 
 use super::Line;
 use super::pattern::{Fit, Pattern, Trace};

@@ -84,7 +84,7 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    /// How many steps a marker's offset may be from the first marker's.
+    /// The largest distance in steps of a marker's offset from the first marker's.
     fn reach(&self, pattern: &Pattern) -> usize {
         let apart = pattern.middle() - self.patterns[0].middle();
         let drift = apart * self.limits.drift_ppm * 1e-6;

@@ -80,7 +80,7 @@ impl Planted {
             + self.step / 2.0 * f64::from(u8::from(run))
     }
 
-    /// What the logger recorded, from 100 s before the first marker to 100 s after the last.
+    /// Makes a logger's record, from 100 s before the first marker to 100 s after the last.
     fn log(&self) -> PowerLog {
         let mut random = rand_pcg::Pcg64::seed_from_u64(self.seed);
         let first = (self.offset - 100.0).floor();

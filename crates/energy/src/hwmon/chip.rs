@@ -48,7 +48,7 @@ impl Chip {
         named.collect()
     }
 
-    /// Its energy and power sensors. Where power has a mean and a present value, the mean.
+    /// Lists the energy and power sensors. Where power has a mean and a present value, the mean.
     pub(super) fn sensors(&self, root: &Root) -> Vec<Sensor> {
         let names = root.names(&format!("{CLASS}/{}", self.folder));
         let sensor = |file: &String| {

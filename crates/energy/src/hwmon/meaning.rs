@@ -1,4 +1,4 @@
-//! What a sensor includes, where that is known.
+//! The boundary of a sensor, where that is known.
 
 use super::sensor::Sensor;
 use crate::{Boundary, Place, Zone};

@@ -5,7 +5,7 @@ use crate::root::Root;
 use crate::{Clock, Zone};
 use joulio_units::{Joules, Nanos, Watts};
 
-/// What a sensor gives.
+/// The quantity that a sensor gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quantity {
     /// Microjoules.
@@ -21,9 +21,9 @@ pub(super) struct Sensor {
     pub(super) name: String,
     pub(super) chip: String,
     pub(super) driver: String,
-    /// What the driver calls it.
+    /// The driver's name of the sensor.
     pub(super) label: String,
-    /// What ACPI says of its error: `95.5%`.
+    /// The accuracy that ACPI states: `95.5%`.
     pub(super) accuracy: Option<String>,
     pub(super) path: String,
     pub(super) quantity: Quantity,
@@ -31,7 +31,7 @@ pub(super) struct Sensor {
 }
 
 impl Sensor {
-    /// Its meter, of `zone`.
+    /// Makes a meter of the sensor, for `zone`.
     pub(super) fn meter(self, root: &Root, zone: Zone) -> Box<dyn Meter> {
         let kind = match self.quantity {
             Quantity::Energy => Kind::Counter {
@@ -69,7 +69,7 @@ struct SensorMeter {
     about: About,
     root: Root,
     path: String,
-    /// Of a counter: the last count.
+    /// The last count of a counter.
     last: u64,
 }
 

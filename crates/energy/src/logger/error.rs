@@ -39,7 +39,7 @@ pub enum ImportError {
     Unit {
         /// The column as the file has it.
         heading: String,
-        /// What stands where the unit stands.
+        /// The text in the place of the unit.
         unit: String,
     },
     /// A row has more cells than the header has columns, so which is which is not known.

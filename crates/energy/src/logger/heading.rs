@@ -2,7 +2,7 @@
 
 use super::ImportError;
 
-/// What a power is called, in the languages that HOBOware speaks.
+/// The names of a power in the languages that HOBOware speaks.
 const POWERS: [&str; 9] = [
     "active power",
     "power",
@@ -15,7 +15,7 @@ const POWERS: [&str; 9] = [
     "potenza attiva",
 ];
 
-/// What the date is called where it has a column of its own.
+/// The names of the date where it has a column of its own.
 const DATES: [&str; 4] = ["date", "datum", "fecha", "data"];
 
 /// The beginnings of what an average is called, in the headings of a deployment with statistics.
@@ -26,9 +26,9 @@ const AVERAGES: [&str; 5] = ["avg", "average", "moy", "mitt", "durch"];
 pub struct Heading {
     /// The heading as the file has it.
     pub text: String,
-    /// What is before the first comma, without a statistic's name.
+    /// The text before the first comma, without a statistic's name.
     pub name: String,
-    /// What is after the comma, up to the properties.
+    /// The text after the comma, up to the properties.
     unit: String,
     statistic: Option<String>,
     /// The offset from UTC, as in `Date Time, GMT-05:00`; `Err` where it is no offset.

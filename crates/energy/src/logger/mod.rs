@@ -1,4 +1,4 @@
-//! What a plug logger recorded: HOBOware's CSV export of a HOBO UX120-018.
+//! The record of a plug logger: HOBOware's CSV export of a HOBO UX120-018.
 //!
 //! The grammar is that of files of HOBO loggers in public repositories; the exact names of the
 //! power's columns in a UX120-018's file were not seen in one, so a column is known by its name in
@@ -20,7 +20,7 @@ pub use time::DateOrder;
 use joulio_units::{Nanos, Watts};
 use rows::Rows;
 
-/// What a file does not say by itself.
+/// The facts that a file does not say by itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// The order of day, month and year, where the file leaves it open.
@@ -45,7 +45,7 @@ pub struct PowerLog {
     pub averaged: bool,
     /// The power, later and later.
     pub samples: Vec<(Nanos, Watts)>,
-    /// What else the logger noted, as `Host Connected`.
+    /// Other notes of the logger, such as `Host Connected`.
     pub events: Vec<Event>,
     /// Serial numbers of the logger and its sensors.
     pub serials: Vec<String>,
@@ -73,7 +73,7 @@ pub struct Gap {
     pub from: Nanos,
     /// The first sample after.
     pub to: Nanos,
-    /// How many samples would have been between.
+    /// Number of samples missing in between.
     pub missing: u64,
 }
 

@@ -1,6 +1,6 @@
 //! Numbers whose decimal separator is not written anywhere.
 
-/// What separates a number's fraction.
+/// The separator of a number's fraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decimal {
     /// 88.4

@@ -8,7 +8,7 @@ use super::{Event, ImportError, Options};
 use csv::{ReaderBuilder, StringRecord, Trim};
 use joulio_units::Nanos;
 
-/// What HOBOware writes for a sensor that did not answer.
+/// The value that HOBOware writes for a sensor that did not answer.
 const NO_SENSOR: &str = "-888.88";
 
 /// A message quotes this much of a line.
@@ -142,12 +142,12 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// Of all rows' times, those of the samples.
+    /// Picks the samples' times out of all rows' times.
     pub fn sample_times(&self, times: &[Nanos]) -> Vec<Nanos> {
         self.samples.iter().map(|&row| times[row]).collect()
     }
 
-    /// What the logger noted beside the samples.
+    /// The logger's notes beside the samples.
     pub fn events(&self, times: &[Nanos]) -> Vec<Event> {
         let events = self.events.iter();
         events

@@ -11,7 +11,7 @@ const SEARCHED_LINES: usize = 10;
 pub struct Layout<'a> {
     /// The columns.
     pub headings: Vec<Heading>,
-    /// What separates cells: a comma, a semicolon or a tab.
+    /// The separator of cells: a comma, a semicolon or a tab.
     pub separator: u8,
     /// The rows.
     pub rows: &'a str,

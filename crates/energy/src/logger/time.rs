@@ -202,7 +202,7 @@ fn times(rows: &[Row], offset: Offset, order: DateOrder) -> Result<Vec<Nanos>, T
     Ok(times)
 }
 
-/// How many samples are not one usual step after the one before.
+/// Counts the samples that are not one usual step after the one before.
 fn unusual_steps(rows: &[Row], times: &[Nanos]) -> usize {
     let samples = rows
         .iter()

@@ -32,7 +32,7 @@ impl Clock for Time {
     }
 }
 
-/// What the device is, and how often it was asked.
+/// A device's answers, and the number of times that they were read.
 #[derive(Clone, Debug, Default)]
 struct Inside {
     measures: bool,
@@ -224,7 +224,7 @@ fn a_measurement_that_is_stopped_or_started_anew_is_an_error() {
     device.with(|inside| inside.began = None);
     device.time.advance(2 * S);
     let error = meter.read(&device.time).unwrap_err();
-    assert!(matches!(error, MeterError::Gone { .. }), "{error}");
+    assert!(matches!(error, MeterError::Removed { .. }), "{error}");
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn the_smart_logs_power_is_sampled() {
     device.with(|inside| inside.smart = None);
     assert!(matches!(
         meter.read(&device.time),
-        Err(MeterError::Gone { .. })
+        Err(MeterError::Removed { .. })
     ));
 }
 

@@ -22,7 +22,7 @@ pub enum Filtering {
     Off,
     /// This processor has no such thing.
     None,
-    /// It could not be told.
+    /// Not known.
     Unknown {
         /// Why.
         why: String,
@@ -39,7 +39,7 @@ impl Filtering {
             Ok(Some(true)) => Filtering::On,
             Ok(Some(false)) => Filtering::Off,
             Ok(None) => Filtering::None,
-            Err(MeterError::Gone { what }) => Filtering::Unknown {
+            Err(MeterError::Removed { what }) => Filtering::Unknown {
                 why: format!("no {what}: sudo modprobe msr, and run joulio as root"),
             },
             Err(error) => Filtering::Unknown {

@@ -13,7 +13,7 @@ use joulio_units::Joules;
 use std::io;
 
 const PMU: &str = "/sys/bus/event_source/devices/power";
-/// What a counter is thought to count in until it has been seen to count: nearly all have 2^-14 J.
+/// The assumed unit of a counter until it has been seen to count: nearly all have 2^-14 J.
 const USUAL_STEP: Joules = Joules(1.0 / 16384.0);
 /// The platform's counts whole joules on Sapphire Rapids, and perf does not tell.
 const COARSE_STEP: Joules = Joules(1.0);

@@ -13,7 +13,7 @@ const CLASS: &str = "/sys/class/powercap";
 const MIN_PEAK_WATTS: f64 = 1000.0;
 /// A limit is not a peak: for milliseconds a package draws more.
 const PEAK: f64 = 2.0;
-/// Of a counter in whole joules, seconds say little.
+/// The step from which on a counter is coarse: in whole joules, seconds say little.
 const COARSE: f64 = 0.5;
 
 /// Every zone of the tree; those that are memory-mapped last, as they are the others again.
@@ -92,7 +92,7 @@ fn one(root: &Root, processor: &Processor, source: Source, folder: &str) -> Foun
     }
 }
 
-/// What the zone is about, by its name and its parent's.
+/// Finds the zone of a powercap folder by its name and its parent's.
 fn zone(root: &Root, folder: &str, named: &str) -> Option<Zone> {
     if named.starts_with("package") {
         return Some(Zone {

@@ -1,4 +1,4 @@
-//! What the processor is, as far as its meters depend on it.
+//! The processor, as far as its meters depend on it.
 
 use crate::root::Root;
 
@@ -16,7 +16,7 @@ pub enum Vendor {
 /// A line or two of `/proc/cpuinfo`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Processor {
-    /// Its name; empty if it tells none.
+    /// Model name of the processor; empty if there is none.
     pub name: String,
     /// Who made it.
     pub vendor: Vendor,
@@ -49,7 +49,7 @@ impl Processor {
 }
 
 impl Processor {
-    /// What explains that there is no RAPL.
+    /// The reason why there is no RAPL.
     pub(super) fn without_rapl(&self) -> &'static str {
         match self {
             Processor {

@@ -7,16 +7,16 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// What asks the machine's own BMC.
+/// A tool that reads the machine's own BMC.
 pub trait BmcTool: Send + Sync + fmt::Debug {
-    /// What `ipmitool dcmi power reading` prints.
+    /// Runs `ipmitool dcmi power reading` and returns its output.
     ///
     /// # Errors
     /// `NotFound` if there is no ipmitool, otherwise what it says.
     fn power_reading(&self) -> io::Result<String>;
 }
 
-/// What fetches a URL.
+/// A client that fetches URLs.
 pub trait Fetch: Send + Sync + fmt::Debug {
     /// The body of `url`, which is checked: [`RedfishUrl`](crate::RedfishUrl).
     ///
@@ -69,7 +69,7 @@ fn wait(child: &mut Child) -> io::Result<()> {
     Ok(())
 }
 
-/// Of a tree that was captured elsewhere.
+/// The BMC of a tree that was captured elsewhere: none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Elsewhere;
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// What meters do with files. A test brings its own to make them fail.
+/// The file operations of meters. A test brings its own to make them fail.
 pub trait Files: Send + Sync + fmt::Debug {
     /// Up to `limit` bytes of the file at `path`, from `offset`.
     ///

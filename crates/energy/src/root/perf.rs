@@ -16,7 +16,7 @@ pub struct PerfEvent {
     pub cpu: usize,
 }
 
-/// What opens perf events. A test brings its own.
+/// The opening of perf events. A test brings its own.
 pub trait PerfEvents: Send + Sync + fmt::Debug {
     /// Opens `event`.
     ///
@@ -27,7 +27,7 @@ pub trait PerfEvents: Send + Sync + fmt::Debug {
 
 /// An open event.
 pub trait PerfCounter: Send + fmt::Debug {
-    /// Its count since it was opened.
+    /// Reads the count since the event was opened.
     ///
     /// # Errors
     /// As `read(2)` says; `UnexpectedEof` when the event's CPU is gone.
@@ -57,7 +57,7 @@ impl PerfCounter for Counter {
     }
 }
 
-/// Of a tree that was captured elsewhere.
+/// The perf events of a tree that was captured elsewhere: none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Elsewhere;
 

@@ -10,7 +10,7 @@ use super::track::{Edge, Track};
 use crate::{Clock, Kind, Reading};
 use joulio_units::Nanos;
 
-/// How long to wait for an update.
+/// The longest wait for an update of a counter.
 const PATIENCE: Nanos = Nanos::from_millis(10);
 /// Should the clock stand still.
 const MAX_ROUNDS: usize = 1 << 16;

@@ -1,4 +1,4 @@
-//! What a meter has shown since its window began.
+//! The readings of a meter since its window began.
 
 use super::WindowError;
 use super::track::{Edge, MIN_WINDOW};
@@ -19,10 +19,10 @@ pub(super) struct Run {
     longest_gap: Nanos,
 }
 
-/// What only power readings have.
+/// The state that only power readings have.
 #[derive(Clone, Copy, Debug)]
 struct Power {
-    /// How far the trapezoids may be off, while power went straight up or down between readings:
+    /// Error bound of the trapezoids, while power went straight up or down between readings:
     /// half of each one's rise, over its time.
     slack: f64,
     low: f64,
@@ -62,7 +62,7 @@ impl Run {
         self.last.at
     }
 
-    /// It was tried at `at`, and what was read comes later.
+    /// Notes a reading begun at `at` whose value comes later.
     pub(super) fn put_off(&mut self, at: Nanos) {
         self.tried = at;
     }
@@ -138,8 +138,8 @@ impl Run {
         })
     }
 
-    /// Of a counter: at each edge less than a step is not yet counted, and its figure is as old as
-    /// the edge says.
+    /// The error of a counter: at each edge less than a step is not yet counted, and its figure is
+    /// as old as the edge says.
     fn counted(&self, step: Joules, window: Nanos, end: &Edge) -> (f64, How) {
         let watts = self.joules / window.seconds();
         let stale = (self.start.within + end.within).seconds();
@@ -151,8 +151,9 @@ impl Run {
         (error, how)
     }
 
-    /// Of power readings: half of what each is rounded to, the trapezoids, and at each edge a
-    /// figure that is as old as the sensor's update, when power was anything seen in the window.
+    /// The error of power readings: half of what each is rounded to, the trapezoids, and at each
+    /// edge a figure that is as old as the sensor's update, when power was anything seen in the
+    /// window.
     fn sampled(&self, step_joules: f64, update: Nanos) -> (f64, How) {
         let span = self.power.high - self.power.low;
         let error = step_joules / 2.0 + self.power.slack + 2.0 * span * update.seconds();

@@ -18,11 +18,11 @@ const MIN_LIMIT: Nanos = Nanos::from_millis(5_000);
 /// An end of a window, at one meter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
-    /// What was read there.
+    /// The reading at the edge.
     pub(super) reading: Reading,
-    /// How old that may have been.
+    /// Largest age of the reading.
     pub(super) within: Nanos,
-    /// It lies on an update of the counter.
+    /// Whether the edge lies on an update of the counter.
     pub(super) aligned: bool,
 }
 
@@ -101,7 +101,7 @@ impl Track {
         }
     }
 
-    /// How long it may be left alone.
+    /// The longest time allowed between two readings.
     fn limit(&self) -> Option<Nanos> {
         match self.kind() {
             Kind::Counter { wraps_after, .. } => wraps_after,

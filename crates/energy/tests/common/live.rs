@@ -8,15 +8,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// How a counter counts.
+/// The rate of a counter.
 #[derive(Clone, Copy, Debug)]
 pub struct Rate {
     pub watts: f64,
     /// A step of the hardware's.
     pub unit_nj: u64,
-    /// How often its register is brought up to date.
+    /// Update interval of the register.
     pub update: Nanos,
-    /// Its steps at the clock's zero.
+    /// Steps at the clock's zero.
     pub start: u64,
 }
 

@@ -6,7 +6,7 @@ use joulio_energy::{
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-/// What it shows next.
+/// The next reading of a scripted meter.
 pub type Step = Result<Value, MeterError>;
 
 /// Shows `steps` in order; the last one stays.

@@ -80,7 +80,7 @@ pub fn state<'a>(discovery: &'a Discovery, name: &str) -> &'a State {
         .state
 }
 
-/// What the meter `name` gives.
+/// Finds the kind of the meter `name`.
 pub fn kind(discovery: &Discovery, name: &str) -> Kind {
     let about = discovery.meters.about();
     about

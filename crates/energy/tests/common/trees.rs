@@ -131,7 +131,7 @@ pub fn guest() -> Tree {
     tree
 }
 
-/// What the next readings of every counter are; the last one stays.
+/// The next readings of every counter; the last one stays.
 pub type Wire = Arc<Mutex<VecDeque<io::Result<u64>>>>;
 
 /// Perf events whose counts the test writes.

@@ -1,4 +1,4 @@
-//! What makes a device profile sound.
+//! The rules of a sound device profile.
 
 use super::{DeviceProfile, GarbageCollection, Lba, Power, PowerState, Service, Tail};
 use crate::catalogue::Profile;

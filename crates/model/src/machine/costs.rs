@@ -1,4 +1,4 @@
-//! What a machine takes for the steps of an I/O: the software around a device, in time.
+//! The times of the steps of an I/O on a machine: the software around a device.
 
 use std::collections::BTreeMap;
 
@@ -31,30 +31,31 @@ pub struct Costs {
     pub wake_ns: Figure,
     /// Setting a timer of the kernel and taking its interrupt.
     pub timer_ns: Figure,
-    /// How much later than asked a timer may fire; the kernel uses all of it.
+    /// Nanoseconds by which a timer may fire later than requested; the kernel uses all of it.
     pub timer_slack_ns: Figure,
-    /// What the thread is slower by after its core was idle: cold caches and predictors.
+    /// Nanoseconds that the thread loses after its core was idle: cold caches and predictors.
     pub cold_ns: Figure,
-    /// What that grows to as the core is idle for longer; absent: it does not.
+    /// Nanoseconds that this grows to as the core is idle for longer; absent: it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold_most_ns: Option<Figure>,
     /// The idle time after which half of the growth is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold_half_ns: Option<Figure>,
-    /// How many times as long a request's scheduler takes on a core that was idle; absent: once.
+    /// Factor on the time of a request's scheduler on a core that was idle; absent: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold_slowdown: Option<Figure>,
     /// The share of switch and wake-up that the system charges to the thread: the rest runs as the
     /// idle task's, and no CPU figure of the thread has it. Absent: all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub charged_share: Option<Figure>,
-    /// How long a thread that does not give its CPU away keeps it while others wait.
+    /// Nanoseconds for which a thread that does not give its CPU away keeps it while others wait.
     pub slice_ns: Figure,
-    /// How many times as long code takes while the other thread of its core runs.
+    /// Factor on the time of code while the other thread of its core runs.
     pub smt_slowdown: Figure,
     /// Hardware threads of a core.
     pub threads_per_core: Figure,
-    /// What a file system adds to a path of the kernel; absent: it is in that path's figures.
+    /// Nanoseconds that a file system adds to a path of the kernel; absent: they are in that path's
+    /// figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_system_ns: Option<Figure>,
     /// From the device's interrupt to the thread's next instruction, where it is delivered to the
@@ -89,11 +90,11 @@ pub struct PathCosts {
     pub submit_ns: Figure,
     /// From the completion seen to the caller.
     pub complete_ns: Figure,
-    /// What a block for an interrupt costs beyond handler and wake-up: an eventfd and its system
-    /// call.
+    /// Nanoseconds of a block for an interrupt beyond handler and wake-up: an eventfd and its
+    /// system call.
     pub block_ns: Figure,
-    /// How much longer the core takes out of an idle state where the kernel does not know that the
-    /// thread waits for I/O, and lets it idle deeper; absent: no longer.
+    /// Nanoseconds that the core takes longer out of an idle state where the kernel does not know
+    /// that the thread waits for I/O, and lets it idle deeper; absent: no longer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_ns: Option<Figure>,
 }
@@ -114,11 +115,11 @@ pub struct SchedulerCosts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IdleCosts {
-    /// What it is paid for as.
+    /// The state by which its power is counted.
     pub state: IdleState,
     /// From the interrupt to the first instruction.
     pub exit_ns: Figure,
-    /// How long the core has to stay for it to pay.
+    /// Nanoseconds that the core has to stay for the state to pay.
     pub residency_ns: Figure,
     /// The expected idle time from which the governor chooses it; absent: where it pays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -295,7 +296,7 @@ mod tests {
 
     const XEON: &str = include_str!("../../../../profiles/machines/xeon-e3-1230v5.toml");
 
-    /// What is said of the profile with `value` at `path`, its band left out.
+    /// The error message of the profile with `value` at `path`, its band left out.
     fn refusal(path: &str, value: f64) -> String {
         let mut profile: Value = toml::from_str(XEON).unwrap();
         let mut at = &mut profile;

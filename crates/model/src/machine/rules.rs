@@ -1,4 +1,4 @@
-//! What a machine's numbers obey.
+//! The rules that a machine's numbers obey.
 
 use super::{CoreWatts, MachineProfile};
 use crate::check::Check;

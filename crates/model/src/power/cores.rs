@@ -15,7 +15,7 @@ pub fn cores(machine: &MachineProfile, run_cores: &[Residency], pick: Pick) -> J
     above(floor, machine, run_cores, pick)
 }
 
-/// The same with their C6 watts: what a meter at the cores would read.
+/// Energy of the cores with their C6 watts: what a meter at the cores would read.
 pub fn cores_in_full(machine: &MachineProfile, run_cores: &[Residency], pick: Pick) -> Joules {
     above(0.0, machine, run_cores, pick)
 }
@@ -30,7 +30,7 @@ fn above(floor: f64, machine: &MachineProfile, run_cores: &[Residency], pick: Pi
     })
 }
 
-/// What the cores share: ring or mesh, last-level cache, memory.
+/// Energy of what the cores share: ring or mesh, last-level cache, memory.
 ///
 /// It is awake as long as the longest-serving core is anywhere but in C6, and draws more as cores
 /// are busy: `uncore_watts x awake + uncore_active_watts x (sum of the cores' busy times / cores

@@ -4,7 +4,7 @@ use joulio_units::{Joules, Nanos};
 
 use crate::{DeviceProfile, Pick};
 
-/// What went one way in a window.
+/// The transfers of one direction in a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transfer {
     /// I/Os finished.
@@ -15,16 +15,16 @@ pub struct Transfer {
     pub service: Nanos,
 }
 
-/// What a device did in a window.
+/// The work of a device in a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DeviceActivity {
     /// The length of the window.
     pub window: Nanos,
-    /// What it read.
+    /// Reads.
     pub read: Transfer,
-    /// What it wrote.
+    /// Writes.
     pub write: Transfer,
-    /// What it would have drawn without any I/O, if it tells: the watts of its power states by the
+    /// Energy without any I/O, if the device reports it: the watts of its power states by the
     /// time in each. Idle watts x window otherwise.
     pub idle: Option<Joules>,
 }

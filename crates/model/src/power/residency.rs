@@ -1,11 +1,11 @@
-//! How a core spent its time.
+//! The time of a core by state.
 
 use joulio_units::Nanos;
 
 use crate::FrequencyRatio;
 use crate::machine::CoreState;
 
-/// How one core spent a window, and how often it woke.
+/// The time of one core in a window by state, and its wake-ups.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Residency {
     /// Polling, or running the driver and the workload; as [`CoreState::Spin`].

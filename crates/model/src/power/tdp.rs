@@ -15,13 +15,13 @@ use crate::{CoreState, MeteredAt};
 pub struct PastTdp {
     /// The package's mean watts.
     pub package_watts: f64,
-    /// What it is sold to draw for long.
+    /// The TDP in watts: what the package is sold to draw for long.
     pub tdp_watts: f64,
 }
 
 impl PastTdp {
-    /// Of a run of `window` whose energy went into `parts`; `None` where the package keeps its TDP,
-    /// or the profile has none.
+    /// Judges a run of `window` whose energy went into `parts`; `None` where the package keeps its
+    /// TDP, or the profile has none.
     pub fn of(machine: &MachineProfile, parts: &EnergyParts, window: Nanos) -> Option<PastTdp> {
         let tdp_watts = machine.tdp_watts.as_ref()?.value;
         let package_watts = package(machine, parts, window).0 / window.seconds();
@@ -45,9 +45,9 @@ impl fmt::Display for PastTdp {
     }
 }
 
-/// What the package took of `parts` in `window`: all of its cores, what they share beyond its idle
-/// state, and wake-ups, with the supply's loss where watts are of the wall; of a machine whose
-/// watts are of the package, all but the devices.
+/// Computes the package's share of `parts` in `window`: all of its cores, what they share beyond
+/// its idle state, and wake-ups, with the supply's loss where watts are of the wall; of a machine
+/// whose watts are of the package, all but the devices.
 pub fn package(machine: &MachineProfile, parts: &EnergyParts, window: Nanos) -> Joules {
     if machine.boundary == MeteredAt::Package {
         return parts.without_devices();

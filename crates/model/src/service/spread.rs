@@ -1,4 +1,4 @@
-//! How service times differ from their mean.
+//! The spread of service times around their mean.
 
 use rand_distr::{Bernoulli, Distribution, LogNormal};
 use rand_pcg::Pcg64;
@@ -20,9 +20,9 @@ pub(super) struct Spread {
 #[derive(Clone, Debug)]
 struct SlowReads {
     chance: Bernoulli,
-    /// How much longer a slow one takes.
+    /// Nanoseconds that a slow one takes longer.
     extra_ns: f64,
-    /// What they add to the mean.
+    /// Nanoseconds that they add to the mean.
     share_ns: f64,
 }
 
@@ -45,7 +45,7 @@ impl Spread {
         self.around(mean_ns, 0.0)
     }
 
-    /// The same of a read, which may be one of the slow ones.
+    /// Draws the time of a read, which may be one of the slow ones.
     pub(super) fn draw_read(&mut self, mean_ns: f64) -> f64 {
         let Some(tail) = &self.tail else {
             return self.around(mean_ns, 0.0);

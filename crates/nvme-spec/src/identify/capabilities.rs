@@ -135,7 +135,7 @@ pub struct Nsfeat {
 #[bitfield(u8)]
 #[derive(PartialEq, Eq)]
 pub struct Dlfeat {
-    /// What deallocated blocks read as: 001b zeroes, 010b FFh, 000b not said.
+    /// Content of deallocated blocks when read: 001b zeroes, 010b FFh, 000b not said.
     #[bits(3)]
     pub read_behaviour: u8,
     /// DEAC of Write Zeroes is supported.

@@ -18,7 +18,8 @@ pub struct IntervalPower {
     pub scale_bits: u8,
     #[bits(2)]
     _reserved: u8,
-    /// What was measured, as PMTS of [`crate::feature::PowerMeasurement`]; in the SMART log only.
+    /// Kind of the measurement, as PMTS of [`crate::feature::PowerMeasurement`]; in the SMART log
+    /// only.
     #[bits(4)]
     pub kind: u8,
     _reserved2: u8,

@@ -1,4 +1,4 @@
-//! What the specification calls each status.
+//! The specification's name of each status.
 
 use super::Status;
 

@@ -1,4 +1,4 @@
-//! What is read of a controller.
+//! Reading of a controller's attributes.
 
 use super::super::fake::{Machine, device};
 use super::super::{PciError, Sysfs};

@@ -1,4 +1,4 @@
-//! What is refused, and that nothing was written then.
+//! Refusals, and that nothing was written then.
 
 use rustix::io::Errno;
 
@@ -13,7 +13,7 @@ fn refused(prepare: impl FnOnce(&Machine, PciAddress)) -> String {
     untouched(&machine, address, &error)
 }
 
-/// The same for giving it back.
+/// Refuses to give a controller back, and checks that nothing was written.
 fn kept(prepare: impl FnOnce(&Machine)) -> String {
     let machine = Machine::new();
     let address = machine.function("01:00.0", "0x010802", Some("vfio-pci"), Some(7));

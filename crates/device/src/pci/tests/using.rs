@@ -1,4 +1,4 @@
-//! What counts as a use of a disk.
+//! Uses of a disk.
 
 use super::super::fake::{Machine, device};
 use super::super::{PciError, Sysfs};

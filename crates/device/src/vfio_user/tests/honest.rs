@@ -1,4 +1,4 @@
-//! What the client does with a peer that keeps to the protocol.
+//! The client with a peer that keeps to the protocol.
 
 use super::peer::{ENTRIES, Inside, Peer, TABLE};
 use crate::{Device, Doorbell, Iova, SharedMemory};

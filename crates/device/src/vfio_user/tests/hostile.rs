@@ -1,4 +1,4 @@
-//! What the client does with a peer that breaks the protocol: a clear error, and no wait without
+//! The client with a peer that breaks the protocol: a clear error, and no wait without
 //! end.
 
 use super::peer::{Inside, Peer};

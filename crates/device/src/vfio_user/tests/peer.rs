@@ -26,7 +26,7 @@ pub(super) const ENTRIES: u16 = 5;
 const BAR0: usize = 0x3000;
 const MSIX: usize = 0x40;
 
-/// What the peer knows.
+/// The state of the peer.
 pub(super) struct Inside {
     pub(super) config: [u8; 256],
     pub(super) bar0: Vec<u8>,
@@ -38,8 +38,9 @@ pub(super) struct Inside {
     pub(super) most_fds: usize,
     /// Every command so far.
     pub(super) seen: Vec<u16>,
-    /// It is like SPDK's: writes to the MSI-X table are refused, interrupts are enabled by either
-    /// of two bits of configuration space, and one that cannot be delivered is fatal.
+    /// Whether the peer is like SPDK's: writes to the MSI-X table are refused, interrupts are
+    /// enabled by either of two bits of configuration space, and one that cannot be delivered is
+    /// fatal.
     pub(super) like_spdk: bool,
     /// Vectors that completions raise after every message, once the controller is enabled.
     pub(super) raising: Vec<u32>,

@@ -10,7 +10,7 @@ mod queues;
 use super::Controller;
 use joulio_nvme_spec::{AdminOpcode, Command, Status};
 
-/// How a command is answered.
+/// The answer to a command.
 enum Reply {
     /// At once, with this in dword 0 of the completion.
     Now(u32),

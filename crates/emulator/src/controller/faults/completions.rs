@@ -15,7 +15,7 @@ const OVERTAKEN_WITHIN: Nanos = Nanos::from_millis(1);
 const TRIES: u32 = 64;
 
 impl Controller {
-    /// What [`Controller::complete`] is when there are faults.
+    /// Completes a command where there are faults, in the place of [`Controller::complete`].
     #[cold]
     pub(in crate::controller) fn complete_or_not(
         &mut self,

@@ -11,14 +11,14 @@ use rand_pcg::Pcg64;
 use rand_pcg::rand_core::SeedableRng;
 use std::collections::{HashMap, VecDeque};
 
-/// How many completions of a queue are remembered, for a stale one.
+/// Number of completions of a queue that are remembered, for a stale one.
 const HISTORY: usize = 16;
 
 /// Another sequence than the one that says which commands are struck, which bits and identifiers
 /// would otherwise disturb.
 const PLACES: u64 = 0x706c_6163_6573;
 
-/// What is to happen to a command's completion.
+/// The faults that are to happen to a command's completion.
 #[derive(Clone, Copy, Debug, Default)]
 struct Marks {
     drop: bool,
@@ -43,7 +43,7 @@ struct Withheld {
     overtaken_in: Option<u16>,
 }
 
-/// What a controller knows of its faults.
+/// The state of a controller's faults.
 #[derive(Debug)]
 pub(super) struct Faults {
     draw: Draw,

@@ -6,18 +6,18 @@ use jiff::tz::Offset;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// How a file is written.
+/// The style of a generated file.
 #[derive(Clone, Debug)]
 struct Style {
     title: Option<&'static str>,
-    /// Of the count, the time, the voltage, the power, the energy and an event.
+    /// Headings of the count, the time, the voltage, the power, the energy and an event.
     headings: [&'static str; 6],
-    /// What separates cells, and a number's fraction.
+    /// The separators of cells, and of a number's fraction.
     separators: (char, char),
     order: DateOrder,
     date_separator: char,
     long_year: bool,
-    /// What the halves of the day are called; none on a 24 hour clock.
+    /// Names of the halves of the day; none on a 24 hour clock.
     halves: Option<[&'static str; 2]>,
     offset_minutes: i32,
     quoted: bool,

@@ -6,8 +6,8 @@
 
 use joulio_engine::Request;
 use joulio_kernel_io::{
-    Access, Calls, Effective, EngineError, Interface, Interrupts, IoUring, KernelCompletionMode,
-    KernelEngine, Libaio, Psync, Release, RingOptions, Target, expect, judge,
+    Access, Calls, Effective, Interface, Interrupts, IoUring, KernelCompletionMode, KernelEngine,
+    KernelEngineError, Libaio, Psync, Release, RingOptions, Target, expect, judge,
 };
 use joulio_units::{Direction, Nanos};
 use joulio_wait::now;
@@ -70,7 +70,7 @@ fn run(
     mode: KernelCompletionMode,
     target: &Arc<Target>,
     ios: u64,
-) -> Result<String, EngineError> {
+) -> Result<String, KernelEngineError> {
     let queue = target.disk().map(|disk| disk.queue).unwrap_or_default();
     let expected = expect(interface, mode, Release::running(), &queue);
     let before = interrupts();
@@ -145,7 +145,7 @@ fn read(
     mut engine: impl KernelEngine,
     target: &Target,
     ios: u64,
-) -> Result<(Calls, u64), EngineError> {
+) -> Result<(Calls, u64), KernelEngineError> {
     let poller = engine.kernel_thread();
     let poller = || switches(&format!("self/task/{}", poller?));
     let before = poller();

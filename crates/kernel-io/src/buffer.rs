@@ -6,7 +6,7 @@
 //! leaks it (`slots.rs`), so that no slice exists meanwhile and the memory stays mapped.
 #![allow(unsafe_code)]
 
-use crate::EngineError;
+use crate::KernelEngineError;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use std::ops::{Deref, DerefMut};
 use std::ptr::{self, NonNull};
@@ -37,8 +37,8 @@ impl Drop for Region {
     }
 }
 
-/// Bytes that begin at a multiple of 4096, for direct I/O. The caller's, or an engine's while a
-/// request has them.
+/// Memory for direct I/O, aligned to 4096 bytes: the caller's, or an engine's while a request has
+/// it.
 #[derive(Debug)]
 pub struct Buffer {
     region: Arc<Region>,
@@ -55,8 +55,8 @@ unsafe impl Sync for Buffer {}
 
 impl Buffer {
     /// `count` buffers of `len` zeroed bytes each, in memory that is present.
-    pub(crate) fn allocate(count: usize, len: usize) -> Result<Vec<Buffer>, EngineError> {
-        let memory = |source| EngineError::Memory { count, len, source };
+    pub(crate) fn allocate(count: usize, len: usize) -> Result<Vec<Buffer>, KernelEngineError> {
+        let memory = |source| KernelEngineError::Memory { count, len, source };
         if count == 0 || len == 0 {
             return Err(memory(rustix::io::Errno::INVAL));
         }

@@ -1,4 +1,4 @@
-//! What the CPUs' idle states were used for: /sys/devices/system/cpu/cpuN/cpuidle/stateK
+//! Use of the CPUs' idle states: /sys/devices/system/cpu/cpuN/cpuidle/stateK
 //! (Documentation/admin-guide/pm/cpuidle.rst).
 
 use joulio_units::Nanos;
@@ -9,31 +9,31 @@ use std::path::{Path, PathBuf};
 /// An idle state of one CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdleState {
-    /// Its name: `POLL`, `C1E`.
+    /// Name: `POLL`, `C1E`.
     pub name: String,
-    /// Times that it was entered since the system started.
+    /// Entries since the system started.
     pub usage: u64,
-    /// Time spent in it since then; the kernel counts microseconds.
+    /// Time in the state since the system started; the kernel counts microseconds.
     pub time: Nanos,
 }
 
-/// What a state was used for between two looks, on all CPUs.
+/// Use of an idle state in an interval, on all CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IdleUse {
-    /// Times that it was entered.
+    /// Entries.
     pub entries: u64,
-    /// Time spent in it, summed over CPUs.
+    /// Time in the state, summed over CPUs.
     pub residency: Nanos,
 }
 
-/// The idle states of all CPUs, at one time.
+/// Idle states of all CPUs, read at once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuIdle {
-    /// By CPU and state number.
+    /// States by CPU and number.
     states: BTreeMap<(u32, u32), IdleState>,
 }
 
-/// Why idle states are not counted.
+/// Idle states that are not counted, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "no cpuidle driver: /sys/devices/system/cpu/cpu*/cpuidle is missing, as in most virtual machines"
@@ -41,8 +41,11 @@ pub struct CpuIdle {
 pub struct NoCpuIdle;
 
 impl CpuIdle {
-    /// Those of the system whose file tree begins at `root`: `/`, or a captured one. A CPU that
-    /// goes offline meanwhile is left out.
+    /// Reads the states below `root`: `/`, or a captured file tree. A CPU that goes offline
+    /// meanwhile is left out.
+    ///
+    /// # Errors
+    /// The kernel counts no idle states; the error says why.
     pub fn read(root: impl Into<PathBuf>) -> Result<CpuIdle, NoCpuIdle> {
         let cpus = root.into().join("sys/devices/system/cpu");
         let mut states = BTreeMap::new();
@@ -65,7 +68,7 @@ impl CpuIdle {
         own.map(|(_, state)| state)
     }
 
-    /// By name, what the states were used for since `earlier`. CPUs that were not there then are
+    /// Use of each state since `earlier`, by name. CPUs that were not there then are
     /// left out. The time of an idle phase is counted when it ends.
     pub fn since(&self, earlier: &CpuIdle) -> BTreeMap<String, IdleUse> {
         let mut used: BTreeMap<String, IdleUse> = BTreeMap::new();

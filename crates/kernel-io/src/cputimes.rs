@@ -1,17 +1,17 @@
-//! What each CPU's time went into: /proc/stat (proc_stat(5)).
+//! CPU times: /proc/stat (proc_stat(5)).
 
 use joulio_units::Nanos;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-/// What each CPU's time went into since the system started, at one time.
+/// Times of each CPU since the system started, read at once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuTimes {
     cpus: BTreeMap<usize, CpuUse>,
 }
 
-/// What a CPU's time went into; the kernel counts in ticks of 10 ms.
+/// Times of a CPU; the kernel counts in ticks of 10 ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuUse {
     /// Time in which threads ran, in user mode and in the kernel; without interrupts.
@@ -20,19 +20,19 @@ pub struct CpuUse {
     pub stolen: Nanos,
 }
 
-/// Why CPU times are not known.
+/// CPU times that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no CPU times: /proc/stat has no lines cpu0, cpu1, ...")]
 pub struct NoCpuTimes;
 
-/// What the kernel counts in (USER_HZ is 100 on every architecture that joulio runs on).
+/// Unit in which the kernel counts (USER_HZ is 100 on every architecture that joulio runs on).
 pub const TICK: Nanos = Nanos::from_millis(10);
 
 impl CpuTimes {
-    /// Those of the system whose file tree begins at `root`: `/`, or a captured one.
+    /// Reads the times below `root`: `/`, or a captured file tree.
     ///
     /// # Errors
-    /// [`NoCpuTimes`].
+    /// proc/stat cannot be read, or has another form.
     pub fn read(root: impl Into<PathBuf>) -> Result<CpuTimes, NoCpuTimes> {
         let text = fs::read_to_string(root.into().join("proc/stat")).unwrap_or_default();
         let cpus: BTreeMap<_, _> = text.lines().filter_map(cpu).collect();
@@ -42,7 +42,7 @@ impl CpuTimes {
         }
     }
 
-    /// What the time of each CPU went into since `earlier`. A CPU that is not in both is left out,
+    /// Times of each CPU since `earlier`. A CPU that is not in both is left out,
     /// and no time is below zero: the kernel's may shrink when a CPU goes offline and comes back.
     pub fn since(&self, earlier: &CpuTimes) -> BTreeMap<usize, CpuUse> {
         let both = self.cpus.iter().filter_map(|(cpu, now)| {

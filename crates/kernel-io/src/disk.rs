@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where block devices are described.
+/// Block devices as /sys describes them.
 #[derive(Clone, Debug)]
 pub struct Blocks {
     root: PathBuf,
@@ -12,31 +12,31 @@ pub struct Blocks {
 /// A whole disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disk {
-    /// Its name in /sys/block.
+    /// Name in /sys/block.
     pub name: String,
-    /// What drives it, as the names of its interrupts begin: `nvme0`, `virtio1`. More than one
-    /// for a namespace that several controllers reach; none for a device without interrupts of
-    /// its own (loop, md, device mapper, zram).
+    /// Controllers, as the names of their interrupts begin: `nvme0`, `virtio1`. More than one for a
+    /// namespace that several controllers reach; none for a device without interrupts of its own
+    /// (loop, md, device mapper, zram).
     pub controllers: Vec<String>,
-    /// Its queue's settings.
+    /// Settings of the queue.
     pub queue: Queue,
 }
 
-/// What queue/ of a disk says; none where the kernel has no such file.
+/// Settings in queue/ of a disk; none where the kernel has no such file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Queue {
-    /// Bytes of a logical block.
+    /// Logical block size in bytes.
     pub logical_block: Option<u32>,
-    /// Bytes of the longest I/O that is not split.
+    /// Longest I/O in bytes that is not split.
     pub max_io: Option<u32>,
-    /// It has queues that are polled.
+    /// Whether there are queues to poll.
     pub io_poll: Option<bool>,
     /// Microseconds of sleep before polling; -1 never, 0 as the statistics say. Up to Linux 6.3.
     pub io_poll_delay: Option<i64>,
 }
 
 impl Blocks {
-    /// Those of the system whose file tree begins at `root`: `/`, or a captured one.
+    /// Block devices below `root`: `/`, or a captured file tree.
     pub fn at(root: impl Into<PathBuf>) -> Blocks {
         Blocks { root: root.into() }
     }
@@ -57,7 +57,7 @@ impl Blocks {
         fs::read_to_string(file).is_ok_and(|text| text.trim() == "1")
     }
 
-    /// The whole disk of the device `major:minor`, be that the disk or a partition of it. None for
+    /// Whole disk of the device `major:minor`, be that the disk or a partition of it; none for
     /// devices that are not in /sys, such as those that btrfs makes up for its files.
     pub fn disk(&self, major: u32, minor: u32) -> Option<Disk> {
         let device = self.root.join(format!("sys/dev/block/{major}:{minor}"));

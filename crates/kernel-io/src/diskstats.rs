@@ -42,7 +42,7 @@ pub enum StatsError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Error of the kernel.
         source: io::Error,
     },
     /// A line has another form than the kernel gives it.
@@ -50,24 +50,27 @@ pub enum StatsError {
     Form {
         /// The file.
         path: PathBuf,
-        /// Counted from 1.
+        /// Line number, from 1.
         line: usize,
     },
 }
 
-/// Where block devices are counted.
+/// Block devices as the kernel counts their I/O.
 #[derive(Clone, Debug)]
 pub struct Disks {
     root: PathBuf,
 }
 
 impl Disks {
-    /// Those of the system whose file tree begins at `root`: `/`, or a captured one.
+    /// Block devices below `root`: `/`, or a captured file tree.
     pub fn at(root: impl Into<PathBuf>) -> Disks {
         Disks { root: root.into() }
     }
 
-    /// The counters of every block device by its name, partitions and empty ones left out.
+    /// Reads the counters of every block device, by name, partitions and empty ones left out.
+    ///
+    /// # Errors
+    /// /proc/diskstats cannot be read, or has another form.
     pub fn read(&self) -> Result<BTreeMap<String, DiskStats>, StatsError> {
         let path = self.root.join("proc/diskstats");
         let text = fs::read_to_string(&path).map_err(|source| StatsError::Read {

@@ -1,6 +1,6 @@
 //! What the engines of this crate have in common.
 
-use crate::{Buffer, EngineError};
+use crate::{Buffer, KernelEngineError};
 use joulio_engine::Engine;
 use joulio_units::Nanos;
 use joulio_wait::Counters;
@@ -53,7 +53,9 @@ pub struct Calls {
 /// deadline, except that it returns at once when that is [`Nanos::MAX`].
 ///
 /// [`IoUring`]: crate::IoUring
-pub trait KernelEngine: Engine<Buffer = Buffer, Failure = Failure, Error = EngineError> {
+pub trait KernelEngine:
+    Engine<Buffer = Buffer, Failure = Failure, Error = KernelEngineError>
+{
     /// Calls and requests since the engine was made.
     fn calls(&self) -> Calls;
 }

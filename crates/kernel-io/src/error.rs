@@ -67,7 +67,7 @@ pub enum TargetError {
 /// An engine that cannot be made, or that stopped.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum EngineError {
+pub enum KernelEngineError {
     /// This kernel or device has no such interface or completion mode.
     #[error("{interface}: {mode} is unavailable: {missing}")]
     Missing {

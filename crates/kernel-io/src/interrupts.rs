@@ -9,22 +9,26 @@ use std::path::PathBuf;
 /// A line: an interrupt and how often each CPU took it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InterruptLine {
-    /// Its number, or a name such as `LOC`.
+    /// Number, or a name such as `LOC`.
     pub label: String,
-    /// By CPU, in the order of the file. Since the start of the system; 32 bits in the kernel.
+    /// Interrupts of each CPU since the system started, in the order of the file; 32 bits in the
+    /// kernel.
     pub counts: Vec<u64>,
-    /// The chip, how it triggers, and who handles it: `PCI-MSIX-0000:00:02.0 1-edge virtio1-req.0`.
+    /// Chip, trigger and handler: `PCI-MSIX-0000:00:02.0 1-edge virtio1-req.0`.
     pub description: String,
 }
 
-/// How often every interrupt came.
+/// Counts of all interrupts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interrupts {
     lines: Vec<InterruptLine>,
 }
 
 impl Interrupts {
-    /// Those of the system whose file tree begins at `root`: `/`, or a captured one.
+    /// Reads the counts below `root`: `/`, or a captured file tree.
+    ///
+    /// # Errors
+    /// proc/interrupts cannot be read, or has another form.
     pub fn read(root: impl Into<PathBuf>) -> Result<Interrupts, StatsError> {
         let path = root.into().join("proc/interrupts");
         match fs::read_to_string(&path) {
@@ -38,7 +42,7 @@ impl Interrupts {
         &self.lines
     }
 
-    /// What came since `earlier`, line by line: counters of 32 bits go round, each CPU's for
+    /// Interrupts since `earlier`, line by line: counters of 32 bits go round, each CPU's for
     /// itself. When CPUs came or went meanwhile a line has one sum.
     #[must_use]
     pub fn since(&self, earlier: &Interrupts) -> Interrupts {

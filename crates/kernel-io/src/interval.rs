@@ -1,4 +1,4 @@
-//! What a block device did between two looks, as `iostat -x` has it.
+//! I/O of a block device between two readings of its counters, as `iostat -x` has it.
 
 use crate::DiskStats;
 use joulio_units::Nanos;
@@ -6,36 +6,36 @@ use joulio_units::Nanos;
 /// Bytes of a sector of the kernel's counters.
 const SECTOR: u64 = 512;
 
-/// The figures of an interval.
+/// I/O of a block device in an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Interval {
     /// I/Os completed.
     pub ios: u64,
-    /// Of them reads.
+    /// Reads completed.
     pub reads: u64,
-    /// Of them writes.
+    /// Writes completed.
     pub writes: u64,
     /// Bytes read.
     pub read_bytes: u64,
     /// Bytes written.
     pub write_bytes: u64,
-    /// The interval's length in seconds.
+    /// Length of the interval in seconds.
     pub seconds: f64,
     /// Mean milliseconds of an I/O, its time in a queue included; none without I/Os.
     pub await_ms: Option<f64>,
-    /// The same of reads.
+    /// Mean milliseconds of a read; none without reads.
     pub read_await_ms: Option<f64>,
-    /// And of writes.
+    /// Mean milliseconds of a write; none without writes.
     pub write_await_ms: Option<f64>,
     /// Mean I/Os outstanding.
     pub queue: f64,
-    /// The part of the interval in which any I/O was outstanding, 0 to 1. For a device that works
-    /// on several at once it says little.
+    /// Fraction of the interval in which any I/O was outstanding, 0 to 1; says little of a device
+    /// that works on several at once.
     pub utilisation: f64,
 }
 
 impl Interval {
-    /// What was done from `before` to `after`, `length` apart.
+    /// I/O from `before` to `after`, `length` apart.
     pub fn between(before: &DiskStats, after: &DiskStats, length: Nanos) -> Interval {
         let seconds = length.seconds();
         let reads = since(before.reads, after.reads);
@@ -67,17 +67,17 @@ impl Interval {
         }
     }
 
-    /// I/Os a second.
+    /// I/Os per second.
     pub fn iops(&self) -> f64 {
         self.rate(self.ios)
     }
 
-    /// Bytes a second, both ways.
+    /// Bytes per second, reads and writes.
     pub fn bytes_per_second(&self) -> f64 {
         self.rate(self.read_bytes.saturating_add(self.write_bytes))
     }
 
-    /// `count` of the interval a second.
+    /// `count` of the interval per second.
     pub fn rate(&self, count: u64) -> f64 {
         if self.seconds > 0.0 {
             count as f64 / self.seconds

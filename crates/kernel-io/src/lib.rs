@@ -37,7 +37,7 @@ pub use disk::{Blocks, Disk, Queue};
 pub use diskstats::{DiskStats, Disks, StatsError};
 pub use effective::{Effective, Unavailable, expect, judge};
 pub use engine::{Calls, Completion, Failure, KernelEngine};
-pub use error::{EngineError, Missing, TargetError};
+pub use error::{KernelEngineError, Missing, TargetError};
 pub use interface::Interface;
 pub use interrupts::{InterruptLine, Interrupts};
 pub use interval::Interval;

@@ -3,8 +3,8 @@
 use crate::engine::idle_until;
 use crate::slots::{fits, outcome};
 use crate::{
-    Buffer, Calls, Completion, EngineError, Failure, Interface, KernelCompletionMode, KernelEngine,
-    Missing, Target,
+    Buffer, Calls, Completion, Failure, Interface, KernelCompletionMode, KernelEngine,
+    KernelEngineError, Missing, Target,
 };
 use joulio_engine::{Engine, Request};
 use joulio_units::{Direction, Nanos};
@@ -34,10 +34,10 @@ impl Psync {
         target: Arc<Target>,
         depth: usize,
         mode: KernelCompletionMode,
-    ) -> Result<Psync, EngineError> {
+    ) -> Result<Psync, KernelEngineError> {
         let interface = Interface::Psync;
         if depth != 1 {
-            return Err(EngineError::Depth {
+            return Err(KernelEngineError::Depth {
                 interface,
                 requested: depth,
                 limit: 1,
@@ -45,7 +45,7 @@ impl Psync {
         }
         if mode.has_poller_thread() {
             let missing = Missing::NotThisInterface(interface);
-            return Err(EngineError::Missing {
+            return Err(KernelEngineError::Missing {
                 interface,
                 mode,
                 missing,
@@ -81,15 +81,15 @@ impl Psync {
 impl Engine for Psync {
     type Buffer = Buffer;
     type Failure = Failure;
-    type Error = EngineError;
+    type Error = KernelEngineError;
 
-    fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<Buffer>, EngineError> {
+    fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<Buffer>, KernelEngineError> {
         Buffer::allocate(count, len)
     }
 
-    fn prepare(&mut self, request: Request, buffer: Buffer) -> Result<(), EngineError> {
+    fn prepare(&mut self, request: Request, buffer: Buffer) -> Result<(), KernelEngineError> {
         if self.prepared.is_some() || self.ended.is_some() {
-            return Err(EngineError::Full {
+            return Err(KernelEngineError::Full {
                 interface: Interface::Psync,
                 depth: 1,
             });
@@ -99,7 +99,7 @@ impl Engine for Psync {
         Ok(())
     }
 
-    fn submit(&mut self) -> Result<(), EngineError> {
+    fn submit(&mut self) -> Result<(), KernelEngineError> {
         let Some((request, mut buffer)) = self.prepared.take() else {
             return Ok(());
         };
@@ -122,7 +122,7 @@ impl Engine for Psync {
         min: usize,
         deadline: Nanos,
         mut sink: impl FnMut(Completion),
-    ) -> Result<usize, EngineError> {
+    ) -> Result<usize, KernelEngineError> {
         self.calls.reaps += 1;
         let ended = self.ended.take();
         let delivered = usize::from(ended.is_some());

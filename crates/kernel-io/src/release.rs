@@ -1,23 +1,23 @@
-//! Which kernel this is.
+//! Release of the kernel.
 
 use std::fmt;
 
-/// A kernel's version: the two numbers by which features come and go.
+/// Release of a kernel: the two numbers by which features come and go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Release {
-    /// 6 of 6.18.
+    /// Major number: 6 of 6.18.
     pub major: u32,
-    /// 18 of 6.18.
+    /// Minor number: 18 of 6.18.
     pub minor: u32,
 }
 
 impl Release {
-    /// The running kernel's; none if its release does not begin with two numbers.
+    /// Release of the running kernel; none if it does not begin with two numbers.
     pub fn running() -> Option<Release> {
         Release::parse(&rustix::system::uname().release().to_string_lossy())
     }
 
-    /// That of a text such as `6.18.44-cloud-amd64` (uname(2)).
+    /// Parses a text such as `6.18.44-cloud-amd64` (uname(2)).
     pub fn parse(text: &str) -> Option<Release> {
         let mut parts = text.splitn(3, '.');
         let major = parts.next()?.parse().ok()?;

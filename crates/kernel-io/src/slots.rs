@@ -1,6 +1,6 @@
 //! The requests that are outstanding in an engine, and their buffers.
 
-use crate::{Buffer, Completion, EngineError, Failure, Interface};
+use crate::{Buffer, Completion, Failure, Interface, KernelEngineError};
 use joulio_engine::Request;
 use rustix::io::Errno;
 use std::mem;
@@ -36,9 +36,9 @@ impl Slots {
         interface: Interface,
         depth: usize,
         limit: usize,
-    ) -> Result<Slots, EngineError> {
+    ) -> Result<Slots, KernelEngineError> {
         if depth == 0 || depth > limit {
-            return Err(EngineError::Depth {
+            return Err(KernelEngineError::Depth {
                 interface,
                 requested: depth,
                 limit,
@@ -58,10 +58,14 @@ impl Slots {
 
     /// Takes a request's buffer; its identifier for the kernel.
     #[inline]
-    pub(crate) fn hold(&mut self, request: &Request, buffer: Buffer) -> Result<u64, EngineError> {
+    pub(crate) fn hold(
+        &mut self,
+        request: &Request,
+        buffer: Buffer,
+    ) -> Result<u64, KernelEngineError> {
         fits(self.interface, request, &buffer)?;
         let Some(index) = self.free.pop() else {
-            return Err(EngineError::Full {
+            return Err(KernelEngineError::Full {
                 interface: self.interface,
                 depth: self.depth(),
             });
@@ -134,11 +138,11 @@ pub(crate) fn fits(
     interface: Interface,
     request: &Request,
     buffer: &Buffer,
-) -> Result<(), EngineError> {
+) -> Result<(), KernelEngineError> {
     if request.len as usize <= buffer.len() {
         return Ok(());
     }
-    Err(EngineError::Buffer {
+    Err(KernelEngineError::Buffer {
         interface,
         len: request.len,
         buffer: buffer.len(),
@@ -201,12 +205,12 @@ mod tests {
         };
         assert!(matches!(
             slots.hold(&long, buffer()),
-            Err(EngineError::Buffer { .. })
+            Err(KernelEngineError::Buffer { .. })
         ));
         slots.hold(&request(1), buffer()).unwrap();
         assert!(matches!(
             slots.hold(&request(2), buffer()),
-            Err(EngineError::Full { depth: 1, .. })
+            Err(KernelEngineError::Full { depth: 1, .. })
         ));
         assert!(Slots::new(Interface::Psync, 2, 1).is_err());
         assert!(Slots::new(Interface::Psync, 0, 1).is_err());

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 impl Disks {
-    /// The block devices that `name` stands on directly: those of a device mapper or RAID device
+    /// Block devices that `name` stands on directly: those of a device mapper or RAID device
     /// (`slaves` in /sys/block), and the paths of an NVMe namespace that has several. A loop
     /// device's file is not followed.
     pub fn beneath(&self, name: &str) -> Vec<String> {
@@ -16,19 +16,19 @@ impl Disks {
         beneath
     }
 
-    /// The disk that `name` is a partition of; none: it is no partition.
+    /// Disk of the partition `name`; none when it is no partition.
     pub fn disk_of(&self, name: &str) -> Option<String> {
         let partition = name.replace('/', "!");
         let number = |disk: &String| self.block(disk).join(&partition).join("partition").exists();
         names(&self.blocks()).into_iter().find(number)
     }
 
-    /// It is a loop device: its I/Os are those of a file.
+    /// Whether `name` is a loop device, whose I/Os are those of a file.
     pub fn is_loop(&self, name: &str) -> bool {
         self.block(name).join("loop").is_dir()
     }
 
-    /// The NVMe controller `controller` (nvme0) is how `name` is reached, or one of several.
+    /// Whether `name` is reached by the NVMe controller `controller` (nvme0), or by it among others.
     pub fn is_of(&self, name: &str, controller: &str) -> bool {
         let device = self.block(name).join("device");
         // With multipath it leads to the subsystem, which has its controllers in it.

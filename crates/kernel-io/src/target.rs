@@ -9,21 +9,21 @@ use rustix::io::{Errno, pread, retry_on_intr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// What direct I/O is aligned to when neither the file nor its disk says.
-const CAREFUL: u32 = 4096;
+/// Alignment of direct I/O in bytes when neither the file nor its disk reports one.
+const SAFE_ALIGNMENT: u32 = 4096;
 
-/// What may be done to a target.
+/// Access to a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Reads only.
     Read,
     /// Reads and writes; a block device must not be used by anything else.
     Write,
-    /// The same beside the process that started this one, which has opened it to write.
+    /// Reads and writes, beside the process that started this one and has opened it to write.
     Join,
 }
 
-/// What a target is.
+/// Kind of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A disk or a partition.
@@ -48,11 +48,11 @@ pub struct Target {
 }
 
 impl Target {
-    /// Opens `path` and reads its first block. Who writes to a file has it locked alone, and who
-    /// reads it with other readers (flock(2)).
+    /// Opens `path` and reads its first block. A writer of a file locks it alone, readers
+    /// together (flock(2)).
     ///
     /// # Errors
-    /// It cannot be opened, or somebody else has its data.
+    /// The target cannot be opened, takes no direct I/O, or is in use.
     pub fn open(path: impl AsRef<Path>, access: Access) -> Result<Target, TargetError> {
         let path = path.as_ref();
         let failed = |source| TargetError::Open {
@@ -125,37 +125,37 @@ impl Target {
         }
     }
 
-    /// Where it was opened.
+    /// Path by which it was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What it is.
+    /// Block device or regular file.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Its bytes when it was opened.
+    /// Size in bytes when it was opened.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// What offsets and lengths must be multiples of, in bytes.
+    /// Logical block size in bytes, of which offsets and lengths are multiples.
     pub fn logical_block(&self) -> u32 {
         self.logical_block
     }
 
-    /// Bytes of the longest I/O that reaches the device in one piece, if its disk tells.
+    /// Longest I/O in bytes that reaches the device in one piece, if its disk reports it.
     pub fn max_io(&self) -> Option<u32> {
         self.disk.as_ref()?.queue.max_io
     }
 
-    /// Major and minor number of the block device, for a file of the one under its file system.
+    /// Major and minor number of the block device; of a file, those of the one under its file system.
     pub fn device(&self) -> (u32, u32) {
         self.device
     }
 
-    /// Who else may be writing to it, where somebody may: the cause of data that nobody here wrote.
+    /// Another writer, where there may be one: the cause of data that nobody here wrote.
     pub fn other_writer(&self) -> Option<&'static str> {
         match self.kind {
             Kind::Regular if self.beside_a_writer => Some("another joulio is writing this file"),
@@ -170,7 +170,7 @@ impl Target {
         }
     }
 
-    /// The whole disk it is on, if /sys knows one.
+    /// Whole disk, if /sys knows one.
     pub fn disk(&self) -> Option<&Disk> {
         self.disk.as_ref()
     }
@@ -238,5 +238,5 @@ fn logical_block(fd: &OwnedFd, kind: Kind, disk: Option<&Disk>) -> u32 {
             .filter(|&align| align != 0),
     };
     said.or_else(|| disk?.queue.logical_block)
-        .unwrap_or(CAREFUL)
+        .unwrap_or(SAFE_ALIGNMENT)
 }

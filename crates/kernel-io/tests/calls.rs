@@ -5,7 +5,8 @@ mod common;
 use common::{Scratch, one, request, ring, rings};
 use joulio_engine::Engine;
 use joulio_kernel_io::{
-    Access, EngineError, IoUring, KernelCompletionMode, KernelEngine, Libaio, Psync, RingOptions,
+    Access, IoUring, KernelCompletionMode, KernelEngine, KernelEngineError, Libaio, Psync,
+    RingOptions,
 };
 use joulio_units::Direction;
 use std::sync::Arc;
@@ -87,7 +88,7 @@ fn an_io_costs_one_system_call_by_psync_two_by_the_others_none_by_sqpoll() {
 fn what_an_interface_cannot_do_is_refused_in_one_line() {
     let scratch = Scratch::new();
     let target = scratch.open(Access::Read);
-    let error = |made: Result<(), EngineError>| {
+    let error = |made: Result<(), KernelEngineError>| {
         let text = made.unwrap_err().to_string();
         assert!(!text.contains('\n'));
         text

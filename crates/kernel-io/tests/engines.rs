@@ -5,7 +5,7 @@ mod common;
 
 use common::{BLOCK, BLOCKS, Claim, Scratch, of_every_engine, one, request, soon};
 use joulio_kernel_io::{
-    Access, EngineError, Failure, KernelCompletionMode, KernelEngine, Psync, Target,
+    Access, Failure, KernelCompletionMode, KernelEngine, KernelEngineError, Psync, Target,
 };
 use joulio_units::{Direction, Nanos};
 use joulio_wait::now;
@@ -141,7 +141,10 @@ impl Claim for ThereIsRoomForTheDepth {
             engine.prepare(request, buffer).unwrap();
         }
         let full = engine.prepare(request(Direction::Read, 0, 99), extra);
-        assert!(matches!(full, Err(EngineError::Full { .. })), "{name}");
+        assert!(
+            matches!(full, Err(KernelEngineError::Full { .. })),
+            "{name}"
+        );
         engine.submit().unwrap();
         engine.submit().unwrap();
         let reaped = engine.reap(depth, soon(), |_| ended += 1).unwrap();

@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 
 use crate::slots::Slots;
-use crate::{Buffer, Completion, EngineError, Target};
+use crate::{Buffer, Completion, KernelEngineError, Target};
 use joulio_engine::Request;
 use joulio_units::{Direction, Nanos};
 use rustix::io::Errno;
@@ -85,7 +85,11 @@ impl Context {
     }
 
     /// Takes a request; it is not submitted yet.
-    pub(super) fn stage(&mut self, request: &Request, buffer: Buffer) -> Result<(), EngineError> {
+    pub(super) fn stage(
+        &mut self,
+        request: &Request,
+        buffer: Buffer,
+    ) -> Result<(), KernelEngineError> {
         let address = buffer.address();
         let data = self.slots.hold(request, buffer)?;
         self.staged.push(ControlBlock {

@@ -5,8 +5,8 @@ mod context;
 use crate::engine::idle_until;
 use crate::slots::Slots;
 use crate::{
-    Buffer, Calls, Completion, EngineError, Failure, Interface, KernelCompletionMode, KernelEngine,
-    Missing, Target,
+    Buffer, Calls, Completion, Failure, Interface, KernelCompletionMode, KernelEngine,
+    KernelEngineError, Missing, Target,
 };
 use context::Context;
 use joulio_engine::{Engine, Request};
@@ -35,11 +35,11 @@ impl Libaio {
         target: Arc<Target>,
         depth: usize,
         mode: KernelCompletionMode,
-    ) -> Result<Libaio, EngineError> {
+    ) -> Result<Libaio, KernelEngineError> {
         let interface = Interface::Libaio;
         if mode != KernelCompletionMode::Interrupt {
             let missing = Missing::NotThisInterface(interface);
-            return Err(EngineError::Missing {
+            return Err(KernelEngineError::Missing {
                 interface,
                 mode,
                 missing,
@@ -53,7 +53,7 @@ impl Libaio {
                 Errno::PERM => Missing::Forbidden,
                 source => return call("io_setup", source),
             };
-            EngineError::Missing {
+            KernelEngineError::Missing {
                 interface,
                 mode,
                 missing,
@@ -72,7 +72,7 @@ impl Libaio {
         min: usize,
         deadline: Nanos,
         sink: impl FnMut(Completion),
-    ) -> Result<usize, EngineError> {
+    ) -> Result<usize, KernelEngineError> {
         let began = now();
         let timeout = (deadline != Nanos::MAX).then(|| deadline - began);
         let taken = self.take(min, timeout, sink);
@@ -86,7 +86,7 @@ impl Libaio {
         min: usize,
         timeout: Option<Nanos>,
         sink: impl FnMut(Completion),
-    ) -> Result<usize, EngineError> {
+    ) -> Result<usize, KernelEngineError> {
         self.calls.system_calls += 1;
         match self.context.events(min, timeout, sink) {
             Ok(taken) => Ok(taken),
@@ -104,17 +104,17 @@ impl Libaio {
 impl Engine for Libaio {
     type Buffer = Buffer;
     type Failure = Failure;
-    type Error = EngineError;
+    type Error = KernelEngineError;
 
-    fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<Buffer>, EngineError> {
+    fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<Buffer>, KernelEngineError> {
         Buffer::allocate(count, len)
     }
 
-    fn prepare(&mut self, request: Request, buffer: Buffer) -> Result<(), EngineError> {
+    fn prepare(&mut self, request: Request, buffer: Buffer) -> Result<(), KernelEngineError> {
         self.context.stage(&request, buffer)
     }
 
-    fn submit(&mut self) -> Result<(), EngineError> {
+    fn submit(&mut self) -> Result<(), KernelEngineError> {
         let staged = self.context.staged();
         self.calls.submits += u64::from(staged > 0);
         self.calls.submitted += staged as u64;
@@ -133,7 +133,7 @@ impl Engine for Libaio {
         min: usize,
         deadline: Nanos,
         mut sink: impl FnMut(Completion),
-    ) -> Result<usize, EngineError> {
+    ) -> Result<usize, KernelEngineError> {
         self.calls.reaps += 1;
         let mut delivered = self.refused.len();
         self.refused.drain(..).for_each(&mut sink);
@@ -181,6 +181,6 @@ impl KernelEngine for Libaio {
     }
 }
 
-fn call(call: &'static str, source: Errno) -> EngineError {
-    EngineError::Call { call, source }
+fn call(call: &'static str, source: Errno) -> KernelEngineError {
+    KernelEngineError::Call { call, source }
 }

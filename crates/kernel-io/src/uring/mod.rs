@@ -9,8 +9,8 @@ pub use setup::RingOptions;
 
 use crate::slots::Slots;
 use crate::{
-    Buffer, Calls, Completion, EngineError, Failure, Interface, KernelCompletionMode, KernelEngine,
-    Target,
+    Buffer, Calls, Completion, Failure, Interface, KernelCompletionMode, KernelEngine,
+    KernelEngineError, Target,
 };
 use io_uring::EnterFlags;
 use joulio_engine::{Engine, Request};
@@ -60,7 +60,7 @@ impl IoUring {
         depth: usize,
         mode: KernelCompletionMode,
         options: RingOptions,
-    ) -> Result<IoUring, EngineError> {
+    ) -> Result<IoUring, KernelEngineError> {
         if mode.polls_device() {
             IoUring::open(Arc::clone(&target), 1, mode, options)?.probe(&target)?;
         }
@@ -72,7 +72,7 @@ impl IoUring {
         depth: usize,
         mode: KernelCompletionMode,
         options: RingOptions,
-    ) -> Result<IoUring, EngineError> {
+    ) -> Result<IoUring, KernelEngineError> {
         let slots = Slots::new(Interface::IoUring, depth, setup::MAX_DEPTH)?;
         let before = mode.has_poller_thread().then(Before::now);
         let opened = setup::open(depth, mode, &options)?;
@@ -87,7 +87,7 @@ impl IoUring {
         slots: Slots,
         mode: KernelCompletionMode,
         options: RingOptions,
-    ) -> Result<IoUring, EngineError> {
+    ) -> Result<IoUring, KernelEngineError> {
         let ring = Ring::new(opened.ring, target, slots, options.registered_file);
         let ring = ring
             .map_err(|errno| setup::refusal("io_uring_register(files)", errno, mode, &options))?;
@@ -103,7 +103,7 @@ impl IoUring {
         })
     }
 
-    fn probe(mut self, target: &Target) -> Result<(), EngineError> {
+    fn probe(mut self, target: &Target) -> Result<(), KernelEngineError> {
         let len = target.logical_block();
         let request = Request {
             direction: Direction::Read,
@@ -123,7 +123,7 @@ impl IoUring {
         }
     }
 
-    fn refusal(&self, call: &'static str, errno: Errno) -> EngineError {
+    fn refusal(&self, call: &'static str, errno: Errno) -> KernelEngineError {
         setup::refusal(call, errno, self.mode, &self.options)
     }
 
@@ -144,7 +144,7 @@ impl IoUring {
 
     /// Lets the kernel take all that is in the ring. What it has no room for now it takes when
     /// others have ended, at the next wait.
-    fn hand_over(&mut self) -> Result<(), EngineError> {
+    fn hand_over(&mut self) -> Result<(), KernelEngineError> {
         while self.ring.untaken() > 0 {
             let errno = match self.enter(0, EnterFlags::empty(), None) {
                 Ok(1..) | Err(Errno::INTR) => continue,
@@ -164,11 +164,11 @@ impl IoUring {
 impl Engine for IoUring {
     type Buffer = Buffer;
     type Failure = Failure;
-    type Error = EngineError;
+    type Error = KernelEngineError;
 
     /// With fixed buffers the first call registers its own, at most 16384 (1024 before Linux
     /// 5.13); those of later calls are ordinary ones.
-    fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<Buffer>, EngineError> {
+    fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<Buffer>, KernelEngineError> {
         let buffers = Buffer::allocate(count, len)?;
         if self.options.fixed_buffers && !self.ring.has_registered() {
             let registered = self.ring.register(&buffers);
@@ -178,11 +178,11 @@ impl Engine for IoUring {
     }
 
     #[inline]
-    fn prepare(&mut self, request: Request, buffer: Buffer) -> Result<(), EngineError> {
+    fn prepare(&mut self, request: Request, buffer: Buffer) -> Result<(), KernelEngineError> {
         self.ring.stage(&request, buffer)
     }
 
-    fn submit(&mut self) -> Result<(), EngineError> {
+    fn submit(&mut self) -> Result<(), KernelEngineError> {
         if self.ring.staged() == 0 {
             return Ok(());
         }
@@ -208,7 +208,7 @@ impl Engine for IoUring {
         min: usize,
         deadline: Nanos,
         sink: impl FnMut(Completion),
-    ) -> Result<usize, EngineError> {
+    ) -> Result<usize, KernelEngineError> {
         self.calls.reaps += 1;
         let reaped = self.wait_for(min, deadline, sink);
         reaped.map_err(|errno| self.refusal("io_uring_enter(wait)", errno))

@@ -7,7 +7,7 @@
 
 use crate::buffer::Region;
 use crate::slots::Slots;
-use crate::{Buffer, Completion, EngineError, Target};
+use crate::{Buffer, Completion, KernelEngineError, Target};
 use io_uring::squeue::{Entry, Flags};
 use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, Parameters, opcode};
@@ -130,7 +130,11 @@ impl Ring {
 
     /// Takes a request; it is not in the ring yet.
     #[inline]
-    pub(super) fn stage(&mut self, request: &Request, buffer: Buffer) -> Result<(), EngineError> {
+    pub(super) fn stage(
+        &mut self,
+        request: &Request,
+        buffer: Buffer,
+    ) -> Result<(), KernelEngineError> {
         let address = buffer.address();
         let fixed = self.fixed.as_ref();
         let index = fixed.and_then(|region| buffer.index_in(region));

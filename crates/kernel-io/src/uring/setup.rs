@@ -1,7 +1,7 @@
 //! Making a ring, and the reasons why one is unavailable.
 
 use super::ring::{RawRing, setup};
-use crate::{EngineError, Interface, KernelCompletionMode, Missing, Release};
+use crate::{Interface, KernelCompletionMode, KernelEngineError, Missing, Release};
 use rustix::io::Errno;
 use std::fs;
 
@@ -49,7 +49,7 @@ pub(super) fn open(
     depth: usize,
     mode: KernelCompletionMode,
     options: &RingOptions,
-) -> Result<Opened, EngineError> {
+) -> Result<Opened, KernelEngineError> {
     let requested = flags(mode, options)?;
     let setup = |flags| {
         let cpu = options.poller_cpu.unwrap_or(0);
@@ -76,7 +76,7 @@ pub(super) fn refusal(
     errno: Errno,
     mode: KernelCompletionMode,
     options: &RingOptions,
-) -> EngineError {
+) -> KernelEngineError {
     let missing = match (errno, mode, options.poller_cpu) {
         (Errno::NOSYS, ..) => Missing::NoSuchCall,
         (Errno::PERM | Errno::ACCESS, ..) => forbidden(),
@@ -89,13 +89,13 @@ pub(super) fn refusal(
             Some(cpu),
         ) => Missing::Cpu(cpu),
         _ => {
-            return EngineError::Call {
+            return KernelEngineError::Call {
                 call,
                 source: errno,
             };
         }
     };
-    EngineError::Missing {
+    KernelEngineError::Missing {
         interface: Interface::IoUring,
         mode,
         missing,
@@ -111,7 +111,7 @@ fn forbidden() -> Missing {
     }
 }
 
-fn flags(mode: KernelCompletionMode, options: &RingOptions) -> Result<u32, EngineError> {
+fn flags(mode: KernelCompletionMode, options: &RingOptions) -> Result<u32, KernelEngineError> {
     let flags = match mode {
         KernelCompletionMode::Interrupt => 0,
         KernelCompletionMode::Poll => IOPOLL,
@@ -119,7 +119,7 @@ fn flags(mode: KernelCompletionMode, options: &RingOptions) -> Result<u32, Engin
         KernelCompletionMode::SqPoll => SQPOLL,
         KernelCompletionMode::SqPollPoll => SQPOLL | IOPOLL,
         KernelCompletionMode::HybridFixed(_) => {
-            return Err(EngineError::Missing {
+            return Err(KernelEngineError::Missing {
                 interface: Interface::IoUring,
                 mode,
                 missing: Missing::NotThisInterface(Interface::IoUring),
@@ -161,6 +161,6 @@ mod tests {
             KernelCompletionMode::HybridFixed(4),
             &RingOptions::default(),
         );
-        assert!(matches!(made, Err(EngineError::Missing { .. })));
+        assert!(matches!(made, Err(KernelEngineError::Missing { .. })));
     }
 }

@@ -3,8 +3,8 @@
 
 use joulio_engine::Request;
 use joulio_kernel_io::{
-    Access, Completion, EngineError, IoUring, KernelCompletionMode, KernelEngine, Libaio, Missing,
-    Psync, RingOptions, Target,
+    Access, Completion, IoUring, KernelCompletionMode, KernelEngine, KernelEngineError, Libaio,
+    Missing, Psync, RingOptions, Target,
 };
 use joulio_units::{Direction, Nanos};
 use joulio_wait::now;
@@ -84,7 +84,7 @@ pub fn ring(
 ) -> Option<IoUring> {
     match IoUring::new(Arc::clone(target), depth, mode, options) {
         Ok(ring) => Some(ring),
-        Err(EngineError::Missing { missing, .. }) => {
+        Err(KernelEngineError::Missing { missing, .. }) => {
             assert!(mode != KernelCompletionMode::Interrupt || missing != Missing::NoPollQueues);
             eprintln!("not here: {mode}: {missing}");
             None

@@ -12,7 +12,7 @@ pub enum EngineError {
     Nvme(#[from] NvmeError),
     /// Engine of the kernel's.
     #[error(transparent)]
-    Kernel(#[from] kernel::EngineError),
+    Kernel(#[from] kernel::KernelEngineError),
 }
 
 /// How a request failed.

@@ -91,12 +91,12 @@ impl KernelTarget {
 
     fn run<E: kernel::KernelEngine + Traced>(
         &self,
-        engine: Result<E, kernel::EngineError>,
+        engine: Result<E, kernel::KernelEngineError>,
         worker: Worker<'_>,
     ) -> Result<(), WorkerError> {
         match engine {
             Ok(mut engine) => worker.run(&mut engine),
-            Err(kernel::EngineError::Missing { missing, .. }) => {
+            Err(kernel::KernelEngineError::Missing { missing, .. }) => {
                 worker.refuse(Availability::Unavailable(missing.to_string()))
             }
             Err(error) => Err(failed(error)),

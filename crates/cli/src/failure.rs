@@ -2,6 +2,7 @@
 
 use crate::limits::open_files_advice;
 use crate::signals::{Signal, signal};
+use joulio_lab::OpenError;
 use std::fmt::Display;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -78,6 +79,13 @@ impl Failure {
         let advice = advice.map_or(String::new(), |advice| format!(": {advice}"));
         say(&one_line(&(message + &advice)));
         ExitCode::from(status)
+    }
+}
+
+/// A device that was not opened: nothing was changed.
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Failure {
+        Failure::input(error)
     }
 }
 

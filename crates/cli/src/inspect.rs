@@ -1,6 +1,5 @@
 //! `joulio id-ctrl`, `id-ns`, `smart-log`.
 
-use crate::device::{DeviceName, Kind, open_pcie, open_vfio_user};
 use crate::failure::Failure;
 use crate::output::{Format, Output, print, print_json};
 use crate::signals::cancel;
@@ -8,6 +7,7 @@ use crate::{Outcome, nvme_cli};
 use clap::Args;
 use joulio_device::Device;
 use joulio_emulator::FaultPlan;
+use joulio_lab::{DeviceKind, DeviceName, open_pcie, open_vfio_user};
 use joulio_nvme::{Controller, ControllerOptions, NvmeError};
 use joulio_nvme_spec::identify::{IdentifyController, IdentifyNamespace};
 use joulio_nvme_spec::log::SmartHealth;
@@ -69,9 +69,11 @@ pub fn open(name: &DeviceName) -> Result<Box<dyn Inspect>, Failure> {
         ..ControllerOptions::default()
     };
     Ok(match &name.kind {
-        Kind::Emulated(emulated) => Box::new(emulated.open(name, how, 0, &FaultPlan::default())?),
-        Kind::Pcie(address) => Box::new(open_pcie(*address, how)?),
-        Kind::VfioUser(path) => Box::new(open_vfio_user(path, how)?),
+        DeviceKind::Emulated(emulated) => {
+            Box::new(emulated.open(name, how, 0, &FaultPlan::default())?)
+        }
+        DeviceKind::Pcie(address) => Box::new(open_pcie(*address, how)?),
+        DeviceKind::VfioUser(path) => Box::new(open_vfio_user(path, how)?),
     })
 }
 

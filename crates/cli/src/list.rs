@@ -1,12 +1,12 @@
 //! `joulio list`.
 
 use crate::Outcome;
-use crate::device::DeviceName;
 use crate::failure::Failure;
 use crate::inspect::{self, Inspect};
 use crate::nvme_cli::list::{ListRow, json, table};
 use crate::output::{Format, Output, print, print_json};
 use joulio_device::pci::{PciNvme, Sysfs};
+use joulio_lab::DeviceName;
 use joulio_model::DeviceProfile;
 use joulio_nvme_spec::ascii;
 use std::fs;

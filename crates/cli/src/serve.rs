@@ -1,13 +1,13 @@
 //! `joulio serve`: an emulated controller behind a vfio-user socket.
 
 use crate::Outcome;
-use crate::device::{DeviceName, Kind};
 use crate::failure::Failure;
 use crate::output::print;
 use crate::signals::{at_last, ring_on_signals};
 use clap::ValueEnum;
 use joulio_emulator::FaultPlan;
 use joulio_emulator::serve::{DoorbellMode, ServeOptions, Server};
+use joulio_lab::{DeviceKind, DeviceName};
 use joulio_workload::parse_size;
 use std::fs::{remove_file, symlink_metadata};
 use std::os::fd::AsFd;
@@ -129,7 +129,7 @@ impl Args {
 
 /// `joulio serve`.
 pub fn run(args: &Args) -> Outcome {
-    let Kind::Emulated(emulated) = &args.device.kind else {
+    let DeviceKind::Emulated(emulated) = &args.device.kind else {
         return Err(Failure::input(format!(
             "'{}': only an emulated device can be served",
             args.device.text

@@ -1,7 +1,7 @@
 //! `joulio trace`: a few I/Os, event by event.
 
 use crate::Outcome;
-use crate::bench::{targets, verdict};
+use crate::bench::verdict;
 use crate::failure::{Failure, say};
 use crate::output::print;
 use crate::output_file::{Existing, OutputFile};
@@ -9,6 +9,7 @@ use crate::signals::stop_on_signals;
 use crate::work::{Length, Work, seconds};
 use clap::ValueEnum;
 use joulio_energy::Meters;
+use joulio_lab::open_targets;
 use joulio_trace::{Event, Thread, Timeline, json, perfetto, text};
 use joulio_units::Nanos;
 use joulio_workload::run_traced;
@@ -98,8 +99,8 @@ pub fn run(args: &Args) -> Outcome {
     }
     let ring = RingOptions::default();
     let stop = stop_on_signals()?;
-    let targets = targets::open(&args.work, &job, &[EngineName::Nvme], ring);
-    let targets = targets.map_err(Failure::after_signal)?;
+    let targets = open_targets(&args.work.targets(ring), &job, &[EngineName::Nvme]);
+    let targets = targets.map_err(|error| Failure::from(error).after_signal())?;
     let recorded = record(&Run {
         job: &job,
         mode: args.completion,

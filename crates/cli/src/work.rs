@@ -1,13 +1,14 @@
 //! What to do and where: the flags of every command that does I/O, in fio's words and spellings.
 
 use crate::failure::Failure;
-use crate::place::Place;
 use crate::signals::cancel;
 use joulio_emulator::FaultPlan;
+use joulio_lab::{TargetName, TargetOptions};
 use joulio_nvme::ControllerOptions;
 use joulio_units::Nanos;
 use joulio_workload::{
-    Arrivals, BlockSizes, Job, JobKind, ReadWrite, Verify, parse_count, parse_size, parse_time,
+    Arrivals, BlockSizes, Job, JobKind, ReadWrite, RingOptions, Verify, parse_count, parse_size,
+    parse_time,
 };
 
 /// Flags that fio has mean what they mean there.
@@ -17,7 +18,7 @@ pub struct Work {
     /// pcie:ADDRESS[,nsid=N] or vfio-user:SOCKET[,nsid=N], which joulio drives, or the path of a
     /// block device or file, which the kernel drives. Repeatable: jobs are spread over devices
     #[arg(long, default_value = "emulated:optane-900p")]
-    pub device: Vec<Place>,
+    pub device: Vec<TargetName>,
     /// read, write, randread, randwrite, randrw or rw
     #[arg(long, alias = "readwrite", default_value = "randread")]
     rw: ReadWrite,
@@ -153,10 +154,20 @@ fn check_cpus(cpus: &[usize]) -> Result<(), Failure> {
 }
 
 impl Work {
-    /// How to open a controller for `queues` jobs.
-    pub fn controller(&self, queues: u16) -> ControllerOptions {
+    /// The devices that the flags describe, and how to open them, with rings as `ring` says.
+    pub fn targets(&self, ring: RingOptions) -> TargetOptions {
+        TargetOptions {
+            devices: self.device.clone(),
+            seed: self.seed,
+            allow_write: self.allow_write,
+            faults: self.faults.clone(),
+            controller: self.controller(),
+            ring,
+        }
+    }
+
+    fn controller(&self) -> ControllerOptions {
         ControllerOptions {
-            queues,
             io_timeout: self.io_timeout,
             admin_timeout: self.io_timeout.max(MIN_ADMIN_TIMEOUT),
             retries: self.max_retries,

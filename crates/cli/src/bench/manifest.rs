@@ -2,9 +2,9 @@
 
 use super::Args;
 use super::energy::{EnergyNote, Sources};
-use crate::place::Place;
 use joulio_energy::{Processor, Root};
 use joulio_kernel_io::machine::{Machine, Throttled};
+use joulio_lab::TargetName;
 use joulio_workload::{Job, Target};
 use serde::Serialize;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -110,8 +110,8 @@ impl Manifest {
 
 fn machine(args: &Args) -> Machine {
     let paths = args.work.device.iter().filter_map(|place| match place {
-        Place::Kernel(path) => Some(path.as_path()),
-        Place::Own(_) => None,
+        TargetName::Kernel(path) => Some(path.as_path()),
+        TargetName::Own(_) => None,
     });
     Machine::read("/", &paths.collect::<Vec<_>>())
 }

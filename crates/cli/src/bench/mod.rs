@@ -9,7 +9,6 @@ mod progress;
 mod settings;
 mod sides;
 mod table;
-pub mod targets;
 mod twin;
 
 pub use args::Args;
@@ -21,6 +20,7 @@ use crate::output::{Format, print, print_json};
 use crate::signals::{signal, stop_on_signals};
 use energy::Sources;
 use joulio_kernel_io::machine::{Throttled, Throttles};
+use joulio_lab::open_targets;
 use joulio_workload::{
     EngineName, Job, Method, RingOptions, RunError, RunResult, Setup, Stop, Target, run as run_job,
 };
@@ -50,8 +50,8 @@ pub fn run(args: &Args) -> Outcome {
     }
     // Before there is anything that a signal would leave behind, or that is waited for.
     let stop = stop_on_signals()?;
-    let targets = targets::open(&args.work, &job, &engines, args.ring());
-    let targets = targets.map_err(Failure::after_signal)?;
+    let targets = open_targets(&args.work.targets(args.ring()), &job, &engines);
+    let targets = targets.map_err(|error| Failure::from(error).after_signal())?;
     let combinations = args.settings.combinations(&targets)?;
     let mut sources = Sources::open(args, &targets)?;
     let mut manifest = Manifest::new(args, &job, &sources, &targets);

@@ -2,10 +2,10 @@
 
 use super::pair::settle;
 use super::spread::Spread;
-use crate::bench::targets::activity;
 use crate::failure::Failure;
 use joulio_emulator::{EmulatedDevice, NamespaceOptions, Options, StoreOptions};
 use joulio_energy::Meters;
+use joulio_lab::activity;
 use joulio_model::DeviceProfile;
 use joulio_nvme::wait::now;
 use joulio_nvme::{Controller, ControllerOptions, DmaBuffer, Namespace, PollGroup};

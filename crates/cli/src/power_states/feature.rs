@@ -2,6 +2,7 @@
 
 use super::coalescing;
 use super::port::{Port, PortName};
+use joulio_lab::DeviceNameError;
 use joulio_nvme::NvmeError;
 use joulio_nvme_spec::feature::{ApstTable, InterruptCoalescing, PowerManagement};
 use serde::{Deserialize, Serialize};
@@ -166,7 +167,7 @@ impl Feature {
         let name = self
             .device
             .parse::<PortName>()
-            .map_err(FeatureError::Open)?;
+            .map_err(|error: DeviceNameError| FeatureError::Open(error.to_string()))?;
         let port = name.open();
         let port = port.map_err(|failure| FeatureError::Open(failure.message()))?;
         let found = port.serial();

@@ -1,9 +1,9 @@
 //! A controller that is asked about its power, by whoever drives it.
 
-use crate::device::{DeviceName, Kind, open_pcie, open_vfio_user};
 use crate::failure::Failure;
 use crate::signals::cancel;
 use joulio_emulator::{EmulatedDevice, FaultPlan, PowerUse};
+use joulio_lab::{DeviceKind, DeviceName, DeviceNameError, open_pcie, open_vfio_user};
 use joulio_nvme::{ControllerOptions, KernelController, PowerControl};
 use joulio_nvme_spec::ascii;
 use std::path::{Path, PathBuf, absolute};
@@ -20,20 +20,18 @@ pub enum PortName {
 }
 
 impl FromStr for PortName {
-    type Err = String;
+    type Err = DeviceNameError;
 
-    fn from_str(text: &str) -> Result<PortName, String> {
+    fn from_str(text: &str) -> Result<PortName, DeviceNameError> {
         if text.starts_with('/') {
             return Ok(PortName::Kernel(text.into()));
         }
-        text.parse().map(PortName::Own).map_err(|error: String| {
-            // Only where the scheme itself is wrong: otherwise the error is about the rest.
-            if error.contains("is not a device") {
-                format!("{error}, or /dev/nvme0")
-            } else {
-                error
-            }
-        })
+        text.parse()
+            .map(PortName::Own)
+            .map_err(|error| match error {
+                DeviceNameError::Scheme(text) => DeviceNameError::SchemeOrPath(text, "/dev/nvme0"),
+                error => error,
+            })
     }
 }
 
@@ -50,7 +48,7 @@ impl PortName {
     pub fn lasting(&self) -> String {
         match self {
             PortName::Own(DeviceName {
-                kind: Kind::VfioUser(path),
+                kind: DeviceKind::VfioUser(path),
                 ..
             }) => {
                 let path = absolute(path).unwrap_or_else(|_| path.clone());
@@ -71,13 +69,13 @@ impl PortName {
         let control: Control = match self {
             PortName::Kernel(path) => Arc::new(open_kernel(path)?),
             PortName::Own(name) => match &name.kind {
-                Kind::Emulated(made) => {
+                DeviceKind::Emulated(made) => {
                     let controller = made.open(name, how, 0, &FaultPlan::default())?;
                     emulated = Some(controller.device().clone());
                     Arc::new(controller)
                 }
-                Kind::Pcie(address) => Arc::new(open_pcie(*address, how)?),
-                Kind::VfioUser(path) => Arc::new(open_vfio_user(path, how)?),
+                DeviceKind::Pcie(address) => Arc::new(open_pcie(*address, how)?),
+                DeviceKind::VfioUser(path) => Arc::new(open_vfio_user(path, how)?),
             },
         };
         Ok(Port {
@@ -137,12 +135,12 @@ mod tests {
         assert!(matches!(parsed("/dev/nvme0"), Ok(PortName::Kernel(_))));
         assert!(matches!(parsed("emulated:instant"), Ok(PortName::Own(_))));
         assert!(matches!(parsed("pcie:01:00.0"), Ok(PortName::Own(_))));
-        let wrong = parsed("nvme0").unwrap_err();
+        let wrong = parsed("nvme0").unwrap_err().to_string();
         assert!(
             wrong.contains("'nvme0'") && wrong.contains("/dev/nvme0"),
             "{wrong}"
         );
-        let wrong = parsed("emulated:instant,lba=x").unwrap_err();
+        let wrong = parsed("emulated:instant,lba=x").unwrap_err().to_string();
         assert!(!wrong.contains("/dev/nvme0"), "{wrong}");
     }
 }

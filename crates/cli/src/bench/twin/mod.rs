@@ -8,12 +8,11 @@ use super::energy::{EnergyNote, machine};
 use super::manifest::{Device, Manifest};
 use super::{Args, Report, table};
 use crate::Outcome;
-use crate::device::{DeviceName, Kind};
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
-use crate::place::Place;
 use crate::power_states::coalescing::coalesced;
 pub use frequency::Frequency;
+use joulio_lab::{DeviceKind, DeviceName, TargetName};
 use joulio_model::{DeviceProfile, FrequencyRatio, MachineProfile};
 use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_twin::{Arrivals, Coalescing, TwinError, TwinJob, run as play};
@@ -58,7 +57,7 @@ pub fn run(args: &Args) -> Outcome {
         job,
         machine,
         devices: stage,
-        names: args.work.device.iter().map(Place::text).collect(),
+        names: args.work.device.iter().map(TargetName::text).collect(),
         seed: args.work.seed,
     };
     let mut runs = Vec::new();
@@ -151,10 +150,10 @@ fn schedulers<'a>(args: &'a Args, methods: &[Method]) -> Result<Vec<Option<&'a s
 }
 
 /// The profile that `place` follows: virtual time has no other devices.
-fn device(place: &Place, job: &Job) -> Result<(DeviceProfile, Device), Failure> {
-    let Place::Own(DeviceName {
+fn device(place: &TargetName, job: &Job) -> Result<(DeviceProfile, Device), Failure> {
+    let TargetName::Own(DeviceName {
         text,
-        kind: Kind::Emulated(emulated),
+        kind: DeviceKind::Emulated(emulated),
         ..
     }) = place
     else {

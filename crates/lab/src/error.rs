@@ -1,0 +1,91 @@
+//! Why devices are not opened.
+
+use joulio_device::DeviceError;
+use joulio_emulator::EmulatorError;
+use joulio_kernel_io::TargetError;
+use joulio_model::ProfileError;
+use joulio_nvme::NvmeError;
+use joulio_workload::{EngineName, JobError, ReadWrite};
+use std::path::PathBuf;
+
+/// Why a device, or those of a job, were not opened. Nothing was written.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The emulated device's profile: name another.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// The emulated device's size: give a multiple of its block.
+    #[error("size={size}: must be a multiple of the block of {block} bytes, and above zero")]
+    Size {
+        /// Bytes that were given.
+        size: u64,
+        /// Bytes of a block.
+        block: u64,
+    },
+    /// More than half of the free memory: use less of it.
+    #[error(
+        "{what} of {bytes} bytes would not fit into half of the {free_mib} MiB of free memory: {remedy}"
+    )]
+    Memory {
+        /// What would take it.
+        what: &'static str,
+        /// Bytes that it would take.
+        bytes: u64,
+        /// Free memory in MiB.
+        free_mib: u64,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The emulated device could not be made.
+    #[error(transparent)]
+    Emulator(#[from] EmulatorError),
+    /// The back end found no device, or may not use it.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The controller did not come up, or has no such namespace.
+    #[error(transparent)]
+    Controller(#[from] NvmeError),
+    /// The block device or file is in use, or may not be opened.
+    #[error(transparent)]
+    Kernel(#[from] TargetError),
+    /// The job does not fit the devices: change the flag that it names.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// One of the kernel's engines on a controller that joulio drives.
+    #[error(
+        "--engine {engine} on {name}: the kernel's engines take a block device or a file: --device /dev/nvme0n1"
+    )]
+    NeedsBlockDevice {
+        /// The engine.
+        engine: EngineName,
+        /// The device's name.
+        name: String,
+    },
+    /// The user-space driver on a block device or a file.
+    #[error(
+        "--engine nvme on {}: the user-space driver takes the controller: joulio bind, then --device pcie:ADDRESS",
+        .0.display()
+    )]
+    NeedsController(PathBuf),
+    /// A file without write permission, and a job that writes.
+    #[error("--rw={rw} on {name}: {} cannot be written to: choose a way that only reads, or another file", file.display())]
+    ReadOnly {
+        /// The job's pattern.
+        rw: ReadWrite,
+        /// The device's name.
+        name: String,
+        /// The file.
+        file: PathBuf,
+    },
+    /// Data would be lost, and nobody has said that it may.
+    #[error("--rw={rw} on {name}: the data there will be lost; say --allow-write if that is meant")]
+    WouldLoseData {
+        /// The job's pattern.
+        rw: ReadWrite,
+        /// The device's name.
+        name: String,
+    },
+    /// Faults, and a device that is not emulated in this process.
+    #[error("--faults on {0}: only an emulated device commits faults")]
+    NoFaults(String),
+}

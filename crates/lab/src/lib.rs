@@ -1,0 +1,21 @@
+//! The lab of joulio: devices opened by their names, the targets of a run, and what is done with
+//! them in several runs.
+//!
+//! Nothing here knows flags or prints. Errors are enums whose variants say what the user can do;
+//! the command turns them into a line and an exit status.
+#![forbid(unsafe_code)]
+
+mod device_name;
+mod emulated;
+mod error;
+mod memory;
+mod open;
+mod target_name;
+mod targets;
+
+pub use device_name::{DeviceKind, DeviceName, DeviceNameError};
+pub use emulated::Emulated;
+pub use error::OpenError;
+pub use open::{open_kernel, open_pcie, open_vfio_user};
+pub use target_name::TargetName;
+pub use targets::{TargetOptions, activity, open_targets};

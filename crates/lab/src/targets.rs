@@ -1,0 +1,219 @@
+//! Opening the devices of a run.
+
+use crate::device_name::{DeviceKind, DeviceName};
+use crate::emulated::Emulated;
+use crate::error::OpenError;
+use crate::memory::check_memory;
+use crate::open::{open_kernel, open_pcie, open_vfio_user};
+use crate::target_name::TargetName;
+use joulio_device::Device;
+use joulio_emulator::{EmulatedDevice, FaultPlan};
+use joulio_nvme::{Controller, ControllerOptions};
+use joulio_units::Direction;
+use joulio_workload::{
+    Activity, EngineName, Inside, Job, NvmeTarget, RingOptions, Target, Verify, check,
+};
+use std::fs::remove_file;
+use std::path::PathBuf;
+
+/// What the devices of a run are, and how they are opened.
+#[derive(Clone, Debug)]
+pub struct TargetOptions {
+    /// The devices. Jobs are spread over them.
+    pub devices: Vec<TargetName>,
+    /// Seed of emulated devices that have none of their own.
+    pub seed: u64,
+    /// Data on the devices may be lost.
+    pub allow_write: bool,
+    /// Faults that emulated devices commit.
+    pub faults: FaultPlan,
+    /// Options of the controllers that joulio drives. Queues are counted by the jobs.
+    pub controller: ControllerOptions,
+    /// Options of the rings on what the kernel drives.
+    pub ring: RingOptions,
+}
+
+/// Opens every device, and checks that the job can run there. Refuses to write where that takes a
+/// word, before anything is opened.
+///
+/// # Errors
+/// A device cannot be opened, or the job cannot run on it. Files that opening created are removed.
+pub fn open_targets(
+    options: &TargetOptions,
+    job: &Job,
+    engines: &[EngineName],
+) -> Result<Vec<Box<dyn Target>>, OpenError> {
+    refuse_to_overwrite(options, job)?;
+    refuse_under_loops(options, job)?;
+    refuse_faults(options)?;
+    let mut created = Created::default();
+    let mut targets = Vec::new();
+    for device in &options.devices {
+        let missing = emulated(device).and_then(Emulated::missing_file);
+        targets.push(open_one(options, job, device)?);
+        created.0.extend(missing);
+    }
+    for engine in engines {
+        check(job, *engine, &targets)?;
+    }
+    let sizes = (0..job.numjobs).map(|index| job.bs.of_job(index));
+    let buffers = sizes.fold(0, |sum: u64, bs| {
+        sum.saturating_add(bs.saturating_mul(job.iodepth as u64))
+    });
+    check_memory("buffers", buffers, "lower --iodepth, --numjobs or --bs")?;
+    created.0.clear();
+    Ok(targets)
+}
+
+/// Files that opening created, removed again when the command is refused after all.
+#[derive(Default)]
+struct Created(Vec<PathBuf>);
+
+impl Drop for Created {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            let _ = remove_file(path);
+        }
+    }
+}
+
+fn refuse_to_overwrite(options: &TargetOptions, job: &Job) -> Result<(), OpenError> {
+    if !job.rw.does(Direction::Write) {
+        return Ok(());
+    }
+    for device in &options.devices {
+        if let Some(path) = emulated(device).and_then(Emulated::read_only_file) {
+            return Err(OpenError::ReadOnly {
+                rw: job.rw,
+                name: device.text(),
+                file: path.into(),
+            });
+        }
+        if !may_write(device, options.allow_write) {
+            return Err(OpenError::WouldLoseData {
+                rw: job.rw,
+                name: device.text(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// A loop device's data is somebody's, whatever may be lost. What the kernel drives is looked at
+/// when it is opened.
+fn refuse_under_loops(options: &TargetOptions, job: &Job) -> Result<(), OpenError> {
+    // What reads are to find is written before.
+    if !job.rw.does(Direction::Write) && job.verify == Verify::None {
+        return Ok(());
+    }
+    let written = options
+        .devices
+        .iter()
+        .filter(|device| may_write(device, options.allow_write));
+    written
+        .filter_map(emulated)
+        .try_for_each(Emulated::check_loops)
+}
+
+/// What is emulated in this process.
+fn emulated(device: &TargetName) -> Option<&Emulated> {
+    match device {
+        TargetName::Own(DeviceName {
+            kind: DeviceKind::Emulated(emulated),
+            ..
+        }) => Some(emulated),
+        _ => None,
+    }
+}
+
+/// Only a device that is ours can be made to fail.
+fn refuse_faults(options: &TargetOptions) -> Result<(), OpenError> {
+    let outside = |device: &&TargetName| emulated(device).is_none();
+    match options.devices.iter().find(outside) {
+        Some(device) if !options.faults.is_empty() => Err(OpenError::NoFaults(device.text())),
+        _ => Ok(()),
+    }
+}
+
+fn open_one(
+    options: &TargetOptions,
+    job: &Job,
+    device: &TargetName,
+) -> Result<Box<dyn Target>, OpenError> {
+    let jobs_each = job
+        .numjobs
+        .div_ceil(options.devices.len())
+        .min(u16::MAX.into()) as u16;
+    let may_write = may_write(device, options.allow_write);
+    let how = ControllerOptions {
+        queues: jobs_each,
+        ..options.controller.clone()
+    };
+    let name = match device {
+        TargetName::Own(name) => name,
+        TargetName::Kernel(path) => {
+            // Opening for writing is refused while it is mounted: reading need not be.
+            let writes = job.rw.does(Direction::Write);
+            let target = open_kernel(path, may_write && writes, options.ring)?;
+            return Ok(Box::new(target));
+        }
+    };
+    match &name.kind {
+        DeviceKind::Emulated(emulated) => open_emulated(options, name, emulated, how, may_write),
+        DeviceKind::Pcie(address) => outside(name, open_pcie(*address, how)?, may_write),
+        DeviceKind::VfioUser(path) => outside(name, open_vfio_user(path, how)?, may_write),
+    }
+}
+
+/// A device in memory, or a file without data, has nothing to lose.
+fn may_write(device: &TargetName, allowed: bool) -> bool {
+    match emulated(device) {
+        Some(emulated) => {
+            emulated.read_only_file().is_none() && (allowed || !emulated.holds_data())
+        }
+        None => allowed,
+    }
+}
+
+/// A controller whose inside is not ours to see.
+fn outside<D: Device>(
+    name: &DeviceName,
+    controller: Controller<D>,
+    may_write: bool,
+) -> Result<Box<dyn Target>, OpenError> {
+    let target = NvmeTarget::new(name.text.clone(), controller, name.nsid, may_write, None);
+    Ok(Box::new(target?))
+}
+
+fn open_emulated(
+    options: &TargetOptions,
+    name: &DeviceName,
+    emulated: &Emulated,
+    how: ControllerOptions,
+    may_write: bool,
+) -> Result<Box<dyn Target>, OpenError> {
+    let controller = emulated.open(name, how, options.seed, &options.faults)?;
+    let inside = Inside {
+        profile: emulated.profile()?,
+        activity,
+        thread: EmulatedDevice::thread_id,
+    };
+    let target = NvmeTarget::new(
+        name.text.clone(),
+        controller,
+        name.nsid,
+        may_write,
+        Some(inside),
+    );
+    Ok(Box::new(target?))
+}
+
+/// What an emulated device did.
+pub fn activity(device: &EmulatedDevice) -> Activity {
+    let activity = device.activity();
+    Activity {
+        read: activity.read,
+        write: activity.write,
+        idle: Some(device.power().idle_energy),
+    }
+}

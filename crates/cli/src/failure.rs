@@ -3,6 +3,7 @@
 use crate::limits::open_files_advice;
 use crate::signals::{Signal, signal};
 use joulio_lab::OpenError;
+use joulio_lab::selftest::SelftestError;
 use std::fmt::Display;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -86,6 +87,15 @@ impl Failure {
 impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Failure {
         Failure::input(error)
+    }
+}
+
+impl From<SelftestError> for Failure {
+    fn from(error: SelftestError) -> Failure {
+        match error.is_refusal() {
+            true => Failure::input(error),
+            false => Failure::run(error),
+        }
     }
 }
 

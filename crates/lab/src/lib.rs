@@ -10,6 +10,7 @@ mod emulated;
 mod error;
 mod memory;
 mod open;
+pub mod selftest;
 mod target_name;
 mod targets;
 

@@ -1,15 +1,6 @@
 //! `joulio selftest`: whether what this CPU can do while it waits works, here.
 
-mod latency;
-mod pinned;
-mod report;
-mod residency;
-mod spread;
 mod table;
-mod tpause;
-mod uintr;
-mod umwait;
-mod waits;
 
 use crate::Outcome;
 use crate::failure::Failure;
@@ -17,9 +8,8 @@ use crate::meters;
 use crate::output::{Format, Output, print, print_json};
 use crate::power::interval;
 use clap::ValueEnum;
+use joulio_lab::selftest::{Selftest, SelftestOptions, selftest};
 use joulio_units::Nanos;
-use pinned::Cpus;
-use report::Report;
 
 /// Tests a way of waiting where it is: that it ends when it should, that nothing is lost, that the
 /// core sleeps; then how soon it is back, and what it draws, as far as this machine tells. Exit
@@ -61,15 +51,14 @@ enum What {
 /// `joulio selftest`.
 pub fn run(args: &Args) -> Outcome {
     let meters = meters::discover(&meters::root(None)?, &args.meter)?;
-    let cpus = Cpus::take(args.cpu)?;
-    let rounds = args.rounds;
-    let tested = match args.what {
-        What::Tpause => tpause::test(rounds)?,
-        What::Umwait => umwait::test(rounds, cpus.other(args.store_cpu)?)?,
-        What::Uintr => uintr::test(rounds, &cpus)?,
+    let options = SelftestOptions {
+        test: args.what.test(),
+        rounds: args.rounds,
+        cpu: args.cpu,
+        store_cpu: args.store_cpu,
+        window: args.seconds,
     };
-    let waits = waits::measure(tested.waits, args.seconds, meters)?;
-    let report = Report::new(args.what, cpus.own, tested.parts, waits);
+    let report = selftest(&options, meters)?;
     match args.output.format {
         Format::Normal => print(&table::text(&report))?,
         Format::Json => print_json(&report)?,
@@ -81,11 +70,11 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 impl What {
-    fn name(self) -> &'static str {
+    fn test(self) -> Selftest {
         match self {
-            What::Tpause => "tpause",
-            What::Umwait => "umwait",
-            What::Uintr => "uintr",
+            What::Tpause => Selftest::Tpause,
+            What::Umwait => Selftest::Umwait,
+            What::Uintr => Selftest::Uintr,
         }
     }
 }

@@ -1,12 +1,11 @@
 //! The report for people.
 
-use super::report::{Check, Report};
-use super::waits::Measured;
 use crate::columns::{clean, columns};
+use joulio_lab::selftest::{Check, SelftestReport, WaitResult};
 use std::fmt::Write;
 
 /// All of it.
-pub fn text(report: &Report) -> String {
+pub fn text(report: &SelftestReport) -> String {
     // Writing to a string does not fail.
     let mut out = String::new();
     for check in &report.checks {
@@ -38,7 +37,7 @@ fn line(check: &Check) -> String {
     format!("{mark} {}: {}", check.name, counts.join(", "))
 }
 
-fn latency(report: &Report) -> String {
+fn latency(report: &SelftestReport) -> String {
     let header = ["latency", "samples", "p50 ns", "p99 ns"].map(String::from);
     let rows = report.latency.iter().map(|latency| {
         [
@@ -51,7 +50,7 @@ fn latency(report: &Report) -> String {
     columns(header, rows, 1)
 }
 
-fn waits(report: &Report) -> String {
+fn waits(report: &SelftestReport) -> String {
     let waits = &report.waits;
     if let Some(why) = &waits.waits_reason {
         return format!("power and residency: not measured: {}\n", clean(why));
@@ -82,7 +81,7 @@ fn waits(report: &Report) -> String {
     out
 }
 
-fn power(waits: &[Measured]) -> String {
+fn power(waits: &[WaitResult]) -> String {
     let header = ["wait", "meter", "boundary", "W", "+-"].map(String::from);
     let rows = waits.iter().flat_map(|wait| {
         wait.power.iter().map(|power| {

@@ -1,10 +1,10 @@
 //! Interrupts at one instruction: of the window between the check and the sleep, and of the
 //! handler itself. A breakpoint of the CPU, at each byte in turn, raises them.
 
+use super::super::error::SelftestError;
 use super::super::latency::Latency;
 use super::super::report::{Check, Parts};
 use super::setup::Setup;
-use crate::failure::Failure;
 use joulio_cpu::Tsc;
 use joulio_cpu::uintr::{Code, Once, UintrError};
 use joulio_units::Nanos;
@@ -42,9 +42,9 @@ impl Swept {
         &mut self,
         at: usize,
         mut once: impl FnMut() -> Result<Met, UintrError>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), SelftestError> {
         for _ in 0..TRIES {
-            let met = once().map_err(Failure::run)?;
+            let met = once()?;
             if !matches!(met, Met::Nothing) && self.hits.last() != Some(&at) {
                 self.hits.push(at);
             }
@@ -94,14 +94,14 @@ fn met(seen: bool) -> Met {
 
 /// The interrupt comes anywhere from the first instruction of a wait to its TPAUSE; with deadlines of
 /// both kinds.
-pub fn wait(setup: &Setup, parts: &mut Parts) -> Result<(), Failure> {
+pub fn wait(setup: &Setup, parts: &mut Parts) -> Result<(), SelftestError> {
     for set in [false, true] {
         wait_until(setup, set, parts)?;
     }
     Ok(())
 }
 
-fn wait_until(setup: &Setup, set: bool, parts: &mut Parts) -> Result<(), Failure> {
+fn wait_until(setup: &Setup, set: bool, parts: &mut Parts) -> Result<(), SelftestError> {
     let Setup {
         receiver, source, ..
     } = setup;
@@ -131,7 +131,7 @@ fn wait_until(setup: &Setup, set: bool, parts: &mut Parts) -> Result<(), Failure
 /// A second interrupt comes in the handler of a first, which found the thread in the window.
 /// Before the re-arm it is swallowed, and the mark is for both; after it the handler runs again.
 /// In either case the next one has to be delivered.
-pub fn handler(setup: &Setup, parts: &mut Parts) -> Result<(), Failure> {
+pub fn handler(setup: &Setup, parts: &mut Parts) -> Result<(), SelftestError> {
     let Setup {
         receiver, source, ..
     } = setup;
@@ -164,7 +164,7 @@ pub fn handler(setup: &Setup, parts: &mut Parts) -> Result<(), Failure> {
 }
 
 /// An interrupt is pending, and delivered before each instruction of the window in turn.
-pub fn pending(setup: &Setup, rounds: u32, parts: &mut Parts) -> Result<(), Failure> {
+pub fn pending(setup: &Setup, rounds: u32, parts: &mut Parts) -> Result<(), SelftestError> {
     let Setup {
         receiver, source, ..
     } = setup;
@@ -181,7 +181,7 @@ pub fn pending(setup: &Setup, rounds: u32, parts: &mut Parts) -> Result<(), Fail
             begun = Tsc::now();
             Ok(())
         });
-        let once = once.map_err(Failure::run)?;
+        let once = once?;
         took.push(Tsc::now().wrapping_sub(begun));
         lost += u64::from(!prompt(once, deadline));
     }
@@ -215,7 +215,6 @@ mod tests {
             let hit = hits.contains(&at);
             swept
                 .address(at, || Ok(if hit { Met::Seen } else { Met::Nothing }))
-                .map_err(Failure::message)
                 .unwrap();
         }
         swept
@@ -239,15 +238,12 @@ mod tests {
             tries += 1;
             Ok(if tries == 3 { Met::Lost } else { Met::Nothing })
         };
-        swept.address(100, third).map_err(Failure::message).unwrap();
+        swept.address(100, third).unwrap();
         assert_eq!(
             (tries, swept.hits.as_slice(), swept.lost),
             (TRIES, &[100][..], 1)
         );
-        swept
-            .address(101, || Ok(Met::Seen))
-            .map_err(Failure::message)
-            .unwrap();
+        swept.address(101, || Ok(Met::Seen)).unwrap();
         assert_eq!((swept.hits.as_slice(), swept.lost), (&[100, 101][..], 1));
         assert!(!swept.judge("x", &code(), &(100..102)).passed);
     }

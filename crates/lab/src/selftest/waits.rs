@@ -1,6 +1,6 @@
 //! What each wait draws, and whether the core slept in it.
 
-use crate::failure::Failure;
+use super::error::SelftestError;
 use joulio_cpu::{Depth, Tsc};
 use joulio_energy::{self as energy, Discovery};
 use joulio_units::Nanos;
@@ -18,20 +18,24 @@ pub struct Wait {
     /// How deep the core is to sleep; none: it is not.
     pub depth: Option<Depth>,
     /// Waits for [`SLICE`], or shorter.
-    pub wait: Box<dyn FnMut() -> Result<(), Failure>>,
+    pub wait: Box<dyn FnMut() -> Result<(), SelftestError>>,
 }
 
-/// The waits, or why they were not measured.
+/// The waits over a window, or why they were not measured.
 #[derive(Default, Serialize)]
 pub struct Waits {
-    pub waits: Vec<Measured>,
+    /// Result of each wait.
+    pub waits: Vec<WaitResult>,
+    /// Why there are none.
     pub waits_reason: Option<String>,
 }
 
-/// A wait that was done for some time.
+/// Counters and power of one wait over a window.
 #[derive(Serialize)]
-pub struct Measured {
+pub struct WaitResult {
+    /// Name of the wait.
     pub name: String,
+    /// Depth of the sleep; `None`: it is none.
     #[serde(skip)]
     pub depth: Option<Depth>,
     /// Unhalted cycles of the thread.
@@ -40,21 +44,26 @@ pub struct Measured {
     pub c01_cycles: Option<u64>,
     /// Cycles in C0.2 (CPU_CLK_UNHALTED.C02).
     pub c02_cycles: Option<u64>,
-    /// Why one of them is null.
+    /// Reason of each counter that is null, by its name.
     pub missing: BTreeMap<&'static str, String>,
-    /// By each meter.
+    /// Power by each meter.
     pub power: Vec<Power>,
 }
 
 /// Power by one meter.
 #[derive(Serialize)]
 pub struct Power {
+    /// Name of the meter.
     pub meter: String,
+    /// Boundary that the meter sees.
     pub boundary: String,
-    /// Null: `reason` says why.
+    /// Watts; null: `reason` says why.
     pub watts: Option<f64>,
+    /// Error bound in watts.
     pub error_watts: Option<f64>,
+    /// Length of the window in seconds.
     pub window_seconds: Option<f64>,
+    /// Why there are no watts.
     pub reason: Option<String>,
 }
 
@@ -98,7 +107,11 @@ pub fn state(depth: Depth) -> &'static str {
 pub const DEPTHS: [Depth; 2] = [Depth::C01, Depth::C02];
 
 /// Each of `waits` for `time`, if there is anything to read meanwhile.
-pub fn measure(waits: Vec<Wait>, time: Nanos, mut discovery: Discovery) -> Result<Waits, Failure> {
+pub fn measure(
+    waits: Vec<Wait>,
+    time: Nanos,
+    mut discovery: Discovery,
+) -> Result<Waits, SelftestError> {
     let mut counting = ThreadCounting::this_thread();
     let counters = counting.stop();
     if let (true, Err(why)) = (discovery.meters.is_empty(), &counters.c02) {
@@ -116,7 +129,7 @@ pub fn measure(waits: Vec<Wait>, time: Nanos, mut discovery: Discovery) -> Resul
         mut wait,
     } in waits
     {
-        let window = discovery.meters.open().map_err(Failure::run)?;
+        let window = discovery.meters.open().map_err(SelftestError::Meters)?;
         counting.start();
         let end = Tsc::get().after(time);
         while Tsc::now() < end {
@@ -127,7 +140,7 @@ pub fn measure(waits: Vec<Wait>, time: Nanos, mut discovery: Discovery) -> Resul
         let mut missing = BTreeMap::new();
         let mut count =
             |name, count: Result<u64, String>| count.map_err(|why| missing.insert(name, why)).ok();
-        measured.push(Measured {
+        measured.push(WaitResult {
             name,
             depth,
             cycles: count("cycles", counters.cycles),

@@ -1,11 +1,11 @@
 //! `joulio selftest umwait`: a store by another CPU ends the wait.
 
+use super::error::SelftestError;
 use super::latency::Latency;
 use super::pinned::pin;
 use super::report::{Check, Parts, Tested};
 use super::spread::spread;
 use super::waits::{DEPTHS, SLICE, Wait, state};
-use crate::failure::Failure;
 use joulio_cpu::{CacheLine, Ended, Tsc, UserWait};
 use joulio_units::Nanos;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
@@ -19,21 +19,21 @@ const DELAY: Nanos = Nanos::from_micros(50);
 const NEVER: Nanos = Nanos::from_millis(10_000);
 
 /// Tests it between the calling thread's CPU and `other`.
-pub fn test(rounds: u32, other: usize) -> Result<Tested, Failure> {
+pub fn test(rounds: u32, other: usize) -> Result<Tested, SelftestError> {
     let mut parts = Parts::default();
     let mut waits = vec![Wait::spin()];
     for depth in DEPTHS {
-        let cpu = UserWait::detect(depth).map_err(Failure::input)?;
+        let cpu = UserWait::detect(depth)?;
         let what = if cpu.name() == "tpause" {
             "umwait"
         } else {
             cpu.name()
         };
         let name = format!("{what} {}", state(depth));
-        let tally = stores(&cpu, rounds, other)?;
-        parts.checks.push(judge(&name, rounds, &tally));
+        let counts = stores(&cpu, rounds, other)?;
+        parts.checks.push(judge(&name, rounds, &counts));
         let took = format!("{name}: from before the store to the return");
-        parts.latency.push(Latency::of(took, tally.took));
+        parts.latency.push(Latency::of(took, counts.took));
         let line = Apart::default();
         waits.push(Wait::new(name, Some(depth), move || {
             cpu.arm(CacheLine::from(&line.0));
@@ -65,7 +65,7 @@ struct Shared {
 
 /// How the waits went.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Tally {
+struct StoreCounts {
     /// The store was there before the core waited.
     before: u64,
     /// Waits after which it was there, and that ended by themselves.
@@ -88,15 +88,15 @@ struct Span {
     whole: bool,
 }
 
-fn stores(cpu: &UserWait, rounds: u32, other: usize) -> Result<Tally, Failure> {
+fn stores(cpu: &UserWait, rounds: u32, other: usize) -> Result<StoreCounts, SelftestError> {
     let shared = Shared::default();
     thread::scope(|scope| {
         let storer = scope.spawn(|| pin(other).map(|()| store(&shared)));
-        let tally = wait(cpu, rounds, &shared, || storer.is_finished());
+        let counts = wait(cpu, rounds, &shared, || storer.is_finished());
         shared.over.0.store(true, Ordering::Release);
         match storer.join() {
-            Ok(stored) => stored.and(tally),
-            Err(_) => Err(Failure::run("the thread that stores ended by itself")),
+            Ok(stored) => stored.and(counts),
+            Err(_) => Err(SelftestError::StorerEnded),
         }
     })
 }
@@ -126,14 +126,14 @@ fn store(shared: &Shared) {
     }
 }
 
-/// Waits for the store of each round: arm, look, wait.
+/// Waits for the store of each round: arm, check, wait.
 fn wait(
     cpu: &UserWait,
     rounds: u32,
     shared: &Shared,
     gone: impl Fn() -> bool,
-) -> Result<Tally, Failure> {
-    let mut tally = Tally::default();
+) -> Result<StoreCounts, SelftestError> {
+    let mut counts = StoreCounts::default();
     for round in 1..=rounds {
         shared.round.0.store(round, Ordering::Release);
         let give_up = Tsc::get().after(NEVER);
@@ -144,15 +144,15 @@ fn wait(
                 break;
             }
             if let Some(span) = &last {
-                tally.in_vain(span);
+                counts.in_vain(span);
             }
             if gone() || Tsc::now() > give_up {
-                return Err(Failure::run("the other CPU does not store: is it busy?"));
+                return Err(SelftestError::NoStore);
             }
             last = Some(Span::of(|| cpu.wait(LONGEST)));
         }
         let Some(span) = last else {
-            tally.before += 1;
+            counts.before += 1;
             continue;
         };
         while shared.stamped.0.load(Ordering::Acquire) != round {
@@ -160,9 +160,9 @@ fn wait(
         }
         let stamps = shared.stamps.0.each_ref();
         let [before, after] = stamps.map(|stamp| stamp.load(Ordering::Relaxed));
-        tally.answered(&span, before, after);
+        counts.answered(&span, before, after);
     }
-    Ok(tally)
+    Ok(counts)
 }
 
 impl Span {
@@ -175,7 +175,7 @@ impl Span {
     }
 }
 
-impl Tally {
+impl StoreCounts {
     /// A wait after which the store was not there yet.
     fn in_vain(&mut self, span: &Span) {
         match span.whole {
@@ -197,18 +197,20 @@ impl Tally {
     }
 }
 
-fn judge(name: &str, rounds: u32, tally: &Tally) -> Check {
+fn judge(name: &str, rounds: u32, counts: &StoreCounts) -> Check {
     let mut check = Check::new(format!("{name}, stores by another CPU"));
     check.count("stores", rounds.into());
-    check.count("before_the_wait", tally.before);
-    check.count("by_store", tally.by_store);
-    check.count("by_limit", tally.by_limit);
-    check.count("otherwise", tally.otherwise);
-    check.count("lost", tally.lost);
-    check.demand(tally.lost == 0, || {
-        format!("{} stores of {rounds} did not end the wait", tally.lost)
+    check.count("before_the_wait", counts.before);
+    check.count("by_store", counts.by_store);
+    check.count("by_limit", counts.by_limit);
+    check.count("otherwise", counts.otherwise);
+    check.count("lost", counts.lost);
+    check.demand(counts.lost == 0, || {
+        format!("{} stores of {rounds} did not end the wait", counts.lost)
     });
-    check.demand(tally.by_store > 0, || "no wait was ended by a store".into());
+    check.demand(counts.by_store > 0, || {
+        "no wait was ended by a store".into()
+    });
     check
 }
 
@@ -223,14 +225,14 @@ mod tests {
             end: 2_000,
             whole,
         };
-        let mut tally = Tally::default();
-        tally.answered(&span(true), 1_100, 1_200);
-        assert_eq!((tally.lost, tally.by_limit, tally.by_store), (1, 1, 0));
-        tally.answered(&span(true), 1_990, 2_010);
-        tally.answered(&span(false), 1_900, 1_950);
-        tally.in_vain(&span(true));
-        tally.in_vain(&span(false));
-        let counted = Tally {
+        let mut counts = StoreCounts::default();
+        counts.answered(&span(true), 1_100, 1_200);
+        assert_eq!((counts.lost, counts.by_limit, counts.by_store), (1, 1, 0));
+        counts.answered(&span(true), 1_990, 2_010);
+        counts.answered(&span(false), 1_900, 1_950);
+        counts.in_vain(&span(true));
+        counts.in_vain(&span(false));
+        let counted = StoreCounts {
             before: 0,
             by_store: 1,
             by_limit: 3,
@@ -238,13 +240,13 @@ mod tests {
             lost: 1,
             took: vec![100],
         };
-        assert_eq!(tally, counted);
-        assert!(!judge("umwait", 3, &tally).passed);
+        assert_eq!(counts, counted);
+        assert!(!judge("umwait", 3, &counts).passed);
     }
 
     #[test]
     fn a_cpu_that_sees_no_store_does_not_pass() {
-        let mut never = Tally::default();
+        let mut never = StoreCounts::default();
         never.in_vain(&Span::of(|| Ended::Limit));
         never.before = 10;
         assert!(!judge("umwait", 10, &never).passed);

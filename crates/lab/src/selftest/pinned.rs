@@ -1,6 +1,6 @@
 //! The CPUs of a test.
 
-use crate::failure::Failure;
+use super::error::SelftestError;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
 /// Those that this process may use, and the one that the test waits on.
@@ -12,8 +12,8 @@ pub struct Cpus {
 
 impl Cpus {
     /// Puts the calling thread on `own`, or where it is.
-    pub fn take(own: Option<usize>) -> Result<Cpus, Failure> {
-        let set = sched_getaffinity(None).map_err(Failure::run)?;
+    pub fn take(own: Option<usize>) -> Result<Cpus, SelftestError> {
+        let set = sched_getaffinity(None).map_err(SelftestError::Affinity)?;
         let allowed: Vec<_> = (0..CpuSet::MAX_CPU)
             .filter(|&cpu| set.is_set(cpu))
             .collect();
@@ -25,35 +25,28 @@ impl Cpus {
     }
 
     /// `wanted`, or any that is not the thread's own.
-    pub fn other(&self, wanted: Option<usize>) -> Result<usize, Failure> {
+    pub fn other(&self, wanted: Option<usize>) -> Result<usize, SelftestError> {
         if let Some(wanted) = wanted {
             self.check("--store-cpu", wanted)?;
         }
         let other = |&cpu: &usize| cpu != self.own && wanted.is_none_or(|wanted| wanted == cpu);
-        self.allowed.iter().copied().find(other).ok_or_else(|| {
-            let own = self.own;
-            Failure::input(format!(
-                "this test takes a second CPU, and there is CPU {own} only"
-            ))
-        })
+        let mut allowed = self.allowed.iter().copied();
+        allowed.find(other).ok_or(SelftestError::OneCpu(self.own))
     }
 
-    fn check(&self, flag: &str, cpu: usize) -> Result<(), Failure> {
+    fn check(&self, flag: &'static str, cpu: usize) -> Result<(), SelftestError> {
         match self.allowed.contains(&cpu) {
             true => Ok(()),
-            false => Err(Failure::input(format!(
-                "{flag}: CPU {cpu} is not one that this process may use"
-            ))),
+            false => Err(SelftestError::CpuNotAllowed { flag, cpu }),
         }
     }
 }
 
 /// Keeps the calling thread on `cpu`.
-pub fn pin(cpu: usize) -> Result<(), Failure> {
+pub fn pin(cpu: usize) -> Result<(), SelftestError> {
     let mut set = CpuSet::new();
     set.set(cpu);
-    sched_setaffinity(None, &set)
-        .map_err(|errno| Failure::run(format!("cannot stay on CPU {cpu}: {errno}")))
+    sched_setaffinity(None, &set).map_err(|errno| SelftestError::Pin { cpu, errno })
 }
 
 #[cfg(test)]
@@ -74,7 +67,7 @@ mod tests {
             own: 2,
             allowed: vec![2],
         };
-        let why = alone.other(None).err().map(Failure::message);
+        let why = alone.other(None).err().map(|error| error.to_string());
         assert_eq!(
             why.unwrap(),
             "this test takes a second CPU, and there is CPU 2 only"

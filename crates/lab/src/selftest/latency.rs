@@ -3,16 +3,16 @@
 use joulio_cpu::Tsc;
 use serde::Serialize;
 
-/// Times of one kind.
+/// Latencies of one kind.
 #[derive(Serialize)]
 pub struct Latency {
-    /// From what to what.
+    /// What was timed, from its begin to its end.
     pub what: String,
-    /// How many were measured.
+    /// Number of times.
     pub samples: usize,
-    /// Half of them took no longer; null: there are none.
+    /// Median in nanoseconds; null: there are no times.
     pub p50_ns: Option<f64>,
-    /// 99 % of them took no longer.
+    /// 99th percentile in nanoseconds.
     pub p99_ns: Option<f64>,
 }
 

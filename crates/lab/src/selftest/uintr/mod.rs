@@ -5,14 +5,16 @@ mod delivery;
 mod setup;
 mod sweep;
 
+use super::error::SelftestError;
 use super::pinned::Cpus;
 use super::report::{Parts, Tested};
 use super::waits::{DEPTHS, SLICE, Wait, state};
-use crate::failure::Failure;
 use delivery::{How, Trial};
 use joulio_cpu::uintr::Bystander;
 use joulio_cpu::{Depth, Tsc};
 use joulio_units::Nanos;
+pub use setup::SetupError;
+
 use setup::Setup;
 
 /// Timers fire at most so long after they are set: about as long as a device takes.
@@ -21,10 +23,10 @@ const SOON: Nanos = Nanos::from_micros(50);
 const WHILE_AWAY: Nanos = Nanos::from_millis(4);
 
 /// Tests it on the calling thread's CPU.
-pub fn test(rounds: u32, cpus: &Cpus) -> Result<Tested, Failure> {
-    let cpu = u32::try_from(cpus.own).map_err(Failure::run)?;
+pub fn test(rounds: u32, cpus: &Cpus) -> Result<Tested, SelftestError> {
+    let cpu = u32::try_from(cpus.own).unwrap_or(u32::MAX);
     // What cannot be had is said before anything is begun.
-    drop(Setup::new(cpu, Depth::C02).map_err(Failure::input)?);
+    drop(Setup::new(cpu, Depth::C02).map_err(SelftestError::NoUserInterrupts)?);
     let mut parts = Parts::default();
     for depth in DEPTHS {
         let mut setup = setup(cpu, depth)?;
@@ -50,15 +52,15 @@ pub fn test(rounds: u32, cpus: &Cpus) -> Result<Tested, Failure> {
     })
 }
 
-fn setup(cpu: u32, depth: Depth) -> Result<Setup, Failure> {
-    Setup::new(cpu, depth).map_err(Failure::run)
+fn setup(cpu: u32, depth: Depth) -> Result<Setup, SelftestError> {
+    Ok(Setup::new(cpu, depth)?)
 }
 
 /// With another process on the CPU: what comes while that runs goes to the kernel, and what it has
 /// of ours is nothing.
-fn beside_another(cpu: u32, rounds: u32, parts: &mut Parts) -> Result<(), Failure> {
+fn beside_another(cpu: u32, rounds: u32, parts: &mut Parts) -> Result<(), SelftestError> {
     // Born first: it inherits nothing of what follows.
-    let bystander = Bystander::start().map_err(Failure::run)?;
+    let bystander = Bystander::start().map_err(SelftestError::Bystander)?;
     let mut setup = setup(cpu, Depth::C02)?;
     let trial = Trial {
         name: "uintr, beside a busy process".into(),
@@ -96,7 +98,8 @@ fn waits(cpu: u32) -> Vec<Wait> {
                 };
                 setup.receiver.clear();
                 let until = Tsc::get().after(SLICE);
-                setup.receiver.wait(until).map(drop).map_err(Failure::run)
+                setup.receiver.wait(until)?;
+                Ok(())
             }),
         }
     });

@@ -1,10 +1,10 @@
 //! `joulio selftest tpause`: pauses keep their time, or say that the system's limit cut them.
 
+use super::error::SelftestError;
 use super::latency::Latency;
 use super::report::{Check, Parts, Tested};
 use super::spread::spread;
 use super::waits::{DEPTHS, SLICE, Wait, state};
-use crate::failure::Failure;
 use joulio_cpu::{Ended, Limits, Tsc, UserWait};
 use joulio_units::Nanos;
 use std::path::Path;
@@ -13,11 +13,11 @@ use std::path::Path;
 const LONGEST: Nanos = Nanos::from_micros(20);
 
 /// Tests it on the calling thread's CPU.
-pub fn test(rounds: u32) -> Result<Tested, Failure> {
+pub fn test(rounds: u32) -> Result<Tested, SelftestError> {
     let mut parts = Parts::default();
     let mut waits = vec![Wait::spin()];
     for depth in DEPTHS {
-        let cpu = UserWait::detect(depth).map_err(Failure::input)?;
+        let cpu = UserWait::detect(depth)?;
         let name = format!("{} {}", cpu.name(), state(depth));
         pauses(&cpu, &name, rounds, &mut parts);
         waits.push(Wait::new(name, Some(depth), move || {
@@ -29,8 +29,8 @@ pub fn test(rounds: u32) -> Result<Tested, Failure> {
 
 /// How pauses of some time went.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Tally {
-    /// They lasted as long as asked.
+struct PauseCounts {
+    /// They lasted as long as requested.
     kept: u64,
     /// The limit ended them.
     limited: u64,
@@ -40,10 +40,10 @@ struct Tally {
     past: Vec<u64>,
 }
 
-impl Tally {
-    /// One more, that was to last for `asked` cycles and did for `lasted`.
-    fn add(&mut self, asked: u64, lasted: u64, ended: Ended) {
-        match (ended, lasted.checked_sub(asked)) {
+impl PauseCounts {
+    /// One more, that was to last for `requested` cycles and did for `lasted`.
+    fn add(&mut self, requested: u64, lasted: u64, ended: Ended) {
+        match (ended, lasted.checked_sub(requested)) {
             (Ended::Limit, _) => self.limited += 1,
             (Ended::Other, Some(past)) => {
                 self.kept += 1;
@@ -73,39 +73,39 @@ fn time_of(cycles: u32) -> Nanos {
     Nanos::from_seconds(f64::from(cycles) / Tsc::get().hertz())
 }
 
-fn pause(cpu: &UserWait, rounds: u32, time: impl Fn(u32) -> Nanos) -> Tally {
-    let mut tally = Tally::default();
+fn pause(cpu: &UserWait, rounds: u32, time: impl Fn(u32) -> Nanos) -> PauseCounts {
+    let mut counts = PauseCounts::default();
     for n in 0..rounds {
         let time = time(n);
-        let asked = Tsc::get().cycles(time);
+        let requested = Tsc::get().cycles(time);
         let begun = Tsc::now();
         let ended = cpu.pause(time);
-        tally.add(asked, Tsc::now().wrapping_sub(begun), ended);
+        counts.add(requested, Tsc::now().wrapping_sub(begun), ended);
     }
-    tally
+    counts
 }
 
-fn check(name: String, tally: &Tally) -> Check {
+fn check(name: String, counts: &PauseCounts) -> Check {
     let mut check = Check::new(name);
-    check.count("kept", tally.kept);
-    check.count("by_limit", tally.limited);
-    check.count("early", tally.early);
+    check.count("kept", counts.kept);
+    check.count("by_limit", counts.limited);
+    check.count("early", counts.early);
     check
 }
 
 /// An interrupt may end any of them, but not most.
-fn judge_short(name: &str, tally: &Tally) -> Check {
-    let mut check = check(format!("{name}, times asked for"), tally);
-    check.demand(tally.kept > tally.early, || {
+fn judge_short(name: &str, counts: &PauseCounts) -> Check {
+    let mut check = check(format!("{name}, times asked for"), counts);
+    check.demand(counts.kept > counts.early, || {
         format!(
             "{} pauses ended before their time: it does not sleep",
-            tally.early
+            counts.early
         )
     });
-    check.demand(tally.limited == 0, || {
+    check.demand(counts.limited == 0, || {
         format!(
             "{} pauses ended by a limit that is longer than they",
-            tally.limited
+            counts.limited
         )
     });
     check
@@ -113,10 +113,10 @@ fn judge_short(name: &str, tally: &Tally) -> Check {
 
 /// Those that were away for long, because an interrupt ended them and another thread ran, look as
 /// if they had been kept.
-fn judge_long(name: &str, tally: &Tally) -> Check {
-    let mut check = check(format!("{name}, twice the system's limit"), tally);
-    check.demand(tally.limited > tally.kept, || {
-        let Tally { limited, kept, .. } = tally;
+fn judge_long(name: &str, counts: &PauseCounts) -> Check {
+    let mut check = check(format!("{name}, twice the system's limit"), counts);
+    check.demand(counts.limited > counts.kept, || {
+        let PauseCounts { limited, kept, .. } = counts;
         format!("the limit ended {limited} pauses, and {kept} went on past it")
     });
     check
@@ -128,31 +128,31 @@ mod tests {
 
     #[test]
     fn a_pause_is_kept_cut_or_early() {
-        let mut tally = Tally::default();
-        tally.add(100, 130, Ended::Other);
-        tally.add(100, 100, Ended::Other);
-        tally.add(100, 99, Ended::Other);
-        tally.add(100, 50, Ended::Limit);
-        let counted = Tally {
+        let mut counts = PauseCounts::default();
+        counts.add(100, 130, Ended::Other);
+        counts.add(100, 100, Ended::Other);
+        counts.add(100, 99, Ended::Other);
+        counts.add(100, 50, Ended::Limit);
+        let counted = PauseCounts {
             kept: 2,
             limited: 1,
             early: 1,
             past: vec![30, 0],
         };
-        assert_eq!(tally, counted);
+        assert_eq!(counts, counted);
     }
 
     #[test]
     fn an_instruction_that_does_nothing_does_not_pass() {
-        let mut nothing = Tally::default();
+        let mut nothing = PauseCounts::default();
         (0..10).for_each(|_| nothing.add(100, 2, Ended::Other));
         assert!(!judge_short("tpause", &nothing).passed);
         assert!(!judge_long("tpause", &nothing).passed);
-        let mut endless = Tally::default();
+        let mut endless = PauseCounts::default();
         (0..10).for_each(|_| endless.add(100, 200, Ended::Other));
         assert!(judge_short("tpause", &endless).passed);
         assert!(!judge_long("tpause", &endless).passed);
-        let mut cut = Tally::default();
+        let mut cut = PauseCounts::default();
         (0..10).for_each(|_| cut.add(100, 50, Ended::Limit));
         assert!(!judge_short("tpause", &cut).passed);
         assert!(judge_long("tpause", &cut).passed);

@@ -26,13 +26,16 @@ pub struct Counts {
     pub kernel: u64,
 }
 
-/// Why there is none.
+/// Why a receiver and its test source cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
+    /// The module, or this CPU.
     #[error(transparent)]
     Uintr(#[from] UintrError),
+    /// The system gives no eventfd.
     #[error("no eventfd: {0}")]
     Eventfd(Errno),
+    /// /proc/interrupts cannot be read.
     #[error("{0}")]
     Interrupts(#[from] joulio_kernel_io::StatsError),
 }

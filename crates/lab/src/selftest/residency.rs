@@ -1,11 +1,11 @@
 //! Whether the core slept, by the processor's own count.
 
 use super::report::Check;
-use super::waits::{Measured, state};
+use super::waits::{WaitResult, state};
 use joulio_cpu::{Depth, Limits};
 
 /// Of the waits that are sleeps; None: the processor's counters cannot be read.
-pub fn judge(waits: &[Measured], limits: Option<Limits>) -> Option<Check> {
+pub fn judge(waits: &[WaitResult], limits: Option<Limits>) -> Option<Check> {
     let mut check = Check::new("residency in C0.1 and C0.2");
     let mut counted = false;
     for wait in waits {
@@ -32,8 +32,8 @@ pub fn judge(waits: &[Measured], limits: Option<Limits>) -> Option<Check> {
 mod tests {
     use super::*;
 
-    fn wait(depth: Option<Depth>, c01: Option<u64>, c02: Option<u64>) -> Measured {
-        Measured {
+    fn wait(depth: Option<Depth>, c01: Option<u64>, c02: Option<u64>) -> WaitResult {
+        WaitResult {
             name: "x".into(),
             depth,
             cycles: Some(1_000),
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn a_core_that_was_to_sleep_and_did_not_is_told() {
+    fn a_core_that_was_to_sleep_and_did_not_is_reported() {
         let passed = |depth, c01, c02, allowed| {
             let limits = Limits {
                 c02: allowed,

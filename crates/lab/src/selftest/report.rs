@@ -1,6 +1,6 @@
 //! What a test found.
 
-use super::What;
+use super::Selftest;
 use super::latency::Latency;
 use super::residency;
 use super::waits::{Wait, Waits};
@@ -9,29 +9,29 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use std::path::Path;
 
-/// All of a test.
+/// Result of a self-test, as `--output json` has it.
 #[derive(Serialize)]
-pub struct Report {
-    /// The form of this report.
+pub struct SelftestReport {
+    /// Version of this report's form.
     pub version: u32,
-    /// What was tested.
+    /// Name of the test.
     pub selftest: &'static str,
-    /// All of it held.
+    /// True if every check held.
     pub passed: bool,
-    /// Where the waits were.
+    /// The CPU that waited.
     pub cpu: usize,
     /// IA32_UMWAIT_CONTROL as the system shows it; null: it does not.
     pub limits: Option<LimitsRow>,
-    /// What was tried.
+    /// The checks.
     pub checks: Vec<Check>,
-    /// How soon the core was back.
+    /// Latencies of the waits.
     pub latency: Vec<Latency>,
-    /// Spinning, and each wait, for a time.
+    /// Each wait, and spinning, over a window.
     #[serde(flatten)]
     pub waits: Waits,
 }
 
-/// The system's limits.
+/// The system's limits on a user-level wait.
 #[derive(Serialize)]
 pub struct LimitsRow {
     /// C0.2 is allowed.
@@ -40,20 +40,20 @@ pub struct LimitsRow {
     pub max_cycles: u32,
 }
 
-/// A part of a test.
+/// One check of a self-test.
 #[derive(Serialize)]
 pub struct Check {
-    /// Its name.
+    /// Name of the check.
     pub name: String,
-    /// It held.
+    /// True if it held.
     pub passed: bool,
-    /// What was counted.
+    /// Counts, by name.
     pub counts: Map<String, Value>,
-    /// What did not hold.
+    /// Claims that did not hold.
     pub failures: Vec<String>,
 }
 
-/// What a test hands over: its parts, and its waits to be measured.
+/// The outcome of one test: its parts, and its waits to be measured.
 pub struct Tested {
     pub parts: Parts,
     pub waits: Vec<Wait>,
@@ -67,8 +67,8 @@ pub struct Parts {
 }
 
 impl Check {
-    /// One of which nothing is known yet.
-    pub fn new(name: impl Into<String>) -> Check {
+    /// A check without counts that holds so far.
+    pub(super) fn new(name: impl Into<String>) -> Check {
         Check {
             name: name.into(),
             passed: true,
@@ -78,12 +78,12 @@ impl Check {
     }
 
     /// Adds a count.
-    pub fn count(&mut self, name: &str, count: u64) {
+    pub(super) fn count(&mut self, name: &str, count: u64) {
         self.counts.insert(name.into(), count.into());
     }
 
     /// What has to hold: otherwise the check says `failure`.
-    pub fn demand(&mut self, holds: bool, failure: impl FnOnce() -> String) {
+    pub(super) fn demand(&mut self, holds: bool, failure: impl FnOnce() -> String) {
         if !holds {
             self.passed = false;
             self.failures.push(failure());
@@ -91,13 +91,18 @@ impl Check {
     }
 }
 
-impl Report {
-    pub fn new(what: What, cpu: usize, mut parts: Parts, waits: Waits) -> Report {
+impl SelftestReport {
+    pub(super) fn new(
+        test: Selftest,
+        cpu: usize,
+        mut parts: Parts,
+        waits: Waits,
+    ) -> SelftestReport {
         let limits = Limits::read(Path::new("/"));
         parts.checks.extend(residency::judge(&waits.waits, limits));
-        Report {
+        SelftestReport {
             version: 1,
-            selftest: what.name(),
+            selftest: test.name(),
             passed: parts.checks.iter().all(|check| check.passed),
             cpu,
             limits: limits.map(|limits| LimitsRow {
@@ -110,7 +115,7 @@ impl Report {
         }
     }
 
-    /// What did not hold, in one line.
+    /// The claims that did not hold, in one line; `None`: all held.
     pub fn failure(&self) -> Option<String> {
         let failed = self.checks.iter().flat_map(|check| {
             let failures = check.failures.iter();
@@ -134,7 +139,7 @@ mod tests {
         bad.demand(true, || unreachable!());
         bad.demand(false, || "3 lost".into());
         parts.checks.push(bad);
-        let report = Report::new(What::Uintr, 0, parts, Waits::default());
+        let report = SelftestReport::new(Selftest::Uintr, 0, parts, Waits::default());
         assert!(!report.passed);
         assert_eq!(report.failure().unwrap(), "selftest uintr: bad: 3 lost");
         let json = serde_json::to_value(&report).unwrap();

@@ -1,7 +1,7 @@
 //! Whoever waits for the source, as a queue's owner waits for its device.
 
+use super::super::error::SelftestError;
 use super::setup::Setup;
-use crate::failure::Failure;
 use joulio_cpu::Tsc;
 use joulio_cpu::uintr::Woken;
 use joulio_units::Nanos;
@@ -28,9 +28,9 @@ pub struct Consumer {
 
 impl Consumer {
     /// That has seen everything so far.
-    pub fn new(setup: &Setup) -> Result<Consumer, Failure> {
+    pub fn new(setup: &Setup) -> Result<Consumer, SelftestError> {
         Ok(Consumer {
-            at: setup.source.raised().map_err(Failure::run)?,
+            at: setup.source.raised()?,
             seen: 0,
             doubled: 0,
             lost: 0,
@@ -38,29 +38,29 @@ impl Consumer {
         })
     }
 
-    /// Waits for the next: clear, look, wait, where the caller has cleared, and nothing was to be
+    /// Waits for the next: clear, check, wait, where the caller has cleared, and nothing was to be
     /// seen yet.
-    pub fn next(&mut self, setup: &Setup) -> Result<(), Failure> {
+    pub fn next(&mut self, setup: &Setup) -> Result<(), SelftestError> {
         let until = || Tsc::get().after(PATIENCE);
-        let wait = || setup.receiver.wait(until()).map_err(Failure::run);
-        let look = || setup.source.raised().map_err(Failure::run);
+        let wait = || setup.receiver.wait(until());
+        let peek = || setup.source.raised();
         loop {
             match wait()? {
                 Woken::Marked => {
                     setup.receiver.clear();
-                    if self.take(look()?) {
+                    if self.take(peek()?) {
                         return Ok(());
                     }
                     self.spurious += 1;
                 }
-                Woken::TimedOut if look()? == self.at => {
-                    return Err(Failure::run("the test source did not raise its interrupt"));
+                Woken::TimedOut if peek()? == self.at => {
+                    return Err(SelftestError::NotRaised);
                 }
                 // It may have come after the wait was over, and then a mark comes now.
                 Woken::TimedOut => {
                     if wait()? == Woken::TimedOut {
                         self.lost += 1;
-                        self.at = look()?;
+                        self.at = peek()?;
                         return Ok(());
                     }
                 }
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_at_once_are_one_look_and_told() {
+    fn two_at_once_are_one_raise_and_one_more() {
         let mut consumer = Consumer::seen(0);
         assert!(!consumer.take(0));
         assert!(consumer.take(1));

@@ -1,11 +1,11 @@
 //! Interrupts at any moment: each is seen once.
 
+use super::super::error::SelftestError;
 use super::super::latency::Latency;
 use super::super::report::{Check, Parts};
 use super::super::spread::spread;
 use super::consumer::Consumer;
 use super::setup::{Counts, Setup};
-use crate::failure::Failure;
 use joulio_cpu::Tsc;
 use joulio_cpu::uintr::State;
 use joulio_units::Nanos;
@@ -32,8 +32,8 @@ pub enum How {
 }
 
 /// Does it.
-pub fn test(setup: &mut Setup, trial: &Trial, parts: &mut Parts) -> Result<(), Failure> {
-    let before = setup.counts().map_err(Failure::run)?;
+pub fn test(setup: &mut Setup, trial: &Trial, parts: &mut Parts) -> Result<(), SelftestError> {
+    let before = setup.counts()?;
     setup.signals();
     let mut consumer = Consumer::new(setup)?;
     let mut took = Vec::new();
@@ -43,15 +43,14 @@ pub fn test(setup: &mut Setup, trial: &Trial, parts: &mut Parts) -> Result<(), F
         match trial.how {
             How::Now => setup.source.raise(),
             How::Within(time) => setup.source.raise_after(spread(n, time)),
-        }
-        .map_err(Failure::run)?;
+        }?;
         consumer.next(setup)?;
         took.push(Tsc::now().wrapping_sub(begun));
         if consumer.lost >= ENOUGH_LOST {
             break;
         }
     }
-    let after = setup.counts().map_err(Failure::run)?;
+    let after = setup.counts()?;
     let since = Since::new(&before, &after, setup.signals());
     parts.checks.push(judge(trial, &consumer, &since));
     if let How::Now = trial.how {

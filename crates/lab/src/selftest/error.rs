@@ -1,0 +1,73 @@
+//! Why a self-test ended without a report.
+
+use super::uintr::SetupError;
+use joulio_cpu::Missing;
+use joulio_cpu::uintr::UintrError;
+use rustix::io::Errno;
+
+/// Why a self-test ended without a report.
+#[derive(Debug, thiserror::Error)]
+pub enum SelftestError {
+    /// This CPU, or its kernel, has no such wait: there is nothing to test.
+    #[error(transparent)]
+    NoUserWait(#[from] Missing),
+    /// User interrupts cannot be had: load the module that the message names.
+    #[error("{0}")]
+    NoUserInterrupts(#[source] SetupError),
+    /// The CPU is not among those of this process: choose another, or change its affinity.
+    #[error("{flag}: CPU {cpu} is not one that this process may use")]
+    CpuNotAllowed {
+        /// The flag that named it.
+        flag: &'static str,
+        /// The CPU's number.
+        cpu: usize,
+    },
+    /// The test takes a second CPU: allow this process another one.
+    #[error("this test takes a second CPU, and there is CPU {0} only")]
+    OneCpu(usize),
+    /// The process's CPUs cannot be read.
+    #[error("{0}")]
+    Affinity(#[source] Errno),
+    /// The thread cannot be bound to its CPU.
+    #[error("cannot stay on CPU {cpu}: {errno}")]
+    Pin {
+        /// The CPU's number.
+        cpu: usize,
+        /// The system's reason.
+        errno: Errno,
+    },
+    /// The storing thread ended by itself.
+    #[error("the thread that stores ended by itself")]
+    StorerEnded,
+    /// No store came: stop what else runs on the other CPU.
+    #[error("the other CPU does not store: is it busy?")]
+    NoStore,
+    /// The test source raised nothing: see the kernel's log.
+    #[error("the test source did not raise its interrupt")]
+    NotRaised,
+    /// The receiver or the test source failed in the test.
+    #[error(transparent)]
+    Uintr(#[from] UintrError),
+    /// The receiver or the test source could not be set up again, or read.
+    #[error("{0}")]
+    Setup(#[from] SetupError),
+    /// The process that runs beside the test cannot be started.
+    #[error("{0}")]
+    Bystander(#[source] Errno),
+    /// The meters cannot be read.
+    #[error(transparent)]
+    Meters(std::io::Error),
+}
+
+impl SelftestError {
+    /// True if nothing was tested, since it cannot be tested here or as requested.
+    pub fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            SelftestError::NoUserWait(_)
+                | SelftestError::NoUserInterrupts(_)
+                | SelftestError::CpuNotAllowed { .. }
+                | SelftestError::OneCpu(_)
+        )
+    }
+}

@@ -1,0 +1,85 @@
+//! Self-tests: whether what this CPU can do while it waits works, here.
+
+mod error;
+mod latency;
+mod pinned;
+mod report;
+mod residency;
+mod spread;
+mod tpause;
+mod uintr;
+mod umwait;
+mod waits;
+
+pub use error::SelftestError;
+pub use latency::Latency;
+pub use report::{Check, LimitsRow, SelftestReport};
+pub use uintr::SetupError;
+pub use waits::{Power, WaitResult, Waits};
+
+use joulio_energy::Discovery;
+use joulio_units::Nanos;
+use pinned::Cpus;
+
+/// The way of waiting that is tested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selftest {
+    /// Pauses until a time: TPAUSE, on AMD MWAITX.
+    Tpause,
+    /// Waits for a store by another CPU: UMWAIT, on AMD MWAITX.
+    Umwait,
+    /// User interrupts, by the test source of `kmod/joulio_uintr`.
+    Uintr,
+}
+
+impl Selftest {
+    /// Name of the test, as the report has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Selftest::Tpause => "tpause",
+            Selftest::Umwait => "umwait",
+            Selftest::Uintr => "uintr",
+        }
+    }
+}
+
+/// Options of a self-test.
+#[derive(Clone, Copy, Debug)]
+pub struct SelftestOptions {
+    /// The way of waiting.
+    pub test: Selftest,
+    /// Rounds of each part of the test.
+    pub rounds: u32,
+    /// The CPU to wait on; `None`: where the calling thread is.
+    pub cpu: Option<usize>,
+    /// The CPU that stores to the line; `None`: any other.
+    pub store_cpu: Option<usize>,
+    /// The time that the power of each wait is taken over.
+    pub window: Nanos,
+}
+
+/// Tests a way of waiting on the calling thread, which stays on its CPU afterwards; then measures
+/// each wait by the meters of `discovery`.
+///
+/// # Errors
+/// There is nothing to test here ([`SelftestError::is_refusal`]), or the test could not go on. A
+/// check that did not hold is no error: [`SelftestReport::passed`].
+pub fn selftest(
+    options: &SelftestOptions,
+    discovery: Discovery,
+) -> Result<SelftestReport, SelftestError> {
+    let cpus = Cpus::take(options.cpu)?;
+    let rounds = options.rounds;
+    let tested = match options.test {
+        Selftest::Tpause => tpause::test(rounds)?,
+        Selftest::Umwait => umwait::test(rounds, cpus.other(options.store_cpu)?)?,
+        Selftest::Uintr => uintr::test(rounds, &cpus)?,
+    };
+    let waits = waits::measure(tested.waits, options.window, discovery)?;
+    Ok(SelftestReport::new(
+        options.test,
+        cpus.own,
+        tested.parts,
+        waits,
+    ))
+}

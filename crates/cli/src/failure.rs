@@ -3,6 +3,7 @@
 use crate::limits::open_files_advice;
 use crate::signals::{Signal, signal};
 use joulio_lab::OpenError;
+use joulio_lab::calibrate::CalibrateError;
 use joulio_lab::selftest::SelftestError;
 use std::fmt::Display;
 use std::io::{ErrorKind, Write};
@@ -95,6 +96,16 @@ impl From<SelftestError> for Failure {
         match error.is_refusal() {
             true => Failure::input(error),
             false => Failure::run(error),
+        }
+    }
+}
+
+impl From<CalibrateError> for Failure {
+    fn from(error: CalibrateError) -> Failure {
+        match error {
+            CalibrateError::Interrupted => Failure::interrupted(error),
+            error if error.is_refusal() => Failure::input(error),
+            error => Failure::run(error),
         }
     }
 }

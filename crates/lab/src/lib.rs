@@ -5,9 +5,11 @@
 //! the command turns them into a line and an exit status.
 #![forbid(unsafe_code)]
 
+pub mod calibrate;
 mod device_name;
 mod emulated;
 mod error;
+mod machine_profile;
 mod memory;
 mod open;
 pub mod selftest;
@@ -17,6 +19,7 @@ mod targets;
 pub use device_name::{DeviceKind, DeviceName, DeviceNameError};
 pub use emulated::Emulated;
 pub use error::OpenError;
+pub use machine_profile::machine_profile;
 pub use open::{open_kernel, open_pcie, open_vfio_user};
 pub use target_name::TargetName;
 pub use targets::{TargetOptions, activity, open_targets};

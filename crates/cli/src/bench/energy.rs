@@ -157,19 +157,6 @@ fn baseline(
     idle::kept(root, file)
 }
 
-/// The machine `name`; without a name the one that fits this processor, and failing that one that
-/// is like many.
-pub fn machine(name: Option<&str>) -> Result<MachineProfile, Failure> {
-    let fitting = || MachineProfile::fitting(&Processor::of(&Root::system()).name);
-    match (name, name.is_none().then(fitting).flatten()) {
-        (_, Some(fitting)) => Ok(fitting),
-        (name, None) => {
-            let name = name.unwrap_or(MachineProfile::DEFAULT);
-            MachineProfile::load(name).map_err(Failure::input)
-        }
-    }
-}
-
 /// The machine to model when none was named: this one, where a profile fits it; where nothing
 /// measures what the machine draws, one that is like many.
 fn fallback(root: &Root, meters: &Meters) -> Result<Option<MachineProfile>, Failure> {

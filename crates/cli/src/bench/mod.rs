@@ -12,7 +12,6 @@ mod table;
 mod twin;
 
 pub use args::Args;
-pub use energy::machine;
 
 use crate::Outcome;
 use crate::failure::{Failure, say};

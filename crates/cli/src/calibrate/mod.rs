@@ -1,30 +1,20 @@
 //! `joulio calibrate`: what this machine takes for the steps of an I/O, as a profile for the twin.
 
-mod check;
-mod driver;
-mod measure;
-mod pair;
-mod profile;
-mod quiet;
-mod reads;
-mod spread;
+mod table;
 
 use crate::Outcome;
-use crate::bench::machine;
 use crate::columns::columns;
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
 use crate::output_file::{Existing, OutputFile};
 use crate::signals::stop_on_signals;
-use check::{Checked, Compared};
-use driver::Cpus;
-use joulio_energy::{Processor, Root};
+use joulio_lab::calibrate::{CalibrateError, Calibration, Checked, Compared};
+use joulio_lab::machine_profile;
 use joulio_model::machine::costs::Costs;
-use joulio_model::{DeviceProfile, Figure, MachineProfile};
+use joulio_model::{DeviceProfile, Figure};
 use joulio_workload::{Spoiled, parse_count};
-use quiet::Watch;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Each is kept until all are done.
 const MAX_IOS: u64 = 1_000_000;
@@ -85,49 +75,43 @@ pub fn run(args: &Args) -> Outcome {
     if !(1..=MAX_IOS).contains(&args.number_ios) {
         return Err(Failure::input("--number_ios: must be 1 to 1M"));
     }
-    let base = machine(args.machine.as_deref())?;
+    let base = machine_profile(args.machine.as_deref()).map_err(Failure::input)?;
     let device = DeviceProfile::load(&args.device).map_err(Failure::input)?;
-    let cpus = cpus()?;
     let stop = stop_on_signals()?;
-    // Of its own thread, so that this one stays where it was.
-    let mut watch = Watch::begin(cpus, args.out.clone().filter(|_| !args.allow_busy));
-    let times = on_a_thread(|| measure::measure(cpus, &stop, &mut watch))?;
-    let (spoiled, refusal) = watch.end();
-    if stop.stopped() {
-        return Err(Failure::interrupted("nothing is kept"));
-    }
-    let processor = Processor::of(&Root::system()).name;
-    let profile = profile::calibrated(&base, &processor, &times);
-    profile.validate().map_err(Failure::run)?;
-    let text = profile::text(&profile)?;
+    // The file that is written only if nothing spoils the figures.
+    let strict = args.out.as_deref().filter(|_| !args.allow_busy);
+    let measured = Calibration::measure(&base, strict.is_some(), &stop);
+    let calibration = measured.map_err(|error| match (error, strict) {
+        (CalibrateError::Spoiled(spoiled), Some(file)) => Failure::run(not_written(file, &spoiled)),
+        (error, _) => error.into(),
+    })?;
+    let spoiled = &calibration.spoiled;
+    let refusal = strict.zip(spoiled.first());
+    let text = calibration.toml()?;
     let written = match (out, refusal) {
-        (_, Some(refusal)) => Err(refusal),
+        (_, Some((file, spoiled))) => Err(not_written(file, spoiled)),
         (Some(out), None) => out.write(&text).map_err(|error| error.to_string()),
         (None, None) => Ok(()),
     };
     // What was measured is shown, whatever became of the file.
     let compared = match args.check && written.is_ok() {
-        true => {
-            let how = (args.number_ios, cpus);
-            let compare = || check::compare(&profile, &device, times.device, how, &stop);
-            Some(on_a_thread(compare)?)
-        }
+        true => Some(calibration.compare(&device, args.number_ios, &stop)?),
         false => None,
     };
     match args.output {
         Format::Normal => {
-            print(&told(&profile, &times, compared.as_ref(), &device))?;
-            for spoiled in &spoiled {
+            print(&report(&calibration, compared.as_ref(), &device))?;
+            for spoiled in spoiled {
                 print(&format!("spoiled: {}\n", spoiled.why))?;
             }
         }
         Format::Json => print_json(&Report {
-            processor: &processor,
-            cpus: [cpus.job, cpus.device],
-            costs: &profile.costs,
-            emulated_device_ns: times.device,
+            processor: &calibration.processor,
+            cpus: [calibration.cpus.job, calibration.cpus.device],
+            costs: &calibration.profile.costs,
+            emulated_device_ns: calibration.emulated_device_ns,
             checked: compared.as_ref(),
-            spoiled: &spoiled,
+            spoiled,
         })?,
     }
     written.map_err(Failure::run)?;
@@ -139,30 +123,19 @@ pub fn run(args: &Args) -> Outcome {
     }
 }
 
-fn on_a_thread<T: Send>(what: impl FnOnce() -> Result<T, Failure> + Send) -> Result<T, Failure> {
-    let done = std::thread::scope(|scope| scope.spawn(what).join());
-    done.unwrap_or_else(|_| Err(Failure::run("the calibration panicked")))
+/// Why `file` is not written. A profile is used for months, and nobody sees what else ran when it
+/// was measured.
+fn not_written(file: &Path, spoiled: &Spoiled) -> String {
+    format!(
+        "-o {}: not written, the figures are not the machine's own: {}; then calibrate again, or say \
+         --allow-busy",
+        file.display(),
+        spoiled.why
+    )
 }
 
-/// The first two that this process may use.
-fn cpus() -> Result<Cpus, Failure> {
-    let allowed = rustix::thread::sched_getaffinity(None).map_err(Failure::run)?;
-    let mut cpus = (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu));
-    match (cpus.next(), cpus.next()) {
-        (Some(job), Some(device)) => Ok(Cpus { job, device }),
-        _ => Err(Failure::input(
-            "calibrate needs two CPUs, one of them for an emulated device: this process may use one",
-        )),
-    }
-}
-
-fn told(
-    profile: &MachineProfile,
-    times: &measure::Times,
-    compared: Option<&Checked>,
-    device: &DeviceProfile,
-) -> String {
-    let rows = profile.costs.iter().flat_map(|costs| {
+fn report(calibration: &Calibration, compared: Option<&Checked>, device: &DeviceProfile) -> String {
+    let rows = calibration.profile.costs.iter().flat_map(|costs| {
         let named = [
             ("crossing", &costs.crossing_ns),
             ("switch", &costs.switch_ns),
@@ -194,8 +167,8 @@ fn told(
         text.push_str(&format!(
             "\nreads of {} at depth 1; the emulated device takes {:.0} ns more than its profile\n\n{}*: modelled\n",
             device.name,
-            times.device,
-            check::table(all)
+            calibration.emulated_device_ns,
+            table::table(all)
         ));
     }
     text

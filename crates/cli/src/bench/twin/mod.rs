@@ -4,7 +4,7 @@ mod frequency;
 mod played;
 mod ways;
 
-use super::energy::{EnergyNote, machine};
+use super::energy::EnergyNote;
 use super::manifest::{Device, Manifest};
 use super::{Args, Report, table};
 use crate::Outcome;
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
 use crate::power_states::coalescing::coalesced;
 pub use frequency::Frequency;
-use joulio_lab::{DeviceKind, DeviceName, TargetName};
+use joulio_lab::{DeviceKind, DeviceName, TargetName, machine_profile};
 use joulio_model::{DeviceProfile, FrequencyRatio, MachineProfile};
 use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_twin::{Arrivals, Coalescing, TwinError, TwinJob, run as play};
@@ -46,7 +46,7 @@ pub fn run(args: &Args) -> Outcome {
         ways::check(*method, job.iodepth).map_err(Failure::input)?;
     }
     let schedulers = schedulers(args, &methods)?;
-    let machine = machine(args.machine.as_deref())?;
+    let machine = machine_profile(args.machine.as_deref()).map_err(Failure::input)?;
     let (mut stage, mut noted) = (Vec::new(), Vec::new());
     for place in &args.work.device {
         let (profile, device) = device(place, &job)?;

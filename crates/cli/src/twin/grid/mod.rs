@@ -10,12 +10,12 @@ mod tiles;
 pub use args::Args;
 
 use crate::Outcome;
-use crate::bench::machine;
 use crate::failure::{Failure, say};
 use crate::output::{print, print_json};
 use crate::output_file::Existing;
 use crate::signals::stop_on_signals;
 use args::Format;
+use joulio_lab::machine_profile;
 use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_twin::TwinError;
 use joulio_twin::grid::{Axes, Contender, Row, Scene, Stage};
@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> Outcome {
             "{flag}: {value} is there twice: leave one out"
         )));
     }
-    let machine = machine(args.machine.as_deref())?;
+    let machine = machine_profile(args.machine.as_deref()).map_err(Failure::input)?;
     let axes = args.axes().on(&machine);
     if machine.costs.is_none() {
         let machine = machine.name;

@@ -1,11 +1,11 @@
 //! What this machine takes for the steps of an I/O, measured.
 
 use super::driver::{self, Cpus, Shares};
+use super::error::CalibrateError;
 use super::pair::{event, raise, settle, there_and_back, wait};
 use super::quiet::Watch;
 use super::reads::{Reads, median, reads};
 use super::spread::Spread;
-use crate::failure::Failure;
 use joulio_model::DeviceProfile;
 use joulio_units::Nanos;
 use joulio_workload::{CompletionMode, Stop};
@@ -50,7 +50,7 @@ struct Calls {
     hops: Spread,
 }
 
-fn calls(cpus: Cpus) -> Result<Calls, Failure> {
+fn calls(cpus: Cpus) -> Result<Calls, CalibrateError> {
     let crossing = Spread::of_calls(|| {
         let _ = getppid();
     });
@@ -70,7 +70,7 @@ fn calls(cpus: Cpus) -> Result<Calls, Failure> {
 }
 
 /// Measures all of it; about a quarter of a minute.
-pub fn measure(cpus: Cpus, stop: &Stop, watch: &mut Watch) -> Result<Times, Failure> {
+pub fn measure(cpus: Cpus, stop: &Stop, watch: &mut Watch) -> Result<Times, CalibrateError> {
     settle(cpus.job)?;
     let Calls {
         crossing,
@@ -89,7 +89,7 @@ pub fn measure(cpus: Cpus, stop: &Stop, watch: &mut Watch) -> Result<Times, Fail
         woken: waits.woken,
         sleep: f64::max(waits.slept - own, 0.0),
         app: f64::max(loops.period - loops.latency, 0.0),
-        device: f64::max(loops.latency - own - shares.look.median / 2.0, 0.0),
+        device: f64::max(loops.latency - own - shares.poll.median / 2.0, 0.0),
         shares,
     })
 }
@@ -101,10 +101,10 @@ struct Waits {
 }
 
 /// Polling takes longer than the device does by the same for each wait.
-fn waits(cpus: Cpus, stop: &Stop) -> Result<Waits, Failure> {
+fn waits(cpus: Cpus, stop: &Stop) -> Result<Waits, CalibrateError> {
     let by = |way, service: Nanos| {
         let even = driver::even(service)?;
-        Ok::<_, Failure>(Reads {
+        Ok::<_, CalibrateError>(Reads {
             profile: even,
             way,
             // A tenth of a second of them with their wake-ups, but not too few for a median.
@@ -137,9 +137,9 @@ struct Loops {
     latency: f64,
 }
 
-fn instant(cpus: Cpus, stop: &Stop) -> Result<Loops, Failure> {
+fn instant(cpus: Cpus, stop: &Stop) -> Result<Loops, CalibrateError> {
     const IOS: u64 = 40_000;
-    let profile = DeviceProfile::builtin("instant").map_err(Failure::run)?;
+    let profile = DeviceProfile::builtin("instant")?;
     let counts = driver::quietest(&profile, IOS, cpus, stop)?;
     let ios = counts.all.ios.max(1) as f64;
     // Both means, so that what the rare long ones hold stands in both.

@@ -1,9 +1,8 @@
 //! Real runs on the emulator beside the twin's, with this machine's times.
 
 use super::driver::{BS, Cpus};
+use super::error::CalibrateError;
 use super::reads::{Read, Reads, median, reads};
-use crate::columns::columns;
-use crate::failure::Failure;
 use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_nvme::wait::{AnyPolicy, Counters, Policy, StepKind, Waiter};
 use joulio_twin::grid::Stage;
@@ -106,7 +105,8 @@ impl Figures {
         (figures, ios as f64 / all)
     }
 
-    fn counts(&self) -> [f64; 3] {
+    /// Interrupts, timer sleeps and wakes an I/O.
+    pub fn counts(&self) -> [f64; 3] {
         [self.interrupts, self.sleeps, self.wakes]
     }
 
@@ -119,7 +119,7 @@ impl Figures {
 impl Compared {
     /// All of the twin's I/Os do what nearly all of the real ones do; where the twin's do not all do
     /// the same, the means are near each other.
-    fn same_counts(&self) -> bool {
+    pub fn same_counts(&self) -> bool {
         let (real, twin) = (self.real.counts(), self.twin.counts());
         if self.twin.are_alike() {
             return real == twin && self.alike >= ALIKE;
@@ -130,7 +130,7 @@ impl Compared {
     }
 
     /// The twin's median less the real one, over the real one.
-    fn error(&self) -> f64 {
+    pub fn error(&self) -> f64 {
         let real = self.real.median_ns.max(1) as f64;
         self.twin.median_ns as f64 / real - 1.0
     }
@@ -149,7 +149,7 @@ pub fn compare(
     beside: f64,
     (ios, cpus): (u64, Cpus),
     stop: &Stop,
-) -> Result<Checked, Failure> {
+) -> Result<Checked, CalibrateError> {
     let mut slower = profile.clone();
     for point in &mut slower.service.read {
         point.us.value += beside / 1e3;
@@ -226,7 +226,7 @@ fn played(
     device: &DeviceProfile,
     policy: &impl Fn() -> AnyPolicy,
     ios: u64,
-) -> Result<Result<Figures, String>, Failure> {
+) -> Result<Result<Figures, String>, CalibrateError> {
     let job = TwinJob {
         bs: BS,
         path: Path::User,
@@ -236,7 +236,7 @@ fn played(
     let device = std::slice::from_ref(device);
     let done = match play(machine, device, &job, |_| policy(), 1) {
         Err(error @ TwinError::Step { .. }) => return Ok(Err(error.to_string())),
-        done => done.map_err(Failure::run)?,
+        done => done?,
     };
     let each = |count: u64| count as f64 / done.ios().max(1) as f64;
     Ok(Ok(Figures {
@@ -246,51 +246,4 @@ fn played(
         wakes: each(done.counters.wakes),
         median_ns: done.read.latency.value_at_quantile(0.5),
     }))
-}
-
-/// For people.
-pub fn table(checked: &Checked) -> String {
-    let header = [
-        "completion",
-        "",
-        "intr/IO",
-        "sleeps/IO",
-        "wakes/IO",
-        "alike %",
-        "p50 us",
-        "error",
-        "",
-    ];
-    let rows = checked.check.iter().flat_map(|one| {
-        let row = |name: &str, of: &Figures, alike: String, more: [String; 2]| {
-            let counts = of.counts().map(|n| match n.fract() == 0.0 {
-                true => n.to_string(),
-                false => format!("{n:.3}"),
-            });
-            let median = format!("{:.2}", of.median_ns as f64 / 1e3);
-            let words = [one.completion.clone(), name.into()].into_iter();
-            words
-                .chain(counts)
-                .chain([alike, median])
-                .chain(more)
-                .collect::<Vec<_>>()
-        };
-        let error = format!("{:+.1} %", 100.0 * one.error());
-        let verdict = match (one.same_counts(), one.agrees()) {
-            (_, true) => "agrees",
-            (false, _) => "counts differ",
-            (true, false) => "latency differs",
-        };
-        let none = [String::new(), String::new()];
-        [
-            row("real", &one.real, format!("{:.2}", 100.0 * one.alike), none),
-            row("twin*", &one.twin, String::new(), [error, verdict.into()]),
-        ]
-    });
-    let header = header.map(String::from).to_vec();
-    let mut text = columns(header, rows.collect::<Vec<_>>(), 2);
-    for one in &checked.not_checked {
-        text.push_str(&format!("{}: not checked: {}\n", one.completion, one.why));
-    }
-    text
 }

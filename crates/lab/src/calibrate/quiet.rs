@@ -2,13 +2,13 @@
 //! threads was measured as 87 ns that takes 2,223.
 
 use super::driver::Cpus;
-use crate::failure::Failure;
+use super::error::CalibrateError;
 use joulio_nvme::wait::now;
 use joulio_units::Nanos;
 use joulio_workload::spoiled::by_others;
 use joulio_workload::{CpuUse, Happened, Spoiled, Surroundings};
 use rustix::time::{ClockId, clock_gettime};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The share of a CPU that others may have. Of a quarter of a minute the kernel's ticks tell a
 /// CPU's use to 1 or 2 %, and the kernel's own threads and daemons of a quiet machine take less.
@@ -16,8 +16,8 @@ const TOLERATED: f64 = 0.05;
 
 /// A measurement that is watched.
 pub struct Watch {
-    /// The file that is to be written only if nothing spoils it.
-    file: Option<PathBuf>,
+    /// Ends as soon as something has spoiled it.
+    strict: bool,
     cpus: Cpus,
     surroundings: Surroundings,
     /// What this process had of all CPUs when it began.
@@ -26,11 +26,10 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Of what is measured on `cpus` from now on; for `file`, if that is not to be written when it is
-    /// spoiled.
-    pub fn begin(cpus: Cpus, file: Option<PathBuf>) -> Watch {
+    /// Begins to watch what is measured on `cpus`, which ends when it is spoiled if `strict`.
+    pub fn begin(cpus: Cpus, strict: bool) -> Watch {
         Watch {
-            file,
+            strict,
             cpus,
             surroundings: Surroundings::now(Path::new("/")),
             own: own(),
@@ -39,42 +38,33 @@ impl Watch {
     }
 
     /// Does `what`, in which this process always has something to run on the jobs' CPU, and on no
-    /// other: where it did not run, another did, and the file is not to be written.
-    pub fn alone<T>(&mut self, what: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    /// other: where it did not run, another did.
+    pub fn alone<T>(
+        &mut self,
+        what: impl FnOnce() -> Result<T, CalibrateError>,
+    ) -> Result<T, CalibrateError> {
         let (start, before) = (now(), own());
         let done = what()?;
         let (ran, window) = (own() - before, now() - start);
         let cpu = format!("CPU {}", self.cpus.job);
         let others = by_others(&cpu, window.since(ran), window, TOLERATED);
         self.spoiled.extend(others);
-        match refusal(self.file.as_deref(), &self.spoiled) {
+        match self.spoiled.first() {
             // What follows would be for nothing, and takes a minute on a busy machine.
-            Some(why) => Err(Failure::run(why)),
-            None => Ok(done),
+            Some(first) if self.strict => Err(CalibrateError::Spoiled(first.clone())),
+            _ => Ok(done),
         }
     }
 
-    /// What spoiled it, and why the file is not written, if it is not.
-    pub fn end(self) -> (Vec<Spoiled>, Option<String>) {
+    /// Everything that spoiled it.
+    pub fn end(self) -> Vec<Spoiled> {
         let happened = Surroundings::now(Path::new("/")).since(&self.surroundings);
         let cpus = [self.cpus.job, self.cpus.device];
         let mut spoiled = self.spoiled;
         spoiled.extend(others(&happened, cpus, own() - self.own));
         spoiled.extend(happened.spoiled(&cpus));
-        let refusal = refusal(self.file.as_deref(), &spoiled);
-        (spoiled, refusal)
+        spoiled
     }
-}
-
-/// A profile is used for months, and nobody sees what else ran when it was measured.
-fn refusal(file: Option<&Path>, spoiled: &[Spoiled]) -> Option<String> {
-    let (file, first) = (file?, spoiled.first()?);
-    Some(format!(
-        "-o {}: not written, the figures are not the machine's own: {}; then calibrate again, or say \
-         --allow-busy",
-        file.display(),
-        first.why
-    ))
 }
 
 /// What else ran on `cpus`, on which this process ran for `own`, and nowhere else.
@@ -120,10 +110,10 @@ mod tests {
         assert_eq!(others(&of([9_000, 3_000]), [2, 5], ms(11_700)), None);
         // The kernel's ticks may have missed some of ours.
         assert_eq!(others(&of([9_000, 3_000]), [2, 5], ms(12_500)), None);
-        let told = others(&of([10_000, 3_000]), [2, 5], ms(9_000)).unwrap();
-        assert_eq!(told.share, Some(0.4));
+        let spoiled = others(&of([10_000, 3_000]), [2, 5], ms(9_000)).unwrap();
+        assert_eq!(spoiled.share, Some(0.4));
         let why = "CPUs 2 and 5 ran other programs for 40 % of the time (4.000 s): stop them";
-        assert_eq!(told.why, why);
+        assert_eq!(spoiled.why, why);
         assert_eq!(others(&of([9_000, 9_000]), [2, 6], ms(0)), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Threads on a CPU, and two that wake each other: what the kernel takes for it.
 
-use crate::failure::Failure;
+use super::error::CalibrateError;
 use joulio_nvme::wait::{now, poll_until};
 use joulio_units::Nanos;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd};
@@ -11,33 +11,36 @@ use std::num::NonZero;
 use std::thread;
 
 /// Puts this thread on `cpu`, its timers exact, as a run does with its jobs.
-pub fn settle(cpu: usize) -> Result<(), Failure> {
+pub fn settle(cpu: usize) -> Result<(), CalibrateError> {
     let _ = set_current_timer_slack(NonZero::new(1));
     let mut set = CpuSet::new();
     set.set(cpu);
-    sched_setaffinity(None, &set).map_err(|error| Failure::run(format!("CPU {cpu}: {error}")))
+    sched_setaffinity(None, &set).map_err(|errno| CalibrateError::Pin { cpu, errno })
 }
 
-pub fn event() -> Result<OwnedFd, Failure> {
-    eventfd(0, EventfdFlags::CLOEXEC).map_err(Failure::run)
+pub fn event() -> Result<OwnedFd, CalibrateError> {
+    eventfd(0, EventfdFlags::CLOEXEC).map_err(CalibrateError::System)
 }
 
 /// Adds one to it.
-pub fn raise(fd: &OwnedFd) -> Result<(), Failure> {
+pub fn raise(fd: &OwnedFd) -> Result<(), CalibrateError> {
     write(fd, &1_u64.to_ne_bytes())
         .map(drop)
-        .map_err(Failure::run)
+        .map_err(CalibrateError::System)
 }
 
 /// Waits as a queue that blocks does: poll(2), then read(2).
-pub fn wait(fd: &OwnedFd) -> Result<(), Failure> {
-    poll_until(&mut [PollFd::new(fd, PollFlags::IN)], Nanos::MAX).map_err(Failure::run)?;
-    read(fd, &mut [0; 8]).map(drop).map_err(Failure::run)
+pub fn wait(fd: &OwnedFd) -> Result<(), CalibrateError> {
+    poll_until(&mut [PollFd::new(fd, PollFlags::IN)], Nanos::MAX)
+        .map_err(CalibrateError::System)?;
+    read(fd, &mut [0; 8])
+        .map(drop)
+        .map_err(CalibrateError::System)
 }
 
 /// A ping-pong between two threads on `cpu`, there and back, each of `rounds`: two writes, two
 /// blocks and two switches.
-pub fn there_and_back(cpu: usize, rounds: u32) -> Result<Vec<u64>, Failure> {
+pub fn there_and_back(cpu: usize, rounds: u32) -> Result<Vec<u64>, CalibrateError> {
     let (there, back) = (event()?, event()?);
     thread::scope(|scope| {
         let echo = scope.spawn(|| {
@@ -61,6 +64,6 @@ pub fn there_and_back(cpu: usize, rounds: u32) -> Result<Vec<u64>, Failure> {
     })
 }
 
-fn joined(result: thread::Result<Result<(), Failure>>) -> Result<(), Failure> {
-    result.unwrap_or_else(|_| Err(Failure::run("a thread of the calibration panicked")))
+fn joined(result: thread::Result<Result<(), CalibrateError>>) -> Result<(), CalibrateError> {
+    result.unwrap_or_else(|_| Err(CalibrateError::Panicked))
 }

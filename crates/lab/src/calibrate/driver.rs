@@ -1,11 +1,11 @@
 //! What joulio's own driver and run loop take.
 
+use super::error::CalibrateError;
 use super::pair::settle;
 use super::spread::Spread;
-use crate::failure::Failure;
+use crate::targets::activity;
 use joulio_emulator::{EmulatedDevice, NamespaceOptions, Options, StoreOptions};
 use joulio_energy::Meters;
-use joulio_lab::activity;
 use joulio_model::DeviceProfile;
 use joulio_nvme::wait::now;
 use joulio_nvme::{Controller, ControllerOptions, DmaBuffer, Namespace, PollGroup};
@@ -24,16 +24,18 @@ pub const BS: u32 = 4096;
 pub struct Shares {
     /// From the call to the doorbell rung.
     pub submit: Spread,
-    /// From the look that finds the completion to the buffer handed back.
+    /// From the poll that finds the completion to the buffer handed back.
     pub complete: Spread,
-    /// A look in vain, in a spin.
-    pub look: Spread,
+    /// An empty poll, in a spin.
+    pub poll: Spread,
 }
 
-/// The CPUs of the calibration: the jobs', and the one that the device's thread is on.
+/// The CPUs of a calibration.
 #[derive(Clone, Copy, Debug)]
 pub struct Cpus {
+    /// CPU of the jobs' thread.
     pub job: usize,
+    /// CPU of the emulated device's thread.
     pub device: usize,
 }
 
@@ -45,14 +47,14 @@ pub struct Bench {
 }
 
 /// A device that takes `time` for every I/O.
-pub fn even(time: Nanos) -> Result<DeviceProfile, Failure> {
-    let mut profile = DeviceProfile::builtin("instant").map_err(Failure::run)?;
+pub fn even(time: Nanos) -> Result<DeviceProfile, CalibrateError> {
+    let mut profile = DeviceProfile::builtin("instant")?;
     let points = profile.service.read.iter_mut();
     points.for_each(|point| point.us.value = time.0 as f64 / 1e3);
     Ok(profile)
 }
 
-fn open(profile: DeviceProfile, cpus: Cpus) -> Result<Controller<EmulatedDevice>, Failure> {
+fn open(profile: DeviceProfile, cpus: Cpus) -> Result<Controller<EmulatedDevice>, CalibrateError> {
     let mut options = Options::new(profile);
     options.cpu = Some(cpus.device);
     options.namespaces = vec![NamespaceOptions {
@@ -61,48 +63,49 @@ fn open(profile: DeviceProfile, cpus: Cpus) -> Result<Controller<EmulatedDevice>
         },
         block: None,
     }];
-    let device = EmulatedDevice::spawn(&options).map_err(Failure::run)?;
-    Controller::open(device, ControllerOptions::default()).map_err(Failure::run)
+    let device = EmulatedDevice::spawn(&options)?;
+    Ok(Controller::open(device, ControllerOptions::default())?)
 }
 
 impl Bench {
-    pub fn new(profile: DeviceProfile, cpus: Cpus) -> Result<Bench, Failure> {
+    pub fn new(profile: DeviceProfile, cpus: Cpus) -> Result<Bench, CalibrateError> {
         let controller = open(profile, cpus)?;
-        let namespace = controller.namespace(1).map_err(Failure::run)?;
-        let queue = controller.create_queue_pair(4).map_err(Failure::run)?;
+        let namespace = controller.namespace(1)?;
+        let queue = controller.create_queue_pair(4)?;
         let buffers = controller.allocate_buffers(1, BS as usize);
         Ok(Bench {
             group: PollGroup::new(vec![queue]),
             namespace,
-            buffers: buffers.map_err(Failure::run)?,
+            buffers: buffers?,
         })
     }
 
     /// Sends a read; when its doorbell has been rung.
-    pub fn send(&mut self) -> Result<Nanos, Failure> {
+    pub fn send(&mut self) -> Result<Nanos, CalibrateError> {
         let buffer = self.buffers.pop();
-        let buffer = buffer.ok_or_else(|| Failure::run("the buffer did not come back"))?;
+        let buffer = buffer.ok_or(CalibrateError::NoBuffer)?;
         let queue = &mut self.group.queues()[0];
         let blocks = BS / self.namespace.block_size();
         let sent = queue.read(&self.namespace, 0, blocks, buffer, 0);
         queue.ring();
         let rung = now();
-        sent.map_err(|rejected| Failure::run(rejected.reason))?;
+        sent.map_err(|rejected| rejected.reason)?;
         Ok(rung)
     }
 
     /// Takes in what has completed, or waits for it until `deadline`.
-    pub fn reap(&mut self, deadline: Option<Nanos>) -> Result<(), Failure> {
+    pub fn reap(&mut self, deadline: Option<Nanos>) -> Result<(), CalibrateError> {
         let buffers = &mut self.buffers;
         let reaped = self
             .group
             .reap(1, deadline, |_, done| buffers.extend(done.buffer));
-        reaped.map(drop).map_err(Failure::run)
+        reaped?;
+        Ok(())
     }
 }
 
 /// Takes the driver's times.
-pub fn shares(cpus: Cpus) -> Result<Shares, Failure> {
+pub fn shares(cpus: Cpus) -> Result<Shares, CalibrateError> {
     settle(cpus.job)?;
     let clock = Spread::of_calls(|| {
         now();
@@ -111,12 +114,12 @@ pub fn shares(cpus: Cpus) -> Result<Shares, Failure> {
     Ok(Shares {
         submit,
         complete,
-        look: looks(cpus)?,
+        poll: polls(cpus)?,
     })
 }
 
 /// Both ways of an I/O that is long complete when it is looked for.
-fn ways(cpus: Cpus, clock: f64) -> Result<(Spread, Spread), Failure> {
+fn ways(cpus: Cpus, clock: f64) -> Result<(Spread, Spread), CalibrateError> {
     const IOS: usize = 2_000;
     const SERVICE: Nanos = Nanos::from_micros(20);
     let mut bench = Bench::new(even(SERVICE)?, cpus)?;
@@ -137,19 +140,19 @@ fn ways(cpus: Cpus, clock: f64) -> Result<(Spread, Spread), Failure> {
     Ok((share(submits), share(completes)))
 }
 
-/// Looks in vain, by the queue's own count.
-fn looks(cpus: Cpus) -> Result<Spread, Failure> {
+/// Empty polls, by the queue's own count.
+fn polls(cpus: Cpus) -> Result<Spread, CalibrateError> {
     const ROUNDS: usize = 20;
-    const LOOKING: Nanos = Nanos::from_millis(2);
-    let mut bench = Bench::new(even(LOOKING + LOOKING)?, cpus)?;
+    const POLLING: Nanos = Nanos::from_millis(2);
+    let mut bench = Bench::new(even(POLLING + POLLING)?, cpus)?;
     let mut times = Vec::new();
     for _ in 0..ROUNDS {
         let rung = bench.send()?;
         let before = bench.group.queues()[0].counters().empty_polls;
-        bench.reap(Some(rung + LOOKING))?;
+        bench.reap(Some(rung + POLLING))?;
         let time = now() - rung;
-        let looks = bench.group.queues()[0].counters().empty_polls - before;
-        times.push(time.0 as f64 / looks.max(1) as f64);
+        let polls = bench.group.queues()[0].counters().empty_polls - before;
+        times.push(time.0 as f64 / polls.max(1) as f64);
         while bench.buffers.is_empty() {
             bench.reap(None)?;
         }
@@ -164,14 +167,17 @@ pub fn quietest(
     ios: u64,
     cpus: Cpus,
     stop: &Stop,
-) -> Result<Counts, Failure> {
+) -> Result<Counts, CalibrateError> {
     const RUNS: usize = 3;
     let mut best: Option<Counts> = None;
     for _ in 0..RUNS {
         let run = real(profile.clone(), ios, cpus, stop)?;
         let reason = run.completion.reason.unwrap_or_default();
         let counts = run.counts;
-        let counts = counts.ok_or_else(|| Failure::run(format!("poll: unavailable: {reason}")))?;
+        let counts = counts.ok_or_else(|| CalibrateError::Unavailable {
+            completion: CompletionMode::Poll,
+            reason,
+        })?;
         let median = |counts: &Counts| counts.all.latency_ns.p50;
         if best
             .as_ref()
@@ -180,11 +186,16 @@ pub fn quietest(
             best = Some(counts);
         }
     }
-    best.ok_or_else(|| Failure::run("no run"))
+    best.ok_or(CalibrateError::NoRun)
 }
 
 /// A real run of `ios` reads, one at a time, on the emulated `profile` by polling.
-fn real(profile: DeviceProfile, ios: u64, cpus: Cpus, stop: &Stop) -> Result<RunResult, Failure> {
+fn real(
+    profile: DeviceProfile,
+    ios: u64,
+    cpus: Cpus,
+    stop: &Stop,
+) -> Result<RunResult, CalibrateError> {
     let name = format!("emulated:{}", profile.name);
     let inside = Inside {
         profile: profile.clone(),
@@ -192,7 +203,7 @@ fn real(profile: DeviceProfile, ios: u64, cpus: Cpus, stop: &Stop) -> Result<Run
         thread: EmulatedDevice::thread_id,
     };
     let target = NvmeTarget::new(name, open(profile, cpus)?, 1, true, Some(inside));
-    let targets: [Box<dyn Target>; 1] = [Box::new(target.map_err(Failure::run)?)];
+    let targets: [Box<dyn Target>; 1] = [Box::new(target?)];
     let job = Job {
         rw: ReadWrite::RandRead,
         rwmixread: 100,
@@ -226,5 +237,5 @@ fn real(profile: DeviceProfile, ios: u64, cpus: Cpus, stop: &Stop) -> Result<Run
         progress: &|_| {},
         trace: None,
     };
-    run_job(&job, method, &setup, &mut Meters::default()).map_err(Failure::run)
+    Ok(run_job(&job, method, &setup, &mut Meters::default())?)
 }

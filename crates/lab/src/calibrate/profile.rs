@@ -1,8 +1,8 @@
 //! What was measured, as the profile of a machine.
 
+use super::error::CalibrateError;
 use super::measure::{Times, WAITS};
 use super::spread::Spread;
-use crate::failure::Failure;
 use joulio_model::machine::costs::{Costs, IdleCosts, IdleState, PathCosts};
 use joulio_model::{Figure, Kind, MachineProfile};
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ fn costs(base: &MachineProfile, times: &Times) -> Costs {
         ),
         crossing_ns: measured(times.crossing, "getppid(2)"),
         look_ns: measured(
-            shares.look.map(|time| time.max(1.0)),
+            shares.poll.map(|time| time.max(1.0)),
             "looks in vain of a queue pair in a spin with a deadline",
         ),
         kib_ns: guess(0.0, "stands in submit_ns, measured with 4 KiB"),
@@ -198,8 +198,8 @@ fn guess(value: f64, source: &str) -> Figure {
 }
 
 /// As a file: a figure a line.
-pub fn text(profile: &MachineProfile) -> Result<String, Failure> {
-    let mut document = toml_edit::ser::to_document(profile).map_err(Failure::run)?;
+pub fn text(profile: &MachineProfile) -> Result<String, CalibrateError> {
+    let mut document = toml_edit::ser::to_document(profile)?;
     figures_inline(document.as_table_mut());
     Ok(format!(
         "# By joulio calibrate. Watts and what it calls a guess are not of this machine.\n{document}"
@@ -239,8 +239,8 @@ fn settle(item: &mut Item) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::driver::Shares;
     use super::*;
-    use crate::calibrate::driver::Shares;
 
     fn times() -> Times {
         let spread = |median: f64| Spread {
@@ -257,7 +257,7 @@ mod tests {
             shares: Shares {
                 submit: spread(60.0),
                 complete: spread(70.0),
-                look: spread(11.0),
+                poll: spread(11.0),
             },
             app: 150.0,
             device: 300.0,

@@ -1,9 +1,9 @@
 //! Reads of an emulated device, one at a time, and what each was.
 
 use super::driver::{Bench, Cpus};
+use super::error::CalibrateError;
 use super::pair::settle;
 use super::spread::Spread;
-use crate::failure::Failure;
 use joulio_model::DeviceProfile;
 use joulio_nvme::wait::{Counters, now};
 use joulio_units::Nanos;
@@ -31,7 +31,7 @@ pub fn median(reads: &[Read]) -> f64 {
 
 /// All of `kinds` in turn, round after round; of each the round with the least median. Other
 /// programs, and a guest's host, only ever make them slower, for seconds at a time.
-pub fn reads(kinds: &[Reads], cpus: Cpus, stop: &Stop) -> Result<Vec<Vec<Read>>, Failure> {
+pub fn reads(kinds: &[Reads], cpus: Cpus, stop: &Stop) -> Result<Vec<Vec<Read>>, CalibrateError> {
     const ROUNDS: usize = 10;
     settle(cpus.job)?;
     let mut quietest: Vec<_> = kinds.iter().map(|_| (f64::INFINITY, Vec::new())).collect();
@@ -47,7 +47,7 @@ pub fn reads(kinds: &[Reads], cpus: Cpus, stop: &Stop) -> Result<Vec<Vec<Read>>,
     Ok(quietest.into_iter().map(|(_, reads)| reads).collect())
 }
 
-fn round(kind: &Reads, cpus: Cpus, stop: &Stop) -> Result<Vec<Read>, Failure> {
+fn round(kind: &Reads, cpus: Cpus, stop: &Stop) -> Result<Vec<Read>, CalibrateError> {
     let Reads {
         profile,
         way,
@@ -58,15 +58,18 @@ fn round(kind: &Reads, cpus: Cpus, stop: &Stop) -> Result<Vec<Read>, Failure> {
     // The first find nothing in the caches.
     let mut first = (ios / 2).min(1_000);
     let mut bench = Bench::new(profile.clone(), cpus)?;
-    let policy = way.policy().ok_or_else(|| Failure::run(way))?;
+    let policy = way.policy().ok_or_else(|| CalibrateError::NoPolicy(*way))?;
     let queue = &mut bench.group.queues()[0];
-    let obtained = queue.set_policy(policy);
-    obtained.map_err(|error| Failure::run(format!("{way}: unavailable: {error}")))?;
+    let effective = queue.set_policy(policy);
+    effective.map_err(|error| CalibrateError::Unavailable {
+        completion: *way,
+        reason: error.to_string(),
+    })?;
     let mut reads = Vec::with_capacity(ios);
     let learnt = now() + *learns;
     while reads.len() < ios {
         if stop.stopped() {
-            return Err(Failure::interrupted("nothing is kept"));
+            return Err(CalibrateError::Interrupted);
         }
         let before = bench.group.counters();
         let start = now();

@@ -1,0 +1,84 @@
+//! Why a calibration gave no figures.
+
+use joulio_emulator::EmulatorError;
+use joulio_model::ProfileError;
+use joulio_nvme::{NvmeError, SubmitError};
+use joulio_twin::TwinError;
+use joulio_workload::{CompletionMode, RunError, Spoiled};
+use rustix::io::Errno;
+
+/// Why a calibration, or its comparison with virtual time, gave no figures.
+#[derive(Debug, thiserror::Error)]
+pub enum CalibrateError {
+    /// This process may use one CPU: allow it another.
+    #[error(
+        "calibrate needs two CPUs, one of them for an emulated device: this process may use one"
+    )]
+    OneCpu,
+    /// Other programs ran meanwhile, or the machine was not itself otherwise: stop them, and
+    /// calibrate again.
+    #[error("{}", .0.why)]
+    Spoiled(Spoiled),
+    /// Ended early.
+    #[error("nothing is kept")]
+    Interrupted,
+    /// A completion mode that the driver cannot have here.
+    #[error("{completion}: unavailable: {reason}")]
+    Unavailable {
+        /// The completion mode.
+        completion: CompletionMode,
+        /// Why.
+        reason: String,
+    },
+    /// A completion mode that is not the driver's.
+    #[error("{0}")]
+    NoPolicy(CompletionMode),
+    /// A thread cannot be bound to its CPU.
+    #[error("CPU {cpu}: {errno}")]
+    Pin {
+        /// The CPU's number.
+        cpu: usize,
+        /// The system's reason.
+        errno: Errno,
+    },
+    /// A system call that is measured failed.
+    #[error("{0}")]
+    System(#[source] Errno),
+    /// A profile that comes with joulio, or the calibrated one, is wrong.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// The emulated device could not be made.
+    #[error(transparent)]
+    Emulator(#[from] EmulatorError),
+    /// The emulated device's controller failed.
+    #[error(transparent)]
+    Controller(#[from] NvmeError),
+    /// A read was not submitted.
+    #[error(transparent)]
+    Submit(#[from] SubmitError),
+    /// A buffer was lost.
+    #[error("the buffer did not come back")]
+    NoBuffer,
+    /// A run of reads failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// No run was done.
+    #[error("no run")]
+    NoRun,
+    /// The run in virtual time failed.
+    #[error(transparent)]
+    Twin(#[from] TwinError),
+    /// The profile cannot be written as TOML.
+    #[error(transparent)]
+    Toml(#[from] toml_edit::ser::Error),
+    /// A thread of the calibration panicked, and said why.
+    #[error("a thread of the calibration panicked")]
+    Panicked,
+}
+
+impl CalibrateError {
+    /// True if nothing was measured, since it cannot be here.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, CalibrateError::OneCpu)
+    }
+}

@@ -1,0 +1,17 @@
+//! The machine whose figures the models use.
+
+use joulio_energy::{Processor, Root};
+use joulio_model::{MachineProfile, ProfileError};
+
+/// The machine `name`; without a name the one that fits this processor, and failing that one that
+/// is like many.
+///
+/// # Errors
+/// There is no machine of that name, or its file is no profile.
+pub fn machine_profile(name: Option<&str>) -> Result<MachineProfile, ProfileError> {
+    let fitting = || MachineProfile::fitting(&Processor::of(&Root::system()).name);
+    match (name, name.is_none().then(fitting).flatten()) {
+        (_, Some(fitting)) => Ok(fitting),
+        (name, None) => MachineProfile::load(name.unwrap_or(MachineProfile::DEFAULT)),
+    }
+}

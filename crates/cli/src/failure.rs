@@ -1,5 +1,7 @@
 //! Errors as a user sees them: one line, and an exit status.
 
+mod host;
+
 use crate::limits::open_files_advice;
 use crate::signals::{Signal, signal};
 use joulio_lab::OpenError;

@@ -3,12 +3,12 @@
 mod table;
 
 use crate::Outcome;
-use crate::changes::Changes;
 use crate::failure::{Failure, say};
 use crate::output::{Format, Output, print, print_json};
 use crate::signals::stop_on_signals;
 use crate::stat::whole_disk;
 use crate::work::duration;
+use joulio_host::Changes;
 use joulio_kernel_io::{Disks, Knob};
 use joulio_units::Nanos;
 use std::path::{Path, PathBuf};
@@ -79,7 +79,7 @@ pub fn run(args: &Args) -> Outcome {
     }
     // Before there is anything that a signal would leave behind.
     let stop = stop_on_signals()?;
-    let mut changes = Changes::new();
+    let mut changes = Changes::new(say);
     let wanted = args.set.iter();
     let wanted = wanted.map(|Setting { name, value }| Ok((knob(name, disk)?, value.as_str())));
     let wanted: Vec<_> = wanted.collect::<Result<_, Failure>>()?;

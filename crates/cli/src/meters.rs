@@ -5,8 +5,9 @@ mod modelled;
 pub mod nvme;
 
 use crate::failure::Failure;
-use crate::power_states::port::{Control, PortName};
+use crate::power_states::port::PortName;
 use joulio_energy::{Discovery, Finding, Meters, Root, Select, Source, State};
+use joulio_host::controller::SharedPowerControl;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -110,11 +111,11 @@ pub fn list_with(root: &Root, words: &[String], names: &[PortName]) -> Result<Di
     let mut discovery = found(root, &select(words)?)?;
     for name in names {
         let port = name.open()?;
-        let control = Arc::clone(&port.control);
+        let control = Arc::clone(port.admin.control());
         ask(
             &name.text(),
             control,
-            port.is_mortal(),
+            port.admin.ends_with_process(),
             root,
             &mut discovery,
         );
@@ -124,7 +125,13 @@ pub fn list_with(root: &Root, words: &[String], names: &[PortName]) -> Result<Di
 
 /// Adds the meter in the device `name`, or why it has none. `emulated`: its watts are its
 /// profile's.
-pub fn ask(name: &str, control: Control, emulated: bool, root: &Root, discovery: &mut Discovery) {
+pub fn ask(
+    name: &str,
+    control: SharedPowerControl,
+    emulated: bool,
+    root: &Root,
+    discovery: &mut Discovery,
+) {
     discovery.others.retain(|other| other.name != "nvme");
     match nvme::meter(name, control, emulated, &**root.clock()) {
         Ok(meter) => discovery.meters.push(meter),

@@ -1,9 +1,6 @@
 //! `joulio power-states`: where a controller idles, how long it takes to wake, what it draws.
 
-mod apst;
 mod change;
-pub mod coalescing;
-pub mod feature;
 pub mod port;
 mod report;
 
@@ -11,8 +8,8 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::output::{Format, Output, print, print_json};
 use crate::work::duration;
-use change::Change;
 use clap::ValueEnum;
+use joulio_host::power_states::{FeatureRequest, coalescing};
 use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_units::Nanos;
 use port::PortName;
@@ -50,11 +47,13 @@ enum Switch {
 }
 
 impl Args {
-    fn changes(&self) -> Vec<Change> {
-        let apst = self.apst.map(|switch| Change::Apst(switch == Switch::On));
+    fn changes(&self) -> Vec<FeatureRequest> {
+        let apst = self
+            .apst
+            .map(|switch| FeatureRequest::Apst(switch == Switch::On));
         // The power state last: with the transitions of before it might not stay there.
-        let set = self.set.map(Change::PowerState);
-        let coalescing = self.coalescing.map(Change::Coalescing);
+        let set = self.set.map(FeatureRequest::PowerState);
+        let coalescing = self.coalescing.map(FeatureRequest::Coalescing);
         apst.into_iter().chain(coalescing).chain(set).collect()
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::journal::{Journal, Restored, put_back_left};
 use crate::output::print;
+use crate::signals::cancel;
+use joulio_host::{Journal, RestoreOutcome, restore_left};
 
 /// Puts back what joulio has changed and not put back itself, the latest first: because it was
 /// killed, or because `joulio power-states` was not told for how long. What cannot be put back
@@ -14,9 +15,9 @@ pub struct Args {}
 
 /// `joulio restore`.
 pub fn run(_: &Args) -> Outcome {
-    let journal = Journal::place().map_err(Failure::input)?;
+    let journal = Journal::of_user().map_err(Failure::input)?;
     let all = match journal.lock_existing().map_err(Failure::input)? {
-        Some(locked) => put_back_left(&locked, |_| true).map_err(Failure::run)?,
+        Some(locked) => restore_left(&locked, |_| true, &cancel()).map_err(Failure::run)?,
         None => Vec::new(),
     };
     if all.is_empty() {
@@ -25,8 +26,8 @@ pub fn run(_: &Args) -> Outcome {
     let mut kept = 0;
     for one in &all {
         let lines = match one {
-            Restored::Back(lines) => lines.clone(),
-            Restored::Busy(why) | Restored::Kept(why) => {
+            RestoreOutcome::Restored(lines) => lines.clone(),
+            RestoreOutcome::Busy(why) | RestoreOutcome::Kept(why) => {
                 kept += 1;
                 vec![format!("{why}; kept")]
             }

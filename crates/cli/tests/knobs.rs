@@ -229,7 +229,7 @@ fn two_runs_do_not_set_the_same() {
     );
     let output = room.ran("restore");
     assert_eq!(output.status.code(), Some(1));
-    assert!(out(&output).contains("another joulio is at it; kept"));
+    assert!(out(&output).contains("still runs and is to put it back; kept"));
     assert_eq!(room.value("scheduler"), "kyber");
     assert_eq!(
         room.knobs("d --set nomerges=2 --for 1ms").status.code(),

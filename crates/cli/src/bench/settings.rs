@@ -1,7 +1,7 @@
 //! Settings of the machine under which a bench runs: each combination in turn, put back after it.
 
-use crate::changes::Changes;
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
+use joulio_host::Changes;
 use joulio_kernel_io::knobs::{CpuLatency, Setting};
 use joulio_kernel_io::{Knob, Knobs};
 use joulio_workload::{Method, Target, parse_time};
@@ -192,7 +192,7 @@ impl Combination {
                 .iter()
                 .map(|(knob, delay)| (knob.clone(), delay.as_str())),
         );
-        let mut changes = Changes::new();
+        let mut changes = Changes::new(say);
         changes.knobs(Path::new(ROOT), &wanted)?;
         Ok(changes)
     }

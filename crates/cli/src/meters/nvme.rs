@@ -1,8 +1,8 @@
 //! The meter in a storage device, for `joulio_energy`.
 
 use super::modelled::Modelled;
-use crate::power_states::port::Control;
 use joulio_energy::{Clock, Meter, MeterError, NvmeMeter, NvmePower, PowerLog};
+use joulio_host::controller::SharedPowerControl;
 use joulio_nvme::NvmeError;
 use joulio_nvme_spec::identify::PowerScale;
 use joulio_units::Watts;
@@ -11,7 +11,7 @@ use std::fmt;
 /// A meter of what the device `name` says that it draws. `emulated`: that is what its profile says.
 pub fn meter(
     name: &str,
-    control: Control,
+    control: SharedPowerControl,
     emulated: bool,
     clock: &dyn Clock,
 ) -> Result<Box<dyn Meter>, MeterError> {
@@ -28,7 +28,7 @@ pub fn meter(
 
 struct Power {
     name: String,
-    control: Control,
+    control: SharedPowerControl,
 }
 
 impl fmt::Debug for Power {

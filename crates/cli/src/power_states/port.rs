@@ -3,10 +3,10 @@
 use crate::failure::Failure;
 use crate::signals::cancel;
 use joulio_emulator::{EmulatedDevice, FaultPlan, PowerUse};
-use joulio_lab::{DeviceKind, DeviceName, DeviceNameError, open_pcie, open_vfio_user};
-use joulio_nvme::{ControllerOptions, KernelController, PowerControl};
-use joulio_nvme_spec::ascii;
-use std::path::{Path, PathBuf, absolute};
+use joulio_host::{AdminController, ControllerAddress};
+use joulio_lab::{DeviceKind, DeviceName, DeviceNameError, Emulated};
+use joulio_nvme::ControllerOptions;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -44,81 +44,47 @@ impl PortName {
         }
     }
 
-    /// The same, from whatever directory it is read again: for the journal.
-    pub fn lasting(&self) -> String {
-        match self {
-            PortName::Own(DeviceName {
-                kind: DeviceKind::VfioUser(path),
-                ..
-            }) => {
-                let path = absolute(path).unwrap_or_else(|_| path.clone());
-                format!("vfio-user:{}", path.display())
-            }
-            _ => self.text(),
-        }
-    }
-
     /// Opens it. A controller that joulio drives is reset by that, and again when it is closed.
     pub fn open(&self) -> Result<Port, Failure> {
-        let how = ControllerOptions {
-            queues: 1,
-            cancel: cancel(),
-            ..ControllerOptions::default()
-        };
-        let mut emulated = None;
-        let control: Control = match self {
-            PortName::Kernel(path) => Arc::new(open_kernel(path)?),
+        let address = match self {
+            PortName::Kernel(path) => ControllerAddress::Kernel(path.clone()),
             PortName::Own(name) => match &name.kind {
-                DeviceKind::Emulated(made) => {
-                    let controller = made.open(name, how, 0, &FaultPlan::default())?;
-                    emulated = Some(controller.device().clone());
-                    Arc::new(controller)
-                }
-                DeviceKind::Pcie(address) => Arc::new(open_pcie(*address, how)?),
-                DeviceKind::VfioUser(path) => Arc::new(open_vfio_user(path, how)?),
+                DeviceKind::Emulated(made) => return open_emulated(name, made),
+                DeviceKind::Pcie(address) => ControllerAddress::Pcie(*address),
+                DeviceKind::VfioUser(path) => ControllerAddress::VfioUser(path.clone()),
             },
         };
         Ok(Port {
-            name: self.clone(),
-            control,
-            emulated,
+            admin: AdminController::open(self.text(), address, cancel())?,
+            emulated: None,
         })
     }
 }
 
-fn open_kernel(path: &Path) -> Result<KernelController, Failure> {
-    KernelController::open(path).map_err(Failure::input)
+/// Makes the controller in this process, with which it ends.
+fn open_emulated(name: &DeviceName, made: &Emulated) -> Result<Port, Failure> {
+    let how = ControllerOptions {
+        queues: 1,
+        cancel: cancel(),
+        ..ControllerOptions::default()
+    };
+    let controller = made.open(name, how, 0, &FaultPlan::default())?;
+    let emulated = Some(controller.device().clone());
+    Ok(Port {
+        admin: AdminController::of_this_process(&name.text, Arc::new(controller)),
+        emulated,
+    })
 }
-
-/// A controller over any back end, for whoever asks it.
-pub type Control = Arc<dyn PowerControl + Send + Sync>;
 
 /// An open one.
 pub struct Port {
-    /// What it was opened as.
-    pub name: PortName,
-    /// What to ask.
-    pub control: Control,
+    /// Its admin queue.
+    pub admin: AdminController,
     /// It, when it is emulated here.
     emulated: Option<EmulatedDevice>,
 }
 
 impl Port {
-    /// Its serial number.
-    pub fn serial(&self) -> String {
-        ascii(&self.control.identify_controller().sn).into()
-    }
-
-    /// Its model.
-    pub fn model(&self) -> String {
-        ascii(&self.control.identify_controller().mn).into()
-    }
-
-    /// Whether it is gone with this command, so that nothing can be put back after it.
-    pub fn is_mortal(&self) -> bool {
-        self.emulated.is_some()
-    }
-
     /// Where it was how long: only an emulated one tells.
     pub fn power_use(&self) -> Option<PowerUse> {
         self.emulated.as_ref().map(EmulatedDevice::power)

@@ -1,12 +1,12 @@
 //! What `joulio power-states` prints.
 
-use super::apst::{self, Transition};
-use super::coalescing::{completions, describe, microseconds};
 use super::port::Port;
 use crate::failure::Failure;
 use crate::nvme_cli::power_state;
 use joulio_emulator::PowerUse;
 use joulio_energy::Energy;
+use joulio_host::power_states::apst::{self, Transition};
+use joulio_host::power_states::coalescing::{completions, describe, microseconds};
 use joulio_nvme::NvmeError;
 use joulio_nvme_spec::feature::{InterruptCoalescing, PowerManagement};
 use joulio_nvme_spec::identify::IdentifyController;
@@ -37,7 +37,7 @@ pub struct Report {
 impl Report {
     /// Asks.
     pub fn of(port: &Port) -> Result<Report, Failure> {
-        let control = &*port.control;
+        let control = &**port.admin.control();
         // The power state first: the rest may wake a controller that sleeps.
         let read = || -> Result<Report, NvmeError> {
             let residency = port.power_use();
@@ -46,9 +46,9 @@ impl Report {
             let apst = supported(control.apst())?;
             let apst = apst.map(|(on, table)| (on, apst::transitions(&table, states)));
             Ok(Report {
-                device: port.name.text(),
-                model: port.model(),
-                serial: port.serial(),
+                device: port.admin.name().into(),
+                model: port.admin.model(),
+                serial: port.admin.serial(),
                 identity: *control.identify_controller(),
                 current,
                 apst,
@@ -64,7 +64,7 @@ impl Report {
 
     /// Asks for log 25h once more.
     pub fn measure_again(&mut self, port: &Port) -> Result<(), NvmeError> {
-        self.measurement = supported(port.control.power_measurement())?;
+        self.measurement = supported(port.admin.control().power_measurement())?;
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! What was played, as the result of a run.
 
+use joulio_host::power_states::coalescing::describe;
 use joulio_twin::{Path, Simulated, Times};
 use joulio_workload::{
     CompletionMode, CompletionResult, Counts, DirectionResult, EnergyResult, FaultCounts,
@@ -8,7 +9,6 @@ use joulio_workload::{
 use std::collections::BTreeMap;
 
 use super::{Set, ways};
-use crate::power_states::coalescing::describe;
 
 /// What a result is about.
 pub struct Played<'a> {

@@ -1,98 +1,125 @@
 //! An entry of the journal: something that was changed, with all that puts it back.
 
-use crate::power_states::feature::{Feature, FeatureError};
+use crate::power_states::feature::{FeatureChange, FeatureError};
 use joulio_kernel_io::Knobs;
 use joulio_kernel_io::knobs::{Change, KnobError};
+use joulio_nvme::Cancel;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::path::PathBuf;
+use std::{fmt, io};
 
-/// The version of the files. In 1 there were no numbers, and features of NVMe devices only.
+/// Version of the files. In 1 there were no numbers, and features of NVMe devices only.
 const VERSION: u32 = 2;
 
 /// An entry of the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub struct JournalEntry {
     version: u32,
-    /// What is changed later has a higher one, and is put back sooner.
+    /// Order of the changes: a later one has a higher number, and is put back sooner.
     pub number: u64,
-    /// What is changed.
-    pub what: What,
+    /// Change that was made, or was about to be.
+    #[serde(rename = "what")]
+    pub change: RecordedChange,
 }
 
-/// Something that is changed.
+/// A change that is written down, with the value that it replaces.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum What {
-    /// A feature of an NVMe controller.
-    Feature(Feature),
-    /// A setting of the kernel.
+pub enum RecordedChange {
+    /// Change of a feature of an NVMe controller.
+    Feature(FeatureChange),
+    /// Change of a setting of the kernel.
     Knob(KnobChange),
 }
 
-/// A setting of the kernel.
+/// A change of a setting of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KnobChange {
-    /// Where the file tree begins.
+    /// Root of the file tree: `/`, or a captured one.
     pub root: PathBuf,
-    /// What it was, and becomes.
+    /// Files with their old and new values.
     pub change: Change,
 }
 
 /// A change that could not be put back, and can be tried again.
 #[derive(Debug, thiserror::Error)]
 pub enum PutBackError {
-    /// A setting of the kernel.
+    /// The kernel refuses its old setting.
     #[error(transparent)]
     Knob(#[from] KnobError),
-    /// A feature of an NVMe controller.
+    /// A feature of an NVMe controller could not be set.
     #[error(transparent)]
     Feature(#[from] FeatureError),
 }
 
-impl Entry {
-    /// One that is to be written.
-    pub fn new(number: u64, what: What) -> Entry {
-        Entry {
+/// A file that is no entry of the journal: see what it says, and remove it.
+#[derive(Debug, thiserror::Error)]
+pub enum EntryError {
+    /// A directory, fifo or device is in its place.
+    #[error("not a regular file")]
+    NotRegular,
+    /// The file cannot be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The text is not what joulio writes.
+    #[error("not an entry of ours: {0}")]
+    Text(#[from] serde_json::Error),
+    /// Another version of joulio has written it.
+    #[error("an entry of version {found}, not {VERSION}")]
+    Version {
+        /// Version that it has.
+        found: u32,
+    },
+    /// The feature's value is not what joulio writes.
+    #[error(transparent)]
+    Feature(#[from] FeatureError),
+    /// The setting's files are not its own.
+    #[error(transparent)]
+    Knob(#[from] KnobError),
+}
+
+impl JournalEntry {
+    /// Entry that is to be written.
+    pub(super) fn new(number: u64, change: RecordedChange) -> JournalEntry {
+        JournalEntry {
             version: VERSION,
             number,
-            what,
+            change,
         }
     }
 
-    /// Reads one, which anybody may have written.
-    pub fn parse(text: &str) -> Result<Entry, String> {
-        /// Of any version.
+    /// Reads an entry, which anybody may have written.
+    pub(super) fn parse(text: &str) -> Result<JournalEntry, EntryError> {
+        /// Entry of any version.
         #[derive(Deserialize)]
-        struct Any {
+        struct AnyVersion {
             version: u32,
         }
-        let strange = |error| format!("not an entry of ours: {error}");
-        let Any { version } = serde_json::from_str(text).map_err(strange)?;
-        if version != VERSION {
-            return Err(format!("an entry of version {version}, not {VERSION}"));
+        let AnyVersion { version: found } = serde_json::from_str(text)?;
+        if found != VERSION {
+            return Err(EntryError::Version { found });
         }
-        let entry: Entry = serde_json::from_str(text).map_err(strange)?;
-        match &entry.what {
-            What::Feature(feature) => feature.check()?,
-            What::Knob(knob) => knob.change.check().map_err(|error| error.to_string())?,
+        let entry: JournalEntry = serde_json::from_str(text)?;
+        match &entry.change {
+            RecordedChange::Feature(feature) => feature.check()?,
+            RecordedChange::Knob(knob) => knob.change.check()?,
         }
         Ok(entry)
     }
 }
 
-impl What {
-    /// Whether `other` is the same feature of the same device, or the same setting.
-    pub fn is_of_the_same(&self, other: &What) -> bool {
+impl RecordedChange {
+    /// Whether `other` changes the same feature of the same device, or the same setting.
+    pub fn is_of_the_same(&self, other: &RecordedChange) -> bool {
         self.file_name() == other.file_name()
     }
 
-    /// The name of its file: one for what there is once, a feature of a device, a setting.
+    /// Name of its file: one for each feature of a device, and one for each setting.
     pub fn file_name(&self) -> String {
         let (words, kind) = match self {
-            What::Feature(Feature {
+            RecordedChange::Feature(FeatureChange {
                 device,
                 serial,
                 old,
@@ -100,7 +127,7 @@ impl What {
                 [device.as_bytes(), &[0], serial.as_bytes()].concat(),
                 old.feature(),
             ),
-            What::Knob(KnobChange { root, change }) => {
+            RecordedChange::Knob(KnobChange { root, change }) => {
                 let disk = change.knob().disk().unwrap_or_default();
                 let root = root.as_os_str().as_encoded_bytes();
                 ([root, &[0], disk.as_bytes()].concat(), change.knob().name())
@@ -115,17 +142,18 @@ impl What {
         format!("{hash:016x}.{kind}.json")
     }
 
-    /// Puts it back: what there is to tell of that.
+    /// Puts the old value back, and returns lines that say so. `cancel` ends the wait for a
+    /// controller.
     ///
     /// # Errors
     /// It could not be put back; that can be tried again.
-    pub fn put_back(&self) -> Result<Vec<String>, PutBackError> {
+    pub fn put_back(&self, cancel: &Cancel) -> Result<Vec<String>, PutBackError> {
         match self {
-            What::Feature(feature) => {
-                feature.put_back()?;
+            RecordedChange::Feature(feature) => {
+                feature.put_back(cancel)?;
                 Ok(vec![format!("{self} put back")])
             }
-            What::Knob(knob) => {
+            RecordedChange::Knob(knob) => {
                 let left = knob.put_back()?;
                 let old = knob.change.old();
                 Ok(match left.is_empty() {
@@ -138,7 +166,7 @@ impl What {
 }
 
 impl KnobChange {
-    /// Puts it back: what was left, and why.
+    /// Puts the old value back, and returns a line for each file that was left as it is, and why.
     ///
     /// # Errors
     /// It could not be put back; that can be tried again.
@@ -147,22 +175,20 @@ impl KnobChange {
         let knob = self.change.knob();
         Ok(left.iter().map(|why| format!("{knob}: {why}")).collect())
     }
-}
 
-impl KnobChange {
     /// Whether either is of a file that the other is of, or that the kernel changes with it.
     pub fn touches(&self, other: &KnobChange) -> bool {
         self.root == other.root && self.change.touches(&other.change)
     }
 }
 
-impl fmt::Display for What {
+impl fmt::Display for RecordedChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            What::Feature(Feature { device, old, .. }) => {
+            RecordedChange::Feature(FeatureChange { device, old, .. }) => {
                 write!(f, "{device}: {}", old.describe())
             }
-            What::Knob(knob) => knob.change.knob().fmt(f),
+            RecordedChange::Knob(knob) => knob.change.knob().fmt(f),
         }
     }
 }
@@ -170,7 +196,7 @@ impl fmt::Display for What {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::power_states::feature::Old;
+    use crate::power_states::feature::FeatureValue;
     use proptest::prelude::*;
 
     const KNOB: &str = r#"{"version":2,"number":3,"what":{"knob":{"root":"/","change":{
@@ -195,14 +221,14 @@ mod tests {
                 "not a file of it",
             ),
         ] {
-            let why = Entry::parse(text).unwrap_err();
+            let why = JournalEntry::parse(text).unwrap_err().to_string();
             assert!(why.contains(says), "{why}");
         }
-        let entry = Entry::parse(good).unwrap();
-        assert_eq!(entry.what.to_string(), "x: power state 1");
-        let entry = Entry::parse(KNOB).unwrap();
+        let entry = JournalEntry::parse(good).unwrap();
+        assert_eq!(entry.change.to_string(), "x: power state 1");
+        let entry = JournalEntry::parse(KNOB).unwrap();
         assert_eq!(
-            (entry.what.to_string().as_str(), entry.number),
+            (entry.change.to_string().as_str(), entry.number),
             ("nomerges of d", 3)
         );
     }
@@ -210,17 +236,17 @@ mod tests {
     #[test]
     fn a_file_is_one_features_of_one_device_or_one_setting() {
         let feature = |device: &str, serial: &str, old| {
-            What::Feature(Feature {
+            RecordedChange::Feature(FeatureChange {
                 device: device.into(),
                 serial: serial.into(),
                 old,
             })
         };
-        let knob = |text: &str| Entry::parse(text).unwrap().what.file_name();
-        let state = |value| Old::PowerState { value };
+        let knob = |text: &str| JournalEntry::parse(text).unwrap().change.file_name();
+        let state = |value| FeatureValue::PowerState { value };
         let name = feature("a", "b", state(0)).file_name();
         assert_eq!(name, feature("a", "b", state(3)).file_name());
-        let apst = Old::Apst {
+        let apst = FeatureValue::Apst {
             enabled: true,
             entries: vec![0; 32],
         };
@@ -241,7 +267,7 @@ mod tests {
         #[test]
         fn no_text_panics(at in 0..KNOB.len(), with in ".{0,4}") {
             let text = format!("{}{with}{}", &KNOB[..at], &KNOB[(at + 1).min(KNOB.len())..]);
-            let _ = Entry::parse(&text);
+            let _ = JournalEntry::parse(&text);
         }
     }
 }

@@ -1,79 +1,72 @@
 //! Changes of the machine that are put back, whatever ends the run.
 
 mod error;
+mod force;
 mod live;
+mod undo;
 
 pub use error::ChangeError;
-pub use live::{LastResort, Live};
+pub use force::force_restore;
+pub use live::{ForcedRestore, LiveChanges};
+pub use undo::Undo;
 
-use crate::failure::say;
 use crate::journal::{
-    Journal, JournalError, KnobChange, Locked, PutBackError, Restored, What, put_back_left,
+    Journal, JournalError, KnobChange, LockedJournal, PutBackError, RecordedChange, RestoreOutcome,
+    restore_left,
 };
 use joulio_kernel_io::{Knob, Knobs};
+use joulio_nvme::Cancel;
 use std::path::Path;
 use std::sync::MutexGuard;
 
-/// Something that can be changed and put back.
-pub trait Undo {
-    /// What is written down before it is made. None: it ends with this command anyway.
-    fn what(&self) -> Option<What>;
-
-    /// Changes it.
-    ///
-    /// # Errors
-    /// It cannot be changed; it may have been in part.
-    fn make(&self) -> Result<(), ChangeError>;
-
-    /// Puts it back: what of it was left to somebody else, and why.
-    ///
-    /// # Errors
-    /// It could not be put back; that can be tried again.
-    fn put_back(&self) -> Result<Vec<String>, PutBackError>;
-
-    /// Puts back what a failed [`Undo::make`] has done.
-    ///
-    /// # Errors
-    /// As of [`Undo::put_back`].
-    fn put_back_failed(&self) -> Result<Vec<String>, PutBackError> {
-        self.put_back()
-    }
-}
-
-/// Changes that are made, each written down in the journal before. Dropped, it puts them back, the
-/// last first, also when a panic unwinds; after `kill -9` `joulio restore` does.
+/// Changes that are made, each written into the journal before. When dropped, they are put back, the
+/// last first, also when a panic unwinds; after `kill -9` [`restore_left`] does it.
 pub struct Changes<'a> {
-    live: &'static Live,
+    /// Told what came of putting back when that is dropped, a line at a time.
+    report: Box<dyn Fn(&str) + 'a>,
+    live: &'static LiveChanges,
     journal: Option<Journal>,
     session: Option<Session>,
-    /// What an earlier run had left is put back.
+    /// Whether changes that an earlier run had left are put back.
     tidy: bool,
     made: Vec<Made<'a>>,
     notes: Vec<String>,
 }
 
-/// While changes are made or put back, neither another process nor another thread of this one does
-/// that.
+/// Locks that keep other processes, and other threads of this one, from changing settings or putting
+/// them back.
 struct Session {
     live: MutexGuard<'static, live::Inner>,
-    locked: Locked,
+    locked: LockedJournal,
 }
 
 struct Made<'a> {
     one: Box<dyn Undo + 'a>,
-    /// Its number in [`Live`], where it is written down.
+    /// Number in [`LiveChanges`] of a change that is written down.
     number: Option<u64>,
 }
 
 impl<'a> Changes<'a> {
-    /// None yet.
-    pub fn new() -> Changes<'a> {
-        Changes::written_in(None, Live::of_this_process())
+    /// A set without changes, whose journal is the user's, found when the first is made. When
+    /// dropped, it hands `report` the lines about what was left to somebody else or could not be put
+    /// back.
+    pub fn new(report: impl Fn(&str) + 'a) -> Changes<'a> {
+        Changes::with(None, LiveChanges::of_this_process(), Box::new(report))
     }
 
-    /// None yet; the journal is found when the first is made.
-    fn written_in(journal: Option<Journal>, live: &'static Live) -> Changes<'a> {
+    /// A set without changes whose journal is `journal`; else as [`Changes::new`].
+    pub fn written_in(journal: Journal, report: impl Fn(&str) + 'a) -> Changes<'a> {
+        let live = LiveChanges::of_this_process();
+        Changes::with(Some(journal), live, Box::new(report))
+    }
+
+    fn with(
+        journal: Option<Journal>,
+        live: &'static LiveChanges,
+        report: Box<dyn Fn(&str) + 'a>,
+    ) -> Changes<'a> {
         Changes {
+            report,
             live,
             journal,
             session: None,
@@ -84,14 +77,14 @@ impl<'a> Changes<'a> {
     }
 
     /// Sets each knob of the system whose file tree begins at `root` to its value, in this order,
-    /// unless it has that already. None is set when a value of any is not allowed. What a killed
-    /// run has left of any knob is put back before the first one is set.
+    /// unless it has that already. None is set when a value of any is not allowed. Knobs that a
+    /// killed run has left changed are put back before the first one is set.
     ///
     /// # Errors
     /// A value is not allowed, another process has changed the same or what goes with it, or the
     /// system refuses.
     pub fn knobs(&mut self, root: &Path, wanted: &[(Knob, &str)]) -> Result<(), ChangeError> {
-        // What is wrong for whatever others do is told before there is a journal.
+        // A value that is never allowed is refused before there is a journal.
         for (knob, value) in wanted {
             Knobs::at(root).plan(knob, value)?;
         }
@@ -124,48 +117,50 @@ impl<'a> Changes<'a> {
         let Some(session) = &self.session else {
             return Ok(());
         };
-        let own: Vec<What> = self
+        let own: Vec<RecordedChange> = self
             .made
             .iter()
-            .filter_map(|made| made.one.what())
+            .filter_map(|made| made.one.record())
             .collect();
-        for what in session.locked.living()? {
-            let What::Knob(other) = &what else { continue };
-            if !change.touches(other) || own.iter().any(|own| own.is_of_the_same(&what)) {
+        for held in session.locked.living()? {
+            let RecordedChange::Knob(other) = &held else {
+                continue;
+            };
+            if !change.touches(other) || own.iter().any(|own| own.is_of_the_same(&held)) {
                 continue;
             }
-            let (wanted, other) = (change.change.knob().to_string(), Box::new(what));
+            let (wanted, other) = (change.change.knob().to_string(), Box::new(held));
             return Err(match other.to_string() == wanted {
-                true => JournalError::Busy { what: other },
-                false => JournalError::Beside {
-                    what: wanted,
-                    other,
-                },
+                true => JournalError::Busy { change: other },
+                false => JournalError::Beside { wanted, other },
             }
             .into());
         }
         Ok(())
     }
 
-    /// Writes it down and makes it. If it fails nothing of it is left, and what was made before
-    /// stays until this is dropped.
+    /// Writes a change down and makes it. If that fails nothing of it is left, and changes that
+    /// were made before stay until this is dropped.
     ///
     /// # Errors
-    /// It cannot be written down or made, or was made by this run already.
+    /// The change cannot be written down or made, or was made by this run already.
     pub fn set(&mut self, one: impl Undo + 'a) -> Result<(), ChangeError> {
-        let Some(what) = one.what() else {
+        let Some(record) = one.record() else {
             return self.make(Box::new(one), None);
         };
         self.locked(|changes| {
-            let twice = |made: &Made<'_>| made.one.what().is_some_and(|w| w.is_of_the_same(&what));
-            if changes.made.iter().any(twice) {
-                return Err(ChangeError::Twice(Box::new(what)));
+            let same = |made: &Made<'_>| {
+                let earlier = made.one.record();
+                earlier.is_some_and(|earlier| earlier.is_of_the_same(&record))
+            };
+            if changes.made.iter().any(same) {
+                return Err(ChangeError::Twice(Box::new(record)));
             }
             let journal = changes.journal()?.clone();
             let Some(session) = &mut changes.session else {
                 return Ok(());
             };
-            let held = session.locked.begin(what)?;
+            let held = session.locked.begin(record)?;
             let number = session.live.insert(journal, held);
             changes.make(Box::new(one), Some(number))
         })
@@ -187,38 +182,38 @@ impl<'a> Changes<'a> {
         result
     }
 
-    /// Does `what` while nobody else, in this process or another, makes changes or puts some back:
-    /// for what looks at a value and changes it.
+    /// Runs `work` while nobody else, in this process or another, makes changes or puts some back:
+    /// for work that reads a value and then changes it.
     ///
     /// # Errors
-    /// Those of `what`, and that the journal cannot be had.
+    /// The work fails, or the journal cannot be locked.
     pub fn locked<T>(
         &mut self,
-        what: impl FnOnce(&mut Self) -> Result<T, ChangeError>,
+        work: impl FnOnce(&mut Self) -> Result<T, ChangeError>,
     ) -> Result<T, ChangeError> {
         if self.session.is_some() {
-            return what(self);
+            return work(self);
         }
         // In this order everywhere.
         let live = self.live.lock();
         let locked = self.journal()?.lock()?;
         self.session = Some(Session { live, locked });
-        let result = what(self);
+        let result = work(self);
         self.session = None;
         result
     }
 
-    /// Puts all back: what was left to somebody else, and why.
+    /// Puts all back, and returns a line for each part that was left to somebody else.
     ///
     /// # Errors
-    /// The first, after all was tried.
+    /// A change cannot be put back: the first such, after all were tried.
     pub fn finish(mut self) -> Result<Vec<String>, ChangeError> {
         let result = self.put_back();
         let notes = std::mem::take(&mut self.notes);
         result.map(|()| notes)
     }
 
-    /// Leaves them as they are, for `joulio restore` to put back.
+    /// Leaves the changes as they are, for [`restore_left`] to put back.
     pub fn leave(mut self) {
         let mut live = self.live.lock();
         for number in self.made.drain(..).filter_map(|made| made.number) {
@@ -277,13 +272,13 @@ impl<'a> Changes<'a> {
         let Some(session) = self.session.as_ref().filter(|_| !self.tidy) else {
             return Ok(());
         };
-        let knobs = |what: &What| matches!(what, What::Knob(_));
-        for restored in put_back_left(&session.locked, knobs)? {
+        let knobs = |change: &RecordedChange| matches!(change, RecordedChange::Knob(_));
+        for restored in restore_left(&session.locked, knobs, &Cancel::default())? {
             match restored {
-                Restored::Back(told) => self.notes.extend(told),
-                // It lives.
-                Restored::Busy(_) => {}
-                Restored::Kept(why) => return Err(ChangeError::Left(why)),
+                RestoreOutcome::Restored(lines) => self.notes.extend(lines),
+                // The run that has made it goes on.
+                RestoreOutcome::Busy(_) => {}
+                RestoreOutcome::Kept(why) => return Err(ChangeError::Left(why)),
             }
         }
         self.tidy = true;
@@ -293,7 +288,7 @@ impl<'a> Changes<'a> {
     fn journal(&mut self) -> Result<&Journal, JournalError> {
         match &mut self.journal {
             Some(journal) => Ok(journal),
-            none => Ok(none.insert(Journal::place()?)),
+            none => Ok(none.insert(Journal::of_user()?)),
         }
     }
 }
@@ -302,25 +297,11 @@ impl Drop for Changes<'_> {
     fn drop(&mut self) {
         let result = self.put_back();
         for note in self.notes.drain(..) {
-            say(&note);
+            (self.report)(&note);
         }
         if let Err(error) = result {
-            say(&error.to_string());
+            (self.report)(&error.to_string());
         }
-    }
-}
-
-impl Undo for KnobChange {
-    fn what(&self) -> Option<What> {
-        Some(What::Knob(self.clone()))
-    }
-
-    fn make(&self) -> Result<(), ChangeError> {
-        Ok(Knobs::at(&self.root).make(&self.change)?)
-    }
-
-    fn put_back(&self) -> Result<Vec<String>, PutBackError> {
-        Ok(KnobChange::put_back(self)?)
     }
 }
 

@@ -44,8 +44,8 @@ impl Machine {
     }
 
     fn changes(&self) -> Changes<'static> {
-        let live = Box::leak(Box::new(Live::new()));
-        Changes::written_in(Some(self.journal()), live)
+        let live = Box::leak(Box::new(LiveChanges::new()));
+        Changes::with(Some(self.journal()), live, Box::new(|_| {}))
     }
 
     fn begun(&self, wanted: &[(Setting, &str)]) -> Result<Changes<'static>, ChangeError> {
@@ -67,8 +67,8 @@ impl Machine {
         let Some(locked) = self.journal().lock_existing().unwrap() else {
             return;
         };
-        for one in put_back_left(&locked, |_| true).unwrap() {
-            assert!(!matches!(one, Restored::Kept(_)), "{one:?}");
+        for one in restore_left(&locked, |_| true, &Cancel::default()).unwrap() {
+            assert!(!matches!(one, RestoreOutcome::Kept(_)), "{one:?}");
         }
     }
 
@@ -169,18 +169,25 @@ fn a_value_that_another_run_holds_for_a_while_is_no_value_to_rely_on() {
 #[test]
 fn the_last_resort_puts_all_back_and_nothing_is_changed_after_it() {
     let machine = Machine::new();
-    let live: &'static Live = Box::leak(Box::new(Live::new()));
+    let live: &'static LiveChanges = Box::leak(Box::new(LiveChanges::new()));
     // Not dropped: it would wait for what is locked for good.
-    let mut changes = ManuallyDrop::new(Changes::written_in(Some(machine.journal()), live));
+    let mut changes = ManuallyDrop::new(Changes::with(
+        Some(machine.journal()),
+        live,
+        Box::new(|_| {}),
+    ));
     let knobs = LEFT.map(|(setting, value)| (Knob::queue("d", setting), value));
     changes.knobs(&machine.root(), &knobs).unwrap();
     assert_eq!(machine.entries(), 2);
-    let done = live.put_back_for_good(std::time::Duration::ZERO);
+    let done = live.put_back_for_good(std::time::Duration::ZERO, &Cancel::default());
     let lines = [
         "scheduler of d: mq-deadline put back",
         "nr_requests of d: 256 put back",
     ];
-    assert_eq!(done, LastResort::Back(lines.map(String::from).into()));
+    assert_eq!(
+        done,
+        ForcedRestore::Restored(lines.map(String::from).into())
+    );
     assert_eq!(machine.values(), ["mq-deadline", "256", "0"]);
     assert_eq!(machine.entries(), 0);
     assert!(live.is_locked());
@@ -188,8 +195,8 @@ fn the_last_resort_puts_all_back_and_nothing_is_changed_after_it() {
 
 #[test]
 fn the_last_resort_does_not_wait_for_ever_for_a_change_that_is_being_made() {
-    let live: &'static Live = Box::leak(Box::new(Live::new()));
+    let live: &'static LiveChanges = Box::leak(Box::new(LiveChanges::new()));
     let _being_made = live.lock();
-    let done = live.put_back_for_good(std::time::Duration::ZERO);
-    assert!(matches!(done, LastResort::Kept(_)));
+    let done = live.put_back_for_good(std::time::Duration::ZERO, &Cancel::default());
+    assert!(matches!(done, ForcedRestore::Kept(_)));
 }

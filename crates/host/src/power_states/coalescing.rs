@@ -1,34 +1,41 @@
-//! Feature 08h, interrupt coalescing, as a user writes and reads it.
+//! Feature 08h, interrupt coalescing (Base 5.27.1.6), as people write and read it.
 
 use joulio_nvme_spec::feature::InterruptCoalescing;
 
-/// TIME's unit (Base figure 324).
+/// Microseconds in a unit of TIME (Base figure 324).
 const UNIT_US: u32 = 100;
 
-/// `off`, or completions and microseconds, as `8,200`.
-pub fn parse(text: &str) -> Result<InterruptCoalescing, String> {
+/// A text that is no interrupt coalescing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}: write off, or 1 to 256 completions and up to 25500 us in steps of 100, as 8,200")]
+pub struct ParseCoalescingError {
+    /// Text that was given.
+    pub text: String,
+}
+
+/// Reads `off`, or completions and microseconds, as `8,200`.
+///
+/// # Errors
+/// The text is neither, or names more than the feature can hold.
+pub fn parse(text: &str) -> Result<InterruptCoalescing, ParseCoalescingError> {
     if text == "off" {
         return Ok(InterruptCoalescing::new());
     }
-    let says = || {
-        format!(
-            "{text}: write off, or 1 to 256 completions and up to 25500 us in steps of 100, as 8,200"
-        )
-    };
-    let (count, time) = text.split_once(',').ok_or_else(says)?;
-    let count: u32 = count.parse().map_err(|_| says())?;
-    let time: u32 = time.parse().map_err(|_| says())?;
+    let refused = || ParseCoalescingError { text: text.into() };
+    let (count, time) = text.split_once(',').ok_or_else(refused)?;
+    let count: u32 = count.parse().map_err(|_| refused())?;
+    let time: u32 = time.parse().map_err(|_| refused())?;
     let thr = count.checked_sub(1).and_then(|thr| u8::try_from(thr).ok());
     let units = u8::try_from(time / UNIT_US)
         .ok()
         .filter(|_| time.is_multiple_of(UNIT_US));
     match (thr, units) {
         (Some(thr), Some(units)) => Ok(InterruptCoalescing::new().with_thr(thr).with_time(units)),
-        _ => Err(says()),
+        _ => Err(refused()),
     }
 }
 
-/// In words.
+/// Describes the feature: `off`, or `8 completions or 200 us`.
 pub fn describe(value: InterruptCoalescing) -> String {
     match coalesced(value) {
         None => "off".into(),
@@ -36,18 +43,18 @@ pub fn describe(value: InterruptCoalescing) -> String {
     }
 }
 
-/// Completions and microseconds, where it is on.
+/// Completions and microseconds of coalescing that is on; none when it is off.
 pub fn coalesced(value: InterruptCoalescing) -> Option<(u32, u32)> {
     let on = value.thr() > 0 && value.time() > 0;
     on.then(|| (completions(value), microseconds(value)))
 }
 
-/// THR, counted from 1.
+/// Completions that are gathered for an interrupt, 1 to 256 (THR, which counts from 0).
 pub fn completions(value: InterruptCoalescing) -> u32 {
     u32::from(value.thr()) + 1
 }
 
-/// TIME.
+/// Microseconds that a completion may wait for others, 0 to 25500 (TIME).
 pub fn microseconds(value: InterruptCoalescing) -> u32 {
     u32::from(value.time()) * UNIT_US
 }

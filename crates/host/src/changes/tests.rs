@@ -1,7 +1,7 @@
 //! Claims about what is left of changes, with ones that fail and ones that panic.
 
 use super::*;
-use crate::power_states::feature::{Feature, FeatureError, Old};
+use crate::power_states::feature::{FeatureChange, FeatureError, FeatureValue};
 use joulio_kernel_io::knobs::Setting;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,11 +34,11 @@ impl Fake<'_> {
 }
 
 impl Undo for Fake<'_> {
-    fn what(&self) -> Option<What> {
-        Some(What::Feature(Feature {
+    fn record(&self) -> Option<RecordedChange> {
+        Some(RecordedChange::Feature(FeatureChange {
             device: self.name.into(),
             serial: String::new(),
-            old: Old::PowerState { value: 0 },
+            old: FeatureValue::PowerState { value: 0 },
         }))
     }
 
@@ -54,7 +54,12 @@ impl Undo for Fake<'_> {
     fn put_back(&self) -> Result<Vec<String>, PutBackError> {
         self.note("back");
         match self.ends {
-            Ends::NotPutBack => Err(FeatureError::Open("it stays".into()).into()),
+            Ends::NotPutBack => Err(FeatureError::Another {
+                device: String::new(),
+                found: String::new(),
+                serial: "it stays".into(),
+            }
+            .into()),
             Ends::Left => Ok(vec!["left to others".into()]),
             _ => Ok(Vec::new()),
         }
@@ -69,7 +74,11 @@ fn entries(journal: &Journal) -> usize {
 
 /// Changes of a process of its own.
 fn alone<'a>(journal: Journal) -> Changes<'a> {
-    Changes::written_in(Some(journal), Box::leak(Box::new(Live::new())))
+    Changes::with(
+        Some(journal),
+        Box::leak(Box::new(LiveChanges::new())),
+        Box::new(|_| {}),
+    )
 }
 
 struct Room {
@@ -211,12 +220,12 @@ fn a_kill_between_the_entry_and_the_change_leaves_nothing() {
     let locked = room.journal().lock().unwrap();
     drop(
         locked
-            .begin(What::Knob(KnobChange { root, change }))
+            .begin(RecordedChange::Knob(KnobChange { root, change }))
             .unwrap(),
     );
     assert_eq!(room.entries(), 1);
-    let told = put_back_left(&locked, |_| true).unwrap();
-    assert!(matches!(&told[..], [Restored::Back(_)]));
+    let told = restore_left(&locked, |_| true, &Cancel::default()).unwrap();
+    assert!(matches!(&told[..], [RestoreOutcome::Restored(_)]));
     assert_eq!(room.entries(), 0);
     assert_eq!(std::fs::read_to_string(file).unwrap(), "256");
 }

@@ -1,10 +1,11 @@
-//! The table of autonomous power state transitions (Base 5.27.1.10).
+//! Autonomous power state transitions, by idle time (Base 5.27.1.10).
 
 use joulio_nvme_spec::feature::{ApstEntry, ApstTable};
 use joulio_nvme_spec::identify::PowerStateDescriptor;
 use serde::Serialize;
 
-/// nvme_core.default_ps_max_latency_us: states that take longer to leave are left out.
+/// Microseconds, as nvme_core.default_ps_max_latency_us: states that take longer to leave are left
+/// out.
 const MAX_LATENCY_US: u64 = 100_000;
 /// nvme_core.apst_primary_latency_tol_us and apst_primary_timeout_ms: where entering and leaving
 /// take up to the one, it goes there after the other.
@@ -12,19 +13,18 @@ const PRIMARY: (u64, u32) = (15_000, 100);
 /// nvme_core.apst_secondary_latency_tol_us and apst_secondary_timeout_ms, likewise.
 const SECONDARY: (u64, u32) = (100_000, 2_000);
 
-/// A transition of the table.
+/// A transition from one power state to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Transition {
-    /// From this power state,
+    /// Power state that it leaves.
     pub from: u8,
-    /// to this one (ITPS),
+    /// Power state that it enters (ITPS).
     pub to: u8,
-    /// after so much idle time (ITPT).
+    /// Milliseconds of idle time before it (ITPT).
     pub after_ms: u32,
 }
 
-/// The transitions of a table, among the first `states` power states. Entries without a time are
-/// none.
+/// Transitions in a table, from its first `states` power states. Entries without a time are none.
 pub fn transitions(table: &ApstTable, states: usize) -> Vec<Transition> {
     let entries = table.entries.iter().take(states);
     let entries = entries.map(|entry| ApstEntry::from(entry.get()));
@@ -38,7 +38,7 @@ pub fn transitions(table: &ApstTable, states: usize) -> Vec<Transition> {
     .collect()
 }
 
-/// The table that Linux makes by default (nvme_configure_apst, from 5.14 on): after 100 ms to the
+/// Table that Linux makes by default (nvme_configure_apst, from 5.14 on): after 100 ms to the
 /// deepest state that does no I/O and is soon left; then, or where there is none such, after 2 s to
 /// the deepest that takes longer.
 pub fn as_linux_has_it(states: &[PowerStateDescriptor]) -> ApstTable {

@@ -1,7 +1,8 @@
 //! The journal's directory, which must be one's own: whoever could write there could have a root
 //! user's next `joulio restore` change settings, or forget what was changed.
 
-use super::JournalError;
+use super::entry::EntryError;
+use super::error::JournalError;
 use rustix::fs::{
     AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, fsync, linkat, open,
     openat, stat, unlinkat,
@@ -21,7 +22,8 @@ use std::time::{Duration, Instant};
 /// How long somebody else may take to change settings or put them back: opening a controller may
 /// take as long.
 const PATIENCE: Duration = Duration::from_secs(30);
-const CHECK_INTERVAL: Duration = Duration::from_millis(5);
+/// How often a lock is tried while another process has it.
+const LOCK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Permissions of the group and of others to write.
 const WRITABLE: u32 = 0o022;
@@ -54,7 +56,7 @@ impl Folder {
         Ok(Some(Folder { fd, path }))
     }
 
-    /// The same; where there is none it is made, for nobody else to see.
+    /// Opens the directory `path`; where there is none it is made, for nobody else to see.
     pub(super) fn create(path: &Path) -> Result<Folder, JournalError> {
         DirBuilder::new()
             .recursive(true)
@@ -82,7 +84,7 @@ impl Folder {
                         seconds: PATIENCE.as_secs(),
                     });
                 }
-                Err(Errno::WOULDBLOCK | Errno::INTR) => sleep(CHECK_INTERVAL),
+                Err(Errno::WOULDBLOCK | Errno::INTR) => sleep(LOCK_INTERVAL),
                 Err(errno) => return Err(failed(&self.path, errno)),
             }
         }
@@ -98,10 +100,10 @@ impl Folder {
 
     /// The names of all that is in it.
     pub(super) fn names(&self) -> Result<Vec<OsString>, JournalError> {
-        let told = |errno| failed(&self.path, errno);
+        let failed = |errno| failed(&self.path, errno);
         let mut names = Vec::new();
-        for entry in Dir::read_from(&self.fd).map_err(told)? {
-            let name = entry.map_err(told)?.file_name().to_bytes().to_vec();
+        for entry in Dir::read_from(&self.fd).map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name().to_bytes().to_vec();
             names.push(OsString::from_vec(name));
         }
         Ok(names)
@@ -118,7 +120,7 @@ impl Folder {
         if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
             return Err(JournalError::Unreadable {
                 path: path(),
-                why: "not a regular file".into(),
+                source: EntryError::NotRegular,
             });
         }
         check_own(&path(), &found)?;

@@ -1,19 +1,20 @@
 //! Claims about entries, their locks, and whose the files are.
 
 use super::*;
-use crate::power_states::feature::{Feature, Old};
+use crate::power_states::feature::{FeatureChange, FeatureValue};
+use joulio_nvme::Cancel;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
-fn what(device: &str, value: u32) -> What {
-    What::Feature(Feature {
+fn what(device: &str, value: u32) -> RecordedChange {
+    RecordedChange::Feature(FeatureChange {
         device: device.into(),
         serial: "S1".into(),
-        old: Old::PowerState { value },
+        old: FeatureValue::PowerState { value },
     })
 }
 
-fn names(journal: &Locked) -> Vec<std::ffi::OsString> {
+fn names(journal: &LockedJournal) -> Vec<std::ffi::OsString> {
     let entries = journal.entries().unwrap().into_iter();
     entries.map(|(_, name)| name).collect()
 }
@@ -35,12 +36,15 @@ fn an_entry_is_there_until_it_is_done() {
     let held = locked.begin(what("x", 3)).unwrap();
     let name = names(&locked).remove(0);
     // Its holder lives.
-    assert!(matches!(locked.take(&name), Err(Untaken::Busy)));
+    assert!(matches!(locked.take(&name), Err(TakeError::Busy { .. })));
     assert_eq!(locked.living().unwrap(), [what("x", 3)]);
     drop(held);
     assert!(locked.living().unwrap().is_empty());
     let held = locked.take(&name).unwrap();
-    assert_eq!((held.entry.what.clone(), held.fresh), (what("x", 3), false));
+    assert_eq!(
+        (held.entry.change.clone(), held.fresh),
+        (what("x", 3), false)
+    );
     locked.done(held).unwrap();
     assert!(files(&journal).is_empty());
 }
@@ -52,7 +56,7 @@ fn the_older_value_stays() {
     drop(locked.begin(what("x", 0)).unwrap());
     let second = locked.begin(what("x", 2)).unwrap();
     assert_eq!(
-        (second.entry.what.clone(), second.fresh),
+        (second.entry.change.clone(), second.fresh),
         (what("x", 0), false)
     );
     let third = locked.begin(what("y", 2)).unwrap();
@@ -120,7 +124,7 @@ fn what_a_killed_run_was_writing_is_removed_and_nothing_else() {
     left.sort();
     assert_eq!(left, [".1.tmp", ".tmp", ".x.tmp", "1.tmp"]);
     drop(living);
-    put_back_left(&locked, |_| false).unwrap();
+    restore_left(&locked, |_| false, &Cancel::default()).unwrap();
     assert!(!files(&journal).contains(&".1.tmp".into()));
 }
 
@@ -144,7 +148,7 @@ fn a_link_is_neither_written_through_nor_read_through() {
     fs::rename(&entry, &elsewhere).unwrap();
     symlink(&elsewhere, &entry).unwrap();
     let name = names(&locked).remove(0);
-    assert!(matches!(locked.take(&name), Err(Untaken::Unreadable(_))));
+    assert!(matches!(locked.take(&name), Err(TakeError::Unreadable(_))));
 }
 
 #[test]
@@ -172,7 +176,7 @@ fn a_directory_that_others_may_write_is_refused_with_what_to_do() {
     let name = names(&locked).remove(0);
     let entry = journal.path().join(&name);
     fs::set_permissions(&entry, fs::Permissions::from_mode(0o666)).unwrap();
-    assert!(matches!(locked.take(&name), Err(Untaken::Unreadable(_))));
+    assert!(matches!(locked.take(&name), Err(TakeError::Unreadable(_))));
 }
 
 #[test]
@@ -209,4 +213,30 @@ fn a_directory_of_somebody_else_is_refused() {
         said.contains("belongs to user 65534, not to user"),
         "{said}"
     );
+}
+
+#[test]
+fn a_file_that_is_no_entry_is_kept_with_what_to_do() {
+    let room = tempfile::tempdir().unwrap();
+    let locked = Journal::at(room.path()).lock().unwrap();
+    for (name, says) in [
+        ("x.json", "not an entry"),
+        ("folder.json", "not a regular file"),
+    ] {
+        let path = room.path().join(name);
+        match name.starts_with('x') {
+            true => fs::write(&path, "{").unwrap(),
+            false => fs::create_dir(&path).unwrap(),
+        }
+        let restored = restore_left(&locked, |_| true, &Cancel::default()).unwrap();
+        let [RestoreOutcome::Kept(why)] = restored.as_slice() else {
+            panic!("{restored:?}")
+        };
+        assert!(why.contains(says) && why.contains("remove it"), "{why}");
+        assert_eq!(why.matches(name).count(), 1, "{why}");
+        match name.starts_with('x') {
+            true => fs::remove_file(&path).unwrap(),
+            false => fs::remove_dir(&path).unwrap(),
+        }
+    }
 }

@@ -1,71 +1,60 @@
-//! The journal, when nobody else is at it.
+//! The journal while this process has it locked.
 
+use super::entry::{EntryError, JournalEntry, RecordedChange};
+use super::error::{JournalError, TakeError};
 use super::folder::{Folder, lock_file};
-use super::{Entry, JournalError, What};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// No file of ours is as long.
+/// Bytes that no entry has.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// The journal, which nobody else reads or writes until this is dropped.
-pub struct Locked {
+/// The journal, locked: nobody else reads or writes it until this is dropped.
+pub struct LockedJournal {
     folder: Folder,
 }
 
-/// An entry that nobody else works on until this is dropped.
-pub struct Held {
-    /// What it says.
-    pub entry: Entry,
-    /// It was written just now; else an earlier change is not put back yet.
+/// An entry, locked: nobody else takes it until this is dropped.
+pub struct HeldEntry {
+    /// Content of the entry.
+    pub entry: JournalEntry,
+    /// Whether it was written just now; if not, an earlier change is not put back yet.
     pub fresh: bool,
     name: OsString,
     _lock: File,
 }
 
-/// Why a file of the journal could not be taken.
-#[derive(Debug)]
-pub enum Untaken {
-    /// The process that made the change lives.
-    Busy,
-    /// It is no entry, or could not be read.
-    Unreadable(String),
-}
-
-impl Locked {
-    pub(super) fn new(folder: Folder) -> Locked {
-        Locked { folder }
+impl LockedJournal {
+    pub(super) fn new(folder: Folder) -> LockedJournal {
+        LockedJournal { folder }
     }
 
-    /// Writes `what` down, before the change: when this returns, it outlives this process and a
-    /// power failure. Where there is an entry for the same already, that one stays: it has the
-    /// older value.
+    /// Writes `change` down, before it is made: when this returns, the entry outlives this process
+    /// and a power failure. Where there is an entry for the same already, that one stays: it has
+    /// the older value.
     ///
     /// # Errors
-    /// It cannot be written, or another process has changed the same.
-    pub fn begin(&self, what: What) -> Result<Held, JournalError> {
+    /// The entry cannot be written, or another process has changed the same.
+    pub fn begin(&self, change: RecordedChange) -> Result<HeldEntry, JournalError> {
         self.sweep()?;
         let last = self.entries()?.first().map_or(0, |latest| latest.0);
-        let entry = Entry::new(last.saturating_add(1), what);
-        let name = OsString::from(entry.what.file_name());
+        let entry = JournalEntry::new(last.saturating_add(1), change);
+        let name = OsString::from(entry.change.file_name());
         if let Some(held) = self.write(&name, &entry)? {
             return Ok(held);
         }
         self.take(&name).map_err(|why| match why {
-            Untaken::Busy => JournalError::Busy {
-                what: Box::new(entry.what),
+            TakeError::Busy { .. } => JournalError::Busy {
+                change: Box::new(entry.change),
             },
-            Untaken::Unreadable(why) => JournalError::Unreadable {
-                path: self.folder.path_of(&name),
-                why,
-            },
+            TakeError::Unreadable(error) => error,
         })
     }
 
     /// A file of its own, or none where there is one.
-    fn write(&self, name: &OsStr, entry: &Entry) -> Result<Option<Held>, JournalError> {
+    fn write(&self, name: &OsStr, entry: &JournalEntry) -> Result<Option<HeldEntry>, JournalError> {
         let staged = OsString::from(format!(".{}.tmp", std::process::id()));
         let mut file = self.folder.make(&staged)?;
         let failed = |source: io::Error| JournalError::Io {
@@ -87,7 +76,7 @@ impl Locked {
         }
         removed?;
         self.folder.sync()?;
-        Ok(Some(Held {
+        Ok(Some(HeldEntry {
             entry: entry.clone(),
             fresh: true,
             name: name.into(),
@@ -111,7 +100,8 @@ impl Locked {
         Ok(())
     }
 
-    /// The numbers and names of all entries, the latest first. What is no entry has number 0.
+    /// Numbers and file names of all entries, the latest first. A file that is no entry has
+    /// number 0.
     ///
     /// # Errors
     /// The directory cannot be read.
@@ -127,54 +117,59 @@ impl Locked {
         Ok(entries)
     }
 
-    /// What living processes have changed and are to put back themselves.
+    /// Changes of processes that still run and are to put them back themselves.
     ///
     /// # Errors
     /// The directory cannot be read.
-    pub fn living(&self) -> Result<Vec<What>, JournalError> {
+    pub fn living(&self) -> Result<Vec<RecordedChange>, JournalError> {
         let entries = self.entries()?.into_iter();
-        let busy = |name: &OsString| matches!(self.take(name), Err(Untaken::Busy));
+        let busy = |name: &OsString| matches!(self.take(name), Err(TakeError::Busy { .. }));
         let names = entries.map(|(_, name)| name).filter(busy);
         Ok(names
-            .filter_map(|name| Some(self.parse(&name).ok()?.what))
+            .filter_map(|name| Some(self.parse(&name).ok()?.change))
             .collect())
     }
 
-    /// Locks the entry `name`, and reads it.
+    /// Locks the entry in the file `name`, and reads it.
     ///
     /// # Errors
-    /// A living process has it, or it is no entry.
-    pub fn take(&self, name: &OsStr) -> Result<Held, Untaken> {
-        let unreadable = |why: &dyn std::fmt::Display| Untaken::Unreadable(why.to_string());
-        let file = self.folder.read(name).map_err(|error| unreadable(&error))?;
-        if !lock_file(&file).map_err(|error| unreadable(&error))? {
-            return Err(Untaken::Busy);
+    /// A process that still runs has it, or the file is no entry.
+    pub fn take(&self, name: &OsStr) -> Result<HeldEntry, TakeError> {
+        let path = || self.folder.path_of(name);
+        let file = self.folder.read(name)?;
+        let locked = lock_file(&file).map_err(|source| JournalError::Io {
+            path: path(),
+            source,
+        });
+        if !locked? {
+            return Err(TakeError::Busy { path: path() });
         }
-        Ok(Held {
-            entry: read(&file).map_err(Untaken::Unreadable)?,
+        Ok(HeldEntry {
+            entry: self.read(name, &file)?,
             fresh: false,
             name: name.into(),
             _lock: file,
         })
     }
 
-    /// What `held` tells of is put back: removes it.
+    /// Removes `held`, whose change is put back.
     ///
     /// # Errors
-    /// It cannot be removed.
-    pub fn done(&self, held: Held) -> Result<(), JournalError> {
+    /// The file cannot be removed.
+    pub fn done(&self, held: HeldEntry) -> Result<(), JournalError> {
         self.folder.remove(&held.name)?;
         self.folder.sync()
     }
 
-    /// Where the file `name` is.
-    pub fn path_of(&self, name: &OsStr) -> PathBuf {
-        self.folder.path_of(name)
+    fn parse(&self, name: &OsStr) -> Result<JournalEntry, JournalError> {
+        self.read(name, &self.folder.read(name)?)
     }
 
-    fn parse(&self, name: &OsStr) -> Result<Entry, String> {
-        let file = self.folder.read(name).map_err(|error| error.to_string())?;
-        read(&file)
+    fn read(&self, name: &OsStr, file: &File) -> Result<JournalEntry, JournalError> {
+        read(file).map_err(|source| JournalError::Unreadable {
+            path: self.folder.path_of(name),
+            source,
+        })
     }
 }
 
@@ -185,9 +180,8 @@ fn is_staged(name: &OsStr) -> bool {
     pid.is_some_and(|pid| !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-fn read(file: &File) -> Result<Entry, String> {
+fn read(file: &File) -> Result<JournalEntry, EntryError> {
     let mut text = String::new();
-    let read = file.take(MAX_BYTES).read_to_string(&mut text);
-    read.map_err(|error| error.to_string())?;
-    Entry::parse(&text)
+    file.take(MAX_BYTES).read_to_string(&mut text)?;
+    JournalEntry::parse(&text)
 }

@@ -1,0 +1,45 @@
+//! Errors of changes.
+
+use crate::journal::{JournalError, PutBackError, RecordedChange};
+use joulio_kernel_io::KnobError;
+use joulio_nvme::NvmeError;
+
+/// A change that could not be made, or not be put back.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeError {
+    /// The kernel does not have the setting, or refuses the value.
+    #[error(transparent)]
+    Knob(#[from] KnobError),
+    /// The controller does not have the feature, or refuses the value.
+    #[error(transparent)]
+    Device(#[from] NvmeError),
+    /// The change cannot be written down, and so is not made.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The same run has made the change already.
+    #[error("{0}: changed already by this run")]
+    Twice(Box<RecordedChange>),
+    /// A change that a killed run has left cannot be put back: see `joulio restore`.
+    #[error("an earlier run's change is not put back yet: {0}: see `joulio restore`")]
+    Left(String),
+    /// The change was made, and could not be put back: `joulio restore` tries again.
+    #[error("{0}; `joulio restore` tries again to put it back")]
+    NotPutBack(PutBackError),
+    /// Changes were made, and the journal cannot be locked to put them back: `joulio restore`
+    /// does.
+    #[error("settings are not put back: {0}; `joulio restore` puts them back")]
+    Kept(JournalError),
+    /// The change is put back, and its entry in the journal stays: `joulio restore` removes it.
+    #[error("{0}: it is put back, but its entry stays: `joulio restore` removes it")]
+    NotForgotten(JournalError),
+}
+
+impl ChangeError {
+    /// Whether a change was made and could not be undone; else nothing is left changed by it.
+    pub fn leaves_changes(&self) -> bool {
+        matches!(
+            self,
+            ChangeError::NotPutBack(_) | ChangeError::Kept(_) | ChangeError::NotForgotten(_)
+        )
+    }
+}

@@ -1,0 +1,30 @@
+//! Putting all changes back when the process is ended by force.
+
+use super::live::{ForcedRestore, LiveChanges};
+use joulio_nvme::Cancel;
+use std::sync::mpsc::channel;
+use std::thread::Builder;
+use std::time::Duration;
+
+/// How long a change that is just being made or put back may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long putting back may take in all: a device may not answer.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// Puts back all changes of this process, in the place of the threads that have made them: for a
+/// signal handler's thread that is about to end the process. Returns after 5 s at the most; no
+/// change is made after it. `cancel` ends the wait for a controller.
+pub fn force_restore(cancel: Cancel) -> ForcedRestore {
+    let (done, result) = channel();
+    let thread = Builder::new().name("joulio-restore".into());
+    let spawned = thread.spawn(move || {
+        let restored = LiveChanges::of_this_process().put_back_for_good(PATIENCE, &cancel);
+        // Nobody waits any more: this process ends.
+        let _ = done.send(restored);
+    });
+    match spawned.map(|_| result.recv_timeout(LIMIT)) {
+        Ok(Ok(result)) => result,
+        Ok(Err(_)) => ForcedRestore::Kept("a device does not answer".into()),
+        Err(error) => ForcedRestore::Kept(error.to_string()),
+    }
+}

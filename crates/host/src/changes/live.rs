@@ -1,0 +1,113 @@
+//! Changes of this process that are not put back yet, for another thread that has to do that.
+
+use crate::journal::{HeldEntry, Journal};
+use joulio_nvme::Cancel;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How often the lock is tried while a change is being made or put back.
+const LOCK_INTERVAL: Duration = Duration::from_millis(5);
+
+/// Changes of a process that are not put back yet, locked by whoever makes one or puts one back.
+pub struct LiveChanges(Mutex<Inner>);
+
+/// Changes with the entries that this process holds, by the order in which they were made.
+pub(super) struct Inner {
+    next: u64,
+    made: BTreeMap<u64, (Journal, HeldEntry)>,
+}
+
+/// Result of putting back all changes of a process that is about to be ended.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ForcedRestore {
+    /// All put back, or there were none: lines about that.
+    Restored(Vec<String>),
+    /// Some kept in the journal: why.
+    Kept(String),
+}
+
+impl LiveChanges {
+    /// Set without changes.
+    pub(super) const fn new() -> LiveChanges {
+        LiveChanges(Mutex::new(Inner {
+            next: 0,
+            made: BTreeMap::new(),
+        }))
+    }
+
+    /// Changes of this process.
+    pub fn of_this_process() -> &'static LiveChanges {
+        static LIVE: LiveChanges = LiveChanges::new();
+        &LIVE
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
+        // A panic in a change does not make what is written here wrong.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_locked(&self) -> bool {
+        matches!(self.0.try_lock(), Err(TryLockError::WouldBlock))
+    }
+
+    /// Puts all back from another thread than the one that made the changes, which makes none any
+    /// more: it finds this locked, for ever. Waits `patience` for a change that is being made or
+    /// put back just now; `cancel` ends the wait for a controller.
+    pub fn put_back_for_good(&self, patience: Duration, cancel: &Cancel) -> ForcedRestore {
+        let start = Instant::now();
+        let mut inner = loop {
+            match self.0.try_lock() {
+                Ok(inner) => break inner,
+                Err(TryLockError::Poisoned(poisoned)) => break poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) if start.elapsed() > patience => {
+                    return ForcedRestore::Kept("a change is being made or put back".into());
+                }
+                Err(TryLockError::WouldBlock) => sleep(LOCK_INTERVAL),
+            }
+        };
+        let result = inner.put_back(cancel);
+        // Nothing is changed after this.
+        std::mem::forget(inner);
+        result
+    }
+}
+
+impl Inner {
+    /// Adds `held`, before its change is made, and returns its number.
+    pub(super) fn insert(&mut self, journal: Journal, held: HeldEntry) -> u64 {
+        self.next += 1;
+        self.made.insert(self.next, (journal, held));
+        self.next
+    }
+
+    /// Removes the change, which is put back or left.
+    pub(super) fn remove(&mut self, number: u64) -> Option<HeldEntry> {
+        self.made.remove(&number).map(|(_, held)| held)
+    }
+
+    /// The latest first. One that cannot be put back does not keep the rest from it.
+    fn put_back(&mut self, cancel: &Cancel) -> ForcedRestore {
+        let (mut lines, mut kept) = (Vec::new(), None);
+        while let Some((_, (journal, held))) = self.made.pop_last() {
+            match put_back(&journal, held, cancel) {
+                Ok(more) => lines.extend(more),
+                Err(why) => _ = kept.get_or_insert(why),
+            }
+        }
+        kept.map_or(ForcedRestore::Restored(lines), ForcedRestore::Kept)
+    }
+}
+
+fn put_back(journal: &Journal, held: HeldEntry, cancel: &Cancel) -> Result<Vec<String>, String> {
+    let locked = journal.lock().map_err(|error| error.to_string())?;
+    let lines = held.entry.change.put_back(cancel);
+    let lines = lines.map_err(|error| error.to_string())?;
+    // An older one is not ours to forget: it has a value from before.
+    if held.fresh {
+        locked.done(held).map_err(|error| error.to_string())?;
+    }
+    Ok(lines)
+}

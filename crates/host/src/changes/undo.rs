@@ -1,0 +1,46 @@
+//! Something that can be changed and put back.
+
+use super::error::ChangeError;
+use crate::journal::{KnobChange, PutBackError, RecordedChange};
+use joulio_kernel_io::Knobs;
+
+/// A change that can be made and put back.
+pub trait Undo {
+    /// Record that is written into the journal before the change is made; none for a change that
+    /// ends with this process anyway.
+    fn record(&self) -> Option<RecordedChange>;
+
+    /// Makes the change.
+    ///
+    /// # Errors
+    /// It cannot be made; it may have been in part.
+    fn make(&self) -> Result<(), ChangeError>;
+
+    /// Puts the old value back, and returns a line for each part that was left to somebody else.
+    ///
+    /// # Errors
+    /// It could not be put back; that can be tried again.
+    fn put_back(&self) -> Result<Vec<String>, PutBackError>;
+
+    /// Puts back what a failed [`Undo::make`] has done.
+    ///
+    /// # Errors
+    /// It could not be put back; that can be tried again.
+    fn put_back_failed(&self) -> Result<Vec<String>, PutBackError> {
+        self.put_back()
+    }
+}
+
+impl Undo for KnobChange {
+    fn record(&self) -> Option<RecordedChange> {
+        Some(RecordedChange::Knob(self.clone()))
+    }
+
+    fn make(&self) -> Result<(), ChangeError> {
+        Ok(Knobs::at(&self.root).make(&self.change)?)
+    }
+
+    fn put_back(&self) -> Result<Vec<String>, PutBackError> {
+        Ok(KnobChange::put_back(self)?)
+    }
+}

@@ -1,0 +1,111 @@
+//! Controllers whose admin queue is open: for features, power states and the device's own meter.
+
+mod address;
+
+pub use address::{ControllerAddress, ParseAddressError};
+
+use joulio_device::DeviceError;
+use joulio_device::vfio::VfioDevice;
+use joulio_device::vfio_user::VfioUserDevice;
+use joulio_nvme::{
+    Cancel, Controller, ControllerOptions, KernelController, NvmeError, PowerControl,
+};
+use joulio_nvme_spec::ascii;
+use std::sync::Arc;
+
+/// Admin commands of a controller over any back end, shared by whoever reads or sets something.
+pub type SharedPowerControl = Arc<dyn PowerControl + Send + Sync>;
+
+/// A controller that could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum ControllerOpenError {
+    /// The device cannot be had: it is missing, not permitted, or another process has it.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The controller does not come up, or refuses to say what it is.
+    #[error(transparent)]
+    Controller(#[from] NvmeError),
+}
+
+/// An open controller that takes admin commands.
+pub struct AdminController {
+    name: String,
+    address: Option<ControllerAddress>,
+    control: SharedPowerControl,
+}
+
+impl AdminController {
+    /// Opens the controller at `address`, which the user calls `name`. A controller that joulio
+    /// drives is reset by that, and again when it is closed; `cancel` ends the wait for it.
+    ///
+    /// # Errors
+    /// The device cannot be had, or its controller does not come up.
+    pub fn open(
+        name: impl Into<String>,
+        address: ControllerAddress,
+        cancel: Cancel,
+    ) -> Result<AdminController, ControllerOpenError> {
+        let options = ControllerOptions {
+            queues: 1,
+            cancel,
+            ..ControllerOptions::default()
+        };
+        let control: SharedPowerControl = match &address {
+            ControllerAddress::Kernel(path) => Arc::new(KernelController::open(path)?),
+            ControllerAddress::Pcie(address) => {
+                Arc::new(Controller::open(VfioDevice::open(*address)?, options)?)
+            }
+            ControllerAddress::VfioUser(path) => {
+                Arc::new(Controller::open(VfioUserDevice::connect(path)?, options)?)
+            }
+        };
+        Ok(AdminController {
+            name: name.into(),
+            address: Some(address),
+            control,
+        })
+    }
+
+    /// A controller that ends with this process, as an emulated one does: its changes need no
+    /// journal, for nothing is left to put back.
+    pub fn of_this_process(
+        name: impl Into<String>,
+        control: SharedPowerControl,
+    ) -> AdminController {
+        AdminController {
+            name: name.into(),
+            address: None,
+            control,
+        }
+    }
+
+    /// Name that the user gave it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Address at which any process finds it again; none for one that ends with this process.
+    pub fn address(&self) -> Option<&ControllerAddress> {
+        self.address.as_ref()
+    }
+
+    /// Admin commands of it.
+    pub fn control(&self) -> &SharedPowerControl {
+        &self.control
+    }
+
+    /// Serial number (Identify Controller, SN).
+    pub fn serial(&self) -> String {
+        ascii(&self.control.identify_controller().sn).into()
+    }
+
+    /// Model number (Identify Controller, MN).
+    pub fn model(&self) -> String {
+        ascii(&self.control.identify_controller().mn).into()
+    }
+
+    /// Whether it is gone when this process ends, so that nothing can be put back after it.
+    pub fn ends_with_process(&self) -> bool {
+        self.address.is_none()
+    }
+}

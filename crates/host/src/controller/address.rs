@@ -1,0 +1,105 @@
+//! Where a controller is found again, by any process and from any directory.
+
+use joulio_device::pci::{ParsePciAddressError, PciAddress};
+use std::fmt;
+use std::path::{PathBuf, absolute};
+use std::str::FromStr;
+
+/// Address of a controller that outlives the process: `/dev/nvme0`, `pcie:0000:01:00.0` or
+/// `vfio-user:/run/nvme.sock`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ControllerAddress {
+    /// Character device of a controller that the kernel's driver has.
+    Kernel(PathBuf),
+    /// PCIe function that is bound to vfio-pci.
+    Pcie(PciAddress),
+    /// Socket of a controller in another process.
+    VfioUser(PathBuf),
+}
+
+/// A text that is no address of a controller.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParseAddressError {
+    /// Neither a path nor a known scheme.
+    #[error(
+        "'{text}' is not a controller: write /dev/nvme0, pcie:0000:01:00.0 or vfio-user:SOCKET"
+    )]
+    Scheme {
+        /// Text that was given.
+        text: String,
+    },
+    /// `pcie:` without a function's address.
+    #[error(transparent)]
+    Pcie(#[from] ParsePciAddressError),
+}
+
+impl ControllerAddress {
+    /// The same address with an absolute socket path, so that it holds in any directory.
+    pub fn to_lasting(&self) -> ControllerAddress {
+        match self {
+            ControllerAddress::VfioUser(path) => {
+                ControllerAddress::VfioUser(absolute(path).unwrap_or_else(|_| path.clone()))
+            }
+            other => other.clone(),
+        }
+    }
+}
+
+impl FromStr for ControllerAddress {
+    type Err = ParseAddressError;
+
+    /// Reads an address; a namespace after a comma (`,nsid=2`) is no part of it and ignored.
+    fn from_str(text: &str) -> Result<ControllerAddress, ParseAddressError> {
+        if text.starts_with('/') {
+            return Ok(ControllerAddress::Kernel(text.into()));
+        }
+        let unknown = || ParseAddressError::Scheme { text: text.into() };
+        let (scheme, rest) = text.split_once(':').ok_or_else(unknown)?;
+        let place = rest.split(',').next().unwrap_or_default();
+        match scheme {
+            "pcie" => Ok(ControllerAddress::Pcie(place.parse()?)),
+            "vfio-user" if !place.is_empty() => Ok(ControllerAddress::VfioUser(place.into())),
+            _ => Err(unknown()),
+        }
+    }
+}
+
+impl fmt::Display for ControllerAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ControllerAddress::Kernel(path) => path.display().fmt(f),
+            ControllerAddress::Pcie(address) => write!(f, "pcie:{address}"),
+            ControllerAddress::VfioUser(path) => write!(f, "vfio-user:{}", path.display()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_read_as_it_was_written_down() {
+        for text in [
+            "/dev/nvme0",
+            "pcie:0000:01:00.0",
+            "vfio-user:/run/nvme.sock",
+        ] {
+            let address: ControllerAddress = text.parse().unwrap();
+            assert_eq!(address.to_lasting().to_string(), text);
+        }
+        // As earlier versions wrote it down.
+        let address: ControllerAddress = "pcie:01:00.0,nsid=2".parse().unwrap();
+        assert_eq!(address.to_string(), "pcie:0000:01:00.0");
+        for text in ["", "nvme0", "vfio-user:", "pcie:zz", "emulated:instant"] {
+            assert!(text.parse::<ControllerAddress>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_socket_is_found_from_another_directory() {
+        let address: ControllerAddress = "vfio-user:nvme.sock".parse().unwrap();
+        let lasting = address.to_lasting().to_string();
+        assert!(lasting.starts_with("vfio-user:/"), "{lasting}");
+    }
+}

@@ -1,0 +1,93 @@
+//! Errors of the journal.
+
+use super::entry::{EntryError, RecordedChange};
+use std::io;
+use std::path::PathBuf;
+
+/// A journal that cannot be used, or an entry that cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// The environment names no place for it: set HOME or XDG_STATE_HOME.
+    #[error("no place for the journal: set HOME or XDG_STATE_HOME")]
+    NoPlace,
+    /// A link or another file is in the place of its directory: remove it.
+    #[error("journal: {}: a link or a file, where a directory of its own is wanted: remove it, or set XDG_STATE_HOME", path.display())]
+    NoDirectory {
+        /// Path of the link or file.
+        path: PathBuf,
+    },
+    /// Another user owns it, who could write or remove entries: remove it.
+    #[error("journal: {}: belongs to user {owner}, not to user {user} who runs this: remove it, or set XDG_STATE_HOME to a directory of your own", path.display())]
+    Foreign {
+        /// Path of the directory or file.
+        path: PathBuf,
+        /// User who owns it.
+        owner: u32,
+        /// User who should own it.
+        user: u32,
+    },
+    /// Everybody, or a group, could write or remove entries: take that permission away.
+    #[error("journal: {}: others may write there (mode {mode:04o}): chmod go-w", path.display())]
+    Exposed {
+        /// Path of the directory or file.
+        path: PathBuf,
+        /// Permissions of it.
+        mode: u32,
+    },
+    /// The system refuses.
+    #[error("journal: {}: {source}", path.display())]
+    Io {
+        /// Path of the directory or file.
+        path: PathBuf,
+        /// Reason that the system gives.
+        source: io::Error,
+    },
+    /// Another process changes settings, or puts them back, and does not come to an end: wait for
+    /// it, or end it.
+    #[error("journal: {}: another joulio has been changing settings or putting them back for {seconds} s: wait for it, or end it", path.display())]
+    Locked {
+        /// Directory of the journal.
+        path: PathBuf,
+        /// Seconds that it was waited for.
+        seconds: u64,
+    },
+    /// Another process, which still runs, has changed the same setting: wait for it.
+    #[error("{change}: another joulio has changed it and is to put it back: wait for it")]
+    Busy {
+        /// Change of the other process.
+        change: Box<RecordedChange>,
+    },
+    /// Another process, which still runs, has changed something that the kernel changes with the
+    /// setting: wait for it.
+    #[error(
+        "{wanted}: another joulio has changed {other}, which goes with it, and is to put that back: wait for it"
+    )]
+    Beside {
+        /// Setting that was to be changed.
+        wanted: String,
+        /// Change of the other process.
+        other: Box<RecordedChange>,
+    },
+    /// A file of the journal is no entry: see what it says, and remove it.
+    #[error("journal: {}: {source}; see what it says, and remove it", path.display())]
+    Unreadable {
+        /// Path of the file.
+        path: PathBuf,
+        /// Reason why it is no entry.
+        source: EntryError,
+    },
+}
+
+/// An entry that could not be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum TakeError {
+    /// The process that made the change still runs, and is to put it back itself.
+    #[error("{}: the joulio that made this change still runs and is to put it back", path.display())]
+    Busy {
+        /// Path of the entry.
+        path: PathBuf,
+    },
+    /// The file is no entry, or could not be read.
+    #[error(transparent)]
+    Unreadable(#[from] JournalError),
+}

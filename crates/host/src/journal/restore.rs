@@ -1,0 +1,60 @@
+//! Putting back what processes that are gone have left.
+
+use super::entry::RecordedChange;
+use super::error::{JournalError, TakeError};
+use super::locked::LockedJournal;
+use joulio_nvme::Cancel;
+use std::ffi::OsStr;
+
+/// Result of restoring an entry of the journal.
+#[derive(Debug)]
+pub enum RestoreOutcome {
+    /// Put back, or left to somebody else who has changed it since: lines about that.
+    Restored(Vec<String>),
+    /// Kept, because the process that made the change still runs.
+    Busy(String),
+    /// Kept, because it could not be put back: why.
+    Kept(String),
+}
+
+/// Puts back the entries of processes that are gone and that are `wanted`, the latest first.
+/// `cancel` ends the wait for a controller.
+///
+/// # Errors
+/// The journal cannot be read.
+pub fn restore_left(
+    journal: &LockedJournal,
+    wanted: impl Fn(&RecordedChange) -> bool,
+    cancel: &Cancel,
+) -> Result<Vec<RestoreOutcome>, JournalError> {
+    journal.sweep()?;
+    let entries = journal.entries()?.into_iter();
+    Ok(entries
+        .filter_map(|(_, name)| restore_entry(journal, &name, &wanted, cancel))
+        .collect())
+}
+
+/// None when it is not wanted.
+fn restore_entry(
+    journal: &LockedJournal,
+    name: &OsStr,
+    wanted: impl Fn(&RecordedChange) -> bool,
+    cancel: &Cancel,
+) -> Option<RestoreOutcome> {
+    let held = match journal.take(name) {
+        Ok(held) => held,
+        Err(busy @ TakeError::Busy { .. }) => return Some(RestoreOutcome::Busy(busy.to_string())),
+        Err(TakeError::Unreadable(error)) => return Some(RestoreOutcome::Kept(error.to_string())),
+    };
+    if !wanted(&held.entry.change) {
+        return None;
+    }
+    let lines = match held.entry.change.put_back(cancel) {
+        Ok(lines) => lines,
+        Err(error) => return Some(RestoreOutcome::Kept(error.to_string())),
+    };
+    Some(match journal.done(held) {
+        Ok(()) => RestoreOutcome::Restored(lines),
+        Err(error) => RestoreOutcome::Kept(error.to_string()),
+    })
+}

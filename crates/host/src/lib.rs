@@ -1,0 +1,16 @@
+//! The machine that joulio runs on: settings of the kernel and power states of controllers, changed
+//! for a while and put back whatever ends the run.
+//!
+//! [`Changes`] makes changes. Each is written into the [`Journal`] before it is made, and put back
+//! when the changes are finished or dropped; what a killed process has left is put back by
+//! [`restore_left`]. Nothing here prints, parses a command line or ends the process.
+#![forbid(unsafe_code)]
+
+pub mod changes;
+pub mod controller;
+pub mod journal;
+pub mod power_states;
+
+pub use changes::{ChangeError, Changes, Undo};
+pub use controller::{AdminController, ControllerAddress, ControllerOpenError};
+pub use journal::{Journal, JournalError, RestoreOutcome, restore_left};

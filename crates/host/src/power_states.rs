@@ -1,0 +1,8 @@
+//! Power states and what goes with them: features of an NVMe controller, read, set and put back.
+
+pub mod apst;
+mod change;
+pub mod coalescing;
+pub mod feature;
+
+pub use change::FeatureRequest;

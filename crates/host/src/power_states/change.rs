@@ -1,0 +1,107 @@
+//! Changes of a controller's features.
+
+use super::apst;
+use super::feature::{FeatureChange, FeatureError, FeatureValue};
+use crate::changes::{ChangeError, Changes, Undo};
+use crate::controller::AdminController;
+use crate::journal::{PutBackError, RecordedChange};
+use joulio_nvme::NvmeError;
+use joulio_nvme_spec::feature::InterruptCoalescing;
+
+/// A feature of a controller and the value that it is to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FeatureRequest {
+    /// Power state, 0 to 31 (feature 02h).
+    PowerState(u8),
+    /// Interrupts for several completions at once (feature 08h).
+    Coalescing(InterruptCoalescing),
+    /// Transitions by idle time, on or off (feature 0Ch). Where there is no table of them, Linux's
+    /// is made.
+    Apst(bool),
+}
+
+impl FeatureRequest {
+    fn read(&self, device: &AdminController) -> Result<FeatureValue, NvmeError> {
+        match self {
+            FeatureRequest::PowerState(_) => FeatureValue::power_state(device),
+            FeatureRequest::Coalescing(_) => FeatureValue::interrupt_coalescing(device),
+            FeatureRequest::Apst(_) => FeatureValue::apst(device),
+        }
+    }
+
+    fn make(&self, device: &AdminController) -> Result<(), NvmeError> {
+        let control = &**device.control();
+        match self {
+            FeatureRequest::PowerState(ps) => control.set_power_state(*ps),
+            FeatureRequest::Coalescing(value) => control.set_interrupt_coalescing(*value),
+            FeatureRequest::Apst(on) => {
+                let (_, mut table) = control.apst()?;
+                let states = control.identify_controller().power_states();
+                if *on && apst::transitions(&table, states.len()).is_empty() {
+                    *table = apst::as_linux_has_it(states);
+                }
+                control.set_apst(*on, &table)
+            }
+        }
+    }
+}
+
+/// A change of `device`, and the value that it replaces.
+struct FeatureSetting<'a> {
+    request: FeatureRequest,
+    device: &'a AdminController,
+    old: FeatureValue,
+}
+
+impl Undo for FeatureSetting<'_> {
+    fn record(&self) -> Option<RecordedChange> {
+        let address = self.device.address()?;
+        let change = FeatureChange::new(address, self.device, self.old.clone());
+        Some(RecordedChange::Feature(change))
+    }
+
+    fn make(&self) -> Result<(), ChangeError> {
+        Ok(self.request.make(self.device)?)
+    }
+
+    fn put_back(&self) -> Result<Vec<String>, PutBackError> {
+        let back = self.old.put_back(self.device);
+        back.map_err(FeatureError::from)?;
+        Ok(Vec::new())
+    }
+
+    /// Does nothing: a command that fails changes nothing.
+    fn put_back_failed(&self) -> Result<Vec<String>, PutBackError> {
+        Ok(Vec::new())
+    }
+}
+
+impl<'a> Changes<'a> {
+    /// Sets features of `device`, in this order. When one fails, those before it stay until this
+    /// is dropped.
+    ///
+    /// # Errors
+    /// The device does not have a feature or refuses a value, another process has changed the same,
+    /// or the change cannot be written down.
+    pub fn features(
+        &mut self,
+        device: &'a AdminController,
+        requests: &[FeatureRequest],
+    ) -> Result<(), ChangeError> {
+        let set = |changes: &mut Changes<'a>| {
+            requests.iter().try_for_each(|&request| {
+                let old = request.read(device)?;
+                changes.set(FeatureSetting {
+                    request,
+                    device,
+                    old,
+                })
+            })
+        };
+        match device.ends_with_process() {
+            true => set(self),
+            // Nobody puts back in between the value that is the old one here.
+            false => self.locked(set),
+        }
+    }
+}

@@ -143,7 +143,7 @@ fn hybrid_sleeps_once_an_io_on_a_device_slower_than_the_sleep() {
         group.queues()[0].ring();
         group.reap(1, None, |_, done| buffer = done.buffer).unwrap();
     }
-    let counters = group.queues()[0].counters();
+    let counters = group.counters();
     assert_eq!((counters.sleeps, counters.blocks), (20, 0), "{counters:?}");
     assert_eq!(counters.interrupts, 0);
 }

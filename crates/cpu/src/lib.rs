@@ -1,11 +1,11 @@
-//! What a CPU can do while it waits, without the kernel: instructions that pause it in a light
-//! sleep for a time (TPAUSE), or until a line of memory is written (UMWAIT, MWAITX); and, with a
-//! module's help, device interrupts that come straight to a thread ([`uintr`]).
+//! What a CPU can do while it waits, without the kernel: user-level waits for a time (TPAUSE) or
+//! until a cache line is written (UMWAIT, MWAITX), and, with the help of a kernel module, device
+//! interrupts that are delivered to a thread ([`uintr`]).
 //!
-//! Instructions that this CPU does not have are not to be had from here: [`UserWait::detect`] says
-//! what is missing. Sources: Intel SDM volume 2 (TPAUSE, UMONITOR, UMWAIT), AMD APM volume 3
+//! [`UserWait::detect`] says which instructions this CPU lacks. Sources: Intel SDM volume 2 (TPAUSE, UMONITOR, UMWAIT), AMD APM volume 3
 //! (MONITORX, MWAITX).
 
+mod busy;
 mod cache_line;
 mod feature;
 mod limits;
@@ -13,6 +13,7 @@ mod tsc;
 pub mod uintr;
 mod user_wait;
 
+pub use busy::BusyThread;
 pub use cache_line::CacheLine;
 pub use feature::{Feature, Missing};
 pub use limits::Limits;

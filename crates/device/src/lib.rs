@@ -87,6 +87,12 @@ pub trait Device: Send + Sync + 'static {
         })
     }
 
+    /// Reports whether the device is a thread of this process, which needs a CPU while it works: a
+    /// core that spins for it must not keep it from the only one.
+    fn spins_in_process(&self) -> bool {
+        false
+    }
+
     /// Whether the system asks for the device, to unplug it: whoever has it closes it. Cheap
     /// enough to be asked some times a second.
     fn is_removal_requested(&self) -> bool {

@@ -131,6 +131,10 @@ impl Device for EmulatedDevice {
         self.shared.controller().write64(offset, value);
     }
 
+    fn spins_in_process(&self) -> bool {
+        self.thread.is_some()
+    }
+
     fn doorbell(&self, offset: u32) -> Result<EmulatedDoorbell, DeviceError> {
         let doorbells = &self.shared.doorbells;
         let found = doorbells.decode(offset);

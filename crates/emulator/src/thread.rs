@@ -7,6 +7,7 @@ use crate::doorbells::Watch;
 use crate::error::EmulatorError;
 use crate::options::Options;
 use crate::shared::Shared;
+use joulio_cpu::BusyThread;
 use joulio_units::Nanos;
 use rustix::thread::{CpuSet, gettid, sched_setaffinity, set_current_timer_slack};
 use std::hint::spin_loop;
@@ -45,7 +46,7 @@ impl DeviceThread {
         let handle = Builder::new()
             .name("joulio-device".into())
             .spawn(move || {
-                if settle(cpu, &started) {
+                if let Some(_busy) = settle(cpu, &started) {
                     runner.run();
                 }
             })
@@ -84,14 +85,16 @@ impl Drop for DeviceThread {
     }
 }
 
-/// Binds this thread, makes its sleeps exact, and says who it is; whether it may go on.
-fn settle(cpu: Option<usize>, started: &Sender<io::Result<i32>>) -> bool {
+/// Binds this thread, makes its sleeps exact, registers it as one that needs a CPU, and reports who
+/// it is; nothing, if it may not go on.
+fn settle(cpu: Option<usize>, started: &Sender<io::Result<i32>>) -> Option<BusyThread> {
     let bound = cpu.map_or(Ok(()), bind);
     // Without it sleeps end up to 50 us late, which is correct, only slow.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     let id = bound.map(|()| gettid().as_raw_nonzero().get());
-    let settled = id.is_ok();
-    started.send(id).is_ok() && settled
+    // Before anybody can wait for this device.
+    let busy = id.is_ok().then(BusyThread::register);
+    started.send(id).ok().and(busy)
 }
 
 fn bind(cpu: usize) -> io::Result<()> {

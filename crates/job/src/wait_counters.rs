@@ -10,6 +10,8 @@ pub struct WaitCounters {
     pub polls: u64,
     /// Polls that found nothing.
     pub empty_polls: u64,
+    /// Times that a spin offered its CPU to another thread of the process.
+    pub yields: u64,
     /// Sleeps by a kernel timer.
     pub sleeps: u64,
     /// Sleeps that ended after the completion.
@@ -49,6 +51,7 @@ impl From<Counters> for WaitCounters {
         WaitCounters {
             polls: c.polls,
             empty_polls: c.empty_polls,
+            yields: c.yields,
             sleeps: c.sleeps,
             oversleeps: c.oversleeps,
             pauses: c.pauses,

@@ -19,8 +19,8 @@ use zerocopy::{FromBytes, IntoBytes};
 
 /// Entries of the admin queues.
 const ENTRIES: usize = 32;
-/// Looks before the first sleep: most admin commands end sooner.
-const POLLS_PER_CLOCK: u32 = 1_000;
+/// Polls before the first sleep: most admin commands end sooner.
+const POLLS_BEFORE_SLEEP: u32 = 1_000;
 /// Requests for events have this bit in their identifier, other commands do not.
 const EVENT: u16 = 0x8000;
 /// The most requests for events.
@@ -43,10 +43,10 @@ pub(crate) struct Admin<D: Device> {
     /// Which requests for events the controller has.
     requested: [bool; MAX_EVENTS],
     events: VecDeque<AsyncEvent>,
-    /// See `Shared`.
-    epoch: Arc<AtomicU32>,
+    /// The controller's epoch, shared: see `Shared::epoch`.
+    current: Arc<AtomicU32>,
     /// The epoch that the queue is of: its end ends the waiting for commands.
-    life: u32,
+    epoch: u32,
 }
 
 /// Where the data page stands.
@@ -79,32 +79,32 @@ impl<D: Device> Admin<D> {
             stuck: None,
             requested: [false; MAX_EVENTS],
             events: VecDeque::with_capacity(KEPT_EVENTS),
-            epoch: Arc::new(AtomicU32::new(0)),
-            life: 0,
+            current: Arc::new(AtomicU32::new(0)),
+            epoch: 0,
         })
     }
 
-    /// The epoch, for all who share the controller.
-    pub(crate) fn epoch(&self) -> Arc<AtomicU32> {
-        Arc::clone(&self.epoch)
+    /// The controller's epoch, for all who share the controller.
+    pub(crate) fn current_epoch(&self) -> Arc<AtomicU32> {
+        Arc::clone(&self.current)
     }
 
     /// The epoch that the queue is of.
-    pub(crate) fn life(&self) -> u32 {
-        self.life
+    pub(crate) fn epoch(&self) -> u32 {
+        self.epoch
     }
 
-    /// A reset has begun: the queue will be renewed, or never used again.
+    /// A reset has begun: the queue will be reset too, or never used again.
     fn is_over(&self) -> bool {
-        self.epoch.load(Ordering::Relaxed) != self.life
+        self.current.load(Ordering::Relaxed) != self.epoch
     }
 
     /// Begins again, in `epoch`, with empty rings: the controller is disabled and has forgotten
     /// everything.
-    pub(crate) fn renew(&mut self, epoch: u32) {
-        self.life = epoch;
-        self.submission.renew();
-        self.completion.renew();
+    pub(crate) fn reset(&mut self, epoch: u32) {
+        self.epoch = epoch;
+        self.submission.reset();
+        self.completion.reset();
         self.stuck = None;
         self.requested = [false; MAX_EVENTS];
     }
@@ -213,7 +213,7 @@ impl<D: Device> Admin<D> {
         name: &'static str,
         command: Command,
     ) -> Result<u32, NvmeError> {
-        if self.life != epoch {
+        if self.epoch != epoch {
             return Err(self.ended_by_reset(name));
         }
         self.run(name, command)
@@ -227,7 +227,7 @@ impl<D: Device> Admin<D> {
 
     /// The completion of `cid`. Of others, those of requests for events are kept; the rest,
     /// whatever they are, are not its.
-    fn look(&mut self, cid: Option<CommandId>) -> Option<Completion> {
+    fn poll(&mut self, cid: Option<CommandId>) -> Option<Completion> {
         let completion = self.completion.next()?;
         self.completion.release();
         if completion.queue_id() != QueueId::ADMIN {
@@ -243,9 +243,9 @@ impl<D: Device> Admin<D> {
 
     fn keep_event(&mut self, cid: CommandId, completion: Completion) {
         let request = self.requested.get_mut(usize::from(cid.0 & !EVENT));
-        // Nobody asked, or the controller does not take as many requests as it said.
-        let asked = request.is_some_and(std::mem::take);
-        if asked && completion.status().is_success() {
+        // Not requested, or the controller does not take as many requests as it said.
+        let requested = request.is_some_and(std::mem::take);
+        if requested && completion.status().is_success() {
             if self.events.len() == KEPT_EVENTS {
                 self.events.pop_front();
             }
@@ -266,21 +266,21 @@ impl<D: Device> Admin<D> {
     }
 
     /// Takes over the events that have come.
-    pub(crate) fn look_for_events(&mut self) {
+    pub(crate) fn collect_events(&mut self) {
         for _ in 0..ENTRIES {
-            self.look(None);
+            self.poll(None);
         }
     }
 
     /// The events that have come, oldest first.
     pub(crate) fn take_events(&mut self) -> Vec<AsyncEvent> {
-        self.look_for_events();
+        self.collect_events();
         self.events.drain(..).collect()
     }
 
     fn wait(&mut self, name: &'static str, cid: CommandId) -> Result<Completion, NvmeError> {
-        for _ in 0..POLLS_PER_CLOCK {
-            if let Some(completion) = self.look(Some(cid)) {
+        for _ in 0..POLLS_BEFORE_SLEEP {
+            if let Some(completion) = self.poll(Some(cid)) {
                 return Ok(completion);
             }
             std::hint::spin_loop();
@@ -289,7 +289,7 @@ impl<D: Device> Admin<D> {
         let mut patience = Patience::new(self.limit, &cancel);
         loop {
             let over = patience.over();
-            if let Some(completion) = self.look(Some(cid)) {
+            if let Some(completion) = self.poll(Some(cid)) {
                 return Ok(completion);
             }
             let registers = Registers {

@@ -40,6 +40,8 @@ pub(crate) enum Over {
 pub(crate) struct Patience<'a> {
     cancel: &'a Cancel,
     cancelled: bool,
+    /// Time that is left once it is cancelled.
+    grace: Nanos,
     end: Nanos,
 }
 
@@ -49,20 +51,26 @@ impl<'a> Patience<'a> {
         Patience {
             cancel,
             cancelled: false,
+            grace: GRACE,
             end: now() + limit,
         }
     }
 
-    /// Whether the wait is over. To be asked before the last look: a thread that was kept from its
+    /// The same wait, with another time left once it is cancelled.
+    pub(crate) fn with_grace(self, grace: Nanos) -> Patience<'a> {
+        Patience { grace, ..self }
+    }
+
+    /// Whether the wait is over. To be asked before the last check: a thread that was kept from its
     /// CPU then still finds what came in time.
     pub(crate) fn over(&mut self) -> Option<Over> {
         self.over_at(now())
     }
 
     fn over_at(&mut self, at: Nanos) -> Option<Over> {
-        if !self.cancelled && self.cancel.is_cancelled() && at + GRACE < self.end {
+        if !self.cancelled && self.cancel.is_cancelled() && at + self.grace < self.end {
             self.cancelled = true;
-            self.end = at + GRACE;
+            self.end = at + self.grace;
         }
         (at >= self.end).then_some(match self.cancelled {
             true => Over::Cancelled,
@@ -82,6 +90,7 @@ mod tests {
         let mut long = Patience {
             cancel: &cancel,
             cancelled: false,
+            grace: GRACE,
             end: Nanos::from_millis(60_000),
         };
         let mut short = Patience {
@@ -104,6 +113,7 @@ mod tests {
         let mut patience = Patience {
             cancel: &Cancel::default(),
             cancelled: false,
+            grace: GRACE,
             end: Nanos::from_millis(2),
         };
         assert_eq!(patience.over_at(Nanos::from_millis(1)), None);

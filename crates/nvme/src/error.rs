@@ -16,7 +16,7 @@ pub enum NvmeError {
     #[error(
         "{device} does not answer (its registers read as all ones): it was removed or is switched off"
     )]
-    Gone {
+    Removed {
         /// The device.
         device: String,
     },
@@ -46,7 +46,7 @@ pub enum NvmeError {
     #[error(
         "{device} does not answer as an NVMe controller: it is being reset by something else, or its memory space is off"
     )]
-    Deaf {
+    Unresponsive {
         /// The device.
         device: String,
     },
@@ -116,7 +116,7 @@ pub enum NvmeError {
     },
     /// The system asks for the device, to unplug it: it must be closed.
     #[error("{device} is being unplugged")]
-    WantedBack {
+    RemovalRequested {
         /// The device.
         device: String,
     },
@@ -191,12 +191,12 @@ impl NvmeError {
     pub(crate) fn asks_for_reset(&self) -> bool {
         matches!(
             self,
-            NvmeError::Gone { .. }
+            NvmeError::Removed { .. }
                 | NvmeError::Fatal { .. }
                 | NvmeError::Stopped { .. }
                 | NvmeError::AdminStuck { .. }
                 | NvmeError::IoStuck { .. }
-                | NvmeError::WantedBack { .. }
+                | NvmeError::RemovalRequested { .. }
                 | NvmeError::Cancelled { .. }
         )
     }
@@ -208,7 +208,7 @@ impl NvmeError {
             NvmeError::NotReady { .. }
                 | NvmeError::Fatal { .. }
                 | NvmeError::Stopped { .. }
-                | NvmeError::Deaf { .. }
+                | NvmeError::Unresponsive { .. }
                 | NvmeError::AdminStuck { .. }
         )
     }
@@ -334,11 +334,12 @@ pub enum PolicyError {
         /// How many.
         queues: usize,
     },
-    /// The policy takes interrupts, which aiming the vector would keep from it.
+    /// The policy takes interrupts, which a redirected vector does not raise, or the memory is
+    /// another device's.
     #[error(
-        "{policy} takes interrupts, and the memory is to be the queue's own device's: not aimed"
+        "{policy}: the interrupt cannot be redirected to memory: the policy takes interrupts itself, or the memory is another device's"
     )]
-    NotAimed {
+    NotRedirectable {
         /// The policy.
         policy: String,
     },

@@ -15,9 +15,13 @@ const SHUTDOWN_COMPLETE: u8 = 2;
 /// How long a shutdown may take before the reset comes anyway, at the least and at the most.
 const SHUTDOWN_TIME: RangeInclusive<u64> = 5_000_000..=60_000_000;
 
-/// How often, and after how long each time, a device that does not answer is looked at again.
+/// Number of checks of a device that does not answer.
 pub(crate) const MAX_CHECKS: u32 = 10;
+/// Time between two of them.
 pub(crate) const CHECK_INTERVAL: Duration = Duration::from_millis(50);
+/// Time after which a function that was reset answers again (PCI Express Base, 6.6.2), with room
+/// for a check.
+const ANSWER_TIME: Nanos = Nanos::from_millis(150);
 
 /// How long a controller may take to shut down that reports an RTD3 Entry Latency of `rtd3e`
 /// microseconds (Base figure 275); 0 is none, and 5 s. As the kernel's driver has it, a word that
@@ -35,7 +39,7 @@ pub(crate) struct Registers<'a, D: Device> {
 impl<D: Device> Registers<'_, D> {
     pub(crate) fn cap(&self) -> Result<Cap, NvmeError> {
         match self.device.read64(register::CAP) {
-            u64::MAX => Err(self.gone()),
+            u64::MAX => Err(self.removed()),
             bits => Ok(Cap::from(bits)),
         }
     }
@@ -56,14 +60,14 @@ impl<D: Device> Registers<'_, D> {
         self.device.write32(register::CC, cc.into());
     }
 
-    pub(crate) fn gone(&self) -> NvmeError {
-        NvmeError::Gone {
+    pub(crate) fn removed(&self) -> NvmeError {
+        NvmeError::Removed {
             device: self.device.name().into(),
         }
     }
 
-    pub(crate) fn deaf(&self) -> NvmeError {
-        NvmeError::Deaf {
+    pub(crate) fn unresponsive(&self) -> NvmeError {
+        NvmeError::Unresponsive {
             device: self.device.name().into(),
         }
     }
@@ -75,7 +79,7 @@ impl<D: Device> Registers<'_, D> {
 
     fn judge(&self, csts: Csts) -> Result<(), NvmeError> {
         if csts.is_gone() {
-            return Err(self.gone());
+            return Err(self.removed());
         }
         if csts.cfs() {
             return Err(NvmeError::Fatal {
@@ -104,7 +108,7 @@ impl<D: Device> Registers<'_, D> {
     pub(crate) fn disable(&self, cap: Cap, rising: bool) -> Result<(), NvmeError> {
         let cc = self.cc();
         if u32::from(cc) == u32::MAX {
-            return Err(self.gone());
+            return Err(self.removed());
         }
         if rising && cc.en() && !self.csts().cfs() {
             let _ = self.wait_ready(true, cap);
@@ -145,16 +149,25 @@ impl<D: Device> Registers<'_, D> {
 
     /// Waits until CAP reads as it did, which it does for as long as the controller is there.
     pub(crate) fn wait_for_answer(&self, known: Cap) -> Result<(), NvmeError> {
-        for _ in 0..MAX_CHECKS {
-            if self.cap().is_ok_and(|cap| cap == known) {
-                return Ok(());
+        let limit = Nanos(CHECK_INTERVAL.as_nanos() as u64 * u64::from(MAX_CHECKS));
+        let mut patience = Patience::new(limit, self.cancel).with_grace(ANSWER_TIME);
+        loop {
+            let over = patience.over();
+            let answer = match self.cap() {
+                Ok(cap) if cap == known => return Ok(()),
+                Ok(_) => self.unresponsive(),
+                Err(error) => error,
+            };
+            match over {
+                None => joulio_wait::sleep(CHECK_INTERVAL),
+                Some(Over::TimedOut) => return Err(answer),
+                Some(Over::Cancelled) => {
+                    return Err(NvmeError::Cancelled {
+                        device: self.device.name().into(),
+                        what: "an answer after a reset".into(),
+                    });
+                }
             }
-            joulio_wait::sleep(CHECK_INTERVAL);
-        }
-        match self.cap() {
-            Ok(cap) if cap == known => Ok(()),
-            Ok(_) => Err(self.deaf()),
-            Err(error) => Err(error),
         }
     }
 
@@ -163,7 +176,7 @@ impl<D: Device> Registers<'_, D> {
     pub(crate) fn lets_go(&self, cap: Cap) -> bool {
         matches!(
             self.disable_or_reset(cap, false),
-            Ok(_) | Err(NvmeError::Gone { .. })
+            Ok(_) | Err(NvmeError::Removed { .. })
         )
     }
 
@@ -200,7 +213,7 @@ impl<D: Device> Registers<'_, D> {
             .with_css(if cap.css() & 1 != 0 { 0 } else { 0b110 });
         self.set_cc(cc.with_en(true));
         if !self.cc().en() {
-            return Err(self.deaf());
+            return Err(self.unresponsive());
         }
         self.wait_ready(true, cap)
     }
@@ -213,7 +226,7 @@ impl<D: Device> Registers<'_, D> {
             let over = patience.over();
             let csts = self.csts();
             if csts.is_gone() {
-                return Err(self.gone());
+                return Err(self.removed());
             }
             if csts.rdy() == enabled {
                 return Ok(());

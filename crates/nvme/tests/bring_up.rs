@@ -91,11 +91,11 @@ fn cap() -> Cap {
 fn a_device_that_reads_as_all_ones_is_gone() {
     assert!(matches!(
         error(Some(u64::MAX), None),
-        NvmeError::Gone { .. }
+        NvmeError::Removed { .. }
     ));
     assert!(matches!(
         error(None, Some(u32::MAX)),
-        NvmeError::Gone { .. }
+        NvmeError::Removed { .. }
     ));
 }
 

@@ -124,7 +124,7 @@ fn rewrite_and_look() {
     let word = Arc::new(controller.allocate(4096).unwrap());
     for aimed in [false, true] {
         if aimed {
-            group.queues()[0].aim(&word, 0, 1).unwrap();
+            group.queues()[0].redirect(&word, 0, 1).unwrap();
         }
         let before = group.faults().vectors_rewritten;
         assert!(controller.device().rewrite_vector(1));

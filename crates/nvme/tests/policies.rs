@@ -282,7 +282,7 @@ fn sleeps_over_epochs(depth: usize, epochs: u32) {
     }
     let testimony = testimony.lock().unwrap();
     assert!(testimony.wrong.is_empty(), "{:?}", testimony.wrong);
-    let counters = group.queues()[0].counters();
+    let counters = group.counters();
     println!("depth {depth}: {ios} I/Os, {} sleeps", counters.sleeps);
     assert_eq!(counters.sleeps, testimony.sleeps);
     let [under, over] = testimony.went;

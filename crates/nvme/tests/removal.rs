@@ -119,7 +119,7 @@ fn one_error_ends_the_commands_of_all_queues_of_a_device_that_is_gone() {
         assert_eq!(done.status, Status::ABORTED_BY_HOST);
         ended.push((queue, done.tag, done.buffer.is_some()));
     });
-    assert!(matches!(result, Err(NvmeError::Gone { .. })));
+    assert!(matches!(result, Err(NvmeError::Removed { .. })));
     assert_eq!(ended, [(0, 0, true), (1, 1, true)]);
 }
 
@@ -132,7 +132,7 @@ fn a_device_that_is_pulled_out_while_it_is_handed_back_leaves_no_memory_behind()
     let mut group = PollGroup::new(vec![queue]);
     levers.wanted_back.store(true, Ordering::Relaxed);
     let result = group.reap(1, None, |_, _| {});
-    assert!(matches!(result, Err(NvmeError::WantedBack { .. })));
+    assert!(matches!(result, Err(NvmeError::RemovalRequested { .. })));
     assert!(levers.pieces_of_memory() > 0);
     drop((group, controller));
     assert_eq!(levers.pieces_of_memory(), 0);

@@ -88,7 +88,7 @@ fn under_outstanding_commands(retries: u8, status: Status, expected: (Faults, Fa
         assert_eq!(waiter.join().unwrap(), [status; 4]);
     });
     assert_eq!(all_of(&mut polled, 2), [status; 2]);
-    assert!(blocked.queues()[0].counters().blocks > 0);
+    assert!(blocked.counters().blocks > 0);
     assert_eq!((polled.faults(), blocked.faults()), expected);
     // What had nothing outstanding has lost nothing, and is in use again.
     submit(&controller, &namespace, &mut idle, 3);

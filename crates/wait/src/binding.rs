@@ -42,7 +42,7 @@ pub(crate) enum Allowed {
 
 /// Asks the module whether the thread still has its interrupt, and binds it again when it can be:
 /// when its CPU is back. `was_bound` is what the last look found, and is set to what this one did.
-pub(crate) fn look_after(
+pub(crate) fn keep_binding(
     receiver: &mut impl Bound,
     was_bound: &mut bool,
 ) -> Result<Changes, UintrError> {
@@ -96,14 +96,14 @@ impl Binding {
         &self.receiver
     }
 
-    /// See [`look_after`]; on another thread than the receiver's nothing is known.
+    /// See [`keep_binding`]; on another thread than the receiver's nothing is known.
     #[cold]
-    pub(crate) fn look_after(&mut self) -> Result<Changes, UintrError> {
+    pub(crate) fn keep_binding(&mut self) -> Result<Changes, UintrError> {
         if !self.receiver.is_mine() {
             return Ok(Changes::default());
         }
         let mut bound = self.bound;
-        let changes = look_after(self, &mut bound);
+        let changes = keep_binding(self, &mut bound);
         self.bound = bound;
         changes
     }
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn what_is_bound_is_left_alone() {
         let (mut machine, mut bound) = (Machine::new(), true);
-        let changes = look_after(&mut machine, &mut bound).unwrap();
+        let changes = keep_binding(&mut machine, &mut bound).unwrap();
         assert_eq!(
             (changes, bound, machine.binds),
             (Changes::default(), true, 0)
@@ -233,13 +233,19 @@ mod tests {
     fn a_lost_interrupt_is_told_once_and_bound_again_when_its_cpu_is_back() {
         let (mut machine, mut bound) = (Machine::new(), true);
         machine.unplug();
-        assert_eq!(look_after(&mut machine, &mut bound), Ok(LOST));
-        assert_eq!(look_after(&mut machine, &mut bound), Ok(Changes::default()));
+        assert_eq!(keep_binding(&mut machine, &mut bound), Ok(LOST));
+        assert_eq!(
+            keep_binding(&mut machine, &mut bound),
+            Ok(Changes::default())
+        );
         assert_eq!((bound, machine.binds), (false, 0));
         machine.online = true;
-        assert_eq!(look_after(&mut machine, &mut bound), Ok(BOUND));
+        assert_eq!(keep_binding(&mut machine, &mut bound), Ok(BOUND));
         assert!(bound && machine.bound);
-        assert_eq!(look_after(&mut machine, &mut bound), Ok(Changes::default()));
+        assert_eq!(
+            keep_binding(&mut machine, &mut bound),
+            Ok(Changes::default())
+        );
     }
 
     #[test]
@@ -251,17 +257,17 @@ mod tests {
             lost: true,
             bound: true,
         };
-        assert_eq!(look_after(&mut machine, &mut bound), Ok(both));
+        assert_eq!(keep_binding(&mut machine, &mut bound), Ok(both));
     }
 
     #[test]
     fn a_thread_that_somebody_moved_is_not_moved_back() {
         let (mut machine, mut bound) = (Machine::new(), true);
         (machine.bound, machine.allowed) = (false, Allowed::Others);
-        assert_eq!(look_after(&mut machine, &mut bound), Ok(LOST));
+        assert_eq!(keep_binding(&mut machine, &mut bound), Ok(LOST));
         assert_eq!(machine.binds, 0);
         // To one CPU: then it is bound there.
         machine.allowed = Allowed::One;
-        assert_eq!(look_after(&mut machine, &mut bound), Ok(BOUND));
+        assert_eq!(keep_binding(&mut machine, &mut bound), Ok(BOUND));
     }
 }

@@ -1,29 +1,12 @@
-//! Waiting in the light power states that need no kernel.
+//! User-level waits: those that need no kernel.
 
 use crate::step::MAX_PAUSE;
-use crate::{Step, Watched, Woken, now};
+use crate::{Counters, Step, Watched, Woken, now};
 use joulio_cpu::uintr::{Once, Receiver, UintrError};
 use joulio_cpu::{CacheLine, Ended, Tsc, UserWait};
 use joulio_units::Nanos;
 
-/// What a waiter did in user-level power states.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Pauses (TPAUSE).
-    pub pauses: u64,
-    /// Waits for a write to a line (UMWAIT, MWAITX).
-    pub monitors: u64,
-    /// Pauses and waits that the system's limit cut short.
-    pub limited: u64,
-    /// Interrupts that came straight to the thread, those of the module's own included.
-    pub user_interrupts: u64,
-    /// Times that the device's user interrupts were taken away from the thread.
-    pub lost_bindings: u64,
-    /// Times that they were bound again.
-    pub rebindings: u64,
-}
-
-impl Tally {
+impl Counters {
     fn count(&mut self, ended: Ended) {
         self.limited += u64::from(ended == Ended::Limit);
     }
@@ -57,7 +40,7 @@ pub(crate) fn pause(
     cpu: &impl Instructions,
     step: Step,
     watched: &mut impl Watched,
-    tally: &mut Tally,
+    counters: &mut Counters,
 ) -> Woken {
     loop {
         if watched.ready() {
@@ -66,8 +49,8 @@ pub(crate) fn pause(
         let Some(left) = left(step.until) else {
             return Woken::TimedOut;
         };
-        tally.pauses += 1;
-        tally.count(cpu.pause(left.min(step.look)));
+        counters.pauses += 1;
+        counters.count(cpu.pause(left.min(step.look)));
     }
 }
 
@@ -78,7 +61,7 @@ pub(crate) fn monitor(
     cpu: &impl Instructions,
     step: Step,
     watched: &mut impl Watched,
-    tally: &mut Tally,
+    counters: &mut Counters,
 ) -> Woken {
     loop {
         let armed = watched.cache_line().map(|line| cpu.arm(line)).is_some();
@@ -89,13 +72,13 @@ pub(crate) fn monitor(
             return Woken::TimedOut;
         };
         let ended = if armed {
-            tally.monitors += 1;
+            counters.monitors += 1;
             cpu.wait(left)
         } else {
-            tally.pauses += 1;
+            counters.pauses += 1;
             cpu.pause(left.min(MAX_PAUSE))
         };
-        tally.count(ended);
+        counters.count(ended);
     }
 }
 
@@ -123,7 +106,7 @@ pub(crate) fn interrupted(
     cpu: &impl Interrupts,
     until: Nanos,
     watched: &mut impl Watched,
-    tally: &mut Tally,
+    counters: &mut Counters,
 ) -> Result<Woken, UintrError> {
     loop {
         cpu.clear();
@@ -133,8 +116,8 @@ pub(crate) fn interrupted(
         let Some(left) = left(until) else {
             return Ok(Woken::TimedOut);
         };
-        tally.pauses += 1;
-        tally.limited += u64::from(cpu.wait(left)?.limited);
+        counters.pauses += 1;
+        counters.limited += u64::from(cpu.wait(left)?.limited);
     }
 }
 
@@ -231,11 +214,11 @@ mod tests {
     fn a_write_at_any_moment_ends_the_wait() {
         for at in 0..40 {
             let machine = Machine::that_writes(at);
-            let mut tally = Tally::default();
+            let mut counters = Counters::default();
             let step = Step::forever(StepKind::Monitor);
-            let woken = monitor(&&machine, step, &mut Queue(&machine, true), &mut tally);
+            let woken = monitor(&&machine, step, &mut Queue(&machine, true), &mut counters);
             assert_eq!(woken, Woken::Ready);
-            assert!(tally.monitors <= 1 && tally.pauses == 0);
+            assert!(counters.monitors <= 1 && counters.pauses == 0);
         }
     }
 
@@ -263,36 +246,36 @@ mod tests {
         for at in 0..40 {
             let machine = Machine::that_writes(at);
             let mut queue = Queue(&machine, false);
-            let mut tally = Tally::default();
-            let woken = interrupted(&&machine, Nanos::MAX, &mut queue, &mut tally);
+            let mut counters = Counters::default();
+            let woken = interrupted(&&machine, Nanos::MAX, &mut queue, &mut counters);
             assert_eq!(woken, Ok(Woken::Ready));
-            assert!(tally.pauses <= 1);
+            assert!(counters.pauses <= 1);
         }
     }
 
     #[test]
     fn without_a_line_the_core_looks_itself_and_that_is_counted() {
         let machine = Machine::that_writes(20);
-        let mut tally = Tally::default();
+        let mut counters = Counters::default();
         let step = Step::forever(StepKind::Monitor);
-        let woken = monitor(&&machine, step, &mut Queue(&machine, false), &mut tally);
+        let woken = monitor(&&machine, step, &mut Queue(&machine, false), &mut counters);
         assert_eq!(woken, Woken::Ready);
-        assert_eq!(tally.monitors, 0);
-        assert!(tally.pauses > 3 && tally.limited == tally.pauses);
+        assert_eq!(counters.monitors, 0);
+        assert!(counters.pauses > 3 && counters.limited == counters.pauses);
     }
 
     #[test]
     fn a_pause_that_the_system_cuts_short_goes_on_to_its_time() {
         let machine = Machine::that_writes(30);
-        let mut tally = Tally::default();
+        let mut counters = Counters::default();
         let step = Step::forever(StepKind::Pause);
-        let woken = pause(&&machine, step, &mut Queue(&machine, false), &mut tally);
+        let woken = pause(&&machine, step, &mut Queue(&machine, false), &mut counters);
         assert_eq!(woken, Woken::Ready);
-        assert_eq!(u64::from(machine.pauses.get()), tally.pauses);
-        assert!(tally.pauses >= 14);
+        assert_eq!(u64::from(machine.pauses.get()), counters.pauses);
+        assert!(counters.pauses >= 14);
         let over = Step::new(StepKind::Pause, Nanos(1));
         let late = Machine::that_writes(u32::MAX);
-        let woken = pause(&&late, over, &mut Queue(&late, false), &mut tally);
+        let woken = pause(&&late, over, &mut Queue(&late, false), &mut counters);
         assert_eq!((woken, late.pauses.get()), (Woken::TimedOut, 0));
     }
 }

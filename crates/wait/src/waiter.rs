@@ -2,8 +2,9 @@
 
 use crate::binding::Binding;
 use crate::clock::sleep_until;
-use crate::user::{self, Tally};
-use crate::{Step, StepKind, StepSet, now};
+use crate::spin::spin;
+use crate::user;
+use crate::{Counters, Step, StepKind, StepSet};
 use joulio_cpu::uintr::{Receiver, UintrError};
 use joulio_cpu::{CacheLine, Depth, Missing, UserWait};
 use joulio_units::Nanos;
@@ -72,9 +73,11 @@ pub struct Waiter {
     can: StepSet,
     user: Result<UserWait, Missing>,
     binding: Option<Binding>,
-    /// Interrupts of the receiver that a tally has told of.
-    told: u64,
-    tally: Tally,
+    /// Interrupts that the receiver had delivered when it was last counted.
+    delivered: u64,
+    counters: Counters,
+    /// A spin yields the CPU to the thread that it waits for.
+    yields: bool,
 }
 
 impl Default for Waiter {
@@ -98,8 +101,9 @@ impl Waiter {
             can,
             user,
             binding: None,
-            told: 0,
-            tally: Tally::default(),
+            delivered: 0,
+            counters: Counters::default(),
+            yields: false,
         }
     }
 
@@ -137,10 +141,11 @@ impl Waiter {
     /// that signals `event` as user interrupts. It is the one that may run this waiter then.
     pub fn receive(&mut self, event: BorrowedFd<'_>) -> Result<(), UintrError> {
         // A thread has one: the old one goes first.
+        self.count_delivered();
         self.binding = None;
         self.can = self.can.without(StepKind::UserInterrupt);
         let receiver = Receiver::open(Depth::default())?;
-        self.told = receiver.delivered();
+        self.delivered = receiver.delivered();
         let event = fcntl_dupfd_cloexec(event, 0)
             .map_err(|errno| UintrError::Call { call: "dup", errno })?;
         self.binding = Some(Binding::new(receiver, event)?);
@@ -152,32 +157,45 @@ impl Waiter {
     /// it again when it was lost and can be had: a CPU may go offline and come back. It costs
     /// system calls: some times a second is often enough.
     #[cold]
-    pub fn look_after(&mut self) {
+    pub fn keep_binding(&mut self) {
         let Some(binding) = &mut self.binding else {
             return;
         };
         // Without an answer nothing is known; the next time asks again.
-        if let Ok(changes) = binding.look_after() {
-            self.tally.lost_bindings += u64::from(changes.lost);
-            self.tally.rebindings += u64::from(changes.bound);
+        if let Ok(changes) = binding.keep_binding() {
+            self.counters.lost_bindings += u64::from(changes.lost);
+            self.counters.rebindings += u64::from(changes.bound);
         }
     }
 
-    /// What it did in user-level power states since the last call.
-    pub fn take_tally(&mut self) -> Tally {
-        let mut tally = std::mem::take(&mut self.tally);
+    /// Makes spins yield the CPU after some vain polls, or no longer. For a core that waits for a
+    /// thread which may have to share the CPU with it.
+    pub fn set_yields(&mut self, yields: bool) {
+        self.yields = yields;
+    }
+
+    /// Returns what this waiter counted since it was made: yields, pauses, monitors and user
+    /// interrupts.
+    pub fn counters(&mut self) -> Counters {
+        self.count_delivered();
+        self.counters
+    }
+
+    fn count_delivered(&mut self) {
         if let Some(binding) = &self.binding {
             let delivered = binding.receiver().delivered();
-            tally.user_interrupts = delivered.wrapping_sub(self.told);
-            self.told = delivered;
+            self.counters.user_interrupts += delivered.wrapping_sub(self.delivered);
+            self.delivered = delivered;
         }
-        tally
     }
 
     /// Waits as `step` says.
     pub fn run(&mut self, step: Step, watched: &mut impl Watched) -> Result<Woken, WaitError> {
         match step.kind {
-            StepKind::Spin => Ok(spin(step.until, watched)),
+            StepKind::Spin => {
+                let yields = self.yields.then_some(&mut self.counters.yields);
+                Ok(spin(step.until, watched, yields))
+            }
             StepKind::Sleep => Ok(sleep(step.until)),
             StepKind::Block => {
                 let _held = match &self.binding {
@@ -191,51 +209,21 @@ impl Waiter {
                     return Err(WaitError::Unavailable(step.kind));
                 };
                 Ok(match step.kind {
-                    StepKind::Pause => user::pause(user, step, watched, &mut self.tally),
-                    _ => user::monitor(user, step, watched, &mut self.tally),
+                    StepKind::Pause => user::pause(user, step, watched, &mut self.counters),
+                    _ => user::monitor(user, step, watched, &mut self.counters),
                 })
             }
             StepKind::UserInterrupt => {
                 let Some(binding) = &self.binding else {
                     return Err(WaitError::Unavailable(step.kind));
                 };
-                let tally = &mut self.tally;
+                let counters = &mut self.counters;
                 let receiver = binding.receiver();
-                Ok(user::interrupted(receiver, step.until, watched, tally)?)
+                Ok(user::interrupted(receiver, step.until, watched, counters)?)
             }
         }
     }
 }
-
-/// Spins until ready; with a deadline it reads the clock, without one it does not.
-#[inline]
-fn spin(until: Nanos, watched: &mut impl Watched) -> Woken {
-    if until == Nanos::MAX {
-        while !watched.ready() {
-            std::hint::spin_loop();
-        }
-        return Woken::Ready;
-    }
-    let mut looks = POLLS_PER_CLOCK.0;
-    loop {
-        for _ in 0..looks {
-            if watched.ready() {
-                return Woken::Ready;
-            }
-            std::hint::spin_loop();
-        }
-        let at = now();
-        if at >= until {
-            return Woken::TimedOut;
-        }
-        // As long as a look takes less than a microsecond the deadline is not passed by much.
-        looks = ((until - at).0 / 1_024).clamp(POLLS_PER_CLOCK.0, POLLS_PER_CLOCK.1);
-    }
-}
-
-/// Looks between two readings of the clock in a spin with a deadline: near it, and far from it. The
-/// fuzzer's clock goes on by being read.
-const POLLS_PER_CLOCK: (u64, u64) = if cfg!(fuzzing) { (1, 1) } else { (16, 4_096) };
 
 fn sleep(until: Nanos) -> Woken {
     // A signal ends the sleep early; the policy is asked again then.

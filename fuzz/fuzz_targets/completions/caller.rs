@@ -45,7 +45,7 @@ fn queues(controller: &Controller<Spy>) -> Option<PollGroup<Spy>> {
 fn is_end(error: &NvmeError) -> bool {
     matches!(
         error,
-        NvmeError::Gone { .. } | NvmeError::WantedBack { .. } | NvmeError::ResetFailed { .. }
+        NvmeError::Removed { .. } | NvmeError::RemovalRequested { .. } | NvmeError::ResetFailed { .. }
     )
 }
 

@@ -120,7 +120,7 @@ pub(super) fn hybrid_at_depth_one_sleeps_once_an_io_and_never_blocks<D: Device>(
     let policy = AnyPolicy::Hybrid(Hybrid::fixed(Nanos::from_millis(20)));
     let mut group = group_of_one(bench, 1, policy)?;
     reads(bench, &mut group, 50)?;
-    let counters = group.queues()[0].counters();
+    let counters = group.counters();
     let looked = 50 - counters.sleeps;
     ensure!(
         counters.sleeps <= 50 && counters.blocks == 0,
@@ -143,7 +143,7 @@ pub(super) fn polling_after_interrupts_raises_none<D: Device>(bench: &Bench<D>) 
     ensure!(before.interrupts > 0, "{before:?}");
     queue.set_policy(AnyPolicy::POLL)?;
     reads(bench, &mut group, 1_000)?;
-    let since = group.queues()[0].counters() - before;
+    let since = group.counters() - before;
     ensure!(since.interrupts == 0 && since.blocks == 0, "{since:?}");
     Ok(tell(since, 1_000))
 }
@@ -177,7 +177,7 @@ pub(super) fn interrupt_mode_at_depth_one_takes_an_interrupt_a_wait<D: Device>(
 /// Counters once the last interrupt, which may come after its completion was seen, has come.
 fn settled<D: Device>(group: &mut PollGroup<D>) -> Counters {
     std::thread::sleep(Duration::from_millis(50));
-    group.queues()[0].counters()
+    group.counters()
 }
 
 pub(super) fn an_idle_queue_neither_polls_nor_wakes<D: Device>(bench: &Bench<D>) -> Result<String> {
@@ -190,7 +190,7 @@ pub(super) fn an_idle_queue_neither_polls_nor_wakes<D: Device>(bench: &Bench<D>)
     // Nothing is outstanding: the core waits the way the policy waits, until the deadline.
     let end = now() + Nanos::from_millis(1_000);
     let delivered = group.reap(1, Some(end), |_, _| {})?;
-    let since = group.queues()[0].counters() - before;
+    let since = group.counters() - before;
     ensure!(
         delivered == 0 && since.interrupts == 0 && since.wakes == 0,
         "{since:?}"
@@ -241,7 +241,7 @@ pub(super) fn an_aimed_vector_writes_memory_and_signals_nobody<D: Device>(
     const DATA: u32 = 0x6a6f_756c;
     let mut group = group_of_one(bench, 1, AnyPolicy::POLL)?;
     let flag = Arc::new(bench.controller.allocate(4096)?);
-    group.queues()[0].aim(&flag, 0, DATA)?;
+    group.queues()[0].redirect(&flag, 0, DATA)?;
     let block = bench.namespace.block_size() as usize;
     let mut buffer = bench.controller.allocate_buffers(1, block)?.pop();
     for tag in 0..1_000 {
@@ -264,7 +264,7 @@ pub(super) fn an_aimed_vector_writes_memory_and_signals_nobody<D: Device>(
         })?;
         ensure!(seen, "the word of I/O {tag} came before its completion");
     }
-    let counters = group.queues()[0].counters();
+    let counters = group.counters();
     ensure!(counters.interrupts == 0, "{counters:?}");
     // Dropped while it is aimed: the vector's next owner is signalled by it.
     drop(group);

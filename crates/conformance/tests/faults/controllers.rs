@@ -53,7 +53,7 @@ fn a_stuck_admin_queue_ends_in_a_reset_and_io_goes_on<B: BackEnd>() {
 
 fn a_removed_device_ends_every_command_with_its_buffer<B: BackEnd>() {
     Scene::of("gone@#1000,seed=16").all::<B>(|_, endured, _| {
-        assert!(matches!(endured.ended, Some(NvmeError::Gone { .. })));
+        assert!(matches!(endured.ended, Some(NvmeError::Removed { .. })));
         assert_eq!(endured.kept, 0);
         assert!(endured.faults.ended_by_reset > 0);
     });

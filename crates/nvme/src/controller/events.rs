@@ -66,9 +66,9 @@ impl<D: Device> Shared<D> {
     }
 
     /// Takes over events that have come, if nobody is using the admin queue.
-    pub(crate) fn look_for_events(&self) {
+    pub(crate) fn collect_events(&self) {
         if let Some(mut admin) = self.try_admin() {
-            admin.look_for_events();
+            admin.collect_events();
         }
     }
 }

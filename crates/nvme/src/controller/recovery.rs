@@ -31,44 +31,44 @@ impl Recovery {
 pub(super) struct Death {
     cause: Cause,
     /// It was seen to let go of memory, or is gone from the bus.
-    pub(super) quiet: bool,
+    pub(super) released: bool,
 }
 
 #[derive(Clone, Debug)]
 enum Cause {
-    Gone,
-    WantedBack,
+    Removed,
+    RemovalRequested,
     Cancelled(String),
     ResetFailed(String),
 }
 
 impl Death {
-    fn new(error: &NvmeError, quiet: bool) -> Death {
+    fn new(error: &NvmeError, released: bool) -> Death {
         let cause = match error {
-            NvmeError::Gone { .. } => Cause::Gone,
-            NvmeError::WantedBack { .. } => Cause::WantedBack,
+            NvmeError::Removed { .. } => Cause::Removed,
+            NvmeError::RemovalRequested { .. } => Cause::RemovalRequested,
             NvmeError::Cancelled { what, .. } => Cause::Cancelled(what.clone()),
             other => Cause::ResetFailed(other.to_string()),
         };
         Death {
-            quiet: quiet || matches!(cause, Cause::Gone),
+            released: released || matches!(cause, Cause::Removed),
             cause,
         }
     }
 
     /// Of a controller that is there, and of no use because of `error`.
-    fn useless(error: &NvmeError, quiet: bool) -> Death {
+    fn useless(error: &NvmeError, released: bool) -> Death {
         Death {
             cause: Cause::ResetFailed(error.to_string()),
-            quiet,
+            released,
         }
     }
 
     fn error(&self, device: &str) -> NvmeError {
         let device = device.into();
         match &self.cause {
-            Cause::Gone => NvmeError::Gone { device },
-            Cause::WantedBack => NvmeError::WantedBack { device },
+            Cause::Removed => NvmeError::Removed { device },
+            Cause::RemovalRequested => NvmeError::RemovalRequested { device },
             Cause::Cancelled(what) => NvmeError::Cancelled {
                 device,
                 what: what.clone(),
@@ -86,13 +86,13 @@ pub(crate) struct Ending {
     /// Why, when there is no controller any more.
     pub(crate) dead: Option<NvmeError>,
     /// It holds no memory any more.
-    pub(crate) quiet: bool,
+    pub(crate) released: bool,
     /// What it is after the reset.
     pub(crate) epoch: u32,
 }
 
 impl<D: Device> Shared<D> {
-    /// Which of its lives the controller is in. Cheap, and no order: a queue that learns late
+    /// The generation of the controller, which each reset ends. Cheap, and no order: a queue that learns late
     /// rings a doorbell of nobody's, and learns at its next wait.
     #[inline]
     pub(crate) fn epoch(&self) -> u32 {
@@ -114,7 +114,7 @@ impl<D: Device> Shared<D> {
         let dead = recovery.death();
         Ending {
             dead: dead.map(|death| death.error(self.device.name())),
-            quiet: dead.is_none_or(|death| death.quiet),
+            released: dead.is_none_or(|death| death.released),
             epoch: self.epoch(),
         }
     }
@@ -141,8 +141,8 @@ impl<D: Device> Shared<D> {
         // First: from here on queues ring no doorbell, and who waits for an admin command leaves.
         self.epoch.fetch_add(1, Ordering::SeqCst);
         let restarted = match trouble {
-            NvmeError::Gone { .. } if self.stays_gone() => Err(Death::new(trouble, true)),
-            NvmeError::WantedBack { .. } | NvmeError::Cancelled { .. } => {
+            NvmeError::Removed { .. } if self.stays_removed() => Err(Death::new(trouble, true)),
+            NvmeError::RemovalRequested { .. } | NvmeError::Cancelled { .. } => {
                 Err(Death::new(trouble, self.registers().lets_go(self.cap)))
             }
             _ if self.options.cancel.is_cancelled() => {
@@ -176,18 +176,24 @@ impl<D: Device> Shared<D> {
             self.epoch.fetch_add(1, Ordering::SeqCst);
             Death::useless(trouble, self.registers().lets_go(self.cap))
         });
-        (death.error(self.device.name()), death.quiet)
+        (death.error(self.device.name()), death.released)
     }
 
     /// Whether registers that read as all ones still do after a while: a function that somebody
     /// else resets answers again soon (PCIe 6.6.2: after 100 ms).
-    fn stays_gone(&self) -> bool {
+    fn stays_removed(&self) -> bool {
         let registers = self.registers();
-        (0..MAX_CHECKS).all(|_| {
+        for _ in 0..MAX_CHECKS {
+            // Nobody waits for it any more: it is given up as one that may be there.
+            if self.options.cancel.is_cancelled() {
+                return false;
+            }
             joulio_wait::sleep(CHECK_INTERVAL);
-            self.options.cancel.is_cancelled()
-                || matches!(registers.check(), Err(NvmeError::Gone { .. }))
-        })
+            if !matches!(registers.check(), Err(NvmeError::Removed { .. })) {
+                return false;
+            }
+        }
+        true
     }
 
     /// CC.EN up again. A function that somebody else resets takes no writes for a while.
@@ -195,8 +201,11 @@ impl<D: Device> Shared<D> {
         let (aqa, asq, acq) = admin.attributes();
         let enable = || self.registers().enable(self.cap, aqa, asq, acq);
         for _ in 0..MAX_CHECKS {
+            if self.options.cancel.is_cancelled() {
+                break;
+            }
             match enable() {
-                Err(NvmeError::Deaf { .. } | NvmeError::Gone { .. }) => {
+                Err(NvmeError::Unresponsive { .. } | NvmeError::Removed { .. }) => {
                     joulio_wait::sleep(CHECK_INTERVAL)
                 }
                 other => return other,
@@ -233,7 +242,7 @@ impl<D: Device> Shared<D> {
 
     /// CC.EN up again, and all that the controller forgot.
     fn begin_again(&self, admin: &mut Admin<D>) -> Result<(), NvmeError> {
-        admin.renew(self.epoch());
+        admin.reset(self.epoch());
         self.enable_again(admin)?;
         self.ask_for_queues(admin)?;
         self.ask_for_events(admin);

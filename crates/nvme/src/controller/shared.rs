@@ -68,7 +68,7 @@ impl<D: Device> Shared<D> {
             max_transfer: 0,
             identity: None,
             options,
-            epoch: admin.epoch(),
+            epoch: admin.current_epoch(),
             admin: Mutex::new(admin),
             up: false,
             pool: Mutex::default(),
@@ -97,7 +97,7 @@ impl<D: Device> Shared<D> {
     pub(crate) fn check(&self) -> Result<(), NvmeError> {
         self.registers().check_enabled()?;
         if self.device.is_removal_requested() {
-            return Err(NvmeError::WantedBack {
+            return Err(NvmeError::RemovalRequested {
                 device: self.device.name().into(),
             });
         }
@@ -117,7 +117,7 @@ impl<D: Device> Shared<D> {
         name: &'static str,
         command: Command,
     ) -> Result<u32, NvmeError> {
-        self.minded(|admin| admin.run_in(epoch, name, command))
+        self.run_or_reset(|admin| admin.run_in(epoch, name, command))
     }
 
     /// Runs an admin command that returns a structure; dword 0 of its completion, and it.
@@ -126,7 +126,7 @@ impl<D: Device> Shared<D> {
         name: &'static str,
         command: Command,
     ) -> Result<(u32, Box<T>), NvmeError> {
-        self.minded(|admin| admin.fetch(name, command))
+        self.run_or_reset(|admin| admin.fetch(name, command))
     }
 
     /// Runs an admin command with up to a page of data; dword 0 of its completion.
@@ -140,7 +140,7 @@ impl<D: Device> Shared<D> {
             AdminData::Out(bytes) => Some(Box::from(*bytes)),
             _ => None,
         };
-        self.minded(|admin| {
+        self.run_or_reset(|admin| {
             let dw0 = admin.exchange(name, command, data)?;
             // Nobody resets the controller in between, who has the admin queue then.
             lock(&self.features).note(name, command, sent);
@@ -148,19 +148,19 @@ impl<D: Device> Shared<D> {
         })
     }
 
-    fn minded<T>(
+    fn run_or_reset<T>(
         &self,
         run: impl FnOnce(&mut Admin<D>) -> Result<T, NvmeError>,
     ) -> Result<T, NvmeError> {
         self.settled()?;
         let (epoch, result) = {
             let mut admin = self.admin();
-            (admin.life(), run(&mut admin))
+            (admin.epoch(), run(&mut admin))
         };
         if let Err(error) = &result
             && error.asks_for_reset()
         {
-            // What is told is what happened to the command. A reset that fails is told to
+            // The error is what happened to the command. A reset that fails is reported to
             // whoever comes next.
             let _ = self.recover(epoch, error);
         }
@@ -257,15 +257,15 @@ impl<D: Device> Shared<D> {
 impl<D: Device> Drop for Shared<D> {
     fn drop(&mut self) {
         let registers = self.registers();
-        let dead = lock(&self.recovery).death().map(|death| death.quiet);
-        let quiet = dead.unwrap_or_else(|| {
+        let dead = lock(&self.recovery).death().map(|death| death.released);
+        let released = dead.unwrap_or_else(|| {
             if self.up {
                 let rtd3e = self.identity.as_ref().map_or(0, |it| it.rtd3e.get());
                 registers.shut_down(shutdown_time(rtd3e));
             }
             registers.lets_go(self.cap)
         });
-        if !quiet {
+        if !released {
             // The device keeps memory that it was never seen to let go of: leaked, and still
             // mapped, rather than handed to someone else.
             std::mem::forget(Arc::clone(self.admin().memory()));

@@ -29,8 +29,8 @@ pub struct SharedCacheLine {
 }
 
 impl SharedCacheLine {
-    /// Aims the interrupts of all `queues` at a new line; an error, and none of them, when one
-    /// cannot be.
+    /// Redirects the interrupts of all `queues` to a new cache line; an error, and none of them,
+    /// when one cannot be.
     pub(super) fn of<D: Device>(
         queues: &mut [QueuePair<D>],
     ) -> Result<SharedCacheLine, PolicyError> {
@@ -42,18 +42,18 @@ impl SharedCacheLine {
             proven: queues.iter().map(|_| AtomicBool::new(false)).collect(),
             trials: queues.iter().map(|_| Trial::default()).collect(),
         };
-        match line.aim(queues) {
+        match line.redirect(queues) {
             Ok(()) => Ok(line),
             Err(error) => {
-                aim_all_back(queues)?;
+                restore_all(queues)?;
                 Err(error)
             }
         }
     }
 
-    /// Looks at the words of the queues whose redirection is not proven yet. An error, and none of
+    /// Checks the words of the queues whose redirection is not proven yet. An error, and none of
     /// them is redirected any more, when one has completions and never a word.
-    pub(super) fn look<D: Device>(
+    pub(super) fn check<D: Device>(
         &mut self,
         queues: &mut [QueuePair<D>],
     ) -> Result<(), PolicyError> {
@@ -70,7 +70,7 @@ impl SharedCacheLine {
                     device: queue.device_name().into(),
                     queue: queue.id().0,
                 };
-                aim_all_back(queues)?;
+                restore_all(queues)?;
                 return Err(failed);
             }
         }
@@ -84,8 +84,7 @@ impl SharedCacheLine {
     }
 
     /// Whether the interrupt of queue `index` has written its word, as it is redirected to: until
-    /// its first completion has, a core that waits for it looks by itself. There is no such queue:
-    /// false.
+    /// its first completion has, a core that waits for it polls. False without such a queue.
     pub fn is_proven(&self, index: usize) -> bool {
         let proven = self.proven.get(index);
         proven.is_some_and(|proven| proven.load(Ordering::Relaxed))
@@ -98,7 +97,7 @@ impl SharedCacheLine {
         waiting.all(|(index, queue)| self.is_proven(index) || queue.outstanding() == 0)
     }
 
-    fn aim<D: Device>(&mut self, queues: &mut [QueuePair<D>]) -> Result<(), PolicyError> {
+    fn redirect<D: Device>(&mut self, queues: &mut [QueuePair<D>]) -> Result<(), PolicyError> {
         for (index, queue) in queues.iter_mut().enumerate() {
             let domain = queue.domain();
             let known = self.reached.iter().find(|memory| memory.domain() == domain);
@@ -111,16 +110,16 @@ impl SharedCacheLine {
                     memory
                 }
             };
-            queue.aim(&memory, index % WORDS * size_of::<u32>(), RAISED)?;
+            queue.redirect(&memory, index % WORDS * size_of::<u32>(), RAISED)?;
         }
         Ok(())
     }
 
-    /// Whether it is still what all `queues` are aimed at.
+    /// Whether it is still what all `queues` are redirected to.
     pub(super) fn is_of<D: Device>(&self, queues: &[QueuePair<D>]) -> bool {
         queues.iter().all(|queue| {
-            let aimed = queue.aimed();
-            aimed.is_some_and(|memory| self.reached.iter().any(|mine| Arc::ptr_eq(mine, memory)))
+            let target = queue.redirected_to();
+            target.is_some_and(|memory| self.reached.iter().any(|mine| Arc::ptr_eq(mine, memory)))
         })
     }
 
@@ -141,9 +140,9 @@ impl SharedCacheLine {
     }
 }
 
-fn aim_all_back<D: Device>(queues: &mut [QueuePair<D>]) -> Result<(), PolicyError> {
+fn restore_all<D: Device>(queues: &mut [QueuePair<D>]) -> Result<(), PolicyError> {
     for queue in queues {
-        queue.aim_back()?;
+        queue.restore_vector()?;
     }
     Ok(())
 }
@@ -171,7 +170,7 @@ mod tests {
             queues[index].ring();
             assert!(!line.wakes(&queues));
             stepper.step(Nanos::ZERO);
-            line.look(&mut queues).unwrap();
+            line.check(&mut queues).unwrap();
             assert!(line.wakes(&queues));
             assert_eq!(queues[index].reap(1, drop), Ok(1));
         }

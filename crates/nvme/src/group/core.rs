@@ -6,7 +6,7 @@ use crate::queue::QueuePair;
 use joulio_device::Device;
 use joulio_trace::EventKind;
 use joulio_units::Nanos;
-use joulio_wait::{Blocked, CacheLine, Watched, now};
+use joulio_wait::{Blocked, CacheLine, Counters, Watched, now};
 use std::error::Error;
 
 /// The core's view of its queues during a wait.
@@ -16,14 +16,15 @@ pub(super) struct Core<'a, D: Device> {
     pub(super) line: Option<&'a SharedCacheLine>,
     /// What a block waits for.
     pub(super) blocking: &'a mut Blocking,
+    pub(super) counters: &'a mut Counters,
 }
 
-type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
+type Armed<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 impl<D: Device> Watched for Core<'_, D> {
     #[inline]
     fn ready(&mut self) -> bool {
-        self.queues.iter_mut().any(QueuePair::look)
+        self.queues.iter_mut().any(QueuePair::poll)
     }
 
     fn cache_line(&mut self) -> Option<CacheLine<'_>> {
@@ -33,14 +34,14 @@ impl<D: Device> Watched for Core<'_, D> {
         }
     }
 
-    fn arm(&mut self) -> Outcome<()> {
+    fn arm(&mut self) -> Armed<()> {
         for index in self.blocking.members() {
-            self.queues[index].arm()?;
+            self.queues[index].interrupt().arm()?;
         }
         Ok(())
     }
 
-    fn block(&mut self, until: Nanos) -> Outcome<Blocked> {
+    fn block(&mut self, until: Nanos) -> Armed<Blocked> {
         self.trace(EventKind::BlockBegin);
         let start = now();
         let mut interrupted = false;
@@ -54,16 +55,13 @@ impl<D: Device> Watched for Core<'_, D> {
                 let queue = &mut self.queues[index];
                 interrupted |= queue.has_completion() && !queue.missed_interrupt();
             }
-        } else if !self.queues.iter().any(QueuePair::has_completion)
-            && let Some(queue) = self.queues.first_mut()
-        {
-            queue.woken_in_vain();
+        } else if !self.queues.iter().any(QueuePair::has_completion) {
+            self.counters.vain_wakes += 1;
         }
         self.trace(EventKind::BlockEnd { interrupted });
-        // Told once for the core, on its first queue.
-        if let Some(queue) = self.queues.first_mut() {
-            queue.blocked_for(now() - start, interrupted);
-        }
+        self.counters.blocks += 1;
+        self.counters.wakes += u64::from(interrupted);
+        self.counters.blocked += now() - start;
         Ok(if interrupted {
             Blocked::Interrupted
         } else {

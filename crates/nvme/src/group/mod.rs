@@ -3,33 +3,38 @@
 mod blocking;
 mod cache_line;
 mod core;
+mod tick;
 mod trial;
+mod waiting;
 
 pub use cache_line::SharedCacheLine;
 
 use self::blocking::Blocking;
-use self::core::Core;
+use self::waiting::Next;
 use crate::queue::{Completed, Faults, QueuePair};
 use crate::{NvmeError, PolicyError};
 use joulio_device::Device;
-use joulio_trace::EventKind;
 use joulio_units::Nanos;
-use joulio_wait::{Counters, Step, StepKind, Tally, WaitError, Waiter, Woken, now};
+use joulio_wait::{BusyThread, Counters, Waiter};
 
 /// Queues that one core waits on. The core waits, not the queue: the steps that the queues'
 /// policies plan are merged into one.
 ///
-/// The group also looks after its queues, some times a second while commands are outstanding:
-/// lost interrupts are found, user interrupts that were taken away are bound again, commands that
-/// take too long are aborted, a controller that fails is reset ([`crate::ControllerOptions`]).
+/// The group also checks its queues, several times a second while commands are outstanding: lost
+/// interrupts are found, user interrupts that were taken away are bound again, commands that take
+/// too long are aborted, a controller that fails is reset ([`crate::ControllerOptions`]).
 pub struct PollGroup<D: Device> {
     queues: Vec<QueuePair<D>>,
     waiter: Waiter,
+    /// Blocks and sleeps; what the waiter counts is the waiter's.
+    counters: Counters,
     /// What a block waits for.
     blocking: Blocking,
     /// What all queues' interrupts write, once several queues are to be watched.
     line: Option<Result<SharedCacheLine, PolicyError>>,
-    /// When the queues are to be looked after next.
+    /// The thread that waits, while a device of these queues is a thread of this process too.
+    busy: Option<BusyThread>,
+    /// When the queues are to be checked next.
     next_tick: Nanos,
     /// Calls of [`PollGroup::reap`].
     calls: u32,
@@ -38,32 +43,24 @@ pub struct PollGroup<D: Device> {
 /// A group that never has to wait reads the clock once in so many calls.
 const CALLS: u32 = 4096;
 
-/// What to do after a wait.
-enum After {
-    /// Look at the queues.
-    Look,
-    /// Look after the queues, at this time.
-    Tick(Nanos),
-    /// Nothing is there to wait for any more.
-    Return,
-}
-
 impl<D: Device> PollGroup<D> {
-    /// A group of `queues`; one queue is a group of one.
+    /// Creates a group of `queues`; one queue is a group of one.
     pub fn new(queues: Vec<QueuePair<D>>) -> PollGroup<D> {
-        let mut blocking = Blocking::default();
-        blocking.reserve(queues.len());
-        PollGroup {
-            blocking,
+        let mut group = PollGroup {
             queues,
             waiter: Waiter::new(),
+            counters: Counters::default(),
+            blocking: Blocking::default(),
             line: None,
+            busy: None,
             next_tick: Nanos::ZERO,
             calls: 0,
-        }
+        };
+        group.joined();
+        group
     }
 
-    /// The queues.
+    /// The queues, in the order in which they joined.
     #[inline]
     pub fn queues(&mut self) -> &mut [QueuePair<D>] {
         &mut self.queues
@@ -72,7 +69,30 @@ impl<D: Device> PollGroup<D> {
     /// Adds a queue.
     pub fn push(&mut self, queue: QueuePair<D>) {
         self.queues.push(queue);
+        self.joined();
+    }
+
+    fn joined(&mut self) {
         self.blocking.reserve(self.queues.len());
+        self.register();
+    }
+
+    /// Registers the calling thread as the one that waits, where a device is a thread of this
+    /// process that spins: the two must not wait for each other on one CPU.
+    fn register(&mut self) {
+        let mut queues = self.queues.iter();
+        let in_process = queues.any(|queue| queue.device().spins_in_process());
+        // First: the old one is the same thread, or one that waits no more.
+        self.busy = None;
+        self.busy = in_process.then(BusyThread::register);
+        self.share_cpu();
+    }
+
+    /// Decides whether a spin yields its CPU, now and at each tick: other threads come and go.
+    fn share_cpu(&mut self) {
+        if self.busy.is_some() {
+            self.waiter.set_yields(BusyThread::are_too_many());
+        }
     }
 
     /// Commands outstanding on all queues.
@@ -80,28 +100,18 @@ impl<D: Device> PollGroup<D> {
         self.queues.iter().map(QueuePair::outstanding).sum()
     }
 
-    /// What waiting did so far, all queues together.
+    /// Returns what the core and all its queues counted since they were made.
     pub fn counters(&mut self) -> Counters {
-        self.waiter.look_after();
-        self.tell_tally();
-        let queues = self.queues.iter_mut();
-        queues.fold(Counters::default(), |mut counters, queue| {
+        self.waiter.keep_binding();
+        let mut counters = self.counters;
+        counters += self.waiter.counters();
+        for queue in &mut self.queues {
             counters += queue.counters();
-            counters
-        })
-    }
-
-    /// What the waiter did since the last time is told once for the core, on its first queue.
-    fn tell_tally(&mut self) {
-        let tally = self.waiter.take_tally();
-        if tally != Tally::default()
-            && let Some(queue) = self.queues.first_mut()
-        {
-            queue.waited(tally);
         }
+        counters
     }
 
-    /// What the devices did wrong so far, all queues together.
+    /// Returns the faults of the devices, all queues together.
     pub fn faults(&self) -> Faults {
         let mut faults = Faults::default();
         for queue in &self.queues {
@@ -110,41 +120,47 @@ impl<D: Device> PollGroup<D> {
         faults
     }
 
-    /// The instruction of its pauses and waits for a line, if this machine has one.
+    /// The instruction of its user-level waits, `tpause` or `mwaitx`, if this machine has one.
     pub fn user_level_wait(&self) -> Option<&'static str> {
         self.waiter.user_level_wait()
     }
 
-    /// Makes the calling thread, which is to be pinned to a CPU, the one that waits. Only policies
-    /// that take user interrupts need that, and their first wait does it otherwise: here it can be
-    /// told in time that they are not to be had.
+    /// Makes the calling thread, which is to be pinned to a CPU, the one that waits. Policies that
+    /// take user interrupts need that; their first wait does it otherwise, and then fails if user
+    /// interrupts cannot be had.
+    ///
+    /// # Errors
+    /// Several queues take user interrupts ([`PolicyError::OneQueue`]), the thread cannot take them
+    /// ([`PolicyError::UserInterrupt`]), or the vector cannot be unmasked.
     pub fn attach(&mut self) -> Result<(), PolicyError> {
-        let mut queues = self
-            .queues
-            .iter_mut()
-            .filter(|queue| queue.user_vector().is_some());
-        let Some(queue) = queues.next() else {
+        self.register();
+        let interrupts = self.queues.iter_mut().map(QueuePair::interrupt);
+        let mut queues = interrupts.filter(|interrupt| interrupt.user_vector().is_some());
+        let Some(interrupt) = queues.next() else {
             return Ok(());
         };
         match queues.count() {
             0 => {}
             more => return Err(PolicyError::OneQueue { queues: more + 1 }),
         }
-        queue.unmask()?;
-        if let Some(vector) = queue.user_vector() {
+        interrupt.unmask()?;
+        if let Some(vector) = interrupt.user_vector() {
             self.waiter.receive(vector.event())?;
         }
         Ok(())
     }
 
-    /// The line that the interrupts of all queues write, for a core that watches several at once
-    /// (a [`StepKind::Monitor`] step): made now, or at the first such wait. Without one, the error,
-    /// the core looks at its queues each microsecond instead, and its counters say so. A queue that
-    /// has changed its policy since is aimed again.
+    /// The cache line that the interrupts of all queues write, for a core that watches several at
+    /// once (a [`joulio_wait::StepKind::Monitor`] step): made now, or at the first such wait. Where
+    /// it cannot be had, the core polls its queues each microsecond instead, and its counters say
+    /// so. A queue that has changed its policy since is redirected again.
     ///
     /// The first completion of each queue proves that the line is written; until then the core
-    /// looks by itself, and where it is not all vectors are set back
-    /// ([`PolicyError::NotRedirected`]).
+    /// polls by itself.
+    ///
+    /// # Errors
+    /// A vector cannot be redirected, or its redirection did not write
+    /// ([`PolicyError::NotRedirected`]): then all vectors are restored.
     pub fn shared_cache_line(&mut self) -> Result<&SharedCacheLine, &PolicyError> {
         let stale = match &self.line {
             None => true,
@@ -154,7 +170,7 @@ impl<D: Device> PollGroup<D> {
         if stale {
             self.line = Some(SharedCacheLine::of(&mut self.queues));
         }
-        self.try_line();
+        self.check_line();
         match &self.line {
             Some(Ok(line)) => Ok(line),
             Some(Err(error)) => Err(error),
@@ -162,25 +178,27 @@ impl<D: Device> PollGroup<D> {
         }
     }
 
-    /// Looks whether the line is written as it is to be.
-    fn try_line(&mut self) {
+    /// Checks that the line is written as it is to be.
+    fn check_line(&mut self) {
         if let Some(Ok(line)) = &mut self.line
-            && let Err(error) = line.look(&mut self.queues)
+            && let Err(error) = line.check(&mut self.queues)
         {
             self.line = Some(Err(error));
         }
     }
 
     /// Hands out completions, with the index of their queue, until at least `min` were delivered
-    /// or `deadline` has come; between looks it waits as the queues' policies say.
+    /// or `deadline` has come; between polls it waits as the queues' policies say.
     ///
-    /// `min` = 0 is one look. Without a deadline it returns early when nothing is outstanding; with
-    /// one, a core that has nothing outstanding waits the way its policies wait.
+    /// `min` = 0 is one poll. Without a deadline it returns early when nothing is outstanding; with
+    /// one, a core that has nothing outstanding waits the way its policies wait. A controller that
+    /// was reset ends its commands with Command Aborted By Host, and goes on.
     ///
-    /// After a [`NvmeError::Completion`] everything is consistent, and the call may be repeated.
-    /// A controller that was reset ends its commands with Command Aborted By Host, and goes on. An
-    /// error otherwise says that there is no controller any more: all its commands have been
-    /// handed out with that status, and the next call says the same.
+    /// # Errors
+    /// After a [`NvmeError::Completion`] everything is consistent, and the call may be repeated;
+    /// [`NvmeError::Policy`] and [`NvmeError::Wait`] say that a policy cannot wait here. Any other
+    /// error says that there is no controller any more: all its commands have been handed out as
+    /// aborted, and the next call says the same.
     #[inline]
     pub fn reap(
         &mut self,
@@ -201,208 +219,10 @@ impl<D: Device> PollGroup<D> {
                 return Ok(delivered);
             }
             match self.wait(deadline)? {
-                After::Look => {}
-                After::Tick(at) => delivered += self.tick(at, &mut sink)?,
-                After::Return => return Ok(delivered),
+                Next::Poll => {}
+                Next::Tick(at) => delivered += self.tick(at, &mut sink)?,
+                Next::Return => return Ok(delivered),
             }
         }
-    }
-
-    #[cold]
-    fn tick_if_due(&mut self, sink: &mut dyn FnMut(usize, Completed)) -> Result<usize, NvmeError> {
-        let at = now();
-        if at < self.next_tick {
-            return Ok(0);
-        }
-        self.tick(at, sink)
-    }
-
-    /// Looks after every queue.
-    #[cold]
-    fn tick(
-        &mut self,
-        at: Nanos,
-        sink: &mut dyn FnMut(usize, Completed),
-    ) -> Result<usize, NvmeError> {
-        let intervals = self.queues.iter().map(QueuePair::tick_interval);
-        let interval = intervals.min().unwrap_or(Nanos::ZERO);
-        self.next_tick = at + interval;
-        self.waiter.look_after();
-        let mut delivered = 0;
-        let mut failed = None;
-        for (index, queue) in self.queues.iter_mut().enumerate() {
-            match queue.tick(interval, &mut |completed| sink(index, completed)) {
-                Ok(count) => delivered += count,
-                Err(error) => failed = failed.or(Some(error)),
-            }
-        }
-        let Some(error) = failed else {
-            return Ok(delivered);
-        };
-        // What came to light at one queue is the end of the commands of those before it too.
-        for (index, queue) in self.queues.iter_mut().enumerate() {
-            if queue.wants_revival() {
-                let _ = queue.revive(&mut |completed| sink(index, completed));
-            }
-        }
-        Err(error)
-    }
-
-    /// Waits once.
-    fn wait(&mut self, deadline: Option<Nanos>) -> Result<After, NvmeError> {
-        let idle = self.outstanding() == 0;
-        if idle && deadline.is_none() {
-            return Ok(After::Return);
-        }
-        if self.queues.iter().any(QueuePair::wants_revival) {
-            return Ok(After::Tick(now()));
-        }
-        let planned = match self.plan(idle) {
-            Err(WaitError::Unavailable(StepKind::UserInterrupt)) => {
-                self.attach()?;
-                self.plan(idle)
-            }
-            planned => planned,
-        };
-        let Some(step) = planned? else {
-            return Ok(After::Return);
-        };
-        let deadline = deadline.unwrap_or(Nanos::MAX);
-        let tick = if idle { Nanos::MAX } else { self.next_tick };
-        let step = step.bounded(deadline).bounded(tick);
-        let woken = match step.kind {
-            StepKind::Block => self.block(step)?,
-            kind => {
-                for queue in &mut self.queues {
-                    queue.disarm()?;
-                }
-                match kind {
-                    StepKind::Sleep => self.sleep(step)?,
-                    _ => self.spin(step)?,
-                }
-            }
-        };
-        if woken == Woken::Ready {
-            return Ok(After::Look);
-        }
-        // Also after an interrupt, which a device may raise for nothing.
-        let at = now();
-        if step.kind == StepKind::Block && woken == Woken::TimedOut {
-            for queue in &mut self.queues {
-                let over = queue.has_completion();
-                queue.woke(over, at);
-            }
-        }
-        Ok(if at >= deadline {
-            After::Return
-        } else if at >= tick {
-            After::Tick(at)
-        } else {
-            After::Look
-        })
-    }
-
-    fn run(&mut self, step: Step) -> Result<Woken, WaitError> {
-        if step.kind == StepKind::Monitor && self.queues.len() > 1 {
-            // Without one the core looks itself.
-            let _ = self.shared_cache_line();
-        }
-        let line = self.line.as_ref().and_then(|line| line.as_ref().ok());
-        let line = line.filter(|line| line.wakes(&self.queues));
-        let mut core = Core {
-            queues: &mut self.queues,
-            line,
-            blocking: &mut self.blocking,
-        };
-        let woken = self.waiter.run(step, &mut core);
-        if step.kind == StepKind::Monitor {
-            // Before the completion that ended the wait is reaped.
-            self.try_line();
-        }
-        self.tell_tally();
-        woken
-    }
-
-    /// Waits for interrupts. They are let through only meanwhile, to a queue that also waits in
-    /// other ways: what it finds by itself afterwards is to raise none.
-    fn block(&mut self, step: Step) -> Result<Woken, NvmeError> {
-        self.blocking.keep(&self.queues);
-        let woken = self.run(step)?;
-        for queue in &mut self.queues {
-            if queue.masks_between_blocks() {
-                queue.disarm()?;
-            }
-        }
-        Ok(woken)
-    }
-
-    /// Any wait in which the core polls itself.
-    fn spin(&mut self, step: Step) -> Result<Woken, WaitError> {
-        let Some(before) = self.traced().map(|queue| queue.polls()) else {
-            return self.run(step);
-        };
-        let light = step.kind != StepKind::Spin;
-        self.trace(match light {
-            false => EventKind::SpinBegin,
-            true => EventKind::PauseBegin,
-        });
-        let woken = self.run(step);
-        let polls = self.traced().map_or(0, |queue| queue.polls() - before);
-        // The one that found the completion is not counted as an empty poll.
-        let polls = (polls + 1).min(u32::MAX.into()) as u32;
-        self.trace(match light {
-            false => EventKind::SpinEnd { polls },
-            true => EventKind::PauseEnd { polls },
-        });
-        woken
-    }
-
-    /// The queue that the core's own events are told on, if it is traced.
-    #[inline]
-    fn traced(&mut self) -> Option<&mut QueuePair<D>> {
-        self.queues.first_mut().filter(|queue| queue.is_traced())
-    }
-
-    fn trace(&mut self, kind: EventKind) {
-        if let Some(queue) = self.traced() {
-            queue.trace_now(kind);
-        }
-    }
-
-    /// What the queues' policies want, merged. Queues with nothing outstanding only count when
-    /// none has.
-    fn plan(&mut self, idle: bool) -> Result<Option<Step>, WaitError> {
-        let at = if self.queues.iter().any(QueuePair::timed) {
-            now()
-        } else {
-            Nanos::ZERO
-        };
-        let can = self.waiter.can();
-        let mut merged: Option<Step> = None;
-        for queue in &mut self.queues {
-            if idle || queue.outstanding() > 0 {
-                let step = queue.plan(can, at)?;
-                merged = Some(merged.map_or(step, |other| other.merge(step)));
-            }
-        }
-        Ok(merged)
-    }
-
-    fn sleep(&mut self, step: Step) -> Result<Woken, NvmeError> {
-        self.trace(EventKind::SleepBegin);
-        let start = now();
-        let woken = self.run(step)?;
-        let end = now();
-        self.trace(EventKind::SleepEnd);
-        let mut over = false;
-        for queue in &mut self.queues {
-            let here = queue.look();
-            queue.woke(here, end);
-            over |= here;
-        }
-        if let Some(queue) = self.queues.first_mut() {
-            queue.slept_for(end - start, end - step.until, over);
-        }
-        Ok(woken)
     }
 }

@@ -24,7 +24,7 @@ impl<D: Device> CompletionRing<D> {
     }
 
     /// Begins again with an empty ring, which the device has let go of.
-    pub(crate) fn renew(&mut self) {
+    pub(crate) fn reset(&mut self) {
         for index in 0..self.entries.len() {
             self.entries.write(index, [0; 4]);
         }

@@ -3,6 +3,7 @@
 mod commands;
 mod completion;
 mod faults;
+mod interrupt;
 mod layout;
 pub(crate) mod prp;
 mod recovery;
@@ -21,16 +22,16 @@ pub(crate) use slots::MAX_SLOTS;
 pub(crate) use submission::SubmissionRing;
 
 use crate::controller::Shared;
+use interrupt::Interrupt;
 use joulio_device::{Device, DmaBuffer, DmaDomain, DmaMemory, Vector};
 use joulio_nvme_spec::{Command, CommandId, QueueId, Status};
 use joulio_trace::{EventKind, Trace};
 use joulio_units::{Direction, Nanos};
-use joulio_wait::{AnyPolicy, Class, Counters, Outstanding, Policy, now};
+use joulio_wait::{AnyPolicy, Class, Outstanding, Policy, now};
 use prp::Lists;
 use retry::Retries;
 use slots::{Entry, Slots};
 use std::sync::Arc;
-use waiting::Interrupt;
 use zerocopy::little_endian::U32;
 
 /// A command that ended.
@@ -69,7 +70,8 @@ pub struct QueuePair<D: Device> {
     /// There is something to do for a command beside sending it.
     extras: bool,
     interrupt: Interrupt,
-    counters: Counters,
+    polls: u64,
+    empty_polls: u64,
     faults: Faults,
     retries: Retries,
     trace: Trace,
@@ -123,7 +125,8 @@ impl<D: Device> QueuePair<D> {
             timed: false,
             extras: shared.options.retries > 0,
             interrupt: Interrupt::masked(vector),
-            counters: Counters::default(),
+            polls: 0,
+            empty_polls: 0,
             faults: Faults::default(),
             trace: Trace::OFF,
             epoch,
@@ -140,6 +143,16 @@ impl<D: Device> QueuePair<D> {
     /// The most commands that can be outstanding.
     pub fn depth(&self) -> usize {
         self.depth
+    }
+
+    /// The device that it is a queue of.
+    pub(crate) fn device(&self) -> &D {
+        &self.shared.device
+    }
+
+    /// The address space that the device reaches its memory in.
+    pub(crate) fn domain(&self) -> DmaDomain {
+        self.domain
     }
 
     /// Commands outstanding.
@@ -215,7 +228,7 @@ impl<D: Device> QueuePair<D> {
         most: usize,
         mut sink: impl FnMut(Completed),
     ) -> Result<usize, CompletionFault> {
-        self.counters.polls += 1;
+        self.polls += 1;
         let at = if self.timed { now() } else { Nanos::ZERO };
         let (mut delivered, mut again) = (0, 0);
         let mut seen = false;
@@ -262,12 +275,12 @@ impl<D: Device> QueuePair<D> {
             });
         }
         if seen {
-            self.interrupt.unclaimed += (delivered + again) as i64;
+            self.interrupt.seen(delivered + again);
             if self.is_current() {
                 self.completion.release();
             }
         } else {
-            self.counters.empty_polls += 1;
+            self.empty_polls += 1;
         }
         match result {
             Ok(()) => Ok(delivered),
@@ -310,23 +323,20 @@ impl<D: Device> QueuePair<D> {
 
 impl<D: Device> Drop for QueuePair<D> {
     fn drop(&mut self) {
-        let quiet = self.aim_back().and_then(|()| self.mask()).is_ok();
+        let restored = self.interrupt.restore();
+        let masked = restored.and_then(|()| self.interrupt.mask()).is_ok();
         let buffers = self.slots.take_buffers();
         let (deleted, held) = self.leave();
         // The vector's next owner is not to find this queue's interrupts, nor the one that became
         // pending behind the mask.
-        if let Some(vector) = &self.interrupt.vector {
-            let _ = vector.unmask().and_then(|()| vector.mask());
-        }
-        self.take();
-        let vector = self.interrupt.vector.take();
-        self.shared.take_back(self.id, vector, deleted && quiet);
+        let (vector, redirected) = self.interrupt.leave();
+        self.shared.take_back(self.id, vector, deleted && masked);
         if held && !(deleted && buffers.is_empty()) {
             // The device may still write there: held until CSTS.RDY = 0.
             self.shared.retire(Arc::clone(&self.memory), buffers);
         }
-        if let Some(aimed) = self.interrupt.aimed.take() {
-            self.shared.retire(aimed.memory, Vec::new());
+        if let Some(memory) = redirected {
+            self.shared.retire(memory, Vec::new());
         }
     }
 }

@@ -38,7 +38,7 @@ impl<D: Device> QueuePair<D> {
 
     /// Whether commands wait here for a controller that has been reset.
     #[inline]
-    pub(crate) fn wants_revival(&self) -> bool {
+    pub(crate) fn needs_reconnect(&self) -> bool {
         !self.is_current() && self.outstanding() > 0
     }
 
@@ -47,7 +47,7 @@ impl<D: Device> QueuePair<D> {
         tick_of(self.shared.options.io_timeout)
     }
 
-    /// Looks after the queue while commands are outstanding: whether the device is well, and
+    /// Checks the queue while commands are outstanding: whether the device is well, and
     /// whether a command has been out for too long. To be called once in an `interval`, always the
     /// same, and not more often.
     #[cold]
@@ -56,13 +56,14 @@ impl<D: Device> QueuePair<D> {
             return Ok(0);
         }
         if !self.is_current() {
-            return self.revive(sink);
+            return self.reconnect(sink);
         }
         if let Err(trouble) = self.shared.check() {
             return self.reset_for(&trouble, sink);
         }
-        self.shared.look_for_events();
-        self.keep_vector()?;
+        self.shared.collect_events();
+        let kept = self.interrupt.keep()?;
+        self.faults.vectors_rewritten += u64::from(!kept);
         // What has completed is not late, whether an interrupt told of it or not.
         let delivered = self.reap(usize::MAX, &mut *sink)?;
         self.slots.tick();
@@ -93,7 +94,7 @@ impl<D: Device> QueuePair<D> {
             // controller that does not answer has been reset by this.
             let _ = self.shared.run("Abort", abort);
             if !self.is_current() {
-                return self.revive(sink);
+                return self.reconnect(sink);
             }
         }
         Ok(0)
@@ -102,19 +103,19 @@ impl<D: Device> QueuePair<D> {
     fn reset_for(&mut self, trouble: &NvmeError, sink: Sink<'_>) -> Result<usize, NvmeError> {
         // Whether that went well is asked again, by this queue and by the others.
         let _ = self.shared.recover(self.epoch, trouble);
-        self.revive(sink)
+        self.reconnect(sink)
     }
 
     /// Takes the queue over a reset: ends what the controller will not complete any more, and
     /// makes the queue known to it again. An error when there is no controller any more.
     #[cold]
-    pub(crate) fn revive(&mut self, sink: Sink<'_>) -> Result<usize, NvmeError> {
+    pub(crate) fn reconnect(&mut self, sink: Sink<'_>) -> Result<usize, NvmeError> {
         // What completed before the reset has completed.
         let mut delivered = self.reap_all(&mut *sink);
         // What the controller was never told of, it gets then.
         let unrung = self.submission.unrung();
-        if let Err((error, quiet)) = self.reconnect() {
-            self.end_all(sink, quiet);
+        if let Err((error, released)) = self.connect_again() {
+            self.end_all(sink, released);
             return Err(error);
         }
         self.faults.resets += 1;
@@ -133,18 +134,18 @@ impl<D: Device> QueuePair<D> {
 
     /// Makes the queue known to the controller again, its rings empty. After an error, whether the
     /// device has let go of the commands' buffers.
-    fn reconnect(&mut self) -> Result<(), (NvmeError, bool)> {
+    fn connect_again(&mut self) -> Result<(), (NvmeError, bool)> {
         let mut left = TRIES;
         loop {
             let ending = self.shared.ending();
             if let Some(dead) = ending.dead {
-                return Err((dead, ending.quiet));
+                return Err((dead, ending.released));
             }
-            self.submission.renew();
-            self.completion.renew();
-            let restored = self.interrupt.restore();
-            restored.map_err(|error| self.shared.give_up(&error.into()))?;
-            let (epoch, vector) = (ending.epoch, self.interrupt.vector.as_ref());
+            self.submission.reset();
+            self.completion.reset();
+            let set = self.interrupt.set_again();
+            set.map_err(|error| self.shared.give_up(&error.into()))?;
+            let (epoch, vector) = (ending.epoch, self.interrupt.vector());
             let connected = self
                 .shared
                 .connect(epoch, self.id, self.depth, vector, &self.memory);
@@ -207,14 +208,14 @@ impl<D: Device> QueuePair<D> {
         });
     }
 
-    /// Ends every command. `quiet`: the device has let go of their buffers.
-    fn end_all(&mut self, sink: Sink<'_>, quiet: bool) {
+    /// Ends every command. `released`: the device has let go of their buffers.
+    fn end_all(&mut self, sink: Sink<'_>, released: bool) {
         let mut kept = Vec::new();
         for cid in self.slots.names() {
             let Ok(mut entry) = self.slots.remove(cid) else {
                 continue;
             };
-            if !quiet {
+            if !released {
                 kept.extend(entry.buffer.take());
             }
             self.end(cid, entry, &mut *sink);
@@ -233,6 +234,6 @@ impl<D: Device> QueuePair<D> {
         // Not deleted, but a reset does as much.
         let ending = self.shared.ending();
         let reset = ending.epoch != self.epoch;
-        (reset && ending.dead.is_none(), !(reset && ending.quiet))
+        (reset && ending.dead.is_none(), !(reset && ending.released))
     }
 }

@@ -22,7 +22,7 @@ impl<D: Device> SubmissionRing<D> {
     }
 
     /// Begins again with an empty ring, which the device has let go of.
-    pub(crate) fn renew(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.tail = 0;
         self.rung = 0;
     }

@@ -366,6 +366,9 @@ impl Device for Spy {
     fn reset_function(&self) -> Result<(), DeviceError> {
         self.device.reset_function()
     }
+    fn spins_in_process(&self) -> bool {
+        self.device.spins_in_process()
+    }
 }
 
 /// An instant device with 16 MiB in blocks of 512 bytes.

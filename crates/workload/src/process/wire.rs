@@ -78,6 +78,7 @@ pub(super) fn hear<T: DeserializeOwned>(from: &mut impl BufRead) -> io::Result<O
 pub(crate) struct Counters {
     polls: u64,
     empty_polls: u64,
+    yields: u64,
     sleeps: u64,
     oversleeps: u64,
     pauses: u64,

@@ -1,0 +1,50 @@
+//! The checks that a group makes some times a second while commands are outstanding.
+
+use super::PollGroup;
+use crate::NvmeError;
+use crate::queue::{Completed, QueuePair};
+use joulio_device::Device;
+use joulio_units::Nanos;
+use joulio_wait::now;
+
+/// Gets the completions of a group, each with the index of its queue.
+type Sink<'a> = &'a mut dyn FnMut(usize, Completed);
+
+impl<D: Device> PollGroup<D> {
+    #[cold]
+    pub(super) fn tick_if_due(&mut self, sink: Sink<'_>) -> Result<usize, NvmeError> {
+        let at = now();
+        if at < self.next_tick {
+            return Ok(0);
+        }
+        self.tick(at, sink)
+    }
+
+    /// Checks every queue.
+    #[cold]
+    pub(super) fn tick(&mut self, at: Nanos, sink: Sink<'_>) -> Result<usize, NvmeError> {
+        let intervals = self.queues.iter().map(QueuePair::tick_interval);
+        let interval = intervals.min().unwrap_or(Nanos::ZERO);
+        self.next_tick = at + interval;
+        self.waiter.keep_binding();
+        self.share_cpu();
+        let mut delivered = 0;
+        let mut failed = None;
+        for (index, queue) in self.queues.iter_mut().enumerate() {
+            match queue.tick(interval, &mut |completed| sink(index, completed)) {
+                Ok(count) => delivered += count,
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        let Some(error) = failed else {
+            return Ok(delivered);
+        };
+        // What came to light at one queue is the end of the commands of those before it too.
+        for (index, queue) in self.queues.iter_mut().enumerate() {
+            if queue.needs_reconnect() {
+                let _ = queue.reconnect(&mut |completed| sink(index, completed));
+            }
+        }
+        Err(error)
+    }
+}

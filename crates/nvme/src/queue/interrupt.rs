@@ -1,0 +1,284 @@
+//! The interrupt of a queue pair: its vector, masked or not, redirected to memory or not.
+
+use joulio_device::{DeviceError, DmaMemory, Iova, Vector};
+use joulio_units::Nanos;
+use joulio_wait::{StepKind, StepSet, now, poll_until};
+use rustix::event::{PollFd, PollFlags};
+use std::sync::Arc;
+
+/// How long after its completion an interrupt may come and not be lost.
+const MAX_LATENESS: Nanos = Nanos::from_millis(20);
+
+/// A queue's vector, as the queue's policy uses it. Without a vector everything here does nothing.
+pub(crate) struct Interrupt {
+    vector: Option<Vector>,
+    /// The steps of the queue's policy.
+    steps: StepSet,
+    masked: bool,
+    redirected: Option<Redirected>,
+    /// Completions seen less interrupts taken: above zero, the eventfd may hold interrupts of
+    /// completions that have been seen already.
+    unclaimed: i64,
+    counts: InterruptCounts,
+}
+
+/// What a queue's interrupt counts.
+#[derive(Clone, Copy, Default)]
+pub(super) struct InterruptCounts {
+    /// Times that interrupts were let through for a block.
+    pub(super) arms: u64,
+    /// Interrupts that reached the eventfd.
+    pub(super) raised: u64,
+    /// Completions whose interrupt did not come.
+    pub(super) lost: u64,
+}
+
+/// A word of memory that a vector writes.
+struct Redirected {
+    memory: Arc<DmaMemory>,
+    at: Iova,
+    data: u32,
+}
+
+impl Interrupt {
+    /// A masked vector, for a policy that only polls.
+    pub(super) fn masked(vector: Option<Vector>) -> Interrupt {
+        Interrupt {
+            vector,
+            steps: StepSet::NONE.with(StepKind::Spin),
+            masked: true,
+            redirected: None,
+            // The vector's last owner may have left one.
+            unclaimed: 1,
+            counts: InterruptCounts::default(),
+        }
+    }
+
+    /// Whether there is a vector.
+    pub(super) fn is_there(&self) -> bool {
+        self.vector.is_some()
+    }
+
+    /// The vector.
+    pub(super) fn vector(&self) -> Option<&Vector> {
+        self.vector.as_ref()
+    }
+
+    /// Whether the policy takes interrupts.
+    pub(super) fn is_taken(&self) -> bool {
+        self.blocks() || self.steps.has(StepKind::UserInterrupt)
+    }
+
+    fn blocks(&self) -> bool {
+        self.steps.has(StepKind::Block)
+    }
+
+    /// The vector, if the policy blocks on it.
+    pub(crate) fn blocking_vector(&self) -> Option<&Vector> {
+        self.vector.as_ref().filter(|_| self.blocks())
+    }
+
+    /// The vector, if the policy takes its interrupts as user interrupts.
+    pub(crate) fn user_vector(&self) -> Option<&Vector> {
+        let user = self.steps.has(StepKind::UserInterrupt);
+        self.vector.as_ref().filter(|_| user)
+    }
+
+    /// Sets the vector up for a policy of other steps, which may be redirected anew.
+    pub(super) fn set_steps(&mut self, steps: StepSet) -> Result<(), DeviceError> {
+        self.restore()?;
+        let before = std::mem::replace(&mut self.steps, steps);
+        if !self.is_taken() {
+            let masked = self.mask();
+            if masked.is_err() {
+                self.steps = before;
+            }
+            return masked;
+        }
+        Ok(())
+    }
+
+    pub(super) fn mask(&mut self) -> Result<(), DeviceError> {
+        if let Some(vector) = self.vector.as_ref().filter(|_| !self.masked) {
+            vector.mask()?;
+            self.masked = true;
+        }
+        Ok(())
+    }
+
+    /// Lets interrupts through.
+    pub(crate) fn unmask(&mut self) -> Result<(), DeviceError> {
+        if let Some(vector) = self.vector.as_ref().filter(|_| self.masked) {
+            vector.unmask()?;
+            self.masked = false;
+        }
+        Ok(())
+    }
+
+    /// Points the vector at the word at `offset` of `memory`, to write `data`.
+    pub(super) fn redirect(
+        &mut self,
+        memory: &Arc<DmaMemory>,
+        offset: usize,
+        data: u32,
+    ) -> Result<(), DeviceError> {
+        let Some(vector) = &self.vector else {
+            return Ok(());
+        };
+        let at = memory.iova().offset(offset);
+        vector.redirect(at, data)?;
+        self.redirected = Some(Redirected {
+            memory: Arc::clone(memory),
+            at,
+            data,
+        });
+        self.unmask()
+    }
+
+    /// Ends a redirection: the vector is masked and reaches the eventfd again.
+    pub(super) fn restore(&mut self) -> Result<(), DeviceError> {
+        if self.redirected.is_some() {
+            self.mask()?;
+            if let Some(vector) = &self.vector {
+                vector.restore()?;
+            }
+            // Only now: until here the device could write there.
+            self.redirected = None;
+        }
+        Ok(())
+    }
+
+    /// The memory that the vector is redirected to.
+    pub(crate) fn target(&self) -> Option<&Arc<DmaMemory>> {
+        let redirected = self.redirected.as_ref();
+        redirected.map(|redirected| &redirected.memory)
+    }
+
+    /// Writes the table entry again, unless nobody else has written it; whether nobody has.
+    pub(super) fn keep(&self) -> Result<bool, DeviceError> {
+        let Some(vector) = &self.vector else {
+            return Ok(true);
+        };
+        let redirected = self.redirected.as_ref();
+        vector.keep(self.masked, redirected.map(|to| (to.at, to.data)))
+    }
+
+    /// Sets the vector up as it was: a reset of the function may have touched its MSI-X table.
+    pub(super) fn set_again(&self) -> Result<(), DeviceError> {
+        let Some(vector) = &self.vector else {
+            return Ok(());
+        };
+        if let Some(redirected) = &self.redirected {
+            vector.redirect(redirected.at, redirected.data)?;
+        }
+        if self.masked {
+            vector.mask()
+        } else {
+            vector.unmask()
+        }
+    }
+
+    /// Lets interrupts through and forgets those of completions already seen.
+    pub(crate) fn arm(&mut self) -> Result<(), DeviceError> {
+        self.counts.arms += 1;
+        if self.unclaimed <= 0 {
+            return self.post_unmask();
+        }
+        // What completed while it was masked may be pending, and comes now: seen already too.
+        self.unmask()?;
+        self.take();
+        self.unclaimed = 0;
+        Ok(())
+    }
+
+    /// Lets interrupts through, without waiting until the device knows.
+    fn post_unmask(&mut self) -> Result<(), DeviceError> {
+        if let Some(vector) = self.vector.as_ref().filter(|_| self.masked) {
+            vector.post_unmask()?;
+            self.masked = false;
+        }
+        Ok(())
+    }
+
+    /// Masks the vector while the core waits in steps that need no interrupt, where that is a
+    /// store: otherwise every completion that the core finds by itself raises one.
+    #[inline]
+    pub(crate) fn disarm(&mut self) -> Result<(), DeviceError> {
+        if self.masked {
+            return Ok(());
+        }
+        self.post_mask()
+    }
+
+    #[cold]
+    fn post_mask(&mut self) -> Result<(), DeviceError> {
+        let kept = !self.blocks() || self.steps.has(StepKind::UserInterrupt);
+        let vector = self.vector.as_ref();
+        if let Some(vector) = vector.filter(|vector| !kept && vector.masks_by_store()) {
+            vector.post_mask()?;
+            self.masked = true;
+        }
+        Ok(())
+    }
+
+    /// See [`super::QueuePair::masks_between_blocks`].
+    pub(crate) fn masks_between_blocks(&self) -> bool {
+        self.blocks()
+            && self.steps != StepSet::NONE.with(StepKind::Block)
+            && !self.steps.has(StepKind::UserInterrupt)
+            && self.vector.as_ref().is_some_and(Vector::masks_by_store)
+    }
+
+    /// Takes the interrupts raised since the last time into the counts.
+    fn take(&mut self) -> u64 {
+        let raised = self.vector.as_ref().map_or(0, Vector::take);
+        self.counts.raised += raised;
+        self.unclaimed -= raised as i64;
+        raised
+    }
+
+    /// The same with `outstanding` commands; whether an interrupt was raised. Interrupts that come
+    /// without a completion must not add up to a debt.
+    pub(super) fn claim(&mut self, outstanding: usize) -> bool {
+        let raised = self.take();
+        if outstanding == 0 {
+            self.unclaimed = self.unclaimed.max(0);
+        }
+        raised > 0
+    }
+
+    /// `count` completions were seen, each of which may raise an interrupt.
+    #[inline]
+    pub(super) fn seen(&mut self, count: usize) {
+        self.unclaimed += count as i64;
+    }
+
+    /// Waits for the interrupt of a completion that is there, and claims it; whether it was lost.
+    pub(super) fn is_lost(&mut self, outstanding: usize) -> bool {
+        let Some(vector) = self.vector.as_ref() else {
+            return false;
+        };
+        let mut fds = [PollFd::from_borrowed_fd(vector.event(), PollFlags::IN)];
+        // An error here is no interrupt either.
+        let _ = poll_until(&mut fds, now() + MAX_LATENESS);
+        let lost = !self.claim(outstanding);
+        self.counts.lost += u64::from(lost);
+        lost
+    }
+
+    /// The counts so far.
+    pub(super) fn counts(&self) -> InterruptCounts {
+        self.counts
+    }
+
+    /// Leaves the vector for its next owner, masked, with nothing pending behind the mask; and the
+    /// memory that it may still be redirected to, which the device keeps.
+    pub(super) fn leave(&mut self) -> (Option<Vector>, Option<Arc<DmaMemory>>) {
+        if let Some(vector) = &self.vector {
+            let _ = vector.unmask().and_then(|()| vector.mask());
+        }
+        self.take();
+        let redirected = self.redirected.take();
+        (self.vector.take(), redirected.map(|to| to.memory))
+    }
+}

@@ -37,6 +37,6 @@ pub use figure::{Figure, Kind};
 pub use frequency::{Frequency, FrequencyRatio};
 pub use latency::{LatencyCurve, LatencyPoint};
 pub use machine::{CoreState, MachineProfile, MeteredAt};
-pub use power::{DeviceActivity, EnergyParts, PastTdp, Residency, Transfer};
+pub use power::{DeviceActivity, EnergyParts, Residency, Transfer};
 pub use power_states::{PowerStates, Transition, Transitions};
 pub use service::ServiceModel;

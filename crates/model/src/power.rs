@@ -29,7 +29,7 @@ use crate::{DeviceProfile, Pick};
 pub use cores::{cores, cores_in_full, uncore, wakes};
 pub use device::{DeviceActivity, Transfer, device};
 pub use residency::Residency;
-pub use tdp::{PastTdp, package};
+pub use tdp::{package, past_tdp};
 
 /// The joules of a window by where they went.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -1,7 +1,7 @@
 //! A package that draws more than it is sold to draw.
 
 use joulio_model::power::package;
-use joulio_model::{EnergyParts, MachineProfile, PastTdp, Residency, power};
+use joulio_model::{EnergyParts, MachineProfile, Residency, power};
 use joulio_units::Nanos;
 
 const SECOND: Nanos = Nanos(1_000_000_000);
@@ -19,8 +19,8 @@ fn spun(machine: &MachineProfile, cores: usize) -> EnergyParts {
 #[test]
 fn only_a_package_past_its_tdp_says_so() {
     let machine = MachineProfile::builtin("xeon-8558").unwrap();
-    assert_eq!(PastTdp::of(&machine, &spun(&machine, 1), SECOND), None);
-    let past = PastTdp::of(&machine, &spun(&machine, 46), SECOND).unwrap();
+    assert_eq!(power::past_tdp(&machine, &spun(&machine, 1), SECOND), None);
+    let past = power::past_tdp(&machine, &spun(&machine, 46), SECOND).unwrap();
     assert_eq!(past.tdp_watts, 330.0);
     let told = past.to_string();
     assert!(told.contains("past its TDP of 330 W"), "{told}");
@@ -28,7 +28,10 @@ fn only_a_package_past_its_tdp_says_so() {
     let server = MachineProfile::builtin("generic-server").unwrap();
     assert!(server.tdp_watts.is_none());
     let cores = server.cores.value as usize;
-    assert_eq!(PastTdp::of(&server, &spun(&server, cores), SECOND), None);
+    assert_eq!(
+        power::past_tdp(&server, &spun(&server, cores), SECOND),
+        None
+    );
 }
 
 #[test]

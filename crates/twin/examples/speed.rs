@@ -1,15 +1,12 @@
 //! How fast virtual time runs: a million I/Os, or as many as are asked for, by each policy that does
 //! not learn and one that does; HotStorage'22's table 1 is beside it.
 
+use joulio_job::{CompletionMode, EngineName, Job, Method};
 use joulio_model::{DeviceProfile, MachineProfile};
-use joulio_twin::{TwinError, TwinJob, run};
+use joulio_twin::{TwinSetup, run};
 use joulio_units::Nanos;
-use joulio_wait::{AnyPolicy, Hybrid};
 use std::error::Error;
 use std::time::Instant;
-
-/// A policy's name, and one for each job.
-type Way = (&'static str, fn(usize) -> AnyPolicy);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let machine = MachineProfile::builtin("xeon-e3-1230v5")?;
@@ -17,28 +14,29 @@ fn main() -> Result<(), Box<dyn Error>> {
     let ios: u64 = std::env::args()
         .nth(1)
         .map_or(Ok(1_000_000), |n| n.parse())?;
-    let ways: [Way; 4] = [
-        ("poll", |_| AnyPolicy::POLL),
-        ("interrupt", |_| AnyPolicy::INTERRUPT),
-        ("hybrid=4us", |_| {
-            AnyPolicy::Hybrid(Hybrid::fixed(Nanos::from_micros(4)))
-        }),
-        ("hybrid", |_| AnyPolicy::Hybrid(Hybrid::automatic())),
+    let modes = [
+        CompletionMode::Poll,
+        CompletionMode::Interrupt,
+        CompletionMode::HybridFixed(Nanos::from_micros(4)),
+        CompletionMode::Hybrid,
     ];
+    let setup = TwinSetup::new(&machine, &devices);
     println!("jobs policy     latency us      IOPS  CPU us/IO    W     uJ/IO   host s");
     for numjobs in [1, 4, 8, 16] {
-        for (name, policy) in ways {
-            let job = TwinJob {
+        for mode in modes {
+            let job = Job {
                 numjobs,
                 ramp_time: Nanos::from_millis(200),
-                ..TwinJob::reads((ios / numjobs as u64).max(1))
+                ..Job::random_reads((ios / numjobs as u64).max(1))
             };
+            // The kernel's path.
+            let engine = EngineName::Psync;
             let start = Instant::now();
-            let done: Result<_, TwinError> = run(&machine, &devices, &job, policy, 1);
-            let done = done?;
+            let done = run(&job, Method { engine, mode }, &setup)?;
             let host = start.elapsed().as_secs_f64();
             println!(
-                "{numjobs:>4} {name:<10} {:>10.2} {:>9.0} {:>10.2} {:>6.1} {:>8.1} {host:>8.3}",
+                "{numjobs:>4} {:<10} {:>10.2} {:>9.0} {:>10.2} {:>6.1} {:>8.1} {host:>8.3}",
+                mode.to_string(),
                 done.all().mean().unwrap_or(0.0) / 1e3,
                 done.iops(),
                 done.cpu_per_io().unwrap_or(0.0) / 1e3,

@@ -1,6 +1,6 @@
 //! A device: when it finishes, and what it did.
 
-use crate::job::Load;
+use joulio_job::Load;
 use joulio_model::{DeviceActivity, DeviceProfile, PowerStates, ServiceModel, Transfer};
 use joulio_units::{Direction, Joules, Nanos};
 

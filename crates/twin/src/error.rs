@@ -1,8 +1,9 @@
 //! Why nothing was simulated.
 
+use joulio_job::{CompletionMode, EngineName};
 use joulio_wait::StepKind;
 
-/// Why a job cannot be played: each message is one line that names what to change.
+/// Why a job cannot be simulated: each message is one line that names what to change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TwinError {
@@ -17,10 +18,18 @@ pub enum TwinError {
     /// There is nothing to do I/O to.
     #[error("no device: name at least one device profile")]
     NoDevice,
+    /// The method is not modelled.
+    #[error("completion mode {mode} is not modelled for {engine}")]
+    Method {
+        /// The engine.
+        engine: EngineName,
+        /// The completion mode.
+        mode: CompletionMode,
+    },
     /// A field of the job makes no sense.
     #[error("{field}: {problem}")]
     Job {
-        /// The field of [`crate::TwinJob`].
+        /// The field of [`joulio_job::Job`] or [`crate::TwinSetup`].
         field: &'static str,
         /// What is wrong with it, and what would be right.
         problem: String,

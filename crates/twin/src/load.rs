@@ -1,7 +1,8 @@
 //! Where a job's I/Os come from: one load, or several in turn.
 
 use crate::TwinError;
-use crate::job::{Arrivals, Load, TwinJob};
+use crate::job_check::loads;
+use joulio_job::{Arrivals, Job, Load};
 use joulio_units::{Direction, Nanos};
 use joulio_wait::Class;
 use rand_distr::{Bernoulli, Distribution, Exp1};
@@ -57,10 +58,10 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    pub(crate) fn new(job: &TwinJob, random: Pcg64Mcg) -> Result<Source, TwinError> {
+    pub(crate) fn new(job: &Job, random: Pcg64Mcg) -> Result<Source, TwinError> {
         let lengths = job.phases.iter().map(|phase| phase.length);
         let lengths = lengths.chain(job.phases.is_empty().then_some(Nanos::MAX));
-        let loads = job.loads().into_iter().zip(lengths);
+        let loads = loads(job).into_iter().zip(lengths);
         let loads = loads.map(|(load, length)| Drawn::new(load, length));
         let loads = loads.collect::<Result<Vec<_>, _>>()?;
         let mut source = Source {
@@ -141,7 +142,7 @@ impl Source {
         match arrivals {
             Arrivals::Closed => {}
             Arrivals::Every(interval) => self.next_arrival += interval,
-            Arrivals::Random(mean) => {
+            Arrivals::Poisson(mean) => {
                 let gap: f64 = Exp1.sample(&mut self.random);
                 self.next_arrival += Nanos::nearest(gap * mean.0 as f64);
             }
@@ -159,13 +160,13 @@ impl Source {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::Phase;
+    use joulio_job::Phase;
     use rand_pcg::rand_core::SeedableRng;
 
     fn source(phases: Vec<Phase>) -> Source {
-        let job = TwinJob {
+        let job = Job {
             phases,
-            ..TwinJob::reads(1)
+            ..Job::random_reads(1)
         };
         Source::new(&job, Pcg64Mcg::seed_from_u64(1)).unwrap()
     }
@@ -231,7 +232,7 @@ mod tests {
     #[test]
     fn random_arrivals_have_their_mean() {
         let mean = Nanos::from_micros(10);
-        let source = source(vec![phase(1_000_000, 4096, Arrivals::Random(mean))]);
+        let source = source(vec![phase(1_000_000, 4096, Arrivals::Poisson(mean))]);
         let left = source.left(Nanos::from_millis(1_000), u64::MAX);
         assert!((99_000..101_000).contains(&left), "{left}");
     }

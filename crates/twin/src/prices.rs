@@ -1,10 +1,13 @@
 //! The costs of a profile, in whole nanoseconds, for one job.
 
 use crate::TwinError;
-use crate::job::{Dispatch, Path, TwinJob};
+use crate::job_check::loads;
+use crate::path::Path;
+use crate::setup::{Dispatch, TwinSetup};
 use crate::times::Doing;
+use joulio_job::Job;
+use joulio_model::Figure;
 use joulio_model::machine::costs::{Costs, IdleState, SchedulerCosts};
-use joulio_model::{Figure, MachineProfile};
 use joulio_units::Nanos;
 use joulio_wait::{StepKind, StepSet};
 
@@ -132,11 +135,13 @@ impl Prices {
     /// Instructions take longer at a lower frequency. Looks, which wait for memory, do not, nor what
     /// other clocks keep: the slack of timers, slices, idle states, and pauses.
     pub(crate) fn new(
-        machine: &MachineProfile,
+        setup: &TwinSetup<'_>,
         costs: &Costs,
-        job: &TwinJob,
+        job: &Job,
+        on: Path,
     ) -> Result<Prices, TwinError> {
-        let pace = job.frequency.map_or(1.0, |ratio| 1.0 / ratio.get());
+        let machine = setup.machine;
+        let pace = setup.frequency.map_or(1.0, |ratio| 1.0 / ratio.get());
         let ns = |figure: &Figure| Nanos::nearest(figure.value * pace);
         let some = |figure: &Option<Figure>| figure.as_ref().map_or(Nanos::ZERO, ns);
         let fixed_ns = |figure: &Figure| Nanos::nearest(figure.value);
@@ -147,7 +152,7 @@ impl Prices {
             let first = Nanos(whole.0 / 2);
             (first, whole - first)
         };
-        let (path, work) = match job.path {
+        let (path, work) = match on {
             Path::Kernel => (&costs.kernel, Doing::Kernel),
             Path::Uring => (costs.uring.as_ref().unwrap_or(&costs.kernel), Doing::Kernel),
             Path::Sqpoll => {
@@ -156,22 +161,22 @@ impl Prices {
             }
             Path::User => (&costs.user, Doing::Spin),
         };
-        let (enter, leave) = match job.path {
+        let (enter, leave) = match on {
             Path::Kernel | Path::Uring => half(&costs.crossing_ns),
             Path::Sqpoll | Path::User => (Nanos::ZERO, Nanos::ZERO),
         };
         let mut fixed = ns(&path.submit_ns);
-        if job.file_system {
+        if setup.file_system {
             fixed += some(&costs.file_system_ns);
         }
-        if job.dispatch == Dispatch::Kworker {
+        if setup.dispatch == Dispatch::Kworker {
             fixed += ns(&costs.wake_ns) + ns(&costs.switch_ns);
         }
-        let submit = job.loads().into_iter().map(|load| {
+        let submit = loads(job).into_iter().map(|load| {
             let data = costs.kib_ns.value * pace * f64::from(load.bs) / 1024.0;
             fixed + Nanos::nearest(data)
         });
-        let scheduler = scheduler(costs, job)?.map(|scheduler| {
+        let scheduler = scheduler(costs, setup.scheduler)?.map(|scheduler| {
             let cold = share(&costs.cold_slowdown);
             [1.0, cold].map(|slowdown| SchedulerPrice::new(scheduler, slowdown * pace))
         });
@@ -209,7 +214,7 @@ impl Prices {
             enter,
             leave,
             submit: submit.collect(),
-            rung: match job.path {
+            rung: match on {
                 Path::Uring => ns(&costs.crossing_ns),
                 _ => Nanos::ZERO,
             },
@@ -239,8 +244,11 @@ impl Prices {
 }
 
 /// The costs of the job's scheduler.
-fn scheduler<'a>(costs: &'a Costs, job: &TwinJob) -> Result<Option<&'a SchedulerCosts>, TwinError> {
-    let Some(name) = &job.scheduler else {
+fn scheduler<'a>(
+    costs: &'a Costs,
+    name: Option<&str>,
+) -> Result<Option<&'a SchedulerCosts>, TwinError> {
+    let Some(name) = name else {
         return Ok(None);
     };
     let known = costs.scheduler.get(name);

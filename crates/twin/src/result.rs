@@ -1,112 +1,67 @@
-//! What a run in virtual time was.
+//! The result of a run in virtual time.
 
-use crate::Times;
-use hdrhistogram::Histogram;
-use joulio_energy::Energy;
-use joulio_model::{EnergyParts, PastTdp, Transfer};
-use joulio_units::Nanos;
+use crate::{Path, Times};
+use joulio_job::{
+    CompletionMode, CompletionResult, Counts, DirectionResult, EnergyResult, FaultCounts,
+    IoStatistics, Job, MachineCounters, Method, RunResult, ThreadUsage, Threads, WorkDone,
+};
+use joulio_model::{EnergyParts, Transfer};
+use joulio_units::{Energy, Nanos};
 use joulio_wait::Counters;
 
-/// A minute: what is longer counts as that. As in a real run.
-const LONGEST: u64 = 60_000_000_000;
-
-/// I/Os of one direction in the measured part.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Side {
-    /// I/Os that completed.
-    pub ios: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Their latencies in nanoseconds, to three significant digits.
-    pub latency: Histogram<u64>,
-    /// The sum of the latencies, exactly.
-    pub total: Nanos,
-}
-
-impl Side {
-    pub(crate) fn new() -> Side {
-        Side {
-            ios: 0,
-            bytes: 0,
-            latency: Histogram::new_with_bounds(1, LONGEST, 3).expect("bounds are constants"),
-            total: Nanos::ZERO,
-        }
-    }
-
-    #[inline]
-    pub(crate) fn done(&mut self, latency: Nanos, bytes: u32) {
-        self.ios += 1;
-        self.bytes += u64::from(bytes);
-        self.total += latency;
-        self.latency.saturating_record(latency.0);
-    }
-
-    pub(crate) fn add(&mut self, other: &Side) {
-        self.ios += other.ios;
-        self.bytes += other.bytes;
-        self.total += other.total;
-        self.latency.add(&other.latency).expect("equal bounds");
-    }
-
-    /// The mean latency in nanoseconds; `None` when there was no I/O.
-    pub fn mean(&self) -> Option<f64> {
-        (self.ios > 0).then(|| self.total.0 as f64 / self.ios as f64)
-    }
-}
-
-/// What one device did in the window.
+/// I/Os of one device in the window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceResult {
-    /// Its profile's name.
+    /// Name of the profile.
     pub name: String,
-    /// I/Os that it took in the window; service times are the profile's means.
+    /// Reads that began in the window; service times are the profile's means.
     pub read: Transfer,
-    /// The same of writes.
+    /// Writes that began in the window; service times are the profile's means.
     pub write: Transfer,
 }
 
-/// The result of a run: everything in it is modelled.
+/// A run in virtual time: the result that a real run has, and what only a model knows beside it.
+/// Everything in it is modelled.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Simulated {
-    /// The machine's profile.
-    pub machine: String,
-    /// The devices.
-    pub devices: Vec<DeviceResult>,
-    /// The policy's name.
-    pub policy: String,
-    /// How many jobs there were.
-    pub jobs: usize,
-    /// From the end of the ramp to the last job's end.
+pub struct TwinRun {
+    /// The result, as of a real run.
+    pub result: RunResult,
+    /// Nanoseconds from the end of the ramp to the last job's end.
     pub window: Nanos,
-    /// Reads.
-    pub read: Side,
-    /// Writes.
-    pub write: Side,
-    /// What waiting did, all jobs together, as a real run counts it.
+    /// Statistics of the reads.
+    pub read: IoStatistics,
+    /// Statistics of the writes.
+    pub write: IoStatistics,
+    /// Counters of waiting, all jobs together.
     pub counters: Counters,
-    /// The time of each hardware thread that has a job, by its number.
+    /// Times of the hardware threads that have jobs, by their numbers.
     pub cpus: Vec<(usize, Times)>,
-    /// The same of their physical cores, which is what energy is counted for.
+    /// Times of their physical cores, which is what energy is counted for.
     pub cores: Vec<Times>,
-    /// How often a job had its CPU taken for another.
+    /// Times that a job had its CPU taken for another.
     pub preempted: u64,
-    /// Arrivals of an open loop that were due before the end and never issued.
-    pub unissued: u64,
-    /// The joules, with the band of the profiles' figures.
+    /// I/Os of each device.
+    pub devices: Vec<DeviceResult>,
+    /// Joules, with the band of the profiles' figures.
     pub energy: Energy,
-    /// The same by where they went.
+    /// Joules by the parts of the machine that they went into.
     pub parts: EnergyParts,
-    /// The package drew more than it is sold to draw, as the profile has both.
-    pub past_tdp: Option<PastTdp>,
 }
 
-impl Simulated {
-    /// I/Os of both directions.
+impl TwinRun {
+    /// Reads and writes together.
+    pub fn all(&self) -> IoStatistics {
+        let mut all = self.read.clone();
+        all.add(&self.write);
+        all
+    }
+
+    /// Reads and writes together.
     pub fn ios(&self) -> u64 {
         self.read.ios + self.write.ios
     }
 
-    /// I/Os a second.
+    /// I/Os per second.
     pub fn iops(&self) -> f64 {
         match self.window {
             Nanos::ZERO => 0.0,
@@ -114,19 +69,19 @@ impl Simulated {
         }
     }
 
-    /// Reads and writes together.
-    pub fn all(&self) -> Side {
-        let mut all = self.read.clone();
-        all.add(&self.write);
-        all
+    /// Name of the effective completion mode.
+    pub fn effective(&self) -> &str {
+        self.result.completion.effective.as_deref().unwrap_or("")
     }
 
-    /// CPU time of an I/O in nanoseconds: all instructions, handlers and the scheduler's included.
+    /// Nanoseconds of CPU time per I/O: all instructions, those of handlers and the scheduler
+    /// included.
     pub fn cpu_per_io(&self) -> Option<f64> {
         self.per_io(Times::busy)
     }
 
-    /// The part of it that a system's accounts show: without what runs in the idle task's name.
+    /// Nanoseconds of CPU time per I/O that a system's accounts show: without what runs in the idle
+    /// task's name.
     pub fn charged_per_io(&self) -> Option<f64> {
         self.per_io(Times::charged)
     }
@@ -134,5 +89,121 @@ impl Simulated {
     fn per_io(&self, part: fn(&Times) -> Nanos) -> Option<f64> {
         let sum: u64 = self.cpus.iter().map(|(_, times)| part(times).0).sum();
         (self.ios() > 0).then(|| sum as f64 / self.ios() as f64)
+    }
+}
+
+/// Counters of a real machine that virtual time has none of.
+const NOT_MODELLED: [&str; 8] = [
+    "timer_interrupts",
+    "disks",
+    "cpuidle",
+    "cycles",
+    "c01_cycles",
+    "c02_cycles",
+    "instructions",
+    "dispatch",
+];
+
+/// What a run has counted, in the parts of its result.
+pub(crate) struct Counted<'a> {
+    pub(crate) window: Nanos,
+    pub(crate) read: &'a IoStatistics,
+    pub(crate) write: &'a IoStatistics,
+    pub(crate) counters: Counters,
+    pub(crate) cpus: &'a [(usize, Times)],
+    pub(crate) preempted: u64,
+    /// Arrivals of an open loop that were due before the end and never issued.
+    pub(crate) unissued: u64,
+    pub(crate) energy: &'a Energy,
+}
+
+impl Counted<'_> {
+    /// The result of `job` by `method` on `devices`, in which `policy` waited.
+    pub(crate) fn result(
+        &self,
+        job: &Job,
+        method: Method,
+        devices: Vec<String>,
+        policy: String,
+    ) -> RunResult {
+        let effective = match method.mode {
+            // The policy alone does not say who polls.
+            CompletionMode::SqPollPoll => method.mode.to_string(),
+            _ => policy,
+        };
+        let completion = CompletionResult {
+            requested: method.mode.to_string(),
+            effective: Some(effective),
+            reason: None,
+        };
+        RunResult {
+            modelled: true,
+            ..RunResult::new(
+                job,
+                method,
+                devices,
+                completion,
+                Some(self.counts(job, method)),
+            )
+        }
+    }
+
+    fn counts(&self, job: &Job, method: Method) -> Counts {
+        let mut all = self.read.clone();
+        all.add(self.write);
+        let work = WorkDone {
+            ios: all.ios,
+            bytes: all.bytes,
+            window: self.window,
+        };
+        Counts {
+            seconds: self.window.seconds(),
+            read: DirectionResult::new(self.read, self.window),
+            write: DirectionResult::new(self.write, self.window),
+            all: DirectionResult::new(&all, self.window),
+            threads: Threads {
+                submitter: self.usage(job, method),
+                ..Threads::default()
+            },
+            wait: self.counters.into(),
+            faults: FaultCounts::default(),
+            system_calls: None,
+            machine: self.machine(),
+            energy: vec![EnergyResult::new(self.energy, work)],
+            unmetered: Vec::new(),
+            window: None,
+            arrivals_not_issued: self.unissued,
+            verify: None,
+            first_error: None,
+        }
+    }
+
+    /// CPU time of the jobs' CPUs. On the kernel's paths all of it is the kernel's, polls included.
+    fn usage(&self, job: &Job, method: Method) -> ThreadUsage {
+        let times = self.cpus.iter().map(|(_, times)| times);
+        // What runs in the idle task's name is on no thread's account, as in a real run.
+        let charged: f64 = times.clone().map(|times| times.charged().seconds()).sum();
+        let user = |times: &Times| times.busy() - times.kernel;
+        let user: f64 = times.map(|times| user(times).seconds()).sum();
+        let system_seconds = match Path::of(method) {
+            Path::Kernel | Path::Uring | Path::Sqpoll => charged,
+            Path::User => charged - user,
+        };
+        ThreadUsage {
+            threads: job.numjobs,
+            user_seconds: charged - system_seconds,
+            system_seconds,
+            voluntary_switches: self.counters.sleeps + self.counters.blocks,
+            involuntary_switches: self.preempted,
+        }
+    }
+
+    fn machine(&self) -> MachineCounters {
+        let none = |name| (name, "virtual time has no such counter".to_owned());
+        MachineCounters {
+            device_interrupts: Some(self.counters.interrupts),
+            missing: NOT_MODELLED.into_iter().map(none).collect(),
+            ..MachineCounters::default()
+        }
     }
 }

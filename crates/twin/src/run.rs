@@ -3,15 +3,18 @@
 use crate::TwinError;
 use crate::cpu::{Cause, Cpu, Got};
 use crate::device::Device;
-use crate::job::{Path, TwinJob};
+use crate::job_check::{check_job, loads};
 use crate::load::Source;
 use crate::oracle::{Oracle, Seer};
+use crate::path::{Path, check_method, policy};
 use crate::prices::Prices;
-use crate::result::{DeviceResult, Side, Simulated};
+use crate::result::{Counted, DeviceResult, TwinRun};
+use crate::setup::TwinSetup;
 use crate::thread::{Phase, Thread, Wakening};
 use crate::times::{Doing, Times};
 use joulio_energy::Model;
-use joulio_model::{DeviceProfile, MachineProfile, PastTdp, Pick, power};
+use joulio_job::{IoStatistics, Job, Method, RunResult};
+use joulio_model::{MachineProfile, Pick, power};
 use joulio_units::Nanos;
 use joulio_wait::{AnyPolicy, Counters, Policy};
 use rand_pcg::Pcg64Mcg;
@@ -95,38 +98,59 @@ impl World<'_> {
     }
 }
 
-/// Plays `job` on `machine` and `devices`, each job with a policy of `policy` for its index. The
-/// same `seed` gives the same result, and every policy meets the same device.
-pub fn run(
-    machine: &MachineProfile,
-    devices: &[DeviceProfile],
-    job: &TwinJob,
+/// Runs `job` by `method` on `setup`. The job's seed gives the same result each time, and every
+/// method meets the same device.
+///
+/// # Errors
+/// [`TwinError`], if the job, the method or the setup makes no sense, or the machine lacks a step
+/// that the completion mode takes.
+pub fn run(job: &Job, method: Method, setup: &TwinSetup<'_>) -> Result<TwinRun, TwinError> {
+    check_method(method, job.iodepth)?;
+    let Method { engine, mode } = method;
+    if policy(method).is_none() {
+        return Err(TwinError::Method { engine, mode });
+    }
+    let own = |_| policy(method).unwrap_or(AnyPolicy::POLL);
+    simulate(job, method, setup, own, None)
+}
+
+/// Runs `job` on the path of `method`, where each job waits by the policy that `policy` makes for
+/// its index.
+///
+/// # Errors
+/// As [`run`]; any policy is taken.
+pub fn run_policy(
+    job: &Job,
+    method: Method,
+    setup: &TwinSetup<'_>,
     policy: impl FnMut(usize) -> AnyPolicy,
-    seed: u64,
-) -> Result<Simulated, TwinError> {
-    run_with(machine, devices, job, policy, None, seed)
+) -> Result<TwinRun, TwinError> {
+    simulate(job, method, setup, policy, None)
 }
 
-/// The same, with `oracle` in the policies' place.
+/// Runs `job` on the path of `method`, where `oracle` waits.
+///
+/// # Errors
+/// As [`run`].
 pub fn run_oracle(
-    machine: &MachineProfile,
-    devices: &[DeviceProfile],
-    job: &TwinJob,
+    job: &Job,
+    method: Method,
+    setup: &TwinSetup<'_>,
     oracle: Oracle,
-    seed: u64,
-) -> Result<Simulated, TwinError> {
-    let blind = |_| AnyPolicy::POLL;
-    run_with(machine, devices, job, blind, Some(oracle), seed)
+) -> Result<TwinRun, TwinError> {
+    simulate(job, method, setup, |_| AnyPolicy::POLL, Some(oracle))
 }
 
-fn run_with(
-    machine: &MachineProfile,
-    devices: &[DeviceProfile],
-    job: &TwinJob,
+fn simulate(
+    job: &Job,
+    method: Method,
+    setup: &TwinSetup<'_>,
     mut policy: impl FnMut(usize) -> AnyPolicy,
     oracle: Option<Oracle>,
-    seed: u64,
-) -> Result<Simulated, TwinError> {
+) -> Result<TwinRun, TwinError> {
+    let TwinSetup {
+        machine, devices, ..
+    } = *setup;
     let costs = machine.costs.as_ref().ok_or_else(|| TwinError::NoCosts {
         machine: machine.name.clone(),
     })?;
@@ -135,16 +159,16 @@ fn run_with(
     }
     let cores = machine.cores.count().max(1) as usize;
     let cpus = cores * costs.threads_per_core.count().max(1) as usize;
-    job.check(machine, devices, cpus)?;
-    let from = job.ramp_time;
+    check_job(job, setup, cpus)?;
+    let (from, seed, path) = (job.ramp_time, job.seed, Path::of(method));
     let mut world = World {
         machine,
-        prices: Prices::new(machine, costs, job)?,
+        prices: Prices::new(setup, costs, job, path)?,
         cpus: vec![Cpu::new(from); cpus],
         cores,
         beside: Vec::new(),
         devices: (devices.iter().zip(0..))
-            .map(|(profile, i)| Device::new(profile, &job.loads(), from, seed.wrapping_add(i)))
+            .map(|(profile, i)| Device::new(profile, &loads(job), from, seed.wrapping_add(i)))
             .collect(),
     };
     let place = |index: usize| match job.cpus_allowed.as_slice() {
@@ -166,24 +190,26 @@ fn run_with(
         let random = Pcg64Mcg::seed_from_u64(seed ^ (index as u64 + 1) << 32);
         let at = (place(index), index % devices.len());
         let source = Source::new(job, random)?;
-        Ok(Thread::new(index, job, at, policy(index), source))
+        let raises = (path, setup.coalescing);
+        Ok(Thread::new(index, job, raises, at, policy(index), source))
     });
     let mut threads = threads.collect::<Result<Vec<_>, TwinError>>()?;
     for thread in &mut threads {
-        thread.seer = oracle.map(|oracle| Seer::new(machine, &world.prices, oracle, job.frequency));
+        thread.seer =
+            oracle.map(|oracle| Seer::new(machine, &world.prices, oracle, setup.frequency));
         if world.cpus[thread.cpu].shared {
             thread.phase = Phase::Woken(Wakening::Slice);
         }
     }
-    play(&mut threads, &mut world)?;
-    Ok(report(&threads, &world, &used, from))
+    advance(&mut threads, &mut world)?;
+    Ok(report(&threads, &world, &used, method, setup))
 }
 
 /// Does what is next until nobody has anything to do.
 ///
 /// A job goes on without a turn as long as it touches only itself and a CPU of its own: its rings
 /// alone, and all that it does on a shared CPU, are seen by others.
-fn play(threads: &mut [Thread<'_>], world: &mut World<'_>) -> Result<(), TwinError> {
+fn advance(threads: &mut [Thread<'_>], world: &mut World<'_>) -> Result<(), TwinError> {
     let mut queue: BinaryHeap<_> = (0..threads.len())
         .map(|index| Reverse((Nanos::ZERO, index)))
         .collect();
@@ -220,12 +246,14 @@ fn report(
     threads: &[Thread<'_>],
     world: &World<'_>,
     used: &[usize],
-    ramp_time: Nanos,
-) -> Simulated {
+    method: Method,
+    setup: &TwinSetup<'_>,
+) -> TwinRun {
+    let job = threads[0].job;
     let ended = threads.iter().map(|thread| thread.done.ended).max();
     let end = ended.unwrap_or_default();
-    let window = end - ramp_time;
-    let (mut read, mut write) = (Side::new(), Side::new());
+    let window = end - job.ramp_time;
+    let (mut read, mut write) = (IoStatistics::new(), IoStatistics::new());
     let mut counters = Counters::default();
     for thread in threads {
         read.add(&thread.done.read);
@@ -241,7 +269,7 @@ fn report(
     let cores: Vec<_> = (0..world.cores).map(core).collect();
     let cores = cores.iter().filter(|threads| !threads.is_empty());
     let mut cores: Vec<_> = cores.map(|on| Times::of_core(on, window)).collect();
-    if threads.iter().any(|thread| thread.job.path == Path::Sqpoll) {
+    if Path::of(method) == Path::Sqpoll {
         // The threads that submit and poll, on the cores that are left.
         let spare = world.cores.saturating_sub(cores.len()).min(threads.len());
         let spinning = Times {
@@ -250,8 +278,7 @@ fn report(
         };
         cores.extend(vec![spinning; spare]);
     }
-    let frequency = threads.first().and_then(|thread| thread.job.frequency);
-    let residencies = cores.iter().map(|core| core.residency(frequency));
+    let residencies = cores.iter().map(|core| core.residency(setup.frequency));
     let residencies: Vec<_> = residencies.collect();
     let active = world.devices.iter().map(|d| (d.profile, d.activity(end)));
     let active: Vec<_> = active.collect();
@@ -269,25 +296,38 @@ fn report(
             write,
         }
     });
-    Simulated {
-        machine: world.machine.name.clone(),
-        devices: devices.collect(),
-        policy: match threads.first() {
-            _ if oracle => "oracle".into(),
-            Some(thread) => thread.policy.name().into_owned(),
-            None => String::new(),
+    let energy = model.energy(window, &residencies);
+    let preempted = threads.iter().map(|thread| thread.done.preempted).sum();
+    let counted = Counted {
+        window,
+        read: &read,
+        write: &write,
+        counters,
+        cpus: &cpus,
+        preempted,
+        unissued: threads.iter().map(|thread| thread.done.unissued).sum(),
+        energy: &energy,
+    };
+    let policy = match oracle {
+        true => "oracle".into(),
+        false => threads[0].policy.name().into_owned(),
+    };
+    let names = setup.devices.iter().map(|device| device.name.clone());
+    let result = counted.result(job, method, names.collect(), policy);
+    TwinRun {
+        result: RunResult {
+            past_tdp: power::past_tdp(world.machine, &parts, window),
+            ..result
         },
-        jobs: threads.len(),
         window,
         read,
         write,
         counters,
-        preempted: threads.iter().map(|thread| thread.done.preempted).sum(),
-        unissued: threads.iter().map(|thread| thread.done.unissued).sum(),
         cpus,
-        energy: model.energy(window, &residencies),
-        past_tdp: PastTdp::of(world.machine, &parts, window),
-        parts,
         cores,
+        preempted,
+        devices: devices.collect(),
+        energy,
+        parts,
     }
 }

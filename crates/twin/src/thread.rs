@@ -8,11 +8,13 @@ mod look;
 
 use crate::TwinError;
 use crate::flights::Flights;
-use crate::job::{Path, TwinJob};
+use crate::job_check::loads;
 use crate::load::Source;
 use crate::oracle::Seer;
-use crate::result::Side;
+use crate::path::Path;
 use crate::run::World;
+use crate::setup::Coalescing;
+use joulio_job::{IoStatistics, Job};
 use joulio_units::Nanos;
 use joulio_wait::{AnyPolicy, Counters, Outstanding, Policy, Slept, StepKind, StepSet};
 
@@ -44,7 +46,8 @@ pub(crate) enum Wakening {
 
 pub(crate) struct Thread<'a> {
     pub(crate) index: usize,
-    pub(crate) job: &'a TwinJob,
+    pub(crate) job: &'a Job,
+    pub(crate) coalescing: Option<Coalescing>,
     pub(crate) cpu: usize,
     device: usize,
     pub(crate) policy: AnyPolicy,
@@ -84,8 +87,8 @@ pub(crate) struct Thread<'a> {
 /// What a job did in the measured part.
 pub(crate) struct Done {
     pub(crate) ended: Nanos,
-    pub(crate) read: Side,
-    pub(crate) write: Side,
+    pub(crate) read: IoStatistics,
+    pub(crate) write: IoStatistics,
     /// Arrivals that were due and never issued.
     pub(crate) unissued: u64,
     /// How often its CPU was taken for another.
@@ -101,7 +104,8 @@ fn always_interrupted(path: Path, steps: StepSet) -> bool {
 impl<'a> Thread<'a> {
     pub(crate) fn new(
         index: usize,
-        job: &'a TwinJob,
+        job: &'a Job,
+        (path, coalescing): (Path, Option<Coalescing>),
         (cpu, device): (usize, usize),
         policy: AnyPolicy,
         source: Source,
@@ -109,11 +113,12 @@ impl<'a> Thread<'a> {
         Thread {
             index,
             job,
+            coalescing,
             cpu,
             device,
             seer: None,
             timed: policy.timed(),
-            armed: always_interrupted(job.path, policy.steps()),
+            armed: always_interrupted(path, policy.steps()),
             user_interrupts: policy.steps().has(StepKind::UserInterrupt),
             policy,
             flights: Flights::new(job.iodepth),
@@ -122,7 +127,7 @@ impl<'a> Thread<'a> {
             ended: Vec::with_capacity(job.iodepth),
             making: Nanos::ZERO,
             source,
-            sizes: job.loads().iter().map(|load| load.bs).collect(),
+            sizes: loads(job).iter().map(|load| load.bs).collect(),
             end: job
                 .runtime
                 .map_or(Nanos::MAX, |runtime| job.ramp_time + runtime),
@@ -135,8 +140,8 @@ impl<'a> Thread<'a> {
             before: Counters::default(),
             done: Done {
                 ended: Nanos::ZERO,
-                read: Side::new(),
-                write: Side::new(),
+                read: IoStatistics::new(),
+                write: IoStatistics::new(),
                 unissued: 0,
                 preempted: 0,
             },
@@ -258,7 +263,7 @@ impl<'a> Thread<'a> {
 
     /// Completions that one interrupt may tell of.
     pub(crate) fn threshold(&self) -> u64 {
-        self.job.coalescing.map_or(1, |c| u64::from(c.threshold))
+        self.coalescing.map_or(1, |c| u64::from(c.threshold))
     }
 
     /// Until when to wait for a completion: the next arrival that can go out, and the next thing to

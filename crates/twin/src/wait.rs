@@ -179,7 +179,7 @@ impl Thread<'_> {
     /// coalesces.
     fn raised(&mut self) -> Nanos {
         let first = self.flights.first();
-        match self.job.coalescing {
+        match self.coalescing {
             Some(coalescing) if first != Nanos::MAX => {
                 let enough = self.flights.nth(coalescing.threshold);
                 enough.min(first + coalescing.time)

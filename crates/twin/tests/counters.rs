@@ -4,10 +4,11 @@ mod common;
 #[path = "common/policies.rs"]
 mod policies;
 
-use common::{device, machine};
+use common::{device, machine, method};
+use joulio_job::{Arrivals, EngineName, Job, Method};
 use joulio_model::MachineProfile;
 use joulio_twin::replay::{Event, History};
-use joulio_twin::{Arrivals, Coalescing, Path, Simulated, TwinError, TwinJob, run};
+use joulio_twin::{Coalescing, TwinError, TwinRun, TwinSetup, run, run_policy};
 use joulio_units::Nanos;
 use joulio_wait::{
     AnyPolicy, Class, Dpas, Hybrid, Outstanding, Policy, SkiRental, Slept, Step, StepKind, StepSet,
@@ -16,13 +17,29 @@ use policies::{ALL, POLICIES, policy};
 
 const IOS: u64 = 2_000;
 
-fn play(job: &TwinJob, policy: fn() -> AnyPolicy) -> Simulated {
-    run(&machine(), &[device("optane-900p")], job, |_| policy(), 7).unwrap()
+const PATHS: [EngineName; 2] = [EngineName::Psync, EngineName::Nvme];
+
+/// Reads whose random numbers come from seed 7.
+fn reads(number_ios: u64) -> Job {
+    Job {
+        seed: 7,
+        ..Job::random_reads(number_ios)
+    }
+}
+
+fn simulate_on(engine: EngineName, job: &Job, policy: fn() -> AnyPolicy) -> TwinRun {
+    let (machine, devices) = (machine(), [device("optane-900p")]);
+    let setup = TwinSetup::new(&machine, &devices);
+    run_policy(job, method(engine), &setup, |_| policy()).unwrap()
+}
+
+fn simulate(job: &Job, policy: fn() -> AnyPolicy) -> TwinRun {
+    simulate_on(EngineName::Psync, job, policy)
 }
 
 #[test]
 fn polling_never_gives_its_cpu_away() {
-    let done = play(&TwinJob::reads(IOS), || AnyPolicy::POLL);
+    let done = simulate(&reads(IOS), || AnyPolicy::POLL);
     let c = done.counters;
     assert_eq!((c.sleeps, c.blocks, c.wakes, c.interrupts), (0, 0, 0, 0));
     assert_eq!(c.polls - c.empty_polls, IOS);
@@ -32,12 +49,8 @@ fn polling_never_gives_its_cpu_away() {
 
 #[test]
 fn an_interrupt_is_one_block_and_one_wake() {
-    for path in [Path::Kernel, Path::User] {
-        let job = TwinJob {
-            path,
-            ..TwinJob::reads(IOS)
-        };
-        let done = play(&job, || AnyPolicy::INTERRUPT);
+    for path in PATHS {
+        let done = simulate_on(path, &reads(IOS), || AnyPolicy::INTERRUPT);
         let c = done.counters;
         assert_eq!(
             (c.blocks, c.wakes, c.interrupts, c.sleeps),
@@ -53,16 +66,15 @@ fn an_interrupt_is_one_block_and_one_wake() {
 /// Every policy that the kernel or an eventfd has, at depth 1.
 #[test]
 fn interrupts_are_those_of_blocks() {
-    for path in [Path::Kernel, Path::User] {
+    for path in PATHS {
         for name in ["optane-900p", "samsung-960-evo", "hdd-7200"] {
             for which in 0..POLICIES {
-                let job = TwinJob {
-                    path,
-                    ..TwinJob::reads(IOS)
-                };
-                let done = run(&machine(), &[device(name)], &job, |_| policy(which), 7).unwrap();
+                let (machine, devices) = (machine(), [device(name)]);
+                let setup = TwinSetup::new(&machine, &devices);
+                let done =
+                    run_policy(&reads(IOS), method(path), &setup, |_| policy(which)).unwrap();
                 let c = done.counters;
-                let what = format!("{} on {name}: {c:?}", done.policy);
+                let what = format!("{} on {name}: {c:?}", done.effective());
                 assert!(c.interrupts <= c.blocks && c.blocks <= c.arms, "{what}");
                 assert_eq!(c.interrupts, c.wakes, "{what}");
             }
@@ -76,12 +88,8 @@ fn a_policy_that_may_block_and_does_not_takes_no_interrupt() {
     let patient = || AnyPolicy::SkiRental(SkiRental::new(Nanos(200_000)));
     let dpas = || AnyPolicy::Dpas(Dpas::new(Dpas::THETA));
     for policy in [patient, dpas] {
-        for path in [Path::Kernel, Path::User] {
-            let job = TwinJob {
-                path,
-                ..TwinJob::reads(IOS)
-            };
-            let c = play(&job, policy).counters;
+        for path in PATHS {
+            let c = simulate_on(path, &reads(IOS), policy).counters;
             assert_eq!((c.blocks, c.interrupts), (0, 0));
         }
     }
@@ -116,25 +124,23 @@ impl Policy for Alternate {
 
 #[test]
 fn a_spin_after_a_block_has_the_vector_masked() {
-    for path in [Path::Kernel, Path::User] {
-        let job = TwinJob {
-            path,
-            ..TwinJob::reads(IOS)
-        };
-        let c = play(&job, || AnyPolicy::Other(Box::<Alternate>::default())).counters;
+    for path in PATHS {
+        let c = simulate_on(path, &reads(IOS), || {
+            AnyPolicy::Other(Box::<Alternate>::default())
+        })
+        .counters;
         assert_eq!((c.blocks, c.interrupts), (IOS / 2, IOS / 2));
     }
 }
 
 #[test]
 fn at_depth_an_unmasked_vector_raises_an_interrupt_a_completion() {
-    for path in [Path::Kernel, Path::User] {
-        let job = TwinJob {
-            path,
+    for path in PATHS {
+        let job = Job {
             iodepth: 8,
-            ..TwinJob::reads(IOS)
+            ..reads(IOS)
         };
-        let c = play(&job, || AnyPolicy::INTERRUPT).counters;
+        let c = simulate_on(path, &job, || AnyPolicy::INTERRUPT).counters;
         assert_eq!(c.interrupts, IOS);
         assert!(c.blocks < IOS, "{c:?}");
     }
@@ -142,7 +148,7 @@ fn at_depth_an_unmasked_vector_raises_an_interrupt_a_completion() {
 
 #[test]
 fn a_hybrid_sleeps_once_for_each() {
-    let done = play(&TwinJob::reads(IOS), || {
+    let done = simulate(&reads(IOS), || {
         AnyPolicy::Hybrid(Hybrid::fixed(Nanos(3_000)))
     });
     let c = done.counters;
@@ -155,22 +161,25 @@ fn a_hybrid_sleeps_once_for_each() {
 fn a_policy_is_told_of_every_sleep_before_it_plans_again() {
     for which in 0..POLICIES {
         for arrivals in [Arrivals::Closed, Arrivals::Every(Nanos(40_000))] {
-            let job = TwinJob {
+            let job = Job {
                 iodepth: 2,
                 arrivals,
-                ..TwinJob::reads(IOS)
+                ..reads(IOS)
             };
             let history = History::default();
             let recorded = |_| history.record(policy(which));
-            let done = run(&machine(), &[device("optane-900p")], &job, recorded, 7).unwrap();
+            let (machine, devices) = (machine(), [device("optane-900p")]);
+            let setup = TwinSetup::new(&machine, &devices);
+            let method = method(EngineName::Psync);
+            let done = run_policy(&job, method, &setup, recorded).unwrap();
             let c = done.counters;
             let events = history.events();
             let woke = |event: &&Event| matches!(event, Event::Woke(..));
             let told = events.iter().filter(woke).count() as u64;
-            assert_eq!(told, c.sleeps + c.blocks - c.wakes, "{}", done.policy);
+            assert_eq!(told, c.sleeps + c.blocks - c.wakes, "{}", done.effective());
             let over = |event: &&Event| matches!(event, Event::Woke(Slept::Over, _));
             let over = events.iter().filter(over).count() as u64;
-            assert!(over >= c.oversleeps, "{}", done.policy);
+            assert!(over >= c.oversleeps, "{}", done.effective());
             for pair in events.windows(2) {
                 if let [Event::Planned { step, .. }, next] = pair
                     && step.kind == StepKind::Sleep
@@ -184,7 +193,7 @@ fn a_policy_is_told_of_every_sleep_before_it_plans_again() {
 
 #[test]
 fn a_sleep_past_the_completion_is_counted() {
-    let done = play(&TwinJob::reads(IOS), || {
+    let done = simulate(&reads(IOS), || {
         AnyPolicy::Hybrid(Hybrid::fixed(Nanos(50_000)))
     });
     assert_eq!((done.counters.sleeps, done.counters.oversleeps), (IOS, IOS));
@@ -193,82 +202,85 @@ fn a_sleep_past_the_completion_is_counted() {
 
 #[test]
 fn coalescing_saves_interrupts_and_costs_latency() {
-    let job = TwinJob {
+    let job = Job {
         iodepth: 8,
-        ..TwinJob::reads(IOS)
+        ..reads(IOS)
     };
-    let coalesced = TwinJob {
+    let (machine, devices) = (machine(), [device("optane-900p")]);
+    let coalesced = TwinSetup {
         coalescing: Some(Coalescing {
             threshold: 8,
             time: Nanos::from_micros(100),
         }),
-        ..job.clone()
+        ..TwinSetup::new(&machine, &devices)
     };
-    let each = play(&job, || AnyPolicy::INTERRUPT);
-    let few = play(&coalesced, || AnyPolicy::INTERRUPT);
+    let each = simulate(&job, || AnyPolicy::INTERRUPT);
+    let coalesced = |job: &Job| {
+        let method = method(EngineName::Psync);
+        run_policy(job, method, &coalesced, |_| AnyPolicy::INTERRUPT).unwrap()
+    };
+    let few = coalesced(&job);
     assert!(few.counters.interrupts * 4 < each.counters.interrupts);
     assert_eq!(each.ios(), few.ios());
     // One alone waits for its time.
-    let one = TwinJob {
-        iodepth: 1,
-        ..coalesced
-    };
-    let late = play(&one, || AnyPolicy::INTERRUPT);
+    let late = coalesced(&Job { iodepth: 1, ..job });
     assert!(late.all().mean().unwrap() > 100_000.0);
 }
 
 #[test]
 fn an_open_loop_keeps_its_rate_whatever_waits() {
-    let job = TwinJob {
+    let job = Job {
         arrivals: Arrivals::Every(Nanos(50_000)),
-        ..TwinJob::reads(IOS)
+        ..reads(IOS)
     };
     for policy in [|| AnyPolicy::POLL, || AnyPolicy::INTERRUPT] {
-        let done = play(&job, policy);
+        let done = simulate(&job, policy);
         assert!((done.iops() - 20_000.0).abs() < 50.0, "{}", done.iops());
     }
 }
 
 #[test]
 fn jobs_on_one_cpu_share_it() {
-    let job = TwinJob {
+    let job = Job {
         numjobs: 3,
         cpus_allowed: vec![2],
-        ..TwinJob::reads(IOS)
+        ..reads(IOS)
     };
-    let alone = TwinJob {
+    let alone = Job {
         numjobs: 1,
         ..job.clone()
     };
-    let three = play(&job, || AnyPolicy::INTERRUPT);
-    let one = play(&alone, || AnyPolicy::INTERRUPT);
+    let three = simulate(&job, || AnyPolicy::INTERRUPT);
+    let one = simulate(&alone, || AnyPolicy::INTERRUPT);
     let (a, b) = (three.iops(), one.iops());
     // While one waits another works: more than one alone, and less than three.
     assert!(a > 1.2 * b && a < 3.0 * b, "{a} and {b}");
     assert_eq!(three.cpus.len(), 1);
     // Spinning, each keeps the others from the CPU for its whole I/O.
-    let spinning = play(&job, || AnyPolicy::POLL);
+    let spinning = simulate(&job, || AnyPolicy::POLL);
     assert!(spinning.iops() < three.iops());
 }
 
 #[test]
 fn spinning_jobs_on_one_cpu_take_turns() {
-    let job = TwinJob {
+    let job = Job {
         numjobs: 2,
         cpus_allowed: vec![2],
         number_ios: None,
         runtime: Some(Nanos::from_millis(60)),
-        ..TwinJob::reads(1)
+        ..reads(1)
     };
     let machine = MachineProfile::builtin("generic-server").unwrap();
     // Neither do user-level waits give the CPU away.
     let light = POLICIES..ALL - 1;
     for which in std::iter::once(0).chain(light) {
         let devices = [device("optane-900p")];
-        let done = run(&machine, &devices, &job, |_| policy(which), 7).unwrap();
+        let setup = TwinSetup::new(&machine, &devices);
+        let method = method(EngineName::Psync);
+        let done = run_policy(&job, method, &setup, |_| policy(which)).unwrap();
         // An I/O of whoever has no turn waits for the other's 3 ms: one each turn.
         let slow = done.all().latency.count_between(2_000_000, 4_000_000);
-        let name = &done.policy;
+        let name = done.effective();
         // What came while the thread was away went to the kernel.
         let kernels = if name == "uintr" { slow } else { 0 };
         assert_eq!(done.counters.interrupts, kernels, "{name}");
@@ -301,36 +313,27 @@ impl Policy for Liar {
 
 #[test]
 fn what_cannot_be_played_is_refused_by_name() {
-    let refused = |job: TwinJob, policy: fn() -> AnyPolicy| {
-        let devices = [device("optane-900p")];
-        run(&machine(), &devices, &job, |_| policy(), 1)
+    let refused = |job: Job, policy: fn() -> AnyPolicy| {
+        let (machine, devices) = (machine(), [device("optane-900p")]);
+        let setup = TwinSetup::new(&machine, &devices);
+        run_policy(&job, method(EngineName::Psync), &setup, |_| policy())
             .unwrap_err()
             .to_string()
     };
-    let job = || TwinJob::reads(1);
+    let job = || Job::random_reads(1);
+    let sized = |bs: u64| Job {
+        bs: bs.into(),
+        ..job()
+    };
     let poll = || AnyPolicy::POLL;
-    assert!(refused(TwinJob { bs: 0, ..job() }, poll).starts_with("bs: "));
-    assert!(
-        refused(
-            TwinJob {
-                bs: 1 << 20,
-                ..job()
-            },
-            poll
-        )
-        .contains("at most 131072")
-    );
-    assert!(
-        refused(
-            TwinJob {
-                iodepth: 0,
-                ..job()
-            },
-            poll
-        )
-        .starts_with("iodepth: ")
-    );
-    let far = TwinJob {
+    assert!(refused(sized(0), poll).starts_with("bs: "));
+    assert!(refused(sized(1 << 20), poll).contains("at most 131072"));
+    let none = Job {
+        iodepth: 0,
+        ..job()
+    };
+    assert!(refused(none, poll).starts_with("iodepth: "));
+    let far = Job {
         cpus_allowed: vec![8],
         ..job()
     };
@@ -339,8 +342,30 @@ fn what_cannot_be_played_is_refused_by_name() {
     assert!(liar.contains("'liar' planned a Block step"), "{liar}");
     let mut bare = machine();
     bare.costs = None;
-    let error = run(&bare, &[device("optane-900p")], &job(), |_| poll(), 1).unwrap_err();
+    let devices = [device("optane-900p")];
+    let polled = |setup| run_policy(&job(), method(EngineName::Psync), &setup, |_| poll());
+    let error = polled(TwinSetup::new(&bare, &devices)).unwrap_err();
     assert!(matches!(error, TwinError::NoCosts { .. }));
-    let error = run(&machine(), &[], &job(), |_| poll(), 1).unwrap_err();
+    let machine = machine();
+    let error = polled(TwinSetup::new(&machine, &[])).unwrap_err();
     assert_eq!(error, TwinError::NoDevice);
+}
+
+#[test]
+fn a_method_that_is_not_modelled_is_refused() {
+    let (machine, devices) = (machine(), [device("optane-900p")]);
+    let setup = TwinSetup::new(&machine, &devices);
+    let refused = |engine, mode: &str, iodepth| {
+        let mode = mode.parse().unwrap();
+        let job = Job {
+            iodepth,
+            ..Job::random_reads(1)
+        };
+        let refused = run(&job, Method { engine, mode }, &setup).unwrap_err();
+        refused.to_string()
+    };
+    let text = refused(EngineName::Libaio, "poll", 1);
+    assert_eq!(text, "completion mode poll is not modelled for libaio");
+    assert!(refused(EngineName::IoUring, "sqpoll", 1).contains("sqpoll is not modelled"));
+    assert!(refused(EngineName::Psync, "poll", 2).starts_with("iodepth: "));
 }

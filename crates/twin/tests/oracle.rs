@@ -4,9 +4,10 @@ mod common;
 #[path = "common/policies.rs"]
 mod policies;
 
-use common::{device, machine};
+use common::{device, machine, method};
+use joulio_job::{Arrivals, EngineName, Job};
 use joulio_model::MachineProfile;
-use joulio_twin::{Arrivals, Oracle, Path, Simulated, TwinJob, run, run_oracle};
+use joulio_twin::{Oracle, TwinRun, TwinSetup, run_oracle, run_policy};
 use joulio_units::{Nanos, Watts};
 use joulio_wait::{AnyPolicy, StepKind, StepSet};
 use policies::{POLICIES, policy};
@@ -22,7 +23,7 @@ fn oracle(limit: Nanos) -> Oracle {
     }
 }
 
-fn p99(done: &Simulated) -> Nanos {
+fn p99(done: &TwinRun) -> Nanos {
     Nanos(done.all().latency.value_at_quantile(0.99))
 }
 
@@ -30,7 +31,7 @@ fn percent(time: Nanos, of_it: u64) -> Nanos {
     Nanos(time.0 * of_it / 100)
 }
 
-fn joules_per_io(done: &Simulated) -> f64 {
+fn joules_per_io(done: &TwinRun) -> f64 {
     (done.parts.cores.0 + done.parts.wakes.0 + done.parts.uncore.0) / done.ios() as f64
 }
 
@@ -42,25 +43,28 @@ proptest! {
     fn nobody_who_keeps_the_promise_uses_less_where_the_load_comes_by_itself(
         seed: u64, us in 60_u64..2_000, which in 0..POLICIES, on_flash: bool,
     ) {
-        let job = TwinJob {
-            arrivals: Arrivals::Random(Nanos::from_micros(us)),
-            path: Path::User,
+        let job = Job {
+            arrivals: Arrivals::Poisson(Nanos::from_micros(us)),
             iodepth: 4,
-            ..TwinJob::reads(3_000)
+            ..Job::random_reads(3_000)
         };
         let devices = [device(if on_flash { "samsung-983-zet" } else { "optane-900p" })];
-        let play = |which| run(&machine(), &devices, &job, |_| policy(which), seed).unwrap();
-        let limit = percent(p99(&play(0)), 102);
-        let other = play(which);
+        let job = Job { seed, ..job };
+        let machine = machine();
+        let setup = TwinSetup::new(&machine, &devices);
+        let method = method(EngineName::Nvme);
+        let simulate = |which| run_policy(&job, method, &setup, |_| policy(which)).unwrap();
+        let limit = percent(p99(&simulate(0)), 102);
+        let other = simulate(which);
         let naps = [false, true].map(|nap| Oracle { nap, ..oracle(limit) });
-        let tries = naps.map(|o| run_oracle(&machine(), &devices, &job, o, seed).unwrap());
+        let tries = naps.map(|o| run_oracle(&job, method, &setup, o).unwrap());
         prop_assert!(p99(&tries[0]) <= limit, "{:?} of {limit:?}", p99(&tries[0]));
         let kept = tries.into_iter().filter(|done| p99(done) <= limit);
         let best = kept.min_by(|a, b| joules_per_io(a).total_cmp(&joules_per_io(b))).unwrap();
         if p99(&other) <= limit {
             prop_assert!(
                 joules_per_io(&best) <= joules_per_io(&other) * 1.01,
-                "{}: {} and {}", other.policy, joules_per_io(&best), joules_per_io(&other)
+                "{}: {} and {}", other.effective(), joules_per_io(&best), joules_per_io(&other)
             );
         }
     }
@@ -68,35 +72,39 @@ proptest! {
 
 #[test]
 fn a_promise_that_leaves_no_time_is_kept_by_spinning() {
-    let job = TwinJob {
-        path: Path::User,
-        ..TwinJob::reads(2_000)
+    let job = Job {
+        ..Job::random_reads(2_000)
     };
     let devices = [device("samsung-960-evo")];
-    let tight = run_oracle(&machine(), &devices, &job, oracle(Nanos(1)), 1).unwrap();
-    let polled = run(&machine(), &devices, &job, |_| AnyPolicy::POLL, 1).unwrap();
+    let machine = machine();
+    let setup = TwinSetup::new(&machine, &devices);
+    let driver = method(EngineName::Nvme);
+    let tight = run_oracle(&job, driver, &setup, oracle(Nanos(1))).unwrap();
+    let polled = run_policy(&job, driver, &setup, |_| AnyPolicy::POLL).unwrap();
     // All are late anyway: whoever cannot keep it need not try.
     assert!(tight.counters.sleeps > 1_900);
     let limit = p99(&polled);
-    let kept = run_oracle(&machine(), &devices, &job, oracle(limit), 1).unwrap();
+    let kept = run_oracle(&job, driver, &setup, oracle(limit)).unwrap();
     assert!(p99(&kept) <= limit);
 }
 
 #[test]
 fn above_depth_one_it_takes_in_several_at_once() {
-    let job = TwinJob {
+    let job = Job {
         iodepth: 16,
-        path: Path::User,
-        ..TwinJob::reads(400)
+        ..Job::random_reads(400)
     };
     let devices = [device("hdd-7200")];
+    let machine = machine();
+    let setup = TwinSetup::new(&machine, &devices);
+    let driver = method(EngineName::Nvme);
     let wide = oracle(Nanos::from_millis(10_000));
-    let batched = run_oracle(&machine(), &devices, &job, wide, 1).unwrap();
+    let batched = run_oracle(&job, driver, &setup, wide).unwrap();
     let one = Oracle {
         batch: false,
         ..wide
     };
-    let alone = run_oracle(&machine(), &devices, &job, one, 1).unwrap();
+    let alone = run_oracle(&job, driver, &setup, one).unwrap();
     assert!(batched.ios() >= 8 * batched.counters.sleeps);
     assert!(alone.counters.sleeps > 4 * batched.counters.sleeps);
     assert!(joules_per_io(&batched) < joules_per_io(&alone));
@@ -108,18 +116,19 @@ fn it_takes_only_the_steps_that_it_may() {
         costs: machine().costs,
         ..MachineProfile::builtin("generic-server").unwrap()
     };
-    let job = TwinJob {
-        path: Path::User,
-        ..TwinJob::reads(1_000)
+    let job = Job {
+        ..Job::random_reads(1_000)
     };
     let devices = [device("optane-900p")];
-    let spun = run_oracle(&machine, &devices, &job, oracle(Nanos(9_000)), 1).unwrap();
+    let setup = TwinSetup::new(&machine, &devices);
+    let driver = method(EngineName::Nvme);
+    let spun = run_oracle(&job, driver, &setup, oracle(Nanos(9_000))).unwrap();
     assert_eq!(spun.cpus[0].1.paused, Nanos::ZERO);
     let may = Oracle {
         can: StepSet::NONE.with(StepKind::Pause),
         ..oracle(Nanos(9_000))
     };
-    let paused = run_oracle(&machine, &devices, &job, may, 1).unwrap();
+    let paused = run_oracle(&job, driver, &setup, may).unwrap();
     assert!(paused.cpus[0].1.paused > Nanos::ZERO);
     assert!(joules_per_io(&paused) < joules_per_io(&spun));
 }

@@ -4,10 +4,11 @@ mod common;
 #[path = "common/policies.rs"]
 mod policies;
 
-use common::device;
+use common::{device, method};
+use joulio_job::{Arrivals, EngineName, Job, Load, Phase, ReadWrite};
 use joulio_model::{CoreState, MachineProfile};
 use joulio_twin::replay::{Event, History, replay};
-use joulio_twin::{Arrivals, Coalescing, Load, Path, Phase, Simulated, Times, TwinJob, run};
+use joulio_twin::{Coalescing, Times, TwinRun, TwinSetup, run_policy};
 use joulio_units::Nanos;
 use policies::{ALL, policy};
 use proptest::prelude::*;
@@ -21,7 +22,7 @@ fn any_arrivals() -> impl Strategy<Value = Arrivals> {
     prop_oneof![
         Just(Arrivals::Closed),
         (2_000_u64..200_000).prop_map(|interval| Arrivals::Every(Nanos(interval))),
-        (2_000_u64..200_000).prop_map(|mean| Arrivals::Random(Nanos(mean))),
+        (2_000_u64..200_000).prop_map(|mean| Arrivals::Poisson(Nanos(mean))),
         (1_u32..40, 2_000_u64..900_000).prop_map(|(ios, every)| Arrivals::Bursts {
             ios,
             every: Nanos(every),
@@ -47,7 +48,10 @@ fn any_phases() -> impl Strategy<Value = Vec<Phase>> {
     prop_oneof![Just(Vec::new()), proptest::collection::vec(phase, 1..4)]
 }
 
-fn any_job() -> impl Strategy<Value = TwinJob> {
+/// A job, its engine and interrupt coalescing.
+type Case = (Job, EngineName, Option<Coalescing>);
+
+fn any_job() -> impl Strategy<Value = Case> {
     let arrivals = any_arrivals();
     let coalescing =
         proptest::option::of(
@@ -57,7 +61,7 @@ fn any_job() -> impl Strategy<Value = TwinJob> {
             }),
         );
     let sizes = any_size();
-    let path = prop_oneof![Just(Path::Kernel), Just(Path::User)];
+    let path = prop_oneof![Just(EngineName::Psync), Just(EngineName::Nvme)];
     let ramp = prop_oneof![Just(0_u64), 1_u64..2_000];
     (
         (0_u8..=100, sizes, 1_usize..33, 1_usize..20, 1_u64..150),
@@ -68,25 +72,34 @@ fn any_job() -> impl Strategy<Value = TwinJob> {
                 (read_percent, bs, iodepth, numjobs, ios),
                 (arrivals, phases, coalescing, path, ramp),
             )| {
-                TwinJob {
-                    read_percent,
-                    bs,
+                let job = Job {
+                    rw: ReadWrite::RandRw,
+                    rwmixread: read_percent,
+                    bs: u64::from(bs).into(),
                     iodepth,
                     numjobs,
                     ramp_time: Nanos::from_micros(ramp),
                     arrivals,
                     phases,
-                    path,
-                    coalescing,
-                    ..TwinJob::reads(ios)
-                }
+                    ..Job::random_reads(ios)
+                };
+                (job, path, coalescing)
             },
         )
 }
 
-fn play(job: &TwinJob, which: usize, seed: u64) -> Simulated {
-    let devices = [device("optane-900p"), device("flash-gc")];
-    run(&machine(), &devices, job, |_| policy(which), seed).unwrap()
+fn simulate(case: &Case, which: usize, seed: u64) -> TwinRun {
+    let (machine, devices) = (machine(), [device("optane-900p"), device("flash-gc")]);
+    let (job, engine, coalescing) = case;
+    let setup = TwinSetup {
+        coalescing: *coalescing,
+        ..TwinSetup::new(&machine, &devices)
+    };
+    let job = Job {
+        seed,
+        ..job.clone()
+    };
+    run_policy(&job, method(*engine), &setup, |_| policy(which)).unwrap()
 }
 
 /// The joules of cores in full, by hand.
@@ -110,24 +123,25 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn every_io_ends_once_and_the_device_did_each(job in any_job(), which in 0_usize..ALL, seed: u64) {
-        let done = play(&job, which, seed);
-        let asked = job.number_ios.unwrap() * job.numjobs as u64;
-        prop_assert_eq!(done.ios(), asked);
-        prop_assert_eq!(done.all().latency.len(), asked);
+    fn every_io_ends_once_and_the_device_did_each(case in any_job(), which in 0_usize..ALL, seed: u64) {
+        let done = simulate(&case, which, seed);
+        let job = &case.0;
+        let wanted = job.number_ios.unwrap() * job.numjobs as u64;
+        prop_assert_eq!(done.ios(), wanted);
+        prop_assert_eq!(done.all().latency.len(), wanted);
         if job.phases.is_empty() {
-            prop_assert_eq!(done.all().bytes, asked * u64::from(job.bs));
+            prop_assert_eq!(done.all().bytes, wanted * job.bs.of_job(0));
         }
-        prop_assert_eq!(done.unissued, 0);
+        prop_assert_eq!(done.result.counts.as_ref().unwrap().arrivals_not_issued, 0);
         if job.ramp_time == Nanos::ZERO {
             let taken: u64 = done.devices.iter().map(|d| d.read.ios + d.write.ios).sum();
-            prop_assert_eq!(taken, asked);
+            prop_assert_eq!(taken, wanted);
         }
     }
 
     #[test]
-    fn energy_is_the_sum_over_states(job in any_job(), which in 0_usize..ALL, seed: u64) {
-        let done = play(&job, which, seed);
+    fn energy_is_the_sum_over_states(case in any_job(), which in 0_usize..ALL, seed: u64) {
+        let done = simulate(&case, which, seed);
         let machine = machine();
         let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 + 1e-9 * a.abs();
         prop_assert!(near(done.parts.total().0, done.energy.joules.0));
@@ -138,31 +152,35 @@ proptest! {
     }
 
     #[test]
-    fn no_cpu_spends_more_time_than_there_is(job in any_job(), which in 0_usize..ALL, seed: u64) {
-        let done = play(&job, which, seed);
+    fn no_cpu_spends_more_time_than_there_is(case in any_job(), which in 0_usize..ALL, seed: u64) {
+        let done = simulate(&case, which, seed);
         for (cpu, times) in &done.cpus {
             prop_assert!(times.total() <= done.window, "{cpu}: {times:?} in {:?}", done.window);
         }
-        if job.numjobs == 1 {
+        if case.0.numjobs == 1 {
             // All of it is accounted for.
             prop_assert_eq!(done.cpus[0].1.total(), done.window);
         }
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_result(job in any_job(), which in 0_usize..ALL, seed: u64) {
-        let (once, again) = (play(&job, which, seed), play(&job, which, seed));
+    fn the_same_seed_gives_the_same_result(case in any_job(), which in 0_usize..ALL, seed: u64) {
+        let (once, again) = (simulate(&case, which, seed), simulate(&case, which, seed));
         prop_assert_eq!(format!("{once:?}"), format!("{again:?}"));
         prop_assert_eq!(once, again);
     }
 
     #[test]
     fn time_never_runs_back_and_decisions_hang_on_the_history_alone(
-        job in any_job(), which in 0_usize..ALL, seed: u64,
+        case in any_job(), which in 0_usize..ALL, seed: u64,
     ) {
+        let (machine, devices) = (machine(), [device("optane-900p")]);
+        let (job, engine, coalescing) = case;
+        let job = Job { seed, ..job };
+        let setup = TwinSetup { coalescing, ..TwinSetup::new(&machine, &devices) };
         let histories: Vec<_> = (0..job.numjobs).map(|_| History::default()).collect();
         let recorded = |index: usize| histories[index].record(policy(which));
-        run(&machine(), &[device("optane-900p")], &job, recorded, seed).unwrap();
+        run_policy(&job, method(engine), &setup, recorded).unwrap();
         for history in &histories {
             let events = history.events();
             prop_assert!(events.iter().is_sorted_by_key(Event::at));
@@ -170,15 +188,18 @@ proptest! {
         }
     }
 
-    /// L = lambda W: as many are in the system as it is asked to keep there.
+    /// L = lambda W: as many are in the system as it is wanted to keep there.
     #[test]
     fn little_s_law_holds(depth in 1_usize..65, which in 0_usize..ALL, seed: u64) {
         let mut machine = machine();
         // The time between an I/O and the next is nobody's.
         machine.costs.as_mut().unwrap().app_ns.value = 0.0;
         machine.costs.as_mut().unwrap().app_ns.band = None;
-        let job = TwinJob { iodepth: depth, ..TwinJob::reads(5_000) };
-        let done = run(&machine, &[device("optane-900p")], &job, |_| policy(which), seed).unwrap();
+        let job = Job { iodepth: depth, seed, ..Job::random_reads(5_000) };
+        let devices = [device("optane-900p")];
+        let setup = TwinSetup::new(&machine, &devices);
+        let method = method(EngineName::Psync);
+        let done = run_policy(&job, method, &setup, |_| policy(which)).unwrap();
         let in_flight = done.iops() * done.all().mean().unwrap() / 1e9;
         let want = depth as f64;
         prop_assert!((in_flight - want).abs() < 0.02 * want, "{in_flight} of {want}");

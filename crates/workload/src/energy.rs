@@ -1,93 +1,7 @@
 //! The energy of a run: every meter's figure, their sums, and the model's.
 
 use joulio_energy::{Boundary, Energy, Figure, Measured, Place, SumError, Zone};
-use joulio_units::Nanos;
-use serde::Serialize;
-
-/// One figure of a run's energy.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct EnergyResult {
-    /// What it includes.
-    pub boundary: Boundary,
-    /// Which one of it: `package-0`.
-    pub zone: String,
-    /// The meter's name, or the model's profiles.
-    pub source: String,
-    /// Computed, not measured.
-    pub modelled: bool,
-    /// What the idle machine would have used is taken off.
-    pub idle_subtracted: bool,
-    /// Joules in the window.
-    pub joules: f64,
-    /// How far that may be from what the meter's hardware counted; `null` for the model.
-    pub error_joules: Option<f64>,
-    /// The model's joules with all of its parameters at the low ends of their bands, and at the
-    /// high ends; `null` for meters.
-    pub band_joules: Option<(f64, f64)>,
-    /// The window: a meter's is some milliseconds longer or shorter than the run.
-    pub window_seconds: f64,
-    /// Mean watts.
-    pub watts: f64,
-    /// Mean watts x the run's seconds, or those of the fixed window, over its I/Os.
-    pub joules_per_io: Option<f64>,
-    /// I/Os per joule: IOPS per watt, as SNIA Emerald has it.
-    pub ios_per_joule: Option<f64>,
-    /// Bytes transferred per joule: (bytes/s) per watt.
-    pub bytes_per_joule: Option<f64>,
-    /// What to know of it.
-    pub note: Option<String>,
-}
-
-/// A meter, or a sum of several, that has no figure of a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Unmetered {
-    /// The meter's name, or the zones of the sum.
-    pub meter: String,
-    /// Why.
-    pub why: String,
-}
-
-/// I/Os that a run's joules were spent on.
-#[derive(Clone, Copy, Debug)]
-pub struct WorkDone {
-    /// I/Os that succeeded.
-    pub ios: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// The time that they are counted for.
-    pub window: Nanos,
-}
-
-impl EnergyResult {
-    /// `energy` in the units of a result, with its shares of what was done.
-    pub fn new(energy: &Energy, done: WorkDone) -> EnergyResult {
-        let watts = energy.watts().0;
-        let joules = watts * done.window.seconds();
-        let per_joule = |amount: u64| (joules > 0.0).then(|| amount as f64 / joules);
-        let band = energy.band;
-        EnergyResult {
-            boundary: energy.boundary,
-            zone: energy.zone().to_string(),
-            source: energy.source.clone(),
-            modelled: energy.modelled,
-            idle_subtracted: energy.idle_subtracted,
-            joules: energy.joules.0,
-            error_joules: energy.error.map(|error| error.0),
-            band_joules: band.map(|band| (band.low.0, band.high.0)),
-            window_seconds: energy.window.seconds(),
-            watts,
-            joules_per_io: (done.ios > 0).then(|| joules / done.ios as f64),
-            ios_per_joule: per_joule(done.ios),
-            bytes_per_joule: per_joule(done.bytes),
-            note: None,
-        }
-    }
-
-    /// It is the model's, not a meter's.
-    pub fn is_model(&self) -> bool {
-        self.band_joules.is_some()
-    }
-}
+use joulio_job::{EnergyResult, Unmetered, WorkDone};
 
 /// Every figure: the meters', the sums of those that stand side by side, and those without the
 /// idle energy; the model's last.
@@ -189,6 +103,7 @@ fn sum(measured: &[Measured], boundary: Boundary, of: Of) -> Result<Option<Energ
 mod tests {
     use super::*;
     use joulio_energy::{About, Figure, How, Kind, Source, WindowError, Zone};
+    use joulio_units::Nanos;
     use joulio_units::{Joules, Watts};
 
     const WINDOW: Nanos = Nanos(2_000_000_000);

@@ -16,7 +16,6 @@ mod pattern;
 mod place;
 mod process;
 mod report;
-mod result;
 mod run;
 pub mod spoiled;
 mod stopped;
@@ -26,18 +25,17 @@ mod target;
 mod verify;
 
 pub use control::Stop;
-pub use energy::{EnergyResult, Unmetered, WorkDone};
 pub use joulio_engine::Engine;
 pub use joulio_job::{
-    Area, Arrivals, Availability, BlockSizes, CompletionMode, CompletionResult, DirectionResult,
-    DiskCounters, Dispatch, EngineName, FaultCounts, IdleCounters, IoStatistics, Job, JobError,
-    JobKind, LatencySummary, Load, MachineCounters, Method, Phase, ReadWrite, Spoiled, SpoiledBy,
-    ThreadUsage, Threads, Verify, VerifyResult, WaitCounters, parse_count, parse_size, parse_time,
+    Area, Arrivals, Availability, BlockSizes, CompletionMode, CompletionResult, Counts,
+    DirectionResult, DiskCounters, Dispatch, EnergyResult, EngineName, FaultCounts, FixedWindow,
+    IdleCounters, IoStatistics, Job, JobError, JobKind, LatencySummary, Load, MachineCounters,
+    Method, Phase, ReadWrite, RunResult, Spoiled, SpoiledBy, ThreadUsage, Threads, Unmetered,
+    Verify, VerifyResult, WaitCounters, WorkDone, parse_count, parse_size, parse_time,
 };
 pub use joulio_kernel_io::{CpuUse, RingOptions};
 pub use machine::{Counting as ThreadCounting, ThreadCounters};
 pub use process::{COMMAND, NoJob, ProcessError, tenant};
-pub use result::{Counts, FixedWindow, RunResult};
 pub use run::{RunError, Setup, check, run, run_traced};
 pub use surroundings::{Happened, Surroundings};
 pub use target::{Activity, Elsewhere, Inside, KernelTarget, NvmeTarget, Target, Verdict};

@@ -1,23 +1,21 @@
 //! From what the jobs and devices did to the result of a run.
 
 use crate::conductor::{Finished, Outcome};
-use crate::energy::{WorkDone, figures};
+use crate::energy::figures;
 use crate::looped::Measured;
-use crate::result::{Counts, FixedWindow, RunResult};
 use crate::run::Setup;
 use crate::spoiled::{Evidence, Job as Seen, judge, settings_lost};
 use crate::target::{Activity, Verdict};
 use joulio_energy::Model;
 use joulio_job::{
-    CompletionResult, DirectionResult, FaultCounts, IoStatistics, Job, Method, Spoiled,
-    ThreadUsage, Threads, Verify,
+    CompletionResult, Counts, DirectionResult, FaultCounts, FixedWindow, IoStatistics, Job, Method,
+    RunResult, Spoiled, ThreadUsage, Threads, Verify, WorkDone,
 };
 use joulio_model::{DeviceActivity, MachineProfile, Residency};
 use joulio_nvme::Faults;
 use joulio_nvme::wait::Counters;
 use joulio_trace::Thread;
 use joulio_units::Nanos;
-use std::collections::BTreeMap;
 
 /// What a result is about.
 pub(crate) struct Report<'a> {
@@ -42,32 +40,17 @@ impl Report<'_> {
                 }
             }
         };
+        let targets = self.setup.targets.iter();
+        let completion = CompletionResult {
+            requested: method.mode.to_string(),
+            effective,
+            reason,
+        };
+        let names = targets.map(|target| target.name().to_string()).collect();
         let result = RunResult {
-            devices: self
-                .setup
-                .targets
-                .iter()
-                .map(|t| t.name().to_string())
-                .collect(),
-            engine: method.engine,
-            completion: CompletionResult {
-                requested: method.mode.to_string(),
-                effective,
-                reason,
-            },
-            settings: BTreeMap::new(),
-            rw: self.job.rw,
-            bs: self.job.bs.clone(),
-            iodepth: self.job.iodepth,
-            numjobs: self.job.numjobs,
-            job_kind: self.job.kind,
-            ramp_seconds: self.job.ramp_time.seconds(),
-            loop_: self.job.arrivals.loop_name(),
             interrupted: self.setup.stop.stopped(),
-            modelled: false,
             spoiled,
-            past_tdp: None,
-            counts,
+            ..RunResult::new(self.job, method, names, completion, counts)
         };
         (result, traced)
     }

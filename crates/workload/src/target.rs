@@ -6,9 +6,8 @@ pub use kernel::{Elsewhere, KernelTarget};
 
 use crate::engine::NvmeEngine;
 use crate::looped::{Worker, WorkerError, failed};
-use crate::result::Counts;
 use joulio_device::Device;
-use joulio_job::{Availability, EngineName, Method, WaitCounters};
+use joulio_job::{Availability, Counts, EngineName, Method, WaitCounters};
 use joulio_kernel_io::Disk;
 use joulio_model::{DeviceProfile, Transfer};
 use joulio_nvme::{Controller, Namespace, NvmeError, PowerControl};

@@ -6,9 +6,9 @@ use super::reads::{Read, Reads, median, reads};
 use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_nvme::wait::{AnyPolicy, Counters, Policy, StepKind, Waiter};
 use joulio_twin::grid::Stage;
-use joulio_twin::{Path, TwinError, TwinJob, run as play};
+use joulio_twin::{TwinError, TwinSetup, run as run_twin};
 use joulio_units::Nanos;
-use joulio_workload::{CompletionMode, Stop};
+use joulio_workload::{CompletionMode, EngineName, Job, Method, Stop};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -159,32 +159,32 @@ pub fn compare(
     let half = Nanos(point.map_or(1.0, |point| point.us.value * 500.0) as u64);
     let mut checked = Checked::default();
     let (mut kinds, mut twins) = (Vec::new(), Vec::new());
-    for (way, policy) in ways(half) {
-        let played = match lacks(&policy()) {
+    for (mode, policy) in modes(half) {
+        let twin = match lacks(&policy) {
             Some(why) => Err(why),
-            None => played(machine, &slower, &policy, ios)?,
+            None => simulated(machine, &slower, mode, learns(&policy), ios)?,
         };
-        match played {
+        match twin {
             Ok(twin) => {
-                twins.push((way, twin));
+                twins.push((mode, twin));
                 kinds.push(Reads {
                     profile: profile.clone(),
-                    way,
+                    way: mode,
                     ios,
-                    learns: learns(&policy()),
+                    learns: learns(&policy),
                 });
             }
             Err(why) => checked.not_checked.push(NotChecked {
-                completion: way.to_string(),
+                completion: mode.to_string(),
                 why,
             }),
         }
     }
     let done = reads(&kinds, cpus, stop)?;
-    for ((way, twin), reads) in twins.into_iter().zip(done) {
+    for ((mode, twin), reads) in twins.into_iter().zip(done) {
         let (real, alike) = Figures::of(&reads, twin.are_alike());
         checked.check.push(Compared {
-            completion: way.to_string(),
+            completion: mode.to_string(),
             real,
             alike,
             twin,
@@ -193,12 +193,12 @@ pub fn compare(
     Ok(checked)
 }
 
-/// Every way of the driver's, and its policies; a sleep of `half` the service time beside them.
-fn ways(half: Nanos) -> impl Iterator<Item = (CompletionMode, impl Fn() -> AnyPolicy)> {
+/// Every completion mode of the driver with a policy of it; a sleep of `half` the service time
+/// beside them.
+fn modes(half: Nanos) -> impl Iterator<Item = (CompletionMode, AnyPolicy)> {
     let fixed = CompletionMode::HybridFixed(half);
     let all = CompletionMode::ALL.into_iter().chain([fixed]);
-    let all = all.filter(|way| way.policy().is_some());
-    all.map(|way| (way, move || way.policy().unwrap_or(AnyPolicy::POLL)))
+    all.filter_map(|mode| Some((mode, mode.policy()?)))
 }
 
 /// Why this machine cannot wait by `policy`; `None` if it can.
@@ -221,20 +221,24 @@ fn learns(policy: &AnyPolicy) -> Nanos {
 }
 
 /// The same in virtual time; why not, where the machine's profile lacks what it needs.
-fn played(
+fn simulated(
     machine: &MachineProfile,
     device: &DeviceProfile,
-    policy: &impl Fn() -> AnyPolicy,
+    mode: CompletionMode,
+    learns: Nanos,
     ios: u64,
 ) -> Result<Result<Figures, String>, CalibrateError> {
-    let job = TwinJob {
-        bs: BS,
-        path: Path::User,
-        ramp_time: learns(&policy()).max(Nanos::from_millis(50)),
-        ..TwinJob::reads(ios)
+    let job = Job {
+        bs: u64::from(BS).into(),
+        ramp_time: learns.max(Nanos::from_millis(50)),
+        ..Job::random_reads(ios)
     };
-    let device = std::slice::from_ref(device);
-    let done = match play(machine, device, &job, |_| policy(), 1) {
+    let method = Method {
+        engine: EngineName::Nvme,
+        mode,
+    };
+    let setup = TwinSetup::new(machine, std::slice::from_ref(device));
+    let done = match run_twin(&job, method, &setup) {
         Err(error @ TwinError::Step { .. }) => return Ok(Err(error.to_string())),
         done => done?,
     };

@@ -6,7 +6,7 @@
 //! between arrivals whatever the method, and P0 drops out. Wake-ups that cost energy beside time add
 //! `W w`: so a takes less if `Pa < ((P0 / n) (Tb - Ta) + W (wb - wa)) / (Ca - Cb)`.
 
-use crate::Simulated;
+use crate::TwinRun;
 use crate::published::{BreakEven, Paper, PlayError, Player};
 use joulio_model::machine::CoreState;
 use serde::Serialize;
@@ -46,15 +46,15 @@ pub(super) fn rules(paper: &Paper, player: &mut Player) -> Result<Vec<Rule>, Pla
         let machine = player.profiles().machine(&machine)?;
         let (a, b) = (player.run(&pair.a)?, player.run(&pair.b)?);
         let busy = machine.core_watts(CoreState::Spin).0 - machine.core_watts(CoreState::C1).0;
-        let fixed = |run: &Simulated| {
+        let fixed = |run: &TwinRun| {
             let parts = &run.parts;
             (parts.base + parts.uncore + parts.device).0 / run.window.seconds()
         };
         // T / n is what the window has for an I/O.
-        let each = |run: &Simulated| run.window.seconds() / run.ios().max(1) as f64;
-        let cpu = |run: &Simulated| run.cpu_per_io().unwrap_or(0.0) / 1e9;
-        let joules = |run: &Simulated| run.parts.total().0 / run.ios().max(1) as f64;
-        let wakes = |run: &Simulated| run.parts.wakes.0 / run.ios().max(1) as f64;
+        let each = |run: &TwinRun| run.window.seconds() / run.ios().max(1) as f64;
+        let cpu = |run: &TwinRun| run.cpu_per_io().unwrap_or(0.0) / 1e9;
+        let joules = |run: &TwinRun| run.parts.total().0 / run.ios().max(1) as f64;
+        let wakes = |run: &TwinRun| run.parts.wakes.0 / run.ios().max(1) as f64;
         let saved = fixed(&a) * (each(&b) - each(&a)) + wakes(&b) - wakes(&a);
         let break_even = saved / (cpu(&a) - cpu(&b));
         let per_io = [joules(&a), joules(&b)];

@@ -2,7 +2,7 @@
 
 use super::{INCREMENT, metrics};
 use crate::published::{Basis, Field, Metric, Number, Paper, PlayError, Player};
-use joulio_model::PastTdp;
+use joulio_units::PastTdp;
 use serde::Serialize;
 
 /// A published number and the twin's.
@@ -93,7 +93,7 @@ fn row(paper: &Paper, number: &Number, player: &mut Player) -> Result<Row, PlayE
 fn past_tdp(number: &Number, player: &mut Player) -> Result<Option<PastTdp>, PlayError> {
     let mut worst: Option<PastTdp> = None;
     for name in number.run.iter().chain(&number.over).chain(&number.minus) {
-        let past = player.run(name)?.past_tdp;
+        let past = player.run(name)?.result.past_tdp;
         let less = |one: &PastTdp| past.is_some_and(|p| p.package_watts > one.package_watts);
         if worst.is_none_or(|one| less(&one)) {
             worst = past.or(worst);

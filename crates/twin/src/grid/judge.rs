@@ -1,9 +1,9 @@
 //! Who is best.
 
 use super::{Mechanism, Scene, View};
-use crate::Simulated;
-use joulio_model::{MachineProfile, PastTdp};
-use joulio_units::Nanos;
+use crate::TwinRun;
+use joulio_model::MachineProfile;
+use joulio_units::{Nanos, PastTdp};
 use serde::{Deserialize, Serialize};
 
 /// What a way of waiting took in a scene.
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Outcome {
     name: String,
     mechanism: Mechanism,
-    pub(crate) done: Simulated,
+    pub(crate) done: TwinRun,
     mean: f64,
     p99: u64,
 }
@@ -24,7 +24,7 @@ pub(crate) struct Verdict {
 }
 
 impl Outcome {
-    pub(crate) fn of(name: &str, mechanism: Mechanism, done: Simulated) -> Outcome {
+    pub(crate) fn of(name: &str, mechanism: Mechanism, done: TwinRun) -> Outcome {
         let all = done.all();
         Outcome {
             name: name.into(),
@@ -122,7 +122,7 @@ pub(crate) fn judge(
         p99_ns: outcome.p99,
         cpu_ns_per_io: outcome.done.cpu_per_io().unwrap_or(0.0),
         keeps: keeps(outcome),
-        past_tdp: outcome.done.past_tdp,
+        past_tdp: outcome.done.result.past_tdp,
         regret: over(joules(outcome), least),
         regret_oracle: over(joules(outcome), known),
     };

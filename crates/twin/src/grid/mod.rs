@@ -20,7 +20,7 @@ use joulio_wait::{StepKind, StepSet};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-use crate::Simulated;
+use crate::TwinRun;
 
 /// What a processor and a kernel have beside spinning, timers and interrupts; each has what those
 /// before it have.
@@ -105,7 +105,7 @@ impl Meter {
     }
 
     /// What it would have read over `done`.
-    pub(crate) fn read(self, machine: &MachineProfile, done: &Simulated) -> Joules {
+    pub(crate) fn read(self, machine: &MachineProfile, done: &TwinRun) -> Joules {
         match self {
             Meter::Wall => done.parts.total(),
             Meter::Package => power::package(machine, &done.parts, done.window),

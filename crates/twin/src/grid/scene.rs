@@ -1,6 +1,6 @@
 //! A device with a load.
 
-use crate::{Arrivals, Load, Path, Phase, TwinJob};
+use joulio_job::{Arrivals, Job, Load, Phase, ReadWrite};
 use joulio_units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -99,22 +99,27 @@ pub struct Scene {
 
 impl Scene {
     /// The closed loop, of `ios` in all.
-    pub(crate) fn closed(&self, ios: u64, ramp_time: Nanos) -> TwinJob {
-        TwinJob {
-            read_percent: self.read_percent,
-            bs: self.bs,
+    pub(crate) fn closed(&self, ios: u64, ramp_time: Nanos, seed: u64) -> Job {
+        Job {
+            rw: match self.read_percent {
+                0 => ReadWrite::RandWrite,
+                100 => ReadWrite::RandRead,
+                _ => ReadWrite::RandRw,
+            },
+            rwmixread: self.read_percent,
+            bs: u64::from(self.bs).into(),
             iodepth: self.iodepth,
             numjobs: self.numjobs,
             number_ios: Some((ios / self.numjobs as u64).max(1)),
             ramp_time,
-            path: Path::User,
-            ..TwinJob::reads(1)
+            seed,
+            ..Job::random_reads(1)
         }
     }
 
     /// Its job, of `ios` in all, where the closed loop does `iops`.
-    pub(crate) fn job(&self, ios: u64, ramp_time: Nanos, iops: f64) -> TwinJob {
-        let job = self.closed(ios, ramp_time);
+    pub(crate) fn job(&self, ios: u64, ramp_time: Nanos, seed: u64, iops: f64) -> Job {
+        let job = self.closed(ios, ramp_time, seed);
         let every = |percent: f64| {
             // One each job.
             let seconds = self.numjobs as f64 / (iops.max(1e-6) * percent / 100.0);
@@ -122,19 +127,19 @@ impl Scene {
         };
         match self.load {
             LoadKind::Closed => job,
-            LoadKind::Open { percent } => TwinJob {
-                arrivals: Arrivals::Random(every(f64::from(percent))),
+            LoadKind::Open { percent } => Job {
+                arrivals: Arrivals::Poisson(every(f64::from(percent))),
                 ..job
             },
             LoadKind::Bursty => {
                 let ios = 2 * self.iodepth as u32;
                 let every = Nanos(every(30.0).0 * u64::from(ios));
-                TwinJob {
+                Job {
                     arrivals: Arrivals::Bursts { ios, every },
                     ..job
                 }
             }
-            LoadKind::Phases => TwinJob {
+            LoadKind::Phases => Job {
                 phases: self.phases(every(100.0), every(5.0)),
                 ..job
             },
@@ -150,7 +155,7 @@ impl Scene {
         };
         let other = Load {
             read_percent: 100 - self.read_percent,
-            arrivals: Arrivals::Random(quiet),
+            arrivals: Arrivals::Poisson(quiet),
             ..load
         };
         let phase = |load, length| Phase { length, load };

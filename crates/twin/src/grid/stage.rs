@@ -2,7 +2,9 @@
 
 use super::judge::{Outcome, Row, Verdict, judge};
 use super::{Mechanism, Meter, Scene, View};
-use crate::{Arrivals, Load, Oracle, Simulated, TwinError, TwinJob, run, run_oracle};
+use crate::job_check::check_load;
+use crate::{Oracle, TwinError, TwinRun, TwinSetup, run_oracle, run_policy};
+use joulio_job::{Arrivals, CompletionMode, EngineName, Job, Load, Method};
 use joulio_model::{DeviceProfile, MachineProfile, MeteredAt, ServiceModel};
 use joulio_units::{Direction, Nanos, Watts};
 use joulio_wait::{AnyPolicy, Policy};
@@ -85,6 +87,12 @@ impl Stage {
     pub const RAMP: Nanos = Nanos::from_millis(110);
 }
 
+/// The user-space driver, whose policies are compared.
+const DRIVER: Method = Method {
+    engine: EngineName::Nvme,
+    mode: CompletionMode::Poll,
+};
+
 /// I/Os that tell what a closed loop does.
 const FIRST: u64 = 4_000;
 
@@ -96,7 +104,7 @@ impl Stage {
             bs: scene.bs,
             arrivals: Arrivals::Closed,
         };
-        load.check(std::slice::from_ref(device))?;
+        check_load(&load, std::slice::from_ref(device))?;
         let Some(slo) = self.slo else { return Ok(()) };
         let service = ServiceModel::new(device, self.seed);
         let sides = [
@@ -132,13 +140,16 @@ impl Stage {
             return Err(GridError::Wall { machine });
         }
         let devices = std::slice::from_ref(device);
-        let poll =
-            |job: &TwinJob, seed| run(&self.machine, devices, job, |_| AnyPolicy::POLL, seed);
-        let capacity = poll(&scene.closed(FIRST, Nanos::ZERO), self.seed)?.iops();
-        let job = scene.job(self.ios, self.ramp_time, capacity);
-        let polled = poll(&job, self.seed)?;
-        let noise = poll(&job, self.seed.wrapping_add(1))?;
-        let p99 = |done: &Simulated| done.all().latency.value_at_quantile(0.99) as f64;
+        let setup = TwinSetup::new(&self.machine, devices);
+        let poll = |job: &Job| run_policy(job, DRIVER, &setup, |_| AnyPolicy::POLL);
+        let capacity = poll(&scene.closed(FIRST, Nanos::ZERO, self.seed))?.iops();
+        let job = scene.job(self.ios, self.ramp_time, self.seed, capacity);
+        let polled = poll(&job)?;
+        let noise = poll(&Job {
+            seed: self.seed.wrapping_add(1),
+            ..job.clone()
+        })?;
+        let p99 = |done: &TwinRun| done.all().latency.value_at_quantile(0.99) as f64;
         let verdict = Verdict {
             limit: match self.slo {
                 Some(slo) => slo,
@@ -148,13 +159,7 @@ impl Stage {
         };
         let mut outcomes = vec![Outcome::of("poll", Mechanism::Eventfd, polled)];
         for contender in &self.contenders {
-            let done = run(
-                &self.machine,
-                devices,
-                &job,
-                |_| (contender.make)(),
-                self.seed,
-            );
+            let done = run_policy(&job, DRIVER, &setup, |_| (contender.make)());
             let done = match done {
                 // The machine lacks what it needs.
                 Err(TwinError::Step { .. }) => continue,
@@ -168,7 +173,7 @@ impl Stage {
             let tries = self.oracles(&job, *view, &outcomes[0], verdict.limit);
             for oracle in &tries {
                 if played.iter().all(|(other, _)| other != oracle) {
-                    let done = run_oracle(&self.machine, devices, &job, *oracle, self.seed)?;
+                    let done = run_oracle(&job, DRIVER, &setup, *oracle)?;
                     played.push((*oracle, Outcome::of("oracle", view.mechanism, done)));
                 }
             }
@@ -181,14 +186,14 @@ impl Stage {
     }
 
     /// The oracle's tries: napping or not, and above depth 1 batching or not.
-    fn oracles(&self, job: &TwinJob, view: View, polled: &Outcome, limit: Nanos) -> Vec<Oracle> {
+    fn oracles(&self, job: &Job, view: View, polled: &Outcome, limit: Nanos) -> Vec<Oracle> {
         let batches: &[bool] = if job.iodepth > 1 {
             &[false, true]
         } else {
             &[false]
         };
         // A closed loop has no time in which nothing is out.
-        let closed = job.phases.is_empty() && job.arrivals == crate::Arrivals::Closed;
+        let closed = job.phases.is_empty() && job.arrivals == Arrivals::Closed;
         let naps: &[bool] = if closed { &[true] } else { &[false, true] };
         let share = self.share(closed, view.boundary, job, polled);
         let tries = batches.iter().flat_map(|&batch| {
@@ -205,7 +210,7 @@ impl Stage {
 
     /// Watts of `meter` that flow while a job of a closed loop waits, whatever its core does: all
     /// that polling draws, without its cores, a job.
-    fn share(&self, closed: bool, meter: Meter, job: &TwinJob, polled: &Outcome) -> Watts {
+    fn share(&self, closed: bool, meter: Meter, job: &Job, polled: &Outcome) -> Watts {
         let seconds = polled.done.window.seconds();
         if !closed || seconds == 0.0 {
             return Watts(0.0);

@@ -1,6 +1,6 @@
 //! What of a run a number is about.
 
-use crate::Simulated;
+use crate::TwinRun;
 use serde::{Deserialize, Serialize};
 
 /// A figure of a run.
@@ -45,7 +45,7 @@ pub enum Metric {
 
 impl Metric {
     /// What `run` has of it; nothing where there was no I/O.
-    pub fn of(self, run: &Simulated) -> Option<f64> {
+    pub fn of(self, run: &TwinRun) -> Option<f64> {
         let all = run.all();
         let ios = run.ios() as f64;
         if ios == 0.0 {
@@ -62,7 +62,7 @@ impl Metric {
             Metric::P50Us => us(0.5),
             Metric::P99Us => us(0.99),
             Metric::P99999Us => us(0.99999),
-            Metric::CpuPercent => charged / run.jobs as f64 * 100.0,
+            Metric::CpuPercent => charged / run.result.numjobs as f64 * 100.0,
             Metric::CpuPercentAll => charged * 100.0,
             Metric::CpuUs => run.charged_per_io()? / 1e3,
             Metric::Switches => (run.counters.sleeps + run.counters.blocks) as f64 / ios,

@@ -1,8 +1,9 @@
 //! Plays the runs that published numbers are about, each once.
 
 use super::{Field, FieldError, Metric, Paper, RunSpec};
-use crate::{Simulated, TwinError, run};
+use crate::{TwinError, TwinRun, run_policy};
 use joulio_model::{DeviceProfile, MachineProfile, ProfileError};
+use joulio_wait::AnyPolicy;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
@@ -167,7 +168,7 @@ const SEED: u64 = 22;
 #[derive(Debug)]
 pub struct Player {
     specs: HashMap<String, RunSpec>,
-    played: HashMap<String, Rc<Simulated>>,
+    played: HashMap<String, Rc<TwinRun>>,
     /// The profiles that runs are played on.
     profiles: Profiles,
     ios: u64,
@@ -209,7 +210,7 @@ impl Player {
     }
 
     /// The run called `name`.
-    pub fn run(&mut self, name: &str) -> Result<Rc<Simulated>, PlayError> {
+    pub fn run(&mut self, name: &str) -> Result<Rc<TwinRun>, PlayError> {
         if let Some(known) = self.played.get(name) {
             return Ok(known.clone());
         }
@@ -217,8 +218,10 @@ impl Player {
         let machine = self.profiles.machine(&spec.machine)?;
         let device = self.profiles.device(&spec.device)?;
         let devices = vec![DeviceProfile::clone(&device); spec.devices.max(1)];
-        let job = spec.job(self.ios)?;
-        let done = run(&machine, &devices, &job, |_| spec.policy.policy(), SEED);
+        let job = spec.job(self.ios, SEED);
+        let policy = |_| spec.policy.policy().unwrap_or(AnyPolicy::POLL);
+        let setup = spec.setup(&machine, &devices);
+        let done = run_policy(&job, spec.method(), &setup, policy);
         let done = Rc::new(done.map_err(|error| PlayError::Twin {
             run: name.to_owned(),
             error,

@@ -1,9 +1,9 @@
-//! What a published number is about: a machine, devices, a workload, a way of waiting.
+//! What a published number is about: a machine, devices, a workload, a completion mode.
 
-use super::PlayError;
-use crate::job::{Arrivals, Dispatch, Path, TwinJob};
+use crate::{Dispatch, Path, TwinSetup};
+use joulio_job::{Arrivals, CompletionMode, Job, Method, ReadWrite};
+use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_units::Nanos;
-use joulio_wait::{AnyPolicy, Hybrid, Uintr};
 use serde::Deserialize;
 
 /// A run, as the files of published numbers describe it.
@@ -19,11 +19,11 @@ pub struct RunSpec {
     /// How many of them.
     #[serde(default = "one")]
     pub devices: usize,
-    /// The way of waiting.
-    pub policy: PolicyName,
+    /// The completion mode.
+    pub policy: CompletionMode,
     /// The software under it.
     #[serde(default)]
-    pub path: PathName,
+    pub path: Path,
     /// The scheduler of requests.
     pub scheduler: Option<String>,
     /// Whether a thread of the kernel hands requests to the driver.
@@ -51,35 +51,6 @@ pub struct RunSpec {
     pub times: usize,
 }
 
-/// A way of waiting, by the name that `--completion` has for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PolicyName {
-    /// Classic polling.
-    Poll,
-    /// Half the mean, then polling.
-    Hybrid,
-    /// An interrupt an I/O.
-    Interrupt,
-    /// An interrupt straight to the thread, which sleeps lightly meanwhile: SPDK+'s.
-    Uintr,
-}
-
-/// A path, by name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PathName {
-    /// See [`Path::Kernel`].
-    #[default]
-    Kernel,
-    /// See [`Path::Uring`].
-    Uring,
-    /// See [`Path::Sqpoll`].
-    Sqpoll,
-    /// See [`Path::User`].
-    User,
-}
-
 fn one() -> usize {
     1
 }
@@ -92,60 +63,57 @@ fn page() -> u32 {
     4096
 }
 
-impl PolicyName {
-    /// A new one of it.
-    pub fn policy(self) -> AnyPolicy {
-        match self {
-            PolicyName::Poll => AnyPolicy::POLL,
-            PolicyName::Interrupt => AnyPolicy::INTERRUPT,
-            PolicyName::Uintr => AnyPolicy::Uintr(Uintr),
-            PolicyName::Hybrid => AnyPolicy::Hybrid(Hybrid::automatic()),
-        }
-    }
-
-    /// How long it learns before it is itself: hybrid's statistics are those of the last 100 ms.
-    fn learns(self) -> Nanos {
-        match self {
-            PolicyName::Hybrid => Nanos::from_millis(102),
-            _ => Nanos::from_millis(1),
-        }
+/// How long a mode learns before it is itself: hybrid's statistics are those of the last 100 ms.
+fn learns(mode: CompletionMode) -> Nanos {
+    match mode {
+        CompletionMode::Hybrid => Nanos::from_millis(102),
+        _ => Nanos::from_millis(1),
     }
 }
 
 impl RunSpec {
     /// The workload, `ios` I/Os long in all.
-    pub fn job(&self, ios: u64) -> Result<TwinJob, PlayError> {
+    pub fn job(&self, ios: u64, seed: u64) -> Job {
         let jobs = self.numjobs.max(1) as u64;
-        let arrivals = match self.every_us {
-            Some(us) => Arrivals::Every(Nanos::from_seconds(us / 1e6)),
-            None => Arrivals::Closed,
-        };
-        Ok(TwinJob {
-            read_percent: self.read_percent,
-            bs: self.bs,
+        Job {
+            rw: match self.read_percent {
+                0 => ReadWrite::RandWrite,
+                100 => ReadWrite::RandRead,
+                _ => ReadWrite::RandRw,
+            },
+            rwmixread: self.read_percent,
+            bs: u64::from(self.bs).into(),
             iodepth: self.iodepth,
             numjobs: self.numjobs,
-            number_ios: Some((ios * self.times as u64 / jobs).max(1)),
-            runtime: None,
-            ramp_time: self.policy.learns(),
-            arrivals,
-            phases: Vec::new(),
-            cpus_allowed: Vec::new(),
-            path: match self.path {
-                PathName::Kernel => Path::Kernel,
-                PathName::Uring => Path::Uring,
-                PathName::Sqpoll => Path::Sqpoll,
-                PathName::User => Path::User,
+            ramp_time: learns(self.policy),
+            arrivals: match self.every_us {
+                Some(us) => Arrivals::Every(Nanos::from_seconds(us / 1e6)),
+                None => Arrivals::Closed,
             },
-            scheduler: self.scheduler.clone(),
-            dispatch: if self.kworker {
-                Dispatch::Kworker
-            } else {
-                Dispatch::Inline
+            seed,
+            ..Job::random_reads((ios * self.times as u64 / jobs).max(1))
+        }
+    }
+
+    /// The engine and the completion mode.
+    pub fn method(&self) -> Method {
+        self.path.method(self.policy)
+    }
+
+    /// The machine and its devices.
+    pub fn setup<'a>(
+        &'a self,
+        machine: &'a MachineProfile,
+        devices: &'a [DeviceProfile],
+    ) -> TwinSetup<'a> {
+        TwinSetup {
+            scheduler: self.scheduler.as_deref(),
+            dispatch: match self.kworker {
+                true => Dispatch::Kworker,
+                false => Dispatch::Inline,
             },
             file_system: self.file_system,
-            coalescing: None,
-            frequency: None,
-        })
+            ..TwinSetup::new(machine, devices)
+        }
     }
 }

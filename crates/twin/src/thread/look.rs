@@ -58,7 +58,7 @@ impl Thread<'_> {
             } else {
                 &mut self.done.read
             };
-            side.done(end.since(arrival), bytes);
+            side.success(end.since(arrival), u64::from(bytes));
         }
         self.ended.clear();
         self.phase = Phase::Issue;

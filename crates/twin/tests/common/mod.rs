@@ -1,6 +1,7 @@
 //! What the tests share: a machine and devices.
 #![allow(dead_code, reason = "each test file uses some of it")]
 
+use joulio_job::{CompletionMode, EngineName, Method};
 use joulio_model::{DeviceProfile, MachineProfile};
 
 pub fn machine() -> MachineProfile {
@@ -9,4 +10,12 @@ pub fn machine() -> MachineProfile {
 
 pub fn device(name: &str) -> DeviceProfile {
     DeviceProfile::builtin(name).unwrap()
+}
+
+/// A method whose path is the one of `engine`.
+pub fn method(engine: EngineName) -> Method {
+    Method {
+        engine,
+        mode: CompletionMode::Poll,
+    }
 }

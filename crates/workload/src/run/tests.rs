@@ -133,7 +133,7 @@ impl Target for Fragile {
         None
     }
 
-    fn judge(&self, _: Method, _: &crate::result::Counts) -> Verdict {
+    fn judge(&self, _: Method, _: &joulio_job::Counts) -> Verdict {
         Verdict::AsAsked
     }
 

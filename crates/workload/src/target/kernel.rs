@@ -4,8 +4,7 @@ use super::{Activity, Target, Verdict};
 use crate::engine::Traced;
 use crate::looped::{Worker, WorkerError, failed};
 use crate::process::wire;
-use crate::result::Counts;
-use joulio_job::{Availability, CompletionMode, EngineName, Method};
+use joulio_job::{Availability, CompletionMode, Counts, EngineName, Method};
 use joulio_kernel_io::{
     self as kernel, Access, Blocks, Disk, Interface, IoUring, KernelCompletionMode, Libaio, Psync,
     Release, RingOptions, expect, judge,

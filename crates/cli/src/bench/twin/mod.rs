@@ -1,8 +1,6 @@
 //! `joulio bench --twin`: the same flags, table and JSON, played in virtual time.
 
 mod frequency;
-mod played;
-mod ways;
 
 use super::energy::EnergyNote;
 use super::manifest::{Device, Manifest};
@@ -11,14 +9,14 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
 pub use frequency::Frequency;
-use joulio_host::power_states::coalescing::coalesced;
+use joulio_host::power_states::coalescing::{coalesced, describe};
 use joulio_lab::{DeviceKind, DeviceName, TargetName, machine_profile};
 use joulio_model::{DeviceProfile, FrequencyRatio, MachineProfile};
 use joulio_nvme_spec::feature::InterruptCoalescing;
-use joulio_twin::{Arrivals, Coalescing, TwinError, TwinJob, run as play};
+use joulio_twin::{Coalescing, TwinError, TwinSetup, check_method, run as run_twin};
 use joulio_units::Nanos;
-use joulio_workload::{Job, Method, RunResult};
-use played::Played;
+use joulio_workload::{CompletionResult, Job, Method, RunResult};
+use std::collections::BTreeMap;
 
 /// What is played: the job that was asked for, on these.
 struct Stage {
@@ -27,7 +25,6 @@ struct Stage {
     devices: Vec<DeviceProfile>,
     /// As they were named.
     names: Vec<String>,
-    seed: u64,
 }
 
 /// `joulio bench --twin`.
@@ -43,7 +40,7 @@ pub fn run(args: &Args) -> Outcome {
         )));
     }
     for method in &methods {
-        ways::check(*method, job.iodepth).map_err(Failure::input)?;
+        check_method(*method, job.iodepth).map_err(refused)?;
     }
     let schedulers = schedulers(args, &methods)?;
     let machine = machine_profile(args.machine.as_deref()).map_err(Failure::input)?;
@@ -58,7 +55,6 @@ pub fn run(args: &Args) -> Outcome {
         machine,
         devices: stage,
         names: args.work.device.iter().map(TargetName::text).collect(),
-        seed: args.work.seed,
     };
     let mut runs = Vec::new();
     for set in settings(args, &stage.machine, &schedulers)? {
@@ -93,6 +89,20 @@ pub fn run(args: &Args) -> Outcome {
     Ok(())
 }
 
+/// Names the flags that a method is of.
+fn refused(error: TwinError) -> Failure {
+    Failure::input(match error {
+        TwinError::Method { engine, mode } => {
+            format!("--completion {mode} with --twin: not modelled for {engine}")
+        }
+        TwinError::Job {
+            field: "iodepth",
+            problem,
+        } => format!("--iodepth with --engine: {problem}"),
+        error => error.to_string(),
+    })
+}
+
 /// What a run has set.
 #[derive(Clone, Copy)]
 struct Set<'a> {
@@ -125,6 +135,21 @@ fn settings<'a>(
 }
 
 impl Set<'_> {
+    /// By name, as results have them.
+    fn names(self) -> BTreeMap<String, String> {
+        let set = [
+            ("scheduler", self.scheduler.map(String::from)),
+            (
+                "frequency",
+                self.frequency.map(|(asked, _)| asked.to_string()),
+            ),
+            ("coalescing", self.coalescing.map(describe)),
+        ];
+        let set = set.into_iter();
+        set.filter_map(|(name, value)| Some((name.into(), value?)))
+            .collect()
+    }
+
     /// How interrupts are coalesced, where they are.
     fn held_back(self) -> Option<Coalescing> {
         let (threshold, us) = coalesced(self.coalescing?)?;
@@ -184,55 +209,35 @@ fn device(place: &TargetName, job: &Job) -> Result<(DeviceProfile, Device), Fail
 impl Stage {
     /// One run.
     fn run(&self, args: &Args, method: Method, set: Set<'_>) -> Result<RunResult, Failure> {
-        let own = args.job_of(&self.job, method);
-        let job = TwinJob {
-            ramp_time: own.ramp_time,
-            ..self.job(method, set)?
+        let job = args.job_of(&self.job, method);
+        let setup = TwinSetup {
+            scheduler: set.scheduler,
+            coalescing: set.held_back(),
+            frequency: set.frequency.map(|(_, ratio)| ratio),
+            ..TwinSetup::new(&self.machine, &self.devices)
         };
-        let policy = || ways::policy(method);
-        let played = Played::new(&own, method, &self.names, set);
-        let refused = |reason: String| played.refused(reason);
-        if policy().is_none() {
-            return Ok(refused(format!("{} is not modelled", method.mode)));
-        }
-        let done = play(
-            &self.machine,
-            &self.devices,
-            &job,
-            |_| policy().unwrap_or(joulio_nvme::wait::AnyPolicy::POLL),
-            self.seed,
-        );
-        match done {
-            Ok(done) => Ok(played.result(&done)),
-            Err(error @ TwinError::Step { .. }) => Ok(refused(error.to_string())),
-            Err(error) => Err(Failure::input(error)),
-        }
+        let result = match run_twin(&job, method, &setup) {
+            Ok(run) => run.result,
+            Err(error @ TwinError::Step { .. }) => self.unavailable(&job, method, &error),
+            Err(error) => return Err(Failure::input(error)),
+        };
+        Ok(RunResult {
+            devices: self.names.clone(),
+            settings: set.names(),
+            ..result
+        })
     }
 
-    /// The job in the twin's words.
-    fn job(&self, method: Method, set: Set<'_>) -> Result<TwinJob, Failure> {
-        let job = &self.job;
-        let bs = u32::try_from(job.bs.of_job(0));
-        Ok(TwinJob {
-            read_percent: ways::reads(job),
-            bs: bs.map_err(|_| Failure::input(format!("--bs {}: too long", job.bs)))?,
-            iodepth: job.iodepth,
-            numjobs: job.numjobs,
-            number_ios: job.number_ios,
-            runtime: job.runtime,
-            ramp_time: job.ramp_time,
-            arrivals: match job.arrivals {
-                joulio_workload::Arrivals::Closed => Arrivals::Closed,
-                joulio_workload::Arrivals::Every(interval) => Arrivals::Every(interval),
-                joulio_workload::Arrivals::Poisson(mean) => Arrivals::Random(mean),
-                joulio_workload::Arrivals::Bursts { ios, every } => Arrivals::Bursts { ios, every },
-            },
-            cpus_allowed: job.cpus_allowed.clone(),
-            path: ways::path(method),
-            scheduler: set.scheduler.map(String::from),
-            frequency: set.frequency.map(|(_, ratio)| ratio),
-            coalescing: set.held_back(),
-            ..TwinJob::reads(1)
-        })
+    /// The result of a method that the machine does not have.
+    fn unavailable(&self, job: &Job, method: Method, error: &TwinError) -> RunResult {
+        let completion = CompletionResult {
+            requested: method.mode.to_string(),
+            effective: None,
+            reason: Some(error.to_string()),
+        };
+        RunResult {
+            modelled: true,
+            ..RunResult::new(job, method, self.names.clone(), completion, None)
+        }
     }
 }

@@ -4,8 +4,9 @@ use super::Header;
 use super::maps::maps;
 use crate::columns::columns;
 use crate::failure::Failure;
-use joulio_model::{MeteredAt, PastTdp};
+use joulio_model::MeteredAt;
 use joulio_twin::grid::{Axes, Judged, Row};
+use joulio_units::PastTdp;
 use std::fmt::Write;
 
 /// More lines of maps are for a file.

@@ -1,0 +1,43 @@
+//! The figures of a run.
+
+use crate::{
+    DirectionResult, EnergyResult, FaultCounts, FixedWindow, MachineCounters, Threads, Unmetered,
+    VerifyResult, WaitCounters,
+};
+use serde::Serialize;
+
+/// Figures of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Counts {
+    /// Seconds of the measured part, ramp not included.
+    pub seconds: f64,
+    /// Reads.
+    pub read: DirectionResult,
+    /// Writes.
+    pub write: DirectionResult,
+    /// Reads and writes together.
+    pub all: DirectionResult,
+    /// CPU time of the threads, by role.
+    pub threads: Threads,
+    /// Counters of waiting.
+    pub wait: WaitCounters,
+    /// Faults of the devices.
+    pub faults: FaultCounts,
+    /// System calls of the jobs' engines; `null`: not counted.
+    pub system_calls: Option<u64>,
+    /// Counters of the machine.
+    pub machine: MachineCounters,
+    /// Energy, a figure each: the meters' and the model's.
+    pub energy: Vec<EnergyResult>,
+    /// Meters that were read and have no figure.
+    pub unmetered: Vec<Unmetered>,
+    /// The fixed window that energy was counted in, and whether the work fitted into it.
+    pub window: Option<FixedWindow>,
+    /// Arrivals of an open loop that found no free slot before the end and were never issued: the
+    /// device cannot keep up, and the latencies do not show them.
+    pub arrivals_not_issued: u64,
+    /// Result of verification, if it was requested.
+    pub verify: Option<VerifyResult>,
+    /// Description of the first I/O that failed.
+    pub first_error: Option<String>,
+}

@@ -1,0 +1,79 @@
+//! The result of a run: the shape of `--output json`.
+
+use crate::{
+    BlockSizes, CompletionResult, Counts, EngineName, Job, JobKind, Method, ReadWrite, Spoiled,
+};
+use joulio_units::PastTdp;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// One workload in one completion mode. Figures are there if the mode, or another, was effective.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunResult {
+    /// The devices, as they were named.
+    pub devices: Vec<String>,
+    /// Engine, which did the I/O.
+    pub engine: EngineName,
+    /// Requested and effective completion mode.
+    pub completion: CompletionResult,
+    /// Settings of the machine that were made for the run, by name. Filled in by who made them.
+    pub settings: BTreeMap<String, String>,
+    /// Pattern and direction.
+    pub rw: ReadWrite,
+    /// Bytes of an I/O; a list: jobs take them in turn.
+    pub bs: BlockSizes,
+    /// I/Os in flight, each job.
+    pub iodepth: usize,
+    /// Jobs.
+    pub numjobs: usize,
+    /// Threads or processes.
+    pub job_kind: JobKind,
+    /// Seconds before the measured part.
+    pub ramp_seconds: f64,
+    /// `closed` or `open`.
+    #[serde(rename = "loop")]
+    pub loop_: &'static str,
+    /// True if the run was ended early.
+    pub interrupted: bool,
+    /// True for a run in virtual time: every figure is a model's, none was measured.
+    pub modelled: bool,
+    /// Reasons why the figures are not those of the completion mode; empty: they are.
+    pub spoiled: Vec<Spoiled>,
+    /// In virtual time alone: the power of a package that draws more than it is sold to draw.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub past_tdp: Option<PastTdp>,
+    /// The figures.
+    #[serde(flatten)]
+    pub counts: Option<Counts>,
+}
+
+impl RunResult {
+    /// Result of `job` by `method` on `devices`: `counts` in the effective completion mode,
+    /// or none. Neither ended early nor spoiled, and measured, as far as this knows.
+    pub fn new(
+        job: &Job,
+        method: Method,
+        devices: Vec<String>,
+        completion: CompletionResult,
+        counts: Option<Counts>,
+    ) -> RunResult {
+        RunResult {
+            devices,
+            engine: method.engine,
+            completion,
+            settings: BTreeMap::new(),
+            rw: job.rw,
+            bs: job.bs.clone(),
+            iodepth: job.iodepth,
+            numjobs: job.numjobs,
+            job_kind: job.kind,
+            ramp_seconds: job.ramp_time.seconds(),
+            loop_: job.arrivals.loop_name(),
+            interrupted: false,
+            modelled: false,
+            spoiled: Vec::new(),
+            past_tdp: None,
+            counts,
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What cannot be simulated of a job.
+
+use crate::{TwinError, TwinSetup};
+use joulio_job::{Job, Load};
+use joulio_model::DeviceProfile;
+use joulio_units::Nanos;
+
+/// The loads of `job`, in turn.
+pub(crate) fn loads(job: &Job) -> Vec<Load> {
+    if job.phases.is_empty() {
+        return vec![Load {
+            read_percent: job.read_percent(),
+            // A check has refused what is longer.
+            bs: u32::try_from(job.bs.of_job(0)).unwrap_or(u32::MAX),
+            arrivals: job.arrivals,
+        }];
+    }
+    job.phases.iter().map(|phase| phase.load).collect()
+}
+
+/// Refuses a `load` that `devices` do not do.
+pub(crate) fn check_load(load: &Load, devices: &[DeviceProfile]) -> Result<(), TwinError> {
+    let wrong = |field, problem| Err(TwinError::Job { field, problem });
+    if load.bs == 0 {
+        return wrong("bs", "must be above zero".into());
+    }
+    if load.read_percent > 100 {
+        return wrong("read_percent", "must be 0 to 100".into());
+    }
+    if let Some(problem) = load.arrivals.problem() {
+        return wrong("arrivals", problem.into());
+    }
+    let block = |device: &DeviceProfile| device.lba.sizes_bytes.iter().min().copied();
+    let broken =
+        |device: &&DeviceProfile| block(device).is_some_and(|block| !load.bs.is_multiple_of(block));
+    if let Some(device) = devices.iter().find(broken) {
+        let (bs, name) = (load.bs, &device.name);
+        let block = block(device).unwrap_or_default();
+        let problem = format!("{bs} is not a multiple of {name}'s block of {block} bytes");
+        return wrong("bs", problem);
+    }
+    match devices.iter().find(|d| d.max_transfer() < load.bs) {
+        None => Ok(()),
+        Some(device) => wrong(
+            "bs",
+            format!(
+                "{} is more than {} transfers at once: at most {}",
+                load.bs,
+                device.name,
+                device.max_transfer()
+            ),
+        ),
+    }
+}
+
+/// Refuses what cannot be simulated on `setup`, whose machine has so many `cpus`.
+pub(crate) fn check_job(job: &Job, setup: &TwinSetup<'_>, cpus: usize) -> Result<(), TwinError> {
+    let rules = [
+        (
+            (1..=4095).contains(&job.iodepth),
+            "iodepth",
+            "must be 1 to 4095",
+        ),
+        (
+            (1..=4096).contains(&job.numjobs),
+            "numjobs",
+            "must be 1 to 4096",
+        ),
+        (
+            job.bs.count() == 1,
+            "bs",
+            "must be one size: in virtual time all jobs have the same",
+        ),
+        (
+            u32::try_from(job.bs.of_job(0)).is_ok(),
+            "bs",
+            "must be below 4 GiB",
+        ),
+        (
+            job.number_ios.is_some() || job.runtime.is_some(),
+            "number_ios",
+            "say how much by number_ios, or how long by runtime",
+        ),
+        (
+            job.number_ios != Some(0),
+            "number_ios",
+            "must be above zero",
+        ),
+        (
+            job.runtime != Some(Nanos::ZERO),
+            "runtime",
+            "must be above zero",
+        ),
+        (
+            job.phases.iter().all(|phase| phase.length > Nanos::ZERO),
+            "phases",
+            "must each be longer than 0 ns",
+        ),
+        (
+            setup.coalescing.is_none_or(|c| c.threshold > 0),
+            "coalescing",
+            "needs a threshold of at least 1",
+        ),
+    ];
+    for (held, field, problem) in rules {
+        if !held {
+            let problem = problem.to_owned();
+            return Err(TwinError::Job { field, problem });
+        }
+    }
+    for load in loads(job) {
+        check_load(&load, setup.devices)?;
+    }
+    if let Some(&cpu) = job.cpus_allowed.iter().find(|&&cpu| cpu >= cpus) {
+        return Err(TwinError::Job {
+            field: "cpus_allowed",
+            problem: format!(
+                "{cpu} is not there: {} has CPUs 0 to {}",
+                setup.machine.name,
+                cpus - 1
+            ),
+        });
+    }
+    Ok(())
+}

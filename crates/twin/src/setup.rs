@@ -1,0 +1,61 @@
+//! The machine under a job, and its devices.
+
+use joulio_model::{DeviceProfile, FrequencyRatio, MachineProfile};
+use joulio_units::Nanos;
+
+/// The thread that hands a request from its scheduler to the driver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dispatch {
+    /// The thread that submits the request.
+    #[default]
+    Inline,
+    /// A thread of the kernel, which is woken for the request.
+    Kworker,
+}
+
+/// Interrupt coalescing: feature 08h (NVM Express Base Specification, Interrupt Coalescing).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Coalescing {
+    /// Completions that raise an interrupt at once.
+    pub threshold: u32,
+    /// Nanoseconds that the first of fewer completions waits at most.
+    pub time: Nanos,
+}
+
+/// A machine with devices. Job i is pinned to a CPU and does its I/O to device i modulo their
+/// number.
+#[derive(Clone, Debug)]
+pub struct TwinSetup<'a> {
+    /// The machine's profile.
+    pub machine: &'a MachineProfile,
+    /// The devices' profiles.
+    pub devices: &'a [DeviceProfile],
+    /// Scheduler of requests: one of the machine's `[costs.scheduler]`, or `none`, which `None` is
+    /// too.
+    pub scheduler: Option<&'a str>,
+    /// The thread that hands requests from the scheduler to the driver.
+    pub dispatch: Dispatch,
+    /// True if a file system is on the way, which costs `file_system_ns`.
+    pub file_system: bool,
+    /// Interrupt coalescing; `None` is an interrupt per completion.
+    pub coalescing: Option<Coalescing>,
+    /// Clock of the jobs' cores over the reference of the machine's profile, as a governor that
+    /// holds one frequency has it; `None` is the reference.
+    pub frequency: Option<FrequencyRatio>,
+}
+
+impl<'a> TwinSetup<'a> {
+    /// `machine` with `devices`, without scheduler, file system and coalescing, at its reference
+    /// frequency.
+    pub fn new(machine: &'a MachineProfile, devices: &'a [DeviceProfile]) -> TwinSetup<'a> {
+        TwinSetup {
+            machine,
+            devices,
+            scheduler: None,
+            dispatch: Dispatch::Inline,
+            file_system: false,
+            coalescing: None,
+            frequency: None,
+        }
+    }
+}

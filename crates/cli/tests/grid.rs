@@ -78,7 +78,7 @@ fn a_grid_that_was_ended_goes_on_where_it_was() {
     let kept = fs::read_to_string(&state).unwrap();
     // A header, and a line a cell.
     assert_eq!(kept.lines().count(), 1 + 36);
-    // Torn in the middle of a line of the third scene, and of the header.
+    // Torn in the middle of a line of the third scenario, and of the header.
     let third = kept
         .lines()
         .take(1 + 20)
@@ -210,7 +210,7 @@ fn a_part_is_taken_from_the_state_of_a_larger_grid() {
     let alone = stdout(&room, &format!("{part} --output csv"));
     assert!(stdout(&room, &format!("{part} --output csv --state grid.jsonl")) == alone);
     assert!(fs::read_to_string(&state).unwrap() == kept);
-    // A scene that it does not have is played and kept; a device that it does not know is not.
+    // A scenario that it does not have is simulated and kept; a device that it does not know is not.
     let more = SMALL.replace("--iodepth 1,2", "--iodepth 4");
     stdout(&room, &format!("{more} --state grid.jsonl"));
     assert_eq!(

@@ -58,7 +58,7 @@ fn a_broken_promise_ends_with_1() {
         .code(1)
         .stdout(predicate::str::contains("DPAS: interrupt, 1 thread: IOPS"))
         .stderr(predicate::str::is_match("^joulio: \\d+ promises are broken\n$").unwrap());
-    // What is no profile is refused before anything is played.
+    // What is no profile is refused before anything is simulated.
     check("-5")
         .code(2)
         .stdout("")

@@ -16,7 +16,7 @@ pub struct Job {
     pub rwmixread: u8,
     /// Bytes of an I/O.
     pub bs: BlockSizes,
-    /// I/Os in flight, each job.
+    /// I/Os in flight of each job.
     pub iodepth: usize,
     /// Jobs: threads or processes.
     pub numjobs: usize,
@@ -24,14 +24,14 @@ pub struct Job {
     pub kind: JobKind,
     /// Bytes of the device that are used, from its start; `None` is all.
     pub size: Option<u64>,
-    /// How long to run, the ramp not included; `None` is until `number_ios` are done.
+    /// Nanoseconds to run, the ramp not included; `None` is until `number_ios` are done.
     pub runtime: Option<Nanos>,
     /// I/Os of each job, the ramp's not counted; `None` is until `runtime` is over.
     pub number_ios: Option<u64>,
-    /// Energy is counted for so long from the beginning of the measured part: whoever is done
-    /// earlier races to idle. `None` is to the end of the work. Goes with `number_ios`.
+    /// Nanoseconds that energy is counted for, from the beginning of the measured part: whoever is
+    /// done earlier races to idle. `None` is to the end of the work. Goes with `number_ios`.
     pub window: Option<Nanos>,
-    /// How long to run before measuring.
+    /// Nanoseconds to run before measuring.
     pub ramp_time: Nanos,
     /// Closed or open loop.
     pub arrivals: Arrivals,
@@ -42,7 +42,7 @@ pub struct Job {
     pub cpus_allowed: Vec<usize>,
     /// Data verification.
     pub verify: Verify,
-    /// Where every random number comes from.
+    /// Seed of every random number.
     pub seed: u64,
 }
 

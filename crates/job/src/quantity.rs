@@ -1,6 +1,9 @@
 //! fio's spellings of sizes, times and counts.
 
-/// Bytes: `4096`, `4k`, `1M`, `2GiB`; suffixes are powers of 1024, as fio's are by default.
+/// Parses bytes: `4096`, `4k`, `1M`, `2GiB`; suffixes are powers of 1024, as fio's are by default.
+///
+/// # Errors
+/// Text that says how a size is written.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     scaled(text, |suffix| {
         let unit = suffix
@@ -22,15 +25,21 @@ pub(crate) fn format_size(bytes: u64) -> String {
     }
 }
 
-/// A count: `1000`, `10k`, `1M`; suffixes are powers of 1000.
+/// Parses a count: `1000`, `10k`, `1M`; suffixes are powers of 1000.
+///
+/// # Errors
+/// Text that says how a count is written.
 pub fn parse_count(text: &str) -> Result<u64, String> {
     scaled(text, |suffix| power(suffix, 1000)).ok_or_else(|| {
         format!("'{text}' is not a count: write a whole number, or one with k or m (1M = 1000000)")
     })
 }
 
-/// A time in nanoseconds: a number with `ns`, `us`, `ms`, `s`, `m` or `h`; without a suffix in
+/// Parses a time in nanoseconds: a number with `ns`, `us`, `ms`, `s`, `m` or `h`; without a suffix in
 /// units of `plain` nanoseconds (fio: seconds for runtimes, microseconds for think times).
+///
+/// # Errors
+/// Text that says how a time is written.
 pub fn parse_time(text: &str, plain: u64) -> Result<u64, String> {
     scaled(text, |suffix| match suffix {
         "" => Some(plain),

@@ -9,7 +9,7 @@ mod claims;
 mod numbers;
 mod orders;
 
-use crate::published::{Field, Metric, Paper, PlayError, Player, Profiles};
+use crate::published::{Field, Metric, Paper, Profiles, SimulationError, Simulator};
 use serde::Serialize;
 
 pub use break_even::Rule;
@@ -27,14 +27,14 @@ const INCREMENT: f64 = 0.25;
 /// Methods whose published numbers differ by no more are not in an order.
 const TIE: f64 = 0.03;
 
-/// What came out.
+/// Comparison of what was published with the twin.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// Every number.
     pub numbers: Vec<Row>,
     /// Orders of methods.
     pub orders: Vec<Order>,
-    /// What was said in words.
+    /// Claims in words.
     pub observations: Vec<Observation>,
     /// The break-even rule.
     pub rules: Vec<Rule>,
@@ -42,7 +42,7 @@ pub struct Report {
     pub inputs: Vec<Held>,
     /// Contradictions among what was printed.
     pub conflicts: Vec<Contradiction>,
-    /// What the twin cannot speak of.
+    /// Numbers and claims that the twin cannot speak of.
     pub silent: Vec<Unsaid>,
 }
 
@@ -51,13 +51,13 @@ pub struct Report {
 pub struct Held {
     /// The source's short name.
     pub paper: String,
-    /// What it is.
+    /// Description of the number.
     pub what: String,
-    /// Where it stands.
+    /// Field of the profile.
     pub field: String,
-    /// What was printed.
+    /// Printed number.
     pub published: f64,
-    /// What stands there.
+    /// Number in the profile.
     pub held: f64,
 }
 
@@ -66,7 +66,7 @@ pub struct Held {
 pub struct Contradiction {
     /// The source's short name.
     pub paper: String,
-    /// What contradicts what.
+    /// Description of the contradiction.
     pub what: String,
     /// The limit.
     pub limit: f64,
@@ -74,7 +74,7 @@ pub struct Contradiction {
     pub modelled: f64,
 }
 
-/// What the twin cannot speak of.
+/// A number or a claim that the twin cannot speak of.
 #[derive(Clone, Debug, Serialize)]
 pub struct Unsaid {
     /// The source's short name.
@@ -102,7 +102,8 @@ impl Report {
         numbers.chain(words).collect()
     }
 
-    /// What does not reproduce, for a reason that the published data declare, each in a line.
+    /// Numbers and claims that do not reproduce, for a reason that the published data declare, each in
+    /// a line.
     pub fn declared(&self) -> Vec<String> {
         let numbers = self.numbers.iter().filter_map(|row| {
             let why = row.known.as_ref()?;
@@ -124,8 +125,11 @@ impl Held {
 }
 
 /// Compares all that `papers` have with the twin on `profiles`, in runs of `ios` I/Os.
-pub fn check(papers: &[Paper], profiles: Profiles, ios: u64) -> Result<Report, PlayError> {
-    let mut player = Player::new(papers, profiles, ios);
+///
+/// # Errors
+/// [`SimulationError`], if a run cannot be simulated, or the data name what is not there.
+pub fn check(papers: &[Paper], profiles: Profiles, ios: u64) -> Result<Report, SimulationError> {
+    let mut simulator = Simulator::new(papers, profiles, ios);
     let mut report = Report {
         numbers: Vec::new(),
         orders: Vec::new(),
@@ -136,15 +140,17 @@ pub fn check(papers: &[Paper], profiles: Profiles, ios: u64) -> Result<Report, P
         silent: Vec::new(),
     };
     for paper in papers {
-        let rows = numbers::rows(paper, &mut player)?;
+        let rows = numbers::rows(paper, &mut simulator)?;
         report.orders.extend(orders::orders(paper, &rows));
         report.numbers.extend(rows);
         report
             .observations
-            .extend(claims::observations(paper, &mut player)?);
-        report.rules.extend(break_even::rules(paper, &mut player)?);
-        report.inputs.extend(inputs(paper, &mut player)?);
-        report.conflicts.extend(conflicts(paper, &mut player)?);
+            .extend(claims::observations(paper, &mut simulator)?);
+        report
+            .rules
+            .extend(break_even::rules(paper, &mut simulator)?);
+        report.inputs.extend(inputs(paper, &mut simulator)?);
+        report.conflicts.extend(conflicts(paper, &mut simulator)?);
         report
             .silent
             .extend(paper.silent.iter().map(|silent| Unsaid {
@@ -156,7 +162,7 @@ pub fn check(papers: &[Paper], profiles: Profiles, ios: u64) -> Result<Report, P
     Ok(report)
 }
 
-fn inputs(paper: &Paper, player: &mut Player) -> Result<Vec<Held>, PlayError> {
+fn inputs(paper: &Paper, simulator: &mut Simulator) -> Result<Vec<Held>, SimulationError> {
     let held = |input: &crate::published::Input| {
         let field: Field = input.field.parse()?;
         Ok(Held {
@@ -164,16 +170,19 @@ fn inputs(paper: &Paper, player: &mut Player) -> Result<Vec<Held>, PlayError> {
             what: input.what.clone(),
             field: input.field.clone(),
             published: input.value,
-            held: player.profiles().figure(&field)?.value,
+            held: simulator.profiles().figure(&field)?.value,
         })
     };
     paper.input.iter().map(held).collect()
 }
 
-fn conflicts(paper: &Paper, player: &mut Player) -> Result<Vec<Contradiction>, PlayError> {
+fn conflicts(
+    paper: &Paper,
+    simulator: &mut Simulator,
+) -> Result<Vec<Contradiction>, SimulationError> {
     let mut found = Vec::new();
     for conflict in &paper.conflict {
-        let modelled = player.metric(&conflict.run, conflict.metric)?;
+        let modelled = simulator.metric(&conflict.run, conflict.metric)?;
         if modelled > conflict.limit {
             found.push(Contradiction {
                 paper: paper.name.clone(),
@@ -187,6 +196,12 @@ fn conflicts(paper: &Paper, player: &mut Player) -> Result<Vec<Contradiction>, P
 }
 
 /// `metric` of each of `runs`.
-fn metrics(player: &mut Player, runs: &[String], metric: Metric) -> Result<Vec<f64>, PlayError> {
-    runs.iter().map(|run| player.metric(run, metric)).collect()
+fn metrics(
+    simulator: &mut Simulator,
+    runs: &[String],
+    metric: Metric,
+) -> Result<Vec<f64>, SimulationError> {
+    runs.iter()
+        .map(|run| simulator.metric(run, metric))
+        .collect()
 }

@@ -1,6 +1,6 @@
 //! A hardware thread: who has it, and what it does when nobody has.
 
-use crate::prices::{IdlePrice, Prices};
+use crate::step_costs::{IdleStateTimes, StepCosts};
 use crate::times::{Doing, Times};
 use joulio_units::Nanos;
 use std::collections::VecDeque;
@@ -114,7 +114,7 @@ impl Cpu {
     /// is idle, in the state that the governor picked: the deepest that the expected length pays
     /// for. A timer's length is known; another is the mean of the last, as the menu governor has it
     /// when idle times differ little.
-    pub(crate) fn take(&mut self, job: usize, at: Nanos, cause: Cause, prices: &Prices) -> Got {
+    pub(crate) fn take(&mut self, job: usize, at: Nanos, cause: Cause, costs: &StepCosts) -> Got {
         if at <= self.free {
             // Giving it away has paid for the switch.
             let other = self.owner != job && self.owner != usize::MAX;
@@ -134,7 +134,7 @@ impl Cpu {
             Cause::Timer => length.min(typical),
             Cause::Interrupt => typical,
         };
-        let state = pick(&prices.idle, expected);
+        let state = pick(&costs.idle, expected);
         self.recent.add(length);
         // On its way out of the state it executes nothing yet.
         let awake = at + state.exit;
@@ -184,7 +184,7 @@ impl Cpu {
 }
 
 /// The deepest state that `expected` pays for, or the shallowest.
-fn pick(states: &[IdlePrice], expected: Nanos) -> IdlePrice {
+fn pick(states: &[IdleStateTimes], expected: Nanos) -> IdleStateTimes {
     let pays = states.iter().rev().find(|s| s.chosen <= expected);
     // A profile's rules hold that there is a state.
     *pays.unwrap_or(&states[0])

@@ -31,7 +31,7 @@ pub enum TwinError {
     Job {
         /// The field of [`joulio_job::Job`] or [`crate::TwinSetup`].
         field: &'static str,
-        /// What is wrong with it, and what would be right.
+        /// Description of the problem, and of a value that would be right.
         problem: String,
     },
     /// The policy planned a step that the machine does not have, or that it did not announce.

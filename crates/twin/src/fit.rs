@@ -10,7 +10,7 @@ mod search;
 mod write;
 
 use crate::check::{error, modelled};
-use crate::published::{Field, Fitted, Number, Paper, PlayError, Player, Profiles};
+use crate::published::{Field, Fitted, Number, Paper, Profiles, SimulationError, Simulator};
 use serde::Serialize;
 
 pub use write::{WriteError, write};
@@ -24,33 +24,33 @@ const ROUNDS: u32 = 6;
 /// How much smaller the neighbourhood is from round to round.
 const SHRINK: f64 = 0.5;
 
-/// A figure and what the fit made of it.
+/// A figure before and after the fit.
 #[derive(Clone, Debug, Serialize)]
 pub struct Change {
     /// The profile's field.
     pub field: String,
-    /// Its value before.
+    /// Value before the fit.
     pub from: f64,
-    /// Its value now, a multiple of its step.
+    /// Value after the fit, a multiple of the step.
     pub to: f64,
-    /// The band that it was searched for in.
+    /// Band that the value was searched for in.
     pub band: [f64; 2],
-    /// The numbers that it was fitted to.
+    /// Numbers that the figure was fitted to.
     pub residuals: Vec<Residual>,
 }
 
-/// How far a number is off.
+/// A number's distance from what was printed.
 #[derive(Clone, Debug, Serialize)]
 pub struct Residual {
     /// The source's short name.
     pub paper: String,
     /// The number.
     pub what: String,
-    /// What was printed.
+    /// Printed number.
     pub published: f64,
-    /// What the twin says after the fit.
+    /// The twin's number after the fit.
     pub modelled: f64,
-    /// How far that is off, as a fraction.
+    /// Error of the twin's number, as a fraction.
     pub error: f64,
 }
 
@@ -66,19 +66,22 @@ struct Job<'a> {
 }
 
 /// Fits the figures that `papers` name, starting from `profiles`.
-pub fn fit(papers: &[Paper], profiles: Profiles, ios: u64) -> Result<Vec<Change>, PlayError> {
-    let mut player = Player::new(papers, profiles, ios);
+///
+/// # Errors
+/// [`SimulationError`], if a run cannot be simulated, or a figure has no band to be searched for in.
+pub fn fit(papers: &[Paper], profiles: Profiles, ios: u64) -> Result<Vec<Change>, SimulationError> {
+    let mut simulator = Simulator::new(papers, profiles, ios);
     let mut jobs = Vec::new();
     for paper in papers {
         for fitted in &paper.fit {
-            jobs.push(job(paper, fitted, &mut player)?);
+            jobs.push(job(paper, fitted, &mut simulator)?);
         }
     }
     let mut near = 1.0;
     for _ in 0..ROUNDS {
         let mut still = true;
         for job in &mut jobs {
-            let to = job.search(&mut player, near)?;
+            let to = job.search(&mut simulator, near)?;
             still &= (to - job.now).abs() < 1.5 * job.fitted.step;
             job.now = to;
         }
@@ -87,26 +90,27 @@ pub fn fit(papers: &[Paper], profiles: Profiles, ios: u64) -> Result<Vec<Change>
         }
         near *= SHRINK;
     }
-    jobs.iter().map(|job| job.change(&mut player)).collect()
+    jobs.iter().map(|job| job.change(&mut simulator)).collect()
 }
 
 fn job<'a>(
     paper: &'a Paper,
     fitted: &'a Fitted,
-    player: &mut Player,
-) -> Result<Job<'a>, PlayError> {
+    simulator: &mut Simulator,
+) -> Result<Job<'a>, SimulationError> {
     let field: Field = fitted.field.parse()?;
-    let figure = player.profiles().figure(&field)?;
+    let figure = simulator.profiles().figure(&field)?;
     let number = |what: &String| {
         let found = paper.number(what);
-        found
-            .ok_or_else(|| PlayError::Data(format!("{}: no number is called '{what}'", paper.name)))
+        found.ok_or_else(|| {
+            SimulationError::Data(format!("{}: no number is called '{what}'", paper.name))
+        })
     };
-    let band = figure
-        .band
-        .ok_or_else(|| PlayError::Data(format!("{field}: has no band to be searched for in")))?;
+    let band = figure.band.ok_or_else(|| {
+        SimulationError::Data(format!("{field}: has no band to be searched for in"))
+    })?;
     if fitted.step.is_nan() || fitted.step <= 0.0 {
-        return Err(PlayError::Data(format!(
+        return Err(SimulationError::Data(format!(
             "{field}: its step must be more than 0"
         )));
     }
@@ -123,26 +127,26 @@ fn job<'a>(
 
 impl Job<'_> {
     /// The best value, a multiple of the step, in the part `near` of the band around what it is.
-    fn search(&self, player: &mut Player, near: f64) -> Result<f64, PlayError> {
+    fn search(&self, simulator: &mut Simulator, near: f64) -> Result<f64, SimulationError> {
         let [low, high] = self.band;
         let reach = (high - low) * near;
         let from = (self.now - reach).max(low);
         let to = (self.now + reach).min(high);
         let best = search::least(from, to, self.fitted.step, |value| {
-            player.set(&self.field, value)?;
+            simulator.set(&self.field, value)?;
             let mut most: f64 = 0.0;
             for number in &self.numbers {
-                most = most.max(error(number, modelled(number, player)?).abs());
+                most = most.max(error(number, modelled(number, simulator)?).abs());
             }
-            Ok::<_, PlayError>(most)
+            Ok::<_, SimulationError>(most)
         })?;
-        player.set(&self.field, best)?;
+        simulator.set(&self.field, best)?;
         Ok(best)
     }
 
-    fn change(&self, player: &mut Player) -> Result<Change, PlayError> {
+    fn change(&self, simulator: &mut Simulator) -> Result<Change, SimulationError> {
         let residual = |number: &&Number| {
-            let modelled = modelled(number, player)?;
+            let modelled = modelled(number, simulator)?;
             Ok(Residual {
                 paper: self.paper.name.clone(),
                 what: number.what.clone(),
@@ -160,7 +164,7 @@ impl Job<'_> {
                 .numbers
                 .iter()
                 .map(residual)
-                .collect::<Result<_, PlayError>>()?,
+                .collect::<Result<_, SimulationError>>()?,
         })
     }
 }

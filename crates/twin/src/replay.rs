@@ -1,6 +1,6 @@
-//! What a policy was told and what it said, and the same again.
+//! The history of a policy, and its replay.
 //!
-//! A policy owns no clock and does no I/O: told the same, it says the same, in real time and in
+//! A policy owns no clock and does no I/O: with the same reports it plans the same, in real time and in
 //! virtual. A [`History`] of a real run that another value of the policy goes through step by step
 //! shows that, or where it does not hold.
 
@@ -12,27 +12,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A word with a policy.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// It was told that a command of this class was submitted.
+    /// Report of a submission: the class of the command, and when.
     Submitted(Class, Nanos),
-    /// It was told that one completed: its class, submission and completion.
+    /// Report of a completion: the class, the submission and the completion.
     Completed(Class, Nanos, Nanos),
-    /// It was told how a sleep went.
+    /// Report of how a sleep went.
     Woke(Slept, Nanos),
-    /// It was asked how to wait.
+    /// Question how to wait, and the answer.
     Planned {
         /// The commands that were out, with their submissions.
         outstanding: Vec<(Class, Nanos)>,
         /// The steps that there were.
         can: StepSet,
-        /// When it was asked.
+        /// When the policy was asked.
         now: Nanos,
-        /// What it said.
+        /// Step that the policy planned.
         step: Step,
     },
 }
 
 impl Event {
-    /// When that was.
+    /// Time of the event.
     pub fn at(&self) -> Nanos {
         match self {
             Event::Submitted(_, at)
@@ -47,11 +47,11 @@ impl Event {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("word {index}: planned {said:?}, and {want:?} in the recorded run")]
 pub struct Diverged {
-    /// Which event of the history it was asked in.
+    /// Index of the event in the history.
     pub index: usize,
-    /// What it said.
+    /// Step that the policy planned.
     pub said: Step,
-    /// What was said in the recorded run.
+    /// Step that was planned in the recorded run.
     pub want: Step,
 }
 
@@ -60,7 +60,7 @@ pub struct Diverged {
 pub struct History(Arc<Mutex<Vec<Event>>>);
 
 impl History {
-    /// `policy`, of which every word is kept from now on. It is told times even if it wants none.
+    /// `policy`, of which every word is kept from now on. It hears times even if it wants none.
     pub fn record(&self, policy: AnyPolicy) -> AnyPolicy {
         AnyPolicy::Other(Box::new(Recorder {
             inner: policy,
@@ -68,7 +68,7 @@ impl History {
         }))
     }
 
-    /// What was said so far.
+    /// Events so far.
     pub fn events(&self) -> Vec<Event> {
         // Whoever panicked had pushed a whole event, or none.
         let events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -81,8 +81,11 @@ impl History {
     }
 }
 
-/// Tells `policy`, which knows nothing yet, all that was told in `events`, and compares what it
-/// says. How many steps it planned.
+/// Reports all of `events` to `policy`, which knows nothing yet, and compares the steps that it
+/// plans. Returns their number.
+///
+/// # Errors
+/// [`Diverged`], at the first step that differs.
 pub fn replay(events: &[Event], policy: &mut impl Policy) -> Result<usize, Diverged> {
     let mut planned = 0;
     for (index, event) in events.iter().enumerate() {

@@ -5,11 +5,11 @@ use crate::cpu::{Cause, Cpu, Got};
 use crate::device::Device;
 use crate::job_check::{check_job, loads};
 use crate::load::Source;
-use crate::oracle::{Oracle, Seer};
+use crate::oracle::{Oracle, OracleState};
 use crate::path::{Path, check_method, policy};
-use crate::prices::Prices;
 use crate::result::{Counted, DeviceResult, TwinRun};
 use crate::setup::TwinSetup;
+use crate::step_costs::StepCosts;
 use crate::thread::{Phase, Thread, Wakening};
 use crate::times::{Doing, Times};
 use joulio_energy::Model;
@@ -25,7 +25,7 @@ use std::collections::BinaryHeap;
 /// What the jobs share.
 pub(crate) struct World<'a> {
     pub(crate) machine: &'a MachineProfile,
-    pub(crate) prices: Prices,
+    pub(crate) costs: StepCosts,
     /// Hardware threads: the first of each core, then the second of each.
     pub(crate) cpus: Vec<Cpu>,
     cores: usize,
@@ -37,13 +37,13 @@ pub(crate) struct World<'a> {
 impl World<'_> {
     /// Gives `cpu` to `job`, at `at` or when those who asked before are done.
     pub(crate) fn take(&mut self, cpu: usize, job: usize, at: Nanos, cause: Cause) -> Got {
-        self.cpus[cpu].take(job, at, cause, &self.prices)
+        self.cpus[cpu].take(job, at, cause, &self.costs)
     }
 
     /// Work of the path's own; when it is done.
     #[inline]
     pub(crate) fn work(&mut self, cpu: usize, at: Nanos, time: Nanos) -> Nanos {
-        self.run(cpu, at, time, self.prices.work)
+        self.run(cpu, at, time, self.costs.work)
     }
 
     /// Work of the kernel's; when it is done.
@@ -54,18 +54,18 @@ impl World<'_> {
 
     /// The way from a thread to idle, or to another; when that is done.
     pub(crate) fn switch(&mut self, cpu: usize, at: Nanos) -> Nanos {
-        let end = self.kernel(cpu, at, self.prices.switch);
-        self.uncharge(cpu, at, end, 1.0 - self.prices.charged);
+        let end = self.kernel(cpu, at, self.costs.switch);
+        self.uncharge(cpu, at, end, 1.0 - self.costs.charged);
         end
     }
 
     /// What woke a CPU, and the way to the thread: from when it is `got` on; when that is done.
     pub(crate) fn wake(&mut self, cpu: usize, got: Got, handler: Nanos) -> Nanos {
         let handled = self.kernel(cpu, got.at, handler);
-        let end = self.kernel(cpu, handled, self.prices.wake);
+        let end = self.kernel(cpu, handled, self.costs.wake);
         if got.idle {
             self.uncharge(cpu, got.at, handled, 1.0);
-            self.uncharge(cpu, handled, end, 1.0 - self.prices.charged);
+            self.uncharge(cpu, handled, end, 1.0 - self.costs.charged);
         }
         end
     }
@@ -79,7 +79,7 @@ impl World<'_> {
         self.cpus[cpu].uncharge(to, time);
     }
 
-    /// Looks, which wait for memory and not for the core.
+    /// Polls, which wait for memory and not for the core.
     #[inline]
     pub(crate) fn spin(&mut self, cpu: usize, at: Nanos, time: Nanos) -> Nanos {
         self.cpus[cpu].spend(at, time, Doing::Spin)
@@ -90,7 +90,7 @@ impl World<'_> {
     fn run(&mut self, cpu: usize, at: Nanos, time: Nanos, doing: Doing) -> Nanos {
         let mut beside = self.beside[cpu].iter();
         let time = if beside.any(|&other| self.cpus[other].busy(at)) {
-            Nanos::nearest(time.0 as f64 * self.prices.smt_slowdown)
+            Nanos::nearest(time.0 as f64 * self.costs.smt_slowdown)
         } else {
             time
         };
@@ -163,7 +163,7 @@ fn simulate(
     let (from, seed, path) = (job.ramp_time, job.seed, Path::of(method));
     let mut world = World {
         machine,
-        prices: Prices::new(setup, costs, job, path)?,
+        costs: StepCosts::new(setup, costs, job, path)?,
         cpus: vec![Cpu::new(from); cpus],
         cores,
         beside: Vec::new(),
@@ -195,8 +195,8 @@ fn simulate(
     });
     let mut threads = threads.collect::<Result<Vec<_>, TwinError>>()?;
     for thread in &mut threads {
-        thread.seer =
-            oracle.map(|oracle| Seer::new(machine, &world.prices, oracle, setup.frequency));
+        thread.oracle =
+            oracle.map(|oracle| OracleState::new(machine, &world.costs, oracle, setup.frequency));
         if world.cpus[thread.cpu].shared {
             thread.phase = Phase::Woken(Wakening::Slice);
         }
@@ -287,7 +287,7 @@ fn report(
         devices: active.iter().map(|(p, a)| (Some(*p), *a)).collect(),
     };
     let parts = power::energy(world.machine, &active, window, &residencies, Pick::Value);
-    let oracle = threads.iter().any(|thread| thread.seer.is_some());
+    let oracle = threads.iter().any(|thread| thread.oracle.is_some());
     let devices = world.devices.iter().map(|device| {
         let [read, write] = device.done();
         DeviceResult {

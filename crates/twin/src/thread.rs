@@ -1,16 +1,16 @@
 //! A job: the run loop, in virtual time.
 //!
-//! It is the loop of a real job: send out what is due, look, wait as the policy says, take in what
+//! It is the loop of a real job: send out what is due, poll, wait as the policy says, take in what
 //! ended. Between two rings of the doorbell it touches nobody but its CPU, so that one call of
 //! [`Thread::step`] does all of that at once.
 
-mod look;
+mod poll;
 
 use crate::TwinError;
-use crate::flights::Flights;
+use crate::in_flight::InFlight;
 use crate::job_check::loads;
 use crate::load::Source;
-use crate::oracle::Seer;
+use crate::oracle::OracleState;
 use crate::path::Path;
 use crate::run::World;
 use crate::setup::Coalescing;
@@ -52,18 +52,18 @@ pub(crate) struct Thread<'a> {
     device: usize,
     pub(crate) policy: AnyPolicy,
     /// Waits in place of the policy.
-    pub(crate) seer: Option<Seer>,
+    pub(crate) oracle: Option<OracleState>,
     pub(crate) timed: bool,
     /// Completions raise interrupts that the kernel takes: the driver's vector is unmasked, or what
     /// is out went to a queue of the kernel's that has interrupts.
     pub(crate) armed: bool,
     /// They come straight to the thread.
     pub(crate) user_interrupts: bool,
-    pub(crate) flights: Flights,
+    pub(crate) in_flight: InFlight,
     pub(crate) phase: Phase,
     /// I/Os that are made and not with the device.
     made: Vec<u16>,
-    /// The measured I/Os of one look: whether each wrote, its bytes, and when it arrived.
+    /// The measured I/Os of one poll: whether each wrote, its bytes, and when it arrived.
     ended: Vec<(bool, u32, Nanos)>,
     /// What it takes to send those out.
     making: Nanos,
@@ -116,12 +116,12 @@ impl<'a> Thread<'a> {
             coalescing,
             cpu,
             device,
-            seer: None,
+            oracle: None,
             timed: policy.timed(),
             armed: always_interrupted(path, policy.steps()),
             user_interrupts: policy.steps().has(StepKind::UserInterrupt),
             policy,
-            flights: Flights::new(job.iodepth),
+            in_flight: InFlight::new(job.iodepth),
             phase: Phase::Issue,
             made: Vec::with_capacity(job.iodepth),
             ended: Vec::with_capacity(job.iodepth),
@@ -158,7 +158,7 @@ impl<'a> Thread<'a> {
         match self.phase {
             Phase::Issue => Ok(self.issue(at, world)),
             Phase::Ring => Ok(Some(self.ring(at, world))),
-            Phase::Poll => Ok(Some(self.look(at, world))),
+            Phase::Poll => Ok(Some(self.poll(at, world))),
             Phase::Wait => self.wait(at, world).map(Some),
             Phase::Woken(how) => Ok(Some(self.woken(how, at, world))),
         }
@@ -180,7 +180,7 @@ impl<'a> Thread<'a> {
             self.make(at, world);
         }
         if self.made.is_empty() {
-            if self.flights.count() == 0 && !issuing {
+            if self.in_flight.count() == 0 && !issuing {
                 self.done.ended = at;
                 let wanted = self
                     .job
@@ -192,11 +192,11 @@ impl<'a> Thread<'a> {
             self.phase = Phase::Poll;
             return Some(at);
         }
-        let mut work = world.prices.enter + std::mem::take(&mut self.making);
-        if let Some(scheduler) = &world.prices.scheduler {
-            let price = &scheduler[usize::from(self.chilled)];
-            let sides = self.made.iter().map(|tag| self.flights.get(*tag).side());
-            work += sides.fold(Nanos::ZERO, |sum, side| sum + price.before[side]);
+        let mut work = world.costs.enter + std::mem::take(&mut self.making);
+        if let Some(scheduler) = &world.costs.scheduler {
+            let cost = &scheduler[usize::from(self.chilled)];
+            let sides = self.made.iter().map(|tag| self.in_flight.get(*tag).side());
+            work += sides.fold(Nanos::ZERO, |sum, side| sum + cost.before[side]);
         }
         self.phase = Phase::Ring;
         Some(world.work(self.cpu, at, work))
@@ -210,12 +210,12 @@ impl<'a> Thread<'a> {
     /// Makes all that is due and has room.
     fn make(&mut self, at: Nanos, world: &World<'_>) {
         let limit = self.job.number_ios.filter(|_| self.measuring);
-        while self.flights.has_room() && limit.is_none_or(|n| self.issued < n) {
-            let Some(due) = self.source.due(at, world.prices.app) else {
+        while self.in_flight.has_room() && limit.is_none_or(|n| self.issued < n) {
+            let Some(due) = self.source.due(at, world.costs.app) else {
                 break;
             };
-            self.making += world.prices.app + world.prices.submit[due.load];
-            if let Some(tag) = self.flights.take(due, self.measuring) {
+            self.making += world.costs.app + world.costs.submit[due.load];
+            if let Some(tag) = self.in_flight.take(due, self.measuring) {
                 self.made.push(tag);
             }
             self.issued += 1;
@@ -224,19 +224,19 @@ impl<'a> Thread<'a> {
 
     /// Rings, once the scheduler's lock is had; when that is done.
     fn ring(&mut self, mut at: Nanos, world: &mut World<'_>) -> Nanos {
-        let scheduler = &world.prices.scheduler;
-        let locked = scheduler.map(|price| price[usize::from(self.chilled)].locked);
+        let scheduler = &world.costs.scheduler;
+        let locked = scheduler.map(|cost| cost[usize::from(self.chilled)].locked);
         let start = at;
         let device = &mut world.devices[self.device];
         for &tag in &self.made {
-            let flight = self.flights.get(tag);
-            let class = flight.class;
+            let io = self.in_flight.get(tag);
+            let class = io.class;
             if let Some(locked) = locked {
-                at = device.lock(at, locked[flight.side()]);
+                at = device.lock(at, locked[io.side()]);
             }
-            let finish = device.submit(at, flight.direction, flight.load);
+            let finish = device.submit(at, io.direction, io.load);
             let submitted = if self.timed { at } else { Nanos::ZERO };
-            self.flights.start(tag, submitted, finish);
+            self.in_flight.start(tag, submitted, finish);
             if self.timed {
                 self.policy.submitted(class, at);
             }
@@ -244,15 +244,15 @@ impl<'a> Thread<'a> {
         self.made.clear();
         self.phase = Phase::Poll;
         if at > start {
-            world.cpus[self.cpu].spend(start, at - start, world.prices.work);
+            world.cpus[self.cpu].spend(start, at - start, world.costs.work);
         }
-        match world.prices.rung {
+        match world.costs.rung {
             Nanos::ZERO => at,
             rung => world.work(self.cpu, at, rung),
         }
     }
 
-    /// Tells the policy that the core woke at `at`, where a real poll group does it; a completion
+    /// Reports to the policy that the core woke at `at`, where a real poll group does it; a completion
     /// was there, or not.
     pub(crate) fn woke(&mut self, over: bool, at: Nanos) {
         if self.timed {
@@ -261,7 +261,7 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// Completions that one interrupt may tell of.
+    /// Completions that one interrupt may announce.
     pub(crate) fn threshold(&self) -> u64 {
         self.coalescing.map_or(1, |c| u64::from(c.threshold))
     }
@@ -270,7 +270,7 @@ impl<'a> Thread<'a> {
     /// be done without one.
     pub(crate) fn deadline(&self, at: Nanos) -> Nanos {
         let next = self.source.next();
-        if next == Nanos::MAX || !self.flights.has_room() || !self.issuing(at) {
+        if next == Nanos::MAX || !self.in_flight.has_room() || !self.issuing(at) {
             return Nanos::MAX;
         }
         let turn = if self.measuring {

@@ -64,7 +64,7 @@ impl Times {
         self.spin + self.kernel + self.paused + self.monitored
     }
 
-    /// The part of it that the system charges to threads: CPU time, as it is usually told.
+    /// The part of it that the system charges to threads: CPU time, as it is usually reported.
     pub fn charged(&self) -> Nanos {
         self.busy() - self.uncharged
     }

@@ -1,6 +1,6 @@
 //! The steps of a policy, in closed form.
 //!
-//! When the device finishes is known from the submission on, so that no step needs to be played:
+//! When the device finishes is known from the submission on, so that no step needs to be simulated:
 //! how long it lasts and what it counts is arithmetic. What a real waiter does for each step stands
 //! in `joulio_wait::Waiter` and in the driver's poll group, whose counters these are.
 
@@ -17,13 +17,13 @@ impl Thread<'_> {
     /// Asks the policy, and does the first half of its step: up to where the CPU is given away, if
     /// it is.
     pub(crate) fn wait(&mut self, at: Nanos, world: &mut World<'_>) -> Result<Nanos, TwinError> {
-        let can = world.prices.can.and(self.policy.steps());
+        let can = world.costs.can.and(self.policy.steps());
         let now = if self.timed { at } else { Nanos::ZERO };
-        let step = match self.foresee(at, world) {
+        let step = match self.oracle_step(at, world) {
             Some(step) => step,
-            None => self.policy.plan(&self.flights, can, now),
+            None => self.policy.plan(&self.in_flight, can, now),
         };
-        if self.seer.is_none() && !can.has(step.kind) {
+        if self.oracle.is_none() && !can.has(step.kind) {
             return Err(TwinError::Step {
                 policy: self.policy.name().into_owned(),
                 kind: step.kind,
@@ -43,13 +43,13 @@ impl Thread<'_> {
     }
 
     /// A step that keeps the CPU: until its end, or until the turn on a CPU that is shared is over;
-    /// then a look comes, or another job's turn.
+    /// then a poll comes, or another job's turn.
     fn stay(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
         let slice = self.slice(at, world);
         let step = step.bounded(slice);
         let ends = match step.kind {
             StepKind::UserInterrupt => self.raised(),
-            _ => self.flights.first(),
+            _ => self.in_flight.first(),
         };
         let over = ends.min(step.until) >= slice && slice != Nanos::MAX;
         self.done.preempted += u64::from(over && self.measuring);
@@ -73,7 +73,7 @@ impl Thread<'_> {
                 let got = world.take(self.cpu, self.index, at, Cause::Timer);
                 self.chill(&got);
                 let switch = if got.cold.is_some() {
-                    world.prices.switch
+                    world.costs.switch
                 } else {
                     Nanos::ZERO
                 };
@@ -84,7 +84,7 @@ impl Thread<'_> {
                 // A user interrupt for a thread that was away: the kernel's handler had it.
                 self.counters.interrupts += 1;
                 self.announced = self.threshold();
-                world.kernel(self.cpu, on, world.prices.interrupt)
+                world.kernel(self.cpu, on, world.costs.interrupt)
             }
             Wakening::Timer { start, until } => self.timer_woke(start, until, at, world),
             Wakening::Block { start, interrupted } => {
@@ -93,30 +93,30 @@ impl Thread<'_> {
         }
     }
 
-    /// Looks in vain until the completion is there or the time is over. Looks come one after
+    /// Polls in vain until the completion is there or the time is over. Polls come one after
     /// another from `at` on.
     fn spin(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
-        let until = self.flights.first().min(step.until);
-        let look = world.prices.look;
-        let looks = until.since(at).0.div_ceil(look.0);
-        self.counters.polls += looks;
-        self.counters.empty_polls += looks;
-        world.spin(self.cpu, at, Nanos(looks * look.0))
+        let until = self.in_flight.first().min(step.until);
+        let poll = world.costs.poll;
+        let polls = until.since(at).0.div_ceil(poll.0);
+        self.counters.polls += polls;
+        self.counters.empty_polls += polls;
+        world.spin(self.cpu, at, Nanos(polls * poll.0))
     }
 
     /// When its turn on a CPU that it shares is over, while it waits on it from `at` on.
     fn slice(&self, at: Nanos, world: &World<'_>) -> Nanos {
         let cpu = &world.cpus[self.cpu];
         match cpu.shared {
-            true => at.max(cpu.since + world.prices.slice),
+            true => at.max(cpu.since + world.costs.slice),
             false => Nanos::MAX,
         }
     }
 
     /// Sets a timer and gives the CPU away.
     fn sleep(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
-        let fires = step.until + world.prices.timer_slack;
-        let set = world.kernel(self.cpu, at, world.prices.to_timer());
+        let fires = step.until + world.costs.timer_slack;
+        let set = world.kernel(self.cpu, at, world.costs.to_timer());
         let asleep = world.switch(self.cpu, set);
         self.phase = Phase::Woken(Wakening::Timer {
             start: at,
@@ -133,41 +133,41 @@ impl Thread<'_> {
         at: Nanos,
         world: &mut World<'_>,
     ) -> Nanos {
-        let cause = match self.seer {
+        let cause = match self.oracle {
             Some(_) => Cause::Known,
             None => Cause::Timer,
         };
         let got = world.take(self.cpu, self.index, at, cause);
         self.chill(&got);
-        let end = world.wake(self.cpu, got, world.prices.timer_fires);
-        let over = self.flights.first() <= end;
+        let end = world.wake(self.cpu, got, world.costs.timer_fires);
+        let over = self.in_flight.first() <= end;
         self.counters.sleeps += 1;
         self.counters.oversleeps += u64::from(over);
         self.counters.slept += end - start;
         self.counters.overslept += end - until;
         if !over {
-            // The look that found that out.
+            // The poll that found that out.
             self.counters.polls += 1;
             self.counters.empty_polls += 1;
         }
         self.woke(over, end);
         match over {
             true => end,
-            false => world.spin(self.cpu, end, world.prices.look),
+            false => world.spin(self.cpu, end, world.costs.poll),
         }
     }
 
-    /// Arms, looks, and gives the CPU away until the interrupt.
+    /// Arms, polls, and gives the CPU away until the interrupt.
     fn block(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
         self.counters.arms += 1;
-        if self.flights.first() <= at {
+        if self.in_flight.first() <= at {
             self.phase = Phase::Poll;
             return at;
         }
         self.counters.polls += 1;
         self.counters.empty_polls += 1;
-        let start = world.spin(self.cpu, at, world.prices.look);
-        let blocking = world.kernel(self.cpu, start, world.prices.block_before);
+        let start = world.spin(self.cpu, at, world.costs.poll);
+        let blocking = world.kernel(self.cpu, start, world.costs.block_before);
         let asleep = world.switch(self.cpu, blocking);
         let raised = self.raised();
         let interrupted = raised <= step.until;
@@ -178,10 +178,10 @@ impl Thread<'_> {
     /// When the device raises its interrupt for what it has: at the first completion, or as it
     /// coalesces.
     fn raised(&mut self) -> Nanos {
-        let first = self.flights.first();
+        let first = self.in_flight.first();
         match self.coalescing {
             Some(coalescing) if first != Nanos::MAX => {
-                let enough = self.flights.nth(coalescing.threshold);
+                let enough = self.in_flight.nth(coalescing.threshold);
                 enough.min(first + coalescing.time)
             }
             _ => first,
@@ -202,12 +202,12 @@ impl Thread<'_> {
         };
         let got = world.take(self.cpu, self.index, at, cause);
         self.chill(&got);
-        let prices = &world.prices;
+        let costs = &world.costs;
         let handler = match cause {
-            Cause::Interrupt => prices.interrupt,
-            Cause::Timer | Cause::Known => prices.timer_fires,
+            Cause::Interrupt => costs.interrupt,
+            Cause::Timer | Cause::Known => costs.timer_fires,
         };
-        let after = prices.block_after;
+        let after = costs.block_after;
         let awake = world.wake(self.cpu, got, handler);
         let end = world.kernel(self.cpu, awake, after);
         self.counters.blocks += 1;
@@ -217,7 +217,7 @@ impl Thread<'_> {
             self.counters.interrupts += 1;
             self.announced = self.threshold();
         } else {
-            let over = self.flights.first() <= end;
+            let over = self.in_flight.first() <= end;
             self.woke(over, end);
         }
         end

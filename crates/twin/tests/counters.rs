@@ -43,7 +43,7 @@ fn polling_never_gives_its_cpu_away() {
     let c = done.counters;
     assert_eq!((c.sleeps, c.blocks, c.wakes, c.interrupts), (0, 0, 0, 0));
     assert_eq!(c.polls - c.empty_polls, IOS);
-    assert!(c.empty_polls > 50 * IOS, "{} looks in vain", c.empty_polls);
+    assert!(c.empty_polls > 50 * IOS, "{} polls in vain", c.empty_polls);
     assert_eq!(done.cpus[0].1.busy(), done.window);
 }
 
@@ -56,7 +56,7 @@ fn an_interrupt_is_one_block_and_one_wake() {
             (c.blocks, c.wakes, c.interrupts, c.sleeps),
             (IOS, IOS, IOS, 0)
         );
-        // The look before the plan and the one of the arming, in vain; the one after, not.
+        // The poll before the plan and the one of the arming, in vain; the one after, not.
         assert_eq!((c.polls, c.empty_polls), (3 * IOS, 2 * IOS));
         assert_eq!((c.vain_wakes, c.lost_interrupts), (0, 0));
         assert_eq!(c.arms, IOS);
@@ -312,7 +312,7 @@ impl Policy for Liar {
 }
 
 #[test]
-fn what_cannot_be_played_is_refused_by_name() {
+fn what_cannot_be_simulated_is_refused_by_name() {
     let refused = |job: Job, policy: fn() -> AnyPolicy| {
         let (machine, devices) = (machine(), [device("optane-900p")]);
         let setup = TwinSetup::new(&machine, &devices);

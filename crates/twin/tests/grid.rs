@@ -5,22 +5,22 @@ mod common;
 use common::device;
 use joulio_model::MachineProfile;
 use joulio_twin::grid::{
-    Axes, Contender, GridError, LoadKind, Mechanism, Meter, Row, Scene, Stage,
+    Axes, Candidate, GridError, LoadKind, Mechanism, Meter, Row, Scenario, Sweep,
 };
 use joulio_units::Nanos;
 use joulio_wait::{AnyPolicy, Dpas, Ehp, Pas, SkiRental, Tpause, Umwait};
 
-fn stage(ios: u64, slo: Option<Nanos>) -> Stage {
-    Stage {
+fn sweep(ios: u64, slo: Option<Nanos>) -> Sweep {
+    Sweep {
         machine: MachineProfile::builtin("generic-server").unwrap(),
-        contenders: vec![
-            Contender::new(|| AnyPolicy::INTERRUPT),
-            Contender::new(|| AnyPolicy::Ehp(Ehp::new())),
-            Contender::new(|| AnyPolicy::Pas(Pas::new())),
-            Contender::new(|| AnyPolicy::Dpas(Dpas::new(Dpas::THETA))),
-            Contender::new(|| AnyPolicy::SkiRental(SkiRental::new(Nanos(3_000)))),
-            Contender::new(|| AnyPolicy::Tpause(Tpause::new(Tpause::PAUSE))),
-            Contender::new(|| AnyPolicy::Umwait(Umwait)),
+        candidates: vec![
+            Candidate::new(|| AnyPolicy::INTERRUPT),
+            Candidate::new(|| AnyPolicy::Ehp(Ehp::new())),
+            Candidate::new(|| AnyPolicy::Pas(Pas::new())),
+            Candidate::new(|| AnyPolicy::Dpas(Dpas::new(Dpas::THETA))),
+            Candidate::new(|| AnyPolicy::SkiRental(SkiRental::new(Nanos(3_000)))),
+            Candidate::new(|| AnyPolicy::Tpause(Tpause::new(Tpause::PAUSE))),
+            Candidate::new(|| AnyPolicy::Umwait(Umwait)),
         ],
         ios,
         ramp_time: Nanos::from_millis(1),
@@ -29,8 +29,8 @@ fn stage(ios: u64, slo: Option<Nanos>) -> Stage {
     }
 }
 
-fn scene(device: &str, iodepth: usize, load: LoadKind) -> Scene {
-    Scene {
+fn scenario(device: &str, iodepth: usize, load: LoadKind) -> Scenario {
+    Scenario {
         device: device.into(),
         iodepth,
         numjobs: 1,
@@ -40,21 +40,23 @@ fn scene(device: &str, iodepth: usize, load: LoadKind) -> Scene {
     }
 }
 
-fn play(stage: &Stage, scene: &Scene) -> Vec<Row> {
+fn simulate(sweep: &Sweep, scenario: &Scenario) -> Vec<Row> {
     let views = Axes::full().views;
-    stage.play(scene, &device(&scene.device), &views).unwrap()
+    sweep
+        .simulate(scenario, &device(&scenario.device), &views)
+        .unwrap()
 }
 
 #[test]
 fn nobody_who_keeps_the_promise_beats_the_best_or_the_oracle() {
-    let stage = stage(1_500, None);
+    let sweep = sweep(1_500, None);
     for load in LoadKind::ALL {
         for (device, iodepth) in [
             ("samsung-983-zet", 1),
             ("optane-p5800x", 4),
             ("hdd-7200", 2),
         ] {
-            let rows = play(&stage, &scene(device, iodepth, load));
+            let rows = simulate(&sweep, &scenario(device, iodepth, load));
             assert_eq!(rows.len(), 9);
             for row in &rows {
                 let best = row.best.as_deref().unwrap();
@@ -76,9 +78,9 @@ fn nobody_who_keeps_the_promise_beats_the_best_or_the_oracle() {
 
 #[test]
 fn a_view_has_the_policies_of_its_mechanism_and_the_energy_of_its_boundary() {
-    let rows = play(
-        &stage(1_000, None),
-        &scene("optane-p5800x", 1, LoadKind::Closed),
+    let rows = simulate(
+        &sweep(1_000, None),
+        &scenario("optane-p5800x", 1, LoadKind::Closed),
     );
     let of = |mechanism, boundary| {
         let same = |row: &&Row| (row.view.mechanism, row.view.boundary) == (mechanism, boundary);
@@ -98,19 +100,19 @@ fn a_view_has_the_policies_of_its_mechanism_and_the_energy_of_its_boundary() {
 }
 
 #[test]
-fn the_same_stage_gives_the_same_rows() {
-    let scene = scene("flash-gc", 4, LoadKind::Phases);
+fn the_same_sweep_gives_the_same_rows() {
+    let scenario = scenario("flash-gc", 4, LoadKind::Phases);
     assert_eq!(
-        play(&stage(1_000, None), &scene),
-        play(&stage(1_000, None), &scene)
+        simulate(&sweep(1_000, None), &scenario),
+        simulate(&sweep(1_000, None), &scenario)
     );
 }
 
 #[test]
 fn a_promise_under_the_device_s_own_latency_is_refused_by_name() {
     let slo = Some(Nanos::from_micros(50));
-    let disk = scene("hdd-7200", 1, LoadKind::Closed);
-    let error = stage(1_000, slo)
+    let disk = scenario("hdd-7200", 1, LoadKind::Closed);
+    let error = sweep(1_000, slo)
         .check(&disk, &device("hdd-7200"))
         .unwrap_err();
     assert!(matches!(&error, GridError::Slo { device, .. } if device == "hdd-7200"));
@@ -120,9 +122,9 @@ fn a_promise_under_the_device_s_own_latency_is_refused_by_name() {
         "{error}"
     );
     // One that it can keep is kept by more than polling's.
-    let rows = play(
-        &stage(1_000, Some(Nanos::from_millis(1))),
-        &scene("samsung-983-zet", 1, LoadKind::Closed),
+    let rows = simulate(
+        &sweep(1_000, Some(Nanos::from_millis(1))),
+        &scenario("samsung-983-zet", 1, LoadKind::Closed),
     );
     assert!(rows.iter().all(|row| row.limit_ns == 1_000_000));
     assert!(rows[0].policies.iter().all(|one| one.keeps));
@@ -130,18 +132,18 @@ fn a_promise_under_the_device_s_own_latency_is_refused_by_name() {
 
 #[test]
 fn a_package_s_watts_are_never_told_as_the_wall_s() {
-    let stage = Stage {
+    let sweep = Sweep {
         machine: MachineProfile::builtin("xeon-8558").unwrap(),
-        ..stage(1_000, None)
+        ..sweep(1_000, None)
     };
-    let axes = Axes::full().on(&stage.machine);
+    let axes = Axes::full().on(&sweep.machine);
     assert_eq!(axes.views.len(), 6);
-    let scene = scene("optane-p5800x", 1, LoadKind::Closed);
+    let scenario = scenario("optane-p5800x", 1, LoadKind::Closed);
     let device = device("optane-p5800x");
-    let rows = stage.play(&scene, &device, &axes.views).unwrap();
+    let rows = sweep.simulate(&scenario, &device, &axes.views).unwrap();
     assert_eq!(rows.len(), 6);
-    let refused = stage
-        .play(&scene, &device, &Axes::full().views)
+    let refused = sweep
+        .simulate(&scenario, &device, &Axes::full().views)
         .unwrap_err();
     assert!(matches!(refused, GridError::Wall { machine } if machine == "xeon-8558"));
 }

@@ -6,7 +6,7 @@ use joulio_twin::published::{Basis, Field, Metric, Number, Paper, Profiles};
 use std::error::Error;
 use std::sync::OnceLock;
 
-/// Fewer than the command plays: enough for means, and for a debug build.
+/// Fewer than the command simulates: enough for means, and for a debug build.
 const IOS: u64 = 8_000;
 
 fn report() -> &'static Report {

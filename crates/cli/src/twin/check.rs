@@ -10,7 +10,7 @@ use joulio_twin::published::Basis;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// Plays what papers measured on modelled machines, and compares. Every number on the twin's side
+/// Simulates what papers measured on modelled machines, and compares. Every number on the twin's side
 /// is modelled. Status 1 if a number is further off than its promise allows, unless it is declared,
 /// with the reason, not to reproduce.
 #[derive(clap::Args)]

@@ -5,7 +5,7 @@ use super::error::CalibrateError;
 use super::reads::{Read, Reads, median, reads};
 use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_nvme::wait::{AnyPolicy, Counters, Policy, StepKind, Waiter};
-use joulio_twin::grid::Stage;
+use joulio_twin::grid::Sweep;
 use joulio_twin::{TwinError, TwinSetup, run as run_twin};
 use joulio_units::Nanos;
 use joulio_workload::{CompletionMode, EngineName, Job, Method, Stop};
@@ -41,7 +41,7 @@ pub struct NotChecked {
     pub why: String,
 }
 
-/// One way of waiting, real and played: counts an I/O, and the median latency.
+/// One way of waiting, real and simulated: counts an I/O, and the median latency.
 #[derive(Clone, Debug, Serialize)]
 pub struct Compared {
     /// The way.
@@ -215,7 +215,7 @@ fn lacks(policy: &AnyPolicy) -> Option<String> {
 /// How long `policy` runs before it is itself.
 fn learns(policy: &AnyPolicy) -> Nanos {
     match policy.timed() {
-        true => Stage::RAMP,
+        true => Sweep::RAMP,
         false => Nanos::ZERO,
     }
 }

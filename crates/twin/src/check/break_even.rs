@@ -7,16 +7,16 @@
 //! `W w`: so a takes less if `Pa < ((P0 / n) (Tb - Ta) + W (wb - wa)) / (Ca - Cb)`.
 
 use crate::TwinRun;
-use crate::published::{BreakEven, Paper, PlayError, Player};
+use crate::published::{BreakEven, Paper, SimulationError, Simulator};
 use joulio_model::machine::CoreState;
 use serde::Serialize;
 
-/// What the rule says of two runs, and what the twin does.
+/// The break-even rule and the twin, on two runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct Rule {
     /// The source's short name.
     pub paper: String,
-    /// What is compared.
+    /// Description of the comparison.
     pub what: String,
     /// The watts of a busy core above those of an idle one.
     pub busy_watts: f64,
@@ -28,23 +28,26 @@ pub struct Rule {
     pub joules_per_io: [f64; 2],
     /// The twin says that a takes less.
     pub modelled: bool,
-    /// Whether the rule is said to hold here.
+    /// True if the rule is said to hold here.
     pub holds: bool,
 }
 
 impl Rule {
-    /// It does not hold where it should.
+    /// True if the rule does not hold where it should.
     pub fn broken(&self) -> bool {
         self.holds && self.predicted != self.modelled
     }
 }
 
 /// The pairs of `paper`.
-pub(super) fn rules(paper: &Paper, player: &mut Player) -> Result<Vec<Rule>, PlayError> {
+pub(super) fn rules(
+    paper: &Paper,
+    simulator: &mut Simulator,
+) -> Result<Vec<Rule>, SimulationError> {
     let rule = |pair: &BreakEven| {
-        let machine = player.spec(&pair.a)?.machine.clone();
-        let machine = player.profiles().machine(&machine)?;
-        let (a, b) = (player.run(&pair.a)?, player.run(&pair.b)?);
+        let machine = simulator.spec(&pair.a)?.machine.clone();
+        let machine = simulator.profiles().machine(&machine)?;
+        let (a, b) = (simulator.run(&pair.a)?, simulator.run(&pair.b)?);
         let busy = machine.core_watts(CoreState::Spin).0 - machine.core_watts(CoreState::C1).0;
         let fixed = |run: &TwinRun| {
             let parts = &run.parts;

@@ -1,7 +1,7 @@
 //! What was said in words.
 
 use super::metrics;
-use crate::published::{Claim, Metric, Paper, PlayError, Player};
+use crate::published::{Claim, Metric, Paper, SimulationError, Simulator};
 use serde::Serialize;
 
 /// A claim, and whether it comes out.
@@ -9,13 +9,13 @@ use serde::Serialize;
 pub struct Observation {
     /// The source's short name.
     pub paper: String,
-    /// What was said.
+    /// Text of the claim.
     pub what: String,
-    /// What of the runs.
+    /// Metric of the runs.
     pub metric: Metric,
-    /// It comes out.
+    /// True if the claim comes out.
     pub holds: bool,
-    /// Why it is known not to.
+    /// Reason why the claim is known not to come out.
     pub known: Option<String>,
     /// By what fraction the metric changes where it should rise and does not; the worst of all.
     pub miss: Option<f64>,
@@ -24,7 +24,7 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// It does not come out, and nobody says why.
+    /// True if the claim does not come out, and no reason is declared.
     pub fn broken(&self) -> bool {
         !self.holds && self.known.is_none()
     }
@@ -33,16 +33,20 @@ impl Observation {
 /// The claims of `paper`.
 pub(super) fn observations(
     paper: &Paper,
-    player: &mut Player,
-) -> Result<Vec<Observation>, PlayError> {
-    let observe = |claim: &Claim| observe(paper, claim, player);
+    simulator: &mut Simulator,
+) -> Result<Vec<Observation>, SimulationError> {
+    let observe = |claim: &Claim| observe(paper, claim, simulator);
     paper.claim.iter().map(observe).collect()
 }
 
-fn observe(paper: &Paper, claim: &Claim, player: &mut Player) -> Result<Observation, PlayError> {
+fn observe(
+    paper: &Paper,
+    claim: &Claim,
+    simulator: &mut Simulator,
+) -> Result<Observation, SimulationError> {
     let mut chains = Vec::new();
     for chain in &claim.rising {
-        let values = metrics(player, chain, claim.metric)?;
+        let values = metrics(simulator, chain, claim.metric)?;
         chains.push(chain.iter().cloned().zip(values).collect::<Vec<_>>());
     }
     let step = 1.0 + claim.least_percent / 100.0;

@@ -1,7 +1,7 @@
 //! Numbers against numbers.
 
 use super::{INCREMENT, metrics};
-use crate::published::{Basis, Field, Metric, Number, Paper, PlayError, Player};
+use crate::published::{Basis, Field, Metric, Number, Paper, SimulationError, Simulator};
 use joulio_units::PastTdp;
 use serde::Serialize;
 
@@ -10,31 +10,31 @@ use serde::Serialize;
 pub struct Row {
     /// The source's short name.
     pub paper: String,
-    /// What it is.
+    /// Description of the number.
     pub what: String,
-    /// What of a run.
+    /// Metric of the runs.
     pub metric: Metric,
-    /// It is the difference of two runs.
+    /// True if the number is the difference of two runs.
     pub increment: bool,
-    /// It is a percentage by which runs exceed others.
+    /// True if the number is a percentage by which runs exceed others.
     pub percent: bool,
-    /// What agreement rests on.
+    /// Basis of agreement.
     pub basis: Basis,
-    /// What was printed, or the lower end of it.
+    /// Printed number, or lower end of the printed range.
     pub published: f64,
-    /// The upper end of a range.
+    /// Upper end of the printed range.
     pub published_to: Option<f64>,
-    /// What the twin says.
+    /// The twin's number.
     pub modelled: f64,
-    /// How far that is off, as a fraction; of a gain, a fraction of the gain.
+    /// Error as a fraction; of a gain, a fraction of the gain.
     pub error: f64,
-    /// How far it may be; `None`: nothing was promised.
+    /// Error that is allowed; `None`: nothing was promised.
     pub allowed: Option<f64>,
     /// The twin's number at the ends of a figure's band.
     pub band: Option<[f64; 2]>,
-    /// It is further off than it may be, and this is why.
+    /// Reason why the error is larger than allowed.
     pub known: Option<String>,
-    /// A run of it draws more than its package is sold to draw.
+    /// Run that draws more than its package is sold to draw.
     pub past_tdp: Option<PastTdp>,
     /// The name of the order that it is in.
     #[serde(skip)]
@@ -42,25 +42,25 @@ pub struct Row {
 }
 
 impl Row {
-    /// It is further off than it may be, and nobody says why.
+    /// True if the error is larger than allowed, and no reason is declared.
     pub fn broken(&self) -> bool {
         self.missed() && self.known.is_none()
     }
 
-    /// It is further off than it may be.
+    /// True if the error is larger than allowed.
     pub fn missed(&self) -> bool {
         self.allowed.is_some_and(|most| self.error.abs() > most)
     }
 }
 
 /// The rows of `paper`.
-pub(super) fn rows(paper: &Paper, player: &mut Player) -> Result<Vec<Row>, PlayError> {
-    let row = |number: &Number| row(paper, number, player);
+pub(super) fn rows(paper: &Paper, simulator: &mut Simulator) -> Result<Vec<Row>, SimulationError> {
+    let row = |number: &Number| row(paper, number, simulator);
     paper.number.iter().map(row).collect()
 }
 
-fn row(paper: &Paper, number: &Number, player: &mut Player) -> Result<Row, PlayError> {
-    let modelled = modelled(number, player)?;
+fn row(paper: &Paper, number: &Number, simulator: &mut Simulator) -> Result<Row, SimulationError> {
+    let modelled = modelled(number, simulator)?;
     let increment = !number.minus.is_empty();
     let percent = !number.over.is_empty();
     let promised = match percent {
@@ -80,9 +80,9 @@ fn row(paper: &Paper, number: &Number, player: &mut Player) -> Result<Row, PlayE
         error: error(number, modelled),
         // Of differences only those of times are promised.
         allowed: promised.map(|most| if increment { INCREMENT } else { most }),
-        band: band(number, player)?,
+        band: band(number, simulator)?,
         known: None,
-        past_tdp: past_tdp(number, player)?,
+        past_tdp: past_tdp(number, simulator)?,
         order: number.order.clone(),
     };
     row.known = number.known.clone().filter(|_| row.missed());
@@ -90,10 +90,13 @@ fn row(paper: &Paper, number: &Number, player: &mut Player) -> Result<Row, PlayE
 }
 
 /// Of the runs of `number` the one that is furthest past what its package is sold to draw.
-fn past_tdp(number: &Number, player: &mut Player) -> Result<Option<PastTdp>, PlayError> {
+fn past_tdp(
+    number: &Number,
+    simulator: &mut Simulator,
+) -> Result<Option<PastTdp>, SimulationError> {
     let mut worst: Option<PastTdp> = None;
     for name in number.run.iter().chain(&number.over).chain(&number.minus) {
-        let past = player.run(name)?.result.past_tdp;
+        let past = simulator.run(name)?.result.past_tdp;
         let less = |one: &PastTdp| past.is_some_and(|p| p.package_watts > one.package_watts);
         if worst.is_none_or(|one| less(&one)) {
             worst = past.or(worst);
@@ -103,18 +106,19 @@ fn past_tdp(number: &Number, player: &mut Player) -> Result<Option<PastTdp>, Pla
 }
 
 /// What the twin says of `number`.
-pub(crate) fn modelled(number: &Number, player: &mut Player) -> Result<f64, PlayError> {
-    let runs = metrics(player, &number.run, number.metric)?;
+pub(crate) fn modelled(number: &Number, simulator: &mut Simulator) -> Result<f64, SimulationError> {
+    let runs = metrics(simulator, &number.run, number.metric)?;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let refused = |problem: &str| PlayError::Data(format!("number '{}' {problem}", number.what));
+    let refused =
+        |problem: &str| SimulationError::Data(format!("number '{}' {problem}", number.what));
     if runs.is_empty() {
         return Err(refused("names no run"));
     }
-    let other = |names: &[String], player: &mut Player| {
+    let other = |names: &[String], simulator: &mut Simulator| {
         if names.len() != runs.len() {
             return Err(refused("needs as many runs to compare with as it has"));
         }
-        metrics(player, names, number.metric)
+        metrics(simulator, names, number.metric)
     };
     let pairs = |others: Vec<f64>, of: fn(f64, f64) -> f64| {
         let pairs = runs.iter().zip(others);
@@ -125,9 +129,9 @@ pub(crate) fn modelled(number: &Number, player: &mut Player) -> Result<f64, Play
         )
     };
     Ok(if !number.minus.is_empty() {
-        pairs(other(&number.minus, player)?, |run, other| run - other)
+        pairs(other(&number.minus, simulator)?, |run, other| run - other)
     } else if !number.over.is_empty() {
-        pairs(other(&number.over, player)?, |run, other| {
+        pairs(other(&number.over, simulator)?, |run, other| {
             (run / other - 1.0) * 100.0
         })
     } else {
@@ -145,18 +149,18 @@ pub(crate) fn error(number: &Number, modelled: f64) -> f64 {
 }
 
 /// The number with one figure at either end of its band.
-fn band(number: &Number, player: &mut Player) -> Result<Option<[f64; 2]>, PlayError> {
+fn band(number: &Number, simulator: &mut Simulator) -> Result<Option<[f64; 2]>, SimulationError> {
     let Some(name) = &number.band else {
         return Ok(None);
     };
     let field: Field = name.parse()?;
-    let figure = player.profiles().figure(&field)?;
+    let figure = simulator.profiles().figure(&field)?;
     let [low, high] = figure.band.unwrap_or([figure.value; 2]);
     let mut ends = [0.0; 2];
     for (end, to) in ends.iter_mut().zip([low, high]) {
-        player.set(&field, to)?;
-        *end = modelled(number, player)?;
+        simulator.set(&field, to)?;
+        *end = modelled(number, simulator)?;
     }
-    player.set(&field, figure.value)?;
+    simulator.set(&field, figure.value)?;
     Ok(Some(ends))
 }

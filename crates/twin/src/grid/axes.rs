@@ -1,15 +1,15 @@
 //! The cells of a grid.
 
-use super::{LoadKind, Mechanism, Meter, Scene};
+use super::{LoadKind, Mechanism, Meter, Scenario};
 use joulio_model::{MachineProfile, MeteredAt};
 use serde::{Deserialize, Serialize};
 
-/// What a cell is judged by.
+/// Mechanism and energy that a cell is judged by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct View {
-    /// What there is to wait with.
+    /// Mechanism that there is to wait with.
     pub mechanism: Mechanism,
-    /// What counts as energy.
+    /// Boundary of the energy that counts.
     pub boundary: Meter,
 }
 
@@ -26,9 +26,9 @@ pub struct Axes {
     pub sizes: Vec<u32>,
     /// Percent of reads.
     pub reads: Vec<u8>,
-    /// When I/Os come.
+    /// Arrivals of I/Os.
     pub loads: Vec<LoadKind>,
-    /// What each scene is judged by.
+    /// Views that each scenario is judged in.
     pub views: Vec<View>,
 }
 
@@ -97,15 +97,15 @@ impl Axes {
         self
     }
 
-    /// Every scene.
-    pub fn scenes(&self) -> Vec<Scene> {
-        let mut scenes = Vec::new();
+    /// Every scenario.
+    pub fn scenarios(&self) -> Vec<Scenario> {
+        let mut scenarios = Vec::new();
         for device in &self.devices {
             for &load in &self.loads {
                 for &read_percent in &self.reads {
                     for &bs in &self.sizes {
                         for &numjobs in &self.numjobs {
-                            scenes.extend(self.iodepths.iter().map(|&iodepth| Scene {
+                            scenarios.extend(self.iodepths.iter().map(|&iodepth| Scenario {
                                 device: device.clone(),
                                 iodepth,
                                 numjobs,
@@ -118,12 +118,12 @@ impl Axes {
                 }
             }
         }
-        scenes
+        scenarios
     }
 
-    /// How many cells.
+    /// Number of cells.
     pub fn cells(&self) -> usize {
-        self.scenes().len() * self.views.len()
+        self.scenarios().len() * self.views.len()
     }
 }
 
@@ -136,8 +136,8 @@ mod tests {
         assert_eq!(Axes::sample().cells(), 500);
         let full = Axes::full();
         assert_eq!(full.cells(), 5 * 6 * 6 * 3 * 3 * 3 * 9);
-        let scenes = full.scenes();
-        let sample = Axes::sample().scenes();
-        assert!(sample.iter().all(|scene| scenes.contains(scene)));
+        let scenarios = full.scenarios();
+        let sample = Axes::sample().scenarios();
+        assert!(sample.iter().all(|scenario| scenarios.contains(scenario)));
     }
 }

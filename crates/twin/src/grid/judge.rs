@@ -1,12 +1,12 @@
 //! Who is best.
 
-use super::{Mechanism, Scene, View};
+use super::{Mechanism, Scenario, View};
 use crate::TwinRun;
 use joulio_model::MachineProfile;
 use joulio_units::{Nanos, PastTdp};
 use serde::{Deserialize, Serialize};
 
-/// What a way of waiting took in a scene.
+/// The run of a policy in a scenario.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     name: String,
@@ -16,7 +16,7 @@ pub(crate) struct Outcome {
     p99: u64,
 }
 
-/// The promise of a scene.
+/// The promise of a scenario.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Verdict {
     pub(crate) limit: Nanos,
@@ -36,10 +36,10 @@ impl Outcome {
     }
 }
 
-/// What a policy took in a cell. Everything in it is modelled.
+/// Costs of a policy in a cell. Everything in it is modelled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judged {
-    /// Its name.
+    /// Name of the policy.
     pub policy: String,
     /// Joules of an I/O, at the cell's boundary.
     pub joules_per_io: f64,
@@ -59,7 +59,7 @@ pub struct Judged {
     /// Joules an I/O over those of the best that keeps the promise, less one; below zero for one
     /// that does not keep it and uses less; `None` when there is no best.
     pub regret: Option<f64>,
-    /// The same over the oracle's.
+    /// Joules an I/O over those of the oracle, less one.
     pub regret_oracle: Option<f64>,
 }
 
@@ -68,31 +68,31 @@ pub struct Judged {
 pub struct Row {
     /// Device and load.
     #[serde(flatten)]
-    pub scene: Scene,
-    /// What it was judged by.
+    pub scenario: Scenario,
+    /// Mechanism and energy that the cell is judged by.
     #[serde(flatten)]
     pub view: View,
-    /// What 99 of 100 I/Os may not exceed, in nanoseconds.
+    /// Nanoseconds that 99 of 100 I/Os may not exceed.
     pub limit_ns: u64,
-    /// What another seed changes polling's 99th percentile by.
+    /// Fraction by which another seed changes polling's 99th percentile.
     pub p99_noise: f64,
     /// The policy that uses least of those that keep the promise; `None`: polling does not keep it,
     /// and nobody does.
     pub best: Option<String>,
     /// Joules of an I/O of who knows the completion times; `None` when there is no best.
     pub oracle_joules_per_io: Option<f64>,
-    /// Each policy, in the order of the stage.
+    /// Each policy, in the order of the sweep.
     pub policies: Vec<Judged>,
 }
 
 /// Joules that differ by less than a thousandth are the same.
 const TIE: f64 = 1.001;
 
-/// The row of `scene` in `view`. An oracle knows what fixed ways know: the best of them is a try of
+/// The row of `scenario` in `view`. An oracle knows what fixed policies know: the best of them is a try of
 /// its own.
 pub(crate) fn judge(
     machine: &MachineProfile,
-    scene: &Scene,
+    scenario: &Scenario,
     view: View,
     outcomes: &[Outcome],
     oracles: &[&Outcome],
@@ -106,7 +106,7 @@ pub(crate) fn judge(
     let there = |outcome: &&Outcome| outcome.mechanism <= view.mechanism;
     let kept = || outcomes.iter().filter(there).filter(|one| keeps(one));
     let least = kept().map(joules).min_by(f64::total_cmp);
-    // What differs by less is one way by two names: the one that stands first has it.
+    // What differs by less is one policy by two names: the one that stands first has it.
     let best = least.and_then(|least| kept().find(|one| joules(one) <= least * TIE));
     let known = oracles
         .iter()
@@ -127,7 +127,7 @@ pub(crate) fn judge(
         regret_oracle: over(joules(outcome), known),
     };
     Row {
-        scene: scene.clone(),
+        scenario: scenario.clone(),
         view,
         limit_ns: verdict.limit.0,
         p99_noise: verdict.noise,

@@ -1,18 +1,18 @@
 //! Every policy on every load: what each takes, and which is best.
 //!
-//! A [`Scene`] is a device with a load; all policies meet the same devices there, I/O by I/O. A
+//! A [`Scenario`] is a device with a load; all policies meet the same devices there, I/O by I/O. A
 //! [`View`] is what it is judged by: the mechanisms that the processor has, and what counts as
-//! energy. A scene in a view is a cell, and [`Stage::play`] gives the [`Row`] of each.
+//! energy. A scenario in a view is a cell, and [`Sweep::simulate`] gives the [`Row`] of each.
 
 mod axes;
 mod judge;
-mod scene;
-mod stage;
+mod scenario;
+mod sweep;
 
 pub use axes::{Axes, View};
 pub use judge::{Judged, Row};
-pub use scene::{LoadKind, Scene};
-pub use stage::{Contender, GridError, Stage};
+pub use scenario::{LoadKind, Scenario};
+pub use sweep::{Candidate, GridError, Sweep};
 
 use joulio_model::{CoreState, MachineProfile, power};
 use joulio_units::Joules;
@@ -22,7 +22,7 @@ use std::fmt;
 
 use crate::TwinRun;
 
-/// What a processor and a kernel have beside spinning, timers and interrupts; each has what those
+/// Mechanism of a processor and a kernel beside spinning, timers and interrupts; each has what those
 /// before it have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -62,7 +62,7 @@ impl Mechanism {
         }
     }
 
-    /// Its name.
+    /// Name in the output.
     pub fn name(self) -> &'static str {
         match self {
             Mechanism::Eventfd => "eventfd",
@@ -78,7 +78,7 @@ impl fmt::Display for Mechanism {
     }
 }
 
-/// What counts as energy. Another boundary, another winner.
+/// Boundary of the energy that counts. Another boundary, another winner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Meter {
@@ -95,7 +95,7 @@ impl Meter {
     /// Every one.
     pub const ALL: [Meter; 3] = [Meter::Wall, Meter::Package, Meter::Cores];
 
-    /// Its name.
+    /// Name in the output.
     pub fn name(self) -> &'static str {
         match self {
             Meter::Wall => "wall",

@@ -5,21 +5,21 @@ use std::fmt;
 use std::str::FromStr;
 use toml::Value;
 
-/// Where a figure stands.
+/// Place of a figure in a profile.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Field {
-    /// Of a machine; or else of a device.
+    /// True for a profile of a machine, false for one of a device.
     pub machine: bool,
     /// The profile's name.
     pub profile: String,
-    /// The way in it: keys, and indices of arrays.
+    /// Path in the profile: keys, and indices of arrays.
     pub path: Vec<String>,
 }
 
 /// Why there is no such figure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FieldError {
-    /// It is not a field's name.
+    /// The text is not a field's name.
     #[error("'{0}' is no field: write machine:PROFILE.FIELD or device:PROFILE.FIELD")]
     Name(String),
     /// The profile has none.

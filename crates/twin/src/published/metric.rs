@@ -19,11 +19,11 @@ pub enum Metric {
     P99999Us,
     /// Percent of a CPU that each job takes, as the system's accounts have it.
     CpuPercent,
-    /// The same of all jobs together.
+    /// Percent of a CPU that all jobs together take, as the system's accounts have it.
     CpuPercentAll,
     /// CPU microseconds of an I/O, by the same accounts.
     CpuUs,
-    /// How often a job gives its CPU away, for each I/O.
+    /// Times that a job gives its CPU away, per I/O.
     Switches,
     /// Device interrupts a second.
     Interrupts,
@@ -44,7 +44,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// What `run` has of it; nothing where there was no I/O.
+    /// Value of the metric in `run`; `None` where there was no I/O.
     pub fn of(self, run: &TwinRun) -> Option<f64> {
         let all = run.all();
         let ios = run.ios() as f64;

@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 pub struct Paper {
     /// The short name that tables call it by.
     pub name: String,
-    /// What it is, and where it appeared.
+    /// Title, authors and place of publication.
     pub source: String,
-    /// What its numbers are about.
+    /// Runs that the numbers are about.
     #[serde(default)]
     pub run: Vec<RunSpec>,
-    /// Its numbers.
+    /// Printed numbers.
     #[serde(default)]
     pub number: Vec<Number>,
-    /// What it says without a number.
+    /// Claims without a number.
     #[serde(default)]
     pub claim: Vec<Claim>,
     /// Numbers that profiles hold as they were printed.
@@ -32,7 +32,7 @@ pub struct Paper {
     /// The figures of profiles that are fitted to its numbers.
     #[serde(default)]
     pub fit: Vec<Fitted>,
-    /// What the twin cannot speak of.
+    /// Numbers and claims that the twin cannot speak of.
     #[serde(default)]
     pub silent: Vec<Silent>,
 }
@@ -41,40 +41,40 @@ pub struct Paper {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Number {
-    /// What it is, in a few words; unique in its file.
+    /// Description in a few words; unique in its file.
     pub what: String,
-    /// The runs it is about: one, or several whose mean is meant.
+    /// Runs that the number is about: one, or several whose mean is meant.
     pub run: Vec<String>,
-    /// What of the runs.
+    /// Metric of the runs.
     pub metric: Metric,
     /// The number, or the lower end of what was printed as a range.
     pub value: f64,
     /// The upper end of a range.
     pub to: Option<f64>,
-    /// Whether a profile's figure was fitted to it.
+    /// True if a profile's figure was fitted to the number.
     #[serde(default)]
     pub fitted: bool,
-    /// What it follows from, so that it is no test of the twin: numbers of the same file, or fields
+    /// Sources that imply the number, so that it is no test of the twin: numbers of the same file, or fields
     /// of profiles that were taken from it.
     #[serde(default)]
     pub implied_by: Vec<String>,
-    /// It is the difference to these runs, one for each of `run`.
+    /// Runs that `run` is compared with, one for each: the number is the difference.
     #[serde(default)]
     pub minus: Vec<String>,
-    /// It is the percentage by which the runs exceed these, one for each of `run`.
+    /// Runs that `run` exceeds, one for each: the number is the percentage.
     #[serde(default)]
     pub over: Vec<String>,
     /// Numbers of one such name are in an order, which the twin has to have too.
     pub order: Option<String>,
     /// A figure with a band, as `machine.core_watts.pause_c02`: the number at both ends of it is
-    /// told beside the number.
+    /// reported beside the number.
     pub band: Option<String>,
     /// Why it is known not to come out.
     pub known: Option<String>,
 }
 
 impl Number {
-    /// What the twin's agreement with it rests on.
+    /// Basis of the twin's agreement with the number.
     pub fn basis(&self) -> Basis {
         match (self.fitted, self.implied_by.is_empty()) {
             (true, _) => Basis::Fitted,
@@ -84,15 +84,15 @@ impl Number {
     }
 }
 
-/// What agreement with a number rests on.
+/// Basis of agreement with a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
     /// A profile's figure was chosen to meet it.
     Fitted,
-    /// It follows from numbers that were fitted, or was itself made a profile's figure.
+    /// Implied by numbers that were fitted, or itself made a profile's figure.
     Implied,
-    /// Nothing was chosen to meet it.
+    /// Free: nothing was chosen to meet the number.
     Free,
 }
 
@@ -100,9 +100,9 @@ pub enum Basis {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// What was said.
+    /// Text of the claim.
     pub what: String,
-    /// What of the runs.
+    /// Metric of the runs.
     pub metric: Metric,
     /// Runs in the order in which the metric rises.
     pub rising: Vec<Vec<String>>,
@@ -120,7 +120,7 @@ pub struct Claim {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// What it is.
+    /// Description of the number.
     pub what: String,
     /// The profile's field, as `machine:client.costs.crossing_ns`.
     pub field: String,
@@ -132,13 +132,13 @@ pub struct Input {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BreakEven {
-    /// What is compared.
+    /// Description of the comparison.
     pub what: String,
-    /// The one that takes more CPU.
+    /// Name of the run that takes more CPU.
     pub a: String,
     /// The one that takes less.
     pub b: String,
-    /// Whether the rule is said to hold: it does in a closed loop, and not in an open one.
+    /// True if the rule is said to hold: it does in a closed loop, and not in an open one.
     pub holds: bool,
 }
 
@@ -146,13 +146,13 @@ pub struct BreakEven {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Conflict {
-    /// What contradicts what.
+    /// Description of the contradiction.
     pub what: String,
     /// The run.
     pub run: String,
-    /// What of it.
+    /// Metric of the run.
     pub metric: Metric,
-    /// What it cannot pass.
+    /// Limit that the metric cannot pass.
     pub limit: f64,
 }
 
@@ -168,7 +168,7 @@ pub struct Fitted {
     pub step: f64,
 }
 
-/// What the twin cannot speak of.
+/// A number or a claim that the twin cannot speak of.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Silent {

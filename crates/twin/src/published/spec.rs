@@ -16,7 +16,7 @@ pub struct RunSpec {
     pub machine: String,
     /// The device's profile.
     pub device: String,
-    /// How many of them.
+    /// Number of devices.
     #[serde(default = "one")]
     pub devices: usize,
     /// The completion mode.
@@ -26,10 +26,10 @@ pub struct RunSpec {
     pub path: Path,
     /// The scheduler of requests.
     pub scheduler: Option<String>,
-    /// Whether a thread of the kernel hands requests to the driver.
+    /// True if a thread of the kernel hands requests to the driver.
     #[serde(default)]
     pub kworker: bool,
-    /// Whether a file system is on the way and not in the path's own figures.
+    /// True if a file system is on the way and not in the path's own figures.
     #[serde(default)]
     pub file_system: bool,
     /// Percent of reads.
@@ -46,7 +46,7 @@ pub struct RunSpec {
     pub numjobs: usize,
     /// Open loop: microseconds between the arrivals of each job.
     pub every_us: Option<f64>,
-    /// How many times the usual number of I/Os to play.
+    /// Multiple of the usual number of I/Os to simulate.
     #[serde(default = "one")]
     pub times: usize,
 }

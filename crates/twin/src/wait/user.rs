@@ -7,12 +7,12 @@ use joulio_units::Nanos;
 use joulio_wait::Step;
 
 impl Thread<'_> {
-    /// Looks, pauses, looks: a completion is seen by the first look after it.
+    /// Polls, pauses, polls: a completion is seen by the first poll after it.
     pub(super) fn pause(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
-        let prices = &world.prices;
-        let length = step.look.min(prices.pause);
-        let cycle = prices.look + length + prices.pause_exit;
-        let until = self.flights.first().min(step.until);
+        let costs = &world.costs;
+        let length = step.look.min(costs.pause);
+        let cycle = costs.poll + length + costs.pause_exit;
+        let until = self.in_flight.first().min(step.until);
         let cycles = until.since(at).0.div_ceil(cycle.0).max(1);
         self.counters.polls += cycles;
         self.counters.empty_polls += cycles;
@@ -20,35 +20,35 @@ impl Thread<'_> {
         if length < step.look {
             self.counters.limited += cycles;
         }
-        let looked = Nanos(cycles * prices.look.0);
+        let polled = Nanos(cycles * costs.poll.0);
         // The last pause is cut short by the end of the step.
-        let latest = step.until.max(at) + prices.pause_exit;
-        let end = (at + Nanos(cycles * cycle.0)).min(latest.max(at + looked));
+        let latest = step.until.max(at) + costs.pause_exit;
+        let end = (at + Nanos(cycles * cycle.0)).min(latest.max(at + polled));
         let cpu = &mut world.cpus[self.cpu];
-        let paused = cpu.spend(at, looked, Doing::Spin);
+        let paused = cpu.spend(at, polled, Doing::Spin);
         cpu.spend(paused, end - paused, Doing::Pause)
     }
 
     /// Waits for the write of the completion, or the time; again each time that the system's limit
     /// is over.
     pub(super) fn monitor(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
-        let prices = &world.prices;
-        let until = self.flights.first().min(step.until);
-        let waits = until.since(at).0.div_ceil(prices.pause.0).max(1);
+        let costs = &world.costs;
+        let until = self.in_flight.first().min(step.until);
+        let waits = until.since(at).0.div_ceil(costs.pause.0).max(1);
         self.counters.polls += waits;
         self.counters.empty_polls += waits;
         self.counters.monitors += waits;
         self.counters.limited += waits - 1;
-        let looked = Nanos(waits * prices.look.0);
-        let (exit, limit) = (prices.pause_exit, prices.pause);
-        // What never comes is looked for again when the limit is over.
+        let polled = Nanos(waits * costs.poll.0);
+        let (exit, limit) = (costs.pause_exit, costs.pause);
+        // What never comes is polled for again when the limit is over.
         let until = if until == Nanos::MAX {
             at + limit
         } else {
             until
         };
         let cpu = &mut world.cpus[self.cpu];
-        let waiting = cpu.spend(at, looked, Doing::Spin);
+        let waiting = cpu.spend(at, polled, Doing::Spin);
         let end = waiting.max(until + exit);
         cpu.spend(waiting, end - waiting, Doing::Monitor)
     }
@@ -59,17 +59,17 @@ impl Thread<'_> {
         let interrupted = raised <= step.until;
         let until = raised.min(step.until);
         let until = if until == Nanos::MAX {
-            at + world.prices.pause
+            at + world.costs.pause
         } else {
             until.max(at)
         };
         self.counters.pauses += 1;
         let awake = world.cpus[self.cpu].spend(at, until - at, Doing::Pause);
         if !interrupted {
-            return world.cpus[self.cpu].spend(awake, world.prices.pause_exit, Doing::Pause);
+            return world.cpus[self.cpu].spend(awake, world.costs.pause_exit, Doing::Pause);
         }
         self.counters.user_interrupts += 1;
         self.announced = self.threshold();
-        world.work(self.cpu, awake, world.prices.user_interrupt)
+        world.work(self.cpu, awake, world.costs.user_interrupt)
     }
 }

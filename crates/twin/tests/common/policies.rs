@@ -1,4 +1,4 @@
-//! Policies to play with.
+//! Policies to simulate with.
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 use joulio_units::Nanos;

@@ -2,7 +2,7 @@
 
 use crate::work::seconds;
 use clap::ValueEnum;
-use joulio_twin::grid::{Axes, LoadKind, Stage};
+use joulio_twin::grid::{Axes, LoadKind, Sweep};
 use joulio_units::Nanos;
 use joulio_workload::{parse_count, parse_size, parse_time};
 use std::path::PathBuf;
@@ -72,7 +72,7 @@ pub struct Args {
     /// that it holds
     #[arg(long, value_name = "FILE")]
     pub state: Option<PathBuf>,
-    /// Threads that play. Default: 1
+    /// Threads that simulate. Default: 1
     #[arg(long, default_value_t = 1, hide_default_value = true, value_parser = clap::value_parser!(u64).range(1..=1024))]
     threads: u64,
     /// Draw the maps of the best policies to this file, 36 at the most; it must not be there, or be
@@ -152,10 +152,10 @@ impl Args {
 
     /// How long to run before measuring.
     pub fn ramp_time(&self) -> Nanos {
-        self.ramp_time.unwrap_or(Stage::RAMP)
+        self.ramp_time.unwrap_or(Sweep::RAMP)
     }
 
-    /// How many play.
+    /// How many simulate.
     pub fn threads(&self) -> usize {
         self.threads as usize
     }

@@ -3,7 +3,7 @@
 use super::tiles;
 use crate::failure::Failure;
 use crate::output_file::{Existing, OutputFile};
-use joulio_twin::grid::{Axes, LoadKind, Row, Scene, View};
+use joulio_twin::grid::{Axes, LoadKind, Row, Scenario, View};
 use std::path::Path;
 
 /// More do not fit on a picture.
@@ -16,7 +16,7 @@ pub struct Map {
     pub title: String,
     /// Device and load of each line.
     pub lines: Vec<String>,
-    /// The best of each depth, by line; None: nobody keeps the promise, or it was not played.
+    /// The best of each depth, by line; None: nobody keeps the promise, or it was not simulated.
     pub tiles: Vec<Vec<Option<String>>>,
 }
 
@@ -41,17 +41,17 @@ fn map(
     view: View,
     (numjobs, bs, read_percent): (usize, u32, u8),
 ) -> Map {
-    let of = |scene: &Scene| {
-        (scene.numjobs, scene.bs, scene.read_percent) == (numjobs, bs, read_percent)
+    let of = |scenario: &Scenario| {
+        (scenario.numjobs, scenario.bs, scenario.read_percent) == (numjobs, bs, read_percent)
     };
     let here: Vec<_> = rows
         .iter()
-        .filter(|row| row.view == view && of(&row.scene))
+        .filter(|row| row.view == view && of(&row.scenario))
         .collect();
     let best = |device: &str, load: LoadKind, iodepth: usize| {
         let same = |row: &&&Row| {
-            let scene = &row.scene;
-            scene.device == device && scene.load == load && scene.iodepth == iodepth
+            let scenario = &row.scenario;
+            scenario.device == device && scenario.load == load && scenario.iodepth == iodepth
         };
         here.iter().find(same).and_then(|row| row.best.clone())
     };
@@ -81,7 +81,7 @@ fn map(
     }
 }
 
-/// Where to draw; refuses a picture that cannot be drawn or written, before anything is played.
+/// Where to draw; refuses a picture that cannot be drawn or written, before anything is simulated.
 pub fn open(axes: &Axes, path: &Path, existing: Existing) -> Result<OutputFile, Failure> {
     let count = axes.views.len() * axes.numjobs.len() * axes.sizes.len() * axes.reads.len();
     if count > MAX_MAPS {

@@ -2,8 +2,8 @@
 
 mod args;
 mod maps;
-mod player;
 mod report;
+mod simulate;
 mod state;
 mod tiles;
 
@@ -18,7 +18,7 @@ use args::Format;
 use joulio_lab::machine_profile;
 use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_twin::TwinError;
-use joulio_twin::grid::{Axes, Contender, Row, Scene, Stage};
+use joulio_twin::grid::{Axes, Candidate, Row, Scenario, Sweep};
 use joulio_workload::CompletionMode;
 use serde::Serialize;
 use state::State;
@@ -59,25 +59,28 @@ pub fn run(args: &Args) -> Outcome {
     }
     let devices = axes.devices.iter().map(|name| DeviceProfile::load(name));
     let devices: Vec<_> = devices.collect::<Result<_, _>>().map_err(Failure::input)?;
-    let stage = Stage {
-        contenders: contenders(&machine),
+    let sweep = Sweep {
+        candidates: candidates(&machine),
         machine,
         ios: args.number_ios(),
         ramp_time: args.ramp_time(),
         slo: args.slo,
         seed: args.seed,
     };
-    let scenes = axes.scenes();
-    let of = |scene: &Scene| {
-        let at = axes.devices.iter().position(|name| *name == scene.device);
+    let scenarios = axes.scenarios();
+    let of = |scenario: &Scenario| {
+        let at = axes
+            .devices
+            .iter()
+            .position(|name| *name == scenario.device);
         at.and_then(|at| devices.get(at))
     };
-    let placed: Vec<_> = scenes
+    let placed: Vec<_> = scenarios
         .iter()
-        .filter_map(|scene| Some((scene, of(scene)?)))
+        .filter_map(|scenario| Some((scenario, of(scenario)?)))
         .collect();
-    for (scene, device) in &placed {
-        stage.check(scene, device).map_err(Failure::input)?;
+    for (scenario, device) in &placed {
+        sweep.check(scenario, device).map_err(Failure::input)?;
     }
     if args.svg.is_some() && args.svg == args.state {
         return Err(Failure::input(
@@ -92,31 +95,31 @@ pub fn run(args: &Args) -> Outcome {
         joulio: env!("CARGO_PKG_VERSION"),
         modelled: true,
         axes: &axes,
-        number_ios: stage.ios,
-        ramp_seconds: stage.ramp_time.seconds(),
-        seed: stage.seed,
-        slo_ns: stage.slo.map(|slo| slo.0),
-        policies: stage
-            .contenders
+        number_ios: sweep.ios,
+        ramp_seconds: sweep.ramp_time.seconds(),
+        seed: sweep.seed,
+        slo_ns: sweep.slo.map(|slo| slo.0),
+        policies: sweep
+            .candidates
             .iter()
             .map(|one| one.name.as_str())
             .collect(),
-        machine: &stage.machine,
+        machine: &sweep.machine,
         devices: &devices,
     };
     let mut state = State::open(args.state.as_deref(), &header, axes.views.len())?;
     let stop = stop_on_signals()?;
-    player::play(
-        &stage,
+    simulate::simulate(
+        &sweep,
         &placed,
         &axes.views,
         args.threads(),
         &mut state,
         &stop,
     )?;
-    let done = state.rows(&scenes);
+    let done = state.rows(&scenarios);
     let drawn = match &picture {
-        Some(file) => maps::write(file, &stage.machine.name, &axes, &done),
+        Some(file) => maps::write(file, &sweep.machine.name, &axes, &done),
         None => Ok(()),
     };
     match args.output {
@@ -143,7 +146,7 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 /// Every policy that there is, ski-rental by this machine's own break-even.
-fn contenders(machine: &MachineProfile) -> Vec<Contender> {
+fn candidates(machine: &MachineProfile) -> Vec<Candidate> {
     use joulio_nvme::wait::SkiRental;
     let watts = &machine.core_watts;
     let even = SkiRental::break_even(
@@ -158,7 +161,7 @@ fn contenders(machine: &MachineProfile) -> Vec<Contender> {
     let ways = CompletionMode::ALL.into_iter().map(own);
     let ways = ways.filter(|way| *way != CompletionMode::Poll && way.policy().is_some());
     ways.map(|way| {
-        Contender::new(move || way.policy().unwrap_or(joulio_nvme::wait::AnyPolicy::POLL))
+        Candidate::new(move || way.policy().unwrap_or(joulio_nvme::wait::AnyPolicy::POLL))
     })
     .collect()
 }

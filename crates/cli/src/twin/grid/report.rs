@@ -33,20 +33,20 @@ pub fn text(header: &Header<'_>, axes: &Axes, rows: &[Row]) -> String {
         "\nBest, % of the cells of each view\n\n{}*: modelled\n",
         views(axes, rows)
     );
-    let played = |name: &&&str| {
+    let simulated = |name: &&&str| {
         rows.iter()
             .any(|row| row.policies.iter().any(|one| one.policy == **name))
     };
     let missing: Vec<_> = header
         .policies
         .iter()
-        .filter(|name| !played(name))
+        .filter(|name| !simulated(name))
         .copied()
         .collect();
     if !missing.is_empty() && !rows.is_empty() {
         let _ = writeln!(
             text,
-            "Not played, for the machine lacks their steps: {}.",
+            "Not simulated, for the machine lacks their steps: {}.",
             missing.join(", ")
         );
     }
@@ -220,16 +220,16 @@ pub fn csv(rows: &[Row]) -> Result<String, Failure> {
     ];
     writer.write_record(header).map_err(Failure::run)?;
     for row in rows {
-        let (scene, view) = (&row.scene, &row.view);
+        let (scenario, view) = (&row.scenario, &row.view);
         let number = |figure: Option<f64>| figure.map_or_else(String::new, |n| n.to_string());
         for one in &row.policies {
             let record = [
-                scene.device.clone(),
-                scene.load.to_string(),
-                scene.iodepth.to_string(),
-                scene.numjobs.to_string(),
-                scene.bs.to_string(),
-                scene.read_percent.to_string(),
+                scenario.device.clone(),
+                scenario.load.to_string(),
+                scenario.iodepth.to_string(),
+                scenario.numjobs.to_string(),
+                scenario.bs.to_string(),
+                scenario.read_percent.to_string(),
                 view.mechanism.to_string(),
                 view.boundary.to_string(),
                 row.limit_ns.to_string(),

@@ -1,7 +1,7 @@
 //! What is done, kept in a file: a header, then a line a cell.
 
 use crate::failure::Failure;
-use joulio_twin::grid::{Row, Scene};
+use joulio_twin::grid::{Row, Scenario};
 use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// Whether a file that begins with `kept` may hold the cells of `header`: all that a cell hangs on
-/// is the same, and its devices are among those of the file. Which scenes it has is another matter.
+/// is the same, and its devices are among those of the file. Which scenarios it has is another matter.
 fn has(kept: &Value, header: &Value) -> bool {
     let alone = |header: &Value| {
         let mut header = header.clone();
@@ -32,15 +32,15 @@ fn has(kept: &Value, header: &Value) -> bool {
     alone(kept) == alone(header) && devices(header).iter().all(|device| there.contains(device))
 }
 
-/// The cells that are done, by scene.
+/// The cells that are done, by scenario.
 pub struct State {
-    done: HashMap<Scene, Vec<Row>>,
+    done: HashMap<Scenario, Vec<Row>>,
     file: Option<(PathBuf, File)>,
 }
 
 impl State {
-    /// What `path` holds of the grid of `header`, or of a larger one, with `views` cells a scene. A
-    /// scene that was not written whole is played again.
+    /// What `path` holds of the grid of `header`, or of a larger one, with `views` cells a scenario. A
+    /// scenario that was not written whole is simulated again.
     pub fn open(
         path: Option<&Path>,
         header: &impl Serialize,
@@ -98,7 +98,7 @@ impl State {
         Ok(state)
     }
 
-    /// Takes the scenes that are whole; how many bytes they are.
+    /// Takes the scenarios that are whole; how many bytes they are.
     fn take(&mut self, text: &str, views: usize) -> usize {
         let (mut kept, mut length) = (0, 0);
         let mut rows: Vec<Row> = Vec::new();
@@ -114,19 +114,19 @@ impl State {
             if rows.len() == views {
                 kept = length;
                 let rows = std::mem::take(&mut rows);
-                self.done.insert(rows[0].scene.clone(), rows);
+                self.done.insert(rows[0].scenario.clone(), rows);
             }
         }
         kept
     }
 
-    /// Whether `scene` is done.
-    pub fn has(&self, scene: &Scene) -> bool {
-        self.done.contains_key(scene)
+    /// Whether `scenario` is done.
+    pub fn has(&self, scenario: &Scenario) -> bool {
+        self.done.contains_key(scenario)
     }
 
-    /// `scene` is done.
-    pub fn add(&mut self, scene: &Scene, rows: Vec<Row>) -> Result<(), Failure> {
+    /// `scenario` is done.
+    pub fn add(&mut self, scenario: &Scenario, rows: Vec<Row>) -> Result<(), Failure> {
         if let Some((path, file)) = &mut self.file {
             let mut text = String::new();
             for row in &rows {
@@ -136,13 +136,15 @@ impl State {
             let written = file.write_all(text.as_bytes());
             written.map_err(|error| Failure::run(format!("{}: {error}", path.display())))?;
         }
-        self.done.insert(scene.clone(), rows);
+        self.done.insert(scenario.clone(), rows);
         Ok(())
     }
 
-    /// All rows, in the order of `scenes`.
-    pub fn rows(mut self, scenes: &[Scene]) -> Vec<Row> {
-        let rows = scenes.iter().filter_map(|scene| self.done.remove(scene));
+    /// All rows, in the order of `scenarios`.
+    pub fn rows(mut self, scenarios: &[Scenario]) -> Vec<Row> {
+        let rows = scenarios
+            .iter()
+            .filter_map(|scenario| self.done.remove(scenario));
         rows.flatten().collect()
     }
 }

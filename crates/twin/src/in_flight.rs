@@ -8,14 +8,14 @@ use std::collections::BinaryHeap;
 
 /// An I/O.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Flight {
+pub(crate) struct InFlightIo {
     pub(crate) direction: Direction,
     pub(crate) class: Class,
     /// Which of the job's loads it is of.
     pub(crate) load: usize,
     /// What latency counts from.
     pub(crate) arrival: Nanos,
-    /// When the policy was told of it; zero for a policy that wants no times.
+    /// When the policy heard of it; zero for a policy that wants no times.
     pub(crate) submitted: Nanos,
     /// It was issued in the measured part.
     pub(crate) measured: bool,
@@ -23,7 +23,7 @@ pub(crate) struct Flight {
     place: usize,
 }
 
-impl Flight {
+impl InFlightIo {
     /// 0 for what reads, 1 for what writes.
     #[inline]
     pub(crate) fn side(&self) -> usize {
@@ -33,20 +33,20 @@ impl Flight {
 
 /// The I/Os of a job by tag. After `new` nothing allocates.
 #[derive(Clone, Debug)]
-pub(crate) struct Flights {
-    flights: Vec<Flight>,
+pub(crate) struct InFlight {
+    ios: Vec<InFlightIo>,
     free: Vec<u16>,
     /// Tags that are with the device.
     live: Vec<u16>,
     /// When each of these finishes, the earliest on top.
     finishes: BinaryHeap<Reverse<(Nanos, u16)>>,
-    /// For [`Flights::nth`].
+    /// For [`InFlight::nth`].
     sorted: Vec<Nanos>,
 }
 
-impl Flights {
-    pub(crate) fn new(depth: usize) -> Flights {
-        let none = Flight {
+impl InFlight {
+    pub(crate) fn new(depth: usize) -> InFlight {
+        let none = InFlightIo {
             direction: Direction::Other,
             class: Class::new(Direction::Other, 0),
             load: 0,
@@ -55,8 +55,8 @@ impl Flights {
             measured: false,
             place: 0,
         };
-        Flights {
-            flights: vec![none; depth],
+        InFlight {
+            ios: vec![none; depth],
             free: (0..depth as u16).rev().collect(),
             live: Vec::with_capacity(depth),
             finishes: BinaryHeap::with_capacity(depth),
@@ -68,7 +68,7 @@ impl Flights {
     #[inline]
     pub(crate) fn take(&mut self, due: Due, measured: bool) -> Option<u16> {
         let tag = self.free.pop()?;
-        self.flights[usize::from(tag)] = Flight {
+        self.ios[usize::from(tag)] = InFlightIo {
             direction: due.direction,
             class: due.class,
             load: due.load,
@@ -84,16 +84,16 @@ impl Flights {
         !self.free.is_empty()
     }
 
-    pub(crate) fn get(&self, tag: u16) -> &Flight {
-        &self.flights[usize::from(tag)]
+    pub(crate) fn get(&self, tag: u16) -> &InFlightIo {
+        &self.ios[usize::from(tag)]
     }
 
     /// The device has it, and finishes it at `finish`.
     #[inline]
     pub(crate) fn start(&mut self, tag: u16, submitted: Nanos, finish: Nanos) {
-        let flight = &mut self.flights[usize::from(tag)];
-        flight.submitted = submitted;
-        flight.place = self.live.len();
+        let io = &mut self.ios[usize::from(tag)];
+        io.submitted = submitted;
+        io.place = self.live.len();
         self.live.push(tag);
         self.finishes.push(Reverse((finish, tag)));
     }
@@ -125,31 +125,31 @@ impl Flights {
 
     /// Takes out the first, if it is finished by `at`.
     #[inline]
-    pub(crate) fn finished(&mut self, at: Nanos) -> Option<Flight> {
+    pub(crate) fn finished(&mut self, at: Nanos) -> Option<InFlightIo> {
         let &Reverse((finish, tag)) = self.finishes.peek()?;
         if finish > at {
             return None;
         }
         self.finishes.pop();
-        let flight = self.flights[usize::from(tag)];
-        self.live.swap_remove(flight.place);
-        if let Some(&moved) = self.live.get(flight.place) {
-            self.flights[usize::from(moved)].place = flight.place;
+        let io = self.ios[usize::from(tag)];
+        self.live.swap_remove(io.place);
+        if let Some(&moved) = self.live.get(io.place) {
+            self.ios[usize::from(moved)].place = io.place;
         }
         self.free.push(tag);
-        Some(flight)
+        Some(io)
     }
 }
 
-impl Outstanding for Flights {
+impl Outstanding for InFlight {
     fn count(&self) -> usize {
         self.live.len()
     }
 
     fn for_each(&self, each: &mut dyn FnMut(Class, Nanos)) {
         for &tag in &self.live {
-            let flight = self.get(tag);
-            each(flight.class, flight.submitted);
+            let io = self.get(tag);
+            each(io.class, io.submitted);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Plays the runs that published numbers are about, each once.
+//! Simulates the runs that published numbers are about, each once.
 
 use super::{Field, FieldError, Metric, Paper, RunSpec};
 use crate::{TwinError, TwinRun, run_policy};
@@ -14,11 +14,11 @@ use std::path::Path;
 use std::rc::Rc;
 use toml::Value;
 
-/// Why a run of the files cannot be played.
+/// Why a run of the files cannot be simulated.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum PlayError {
-    /// The twin cannot play it.
+pub enum SimulationError {
+    /// The twin cannot simulate it.
     #[error("run '{run}': {error}")]
     Twin {
         /// The run.
@@ -59,8 +59,11 @@ pub struct Profiles {
 }
 
 impl Profiles {
-    /// What `folder/machines/NAME.toml` and `folder/devices/NAME.toml` hold takes the place of the
-    /// profiles NAME that come with joulio.
+    /// Profiles of `folder/machines/NAME.toml` and `folder/devices/NAME.toml`, in place of those named
+    /// NAME that come with joulio.
+    ///
+    /// # Errors
+    /// [`ProfileError`], if a file cannot be read or is no profile.
     pub fn read(folder: &Path) -> Result<Profiles, ProfileError> {
         Ok(Profiles {
             machines: of_folder(&folder.join("machines"), MachineProfile::load)?,
@@ -69,7 +72,10 @@ impl Profiles {
     }
 
     /// The machine's profile `name`.
-    pub fn machine(&mut self, name: &str) -> Result<Rc<MachineProfile>, PlayError> {
+    ///
+    /// # Errors
+    /// [`SimulationError::Profile`], if there is none of the name.
+    pub fn machine(&mut self, name: &str) -> Result<Rc<MachineProfile>, SimulationError> {
         if let Some(known) = self.machines.get(name) {
             return Ok(known.clone());
         }
@@ -79,7 +85,10 @@ impl Profiles {
     }
 
     /// The device's profile `name`.
-    pub fn device(&mut self, name: &str) -> Result<Rc<DeviceProfile>, PlayError> {
+    ///
+    /// # Errors
+    /// [`SimulationError::Profile`], if there is none of the name.
+    pub fn device(&mut self, name: &str) -> Result<Rc<DeviceProfile>, SimulationError> {
         if let Some(known) = self.devices.get(name) {
             return Ok(known.clone());
         }
@@ -89,7 +98,10 @@ impl Profiles {
     }
 
     /// The figure at `field`.
-    pub fn figure(&mut self, field: &Field) -> Result<joulio_model::Figure, PlayError> {
+    ///
+    /// # Errors
+    /// [`SimulationError`], if the profile or the figure is not there.
+    pub fn figure(&mut self, field: &Field) -> Result<joulio_model::Figure, SimulationError> {
         let values = if field.machine {
             values(&*self.machine(&field.profile)?, field)?
         } else {
@@ -100,7 +112,10 @@ impl Profiles {
 
     /// Sets the figure at `field`. Whether the profile's others agree is not asked: a search passes
     /// through values that they do not.
-    pub fn set(&mut self, field: &Field, to: f64) -> Result<(), PlayError> {
+    ///
+    /// # Errors
+    /// [`SimulationError`], if the profile or the figure is not there, or cannot be changed.
+    pub fn set(&mut self, field: &Field, to: f64) -> Result<(), SimulationError> {
         if field.machine {
             let machine: MachineProfile = changed(&*self.machine(&field.profile)?, field, to)?;
             self.machines
@@ -141,8 +156,8 @@ fn of_folder<P>(
     Ok(found)
 }
 
-fn values(profile: &impl Serialize, field: &Field) -> Result<Value, PlayError> {
-    Value::try_from(profile).map_err(|error| PlayError::Change {
+fn values(profile: &impl Serialize, field: &Field) -> Result<Value, SimulationError> {
+    Value::try_from(profile).map_err(|error| SimulationError::Change {
         profile: field.profile.clone(),
         problem: error.to_string(),
     })
@@ -152,10 +167,10 @@ fn changed<P: Serialize + DeserializeOwned>(
     profile: &P,
     field: &Field,
     to: f64,
-) -> Result<P, PlayError> {
+) -> Result<P, SimulationError> {
     let mut values = values(profile, field)?;
     field.set(&mut values, to)?;
-    values.try_into().map_err(|error| PlayError::Change {
+    values.try_into().map_err(|error| SimulationError::Change {
         profile: field.profile.clone(),
         problem: error.to_string(),
     })
@@ -164,25 +179,25 @@ fn changed<P: Serialize + DeserializeOwned>(
 /// The seed of every run: methods that are compared meet the same device.
 const SEED: u64 = 22;
 
-/// Plays runs by name and remembers them.
+/// Simulates runs by name and remembers them.
 #[derive(Debug)]
-pub struct Player {
+pub struct Simulator {
     specs: HashMap<String, RunSpec>,
-    played: HashMap<String, Rc<TwinRun>>,
-    /// The profiles that runs are played on.
+    simulated: HashMap<String, Rc<TwinRun>>,
+    /// The profiles that runs are simulated on.
     profiles: Profiles,
     ios: u64,
 }
 
-impl Player {
-    /// A player of the runs of `papers`, each `ios` I/Os long unless it says otherwise.
-    pub fn new(papers: &[Paper], profiles: Profiles, ios: u64) -> Player {
+impl Simulator {
+    /// A simulator of the runs of `papers`, each `ios` I/Os long unless it says otherwise.
+    pub fn new(papers: &[Paper], profiles: Profiles, ios: u64) -> Simulator {
         let specs = papers.iter().flat_map(|paper| &paper.run);
-        Player {
+        Simulator {
             specs: specs
                 .map(|spec| (spec.name.clone(), spec.clone()))
                 .collect(),
-            played: HashMap::new(),
+            simulated: HashMap::new(),
             profiles,
             ios,
         }
@@ -194,10 +209,13 @@ impl Player {
     }
 
     /// Sets a figure, and forgets the runs on its profile.
-    pub fn set(&mut self, field: &Field, to: f64) -> Result<(), PlayError> {
+    ///
+    /// # Errors
+    /// As [`Profiles::set`].
+    pub fn set(&mut self, field: &Field, to: f64) -> Result<(), SimulationError> {
         self.profiles.set(field, to)?;
         let specs = &self.specs;
-        self.played.retain(|name, _| {
+        self.simulated.retain(|name, _| {
             let spec = &specs[name];
             let on = if field.machine {
                 &spec.machine
@@ -210,8 +228,11 @@ impl Player {
     }
 
     /// The run called `name`.
-    pub fn run(&mut self, name: &str) -> Result<Rc<TwinRun>, PlayError> {
-        if let Some(known) = self.played.get(name) {
+    ///
+    /// # Errors
+    /// [`SimulationError`], if the run is not there or cannot be simulated.
+    pub fn run(&mut self, name: &str) -> Result<Rc<TwinRun>, SimulationError> {
+        if let Some(known) = self.simulated.get(name) {
             return Ok(known.clone());
         }
         let spec = self.spec(name)?.clone();
@@ -222,26 +243,32 @@ impl Player {
         let policy = |_| spec.policy.policy().unwrap_or(AnyPolicy::POLL);
         let setup = spec.setup(&machine, &devices);
         let done = run_policy(&job, spec.method(), &setup, policy);
-        let done = Rc::new(done.map_err(|error| PlayError::Twin {
+        let done = Rc::new(done.map_err(|error| SimulationError::Twin {
             run: name.to_owned(),
             error,
         })?);
-        self.played.insert(name.to_owned(), done.clone());
+        self.simulated.insert(name.to_owned(), done.clone());
         Ok(done)
     }
 
-    /// What the run called `name` is.
-    pub fn spec(&self, name: &str) -> Result<&RunSpec, PlayError> {
+    /// Description of the run called `name`.
+    ///
+    /// # Errors
+    /// [`SimulationError::Run`], if no run has the name.
+    pub fn spec(&self, name: &str) -> Result<&RunSpec, SimulationError> {
         self.specs
             .get(name)
-            .ok_or_else(|| PlayError::Run(name.to_owned()))
+            .ok_or_else(|| SimulationError::Run(name.to_owned()))
     }
 
-    /// What the run called `name` has of `metric`.
-    pub fn metric(&mut self, name: &str, metric: Metric) -> Result<f64, PlayError> {
+    /// Value of `metric` in the run called `name`.
+    ///
+    /// # Errors
+    /// [`SimulationError`], if the run is not there, cannot be simulated, or did no I/O.
+    pub fn metric(&mut self, name: &str, metric: Metric) -> Result<f64, SimulationError> {
         let run = self.run(name)?;
         metric
             .of(&run)
-            .ok_or_else(|| PlayError::Empty(name.to_owned()))
+            .ok_or_else(|| SimulationError::Empty(name.to_owned()))
     }
 }

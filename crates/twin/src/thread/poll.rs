@@ -6,31 +6,31 @@ use joulio_units::{Direction, Nanos};
 use joulio_wait::{Outstanding, Policy};
 
 impl Thread<'_> {
-    /// One look at the completion queue; takes in all that is there. An I/O ends for the workload
-    /// when the look hands them out, all at once.
-    pub(super) fn look(&mut self, at: Nanos, world: &mut World<'_>) -> Nanos {
+    /// One poll of the completion queue; takes in all that is there. An I/O ends for the workload
+    /// when the poll hands them out, all at once.
+    pub(super) fn poll(&mut self, at: Nanos, world: &mut World<'_>) -> Nanos {
         self.counters.polls += 1;
-        if self.flights.first() > at {
+        if self.in_flight.first() > at {
             self.counters.empty_polls += 1;
-            let at = world.spin(self.cpu, at, world.prices.look);
+            let at = world.spin(self.cpu, at, world.costs.poll);
             let deadline = self.deadline(at);
             // Nothing to wait for is no reason to wait, as in the driver.
-            let nothing = self.flights.count() == 0 && deadline == Nanos::MAX;
+            let nothing = self.in_flight.count() == 0 && deadline == Nanos::MAX;
             let due = at >= deadline || nothing;
             self.phase = if due { Phase::Issue } else { Phase::Wait };
             return at;
         }
         // What is there now: the work of taking it in shows no more.
         let seen = if self.timed { at } else { Nanos::ZERO };
-        let mut work = world.prices.leave;
+        let mut work = world.costs.leave;
         let cold = self.cold.take();
         if let Some(idle) = cold {
-            work += world.prices.cold.after(idle);
+            work += world.costs.cold.after(idle);
         }
         self.chilled = cold.is_some();
         let mut end = world.work(self.cpu, at, work);
         let mut announced = std::mem::take(&mut self.announced);
-        while let Some(flight) = self.flights.finished(at) {
+        while let Some(io) = self.in_flight.finished(at) {
             match announced.checked_sub(1) {
                 Some(rest) => announced = rest,
                 None => {
@@ -38,18 +38,18 @@ impl Thread<'_> {
                     announced = self.threshold() - 1;
                 }
             }
-            end = world.work(self.cpu, end, world.prices.complete);
-            if let Some(scheduler) = &world.prices.scheduler {
-                let price = &scheduler[usize::from(self.chilled)];
-                end = world.work(self.cpu, end, price.after[flight.side()]);
+            end = world.work(self.cpu, end, world.costs.complete);
+            if let Some(scheduler) = &world.costs.scheduler {
+                let cost = &scheduler[usize::from(self.chilled)];
+                end = world.work(self.cpu, end, cost.after[io.side()]);
             }
             if self.timed {
-                self.policy.completed(flight.class, flight.submitted, seen);
+                self.policy.completed(io.class, io.submitted, seen);
             }
-            if flight.measured {
-                let wrote = flight.direction == Direction::Write;
-                let bytes = self.sizes[flight.load];
-                self.ended.push((wrote, bytes, flight.arrival));
+            if io.measured {
+                let wrote = io.direction == Direction::Write;
+                let bytes = self.sizes[io.load];
+                self.ended.push((wrote, bytes, io.arrival));
             }
         }
         for &(wrote, bytes, arrival) in &self.ended {
@@ -73,6 +73,6 @@ impl Thread<'_> {
             return at;
         }
         self.counters.interrupts += 1;
-        world.kernel(self.cpu, at, world.prices.interrupt)
+        world.kernel(self.cpu, at, world.costs.interrupt)
     }
 }

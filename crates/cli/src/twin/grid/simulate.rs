@@ -1,55 +1,55 @@
-//! Playing what is not done yet.
+//! Simulating what is not done yet.
 
 use super::state::State;
 use crate::failure::{Failure, say};
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use joulio_model::DeviceProfile;
-use joulio_twin::grid::{Scene, Stage, View};
+use joulio_twin::grid::{Scenario, Sweep, View};
 use joulio_workload::Stop;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 
-/// Plays every one of `scenes` that `state` does not have, until `stop`.
-pub fn play(
-    stage: &Stage,
-    scenes: &[(&Scene, &DeviceProfile)],
+/// Simulates every one of `scenarios` that `state` does not have, until `stop`.
+pub fn simulate(
+    sweep: &Sweep,
+    scenarios: &[(&Scenario, &DeviceProfile)],
     views: &[View],
     threads: usize,
     state: &mut State,
     stop: &Stop,
 ) -> Result<(), Failure> {
-    let open: Vec<_> = scenes
+    let open: Vec<_> = scenarios
         .iter()
-        .filter(|(scene, _)| !state.has(scene))
+        .filter(|(scenario, _)| !state.has(scenario))
         .collect();
-    let mut bar = Progress::new(scenes.len(), scenes.len() - open.len());
+    let mut bar = Progress::new(scenarios.len(), scenarios.len() - open.len());
     let next = AtomicUsize::new(0);
     let (rows, inbox) = channel();
-    let played = thread::scope(|scope| {
+    let simulated = thread::scope(|scope| {
         for _ in 0..threads.min(open.len()) {
             let (rows, next, open) = (rows.clone(), &next, &open);
             scope.spawn(move || {
                 while !stop.stopped()
-                    && let Some((scene, device)) = open.get(next.fetch_add(1, Ordering::Relaxed))
+                    && let Some((scenario, device)) = open.get(next.fetch_add(1, Ordering::Relaxed))
                     && rows
-                        .send((*scene, stage.play(scene, device, views)))
+                        .send((*scenario, sweep.simulate(scenario, device, views)))
                         .is_ok()
                 {}
             });
         }
         drop(rows);
-        for (scene, rows) in inbox {
-            state.add(scene, rows.map_err(Failure::input)?)?;
+        for (scenario, rows) in inbox {
+            state.add(scenario, rows.map_err(Failure::input)?)?;
             bar.inc();
         }
         Ok(())
     });
     bar.end();
-    played
+    simulated
 }
 
-/// Progress: a bar on a terminal, elsewhere a line each twentieth of many scenes.
+/// Progress: a bar on a terminal, elsewhere a line each twentieth of many scenarios.
 struct Progress {
     bar: ProgressBar,
     lines: bool,
@@ -59,14 +59,14 @@ struct Progress {
 
 impl Progress {
     const LINES: u64 = 20;
-    /// So many scenes are done before anybody asks.
+    /// So many scenarios are done before anybody asks.
     const FEW: usize = 1_000;
 
     fn new(all: usize, done: usize) -> Progress {
         let bar = ProgressBar::new(all as u64);
         // The template is a constant: it parses or the tests fail.
         let style =
-            ProgressStyle::with_template("[{bar:40}] {pos}/{len} scenes  {elapsed}, {eta} left");
+            ProgressStyle::with_template("[{bar:40}] {pos}/{len} scenarios  {elapsed}, {eta} left");
         let bar = match style {
             Ok(style) => bar.with_style(style.progress_chars("=> ")),
             Err(_) => bar,
@@ -88,7 +88,7 @@ impl Progress {
             self.told = part;
             let [elapsed, left] = [self.bar.elapsed(), self.bar.eta()].map(HumanDuration);
             say(&format!(
-                "{done} of {all} scenes after {elapsed}, about {left} left"
+                "{done} of {all} scenarios after {elapsed}, about {left} left"
             ));
         }
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// When I/Os come, as a share of what the device can do by polling.
+/// Arrivals of I/Os, as a share of what the device can do by polling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum LoadKind {
@@ -14,7 +14,7 @@ pub enum LoadKind {
     Closed,
     /// At random, so many percent of the closed loop's rate.
     Open {
-        /// Of the closed loop's rate.
+        /// Percent of the closed loop's rate.
         percent: u8,
     },
     /// Bursts of twice the depth at 30 percent of it.
@@ -82,7 +82,7 @@ impl FromStr for LoadKind {
 
 /// A device with a load: all of a cell but what it is judged by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Scene {
+pub struct Scenario {
     /// The device's profile.
     pub device: String,
     /// I/Os in flight, each job.
@@ -93,11 +93,11 @@ pub struct Scene {
     pub bs: u32,
     /// Percent of reads.
     pub read_percent: u8,
-    /// When I/Os come.
+    /// Arrivals of I/Os.
     pub load: LoadKind,
 }
 
-impl Scene {
+impl Scenario {
     /// The closed loop, of `ios` in all.
     pub(crate) fn closed(&self, ios: u64, ramp_time: Nanos, seed: u64) -> Job {
         Job {

@@ -13,7 +13,7 @@ use joulio_wait::{StepKind, StepSet};
 
 /// What each step takes.
 #[derive(Clone, Debug)]
-pub(crate) struct Prices {
+pub(crate) struct StepCosts {
     pub(crate) app: Nanos,
     /// A whole system call, without what it does.
     pub(crate) crossing: Nanos,
@@ -22,12 +22,12 @@ pub(crate) struct Prices {
     pub(crate) leave: Nanos,
     /// From the caller to the doorbell, by load.
     pub(crate) submit: Vec<Nanos>,
-    /// Between the doorbell and the first look.
+    /// Between the doorbell and the first poll.
     pub(crate) rung: Nanos,
     /// The scheduler's share, on a busy core and on one that was idle; `None` costs nothing.
-    pub(crate) scheduler: Option<[SchedulerPrice; 2]>,
+    pub(crate) scheduler: Option<[SchedulerTimes; 2]>,
     pub(crate) complete: Nanos,
-    pub(crate) look: Nanos,
+    pub(crate) poll: Nanos,
     pub(crate) switch: Nanos,
     pub(crate) interrupt: Nanos,
     pub(crate) wake: Nanos,
@@ -36,7 +36,7 @@ pub(crate) struct Prices {
     pub(crate) timer_fires: Nanos,
     pub(crate) timer_slack: Nanos,
     /// After how much idle time which cold start.
-    pub(crate) cold: ColdPrice,
+    pub(crate) cold: ColdStart,
     /// The share of switches and wake-ups that the system charges to the thread.
     pub(crate) charged: f64,
     /// An interrupt that comes straight to the thread.
@@ -50,7 +50,7 @@ pub(crate) struct Prices {
     pub(crate) smt_slowdown: f64,
     /// What the path's work is paid for as.
     pub(crate) work: Doing,
-    pub(crate) idle: Vec<IdlePrice>,
+    pub(crate) idle: Vec<IdleStateTimes>,
     /// The steps that the machine has.
     pub(crate) can: StepSet,
     /// The longest `tpause` and `umwait`.
@@ -59,13 +59,13 @@ pub(crate) struct Prices {
 
 /// A cold start: at least `least`, and half way to `least + grows` after `half` of idle time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ColdPrice {
+pub(crate) struct ColdStart {
     least: Nanos,
     grows: Nanos,
     half: Nanos,
 }
 
-impl ColdPrice {
+impl ColdStart {
     pub(crate) fn after(self, idle: Nanos) -> Nanos {
         if self.grows == Nanos::ZERO || idle == Nanos::ZERO {
             return self.least;
@@ -78,7 +78,7 @@ impl ColdPrice {
 
 /// What a scheduler takes for a read and for a write.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SchedulerPrice {
+pub(crate) struct SchedulerTimes {
     /// Before the doorbell.
     pub(crate) before: [Nanos; 2],
     /// Under the lock that the device's queues share.
@@ -87,11 +87,11 @@ pub(crate) struct SchedulerPrice {
     pub(crate) after: [Nanos; 2],
 }
 
-impl SchedulerPrice {
-    fn new(costs: &SchedulerCosts, slowdown: f64) -> SchedulerPrice {
+impl SchedulerTimes {
+    fn new(costs: &SchedulerCosts, slowdown: f64) -> SchedulerTimes {
         let whole = [&costs.read_ns, &costs.write_ns].map(|figure| figure.value * slowdown);
         let locked = costs.locked_share.value;
-        SchedulerPrice {
+        SchedulerTimes {
             before: whole.map(|whole| Nanos::nearest(whole * (1.0 - locked) / 2.0)),
             locked: whole.map(|whole| Nanos::nearest(whole * locked)),
             after: whole.map(|whole| Nanos::nearest(whole * (1.0 - locked) / 2.0)),
@@ -101,7 +101,7 @@ impl SchedulerPrice {
 
 /// An idle state.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct IdlePrice {
+pub(crate) struct IdleStateTimes {
     pub(crate) state: IdleState,
     pub(crate) exit: Nanos,
     /// The expected idle time from which it is chosen.
@@ -111,7 +111,7 @@ pub(crate) struct IdlePrice {
 /// Linux's limit of a user wait in TSC cycles (arch/x86/kernel/cpu/umwait.c).
 const MAX_TSC: f64 = 100_000.0;
 
-impl Prices {
+impl StepCosts {
     /// From a thread's decision to sleep to an idle CPU.
     pub(crate) fn to_sleep(&self) -> Nanos {
         self.to_timer() + self.switch
@@ -132,14 +132,14 @@ impl Prices {
         Nanos(self.complete.0 * count as u64)
     }
 
-    /// Instructions take longer at a lower frequency. Looks, which wait for memory, do not, nor what
+    /// Instructions take longer at a lower frequency. Polls, which wait for memory, do not, nor what
     /// other clocks keep: the slack of timers, slices, idle states, and pauses.
     pub(crate) fn new(
         setup: &TwinSetup<'_>,
         costs: &Costs,
         job: &Job,
         on: Path,
-    ) -> Result<Prices, TwinError> {
+    ) -> Result<StepCosts, TwinError> {
         let machine = setup.machine;
         let pace = setup.frequency.map_or(1.0, |ratio| 1.0 / ratio.get());
         let ns = |figure: &Figure| Nanos::nearest(figure.value * pace);
@@ -178,17 +178,17 @@ impl Prices {
         });
         let scheduler = scheduler(costs, setup.scheduler)?.map(|scheduler| {
             let cold = share(&costs.cold_slowdown);
-            [1.0, cold].map(|slowdown| SchedulerPrice::new(scheduler, slowdown * pace))
+            [1.0, cold].map(|slowdown| SchedulerTimes::new(scheduler, slowdown * pace))
         });
         let least = ns(&costs.cold_ns);
-        let cold = ColdPrice {
+        let cold = ColdStart {
             least,
             grows: some(&costs.cold_most_ns).since(least),
             half: fixed_some(&costs.cold_half_ns),
         };
         let (timer_set, timer_fires) = half(&costs.timer_ns);
         let (block_before, block_after) = half(&path.block_ns);
-        let idle = costs.idle.iter().map(|idle| IdlePrice {
+        let idle = costs.idle.iter().map(|idle| IdleStateTimes {
             state: idle.state,
             exit: fixed_ns(&idle.exit_ns) + fixed_some(&path.exit_ns),
             chosen: fixed_ns(idle.chosen()),
@@ -208,7 +208,7 @@ impl Prices {
         if costs.user_interrupt_ns.is_some() {
             can = can.with(StepKind::UserInterrupt);
         }
-        Ok(Prices {
+        Ok(StepCosts {
             app: ns(&costs.app_ns),
             crossing: ns(&costs.crossing_ns),
             enter,
@@ -220,7 +220,7 @@ impl Prices {
             },
             scheduler,
             complete: ns(&path.complete_ns),
-            look: fixed_ns(&costs.look_ns),
+            poll: fixed_ns(&costs.look_ns),
             switch: ns(&costs.switch_ns),
             interrupt: ns(&costs.interrupt_ns),
             wake: ns(&costs.wake_ns),

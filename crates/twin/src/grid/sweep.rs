@@ -1,7 +1,7 @@
-//! Playing a scene.
+//! A sweep over scenarios.
 
 use super::judge::{Outcome, Row, Verdict, judge};
-use super::{Mechanism, Meter, Scene, View};
+use super::{Mechanism, Meter, Scenario, View};
 use crate::job_check::check_load;
 use crate::{Oracle, TwinError, TwinRun, TwinSetup, run_oracle, run_policy};
 use joulio_job::{Arrivals, CompletionMode, EngineName, Job, Load, Method};
@@ -9,7 +9,7 @@ use joulio_model::{DeviceProfile, MachineProfile, MeteredAt, ServiceModel};
 use joulio_units::{Direction, Nanos, Watts};
 use joulio_wait::{AnyPolicy, Policy};
 
-/// Why a grid cannot be played.
+/// Why a grid cannot be simulated.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GridError {
@@ -25,9 +25,9 @@ pub enum GridError {
         what: &'static str,
         /// Bytes of the I/O.
         bs: u32,
-        /// What was promised.
+        /// Nanoseconds that were promised.
         slo: Nanos,
-        /// The mean service time.
+        /// Nanoseconds of the mean service time.
         takes: Nanos,
     },
     /// A view that the machine has no watts for.
@@ -36,7 +36,7 @@ pub enum GridError {
         /// The machine's profile.
         machine: String,
     },
-    /// A scene cannot be played.
+    /// A scenario cannot be simulated.
     #[error(transparent)]
     Twin(#[from] TwinError),
 }
@@ -46,19 +46,19 @@ fn micros(time: Nanos) -> f64 {
 }
 
 /// A policy that takes part.
-pub struct Contender {
-    /// Its name.
+pub struct Candidate {
+    /// Name of the policy.
     pub name: String,
-    /// What it needs.
+    /// Mechanism that the policy needs.
     pub mechanism: Mechanism,
     make: Box<dyn Fn() -> AnyPolicy + Send + Sync>,
 }
 
-impl Contender {
+impl Candidate {
     /// The policies that `make` makes.
-    pub fn new(make: impl Fn() -> AnyPolicy + Send + Sync + 'static) -> Contender {
+    pub fn new(make: impl Fn() -> AnyPolicy + Send + Sync + 'static) -> Candidate {
         let one = make();
-        Contender {
+        Candidate {
             name: one.name().into_owned(),
             mechanism: Mechanism::of(one.steps()),
             make: Box::new(make),
@@ -66,23 +66,23 @@ impl Contender {
     }
 }
 
-/// What all scenes have in common.
-pub struct Stage {
+/// A sweep: what all its scenarios have in common.
+pub struct Sweep {
     /// The machine.
     pub machine: MachineProfile,
     /// The policies, polling not among them: it always takes part.
-    pub contenders: Vec<Contender>,
+    pub candidates: Vec<Candidate>,
     /// I/Os of a run, of all jobs.
     pub ios: u64,
-    /// How long to run before measuring: so that each policy has learnt.
+    /// Nanoseconds before the measured part, so that each policy has learnt.
     pub ramp_time: Nanos,
     /// The latency that 99 of 100 I/Os may not exceed; `None`: polling's and a hundredth.
     pub slo: Option<Nanos>,
-    /// Where every random number comes from.
+    /// Seed of every random number.
     pub seed: u64,
 }
 
-impl Stage {
+impl Sweep {
     /// An epoch of the policy with the longest, and some.
     pub const RAMP: Nanos = Nanos::from_millis(110);
 }
@@ -96,28 +96,31 @@ const DRIVER: Method = Method {
 /// I/Os that tell what a closed loop does.
 const FIRST: u64 = 4_000;
 
-impl Stage {
-    /// Refuses I/Os that `scene`'s device does not do, and a promise that it breaks alone.
-    pub fn check(&self, scene: &Scene, device: &DeviceProfile) -> Result<(), GridError> {
+impl Sweep {
+    /// Refuses I/Os that `scenario`'s device does not do, and a promise that it breaks alone.
+    ///
+    /// # Errors
+    /// [`GridError`], saying which.
+    pub fn check(&self, scenario: &Scenario, device: &DeviceProfile) -> Result<(), GridError> {
         let load = Load {
-            read_percent: scene.read_percent,
-            bs: scene.bs,
+            read_percent: scenario.read_percent,
+            bs: scenario.bs,
             arrivals: Arrivals::Closed,
         };
         check_load(&load, std::slice::from_ref(device))?;
         let Some(slo) = self.slo else { return Ok(()) };
         let service = ServiceModel::new(device, self.seed);
         let sides = [
-            (scene.read_percent > 0, Direction::Read, "a read"),
-            (scene.read_percent < 100, Direction::Write, "a write"),
+            (scenario.read_percent > 0, Direction::Read, "a read"),
+            (scenario.read_percent < 100, Direction::Write, "a write"),
         ];
         for (done, direction, what) in sides {
-            let takes = service.mean(direction, scene.bs);
+            let takes = service.mean(direction, scenario.bs);
             if done && slo < takes {
                 return Err(GridError::Slo {
                     device: device.name.clone(),
                     what,
-                    bs: scene.bs,
+                    bs: scenario.bs,
                     slo,
                     takes,
                 });
@@ -126,14 +129,17 @@ impl Stage {
         Ok(())
     }
 
-    /// The row of `scene` in each of `views`.
-    pub fn play(
+    /// Simulates `scenario`, and judges it in each of `views`.
+    ///
+    /// # Errors
+    /// [`GridError`], if the scenario cannot be simulated or the machine has no such view.
+    pub fn simulate(
         &self,
-        scene: &Scene,
+        scenario: &Scenario,
         device: &DeviceProfile,
         views: &[View],
     ) -> Result<Vec<Row>, GridError> {
-        self.check(scene, device)?;
+        self.check(scenario, device)?;
         let package = self.machine.boundary == MeteredAt::Package;
         if package && views.iter().any(|view| view.boundary == Meter::Wall) {
             let machine = self.machine.name.clone();
@@ -142,8 +148,8 @@ impl Stage {
         let devices = std::slice::from_ref(device);
         let setup = TwinSetup::new(&self.machine, devices);
         let poll = |job: &Job| run_policy(job, DRIVER, &setup, |_| AnyPolicy::POLL);
-        let capacity = poll(&scene.closed(FIRST, Nanos::ZERO, self.seed))?.iops();
-        let job = scene.job(self.ios, self.ramp_time, self.seed, capacity);
+        let capacity = poll(&scenario.closed(FIRST, Nanos::ZERO, self.seed))?.iops();
+        let job = scenario.job(self.ios, self.ramp_time, self.seed, capacity);
         let polled = poll(&job)?;
         let noise = poll(&Job {
             seed: self.seed.wrapping_add(1),
@@ -158,28 +164,30 @@ impl Stage {
             noise: (p99(&noise) / p99(&polled).max(1.0) - 1.0).abs(),
         };
         let mut outcomes = vec![Outcome::of("poll", Mechanism::Eventfd, polled)];
-        for contender in &self.contenders {
-            let done = run_policy(&job, DRIVER, &setup, |_| (contender.make)());
+        for candidate in &self.candidates {
+            let done = run_policy(&job, DRIVER, &setup, |_| (candidate.make)());
             let done = match done {
                 // The machine lacks what it needs.
                 Err(TwinError::Step { .. }) => continue,
                 done => done?,
             };
-            outcomes.push(Outcome::of(&contender.name, contender.mechanism, done));
+            outcomes.push(Outcome::of(&candidate.name, candidate.mechanism, done));
         }
-        let mut played: Vec<(Oracle, Outcome)> = Vec::new();
+        let mut simulated: Vec<(Oracle, Outcome)> = Vec::new();
         let mut rows = Vec::new();
         for view in views {
             let tries = self.oracles(&job, *view, &outcomes[0], verdict.limit);
             for oracle in &tries {
-                if played.iter().all(|(other, _)| other != oracle) {
+                if simulated.iter().all(|(other, _)| other != oracle) {
                     let done = run_oracle(&job, DRIVER, &setup, *oracle)?;
-                    played.push((*oracle, Outcome::of("oracle", view.mechanism, done)));
+                    simulated.push((*oracle, Outcome::of("oracle", view.mechanism, done)));
                 }
             }
-            let tried = played.iter().filter(|(oracle, _)| tries.contains(oracle));
+            let tried = simulated
+                .iter()
+                .filter(|(oracle, _)| tries.contains(oracle));
             let tried: Vec<_> = tried.map(|(_, outcome)| outcome).collect();
-            let row = judge(&self.machine, scene, *view, &outcomes, &tried, verdict);
+            let row = judge(&self.machine, scenario, *view, &outcomes, &tried, verdict);
             rows.push(row);
         }
         Ok(rows)

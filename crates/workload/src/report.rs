@@ -4,7 +4,7 @@ use crate::conductor::{Finished, Outcome};
 use crate::energy::figures;
 use crate::looped::Measured;
 use crate::run::Setup;
-use crate::spoiled::{Evidence, Job as Seen, judge, settings_lost};
+use crate::spoiled::{Evidence, JobEvidence, judge, settings_lost};
 use crate::target::{Activity, Verdict};
 use joulio_energy::Model;
 use joulio_job::{
@@ -181,9 +181,9 @@ fn fault_counts(f: Faults) -> FaultCounts {
 }
 
 /// What tells whether a job was spoiled.
-fn seen(job: &Measured) -> Seen {
+fn seen(job: &Measured) -> JobEvidence {
     let waits = job.counters.blocks + job.counters.sleeps;
-    Seen {
+    JobEvidence {
         index: job.index,
         window: job.ended - job.started,
         scheduled: job.scheduled,

@@ -1,0 +1,55 @@
+//! Sums of meters that stand side by side.
+
+use super::Of;
+use joulio_energy::{Boundary, Energy, Measured, Place, SumError, Zone};
+use joulio_job::Unmetered;
+
+/// All meters of a boundary that stand side by side, as the packages do, added up; none where
+/// there are not several, or no baseline. A part of the machine must not stand for the whole, so
+/// that a sum that cannot be had says why.
+pub(super) fn sum(
+    measured: &[Measured],
+    boundary: Boundary,
+    of: Of,
+) -> Result<Option<Energy>, Unmetered> {
+    let mut parts: Vec<&Measured> = Vec::new();
+    for meter in measured
+        .iter()
+        .filter(|meter| meter.about.zone.boundary == boundary)
+    {
+        // Another reader of a part that is there already is no part.
+        let zone = &meter.about.zone;
+        if !parts.iter().any(|part| part.about.zone.same(zone)) {
+            parts.push(meter);
+        }
+    }
+    if parts.len() < 2 || parts.iter().all(|part| of(part).is_err()) {
+        return Ok(None);
+    }
+    let lacking = parts.iter().find_map(|part| {
+        let why = of(part).err()?;
+        Some(format!("{} {why}", part.about.name))
+    });
+    let energies: Vec<_> = parts
+        .iter()
+        .filter_map(|part| of(part).ok())
+        .cloned()
+        .collect();
+    let why = match (lacking, Energy::sum(&energies)) {
+        (Some(why), _) => why,
+        (None, Ok(sum)) => return Ok(Some(sum)),
+        // One is an emulated device's, say, and the other a real one's: they are no whole.
+        (None, Err(SumError::Kinds { .. })) => return Ok(None),
+        (None, Err(why)) => why.to_string(),
+    };
+    let places = parts.iter().map(|part| part.about.zone.place.clone());
+    let zone = Zone {
+        boundary,
+        place: Place::Several(places.collect()),
+    };
+    let idle = energies.iter().any(|energy| energy.idle_subtracted);
+    Err(Unmetered {
+        meter: format!("{zone}{}", if idle { ", above idle" } else { "" }),
+        why,
+    })
+}

@@ -1,0 +1,173 @@
+//! The judgement: evidence in, causes with their shares out.
+
+use super::evidence::{Evidence, JobEvidence, Learning, Scheduled};
+use super::reasons;
+use super::thresholds::{CLOCKS, LATE, SPINNER_SWITCHES, TOLERATED, WAKE};
+use crate::surroundings::Happened;
+use joulio_job::{Spoiled, SpoiledBy};
+use joulio_kernel_io::TICK;
+use joulio_units::Nanos;
+
+/// `device` lost a setting in a reset.
+pub(crate) fn settings_lost(device: &str, setting: &str) -> Spoiled {
+    let why = reasons::settings_lost(device, setting);
+    spoiled(SpoiledBy::SettingsLost, None, why)
+}
+
+/// Other programs ran for `time` of `window` on `cpu`, on which nothing else was to run, for more
+/// than the share `tolerated`.
+pub fn by_others(cpu: &str, time: Nanos, window: Nanos, tolerated: f64) -> Option<Spoiled> {
+    let spoiled = lost(SpoiledBy::Busy, time, window, |extent| {
+        reasons::busy(cpu, extent)
+    });
+    spoiled.filter(|spoiled| spoiled.share.is_some_and(|share| share > tolerated))
+}
+
+/// Everything that spoiled a run.
+pub(crate) fn judge(run: &Evidence<'_>) -> Vec<Spoiled> {
+    let continued = run.happened.stopped || run.jobs.iter().any(|job| job.stopped);
+    let stopped = continued && (!run.told_to_end || run.late > LATE);
+    let happened = Happened {
+        stopped,
+        ..run.happened.clone()
+    };
+    let mut all: Vec<_> = [preempted(run), device(run), kernel(run)]
+        .into_iter()
+        .flatten()
+        .collect();
+    all.extend(happened.spoiled(run.cpus));
+    if run.late > LATE && !stopped {
+        all.push(spoiled(
+            SpoiledBy::Stalled,
+            None,
+            reasons::stalled(run.late),
+        ));
+    }
+    all.extend(not_learnt(run));
+    all
+}
+
+fn preempted(run: &Evidence<'_>) -> Option<Spoiled> {
+    let worst = run.jobs.iter().max_by(|one, other| {
+        share(one.lost(), one.window).total_cmp(&share(other.lost(), other.window))
+    })?;
+    let job = (run.jobs.len() > 1).then_some(worst.index);
+    lost(SpoiledBy::Preempted, worst.lost(), worst.window, |extent| {
+        reasons::preempted(job, extent, worst.scheduled.preemptions)
+    })
+}
+
+fn device(run: &Evidence<'_>) -> Option<Spoiled> {
+    let (scheduled, threads) = run.devices;
+    let whole = Nanos(run.window.0.saturating_mul(threads as u64));
+    let waited = scheduled.waited(whole);
+    let by = SpoiledBy::DevicePreempted;
+    lost(by, waited, whole, reasons::device_preempted)
+}
+
+fn kernel(run: &Evidence<'_>) -> Option<Spoiled> {
+    let threads = run
+        .jobs
+        .iter()
+        .filter_map(|job| Some((job.kernel?, job.window)));
+    let worst = threads.max_by_key(|(thread, window)| thread.waited(*window));
+    let (thread, window) = worst?;
+    let by = SpoiledBy::KernelPreempted;
+    lost(by, thread.waited(window), window, reasons::kernel_preempted)
+}
+
+fn not_learnt(run: &Evidence<'_>) -> Option<Spoiled> {
+    let of = |job: &JobEvidence| match job.learning {
+        Learning {
+            to_the_end: true, ..
+        } => 1.0,
+        Learning { at_first, .. } => share(at_first, job.window).min(1.0),
+    };
+    let worst = run.jobs.iter().map(of).max_by(f64::total_cmp)?;
+    let why = || reasons::not_learnt(worst);
+    (worst > TOLERATED).then(|| spoiled(SpoiledBy::NotLearnt, Some(worst), why()))
+}
+
+impl Happened {
+    /// What of it spoils what was measured on `cpus` (none: on any).
+    pub fn spoiled(&self, cpus: &[usize]) -> Vec<Spoiled> {
+        let all = [
+            self.stolen(cpus),
+            self.throttled
+                .then(|| spoiled(SpoiledBy::Throttled, None, reasons::THROTTLED.into())),
+            self.stopped
+                .then(|| spoiled(SpoiledBy::Stopped, None, reasons::STOPPED.into())),
+            (self.suspended > CLOCKS).then(|| {
+                let why = reasons::suspended(self.suspended);
+                spoiled(SpoiledBy::Suspended, None, why)
+            }),
+            (self.stepped_ns.unsigned_abs() > CLOCKS.0).then(|| {
+                let why = reasons::clock_stepped(self.stepped_ns);
+                spoiled(SpoiledBy::ClockStepped, None, why)
+            }),
+        ];
+        all.into_iter().flatten().collect()
+    }
+
+    /// The CPU that the host took most of. A tick that was not over at the beginning is not among
+    /// what was stolen since.
+    fn stolen(&self, cpus: &[usize]) -> Option<Spoiled> {
+        let used = self.cpus.iter();
+        let used = used.filter(|(cpu, _)| cpus.is_empty() || cpus.contains(cpu));
+        let (cpu, most) = used.max_by_key(|(_, used)| used.stolen)?;
+        let stolen = most.stolen.since(TICK);
+        lost(SpoiledBy::Stolen, stolen, self.window, |extent| {
+            reasons::stolen(*cpu, extent)
+        })
+    }
+}
+
+impl Scheduled {
+    /// How long, of `window`, it waited for its CPU longer than its wake-ups take. A CPU enters no
+    /// idle state that takes longer to leave than it is to be idle, so that wake-ups take no longer
+    /// than the thread was blocked.
+    fn waited(&self, window: Nanos) -> Nanos {
+        let delay = self.run_delay.unwrap_or_default();
+        let blocked = window.since(self.ran + delay);
+        let woken = Nanos(self.wakes.saturating_mul(WAKE.0)).min(blocked);
+        delay.since(woken)
+    }
+}
+
+impl JobEvidence {
+    /// How long it had no CPU that it should have had.
+    fn lost(&self) -> Nanos {
+        let waited = self.scheduled.waited(self.window);
+        let switches = SPINNER_SWITCHES * self.window.seconds() + 1.0;
+        match self.never_waits && self.scheduled.wakes as f64 <= switches {
+            true => waited.max(self.window.since(self.scheduled.ran)),
+            false => waited,
+        }
+    }
+}
+
+fn share(part: Nanos, whole: Nanos) -> f64 {
+    match whole {
+        Nanos::ZERO => 0.0,
+        whole => part.seconds() / whole.seconds(),
+    }
+}
+
+fn spoiled(by: SpoiledBy, share: Option<f64>, why: String) -> Spoiled {
+    Spoiled { by, share, why }
+}
+
+/// `part` of `whole` was lost, if that is more than is tolerated.
+fn lost(
+    by: SpoiledBy,
+    part: Nanos,
+    whole: Nanos,
+    why: impl FnOnce(&str) -> String,
+) -> Option<Spoiled> {
+    let share = share(part, whole);
+    let extent = reasons::extent(share, part);
+    (share > TOLERATED).then(|| spoiled(by, Some(share), why(&extent)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -9,9 +9,10 @@ use crate::signals::stop_on_signals;
 use crate::stat::whole_disk;
 use crate::work::duration;
 use joulio_host::Changes;
-use joulio_kernel_io::{Disks, Knob};
+use joulio_host::knobs::{Knob, disk_name, find_disk};
+use joulio_kernel_io::Disks;
 use joulio_units::Nanos;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -70,7 +71,7 @@ pub fn run(args: &Args) -> Outcome {
         return Err(Failure::input(format!("--root: {root} is not a folder")));
     }
     if let Some(disk) = disk {
-        check_disk(&args.root, disk)?;
+        find_disk(&args.root, disk).map_err(Failure::input)?;
     }
     if let Some(name) = doubled(&args.set) {
         return Err(Failure::input(format!(
@@ -98,32 +99,6 @@ pub fn run(args: &Args) -> Outcome {
         say(&note);
     }
     Ok(())
-}
-
-/// A disk as /sys/block has it.
-fn disk_name(text: &str) -> String {
-    let path = Path::new(text);
-    let target = path.canonicalize().ok().filter(|_| path.is_absolute());
-    let name = target.as_deref().unwrap_or(path).to_string_lossy();
-    name.strip_prefix("/dev/").unwrap_or(&name).into()
-}
-
-/// Refuses a `disk` that the machine does not have, with those that it has.
-fn check_disk(root: &Path, disk: &str) -> Outcome {
-    let disks = std::fs::read_dir(root.join("sys/block"));
-    let names = disks.into_iter().flatten().flatten();
-    let mut names: Vec<_> = names
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
-    if names.iter().any(|name| name == disk) {
-        return Ok(());
-    }
-    names.sort();
-    let known = match names.is_empty() {
-        true => "there is none in /sys/block".into(),
-        false => format!("there are {}", names.join(", ")),
-    };
-    Err(Failure::input(format!("no disk '{disk}': {known}")))
 }
 
 /// The name of a setting that is to be set twice.

@@ -14,7 +14,7 @@ use crate::journal::{
     Journal, JournalError, KnobChange, LockedJournal, PutBackError, RecordedChange, RestoreOutcome,
     restore_left,
 };
-use joulio_kernel_io::{Knob, Knobs};
+use crate::knobs::{Knob, Knobs};
 use joulio_nvme::Cancel;
 use std::path::Path;
 use std::sync::MutexGuard;
@@ -22,7 +22,7 @@ use std::sync::MutexGuard;
 /// Changes that are made, each written into the journal before. When dropped, they are put back, the
 /// last first, also when a panic unwinds; after `kill -9` [`restore_left`] does it.
 pub struct Changes<'a> {
-    /// Told what came of putting back when that is dropped, a line at a time.
+    /// Receives a line for each thing to report when this is dropped.
     report: Box<dyn Fn(&str) + 'a>,
     live: &'static LiveChanges,
     journal: Option<Journal>,

@@ -9,8 +9,15 @@
 pub mod changes;
 pub mod controller;
 pub mod journal;
+pub mod knobs;
+pub mod machine;
 pub mod power_states;
+#[cfg(test)]
+mod testing;
+mod tree;
 
 pub use changes::{ChangeError, Changes, Undo};
 pub use controller::{AdminController, ControllerAddress, ControllerOpenError};
 pub use journal::{Journal, JournalError, RestoreOutcome, restore_left};
+pub use knobs::{Knob, KnobError, Knobs};
+pub use machine::Machine;

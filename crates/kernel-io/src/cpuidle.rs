@@ -86,7 +86,7 @@ impl CpuIdle {
 }
 
 /// The folders in `folder` called `prefix` and a number.
-fn numbered(folder: &Path, prefix: &str) -> Vec<(u32, PathBuf)> {
+pub(crate) fn numbered(folder: &Path, prefix: &str) -> Vec<(u32, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries
         .filter_map(|entry| {

@@ -1,8 +1,8 @@
 //! What a machine does beside a run, and may do to its figures.
 
 use crate::stopped;
-use joulio_kernel_io::machine::{Throttled, Throttles};
 use joulio_kernel_io::{CpuTimes, CpuUse};
+use joulio_kernel_io::{Throttled, Throttles};
 use joulio_nvme::wait::now;
 use joulio_units::Nanos;
 use rustix::time::{ClockId, clock_gettime};

@@ -3,7 +3,8 @@
 use super::Args;
 use super::energy::{EnergyNote, Sources};
 use joulio_energy::{Processor, Root};
-use joulio_kernel_io::machine::{Machine, Throttled};
+use joulio_host::Machine;
+use joulio_kernel_io::Throttled;
 use joulio_lab::TargetName;
 use joulio_workload::{Job, Target};
 use serde::Serialize;

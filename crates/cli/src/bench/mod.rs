@@ -18,7 +18,7 @@ use crate::failure::{Failure, say};
 use crate::output::{Format, print, print_json};
 use crate::signals::{signal, stop_on_signals};
 use energy::Sources;
-use joulio_kernel_io::machine::{Throttled, Throttles};
+use joulio_kernel_io::{Throttled, Throttles};
 use joulio_lab::open_targets;
 use joulio_workload::{
     EngineName, Job, Method, RingOptions, RunError, RunResult, Setup, Stop, Target, run as run_job,

@@ -2,8 +2,7 @@
 
 use crate::failure::{Failure, say};
 use joulio_host::Changes;
-use joulio_kernel_io::knobs::{CpuLatency, Setting};
-use joulio_kernel_io::{Knob, Knobs};
+use joulio_host::knobs::{CpuLatency, Knob, Knobs, Setting};
 use joulio_workload::{Method, Target, parse_time};
 use std::collections::BTreeMap;
 use std::path::Path;

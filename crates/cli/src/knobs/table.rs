@@ -1,7 +1,6 @@
 //! What `joulio knobs` prints.
 
-use joulio_kernel_io::knobs::cpu_latency;
-use joulio_kernel_io::{Knob, KnobError, Knobs};
+use joulio_host::knobs::{Knob, KnobError, Knobs, cpu_latency};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;

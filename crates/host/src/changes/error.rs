@@ -1,7 +1,7 @@
 //! Errors of changes.
 
 use crate::journal::{JournalError, PutBackError, RecordedChange};
-use joulio_kernel_io::KnobError;
+use crate::knobs::KnobError;
 use joulio_nvme::NvmeError;
 
 /// A change that could not be made, or not be put back.

@@ -1,7 +1,7 @@
 //! Processes that change settings and put them back at once: threads with a journal each.
 
 use super::*;
-use joulio_kernel_io::knobs::Setting;
+use crate::knobs::Setting;
 use std::mem::ManuallyDrop;
 use std::path::PathBuf;
 use std::sync::Barrier;

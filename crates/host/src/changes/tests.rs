@@ -1,8 +1,8 @@
 //! Claims about what is left of changes, with ones that fail and ones that panic.
 
 use super::*;
+use crate::knobs::Setting;
 use crate::power_states::feature::{FeatureChange, FeatureError, FeatureValue};
-use joulio_kernel_io::knobs::Setting;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -189,7 +189,7 @@ fn what_cannot_be_put_back_stays_written_down_and_the_rest_is_put_back() {
 }
 
 #[test]
-fn what_was_left_to_somebody_else_is_told() {
+fn what_was_left_to_somebody_else_is_reported() {
     let room = Room::new();
     let mut changes = room.changes();
     assert!(changes.set(room.fake("a", Ends::Left)).is_ok());
@@ -224,8 +224,8 @@ fn a_kill_between_the_entry_and_the_change_leaves_nothing() {
             .unwrap(),
     );
     assert_eq!(room.entries(), 1);
-    let told = restore_left(&locked, |_| true, &Cancel::default()).unwrap();
-    assert!(matches!(&told[..], [RestoreOutcome::Restored(_)]));
+    let restored = restore_left(&locked, |_| true, &Cancel::default()).unwrap();
+    assert!(matches!(&restored[..], [RestoreOutcome::Restored(_)]));
     assert_eq!(room.entries(), 0);
     assert_eq!(std::fs::read_to_string(file).unwrap(), "256");
 }

@@ -2,7 +2,7 @@
 
 use super::error::ChangeError;
 use crate::journal::{KnobChange, PutBackError, RecordedChange};
-use joulio_kernel_io::Knobs;
+use crate::knobs::Knobs;
 
 /// A change that can be made and put back.
 pub trait Undo {

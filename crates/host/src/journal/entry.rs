@@ -1,8 +1,7 @@
 //! An entry of the journal: something that was changed, with all that puts it back.
 
+use crate::knobs::{KnobError, KnobPlan, Knobs};
 use crate::power_states::feature::{FeatureChange, FeatureError};
-use joulio_kernel_io::Knobs;
-use joulio_kernel_io::knobs::{Change, KnobError};
 use joulio_nvme::Cancel;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -40,7 +39,7 @@ pub struct KnobChange {
     /// Root of the file tree: `/`, or a captured one.
     pub root: PathBuf,
     /// Files with their old and new values.
-    pub change: Change,
+    pub change: KnobPlan,
 }
 
 /// A change that could not be put back, and can be tried again.

@@ -1,8 +1,9 @@
 //! Claims about what is read, on a tree in a folder and on this machine.
 
 use super::*;
-use crate::knobs::testing::Machine as Made;
-use crate::{Queue, machine::disk};
+use crate::machine::disk;
+use crate::testing::FakeMachine;
+use joulio_kernel_io::Queue;
 use serde_json::{Value, json};
 
 fn disk(name: &str, controllers: &[&str]) -> Disk {
@@ -18,8 +19,8 @@ fn in_json(value: &impl Serialize) -> Value {
 }
 
 #[test]
-fn cpus_with_all_files_are_told_whole() {
-    let made = Made::with_cpus();
+fn cpus_with_all_files_are_read_whole() {
+    let made = FakeMachine::with_cpus();
     for (file, text) in [
         (
             "proc/cpuinfo",
@@ -48,7 +49,7 @@ fn cpus_with_all_files_are_told_whole() {
     ] {
         made.put(file, text);
     }
-    let cpu = in_json(&Cpu::read(&Tree::at(made.root())));
+    let cpu = in_json(&Cpu::read(made.root()));
     for (key, value) in [
         ("model", json!("A CPU: fast")),
         ("microcode", json!("0x2b")),
@@ -80,26 +81,26 @@ fn what_is_absent_is_null_with_a_reason() {
     assert!(machine["kernel"]["reason"].is_string());
     let cpu = machine["cpu"].as_object().unwrap();
     assert_eq!(cpu.len(), 11);
-    for (name, told) in cpu {
+    for (name, known) in cpu {
         assert!(
-            told["value"].is_null() && told["reason"].is_string(),
-            "{name}: {told}"
+            known["value"].is_null() && known["reason"].is_string(),
+            "{name}: {known}"
         );
     }
     let settings = in_json(&disk::DiskSettings::read(made.path(), &disk("d", &[])));
-    let told = settings.as_object().unwrap().values().skip(2);
-    assert_eq!(told.clone().count(), 12);
-    for told in told {
+    let known = settings.as_object().unwrap().values().skip(2);
+    assert_eq!(known.clone().count(), 12);
+    for known in known {
         assert!(
-            told["value"].is_null() && told["reason"].is_string(),
-            "{told}"
+            known["value"].is_null() && known["reason"].is_string(),
+            "{known}"
         );
     }
 }
 
 #[test]
-fn a_disk_is_told_with_its_queues_and_where_its_interrupts_go() {
-    let made = Made::with_disk();
+fn a_disk_is_read_with_its_queues_and_where_its_interrupts_go() {
+    let made = FakeMachine::with_disk();
     for (file, text) in [
         ("sys/block/d/mq/0/cpu_list", "0"),
         ("sys/block/d/mq/10/cpu_list", "1"),
@@ -114,7 +115,7 @@ fn a_disk_is_told_with_its_queues_and_where_its_interrupts_go() {
     ] {
         made.put(file, text);
     }
-    let told = in_json(&disk::DiskSettings::read(
+    let known = in_json(&disk::DiskSettings::read(
         made.root(),
         &disk("d", &["nvme0"]),
     ));
@@ -125,7 +126,7 @@ fn a_disk_is_told_with_its_queues_and_where_its_interrupts_go() {
         ("poll_queues", json!(1)),
         ("model", json!("A disk")),
     ] {
-        assert_eq!(told[key], json!({ "value": value }), "{key}");
+        assert_eq!(known[key], json!({ "value": value }), "{key}");
     }
     let line = json!([{
         "irq": 31,
@@ -133,29 +134,8 @@ fn a_disk_is_told_with_its_queues_and_where_its_interrupts_go() {
         "allowed_cpus": { "value": "0-1" },
         "effective_cpus": { "value": "1" },
     }]);
-    assert_eq!(told["interrupts"]["value"], line);
-    assert!(told["bus_power_state"]["reason"].is_string());
-}
-
-#[test]
-fn throttling_is_noticed_between_two_looks() {
-    let made = Made::new();
-    let count = |cpu: u32, count: &str| {
-        let folder = format!("sys/devices/system/cpu/cpu{cpu}/thermal_throttle");
-        made.put(&format!("{folder}/core_throttle_count"), count);
-        made.put(&format!("{folder}/core_throttle_total_time_ms"), count);
-    };
-    let look = || Throttles::read(made.root());
-    let none = look();
-    count(0, "5");
-    let first = look();
-    assert_eq!(Throttled::between(&none, &first), Throttled::Unknown);
-    assert_eq!(Throttled::between(&first, &look()), Throttled::No);
-    count(1, "0");
-    assert_eq!(Throttled::between(&first, &look()), Throttled::Unknown);
-    count(0, "6");
-    assert_eq!(Throttled::between(&first, &look()), Throttled::Yes);
-    assert_eq!(in_json(&Throttled::Yes), "yes");
+    assert_eq!(known["interrupts"]["value"], line);
+    assert!(known["bus_power_state"]["reason"].is_string());
 }
 
 #[test]

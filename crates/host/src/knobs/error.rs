@@ -1,7 +1,7 @@
-//! What can go wrong with a setting.
+//! Errors of settings.
 
-use super::Knob;
-use std::fmt;
+use super::knob::Knob;
+use super::reading::Allowed;
 use std::io;
 use std::path::PathBuf;
 
@@ -9,80 +9,80 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KnobError {
-    /// This machine does not have it.
+    /// This machine does not have the setting.
     #[error("{knob}: {why}")]
     Absent {
-        /// Which.
+        /// Setting that was named.
         knob: Knob,
-        /// Why.
+        /// Reason why it is not there.
         why: Absence,
     },
     /// This machine does not have /dev/cpu_dma_latency.
     #[error(transparent)]
     NoLatency(Absence),
-    /// Its file cannot be read.
+    /// The setting's file cannot be read.
     #[error("{}: {source}", path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Reason that the kernel gives.
         source: io::Error,
     },
     /// The kernel refused a value.
     #[error("{}: the kernel refuses {value}: {source}", path.display())]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The value.
+        /// Value that was written.
         value: String,
-        /// Why.
+        /// Reason that the kernel gives.
         source: io::Error,
     },
-    /// Others than root may not set it.
+    /// Only root may set it: run this as root, outside of a container.
     #[error("{}: not permitted: run this as root, outside of a container", path.display())]
     Permission {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// It cannot have that value.
+    /// The setting cannot have that value: choose one that it can have.
     #[error("{knob} cannot be {value}: it can be {allowed}")]
     NotAllowed {
-        /// Which.
+        /// Setting that was named.
         knob: Knob,
-        /// What it was to be.
+        /// Value that was requested.
         value: String,
-        /// What it can be.
+        /// Values that it can have.
         allowed: Allowed,
     },
     /// The kernel took the value and has another.
-    #[error("{}: {asked} was written and {now} is there: this kernel or device does not take it", path.display())]
+    #[error("{}: {requested} was written and {now} is there: this kernel or device does not take it", path.display())]
     NotTaken {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What was written.
-        asked: String,
-        /// What is there.
+        /// Value that was written.
+        requested: String,
+        /// Value that is there.
         now: String,
     },
-    /// One of these, and what is known of it.
+    /// Another of these errors, with a hint at its cause.
     #[error("{source}; {hint}")]
     Hinted {
-        /// What went wrong.
+        /// Error itself.
         source: Box<KnobError>,
-        /// Why that may be.
+        /// Probable cause.
         hint: &'static str,
     },
-    /// A change that was written down names a file that is not its setting's.
+    /// A plan that was written down names a file that is not its setting's: it is not from joulio.
     #[error("{knob}: {file} is not a file of it")]
-    Stranger {
-        /// Which.
+    ForeignFile {
+        /// Setting that was named.
         knob: Knob,
-        /// The file.
+        /// Path of the file, below the root.
         file: String,
     },
 }
 
-/// Why a machine does not have a setting.
+/// Reason why a machine does not have a setting.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Absence {
@@ -104,7 +104,7 @@ pub enum Absence {
     NoCpufreq,
     /// No idle states.
     #[error(transparent)]
-    NoCpuIdle(#[from] crate::NoCpuIdle),
+    NoCpuIdle(#[from] joulio_kernel_io::NoCpuIdle),
     /// Idle states that cannot be switched off.
     #[error("idle states have no switch on this kernel")]
     NoSwitch,
@@ -114,50 +114,4 @@ pub enum Absence {
     /// No /dev/cpu_dma_latency.
     #[error("no /dev/cpu_dma_latency: a container without it, or a kernel without CPU_IDLE")]
     NoLatencyDevice,
-}
-
-/// What a setting can be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Allowed {
-    /// One of these.
-    OneOf(Vec<String>),
-    /// A number.
-    Number {
-        /// From this,
-        min: i64,
-        /// to this,
-        max: i64,
-        /// a multiple of this.
-        step: i64,
-    },
-}
-
-impl Allowed {
-    pub(crate) fn words(words: &[&str]) -> Allowed {
-        Allowed::OneOf(words.iter().map(|&word| word.into()).collect())
-    }
-
-    pub(crate) const fn number(min: i64, max: i64) -> Allowed {
-        Allowed::Number { min, max, step: 1 }
-    }
-
-    /// Whether `value` is among them, in the form in which the kernel gives it.
-    pub fn has(&self, value: &str) -> bool {
-        match self {
-            Allowed::OneOf(words) => words.iter().any(|word| word == value),
-            Allowed::Number { min, max, step } => value.parse().is_ok_and(|number: i64| {
-                (*min..=*max).contains(&number) && number % step == 0 && number.to_string() == value
-            }),
-        }
-    }
-}
-
-impl fmt::Display for Allowed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Allowed::OneOf(words) => f.write_str(&words.join(", ")),
-            Allowed::Number { min, max, step: 1 } => write!(f, "{min} to {max}"),
-            Allowed::Number { min, max, step } => write!(f, "{min} to {max} in steps of {step}"),
-        }
-    }
 }

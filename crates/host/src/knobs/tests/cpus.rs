@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn idle_states_deeper_than_the_one_named_are_switched_off_on_every_cpu() {
-    let machine = Machine::with_cpus();
+    let machine = FakeMachine::with_cpus();
     let knobs = machine.knobs();
     let disabled = || {
         let all = idle_states(machine.root()).into_iter();
@@ -38,8 +38,8 @@ fn idle_states_deeper_than_the_one_named_are_switched_off_on_every_cpu() {
 }
 
 #[test]
-fn a_cpu_that_went_is_told_and_the_others_are_put_back() {
-    let machine = Machine::with_cpus();
+fn a_cpu_that_went_is_reported_and_the_others_are_put_back() {
+    let machine = FakeMachine::with_cpus();
     let change = made(&machine.knobs(), &Knob::MaxCstate, "C1");
     std::fs::remove_dir_all(machine.root().join("sys/devices/system/cpu/cpu1/cpuidle")).unwrap();
     let left = machine.knobs().put_back(&change).unwrap();
@@ -49,7 +49,7 @@ fn a_cpu_that_went_is_told_and_the_others_are_put_back() {
 
 #[test]
 fn the_governor_is_set_on_every_policy_and_put_back_with_the_preference() {
-    let machine = Machine::with_cpus();
+    let machine = FakeMachine::with_cpus();
     let file = |cpu, name| format!("sys/devices/system/cpu/cpufreq/policy{cpu}/{name}");
     let change = made(&machine.knobs(), &Knob::Governor, "performance");
     for cpu in 0..2 {
@@ -67,7 +67,7 @@ fn the_governor_is_set_on_every_policy_and_put_back_with_the_preference() {
 
 #[test]
 fn umwait_is_set_and_put_back() {
-    let machine = Machine::new();
+    let machine = FakeMachine::new();
     machine.put("sys/devices/system/cpu/umwait_control/enable_c02", "1");
     machine.put("sys/devices/system/cpu/umwait_control/max_time", "100000");
     let [c02, time] = UmwaitSetting::ALL.map(|setting| Knob::Umwait { setting });
@@ -90,7 +90,7 @@ fn umwait_is_set_and_put_back() {
 
 #[test]
 fn the_latency_is_held_as_long_as_it_is_wanted() {
-    let machine = Machine::new();
+    let machine = FakeMachine::new();
     machine.put("dev/cpu_dma_latency", "");
     let held = CpuLatency::hold(machine.root(), 20).unwrap();
     assert_eq!(held.microseconds(), 20);

@@ -1,17 +1,17 @@
-//! Trees as kernels have them, in a folder.
+//! File trees as kernels have them, in a folder.
 
-use super::*;
+use crate::knobs::Knobs;
 use std::fs;
 use tempfile::TempDir;
 
 /// A system's files.
-pub struct Machine {
+pub struct FakeMachine {
     folder: TempDir,
 }
 
-impl Machine {
-    pub fn new() -> Machine {
-        let machine = Machine {
+impl FakeMachine {
+    pub fn new() -> FakeMachine {
+        let machine = FakeMachine {
             folder: tempfile::tempdir().unwrap(),
         };
         machine.put("proc/sys/kernel/random/boot_id", "first");
@@ -19,8 +19,8 @@ impl Machine {
     }
 
     /// A disk as `d`, with mq-deadline and what a change of it resets.
-    pub fn with_disk() -> Machine {
-        let machine = Machine::new();
+    pub fn with_disk() -> FakeMachine {
+        let machine = FakeMachine::new();
         for (name, text) in [
             ("scheduler", "none [mq-deadline] kyber"),
             ("nr_requests", "256"),
@@ -37,8 +37,8 @@ impl Machine {
     }
 
     /// Two CPUs with a policy each, and with idle states.
-    pub fn with_cpus() -> Machine {
-        let machine = Machine::new();
+    pub fn with_cpus() -> FakeMachine {
+        let machine = FakeMachine::new();
         for cpu in 0..2 {
             for (number, (name, latency)) in [("POLL", 0), ("C1", 2), ("C1E", 10), ("C6", 133)]
                 .iter()

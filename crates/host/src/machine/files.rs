@@ -1,17 +1,17 @@
 //! Files of one value.
 
-use super::Told;
-use crate::knobs::Tree;
+use super::known::Known;
+use crate::tree::Tree;
 use std::str::FromStr;
 
 /// The text of a file.
-pub(super) fn told(tree: &Tree, file: &str) -> Told<String> {
+pub(super) fn read(tree: &Tree, file: &str) -> Known<String> {
     let text = tree.text(file);
     text.map_err(|error| format!("/{file}: {error}")).into()
 }
 
 /// The number in a file.
-pub(super) fn number<T: FromStr>(tree: &Tree, file: &str) -> Told<T> {
+pub(super) fn number<T: FromStr>(tree: &Tree, file: &str) -> Known<T> {
     let text = tree.text(file).map_err(|error| format!("/{file}: {error}"));
     text.and_then(|text| {
         let number = text.parse();

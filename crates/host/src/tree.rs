@@ -1,6 +1,6 @@
-//! Files of /sys, a value each.
+//! Files of /proc and /sys, a value each.
 
-use super::error::KnobError;
+use rustix::io::Errno;
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
@@ -36,21 +36,10 @@ impl Tree {
     }
 
     /// Writes a value, in one call.
-    pub(crate) fn write(&self, file: &str, value: &str) -> Result<(), KnobError> {
-        let path = self.path(file);
+    pub(crate) fn write(&self, file: &str, value: &str) -> io::Result<()> {
         let mut options = OpenOptions::new();
-        let opened = options.write(true).truncate(true).open(&path);
-        let written = opened.and_then(|mut file| file.write_all(format!("{value}\n").as_bytes()));
-        written.map_err(|source| match source.kind() {
-            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-                KnobError::Permission { path }
-            }
-            _ => KnobError::Write {
-                path,
-                value: value.into(),
-                source,
-            },
-        })
+        let mut file = options.write(true).truncate(true).open(self.path(file))?;
+        file.write_all(format!("{value}\n").as_bytes())
     }
 
     /// The number of the folder that a file is in. The kernel gives each folder of /sys another:
@@ -61,7 +50,7 @@ impl Tree {
         Ok(fs::metadata(folder)?.ino())
     }
 
-    /// Which start of the system this is. None: it does not tell.
+    /// Identity of the present boot; none where the kernel has none.
     pub(crate) fn boot(&self) -> Option<String> {
         self.text("proc/sys/kernel/random/boot_id").ok()
     }
@@ -96,8 +85,8 @@ fn chosen(text: &str) -> &str {
 
 /// Whether the file's device is gone, or the file is not there.
 pub(crate) fn is_gone(error: &io::Error) -> bool {
-    let code = error.raw_os_error();
-    error.kind() == ErrorKind::NotFound || code == Some(libc::ENODEV) || code == Some(libc::ENXIO)
+    let code = Errno::from_io_error(error);
+    error.kind() == ErrorKind::NotFound || matches!(code, Some(Errno::NODEV) | Some(Errno::NXIO))
 }
 
 #[cfg(test)]

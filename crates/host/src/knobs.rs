@@ -1,53 +1,46 @@
 //! Settings of the kernel that change what an I/O costs: read, set and put back.
 //!
-//! [`Knobs::plan`] looks what a change replaces and refuses what is not allowed; nothing is changed
-//! by it. The [`Change`] that it returns can be written down. [`Knobs::make`] makes it, and
-//! [`Knobs::put_back`] undoes it, in this process or in another one, also when it was made in part
-//! or not at all.
+//! [`Knobs::plan`] reads the values that a change replaces and refuses what is not allowed; nothing
+//! is changed by it. The [`KnobPlan`] that it returns can be written down. [`Knobs::make`] makes the
+//! change, and [`Knobs::put_back`] undoes it, in this process or in another one, also when it was
+//! made in part or not at all.
 
 mod along;
 mod back;
-mod change;
 mod cpus;
+mod disk;
 mod error;
 mod knob;
 mod latency;
+mod left;
+mod plan;
 mod queue;
-#[cfg(test)]
-pub(crate) mod testing;
-mod tree;
+mod reading;
 mod umwait;
 
-pub use back::Left;
-pub use change::Change;
 pub use cpus::{CpuIdleState, idle_states};
-pub use error::{Absence, Allowed, KnobError};
+pub use disk::{NoSuchDisk, disk_name, find_disk};
+pub use error::{Absence, KnobError};
 pub use knob::{Knob, Setting, UmwaitSetting};
 pub use latency::{CpuLatency, cpu_latency};
+pub use left::LeftAlone;
+pub use plan::KnobPlan;
+pub use reading::{Allowed, Reading};
 
 pub(crate) use cpus::states;
-pub(crate) use tree::Tree;
 
-use change::Part;
+use crate::tree::Tree;
+use plan::Part;
 use std::path::PathBuf;
 
-/// The settings of a machine.
+/// Settings of a machine.
 #[derive(Clone, Debug)]
 pub struct Knobs {
     tree: Tree,
 }
 
-/// What a setting is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reading {
-    /// Its value. Where CPUs differ, every value there is, with commas.
-    pub value: String,
-    /// What it can be set to.
-    pub allowed: Allowed,
-}
-
 impl Knobs {
-    /// Those of the system whose file tree begins at `root`: `/`, or a captured one.
+    /// Settings of the system whose file tree begins at `root`: `/`, or a captured one.
     pub fn at(root: impl Into<PathBuf>) -> Knobs {
         Knobs {
             tree: Tree::at(root),
@@ -58,7 +51,10 @@ impl Knobs {
         Knobs { tree: tree.clone() }
     }
 
-    /// What `knob` is, and what it can be.
+    /// Reads the value of `knob`, and the values that it can have.
+    ///
+    /// # Errors
+    /// The machine does not have the setting, or its file cannot be read.
     pub fn read(&self, knob: &Knob) -> Result<Reading, KnobError> {
         match knob {
             Knob::Queue { disk, setting } => queue::read(&self.tree, knob, disk, *setting),
@@ -68,9 +64,11 @@ impl Knobs {
         }
     }
 
-    /// What setting `knob` to `value` would change. Nothing is changed; a value that is not allowed
-    /// is refused.
-    pub fn plan(&self, knob: &Knob, value: &str) -> Result<Change, KnobError> {
+    /// Plans to set `knob` to `value`. Nothing is changed by that.
+    ///
+    /// # Errors
+    /// The machine does not have the setting, or it cannot have that value.
+    pub fn plan(&self, knob: &Knob, value: &str) -> Result<KnobPlan, KnobError> {
         let reading = self.read(knob)?;
         let loads = matches!(
             knob,
@@ -96,7 +94,7 @@ impl Knobs {
             .into_iter()
             .map(|(file, new)| Part::of(&self.tree, file, new))
             .collect::<Result<_, _>>()?;
-        Ok(Change::new(
+        Ok(KnobPlan::new(
             knob.clone(),
             value.into(),
             self.tree.boot(),
@@ -106,16 +104,21 @@ impl Knobs {
     }
 
     /// Makes a change. When it fails it may have been made in part: [`Knobs::put_back`] undoes that.
-    pub fn make(&self, change: &Change) -> Result<(), KnobError> {
+    ///
+    /// # Errors
+    /// The kernel refuses the value, or does not permit it.
+    pub fn make(&self, change: &KnobPlan) -> Result<(), KnobError> {
         for part in &change.parts {
             part.make(&self.tree, &change.knob, || self.offered(&change.knob))?;
         }
         Ok(())
     }
 
-    /// Undoes a change. Gives back what was left as it is, and why; an error is of something that
-    /// could not be put back and can be tried again. The rest is put back also then.
-    pub fn put_back(&self, change: &Change) -> Result<Vec<Left>, KnobError> {
+    /// Undoes a change, and returns the parts that were left as they are, and why.
+    ///
+    /// # Errors
+    /// A part could not be put back; that can be tried again. The rest is put back also then.
+    pub fn put_back(&self, change: &KnobPlan) -> Result<Vec<LeftAlone>, KnobError> {
         back::put_back(&self.tree, change)
     }
 

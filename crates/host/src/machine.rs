@@ -1,40 +1,38 @@
-//! What of a machine a result depends on: written beside it, so that it can be understood and run
-//! again.
+//! State of a machine on which results depend: written beside them, so that they can be understood
+//! and run again.
 
 mod cpu;
 mod disk;
 mod files;
+mod known;
 mod mounts;
-mod throttle;
-mod told;
 
 pub use cpu::{Cpu, IdleStateSetting, Vulnerability};
-pub use disk::{DiskSettings, Line};
+pub use disk::{DiskInterrupt, DiskSettings};
+pub use known::Known;
 pub use mounts::FileSystem;
-pub use throttle::{NoThrottles, Throttled, Throttles};
-pub use told::Told;
 
-use crate::knobs::Tree;
-use crate::{Blocks, Disk};
+use crate::tree::Tree;
+use joulio_kernel_io::{Blocks, Disk};
 use rustix::fs::{FileType, major, minor, stat};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// A machine, as it is now.
+/// State of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Machine {
-    /// The kernel's release: `6.1.0-18-cloud-amd64`.
-    pub kernel: Told<String>,
-    /// Its CPUs.
+    /// Release of the kernel: `6.1.0-18-cloud-amd64`.
+    pub kernel: Known<String>,
+    /// CPUs and how they idle.
     pub cpu: Cpu,
-    /// The disks that are used.
+    /// Disks that are used.
     pub disks: Vec<DiskSettings>,
-    /// Of each target that is a file: the file system that it is on.
+    /// File systems of the targets that are files.
     pub files: Vec<FileSystem>,
 }
 
 impl Machine {
-    /// That of the system whose file tree begins at `root`: `/`, or a captured one. `targets` are
+    /// Reads the state of the system whose file tree begins at `root`: `/`, or a captured one. `targets` are
     /// block devices and files; those that are neither, or are not there, are left out.
     pub fn read(root: impl Into<PathBuf>, targets: &[&Path]) -> Machine {
         let root = root.into();
@@ -56,8 +54,8 @@ impl Machine {
             disks.extend(disk.filter(|disk| !disks.contains(disk)));
         }
         Machine {
-            kernel: files::told(&tree, "proc/sys/kernel/osrelease"),
-            cpu: Cpu::read(&tree),
+            kernel: files::read(&tree, "proc/sys/kernel/osrelease"),
+            cpu: Cpu::read(&root),
             disks: disks
                 .iter()
                 .map(|disk| DiskSettings::read(&root, disk))

@@ -1,23 +1,25 @@
-//! A change of a setting: what it was, and what it becomes.
+//! A planned change of a setting: its files with their old and new values.
 
-use super::error::{Allowed, KnobError};
+use super::error::KnobError;
 use super::knob::{Knob, Setting};
-use super::tree::Tree;
+use super::reading::Allowed;
+use crate::tree::Tree;
 use serde::{Deserialize, Serialize};
+use std::io::ErrorKind;
 use std::path::{Component, Path};
 
-/// A change of a setting, with all that undoes it.
+/// A planned change of a setting, with all that undoes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Change {
+pub struct KnobPlan {
     pub(super) knob: Knob,
-    /// What was asked for.
+    /// Value that was requested.
     pub(super) value: String,
-    /// The start of the system that it is of: the next one has forgotten it.
+    /// Boot of the system that it belongs to: the next one has forgotten it.
     pub(super) boot: Option<String>,
-    /// The files that are written, in this order.
+    /// Files that are written, in this order.
     pub(super) parts: Vec<Part>,
-    /// What the kernel may change of itself with them.
+    /// Files that the kernel may change by itself with them.
     pub(super) along: Vec<Along>,
 }
 
@@ -41,15 +43,15 @@ pub(super) struct Along {
     pub old: String,
 }
 
-impl Change {
+impl KnobPlan {
     pub(super) fn new(
         knob: Knob,
         value: String,
         boot: Option<String>,
         parts: Vec<Part>,
         along: Vec<Along>,
-    ) -> Change {
-        Change {
+    ) -> KnobPlan {
+        KnobPlan {
             knob,
             value,
             boot,
@@ -58,44 +60,47 @@ impl Change {
         }
     }
 
-    /// What it sets.
+    /// Setting that it changes.
     pub fn knob(&self) -> &Knob {
         &self.knob
     }
 
-    /// What it sets it to.
+    /// Value that it sets.
     pub fn value(&self) -> &str {
         &self.value
     }
 
-    /// What it was before: where CPUs differ, every value there is, with commas.
+    /// Value before the change: where CPUs differ, every value there is, with commas.
     pub fn old(&self) -> String {
         distinct(self.parts.iter().map(|part| part.old.as_str()))
     }
 
-    /// Everything has its value already.
+    /// Whether everything has its value already.
     pub fn is_none(&self) -> bool {
         self.parts.iter().all(|part| part.old == part.new)
     }
 
     /// Whether either is of a file that the other is of, or that the kernel changes with it.
-    pub fn touches(&self, other: &Change) -> bool {
-        let parts = |change: &Change, file: &str| change.parts.iter().any(|part| part.file == file);
-        let all = |change: &Change, file: &str| {
+    pub fn touches(&self, other: &KnobPlan) -> bool {
+        let parts =
+            |change: &KnobPlan, file: &str| change.parts.iter().any(|part| part.file == file);
+        let all = |change: &KnobPlan, file: &str| {
             parts(change, file) || change.along.iter().any(|along| along.file == file)
         };
         self.parts.iter().any(|part| all(other, &part.file))
             || other.parts.iter().any(|part| all(self, &part.file))
     }
 
-    /// An error unless it is one of a setting of ours, and of no other file: it was read from
-    /// somewhere.
+    /// Refuses a plan of other files than its setting's: it may have been read from anywhere.
+    ///
+    /// # Errors
+    /// A file is not the setting's.
     pub fn check(&self) -> Result<(), KnobError> {
         let files = self.parts.iter().map(|part| &part.file);
         let along = self.along.iter().map(|along| &along.file);
         let strange = files.chain(along).find(|file| !owns(&self.knob, file));
         strange.map_or(Ok(()), |file| {
-            Err(KnobError::Stranger {
+            Err(KnobError::ForeignFile {
                 knob: self.knob.clone(),
                 file: file.clone(),
             })
@@ -120,7 +125,7 @@ impl Part {
         }
     }
 
-    /// Writes the new value and looks whether it is there.
+    /// Writes the new value and reads it back.
     pub(super) fn make(
         &self,
         tree: &Tree,
@@ -134,7 +139,7 @@ impl Part {
         match result {
             Err(KnobError::NotTaken { .. }) => {
                 // Whatever the kernel made of it is not to stay, and is not known to whoever undoes
-                // the change. The first error is the one to tell.
+                // the change. The first error is the one to report.
                 let _ = set(tree, &self.file, &self.old);
             }
             // The scheduler could have been loaded, and is not there to be.
@@ -159,10 +164,20 @@ impl Part {
     }
 }
 
-/// Writes a value and looks whether it is there.
+/// Writes a value and reads it back.
 pub(super) fn set(tree: &Tree, file: &str, value: &str) -> Result<(), KnobError> {
-    tree.write(file, value)?;
     let path = || tree.path(file);
+    tree.write(file, value)
+        .map_err(|source| match source.kind() {
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                KnobError::Permission { path: path() }
+            }
+            _ => KnobError::Write {
+                path: path(),
+                value: value.into(),
+                source,
+            },
+        })?;
     let now = tree.value(file).map_err(|source| KnobError::Read {
         path: path(),
         source,
@@ -172,7 +187,7 @@ pub(super) fn set(tree: &Tree, file: &str, value: &str) -> Result<(), KnobError>
     }
     Err(KnobError::NotTaken {
         path: path(),
-        asked: value.into(),
+        requested: value.into(),
         now,
     })
 }

@@ -1,18 +1,18 @@
-//! What the kernel changes of itself when a setting is changed, and does not put back with it.
+//! Settings that the kernel changes by itself when a setting is changed, and does not put back with it.
 //!
 //! A change of the scheduler makes anew the scheduler's own settings (queue/iosched/), nr_requests
 //! and wbt_lat_usec: elevator_init in block/elevator.c, wbt_disable_default in block/blk-wbt.c. A
 //! change of the governor may change energy_performance_preference (drivers/cpufreq/amd-pstate.c).
 
-use super::back::Left;
-use super::change::{Along, Change, set};
 use super::cpus;
 use super::error::KnobError;
 use super::knob::{Knob, Setting};
+use super::left::LeftAlone;
+use super::plan::{Along, KnobPlan, set};
 use super::queue;
-use super::tree::Tree;
+use crate::tree::Tree;
 
-/// Those that `knob` has, and what they are.
+/// Settings that go with `knob`, and their values.
 pub(super) fn beside(tree: &Tree, knob: &Knob) -> Vec<Along> {
     let files = match knob {
         Knob::Queue {
@@ -42,8 +42,12 @@ fn of_scheduler(tree: &Tree, disk: &str) -> Vec<String> {
     files
 }
 
-/// Puts them back, if the change was just undone by `ours`; else tells which are not as they were.
-pub(super) fn put_back(tree: &Tree, change: &Change, ours: bool) -> Result<Vec<Left>, KnobError> {
+/// Puts them back, if the change was just undone by `ours`; else returns those that are not as they were.
+pub(super) fn put_back(
+    tree: &Tree,
+    change: &KnobPlan,
+    ours: bool,
+) -> Result<Vec<LeftAlone>, KnobError> {
     let mut left = Vec::new();
     let mut failed = None;
     for Along { file, old } in &change.along {
@@ -52,7 +56,7 @@ pub(super) fn put_back(tree: &Tree, change: &Change, ours: bool) -> Result<Vec<L
             continue;
         }
         if !ours {
-            left.push(Left::Beside {
+            left.push(LeftAlone::Beside {
                 file: file.clone(),
                 now,
                 old: old.clone(),

@@ -1,9 +1,9 @@
 //! Settings of a block device's queue: /sys/block/DISK/queue.
 
-use super::Reading;
-use super::error::{Absence, Allowed, KnobError};
+use super::error::{Absence, KnobError};
 use super::knob::{Knob, Setting};
-use super::tree::Tree;
+use super::reading::{Allowed, Reading};
+use crate::tree::Tree;
 use std::io::ErrorKind;
 
 /// BLKDEV_MIN_RQ of block/blk.h: less is raised to it without a word.

@@ -1,47 +1,49 @@
 //! The CPUs: /proc/cpuinfo, and what /sys/devices/system/cpu says of all of them.
 
-use super::files::told;
-use super::{Throttles, Told};
-use crate::knobs::{CpuIdleState, KnobError, Tree, states};
-use crate::{Knob, Knobs};
+use super::files::read;
+use super::known::Known;
+use crate::knobs::{CpuIdleState, Knob, KnobError, Knobs, states};
+use crate::tree::Tree;
+use joulio_kernel_io::{NoCpuIdle, Throttles};
 use joulio_units::Nanos;
 use serde::Serialize;
+use std::path::Path;
 
 const CPUS: &str = "sys/devices/system/cpu";
 
-/// The CPUs, and what they do when they are idle.
+/// CPUs of a machine, and how they idle.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cpu {
-    /// The model's name.
-    pub model: Told<String>,
-    /// The microcode's revision.
-    pub microcode: Told<String>,
-    /// The governors of frequency in use; more than one with commas.
-    pub governor: Told<String>,
-    /// The driver of idle states.
-    pub idle_driver: Told<String>,
-    /// What chooses among them.
-    pub idle_governor: Told<String>,
-    /// The idle states that there are, shallowest first.
-    pub idle_states: Told<Vec<IdleStateSetting>>,
+    /// Name of the model.
+    pub model: Known<String>,
+    /// Revision of the microcode.
+    pub microcode: Known<String>,
+    /// Governors of frequency in use, with commas.
+    pub governor: Known<String>,
+    /// Driver of idle states.
+    pub idle_driver: Known<String>,
+    /// Governor of idle states.
+    pub idle_governor: Known<String>,
+    /// Idle states that there are, shallowest first.
+    pub idle_states: Known<Vec<IdleStateSetting>>,
     /// Whether user-level waits may be as deep as C0.2: 1 or 0.
-    pub umwait_c02: Told<String>,
-    /// The longest of them, in cycles of the TSC; 0 is no limit.
-    pub umwait_max_cycles: Told<String>,
-    /// Weaknesses, and what the kernel does about each: it costs I/Os.
-    pub vulnerabilities: Told<Vec<Vulnerability>>,
+    pub umwait_c02: Known<String>,
+    /// Longest user-level wait, in cycles of the TSC; 0 is no limit.
+    pub umwait_max_cycles: Known<String>,
+    /// Weaknesses, and the kernel's remedy for each: it costs I/Os.
+    pub vulnerabilities: Known<Vec<Vulnerability>>,
     /// `mitigations=` of the kernel's command line.
-    pub mitigations: Told<String>,
-    /// How often CPUs were too hot since the system started.
-    pub throttles: Told<Throttles>,
+    pub mitigations: Known<String>,
+    /// Times that CPUs were too hot since the system started.
+    pub throttles: Known<Throttles>,
 }
 
 /// An idle state of all CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct IdleStateSetting {
-    /// Its name.
+    /// Name of the state.
     pub name: String,
-    /// How long it takes to leave it, on the first CPU that has it.
+    /// Nanoseconds that it takes to leave it, on the first CPU that has it.
     pub latency_ns: Option<u64>,
     /// CPUs that have it.
     pub cpus: u32,
@@ -52,40 +54,43 @@ pub struct IdleStateSetting {
 /// A weakness of the CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Vulnerability {
-    /// Its name: `spectre_v2`.
+    /// Name of the weakness: `spectre_v2`.
     pub name: String,
-    /// What the kernel says of it: `Not affected`, `Mitigation: ...`, `Vulnerable`.
+    /// State that the kernel reports: `Not affected`, `Mitigation: ...`, `Vulnerable`.
     pub state: String,
 }
 
 impl Cpu {
-    pub(super) fn read(tree: &Tree) -> Cpu {
+    pub(super) fn read(root: &Path) -> Cpu {
+        let tree = &Tree::at(root);
         let governor = Knobs::of(tree).read(&Knob::Governor);
         Cpu {
             model: info(tree, "model name"),
             microcode: info(tree, "microcode"),
             governor: match governor {
-                Ok(reading) => Told::some(reading.value),
-                Err(KnobError::Absent { why, .. }) => Told::none(why),
-                Err(error) => Told::none(error),
+                Ok(reading) => Known::some(reading.value),
+                Err(KnobError::Absent { why, .. }) => Known::none(why),
+                Err(error) => Known::none(error),
             },
-            idle_driver: told(tree, &format!("{CPUS}/cpuidle/current_driver")),
-            idle_governor: told(tree, &format!("{CPUS}/cpuidle/current_governor_ro")),
+            idle_driver: read(tree, &format!("{CPUS}/cpuidle/current_driver")),
+            idle_governor: read(tree, &format!("{CPUS}/cpuidle/current_governor_ro")),
             idle_states: idle(&states(tree)),
-            umwait_c02: told(tree, &format!("{CPUS}/umwait_control/enable_c02")),
-            umwait_max_cycles: told(tree, &format!("{CPUS}/umwait_control/max_time")),
+            umwait_c02: read(tree, &format!("{CPUS}/umwait_control/enable_c02")),
+            umwait_max_cycles: read(tree, &format!("{CPUS}/umwait_control/max_time")),
             vulnerabilities: vulnerabilities(tree),
             mitigations: mitigations(tree),
-            throttles: Throttles::of(tree).map_err(|none| none.to_string()).into(),
+            throttles: Throttles::read(root)
+                .map_err(|none| none.to_string())
+                .into(),
         }
     }
 }
 
 /// A line of the first CPU in /proc/cpuinfo.
-fn info(tree: &Tree, name: &str) -> Told<String> {
+fn info(tree: &Tree, name: &str) -> Known<String> {
     let text = match tree.text("proc/cpuinfo") {
         Ok(text) => text,
-        Err(error) => return Told::none(format!("/proc/cpuinfo: {error}")),
+        Err(error) => return Known::none(format!("/proc/cpuinfo: {error}")),
     };
     let mut lines = text.lines().filter_map(|line| line.split_once(':'));
     let found = lines.find(|(key, _)| key.trim() == name);
@@ -95,7 +100,7 @@ fn info(tree: &Tree, name: &str) -> Told<String> {
         .into()
 }
 
-fn idle(cpus: &[(u32, Vec<CpuIdleState>)]) -> Told<Vec<IdleStateSetting>> {
+fn idle(cpus: &[(u32, Vec<CpuIdleState>)]) -> Known<Vec<IdleStateSetting>> {
     let mut all: Vec<IdleStateSetting> = Vec::new();
     for state in cpus.iter().flat_map(|(_, states)| states) {
         let off = u32::from(state.disabled == Some(true));
@@ -113,12 +118,12 @@ fn idle(cpus: &[(u32, Vec<CpuIdleState>)]) -> Told<Vec<IdleStateSetting>> {
         }
     }
     if all.is_empty() {
-        return Told::none(crate::NoCpuIdle);
+        return Known::none(NoCpuIdle);
     }
-    Told::some(all)
+    Known::some(all)
 }
 
-fn vulnerabilities(tree: &Tree) -> Told<Vec<Vulnerability>> {
+fn vulnerabilities(tree: &Tree) -> Known<Vec<Vulnerability>> {
     let folder = format!("{CPUS}/vulnerabilities");
     let names = tree.names(&folder).into_iter();
     let read = |name: String| {
@@ -127,15 +132,15 @@ fn vulnerabilities(tree: &Tree) -> Told<Vec<Vulnerability>> {
     };
     let all: Vec<_> = names.filter_map(read).collect();
     if all.is_empty() {
-        return Told::none(format!("no /{folder}"));
+        return Known::none(format!("no /{folder}"));
     }
-    Told::some(all)
+    Known::some(all)
 }
 
-fn mitigations(tree: &Tree) -> Told<String> {
+fn mitigations(tree: &Tree) -> Known<String> {
     let line = match tree.text("proc/cmdline") {
         Ok(line) => line,
-        Err(error) => return Told::none(format!("/proc/cmdline: {error}")),
+        Err(error) => return Known::none(format!("/proc/cmdline: {error}")),
     };
     // The last one holds.
     let words = line.split_ascii_whitespace();

@@ -1,9 +1,9 @@
 //! What TPAUSE and UMWAIT may do: /sys/devices/system/cpu/umwait_control.
 
-use super::Reading;
-use super::error::{Absence, Allowed, KnobError};
+use super::error::{Absence, KnobError};
 use super::knob::{Knob, UmwaitSetting};
-use super::tree::Tree;
+use super::reading::{Allowed, Reading};
+use crate::tree::Tree;
 
 pub(super) fn file(setting: UmwaitSetting) -> String {
     format!("sys/devices/system/cpu/umwait_control/{}", setting.file())

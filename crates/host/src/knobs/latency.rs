@@ -1,4 +1,4 @@
-//! The latency that CPUs may take to wake (Documentation/power/pm_qos_interface.rst).
+//! Latency that CPUs may take to wake (Documentation/power/pm_qos_interface.rst).
 
 use super::error::{Absence, KnobError};
 
@@ -19,6 +19,9 @@ pub struct CpuLatency {
 impl CpuLatency {
     /// Holds it at `microseconds`, in the system whose file tree begins at `root`. 0 lets CPUs only
     /// poll.
+    ///
+    /// # Errors
+    /// The system does not have the file, or does not permit it.
     pub fn hold(root: impl Into<PathBuf>, microseconds: u32) -> Result<CpuLatency, KnobError> {
         let path = root.into().join(FILE);
         let microseconds = i32::try_from(microseconds).unwrap_or(i32::MAX);
@@ -32,28 +35,31 @@ impl CpuLatency {
                 _file: file,
                 microseconds,
             }),
-            Err(source) => Err(told(&path, source, Some(microseconds))),
+            Err(source) => Err(failed(&path, source, Some(microseconds))),
         }
     }
 
-    /// What it asks for. Others may ask for less.
+    /// Microseconds that it holds. Others may hold less.
     pub fn microseconds(&self) -> i32 {
         self.microseconds
     }
 }
 
-/// The least that anybody holds it at, in microseconds; 2,000,000,000 is nobody.
+/// Least latency that anybody holds, in microseconds; 2,000,000,000 where nobody does.
+///
+/// # Errors
+/// The system does not have the file, or does not permit it.
 pub fn cpu_latency(root: impl Into<PathBuf>) -> Result<i32, KnobError> {
     let path = root.into().join(FILE);
     let mut bytes = [0; 4];
     let read = File::open(&path).and_then(|mut file| file.read_exact(&mut bytes));
     match read {
         Ok(()) => Ok(i32::from_ne_bytes(bytes)),
-        Err(source) => Err(told(&path, source, None)),
+        Err(source) => Err(failed(&path, source, None)),
     }
 }
 
-fn told(path: &Path, source: io::Error, value: Option<i32>) -> KnobError {
+fn failed(path: &Path, source: io::Error, value: Option<i32>) -> KnobError {
     let path = path.to_path_buf();
     match (source.kind(), value) {
         (ErrorKind::NotFound, _) => KnobError::NoLatency(Absence::NoLatencyDevice),

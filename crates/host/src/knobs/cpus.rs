@@ -1,28 +1,28 @@
 //! Settings of all CPUs: the governor of their frequency, and which idle states they may enter.
 
-use super::Reading;
-use super::change::distinct;
-use super::error::{Absence, Allowed, KnobError};
+use super::error::{Absence, KnobError};
 use super::knob::Knob;
-use super::tree::Tree;
+use super::plan::distinct;
+use super::reading::{Allowed, Reading};
+use crate::tree::Tree;
 use joulio_units::Nanos;
 
 const CPUS: &str = "sys/devices/system/cpu";
 
-/// An idle state of a CPU, as it is set.
+/// An idle state of a CPU, and whether it may be entered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuIdleState {
-    /// Its number: deeper ones have higher ones.
+    /// Number of the state: deeper ones have higher ones.
     pub number: u32,
-    /// Its name: `POLL`, `C1E`.
+    /// Name of the state: `POLL`, `C1E`.
     pub name: String,
-    /// How long it takes to leave it. The kernel tells microseconds.
+    /// Time that it takes to leave it; the kernel has microseconds.
     pub latency: Option<Nanos>,
-    /// Somebody has switched it off. None: it has no switch.
+    /// Whether it is switched off; none for a state without a switch.
     pub disabled: Option<bool>,
 }
 
-/// By CPU, its idle states, shallowest first; CPUs without any are left out.
+/// Idle states of each CPU, shallowest first; CPUs without any are left out.
 pub fn idle_states(root: impl Into<std::path::PathBuf>) -> Vec<(u32, Vec<CpuIdleState>)> {
     states(&Tree::at(root))
 }
@@ -60,7 +60,9 @@ pub(super) fn read_deepest(tree: &Tree, knob: &Knob) -> Result<Reading, KnobErro
         why,
     };
     let all = states(tree);
-    let (_, first) = all.first().ok_or_else(|| absent(crate::NoCpuIdle.into()))?;
+    let (_, first) = all
+        .first()
+        .ok_or_else(|| absent(joulio_kernel_io::NoCpuIdle.into()))?;
     if all
         .iter()
         .flat_map(|(_, states)| states)

@@ -2,15 +2,15 @@
 
 mod cpus;
 
-use super::testing::Machine;
 use super::*;
+use crate::testing::FakeMachine;
 use proptest::prelude::*;
 
 fn scheduler() -> Knob {
     Knob::queue("d", Setting::Scheduler)
 }
 
-fn made(knobs: &Knobs, knob: &Knob, value: &str) -> Change {
+fn made(knobs: &Knobs, knob: &Knob, value: &str) -> KnobPlan {
     let change = knobs.plan(knob, value).unwrap();
     knobs.make(&change).unwrap();
     change
@@ -27,7 +27,7 @@ fn every_setting_of_a_queue_is_read_set_and_put_back() {
         (Setting::IoPollDelay, "-1", "4"),
         (Setting::WbtLatUsec, "2000", "0"),
     ] {
-        let machine = Machine::with_disk();
+        let machine = FakeMachine::with_disk();
         let (knobs, knob) = (machine.knobs(), Knob::queue("d", setting));
         let reading = knobs.read(&knob).unwrap();
         assert_eq!(reading.value, old);
@@ -42,7 +42,7 @@ fn every_setting_of_a_queue_is_read_set_and_put_back() {
 
 #[test]
 fn what_is_not_allowed_is_refused_and_nothing_is_changed() {
-    let machine = Machine::with_disk();
+    let machine = FakeMachine::with_disk();
     let knobs = machine.knobs();
     for (setting, value, says) in [
         (
@@ -67,7 +67,7 @@ fn what_is_not_allowed_is_refused_and_nothing_is_changed() {
 
 #[test]
 fn what_is_absent_says_why() {
-    let machine = Machine::with_disk();
+    let machine = FakeMachine::with_disk();
     std::fs::remove_file(machine.root().join("sys/block/d/queue/wbt_lat_usec")).unwrap();
     let said = |knob| machine.knobs().read(&knob).unwrap_err().to_string();
     assert!(said(Knob::queue("d", Setting::WbtLatUsec)).contains("no such file"));
@@ -90,7 +90,7 @@ fn what_is_absent_says_why() {
 /// The kernel makes a scheduler's settings anew when it is changed.
 #[test]
 fn what_a_new_scheduler_resets_is_put_back_with_the_old_one() {
-    let machine = Machine::with_disk();
+    let machine = FakeMachine::with_disk();
     machine.put("sys/block/d/queue/nr_requests", "512");
     let change = made(&machine.knobs(), &scheduler(), "kyber");
     machine.put("sys/block/d/queue/nr_requests", "128");
@@ -106,7 +106,7 @@ fn what_a_new_scheduler_resets_is_put_back_with_the_old_one() {
 
 #[test]
 fn a_change_that_was_only_planned_is_put_back_by_doing_nothing() {
-    let machine = Machine::with_disk();
+    let machine = FakeMachine::with_disk();
     let change = machine.knobs().plan(&scheduler(), "kyber").unwrap();
     assert_eq!(machine.knobs().put_back(&change).unwrap(), []);
     assert_eq!(machine.queue("scheduler"), "none [mq-deadline] kyber");
@@ -114,19 +114,19 @@ fn a_change_that_was_only_planned_is_put_back_by_doing_nothing() {
     machine.put("sys/block/d/queue/nr_requests", "7");
     let left = machine.knobs().put_back(&change).unwrap();
     assert!(
-        matches!(&left[..], [Left::Beside { now, .. }] if now == "7"),
+        matches!(&left[..], [LeftAlone::Beside { now, .. }] if now == "7"),
         "{left:?}"
     );
     assert_eq!(machine.queue("nr_requests"), "7");
 }
 
 #[test]
-fn what_somebody_else_has_changed_is_told_and_left() {
-    let machine = Machine::with_disk();
+fn what_somebody_else_has_changed_is_reported_and_left() {
+    let machine = FakeMachine::with_disk();
     let change = made(&machine.knobs(), &scheduler(), "kyber");
     machine.put("sys/block/d/queue/scheduler", "[none] mq-deadline");
     let left = machine.knobs().put_back(&change).unwrap();
-    let foreign = Left::Foreign {
+    let foreign = LeftAlone::Foreign {
         file: "sys/block/d/queue/scheduler".into(),
         now: "none".into(),
         old: "mq-deadline".into(),
@@ -138,25 +138,25 @@ fn what_somebody_else_has_changed_is_told_and_left() {
 
 #[test]
 fn a_device_that_went_and_one_that_came_in_its_place_are_left() {
-    let machine = Machine::with_disk();
+    let machine = FakeMachine::with_disk();
     let change = made(&machine.knobs(), &scheduler(), "kyber");
     machine.unplug();
     let left = machine.knobs().put_back(&change).unwrap();
-    assert!(matches!(&left[..], [Left::Gone { .. }]), "{left:?}");
+    assert!(matches!(&left[..], [LeftAlone::Gone { .. }]), "{left:?}");
     machine.put("sys/block/d/queue/scheduler", "[kyber]");
     let left = machine.knobs().put_back(&change).unwrap();
-    assert!(matches!(&left[..], [Left::Another { .. }]), "{left:?}");
+    assert!(matches!(&left[..], [LeftAlone::Another { .. }]), "{left:?}");
     assert_eq!(machine.queue("scheduler"), "[kyber]");
 }
 
 #[test]
 fn after_a_new_start_nothing_is_left_of_it() {
-    let machine = Machine::with_disk();
+    let machine = FakeMachine::with_disk();
     let change = made(&machine.knobs(), &scheduler(), "kyber");
     machine.put("proc/sys/kernel/random/boot_id", "second");
     assert_eq!(
         machine.knobs().put_back(&change).unwrap(),
-        [Left::Restarted]
+        [LeftAlone::Restarted]
     );
     assert_eq!(machine.queue("scheduler"), "kyber");
 }
@@ -164,7 +164,7 @@ fn after_a_new_start_nothing_is_left_of_it() {
 #[test]
 fn a_value_that_the_kernel_does_not_keep_is_an_error_and_does_not_stay() {
     // A file that keeps nothing, as io_poll since 5.19.
-    let machine = Machine::with_disk();
+    let machine = FakeMachine::with_disk();
     let path = machine.root().join("sys/block/d/queue/io_poll");
     let change = {
         let knob = Knob::queue("d", Setting::IoPoll);
@@ -178,17 +178,17 @@ fn a_value_that_the_kernel_does_not_keep_is_an_error_and_does_not_stay() {
 
 #[test]
 fn a_change_is_written_down_and_read_again() {
-    let machine = Machine::with_disk();
+    let machine = FakeMachine::with_disk();
     let change = made(&machine.knobs(), &scheduler(), "kyber");
     let text = serde_json::to_string(&change).unwrap();
-    let read: Change = serde_json::from_str(&text).unwrap();
+    let read: KnobPlan = serde_json::from_str(&text).unwrap();
     assert_eq!(read, change);
     // One that somebody else wrote does not reach other files.
     for strange in ["etc/passwd", "sys/block/d/queue/../../e/queue/scheduler"] {
         let text = text.replace("sys/block/d/queue/scheduler", strange);
-        let read: Change = serde_json::from_str(&text).unwrap();
+        let read: KnobPlan = serde_json::from_str(&text).unwrap();
         let error = machine.knobs().put_back(&read).unwrap_err();
-        assert!(matches!(error, KnobError::Stranger { .. }), "{error}");
+        assert!(matches!(error, KnobError::ForeignFile { .. }), "{error}");
     }
     assert_eq!(machine.knobs().put_back(&change).unwrap(), []);
 }
@@ -209,7 +209,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn no_text_panics_and_put_back_restores_it(text in "[\\[\\] a-z0-9-]{0,30}", value in "[a-z0-9-]{0,9}") {
-        let machine = Machine::with_disk();
+        let machine = FakeMachine::with_disk();
         for setting in Setting::ALL {
             machine.put(&format!("sys/block/d/queue/{}", setting.file()), &text);
         }

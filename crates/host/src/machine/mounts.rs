@@ -1,7 +1,7 @@
 //! The file system of a file: /proc/self/mountinfo (Documentation/filesystems/proc.rst 3.5).
 
-use super::Told;
-use crate::knobs::Tree;
+use super::known::Known;
+use crate::tree::Tree;
 use rustix::fs::{major, minor};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ pub struct FileSystem {
     /// The file.
     pub file: PathBuf,
     /// The file system's type: `ext4`.
-    pub kind: Told<String>,
+    pub kind: Known<String>,
     /// What it is mounted from.
-    pub source: Told<String>,
+    pub source: Known<String>,
     /// Its mount options, then the file system's own.
-    pub options: Told<String>,
+    pub options: Known<String>,
 }
 
 impl FileSystem {
@@ -31,14 +31,14 @@ impl FileSystem {
                 format!("no mount of device {number}: its file system makes up device numbers")
             })
         });
-        let told = |part: fn(&Mount) -> &String| -> Told<String> {
+        let read = |part: fn(&Mount) -> &String| -> Known<String> {
             found.as_ref().map(|mount| part(mount).clone()).into()
         };
         FileSystem {
             file: file.into(),
-            kind: told(|mount| &mount.kind),
-            source: told(|mount| &mount.source),
-            options: told(|mount| &mount.options),
+            kind: read(|mount| &mount.kind),
+            source: read(|mount| &mount.source),
+            options: read(|mount| &mount.options),
         }
     }
 }

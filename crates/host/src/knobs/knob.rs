@@ -1,4 +1,4 @@
-//! What can be set.
+//! Settings by name.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -7,21 +7,21 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Knob {
-    /// Of a block device's queue (Documentation/ABI/stable/sysfs-block).
+    /// Setting of a block device's queue (Documentation/ABI/stable/sysfs-block).
     Queue {
-        /// The disk's name in /sys/block.
+        /// Name of the disk in /sys/block.
         disk: String,
-        /// Which.
+        /// File of the queue.
         setting: Setting,
     },
-    /// The governor of every CPU's frequency (Documentation/admin-guide/pm/cpufreq.rst).
+    /// Governor of every CPU's frequency (Documentation/admin-guide/pm/cpufreq.rst).
     Governor,
-    /// The deepest idle state that CPUs may enter, by its name; `C0` is `POLL`
+    /// Deepest idle state that CPUs may enter, by its name; `C0` is `POLL`
     /// (Documentation/admin-guide/pm/cpuidle.rst).
     MaxCstate,
-    /// What TPAUSE and UMWAIT may do (Documentation/ABI/testing/sysfs-devices-system-cpu).
+    /// Limit of TPAUSE and UMWAIT (Documentation/ABI/testing/sysfs-devices-system-cpu).
     Umwait {
-        /// Which.
+        /// File of umwait_control.
         setting: UmwaitSetting,
     },
 }
@@ -30,14 +30,14 @@ pub enum Knob {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Setting {
-    /// The I/O scheduler. A change of it resets its own settings, nr_requests and wbt_lat_usec:
+    /// I/O scheduler. A change of it resets its own settings, nr_requests and wbt_lat_usec:
     /// these are put back with it.
     Scheduler,
     /// Requests that may be queued.
     NrRequests,
-    /// 0 merges, 1 only with the last one, 2 never.
+    /// Merges: 0 all, 1 only with the last request, 2 never.
     Nomerges,
-    /// Where a request completes: 0 anywhere, 1 in the submitter's group, 2 on its CPU.
+    /// CPU on which a request completes: 0 anywhere, 1 in the submitter's group, 2 on its CPU.
     RqAffinity,
     /// Whether polled I/O polls; up to Linux 5.18 it can be set.
     IoPoll,
@@ -53,12 +53,12 @@ pub enum Setting {
 pub enum UmwaitSetting {
     /// Whether C0.2 may be entered.
     EnableC02,
-    /// The longest wait in TSC ticks; 0 is no limit.
+    /// Longest wait in TSC ticks; 0 is no limit.
     MaxTime,
 }
 
 impl Knob {
-    /// `setting` of `disk`, as it is called in /dev or in /sys/block.
+    /// Setting of the queue of `disk`, which is named as in /dev or in /sys/block.
     pub fn queue(disk: &str, setting: Setting) -> Knob {
         Knob::Queue {
             disk: disk.replace('/', "!"),
@@ -66,7 +66,7 @@ impl Knob {
         }
     }
 
-    /// Every setting: of `disk`, if there is one, and of the CPUs.
+    /// All settings: of `disk`, if there is one, and of the CPUs.
     pub fn all(disk: Option<&str>) -> Vec<Knob> {
         let queue = disk.into_iter().flat_map(|disk| {
             let settings = Setting::ALL.iter();
@@ -79,13 +79,13 @@ impl Knob {
             .collect()
     }
 
-    /// The setting called so, as [`Knob::name`] gives it; a queue's is that of `disk`.
+    /// Setting called `name`, as [`Knob::name`] gives it; a queue's is that of `disk`.
     pub fn by_name(name: &str, disk: Option<&str>) -> Option<Knob> {
         let all = Knob::all(Some(disk.unwrap_or_default()));
         all.into_iter().find(|knob| knob.name() == name)
     }
 
-    /// What it is called.
+    /// Name of the setting, most often that of its file.
     pub fn name(&self) -> &'static str {
         match self {
             Knob::Queue { setting, .. } => setting.file(),
@@ -95,7 +95,7 @@ impl Knob {
         }
     }
 
-    /// The disk that it is of.
+    /// Disk whose setting it is; none for one of the CPUs.
     pub fn disk(&self) -> Option<&str> {
         match self {
             Knob::Queue { disk, .. } => Some(disk),
@@ -105,7 +105,7 @@ impl Knob {
 }
 
 impl Setting {
-    /// Every one.
+    /// All of them.
     pub const ALL: [Setting; 7] = [
         Setting::Scheduler,
         Setting::NrRequests,
@@ -116,7 +116,7 @@ impl Setting {
         Setting::WbtLatUsec,
     ];
 
-    /// The name of its file.
+    /// Name of its file.
     pub const fn file(self) -> &'static str {
         match self {
             Setting::Scheduler => "scheduler",
@@ -131,10 +131,10 @@ impl Setting {
 }
 
 impl UmwaitSetting {
-    /// Both.
+    /// All of them.
     pub const ALL: [UmwaitSetting; 2] = [UmwaitSetting::EnableC02, UmwaitSetting::MaxTime];
 
-    /// The name of its file.
+    /// Name of its file.
     pub const fn file(self) -> &'static str {
         match self {
             UmwaitSetting::EnableC02 => "enable_c02",

@@ -1,0 +1,88 @@
+//! Undoing a change.
+
+use super::along;
+use super::error::KnobError;
+use super::left::LeftAlone;
+use super::plan::{KnobPlan, Part, set};
+use crate::tree::{Tree, is_gone};
+
+/// Result for a file.
+enum Back {
+    /// Given the old value by this.
+    Now,
+    /// At the old value already.
+    Already,
+    /// Left as it is.
+    Left(LeftAlone),
+}
+
+/// Undoes the change, the last file first. All are tried; the first error is returned.
+pub(super) fn put_back(tree: &Tree, change: &KnobPlan) -> Result<Vec<LeftAlone>, KnobError> {
+    change.check()?;
+    if let (Some(then), Some(now)) = (&change.boot, tree.boot())
+        && *then != now
+    {
+        return Ok(vec![LeftAlone::Restarted]);
+    }
+    let mut left = Vec::new();
+    let mut failed = None;
+    let mut any_now = false;
+    for part in change
+        .parts
+        .iter()
+        .rev()
+        .filter(|part| part.old != part.new)
+    {
+        match one(tree, part) {
+            Ok(Back::Now) => any_now = true,
+            Ok(Back::Already) => {}
+            Ok(Back::Left(why)) => left.push(why),
+            Err(error) => _ = failed.get_or_insert(error),
+        }
+    }
+    if left.is_empty() && failed.is_none() {
+        match along::put_back(tree, change, any_now) {
+            Ok(beside) => left.extend(beside),
+            Err(error) => failed = Some(error),
+        }
+    }
+    failed.map_or(Ok(left), Err)
+}
+
+fn one(tree: &Tree, part: &Part) -> Result<Back, KnobError> {
+    let file = || part.file.clone();
+    let found = tree.folder(&part.file);
+    let found = found.and_then(|folder| Ok((folder, tree.value(&part.file)?)));
+    let (folder, now) = match found {
+        Ok(found) => found,
+        Err(error) if is_gone(&error) => return Ok(Back::Left(LeftAlone::Gone { file: file() })),
+        Err(source) => {
+            let path = tree.path(&part.file);
+            return Err(KnobError::Read { path, source });
+        }
+    };
+    if folder != part.folder {
+        return Ok(Back::Left(LeftAlone::Another { file: file() }));
+    }
+    if now == part.old {
+        return Ok(Back::Already);
+    }
+    if now != part.new {
+        return Ok(Back::Left(LeftAlone::Foreign {
+            file: file(),
+            now,
+            old: part.old.clone(),
+            new: part.new.clone(),
+        }));
+    }
+    match set(tree, &part.file, &part.old) {
+        Ok(()) => Ok(Back::Now),
+        // It went between the read and the write.
+        Err(KnobError::Write { source, .. } | KnobError::Read { source, .. })
+            if is_gone(&source) =>
+        {
+            Ok(Back::Left(LeftAlone::Gone { file: file() }))
+        }
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,58 @@
+//! Value of a setting, and the values that it can have.
+
+use std::fmt;
+
+/// Value of a setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// Value in use. Where CPUs differ, every value there is, with commas.
+    pub value: String,
+    /// Values that it can be set to.
+    pub allowed: Allowed,
+}
+
+/// Values that a setting can have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Allowed {
+    /// One of these words.
+    OneOf(Vec<String>),
+    /// A number in a range.
+    Number {
+        /// Least value.
+        min: i64,
+        /// Greatest value.
+        max: i64,
+        /// Divisor of every value.
+        step: i64,
+    },
+}
+
+impl Allowed {
+    pub(super) fn words(words: &[&str]) -> Allowed {
+        Allowed::OneOf(words.iter().map(|&word| word.into()).collect())
+    }
+
+    pub(crate) const fn number(min: i64, max: i64) -> Allowed {
+        Allowed::Number { min, max, step: 1 }
+    }
+
+    /// Whether `value` is among them, in the form in which the kernel gives it.
+    pub fn has(&self, value: &str) -> bool {
+        match self {
+            Allowed::OneOf(words) => words.iter().any(|word| word == value),
+            Allowed::Number { min, max, step } => value.parse().is_ok_and(|number: i64| {
+                (*min..=*max).contains(&number) && number % step == 0 && number.to_string() == value
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Allowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Allowed::OneOf(words) => f.write_str(&words.join(", ")),
+            Allowed::Number { min, max, step: 1 } => write!(f, "{min} to {max}"),
+            Allowed::Number { min, max, step } => write!(f, "{min} to {max} in steps of {step}"),
+        }
+    }
+}

@@ -1,210 +1,184 @@
-//! The thread that starts a run's jobs together, watches them, and looks at the devices and the
-//! meters before and after.
+//! The thread that starts a run's jobs together, watches them, and reads the devices, the machine
+//! and the meters before and after. `protocol.rs` draws what it and a job say to each other.
 
-use crate::cpu;
-use crate::looped::{Go, Measured, Message};
-use crate::machine::{self, ThreadCounters};
+mod outcome;
+mod snapshot;
+
+pub(crate) use outcome::{Finished, RunOutcome};
+
+use crate::control::CHECK_INTERVAL;
+use crate::job_result::JobResult;
+use crate::machine::ThreadCounters;
 use crate::process::head_start;
+use crate::protocol::{JobMessage, JobOrder};
 use crate::run::{RunError, Setup};
-use crate::spoiled::Scheduled;
-use crate::target::{Activity, Target};
-use crate::{Happened, Surroundings};
-use joulio_energy::{self as energy, Meters, Window};
-use joulio_job::{Availability, Job, MachineCounters, ThreadUsage, VerifyResult};
-use joulio_model::Transfer;
+use joulio_energy::{Measured, Meters, Window};
+use joulio_job::{Availability, Job, VerifyResult};
 use joulio_nvme::wait::now;
-use joulio_units::{Joules, Nanos};
+use joulio_units::Nanos;
+use snapshot::{MachineSnapshot, RunSnapshot};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// How often to look up.
-const CHECK_INTERVAL: Duration = Duration::from_nanos(CHECK_INTERVAL_NANOS.0);
-const CHECK_INTERVAL_NANOS: Nanos = Nanos::from_millis(100);
-
-/// What came of a run.
-pub(crate) enum Outcome {
-    Refused(String),
-    Done(Box<Finished>),
-}
-
-pub(crate) struct Finished {
-    pub(crate) obtained: String,
-    pub(crate) jobs: Vec<Measured>,
-    pub(crate) verify: VerifyResult,
-    pub(crate) devices: Vec<Activity>,
-    pub(crate) device_threads: ThreadUsage,
-    pub(crate) measured: Vec<energy::Measured>,
-    pub(crate) machine: MachineCounters,
-    /// How long energy was counted for.
-    pub(crate) window: Nanos,
-    /// What happened beside it.
-    pub(crate) happened: Happened,
-    /// The devices' threads together, and how many.
-    pub(crate) device_scheduled: (Scheduled, usize),
-    /// By how much this thread was late at the most.
-    pub(crate) late: Nanos,
-}
-
 pub(crate) struct Conductor<'a> {
     pub(crate) job: &'a Job,
     pub(crate) setup: &'a Setup<'a>,
+    /// I/Os done, by job.
     pub(crate) progress: &'a [AtomicU64],
-    pub(crate) inbox: Receiver<Message>,
-}
-
-/// What a run's jobs have told so far.
-#[derive(Default)]
-struct Told {
-    jobs: Vec<Measured>,
-    verify: VerifyResult,
-    verified: usize,
-    gone: usize,
-}
-
-/// The devices' own figures, and the machine's, at a moment.
-struct Snapshot {
-    machine: machine::Snapshot,
-    surroundings: Surroundings,
-    activity: Vec<Activity>,
-    usage: ThreadUsage,
-    scheduled: Scheduled,
+    pub(crate) inbox: Receiver<JobMessage>,
+    /// Dropping them ends the jobs that wait for an order.
+    pub(crate) orders: Vec<Sender<JobOrder>>,
 }
 
 /// The end of the measured part.
 struct End {
-    look: Snapshot,
-    measured: Vec<energy::Measured>,
+    snapshot: RunSnapshot,
+    energy: Vec<Measured>,
     window: Nanos,
 }
 
 impl Conductor<'_> {
-    /// Starts the jobs together and waits for them.
-    pub(crate) fn conduct(
-        &mut self,
-        starts: Vec<Sender<Go>>,
-        meters: &mut Meters,
-    ) -> Result<Outcome, RunError> {
-        let obtained = match self.ready()? {
+    /// Starts the jobs together and takes them through their states.
+    pub(crate) fn conduct(self, meters: &mut Meters) -> Result<RunOutcome, RunError> {
+        let effective = match self.wait_until_ready()? {
             Availability::Effective(name) => name,
-            // Dropping the start signals ends the other jobs.
-            Availability::Unavailable(reason) => return Ok(Outcome::Refused(reason)),
+            Availability::Unavailable(reason) => return Ok(RunOutcome::Unavailable(reason)),
         };
         // Before any I/O: a meter may take a second to be read.
-        let mut window = Some(meters.open().map_err(RunError::Meters)?);
+        let mut window = meters.open().map_err(RunError::Meters)?;
         // Without a ramp the first I/O counts, and may be over before a job's word is heard.
-        let looks = || (machine::Snapshot::now(), Surroundings::now(self.setup.root));
-        let mut idle = (self.job.ramp_time == Nanos::ZERO).then(looks);
-        let go = Go {
-            start: now() + head_start(self.job.kind, self.job.numjobs),
-        };
-        let go_on = || starts.iter().try_for_each(|start| start.send(go));
-        go_on().map_err(|_| RunError::Panicked)?;
-        let mut told = Told::default();
-        let (mut before, mut end) = (None, None);
-        let mut late = Nanos::ZERO;
-        while told.verified < self.job.numjobs {
-            let looked = now();
-            let message = self.inbox.recv_timeout(CHECK_INTERVAL);
-            if before.is_some() && end.is_none() {
-                late = late.max(now().since(looked + CHECK_INTERVAL_NANOS));
-            }
-            match message {
-                // The window is the first job's beginning to the last one's end.
-                Ok(Message::Began) if before.is_none() => {
-                    let mut look = self.look();
-                    if let Some(idle) = idle.take() {
-                        (look.machine, look.surroundings) = idle;
-                    }
-                    before = Some(look);
-                    // Without a ramp it has only just been opened.
-                    if let Some(window) = &mut window
-                        && self.job.ramp_time > Nanos::ZERO
-                    {
-                        window.restart();
-                    }
-                }
-                Ok(Message::Began) => {}
-                Ok(Message::Measured(measured)) => {
-                    told.jobs.push(*measured);
-                    if told.jobs.len() == self.job.numjobs {
-                        end = Some(self.end(&told.jobs, window.take()));
-                        go_on().map_err(|_| RunError::Panicked)?;
-                    }
-                }
-                Ok(Message::Verified(result)) => told.verified(result),
-                Ok(Message::Gone) => {
-                    told.gone += 1;
-                    if told.gone > told.verified {
-                        return Err(RunError::Panicked);
-                    }
-                }
-                Err(RecvTimeoutError::Timeout) => (self.setup.progress)(self.fraction(go.start)),
-                Ok(Message::Ready(_)) | Err(RecvTimeoutError::Disconnected) => {
-                    return Err(RunError::Panicked);
-                }
-            }
+        let no_ramp = self.job.ramp_time == Nanos::ZERO;
+        let idle = no_ramp.then(|| MachineSnapshot::now(self.setup.root));
+        let start = now() + head_start(self.job.kind, self.job.numjobs);
+        self.order(JobOrder::Start(start))?;
+        self.wait_until_one_began(start)?;
+        let mut before = RunSnapshot::now(self.setup);
+        match idle {
+            Some(idle) => before.machine = idle,
+            // With a ramp the window has been open for its time.
+            None => window.restart(),
         }
-        told.name_other_writer(self.setup.targets);
-        let (Some(before), Some(end)) = (before, end) else {
-            return Err(RunError::Panicked);
-        };
-        let devices = end.look.activity.iter().zip(&before.activity);
+        let (jobs, late) = self.wait_until_finished(start)?;
+        let end = self.end(&jobs, window);
+        self.order(JobOrder::Verify)?;
+        let verify = self.wait_until_verified(start)?;
+        let threads = jobs.iter().map(|job| &job.counted);
+        let threads = threads.fold(ThreadCounters::none(), |sum, job| sum.and(job));
         let targets = self.setup.targets.iter();
         let disks: Vec<_> = targets.map(|target| target.disk()).collect();
-        let threads = told.jobs.iter().map(|job| &job.counted);
-        let threads = threads.fold(ThreadCounters::none(), |sum, job| sum.and(job));
-        Ok(Outcome::Done(Box::new(Finished {
-            obtained,
-            machine: end.look.machine.since(&before.machine, &disks, &threads),
-            jobs: told.jobs,
-            verify: told.verify,
-            devices: devices.map(|(a, b)| since(*a, *b)).collect(),
-            device_threads: end.look.usage.since(before.usage),
-            device_scheduled: (
-                end.look.scheduled.since(before.scheduled),
-                before.usage.threads,
-            ),
-            happened: end.look.surroundings.since(&before.surroundings),
-            late,
-            measured: end.measured,
+        let did = end.snapshot.since(&before, &disks, &threads);
+        Ok(RunOutcome::Finished(Box::new(Finished {
+            effective,
+            jobs,
+            verify,
+            did,
+            energy: end.energy,
             window: end.window,
+            late,
         })))
     }
 
-    /// What every job has obtained, or why one has not.
-    fn ready(&mut self) -> Result<Availability, RunError> {
-        let mut obtained = Availability::Effective(String::new());
+    /// Waits until all jobs are prepared: the effective completion mode, or why one has none.
+    fn wait_until_ready(&self) -> Result<Availability, RunError> {
+        let mut effective = Availability::Effective(String::new());
         for _ in 0..self.job.numjobs {
             match self.inbox.recv() {
-                Ok(Message::Ready(no @ Availability::Unavailable(_))) => return Ok(no),
-                Ok(Message::Ready(yes)) => obtained = yes,
+                Ok(JobMessage::Ready(no @ Availability::Unavailable(_))) => return Ok(no),
+                Ok(JobMessage::Ready(yes)) => effective = yes,
                 _ => return Err(RunError::Panicked),
             }
         }
-        Ok(obtained)
+        Ok(effective)
     }
 
-    /// All jobs are done: waits for the end of a fixed window, and reads what there is to read.
-    fn end(&self, jobs: &[Measured], window: Option<Window<'_>>) -> End {
+    /// Waits until the first job has begun its measured part: the window is that moment to the
+    /// last one's end.
+    fn wait_until_one_began(&self, start: Nanos) -> Result<(), RunError> {
+        loop {
+            match self.next(start)? {
+                Some(JobMessage::Began) => return Ok(()),
+                Some(_) => return Err(RunError::Panicked),
+                None => {}
+            }
+        }
+    }
+
+    /// Waits until all jobs have finished: their results, and by how much this thread was late at
+    /// the most.
+    fn wait_until_finished(&self, start: Nanos) -> Result<(Vec<JobResult>, Nanos), RunError> {
+        let (mut jobs, mut late) = (Vec::new(), Nanos::ZERO);
+        while jobs.len() < self.job.numjobs {
+            let due = now() + CHECK_INTERVAL;
+            let message = self.next(start)?;
+            late = late.max(now().since(due));
+            match message {
+                Some(JobMessage::Finished(result)) => jobs.push(*result),
+                Some(JobMessage::Began) | None => {}
+                Some(_) => return Err(RunError::Panicked),
+            }
+        }
+        Ok((jobs, late))
+    }
+
+    /// Waits until all jobs have verified what they wrote, and adds up their results.
+    fn wait_until_verified(&self, start: Nanos) -> Result<VerifyResult, RunError> {
+        let mut sum = VerifyResult::default();
+        let (mut verified, mut ended) = (0, 0);
+        while verified < self.job.numjobs {
+            match self.next(start)? {
+                Some(JobMessage::Verified(result)) => {
+                    verified += 1;
+                    sum.blocks += result.blocks;
+                    sum.errors += result.errors;
+                    sum.first_error = sum.first_error.or(result.first_error);
+                }
+                // A job that ends without having verified has failed.
+                Some(JobMessage::Ended) if ended < verified => ended += 1,
+                Some(_) => return Err(RunError::Panicked),
+                None => {}
+            }
+        }
+        self.name_other_writer(&mut sum);
+        Ok(sum)
+    }
+
+    /// The next message of a job; none when none has come for a while, and progress is reported.
+    fn next(&self, start: Nanos) -> Result<Option<JobMessage>, RunError> {
+        match self.inbox.recv_timeout(duration(CHECK_INTERVAL)) {
+            Ok(message) => Ok(Some(message)),
+            Err(RecvTimeoutError::Timeout) => {
+                (self.setup.progress)(self.fraction(start));
+                Ok(None)
+            }
+            Err(RecvTimeoutError::Disconnected) => Err(RunError::Panicked),
+        }
+    }
+
+    fn order(&self, order: JobOrder) -> Result<(), RunError> {
+        let sent = self.orders.iter().try_for_each(|job| job.send(order));
+        sent.map_err(|_| RunError::Panicked)
+    }
+
+    /// Waits for the end of a fixed window, reads the counters and closes the meters.
+    fn end(&self, jobs: &[JobResult], window: Window<'_>) -> End {
         let start = jobs.iter().map(|job| job.started).min();
         let start = start.unwrap_or_default();
         if let Some(length) = self.job.window {
             let end = start + length;
             while now() < end && !self.setup.stop.stopped() {
-                sleep(CHECK_INTERVAL.min(Duration::from_nanos(end.since(now()).0)));
+                sleep(duration(CHECK_INTERVAL.min(end.since(now()))));
             }
         }
         let ended = now();
-        // The device first: the meters may take their time.
-        let look = self.look();
-        let baseline = self.setup.baseline;
-        let measured = window.map_or_else(Vec::new, |window| window.close(baseline));
+        // The devices first: the meters may take their time.
+        let snapshot = RunSnapshot::now(self.setup);
+        let energy = window.close(self.setup.baseline);
         let worked = jobs.iter().map(|job| job.ended).max().unwrap_or_default();
         End {
-            look,
-            measured,
+            snapshot,
+            energy,
             window: match self.job.window {
                 Some(_) => ended.since(start),
                 None => worked.since(start),
@@ -212,71 +186,31 @@ impl Conductor<'_> {
         }
     }
 
-    fn look(&self) -> Snapshot {
-        let mut usage = ThreadUsage::default();
-        let mut scheduled = Scheduled {
-            run_delay: Some(Nanos::ZERO),
-            ..Scheduled::default()
-        };
-        let targets = || self.setup.targets.iter();
-        for tid in targets().flat_map(|target| target.threads()) {
-            usage.add(cpu::thread(tid));
-            scheduled = scheduled.and(cpu::scheduled_of(tid));
-        }
-        Snapshot {
-            machine: machine::Snapshot::now(),
-            surroundings: Surroundings::now(self.setup.root),
-            scheduled,
-            activity: targets().map(|target| target.activity()).collect(),
-            usage,
-        }
-    }
-
-    fn fraction(&self, start: Nanos) -> f64 {
-        let by_time = self
-            .job
-            .runtime
-            .map(|runtime| (now() - start).seconds() / (self.job.ramp_time + runtime).seconds());
-        let by_ios = self.job.number_ios.map(|n| {
-            let done: u64 = self
-                .progress
-                .iter()
-                .map(|p| p.load(Ordering::Relaxed))
-                .sum();
-            done as f64 / (n as f64 * self.job.numjobs as f64)
-        });
-        by_time.unwrap_or(0.0).max(by_ios.unwrap_or(0.0)).min(1.0)
-    }
-}
-
-impl Told {
     /// Data that nobody here wrote has a cause, where somebody else may be writing too.
-    fn name_other_writer(&mut self, targets: &[Box<dyn Target>]) {
-        if let Some(first) = &mut self.verify.first_error
-            && let Some(writer) = targets.iter().find_map(|target| target.other_writer())
+    fn name_other_writer(&self, verify: &mut VerifyResult) {
+        let mut targets = self.setup.targets.iter();
+        if let Some(first) = &mut verify.first_error
+            && let Some(writer) = targets.find_map(|target| target.other_writer())
         {
             first.push_str("; ");
             first.push_str(writer);
         }
     }
 
-    fn verified(&mut self, result: VerifyResult) {
-        self.verified += 1;
-        self.verify.blocks += result.blocks;
-        self.verify.errors += result.errors;
-        self.verify.first_error = self.verify.first_error.take().or(result.first_error);
+    /// Fraction of the run that is over, 0 to 1, by time or by I/Os.
+    fn fraction(&self, start: Nanos) -> f64 {
+        let by_time = self
+            .job
+            .runtime
+            .map(|runtime| (now() - start).seconds() / (self.job.ramp_time + runtime).seconds());
+        let by_ios = self.job.number_ios.map(|n| {
+            let ios = self.progress.iter().map(|ios| ios.load(Ordering::Relaxed));
+            ios.sum::<u64>() as f64 / (n as f64 * self.job.numjobs as f64)
+        });
+        by_time.unwrap_or(0.0).max(by_ios.unwrap_or(0.0)).min(1.0)
     }
 }
 
-fn since(after: Activity, before: Activity) -> Activity {
-    let side = |a: Transfer, b: Transfer| Transfer {
-        ios: a.ios.saturating_sub(b.ios),
-        bytes: a.bytes.saturating_sub(b.bytes),
-        service: a.service - b.service,
-    };
-    Activity {
-        read: side(after.read, before.read),
-        write: side(after.write, before.write),
-        idle: after.idle.zip(before.idle).map(|(a, b)| Joules(a.0 - b.0)),
-    }
+fn duration(length: Nanos) -> Duration {
+    Duration::from_nanos(length.0)
 }

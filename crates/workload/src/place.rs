@@ -1,6 +1,6 @@
 //! Where a job's thread runs.
 
-use crate::looped::WorkerError;
+use crate::worker::WorkerError;
 use joulio_job::Job;
 use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
 use std::num::NonZero;

@@ -1,8 +1,8 @@
 //! From what the jobs and devices did to the result of a run.
 
-use crate::conductor::{Finished, Outcome};
+use crate::conductor::{Finished, RunOutcome};
 use crate::energy::figures;
-use crate::looped::Measured;
+use crate::job_result::JobResult;
 use crate::run::Setup;
 use crate::spoiled::{Evidence, JobEvidence, judge, settings_lost};
 use crate::target::{Activity, Verdict};
@@ -25,17 +25,17 @@ pub(crate) struct Report<'a> {
 
 impl Report<'_> {
     /// The result of `outcome` by `method`, and what was traced, a thread a job.
-    pub(crate) fn result(&self, method: Method, outcome: Outcome) -> (RunResult, Vec<Thread>) {
+    pub(crate) fn result(&self, method: Method, outcome: RunOutcome) -> (RunResult, Vec<Thread>) {
         let (mut traced, mut spoiled) = (Vec::new(), Vec::new());
         let (effective, reason, counts) = match outcome {
-            Outcome::Refused(reason) => (None, Some(reason), None),
-            Outcome::Done(mut done) => {
-                let obtained = done.obtained.clone();
+            RunOutcome::Unavailable(reason) => (None, Some(reason), None),
+            RunOutcome::Finished(mut done) => {
+                let effective = done.effective.clone();
                 traced = threads(&mut done.jobs);
                 spoiled = self.spoiled(&done);
                 let counts = self.counts(*done);
                 match self.judge(method, &counts) {
-                    Verdict::AsAsked => (Some(obtained), None, Some(counts)),
+                    Verdict::AsAsked => (Some(effective), None, Some(counts)),
                     Verdict::Other { got, reason } => (Some(got), Some(reason), Some(counts)),
                 }
             }
@@ -73,8 +73,8 @@ impl Report<'_> {
         let mut spoiled = judge(&Evidence {
             window: done.window,
             jobs: done.jobs.iter().map(seen).collect(),
-            devices: done.device_scheduled,
-            happened: done.happened.clone(),
+            devices: done.did.device_scheduled,
+            happened: done.did.happened.clone(),
             cpus: &self.job.cpus_allowed,
             late: done.late,
             told_to_end: self.setup.stop.stopped(),
@@ -101,7 +101,7 @@ impl Report<'_> {
         let mut counters = Counters::default();
         let mut faults = Faults::default();
         let mut threads = Threads {
-            device: done.device_threads,
+            device: done.did.device_threads,
             ..Threads::default()
         };
         for job in &done.jobs {
@@ -125,7 +125,7 @@ impl Report<'_> {
                 write: a.write,
                 idle: a.idle,
             };
-            let devices = self.setup.targets.iter().zip(&done.devices);
+            let devices = self.setup.targets.iter().zip(&done.did.devices);
             let devices = devices.map(|(target, a)| (target.profile(), activity(a)));
             let model = Model {
                 machine,
@@ -134,7 +134,7 @@ impl Report<'_> {
             (model.energy(done.window, &cores), model.note(&cores))
         });
         let (energy, unmetered) = figures(
-            &done.measured,
+            &done.energy,
             model,
             WorkDone {
                 ios: all.ios,
@@ -151,7 +151,7 @@ impl Report<'_> {
             wait: counters.into(),
             faults: fault_counts(faults),
             system_calls: system_calls(&done.jobs),
-            machine: done.machine,
+            machine: done.did.machine,
             energy,
             unmetered,
             window: self.job.window.map(|asked| FixedWindow {
@@ -181,13 +181,13 @@ fn fault_counts(f: Faults) -> FaultCounts {
 }
 
 /// What tells whether a job was spoiled.
-fn seen(job: &Measured) -> JobEvidence {
+fn seen(job: &JobResult) -> JobEvidence {
     let waits = job.counters.blocks + job.counters.sleeps;
     JobEvidence {
         index: job.index,
         window: job.ended - job.started,
         scheduled: job.scheduled,
-        never_waits: job.tells_waiting && waits == 0,
+        never_waits: job.counts_waiting && waits == 0,
         kernel: job.kernel_scheduled,
         learning: job.learning,
         stopped: job.stopped,
@@ -195,7 +195,7 @@ fn seen(job: &Measured) -> JobEvidence {
 }
 
 /// What the jobs recorded, if they did.
-fn threads(jobs: &mut [Measured]) -> Vec<Thread> {
+fn threads(jobs: &mut [JobResult]) -> Vec<Thread> {
     // They came in as they ended.
     jobs.sort_by_key(|job| job.index);
     let jobs = jobs.iter_mut().map(|job| Thread {
@@ -206,13 +206,13 @@ fn threads(jobs: &mut [Measured]) -> Vec<Thread> {
 }
 
 /// System calls of all jobs, if all are counted.
-fn system_calls(jobs: &[Measured]) -> Option<u64> {
+fn system_calls(jobs: &[JobResult]) -> Option<u64> {
     jobs.iter().map(|job| job.system_calls).sum()
 }
 
 /// A job's core, and the one of the kernel's thread that worked for it.
 /// `home`: the machine that the run was on, if the model has its profile.
-fn residencies(job: &Measured, home: Option<&MachineProfile>) -> impl Iterator<Item = Residency> {
+fn residencies(job: &JobResult, home: Option<&MachineProfile>) -> impl Iterator<Item = Residency> {
     let kernel = (job.kernel_usage.threads > 0).then(|| kernel_residency(job));
     let own = Residency {
         frequency: home.and_then(|machine| {
@@ -235,10 +235,10 @@ fn hertz(cycles: Option<&u64>, usage: &ThreadUsage) -> Option<f64> {
 /// (working and polling cost the same). CPU time in the kernel is not blocked time, though it lies
 /// between the same two looks at the clock. After its own end the core is idle, which the base
 /// holds.
-fn residency(job: &Measured) -> Residency {
+fn residency(job: &JobResult) -> Residency {
     let window = job.ended - job.started;
     let kernel = Nanos::from_seconds(job.usage.system_seconds).min(window);
-    if !job.tells_waiting {
+    if !job.counts_waiting {
         let spin = Nanos::from_seconds(job.usage.user_seconds).min(window - kernel);
         return Residency {
             spin,
@@ -262,7 +262,7 @@ fn residency(job: &Measured) -> Residency {
     }
 }
 
-fn kernel_residency(job: &Measured) -> Residency {
+fn kernel_residency(job: &JobResult) -> Residency {
     let window = job.ended - job.started;
     let usage = &job.kernel_usage;
     let busy = Nanos::from_seconds(usage.system_seconds + usage.user_seconds).min(window);

@@ -2,11 +2,12 @@
 
 use crate::Stop;
 use crate::conductor::Conductor;
-use crate::looped::{Message, Worker, WorkerError};
 use crate::place::place;
 use crate::process::relay;
+use crate::protocol::JobMessage;
 use crate::report::Report;
 use crate::target::Target;
+use crate::worker::{Worker, WorkerError};
 use joulio_energy::{Baseline, Meters};
 use joulio_job::{Area, Arrivals, EngineName, Job, JobError, JobKind, Method, RunResult};
 use joulio_model::MachineProfile;
@@ -171,7 +172,7 @@ pub fn run_traced(
     let progress: Vec<AtomicU64> = (0..job.numjobs).map(|_| AtomicU64::new(0)).collect();
     thread::scope(|scope| {
         let (messages, inbox) = channel();
-        let mut starts = Vec::new();
+        let mut orders = Vec::new();
         let mut threads = Vec::new();
         for (index, done) in progress.iter().enumerate() {
             let at = index % setup.targets.len();
@@ -180,8 +181,8 @@ pub fn run_traced(
             let on_device = index / setup.targets.len();
             let peers = (job.numjobs + setup.targets.len() - 1 - at) / setup.targets.len();
             let bs = job.bs.of_job(index);
-            let (start, go) = channel();
-            starts.push(start);
+            let (order, inbox_of_job) = channel();
+            orders.push(order);
             let worker = Worker {
                 job,
                 index,
@@ -192,7 +193,7 @@ pub fn run_traced(
                 trace: setup.trace,
                 progress: done,
                 messages: messages.clone(),
-                go,
+                orders: inbox_of_job,
             };
             let elsewhere = match job.kind {
                 JobKind::Thread => None,
@@ -212,13 +213,14 @@ pub fn run_traced(
             threads.push(thread.map_err(RunError::Threads)?);
         }
         drop(messages);
-        let mut conductor = Conductor {
+        let conductor = Conductor {
             job,
             setup,
             progress: &progress,
             inbox,
+            orders,
         };
-        let outcome = conductor.conduct(starts, meters);
+        let outcome = conductor.conduct(meters);
         if outcome.is_err() {
             // The others would go on to their end for nothing.
             setup.stop.stop();
@@ -239,11 +241,11 @@ pub fn run_traced(
 
 /// Says that a job's thread ends, be it by a panic: the others hold the channel open, so that its
 /// silence would not be noticed.
-struct Farewell(Sender<Message>);
+struct Farewell(Sender<JobMessage>);
 
 impl Drop for Farewell {
     fn drop(&mut self) {
-        let _ = self.0.send(Message::Gone);
+        let _ = self.0.send(JobMessage::Ended);
     }
 }
 

@@ -1,9 +1,10 @@
 //! Passes over all blocks of a job, before and after it: laying out what reads are to find, and
 //! reading back what was written.
 
+use crate::control::{CHECK_INTERVAL, MAX_WAIT_AFTER_STOP};
 use crate::engine::{IoError, Traced};
-use crate::looped::{CHECK_INTERVAL, LAST_WAIT, Worker, WorkerError, failed};
 use crate::verify::Ledger;
+use crate::worker::{Worker, WorkerError, failed};
 use joulio_engine::{Buffer, Request};
 use joulio_job::VerifyResult;
 use joulio_nvme::wait::now;
@@ -133,7 +134,9 @@ impl Sweep<'_> {
                 return Ok(buffers);
             }
             let at = now();
-            if self.worker.stop.stopped() && at >= *last_wait.get_or_insert(at + LAST_WAIT) {
+            if self.worker.stop.stopped()
+                && at >= *last_wait.get_or_insert(at + MAX_WAIT_AFTER_STOP)
+            {
                 engine.abandon();
                 return Err(WorkerError::Unfinished {
                     requests: all - buffers.len(),

@@ -5,7 +5,7 @@ mod kernel;
 pub use kernel::{Elsewhere, KernelTarget};
 
 use crate::engine::NvmeEngine;
-use crate::looped::{Worker, WorkerError, failed};
+use crate::worker::{Worker, WorkerError, failed};
 use joulio_device::Device;
 use joulio_job::{Availability, Counts, EngineName, Method, WaitCounters};
 use joulio_kernel_io::Disk;
@@ -233,7 +233,7 @@ impl<D: Device + 'static> Target for NvmeTarget<D> {
             return worker.refuse(Availability::Unavailable(reason));
         };
         let controller = Arc::clone(&self.controller);
-        let depth = worker.job.iodepth;
+        let depth = worker.depth();
         let engine = NvmeEngine::new(controller, self.namespace, depth, policy);
         match engine.map_err(failed)? {
             Ok(mut engine) => worker.run(&mut engine),

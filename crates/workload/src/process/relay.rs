@@ -3,8 +3,9 @@
 use super::wire::{Ending, Line, Order, Part, hear, say};
 use super::{COMMAND, ProcessError};
 use crate::Stop;
-use crate::looped::{Go, Worker, WorkerError};
+use crate::protocol::JobOrder;
 use crate::target::Elsewhere;
+use crate::worker::{Worker, WorkerError};
 use joulio_job::Method;
 use nix::sys::signal::{SigSet, Signal};
 use std::io::{self, BufReader, ErrorKind};
@@ -101,7 +102,7 @@ fn converse(child: &mut Child, part: &Part, worker: Worker<'_>) -> io::Result<Op
     let _ = say(&mut input, part);
     let over = AtomicBool::new(false);
     let Worker {
-        go,
+        orders: job_orders,
         stop,
         messages,
         progress,
@@ -110,7 +111,7 @@ fn converse(child: &mut Child, part: &Part, worker: Worker<'_>) -> io::Result<Op
     let over = &over;
     thread::scope(|scope| {
         let orders = thread::Builder::new().name("joulio-orders".into());
-        orders.spawn_scoped(scope, move || pass_on(&go, stop, over, input))?;
+        orders.spawn_scoped(scope, move || pass_on(&job_orders, stop, over, input))?;
         let mut output = BufReader::new(output);
         let ending = loop {
             match hear(&mut output) {
@@ -131,11 +132,11 @@ fn converse(child: &mut Child, part: &Part, worker: Worker<'_>) -> io::Result<Op
 
 /// Passes the orders on until there are no more; the process's input ends with them. A process
 /// that has ended is noticed by its silence, not here.
-fn pass_on(go: &Receiver<Go>, stop: &Stop, over: &AtomicBool, mut input: ChildStdin) {
+fn pass_on(job_orders: &Receiver<JobOrder>, stop: &Stop, over: &AtomicBool, mut input: ChildStdin) {
     let mut told = false;
     while !over.load(Ordering::Relaxed) {
-        let order = match go.recv_timeout(CHECK_INTERVAL) {
-            Ok(go) => Order::Go(go),
+        let order = match job_orders.recv_timeout(CHECK_INTERVAL) {
+            Ok(order) => Order::Job(order),
             Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) if told || !stop.stopped() => continue,
             Err(RecvTimeoutError::Timeout) => {
@@ -152,13 +153,13 @@ fn pass_on(go: &Receiver<Go>, stop: &Stop, over: &AtomicBool, mut input: ChildSt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::looped::Message;
+    use crate::protocol::JobMessage;
     use joulio_job::{Availability, CompletionMode, EngineName, Job};
     use std::sync::atomic::AtomicU64;
     use std::sync::mpsc::channel;
 
     /// What comes of a job whose process is a shell with `script`, and what it told.
-    fn attended(script: &str) -> (Result<(), WorkerError>, Vec<Message>) {
+    fn attended(script: &str) -> (Result<(), WorkerError>, Vec<JobMessage>) {
         let ((messages, inbox), (start, go)) = (channel(), channel());
         let (job, stop, progress) = (Job::random_reads(100), Stop::default(), AtomicU64::new(0));
         let worker = Worker {
@@ -171,7 +172,7 @@ mod tests {
             trace: None,
             progress: &progress,
             messages,
-            go,
+            orders: go,
         };
         let child = Command::new("sh")
             .args(["-c", script])
@@ -203,7 +204,7 @@ mod tests {
         let said = r#"read part; echo '{"Message":{"Ready":{"Effective":"poll"}}}'; echo '{"Ended":"Done"}'"#;
         let (ended, told) = attended(said);
         assert!(ended.is_ok());
-        let [Message::Ready(Availability::Effective(way))] = told.as_slice() else {
+        let [JobMessage::Ready(Availability::Effective(way))] = told.as_slice() else {
             panic!("{} messages", told.len());
         };
         assert_eq!(way, "poll");
@@ -231,7 +232,7 @@ mod tests {
     fn what_is_no_message_is_an_error_and_ends_the_process() {
         for line in [
             "hello",
-            r#"{"Message":"Gone"}"#,
+            r#"{"Message":"Ended"}"#,
             r#"{"Message":{"Ready":{"Maybe":1}}}"#,
             r#"{"Progress":-1}"#,
             "{}",

@@ -2,9 +2,10 @@
 
 use super::wire::{Ending, Line, Order, Part, hear, say};
 use crate::Stop;
-use crate::looped::{Go, Message, Worker, WorkerError};
 use crate::place::place;
+use crate::protocol::{JobMessage, JobOrder};
 use crate::target::Target;
+use crate::worker::{Worker, WorkerError};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use rustix::thread::set_name;
 use std::ffi::CString;
@@ -48,7 +49,7 @@ fn serve(
     // For ps and top.
     let _ = set_name(&CString::new(format!("joulio-job-{}", part.index))?);
     let (stop, progress) = (Stop::default(), AtomicU64::new(0));
-    let ((start, go), (messages, inbox)) = (channel(), channel());
+    let ((start, job_orders), (messages, inbox)) = (channel(), channel());
     let orders = thread::Builder::new().name("joulio-orders".into());
     let stopped = stop.clone();
     // It is not waited for: the input ends when the other side likes.
@@ -57,7 +58,7 @@ fn serve(
         let words = thread::Builder::new().name("joulio-words".into());
         let (stop, progress) = (&stop, &progress);
         words.spawn_scoped(scope, move || speak(&inbox, progress, stop, output))?;
-        Ok(work(part, stop, progress, messages, go))
+        Ok(work(part, stop, progress, messages, job_orders))
     })
 }
 
@@ -65,8 +66,8 @@ fn work(
     part: Part,
     stop: &Stop,
     progress: &AtomicU64,
-    messages: Sender<Message>,
-    go: Receiver<Go>,
+    messages: Sender<JobMessage>,
+    orders: Receiver<JobOrder>,
 ) -> Ending {
     let Part {
         job,
@@ -88,7 +89,7 @@ fn work(
             trace: None,
             progress,
             messages,
-            go,
+            orders,
         };
         target.work(method, worker)
     });
@@ -100,12 +101,12 @@ fn work(
 }
 
 /// Takes orders until the input ends. That ends the job: with nobody to tell, it is for nothing.
-fn take_orders(mut input: impl BufRead, start: &Sender<Go>, stop: &Stop) {
+fn take_orders(mut input: impl BufRead, to_job: &Sender<JobOrder>, stop: &Stop) {
     while let Ok(Some(order)) = hear(&mut input) {
         match order {
-            Order::Go(go) => {
+            Order::Job(order) => {
                 // The job may have ended by itself.
-                let _ = start.send(go);
+                let _ = to_job.send(order);
             }
             Order::Stop => stop.stop(),
         }
@@ -114,7 +115,7 @@ fn take_orders(mut input: impl BufRead, start: &Sender<Go>, stop: &Stop) {
 }
 
 /// Says what the job tells until it has ended.
-fn speak(inbox: &Receiver<Message>, progress: &AtomicU64, stop: &Stop, output: &mut impl Write) {
+fn speak(inbox: &Receiver<JobMessage>, progress: &AtomicU64, stop: &Stop, output: &mut impl Write) {
     let mut told = 0;
     loop {
         let line = match inbox.recv_timeout(CHECK_INTERVAL) {

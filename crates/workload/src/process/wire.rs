@@ -1,6 +1,6 @@
 //! What a job's process and its relay say to each other: JSON, a line each.
 
-use crate::looped::{Go, Message};
+use crate::protocol::{JobMessage, JobOrder};
 use crate::target::Elsewhere;
 use joulio_job::{Job, Method};
 use serde::de::DeserializeOwned;
@@ -22,8 +22,8 @@ pub(super) struct Part {
 /// The lines after it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Order {
-    /// Go on.
-    Go(Go),
+    /// Order of the conductor.
+    Job(JobOrder),
     /// End early. The end of the input would end it as well, but without a result.
     Stop,
 }
@@ -32,7 +32,7 @@ pub(super) enum Order {
 #[derive(Serialize, Deserialize)]
 pub(super) enum Line {
     /// For the thread that runs the whole.
-    Message(Message),
+    Message(JobMessage),
     /// I/Os done.
     Progress(u64),
     /// Nothing follows.

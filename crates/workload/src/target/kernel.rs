@@ -2,8 +2,8 @@
 
 use super::{Activity, Target, Verdict};
 use crate::engine::Traced;
-use crate::looped::{Worker, WorkerError, failed};
 use crate::process::wire;
+use crate::worker::{Worker, WorkerError, failed};
 use joulio_job::{Availability, CompletionMode, Counts, EngineName, Method};
 use joulio_kernel_io::{
     self as kernel, Access, Blocks, Disk, Interface, IoUring, KernelCompletionMode, Libaio, Psync,

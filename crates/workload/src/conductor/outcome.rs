@@ -1,0 +1,33 @@
+//! What comes of a run, before it is a result.
+
+use super::snapshot::Did;
+use crate::job_result::JobResult;
+use joulio_energy as energy;
+use joulio_job::VerifyResult;
+use joulio_units::Nanos;
+
+/// Outcome of a run.
+pub(crate) enum RunOutcome {
+    /// No I/O: the completion mode is unavailable, for this reason.
+    Unavailable(String),
+    /// All jobs have finished.
+    Finished(Box<Finished>),
+}
+
+/// Figures of a run whose jobs have finished.
+pub(crate) struct Finished {
+    /// Effective completion mode.
+    pub(crate) effective: String,
+    /// Results of the jobs, as they finished.
+    pub(crate) jobs: Vec<JobResult>,
+    /// Verification of all jobs.
+    pub(crate) verify: VerifyResult,
+    /// What the devices and the machine did.
+    pub(crate) did: Did,
+    /// What each meter measured.
+    pub(crate) energy: Vec<energy::Measured>,
+    /// Time for which energy was counted.
+    pub(crate) window: Nanos,
+    /// By how much the conductor was late at the most.
+    pub(crate) late: Nanos,
+}

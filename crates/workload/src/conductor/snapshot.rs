@@ -1,0 +1,105 @@
+//! The counters of devices and machine, before and after the measured part.
+
+use crate::cpu;
+use crate::machine::{self, ThreadCounters};
+use crate::run::Setup;
+use crate::spoiled::Scheduled;
+use crate::target::Activity;
+use crate::{Happened, Surroundings};
+use joulio_job::{MachineCounters, ThreadUsage};
+use joulio_kernel_io::Disk;
+use joulio_model::Transfer;
+use joulio_units::{Joules, Nanos};
+use std::path::Path;
+
+/// Counters of the machine at a moment.
+pub(super) struct MachineSnapshot {
+    counters: machine::Snapshot,
+    surroundings: Surroundings,
+}
+
+/// Counters of the machine, of the devices and of their threads at a moment.
+pub(super) struct RunSnapshot {
+    pub(super) machine: MachineSnapshot,
+    activity: Vec<Activity>,
+    usage: ThreadUsage,
+    scheduled: Scheduled,
+}
+
+/// What the devices and the machine did between two snapshots.
+pub(crate) struct Did {
+    /// Activity of each device.
+    pub(crate) devices: Vec<Activity>,
+    /// CPU time of the devices' threads.
+    pub(crate) device_threads: ThreadUsage,
+    /// Share of their CPUs that the devices' threads had together, and their number.
+    pub(crate) device_scheduled: (Scheduled, usize),
+    /// Counters of the machine.
+    pub(crate) machine: MachineCounters,
+    /// What happened beside the run.
+    pub(crate) happened: Happened,
+}
+
+impl MachineSnapshot {
+    /// Reads the counters; `root` is where those are that tell what spoils a run.
+    pub(super) fn now(root: &Path) -> MachineSnapshot {
+        MachineSnapshot {
+            counters: machine::Snapshot::now(),
+            surroundings: Surroundings::now(root),
+        }
+    }
+}
+
+impl RunSnapshot {
+    /// Reads the counters of the machine and of the run's targets.
+    pub(super) fn now(setup: &Setup<'_>) -> RunSnapshot {
+        let mut usage = ThreadUsage::default();
+        let mut scheduled = Scheduled {
+            run_delay: Some(Nanos::ZERO),
+            ..Scheduled::default()
+        };
+        let targets = || setup.targets.iter();
+        for tid in targets().flat_map(|target| target.threads()) {
+            usage.add(cpu::thread(tid));
+            scheduled = scheduled.and(cpu::scheduled_of(tid));
+        }
+        RunSnapshot {
+            machine: MachineSnapshot::now(setup.root),
+            scheduled,
+            activity: targets().map(|target| target.activity()).collect(),
+            usage,
+        }
+    }
+
+    /// What was done since `before`; `disks` are those of the targets, `threads` what the jobs'
+    /// threads counted.
+    pub(super) fn since(
+        &self,
+        before: &RunSnapshot,
+        disks: &[Option<&Disk>],
+        threads: &ThreadCounters,
+    ) -> Did {
+        let devices = self.activity.iter().zip(&before.activity);
+        let (machine, earlier) = (&self.machine, &before.machine);
+        Did {
+            devices: devices.map(|(a, b)| since(*a, *b)).collect(),
+            device_threads: self.usage.since(before.usage),
+            device_scheduled: (self.scheduled.since(before.scheduled), before.usage.threads),
+            machine: machine.counters.since(&earlier.counters, disks, threads),
+            happened: machine.surroundings.since(&earlier.surroundings),
+        }
+    }
+}
+
+fn since(after: Activity, before: Activity) -> Activity {
+    let side = |a: Transfer, b: Transfer| Transfer {
+        ios: a.ios.saturating_sub(b.ios),
+        bytes: a.bytes.saturating_sub(b.bytes),
+        service: a.service - b.service,
+    };
+    Activity {
+        read: side(after.read, before.read),
+        write: side(after.write, before.write),
+        idle: after.idle.zip(before.idle).map(|(a, b)| Joules(a.0 - b.0)),
+    }
+}

@@ -1,0 +1,85 @@
+//! What one job did.
+
+use crate::machine::ThreadCounters;
+use crate::process::wire;
+use crate::spoiled::{Learning, Scheduled};
+use joulio_job::{IoStatistics, ThreadUsage};
+use joulio_nvme::Faults;
+use joulio_nvme::wait::Counters;
+use joulio_trace::Recorded;
+use joulio_units::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// Figures of one job's measured part. Those of a process come without what only the user-space
+/// driver has.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct JobResult {
+    /// Number of the job, from 0.
+    pub(crate) index: usize,
+    /// Start of the measured part.
+    pub(crate) started: Nanos,
+    /// End of the measured part.
+    pub(crate) ended: Nanos,
+    /// Reads.
+    pub(crate) read: IoStatistics,
+    /// Writes.
+    pub(crate) write: IoStatistics,
+    /// Counters of waiting.
+    #[serde(with = "wire::Counters")]
+    pub(crate) counters: Counters,
+    /// Whether the counters hold the time blocked and asleep.
+    pub(crate) counts_waiting: bool,
+    /// Faults of the device.
+    #[serde(skip)]
+    pub(crate) faults: Faults,
+    /// Trace of each queue.
+    #[serde(skip)]
+    pub(crate) recorded: Vec<Recorded>,
+    /// CPU time of the job's thread.
+    pub(crate) usage: ThreadUsage,
+    /// CPU time of the kernel's thread that worked for the job.
+    pub(crate) kernel_usage: ThreadUsage,
+    /// Share of its CPU that the job's thread had.
+    pub(crate) scheduled: Scheduled,
+    /// Share of its CPU that the kernel's thread had, if one worked for the job.
+    pub(crate) kernel_scheduled: Option<Scheduled>,
+    /// How far the policy had learnt.
+    pub(crate) learning: Learning,
+    /// Whether the job's process was stopped and continued.
+    pub(crate) stopped: bool,
+    /// System calls of the engine, where they are counted.
+    pub(crate) system_calls: Option<u64>,
+    /// Counters of the job's thread by perf events.
+    pub(crate) counted: ThreadCounters,
+    /// Arrivals of an open loop that found no free slot before the end, and were never issued.
+    pub(crate) unissued: u64,
+    /// First I/O that failed, and how.
+    pub(crate) first_error: Option<String>,
+}
+
+impl JobResult {
+    /// Result of job `index` before its first I/O, which is due at `start`.
+    pub(crate) fn new(index: usize, start: Nanos) -> JobResult {
+        JobResult {
+            index,
+            started: start,
+            ended: start,
+            read: IoStatistics::new(),
+            write: IoStatistics::new(),
+            counters: Counters::default(),
+            counts_waiting: true,
+            faults: Faults::default(),
+            recorded: Vec::new(),
+            usage: ThreadUsage::default(),
+            kernel_usage: ThreadUsage::default(),
+            scheduled: Scheduled::default(),
+            kernel_scheduled: None,
+            learning: Learning::default(),
+            stopped: false,
+            system_calls: None,
+            counted: ThreadCounters::none(),
+            unissued: 0,
+            first_error: None,
+        }
+    }
+}

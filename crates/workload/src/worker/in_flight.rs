@@ -1,0 +1,97 @@
+//! The I/Os that a job has in flight.
+
+use crate::engine::IoError;
+use joulio_units::{Direction, Nanos};
+
+/// An I/O in flight.
+#[derive(Clone, Copy)]
+pub(super) struct InFlightIo {
+    /// Time from which the latency counts.
+    pub(super) arrival: Nanos,
+    /// Number of the block.
+    pub(super) block: u64,
+    /// Read or write.
+    pub(super) direction: Direction,
+    /// Whether it was issued in the measured part.
+    pub(super) measured: bool,
+}
+
+impl InFlightIo {
+    /// Describes how the I/O, of `bs` bytes, failed.
+    pub(super) fn describe(&self, bs: u64, error: IoError) -> String {
+        let what = match self.direction {
+            Direction::Write => "write",
+            _ => "read",
+        };
+        format!(
+            "{what} of {bs} bytes at offset {}: {error}",
+            self.block * bs
+        )
+    }
+}
+
+/// I/Os in flight by their tags, as many as the queue depth at most.
+pub(super) struct InFlight {
+    ios: Vec<Option<InFlightIo>>,
+    free: Vec<u64>,
+}
+
+impl InFlight {
+    pub(super) fn new(depth: usize) -> InFlight {
+        InFlight {
+            ios: vec![None; depth],
+            free: (0..depth as u64).rev().collect(),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.free.len() == self.ios.len()
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.free.is_empty()
+    }
+
+    /// Takes in an I/O, and returns its tag; none when as many as the queue depth are in flight.
+    #[inline]
+    pub(super) fn start(&mut self, io: InFlightIo) -> Option<u64> {
+        let tag = self.free.pop()?;
+        self.ios[tag as usize] = Some(io);
+        Some(tag)
+    }
+
+    /// Ends the I/O with `tag`; none when no such I/O is in flight.
+    #[inline]
+    pub(super) fn end(&mut self, tag: u64) -> Option<InFlightIo> {
+        let io = self.ios.get_mut(tag as usize)?.take()?;
+        self.free.push(tag);
+        Some(io)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &InFlightIo> {
+        self.ios.iter().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_ends_once_and_no_more_than_the_depth_are_in_flight() {
+        let io = |block| InFlightIo {
+            arrival: Nanos::ZERO,
+            block,
+            direction: Direction::Read,
+            measured: true,
+        };
+        let mut in_flight = InFlight::new(2);
+        let first = in_flight.start(io(7)).unwrap();
+        in_flight.start(io(8)).unwrap();
+        assert!(in_flight.is_full() && in_flight.start(io(9)).is_none());
+        assert_eq!(in_flight.end(first).unwrap().block, 7);
+        assert!(in_flight.end(first).is_none() && in_flight.end(99).is_none());
+        assert_eq!(in_flight.iter().map(|io| io.block).collect::<Vec<_>>(), [8]);
+        assert!(!in_flight.is_empty());
+    }
+}

@@ -1,0 +1,94 @@
+//! What a job's thread and its engine used in the measured part.
+
+use crate::cpu;
+use crate::engine::Traced;
+use crate::job_result::JobResult;
+use crate::machine::Counting;
+use crate::spoiled::Scheduled;
+use crate::stopped;
+use joulio_job::ThreadUsage;
+use joulio_nvme::wait::{Counters, now};
+use joulio_units::Nanos;
+
+/// Counters of a job that stand at the beginning of its measured part.
+#[derive(Default)]
+struct Before {
+    counters: Counters,
+    usage: ThreadUsage,
+    kernel_usage: ThreadUsage,
+    scheduled: Scheduled,
+    kernel_scheduled: Option<Scheduled>,
+    stops: u64,
+    system_calls: Option<u64>,
+}
+
+/// Counters of a job, from the beginning to the end of its measured part. What costs time is read
+/// before the first clock and after the second.
+pub(super) struct JobMeter {
+    before: Before,
+    counting: Counting,
+}
+
+impl JobMeter {
+    /// Opens the counters of the calling thread, which takes its time.
+    pub(super) fn open() -> JobMeter {
+        JobMeter {
+            before: Before::default(),
+            counting: Counting::this_thread(),
+        }
+    }
+
+    /// Begins the measured part, with a trace of that many events of each queue.
+    pub(super) fn begin<E: Traced>(
+        &mut self,
+        engine: &mut E,
+        trace: Option<usize>,
+        result: &mut JobResult,
+    ) {
+        self.before = Before {
+            counters: engine.counters(),
+            kernel_usage: kernel_thread(engine),
+            system_calls: engine.system_calls(),
+            kernel_scheduled: kernel_scheduled(engine),
+            stops: stopped::times(),
+            usage: cpu::this_thread(),
+            scheduled: Scheduled::default(),
+        };
+        result.learning.at_first = engine.learning();
+        if let Some(capacity) = trace {
+            engine.start_trace(capacity);
+        }
+        self.counting.start();
+        self.before.scheduled = cpu::scheduled();
+        result.started = now();
+    }
+
+    /// Ends the measured part.
+    pub(super) fn finish<E: Traced>(&mut self, engine: &mut E, result: &mut JobResult) {
+        let before = &self.before;
+        result.ended = now();
+        result.scheduled = cpu::scheduled().since(before.scheduled);
+        result.counted = self.counting.stop();
+        result.counters = engine.counters() - before.counters;
+        let calls = engine.system_calls().zip(before.system_calls);
+        result.system_calls = calls.map(|(after, before)| after - before);
+        result.kernel_usage = kernel_thread(engine).since(before.kernel_usage);
+        let kernel = kernel_scheduled(engine).zip(before.kernel_scheduled);
+        result.kernel_scheduled = kernel.map(|(after, before)| after.since(before));
+        result.stopped = stopped::times() != before.stops;
+        result.learning.to_the_end = engine.learning() > Nanos::ZERO;
+        result.counts_waiting = engine.counts_waiting();
+        result.faults = engine.faults();
+        result.recorded = engine.take_trace();
+        result.usage = cpu::this_thread().since(before.usage);
+    }
+}
+
+fn kernel_thread<E: Traced>(engine: &E) -> ThreadUsage {
+    let thread = engine.kernel_thread();
+    thread.map_or_else(ThreadUsage::default, cpu::thread)
+}
+
+fn kernel_scheduled<E: Traced>(engine: &E) -> Option<Scheduled> {
+    engine.kernel_thread().map(cpu::scheduled_of)
+}

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{failed, refused};
+use common::{failed, refused, wait_for};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
 use std::path::Path;
@@ -111,10 +111,7 @@ fn whoever_writes_to_a_file_has_it_alone_and_readers_share_it() {
         let id = child.id().to_string();
         let locks = || fs::read_to_string("/proc/locks").expect("read");
         let its = |line: &str| line.contains("FLOCK") && line.split_whitespace().any(|w| w == id);
-        while !locks().lines().any(its) {
-            assert!(child.try_wait().expect("asked").is_none(), "{line}");
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
+        wait_for("lock", || locks().lines().any(its).then_some(()));
         let file = File::open(room.path().join("disk.img")).expect("opened");
         let had = flock(&file, lock).is_ok();
         child.kill().expect("killed");

@@ -3,13 +3,13 @@
 mod common;
 
 use common::machine::file;
-use common::{begin, joulio, json, refused};
+use common::running::blocked;
+use common::{begin, ended, joulio, json, refused, wait_for};
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use serde_json::Value;
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
-use std::sync::Arc;
-use std::thread::{sleep, spawn};
-use std::time::Duration;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
 use tempfile::{TempDir, tempdir};
 
 /// A server with two packages, whose counters stand still.
@@ -56,48 +56,115 @@ fn figure<'a>(report: &'a Value, zone: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("no {zone} in {report:#}"))
 }
 
+/// The counter of a package.
+fn counter(package: usize) -> String {
+    format!("sys/class/powercap/intel-rapl:{package}/energy_uj")
+}
+
+/// How often each counter has been opened since it was last asked.
+struct Openings(OwnedFd);
+
+impl Openings {
+    fn of(tree: &TempDir) -> Openings {
+        let events = inotify::init(CreateFlags::NONBLOCK).expect("inotify");
+        for package in 0..2 {
+            let path = tree.path().join(counter(package));
+            inotify::add_watch(&events, path, WatchFlags::OPEN).expect("watched");
+        }
+        Openings(events)
+    }
+
+    fn since(&self) -> usize {
+        let mut room = [MaybeUninit::uninit(); 4096];
+        let mut events = inotify::Reader::new(&self.0, &mut room);
+        // The end of a watch is an event too.
+        std::iter::from_fn(|| Some(events.next().ok()?.events()))
+            .filter(|event| event.contains(ReadFlags::OPEN))
+            .count()
+    }
+}
+
+/// What a run on `tree` prints whose counters `changed` between the looks at its window's
+/// beginning and those at its end, with the seconds of that window: the first in which there was
+/// time for it.
+fn changed_in_the_window(
+    tree: &TempDir,
+    more: &str,
+    changed: impl Fn(),
+    unchanged: impl Fn(),
+) -> (String, f64) {
+    for seconds in [3, 12, 48] {
+        unchanged();
+        let openings = Openings::of(tree);
+        let more = format!("{more} --rate_iops 1000 --number_ios 1000 --window {seconds}s");
+        let mut child = begin(&line(tree, &more));
+        // The window was opened before the job began.
+        let ended_before = wait_for("I/O", || {
+            let ended = child.try_wait().expect("asked").is_some();
+            (ended || blocked(child.id()) > 50).then_some(ended)
+        });
+        openings.since();
+        changed();
+        // The files that were opened at the beginning have not been opened again, and cannot be.
+        let in_time = !ended_before && openings.since() == 0;
+        let output = ended(child);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        if in_time {
+            let text = String::from_utf8(output.stdout).expect("UTF-8");
+            return (text, f64::from(seconds));
+        }
+    }
+    panic!("no time for it in any window");
+}
+
 #[test]
 fn the_joules_of_a_run_are_those_of_the_counters() {
     let tree = two_packages();
-    let tree = Arc::new(tree);
-    let served = Arc::clone(&tree);
-    // In the middle of the window, wherever that is: after both edges' looks at the counters.
-    let spent = spawn(move || {
-        sleep(Duration::from_millis(1200));
-        for (package, microjoules) in [31_000_000, 13_000_000].iter().enumerate() {
-            let counter = format!("sys/class/powercap/intel-rapl:{package}/energy_uj");
-            file(&served, &counter, &format!("{microjoules}\n"));
+    let show = |totals: [u32; 2]| {
+        for (package, microjoules) in totals.iter().enumerate() {
+            file(&tree, &counter(package), &format!("{microjoules}\n"));
         }
-    });
-    let report = report(&tree, "--number_ios 1000 --window 3s");
-    spent.join().expect("written");
+    };
+    let (text, seconds) = changed_in_the_window(
+        &tree,
+        "--output json",
+        || show([31_000_000, 13_000_000]),
+        || show([1_000_000, 1_000_000]),
+    );
+    let report: Value = serde_json::from_str(&text).expect("JSON");
+    let all = &report["runs"][0]["window"]["seconds"];
+    let all = all.as_f64().expect("seconds");
+    let number = |figure: &Value, field: &str| figure[field].as_f64().expect(field);
+    let packages = ["package-0", "package-1"].map(|zone| figure(&report, zone));
+    let [spans, watts] =
+        ["window_seconds", "watts"].map(|field| packages.map(|figure| number(figure, field)));
+    // A sum is of mean watts over the shorter window, which may have ended a look earlier.
+    let shorter = spans[0].min(spans[1]);
     for (zone, joules) in [
         ("package-0", 30.0),
         ("package-1", 12.0),
-        ("package-0 + package-1", 42.0),
+        ("package-0 + package-1", (watts[0] + watts[1]) * shorter),
     ] {
         let figure = figure(&report, zone);
-        let told = figure["joules"].as_f64().expect("joules");
-        let error = figure["error_joules"].as_f64().expect("an error");
-        // A sum is of mean watts over the shorter window, which may have ended a look earlier.
-        let off = if zone.contains('+') { error } else { 1e-9 };
-        assert!((told - joules).abs() <= off, "{figure:#}");
+        let told = number(figure, "joules");
+        assert!((told - joules).abs() <= 1e-6, "{figure:#}");
         assert_eq!(figure["modelled"], false);
         assert_eq!(figure["idle_subtracted"], false);
         assert_eq!(figure["band_joules"], Value::Null);
-        assert!(error > 0.0);
-        assert!(figure["window_seconds"].as_f64().expect("seconds") >= 2.9);
+        assert!(number(figure, "error_joules") > 0.0);
+        assert!(number(figure, "window_seconds") >= seconds - 0.1);
         // The work was done early: what it costs is all of the window's energy.
-        let per_io = figure["joules_per_io"].as_f64().expect("per I/O");
-        assert!((per_io * 1000.0 / joules - 1.0).abs() < 0.05, "{figure:#}");
+        let per_io = number(figure, "joules_per_io");
+        let energy = number(figure, "watts") * all;
+        assert!((per_io * 1000.0 / energy - 1.0).abs() < 1e-6, "{figure:#}");
     }
     let run = &report["runs"][0];
     assert_eq!(run["window"]["fits"], true);
-    assert_eq!(run["window"]["requested_seconds"], 3.0);
+    assert_eq!(run["window"]["requested_seconds"], seconds);
     let worked = run["seconds"].as_f64().expect("seconds");
     let idle = run["window"]["idle_seconds"].as_f64().expect("seconds");
-    let all = run["window"]["seconds"].as_f64().expect("seconds");
-    assert!((worked + idle - all).abs() < 1e-6 && idle > 0.0 && all >= 3.0);
+    assert!((worked + idle - all).abs() < 1e-6 && idle > 0.0 && all >= seconds);
     // The packages tell what the machine draws, and no profile fits it: there is no model.
     let modelled = figures(&report)
         .iter()
@@ -114,16 +181,13 @@ fn the_joules_of_a_run_are_those_of_the_counters() {
 #[test]
 fn one_package_of_two_does_not_stand_for_the_machine() {
     let tree = two_packages();
-    let more = "--number_ios 100 --window 1s --meter package";
-    let mut child = begin(&line(&tree, more));
-    let mut table = BufReader::new(child.stdout.take().expect("piped"));
-    let mut text = String::new();
-    table.read_line(&mut text).expect("a heading");
-    // The meters have been found; the run has yet to end.
-    let counter = "sys/class/powercap/intel-rapl:1/energy_uj";
-    fs::remove_file(tree.path().join(counter)).expect("removed");
-    table.read_to_string(&mut text).expect("the table");
-    assert!(child.wait().expect("it ends").success(), "{text}");
+    let gone = tree.path().join(counter(1));
+    let (text, _) = changed_in_the_window(
+        &tree,
+        "--meter package",
+        || fs::remove_file(&gone).expect("removed"),
+        || fs::write(&gone, "1000000\n").expect("written"),
+    );
     let why = "package-0 + package-1: powercap:package-1 has no figure";
     assert!(text.contains(why), "{text}");
     // Its own line has its watts, and the run's none.

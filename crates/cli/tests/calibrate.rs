@@ -6,11 +6,16 @@ use common::busy::Busy;
 use common::{joulio, refused};
 use serde_json::Value;
 use std::fs;
+use std::sync::{Mutex, PoisonError};
 use tempfile::TempDir;
+
+/// Beside what keeps every CPU busy a calibration would take minutes.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// Times are this machine's and are not asserted: only what is counted is.
 #[test]
 fn real_runs_and_the_twin_count_the_same_for_each_io() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let room = TempDir::new().unwrap();
     // The tests share the CPUs with others.
     let line = "calibrate -o here.toml --allow-busy --check --device samsung-960-evo --number_ios 200 --output json";
@@ -71,6 +76,7 @@ fn real_runs_and_the_twin_count_the_same_for_each_io() {
 
 #[test]
 fn a_busy_machine_is_not_calibrated() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let room = TempDir::new().unwrap();
     let _busy = Busy::on_each_cpu(3);
     let output = joulio("calibrate -o here.toml")

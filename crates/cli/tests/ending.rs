@@ -2,52 +2,18 @@
 
 mod common;
 
-use common::ended;
+use common::running::{wait_for_job, wait_for_work};
+use common::{begin, ended};
 use predicates::prelude::PredicateBooleanExt;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 use std::io::Read;
 use std::process::{Child, Command, Output, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
-/// What hangs is ended after this long, and the test with it.
-const CAP: Duration = Duration::from_secs(30);
-
-fn start(line: &str) -> Child {
-    common::program()
-        .args(line.split_whitespace())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command starts")
-}
-
-/// Waits until a job's thread is there: signals are handled and a run has begun.
-fn wait_for_job(child: &Child) {
-    let started = Instant::now();
-    while !has_job(child.id()) {
-        assert!(started.elapsed() < CAP, "no job started");
-        sleep(Duration::from_millis(10));
-    }
-}
-
-fn has_job(pid: u32) -> bool {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task"))
-        .into_iter()
-        .flatten();
-    tasks.flatten().any(|task| {
-        fs::read_to_string(task.path().join("comm"))
-            .is_ok_and(|name| name.starts_with("joulio-job"))
-    })
-}
 
 fn interrupted(line: &str, signal: Signal) -> Output {
-    let child = start(line);
-    wait_for_job(&child);
-    // Into the middle of it, or of its wait.
-    sleep(Duration::from_millis(100));
+    let child = begin(line);
+    wait_for_work(child.id());
     let pid = Pid::from_child(&child);
     kill_process(pid, signal).expect("kill");
     let output = ended(child);
@@ -122,7 +88,7 @@ fn a_command_that_is_to_outlive_its_terminal_does() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the command starts");
-    wait_for_job(&child);
+    wait_for_job(child.id());
     let pid = Pid::from_child(&child);
     kill_process(pid, Signal::HUP).expect("kill");
     kill_process(pid, Signal::TERM).expect("kill");
@@ -143,7 +109,7 @@ fn whoever_closes_the_pipe_has_enough() {
         "id-ctrl emulated:instant",
         "--help",
     ] {
-        let mut child = start(line);
+        let mut child = begin(line);
         drop(child.stdout.take());
         let mut said = String::new();
         let mut stderr = child.stderr.take().expect("piped");

@@ -3,7 +3,7 @@
 mod common;
 
 use common::machine::{guest, server};
-use common::{begin, interrupt, joulio, json, refused};
+use common::{begin, interrupt, joulio, json, refused, wait_for};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -245,9 +245,7 @@ fn a_password_on_the_command_line_is_refused_and_not_repeated() {
 /// Begins `joulio` with the words of `line`, and interrupts it when it has begun.
 fn interrupted(line: &str, begun: impl Fn(u32) -> bool) -> Child {
     let child = begin(line);
-    while !begun(child.id()) {
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    wait_for("beginning", || begun(child.id()).then_some(()));
     interrupt(&child);
     child
 }

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{joulio, json, refused};
+use common::{joulio, json, refused, wait_for};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use rustix::process::{Pid, Signal, kill_process};
@@ -12,12 +12,8 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 use tempfile::{TempDir, tempdir};
 
-/// What hangs is ended after this long, and the test with it.
-const CAP: Duration = Duration::from_secs(60);
 const EVO: &str = "emulated:samsung-960-evo,size=1m";
 
 /// A process, killed at the end if it still runs.
@@ -40,14 +36,8 @@ impl Process {
 
     /// Its status, once it has ended by itself or by a signal.
     fn ended(&mut self) -> Option<i32> {
-        let started = Instant::now();
-        loop {
-            if let Some(status) = self.0.try_wait().expect("wait") {
-                return status.code();
-            }
-            assert!(started.elapsed() < CAP, "still running");
-            sleep(Duration::from_millis(10));
-        }
+        common::wait_for_end(&mut self.0);
+        self.0.wait().expect("wait").code()
     }
 }
 
@@ -98,21 +88,14 @@ fn entry(path: &Path) -> Value {
 
 /// Waits until the journal has `count` whole entries: a change is about to be made.
 fn wait_for_entries(room: &Path, count: usize) -> Vec<PathBuf> {
-    let started = Instant::now();
-    loop {
-        let found: Vec<_> = entries(room)
-            .into_iter()
-            .filter(|path| {
-                path.extension()
-                    .is_some_and(|extension| extension == "json")
-            })
-            .collect();
-        if found.len() == count {
-            return found;
-        }
-        assert!(started.elapsed() < CAP, "{} entries", found.len());
-        sleep(Duration::from_millis(5));
-    }
+    wait_for("entries of the journal", || {
+        let mut found = entries(room);
+        found.retain(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "json")
+        });
+        (found.len() == count).then_some(found)
+    })
 }
 
 /// A client that was killed while power state 2 was set and transitions were on.

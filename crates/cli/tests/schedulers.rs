@@ -4,14 +4,12 @@
 
 mod common;
 
-use common::{joulio, refused};
+use common::{joulio, refused, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A loop device, and a place for the journal.
@@ -78,7 +76,7 @@ impl Loop {
     fn running(&self, scheduler: &str) -> Child {
         let mut command = common::program();
         let line = format!(
-            "bench --device {} --scheduler {scheduler} --meter none --runtime 60 --output json",
+            "bench --device {} --scheduler {scheduler} --meter none --runtime 600 --output json",
             self.device
         );
         command
@@ -89,14 +87,9 @@ impl Loop {
             .stderr(Stdio::null())
             .spawn()
             .expect("started");
-        let begun = Instant::now();
-        while self.scheduler() != scheduler {
-            assert!(
-                begun.elapsed() < Duration::from_secs(30),
-                "the scheduler is never set"
-            );
-            sleep(Duration::from_millis(10));
-        }
+        wait_for("scheduler that is set", || {
+            (self.scheduler() == scheduler).then_some(())
+        });
         child
     }
 }

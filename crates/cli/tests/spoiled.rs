@@ -4,11 +4,13 @@ mod common;
 
 use common::busy::Busy;
 use common::machine::file;
-use common::{begin, joulio, refused, wait_for};
+use common::running::ran;
+use common::{begin, ended, interrupt, joulio, refused, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 use std::process::{Child, Output};
+use std::time::Duration;
 
 fn report(output: &Output) -> Value {
     let said = String::from_utf8_lossy(&output.stderr);
@@ -81,18 +83,16 @@ fn a_job_that_is_a_process_says_so_too() {
 
 /// Waits until the job has used its CPU: without a ramp that is its measured part.
 fn running(process: u32) {
-    let tasks = format!("/proc/{process}/task");
-    wait_for("job that has run", || {
-        let mut tasks = fs::read_dir(&tasks).expect("it runs").flatten();
-        let running = tasks.any(|task| {
-            let read = |name| fs::read_to_string(task.path().join(name)).unwrap_or_default();
-            let job = read("comm").starts_with("joulio-job-0");
-            let ran = read("schedstat");
-            let ran = ran.split(' ').next().and_then(|ran| ran.parse().ok());
-            job && ran.unwrap_or(0_u64) > 30_000_000
-        });
-        running.then_some(())
-    });
+    let works = || ran(process) > Duration::from_millis(30);
+    wait_for("job that has run", || works().then_some(()));
+}
+
+/// What a run prints that is long enough for all of a test, and ended then.
+fn cut_short(child: Child) -> Output {
+    interrupt(&child);
+    let output = ended(child);
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    output
 }
 
 /// Waits until it is in that state (proc_pid_stat(5)).
@@ -132,25 +132,24 @@ fn a_jobs_process_that_was_stopped_alone_says_so() {
     let data = room.path().join("data");
     fs::write(&data, vec![1; 1 << 20]).unwrap();
     let child = begin(&format!(
-        "bench --device {} --process --engine psync --completion interrupt --runtime 3 --ramp_time 0 \
+        "bench --device {} --process --engine psync --completion interrupt --runtime 5 --ramp_time 0 \
          --output json",
         data.display()
     ));
     let job = started_by(&child);
+    // Whoever is told to end is continued for that: it ends by itself.
     running(job);
     stop_and_continue(job);
-    let told = report(&child.wait_with_output().expect("it ends"));
+    let told = report(&ended(child));
     assert!(spoiled(&told, 0).contains(&"stopped"), "{told:#}");
 }
 
 #[test]
 fn a_run_that_was_stopped_and_continued_says_so() {
-    let child = begin("bench --completion poll --runtime 3 --ramp_time 0 --output json");
+    let child = begin("bench --completion poll --runtime 5 --ramp_time 0 --output json");
     running(child.id());
     stop_and_continue(child.id());
-    let output = child.wait_with_output().expect("it ends");
-    let told = report(&output);
-    assert!(output.status.success());
+    let told = report(&ended(child));
     assert!(spoiled(&told, 0).contains(&"stopped"), "{told:#}");
     assert!(why(&told, "stopped").contains("SIGSTOP"), "{told:#}");
 }
@@ -163,14 +162,14 @@ fn throttling_and_steal_time_in_a_run_spoil_it() {
     file(&tree, count, "7\n");
     file(&tree, "proc/stat", &stat(3));
     let line = format!(
-        "bench --root {} --meter none --completion poll --runtime 3 --ramp_time 0 --output json",
+        "bench --root {} --meter none --completion poll --runtime 600 --ramp_time 0 --output json",
         tree.path().display()
     );
     let child = begin(&line);
     running(child.id());
     file(&tree, count, "8\n");
     file(&tree, "proc/stat", &stat(103));
-    let told = report(&child.wait_with_output().expect("it ends"));
+    let told = report(&cut_short(child));
     let by = spoiled(&told, 0);
     assert!(
         by.contains(&"throttled") && by.contains(&"stolen"),

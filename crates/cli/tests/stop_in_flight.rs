@@ -3,28 +3,12 @@
 
 mod common;
 
-use common::{begin, interrupt};
+use common::{begin, ended, interrupt, wait_for};
 use std::fs;
 use std::process::Child;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
-/// What hangs is ended after this long, and the test with it.
-const CAP: Duration = Duration::from_secs(30);
-
-fn wait_for(what: &str, child: &mut Child, mut is_there: impl FnMut(&mut Child) -> bool) {
-    let started = Instant::now();
-    while !is_there(child) {
-        if started.elapsed() > CAP {
-            let _ = child.kill();
-            panic!("no {what} after {CAP:?}");
-        }
-        sleep(Duration::from_millis(10));
-    }
-}
 
 /// Whether the job is blocked for an interrupt: its I/Os are in flight.
-fn waits_for_interrupts(child: &mut Child) -> bool {
+fn waits_for_interrupts(child: &Child) -> bool {
     let tasks = fs::read_dir(format!("/proc/{}/task", child.id()));
     tasks.into_iter().flatten().flatten().any(|task| {
         let read = |file| fs::read_to_string(task.path().join(file)).unwrap_or_default();
@@ -39,13 +23,12 @@ fn ends_when_told(more: &str) {
         "bench --device emulated:instant,size=1m --completion interrupt,poll --iodepth 4 \
          --runtime 3600 --io_timeout 3600 --faults drop {more}"
     );
-    let mut child = begin(&line);
-    wait_for("I/O in flight", &mut child, waits_for_interrupts);
-    interrupt(&child);
-    wait_for("end", &mut child, |child| {
-        child.try_wait().expect("wait").is_some()
+    let child = begin(&line);
+    wait_for("I/O in flight", || {
+        waits_for_interrupts(&child).then_some(())
     });
-    let output = child.wait_with_output().expect("output");
+    interrupt(&child);
+    let output = ended(child);
     let said = String::from_utf8_lossy(&output.stderr);
     // It is told as any other bench that a signal ended, with what the device did.
     assert_eq!(output.status.code(), Some(130), "{said}");

@@ -2,19 +2,14 @@
 
 mod common;
 
-use common::{begin, ended, failed, joulio, refused, runs};
+use common::{begin, ended, failed, joulio, refused, runs, wait_for};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
-
-/// What hangs is ended after this long, and the test with it.
-const CAP: Duration = Duration::from_secs(30);
 
 /// A file of 16 MiB with data, on a disk.
 fn room_with_file() -> (TempDir, String) {
@@ -45,25 +40,14 @@ fn tenants_of(parent: u32) -> Vec<i32> {
     .collect()
 }
 
-fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let started = Instant::now();
-    loop {
-        if let Some(seen) = look() {
-            return seen;
-        }
-        assert!(started.elapsed() < CAP, "{what}");
-        sleep(Duration::from_millis(10));
-    }
-}
-
 /// `count` processes of `child` in the middle of their work.
 fn working(child: &Child, count: usize) -> Vec<i32> {
-    let tenants = wait_for("no processes", || {
+    let tenants = wait_for("processes", || {
         let tenants = tenants_of(child.id());
         (tenants.len() == count).then_some(tenants)
     });
     // They read: that is seen where I/O is counted.
-    wait_for("no I/O", || {
+    wait_for("I/O of each", || {
         let read = |pid: &i32| {
             let io = fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
             let calls = io
@@ -81,7 +65,7 @@ fn working(child: &Child, count: usize) -> Vec<i32> {
 
 /// None of these processes is there any more; one that is to be waited for by another is not.
 fn gone(tenants: &[i32]) {
-    wait_for("a process is left", || {
+    wait_for("end of the processes", || {
         let left = |pid: &&i32| {
             let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
             stat.contains("(joulio-job-") && !stat.contains(") Z ")
@@ -169,7 +153,7 @@ fn what_processes_cannot_obtain_says_why() {
 fn a_killed_process_ends_the_others_with_an_error_of_one_line() {
     let (_room, file) = room_with_file();
     let child = begin(&format!(
-        "bench --meter none --device {file} --process --numjobs 4 --runtime 60 --ramp_time 0 --output json"
+        "bench --meter none --device {file} --process --numjobs 4 --runtime 600 --ramp_time 0 --output json"
     ));
     let tenants = working(&child, 4);
     signal(tenants[1], Signal::KILL);
@@ -187,7 +171,7 @@ fn a_killed_process_ends_the_others_with_an_error_of_one_line() {
 fn processes_end_with_the_one_that_started_them() {
     let (_room, file) = room_with_file();
     let child = begin(&format!(
-        "bench --meter none --device {file} --process --numjobs 3 --runtime 60"
+        "bench --meter none --device {file} --process --numjobs 3 --runtime 600"
     ));
     let tenants = working(&child, 3);
     signal(child.id() as i32, Signal::KILL);
@@ -199,7 +183,7 @@ fn processes_end_with_the_one_that_started_them() {
 fn ctrl_c_ends_processes_early_with_what_there_is() {
     let (_room, file) = room_with_file();
     let line = format!(
-        "bench --meter none --device {file} --process --numjobs 3 --runtime 60 --ramp_time 0 --output json"
+        "bench --meter none --device {file} --process --numjobs 3 --runtime 600 --ramp_time 0 --output json"
     );
     let mut command = common::program();
     command.args(line.split_whitespace());

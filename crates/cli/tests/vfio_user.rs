@@ -3,20 +3,17 @@
 
 mod common;
 
-use common::{joulio, refused, runs};
+use common::running::wait_for_work;
+use common::{ended, joulio, refused, runs, wait_for_end};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::process::{Child, Output, Stdio};
-use std::thread::{JoinHandle, sleep};
-use std::time::{Duration, Instant};
+use std::process::{Child, Stdio};
+use std::thread::JoinHandle;
 use tempfile::{TempDir, tempdir};
-
-/// What hangs is ended after this long, and the test with it.
-const CAP: Duration = Duration::from_secs(60);
 
 const READ: &str = "bench --device vfio-user:s --number_ios 10";
 
@@ -53,13 +50,13 @@ impl Server {
 
     fn kill(mut self) {
         self.signal(Signal::KILL);
-        wait(&mut self.child);
+        wait_for_end(&mut self.child);
     }
 
     /// Ends it as a user would; it is to end well, and its socket with it.
     fn end(mut self, room: &Path) {
         self.signal(Signal::TERM);
-        wait(&mut self.child);
+        wait_for_end(&mut self.child);
         let status = self.child.wait().expect("wait");
         assert_eq!(status.code(), Some(0));
         assert!(!room.join("s").exists(), "the socket is still there");
@@ -70,18 +67,6 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-    }
-}
-
-/// Waits until `child` has ended by itself.
-fn wait(child: &mut Child) {
-    let started = Instant::now();
-    while child.try_wait().expect("wait").is_none() {
-        if started.elapsed() > CAP {
-            let _ = child.kill();
-            panic!("still running after {CAP:?}");
-        }
-        sleep(Duration::from_millis(10));
     }
 }
 
@@ -96,30 +81,8 @@ fn working(room: &Path, completion: &str) -> Child {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the command starts");
-    let started = Instant::now();
-    while !has_job(child.id()) {
-        assert!(started.elapsed() < CAP, "no job started");
-        sleep(Duration::from_millis(10));
-    }
-    // Into the middle of it.
-    sleep(Duration::from_millis(100));
+    wait_for_work(child.id());
     child
-}
-
-fn has_job(pid: u32) -> bool {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task"))
-        .into_iter()
-        .flatten();
-    tasks.flatten().any(|task| {
-        fs::read_to_string(task.path().join("comm"))
-            .is_ok_and(|name| name.starts_with("joulio-job"))
-    })
-}
-
-/// What the command leaves behind, when it ends by itself.
-fn ended(mut child: Child) -> Output {
-    wait(&mut child);
-    child.wait_with_output().expect("output")
 }
 
 /// Writes and reads through the server in `room` in the ways of `completion`: no block is wrong.

@@ -8,7 +8,7 @@ use joulio_nvme::wait::now;
 use joulio_units::Nanos;
 
 /// The longest time until an awaited word is written.
-const LIMIT: Nanos = Nanos::from_millis(10_000);
+const LIMIT: Nanos = Nanos::from_millis(60_000);
 
 /// Reads one block at a time on two queues of each controller, `each` times on every queue. Every
 /// completion is to write its queue's word of the one line, and no other, after the completion is

@@ -42,7 +42,7 @@ pub fn begin(line: &str) -> Child {
         .expect("it begins")
 }
 
-/// What `found` finds, as soon as it does. The test fails when that takes half a minute, which a
+/// What `found` finds, as soon as it does. The test fails when that takes two minutes, which a
 /// command that has ended before would make it wait for.
 pub fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     let started = Instant::now();
@@ -55,10 +55,10 @@ pub fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-const CAP: Duration = Duration::from_secs(30);
+const CAP: Duration = Duration::from_secs(120);
 
-/// Waits until `child` has ended by itself. What hangs is ended after half a minute, and the test
-/// with it.
+/// Waits until `child` has ended by itself. What hangs is ended after two minutes, and the test with
+/// it.
 pub fn wait_for_end(child: &mut Child) {
     let started = Instant::now();
     while child.try_wait().expect("wait").is_none() {

@@ -1,8 +1,12 @@
 //! A command that goes on.
 
+use super::wait_for;
 use serde_json::Value;
+use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdout};
+use std::time::Duration;
 
 /// A command that prints an object a line, as it runs.
 pub struct Running {
@@ -46,4 +50,47 @@ impl Running {
         assert!(output.status.success(), "{output:?}");
         assert!(output.stderr.is_empty(), "{output:?}");
     }
+}
+
+/// The threads of the jobs of a process, as folders of `/proc`.
+fn jobs(pid: u32) -> Vec<PathBuf> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task"));
+    let tasks = tasks.into_iter().flatten().flatten();
+    let folders = tasks.map(|task| task.path());
+    let named = |folder: &PathBuf| {
+        fs::read_to_string(folder.join("comm")).is_ok_and(|name| name.starts_with("joulio-job"))
+    };
+    folders.filter(named).collect()
+}
+
+/// Waits until a job's thread is there: signals are handled, and a run is about to begin.
+pub fn wait_for_job(pid: u32) {
+    wait_for("job", || (!jobs(pid).is_empty()).then_some(()));
+}
+
+/// How often one of the jobs has blocked: about once for each I/O that it waits for.
+pub fn blocked(pid: u32) -> u64 {
+    let blocked = jobs(pid).into_iter().map(|job| {
+        let status = fs::read_to_string(job.join("status")).unwrap_or_default();
+        let mut lines = status.lines();
+        let count = lines.find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        count.map_or(0, |count| count.trim().parse().expect("a number"))
+    });
+    blocked.max().unwrap_or(0)
+}
+
+/// How long one of the jobs has had a CPU.
+pub fn ran(pid: u32) -> Duration {
+    let ran = jobs(pid).into_iter().map(|job| {
+        let times = fs::read_to_string(job.join("schedstat")).unwrap_or_default();
+        let first = times.split(' ').next().unwrap_or_default();
+        Duration::from_nanos(first.parse().unwrap_or(0))
+    });
+    ran.max().unwrap_or_default()
+}
+
+/// Waits until a job is in the midst of its I/Os, or of a wait.
+pub fn wait_for_work(pid: u32) {
+    let works = || blocked(pid) > 1 || ran(pid) > Duration::from_millis(10);
+    wait_for("job at work", || works().then_some(()));
 }

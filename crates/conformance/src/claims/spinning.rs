@@ -1,6 +1,6 @@
 //! Policies that spin, or sleep, before they block: which completions raise an interrupt.
 
-use super::support::{group_of_one, reads};
+use super::support::{group_of_one, reads, settle};
 use crate::Bench;
 use anyhow::{Result, ensure};
 use joulio_device::Device;
@@ -11,7 +11,6 @@ use joulio_nvme::wait::{
 };
 use joulio_units::Nanos;
 use std::borrow::Cow;
-use std::time::Duration;
 
 /// I/Os of each policy.
 const IOS: u64 = 1_000;
@@ -68,10 +67,9 @@ fn policies() -> Vec<AnyPolicy> {
     ]
 }
 
-/// Counters once the last interrupt, which may come after its completion was seen, has come.
-fn settled<D: Device>(group: &mut PollGroup<D>) -> Counters {
-    std::thread::sleep(Duration::from_millis(50));
-    group.counters()
+fn settled<D: Device>(bench: &Bench<D>, group: &mut PollGroup<D>) -> Result<Counters> {
+    settle(bench)?;
+    Ok(group.counters())
 }
 
 /// Interrupts of a completion that was found behind the mask, once the vector is unmasked: 0 of a
@@ -83,7 +81,7 @@ fn left_pending<D: Device>(bench: &Bench<D>) -> Result<u64> {
     let before = group.counters();
     // With nothing outstanding, a wait for the deadline.
     group.reap(1, Some(now() + Nanos::from_millis(1)), |_, _| {})?;
-    Ok((settled(&mut group) - before).interrupts.min(1))
+    Ok((settled(bench, &mut group)? - before).interrupts.min(1))
 }
 
 pub(super) fn what_a_core_finds_without_blocking_raises_no_interrupt<D: Device>(
@@ -98,7 +96,7 @@ pub(super) fn what_a_core_finds_without_blocking_raises_no_interrupt<D: Device>(
             return Ok("not there: the table of its vectors is not mapped".into());
         }
         reads(bench, &mut group, IOS)?;
-        let counters = settled(&mut group);
+        let counters = settled(bench, &mut group)?;
         // A completion that came between the arming and the look after it has raised one, and
         // needed no block.
         let needless = counters.arms - counters.blocks;

@@ -5,6 +5,7 @@ use anyhow::{Result, bail, ensure};
 use joulio_device::Device;
 use joulio_nvme::wait::AnyPolicy;
 use joulio_nvme::{Completed, PollGroup, QueuePair};
+use std::time::Duration;
 
 /// Reads of one block each, one after the other.
 pub(super) fn reads<D: Device>(bench: &Bench<D>, group: &mut PollGroup<D>, ios: u64) -> Result<()> {
@@ -64,3 +65,11 @@ where
 
 /// The verdict on a command that the namespace does not have.
 pub(super) const NOT_THERE: &str = "not there";
+
+/// Waits for the last interrupt of what has completed, which may come after its completion was seen:
+/// a controller that has done a command since has sent it, and its way here is short.
+pub(super) fn settle<D: Device>(bench: &Bench<D>) -> Result<()> {
+    bench.controller.smart_log()?;
+    std::thread::sleep(Duration::from_millis(50));
+    Ok(())
+}

@@ -4,6 +4,7 @@ use joulio_energy::{
     About, Boundary, Clock, Kind, Meter, MeterError, Reading, Source, Value, Zone,
 };
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// The next reading of a scripted meter.
@@ -14,6 +15,7 @@ pub type Step = Result<Value, MeterError>;
 pub struct Scripted {
     about: About,
     steps: Arc<Mutex<VecDeque<Step>>>,
+    reads: Arc<AtomicU64>,
 }
 
 impl Scripted {
@@ -29,12 +31,18 @@ impl Scripted {
                 notes: Vec::new(),
             },
             steps: Arc::default(),
+            reads: Arc::default(),
         }
     }
 
     pub fn slow(mut self) -> Scripted {
         self.about.slow = true;
         self
+    }
+
+    /// How often it was read.
+    pub fn reads(&self) -> u64 {
+        self.reads.load(Ordering::Relaxed)
     }
 
     /// From now on it shows `steps`.
@@ -54,6 +62,7 @@ impl Meter for Scripted {
             1 => steps[0].clone(),
             _ => steps.pop_front().expect("the test says what it shows"),
         };
+        self.reads.fetch_add(1, Ordering::Relaxed);
         Ok(Reading {
             at: clock.now(),
             value: step?,

@@ -437,7 +437,7 @@ pub fn watched(test: impl FnOnce() + Send + 'static) {
         done.send(()).unwrap();
     });
     let hangs = matches!(
-        end.recv_timeout(Duration::from_secs(30)),
+        end.recv_timeout(Duration::from_secs(120)),
         Err(mpsc::RecvTimeoutError::Timeout)
     );
     assert!(!hangs, "the test hangs");

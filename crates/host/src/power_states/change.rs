@@ -89,8 +89,10 @@ impl<'a> Changes<'a> {
         requests: &[FeatureRequest],
     ) -> Result<(), ChangeError> {
         let set = |changes: &mut Changes<'a>| {
-            requests.iter().try_for_each(|&request| {
-                let old = request.read(device)?;
+            // All of them first: a device that may change its power state by itself does, at once.
+            let old = requests.iter().map(|request| request.read(device));
+            let old: Vec<_> = old.collect::<Result<_, _>>()?;
+            requests.iter().zip(old).try_for_each(|(&request, old)| {
                 changes.set(FeatureSetting {
                     request,
                     device,

@@ -4,9 +4,10 @@ mod host;
 
 use crate::limits::open_files_advice;
 use crate::signals::{Signal, signal};
-use joulio_lab::OpenError;
 use joulio_lab::calibrate::CalibrateError;
+use joulio_lab::power_log::PowerLogError;
 use joulio_lab::selftest::SelftestError;
+use joulio_lab::{DiskError, OpenError};
 use std::fmt::Display;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -86,6 +87,12 @@ impl Failure {
     }
 }
 
+impl From<DiskError> for Failure {
+    fn from(error: DiskError) -> Failure {
+        Failure::input(error)
+    }
+}
+
 /// A device that was not opened: nothing was changed.
 impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Failure {
@@ -95,6 +102,15 @@ impl From<OpenError> for Failure {
 
 impl From<SelftestError> for Failure {
     fn from(error: SelftestError) -> Failure {
+        match error.is_refusal() {
+            true => Failure::input(error),
+            false => Failure::run(error),
+        }
+    }
+}
+
+impl From<PowerLogError> for Failure {
+    fn from(error: PowerLogError) -> Failure {
         match error.is_refusal() {
             true => Failure::input(error),
             false => Failure::run(error),

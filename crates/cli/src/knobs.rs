@@ -6,11 +6,11 @@ use crate::Outcome;
 use crate::failure::{Failure, say};
 use crate::output::{Format, Output, print, print_json};
 use crate::signals::stop_on_signals;
-use crate::stat::whole_disk;
 use crate::work::duration;
 use joulio_host::Changes;
 use joulio_host::knobs::{Knob, disk_name, find_disk};
 use joulio_kernel_io::Disks;
+use joulio_lab::whole_disk;
 use joulio_units::Nanos;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -64,7 +64,11 @@ impl FromStr for Setting {
 /// `joulio knobs`.
 pub fn run(args: &Args) -> Outcome {
     let disk = args.disk.as_deref().map(disk_name);
-    let disk = disk.map(|name| whole_disk(&Disks::at(&args.root), name));
+    let disk = disk.map(|name| {
+        let (disk, note) = whole_disk(&Disks::at(&args.root), name);
+        note.iter().for_each(|note| say(note));
+        disk
+    });
     let disk = disk.as_deref();
     if !args.root.is_dir() {
         let root = args.root.display();

@@ -16,7 +16,6 @@ mod list;
 mod meters;
 mod nvme_cli;
 mod output;
-mod output_file;
 mod power;
 mod power_log;
 mod power_states;

@@ -1,12 +1,9 @@
 //! `joulio power swap`, `import` and `marker`: a logger at the plug, and a person at the machine.
 
 mod figures;
-mod gauge;
 mod import;
 mod person;
-mod state;
 mod swap;
-pub mod wall_time;
 
 pub use import::{ImportArgs, import};
 pub use swap::{SwapArgs, swap};
@@ -17,8 +14,8 @@ use crate::output::{print, print_json};
 use crate::signals::stop_on_signals;
 use crate::work::seconds;
 use joulio_energy::alignment::Shape;
+use joulio_lab::power_log::SwapState;
 use joulio_units::Nanos;
-use state::State;
 use std::path::PathBuf;
 
 /// Make a marker, which tells how a logger's clock stands to this machine's
@@ -67,12 +64,12 @@ impl ShapeArgs {
 pub fn marker(args: &MarkerArgs) -> Outcome {
     let shape = args.shape.shape()?;
     let mut state = match &args.file {
-        Some(path) if path.exists() => State::load(path)?,
-        _ => State::default(),
+        Some(path) if path.exists() => SwapState::load(path)?,
+        _ => SwapState::default(),
     };
     if let Some(path) = &args.file {
         // What cannot be written is told before the marker and not after it.
-        State::check(path)?;
+        SwapState::check(path)?;
     }
     let stop = stop_on_signals()?;
     let marker = shape.make(stop.flag()).map_err(Failure::run)?;

@@ -1,29 +1,25 @@
 //! `joulio stat`: iostat with joules.
 
-mod disks;
 mod metrics;
 mod out;
 mod report;
-mod shares;
 mod table;
 
 use crate::Outcome;
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::meters;
 use crate::output::Format;
 use crate::power::pause::pause;
 use crate::power::{idle, interval, lines};
-use crate::power_log::wall_time;
 use crate::power_states::port::PortName;
 use crate::signals::stop_on_signals;
-pub use disks::whole_disk;
-use disks::{StatInterval, Watched};
 use joulio_energy::{Baseline, Measured, Root};
 use joulio_kernel_io::Disks;
+use joulio_lab::power_log::wall_time;
+use joulio_lab::{DiskInterval, IoShare, WatchedDisks};
 use joulio_units::Nanos;
 use out::Out;
 use report::{DeviceRow, MeterRow, Report};
-use shares::Share;
 use std::path::{Path, PathBuf};
 
 /// What to watch, and how often to tell.
@@ -74,19 +70,20 @@ pub struct Args {
 pub fn run(args: &Args) -> Outcome {
     let root = meters::root(args.root.as_deref())?;
     let disks = Disks::at(args.root.as_deref().unwrap_or(Path::new("/")));
-    let mut watched = Watched::new(disks, &args.disks, root.clock().now())?;
+    let mut watched = WatchedDisks::new(disks, &args.disks, root.clock().now())?;
+    watched.notes().iter().for_each(|note| say(note));
     let mut discovery = meters::discover_with(&root, &args.meter, &args.device)?;
     let (baseline, told) = baseline(args, &root)?;
     let mut out = Out::new(args, told)?;
     let stop = stop_on_signals()?;
     out.begin(args.interval, discovery.meters.is_empty())?;
     let meters = discovery.meters.about().into_iter();
-    let mut shares: Vec<_> = meters.map(|_| Share::default()).collect();
+    let mut shares: Vec<_> = meters.map(|_| IoShare::default()).collect();
     let mut window = discovery.meters.open().map_err(Failure::run)?;
-    watched.look(root.clock().now()).map_err(Failure::run)?;
+    watched.snapshot(root.clock().now()).map_err(Failure::run)?;
     let mut left = args.count;
     while left != Some(0) && pause(args.interval, &stop, |_| {}) {
-        let look = watched.look(root.clock().now()).map_err(Failure::run)?;
+        let look = watched.snapshot(root.clock().now()).map_err(Failure::run)?;
         let measured = window.lap(baseline.as_ref());
         out.show(report(look, &measured, &mut shares, &watched))?;
         left = left.map(|left| left - 1);
@@ -116,10 +113,10 @@ fn baseline(args: &Args, root: &Root) -> Result<(Option<Baseline>, Vec<String>),
 }
 
 fn report(
-    look: StatInterval,
+    look: DiskInterval,
     measured: &[Measured],
-    shares: &mut [Share],
-    watched: &Watched,
+    shares: &mut [IoShare],
+    watched: &WatchedDisks,
 ) -> Report {
     let is_of = |name: &str, controller: &str| watched.is_of(name, controller);
     let meters = measured.iter().zip(shares).map(|(measured, share)| {

@@ -7,18 +7,24 @@
 
 pub mod calibrate;
 mod device_name;
+mod disk_activity;
 mod emulated;
 mod error;
+mod io_share;
 mod machine_profile;
 mod memory;
 mod open;
+pub mod output_file;
+pub mod power_log;
 pub mod selftest;
 mod target_name;
 mod targets;
 
 pub use device_name::{DeviceKind, DeviceName, DeviceNameError};
+pub use disk_activity::{DiskActivity, DiskError, DiskInterval, WatchedDisks, whole_disk};
 pub use emulated::Emulated;
 pub use error::OpenError;
+pub use io_share::{IoShare, ShareOfIos};
 pub use machine_profile::machine_profile;
 pub use open::{open_kernel, open_pcie, open_vfio_user};
 pub use target_name::TargetName;

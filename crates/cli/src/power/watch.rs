@@ -7,8 +7,8 @@ use super::table;
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json_line};
-use crate::power_log::wall_time::now;
 use joulio_energy::{Discovery, Measured};
+use joulio_lab::power_log::wall_time::now;
 use serde::Serialize;
 use std::io::{IsTerminal, stdout};
 

@@ -1,20 +1,19 @@
 //! `joulio power import`: what a logger at the plug recorded, put on the machine's clock.
 
-use super::figures::{Figure, figures, table};
-use super::state::{Measured, State, Window};
-use super::wall_time::utc;
+use super::figures::table;
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::output::{Format, Output, print, print_json};
 use clap::ValueEnum;
-use joulio_energy::alignment::{Alignment, Limits, align};
+use joulio_energy::alignment::Alignment;
 use joulio_energy::logger::{self, Options, PowerLog};
-use joulio_units::Nanos;
+use joulio_lab::power_log::AlignedLog;
+use joulio_lab::power_log::wall_time::utc;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A logger holds 1.4 million samples: less than a tenth of this.
 const LARGEST: u64 = 1 << 30;
@@ -64,7 +63,7 @@ enum Decimal {
 pub fn import(args: &ImportArgs) -> Outcome {
     let log = args.log()?;
     let aligned = match &args.windows {
-        Some(path) => Some(Aligned::new(&log, path)?),
+        Some(path) => Some(AlignedLog::new(&log, path)?),
         None => None,
     };
     match args.output.format {
@@ -113,50 +112,6 @@ impl ImportArgs {
         };
         PowerLog::import(&bytes, &options).map_err(|error| wrong(&error))
     }
-}
-
-/// A log on the machine's clock.
-struct Aligned {
-    alignment: Alignment,
-    figures: Vec<Figure>,
-    /// Of a window without a figure: its name and why.
-    failed: Vec<String>,
-}
-
-impl Aligned {
-    fn new(log: &PowerLog, path: &Path) -> Result<Aligned, Failure> {
-        let state = State::load(path)?;
-        let alignment = align(log, &state.markers(), &Limits::default());
-        let alignment = alignment.map_err(Failure::input)?;
-        let mut failed = vec![];
-        let mut windows = vec![];
-        for window in &state.windows {
-            match measure(log, &alignment, window) {
-                Ok(measured) => windows.push((window.name.as_str(), [measured])),
-                Err(why) => failed.push(format!("window '{}': {why}", window.name)),
-            }
-        }
-        let windows = windows
-            .iter()
-            .map(|(name, measured)| (*name, &measured[..]));
-        Ok(Aligned {
-            figures: figures(windows),
-            alignment,
-            failed,
-        })
-    }
-}
-
-fn measure(log: &PowerLog, alignment: &Alignment, window: &Window) -> Result<Measured, String> {
-    let (start, end) = (Nanos(window.start_unix_ns), Nanos(window.end_unix_ns));
-    let energy = alignment.energy(log, start, end);
-    let energy = energy.map_err(|error| error.to_string())?;
-    Ok(Measured {
-        meter: energy.source,
-        boundary: energy.boundary,
-        joules: energy.joules.0,
-        seconds: energy.window.seconds(),
-    })
 }
 
 fn missing(log: &PowerLog) -> u64 {

@@ -1,27 +1,18 @@
 //! The person at the machine.
 
-use crate::failure::Failure;
+use joulio_lab::power_log::{Person, PowerLogError};
 use joulio_workload::Stop;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::fs::File;
-use std::io::{Read, Write, stderr, stdin};
+use std::io::{self, Read, Write, stderr, stdin};
 use std::os::fd::AsFd;
 
-/// How long a wait for a key goes on before a signal is looked for: 100 ms.
+/// How long a wait for a key goes on before a signal is checked for: 100 ms.
 const CHECK_INTERVAL: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
 };
-
-/// Somebody who does what is asked and says when it is done.
-pub trait Person {
-    /// Tells something.
-    fn tell(&mut self, text: &str);
-
-    /// Waits until it is done. False: nobody is there any more, or a signal came.
-    fn done(&mut self) -> Result<bool, Failure>;
-}
 
 /// Whoever is at the terminal: asked on standard error, so that standard output has the result
 /// alone, and heard on standard input.
@@ -32,22 +23,22 @@ pub struct Terminal {
 
 impl Terminal {
     /// Until `stop`.
-    pub fn new(stop: &Stop) -> Result<Terminal, Failure> {
+    pub fn new(stop: &Stop) -> Result<Terminal, PowerLogError> {
         let input = stdin().as_fd().try_clone_to_owned();
         Ok(Terminal {
-            input: File::from(input.map_err(Failure::run)?),
+            input: File::from(input.map_err(PowerLogError::Person)?),
             stop: stop.clone(),
         })
     }
 
     /// There is something to read, or an end; false when a signal came first.
-    fn wait(&self) -> Result<bool, Failure> {
+    fn wait(&self) -> Result<bool, PowerLogError> {
         while !self.stop.stopped() {
             let mut inputs = [PollFd::new(&self.input, PollFlags::IN)];
             match poll(&mut inputs, Some(&CHECK_INTERVAL)) {
                 Ok(0) | Err(Errno::INTR) => {}
                 Ok(_) => return Ok(true),
-                Err(error) => return Err(Failure::run(error)),
+                Err(error) => return Err(PowerLogError::Person(error.into())),
             }
         }
         Ok(false)
@@ -55,12 +46,12 @@ impl Terminal {
 }
 
 impl Person for Terminal {
-    fn tell(&mut self, text: &str) {
-        // When standard error is closed there is nobody to tell.
+    fn report(&mut self, text: &str) {
+        // When standard error is closed nobody can read it.
         let _ = stderr().write_all(text.as_bytes());
     }
 
-    fn done(&mut self) -> Result<bool, Failure> {
+    fn done(&mut self) -> Result<bool, PowerLogError> {
         // A byte at a time: what is read ahead would not be seen by `poll`.
         let mut byte = [0];
         while self.wait()? {
@@ -68,7 +59,10 @@ impl Person for Terminal {
                 Ok(0) => return Ok(false),
                 Ok(_) if byte == *b"\n" => return Ok(true),
                 Ok(_) => {}
-                Err(error) => return Err(Failure::run(format!("standard input: {error}"))),
+                Err(error) => {
+                    let why = format!("standard input: {error}");
+                    return Err(PowerLogError::Person(io::Error::other(why)));
+                }
             }
         }
         Ok(false)

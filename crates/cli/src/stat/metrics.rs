@@ -6,7 +6,7 @@
 
 use super::report::{DeviceRow, MeterRow, Report};
 use crate::columns::clean;
-use crate::output_file::{Existing, OutputFile, OutputFileError};
+use joulio_lab::output_file::{Existing, OutputFile, OutputFileError};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;

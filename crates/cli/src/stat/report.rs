@@ -1,9 +1,8 @@
 //! What is shown of an interval. Names of fields end in their unit, which is SI's without prefix.
 
-use super::disks::Device;
-use super::shares::Ios;
 use joulio_energy::{Energy, Measured, Place, WindowError};
 use joulio_kernel_io::Interval;
+use joulio_lab::{DiskActivity, ShareOfIos};
 use serde::Serialize;
 
 /// An interval.
@@ -79,7 +78,7 @@ pub struct Share {
 }
 
 impl DeviceRow {
-    pub fn new(device: &Device) -> DeviceRow {
+    pub fn new(device: &DiskActivity) -> DeviceRow {
         let did: &Interval = &device.interval;
         let seconds = |ms: Option<f64>| ms.map(|ms| ms / 1e3);
         DeviceRow {
@@ -104,7 +103,7 @@ impl DeviceRow {
 
 impl MeterRow {
     /// `measured` over `ios`.
-    pub fn new(measured: &Measured, ios: Ios) -> MeterRow {
+    pub fn new(measured: &Measured, ios: ShareOfIos) -> MeterRow {
         let about = &measured.about;
         let figure = measured.figure.as_ref();
         let count = ios.of.is_ok().then_some(ios.ios);

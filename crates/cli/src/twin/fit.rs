@@ -5,7 +5,7 @@ use crate::Outcome;
 use crate::columns::columns;
 use crate::failure::{Failure, say};
 use crate::output::{Format, Output, print, print_json};
-use crate::output_file::{Existing, OutputFile};
+use joulio_lab::output_file::{Existing, OutputFile};
 use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_twin::fit::{Change, IOS, fit, write};
 use joulio_twin::published::Field;

@@ -2,7 +2,7 @@
 
 use super::tiles;
 use crate::failure::Failure;
-use crate::output_file::{Existing, OutputFile};
+use joulio_lab::output_file::{Existing, OutputFile};
 use joulio_twin::grid::{Axes, LoadKind, Row, Scenario, View};
 use std::path::Path;
 

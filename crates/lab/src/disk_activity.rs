@@ -1,101 +1,133 @@
 //! Which block devices are watched, and what they did.
 
-use crate::failure::{Failure, say};
 use joulio_kernel_io::{DiskStats, Disks, Interval, StatsError};
 use joulio_units::Nanos;
 use std::collections::BTreeMap;
 use std::fs;
 
-/// What stands in [`Device::on`] for what is beneath a loop device.
+/// What stands in [`DiskActivity::on`] for what is beneath a loop device.
 const A_FILE: &str = "a file";
 
-/// The block devices that are watched.
-pub struct Watched {
+/// Why block devices are not watched.
+#[derive(Debug, thiserror::Error)]
+pub enum DiskError {
+    /// A name that no block device has: name one of those that the message lists.
+    #[error("there is no block device {name}: {known}")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// The kernel's counters cannot be read.
+    #[error(transparent)]
+    Stats(#[from] StatsError),
+}
+
+/// Block devices whose activity is watched.
+pub struct WatchedDisks {
     disks: Disks,
     /// None: all.
     named: Option<Vec<String>>,
-    /// What each had done at the last look, and what it stands on.
+    notes: Vec<String>,
+    /// What each had done at the last snapshot, and what it stands on.
     before: BTreeMap<String, (DiskStats, Vec<String>)>,
     at: Nanos,
 }
 
-/// What they did between two looks.
-pub struct StatInterval {
-    /// Seconds between the looks.
+/// Activity of the watched block devices between two snapshots.
+pub struct DiskInterval {
+    /// Seconds between the snapshots.
     pub seconds: f64,
-    /// Those that were there all the time, by name.
-    pub devices: Vec<Device>,
-    /// Which came and went.
+    /// Activity of those that were there all the time, by name.
+    pub devices: Vec<DiskActivity>,
+    /// Notes on those that came and went.
     pub notes: Vec<String>,
 }
 
-/// A block device.
+/// Activity of a block device.
 #[derive(Clone, Debug)]
-pub struct Device {
-    /// The kernel's name: vda.
+pub struct DiskActivity {
+    /// Name of the device as the kernel has it: vda.
     pub name: String,
-    /// What it did.
+    /// I/Os, bytes and times of the interval.
     pub interval: Interval,
-    /// What it stands on, if that is watched too: their I/Os are the same, and count once.
+    /// Names of what it stands on, if that is watched too: their I/Os are the same, and count once.
     pub on: Vec<String>,
 }
 
-impl Watched {
-    /// Those of `disks` that are `named`, or all, as they are `now`.
-    pub fn new(disks: Disks, named: &[String], now: Nanos) -> Result<Watched, Failure> {
-        let mut watched = Watched {
+impl WatchedDisks {
+    /// Watches those of `disks` that are `named`, or all, from `now` on. Of a partition its disk is
+    /// watched.
+    ///
+    /// # Errors
+    /// There is no device of a name, or the counters cannot be read.
+    pub fn new(disks: Disks, named: &[String], now: Nanos) -> Result<WatchedDisks, DiskError> {
+        let mut watched = WatchedDisks {
             disks,
             named: None,
+            notes: Vec::new(),
             before: BTreeMap::new(),
             at: now,
         };
         if !named.is_empty() {
-            let whole = |name: &String| whole_disk(&watched.disks, plain(name));
-            watched.named = Some(named.iter().map(whole).collect());
+            let whole = |name: &String| whole_disk(&watched.disks, disk_name(name));
+            let (disks, notes): (_, Vec<_>) = named.iter().map(whole).unzip();
+            watched.named = Some(disks);
+            watched.notes = notes.into_iter().flatten().collect();
         }
-        let there = watched.disks.read().map_err(Failure::input)?;
+        let there = watched.disks.read()?;
         let missing = |name: &&String| !there.contains_key(*name);
         if let Some(name) = watched.named.iter().flatten().find(missing) {
             let known: Vec<_> = there.keys().map(String::as_str).collect();
-            return Err(Failure::input(format!(
-                "there is no block device {name}: {}",
-                match known.is_empty() {
+            return Err(DiskError::Unknown {
+                name: name.clone(),
+                known: match known.is_empty() {
                     true => "there is none".into(),
                     false => known.join(", "),
-                }
-            )));
+                },
+            });
         }
         watched.keep(watched.chosen(there), now);
         Ok(watched)
     }
 
-    /// What they did since the last look.
-    pub fn look(&mut self, now: Nanos) -> Result<StatInterval, StatsError> {
+    /// Activity since the last snapshot, and a snapshot for the next.
+    ///
+    /// # Errors
+    /// The counters cannot be read.
+    pub fn snapshot(&mut self, now: Nanos) -> Result<DiskInterval, StatsError> {
         let after = self.chosen(self.disks.read()?);
         let length = now.since(self.at);
-        let mut look = StatInterval {
+        let mut snapshot = DiskInterval {
             seconds: length.seconds(),
             devices: Vec::new(),
             notes: Vec::new(),
         };
         for (name, (before, on)) in &self.before {
             match after.get(name) {
-                Some(after) => look.devices.push(Device {
+                Some(after) => snapshot.devices.push(DiskActivity {
                     name: name.clone(),
                     interval: Interval::between(before, after, length),
                     on: on.clone(),
                 }),
-                None => look.notes.push(format!("{name} is gone")),
+                None => snapshot.notes.push(format!("{name} is gone")),
             }
         }
         let new = after.keys().filter(|name| !self.before.contains_key(*name));
-        look.notes
+        snapshot
+            .notes
             .extend(new.map(|name| format!("{name} is new: from the next line on")));
         self.keep(after, now);
-        Ok(look)
+        Ok(snapshot)
     }
 
-    /// The NVMe controller `controller` is how `name` is reached.
+    /// Notes on names that were a partition's.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// True if `name` is reached by the NVMe controller `controller`.
     pub fn is_of(&self, name: &str, controller: &str) -> bool {
         self.disks.is_of(name, controller)
     }
@@ -144,19 +176,20 @@ impl Watched {
     }
 }
 
-/// The disk `name`, or the one that it is a partition of: settings and counters are the disk's.
-pub fn whole_disk(disks: &Disks, name: String) -> String {
-    let Some(disk) = disks.disk_of(&name) else {
-        return name;
-    };
-    say(&format!(
-        "{name} is a partition: what is told is of its disk, {disk}"
-    ));
-    disk
+/// The disk `name`, or the one that it is a partition of, with a note: settings and counters are the
+/// disk's.
+pub fn whole_disk(disks: &Disks, name: String) -> (String, Option<String>) {
+    match disks.disk_of(&name) {
+        None => (name, None),
+        Some(disk) => {
+            let note = format!("{name} is a partition: what is reported is of its disk, {disk}");
+            (disk, Some(note))
+        }
+    }
 }
 
-/// A name as /proc/diskstats has it: of `/dev/vda`, or of a link to it.
-fn plain(name: &str) -> String {
+/// The name that the kernel has for `name`: of `/dev/vda`, or of a link to it.
+fn disk_name(name: &str) -> String {
     if !name.starts_with('/') {
         return name.into();
     }
@@ -195,9 +228,9 @@ mod tests {
         );
     }
 
-    fn watched(tree: &TempDir, named: &[&str]) -> Result<Watched, Failure> {
+    fn watched(tree: &TempDir, named: &[&str]) -> Result<WatchedDisks, DiskError> {
         let named: Vec<_> = named.iter().map(ToString::to_string).collect();
-        Watched::new(Disks::at(tree.path()), &named, Nanos::ZERO)
+        WatchedDisks::new(Disks::at(tree.path()), &named, Nanos::ZERO)
     }
 
     fn ok<T, E>(result: Result<T, E>) -> T {
@@ -205,21 +238,28 @@ mod tests {
     }
 
     #[test]
-    fn one_that_goes_is_told_once_and_one_that_comes_counts_from_there() {
+    fn one_that_goes_is_reported_once_and_one_that_comes_counts_from_there() {
         let tree = tree(&["sda", "sdb"]);
         let mut watched = ok(watched(&tree, &[]));
         count(&tree, &["sda"], 5);
-        let look = ok(watched.look(Nanos::from_millis(1_000)));
-        assert_eq!(look.notes, ["sdb is gone"]);
-        assert_eq!((look.devices.len(), look.devices[0].interval.reads), (1, 5));
+        let snapshot = ok(watched.snapshot(Nanos::from_millis(1_000)));
+        assert_eq!(snapshot.notes, ["sdb is gone"]);
+        assert_eq!(
+            (snapshot.devices.len(), snapshot.devices[0].interval.reads),
+            (1, 5)
+        );
         count(&tree, &["sda", "sdb"], 7);
-        let look = ok(watched.look(Nanos::from_millis(2_000)));
-        assert_eq!(look.devices.len(), 1);
-        assert!(look.notes[0].starts_with("sdb is new"), "{:?}", look.notes);
+        let snapshot = ok(watched.snapshot(Nanos::from_millis(2_000)));
+        assert_eq!(snapshot.devices.len(), 1);
+        assert!(
+            snapshot.notes[0].starts_with("sdb is new"),
+            "{:?}",
+            snapshot.notes
+        );
         count(&tree, &["sda", "sdb"], 10);
-        let look = ok(watched.look(Nanos::from_millis(3_000)));
-        let reads: Vec<_> = look.devices.iter().map(|d| d.interval.reads).collect();
-        assert_eq!((reads, look.notes.len()), (vec![3, 3], 0));
+        let snapshot = ok(watched.snapshot(Nanos::from_millis(3_000)));
+        let reads: Vec<_> = snapshot.devices.iter().map(|d| d.interval.reads).collect();
+        assert_eq!((reads, snapshot.notes.len()), (vec![3, 3], 0));
     }
 
     #[test]
@@ -228,37 +268,38 @@ mod tests {
         write(&tree, "sys/block/sda/sda1/partition", "1");
         let mut watched = ok(watched(&tree, &["sda1"]));
         count(&tree, &["sda", "sdb"], 7);
-        let look = ok(watched.look(Nanos::from_millis(1_000)));
-        assert_eq!(look.devices.len(), 1);
-        assert_eq!(look.devices[0].name, "sda");
+        let snapshot = ok(watched.snapshot(Nanos::from_millis(1_000)));
+        assert_eq!(snapshot.devices.len(), 1);
+        assert_eq!(snapshot.devices[0].name, "sda");
     }
 
     #[test]
     fn an_unknown_name_is_refused_with_the_known_ones() {
         let tree = tree(&["sda", "sdb"]);
         match watched(&tree, &["sda", "/dev/sdc"]) {
-            Err(Failure::Input(why)) => {
+            Err(DiskError::Unknown { name, known }) => {
+                let why = format!("{name}: {known}");
                 assert!(why.contains("sdc: sda, sdb"), "{why}");
             }
             _ => panic!("not refused"),
         }
         let mut named = ok(watched(&tree, &["/dev/sdb"]));
-        let look = ok(named.look(Nanos::from_millis(1_000)));
+        let snapshot = ok(named.snapshot(Nanos::from_millis(1_000)));
         assert_eq!(
-            (look.devices.len(), look.devices[0].name.as_str()),
+            (snapshot.devices.len(), snapshot.devices[0].name.as_str()),
             (1, "sdb")
         );
     }
 
     #[test]
-    fn what_stands_on_another_is_told_through_all_floors() {
+    fn what_stands_on_another_is_reported_through_all_floors() {
         let tree = tree(&["dm-1", "loop0", "sda"]);
         write(&tree, "sys/block/dm-1/slaves/dm-0/size", "8");
         write(&tree, "sys/block/dm-0/slaves/sda/size", "8");
         write(&tree, "sys/block/loop0/loop/backing_file", "/x");
         let on = |named: &[&str], index: usize| {
             let mut watched = ok(watched(&tree, named));
-            ok(watched.look(Nanos::from_millis(1_000))).devices[index]
+            ok(watched.snapshot(Nanos::from_millis(1_000))).devices[index]
                 .on
                 .clone()
         };

@@ -1,24 +1,24 @@
 //! A person and a meter that a test plays.
 
-use super::super::gauge::Watched;
-use super::super::state::Measured;
+use super::super::gauge::GaugeReading;
+use super::super::state::WindowEnergy;
 use super::*;
 use joulio_energy::Boundary;
 use std::collections::VecDeque;
 use tempfile::TempDir;
 
 /// Does what is asked so many times, then leaves.
-struct Played {
+struct Script {
     times: usize,
     heard: String,
 }
 
-impl Person for Played {
-    fn tell(&mut self, text: &str) {
+impl Person for Script {
+    fn report(&mut self, text: &str) {
         self.heard += text;
     }
 
-    fn done(&mut self) -> Result<bool, Failure> {
+    fn done(&mut self) -> Result<bool, PowerLogError> {
         let there = self.times > 0;
         self.times = self.times.saturating_sub(1);
         Ok(there)
@@ -48,7 +48,7 @@ impl Gauge for Plug {
         true
     }
 
-    fn watch(&mut self, length: Nanos, stop: &Stop) -> Result<Option<Watched>, Failure> {
+    fn watch(&mut self, length: Nanos, stop: &Stop) -> Result<Option<GaugeReading>, PowerLogError> {
         if self.stopped_in == Some(self.lengths.len()) {
             stop.stop();
             return Ok(None);
@@ -56,9 +56,9 @@ impl Gauge for Plug {
         // A window that is not empty on a clock of nanoseconds.
         std::thread::sleep(std::time::Duration::from_micros(10));
         self.lengths.push(length);
-        let mut watched = Watched::default();
+        let mut watched = GaugeReading::default();
         match self.joules.pop_front().flatten() {
-            Some(joules) => watched.measured.push(Measured {
+            Some(joules) => watched.measured.push(WindowEnergy {
                 meter: "plug".into(),
                 boundary: Boundary::Wall,
                 joules,
@@ -87,14 +87,14 @@ impl Room {
         self.folder.path().join("swap.json")
     }
 
-    fn state(&self) -> State {
-        State::load(&self.file()).ok().unwrap()
+    fn state(&self) -> SwapState {
+        SwapState::load(&self.file()).ok().unwrap()
     }
 
     /// Goes on with what the file has; what the person heard.
-    fn run(&self, state: State, times: usize, plug: &mut Plug) -> (String, Vec<Figure>) {
+    fn run(&self, state: SwapState, times: usize, plug: &mut Plug) -> (String, Vec<DevicePower>) {
         let file = self.file();
-        let mut steps = Steps {
+        let mut steps = SwapSteps {
             state,
             file: &file,
             shape: Shape {
@@ -105,14 +105,14 @@ impl Room {
             stop: &self.stop,
         };
         let heard = String::new();
-        let mut person = Played { times, heard };
+        let mut person = Script { times, heard };
         assert!(steps.run(&mut person, plug).is_ok());
         (person.heard, steps.figures())
     }
 }
 
-fn planned(devices: &[&str], markers: bool) -> State {
-    State::of(Plan {
+fn planned(devices: &[&str], markers: bool) -> SwapState {
+    SwapState::of(SwapPlan {
         devices: devices.iter().map(|name| name.to_string()).collect(),
         window_ns: 10_000_000_000,
         markers,
@@ -208,6 +208,6 @@ fn a_clock_that_was_set_spoils_the_window() {
     assert!(check_clock(second(600), second(600) + Nanos::from_millis(300)).is_ok());
     for (wall, steady) in [(600, 602), (602, 600)] {
         let set = check_clock(second(wall), second(steady));
-        assert!(matches!(set, Err(Failure::Run(why)) if why.contains("2.0 s")));
+        assert!(matches!(set, Err(error) if error.to_string().contains("2.0 s")));
     }
 }

@@ -1,6 +1,6 @@
 //! What is kept between steps: the plan, the windows, the markers.
 
-use crate::failure::Failure;
+use super::error::PowerLogError;
 use crate::output_file::{Existing, OutputFile};
 use joulio_energy::Boundary;
 use joulio_energy::alignment::{Edge, Marker};
@@ -14,59 +14,59 @@ const VERSION: u32 = 1;
 /// Hundreds of steps take less.
 const LARGEST: u64 = 16 << 20;
 
-/// The file.
+/// State of a person's steps, as the file of `joulio power swap` keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct State {
+pub struct SwapState {
     version: u32,
-    /// What a person was asked to do.
+    /// What the person is asked to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub plan: Option<Plan>,
-    /// What was done.
+    pub plan: Option<SwapPlan>,
+    /// Windows that were done.
     #[serde(default)]
-    pub windows: Vec<Window>,
+    pub windows: Vec<SwapWindow>,
     #[serde(default)]
     markers: Vec<MarkerRecord>,
 }
 
-/// Devices to put in, one after the other.
+/// Devices that a person puts in, one after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Plan {
-    /// Their names.
+pub struct SwapPlan {
+    /// Names of the devices.
     pub devices: Vec<String>,
-    /// How long the machine idles with each.
+    /// Nanoseconds that the machine idles with each.
     pub window_ns: u64,
-    /// Each window has a marker before and after it.
+    /// True if each window has a marker before and after it.
     pub markers: bool,
 }
 
-/// A time with a device.
+/// A window in which the machine idled with a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Window {
-    /// The device.
+pub struct SwapWindow {
+    /// Name of the device.
     pub name: String,
-    /// By the machine's clock, since 1970 UTC.
+    /// Nanoseconds from 1970 UTC to its begin, by the machine's clock.
     pub start_unix_ns: u64,
-    /// The same.
+    /// Nanoseconds from 1970 UTC to its end.
     pub end_unix_ns: u64,
-    /// What the machine's own meters said.
+    /// Energy by each of the machine's own meters.
     #[serde(default)]
-    pub measured: Vec<Measured>,
+    pub measured: Vec<WindowEnergy>,
 }
 
-/// What a meter said of a window.
+/// Energy of a window by one meter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Measured {
-    /// The meter.
+pub struct WindowEnergy {
+    /// Name of the meter.
     pub meter: String,
-    /// What it includes.
+    /// Boundary that the meter sees.
     pub boundary: Boundary,
-    /// The energy.
+    /// Energy in joules.
     pub joules: f64,
-    /// In this time, by the meter's own edges.
+    /// Seconds that the joules are of, by the meter's own edges.
     pub seconds: f64,
 }
 
@@ -84,9 +84,9 @@ struct EdgeRecord {
     rising: bool,
 }
 
-impl Default for State {
-    fn default() -> State {
-        State {
+impl Default for SwapState {
+    fn default() -> SwapState {
+        SwapState {
             version: VERSION,
             plan: None,
             windows: vec![],
@@ -95,18 +95,24 @@ impl Default for State {
     }
 }
 
-impl State {
-    /// Nothing of `plan` is done yet.
-    pub fn of(plan: Plan) -> State {
-        State {
+impl SwapState {
+    /// A state in which nothing of `plan` is done.
+    pub fn of(plan: SwapPlan) -> SwapState {
+        SwapState {
             plan: Some(plan),
-            ..State::default()
+            ..SwapState::default()
         }
     }
 
     /// Reads and checks a file.
-    pub fn load(path: &Path) -> Result<State, Failure> {
-        let wrong = |why: String| Failure::input(format!("{}: {why}", path.display()));
+    ///
+    /// # Errors
+    /// The file cannot be read, or is none of these.
+    pub fn load(path: &Path) -> Result<SwapState, PowerLogError> {
+        let wrong = |why: String| PowerLogError::File {
+            path: path.into(),
+            why,
+        };
         let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
         let mut text = String::new();
         let read = file.take(LARGEST + 1).read_to_string(&mut text);
@@ -114,7 +120,7 @@ impl State {
         if text.len() as u64 > LARGEST {
             return Err(wrong("too large for a file of joulio power swap".into()));
         }
-        let state: State = serde_json::from_str(&text)
+        let state: SwapState = serde_json::from_str(&text)
             .map_err(|error| wrong(format!("not a file of joulio power swap: {error}")))?;
         match state.trouble() {
             None => Ok(state),
@@ -126,12 +132,12 @@ impl State {
         if self.version != VERSION {
             return Some(format!("version {}, and {VERSION} is known", self.version));
         }
-        let lasts = |window: &Window| window.start_unix_ns < window.end_unix_ns;
+        let lasts = |window: &SwapWindow| window.start_unix_ns < window.end_unix_ns;
         if let Some(window) = self.windows.iter().find(|window| !lasts(window)) {
             return Some(format!("window '{}' ends before it begins", window.name));
         }
         let plan = self.plan.as_ref()?;
-        let strange = |window: &&Window| !plan.devices.contains(&window.name);
+        let strange = |window: &&SwapWindow| !plan.devices.contains(&window.name);
         let strange = self.windows.iter().find(strange)?;
         Some(format!(
             "window '{}' is of no device of the plan",
@@ -140,19 +146,25 @@ impl State {
     }
 
     /// Writes it to `path`: whatever happens, the old one or the new one is there whole.
-    pub fn save(&self, path: &Path) -> Result<(), Failure> {
-        let mut text = serde_json::to_string_pretty(self).map_err(Failure::run)?;
+    ///
+    /// # Errors
+    /// The disk is full, for one.
+    pub fn save(&self, path: &Path) -> Result<(), PowerLogError> {
+        let mut text = serde_json::to_string_pretty(self)?;
         text.push('\n');
         let file = OutputFile::open(path, Existing::Replace);
         let saved = file.and_then(|file| file.write(&text));
-        saved.map_err(|error| Failure::run(format!("--file: {error}")))
+        saved.map_err(PowerLogError::NotSaved)
     }
 
     /// Refuses a `path` to which it cannot be saved, before anything is done.
-    pub fn check(path: &Path) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// There is no folder for it, or no permission.
+    pub fn check(path: &Path) -> Result<(), PowerLogError> {
         match OutputFile::open(path, Existing::Replace) {
             Ok(_) => Ok(()),
-            Err(error) => Err(Failure::input(format!("--file: {error}"))),
+            Err(error) => Err(PowerLogError::Unwritable(error)),
         }
     }
 
@@ -204,8 +216,8 @@ mod tests {
         let room = tempfile::tempdir().unwrap();
         let path = room.path().join("state.json");
         fs::write(&path, text).unwrap();
-        match State::load(&path) {
-            Err(Failure::Input(why)) => why,
+        match SwapState::load(&path) {
+            Err(error @ PowerLogError::File { .. }) => error.to_string(),
             other => panic!("not refused: {:?}", other.ok()),
         }
     }
@@ -214,7 +226,7 @@ mod tests {
     fn what_is_saved_is_loaded() {
         let room = tempfile::tempdir().unwrap();
         let path = room.path().join("state.json");
-        let mut state = State::default();
+        let mut state = SwapState::default();
         let edge = |time: u64| Edge {
             realtime: Nanos(time),
             monotonic: Nanos(time + 1),
@@ -224,10 +236,10 @@ mod tests {
             edges: vec![edge(5), edge(6)],
         };
         state.add_marker(&marker);
-        assert!(State::check(&path).is_ok());
+        assert!(SwapState::check(&path).is_ok());
         assert!(!path.exists());
         assert!(state.save(&path).is_ok());
-        assert_eq!(State::load(&path).ok(), Some(state.clone()));
+        assert_eq!(SwapState::load(&path).ok(), Some(state.clone()));
         assert_eq!(state.markers(), [marker]);
         // Nothing is left beside it.
         assert_eq!(fs::read_dir(room.path()).unwrap().count(), 1);

@@ -1,32 +1,32 @@
 //! Which I/Os the joules of a meter are divided by.
 
-use super::disks::Device;
+use crate::disk_activity::DiskActivity;
 use joulio_energy::{About, Boundary, Measured, Place, Source, WindowError};
 
-/// The I/Os of one meter's window so far.
+/// Counter of the I/Os that one meter's joules are divided by.
 #[derive(Default)]
-pub struct Share {
+pub struct IoShare {
     ios: u64,
 }
 
-/// The I/Os of one meter's window.
+/// I/Os of one meter's window.
 #[derive(Debug, PartialEq)]
-pub struct Ios {
-    /// Reads and writes.
+pub struct ShareOfIos {
+    /// Number of reads and writes.
     pub ios: u64,
-    /// Of these devices; or why of none.
+    /// Devices that they are of; or why there are none.
     pub of: Result<Vec<String>, String>,
 }
 
-impl Share {
-    /// With what `devices` did in the lap that `measured` is of. A window that was too short for
+impl IoShare {
+    /// Adds what `devices` did in the lap that `measured` is of. A window that was too short for
     /// its meter goes on, and its I/Os do too.
     pub fn lap(
         &mut self,
         measured: &Measured,
-        devices: &[Device],
+        devices: &[DiskActivity],
         is_of: impl Fn(&str, &str) -> bool,
-    ) -> Ios {
+    ) -> ShareOfIos {
         let of = whose(&measured.about, devices, is_of);
         let is_counted = |name| of.as_ref().is_ok_and(|names| names.contains(name));
         let counted = devices.iter().filter(|device| is_counted(&device.name));
@@ -35,7 +35,7 @@ impl Share {
         if !matches!(measured.figure, Err(WindowError::TooShort { .. })) {
             self.ios = 0;
         }
-        Ios { ios, of }
+        ShareOfIos { ios, of }
     }
 }
 
@@ -43,7 +43,7 @@ impl Share {
 /// lowest: an I/O counts once.
 fn whose(
     about: &About,
-    devices: &[Device],
+    devices: &[DiskActivity],
     is_of: impl Fn(&str, &str) -> bool,
 ) -> Result<Vec<String>, String> {
     let lowest = devices.iter().filter(|device| device.on.is_empty());
@@ -72,8 +72,8 @@ mod tests {
     use joulio_kernel_io::Interval;
     use joulio_units::{Nanos, Watts};
 
-    fn device(name: &str, ios: u64, on: &[&str]) -> Device {
-        Device {
+    fn device(name: &str, ios: u64, on: &[&str]) -> DiskActivity {
+        DiskActivity {
             name: name.into(),
             interval: Interval {
                 ios,
@@ -120,7 +120,7 @@ mod tests {
             device("sda", 100, &[]),
             device("sdb", 7, &[]),
         ];
-        let ios = Share::default().lap(&package, &devices, |_, _| false);
+        let ios = IoShare::default().lap(&package, &devices, |_, _| false);
         assert_eq!(ios.ios, 107);
         assert_eq!(ios.of, Ok(vec!["sda".to_string(), "sdb".to_string()]));
     }
@@ -136,7 +136,7 @@ mod tests {
             measured(Source::Ipmi, zone.clone(), short),
             measured(Source::Ipmi, zone, gone()),
         );
-        let (mut share, devices) = (Share::default(), [device("sda", 10, &[])]);
+        let (mut share, devices) = (IoShare::default(), [device("sda", 10, &[])]);
         let laps = [&short, &short, &over, &short];
         let ios = laps.map(|lap| share.lap(lap, &devices, |_, _| false).ios);
         assert_eq!(ios, [10, 20, 30, 10]);
@@ -147,9 +147,9 @@ mod tests {
         let devices = [device("nvme0n1", 5, &[]), device("nvme1n1", 50, &[])];
         let meter = measured(Source::Nvme, part("/dev/nvme0"), gone());
         let is_of = |name: &str, controller: &str| name.starts_with(controller);
-        let ios = Share::default().lap(&meter, &devices, is_of);
+        let ios = IoShare::default().lap(&meter, &devices, is_of);
         assert_eq!((ios.ios, ios.of), (5, Ok(vec!["nvme0n1".to_string()])));
-        let ios = Share::default().lap(&meter, &devices[1..], is_of);
+        let ios = IoShare::default().lap(&meter, &devices[1..], is_of);
         assert_eq!(ios.ios, 0);
         assert!(ios.of.is_err());
     }
@@ -159,12 +159,12 @@ mod tests {
         let meter = measured(Source::Hwmon, part("ina226"), gone());
         let devices = [device("sda", 5, &[]), device("sdb", 50, &[])];
         assert!(
-            Share::default()
+            IoShare::default()
                 .lap(&meter, &devices, |_, _| true)
                 .of
                 .is_err()
         );
-        let ios = Share::default().lap(&meter, &devices[..1], |_, _| false);
+        let ios = IoShare::default().lap(&meter, &devices[..1], |_, _| false);
         assert_eq!((ios.ios, ios.of), (5, Ok(vec!["sda".to_string()])));
     }
 }

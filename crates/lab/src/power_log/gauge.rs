@@ -1,31 +1,34 @@
 //! What measures an idle machine.
 
-use super::state::Measured;
-use crate::failure::Failure;
+use super::error::PowerLogError;
+use super::state::WindowEnergy;
 use joulio_energy::Meters;
 use joulio_units::Nanos;
 use joulio_workload::Stop;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// A wait looks this often whether it is to end.
+/// Time between two checks whether a wait is to end.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Something that watches the machine idle.
 pub trait Gauge {
-    /// Whether it can measure anything.
+    /// True if anything can be measured.
     fn measures(&self) -> bool;
 
-    /// Lets `length` pass. What the meters said, and of those that failed, why; none when it was
-    /// stopped before.
-    fn watch(&mut self, length: Nanos, stop: &Stop) -> Result<Option<Watched>, Failure>;
+    /// Lets `length` pass and returns what the meters measured; `None`: stopped before.
+    ///
+    /// # Errors
+    /// The meters cannot be read.
+    fn watch(&mut self, length: Nanos, stop: &Stop) -> Result<Option<GaugeReading>, PowerLogError>;
 }
 
-/// What meters said of a window.
+/// Energy of a window by each meter.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Watched {
-    pub measured: Vec<Measured>,
-    /// Of a meter without a figure: its name and why.
+pub struct GaugeReading {
+    /// Energy by each meter with a figure.
+    pub measured: Vec<WindowEnergy>,
+    /// Name of each meter without a figure, and why.
     pub failed: Vec<String>,
 }
 
@@ -34,8 +37,8 @@ impl Gauge for Meters {
         !self.is_empty()
     }
 
-    fn watch(&mut self, length: Nanos, stop: &Stop) -> Result<Option<Watched>, Failure> {
-        let window = self.open().map_err(Failure::run)?;
+    fn watch(&mut self, length: Nanos, stop: &Stop) -> Result<Option<GaugeReading>, PowerLogError> {
+        let window = self.open().map_err(PowerLogError::Meters)?;
         let started = Instant::now();
         let length = Duration::from_nanos(length.0);
         loop {
@@ -48,11 +51,11 @@ impl Gauge for Meters {
             }
             sleep(left.min(CHECK_INTERVAL));
         }
-        let mut watched = Watched::default();
+        let mut watched = GaugeReading::default();
         for meter in window.close(None) {
             let name = meter.about.name;
             match meter.figure {
-                Ok(figure) => watched.measured.push(Measured {
+                Ok(figure) => watched.measured.push(WindowEnergy {
                     meter: name,
                     boundary: figure.total.boundary,
                     joules: figure.total.joules.0,

@@ -1,0 +1,92 @@
+//! Watts of each device, and above those of the machine without one.
+
+use super::state::WindowEnergy;
+use joulio_energy::Boundary;
+use serde::Serialize;
+
+/// What the machine without the device under test is called.
+const WITHOUT: &str = "no device";
+
+/// Power of the machine with one device, by one meter.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DevicePower {
+    /// Name of the device.
+    pub device: String,
+    /// Name of the meter.
+    pub meter: String,
+    /// Boundary that the meter sees.
+    pub boundary: Boundary,
+    /// Length of the window in seconds.
+    pub seconds: f64,
+    /// Energy of the window in joules.
+    pub energy_joules: f64,
+    /// Power in watts.
+    pub power_watts: f64,
+    /// Watts above those that the same meter measured without a device.
+    pub above_no_device_watts: Option<f64>,
+}
+
+/// Power of each window by each meter, in their order.
+pub fn figures<'a>(
+    windows: impl Iterator<Item = (&'a str, &'a [WindowEnergy])>,
+) -> Vec<DevicePower> {
+    let mut figures: Vec<DevicePower> = windows
+        .flat_map(|(device, measured)| {
+            let figure = move |measured: &WindowEnergy| DevicePower {
+                device: device.into(),
+                meter: measured.meter.clone(),
+                boundary: measured.boundary,
+                seconds: measured.seconds,
+                energy_joules: measured.joules,
+                power_watts: measured.joules / measured.seconds,
+                above_no_device_watts: None,
+            };
+            measured.iter().map(figure)
+        })
+        .collect();
+    let without: Vec<_> = figures
+        .iter()
+        .filter(|figure| figure.device.trim().eq_ignore_ascii_case(WITHOUT))
+        .map(|figure| (figure.meter.clone(), figure.power_watts))
+        .collect();
+    for figure in &mut figures {
+        let base = without.iter().find(|(meter, _)| *meter == figure.meter);
+        figure.above_no_device_watts = base.map(|(_, watts)| figure.power_watts - watts);
+    }
+    figures
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(meter: &str, joules: f64) -> WindowEnergy {
+        WindowEnergy {
+            meter: meter.into(),
+            boundary: Boundary::Wall,
+            joules,
+            seconds: 10.0,
+        }
+    }
+
+    #[test]
+    fn each_meter_is_compared_with_itself() {
+        let windows = [
+            (
+                "ssd",
+                vec![measured("plug", 930.0), measured("psys", 500.0)],
+            ),
+            ("No Device", vec![measured("plug", 880.0)]),
+        ];
+        let windows = windows
+            .iter()
+            .map(|(name, measured)| (*name, &measured[..]));
+        let figures = figures(windows);
+        let above: Vec<_> = figures
+            .iter()
+            .map(|one| one.above_no_device_watts)
+            .collect();
+        assert_eq!(above, [Some(5.0), None, Some(0.0)]);
+        assert_eq!(figures[0].power_watts, 93.0);
+    }
+}

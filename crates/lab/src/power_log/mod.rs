@@ -1,0 +1,18 @@
+//! Power at the wall: a logger at the plug, and a person who puts in one device after the other.
+
+mod aligned;
+mod error;
+mod figures;
+mod gauge;
+mod person;
+mod state;
+mod swap;
+pub mod wall_time;
+
+pub use aligned::AlignedLog;
+pub use error::PowerLogError;
+pub use figures::DevicePower;
+pub use gauge::{Gauge, GaugeReading};
+pub use person::Person;
+pub use state::{SwapPlan, SwapState, SwapWindow, WindowEnergy};
+pub use swap::{SwapOptions, SwapSteps};

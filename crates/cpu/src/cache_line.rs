@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-/// Memory whose cache line UMONITOR or MONITORX is to watch. Nothing is read from it.
+/// A cache line that UMONITOR or MONITORX is to watch. Nothing is read from it.
 #[derive(Clone, Copy, Debug)]
 pub struct CacheLine<'a> {
     at: NonNull<u8>,
@@ -11,7 +11,7 @@ pub struct CacheLine<'a> {
 }
 
 impl CacheLine<'_> {
-    /// The line that `at` is in.
+    /// Returns the cache line that `at` is in.
     ///
     /// # Safety
     /// `at` may be read during `'a`: the instruction checks it as a load of a byte.

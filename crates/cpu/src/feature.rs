@@ -4,7 +4,7 @@ use raw_cpuid::{CpuIdResult, cpuid};
 use std::fmt;
 use std::sync::OnceLock;
 
-/// A feature that a way of waiting needs.
+/// A CPU feature that a user-level wait needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feature {
     /// TPAUSE, UMONITOR and UMWAIT (Intel SDM, CPUID leaf 7).
@@ -33,7 +33,10 @@ impl fmt::Display for Missing {
 impl std::error::Error for Missing {}
 
 impl Feature {
-    /// An error unless this CPU has it. Asked once: CPUID is slow, and slower in a virtual machine.
+    /// Checks that this CPU has the feature. CPUID, which is slow in a virtual machine, is run once.
+    ///
+    /// # Errors
+    /// The CPU lacks the feature.
     pub fn check(self) -> Result<(), Missing> {
         static ASKED: [OnceLock<bool>; 3] = [const { OnceLock::new() }; 3];
         match ASKED[self as usize].get_or_init(|| self.ask()) {

@@ -7,14 +7,14 @@ use std::path::Path;
 /// in `/sys/devices/system/cpu/umwait_control`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// C0.2 is allowed; without it, who asks for it gets C0.1.
+    /// Whether C0.2 is allowed; otherwise a wait in it is one in C0.1.
     pub c02: bool,
-    /// The longest wait, in cycles of the TSC; zero is no limit.
+    /// Longest wait in cycles of the TSC; zero is no limit.
     pub max_cycles: u32,
 }
 
 impl Limits {
-    /// Those of the system whose files are under `root`; None where it shows none.
+    /// Reads the limits of the system whose files are under `root`; None where it shows none.
     pub fn read(root: &Path) -> Option<Limits> {
         let folder = root.join("sys/devices/system/cpu/umwait_control");
         let number = |file| {

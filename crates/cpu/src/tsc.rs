@@ -17,7 +17,7 @@ pub struct Tsc {
 const MEASURED: Nanos = Nanos::from_millis(5);
 
 impl Tsc {
-    /// The counter of this machine; the first call in a process takes 5 ms.
+    /// Returns the counter of this machine; the first call in a process takes 5 ms.
     pub fn get() -> Tsc {
         static TSC: OnceLock<Tsc> = OnceLock::new();
         *TSC.get_or_init(Tsc::measure)
@@ -40,7 +40,7 @@ impl Tsc {
         }
     }
 
-    /// The counter.
+    /// Current value of the counter.
     #[inline]
     pub fn now() -> u64 {
         // SAFETY: RDTSC is part of x86-64. CR4.TSD, which forbids it, is set by no Linux for a
@@ -48,20 +48,20 @@ impl Tsc {
         unsafe { std::arch::x86_64::_rdtsc() }
     }
 
-    /// Cycles in `time`.
+    /// Number of cycles in `time`.
     #[inline]
     pub fn cycles(self, time: Nanos) -> u64 {
         let cycles = (u128::from(time.0) * u128::from(self.rate)) >> 20;
         cycles.try_into().unwrap_or(u64::MAX)
     }
 
-    /// What the counter will say in `time` from now; its end, if that is too far away.
+    /// Value of the counter in `time` from now, at most `u64::MAX`.
     #[inline]
     pub fn after(self, time: Nanos) -> u64 {
         Tsc::now().saturating_add(self.cycles(time))
     }
 
-    /// Cycles in a second.
+    /// Cycles in a second (Hz).
     pub fn hertz(self) -> f64 {
         self.rate as f64 * 1e9 / (1u64 << 20) as f64
     }

@@ -5,7 +5,7 @@ use joulio_units::Nanos;
 use std::arch::asm;
 use std::sync::atomic::AtomicU32;
 
-/// How deep the core sleeps.
+/// Depth of the power state of a user-level wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Depth {
     /// C0.1: lighter, back sooner. On AMD: no idle state.
@@ -16,16 +16,16 @@ pub enum Depth {
     C02,
 }
 
-/// What ended a wait, as far as the CPU tells.
+/// End of a user-level wait, as far as the CPU reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The system's limit: the time asked for is not over, and nothing came.
+    /// The system's limit: the requested time is not over, and nothing came.
     Limit,
-    /// A write to the line, an interrupt, the time, or nothing in particular.
+    /// A write to the cache line, an interrupt, the time, or nothing in particular.
     Other,
 }
 
-/// The instructions by which this CPU waits in user space.
+/// The instructions of this CPU's user-level waits.
 #[derive(Clone, Copy, Debug)]
 pub struct UserWait {
     by: By,
@@ -43,7 +43,10 @@ enum By {
 static NOTHING: AtomicU32 = AtomicU32::new(0);
 
 impl UserWait {
-    /// Those of this CPU; else what it lacks.
+    /// Returns the instructions of this CPU.
+    ///
+    /// # Errors
+    /// The CPU lacks both WAITPKG and MONITORX.
     pub fn detect(depth: Depth) -> Result<UserWait, Missing> {
         let by = match (Feature::Waitpkg.check(), Feature::Mwaitx.check()) {
             (Ok(()), _) => By::Waitpkg,
@@ -54,12 +57,12 @@ impl UserWait {
         Ok(UserWait { by, depth, tsc })
     }
 
-    /// How deep the core sleeps.
+    /// Depth of the power state of a user-level wait.
     pub fn depth(&self) -> Depth {
         self.depth
     }
 
-    /// The instruction that pauses, for messages: TPAUSE or MWAITX.
+    /// Name of the instruction that pauses: `tpause` or `mwaitx`.
     pub fn name(&self) -> &'static str {
         match self.by {
             By::Waitpkg => "tpause",

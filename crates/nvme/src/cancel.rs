@@ -1,4 +1,4 @@
-//! Waiting for a controller no longer than somebody wants to.
+//! Cancelling waits for a controller.
 
 use joulio_units::Nanos;
 use joulio_wait::now;
@@ -9,18 +9,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// answered by then, so that a run that is stopped still cleans up after itself.
 const GRACE: Nanos = Nanos::from_millis(400);
 
-/// A flag that says that nobody wants to wait any more: the driver gives up what it waits for
-/// (an admin command, a reset, bring-up), and with it the controller. Without one, it never is.
+/// A flag that ends the driver's waits (for an admin command, a reset, bring-up), and with them the
+/// use of the controller. By default nothing is ever cancelled.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Option<Arc<AtomicBool>>);
 
 impl Cancel {
-    /// Cancelled when `flag` is set, by a signal handler for one.
+    /// Creates one that is cancelled when `flag` is set, by a signal handler for one.
     pub fn on(flag: Arc<AtomicBool>) -> Cancel {
         Cancel(Some(flag))
     }
 
-    /// Whether the flag is set.
+    /// Reports whether the flag is set.
     pub fn is_cancelled(&self) -> bool {
         let flag = self.0.as_ref();
         flag.is_some_and(|flag| flag.load(Ordering::Relaxed))

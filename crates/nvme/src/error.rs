@@ -1,18 +1,18 @@
-//! What can go wrong, each with what to do about it.
+//! Errors, each with what to do about it.
 
 use joulio_device::{DeviceError, DmaBuffer};
 use joulio_nvme_spec::Status;
 use joulio_wait::{UintrError, WaitError};
 use std::fmt;
 
-/// A failure of the controller, or of something asked of it.
+/// A failure of the controller, or of a command to it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NvmeError {
     /// The back end failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// Registers read as all ones.
+    /// The device was removed or is switched off: its registers read as all ones.
     #[error(
         "{device} does not answer (its registers read as all ones): it was removed or is switched off"
     )]
@@ -20,29 +20,29 @@ pub enum NvmeError {
         /// The device.
         device: String,
     },
-    /// CSTS.RDY did not follow CC.EN.
+    /// The controller did not become ready, or idle, in its time: CSTS.RDY did not follow CC.EN.
     #[error("{device} did not become {} within {milliseconds} ms (CAP.TO)", if *.enabled { "ready" } else { "idle" })]
     NotReady {
         /// The device.
         device: String,
-        /// What CC.EN was set to.
+        /// Value of CC.EN.
         enabled: bool,
-        /// How long it had.
+        /// Time limit.
         milliseconds: u64,
     },
-    /// CSTS.CFS is set.
+    /// The controller has failed: CSTS.CFS is set.
     #[error("{device} reports a fatal error (CSTS.CFS): it needs a reset")]
     Fatal {
         /// The device.
         device: String,
     },
-    /// CSTS.RDY is clear though nobody here cleared CC.EN.
+    /// Something else has stopped the controller: CSTS.RDY is clear.
     #[error("{device} is not ready any more (CSTS.RDY): something else has reset it")]
     Stopped {
         /// The device.
         device: String,
     },
-    /// Registers are not what they were, or do not take what is written to them.
+    /// Registers do not answer as the controller's, or do not take what is written to them.
     #[error(
         "{device} does not answer as an NVMe controller: it is being reset by something else, or its memory space is off"
     )]
@@ -55,45 +55,45 @@ pub enum NvmeError {
     Unsupported {
         /// The device.
         device: String,
-        /// What it lacks.
+        /// The missing part.
         what: String,
     },
-    /// Something optional that the controller does not have.
+    /// The controller does not have an optional part.
     #[error("{device}: {what}: not supported by this device")]
     NotSupported {
         /// The device.
         device: String,
-        /// What was asked for.
+        /// Requested value.
         what: &'static str,
     },
-    /// An admin command ended with an error.
+    /// An admin command ended with an error status.
     #[error("{device}: {command}: {status}")]
     Admin {
         /// The device.
         device: String,
-        /// The command's name in the specification.
+        /// Name of the command in the specification.
         command: &'static str,
-        /// How it ended.
+        /// Status of the completion.
         status: Status,
     },
-    /// An admin command did not end.
+    /// An admin command did not complete in its time.
     #[error(
         "{device}: {command} did not complete within {milliseconds} ms: the admin queue is stuck"
     )]
     AdminStuck {
         /// The device.
         device: String,
-        /// The command's name in the specification.
+        /// Name of the command in the specification.
         command: &'static str,
-        /// How long it had.
+        /// Time limit.
         milliseconds: u64,
     },
-    /// Nobody wanted to wait any more ([`crate::Cancel`]).
+    /// The wait was cancelled ([`crate::Cancel`]).
     #[error("{device}: {what} was not waited for: stopped")]
     Cancelled {
         /// The device.
         device: String,
-        /// What was waited for.
+        /// The event waited for.
         what: String,
     },
     /// An admin command was under way when the controller was reset.
@@ -101,7 +101,7 @@ pub enum NvmeError {
     EndedByReset {
         /// The device.
         device: String,
-        /// The command's name in the specification.
+        /// Name of the command in the specification.
         command: &'static str,
     },
     /// An I/O command did not complete, and its abort did not end it.
@@ -111,10 +111,10 @@ pub enum NvmeError {
     IoStuck {
         /// The device.
         device: String,
-        /// The time limit.
+        /// Time limit.
         milliseconds: u64,
     },
-    /// The system asks for the device, to unplug it: it must be closed.
+    /// The system asks for the device's removal: it must be closed.
     #[error("{device} is being unplugged")]
     RemovalRequested {
         /// The device.
@@ -123,9 +123,9 @@ pub enum NvmeError {
     /// Neither a reset of the controller helped, nor one of the whole function.
     #[error("{controller}; nor does a function-level reset help: {function}")]
     FunctionReset {
-        /// What the reset of the controller ended with.
+        /// Error of the reset of the controller.
         controller: Box<NvmeError>,
-        /// What the reset of the function ended with.
+        /// Error of the reset of the function.
         function: DeviceError,
     },
     /// A reset did not bring the controller back: it is used no more.
@@ -133,7 +133,7 @@ pub enum NvmeError {
     ResetFailed {
         /// The device.
         device: String,
-        /// What happened in the reset.
+        /// Error of the reset.
         reason: String,
     },
     /// The namespace does not exist.
@@ -141,19 +141,19 @@ pub enum NvmeError {
     NoNamespace {
         /// The device.
         device: String,
-        /// What was asked for.
+        /// Requested value.
         nsid: u32,
-        /// What is there.
+        /// Active namespaces.
         active: String,
     },
-    /// The namespace has a format that this driver does not do.
+    /// The namespace has a format that this driver does not support.
     #[error("{device}, namespace {nsid}: {what}")]
     Format {
         /// The device.
         device: String,
-        /// The namespace.
+        /// NSID.
         nsid: u32,
-        /// What it has.
+        /// Unsupported part of the format.
         what: String,
     },
     /// The queue depth is out of range.
@@ -161,9 +161,9 @@ pub enum NvmeError {
     Depth {
         /// The device.
         device: String,
-        /// What was asked for.
+        /// Requested value.
         wanted: usize,
-        /// The most that CAP.MQES and the command identifier allow.
+        /// Largest depth that CAP.MQES and the command identifier allow.
         most: usize,
     },
     /// All queue pairs are taken.
@@ -171,16 +171,16 @@ pub enum NvmeError {
     NoQueue {
         /// The device.
         device: String,
-        /// How many there are.
+        /// Number of queue pairs.
         have: usize,
     },
-    /// The controller sent a completion that belongs to no command.
+    /// The controller sent a completion of no outstanding command.
     #[error("{0}")]
     Completion(#[from] crate::CompletionFault),
     /// Waiting failed.
     #[error(transparent)]
     Wait(#[from] WaitError),
-    /// A way of waiting that turned out not to be had.
+    /// The policy turned out not to be available.
     #[error(transparent)]
     Policy(#[from] PolicyError),
 }
@@ -214,29 +214,29 @@ impl NvmeError {
     }
 }
 
-/// Why a command was not submitted. Nothing was written to the queue.
+/// Reason why a command was not submitted. Nothing was written to the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SubmitError {
     /// As many commands are outstanding as the queue is deep.
     #[error("the queue is full: reap completions first")]
     QueueFull,
-    /// The blocks do not lie in the namespace.
+    /// The blocks lie outside of the namespace.
     #[error("blocks {lba} to {lba}+{blocks} lie outside of the namespace of {size} blocks")]
     Range {
         /// First block.
         lba: u64,
-        /// How many.
+        /// Number of them.
         blocks: u32,
-        /// Blocks of the namespace.
+        /// Size of the namespace in blocks.
         size: u64,
     },
-    /// Zero blocks, or more than the controller transfers at once.
+    /// The transfer is empty, or larger than the controller's largest (MDTS).
     #[error("a transfer of {bytes} bytes is out of range: 1 block to {most} bytes")]
     Length {
         /// Asked for.
         bytes: u64,
-        /// MDTS, or this driver's limit.
+        /// Largest transfer in bytes: MDTS, or this driver's limit.
         most: u32,
     },
     /// The buffer is shorter than the blocks.
@@ -245,32 +245,32 @@ pub enum SubmitError {
         /// Bytes to transfer.
         bytes: u64,
     },
-    /// Zero blocks, or more than one command names.
+    /// The command names no blocks, or more than 65536.
     #[error("{blocks} blocks are out of range: 1 to 65536 in one command")]
     Blocks {
         /// Asked for.
         blocks: u32,
     },
-    /// No ranges, or more than one command takes.
+    /// The command has no ranges, or more than 256.
     #[error("{ranges} ranges are out of range: 1 to 256 in one command")]
     Ranges {
         /// Asked for.
         ranges: usize,
     },
-    /// The controller does not have the command.
+    /// The controller does not support the command (ONCS).
     #[error("the controller does not do {command} (ONCS)")]
     Unsupported {
-        /// The command's name in the specification.
+        /// Name of the command in the specification.
         command: &'static str,
     },
-    /// The buffer or the namespace is another device's: its addresses mean nothing here.
+    /// The buffer or the namespace belongs to another device.
     #[error("the buffer or the namespace belongs to another device")]
     Foreign,
 }
 
-/// A command that was not submitted, and its buffer.
+/// A command that was not submitted, with its buffer.
 pub struct Rejected {
-    /// Why.
+    /// Reason.
     pub reason: SubmitError,
     /// The buffer, the caller's again.
     pub buffer: DmaBuffer,
@@ -298,7 +298,7 @@ fn vectors_had(had: u16, wanted: u16) -> String {
     }
 }
 
-/// A way of waiting that this queue cannot have.
+/// A policy that is unavailable on this queue.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyError {
@@ -310,9 +310,9 @@ pub enum PolicyError {
     NoVector {
         /// The policy.
         policy: String,
-        /// Vectors that were had.
+        /// Number of vectors given.
         had: u16,
-        /// Vectors that were asked for: as many as the queues need, and the device has.
+        /// Number of vectors requested: as many as the queues need and the device has.
         wanted: u16,
     },
     /// The policy plans steps that this machine lacks.
@@ -320,18 +320,18 @@ pub enum PolicyError {
     NoStep {
         /// The policy.
         policy: String,
-        /// What is missing.
+        /// Missing feature.
         reason: String,
     },
-    /// The policy takes user interrupts, and they cannot be had.
+    /// The policy takes user interrupts, which are unavailable.
     #[error(transparent)]
     UserInterrupt(#[from] UintrError),
-    /// The policy takes user interrupts, and other queues of its group do too.
+    /// Several queues of the group take user interrupts.
     #[error(
-        "user interrupts of one queue reach one thread, and {queues} queues of its group want them: a thread each, or umwait for many queues"
+        "user interrupts of one queue reach one thread, and {queues} queues of the group take them: use a thread each, or umwait for many queues"
     )]
     OneQueue {
-        /// How many.
+        /// Number of them.
         queues: usize,
     },
     /// The policy takes interrupts, which a redirected vector does not raise, or the memory is
@@ -353,7 +353,7 @@ pub enum PolicyError {
         /// QID.
         queue: u16,
     },
-    /// There is no queue to wait for.
+    /// The group has no queue.
     #[error("the group has no queue")]
     NoQueue,
     /// The vector could not be masked or unmasked.

@@ -20,7 +20,10 @@ pub struct KernelController {
 }
 
 impl KernelController {
-    /// Opens it and asks what it is.
+    /// Opens the controller at `path` and identifies it (Base 5.17).
+    ///
+    /// # Errors
+    /// The device cannot be opened, or refuses the command.
     pub fn open(path: &Path) -> Result<KernelController, NvmeError> {
         let device = KernelNvme::open(path).map_err(DeviceError::from)?;
         let mut identity = Box::new(IdentifyController::new_zeroed());

@@ -15,24 +15,24 @@ pub struct Namespace {
     attributes: NamespaceAttributes,
 }
 
-/// What a namespace and its controller say of themselves beyond size and format.
+/// Attributes of a namespace and its controller beyond size and format (NVM 1.0, figure 97).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NamespaceAttributes {
-    /// NSATTR bit 0: it is write protected at present.
+    /// Whether the namespace is write protected at present (NSATTR bit 0).
     pub write_protected: bool,
-    /// NSFEAT bit 0: fewer blocks may be allocated than there are (thin provisioning).
+    /// Whether fewer blocks may be allocated than there are: thin provisioning (NSFEAT bit 0).
     pub thin: bool,
-    /// DLFEAT bits 2:0 = 1: deallocated blocks read as zeroes.
+    /// Whether deallocated blocks read as zeroes (DLFEAT bits 2:0 = 1).
     pub deallocated_reads_zero: bool,
-    /// NOIOB: reads and writes should not cross multiples of as many blocks; 0 is none.
+    /// Number of blocks whose multiples reads and writes should not cross; 0 is none (NOIOB).
     pub io_boundary: u16,
-    /// The controller does Compare (ONCS).
+    /// Whether the controller supports Compare (ONCS).
     pub compare: bool,
-    /// It does Dataset Management (ONCS).
+    /// Whether the controller supports Dataset Management (ONCS).
     pub deallocate: bool,
-    /// It does Write Zeroes (ONCS).
+    /// Whether the controller supports Write Zeroes (ONCS).
     pub write_zeroes: bool,
-    /// It does Verify (ONCS).
+    /// Whether the controller supports Verify (ONCS).
     pub verify: bool,
 }
 
@@ -109,7 +109,7 @@ impl Namespace {
         self.id
     }
 
-    /// Bytes of a logical block: 512 or 4096.
+    /// Size of a logical block in bytes: 512 or 4096.
     #[inline]
     pub fn block_size(&self) -> u32 {
         1 << self.shift
@@ -121,18 +121,18 @@ impl Namespace {
         self.shift
     }
 
-    /// Logical blocks.
+    /// Size in logical blocks.
     #[inline]
     pub fn blocks(&self) -> u64 {
         self.blocks
     }
 
-    /// Bytes.
+    /// Size in bytes.
     pub fn size(&self) -> u64 {
         self.blocks << self.shift
     }
 
-    /// What it and its controller say of themselves, as of when it was identified.
+    /// Attributes, as of when the namespace was identified.
     pub fn attributes(&self) -> NamespaceAttributes {
         self.attributes
     }

@@ -13,11 +13,11 @@ use zerocopy::{FromZeros, IntoBytes};
 /// The data of an admin command.
 #[derive(Debug)]
 pub enum AdminData<'a> {
-    /// None.
+    /// No data.
     None,
-    /// From the controller: as many bytes as the command returns.
+    /// Data from the controller, as many bytes as the command returns.
     In(&'a mut [u8]),
-    /// To the controller.
+    /// Data to the controller.
     Out(&'a [u8]),
 }
 
@@ -25,19 +25,22 @@ const MEASUREMENT: &str = "Power Measurement (log 25h, feature 25h)";
 const COALESCING: &str = "Interrupt Coalescing (feature 08h)";
 const APST: &str = "Autonomous Power State Transition (feature 0Ch)";
 
-/// What can be asked of a controller about its power.
+/// Power control of a controller.
 ///
 /// A [`crate::Controller`] has it, and a [`crate::KernelController`]. What is set is not saved by the
 /// controller. A [`crate::Controller`] sets it again after a reset of its own, and says what it could
 /// not ([`crate::Controller::lost_features`]); a measurement ends with a reset.
 pub trait PowerControl {
-    /// The name a user gave the device.
+    /// Name of the device.
     fn device_name(&self) -> &str;
 
-    /// Identify Controller, as it was when the controller was opened.
+    /// Identify Controller data structure, as of when the controller was opened.
     fn identify_controller(&self) -> &IdentifyController;
 
-    /// Runs an admin command; dword 0 of its completion. Errors call it `name`.
+    /// Runs an admin command and returns dword 0 of its completion.
+    ///
+    /// # Errors
+    /// The controller refuses the command, which the error calls `name`, or does not answer.
     fn admin(
         &self,
         name: &'static str,
@@ -45,20 +48,29 @@ pub trait PowerControl {
         data: AdminData<'_>,
     ) -> Result<u32, NvmeError>;
 
-    /// Feature 02h (Base 5.27.1.2): the power state that it is in, and the workload hint. Asking
-    /// may wake a controller that sleeps.
+    /// Reads feature 02h (Base 5.27.1.2): the power state, and the workload hint. Reading may wake a
+    /// controller that sleeps.
+    ///
+    /// # Errors
+    /// As [`PowerControl::admin`].
     fn power_management(&self) -> Result<PowerManagement, NvmeError> {
         let get = Command::get_features(FeatureId::POWER_MANAGEMENT);
         let value = self.admin("Get Features (Power Management)", get, AdminData::None)?;
         Ok(PowerManagement::from(value))
     }
 
-    /// The power state that it is in.
+    /// Reads the power state.
+    ///
+    /// # Errors
+    /// As [`PowerControl::admin`].
     fn power_state(&self) -> Result<u8, NvmeError> {
         Ok(self.power_management()?.ps())
     }
 
     /// Sets feature 02h; a power state that Identify does not have is refused before it is sent.
+    ///
+    /// # Errors
+    /// As [`PowerControl::admin`]; [`NvmeError::Unsupported`] without such a power state.
     fn set_power_management(&self, value: PowerManagement) -> Result<(), NvmeError> {
         self.check_power_state(value.ps())?;
         let set = Command::set_features(FeatureId::POWER_MANAGEMENT, value.into());
@@ -66,14 +78,20 @@ pub trait PowerControl {
         Ok(())
     }
 
-    /// Goes to power state `ps`; the workload hint stays.
+    /// Sets power state `ps`, and leaves the workload hint.
+    ///
+    /// # Errors
+    /// As [`PowerControl::set_power_management`].
     fn set_power_state(&self, ps: u8) -> Result<(), NvmeError> {
         // PS has 5 bits: what does not fit must not become another state.
         self.check_power_state(ps)?;
         self.set_power_management(self.power_management()?.with_ps(ps))
     }
 
-    /// An error unless Identify has power state `ps`.
+    /// Checks that Identify has power state `ps`.
+    ///
+    /// # Errors
+    /// [`NvmeError::Unsupported`] if not.
     fn check_power_state(&self, ps: u8) -> Result<(), NvmeError> {
         let states = self.identify_controller().power_states().len();
         if usize::from(ps) < states {
@@ -85,7 +103,10 @@ pub trait PowerControl {
         })
     }
 
-    /// Feature 0Ch (Base 5.27.1.10): whether transitions by idle time are on, and their table.
+    /// Reads feature 0Ch (Base 5.27.1.10): whether transitions by idle time are on, and their table.
+    ///
+    /// # Errors
+    /// As [`PowerControl::admin`]; [`NvmeError::NotSupported`] without APST.
     fn apst(&self) -> Result<(bool, Box<ApstTable>), NvmeError> {
         self.needs(self.identify_controller().has_apst(), APST)?;
         let get = Command::get_features(FeatureId::AUTONOMOUS_POWER_STATE_TRANSITION);
@@ -96,6 +117,9 @@ pub trait PowerControl {
     }
 
     /// Sets feature 0Ch.
+    ///
+    /// # Errors
+    /// As [`PowerControl::apst`].
     fn set_apst(&self, enabled: bool, table: &ApstTable) -> Result<(), NvmeError> {
         self.needs(self.identify_controller().has_apst(), APST)?;
         let fid = FeatureId::AUTONOMOUS_POWER_STATE_TRANSITION;
@@ -104,7 +128,11 @@ pub trait PowerControl {
         Ok(())
     }
 
-    /// Feature 08h (Base 5.27.1.6): for how many completions, and how late, it interrupts.
+    /// Reads feature 08h (Base 5.27.1.6): the number of completions and the time that an interrupt
+    /// waits for.
+    ///
+    /// # Errors
+    /// As [`PowerControl::admin`]; [`NvmeError::NotSupported`] without interrupts.
     fn interrupt_coalescing(&self) -> Result<InterruptCoalescing, NvmeError> {
         let get = Command::get_features(FeatureId::INTERRUPT_COALESCING);
         match self.admin("Get Features (Interrupt Coalescing)", get, AdminData::None) {
@@ -121,13 +149,16 @@ pub trait PowerControl {
 
     /// Sets feature 08h. It holds for every vector for which feature 09h does not disable it, and
     /// a device may round it.
+    ///
+    /// # Errors
+    /// As [`PowerControl::admin`].
     fn set_interrupt_coalescing(&self, value: InterruptCoalescing) -> Result<(), NvmeError> {
         let set = Command::set_features(FeatureId::INTERRUPT_COALESCING, value.into());
         self.admin("Set Features (Interrupt Coalescing)", set, AdminData::None)?;
         Ok(())
     }
 
-    /// Whether it measures its power (CTRATT.PMS).
+    /// Reports whether the controller measures its power (CTRATT.PMS).
     fn measures_power(&self) -> bool {
         self.identify_controller().attributes().pms()
     }
@@ -145,6 +176,9 @@ pub trait PowerControl {
     }
 
     /// Sets feature 25h.
+    ///
+    /// # Errors
+    /// As [`PowerControl::admin`]; [`NvmeError::NotSupported`] without power measurement.
     fn set_power_measurement(&self, value: PowerMeasurement) -> Result<(), NvmeError> {
         self.needs(self.measures_power(), MEASUREMENT)?;
         let set = Command::set_features(FeatureId::POWER_MEASUREMENT, value.into());
@@ -152,7 +186,10 @@ pub trait PowerControl {
         Ok(())
     }
 
-    /// Log 25h without its histogram.
+    /// Reads log page 25h without its histogram.
+    ///
+    /// # Errors
+    /// As [`PowerControl::set_power_measurement`].
     fn power_measurement(&self) -> Result<PowerMeasurementLog, NvmeError> {
         self.needs(self.measures_power(), MEASUREMENT)?;
         let mut log = PowerMeasurementLog::new_zeroed();
@@ -169,8 +206,11 @@ pub trait PowerControl {
         Ok(log)
     }
 
-    /// The SMART log's interval power in microwatts: the mean of the second before it is read.
-    /// None: it is not reported.
+    /// Reads the SMART log's interval power in microwatts, the mean of the second before; None where
+    /// it is not reported.
+    ///
+    /// # Errors
+    /// As [`PowerControl::admin`].
     fn interval_power(&self) -> Result<Option<u64>, NvmeError> {
         let mut log = Box::new(SmartHealth::new_zeroed());
         let bytes = size_of::<SmartHealth>();
@@ -180,7 +220,10 @@ pub trait PowerControl {
         Ok(log.power().microwatts())
     }
 
-    /// An error unless the device `has` what `what` names.
+    /// Checks that the device `has` what `what` names.
+    ///
+    /// # Errors
+    /// [`NvmeError::NotSupported`] if not.
     fn needs(&self, has: bool, what: &'static str) -> Result<(), NvmeError> {
         if has {
             return Ok(());

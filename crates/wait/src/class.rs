@@ -11,7 +11,7 @@ pub struct Class {
 }
 
 impl Class {
-    /// The number of size buckets.
+    /// Number of size buckets.
     pub const BUCKETS: usize = 8;
 
     /// The class of an I/O of `bytes`: bucket i holds 512 << i bytes up to the next power of two;
@@ -29,12 +29,12 @@ impl Class {
         Class { direction, bucket }
     }
 
-    /// Which way the data goes.
+    /// Direction of the data.
     pub const fn direction(self) -> Direction {
         self.direction
     }
 
-    /// The size bucket, below [`Class::BUCKETS`].
+    /// Size bucket, below [`Class::BUCKETS`].
     pub const fn bucket(self) -> usize {
         self.bucket as usize
     }

@@ -1,6 +1,6 @@
 //! Spinning.
 
-use crate::{Watched, Woken, now};
+use crate::{Step, Watched, Woken, now};
 use joulio_units::Nanos;
 
 /// Polls between two readings of the clock in a spin with a deadline: near it, and far from it. The
@@ -11,22 +11,38 @@ const POLLS_PER_CLOCK: (u64, u64) = if cfg!(fuzzing) { (1, 1) } else { (16, 4_09
 /// microseconds, less than what the switch to another thread and back takes.
 const POLLS_PER_YIELD: u64 = 256;
 
-/// Spins until ready or `until`. The clock is read only for a deadline, and the CPU yielded only
-/// where there is a counter for it.
+/// Spins until ready or the step's end. The clock is read only for a deadline, and the CPU yielded
+/// only where there is a counter for it.
 #[inline]
-pub(crate) fn spin(until: Nanos, watched: &mut impl Watched, yields: Option<&mut u64>) -> Woken {
+pub(crate) fn spin(step: Step, watched: &mut impl Watched, yields: Option<&mut u64>) -> Woken {
     if let Some(yields) = yields {
-        return spin_and_yield(until, watched, yields);
+        return spin_and_yield(step, watched, yields);
     }
+    match step.pauses {
+        1 => spin_with(step.until, watched, std::hint::spin_loop),
+        pauses => spin_with(step.until, watched, || relax(pauses)),
+    }
+}
+
+/// Executes `pauses` PAUSE instructions.
+#[inline]
+fn relax(pauses: u32) {
+    for _ in 0..pauses {
+        std::hint::spin_loop();
+    }
+}
+
+#[inline]
+fn spin_with(until: Nanos, watched: &mut impl Watched, relax: impl Fn()) -> Woken {
     if until == Nanos::MAX {
         while !watched.ready() {
-            std::hint::spin_loop();
+            relax();
         }
         return Woken::Ready;
     }
     let mut polls = POLLS_PER_CLOCK.0;
     loop {
-        if is_ready_within(polls, watched) {
+        if is_ready_within(polls, watched, &relax) {
             return Woken::Ready;
         }
         let at = now();
@@ -39,19 +55,20 @@ pub(crate) fn spin(until: Nanos, watched: &mut impl Watched, yields: Option<&mut
 }
 
 #[inline]
-fn is_ready_within(polls: u64, watched: &mut impl Watched) -> bool {
+fn is_ready_within(polls: u64, watched: &mut impl Watched, relax: &impl Fn()) -> bool {
     for _ in 0..polls {
         if watched.ready() {
             return true;
         }
-        std::hint::spin_loop();
+        relax();
     }
     false
 }
 
 #[cold]
-fn spin_and_yield(until: Nanos, watched: &mut impl Watched, yields: &mut u64) -> Woken {
-    while !is_ready_within(POLLS_PER_YIELD, watched) {
+fn spin_and_yield(step: Step, watched: &mut impl Watched, yields: &mut u64) -> Woken {
+    let Step { until, pauses, .. } = step;
+    while !is_ready_within(POLLS_PER_YIELD, watched, &|| relax(pauses)) {
         if until != Nanos::MAX && now() >= until {
             return Woken::TimedOut;
         }
@@ -64,7 +81,7 @@ fn spin_and_yield(until: Nanos, watched: &mut impl Watched, yields: &mut u64) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Blocked;
+    use crate::{Blocked, StepKind};
     use std::error::Error;
 
     /// Becomes ready at the nth poll.
@@ -88,12 +105,26 @@ mod tests {
         let mut yields = 0;
         let mut run = |polls, until| {
             yields = 0;
-            let woken = spin(until, &mut After(polls), Some(&mut yields));
+            let step = Step::new(StepKind::Spin, until);
+            let woken = spin(step, &mut After(polls), Some(&mut yields));
             (woken, yields)
         };
         assert_eq!(run(POLLS_PER_YIELD, Nanos::MAX), (Woken::Ready, 0));
         assert_eq!(run(POLLS_PER_YIELD + 1, Nanos::MAX), (Woken::Ready, 1));
         assert_eq!(run(4 * POLLS_PER_YIELD, Nanos::MAX), (Woken::Ready, 3));
         assert_eq!(run(u64::MAX, Nanos(1)), (Woken::TimedOut, 0));
+    }
+
+    #[test]
+    fn a_spin_ends_alike_with_any_number_of_pauses() {
+        for pauses in [0, 1, 8] {
+            let step = Step {
+                pauses,
+                ..Step::SPIN
+            };
+            assert_eq!(spin(step, &mut After(9), None), Woken::Ready);
+            let over = step.bounded(Nanos(1));
+            assert_eq!(spin(over, &mut After(u64::MAX), None), Woken::TimedOut);
+        }
     }
 }

@@ -1,18 +1,18 @@
-//! A step: what a core does until something happens.
+//! A step: one way to wait, and until when.
 
 use joulio_units::Nanos;
 
-/// How a core waits, from the shallowest to the deepest.
+/// Kind of a step, from the shallowest to the deepest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum StepKind {
-    /// Look again at once.
+    /// Poll again at once.
     Spin,
-    /// Look again after a pause in a user-level power state (TPAUSE).
+    /// Poll again after a pause in a user-level power state (TPAUSE).
     Pause,
-    /// Sleep until a write to a watched line (UMWAIT, MWAITX).
+    /// Wait in a user-level power state for a write to a watched cache line (UMWAIT, MWAITX).
     Monitor,
-    /// Sleep in a user-level power state until an interrupt that comes straight to the thread.
+    /// Wait in a user-level power state for an interrupt that is delivered to the thread.
     UserInterrupt,
     /// Sleep on a kernel timer; nothing but the time ends it.
     Sleep,
@@ -21,7 +21,7 @@ pub enum StepKind {
 }
 
 impl StepKind {
-    /// Every one.
+    /// All kinds.
     pub const ALL: [StepKind; 6] = [
         StepKind::Spin,
         StepKind::Pause,
@@ -37,88 +37,88 @@ impl StepKind {
 pub struct StepSet(u8);
 
 impl StepSet {
-    /// No step.
+    /// The empty set.
     pub const NONE: StepSet = StepSet(0);
 
-    /// This set and `kind`.
+    /// Returns this set with `kind`.
     #[must_use]
     pub const fn with(self, kind: StepKind) -> StepSet {
         StepSet(self.0 | 1 << kind as u8)
     }
 
-    /// This set less `kind`.
+    /// Returns this set without `kind`.
     #[must_use]
     pub const fn without(self, kind: StepKind) -> StepSet {
         StepSet(self.0 & !(1 << kind as u8))
     }
 
-    /// Whether `kind` is in the set.
+    /// Reports whether `kind` is in the set.
     pub const fn has(self, kind: StepKind) -> bool {
         self.0 & 1 << kind as u8 != 0
     }
 
-    /// What both sets have.
+    /// Returns the intersection of both sets.
     #[must_use]
     pub const fn and(self, other: StepSet) -> StepSet {
         StepSet(self.0 & other.0)
     }
 }
 
-/// How often a core looks that cannot be told: a light sleep and its end take a part of that.
+/// Longest pause of a core that nothing wakes: a user-level wait and its end take a part of that.
 pub(crate) const MAX_PAUSE: Nanos = Nanos::from_micros(1);
 
-/// A way to wait, and until when at most ([`Nanos::MAX`]: for ever).
+/// A way to wait, and until when at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What to do.
+    /// Kind of the step.
     pub kind: StepKind,
-    /// When to come back to the policy if nothing happened.
+    /// Time to ask the policy again if nothing happened ([`Nanos::MAX`]: never).
     pub until: Nanos,
-    /// The longest pause without a look, of a step that pauses ([`Nanos::MAX`]: as long as the
-    /// system allows); others do not look at it.
-    pub look: Nanos,
+    /// Longest pause between two polls, of a step that pauses ([`Nanos::MAX`]: as long as the
+    /// system allows).
+    pub max_pause: Nanos,
+    /// PAUSE instructions between two polls, of a step that spins.
+    pub pauses: u32,
 }
 
 impl Step {
-    /// Spin until a completion.
+    /// A spin until a completion.
     pub const SPIN: Step = Step::forever(StepKind::Spin);
-    /// Block until an interrupt.
+    /// A block until an interrupt.
     pub const BLOCK: Step = Step::forever(StepKind::Block);
 
-    /// `kind` until a completion or `until`.
+    /// A step of `kind` until a completion or `until`.
     pub const fn new(kind: StepKind, until: Nanos) -> Step {
         Step {
             kind,
             until,
-            look: Nanos::MAX,
+            max_pause: Nanos::MAX,
+            pauses: 1,
         }
     }
 
-    /// Sleep by a kernel timer.
+    /// A sleep by a kernel timer.
     pub const fn sleep_until(until: Nanos) -> Step {
         Step::new(StepKind::Sleep, until)
     }
 
-    /// `kind` until a completion.
+    /// A step of `kind` until a completion.
     pub const fn forever(kind: StepKind) -> Step {
         Step::new(kind, Nanos::MAX)
     }
 
-    /// Pause until a completion, and look each `look`.
-    pub const fn pause(look: Nanos) -> Step {
-        Step {
-            kind: StepKind::Pause,
-            until: Nanos::MAX,
-            look,
-        }
+    /// A pause until a completion, with a poll after each `max_pause`.
+    pub const fn pause(max_pause: Nanos) -> Step {
+        let step = Step::forever(StepKind::Pause);
+        Step { max_pause, ..step }
     }
 
-    /// The step of a core that two queues wait on: it hides neither's completion for longer than
+    /// Returns the step of a core that two queues wait on: it hides neither's completion for longer than
     /// that queue's own step would, or a microsecond. The shallower kind watches both, with these
     /// exceptions. A timer sleep does not see interrupts while a block sees time: together they
     /// block. Of a line, a user interrupt and an interrupt none tells of the others, and a pause
-    /// sees none of the three: the core looks itself then, each microsecond. The earlier deadline
-    /// holds, and the more frequent look.
+    /// sees none of the three: the core polls then, each microsecond. The earlier deadline
+    /// holds, and the more frequent poll.
     #[must_use]
     pub fn merge(self, other: Step) -> Step {
         use StepKind::{Block, Monitor, Pause, Sleep, UserInterrupt};
@@ -127,7 +127,7 @@ impl Step {
         } else {
             (other.kind, self.kind)
         };
-        let (kind, look) = match (shallow, deep) {
+        let (kind, max_pause) = match (shallow, deep) {
             (Sleep, Block) => (Block, Nanos::MAX),
             (Pause, Monitor | UserInterrupt | Block)
             | (Monitor, UserInterrupt | Block)
@@ -137,11 +137,12 @@ impl Step {
         Step {
             kind,
             until: self.until.min(other.until),
-            look: look.min(self.look).min(other.look),
+            max_pause: max_pause.min(self.max_pause).min(other.max_pause),
+            pauses: self.pauses.min(other.pauses),
         }
     }
 
-    /// This step, ended by `deadline` at the latest.
+    /// Returns this step, ended by `deadline` at the latest.
     #[must_use]
     #[inline]
     pub fn bounded(self, deadline: Nanos) -> Step {
@@ -179,8 +180,14 @@ mod tests {
             ],
             a_time(),
             a_time(),
+            0..100u32,
         )
-            .prop_map(|(kind, until, look)| Step { kind, until, look })
+            .prop_map(|(kind, until, max_pause, pauses)| Step {
+                kind,
+                until,
+                max_pause,
+                pauses,
+            })
     }
 
     /// How long a core that takes `step` may leave a completion unseen, which is told of in the way
@@ -190,7 +197,7 @@ mod tests {
         let up_to_its_end = step.until.since(at);
         match step.kind {
             Spin => Nanos::ZERO,
-            Pause => up_to_its_end.min(step.look),
+            Pause => up_to_its_end.min(step.max_pause),
             // What tells of it is what this core waits for.
             Monitor | UserInterrupt | Block if step.kind == kind => Nanos::ZERO,
             Monitor | UserInterrupt | Block | Sleep => up_to_its_end,
@@ -215,7 +222,7 @@ mod tests {
         fn no_queue_waits_longer_than_it_asked(a in any_step(), b in any_step()) {
             let both = a.merge(b);
             prop_assert!(both.until <= a.until && both.until <= b.until);
-            prop_assert!(both.look <= a.look && both.look <= b.look);
+            prop_assert!(both.max_pause <= a.max_pause && both.max_pause <= b.max_pause);
         }
 
         #[test]
@@ -235,7 +242,7 @@ mod tests {
         for signal in [StepKind::Monitor, StepKind::UserInterrupt, StepKind::Block] {
             let both = pause.merge(Step::forever(signal));
             assert_eq!(
-                (both.kind, both.look),
+                (both.kind, both.max_pause),
                 (StepKind::Pause, MAX_PAUSE),
                 "{signal:?}"
             );

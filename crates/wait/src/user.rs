@@ -50,7 +50,7 @@ pub(crate) fn pause(
             return Woken::TimedOut;
         };
         counters.pauses += 1;
-        counters.count(cpu.pause(left.min(step.look)));
+        counters.count(cpu.pause(left.min(step.max_pause)));
     }
 }
 

@@ -12,36 +12,42 @@ use rustix::io::fcntl_dupfd_cloexec;
 use std::error::Error;
 use std::os::fd::BorrowedFd;
 
-/// What a core waits on: one queue, or all the queues of a group.
+/// The queue, or all the queues of a group, that a core waits on.
 pub trait Watched {
-    /// Whether a completion is there. Called in the tightest of loops.
+    /// Reports whether a completion is there. Called in the tightest of loops.
     fn ready(&mut self) -> bool;
 
     /// Lets interrupts through, and forgets those of completions seen before. Whatever completes
-    /// after this either raises an interrupt or is seen by the next [`Watched::ready`]. Whoever
-    /// waits in other ways too holds them back again when the block is over.
+    /// after this either raises an interrupt or is seen by the next [`Watched::ready`]. Who waits in
+    /// other ways too holds them back again when the block is over.
+    ///
+    /// # Errors
+    /// The interrupt cannot be let through.
     fn arm(&mut self) -> Result<(), Box<dyn Error + Send + Sync>>;
 
-    /// The line that whatever it waits for writes: after its completion is there, or with it. None:
-    /// there is no such line, and a core that was to watch it looks itself.
+    /// Cache line that whatever it waits for writes, with its completion or after it. None: there is
+    /// no such line, and a core that was to watch it polls.
     fn cache_line(&mut self) -> Option<CacheLine<'_>> {
         None
     }
 
     /// Gives the core away until an interrupt or `until`.
+    ///
+    /// # Errors
+    /// The interrupt cannot be waited for.
     fn block(&mut self, until: Nanos) -> Result<Blocked, Box<dyn Error + Send + Sync>>;
 }
 
-/// How a block ended.
+/// End of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocked {
-    /// An interrupt came.
+    /// By an interrupt.
     Interrupted,
-    /// The time came.
+    /// By its deadline.
     TimedOut,
 }
 
-/// How a wait ended.
+/// End of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Woken {
     /// A completion is there.
@@ -52,7 +58,7 @@ pub enum Woken {
     TimedOut,
 }
 
-/// A wait that could not be done.
+/// A failure to wait.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WaitError {
@@ -62,12 +68,12 @@ pub enum WaitError {
     /// The thread cannot take user interrupts.
     #[error("cannot take user interrupts: {0}")]
     UserInterrupt(#[from] UintrError),
-    /// The interrupt could not be armed or waited for.
+    /// The interrupt cannot be armed or waited for.
     #[error("cannot wait for an interrupt: {0}")]
     Interrupt(Box<dyn Error + Send + Sync>),
 }
 
-/// Executes steps. A core has one.
+/// The part of a core that executes steps.
 #[derive(Debug)]
 pub struct Waiter {
     can: StepSet,
@@ -87,7 +93,7 @@ impl Default for Waiter {
 }
 
 impl Waiter {
-    /// A waiter with the steps of this machine.
+    /// Creates a waiter with the steps of this machine.
     pub fn new() -> Waiter {
         let user = UserWait::detect(Depth::default());
         let mut can = StepSet::NONE
@@ -107,12 +113,12 @@ impl Waiter {
         }
     }
 
-    /// The steps it can do.
+    /// Steps that it can execute.
     pub fn can(&self) -> StepSet {
         self.can
     }
 
-    /// Why it cannot do `kind`; empty if it can.
+    /// Reason why it cannot execute `kind`; empty if it can.
     pub fn lacks(&self, kind: StepKind) -> String {
         match kind {
             _ if self.can.has(kind) => String::new(),
@@ -127,18 +133,25 @@ impl Waiter {
         }
     }
 
-    /// The instruction of its pauses and waits for a line, `tpause` or `mwaitx`, if it has one.
+    /// Instruction of its user-level waits, `tpause` or `mwaitx`, if this machine has one.
     pub fn user_level_wait(&self) -> Option<&'static str> {
         self.user.as_ref().ok().map(UserWait::name)
     }
 
-    /// Whether a thread could take user interrupts: the CPU, the module and the user's rights.
+    /// Checks that a thread could take user interrupts.
+    ///
+    /// # Errors
+    /// The CPU, the module or the permission for it is missing.
     pub fn may_receive() -> Result<(), UintrError> {
         Receiver::open(Depth::default()).map(drop)
     }
 
-    /// From now on the calling thread, which is to be pinned to a CPU, takes the device interrupt
-    /// that signals `event` as user interrupts. It is the one that may run this waiter then.
+    /// Makes the calling thread, which is to be pinned to a CPU, take the device interrupt that
+    /// signals `event` as user interrupts. Only that thread may run this waiter then.
+    ///
+    /// # Errors
+    /// User interrupts are missing ([`Waiter::may_receive`]), the thread is not pinned, or the
+    /// interrupt cannot be bound to it.
     pub fn receive(&mut self, event: BorrowedFd<'_>) -> Result<(), UintrError> {
         // A thread has one: the old one goes first.
         self.count_delivered();
@@ -190,11 +203,14 @@ impl Waiter {
     }
 
     /// Waits as `step` says.
+    ///
+    /// # Errors
+    /// This machine lacks the step, or the interrupt cannot be armed or waited for.
     pub fn run(&mut self, step: Step, watched: &mut impl Watched) -> Result<Woken, WaitError> {
         match step.kind {
             StepKind::Spin => {
                 let yields = self.yields.then_some(&mut self.counters.yields);
-                Ok(spin(step.until, watched, yields))
+                Ok(spin(step, watched, yields))
             }
             StepKind::Sleep => Ok(sleep(step.until)),
             StepKind::Block => {

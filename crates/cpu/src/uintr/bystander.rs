@@ -18,14 +18,14 @@ pub struct Bystander {
     page: Page,
 }
 
-/// What a bystander saw.
+/// Observations of a bystander.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Turns of its loop.
+    /// Number of turns of its loop.
     pub turns: u64,
-    /// User interrupts that were another's.
+    /// Number of user interrupts that were another's.
     pub interrupts: u64,
-    /// It still runs; it might have died of one.
+    /// Whether it still runs; it might have died of one.
     pub alive: bool,
 }
 
@@ -60,7 +60,7 @@ impl Bystander {
         }
     }
 
-    /// So far.
+    /// Returns its observations so far.
     pub fn seen(&self) -> Seen {
         let counts = self.page.counts();
         Seen {

@@ -132,14 +132,14 @@ unsafe extern "sysv64" {
     static joulio_uintr_steps_end: u32;
 }
 
-/// Where the code is that an interrupt can meet in the middle.
+/// Addresses of the code that an interrupt can meet in the middle.
 #[derive(Clone, Debug)]
 pub struct Code {
     /// The handler.
     pub handler: Range<usize>,
-    /// From the first instruction of a wait to the end of TPAUSE.
+    /// The first instruction of a wait to the end of TPAUSE.
     pub wait: Range<usize>,
-    /// From the check of the mark to the end of TPAUSE, the last part of `wait`.
+    /// The check of the mark to the end of TPAUSE, the last part of `wait`.
     pub window: Range<usize>,
     /// Every instruction of the wait and of the handler, in order.
     pub instructions: Vec<usize>,
@@ -149,7 +149,7 @@ pub struct Code {
 }
 
 impl Code {
-    /// In this process.
+    /// Returns the addresses in this process.
     pub fn here() -> Code {
         let base = joulio_uintr_wait as *const () as usize;
         let first = &raw const joulio_uintr_steps;

@@ -4,27 +4,27 @@ use super::abi;
 use crate::Missing;
 use rustix::io::Errno;
 
-/// Why there are no user interrupts, or not now.
+/// Reason why user interrupts are unavailable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UintrError {
-    /// The CPU lacks something.
+    /// The CPU lacks a feature.
     #[error(transparent)]
     Cpu(#[from] Missing),
-    /// The module is not there.
+    /// The module is not loaded.
     #[error(
         "no /dev/joulio_uintr: load kmod/joulio_uintr, as modprobe joulio_uintr (kmod/README.md says how it is built)"
     )]
     NoModule,
-    /// It is, and for others.
+    /// The user may not use the module.
     #[error(
         "/dev/joulio_uintr: permission denied: join its group, as usermod -aG joulio USER with kmod's udev rule, or run as root"
     )]
     Denied,
-    /// It is of another version of joulio.
+    /// The module is of another version of joulio.
     #[error("/dev/joulio_uintr has version {0} of its interface and joulio wants {version}: load the module that came with this joulio", version = abi::VERSION)]
     Version(u32),
-    /// It is loaded to try its calls without the CPU's part.
+    /// The module runs dry, without the CPU's user interrupts.
     #[error(
         "kmod/joulio_uintr runs dry, without the CPU's user interrupts: load it without dry_run"
     )]
@@ -32,7 +32,7 @@ pub enum UintrError {
     /// The module has no interrupts of its own to give away.
     #[error("kmod/joulio_uintr has no test source: load it with test_source=1")]
     NoSource,
-    /// It has, for who may touch hardware.
+    /// The module gives interrupts of its own only to who may touch hardware.
     #[error("the test source of kmod/joulio_uintr takes CAP_SYS_RAWIO: run as root")]
     SourceDenied,
     /// A test returns to where nobody called from, which the CPU would compare with its own copy.
@@ -48,19 +48,19 @@ pub enum UintrError {
     /// The thread already takes user interrupts, of another device.
     #[error("this thread takes the user interrupts of another device already: one device a thread")]
     SecondOfThread,
-    /// A vector is one CPU's.
+    /// The thread is not pinned to one CPU, whose vector the interrupt is to have.
     #[error("a thread that takes user interrupts stays on one CPU: pin it, as --cpus_allowed does")]
     NotPinned,
-    /// It belongs to the thread that registered it.
+    /// The receiver belongs to another thread, which registered it.
     #[error("user interrupts are another thread's here: whoever registers for them waits for them")]
     OtherThread,
     /// No thread has registered.
     #[error("no thread is registered for user interrupts yet")]
     NotRegistered,
-    /// Nobody raises what is bound.
+    /// The eventfd is signalled by no device interrupt.
     #[error("no device interrupt signals this eventfd: enable the vector with it first")]
     NoInterrupt,
-    /// Its vector is not its own, or it is not sent once for each event.
+    /// The device interrupt shares its vector, or is level-triggered.
     #[error(
         "this device interrupt has no vector of its own, or is level-triggered: boot without intremap=posted_msi, and use MSI-X"
     )]
@@ -70,15 +70,15 @@ pub enum UintrError {
         "this device interrupt is bound to another thread already, or this thread to another one"
     )]
     Taken,
-    /// A test asked for what is not there.
+    /// The instruction is not in the window of a wait.
     #[error("{0:#x} is no instruction of the window")]
     NotInWindow(usize),
-    /// What else the module said.
+    /// Another error of a call.
     #[error("/dev/joulio_uintr: {call}: {errno}")]
     Call {
-        /// Which call.
+        /// Name of the call.
         call: &'static str,
-        /// What it gave.
+        /// Error of the call.
         errno: Errno,
     },
 }

@@ -10,7 +10,7 @@ use crate::{Depth, Tsc};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// How a [`Receiver::wait`] ended.
+/// End of a [`Receiver::wait`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Woken {
     /// The handler ran since the last [`Receiver::clear`].
@@ -19,12 +19,12 @@ pub enum Woken {
     TimedOut,
 }
 
-/// What one TPAUSE came to.
+/// End of one TPAUSE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Once {
-    /// The handler ran since the last [`Receiver::clear`].
+    /// Whether the handler ran since the last [`Receiver::clear`].
     pub marked: bool,
-    /// The system's limit ended the TPAUSE: nothing had before.
+    /// Whether the system's limit ended the TPAUSE, and nothing else had before.
     pub limited: bool,
 }
 
@@ -95,7 +95,7 @@ impl Receiver {
         Ok(())
     }
 
-    /// Whether it is the calling thread that registered.
+    /// Reports whether the calling thread is the one that registered.
     pub fn is_mine(&self) -> bool {
         self.check_thread().is_ok()
     }
@@ -126,7 +126,7 @@ impl Receiver {
         abi::unbind(self.device.as_fd()).map_err(UintrError::other("unbind"))
     }
 
-    /// What the module counts of it.
+    /// Reads the state and the counters that the module has of it.
     ///
     /// # Errors
     /// The module's.
@@ -137,7 +137,7 @@ impl Receiver {
             .map_err(UintrError::other("status"))
     }
 
-    /// How often the handler ran for this receiver's vector, in this process's life.
+    /// Number of times that the handler ran for this receiver's vector in this process.
     #[inline]
     pub fn delivered(&self) -> u64 {
         self.slot.state().count()
@@ -149,7 +149,7 @@ impl Receiver {
         self.slot.state().clear();
     }
 
-    /// Whether the handler ran since.
+    /// Reports whether the handler ran since the last [`Receiver::clear`].
     #[inline]
     pub fn marked(&self) -> bool {
         self.slot.state().marked()

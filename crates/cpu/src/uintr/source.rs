@@ -6,7 +6,7 @@ use joulio_units::Nanos;
 use rustix::io::{Errno, read, write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// A real interrupt with a real vector and nothing behind it: raised when told to. Its handler in
+/// A real interrupt with a real vector and nothing behind it, raised by a call. Its handler in
 /// the kernel signals an eventfd, as VFIO's do.
 #[derive(Debug)]
 pub struct Source {

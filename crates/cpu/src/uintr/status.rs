@@ -2,12 +2,12 @@
 
 use super::abi::RawStatus;
 
-/// How far a receiver is.
+/// State of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// No thread is registered.
     None,
-    /// A thread is, and nothing is bound.
+    /// A thread is registered, and nothing is bound.
     Registered,
     /// The handler takes the device interrupt.
     Bound,
@@ -18,17 +18,17 @@ pub enum State {
 /// A receiver, as the module sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// How far it is.
+    /// State.
     pub state: State,
     /// Linux' number of the device interrupt; 0 when none is bound.
     pub irq: u32,
-    /// Its vector on `cpu`; 0 when none is bound.
+    /// Vector on `cpu`; 0 when none is bound.
     pub vector: u32,
-    /// Where it is bound.
+    /// CPU that the interrupt is bound to.
     pub cpu: u32,
-    /// Times that the thread left its CPU.
+    /// Number of times that the thread left its CPU.
     pub switches_out: u64,
-    /// Times that it came back.
+    /// Number of times that it came back.
     pub switches_in: u64,
     /// User interrupts without a device's, one a return to the CPU before which the eventfd was
     /// signalled: its device's went to the kernel.

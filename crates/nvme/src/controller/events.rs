@@ -1,4 +1,4 @@
-//! Asynchronous events (Base 5.2): what the controller tells without being asked.
+//! Asynchronous events (Base 5.2), which the controller reports by itself.
 
 use super::shared::Shared;
 use super::{Controller, NvmeError};
@@ -15,8 +15,12 @@ const SMART_WARNINGS: u32 = 0x1f;
 const NAMESPACE_NOTICES: u32 = 1 << 8;
 
 impl<D: Device> Controller<D> {
-    /// Takes the events that came since the last time, oldest first, and asks for more. Each one's
-    /// log page was read, which is what lets the controller send the next of its kind.
+    /// Takes the events that came since the last time, oldest first, and requests more (NVM Express
+    /// Base 2.0, 5.2). Each one's log page was read, which lets the controller send the next of its
+    /// kind.
+    ///
+    /// # Errors
+    /// The admin queue fails or is cancelled, or there is no controller any more.
     pub fn events(&self) -> Result<Vec<AsyncEvent>, NvmeError> {
         self.shared.settled()?;
         let events = self.shared.admin().take_events();
@@ -32,7 +36,7 @@ impl<D: Device> Controller<D> {
 
 impl<D: Device> Shared<D> {
     /// Configures events and leaves requests with the controller. None of it is worth an error:
-    /// a controller without events is one that tells nothing.
+    /// a controller without events is one that reports nothing.
     pub(super) fn ask_for_events(&self, admin: &mut Admin<D>) {
         let notices = self.identity().oaes.get() & NAMESPACE_NOTICES;
         let wanted = SMART_WARNINGS | notices;

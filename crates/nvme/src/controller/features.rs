@@ -115,8 +115,8 @@ impl<D: Device> Shared<D> {
 }
 
 impl<D: Device> Controller<D> {
-    /// The features that were set here, that a reset took, that could not be set again, and that
-    /// nobody has set since: by the name of the command, and why.
+    /// Features set here that a reset cleared and that could not be set again, each with the name
+    /// of its command and the reason.
     pub fn lost_features(&self) -> Vec<String> {
         let features = lock(&self.shared.features);
         let lost = features.lost.iter();

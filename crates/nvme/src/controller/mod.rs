@@ -22,22 +22,22 @@ use joulio_nvme_spec::{Command, NamespaceId};
 use joulio_units::Nanos;
 use std::sync::Arc;
 
-/// How to open a controller.
+/// Options of [`Controller::open`].
 #[derive(Clone, Debug)]
 pub struct ControllerOptions {
-    /// I/O queue pairs wanted; the controller may give fewer. At least 1.
+    /// Number of I/O queue pairs requested, at least 1; the controller may give fewer.
     pub queues: u16,
-    /// How long an admin command may take before the controller is reset.
+    /// Time limit of an admin command, after which the controller is reset.
     pub admin_timeout: Nanos,
-    /// How long an I/O command may take before it is aborted; as long again, and the controller
-    /// is reset. Time in which nobody waits for completions does not count.
+    /// Time limit of an I/O command, after which it is aborted, and after as long again the
+    /// controller reset. Time in which nobody waits for completions does not count.
     pub io_timeout: Nanos,
-    /// How often a command that failed is sent again, when its status allows it or a reset ended
-    /// it. 0: every failure is the caller's.
+    /// Number of times that a failed command is sent again, where its status allows it or a reset
+    /// ended it; 0: none.
     pub retries: u8,
-    /// Describe buffers of more than two pages by SGLs where the controller has them.
+    /// Whether buffers of more than two pages are described by SGLs, where the controller has them.
     pub sgls: bool,
-    /// Ends waiting for admin commands, resets and bring-up within half a second.
+    /// Cancels waits for admin commands, resets and bring-up, within half a second each.
     pub cancel: Cancel,
 }
 
@@ -63,7 +63,11 @@ pub struct Controller<D: Device> {
 }
 
 impl<D: Device> Controller<D> {
-    /// Resets the controller, enables it, and asks what it is.
+    /// Resets and enables the controller, and identifies it (NVM Express Base 2.0, 3.5.1).
+    ///
+    /// # Errors
+    /// The device was removed, does not become ready in its time (CAP.TO), or lacks what this driver
+    /// needs: the NVM command set and memory pages of 4 KiB.
     pub fn open(device: D, options: ControllerOptions) -> Result<Controller<D>, NvmeError> {
         let device = Arc::new(device);
         let registers = Registers {
@@ -109,7 +113,7 @@ impl<D: Device> Controller<D> {
         })
     }
 
-    /// The device's name.
+    /// Name of the device.
     pub fn name(&self) -> &str {
         self.shared.device.name()
     }
@@ -119,38 +123,41 @@ impl<D: Device> Controller<D> {
         &self.shared.device
     }
 
-    /// The version register VS.
+    /// Version register VS.
     pub fn version(&self) -> Version {
         self.shared.registers().version()
     }
 
-    /// Identify Controller, as it was when the controller was opened.
+    /// Identify Controller data structure, as of when the controller was opened.
     pub fn identity(&self) -> &IdentifyController {
         self.shared.identity()
     }
 
-    /// The most bytes of one command: MDTS, and this driver's limit of 1 MiB.
+    /// Largest transfer of one command in bytes: MDTS, at most this driver's limit of 1 MiB.
     pub fn max_transfer(&self) -> u32 {
         self.shared.max_transfer
     }
 
-    /// The deepest queue pair: min(CAP.MQES, 4095). MQES is 0's based and one entry stays empty.
+    /// Largest queue depth: min(CAP.MQES, 4095). MQES is 0's based and one entry stays empty.
     pub fn max_depth(&self) -> usize {
         usize::from(self.shared.cap.mqes()).min(MAX_SLOTS)
     }
 
-    /// I/O queue pairs that can be open at once.
+    /// Number of I/O queue pairs that can be open at once.
     pub fn max_queues(&self) -> usize {
         self.shared.granted()
     }
 
-    /// Interrupt vectors of its queues, the admin queue's among them: fewer than queues where the
-    /// device has no more, or the system gave no more.
+    /// Number of interrupt vectors of its queues, the admin queue included: fewer than queues where
+    /// the device has no more, or the system gave no more.
     pub fn vectors(&self) -> usize {
         self.shared.vectors().0.into()
     }
 
-    /// Log 02h for the whole controller.
+    /// Reads the SMART / Health Information log page, 02h, of the whole controller (Base 5.16.1.3).
+    ///
+    /// # Errors
+    /// As [`Controller::feature`].
     pub fn smart_log(&self) -> Result<Box<SmartHealth>, NvmeError> {
         let command = Command::get_log_page(
             LogId::SMART_HEALTH,
@@ -160,13 +167,20 @@ impl<D: Device> Controller<D> {
         Ok(self.shared.fetch("Get Log Page (SMART)", command)?.1)
     }
 
-    /// The current value of a feature, as dword 0 of Get Features has it.
+    /// Reads the current value of a feature, dword 0 of Get Features (Base 5.15).
+    ///
+    /// # Errors
+    /// The controller refuses the command ([`NvmeError::Admin`]), does not answer it and is reset
+    /// ([`NvmeError::AdminStuck`]), or is used no more.
     pub fn feature(&self, fid: FeatureId) -> Result<u32, NvmeError> {
         self.shared.run("Get Features", Command::get_features(fid))
     }
 
-    /// Sets a feature that has no data, for as long as the controller is open: it is set again after
-    /// a reset.
+    /// Sets a feature that has no data (Base 5.27), for as long as the controller is open: it is
+    /// set again after a reset.
+    ///
+    /// # Errors
+    /// As [`Controller::feature`]; [`NvmeError::Unsupported`] for a feature with data.
     pub fn set_feature(&self, fid: FeatureId, value: u32) -> Result<u32, NvmeError> {
         self.without_data(fid)?;
         self.shared
@@ -184,12 +198,18 @@ impl<D: Device> Controller<D> {
         Ok(())
     }
 
-    /// Memory that the device can reach.
+    /// Allocates memory that the device can reach.
+    ///
+    /// # Errors
+    /// The system has no memory, or the device cannot reach more.
     pub fn allocate(&self, len: usize) -> Result<DmaMemory, NvmeError> {
         Ok(self.shared.device.allocate(len)?)
     }
 
-    /// `count` data buffers of `len` bytes, each on pages of its own.
+    /// Allocates `count` data buffers of `len` bytes, each on pages of its own.
+    ///
+    /// # Errors
+    /// As [`Controller::allocate`]; [`NvmeError::Unsupported`] for more than memory can hold.
     pub fn allocate_buffers(&self, count: usize, len: usize) -> Result<Vec<DmaBuffer>, NvmeError> {
         let bytes = (len <= u32::MAX as usize)
             .then(|| count.checked_mul(DmaBuffer::stride(len)))
@@ -201,26 +221,34 @@ impl<D: Device> Controller<D> {
         Ok(DmaBuffer::carve(self.allocate(bytes)?, count, len))
     }
 
-    /// Whether the controller answers and has not failed (CSTS.CFS): for a caller whose I/Os take
-    /// too long.
+    /// Checks that the controller answers and has not failed (CSTS.CFS, Base 3.1.4.6), for a caller
+    /// whose I/Os take too long.
+    ///
+    /// # Errors
+    /// The controller was removed, has failed, was stopped or is to be unplugged.
     pub fn check(&self) -> Result<(), NvmeError> {
         self.shared.settled()?;
         self.shared.check()
     }
 
-    /// How often the controller was reset since it was opened: for a stuck command, a stuck admin
+    /// Number of resets of the controller since it was opened: for a stuck command, a stuck admin
     /// queue, or CSTS.CFS.
     pub fn resets(&self) -> u64 {
         self.shared.resets()
     }
 
-    /// Those of the resets that took one of the whole function, since CC.EN did not do it.
+    /// Number of the resets that took one of the whole function, since CC.EN did not do it.
     pub fn function_resets(&self) -> u64 {
         self.shared.function_resets()
     }
 
-    /// Resets the controller (CC.EN; where that does not help, the function). Commands outstanding are ended as by any reset; the queue
-    /// pairs stay, each in use again from the next time that it is waited on.
+    /// Resets the controller (CC.EN, Base 3.7.2; where that does not help, the function). Commands
+    /// outstanding are ended as by any reset; the queue pairs stay, each in use again from the next
+    /// time that it is waited on.
+    ///
+    /// # Errors
+    /// The controller does not come back ([`NvmeError::ResetFailed`]), was removed, or the wait for it
+    /// was cancelled: it is used no more.
     pub fn reset(&self) -> Result<(), NvmeError> {
         let epoch = self.shared.settled()?;
         let asked = NvmeError::Fatal {

@@ -11,8 +11,12 @@ use joulio_nvme_spec::{Command, NamespaceId, Status};
 const RESERVED: u32 = 0xffff_fffe;
 
 impl<D: Device> Controller<D> {
-    /// The identifiers of the active namespaces, ascending: of the first 1024 that the controller
-    /// lists, or, where it has no list (NVMe 1.0), of NSIDs 1 to 1024 and NN.
+    /// Reads the identifiers of the active namespaces, ascending: of the first 1024 that the
+    /// controller lists (CNS 02h, Base 5.17.2.2), or, where it has no list (NVMe 1.0), of NSIDs 1 to
+    /// 1024 and NN.
+    ///
+    /// # Errors
+    /// As [`Controller::feature`].
     pub fn active_namespaces(&self) -> Result<Vec<u32>, NvmeError> {
         if self.version_number() < (1, 1) {
             return self.namespaces_one_by_one();
@@ -69,7 +73,10 @@ impl<D: Device> Controller<D> {
         Ok(self.shared.fetch("Identify Namespace", command)?.1)
     }
 
-    /// Identify Namespace of `nsid`, which must be active.
+    /// Reads the Identify Namespace data structure of `nsid` (CNS 00h, NVM 1.0, 4.1.5.1).
+    ///
+    /// # Errors
+    /// [`NvmeError::NoNamespace`] where `nsid` is not active; otherwise as [`Controller::feature`].
     pub fn identify_namespace(&self, nsid: u32) -> Result<Box<IdentifyNamespace>, NvmeError> {
         let active = self.active_namespaces()?;
         if active.contains(&nsid) {
@@ -90,7 +97,11 @@ impl<D: Device> Controller<D> {
         })
     }
 
-    /// The namespace `nsid`, for I/O.
+    /// Opens the namespace `nsid` for I/O.
+    ///
+    /// # Errors
+    /// As [`Controller::identify_namespace`]; [`NvmeError::Format`] for metadata, or blocks of other
+    /// sizes than 512 and 4096 bytes.
     pub fn namespace(&self, nsid: u32) -> Result<Namespace, NvmeError> {
         let identify = self.identify_namespace(nsid)?;
         let domain = self.shared.admin().memory().domain();

@@ -11,8 +11,12 @@ use joulio_nvme_spec::{Command, QueueId};
 use std::sync::Arc;
 
 impl<D: Device> Controller<D> {
-    /// A queue pair for up to `depth` outstanding commands, polled until told otherwise. It has an
-    /// interrupt vector of its own if the device has one left.
+    /// Creates a queue pair for up to `depth` outstanding commands, which is polled at first (Base
+    /// 5.4 and 5.5). It has an interrupt vector of its own if the device has one left.
+    ///
+    /// # Errors
+    /// `depth` is out of range ([`NvmeError::Depth`]), all pairs are taken ([`NvmeError::NoQueue`]),
+    /// or the controller refuses the queues.
     pub fn create_queue_pair(&self, depth: usize) -> Result<QueuePair<D>, NvmeError> {
         let most = self.max_depth();
         if depth == 0 || depth > most {

@@ -1,4 +1,4 @@
-//! Interrupts that write memory: one line for many queues.
+//! Interrupts that write memory: one cache line for many queues.
 
 use super::trial::Trial;
 use crate::PolicyError;
@@ -83,7 +83,7 @@ impl SharedCacheLine {
         }
     }
 
-    /// Whether the interrupt of queue `index` has written its word, as it is redirected to: until
+    /// Reports whether the interrupt of queue `index` has written its word: until
     /// its first completion has, a core that waits for it polls. False without such a queue.
     pub fn is_proven(&self, index: usize) -> bool {
         let proven = self.proven.get(index);
@@ -128,8 +128,8 @@ impl SharedCacheLine {
         self.words.cache_line(0)
     }
 
-    /// Whether the word of queue `index` was written since the last call. Past the sixteenth, two
-    /// queues share one.
+    /// Reports whether the word of queue `index` was written since the last call. Past the sixteenth,
+    /// two queues share one.
     pub fn take(&self, index: usize) -> bool {
         let written = self.words.load_word(index % WORDS, 0) == RAISED;
         if written {

@@ -12,7 +12,7 @@ use std::ops::Range;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U32, U64};
 
-/// The most ranges of one Dataset Management command (NVM figure 45).
+/// Largest number of ranges of one Dataset Management command (NVM 1.0, figure 45).
 pub const MAX_RANGES: usize = 256;
 
 /// What a command moves that moves none of the caller's data.
@@ -44,7 +44,11 @@ const COMPARE: Transfer = Transfer {
 };
 
 impl<D: Device> QueuePair<D> {
-    /// Reads `blocks` logical blocks from `lba` into `buffer`.
+    /// Reads `blocks` logical blocks from `lba` into `buffer` (NVM 1.0, 3.2.4).
+    ///
+    /// # Errors
+    /// The queue is full, the range or the buffer does not fit ([`SubmitError`]); nothing was
+    /// submitted, and the buffer comes back.
     #[inline]
     pub fn read(
         &mut self,
@@ -57,7 +61,10 @@ impl<D: Device> QueuePair<D> {
         self.transfer(READ, namespace, lba, blocks, buffer, tag)
     }
 
-    /// Writes `blocks` logical blocks from `buffer` to `lba`.
+    /// Writes `blocks` logical blocks from `buffer` to `lba` (NVM 1.0, 3.2.6).
+    ///
+    /// # Errors
+    /// As [`QueuePair::read`].
     #[inline]
     pub fn write(
         &mut self,
@@ -70,7 +77,10 @@ impl<D: Device> QueuePair<D> {
         self.transfer(WRITE, namespace, lba, blocks, buffer, tag)
     }
 
-    /// The same with FUA: complete when the data is on non-volatile media.
+    /// Writes as [`QueuePair::write`] does, with FUA: complete when the data is on non-volatile media.
+    ///
+    /// # Errors
+    /// As [`QueuePair::read`].
     pub fn write_through(
         &mut self,
         namespace: &Namespace,
@@ -83,7 +93,10 @@ impl<D: Device> QueuePair<D> {
     }
 
     /// Compares `blocks` logical blocks from `lba` with `buffer`: Compare Failure where they
-    /// differ. For controllers with ONCS bit 0.
+    /// differ (NVM 1.0, 3.2.1). For controllers with ONCS bit 0.
+    ///
+    /// # Errors
+    /// As [`QueuePair::read`]; [`SubmitError::Unsupported`].
     pub fn compare(
         &mut self,
         namespace: &Namespace,
@@ -98,14 +111,21 @@ impl<D: Device> QueuePair<D> {
         self.transfer(COMPARE, namespace, lba, blocks, buffer, tag)
     }
 
-    /// Commits the namespace's writes that completed before to non-volatile media.
+    /// Commits the namespace's writes that completed before to non-volatile media (Base 7.1).
+    ///
+    /// # Errors
+    /// The queue is full, or the namespace is another device's.
     pub fn flush(&mut self, namespace: &Namespace, tag: u64) -> Result<(), SubmitError> {
         let command = Command::nvm(NvmOpcode::FLUSH, namespace.id());
         self.dataless(command, namespace, tag)
     }
 
     /// Makes `blocks` logical blocks from `lba` read as zeroes, and with `deallocate` gives them
-    /// back to the device. For controllers with ONCS bit 3.
+    /// back to the device (NVM 1.0, 3.2.8). For controllers with ONCS bit 3.
+    ///
+    /// # Errors
+    /// The queue is full, the range lies outside of the namespace, or the controller does not
+    /// support the command.
     pub fn write_zeroes(
         &mut self,
         namespace: &Namespace,
@@ -120,8 +140,11 @@ impl<D: Device> QueuePair<D> {
         self.dataless(command, namespace, tag)
     }
 
-    /// Has the device read `blocks` logical blocks from `lba`, and tell whether it could. For
-    /// controllers with ONCS bit 7.
+    /// Makes the device read `blocks` logical blocks from `lba` and report whether it could (NVM 1.0,
+    /// 3.2.5). For controllers with ONCS bit 7.
+    ///
+    /// # Errors
+    /// As [`QueuePair::write_zeroes`].
     pub fn verify(
         &mut self,
         namespace: &Namespace,
@@ -135,9 +158,12 @@ impl<D: Device> QueuePair<D> {
         self.dataless(command, namespace, tag)
     }
 
-    /// Tells the device that the blocks of `ranges` are not needed any more (Dataset Management,
-    /// AD). What they read as then is the namespace's affair (DLFEAT). `buffer` carries the
-    /// ranges, 16 bytes each, 256 at the most. For controllers with ONCS bit 2.
+    /// Deallocates the blocks of `ranges` (Dataset Management, AD: NVM 1.0, 3.2.3). What they read as
+    /// then depends on the namespace (DLFEAT). `buffer` carries the ranges, 16 bytes each, at most
+    /// [`MAX_RANGES`]. For controllers with ONCS bit 2.
+    ///
+    /// # Errors
+    /// As [`QueuePair::read`]; [`SubmitError::Ranges`], [`SubmitError::Unsupported`].
     pub fn deallocate(
         &mut self,
         namespace: &Namespace,

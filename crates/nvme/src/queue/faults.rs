@@ -1,18 +1,18 @@
-//! What a device did wrong, counted.
+//! Counters of a device's faults.
 
 use std::ops::AddAssign;
 
-/// What a device did wrong, and what was done about it.
+/// Counters of a device's faults, and of what was done about them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// Completions for a slot that has been used again since. Like doubled and unknown ones, they
-    /// were not delivered.
+    /// Completions for a slot that has been used again since; like doubled and unknown ones, not
+    /// delivered.
     pub stale: u64,
     /// Completions for a command that was completed before.
     pub doubled: u64,
     /// Completions for no slot, or from another queue.
     pub unknown: u64,
-    /// Commands that did not complete in time: each was aborted.
+    /// Commands that did not complete in time, each of which was aborted.
     pub timeouts: u64,
     /// Resets of the controller that this queue went through.
     pub resets: u64,
@@ -20,7 +20,7 @@ pub struct Faults {
     pub ended_by_reset: u64,
     /// Commands sent again.
     pub retries: u64,
-    /// Times that somebody else had written the queue's interrupt vector, and it was set again.
+    /// Times that the queue's interrupt vector was written by something else, and set again.
     pub vectors_rewritten: u64,
 }
 

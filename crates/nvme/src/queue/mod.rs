@@ -34,17 +34,18 @@ use slots::{Entry, Slots};
 use std::sync::Arc;
 use zerocopy::little_endian::U32;
 
-/// A command that ended.
+/// A completed command.
 pub struct Completed {
-    /// What the caller gave with the command.
+    /// Value that the caller gave with the command.
     pub tag: u64,
-    /// How it ended. Command Aborted By Host (371h) is the driver's word: the controller was
-    /// reset, or is gone, before it completed the command, which may or may not have been done.
+    /// Status of the completion (NVM Express Base 2.0, 3.3.3.2). Command Aborted By Host (371h) is
+    /// the driver's: the controller was reset or removed before it completed the command, which may
+    /// or may not have been done.
     pub status: Status,
-    /// Dword 0 of the completion: command specific.
+    /// Dword 0 of the completion, specific to the command.
     pub dw0: u32,
-    /// Its buffer, the caller's again; a flush has none. A controller that could not be made to
-    /// let go of memory keeps it.
+    /// Buffer of the command, the caller's again; a flush has none. A controller that could not be
+    /// made to let go of memory keeps it.
     pub buffer: Option<DmaBuffer>,
 }
 
@@ -65,7 +66,7 @@ pub struct QueuePair<D: Device> {
     policy: AnyPolicy,
     /// Of this pair under this policy, as no other pair or policy of the process has it.
     generation: u64,
-    /// The policy, or the trace, is told times.
+    /// The policy or the trace takes times.
     timed: bool,
     /// There is something to do for a command beside sending it.
     extras: bool,
@@ -140,7 +141,7 @@ impl<D: Device> QueuePair<D> {
         self.id
     }
 
-    /// The most commands that can be outstanding.
+    /// Largest number of outstanding commands.
     pub fn depth(&self) -> usize {
         self.depth
     }
@@ -161,7 +162,7 @@ impl<D: Device> QueuePair<D> {
         self.slots.count()
     }
 
-    /// Bytes of host memory that the pair takes, data buffers aside.
+    /// Size of the pair in host memory in bytes, data buffers aside.
     pub fn memory(&self) -> usize {
         self.memory.memory().len() + self.slots.memory() + size_of::<Self>()
     }
@@ -192,7 +193,7 @@ impl<D: Device> QueuePair<D> {
         cid
     }
 
-    /// Tells whoever wants to know that the command `cid` was submitted.
+    /// Reports to the policy and the trace that the command `cid` was submitted.
     #[inline(never)]
     fn note(&mut self, cid: CommandId, direction: Direction, bytes: u32) {
         if !self.timed {
@@ -207,7 +208,7 @@ impl<D: Device> QueuePair<D> {
         self.trace_submit(at, cid, direction, bytes);
     }
 
-    /// Rings the submission doorbell, once for all commands written since the last time.
+    /// Rings the submission doorbell (PCIe 3.1.2), once for all commands written since the last time.
     #[inline]
     pub fn ring(&mut self) {
         if self.is_current() {
@@ -218,10 +219,12 @@ impl<D: Device> QueuePair<D> {
         }
     }
 
-    /// Looks at the completion queue once and hands out up to `most` completions. Does not wait.
+    /// Polls the completion queue once and hands out up to `most` completions, without waiting.
     ///
-    /// After a [`CompletionFault`] the queue is consistent: the bad entry was passed over and
-    /// counted, the good ones before it were delivered, and the call may be repeated.
+    /// # Errors
+    /// The controller sent a completion of no outstanding command. The queue is consistent: the bad
+    /// entry was passed over and counted, the good ones before it were delivered, and the call may
+    /// be repeated.
     #[inline]
     pub fn reap(
         &mut self,
@@ -288,7 +291,7 @@ impl<D: Device> QueuePair<D> {
         }
     }
 
-    /// Tells whoever wants to know of a completion seen at `at`.
+    /// Reports a completion seen at `at` to the policy and the trace.
     #[inline(never)]
     fn learn(&mut self, cid: CommandId, at: Nanos, status: Status) {
         self.trace_complete(at, cid, status);
@@ -310,12 +313,12 @@ impl<D: Device> QueuePair<D> {
         fault
     }
 
-    /// What the device did wrong so far, and what was done about it.
+    /// Returns the faults of the device so far.
     pub fn faults(&self) -> Faults {
         self.faults
     }
 
-    /// The controller's name, for messages.
+    /// Name of the device, for messages.
     pub fn device_name(&self) -> &str {
         self.shared.device.name()
     }

@@ -15,14 +15,14 @@ pub(crate) const MAX_SLOTS: usize = 4095;
 
 const SLOT_BITS: u32 = 12;
 
-/// A completion that belongs to no outstanding command. It was not delivered.
+/// A completion of no outstanding command, which was not delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompletionFault {
-    /// No such slot, or another queue's identifier.
+    /// The identifier is of no slot, or the completion of another queue.
     #[error("completion of an unknown command (CID {:#06x})", .0.0)]
     Unknown(CommandId),
-    /// An earlier command of a slot that has been used again since.
+    /// The slot has been used again since.
     #[error("stale completion (CID {:#06x}): its slot has been used again", .0.0)]
     Stale(CommandId),
     /// The command was completed before.

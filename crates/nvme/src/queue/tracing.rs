@@ -1,4 +1,4 @@
-//! What a queue tells its trace. Off, it costs the branches that a policy without times costs.
+//! Events of a queue for its trace. Off, it costs the branches that a policy without times costs.
 
 use super::{CompletionFault, QueuePair};
 use joulio_device::Device;
@@ -8,13 +8,13 @@ use joulio_units::{Direction, Nanos};
 use joulio_wait::{Policy, now};
 
 impl<D: Device> QueuePair<D> {
-    /// Records what happens from now on, keeping the last `capacity` events.
+    /// Starts a recording of the last `capacity` events.
     pub fn start_trace(&mut self, capacity: usize) {
         self.trace.start(capacity);
         self.take_times();
     }
 
-    /// Ends the recording, and hands out what was recorded.
+    /// Ends the recording and returns what was recorded.
     pub fn take_trace(&mut self) -> Recorded {
         let recorded = self.trace.take();
         self.take_times();

@@ -2,55 +2,28 @@
 
 use super::Spy;
 use joulio_emulator::Stepper;
-use joulio_nvme::wait::{
-    AnyPolicy, Dpas, Ehp, Hybrid, HybridTpause, Pas, Policy, SkiRental, Tpause, Uintr, UintrBlock,
-    Umwait, UringHybrid, Waiter,
-};
+use joulio_nvme::wait::{AnyPolicy, Hybrid, Policy, SkiRental, Waiter};
 use joulio_nvme::{Controller, PollGroup};
 use joulio_units::Nanos;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Every policy.
+/// Every policy, some of them with other parameters too.
 fn all() -> Vec<AnyPolicy> {
     let micros = Nanos::from_micros;
-    vec![
-        AnyPolicy::POLL,
-        AnyPolicy::INTERRUPT,
-        AnyPolicy::Hybrid(Hybrid::automatic()),
+    let mut all = AnyPolicy::all();
+    all.extend([
         AnyPolicy::Hybrid(Hybrid::fixed(micros(4))),
-        AnyPolicy::UringHybrid(UringHybrid::new()),
-        AnyPolicy::Ehp(Ehp::new()),
-        AnyPolicy::Pas(Pas::new()),
-        AnyPolicy::Dpas(Dpas::new(Dpas::THETA)),
         AnyPolicy::SkiRental(SkiRental::new(micros(0))),
         AnyPolicy::SkiRental(SkiRental::new(micros(20))),
-        AnyPolicy::Tpause(Tpause::new(micros(1))),
-        AnyPolicy::HybridTpause(HybridTpause::new()),
-        AnyPolicy::Umwait(Umwait),
-        AnyPolicy::Uintr(Uintr),
-        AnyPolicy::UintrBlock(UintrBlock::new(UintrBlock::STAY)),
-    ]
+    ]);
+    all
 }
 
 /// Whether this CPU has the steps of `policy`, and the emulated device its interrupts: user
-/// interrupts are those of a real one.
+/// interrupts are those of a real one, and no waiter has them before it is attached to one.
 fn runs_here(policy: &AnyPolicy) -> bool {
-    match policy {
-        // Whoever adds one adds it to `all` too.
-        AnyPolicy::Poll(_)
-        | AnyPolicy::Interrupt(_)
-        | AnyPolicy::Hybrid(_)
-        | AnyPolicy::UringHybrid(_)
-        | AnyPolicy::Ehp(_)
-        | AnyPolicy::Pas(_)
-        | AnyPolicy::Dpas(_)
-        | AnyPolicy::SkiRental(_)
-        | AnyPolicy::Tpause(_)
-        | AnyPolicy::HybridTpause(_)
-        | AnyPolicy::Umwait(_) => policy.steps().and(Waiter::new().can()) == policy.steps(),
-        AnyPolicy::Uintr(_) | AnyPolicy::UintrBlock(_) | AnyPolicy::Other(_) => false,
-    }
+    policy.steps().and(Waiter::new().can()) == policy.steps()
 }
 
 /// Every policy that runs here.

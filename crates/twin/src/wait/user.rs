@@ -10,14 +10,14 @@ impl Thread<'_> {
     /// Polls, pauses, polls: a completion is seen by the first poll after it.
     pub(super) fn pause(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
         let costs = &world.costs;
-        let length = step.look.min(costs.pause);
+        let length = step.max_pause.min(costs.pause);
         let cycle = costs.poll + length + costs.pause_exit;
         let until = self.in_flight.first().min(step.until);
         let cycles = until.since(at).0.div_ceil(cycle.0).max(1);
         self.counters.polls += cycles;
         self.counters.empty_polls += cycles;
         self.counters.pauses += cycles;
-        if length < step.look {
+        if length < step.max_pause {
             self.counters.limited += cycles;
         }
         let polled = Nanos(cycles * costs.poll.0);

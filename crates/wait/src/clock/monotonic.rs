@@ -7,7 +7,7 @@ use rustix::thread::{ClockId, clock_nanosleep_absolute};
 use rustix::time::{Timespec, clock_gettime};
 use std::time::Duration;
 
-/// Now on `CLOCK_MONOTONIC`.
+/// Time now on `CLOCK_MONOTONIC`.
 #[inline]
 pub fn now() -> Nanos {
     let t = clock_gettime(rustix::time::ClockId::Monotonic);
@@ -25,7 +25,10 @@ pub(crate) fn sleep_until(until: Nanos) {
 }
 
 /// Gives the core away until one of `fds` is ready, or `until`, or a signal; [`Nanos::MAX`] is no
-/// limit. How many are ready; an error is the system's.
+/// limit. Returns how many are ready.
+///
+/// # Errors
+/// The error of poll(2), EINTR for a signal.
 pub fn poll_until(fds: &mut [PollFd<'_>], until: Nanos) -> Result<usize> {
     let timeout = (until != Nanos::MAX).then(|| timespec(until - now()));
     poll(fds, timeout.as_ref())

@@ -147,7 +147,7 @@ pub fn run(args: &Args) -> Outcome {
 
 /// Every policy that there is, ski-rental by this machine's own break-even.
 fn candidates(machine: &MachineProfile) -> Vec<Candidate> {
-    use joulio_nvme::wait::SkiRental;
+    use joulio_nvme::wait::{Policy, SkiRental, StepKind, StepSet};
     let watts = &machine.core_watts;
     let even = SkiRental::break_even(
         watts.spin.watts(),
@@ -159,7 +159,9 @@ fn candidates(machine: &MachineProfile) -> Vec<Candidate> {
         (way, _) => way,
     };
     let ways = CompletionMode::ALL.into_iter().map(own);
-    let ways = ways.filter(|way| *way != CompletionMode::Poll && way.policy().is_some());
+    // The oracle's own baseline is a spin: what only spins is no candidate beside it.
+    let spins = StepSet::NONE.with(StepKind::Spin);
+    let ways = ways.filter(|way| way.policy().is_some_and(|policy| policy.steps() != spins));
     ways.map(|way| {
         Candidate::new(move || way.policy().unwrap_or(joulio_nvme::wait::AnyPolicy::POLL))
     })

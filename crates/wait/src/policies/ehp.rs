@@ -1,6 +1,6 @@
 //! Efficient hybrid polling: sleep until just before the least time of the last epoch.
 
-use crate::once::Once;
+use super::once::Once;
 use crate::{Class, Outstanding, Policy, Step, StepKind, StepSet};
 use joulio_units::Nanos;
 use std::borrow::Cow;
@@ -38,18 +38,18 @@ enum Rule {
 }
 
 impl Ehp {
-    /// An epoch.
+    /// Length of an epoch.
     pub const EPOCH: Nanos = Nanos::from_millis(10);
-    /// A context switch, as the paper measured it.
+    /// Time of a context switch, as the paper measured it.
     pub const SWITCH: Nanos = Nanos(1_487);
-    /// The service of an interrupt, as the paper measured it.
+    /// Time of an interrupt's service, as the paper measured it.
     pub const SERVICE: Nanos = Nanos(1_076);
-    /// What a sleep costs: to another context and back, and the timer's interrupt.
+    /// Overhead of a sleep: to another context and back, and the timer's interrupt.
     pub const OVERHEAD: Nanos = Nanos(2 * Ehp::SWITCH.0 + Ehp::SERVICE.0);
-    /// A device this many times slower than the overhead is waited for by interrupts.
+    /// Ratio of device time to overhead from which a device is waited for by interrupts.
     pub const BENEFIT: u64 = 10;
 
-    /// Nothing seen yet: polls for an epoch.
+    /// Creates a policy that polls for an epoch first.
     pub fn new() -> Ehp {
         Ehp::default()
     }
@@ -130,8 +130,8 @@ impl Policy for Ehp {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::{Commands, MS, READ, WRITE};
     use super::*;
-    use crate::testing::{Commands, MS, READ, WRITE};
     use joulio_units::Direction;
 
     /// A policy that has seen an epoch of reads, and of writes, of these times.

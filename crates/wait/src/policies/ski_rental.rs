@@ -1,7 +1,7 @@
 //! Ski rental: spin for as long as a block costs, then block.
 
-use crate::patience::Patience;
-use crate::policy::name_with_time;
+use super::name_with_time;
+use super::patience::Patience;
 use crate::{Class, Ehp, Outstanding, Policy, Step, StepKind, StepSet};
 use joulio_units::{Joules, Nanos, Watts};
 use std::borrow::Cow;
@@ -16,19 +16,18 @@ pub struct SkiRental {
 }
 
 impl SkiRental {
-    /// What a block and its wake-up take of a core, spun away: the break-even where nothing is
-    /// known of the machine's prices.
+    /// Time of a block and its wake-up: the break-even of a machine whose costs are unknown.
     pub const COST_OF_A_WAKE: Nanos = Ehp::OVERHEAD;
 
-    /// Spins for `break_even`.
+    /// Creates a policy that spins for `break_even`.
     pub fn new(break_even: Nanos) -> SkiRental {
         SkiRental {
             spin: Patience::of(break_even),
         }
     }
 
-    /// The break-even of a machine whose core draws `spinning` and `blocked`, and on which a
-    /// wake-up costs `wake`: wake / (spinning - blocked). None when these are no prices: `wake`
+    /// Break-even of a machine whose core draws `spinning` and `blocked`, and on which a
+    /// wake-up costs `wake`: wake / (spinning - blocked). None when these are no costs: `wake`
     /// negative or not a number, or a spinning core that draws no more than a blocked one.
     pub fn break_even(spinning: Watts, blocked: Watts, wake: Joules) -> Option<Nanos> {
         let saved = spinning.0 - blocked.0;
@@ -68,8 +67,8 @@ impl Policy for SkiRental {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::{Commands, READ};
     use super::*;
-    use crate::testing::{Commands, READ};
     use proptest::prelude::*;
 
     fn plan(policy: &mut SkiRental, now: u64) -> Step {

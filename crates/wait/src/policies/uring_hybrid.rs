@@ -1,6 +1,6 @@
 //! io_uring's hybrid polling: sleep for half of the least time ever seen, then poll.
 
-use crate::once::Once;
+use super::once::Once;
 use crate::{Class, Outstanding, Policy, Step, StepKind, StepSet};
 use joulio_units::Nanos;
 use std::borrow::Cow;
@@ -22,7 +22,7 @@ pub struct UringHybrid {
 }
 
 impl UringHybrid {
-    /// Nothing seen yet: no sleep.
+    /// Creates a policy that does not sleep before it has seen an I/O.
     pub fn new() -> UringHybrid {
         UringHybrid::default()
     }
@@ -67,8 +67,8 @@ impl Policy for UringHybrid {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::{Commands, READ, WRITE};
     use super::*;
-    use crate::testing::{Commands, READ, WRITE};
 
     fn plan(policy: &mut UringHybrid, submitted: u64) -> Step {
         let steps = policy.steps();
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(plan(&mut policy, at), sleep_until(at + 1_000));
     }
 
-    const MS: u64 = crate::testing::MS;
+    const MS: u64 = super::super::testing::MS;
 
     #[test]
     fn only_the_io_slept_for_has_its_sleep_taken_off() {

@@ -1,6 +1,6 @@
 //! Per-I/O adaptive sleep: each sleep is longer or shorter than the last by what came of it.
 
-use crate::once::Once;
+use super::once::Once;
 use crate::{Class, Outstanding, Policy, Slept, Step, StepKind, StepSet};
 use joulio_units::Nanos;
 use std::borrow::Cow;
@@ -38,30 +38,30 @@ struct Sleep {
 const ONE: u64 = 1_000_000;
 
 impl Pas {
-    /// The first sleep, and the shortest.
+    /// First sleep, and the shortest.
     pub const FLOOR: Nanos = Nanos(100);
-    /// The longest: the published kernel's times are 32 bits of nanoseconds.
+    /// Longest sleep: the published kernel's times are 32 bits of nanoseconds.
     pub const CEILING: Nanos = Nanos(u32::MAX as u64);
-    /// How much longer a sleep is after one that was too short: at first, in millionths.
+    /// Growth of a sleep after one that was too short, at first, in millionths.
     pub const UP: u64 = 10_000;
-    /// How much shorter after one that was too long: at first and at most, in millionths.
+    /// Reduction of a sleep after one that was too long, at first and at most, in millionths.
     pub const DOWN: u64 = 100_000;
-    /// The least that DOWN cools down to.
+    /// Smallest DOWN, in millionths.
     pub const MIN_DOWN: u64 = 10_000;
-    /// DOWN over UP.
+    /// Ratio of DOWN to UP.
     pub const RATIO: u64 = 10;
-    /// What UP and DOWN grow by after two reports alike.
+    /// Growth of UP and DOWN after two reports alike, in millionths.
     pub const HEAT: u64 = 50_000;
-    /// What they shrink by after two that differ.
+    /// Reduction of UP and DOWN after two reports that differ, in millionths.
     pub const COOL: u64 = 100_000;
 
     /// Waits after which sleeps are as long as they should be: of too short ones, 52 in a row go from
     /// [`Pas::FLOOR`] past 10 ms.
     pub const SETTLED: u32 = 100;
-    /// How long that takes at the most on a device of 100 us.
+    /// Longest time to settle on a device of 100 us.
     pub const SETTLING: Nanos = Nanos::from_millis(10);
 
-    /// Nothing learnt yet.
+    /// Creates a policy that has learnt nothing yet.
     pub fn new() -> Pas {
         let sleep = Sleep {
             length: Pas::FLOOR.0,
@@ -173,8 +173,8 @@ impl Policy for Pas {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::{Commands, READ, WRITE};
     use super::*;
-    use crate::testing::{Commands, READ, WRITE};
     use joulio_units::Direction;
 
     fn plan(policy: &mut Pas, commands: &[(Class, u64)], now: u64) -> Step {

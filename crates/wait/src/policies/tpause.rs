@@ -1,35 +1,35 @@
-//! Light sleeps for a time, by TPAUSE (MWAITX on AMD): no kernel, no interrupt.
+//! User-level waits for a time, by TPAUSE (MWAITX on AMD): no kernel, no interrupt.
 
-use crate::once::Once;
-use crate::policy::name_with_time;
+use super::name_with_time;
+use super::once::Once;
 use crate::step::MAX_PAUSE;
 use crate::{Class, Outstanding, Policy, Step, StepKind, StepSet};
 use joulio_units::Nanos;
 use std::borrow::Cow;
 
-/// Polls, and pauses between the looks: what SPDK+ (HotStorage'25) has its thread do while it
+/// Pauses between two polls: what SPDK+ (HotStorage'25) has its thread do while it
 /// waits, without the user interrupt that ends its pauses. A completion is seen half a pause late
 /// on average.
 #[derive(Clone, Debug)]
 pub struct Tpause {
-    look: Nanos,
+    pause: Nanos,
 }
 
 impl Tpause {
-    /// A pause of a microsecond: what wakes a core from C0.2 takes a part of that.
+    /// Default pause: a microsecond, of which waking from C0.2 takes a part.
     pub const PAUSE: Nanos = MAX_PAUSE;
 
-    /// A look each `look`.
-    pub fn new(look: Nanos) -> Tpause {
-        Tpause { look }
+    /// Creates a policy that polls after each `pause`.
+    pub fn new(pause: Nanos) -> Tpause {
+        Tpause { pause }
     }
 }
 
 impl Policy for Tpause {
     fn name(&self) -> Cow<'static, str> {
-        match self.look {
+        match self.pause {
             Tpause::PAUSE => "tpause".into(),
-            look => name_with_time("tpause", look).into(),
+            pause => name_with_time("tpause", pause).into(),
         }
     }
 
@@ -39,7 +39,7 @@ impl Policy for Tpause {
 
     #[inline]
     fn plan(&mut self, _: &dyn Outstanding, _: StepSet, _: Nanos) -> Step {
-        Step::pause(self.look)
+        Step::pause(self.pause)
     }
 }
 
@@ -89,13 +89,13 @@ impl Epochs {
 }
 
 impl HybridTpause {
-    /// How long the least time is looked for.
+    /// Length of an epoch.
     pub const EPOCH: Nanos = Nanos::from_millis(10);
-    /// Off the least time: waking from C0.2 and the look take up to so long (0.2 to 1 us were
+    /// Time taken off the least time for waking from C0.2 and for the poll (0.2 to 1 us were
     /// published for Sapphire Rapids: linux-pm, 2023, "intel_idle: add C0.2 state").
     pub const WAKE: Nanos = Nanos(500);
 
-    /// Nothing seen yet: polls for an epoch.
+    /// Creates a policy that polls for an epoch first.
     pub fn new() -> HybridTpause {
         HybridTpause::default()
     }
@@ -142,8 +142,8 @@ impl Policy for HybridTpause {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::{Commands, MS, READ, WRITE};
     use super::*;
-    use crate::testing::{Commands, MS, READ, WRITE};
 
     fn plan(policy: &mut impl Policy, commands: &[(Class, u64)], now: u64) -> Step {
         let steps = policy.steps();
@@ -155,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn tpause_looks_each_microsecond_or_as_it_is_told() {
+    fn tpause_polls_each_microsecond_or_as_its_parameter_says() {
         let mut policy = Tpause::new(Tpause::PAUSE);
         assert_eq!(policy.name(), "tpause");
         assert_eq!(plan(&mut policy, &[], 5), Step::pause(Nanos(1_000)));
         let mut policy = Tpause::new(Nanos(1_500));
         assert_eq!(policy.name(), "tpause=1500ns");
-        assert_eq!(plan(&mut policy, &[(READ, 1)], 5).look, Nanos(1_500));
-        assert!(!policy.timed(), "a look at the clock for each I/O");
+        assert_eq!(plan(&mut policy, &[(READ, 1)], 5).max_pause, Nanos(1_500));
+        assert!(!policy.timed(), "a reading of the clock for each I/O");
     }
 
     /// After an epoch in which reads took `times`.

@@ -1,12 +1,12 @@
-//! Waiting for an interrupt that comes straight to the thread.
+//! Waiting for an interrupt that is delivered to the thread.
 
-use crate::patience::Patience;
-use crate::policy::name_with_time;
+use super::name_with_time;
+use super::patience::Patience;
 use crate::{Class, Outstanding, Policy, Step, StepKind, StepSet};
 use joulio_units::Nanos;
 use std::borrow::Cow;
 
-/// Sleeps in a light power state until the device's user interrupt: SPDK+'s way (HotStorage'25).
+/// Waits in a user-level power state for the device's user interrupt, as SPDK+ does (HotStorage'25).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Uintr;
 
@@ -34,10 +34,10 @@ pub struct UintrBlock {
 }
 
 impl UintrBlock {
-    /// How long a thread stays, unless told: longer than I/Os take on any flash but a busy one.
+    /// Default time before a block: longer than I/Os take on any flash but a busy one.
     pub const STAY: Nanos = Nanos::from_micros(100);
 
-    /// Blocks once a wait has lasted for `stay`.
+    /// Creates a policy that blocks once a wait has lasted for `stay`.
     pub fn new(stay: Nanos) -> UintrBlock {
         UintrBlock {
             stay: Patience::of(stay),
@@ -80,8 +80,8 @@ impl Policy for UintrBlock {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::{Commands, READ};
     use super::*;
-    use crate::testing::{Commands, READ};
 
     #[test]
     fn it_stays_for_its_time_from_the_last_event_on() {

@@ -1,7 +1,7 @@
 //! Hybrid waiting: sleep for a part of the expected time, then poll.
 
-use crate::once::Once;
-use crate::policy::name_with_time;
+use super::name_with_time;
+use super::once::Once;
 use crate::{Class, Outstanding, Policy, Step, StepKind, StepSet};
 use joulio_units::Nanos;
 use std::borrow::Cow;
@@ -81,7 +81,7 @@ impl Statistics {
 }
 
 impl Hybrid {
-    /// Half the mean, learnt.
+    /// Creates a policy that sleeps for half the mean time, learnt.
     pub fn automatic() -> Hybrid {
         Hybrid {
             rule: Rule::Automatic(Box::default()),
@@ -89,7 +89,7 @@ impl Hybrid {
         }
     }
 
-    /// Always `sleep` from the submission on.
+    /// Creates a policy that sleeps for `sleep` from the submission on.
     pub fn fixed(sleep: Nanos) -> Hybrid {
         Hybrid {
             rule: Rule::Fixed(sleep),
@@ -141,8 +141,8 @@ impl Policy for Hybrid {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::Commands;
     use super::*;
-    use crate::testing::Commands;
     use joulio_units::Direction;
 
     const READ: Class = Class::new(Direction::Read, 4096);

@@ -4,8 +4,8 @@ use crate::{Outstanding, Policy, Step, StepKind, StepSet};
 use joulio_units::Nanos;
 use std::borrow::Cow;
 
-/// Watches the line that the next completion is written to: the device's write wakes the core. No
-/// interrupt, no kernel, and no look in vain.
+/// Watches the cache line that the next completion is written to: the device's write wakes the
+/// core. No interrupt, no kernel, and no empty poll.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Umwait;
 

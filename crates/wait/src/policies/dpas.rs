@@ -41,14 +41,14 @@ impl Dpas {
     /// The depth above which an overloaded core goes to interrupts: the paper's for flash, and its
     /// kernel's default. It takes 3 for Optane.
     pub const THETA: u32 = 1;
-    /// The I/Os of adaptive sleep and of overload.
+    /// Number of I/Os of adaptive sleep and of overload.
     pub const WINDOW: u64 = 100;
-    /// The I/Os of polling.
+    /// Number of I/Os of polling.
     pub const POLLED: u64 = 1_000;
-    /// The I/Os of interrupts.
+    /// Number of I/Os of interrupts.
     pub const INTERRUPTED: u64 = 10_000;
 
-    /// Begins with adaptive sleep; `theta` is [`Dpas::THETA`] or another.
+    /// Creates a policy that begins with adaptive sleep; `theta` is [`Dpas::THETA`] or another depth.
     pub fn new(theta: u32) -> Dpas {
         Dpas {
             pas: Pas::new(),
@@ -135,8 +135,8 @@ impl Policy for Dpas {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::{Commands, READ};
     use super::*;
-    use crate::testing::{Commands, READ};
     use std::collections::VecDeque;
 
     struct Play {

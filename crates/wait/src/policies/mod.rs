@@ -1,0 +1,147 @@
+//! The policies, in one table. A new one is a file here, its lines in this one, and a name of
+//! `--completion`.
+
+mod dpas;
+mod ehp;
+mod hybrid;
+mod interrupt;
+mod once;
+mod pas;
+mod patience;
+mod poll;
+mod ski_rental;
+#[cfg(test)]
+mod testing;
+mod tpause;
+mod umwait;
+mod uring_hybrid;
+mod user_interrupt;
+
+pub use dpas::Dpas;
+pub use ehp::Ehp;
+pub use hybrid::Hybrid;
+pub use interrupt::Interrupt;
+pub use pas::Pas;
+pub use poll::Poll;
+pub use ski_rental::SkiRental;
+pub use tpause::{HybridTpause, Tpause};
+pub use umwait::Umwait;
+pub use uring_hybrid::UringHybrid;
+pub use user_interrupt::{Uintr, UintrBlock};
+
+use crate::{Class, Outstanding, Policy, Slept, Step, StepSet};
+use joulio_units::Nanos;
+use std::borrow::Cow;
+
+/// Declares [`AnyPolicy`] from a table of policies, each with its value by default.
+macro_rules! policies {
+    ($($policy:ident = $default:expr;)*) => {
+        /// Any policy: the known ones without a virtual call, others boxed.
+        pub enum AnyPolicy {
+            $(
+                #[doc = concat!("[`", stringify!($policy), "`].")]
+                $policy($policy),
+            )*
+            /// A policy of the caller's own.
+            Other(Box<dyn Policy>),
+        }
+
+        impl AnyPolicy {
+            /// Returns one of each known policy, with its parameter by default.
+            pub fn all() -> Vec<AnyPolicy> {
+                vec![$(AnyPolicy::$policy($default)),*]
+            }
+        }
+
+        impl Policy for AnyPolicy {
+            fn name(&self) -> Cow<'static, str> {
+                match self {
+                    $(AnyPolicy::$policy(policy) => policy.name(),)*
+                    AnyPolicy::Other(policy) => policy.name(),
+                }
+            }
+
+            fn steps(&self) -> StepSet {
+                match self {
+                    $(AnyPolicy::$policy(policy) => policy.steps(),)*
+                    AnyPolicy::Other(policy) => policy.steps(),
+                }
+            }
+
+            fn timed(&self) -> bool {
+                match self {
+                    $(AnyPolicy::$policy(policy) => policy.timed(),)*
+                    AnyPolicy::Other(policy) => policy.timed(),
+                }
+            }
+
+            fn learning(&self) -> Nanos {
+                match self {
+                    $(AnyPolicy::$policy(policy) => policy.learning(),)*
+                    AnyPolicy::Other(policy) => policy.learning(),
+                }
+            }
+
+            fn submitted(&mut self, class: Class, at: Nanos) {
+                match self {
+                    $(AnyPolicy::$policy(policy) => policy.submitted(class, at),)*
+                    AnyPolicy::Other(policy) => policy.submitted(class, at),
+                }
+            }
+
+            fn completed(&mut self, class: Class, submitted: Nanos, at: Nanos) {
+                match self {
+                    $(AnyPolicy::$policy(policy) => policy.completed(class, submitted, at),)*
+                    AnyPolicy::Other(policy) => policy.completed(class, submitted, at),
+                }
+            }
+
+            fn woke(&mut self, slept: Slept, at: Nanos) {
+                match self {
+                    $(AnyPolicy::$policy(policy) => policy.woke(slept, at),)*
+                    AnyPolicy::Other(policy) => policy.woke(slept, at),
+                }
+            }
+
+            #[inline]
+            fn plan(&mut self, outstanding: &dyn Outstanding, can: StepSet, now: Nanos) -> Step {
+                match self {
+                    $(AnyPolicy::$policy(policy) => policy.plan(outstanding, can, now),)*
+                    AnyPolicy::Other(policy) => policy.plan(outstanding, can, now),
+                }
+            }
+        }
+    };
+}
+
+policies! {
+    Poll = Poll;
+    Interrupt = Interrupt;
+    Hybrid = Hybrid::automatic();
+    UringHybrid = UringHybrid::new();
+    Ehp = Ehp::new();
+    Pas = Pas::new();
+    Dpas = Dpas::new(Dpas::THETA);
+    SkiRental = SkiRental::new(SkiRental::COST_OF_A_WAKE);
+    Tpause = Tpause::new(Tpause::PAUSE);
+    HybridTpause = HybridTpause::new();
+    Umwait = Umwait;
+    Uintr = Uintr;
+    UintrBlock = UintrBlock::new(UintrBlock::STAY);
+}
+
+impl AnyPolicy {
+    /// Polling.
+    pub const POLL: AnyPolicy = AnyPolicy::Poll(Poll);
+    /// Interrupts.
+    pub const INTERRUPT: AnyPolicy = AnyPolicy::Interrupt(Interrupt);
+}
+
+/// `name` with a time as its parameter.
+fn name_with_time(name: &str, time: Nanos) -> String {
+    if time.0.is_multiple_of(1_000) {
+        format!("{name}={}us", time.0 / 1_000)
+    } else {
+        format!("{name}={}ns", time.0)
+    }
+}

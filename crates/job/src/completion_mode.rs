@@ -3,8 +3,8 @@
 use crate::parse_time;
 use joulio_units::Nanos;
 use joulio_wait::{
-    AnyPolicy, Dpas, Ehp, Hybrid, HybridTpause, Pas, Policy, SkiRental, Tpause, Uintr, UintrBlock,
-    Umwait, UringHybrid,
+    AnyPolicy, Dpas, Ehp, Hybrid, HybridTpause, Pas, Policy, PollPause, SkiRental, Tpause, Uintr,
+    UintrBlock, Umwait, UringHybrid,
 };
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -16,6 +16,8 @@ use std::str::FromStr;
 pub enum CompletionMode {
     /// Spin until the completion is there.
     Poll,
+    /// Spin with so many PAUSE instructions between two polls, or without.
+    PollPause(u32),
     /// Block until the device raises an interrupt.
     Interrupt,
     /// Sleep for half the mean time, learnt, then spin.
@@ -51,8 +53,9 @@ pub enum CompletionMode {
 
 impl CompletionMode {
     /// Every mode, with its default parameter where it has one.
-    pub const ALL: [CompletionMode; 15] = [
+    pub const ALL: [CompletionMode; 16] = [
         CompletionMode::Poll,
+        CompletionMode::PollPause(PollPause::PAUSES),
         CompletionMode::Interrupt,
         CompletionMode::Hybrid,
         CompletionMode::UringHybrid,
@@ -74,6 +77,7 @@ impl CompletionMode {
     pub fn policy(self) -> Option<AnyPolicy> {
         Some(match self {
             CompletionMode::Poll => AnyPolicy::POLL,
+            CompletionMode::PollPause(pauses) => AnyPolicy::PollPause(PollPause::new(pauses)),
             CompletionMode::Interrupt => AnyPolicy::INTERRUPT,
             CompletionMode::Hybrid => AnyPolicy::Hybrid(Hybrid::automatic()),
             CompletionMode::HybridFixed(sleep) => AnyPolicy::Hybrid(Hybrid::fixed(sleep)),
@@ -141,6 +145,13 @@ impl FromStr for CompletionMode {
                 }
                 stay => Ok(CompletionMode::UintrBlock(Nanos(stay))),
             },
+            Some(("poll-pause", pauses)) => match pauses.parse() {
+                Ok(pauses @ 0..=PollPause::MAX_PAUSES) => Ok(CompletionMode::PollPause(pauses)),
+                _ => Err(format!(
+                    "poll-pause={pauses}: write a number of PAUSE instructions, 0 to {}, as poll-pause=4",
+                    PollPause::MAX_PAUSES
+                )),
+            },
             Some(("dpas", depth)) => match depth.parse() {
                 Ok(theta @ 1..) => Ok(CompletionMode::Dpas(theta)),
                 _ => Err(format!(
@@ -168,7 +179,7 @@ impl TryFrom<String> for CompletionMode {
 
 fn unknown(text: &str) -> String {
     format!(
-        "'{text}' is not a completion mode: poll, interrupt, hybrid, hybrid=4us, uring-hybrid, ehp, \
+        "'{text}' is not a completion mode: poll, poll-pause, poll-pause=4, interrupt, hybrid, hybrid=4us, uring-hybrid, ehp, \
          pas, dpas, dpas=3, ski-rental=2us, tpause, tpause=500ns, hybrid-tpause, umwait, uintr, \
          uintr-block, uintr-block=50us, sqpoll, sqpoll+poll"
     )
@@ -182,6 +193,8 @@ mod tests {
     fn a_way_is_what_its_name_says() {
         let names = [
             "poll",
+            "poll-pause",
+            "poll-pause=0",
             "interrupt",
             "hybrid",
             "hybrid=4us",
@@ -212,6 +225,7 @@ mod tests {
             ("classic", "poll"),
             ("ski-rental", "ski-rental=4050ns"),
             ("dpas=1", "dpas"),
+            ("poll-pause=8", "poll-pause"),
         ];
         for (name, full) in short {
             assert_eq!(name.parse::<CompletionMode>().unwrap().to_string(), full);
@@ -229,6 +243,8 @@ mod tests {
             "dpas=-1",
             "dpas=x",
             "hybrid=0",
+            "poll-pause=10001",
+            "poll-pause=-1",
             "ski-rental=0us",
             "tpause=0",
             "uintr-block=0",

@@ -9,6 +9,7 @@ mod once;
 mod pas;
 mod patience;
 mod poll;
+mod poll_pause;
 mod ski_rental;
 #[cfg(test)]
 mod testing;
@@ -23,6 +24,7 @@ pub use hybrid::Hybrid;
 pub use interrupt::Interrupt;
 pub use pas::Pas;
 pub use poll::Poll;
+pub use poll_pause::PollPause;
 pub use ski_rental::SkiRental;
 pub use tpause::{HybridTpause, Tpause};
 pub use umwait::Umwait;
@@ -116,6 +118,7 @@ macro_rules! policies {
 
 policies! {
     Poll = Poll;
+    PollPause = PollPause::new(PollPause::PAUSES);
     Interrupt = Interrupt;
     Hybrid = Hybrid::automatic();
     UringHybrid = UringHybrid::new();

@@ -11,7 +11,7 @@ use joulio_emulator::{EmulatedDevice, FaultPlan};
 use joulio_nvme::{Controller, ControllerOptions};
 use joulio_units::Direction;
 use joulio_workload::{
-    Activity, EngineName, Inside, Job, NvmeTarget, RingOptions, Target, Verify, check,
+    Activity, EmulatedInfo, EngineName, Job, NvmeTarget, RingOptions, Target, Verify, check,
 };
 use std::fs::remove_file;
 use std::path::PathBuf;
@@ -193,7 +193,7 @@ fn open_emulated(
     may_write: bool,
 ) -> Result<Box<dyn Target>, OpenError> {
     let controller = emulated.open(name, how, options.seed, &options.faults)?;
-    let inside = Inside {
+    let inside = EmulatedInfo {
         profile: emulated.profile()?,
         activity,
         thread: EmulatedDevice::thread_id,

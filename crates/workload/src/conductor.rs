@@ -67,7 +67,7 @@ impl Conductor<'_> {
         let threads = jobs.iter().map(|job| &job.counted);
         let threads = threads.fold(ThreadCounters::none(), |sum, job| sum.and(job));
         let targets = self.setup.targets.iter();
-        let disks: Vec<_> = targets.map(|target| target.disk()).collect();
+        let disks: Vec<_> = targets.map(|target| target.info().disk.as_ref()).collect();
         let did = end.snapshot.since(&before, &disks, &threads);
         Ok(RunOutcome::Finished(Box::new(Finished {
             effective,

@@ -40,4 +40,7 @@ pub use machine::{Counting as ThreadCounting, ThreadCounters};
 pub use process::{COMMAND, NoJob, ProcessError, tenant};
 pub use run::{RunError, Setup, check, run, run_traced};
 pub use surroundings::{Happened, Surroundings};
-pub use target::{Activity, Elsewhere, Inside, KernelTarget, NvmeTarget, Target, Verdict};
+pub use target::{
+    Activity, EmulatedInfo, KernelTarget, NvmeTarget, Observed, Power, ProcessTarget, Target,
+    TargetInfo, Verdict,
+};

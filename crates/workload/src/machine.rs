@@ -1,4 +1,4 @@
-//! What the machine counted during a run.
+//! Counters of the machine during a run.
 
 mod threads;
 
@@ -9,7 +9,7 @@ use joulio_kernel_io::{CpuIdle, Disk, DiskStats, Disks, Interrupts, Interval};
 use joulio_units::Nanos;
 use std::collections::BTreeMap;
 
-/// The machine's counters at a moment.
+/// Counters of the machine at a moment.
 pub(crate) struct Snapshot {
     interrupts: Result<Interrupts, String>,
     disks: Result<BTreeMap<String, DiskStats>, String>,
@@ -17,7 +17,7 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Now.
+    /// Reads the counters.
     pub(crate) fn now() -> Snapshot {
         Snapshot {
             interrupts: Interrupts::read("/").map_err(|error| error.to_string()),
@@ -26,8 +26,8 @@ impl Snapshot {
         }
     }
 
-    /// What was counted since `before`, on `disks`: one for each target, none for those that the
-    /// kernel does not drive. `threads`: what the jobs' threads counted.
+    /// Counts since `before`, on `disks`: one for each target, none for those that the kernel does
+    /// not drive; `threads` is what the jobs' threads counted.
     pub(crate) fn since(
         &self,
         before: &Snapshot,
@@ -35,9 +35,6 @@ impl Snapshot {
         threads: &ThreadCounters,
     ) -> MachineCounters {
         let mut missing = Missing::new();
-        let mut keep = |name, why: String| {
-            missing.insert(name, why);
-        };
         let disks = apart(disks);
         let came = both(&self.interrupts, &before.interrupts);
         let came = came.map(|(after, before)| after.since(before));
@@ -57,30 +54,28 @@ impl Snapshot {
                 by_others: all.saturating_sub(by_jobs),
             })
         });
-        let mut told = Told { keep: &mut keep };
+        let mut found = Found(&mut missing);
         MachineCounters {
-            device_interrupts: told.of("device_interrupts", devices),
-            timer_interrupts: told.of("timer_interrupts", timer),
-            disks: told.of("disks", stats),
-            cpuidle: told.of("cpuidle", idle),
-            cycles: told.of("cycles", threads.cycles.clone()),
-            c01_cycles: told.of("c01_cycles", threads.c01.clone()),
-            c02_cycles: told.of("c02_cycles", threads.c02.clone()),
-            instructions: told.of("instructions", threads.instructions.clone()),
-            dispatch: told.of("dispatch", dispatch),
+            device_interrupts: found.of("device_interrupts", devices),
+            timer_interrupts: found.of("timer_interrupts", timer),
+            disks: found.of("disks", stats),
+            cpuidle: found.of("cpuidle", idle),
+            cycles: found.of("cycles", threads.cycles.clone()),
+            c01_cycles: found.of("c01_cycles", threads.c01.clone()),
+            c02_cycles: found.of("c02_cycles", threads.c02.clone()),
+            instructions: found.of("instructions", threads.instructions.clone()),
+            dispatch: found.of("dispatch", dispatch),
             missing,
         }
     }
 }
 
-/// Keeps the reasons of what is not there.
-struct Told<'a> {
-    keep: &'a mut dyn FnMut(&'static str, String),
-}
+/// Keeps the reasons of the counters that are missing.
+struct Found<'a>(&'a mut Missing);
 
-impl Told<'_> {
+impl Found<'_> {
     fn of<T>(&mut self, name: &'static str, counted: Result<T, String>) -> Option<T> {
-        counted.map_err(|why| (self.keep)(name, why)).ok()
+        counted.map_err(|why| self.0.insert(name, why)).ok()
     }
 }
 

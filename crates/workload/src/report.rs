@@ -35,8 +35,10 @@ impl Report<'_> {
                 spoiled = self.spoiled(&done);
                 let counts = self.counts(*done);
                 match self.judge(method, &counts) {
-                    Verdict::AsAsked => (Some(effective), None, Some(counts)),
-                    Verdict::Other { got, reason } => (Some(got), Some(reason), Some(counts)),
+                    Verdict::AsRequested => (Some(effective), None, Some(counts)),
+                    Verdict::Other { effective, reason } => {
+                        (Some(effective), Some(reason), Some(counts))
+                    }
                 }
             }
         };
@@ -46,7 +48,7 @@ impl Report<'_> {
             effective,
             reason,
         };
-        let names = targets.map(|target| target.name().to_string()).collect();
+        let names = targets.map(|target| target.info().name.clone()).collect();
         let result = RunResult {
             interrupted: self.setup.stop.stopped(),
             spoiled,
@@ -60,15 +62,15 @@ impl Report<'_> {
     fn judge(&self, method: Method, counts: &Counts) -> Verdict {
         let targets = self.setup.targets.iter();
         let mut verdicts = targets.map(|target| target.judge(method, counts));
-        let other = verdicts.find(|verdict| *verdict != Verdict::AsAsked);
-        other.unwrap_or(Verdict::AsAsked)
+        let other = verdicts.find(|verdict| *verdict != Verdict::AsRequested);
+        other.unwrap_or(Verdict::AsRequested)
     }
 
     /// What spoiled the run.
     fn spoiled(&self, done: &Finished) -> Vec<Spoiled> {
         let lost = self.setup.targets.iter().flat_map(|target| {
             let lost = target.lost_features().into_iter();
-            lost.map(|what| settings_lost(target.name(), &what))
+            lost.map(|what| settings_lost(&target.info().name, &what))
         });
         let mut spoiled = judge(&Evidence {
             window: done.window,
@@ -126,7 +128,7 @@ impl Report<'_> {
                 idle: a.idle,
             };
             let devices = self.setup.targets.iter().zip(&done.did.devices);
-            let devices = devices.map(|(target, a)| (target.profile(), activity(a)));
+            let devices = devices.map(|(target, a)| (target.info().profile.as_ref(), activity(a)));
             let model = Model {
                 machine,
                 devices: devices.collect(),

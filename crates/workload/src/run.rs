@@ -91,11 +91,12 @@ pub fn check(
         .iter()
         .enumerate()
         .map(|(index, target)| {
-            let most = target.max_depth(engine);
+            let info = target.info();
+            let most = info.max_depth(engine);
             if most == 0 {
                 return Err(wrong(
                     "--engine",
-                    format!("{} has no engine {engine}", target.name()),
+                    format!("{} has no engine {engine}", info.name),
                 ));
             }
             if job.iodepth > most {
@@ -104,42 +105,42 @@ pub fn check(
                     format!(
                         "{} is too deep for {engine} on {}: at most {most}",
                         job.iodepth,
-                        target.name(),
+                        info.name,
                     ),
                 ));
             }
-            if job.kind == JobKind::Process && target.elsewhere().is_none() {
+            if job.kind == JobKind::Process && target.for_process().is_none() {
                 return Err(wrong(
                     "--process",
                     format!(
                         "the queues of {} belong to the process that drives it; the kernel's engines take processes: --device /dev/nvme0n1",
-                        target.name()
+                        info.name
                     ),
                 ));
             }
             let jobs = (job.numjobs + targets.len() - 1 - index) / targets.len();
-            if jobs > target.max_jobs() {
+            if jobs > info.max_jobs {
                 return Err(wrong(
                     "--numjobs",
                     format!(
                         "{} queue pairs wanted, {} has {}",
                         jobs,
-                        target.name(),
-                        target.max_jobs()
+                        info.name,
+                        info.max_jobs
                     ),
                 ));
             }
-            if job.rw.does(Direction::Write) && !target.may_write() {
+            if job.rw.does(Direction::Write) && !info.may_write {
                 return Err(wrong(
                     "--rw",
                     format!(
                         "{} writes: data on {} will be lost; say --allow-write if that is meant",
                         job.rw,
-                        target.name()
+                        info.name
                     ),
                 ));
             }
-            job.area(target.size(), target.block_size(), target.max_transfer())
+            job.area(info.size, info.block_size, info.max_transfer)
         })
         .collect()
 }
@@ -188,24 +189,24 @@ pub fn run_traced(
                 index,
                 bs,
                 share: areas[at].share(on_device, peers, bs),
-                may_write: target.may_write(),
+                may_write: target.info().may_write,
                 stop: setup.stop,
                 trace: setup.trace,
                 progress: done,
                 messages: messages.clone(),
                 orders: inbox_of_job,
             };
-            let elsewhere = match job.kind {
+            let for_process = match job.kind {
                 JobKind::Thread => None,
-                JobKind::Process => target.elsewhere(),
+                JobKind::Process => target.for_process(),
             };
             let farewell = Farewell(messages.clone());
             let thread = thread::Builder::new()
                 .name(format!("joulio-job-{index}"))
                 .spawn_scoped(scope, move || {
                     let _farewell = farewell;
-                    if let Some(elsewhere) = elsewhere {
-                        return relay(worker, method, elsewhere);
+                    if let Some(target) = for_process {
+                        return relay(worker, method, target);
                     }
                     place(job, index)?;
                     target.work(method, worker)

@@ -285,7 +285,7 @@ impl Args {
     pub fn unknown_device(&self, targets: &[Box<dyn Target>]) -> Option<&String> {
         self.meter.iter().find(|word| {
             let named = word.strip_prefix(DEVICE_METER);
-            named.is_some_and(|named| !targets.iter().any(|target| target.name() == named))
+            named.is_some_and(|named| !targets.iter().any(|target| target.info().name == *named))
         })
     }
 

@@ -86,10 +86,19 @@ impl Sources {
                 "--meter: there is no {word}: the devices' meters are nvme:DEVICE, as --device has it"
             )));
         }
-        for target in targets.iter().filter(|target| args.asks(target.name())) {
+        for target in targets
+            .iter()
+            .filter(|target| args.asks(&target.info().name))
+        {
             if let Some(control) = target.power() {
-                let emulated = target.profile().is_some();
-                meters::ask(target.name(), control, emulated, &root, &mut discovery);
+                let emulated = target.info().profile.is_some();
+                meters::ask(
+                    &target.info().name,
+                    control,
+                    emulated,
+                    &root,
+                    &mut discovery,
+                );
             }
         }
         for name in args.device_meters() {

@@ -68,10 +68,14 @@ impl Manifest {
             devices: targets
                 .iter()
                 .map(|target| Device {
-                    name: target.name().into(),
-                    bytes: target.size(),
-                    block_bytes: target.block_size(),
-                    emulates: target.profile().map(|profile| profile.name.clone()),
+                    name: target.info().name.clone(),
+                    bytes: target.info().size,
+                    block_bytes: target.info().block_size,
+                    emulates: target
+                        .info()
+                        .profile
+                        .as_ref()
+                        .map(|profile| profile.name.clone()),
                     power_state: power_state(args, &**target),
                 })
                 .collect(),

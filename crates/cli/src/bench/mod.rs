@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> Outcome {
     let mut sources = Sources::open(args, &targets)?;
     let mut manifest = Manifest::new(args, &job, &sources, &targets);
     if args.output == Format::Normal {
-        let names: Vec<_> = targets.iter().map(|target| target.name()).collect();
+        let names: Vec<_> = targets.iter().map(|target| &*target.info().name).collect();
         print(&table::heading(&job, &names, &args.work.faults))?;
     }
     let root = args.root.as_deref().unwrap_or(Path::new("/"));

@@ -114,7 +114,10 @@ impl Flags {
 /// The disks that the kernel drives, each once.
 fn disks(targets: &[Box<dyn Target>]) -> Vec<String> {
     let mut disks: Vec<String> = Vec::new();
-    for disk in targets.iter().filter_map(|target| target.disk()) {
+    for disk in targets
+        .iter()
+        .filter_map(|target| target.info().disk.as_ref())
+    {
         if !disks.contains(&disk.name) {
             disks.push(disk.name.clone());
         }
@@ -182,7 +185,7 @@ impl Combination {
             .iter()
             .filter_map(|target| {
                 let delay = target.poll_delay(method)?;
-                let disk = &target.disk()?.name;
+                let disk = &target.info().disk.as_ref()?.name;
                 Some((Knob::queue(disk, Setting::IoPollDelay), delay.to_string()))
             })
             .collect();

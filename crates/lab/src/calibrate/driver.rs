@@ -11,7 +11,7 @@ use joulio_nvme::wait::now;
 use joulio_nvme::{Controller, ControllerOptions, DmaBuffer, Namespace, PollGroup};
 use joulio_units::Nanos;
 use joulio_workload::{
-    Arrivals, CompletionMode, Counts, EngineName, Inside, Job, JobKind, Method, NvmeTarget,
+    Arrivals, CompletionMode, Counts, EmulatedInfo, EngineName, Job, JobKind, Method, NvmeTarget,
     ReadWrite, RunResult, Setup, Stop, Target, Verify, run as run_job,
 };
 use std::path::Path;
@@ -197,7 +197,7 @@ fn real(
     stop: &Stop,
 ) -> Result<RunResult, CalibrateError> {
     let name = format!("emulated:{}", profile.name);
-    let inside = Inside {
+    let inside = EmulatedInfo {
         profile: profile.clone(),
         activity,
         thread: EmulatedDevice::thread_id,

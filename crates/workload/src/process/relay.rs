@@ -4,7 +4,7 @@ use super::wire::{Ending, Line, Order, Part, hear, say};
 use super::{COMMAND, ProcessError};
 use crate::Stop;
 use crate::protocol::JobOrder;
-use crate::target::Elsewhere;
+use crate::target::ProcessTarget;
 use crate::worker::{Worker, WorkerError};
 use joulio_job::Method;
 use nix::sys::signal::{SigSet, Signal};
@@ -23,7 +23,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 pub(crate) fn relay(
     worker: Worker<'_>,
     method: Method,
-    target: Elsewhere,
+    target: ProcessTarget,
 ) -> Result<(), WorkerError> {
     let started = start();
     let child = started.map_err(|source| ProcessError::Start {
@@ -57,7 +57,7 @@ fn attend(
     mut child: Child,
     worker: Worker<'_>,
     method: Method,
-    target: Elsewhere,
+    target: ProcessTarget,
 ) -> Result<(), WorkerError> {
     let job = worker.index;
     let failed = |source| ProcessError::Start { job, source };

@@ -84,7 +84,7 @@ fn work(
             index,
             bs,
             share,
-            may_write: target.may_write(),
+            may_write: target.info().may_write,
             stop,
             trace: None,
             progress,

@@ -1,7 +1,7 @@
 //! What a job's process and its relay say to each other: JSON, a line each.
 
 use crate::protocol::{JobMessage, JobOrder};
-use crate::target::Elsewhere;
+use crate::target::ProcessTarget;
 use joulio_job::{Job, Method};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub(super) struct Part {
     pub(super) bs: u64,
     pub(super) share: Range<u64>,
     pub(super) method: Method,
-    pub(super) target: Elsewhere,
+    pub(super) target: ProcessTarget,
 }
 
 /// The lines after it.

@@ -2,15 +2,11 @@
 
 use super::*;
 use crate::engine::{EngineError, IoError, Traced};
-use crate::target::{Activity, Elsewhere, Verdict};
+use crate::target::{Observed, TargetInfo, Verdict};
 use joulio_engine::{Buffer, Completion, Engine, Request};
 use joulio_job::CompletionMode;
-use joulio_kernel_io::Disk;
-use joulio_model::DeviceProfile;
-use joulio_nvme::PowerControl;
 use joulio_nvme::wait::Counters;
 use joulio_units::Nanos;
-use std::sync::Arc;
 
 fn job() -> Job {
     Job {
@@ -82,63 +78,17 @@ impl Engine for Instant {
 impl Traced for Instant {}
 
 /// What those jobs run on.
-struct Fragile;
+struct Fragile(TargetInfo);
+
+impl Observed for Fragile {}
 
 impl Target for Fragile {
-    fn name(&self) -> &str {
-        "fragile"
-    }
-
-    fn size(&self) -> u64 {
-        1 << 20
-    }
-
-    fn block_size(&self) -> u32 {
-        512
-    }
-
-    fn max_transfer(&self) -> u32 {
-        1 << 20
-    }
-
-    fn max_depth(&self, _: EngineName) -> usize {
-        8
-    }
-
-    fn max_jobs(&self) -> usize {
-        8
-    }
-
-    fn may_write(&self) -> bool {
-        false
-    }
-
-    fn profile(&self) -> Option<&DeviceProfile> {
-        None
-    }
-
-    fn activity(&self) -> Activity {
-        Activity::default()
-    }
-
-    fn threads(&self) -> Vec<i32> {
-        Vec::new()
-    }
-
-    fn power(&self) -> Option<Arc<dyn PowerControl + Send + Sync>> {
-        None
-    }
-
-    fn disk(&self) -> Option<&Disk> {
-        None
+    fn info(&self) -> &TargetInfo {
+        &self.0
     }
 
     fn judge(&self, _: Method, _: &joulio_job::Counts) -> Verdict {
-        Verdict::AsAsked
-    }
-
-    fn elsewhere(&self) -> Option<Elsewhere> {
-        None
+        Verdict::AsRequested
     }
 
     fn work(&self, _: Method, worker: Worker<'_>) -> Result<(), WorkerError> {
@@ -152,7 +102,17 @@ impl Target for Fragile {
 
 #[test]
 fn a_panic_in_a_job_ends_the_others_and_is_an_error_of_the_run() {
-    let targets: [Box<dyn Target>; 1] = [Box::new(Fragile)];
+    let targets: [Box<dyn Target>; 1] = [Box::new(Fragile(TargetInfo {
+        name: "fragile".into(),
+        size: 1 << 20,
+        block_size: 512,
+        max_transfer: 1 << 20,
+        engines: vec![(EngineName::Psync, 8)],
+        max_jobs: 8,
+        may_write: false,
+        disk: None,
+        profile: None,
+    }))];
     let job = Job {
         numjobs: 3,
         // Longer than anybody waits for a test.

@@ -1,50 +1,44 @@
 //! A block device or a file that the kernel drives.
 
-use super::{Activity, Target, Verdict};
+use super::{Observed, Power, Target, TargetInfo, Verdict};
 use crate::engine::Traced;
 use crate::process::wire;
 use crate::worker::{Worker, WorkerError, failed};
 use joulio_job::{Availability, CompletionMode, Counts, EngineName, Method};
 use joulio_kernel_io::{
-    self as kernel, Access, Blocks, Disk, Interface, IoUring, KernelCompletionMode, Libaio, Psync,
+    self as kernel, Access, Blocks, Interface, IoUring, KernelCompletionMode, Libaio, Psync,
     Release, RingOptions, expect, judge,
 };
-use joulio_model::DeviceProfile;
-use joulio_nvme::PowerControl;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The deepest queue that is offered: what io_uring has at most (IORING_MAX_ENTRIES).
+/// Greatest queue depth: that of io_uring (IORING_MAX_ENTRIES).
 const MAX_DEPTH: usize = 32768;
-/// More threads than that are a mistake.
+/// Most jobs: more threads are a mistake.
 const MAX_JOBS: usize = 256;
-/// Bytes of an I/O where the disk sets no limit.
+/// Longest I/O in bytes.
 const MAX_IO: u32 = 1 << 30;
-
-/// Whom to ask about a device's power.
-type Control = Arc<dyn PowerControl + Send + Sync>;
 
 /// A block device or a file.
 pub struct KernelTarget {
-    name: String,
+    info: TargetInfo,
     target: Arc<kernel::Target>,
-    may_write: bool,
     ring: RingOptions,
-    power: Option<Control>,
+    power: Option<Power>,
 }
 
-/// What another process of ours opens a target by, while this one has it open.
+/// What a job's process opens a target by, while the run's process has it open.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Elsewhere {
+pub struct ProcessTarget {
     path: PathBuf,
     may_write: bool,
     #[serde(with = "wire::RingOptions")]
     ring: RingOptions,
 }
 
-impl Elsewhere {
-    /// Opens it.
+impl ProcessTarget {
+    /// Opens the target.
     pub(crate) fn open(self) -> Result<KernelTarget, kernel::TargetError> {
         let access = match self.may_write {
             true => Access::Join,
@@ -63,18 +57,33 @@ impl Elsewhere {
 }
 
 impl KernelTarget {
-    /// What `name` names, open. `ring` is for io_uring.
+    /// Takes the open target that `name` names; `ring` is for io_uring.
     pub fn new(
         name: String,
         target: kernel::Target,
         may_write: bool,
         ring: RingOptions,
-        power: Option<Control>,
+        power: Option<Power>,
     ) -> KernelTarget {
-        KernelTarget {
+        let info = TargetInfo {
             name,
-            target: Arc::new(target),
+            size: target.size(),
+            block_size: target.logical_block(),
+            // The kernel splits what is longer than the disk takes at once.
+            max_transfer: MAX_IO,
+            engines: vec![
+                (EngineName::Psync, 1),
+                (EngineName::Libaio, MAX_DEPTH),
+                (EngineName::IoUring, MAX_DEPTH),
+            ],
+            max_jobs: MAX_JOBS,
             may_write,
+            disk: target.disk().cloned(),
+            profile: None,
+        };
+        KernelTarget {
+            info,
+            target: Arc::new(target),
             ring,
             power,
         }
@@ -135,58 +144,19 @@ fn kernel_mode(mode: CompletionMode) -> Result<KernelCompletionMode, String> {
     })
 }
 
-impl Target for KernelTarget {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn size(&self) -> u64 {
-        self.target.size()
-    }
-
-    fn block_size(&self) -> u32 {
-        self.target.logical_block()
-    }
-
-    fn max_transfer(&self) -> u32 {
-        // The kernel splits what is longer than the disk takes at once.
-        MAX_IO
-    }
-
-    fn max_depth(&self, engine: EngineName) -> usize {
-        match engine {
-            EngineName::Nvme => 0,
-            EngineName::Psync => 1,
-            EngineName::Libaio | EngineName::IoUring => MAX_DEPTH,
-        }
-    }
-
-    fn max_jobs(&self) -> usize {
-        MAX_JOBS
-    }
-
-    fn may_write(&self) -> bool {
-        self.may_write
-    }
-
-    fn profile(&self) -> Option<&DeviceProfile> {
-        None
-    }
-
-    fn activity(&self) -> Activity {
-        Activity::default()
-    }
-
-    fn threads(&self) -> Vec<i32> {
-        Vec::new()
-    }
-
-    fn power(&self) -> Option<Control> {
+impl Observed for KernelTarget {
+    fn power(&self) -> Option<Power> {
         self.power.clone()
     }
 
-    fn disk(&self) -> Option<&Disk> {
-        self.target.disk()
+    fn other_writer(&self) -> Option<&'static str> {
+        self.target.other_writer()
+    }
+}
+
+impl Target for KernelTarget {
+    fn info(&self) -> &TargetInfo {
+        &self.info
     }
 
     fn poll_delay(&self, method: Method) -> Option<i64> {
@@ -199,26 +169,22 @@ impl Target for KernelTarget {
 
     fn judge(&self, method: Method, counts: &Counts) -> Verdict {
         let Ok(mode) = kernel_mode(method.mode) else {
-            return Verdict::AsAsked;
+            return Verdict::AsRequested;
         };
         let effective = judge(mode, counts.all.ios, counts.machine.device_interrupts);
         match effective.reason {
-            None => Verdict::AsAsked,
+            None => Verdict::AsRequested,
             Some(reason) => Verdict::Other {
-                got: effective.name,
+                effective: effective.name,
                 reason: reason.to_string(),
             },
         }
     }
 
-    fn other_writer(&self) -> Option<&'static str> {
-        self.target.other_writer()
-    }
-
-    fn elsewhere(&self) -> Option<Elsewhere> {
-        Some(Elsewhere {
+    fn for_process(&self) -> Option<ProcessTarget> {
+        Some(ProcessTarget {
             path: self.target.path().into(),
-            may_write: self.may_write,
+            may_write: self.info.may_write,
             ring: self.ring,
         })
     }

@@ -1,0 +1,38 @@
+//! What a target is.
+
+use joulio_job::EngineName;
+use joulio_kernel_io::Disk;
+use joulio_model::DeviceProfile;
+
+/// What a target is, from when it was opened.
+#[derive(Clone, Debug)]
+pub struct TargetInfo {
+    /// Name by which the user chose it.
+    pub name: String,
+    /// Size in bytes.
+    pub size: u64,
+    /// Logical block size in bytes.
+    pub block_size: u32,
+    /// Longest I/O in bytes.
+    pub max_transfer: u32,
+    /// Engines that it has, each with the greatest queue depth of a job.
+    pub engines: Vec<(EngineName, usize)>,
+    /// Most jobs at once.
+    pub max_jobs: usize,
+    /// Whether data on it may be overwritten.
+    pub may_write: bool,
+    /// Disk that it is, or is on, for the kernel's counters; none for what the kernel does not drive.
+    pub disk: Option<Disk>,
+    /// Profile of the device that it emulates, if it does.
+    pub profile: Option<DeviceProfile>,
+}
+
+impl TargetInfo {
+    /// Greatest queue depth of a job by `engine`; zero when it has no such engine.
+    pub fn max_depth(&self, engine: EngineName) -> usize {
+        let mut engines = self.engines.iter();
+        engines
+            .find(|(name, _)| *name == engine)
+            .map_or(0, |(_, depth)| *depth)
+    }
+}

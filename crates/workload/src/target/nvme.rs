@@ -1,0 +1,165 @@
+//! A namespace that the user-space driver drives.
+
+use super::{Activity, Observed, Power, Target, TargetInfo, Verdict};
+use crate::engine::NvmeEngine;
+use crate::worker::{Worker, WorkerError, failed};
+use joulio_device::Device;
+use joulio_job::{Availability, Counts, EngineName, Method, WaitCounters};
+use joulio_model::DeviceProfile;
+use joulio_nvme::{Controller, Namespace, NvmeError};
+use std::sync::Arc;
+
+/// What an emulated device reports of itself, and a real one does not.
+pub struct EmulatedInfo<D> {
+    /// Profile of the device that it emulates.
+    pub profile: DeviceProfile,
+    /// Returns its activity so far.
+    pub activity: fn(&D) -> Activity,
+    /// Returns the thread that is the device.
+    pub thread: fn(&D) -> Option<i32>,
+}
+
+/// A namespace behind the user-space driver.
+pub struct NvmeTarget<D: Device> {
+    info: TargetInfo,
+    controller: Arc<Controller<D>>,
+    namespace: Namespace,
+    activity: Option<fn(&D) -> Activity>,
+    thread: Option<fn(&D) -> Option<i32>>,
+}
+
+impl<D: Device> NvmeTarget<D> {
+    /// Takes namespace `nsid` of `controller`; `emulated` is for emulated devices.
+    ///
+    /// # Errors
+    /// There is no such namespace, or the driver cannot use it.
+    pub fn new(
+        name: String,
+        controller: Controller<D>,
+        nsid: u32,
+        may_write: bool,
+        emulated: Option<EmulatedInfo<D>>,
+    ) -> Result<NvmeTarget<D>, NvmeError> {
+        let namespace = controller.namespace(nsid)?;
+        let (activity, thread) = (
+            emulated.as_ref().map(|emulated| emulated.activity),
+            emulated.as_ref().map(|emulated| emulated.thread),
+        );
+        let info = TargetInfo {
+            name,
+            size: namespace.size(),
+            block_size: namespace.block_size(),
+            max_transfer: controller.max_transfer(),
+            engines: vec![(EngineName::Nvme, controller.max_depth())],
+            max_jobs: controller.max_queues(),
+            may_write,
+            disk: None,
+            profile: emulated.map(|emulated| emulated.profile),
+        };
+        Ok(NvmeTarget {
+            info,
+            controller: Arc::new(controller),
+            namespace,
+            activity,
+            thread,
+        })
+    }
+}
+
+impl<D: Device + 'static> Observed for NvmeTarget<D> {
+    fn activity(&self) -> Activity {
+        let activity = self.activity;
+        activity.map_or_else(Activity::default, |of| of(self.controller.device()))
+    }
+
+    fn threads(&self) -> Vec<i32> {
+        let thread = self.thread.and_then(|of| of(self.controller.device()));
+        thread.into_iter().collect()
+    }
+
+    fn power(&self) -> Option<Power> {
+        let controller = Arc::clone(&self.controller);
+        Some(controller)
+    }
+
+    fn lost_features(&self) -> Vec<String> {
+        self.controller.lost_features()
+    }
+}
+
+impl<D: Device + 'static> Target for NvmeTarget<D> {
+    fn info(&self) -> &TargetInfo {
+        &self.info
+    }
+
+    fn work(&self, method: Method, worker: Worker<'_>) -> Result<(), WorkerError> {
+        let Some(policy) = method.mode.policy() else {
+            let reason = format!(
+                "{} is a completion mode of the kernel: --engine io_uring",
+                method.mode
+            );
+            return worker.refuse(Availability::Unavailable(reason));
+        };
+        let controller = Arc::clone(&self.controller);
+        let depth = worker.depth();
+        let engine = NvmeEngine::new(controller, self.namespace, depth, policy);
+        match engine.map_err(failed)? {
+            Ok(mut engine) => worker.run(&mut engine),
+            Err(reason) => worker.refuse(Availability::Unavailable(reason.to_string())),
+        }
+    }
+
+    fn judge(&self, method: Method, counts: &Counts) -> Verdict {
+        judge(method, &counts.wait)
+    }
+}
+
+/// The driver waits as it is requested to, or fails; but user interrupts can be taken away from it.
+fn judge(method: Method, wait: &WaitCounters) -> Verdict {
+    let WaitCounters {
+        lost_bindings: lost @ 1..,
+        rebindings,
+        user_interrupts,
+        interrupts,
+        ..
+    } = *wait
+    else {
+        return Verdict::AsRequested;
+    };
+    Verdict::Other {
+        effective: format!("{} in part", method.mode),
+        reason: format!(
+            "user interrupts were taken away from the thread {lost} times and bound again \
+             {rebindings} times: {user_interrupts} came to it, {interrupts} to the kernel. Its CPU \
+             went offline, or the thread or the interrupt was moved to another (dmesg); keep both \
+             where they are during a run"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_lost_its_user_interrupts_was_uintr_in_part() {
+        let method = Method {
+            engine: EngineName::Nvme,
+            mode: "uintr".parse().unwrap(),
+        };
+        let mut wait = WaitCounters {
+            user_interrupts: 4_486,
+            interrupts: 3_514,
+            ..WaitCounters::default()
+        };
+        assert_eq!(judge(method, &wait), Verdict::AsRequested);
+        (wait.lost_bindings, wait.rebindings) = (1, 1);
+        let Verdict::Other { effective, reason } = judge(method, &wait) else {
+            panic!("as requested");
+        };
+        assert_eq!(effective, "uintr in part");
+        for part in ["taken away from the thread 1 times", "4486", "3514"] {
+            assert!(reason.contains(part), "{part}: {reason}");
+        }
+    }
+}

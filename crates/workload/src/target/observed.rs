@@ -1,0 +1,48 @@
+//! What is known of a target beside its I/O.
+
+use joulio_model::Transfer;
+use joulio_nvme::PowerControl;
+use joulio_units::Joules;
+use std::sync::Arc;
+
+/// The controller that is asked about a target's power.
+pub type Power = Arc<dyn PowerControl + Send + Sync>;
+
+/// Activity of a device, as far as it reports any.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Activity {
+    /// Reads since it was opened.
+    pub read: Transfer,
+    /// Writes since it was opened.
+    pub write: Transfer,
+    /// Energy that it would have drawn without any I/O since it was opened, if it reports that.
+    pub idle: Option<Joules>,
+}
+
+/// What is known of a target beside its I/O. One that reports nothing of it has the defaults.
+pub trait Observed {
+    /// Activity so far.
+    fn activity(&self) -> Activity {
+        Activity::default()
+    }
+
+    /// Threads of this process that are the device, by their ids.
+    fn threads(&self) -> Vec<i32> {
+        Vec::new()
+    }
+
+    /// Controller to ask about its power, if it can be asked.
+    fn power(&self) -> Option<Power> {
+        None
+    }
+
+    /// Features of the controller that were set, that a reset took, and that could not be set again.
+    fn lost_features(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Another writer, where one is known: the cause of data that nobody here wrote.
+    fn other_writer(&self) -> Option<&'static str> {
+        None
+    }
+}

@@ -1,0 +1,15 @@
+//! Whether a run was what was requested.
+
+/// Verdict on the completion mode of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The requested mode was effective.
+    AsRequested,
+    /// Another mode was effective.
+    Other {
+        /// Effective completion mode.
+        effective: String,
+        /// Reason why the requested one was not.
+        reason: String,
+    },
+}

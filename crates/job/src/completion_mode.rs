@@ -72,6 +72,23 @@ impl CompletionMode {
         CompletionMode::SqPollPoll,
     ];
 
+    /// True if the kernel polls the device's queue, so that no interrupt of the device belongs to
+    /// the mode; of the kernel's engines.
+    pub fn polls_device(self) -> bool {
+        matches!(
+            self,
+            CompletionMode::Poll
+                | CompletionMode::Hybrid
+                | CompletionMode::HybridFixed(_)
+                | CompletionMode::SqPollPoll
+        )
+    }
+
+    /// True if a thread of the kernel submits.
+    pub fn has_poller_thread(self) -> bool {
+        matches!(self, CompletionMode::SqPoll | CompletionMode::SqPollPoll)
+    }
+
     /// A new policy for a queue of the user-space driver; `None` for the modes that only the kernel
     /// has.
     pub fn policy(self) -> Option<AnyPolicy> {

@@ -5,9 +5,10 @@
 //! Reads 4 KiB at queue depth 1, by every engine and mode, and prints the effective mode.
 
 use joulio_engine::Request;
+use joulio_job::CompletionMode;
 use joulio_kernel_io::{
-    Access, Calls, Effective, Interface, Interrupts, IoUring, KernelCompletionMode, KernelEngine,
-    KernelEngineError, Libaio, Psync, Release, RingOptions, Target, expect, judge,
+    Access, Calls, Effective, Interface, Interrupts, IoUring, KernelEngine, KernelEngineError,
+    Libaio, Psync, Release, RingOptions, Target, expect, judge,
 };
 use joulio_units::{Direction, Nanos};
 use joulio_wait::now;
@@ -15,18 +16,21 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 const BLOCK: u32 = 4096;
-const RUNS: [(Interface, KernelCompletionMode); 11] = [
-    (Interface::Psync, KernelCompletionMode::Interrupt),
-    (Interface::Psync, KernelCompletionMode::Poll),
-    (Interface::Psync, KernelCompletionMode::Hybrid),
-    (Interface::Psync, KernelCompletionMode::HybridFixed(4)),
-    (Interface::Libaio, KernelCompletionMode::Interrupt),
-    (Interface::IoUring, KernelCompletionMode::Interrupt),
-    (Interface::IoUring, KernelCompletionMode::Poll),
-    (Interface::IoUring, KernelCompletionMode::Hybrid),
-    (Interface::IoUring, KernelCompletionMode::SqPoll),
-    (Interface::IoUring, KernelCompletionMode::SqPollPoll),
-    (Interface::Libaio, KernelCompletionMode::Poll),
+const RUNS: [(Interface, CompletionMode); 11] = [
+    (Interface::Psync, CompletionMode::Interrupt),
+    (Interface::Psync, CompletionMode::Poll),
+    (Interface::Psync, CompletionMode::Hybrid),
+    (
+        Interface::Psync,
+        CompletionMode::HybridFixed(Nanos::from_micros(4)),
+    ),
+    (Interface::Libaio, CompletionMode::Interrupt),
+    (Interface::IoUring, CompletionMode::Interrupt),
+    (Interface::IoUring, CompletionMode::Poll),
+    (Interface::IoUring, CompletionMode::Hybrid),
+    (Interface::IoUring, CompletionMode::SqPoll),
+    (Interface::IoUring, CompletionMode::SqPollPoll),
+    (Interface::Libaio, CompletionMode::Poll),
 ];
 
 fn main() -> ExitCode {
@@ -67,7 +71,7 @@ fn main() -> ExitCode {
 
 fn run(
     interface: Interface,
-    mode: KernelCompletionMode,
+    mode: CompletionMode,
     target: &Arc<Target>,
     ios: u64,
 ) -> Result<String, KernelEngineError> {
@@ -106,7 +110,7 @@ fn run(
 
 fn line(
     interface: Interface,
-    mode: KernelCompletionMode,
+    mode: CompletionMode,
     effective: &Effective,
     ios: u64,
     [interrupts, switches]: [Option<u64>; 2],

@@ -3,7 +3,9 @@
 //! Kernels take a request to poll and do not poll, so there are two judgements: before a run by
 //! what the kernel's release and the disk's queue allow, after it by the device's interrupts.
 
-use crate::{Interface, KernelCompletionMode, Missing, Queue, Release};
+use crate::{Interface, Missing, Queue, Release};
+use joulio_job::CompletionMode;
+use joulio_units::Nanos;
 
 /// Most interrupts of the device per I/O of a polled run. Not zero: the last I/Os of a file system's journal, or of another process, may come in between.
 const MAX_INTERRUPTS_PER_IO: f64 = 0.01;
@@ -58,14 +60,14 @@ pub enum Unavailable {
 }
 
 impl Effective {
-    fn requested(mode: KernelCompletionMode) -> Effective {
+    fn requested(mode: CompletionMode) -> Effective {
         Effective {
             name: mode.to_string(),
             reason: None,
         }
     }
 
-    fn instead(mode: KernelCompletionMode, reason: impl Into<Unavailable>) -> Effective {
+    fn instead(mode: CompletionMode, reason: impl Into<Unavailable>) -> Effective {
         Effective {
             name: mode.to_string(),
             reason: Some(reason.into()),
@@ -82,7 +84,7 @@ impl Effective {
 /// queue, before the first I/O. What is not known (none) is not held against it: the run will show.
 pub fn expect(
     interface: Interface,
-    mode: KernelCompletionMode,
+    mode: CompletionMode,
     release: Option<Release>,
     queue: &Queue,
 ) -> Effective {
@@ -102,14 +104,27 @@ pub fn expect(
 
 fn expected(
     interface: Interface,
-    mode: KernelCompletionMode,
+    mode: CompletionMode,
     release: Option<Release>,
     queue: &Queue,
 ) -> Result<(), Unavailable> {
     let possible = match interface {
-        Interface::Psync => !mode.has_poller_thread(),
-        Interface::Libaio => mode == KernelCompletionMode::Interrupt,
-        Interface::IoUring => !matches!(mode, KernelCompletionMode::HybridFixed(_)),
+        Interface::Psync => matches!(
+            mode,
+            CompletionMode::Interrupt
+                | CompletionMode::Poll
+                | CompletionMode::Hybrid
+                | CompletionMode::HybridFixed(_)
+        ),
+        Interface::Libaio => mode == CompletionMode::Interrupt,
+        Interface::IoUring => matches!(
+            mode,
+            CompletionMode::Interrupt
+                | CompletionMode::Poll
+                | CompletionMode::Hybrid
+                | CompletionMode::SqPoll
+                | CompletionMode::SqPollPoll
+        ),
     };
     if !possible {
         return Err(Missing::NotThisInterface(interface).into());
@@ -123,7 +138,7 @@ fn expected(
         }
         Some(is)
             if interface == Interface::IoUring
-                && mode == KernelCompletionMode::Hybrid
+                && mode == CompletionMode::Hybrid
                 && is < HYBRID_SINCE =>
         {
             return Err(Missing::TooOld(HYBRID_SINCE).into());
@@ -136,49 +151,49 @@ fn expected(
     match interface {
         Interface::Psync => delay(mode, queue),
         _ if release.is_some_and(|is| is < RINGS_DO_NOT_SLEEP) => {
-            delay(KernelCompletionMode::Poll, queue)
+            delay(CompletionMode::Poll, queue)
         }
         _ => Ok(()),
     }
 }
 
 /// queue/io_poll_delay makes a poll classic or hybrid.
-fn delay(mode: KernelCompletionMode, queue: &Queue) -> Result<(), Unavailable> {
+fn delay(mode: CompletionMode, queue: &Queue) -> Result<(), Unavailable> {
     match queue.io_poll_delay {
         Some(is) if delayed(is) != mode => Err(Unavailable::Delay {
             is,
             wanted: match mode {
-                KernelCompletionMode::Hybrid => 0,
-                KernelCompletionMode::HybridFixed(us) => i64::from(us),
+                CompletionMode::Hybrid => 0,
+                CompletionMode::HybridFixed(sleep) => (sleep.0 / 1_000) as i64,
                 _ => -1,
             },
         }),
-        None if mode != KernelCompletionMode::Poll => Err(Unavailable::NoHybrid),
+        None if mode != CompletionMode::Poll => Err(Unavailable::NoHybrid),
         _ => Ok(()),
     }
 }
 
 /// Mode that a queue/io_poll_delay makes of polling.
-fn delayed(delay: i64) -> KernelCompletionMode {
+fn delayed(delay: i64) -> CompletionMode {
     match u32::try_from(delay) {
-        Ok(0) => KernelCompletionMode::Hybrid,
-        Ok(us) => KernelCompletionMode::HybridFixed(us),
-        Err(_) => KernelCompletionMode::Poll,
+        Ok(0) => CompletionMode::Hybrid,
+        Ok(us) => CompletionMode::HybridFixed(Nanos::from_micros(us.into())),
+        Err(_) => CompletionMode::Poll,
     }
 }
 
 /// Mode that is left without polling.
-fn unpolled(mode: KernelCompletionMode) -> KernelCompletionMode {
+fn unpolled(mode: CompletionMode) -> CompletionMode {
     if mode.has_poller_thread() {
-        KernelCompletionMode::SqPoll
+        CompletionMode::SqPoll
     } else {
-        KernelCompletionMode::Interrupt
+        CompletionMode::Interrupt
     }
 }
 
 /// Effective mode of a run in which `mode` was requested, by the `interrupts` of the device during
 /// its `ios` I/Os. Without a count, or without an I/O, nothing speaks against the requested one.
-pub fn judge(mode: KernelCompletionMode, ios: u64, interrupts: Option<u64>) -> Effective {
+pub fn judge(mode: CompletionMode, ios: u64, interrupts: Option<u64>) -> Effective {
     let (true, Some(interrupts), 1..) = (mode.polls_device(), interrupts, ios) else {
         return Effective::requested(mode);
     };
@@ -204,7 +219,7 @@ mod tests {
 
     fn reason(
         interface: Interface,
-        mode: KernelCompletionMode,
+        mode: CompletionMode,
         release: (u32, u32),
         queue: Queue,
     ) -> Option<Unavailable> {
@@ -217,35 +232,20 @@ mod tests {
     #[test]
     fn hipri_polls_up_to_5_18_only() {
         assert_eq!(
-            reason(
-                Interface::Psync,
-                KernelCompletionMode::Poll,
-                (5, 18),
-                POLLED
-            ),
+            reason(Interface::Psync, CompletionMode::Poll, (5, 18), POLLED),
             None
         );
         let ignored = Some(Unavailable::HipriIgnored(Release::new(6, 1)));
         assert_eq!(
-            reason(Interface::Psync, KernelCompletionMode::Poll, (6, 1), POLLED),
+            reason(Interface::Psync, CompletionMode::Poll, (6, 1), POLLED),
             ignored
         );
         assert_eq!(
-            reason(
-                Interface::Psync,
-                KernelCompletionMode::Hybrid,
-                (6, 1),
-                POLLED
-            ),
+            reason(Interface::Psync, CompletionMode::Hybrid, (6, 1), POLLED),
             ignored
         );
         assert_eq!(
-            reason(
-                Interface::Psync,
-                KernelCompletionMode::Interrupt,
-                (6, 1),
-                POLLED
-            ),
+            reason(Interface::Psync, CompletionMode::Interrupt, (6, 1), POLLED),
             None
         );
     }
@@ -257,24 +257,27 @@ mod tests {
             ..POLLED
         };
         let of = |mode, delay| reason(Interface::Psync, mode, (5, 10), queue(delay));
-        assert_eq!(of(KernelCompletionMode::Hybrid, Some(0)), None);
-        assert_eq!(of(KernelCompletionMode::HybridFixed(4), Some(4)), None);
-        let wrong = |is, wanted| Some(Unavailable::Delay { is, wanted });
-        assert_eq!(of(KernelCompletionMode::Poll, Some(0)), wrong(0, -1));
+        assert_eq!(of(CompletionMode::Hybrid, Some(0)), None);
         assert_eq!(
-            of(KernelCompletionMode::HybridFixed(4), Some(-1)),
+            of(CompletionMode::HybridFixed(Nanos::from_micros(4)), Some(4)),
+            None
+        );
+        let wrong = |is, wanted| Some(Unavailable::Delay { is, wanted });
+        assert_eq!(of(CompletionMode::Poll, Some(0)), wrong(0, -1));
+        assert_eq!(
+            of(CompletionMode::HybridFixed(Nanos::from_micros(4)), Some(-1)),
             wrong(-1, 4)
         );
         assert_eq!(
-            of(KernelCompletionMode::Hybrid, None),
+            of(CompletionMode::Hybrid, None),
             Some(Unavailable::NoHybrid)
         );
-        assert_eq!(of(KernelCompletionMode::Poll, None), None);
+        assert_eq!(of(CompletionMode::Poll, None), None);
         let got = |delay| {
             let release = Some(Release::new(5, 10));
             expect(
                 Interface::Psync,
-                KernelCompletionMode::HybridFixed(9),
+                CompletionMode::HybridFixed(Nanos::from_micros(9)),
                 release,
                 &queue(Some(delay)),
             )
@@ -294,79 +297,63 @@ mod tests {
             ..POLLED
         };
         let none = Some(Unavailable::Missing(Missing::NoPollQueues));
-        assert_eq!(of(KernelCompletionMode::Poll, (6, 18), unpolled), none);
-        assert_eq!(
-            of(KernelCompletionMode::SqPollPoll, (6, 18), unpolled),
-            none
-        );
-        assert_eq!(of(KernelCompletionMode::SqPoll, (6, 18), unpolled), None);
-        assert_eq!(of(KernelCompletionMode::Hybrid, (6, 13), POLLED), None);
+        assert_eq!(of(CompletionMode::Poll, (6, 18), unpolled), none);
+        assert_eq!(of(CompletionMode::SqPollPoll, (6, 18), unpolled), none);
+        assert_eq!(of(CompletionMode::SqPoll, (6, 18), unpolled), None);
+        assert_eq!(of(CompletionMode::Hybrid, (6, 13), POLLED), None);
         let old = Some(Unavailable::Missing(Missing::TooOld(Release::new(6, 13))));
-        assert_eq!(of(KernelCompletionMode::Hybrid, (6, 12), POLLED), old);
+        assert_eq!(of(CompletionMode::Hybrid, (6, 12), POLLED), old);
         // Before 5.16 the block layer's sleep is in a ring's poll as well.
         let hybrid = Queue {
             io_poll_delay: Some(0),
             ..POLLED
         };
         let slept = Some(Unavailable::Delay { is: 0, wanted: -1 });
-        assert_eq!(of(KernelCompletionMode::Poll, (5, 10), hybrid), slept);
-        assert_eq!(of(KernelCompletionMode::SqPollPoll, (5, 10), hybrid), slept);
-        assert_eq!(of(KernelCompletionMode::Poll, (5, 10), POLLED), None);
-        assert_eq!(of(KernelCompletionMode::Poll, (6, 1), hybrid), None);
+        assert_eq!(of(CompletionMode::Poll, (5, 10), hybrid), slept);
+        assert_eq!(of(CompletionMode::SqPollPoll, (5, 10), hybrid), slept);
+        assert_eq!(of(CompletionMode::Poll, (5, 10), POLLED), None);
+        assert_eq!(of(CompletionMode::Poll, (6, 1), hybrid), None);
         // What is not known is not held against it.
-        assert_eq!(
-            of(KernelCompletionMode::Poll, (6, 18), Queue::default()),
-            None
-        );
+        assert_eq!(of(CompletionMode::Poll, (6, 18), Queue::default()), None);
     }
 
     #[test]
     fn libaio_only_waits_for_interrupts() {
         assert_eq!(
-            reason(
-                Interface::Libaio,
-                KernelCompletionMode::Interrupt,
-                (6, 1),
-                POLLED
-            ),
+            reason(Interface::Libaio, CompletionMode::Interrupt, (6, 1), POLLED),
             None
         );
         let other = Some(Unavailable::Missing(Missing::NotThisInterface(
             Interface::Libaio,
         )));
         assert_eq!(
-            reason(
-                Interface::Libaio,
-                KernelCompletionMode::Poll,
-                (6, 1),
-                POLLED
-            ),
+            reason(Interface::Libaio, CompletionMode::Poll, (6, 1), POLLED),
             other
         );
     }
 
     #[test]
     fn a_polled_run_with_an_interrupt_in_a_hundred_is_not_obtained() {
-        assert!(judge(KernelCompletionMode::Poll, 1000, Some(10)).is_requested());
-        let effective = judge(KernelCompletionMode::Poll, 1000, Some(11));
+        assert!(judge(CompletionMode::Poll, 1000, Some(10)).is_requested());
+        let effective = judge(CompletionMode::Poll, 1000, Some(11));
         assert_eq!(effective.name, "interrupt");
         let text = effective.reason.unwrap().to_string();
         assert!(text.contains("0.011") && text.contains("nvme.poll_queues=N"));
         assert_eq!(
-            judge(KernelCompletionMode::SqPollPoll, 10, Some(10)).name,
+            judge(CompletionMode::SqPollPoll, 10, Some(10)).name,
             "sqpoll"
         );
-        assert!(judge(KernelCompletionMode::SqPoll, 1000, Some(1000)).is_requested());
-        assert!(judge(KernelCompletionMode::Interrupt, 1000, Some(1000)).is_requested());
-        assert!(judge(KernelCompletionMode::Poll, 1000, None).is_requested());
-        assert!(judge(KernelCompletionMode::Poll, 0, Some(50)).is_requested());
+        assert!(judge(CompletionMode::SqPoll, 1000, Some(1000)).is_requested());
+        assert!(judge(CompletionMode::Interrupt, 1000, Some(1000)).is_requested());
+        assert!(judge(CompletionMode::Poll, 1000, None).is_requested());
+        assert!(judge(CompletionMode::Poll, 0, Some(50)).is_requested());
     }
 
     proptest! {
         #[test]
         fn more_interrupts_never_make_it_polled(ios in 1..u64::MAX, few: u64, more: u64) {
             let (few, more) = (few.min(more), few.max(more));
-            let of = |n| judge(KernelCompletionMode::Hybrid, ios, Some(n)).is_requested();
+            let of = |n| judge(CompletionMode::Hybrid, ios, Some(n)).is_requested();
             prop_assert!(of(few) || !of(more));
         }
     }

@@ -1,6 +1,7 @@
 //! What can go wrong before and beside a request.
 
-use crate::{Interface, KernelCompletionMode};
+use crate::Interface;
+use joulio_job::CompletionMode;
 use rustix::io::Errno;
 use std::path::PathBuf;
 
@@ -74,7 +75,7 @@ pub enum KernelEngineError {
         /// The interface.
         interface: Interface,
         /// Completion mode requested.
-        mode: KernelCompletionMode,
+        mode: CompletionMode,
         /// Reason.
         missing: Missing,
     },

@@ -7,7 +7,6 @@
 
 mod aio;
 mod buffer;
-mod completion_mode;
 mod cpuidle;
 mod cputimes;
 mod disk;
@@ -29,7 +28,6 @@ mod uring;
 
 pub use aio::Libaio;
 pub use buffer::Buffer;
-pub use completion_mode::KernelCompletionMode;
 pub use cpuidle::{CpuIdle, IdleState, IdleUse, NoCpuIdle};
 pub use cputimes::{CpuTimes, CpuUse, NoCpuTimes, TICK};
 pub use disk::{Blocks, Disk, Queue};

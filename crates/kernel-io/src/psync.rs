@@ -3,10 +3,10 @@
 use crate::engine::idle_until;
 use crate::slots::{fits, outcome};
 use crate::{
-    Buffer, Calls, Completion, Failure, Interface, KernelCompletionMode, KernelEngine,
-    KernelEngineError, Missing, Target,
+    Buffer, Calls, Completion, Failure, Interface, KernelEngine, KernelEngineError, Missing, Target,
 };
 use joulio_engine::{Engine, Request};
+use joulio_job::CompletionMode;
 use joulio_units::{Direction, Nanos};
 use joulio_wait::Counters;
 use rustix::io::{Errno, IoSlice, IoSliceMut, ReadWriteFlags, preadv2, pwritev2, retry_on_intr};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// no deadline ends it.
 pub struct Psync {
     target: Arc<Target>,
-    mode: KernelCompletionMode,
+    mode: CompletionMode,
     flags: ReadWriteFlags,
     prepared: Option<(Request, Buffer)>,
     ended: Option<Completion>,
@@ -33,7 +33,7 @@ impl Psync {
     pub fn new(
         target: Arc<Target>,
         depth: usize,
-        mode: KernelCompletionMode,
+        mode: CompletionMode,
     ) -> Result<Psync, KernelEngineError> {
         let interface = Interface::Psync;
         if depth != 1 {
@@ -43,7 +43,14 @@ impl Psync {
                 limit: 1,
             });
         }
-        if mode.has_poller_thread() {
+        let synchronous = matches!(
+            mode,
+            CompletionMode::Interrupt
+                | CompletionMode::Poll
+                | CompletionMode::Hybrid
+                | CompletionMode::HybridFixed(_)
+        );
+        if !synchronous {
             let missing = Missing::NotThisInterface(interface);
             return Err(KernelEngineError::Missing {
                 interface,

@@ -4,11 +4,11 @@ mod common;
 
 use common::{Scratch, one, request, ring, rings};
 use joulio_engine::Engine;
+use joulio_job::CompletionMode;
 use joulio_kernel_io::{
-    Access, IoUring, KernelCompletionMode, KernelEngine, KernelEngineError, Libaio, Psync,
-    RingOptions,
+    Access, IoUring, KernelEngine, KernelEngineError, Libaio, Psync, RingOptions,
 };
-use joulio_units::Direction;
+use joulio_units::{Direction, Nanos};
 use std::sync::Arc;
 
 #[test]
@@ -32,10 +32,10 @@ fn the_kernels_thread_is_told_apart() {
     let scratch = Scratch::new();
     let target = scratch.open(Access::Read);
     let options = RingOptions::default();
-    let Some(mut polled) = ring(&target, 1, KernelCompletionMode::SqPoll, options) else {
+    let Some(mut polled) = ring(&target, 1, CompletionMode::SqPoll, options) else {
         return;
     };
-    let Some(second) = ring(&target, 1, KernelCompletionMode::SqPoll, options) else {
+    let Some(second) = ring(&target, 1, CompletionMode::SqPoll, options) else {
         return;
     };
     one(&mut polled, request(Direction::Read, 0, 0));
@@ -46,8 +46,8 @@ fn the_kernels_thread_is_told_apart() {
     assert_ne!(first, second);
     let name = std::fs::read_to_string(format!("/proc/self/task/{first}/comm")).unwrap();
     assert!(name.starts_with("iou-sqp-"), "{name}");
-    let plain = ring(&target, 1, KernelCompletionMode::Interrupt, options).unwrap();
-    let libaio = Libaio::new(target, 1, KernelCompletionMode::Interrupt).unwrap();
+    let plain = ring(&target, 1, CompletionMode::Interrupt, options).unwrap();
+    let libaio = Libaio::new(target, 1, CompletionMode::Interrupt).unwrap();
     assert_eq!(
         (plain.kernel_thread(), libaio.kernel_thread()),
         (None, None)
@@ -60,21 +60,21 @@ fn an_io_costs_one_system_call_by_psync_two_by_the_others_none_by_sqpoll() {
     let target = scratch.open(Access::Read);
     let ios = 100;
     let per_run = |engine: &mut dyn FnMut()| (0..ios).for_each(|_| engine());
-    let mut psync = Psync::new(Arc::clone(&target), 1, KernelCompletionMode::Interrupt).unwrap();
+    let mut psync = Psync::new(Arc::clone(&target), 1, CompletionMode::Interrupt).unwrap();
     per_run(&mut || drop(one(&mut psync, request(Direction::Read, 1, 1))));
     assert_eq!(psync.calls().system_calls, ios);
-    let mut libaio = Libaio::new(Arc::clone(&target), 1, KernelCompletionMode::Interrupt).unwrap();
+    let mut libaio = Libaio::new(Arc::clone(&target), 1, CompletionMode::Interrupt).unwrap();
     per_run(&mut || drop(one(&mut libaio, request(Direction::Read, 1, 1))));
     let calls = libaio.calls();
     assert_eq!((calls.system_calls, calls.waiting.blocks), (2 * ios, ios));
     let options = RingOptions::default();
-    if let Some(mut uring) = ring(&target, 1, KernelCompletionMode::Interrupt, options) {
+    if let Some(mut uring) = ring(&target, 1, CompletionMode::Interrupt, options) {
         per_run(&mut || drop(one(&mut uring, request(Direction::Read, 1, 1))));
         let calls = uring.calls();
         assert!((ios..=2 * ios).contains(&calls.system_calls), "{calls:?}");
         assert_eq!(calls.system_calls, ios + calls.waiting.blocks);
     }
-    if let Some(mut sqpoll) = ring(&target, 1, KernelCompletionMode::SqPoll, options) {
+    if let Some(mut sqpoll) = ring(&target, 1, CompletionMode::SqPoll, options) {
         per_run(&mut || drop(one(&mut sqpoll, request(Direction::Read, 1, 1))));
         let calls = sqpoll.calls();
         // What is left are wake-ups, and the core offered after 4096 empty polls.
@@ -95,27 +95,27 @@ fn what_an_interface_cannot_do_is_refused_in_one_line() {
     };
     let psync = |depth, mode| error(Psync::new(Arc::clone(&target), depth, mode).map(drop));
     assert_eq!(
-        psync(2, KernelCompletionMode::Interrupt),
+        psync(2, CompletionMode::Interrupt),
         "psync: queue depth 2 is not within 1 to 1"
     );
     assert_eq!(
-        psync(1, KernelCompletionMode::SqPoll),
+        psync(1, CompletionMode::SqPoll),
         "psync: sqpoll is unavailable: psync has only interrupt, poll, hybrid and hybrid=TIME"
     );
     let libaio = |depth, mode| error(Libaio::new(Arc::clone(&target), depth, mode).map(drop));
     assert_eq!(
-        libaio(1, KernelCompletionMode::Poll),
+        libaio(1, CompletionMode::Poll),
         "libaio: poll is unavailable: libaio has only interrupt"
     );
-    assert!(libaio(0, KernelCompletionMode::Interrupt).contains("queue depth 0"));
+    assert!(libaio(0, CompletionMode::Interrupt).contains("queue depth 0"));
     let uring = |depth, mode| {
         let options = RingOptions::default();
         let ring = IoUring::new(Arc::clone(&target), depth, mode, options);
         error(ring.map(drop))
     };
-    assert!(uring(40_000, KernelCompletionMode::Interrupt).contains("1 to 32768"));
+    assert!(uring(40_000, CompletionMode::Interrupt).contains("1 to 32768"));
     assert!(
-        uring(1, KernelCompletionMode::HybridFixed(4))
+        uring(1, CompletionMode::HybridFixed(Nanos::from_micros(4)))
             .starts_with("io_uring: hybrid=4us is unavailable: io_uring has only ")
     );
 }

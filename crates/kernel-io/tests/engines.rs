@@ -4,9 +4,8 @@
 mod common;
 
 use common::{BLOCK, BLOCKS, Claim, Scratch, of_every_engine, one, request, soon};
-use joulio_kernel_io::{
-    Access, Failure, KernelCompletionMode, KernelEngine, KernelEngineError, Psync, Target,
-};
+use joulio_job::CompletionMode;
+use joulio_kernel_io::{Access, Failure, KernelEngine, KernelEngineError, Psync, Target};
 use joulio_units::{Direction, Nanos};
 use joulio_wait::now;
 use rustix::io::Errno;
@@ -201,8 +200,7 @@ impl Claim for ADroppedEngineHasEndedItsRequests<'_> {
         }
         engine.submit().unwrap();
         drop(engine);
-        let mut reader =
-            Psync::new(Arc::clone(self.0), 1, KernelCompletionMode::Interrupt).unwrap();
+        let mut reader = Psync::new(Arc::clone(self.0), 1, CompletionMode::Interrupt).unwrap();
         for block in 0..depth as u64 {
             let done = one(&mut reader, request(Direction::Read, block, 0));
             assert!(
@@ -231,8 +229,7 @@ impl Claim for WhatWasNotSentIsNotDone<'_> {
             .unwrap();
         assert_eq!(engine.reap(0, Nanos::MAX, drop).unwrap(), 0, "{name}");
         drop(engine);
-        let mut reader =
-            Psync::new(Arc::clone(self.0), 1, KernelCompletionMode::Interrupt).unwrap();
+        let mut reader = Psync::new(Arc::clone(self.0), 1, CompletionMode::Interrupt).unwrap();
         let done = one(&mut reader, request(Direction::Read, 7, 0));
         assert!(done.buffer.iter().all(|&byte| byte == 0), "{name}");
     }

@@ -5,11 +5,11 @@ mod context;
 use crate::engine::idle_until;
 use crate::slots::Slots;
 use crate::{
-    Buffer, Calls, Completion, Failure, Interface, KernelCompletionMode, KernelEngine,
-    KernelEngineError, Missing, Target,
+    Buffer, Calls, Completion, Failure, Interface, KernelEngine, KernelEngineError, Missing, Target,
 };
 use context::Context;
 use joulio_engine::{Engine, Request};
+use joulio_job::CompletionMode;
 use joulio_units::Nanos;
 use joulio_wait::{Counters, now};
 use rustix::io::Errno;
@@ -27,17 +27,17 @@ pub struct Libaio {
 }
 
 impl Libaio {
-    /// Makes a context of `depth`; `mode` must be [`KernelCompletionMode::Interrupt`].
+    /// Makes a context of `depth`; `mode` must be [`CompletionMode::Interrupt`].
     ///
     /// # Errors
     /// The mode or the depth is not libaio's, or the kernel has no contexts left.
     pub fn new(
         target: Arc<Target>,
         depth: usize,
-        mode: KernelCompletionMode,
+        mode: CompletionMode,
     ) -> Result<Libaio, KernelEngineError> {
         let interface = Interface::Libaio;
-        if mode != KernelCompletionMode::Interrupt {
+        if mode != CompletionMode::Interrupt {
             let missing = Missing::NotThisInterface(interface);
             return Err(KernelEngineError::Missing {
                 interface,
@@ -160,7 +160,7 @@ impl Engine for Libaio {
     }
 
     fn effective(&mut self) -> String {
-        KernelCompletionMode::Interrupt.to_string()
+        CompletionMode::Interrupt.to_string()
     }
 
     fn counters(&mut self) -> Counters {

@@ -9,11 +9,11 @@ pub use setup::RingOptions;
 
 use crate::slots::Slots;
 use crate::{
-    Buffer, Calls, Completion, Failure, Interface, KernelCompletionMode, KernelEngine,
-    KernelEngineError, Target,
+    Buffer, Calls, Completion, Failure, Interface, KernelEngine, KernelEngineError, Target,
 };
 use io_uring::EnterFlags;
 use joulio_engine::{Engine, Request};
+use joulio_job::CompletionMode;
 use joulio_units::{Direction, Nanos};
 use joulio_wait::{Counters, now};
 use poller::Before;
@@ -37,7 +37,7 @@ pub struct IoUring {
     ring: Ring,
     /// The kernel's thread.
     poller: Option<i32>,
-    mode: KernelCompletionMode,
+    mode: CompletionMode,
     options: RingOptions,
     /// Made disabled, and not yet enabled.
     disabled: bool,
@@ -58,7 +58,7 @@ impl IoUring {
     pub fn new(
         target: Arc<Target>,
         depth: usize,
-        mode: KernelCompletionMode,
+        mode: CompletionMode,
         options: RingOptions,
     ) -> Result<IoUring, KernelEngineError> {
         if mode.polls_device() {
@@ -70,7 +70,7 @@ impl IoUring {
     fn open(
         target: Arc<Target>,
         depth: usize,
-        mode: KernelCompletionMode,
+        mode: CompletionMode,
         options: RingOptions,
     ) -> Result<IoUring, KernelEngineError> {
         let slots = Slots::new(Interface::IoUring, depth, setup::MAX_DEPTH)?;
@@ -85,7 +85,7 @@ impl IoUring {
         poller: Option<i32>,
         target: Arc<Target>,
         slots: Slots,
-        mode: KernelCompletionMode,
+        mode: CompletionMode,
         options: RingOptions,
     ) -> Result<IoUring, KernelEngineError> {
         let ring = Ring::new(opened.ring, target, slots, options.registered_file);

@@ -1,7 +1,8 @@
 //! Making a ring, and the reasons why one is unavailable.
 
 use super::ring::{RawRing, setup};
-use crate::{Interface, KernelCompletionMode, KernelEngineError, Missing, Release};
+use crate::{Interface, KernelEngineError, Missing, Release};
+use joulio_job::CompletionMode;
 use rustix::io::Errno;
 use std::fs;
 
@@ -47,7 +48,7 @@ pub(super) struct Opened {
 /// Makes a ring of `depth` with `mode`.
 pub(super) fn open(
     depth: usize,
-    mode: KernelCompletionMode,
+    mode: CompletionMode,
     options: &RingOptions,
 ) -> Result<Opened, KernelEngineError> {
     let requested = flags(mode, options)?;
@@ -74,7 +75,7 @@ pub(super) fn open(
 pub(super) fn refusal(
     call: &'static str,
     errno: Errno,
-    mode: KernelCompletionMode,
+    mode: CompletionMode,
     options: &RingOptions,
 ) -> KernelEngineError {
     let missing = match (errno, mode, options.poller_cpu) {
@@ -82,12 +83,10 @@ pub(super) fn refusal(
         (Errno::PERM | Errno::ACCESS, ..) => forbidden(),
         (Errno::NOMEM, ..) => Missing::Memory,
         (Errno::OPNOTSUPP, ..) if mode.polls_device() => Missing::NoPollQueues,
-        (Errno::INVAL, KernelCompletionMode::Hybrid, _) => Missing::TooOld(Release::new(6, 13)),
-        (
-            Errno::INVAL,
-            KernelCompletionMode::SqPoll | KernelCompletionMode::SqPollPoll,
-            Some(cpu),
-        ) => Missing::Cpu(cpu),
+        (Errno::INVAL, CompletionMode::Hybrid, _) => Missing::TooOld(Release::new(6, 13)),
+        (Errno::INVAL, CompletionMode::SqPoll | CompletionMode::SqPollPoll, Some(cpu)) => {
+            Missing::Cpu(cpu)
+        }
         _ => {
             return KernelEngineError::Call {
                 call,
@@ -111,14 +110,14 @@ fn forbidden() -> Missing {
     }
 }
 
-fn flags(mode: KernelCompletionMode, options: &RingOptions) -> Result<u32, KernelEngineError> {
+fn flags(mode: CompletionMode, options: &RingOptions) -> Result<u32, KernelEngineError> {
     let flags = match mode {
-        KernelCompletionMode::Interrupt => 0,
-        KernelCompletionMode::Poll => IOPOLL,
-        KernelCompletionMode::Hybrid => IOPOLL | HYBRID_IOPOLL,
-        KernelCompletionMode::SqPoll => SQPOLL,
-        KernelCompletionMode::SqPollPoll => SQPOLL | IOPOLL,
-        KernelCompletionMode::HybridFixed(_) => {
+        CompletionMode::Interrupt => 0,
+        CompletionMode::Poll => IOPOLL,
+        CompletionMode::Hybrid => IOPOLL | HYBRID_IOPOLL,
+        CompletionMode::SqPoll => SQPOLL,
+        CompletionMode::SqPollPoll => SQPOLL | IOPOLL,
+        _ => {
             return Err(KernelEngineError::Missing {
                 interface: Interface::IoUring,
                 mode,
@@ -133,6 +132,7 @@ fn flags(mode: KernelCompletionMode, options: &RingOptions) -> Result<u32, Kerne
 #[cfg(test)]
 mod tests {
     use super::*;
+    use joulio_units::Nanos;
 
     #[test]
     fn errors_of_the_kernel_become_reasons_with_remedies() {
@@ -143,22 +143,18 @@ mod tests {
             };
             refusal("io_uring_setup", errno, mode, &options).to_string()
         };
-        assert!(of(Errno::INVAL, KernelCompletionMode::Hybrid, None).contains("Linux 6.13"));
-        assert!(of(Errno::INVAL, KernelCompletionMode::SqPoll, Some(99)).contains("CPU 99"));
-        assert!(
-            of(Errno::OPNOTSUPP, KernelCompletionMode::Poll, None).contains("nvme.poll_queues")
-        );
-        assert!(of(Errno::NOMEM, KernelCompletionMode::Interrupt, None).contains("ulimit -l"));
-        assert!(of(Errno::NOSYS, KernelCompletionMode::Interrupt, None).contains("without it"));
-        assert!(
-            of(Errno::NFILE, KernelCompletionMode::Interrupt, None).starts_with("io_uring_setup: ")
-        );
+        assert!(of(Errno::INVAL, CompletionMode::Hybrid, None).contains("Linux 6.13"));
+        assert!(of(Errno::INVAL, CompletionMode::SqPoll, Some(99)).contains("CPU 99"));
+        assert!(of(Errno::OPNOTSUPP, CompletionMode::Poll, None).contains("nvme.poll_queues"));
+        assert!(of(Errno::NOMEM, CompletionMode::Interrupt, None).contains("ulimit -l"));
+        assert!(of(Errno::NOSYS, CompletionMode::Interrupt, None).contains("without it"));
+        assert!(of(Errno::NFILE, CompletionMode::Interrupt, None).starts_with("io_uring_setup: "));
     }
 
     #[test]
     fn a_fixed_sleep_is_not_io_urings() {
         let made = flags(
-            KernelCompletionMode::HybridFixed(4),
+            CompletionMode::HybridFixed(Nanos::from_micros(4)),
             &RingOptions::default(),
         );
         assert!(matches!(made, Err(KernelEngineError::Missing { .. })));

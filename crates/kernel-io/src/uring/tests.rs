@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Access;
+use joulio_job::CompletionMode;
 use std::io::Write;
 
 /// A ring as Linux before 5.11 makes it, on a file beside this program: no timeout in
@@ -29,7 +30,7 @@ fn old_ring(depth: usize) -> Option<IoUring> {
         None,
         target,
         slots,
-        KernelCompletionMode::Interrupt,
+        CompletionMode::Interrupt,
         options,
     )
     .unwrap();

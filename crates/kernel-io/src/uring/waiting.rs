@@ -1,9 +1,10 @@
 //! How a ring's completions are waited for.
 
 use super::IoUring;
+use crate::Completion;
 use crate::engine::idle_until;
-use crate::{Completion, KernelCompletionMode};
 use io_uring::EnterFlags;
+use joulio_job::CompletionMode;
 use joulio_units::Nanos;
 use joulio_wait::{now, poll_until};
 use rustix::event::{PollFd, PollFlags};
@@ -61,10 +62,8 @@ impl IoUring {
     /// One wait for `wanted` completions, which may end earlier.
     fn wait(&mut self, wanted: usize, deadline: Nanos) -> Result<(), Errno> {
         match self.mode {
-            KernelCompletionMode::SqPoll | KernelCompletionMode::SqPollPoll => {
-                self.watch_ring(deadline)
-            }
-            KernelCompletionMode::Interrupt => self.block(wanted, deadline)?,
+            CompletionMode::SqPoll | CompletionMode::SqPollPoll => self.watch_ring(deadline),
+            CompletionMode::Interrupt => self.block(wanted, deadline)?,
             _ => {
                 let far = deadline - now() >= MIN_KERNEL_SPIN;
                 self.calls.waiting.polls += 1;

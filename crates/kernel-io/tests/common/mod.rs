@@ -2,9 +2,10 @@
 #![allow(dead_code)]
 
 use joulio_engine::Request;
+use joulio_job::CompletionMode;
 use joulio_kernel_io::{
-    Access, Completion, IoUring, KernelCompletionMode, KernelEngine, KernelEngineError, Libaio,
-    Missing, Psync, RingOptions, Target,
+    Access, Completion, IoUring, KernelEngine, KernelEngineError, Libaio, Missing, Psync,
+    RingOptions, Target,
 };
 use joulio_units::{Direction, Nanos};
 use joulio_wait::now;
@@ -50,7 +51,7 @@ pub fn soon() -> Nanos {
 }
 
 /// Every completion mode that io_uring has here, with the options that change its calls.
-pub fn rings() -> Vec<(KernelCompletionMode, RingOptions)> {
+pub fn rings() -> Vec<(CompletionMode, RingOptions)> {
     let plain = RingOptions::default();
     let fixed = RingOptions {
         fixed_buffers: true,
@@ -63,14 +64,14 @@ pub fn rings() -> Vec<(KernelCompletionMode, RingOptions)> {
         ..plain
     };
     vec![
-        (KernelCompletionMode::Interrupt, plain),
-        (KernelCompletionMode::Interrupt, fixed),
-        (KernelCompletionMode::SqPoll, asleep_soon),
-        (KernelCompletionMode::SqPoll, fixed),
-        (KernelCompletionMode::Poll, plain),
-        (KernelCompletionMode::Poll, fixed),
-        (KernelCompletionMode::Hybrid, plain),
-        (KernelCompletionMode::SqPollPoll, plain),
+        (CompletionMode::Interrupt, plain),
+        (CompletionMode::Interrupt, fixed),
+        (CompletionMode::SqPoll, asleep_soon),
+        (CompletionMode::SqPoll, fixed),
+        (CompletionMode::Poll, plain),
+        (CompletionMode::Poll, fixed),
+        (CompletionMode::Hybrid, plain),
+        (CompletionMode::SqPollPoll, plain),
     ]
 }
 
@@ -79,13 +80,13 @@ pub fn rings() -> Vec<(KernelCompletionMode, RingOptions)> {
 pub fn ring(
     target: &Arc<Target>,
     depth: usize,
-    mode: KernelCompletionMode,
+    mode: CompletionMode,
     options: RingOptions,
 ) -> Option<IoUring> {
     match IoUring::new(Arc::clone(target), depth, mode, options) {
         Ok(ring) => Some(ring),
         Err(KernelEngineError::Missing { missing, .. }) => {
-            assert!(mode != KernelCompletionMode::Interrupt || missing != Missing::NoPollQueues);
+            assert!(mode != CompletionMode::Interrupt || missing != Missing::NoPollQueues);
             eprintln!("not here: {mode}: {missing}");
             None
         }
@@ -100,11 +101,10 @@ pub trait Claim {
 
 /// Claims it of psync at depth 1, and of the others at depths 1 and 32.
 pub fn of_every_engine(target: &Arc<Target>, claim: &impl Claim) {
-    let psync = Psync::new(Arc::clone(target), 1, KernelCompletionMode::Interrupt).unwrap();
+    let psync = Psync::new(Arc::clone(target), 1, CompletionMode::Interrupt).unwrap();
     claim.of(psync, "psync", 1);
     for depth in [1, 32] {
-        let libaio =
-            Libaio::new(Arc::clone(target), depth, KernelCompletionMode::Interrupt).unwrap();
+        let libaio = Libaio::new(Arc::clone(target), depth, CompletionMode::Interrupt).unwrap();
         claim.of(libaio, "libaio", depth);
         for (mode, options) in rings() {
             if let Some(ring) = ring(target, depth, mode, options) {

@@ -6,8 +6,8 @@ use crate::process::wire;
 use crate::worker::{Worker, WorkerError, failed};
 use joulio_job::{Availability, CompletionMode, Counts, EngineName, Method};
 use joulio_kernel_io::{
-    self as kernel, Access, Blocks, Interface, IoUring, KernelCompletionMode, Libaio, Psync,
-    Release, RingOptions, expect, judge,
+    self as kernel, Access, Blocks, Interface, IoUring, Libaio, Psync, Release, RingOptions,
+    expect, judge,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -90,7 +90,7 @@ impl KernelTarget {
     }
 
     /// Effective mode where `mode` is requested, as the disk is set now.
-    fn expected(&self, interface: Interface, mode: KernelCompletionMode) -> kernel::Effective {
+    fn expected(&self, interface: Interface, mode: CompletionMode) -> kernel::Effective {
         let (major, minor) = self.target.device();
         let disk = Blocks::at("/").disk(major, minor);
         let queue = disk.map(|disk| disk.queue).unwrap_or_default();
@@ -122,26 +122,25 @@ fn interface(engine: EngineName) -> Option<Interface> {
     }
 }
 
-fn kernel_mode(mode: CompletionMode) -> Result<KernelCompletionMode, String> {
-    Ok(match mode {
-        CompletionMode::Poll => KernelCompletionMode::Poll,
-        CompletionMode::Interrupt => KernelCompletionMode::Interrupt,
-        CompletionMode::Hybrid => KernelCompletionMode::Hybrid,
-        CompletionMode::HybridFixed(sleep) if sleep.0.is_multiple_of(1_000) => {
-            let microseconds = u32::try_from(sleep.0 / 1_000).map_err(|_| "too long a sleep")?;
-            KernelCompletionMode::HybridFixed(microseconds)
+/// Refuses a completion mode that no kernel has.
+fn check(mode: CompletionMode) -> Result<(), String> {
+    match mode {
+        CompletionMode::HybridFixed(sleep) if !sleep.0.is_multiple_of(1_000) => {
+            Err("the kernel sleeps for whole microseconds".into())
         }
-        CompletionMode::HybridFixed(_) => {
-            return Err("the kernel sleeps for whole microseconds".into());
+        CompletionMode::HybridFixed(sleep) if u32::try_from(sleep.0 / 1_000).is_err() => {
+            Err("too long a sleep".into())
         }
-        CompletionMode::SqPoll => KernelCompletionMode::SqPoll,
-        CompletionMode::SqPollPoll => KernelCompletionMode::SqPollPoll,
-        mode => {
-            return Err(format!(
-                "{mode} is a completion mode of the user-space driver: --engine nvme"
-            ));
-        }
-    })
+        CompletionMode::Poll
+        | CompletionMode::Interrupt
+        | CompletionMode::Hybrid
+        | CompletionMode::HybridFixed(_)
+        | CompletionMode::SqPoll
+        | CompletionMode::SqPollPoll => Ok(()),
+        mode => Err(format!(
+            "{mode} is a completion mode of the user-space driver: --engine nvme"
+        )),
+    }
 }
 
 impl Observed for KernelTarget {
@@ -160,18 +159,21 @@ impl Target for KernelTarget {
     }
 
     fn poll_delay(&self, method: Method) -> Option<i64> {
-        let (interface, mode) = (interface(method.engine)?, kernel_mode(method.mode).ok()?);
-        match self.expected(interface, mode).reason? {
+        match self
+            .expected(interface(method.engine)?, method.mode)
+            .reason?
+        {
             kernel::Unavailable::Delay { wanted, .. } => Some(wanted),
             _ => None,
         }
     }
 
     fn judge(&self, method: Method, counts: &Counts) -> Verdict {
-        let Ok(mode) = kernel_mode(method.mode) else {
-            return Verdict::AsRequested;
-        };
-        let effective = judge(mode, counts.all.ios, counts.machine.device_interrupts);
+        let effective = judge(
+            method.mode,
+            counts.all.ios,
+            counts.machine.device_interrupts,
+        );
         match effective.reason {
             None => Verdict::AsRequested,
             Some(reason) => Verdict::Other {
@@ -194,10 +196,10 @@ impl Target for KernelTarget {
             let reason = "the user-space driver takes pcie:ADDRESS, after joulio bind";
             return worker.refuse(Availability::Unavailable(reason.into()));
         };
-        let mode = match kernel_mode(method.mode) {
-            Ok(mode) => mode,
-            Err(reason) => return worker.refuse(Availability::Unavailable(reason)),
-        };
+        let mode = method.mode;
+        if let Err(reason) = check(mode) {
+            return worker.refuse(Availability::Unavailable(reason));
+        }
         let expected = self.expected(interface, mode);
         if let Some(reason) = expected.reason {
             return worker.refuse(Availability::Unavailable(reason.to_string()));

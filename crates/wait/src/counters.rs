@@ -9,6 +9,7 @@ macro_rules! counters {
         /// Counters of waiting, since their queue or core was made: of a queue, of a core, or of
         /// both added up.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         pub struct Counters {
             $($(#[$doc])* pub $name: $type,)*
         }

@@ -1,7 +1,6 @@
 //! What one job did.
 
 use crate::machine::ThreadCounters;
-use crate::process::wire;
 use crate::spoiled::{Learning, Scheduled};
 use joulio_job::{IoStatistics, ThreadUsage};
 use joulio_nvme::Faults;
@@ -25,7 +24,6 @@ pub(crate) struct JobResult {
     /// Writes.
     pub(crate) write: IoStatistics,
     /// Counters of waiting.
-    #[serde(with = "wire::Counters")]
     pub(crate) counters: Counters,
     /// Whether the counters hold the time blocked and asleep.
     pub(crate) counts_waiting: bool,

@@ -72,32 +72,6 @@ pub(super) fn hear<T: DeserializeOwned>(from: &mut impl BufRead) -> io::Result<O
     heard.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
 }
 
-/// What waiting did.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "joulio_nvme::wait::Counters")]
-pub(crate) struct Counters {
-    polls: u64,
-    empty_polls: u64,
-    yields: u64,
-    sleeps: u64,
-    oversleeps: u64,
-    pauses: u64,
-    monitors: u64,
-    limited: u64,
-    user_interrupts: u64,
-    lost_bindings: u64,
-    rebindings: u64,
-    arms: u64,
-    blocks: u64,
-    interrupts: u64,
-    wakes: u64,
-    lost_interrupts: u64,
-    vain_wakes: u64,
-    blocked: joulio_units::Nanos,
-    slept: joulio_units::Nanos,
-    overslept: joulio_units::Nanos,
-}
-
 /// Options of io_uring.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "joulio_kernel_io::RingOptions")]

@@ -139,3 +139,32 @@ fn a_panic_in_a_job_ends_the_others_and_is_an_error_of_the_run() {
     assert!(matches!(result, Err(RunError::Panicked)));
     assert!(stop.stopped());
 }
+
+#[test]
+fn what_only_virtual_time_has_is_refused_by_name() {
+    let refused = |job: Job| check(&job, EngineName::Nvme, &[]).unwrap_err();
+    let load = joulio_job::Load {
+        read_percent: 100,
+        bs: 4096,
+        arrivals: Arrivals::Closed,
+    };
+    let phase = joulio_job::Phase {
+        length: Nanos(1),
+        load,
+    };
+    let phases = vec![phase];
+    assert_eq!(refused(Job { phases, ..job() }).flag, "phases");
+    let bursts = Arrivals::Bursts {
+        ios: 2,
+        every: Nanos(1_000),
+    };
+    for arrivals in [Arrivals::Poisson(Nanos(1_000)), bursts] {
+        let error = refused(Job { arrivals, ..job() });
+        assert!(error.to_string().contains("closed loop"), "{error}");
+    }
+}
+
+#[test]
+fn a_job_s_shortest_window_is_the_meters() {
+    assert_eq!(joulio_job::MIN_WINDOW, joulio_energy::MIN_WINDOW);
+}

@@ -1,29 +1,59 @@
 //! `joulio bind` and `joulio unbind`.
 
 use crate::Outcome;
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::output::print;
-use joulio_device::pci::{PciAddress, Sysfs};
+use joulio_device::pci::{PciAddress, PciError, Sysfs};
+use std::collections::BTreeMap;
 
-/// A controller to move.
+/// Controllers to move.
 #[derive(clap::Args)]
 pub struct Args {
-    /// PCI address: 0000:01:00.0
-    address: PciAddress,
+    /// PCI addresses: 0000:01:00.0
+    #[arg(value_name = "ADDRESS", required = true)]
+    addresses: Vec<PciAddress>,
 }
 
 /// `joulio bind`.
 pub fn bind(args: &Args) -> Outcome {
-    let outcome = Sysfs::default()
-        .bind(args.address)
-        .map_err(Failure::input)?;
-    print(&format!("{}: {outcome}\n", args.address))
+    let sysfs = Sysfs::default();
+    let mut groups = BTreeMap::new();
+    for address in &args.addresses {
+        let moved = !groups.is_empty();
+        let outcome = sysfs
+            .bind(*address)
+            .map_err(|error| failure(error, moved))?;
+        print(&format!("{address}: {outcome}\n"))?;
+        groups.insert(outcome.group().number, outcome.group().clone());
+    }
+    for (number, group) in groups {
+        let held = sysfs.group_held_by(number).map_err(Failure::run)?;
+        if !held.is_empty() {
+            let held: Vec<String> = held.iter().map(ToString::to_string).collect();
+            say(&format!(
+                "{group} can be opened once {} is bound to vfio-pci as well",
+                held.join(", ")
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// `joulio unbind`.
 pub fn unbind(args: &Args) -> Outcome {
-    let outcome = Sysfs::default()
-        .unbind(args.address)
-        .map_err(Failure::input)?;
-    print(&format!("{}: {outcome}\n", args.address))
+    let sysfs = Sysfs::default();
+    for (index, address) in args.addresses.iter().enumerate() {
+        let outcome = sysfs.unbind(*address);
+        let outcome = outcome.map_err(|error| failure(error, index > 0))?;
+        print(&format!("{address}: {outcome}\n"))?;
+    }
+    Ok(())
+}
+
+/// `error`, after others were moved or before.
+fn failure(error: PciError, moved: bool) -> Failure {
+    match moved {
+        true => Failure::run(error),
+        false => Failure::input(error),
+    }
 }

@@ -1,5 +1,6 @@
 //! Errors under the driver, each with what to do about it.
 
+use crate::pci::Neighbour;
 use std::io;
 
 /// A failure of a device back end.
@@ -29,13 +30,15 @@ pub enum DeviceError {
     },
     /// The group holds a device that a kernel driver still has.
     #[error(
-        "{device}: IOMMU group {group} is not viable: other devices of the group are still held by kernel drivers"
+        "{device}: VFIO does not open IOMMU group {group} while kernel drivers hold devices of it{}: `joulio bind` those that are NVMe controllers, release the others", held(.others)
     )]
     NotViable {
         /// Name of the device, as the user gave it.
         device: String,
         /// The IOMMU group.
         group: u32,
+        /// The devices that are held, as far as sysfs told.
+        others: Vec<Neighbour>,
     },
     /// The IOMMU cannot remap interrupts.
     #[error(
@@ -160,5 +163,14 @@ impl DeviceError {
             what: what.into(),
             source: io::Error::last_os_error(),
         }
+    }
+}
+
+/// `others` in parentheses, if there are any.
+fn held(others: &[Neighbour]) -> String {
+    let others: Vec<String> = others.iter().map(ToString::to_string).collect();
+    match others.as_slice() {
+        [] => String::new(),
+        others => format!(" ({})", others.join(", ")),
     }
 }

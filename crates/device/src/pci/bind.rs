@@ -51,6 +51,14 @@ impl Sysfs {
     /// Moves a controller to `vfio-pci`, by `driver_override`, `unbind` and
     /// `drivers_probe` (Documentation/ABI/testing/sysfs-bus-pci), if nothing
     /// uses it and the IOMMU can isolate it. What fails half way is undone.
+    ///
+    /// Other NVMe controllers of its IOMMU group have to be bound as well before
+    /// the group can be opened ([`Sysfs::group_held_by`]), in any order.
+    ///
+    /// # Errors
+    ///
+    /// When it is in use, when its group holds what could not be bound as well,
+    /// or when a step of the move fails.
     pub fn bind(&self, address: PciAddress) -> Result<BindOutcome, PciError> {
         let nvme = self.controller(address)?;
         let number = nvme.iommu_group.ok_or(PciError::NoIommuGroup { address });
@@ -67,7 +75,7 @@ impl Sysfs {
         if !self.path("sys/bus/pci/drivers/vfio-pci").exists() {
             return Err(PciError::VfioPciMissing);
         }
-        self.group_is_viable(address, number)?;
+        self.group_can_be_had(address, number)?;
         let group = self.vfio_group(number)?;
         let claims = self.claim_all(&nvme)?;
 
@@ -167,7 +175,7 @@ impl Sysfs {
 
 /// From the kernel's own driver, from the stub that reserves devices, or from
 /// none: another owner would be surprised, and no table here knows its users.
-fn may_be_taken(nvme: &PciNvme) -> Result<(), PciError> {
+pub(super) fn may_be_taken(nvme: &PciNvme) -> Result<(), PciError> {
     match nvme.driver.as_deref() {
         None | Some("nvme" | "pci-stub") => Ok(()),
         Some(driver) => Err(PciError::ForeignDriver {

@@ -62,9 +62,10 @@ pub enum PciError {
     #[error("the vfio-pci driver is not loaded: run `modprobe vfio-pci`")]
     VfioPciMissing,
 
-    /// Other devices of the IOMMU group stand under host drivers.
+    /// Other devices of the IOMMU group stand under host drivers, and are no NVMe
+    /// controllers that could be bound as well.
     #[error(
-        "IOMMU group {group} of {address} also holds {}: bind these to vfio-pci or to no driver first, or move the controller to another slot",
+        "IOMMU group {group} of {address} also holds {}: release these from their drivers first, or move the controller to another slot",
         join(.others)
     )]
     GroupNotViable {
@@ -171,11 +172,17 @@ pub struct Neighbour {
     pub device: String,
     /// Driver of the device.
     pub driver: String,
+    /// What uses it, as far as that was asked.
+    pub uses: Vec<Use>,
 }
 
 impl fmt::Display for Neighbour {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.device, self.driver)
+        write!(f, "{} ({}", self.device, self.driver)?;
+        if !self.uses.is_empty() {
+            write!(f, ", {}", join(&self.uses))?;
+        }
+        f.write_str(")")
     }
 }
 

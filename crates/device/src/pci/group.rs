@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use super::bind::may_be_taken;
 use super::{Neighbour, PciAddress, PciError, Sysfs};
 
 /// An IOMMU group and its character device. All devices of a group are handed
@@ -40,20 +41,39 @@ impl Sysfs {
         Ok(format!("/dev/vfio/{prefix}{number}"))
     }
 
-    /// Refuses a group that VFIO would not open: each other device in it must
-    /// have no driver, or one that leaves the DMA to the group's owner.
-    pub(super) fn group_is_viable(&self, address: PciAddress, group: u32) -> Result<(), PciError> {
-        let devices = self.path(&format!("sys/kernel/iommu_groups/{group}/devices"));
-        let own = address.to_string();
-        let mut others = Vec::new();
+    /// The devices of group `number` because of which VFIO would not open it:
+    /// each has a driver that does its own DMA.
+    ///
+    /// # Errors
+    ///
+    /// When sysfs cannot be read.
+    pub fn group_held_by(&self, number: u32) -> Result<Vec<Neighbour>, PciError> {
+        let devices = self.path(&format!("sys/kernel/iommu_groups/{number}/devices"));
+        let mut held = Vec::new();
         for device in self.names(&devices)? {
-            if device == own {
-                continue;
-            }
             if let Some(driver) = self.link_name(&devices.join(&device).join("driver"))?
                 && !leaves_dma_alone(&driver)
             {
-                others.push(Neighbour { device, driver });
+                let uses = Vec::new();
+                held.push(Neighbour {
+                    device,
+                    driver,
+                    uses,
+                });
+            }
+        }
+        Ok(held)
+    }
+
+    /// Refuses a group that could not be opened even after all of its NVMe
+    /// controllers were bound: each other device must have no driver, one that
+    /// leaves the DMA to the group's owner, or be a controller that may follow.
+    pub(super) fn group_can_be_had(&self, address: PciAddress, group: u32) -> Result<(), PciError> {
+        let own = address.to_string();
+        let mut others = Vec::new();
+        for mut other in self.group_held_by(group)? {
+            if other.device != own && !self.may_follow(&mut other)? {
+                others.push(other);
             }
         }
         if others.is_empty() {
@@ -64,6 +84,24 @@ impl Sysfs {
             group,
             others,
         })
+    }
+
+    /// Whether `other` is a controller that could be bound as well; what uses it
+    /// is noted otherwise.
+    fn may_follow(&self, other: &mut Neighbour) -> Result<bool, PciError> {
+        let Ok(address) = other.device.parse() else {
+            return Ok(false);
+        };
+        let nvme = match self.controller(address) {
+            Ok(nvme) => nvme,
+            Err(PciError::NotNvme { .. } | PciError::Absent { .. }) => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        if may_be_taken(&nvme).is_err() {
+            return Ok(false);
+        }
+        other.uses = self.uses_of(&nvme)?;
+        Ok(other.uses.is_empty())
     }
 }
 

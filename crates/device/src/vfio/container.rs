@@ -61,6 +61,7 @@ impl Container {
             return Err(DeviceError::NotViable {
                 device: name.into(),
                 group,
+                others: Sysfs::default().group_held_by(group).unwrap_or_default(),
             });
         }
         ioctl::group_set_container(group_file.as_fd(), container.as_fd())

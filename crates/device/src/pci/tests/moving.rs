@@ -40,6 +40,28 @@ fn there_and_back_again() {
 }
 
 #[test]
+fn controllers_of_one_group_are_bound_and_given_back_one_after_the_other() {
+    let (machine, first) = Machine::with_disk();
+    let second = machine.function("0000:01:00.1", "0x010802", Some("nvme"), Some(7));
+    let sysfs = machine.sysfs();
+    let held = || -> Vec<String> {
+        let held = sysfs.group_held_by(7).unwrap();
+        held.iter().map(ToString::to_string).collect()
+    };
+    sysfs.bind(first).unwrap();
+    assert_eq!(held(), ["0000:01:00.1 (nvme)"]);
+    sysfs.bind(second).unwrap();
+    assert_eq!(held(), [""; 0]);
+    for address in [first, second] {
+        let driver = sysfs.driver(address).unwrap();
+        assert_eq!(driver.as_deref(), Some("vfio-pci"));
+    }
+    sysfs.unbind(first).unwrap();
+    sysfs.unbind(second).unwrap();
+    assert_eq!(held().len(), 2);
+}
+
+#[test]
 fn a_controller_already_there_is_left_alone() {
     let machine = Machine::new();
     let address = machine.function(ADDRESS, "0x010802", Some("vfio-pci"), Some(7));

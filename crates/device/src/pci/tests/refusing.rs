@@ -114,11 +114,31 @@ fn a_group_shared_with_host_drivers_is_refused_and_they_are_named() {
         m.function("0000:02:00.1", "0x020000", None, Some(7));
     });
     assert!(
-        error.contains(
-            "group 7 of 0000:01:00.0 also holds 0000:01:00.1 (nvme), 0000:02:00.0 (igb):"
-        ),
+        error.contains("group 7 of 0000:01:00.0 also holds 0000:02:00.0 (igb): release these"),
         "{error}"
     );
+}
+
+#[test]
+fn a_group_with_another_controller_in_use_is_refused_and_the_use_named() {
+    let error = refused(|m, _| {
+        second(m);
+        m.append(
+            "proc/1/mountinfo",
+            "30 21 259:9 / /data rw - ext4 /dev/nvme1n1 rw",
+        );
+    });
+    assert!(
+        error.contains("also holds 0000:01:00.1 (nvme, mounted: nvme1n1 on /data): release"),
+        "{error}"
+    );
+}
+
+/// Another controller in the group of the first, with the disk `nvme1n1`.
+fn second(machine: &Machine) {
+    let second = machine.function("0000:01:00.1", "0x010802", Some("nvme"), Some(7));
+    machine.dir(&format!("{}/nvme/nvme1/nvme1n1", device(second)));
+    machine.block("nvme1n1", "259:9");
 }
 
 #[test]

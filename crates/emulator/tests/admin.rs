@@ -141,6 +141,7 @@ fn identify_data_may_cross_into_a_second_page() {
 #[test]
 fn features_read_back_as_they_were_set() {
     let mut host = Host::stepped(&options());
+    let _queue_of_vector_3 = host.pair(1, 8, Some(3));
     for (id, value) in [
         (FeatureId(0x01), 0x0102_0304),
         (FeatureId::INTERRUPT_COALESCING, 0x0203),
@@ -170,6 +171,11 @@ fn features_refuse_what_is_not_there() {
         ),
         (
             Command::set_features(FeatureId::INTERRUPT_VECTOR_CONFIGURATION, 5000),
+            Status::INVALID_FIELD,
+        ),
+        // A vector of no I/O completion queue (Base 5.27.1.7).
+        (
+            Command::set_features(FeatureId::INTERRUPT_VECTOR_CONFIGURATION, 3),
             Status::INVALID_FIELD,
         ),
         (

@@ -8,7 +8,9 @@ use joulio_emulator::{Options, Stepper};
 use joulio_model::DeviceProfile;
 use joulio_nvme::spec::Status;
 use joulio_nvme::spec::feature::{ApstTable, FeatureId, InterruptCoalescing};
-use joulio_nvme::{Controller, ControllerOptions, PowerControl};
+use joulio_nvme::wait::now;
+use joulio_nvme::{Controller, ControllerOptions, PollGroup, PowerControl};
+use joulio_units::Nanos;
 use zerocopy::FromZeros;
 
 const SET_FEATURES: u8 = 0x09;
@@ -22,7 +24,7 @@ fn open() -> (Controller<Spy>, Stepper, Seen) {
     open_stepped_as(&make, Seen::default(), ControllerOptions::default())
 }
 
-/// A power state, a table of transitions, coalescing, and the exception of one vector from it.
+/// A power state, a table of transitions, and coalescing.
 fn set_some<D: Device>(controller: &Controller<D>) -> (Box<ApstTable>, InterruptCoalescing) {
     let mut table = Box::new(ApstTable::new_zeroed());
     // To state 0 after 7 ms.
@@ -31,9 +33,6 @@ fn set_some<D: Device>(controller: &Controller<D>) -> (Box<ApstTable>, Interrupt
     controller.set_power_state(2).unwrap();
     controller.set_apst(true, &table).unwrap();
     controller.set_interrupt_coalescing(coalescing).unwrap();
-    let vector = FeatureId::INTERRUPT_VECTOR_CONFIGURATION;
-    controller.set_feature(vector, 1 | 1 << 16).unwrap();
-    controller.set_feature(vector, 2 | 1 << 16).unwrap();
     (table, coalescing)
 }
 
@@ -54,6 +53,38 @@ fn power_states_transitions_and_coalescing_outlive_a_reset() {
     controller.set_interrupt_coalescing(none).unwrap();
     controller.reset().unwrap();
     assert_eq!(controller.interrupt_coalescing().unwrap(), none);
+}
+
+#[test]
+fn what_is_of_a_vector_is_set_again_once_its_queue_is_there() {
+    let (controller, stepper, seen) = open();
+    let mut queues: Vec<_> = (0..2)
+        .map(|_| controller.create_queue_pair(1).unwrap())
+        .collect();
+    let id = FeatureId::INTERRUPT_VECTOR_CONFIGURATION;
+    for vector in [1, 2] {
+        controller.set_feature(id, vector | 1 << 16).unwrap();
+    }
+    controller.reset().unwrap();
+    assert_eq!(seen.feature_values(id.0), [0x1_0001, 0x1_0002]);
+    // A queue learns of the reset when it is used.
+    let namespace = controller.namespace(1).unwrap();
+    let buffer = controller.allocate_buffers(1, 4096).unwrap().remove(0);
+    let mut group = PollGroup::new(vec![queues.remove(0)]);
+    group.queues()[0].read(&namespace, 0, 1, buffer, 0).unwrap();
+    group.queues()[0].ring();
+    let mut ended = 0;
+    while ended == 0 {
+        stepper.step(Nanos::ZERO);
+        let soon = now() + Nanos::from_millis(10);
+        ended += group.reap(1, Some(soon), |_, _| {}).unwrap();
+    }
+    assert_eq!(seen.feature_values(id.0)[2..], [0x1_0001]);
+    // So does one that takes the place of another.
+    drop(queues);
+    let _second = controller.create_queue_pair(1).unwrap();
+    assert_eq!(seen.feature_values(id.0)[3..], [0x1_0002]);
+    assert_eq!(controller.lost_features(), [""; 0]);
 }
 
 #[test]

@@ -212,6 +212,12 @@ impl Queues {
         queue.is_some_and(|queue| queue.vector == Some(vector))
     }
 
+    /// Whether an I/O completion queue raises `vector`.
+    pub(super) fn has_vector(&self, vector: u16) -> bool {
+        let mut queues = self.completion.iter().skip(1).flatten();
+        queues.any(|queue| queue.vector == Some(vector))
+    }
+
     /// Adds submission queue `qid`, which is within range and free; its completion queue exists.
     pub(super) fn add_submission(&mut self, qid: u16, queue: SubmissionQueue) {
         if let Some(completion) = self.completion(queue.cqid) {

@@ -27,6 +27,8 @@ struct Set {
     name: &'static str,
     command: Command,
     data: Option<Box<[u8]>>,
+    /// Of feature 09h: a reset took it, and no completion queue has its vector yet.
+    pending: bool,
 }
 
 impl Set {
@@ -66,11 +68,27 @@ impl Features {
             name,
             command,
             data,
+            pending: false,
         };
         self.set.retain(|other| other.key() != set.key());
         self.lost.retain(|(key, _)| *key != set.key());
         if !set.ends_measurement() {
             self.set.push(set);
+        }
+    }
+
+    /// The command that is pending of `key`, which is no longer pending.
+    fn begin_pending(&mut self, key: Key) -> Option<(&'static str, Command)> {
+        let mut pending = self.set.iter_mut().filter(|set| set.pending);
+        let set = pending.find(|set| set.key() == key)?;
+        set.pending = false;
+        Some((set.name, set.command))
+    }
+
+    fn set_pending(&mut self, key: Key) {
+        let set = self.set.iter_mut().find(|set| set.key() == key);
+        if let Some(set) = set {
+            set.pending = true;
         }
     }
 
@@ -82,10 +100,15 @@ impl Features {
 
 impl<D: Device> Shared<D> {
     /// Sets again what was set before a reset. What the controller refuses is lost, and said to be.
+    /// What is of a vector waits for a completion queue that has it (Base 5.27.1.7).
     pub(super) fn set_features_again(&self, admin: &mut Admin<D>) -> Result<(), NvmeError> {
         let mut features = lock(&self.features);
         let (mut lost, mut again) = (Vec::new(), Vec::new());
-        for set in &features.set {
+        for set in &mut features.set {
+            if set.feature() == FeatureId::INTERRUPT_VECTOR_CONFIGURATION {
+                set.pending = true;
+                continue;
+            }
             if set.feature() == FeatureId::POWER_MEASUREMENT {
                 // To begin again would be to measure something else.
                 lost.push((set.key(), format!("{}: ended by a reset", set.name)));
@@ -109,6 +132,27 @@ impl<D: Device> Shared<D> {
         features.lost.retain(|(key, _)| !again.contains(key));
         for (key, what) in lost {
             features.lose(key, what);
+        }
+        Ok(())
+    }
+
+    /// Sets feature 09h of `vector` again, whose completion queue was created in `epoch`, if a reset
+    /// took it.
+    pub(super) fn set_vector_again(&self, epoch: u32, vector: u16) -> Result<(), NvmeError> {
+        let key = (FeatureId::INTERRUPT_VECTOR_CONFIGURATION, u32::from(vector));
+        let Some((name, command)) = lock(&self.features).begin_pending(key) else {
+            return Ok(());
+        };
+        // Without the lock: who resets has the admin queue first, and these features then.
+        let done = self.run_in(epoch, name, command);
+        let mut features = lock(&self.features);
+        match done {
+            Ok(_) => features.lost.retain(|(other, _)| *other != key),
+            Err(NvmeError::Admin { status, .. }) => features.lose(key, format!("{name}: {status}")),
+            Err(error) => {
+                features.set_pending(key);
+                return Err(error);
+            }
         }
         Ok(())
     }

@@ -98,6 +98,10 @@ impl<D: Device> Shared<D> {
             let undone = forgotten() || deleted() || forgotten();
             (error, undone)
         })?;
+        if let Some(vector) = vector {
+            let set = self.set_vector_again(epoch, vector.index());
+            set.map_err(|error| (error, forgotten()))?;
+        }
         Ok(())
     }
 

@@ -53,6 +53,8 @@ pub struct Seen {
     deaf: bool,
     /// Which of those are redirected.
     redirected: Arc<Mutex<BTreeSet<u16>>>,
+    /// What Set Features was sent with: the feature, and dword 11.
+    features: Arc<Mutex<Vec<(u8, u32)>>>,
 }
 
 #[allow(dead_code, reason = "each test binary uses its part")]
@@ -100,6 +102,13 @@ impl Seen {
     /// How many vectors of such a machine are redirected.
     pub fn redirected(&self) -> usize {
         self.redirected.lock().unwrap().len()
+    }
+
+    /// The values that feature `fid` was set to so far. Of a controller that is stepped.
+    pub fn feature_values(&self, fid: u8) -> Vec<u32> {
+        let features = self.features.lock().unwrap();
+        let set = features.iter().filter(|(set, _)| *set == fid);
+        set.map(|(_, value)| *value).collect()
     }
 
     /// A controller that claims to have up to `nn` namespaces. For one that is stepped.
@@ -182,11 +191,16 @@ impl Seen {
     /// controller has done by now.
     fn tamper(&self, tail: u32) {
         const IDENTIFY: u8 = 0x06;
+        const SET_FEATURES: u8 = 0x09;
         const DATA: usize = 0x2000;
         let admin = Arc::clone(&self.memory.lock().unwrap()[0]);
         let command = (tail as usize + 31) % 32 * 64;
         let (dword0, dword10) = (admin.load_u32(command), admin.load_u32(command + 40));
         let (opcode, cns) = (dword0 as u8, dword10 as u8);
+        if opcode == SET_FEATURES {
+            let set = (cns, admin.load_u32(command + 44));
+            self.features.lock().unwrap().push(set);
+        }
         if (opcode, cns) == (IDENTIFY, 1) {
             if self.plain {
                 // SGLS.

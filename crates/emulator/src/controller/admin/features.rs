@@ -66,6 +66,9 @@ impl Controller {
             }
             FeatureId::INTERRUPT_VECTOR_CONFIGURATION => {
                 let asked = InterruptVectorConfiguration::from(value);
+                if !self.queues.has_vector(asked.iv()) {
+                    return Err(INVALID);
+                }
                 let disabled = self.interrupts.coalescing_disabled(asked.iv());
                 *disabled.ok_or(INVALID)? = asked.cd();
             }

@@ -3,10 +3,12 @@
 mod common;
 
 use common::{Seen, Spy};
+use joulio_emulator::Options;
 use joulio_nvme::wait::AnyPolicy;
 use joulio_nvme::{Controller, ControllerOptions, DmaBuffer, PolicyError, PollGroup};
 use joulio_units::Nanos;
 
+/// A group of queues, and the controller that they are of.
 struct Pair {
     controller: Controller<Spy>,
     stepper: joulio_emulator::Stepper,
@@ -14,8 +16,21 @@ struct Pair {
 }
 
 fn pair(seen: Seen) -> Pair {
-    let (controller, stepper, _) = common::open_stepped(seen, ControllerOptions::default());
-    let queues = (0..2).map(|_| controller.create_queue_pair(1).unwrap());
+    group(seen, 2)
+}
+
+fn group(seen: Seen, queues: u16) -> Pair {
+    let make = Options {
+        queue_pairs: queues,
+        vectors: queues + 1,
+        ..common::instant()
+    };
+    let options = ControllerOptions {
+        queues,
+        ..ControllerOptions::default()
+    };
+    let (controller, stepper, _) = common::open_stepped_as(&make, seen, options);
+    let queues = (0..queues).map(|_| controller.create_queue_pair(1).unwrap());
     Pair {
         group: PollGroup::new(queues.collect()),
         controller,
@@ -87,6 +102,31 @@ fn the_first_completion_of_each_queue_proves_its_redirection() {
         assert!(pair.group.shared_cache_line().unwrap().take(index));
         buffer = pair.reap();
         assert!(pair.group.shared_cache_line().unwrap().is_proven(index));
+    }
+}
+
+#[test]
+fn queues_that_share_a_word_are_told_apart() {
+    for queues in [17, 40] {
+        let mut group = group(Seen::default(), queues);
+        let mut buffer = group.controller.allocate_buffers(1, 512).unwrap().remove(0);
+        // From the last: each later one overwrites what is there.
+        for index in (0..usize::from(queues)).rev() {
+            let line = group.group.shared_cache_line().unwrap();
+            assert!((0..=index).all(|index| !line.is_proven(index)));
+            group.read(index, buffer);
+            assert!(group.group.shared_cache_line().unwrap().is_proven(index));
+            buffer = group.reap();
+        }
+        // Of two that have completed meanwhile the latest is seen, and none is taken for broken.
+        let mut second = group.controller.allocate_buffers(1, 512).unwrap();
+        group.read(0, buffer);
+        group.read(16, second.remove(0));
+        let line = group.group.shared_cache_line().unwrap();
+        assert!(!line.take(0) && line.take(16));
+        let mut found = Vec::new();
+        let reaped = group.group.reap(2, None, |index, _| found.push(index));
+        assert_eq!((reaped.unwrap(), found), (2, vec![0, 16]));
     }
 }
 

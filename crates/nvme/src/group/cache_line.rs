@@ -10,14 +10,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Words of 32 bits in a cache line: as many as an interrupt writes each.
 const WORDS: usize = 16;
-/// What it writes.
-const RAISED: u32 = 1;
+/// What the interrupt of queue `index` writes: queues that share a word are told apart by it.
+fn raised(index: usize) -> u32 {
+    (index / WORDS + 1) as u32
+}
 
 /// A cache line that the interrupts of several queues write, of one controller or of many: each
 /// queue's MSI-X table entry is pointed at a word of it. A device's writes stay in order, so that
 /// the completion is visible before the word is (PCI Express Base, 2.4.1).
 ///
-/// Nothing needs to be reset between two waits: it is the write that wakes, not the value.
+/// Nothing needs to be reset between two waits: it is the write that wakes, not the value. So a
+/// line serves any number of queues; past the sixteenth they share its words, each with a value of
+/// its own.
 pub struct SharedCacheLine {
     words: DmaArray<u32>,
     /// The same memory, as each device reaches it.
@@ -63,15 +67,25 @@ impl SharedCacheLine {
             }
             // First: the word of a completion that is there may still come.
             let completed = queue.has_completion();
-            if self.words.load_word(index % WORDS, 0) == RAISED {
-                self.prove(index);
-            } else if completed && self.trials[index].unwritten(now()) {
-                let failed = PolicyError::NotRedirected {
-                    device: queue.device_name().into(),
-                    queue: queue.id().0,
-                };
-                restore_all(queues)?;
-                return Err(failed);
+            let (word, trial) = (index % WORDS, &mut self.trials[index]);
+            match self.words.load_word(word, 0) {
+                written if written == raised(index) => self.prove(index),
+                0 if completed && trial.unwritten(now()) => {
+                    let failed = PolicyError::NotRedirected {
+                        device: queue.device_name().into(),
+                        queue: queue.id().0,
+                    };
+                    restore_all(queues)?;
+                    return Err(failed);
+                }
+                0 if !completed => trial.is_over(),
+                0 => {}
+                other => {
+                    // It may stand where this queue's stood.
+                    trial.overwritten();
+                    self.prove((other as usize - 1) * WORDS + word);
+                    self.words.write(word, 0);
+                }
             }
         }
         Ok(())
@@ -110,7 +124,7 @@ impl SharedCacheLine {
                     memory
                 }
             };
-            queue.redirect(&memory, index % WORDS * size_of::<u32>(), RAISED)?;
+            queue.redirect(&memory, index % WORDS * size_of::<u32>(), raised(index))?;
         }
         Ok(())
     }
@@ -129,9 +143,9 @@ impl SharedCacheLine {
     }
 
     /// Reports whether the word of queue `index` was written since the last call. Past the sixteenth,
-    /// two queues share one.
+    /// queues share words, and the latest to be written is found.
     pub fn take(&self, index: usize) -> bool {
-        let written = self.words.load_word(index % WORDS, 0) == RAISED;
+        let written = self.words.load_word(index % WORDS, 0) == raised(index);
         if written {
             self.prove(index);
             self.words.write(index % WORDS, 0);

@@ -19,14 +19,30 @@ pub(super) struct Trial {
     /// When a completion was first seen without its word.
     since: Option<Nanos>,
     times: u32,
+    /// Another queue has written the word while this one had a completion.
+    overwritten: bool,
 }
 
 impl Trial {
     /// A completion was seen at `at` without its word; whether the redirection has failed.
     pub(super) fn unwritten(&mut self, at: Nanos) -> bool {
+        if self.overwritten {
+            return false;
+        }
         let since = *self.since.get_or_insert(at);
         self.times = self.times.saturating_add(1);
         self.times >= TIMES && at.since(since) >= LIMIT
+    }
+
+    /// Another queue has written the word: what is missing of the completions that are there says
+    /// nothing.
+    pub(super) fn overwritten(&mut self) {
+        self.overwritten = true;
+    }
+
+    /// There is no completion any more.
+    pub(super) fn is_over(&mut self) {
+        self.overwritten = false;
     }
 }
 
@@ -41,6 +57,16 @@ mod tests {
         assert!(!(0..2 * TIMES).any(|_| trial.unwritten(start)));
         assert!(!trial.unwritten(LIMIT));
         assert!(trial.unwritten(LIMIT + start));
+    }
+
+    #[test]
+    fn words_that_another_queue_has_overwritten_are_no_failure() {
+        let mut trial = Trial::default();
+        let late = |index: u32| Nanos(5 + u64::from(index) * LIMIT.0);
+        trial.overwritten();
+        assert!(!(0..2 * TIMES).any(|index| trial.unwritten(late(index))));
+        trial.is_over();
+        assert!((0..2 * TIMES).any(|index| trial.unwritten(late(index))));
     }
 
     #[test]

@@ -9,8 +9,10 @@ use common::{begin, ended, interrupt, joulio, refused, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
-use std::process::{Child, Output};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Output, Stdio};
 use std::time::Duration;
+use tempfile::TempDir;
 
 fn report(output: &Output) -> Value {
     let said = String::from_utf8_lossy(&output.stderr);
@@ -177,6 +179,56 @@ fn throttling_and_steal_time_in_a_run_spoil_it() {
     );
     assert!(why(&told, "stolen").contains("CPU 0"), "{told:#}");
     assert_eq!(told["manifest"]["throttled"], "yes");
+}
+
+/// A server of an emulated controller that commits `faults`, with its socket at `s` in `room`.
+struct Server(Child);
+
+impl Server {
+    fn start(room: &TempDir, faults: &str) -> Server {
+        let mut child = common::program()
+            .args("serve --device emulated:instant,size=16m --socket s".split_whitespace())
+            .args(["--faults", faults])
+            .current_dir(room)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it begins");
+        let mut said = String::new();
+        let out = child.stdout.as_mut().expect("piped");
+        BufReader::new(out).read_line(&mut said).expect("a line");
+        assert!(said.starts_with("serving"), "{said}");
+        Server(child)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn what_a_reset_took_from_the_device_spoils_the_run() {
+    // The meter's measurement: a reset ends it, and it is not begun again in the midst of a run.
+    let line = "bench --device vfio-user:s --meter nvme:vfio-user:s --completion poll \
+                --number_ios 2000 --ramp_time 0 --output json";
+    for (faults, lost) in [("", false), ("cfs@#1000", true)] {
+        let room = tempfile::tempdir().unwrap();
+        let _server = Server::start(&room, faults);
+        let output = joulio(line).current_dir(&room).output().unwrap();
+        let found = report(&output);
+        assert_eq!(
+            spoiled(&found, 0).contains(&"settings-lost"),
+            lost,
+            "{found:#}"
+        );
+        if lost {
+            let why = why(&found, "settings-lost");
+            assert!(why.contains("ended by a reset"), "{why}");
+            assert_eq!(found["runs"][0]["faults"]["resets"], 1, "{found:#}");
+        }
+    }
 }
 
 #[test]

@@ -34,9 +34,10 @@ impl Default for Meters {
 pub enum WindowError {
     /// A shorter window says nothing: RAPL's registers are brought up to date about every
     /// millisecond, a BMC's readings every second.
-    #[error("the window is {:.3} s long, and this meter needs {} s", .window.seconds(), .needed.seconds())]
+    #[error("{}", too_short(*.window, *.needed))]
     TooShort {
-        /// Length of the window.
+        /// Time from the meter's reading at the begin to the one at the end: zero when it has none of
+        /// its own in the window.
         window: Nanos,
         /// Shortest length with a figure.
         needed: Nanos,
@@ -67,6 +68,19 @@ pub enum WindowError {
         /// For how long.
         slept: Nanos,
     },
+}
+
+fn too_short(window: Nanos, needed: Nanos) -> String {
+    let needed = needed.seconds();
+    match window {
+        Nanos::ZERO => format!(
+            "this meter had no new reading in the window, and its readings have to be {needed} s apart: measure for longer"
+        ),
+        window => format!(
+            "this meter's readings are {:.3} s apart, and have to be {needed} s: measure for longer",
+            window.seconds()
+        ),
+    }
 }
 
 /// The result of one meter for a window.

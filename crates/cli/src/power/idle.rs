@@ -166,6 +166,10 @@ pub fn kept(root: &Root, file: Option<&Path>) -> Result<Option<(Baseline, Vec<St
     let named =
         |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", path.display()));
     let read = || {
+        // A FIFO would be waited for, whatever signal comes.
+        if !fs::metadata(&path)?.is_file() {
+            return Err(io::Error::other("not a regular file"));
+        }
         let mut text = String::new();
         let file = File::open(&path)?.take(LARGEST);
         io::BufReader::new(file).read_to_string(&mut text)?;
@@ -173,7 +177,14 @@ pub fn kept(root: &Root, file: Option<&Path>) -> Result<Option<(Baseline, Vec<St
     };
     let text = match read() {
         Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound && file.is_none() => return Ok(None),
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::NotFound | ErrorKind::NotADirectory
+            ) && file.is_none() =>
+        {
+            return Ok(None);
+        }
         Err(error) => return Err(named(&error)),
     };
     let host = host(root)?;

@@ -335,10 +335,13 @@ fn what_cannot_be_done_is_refused() {
     let room = tempdir().expect("a temporary directory");
     let cases = [
         (line(&tree, "--interval 900ms"), "less than a second"),
-        (line(&tree, "sdc"), "no block device sdc: sda, sdb"),
+        (
+            line(&tree, "sdc"),
+            "no block device 'sdc': there are sda, sdb",
+        ),
         (
             line(&tree, "sda /dev/nothing"),
-            "no block device nothing: sda, sdb",
+            "no block device 'nothing': there are sda, sdb",
         ),
         (line(&bare, ""), "proc/diskstats"),
         (line(&tree, "--meter pakage"), "package"),

@@ -93,7 +93,9 @@ pub enum EmulatorError {
     #[error("cannot start the device's thread: {0}")]
     Thread(io::Error),
     /// The device's thread could not be bound to the CPU.
-    #[error("cannot bind the device's thread to CPU {cpu}: {source}")]
+    #[error(
+        "cannot bind the device's thread to CPU {cpu}: {source}: name one that this process may use"
+    )]
     Cpu {
         /// The CPU asked for.
         cpu: usize,

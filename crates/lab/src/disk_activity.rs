@@ -12,7 +12,7 @@ const A_FILE: &str = "a file";
 #[derive(Debug, thiserror::Error)]
 pub enum DiskError {
     /// A name that no block device has: name one of those that the message lists.
-    #[error("there is no block device {name}: {known}")]
+    #[error("there is no block device '{name}': {known}")]
     Unknown {
         /// The name.
         name: String,
@@ -83,8 +83,8 @@ impl WatchedDisks {
             return Err(DiskError::Unknown {
                 name: name.clone(),
                 known: match known.is_empty() {
-                    true => "there is none".into(),
-                    false => known.join(", "),
+                    true => "there is none at all".into(),
+                    false => format!("there are {}", known.join(", ")),
                 },
             });
         }

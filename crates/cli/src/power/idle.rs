@@ -178,10 +178,8 @@ pub fn kept(root: &Root, file: Option<&Path>) -> Result<Option<(Baseline, Vec<St
     let text = match read() {
         Ok(text) => text,
         Err(error)
-            if matches!(
-                error.kind(),
-                ErrorKind::NotFound | ErrorKind::NotADirectory
-            ) && file.is_none() =>
+            if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+                && file.is_none() =>
         {
             return Ok(None);
         }

@@ -33,6 +33,7 @@ pub use vector::{Vector, VectorControl};
 pub use vector_set::VectorSet;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// A controller under the driver.
 ///
@@ -91,6 +92,12 @@ pub trait Device: Send + Sync + 'static {
     /// core that spins for it must not keep it from the only one.
     fn spins_in_process(&self) -> bool {
         false
+    }
+
+    /// Has whatever waits in here for somebody else end a moment after `flag` is set. A device in
+    /// which nothing does ignores it.
+    fn cancel_on(&self, flag: &Arc<AtomicBool>) {
+        let _ = flag;
     }
 
     /// Whether the system asks for the device, to unplug it: whoever has it closes it. Cheap

@@ -30,7 +30,7 @@ pub fn open_vfio_user(
     path: &Path,
     how: ControllerOptions,
 ) -> Result<Controller<VfioUserDevice>, OpenError> {
-    let device = VfioUserDevice::connect(path)?;
+    let device = VfioUserDevice::connect_until(path, how.cancel.flag())?;
     Ok(Controller::open(device, how)?)
 }
 

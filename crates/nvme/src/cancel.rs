@@ -20,6 +20,11 @@ impl Cancel {
         Cancel(Some(flag))
     }
 
+    /// The flag, if there is one.
+    pub fn flag(&self) -> Option<&Arc<AtomicBool>> {
+        self.0.as_ref()
+    }
+
     /// Reports whether the flag is set.
     pub fn is_cancelled(&self) -> bool {
         let flag = self.0.as_ref();

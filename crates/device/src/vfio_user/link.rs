@@ -19,7 +19,8 @@ use std::net::Shutdown;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -30,9 +31,16 @@ const LONGEST: usize = 256;
 /// The most descriptors of one message, in either direction.
 pub(super) const MAX_FDS: usize = 16;
 
+/// How often a wait for a reply asks whether anybody still wants it.
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
+/// How much longer a reply is waited for once nobody wants it: a server that is well has answered by
+/// then.
+const GRACE: Duration = Duration::from_millis(400);
+
 pub(super) struct Link {
     device: String,
     patience: Duration,
+    cancelled: OnceLock<Arc<AtomicBool>>,
     state: Mutex<State>,
 }
 
@@ -73,10 +81,9 @@ impl Link {
         stream: UnixStream,
         patience: Duration,
     ) -> Result<Link, VfioUserError> {
-        let limit = Some(patience);
         stream
-            .set_read_timeout(limit)
-            .and_then(|()| stream.set_write_timeout(limit))
+            .set_read_timeout(Some(patience.min(CHECK_INTERVAL)))
+            .and_then(|()| stream.set_write_timeout(Some(patience)))
             .map_err(|source| VfioUserError::Connect {
                 device: device.into(),
                 source,
@@ -84,6 +91,7 @@ impl Link {
         Ok(Link {
             device: device.into(),
             patience,
+            cancelled: OnceLock::new(),
             state: Mutex::new(State {
                 stream,
                 next: 0,
@@ -95,6 +103,16 @@ impl Link {
     /// The device's name, for messages.
     pub(super) fn device(&self) -> &str {
         &self.device
+    }
+
+    /// Has replies be waited for no longer than a moment once `flag` is set. The first flag counts.
+    pub(super) fn cancel_on(&self, flag: &Arc<AtomicBool>) {
+        let _ = self.cancelled.set(Arc::clone(flag));
+    }
+
+    fn is_cancelled(&self) -> bool {
+        let flag = self.cancelled.get();
+        flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
     /// Sends a command and waits for the reply, whose bytes go to `to`.
@@ -195,7 +213,7 @@ impl Link {
             // A peer that sends byte by byte has no more time than one that sends nothing.
             let end = *end.get_or_insert_with(|| Instant::now() + self.patience);
             if got < whole && Instant::now() >= end {
-                return Err(self.silent(command));
+                return Err(self.silent(command, self.patience));
             }
         }
         match header {
@@ -216,9 +234,19 @@ impl Link {
     ) -> Result<usize, VfioUserError> {
         let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
         let mut control = RecvAncillaryBuffer::new(&mut room);
+        let begun = Instant::now();
+        let mut end = begun + self.patience;
+        let mut cancelled = false;
         let came = loop {
             match recvmsg(stream, parts, &mut control, RecvFlags::CMSG_CLOEXEC) {
                 Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) if Instant::now() < end => {
+                    if !cancelled && self.is_cancelled() {
+                        cancelled = true;
+                        end = end.min(Instant::now() + GRACE);
+                    }
+                }
+                Err(Errno::AGAIN) => return Err(self.silent(command, begun.elapsed())),
                 other => break other.map_err(|error| self.failed(command, error))?,
             }
         };
@@ -275,16 +303,16 @@ impl Link {
 
     fn failed(&self, command: u16, error: Errno) -> VfioUserError {
         match error {
-            Errno::AGAIN => self.silent(command),
+            Errno::AGAIN => self.silent(command, self.patience),
             _ => self.closed(command),
         }
     }
 
-    fn silent(&self, command: u16) -> VfioUserError {
+    fn silent(&self, command: u16, waited: Duration) -> VfioUserError {
         VfioUserError::Silent {
             device: self.device.clone(),
             command: name(command),
-            seconds: self.patience.as_secs(),
+            seconds: waited.as_secs(),
         }
     }
 

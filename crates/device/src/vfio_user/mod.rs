@@ -28,6 +28,7 @@ use region::Region;
 use session::Session;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Where the doorbells start in BAR0 (PCIe 3.1.2).
 const DOORBELLS: u64 = 0x1000;
@@ -45,9 +46,27 @@ pub struct VfioUserDevice {
 impl VfioUserDevice {
     /// Connects to the server at `path`, resets the device, lets it master the bus, and disables
     /// every interrupt that an earlier client left enabled.
+    ///
+    /// # Errors
+    /// Nobody serves there, or what answers is no NVMe controller.
     pub fn connect(path: &Path) -> Result<VfioUserDevice, DeviceError> {
+        VfioUserDevice::connect_until(path, None)
+    }
+
+    /// Connects as [`VfioUserDevice::connect`] does, for as long as `cancelled` is not set; it counts
+    /// for the device as [`Device::cancel_on`] has it.
+    ///
+    /// # Errors
+    /// Nobody serves there, what answers is no NVMe controller, or nobody wants it any more.
+    pub fn connect_until(
+        path: &Path,
+        cancelled: Option<&Arc<AtomicBool>>,
+    ) -> Result<VfioUserDevice, DeviceError> {
         let name = format!("vfio-user:{}", path.display());
         let link = Link::connect(&name, path)?;
+        if let Some(flag) = cancelled {
+            link.cancel_on(flag);
+        }
         VfioUserDevice::open(name, link)
     }
 
@@ -143,6 +162,10 @@ impl Device for VfioUserDevice {
 
     fn enable_vectors(&self, count: u16) -> Result<Vec<Vector>, DeviceError> {
         MsiX::enable(&self.interrupts, count)
+    }
+
+    fn cancel_on(&self, flag: &Arc<AtomicBool>) {
+        self.session.link.cancel_on(flag);
     }
 
     fn reset_function(&self) -> Result<(), DeviceError> {

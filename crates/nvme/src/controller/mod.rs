@@ -70,6 +70,9 @@ impl<D: Device> Controller<D> {
     /// needs: the NVM command set and memory pages of 4 KiB.
     pub fn open(device: D, options: ControllerOptions) -> Result<Controller<D>, NvmeError> {
         let device = Arc::new(device);
+        if let Some(flag) = options.cancel.flag() {
+            device.cancel_on(flag);
+        }
         let registers = Registers {
             device: &*device,
             cancel: &options.cancel,

@@ -3,9 +3,12 @@
 
 use super::peer::{Inside, Peer};
 use crate::Device;
+use crate::vfio_user::link::{Link, Request};
 use crate::vfio_user::{VfioUserDevice, VfioUserError};
 use joulio_vfio_user_wire::{Header, command, flags};
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 const ALL: [u16; 7] = [
@@ -256,4 +259,29 @@ fn what_is_at_the_path_is_told_apart() {
     std::fs::remove_file(&path).unwrap();
     std::fs::create_dir(&path).unwrap();
     assert!(!error().contains('\n'));
+}
+
+#[test]
+fn nobody_who_was_cancelled_waits_for_a_mute_peer() {
+    let (ours, _mute) = UnixStream::pair().unwrap();
+    let link = Link::over("vfio-user:mute", ours, Duration::from_secs(600)).unwrap();
+    let flag = Arc::new(AtomicBool::new(false));
+    link.cancel_on(&flag);
+    let begin = Instant::now();
+    let request = Request {
+        command: command::DEVICE_RESET,
+        body: &[],
+        data: &[],
+        fds: &[],
+    };
+    let error = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| link.request(&request, &mut []).err());
+        flag.store(true, Ordering::Relaxed);
+        waiting.join().unwrap()
+    });
+    assert!(
+        matches!(error, Some(VfioUserError::Silent { .. })),
+        "{error:?}"
+    );
+    assert!(begin.elapsed() < Duration::from_secs(300));
 }

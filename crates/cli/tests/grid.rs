@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{failed, joulio, json, refused};
+use common::{begin, ended, failed, joulio, json, refused, wait_for};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 use tempfile::TempDir;
@@ -220,4 +221,28 @@ fn a_part_is_taken_from_the_state_of_a_larger_grid() {
     let other = SMALL.replace("optane-p5800x", "hdd-7200");
     let said = failed(room.path(), &format!("{other} --state grid.jsonl"), 2);
     assert!(said.contains("another"), "{said}");
+}
+
+/// Waits until `process` has a thread of that name.
+fn has_thread(process: u32, name: &str) {
+    wait_for("thread", || {
+        let tasks = fs::read_dir(format!("/proc/{process}/task")).expect("it runs");
+        let mut names = tasks.flatten().map(|task| {
+            let name = fs::read_to_string(task.path().join("comm"));
+            name.unwrap_or_default()
+        });
+        names.any(|found| found.trim() == name).then_some(())
+    });
+}
+
+#[test]
+fn a_signal_ends_a_cell_that_would_take_hours() {
+    let line = "twin grid --machine generic-server --device optane-p5800x --iodepth 1 --numjobs 1 --bs 4k --rwmixread 100 --load closed --number_ios 1000000000000";
+    let child = begin(line);
+    has_thread(child.id(), "joulio-signals");
+    kill_process(Pid::from_child(&child), Signal::TERM).expect("sent");
+    let output = ended(child);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(143), "{said}");
+    assert!(said.contains("ended by SIGTERM; 0 of 9 cells"), "{said}");
 }

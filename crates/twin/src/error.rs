@@ -44,4 +44,12 @@ pub enum TwinError {
         /// The machine's name.
         machine: String,
     },
+    /// The run does not end before virtual time does.
+    #[error(
+        "the run takes more than 584 years of virtual time: ask for fewer I/Os, or for more of them a second"
+    )]
+    TooLong,
+    /// The run was stopped before its end.
+    #[error("stopped before its end: run it again for a result")]
+    Stopped,
 }

@@ -21,6 +21,10 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Events between two checks of the flag that stops a run.
+const STOP_INTERVAL: u64 = 1 << 16;
 
 /// What the jobs share.
 pub(crate) struct World<'a> {
@@ -201,7 +205,7 @@ fn simulate(
             thread.phase = Phase::Woken(Wakening::Slice);
         }
     }
-    advance(&mut threads, &mut world)?;
+    advance(&mut threads, &mut world, setup.stop)?;
     Ok(report(&threads, &world, &used, method, setup))
 }
 
@@ -209,7 +213,13 @@ fn simulate(
 ///
 /// A job goes on without a turn as long as it touches only itself and a CPU of its own: its rings
 /// alone, and all that it does on a shared CPU, are seen by others.
-fn advance(threads: &mut [Thread<'_>], world: &mut World<'_>) -> Result<(), TwinError> {
+fn advance(
+    threads: &mut [Thread<'_>],
+    world: &mut World<'_>,
+    stop: Option<&AtomicBool>,
+) -> Result<(), TwinError> {
+    let stopped = || stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+    let mut events = 0_u64;
     let mut queue: BinaryHeap<_> = (0..threads.len())
         .map(|index| Reverse((Nanos::ZERO, index)))
         .collect();
@@ -217,6 +227,10 @@ fn advance(threads: &mut [Thread<'_>], world: &mut World<'_>) -> Result<(), Twin
         let thread = &mut threads[index];
         let shared = world.cpus[thread.cpu].shared;
         loop {
+            events += 1;
+            if events.is_multiple_of(STOP_INTERVAL) && stopped() {
+                return Err(TwinError::Stopped);
+            }
             if shared && thread.is_off() && !world.cpus[thread.cpu].claim(index) {
                 break;
             }
@@ -231,6 +245,9 @@ fn advance(threads: &mut [Thread<'_>], world: &mut World<'_>) -> Result<(), Twin
                 break;
             };
             at = next;
+            if at == Nanos::MAX {
+                return Err(TwinError::TooLong);
+            }
             let alone = thread.phase != Phase::Ring && !shared;
             let turn = Reverse((at, index));
             if !alone && queue.peek().is_some_and(|first| *first > turn) {

@@ -2,6 +2,7 @@
 
 use joulio_model::{DeviceProfile, FrequencyRatio, MachineProfile};
 use joulio_units::Nanos;
+use std::sync::atomic::AtomicBool;
 
 /// The thread that hands a request from its scheduler to the driver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +43,8 @@ pub struct TwinSetup<'a> {
     /// Clock of the jobs' cores over the reference of the machine's profile, as a governor that
     /// holds one frequency has it; `None` is the reference.
     pub frequency: Option<FrequencyRatio>,
+    /// Flag that ends a run once it is set ([`crate::TwinError::Stopped`]); `None` is until its end.
+    pub stop: Option<&'a AtomicBool>,
 }
 
 impl<'a> TwinSetup<'a> {
@@ -56,6 +59,7 @@ impl<'a> TwinSetup<'a> {
             file_system: false,
             coalescing: None,
             frequency: None,
+            stop: None,
         }
     }
 }

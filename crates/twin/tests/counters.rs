@@ -240,6 +240,20 @@ fn an_open_loop_keeps_its_rate_whatever_waits() {
 }
 
 #[test]
+fn a_run_that_outlasts_virtual_time_is_refused() {
+    let job = Job {
+        arrivals: Arrivals::Every(Nanos(u64::MAX / 4)),
+        ..reads(10)
+    };
+    let (machine, devices) = (machine(), [device("optane-900p")]);
+    let setup = TwinSetup::new(&machine, &devices);
+    for policy in [|| AnyPolicy::POLL, || AnyPolicy::INTERRUPT] {
+        let refused = run_policy(&job, method(EngineName::Psync), &setup, |_| policy());
+        assert_eq!(refused.err(), Some(TwinError::TooLong));
+    }
+}
+
+#[test]
 fn jobs_on_one_cpu_share_it() {
     let job = Job {
         numjobs: 3,

@@ -4,11 +4,14 @@ mod common;
 
 use common::device;
 use joulio_model::MachineProfile;
+use joulio_twin::TwinError;
 use joulio_twin::grid::{
     Axes, Candidate, GridError, LoadKind, Mechanism, Meter, Row, Scenario, Sweep,
 };
 use joulio_units::Nanos;
 use joulio_wait::{AnyPolicy, Dpas, Ehp, Pas, SkiRental, Tpause, Umwait};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 fn sweep(ios: u64, slo: Option<Nanos>) -> Sweep {
     Sweep {
@@ -26,6 +29,7 @@ fn sweep(ios: u64, slo: Option<Nanos>) -> Sweep {
         ramp_time: Nanos::from_millis(1),
         slo,
         seed: 1,
+        stop: Arc::default(),
     }
 }
 
@@ -146,4 +150,15 @@ fn a_package_s_watts_are_never_told_as_the_wall_s() {
         .simulate(&scenario, &device, &Axes::full().views)
         .unwrap_err();
     assert!(matches!(refused, GridError::Wall { machine } if machine == "xeon-8558"));
+}
+
+#[test]
+fn a_scenario_that_is_stopped_ends_in_the_middle_of_a_run() {
+    let sweep = sweep(1_000_000_000_000, None);
+    sweep.stop.store(true, Ordering::Relaxed);
+    let scenario = scenario("optane-p5800x", 1, LoadKind::Closed);
+    let stopped = sweep
+        .simulate(&scenario, &device("optane-p5800x"), &Axes::full().views)
+        .unwrap_err();
+    assert_eq!(stopped, GridError::Twin(TwinError::Stopped));
 }

@@ -8,6 +8,8 @@ use joulio_job::{Arrivals, CompletionMode, EngineName, Job, Load, Method};
 use joulio_model::{DeviceProfile, MachineProfile, MeteredAt, ServiceModel};
 use joulio_units::{Direction, Nanos, Watts};
 use joulio_wait::{AnyPolicy, Policy};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Why a grid cannot be simulated.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -80,6 +82,8 @@ pub struct Sweep {
     pub slo: Option<Nanos>,
     /// Seed of every random number.
     pub seed: u64,
+    /// Flag that ends a scenario in the middle once it is set ([`TwinError::Stopped`]).
+    pub stop: Arc<AtomicBool>,
 }
 
 impl Sweep {
@@ -146,7 +150,10 @@ impl Sweep {
             return Err(GridError::Wall { machine });
         }
         let devices = std::slice::from_ref(device);
-        let setup = TwinSetup::new(&self.machine, devices);
+        let setup = TwinSetup {
+            stop: Some(&*self.stop),
+            ..TwinSetup::new(&self.machine, devices)
+        };
         let poll = |job: &Job| run_policy(job, DRIVER, &setup, |_| AnyPolicy::POLL);
         let capacity = poll(&scenario.closed(FIRST, Nanos::ZERO, self.seed))?.iops();
         let job = scenario.job(self.ios, self.ramp_time, self.seed, capacity);

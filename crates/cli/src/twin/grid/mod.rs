@@ -12,7 +12,7 @@ pub use args::Args;
 use crate::Outcome;
 use crate::failure::{Failure, say};
 use crate::output::{print, print_json};
-use crate::signals::stop_on_signals;
+use crate::signals::{cancel, stop_on_signals};
 use args::Format;
 use joulio_lab::machine_profile;
 use joulio_lab::output_file::Existing;
@@ -60,6 +60,8 @@ pub fn run(args: &Args) -> Outcome {
     let devices = axes.devices.iter().map(|name| DeviceProfile::load(name));
     let devices: Vec<_> = devices.collect::<Result<_, _>>().map_err(Failure::input)?;
     let sweep = Sweep {
+        // What signals set, once they are heeded.
+        stop: cancel().flag().cloned().unwrap_or_default(),
         candidates: candidates(&machine),
         machine,
         ios: args.number_ios(),
@@ -108,6 +110,7 @@ pub fn run(args: &Args) -> Outcome {
         devices: &devices,
     };
     let mut state = State::open(args.state.as_deref(), &header, axes.views.len())?;
+    // Not before: opening the files may wait for whoever reads them.
     let stop = stop_on_signals()?;
     simulate::simulate(
         &sweep,

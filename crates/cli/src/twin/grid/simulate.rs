@@ -4,7 +4,8 @@ use super::state::State;
 use crate::failure::{Failure, say};
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use joulio_model::DeviceProfile;
-use joulio_twin::grid::{Scenario, Sweep, View};
+use joulio_twin::TwinError;
+use joulio_twin::grid::{GridError, Scenario, Sweep, View};
 use joulio_workload::Stop;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -40,7 +41,11 @@ pub fn simulate(
         }
         drop(rows);
         for (scenario, rows) in inbox {
-            state.add(scenario, rows.map_err(Failure::input)?)?;
+            let rows = match rows {
+                Err(GridError::Twin(TwinError::Stopped)) => continue,
+                rows => rows.map_err(Failure::input)?,
+            };
+            state.add(scenario, rows)?;
             bar.inc();
         }
         Ok(())

@@ -93,7 +93,7 @@ impl Buffer {
         self.base.as_ptr()
     }
 
-    /// Its number in `region`, if it is one of its buffers.
+    /// Number among the buffers of `region`, if it is one of them.
     pub(crate) fn index_in(&self, region: &Arc<Region>) -> Option<usize> {
         Arc::ptr_eq(&self.region, region).then_some(self.index)
     }

@@ -8,7 +8,7 @@ use rustix::fs::{FileType, major, minor, stat};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a loop device stands on.
+/// File or device that a loop device stands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Backing {
     /// A file, by its file system and inode.

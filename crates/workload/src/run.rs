@@ -1,4 +1,4 @@
-//! A run: one workload under one way of waiting, one thread or process a job.
+//! A run: one workload in one completion mode, one thread or process a job.
 
 use crate::Stop;
 use crate::conductor::Conductor;
@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-/// What a run needs beside the job.
+/// Surroundings of a run: all that it needs beside the job and the method.
 pub struct Setup<'a> {
     /// The devices; job i runs on device i modulo their number.
     pub targets: &'a [Box<dyn Target>],
@@ -26,20 +26,20 @@ pub struct Setup<'a> {
     pub machine: Option<&'a MachineProfile>,
     /// The run is on that machine, so that its cores' frequency counts in the model.
     pub at_home: bool,
-    /// What the meters show of an idle machine, if that is known.
+    /// Power of the idle machine by each meter, if that is known.
     pub baseline: Option<&'a Baseline>,
     /// Ends the run early.
     pub stop: &'a Stop,
     /// Where the machine's own counters are read that tell what spoiled a run: `/`, or a captured
     /// tree.
     pub root: &'a Path,
-    /// Is told, now and then, how far the run is: 0.0 to 1.0, or `None` where that is not known.
+    /// Called now and then with the fraction of the run that is over, 0 to 1.
     pub progress: &'a (dyn Fn(f64) + Sync),
     /// Events of the measured part that each queue is to keep, if it is to be traced.
     pub trace: Option<usize>,
 }
 
-/// Why there is no result.
+/// A run without a result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
@@ -60,8 +60,11 @@ pub enum RunError {
     Panicked,
 }
 
-/// Checks that `job` can run on every target by `engine`, and says which part of each it uses. [`run`] writes
-/// nothing before this has passed.
+/// Checks that `job` can run on every target by `engine`, and returns the part of each that it
+/// uses. [`run`] writes nothing before this has passed.
+///
+/// # Errors
+/// [`JobError`], with the flag that does not fit.
 pub fn check(
     job: &Job,
     engine: EngineName,

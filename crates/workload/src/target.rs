@@ -18,7 +18,7 @@ use joulio_job::{Counts, Method};
 
 /// A device or file that jobs run on.
 pub trait Target: Observed + Send + Sync {
-    /// What the target is.
+    /// Facts about the target.
     fn info(&self) -> &TargetInfo;
 
     /// queue/io_poll_delay that `method` needs of the disk, where the disk has another.
@@ -26,7 +26,7 @@ pub trait Target: Observed + Send + Sync {
         None
     }
 
-    /// What a job's process opens the target by; none when its queues belong to this process.
+    /// Description by which a job's process opens the target; none when its queues belong to this process.
     fn for_process(&self) -> Option<ProcessTarget> {
         None
     }

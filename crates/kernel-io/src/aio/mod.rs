@@ -21,7 +21,7 @@ const MAX_DEPTH: usize = 65536;
 /// A context of the kernel's asynchronous I/O on a target. It waits for interrupts only.
 pub struct Libaio {
     context: Context,
-    /// What the kernel refused when it was submitted.
+    /// Requests that the kernel refused when they were submitted.
     refused: Vec<Completion>,
     calls: Calls,
 }

@@ -43,7 +43,7 @@ pub struct IoUring {
     disabled: bool,
     /// The kernel ends waits by a timeout.
     timeouts: bool,
-    /// What is in flight is not waited for.
+    /// Requests in flight are not waited for.
     abandoned: bool,
     calls: Calls,
 }

@@ -22,9 +22,9 @@ pub(crate) struct Finished {
     pub(crate) jobs: Vec<JobResult>,
     /// Verification of all jobs.
     pub(crate) verify: VerifyResult,
-    /// What the devices and the machine did.
+    /// Activity of the devices and the machine.
     pub(crate) did: Did,
-    /// What each meter measured.
+    /// Results of the meters.
     pub(crate) energy: Vec<energy::Measured>,
     /// Time for which energy was counted.
     pub(crate) window: Nanos,

@@ -26,7 +26,7 @@ pub(super) struct RunSnapshot {
     scheduled: Scheduled,
 }
 
-/// What the devices and the machine did between two snapshots.
+/// Activity of the devices and the machine between two snapshots.
 pub(crate) struct Did {
     /// Activity of each device.
     pub(crate) devices: Vec<Activity>,
@@ -36,7 +36,7 @@ pub(crate) struct Did {
     pub(crate) device_scheduled: (Scheduled, usize),
     /// Counters of the machine.
     pub(crate) machine: MachineCounters,
-    /// What happened beside the run.
+    /// Events beside the run.
     pub(crate) happened: Happened,
 }
 
@@ -71,7 +71,7 @@ impl RunSnapshot {
         }
     }
 
-    /// What was done since `before`; `disks` are those of the targets, `threads` what the jobs'
+    /// Activity since `before`; `disks` are those of the targets, `threads` what the jobs'
     /// threads counted.
     pub(super) fn since(
         &self,

@@ -26,14 +26,14 @@ pub struct ThreadCounters {
     pub instructions: Count,
     /// Cycles in C0.1, in tpause or umwait.
     pub c01: Count,
-    /// The same in C0.2.
+    /// Cycles in C0.2, in tpause or umwait.
     pub c02: Count,
     /// Requests that the thread gave to a device.
     pub issued: Count,
 }
 
 impl ThreadCounters {
-    /// Of no thread.
+    /// Counters of no thread.
     pub(crate) fn none() -> ThreadCounters {
         ThreadCounters {
             cycles: Ok(0),
@@ -44,7 +44,7 @@ impl ThreadCounters {
         }
     }
 
-    /// Of both; a count that one has not is not had.
+    /// Sums of both; a count that one lacks is missing.
     pub(crate) fn and(&self, other: &ThreadCounters) -> ThreadCounters {
         let sum = |one: &Count, other: &Count| Ok(one.clone()?.saturating_add(other.clone()?));
         ThreadCounters {
@@ -67,7 +67,7 @@ pub struct Counting {
 }
 
 impl Counting {
-    /// Of the calling thread.
+    /// Opens the counters of the calling thread.
     pub fn this_thread() -> Counting {
         let waits = waits();
         let wait = |config| {
@@ -91,7 +91,7 @@ impl Counting {
         });
     }
 
-    /// What was counted since.
+    /// Stops, and returns the counts since the start.
     pub fn stop(&mut self) -> ThreadCounters {
         self.each(|counter| {
             let _ = counter.disable();

@@ -4,7 +4,7 @@ use joulio_job::EngineName;
 use joulio_kernel_io::Disk;
 use joulio_model::DeviceProfile;
 
-/// What a target is, from when it was opened.
+/// Facts about a target, from when it was opened.
 #[derive(Clone, Debug)]
 pub struct TargetInfo {
     /// Name by which the user chose it.

@@ -28,7 +28,7 @@ pub struct KernelTarget {
     power: Option<Power>,
 }
 
-/// What a job's process opens a target by, while the run's process has it open.
+/// Description by which a job's process opens a target, while the run's process has it open.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProcessTarget {
     path: PathBuf,

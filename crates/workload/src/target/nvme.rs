@@ -9,7 +9,7 @@ use joulio_model::DeviceProfile;
 use joulio_nvme::{Controller, Namespace, NvmeError};
 use std::sync::Arc;
 
-/// What an emulated device reports of itself, and a real one does not.
+/// Facts that an emulated device reports of itself, and a real one does not.
 pub struct EmulatedInfo<D> {
     /// Profile of the device that it emulates.
     pub profile: DeviceProfile,

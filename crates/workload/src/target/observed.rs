@@ -19,7 +19,7 @@ pub struct Activity {
     pub idle: Option<Joules>,
 }
 
-/// What is known of a target beside its I/O. One that reports nothing of it has the defaults.
+/// Observations of a target beside its I/O. One that reports none has the defaults.
 pub trait Observed {
     /// Activity so far.
     fn activity(&self) -> Activity {

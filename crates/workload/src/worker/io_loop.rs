@@ -16,7 +16,7 @@ use joulio_nvme::wait::now;
 use joulio_units::{Direction, Nanos};
 use std::sync::atomic::Ordering;
 
-/// What comes of the loop.
+/// Result of the loop, and what verification goes on with.
 pub(super) struct Measured<B> {
     pub(super) result: JobResult,
     pub(super) buffers: Vec<B>,

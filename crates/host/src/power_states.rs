@@ -4,5 +4,7 @@ pub mod apst;
 mod change;
 pub mod coalescing;
 pub mod feature;
+mod status;
 
 pub use change::FeatureRequest;
+pub use status::PowerStatus;

@@ -5,30 +5,20 @@ use crate::failure::Failure;
 use crate::nvme_cli::power_state;
 use joulio_emulator::PowerUse;
 use joulio_energy::Energy;
-use joulio_host::power_states::apst::{self, Transition};
+use joulio_host::power_states::PowerStatus;
+use joulio_host::power_states::apst::Transition;
 use joulio_host::power_states::coalescing::{completions, describe, microseconds};
 use joulio_nvme::NvmeError;
-use joulio_nvme_spec::feature::{InterruptCoalescing, PowerManagement};
-use joulio_nvme_spec::identify::IdentifyController;
 use joulio_nvme_spec::log::PowerMeasurementLog;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// What a controller says of its power.
+/// A controller, and the state of its power.
 pub struct Report {
     device: String,
     model: String,
     serial: String,
-    identity: IdentifyController,
-    current: PowerManagement,
-    /// Whether transitions are on, and which; none: it has no such thing.
-    apst: Option<(bool, Vec<Transition>)>,
-    /// Feature 08h; none: it has no such thing.
-    coalescing: Option<InterruptCoalescing>,
-    /// Watts of the latest second, by the SMART log.
-    interval_watts: Option<f64>,
-    /// Log 25h.
-    measurement: Option<PowerMeasurementLog>,
+    status: PowerStatus,
     residency: Option<PowerUse>,
     /// What it drew while it was waited for, and the meter's notes; or why that is not known.
     pub measured: Option<Result<(Energy, Vec<String>), String>>,
@@ -37,50 +27,35 @@ pub struct Report {
 impl Report {
     /// Asks.
     pub fn of(port: &Port) -> Result<Report, Failure> {
-        let control = &**port.admin.control();
-        // The power state first: the rest may wake a controller that sleeps.
-        let read = || -> Result<Report, NvmeError> {
-            let residency = port.power_use();
-            let current = control.power_management()?;
-            let states = control.identify_controller().power_states().len();
-            let apst = supported(control.apst())?;
-            let apst = apst.map(|(on, table)| (on, apst::transitions(&table, states)));
-            Ok(Report {
-                device: port.admin.name().into(),
-                model: port.admin.model(),
-                serial: port.admin.serial(),
-                identity: *control.identify_controller(),
-                current,
-                apst,
-                coalescing: supported(control.interrupt_coalescing())?,
-                interval_watts: control.interval_power()?.map(watts),
-                measurement: supported(control.power_measurement())?,
-                residency,
-                measured: None,
-            })
-        };
-        read().map_err(Failure::run)
+        let residency = port.power_use();
+        Ok(Report {
+            device: port.admin.name().into(),
+            model: port.admin.model(),
+            serial: port.admin.serial(),
+            status: PowerStatus::read(&port.admin).map_err(Failure::run)?,
+            residency,
+            measured: None,
+        })
     }
 
     /// Asks for log 25h once more.
     pub fn measure_again(&mut self, port: &Port) -> Result<(), NvmeError> {
-        self.measurement = supported(port.admin.control().power_measurement())?;
-        Ok(())
+        self.status.read_measurement(&port.admin)
     }
 
     /// For people.
     pub fn text(&self) -> String {
         let mut out = format!("{}: {}, serial {}\n", self.device, self.model, self.serial);
-        for (index, state) in self.identity.power_states().iter().enumerate() {
+        for (index, state) in self.status.identity.power_states().iter().enumerate() {
             out += &power_state::text(index, state);
         }
         let mut line = |name: &str, text: String| {
             // Writing to a string does not fail.
             let _ = writeln!(out, "{name:<18}: {text}");
         };
-        let (ps, wh) = (self.current.ps(), self.current.wh());
+        let (ps, wh) = (self.status.current.ps(), self.status.current.wh());
         line("current", format!("ps {ps}, workload hint {wh}"));
-        match &self.apst {
+        match &self.status.apst {
             None => line("apst", NOT_SUPPORTED.into()),
             Some((on, table)) => {
                 let state = if *on { "enabled" } else { "disabled" };
@@ -93,18 +68,18 @@ impl Report {
                 line("apst", format!("{state}; {table}"));
             }
         }
-        let coalescing = self.coalescing.map(describe);
+        let coalescing = self.status.coalescing.map(describe);
         line("coalescing", coalescing.unwrap_or(NOT_SUPPORTED.into()));
         line(
             "interval power",
-            match self.interval_watts {
-                Some(watts) => format!("{watts:.4} W in the latest second (SMART log)"),
+            match self.status.interval_power {
+                Some(watts) => format!("{:.4} W in the latest second (SMART log)", watts.0),
                 None => "not reported (SMART log)".into(),
             },
         );
         line(
             "power measurement",
-            match &self.measurement {
+            match &self.status.measurement {
                 Some(log) => measured(log),
                 None => NOT_SUPPORTED.into(),
             },
@@ -127,22 +102,22 @@ impl Report {
 
     /// For programs.
     pub fn json(&self) -> Value {
-        let states = self.identity.power_states();
+        let states = self.status.identity.power_states();
         let psds: Vec<_> = states.iter().map(power_state::json).collect();
         json!({
             "device": self.device,
             "model": self.model,
             "serial": self.serial,
             "psds": psds,
-            "current": { "ps": self.current.ps(), "workload_hint": self.current.wh() },
-            "apst": self.apst.as_ref().map(|(enabled, table)| {
+            "current": { "ps": self.status.current.ps(), "workload_hint": self.status.current.wh() },
+            "apst": self.status.apst.as_ref().map(|(enabled, table)| {
                 json!({ "enabled": enabled, "transitions": table })
             }),
-            "interrupt_coalescing": self.coalescing.map(|value| {
+            "interrupt_coalescing": self.status.coalescing.map(|value| {
                 json!({ "completions": completions(value), "microseconds": microseconds(value) })
             }),
-            "interval_power_watts": self.interval_watts,
-            "power_measurement": self.measurement.as_ref().map(log_json),
+            "interval_power_watts": self.status.interval_power.map(|watts| watts.0),
+            "power_measurement": self.status.measurement.as_ref().map(log_json),
             "energy": self.measured.as_ref().map(|measured| match measured {
                 Ok((energy, notes)) => energy_json(energy, notes),
                 Err(why) => json!({ "joules": null, "why": why }),
@@ -156,15 +131,6 @@ impl Report {
 }
 
 const NOT_SUPPORTED: &str = "not supported by this device";
-
-/// None where the device does not have it.
-fn supported<T>(result: Result<T, NvmeError>) -> Result<Option<T>, NvmeError> {
-    match result {
-        Ok(found) => Ok(Some(found)),
-        Err(NvmeError::NotSupported { .. }) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
 
 fn watts(microwatts: u64) -> f64 {
     microwatts as f64 / 1e6

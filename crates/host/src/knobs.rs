@@ -10,6 +10,7 @@ mod back;
 mod cpus;
 mod disk;
 mod error;
+mod irq;
 mod knob;
 mod latency;
 mod left;
@@ -61,6 +62,7 @@ impl Knobs {
             Knob::Governor => cpus::read_governor(&self.tree, knob),
             Knob::MaxCstate => cpus::read_deepest(&self.tree, knob),
             Knob::Umwait { setting } => umwait::read(&self.tree, knob, *setting),
+            Knob::IrqAffinity { irq } => irq::read(&self.tree, *irq),
         }
     }
 
@@ -89,6 +91,7 @@ impl Knobs {
             Knob::Governor => cpus::governors(&self.tree, value),
             Knob::MaxCstate => cpus::switches(&self.tree, value),
             Knob::Umwait { setting } => vec![(umwait::file(*setting), value.into())],
+            Knob::IrqAffinity { irq } => vec![(irq::file(*irq), value.into())],
         };
         let parts = files
             .into_iter()

@@ -8,6 +8,9 @@
 
 pub mod changes;
 pub mod controller;
+mod cpu_list;
+pub mod energy_sources;
+mod irq;
 pub mod journal;
 pub mod knobs;
 pub mod machine;
@@ -18,6 +21,8 @@ mod tree;
 
 pub use changes::{ChangeError, Changes, Undo};
 pub use controller::{AdminController, ControllerAddress, ControllerOpenError};
+pub use cpu_list::{CpuList, ParseCpuListError};
+pub use irq::{IrqAffinity, irq_affinity};
 pub use journal::{Journal, JournalError, RestoreOutcome, restore_left};
 pub use knobs::{Knob, KnobError, Knobs};
 pub use machine::Machine;

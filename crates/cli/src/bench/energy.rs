@@ -7,6 +7,7 @@ use crate::power::idle;
 use joulio_energy::{
     About, Baseline, Boundary, Filtering, Finding, Meters, Processor, Root, Select, State,
 };
+use joulio_host::energy_sources;
 use joulio_model::MachineProfile;
 use joulio_workload::Target;
 use serde::Serialize;
@@ -78,9 +79,9 @@ impl Sources {
     /// Of the machine, and of the devices `targets`.
     pub fn open(args: &Args, targets: &[Box<dyn Target>]) -> Result<Sources, Failure> {
         let root = meters::root(args.root.as_deref())?;
-        meters::check(&args.meter)?;
-        let mut select = meters::select(&args.machine_meters())?;
-        let mut discovery = meters::found(&root, &select)?;
+        energy_sources::check(&args.meter)?;
+        let mut select = energy_sources::select(&args.machine_meters())?;
+        let mut discovery = energy_sources::found(&root, &select)?;
         if let Some(word) = args.unknown_device(targets) {
             return Err(Failure::input(format!(
                 "--meter: there is no {word}: the devices' meters are nvme:DEVICE, as --device has it"
@@ -92,7 +93,7 @@ impl Sources {
         {
             if let Some(control) = target.power() {
                 let emulated = target.info().profile.is_some();
-                meters::ask(
+                energy_sources::add_device(
                     &target.info().name,
                     control,
                     emulated,
@@ -104,7 +105,7 @@ impl Sources {
         for name in args.device_meters() {
             select.extend(Select::name(name));
         }
-        let discovery = meters::met(discovery, &select)?;
+        let discovery = energy_sources::met(discovery, &select)?;
         let machine = match &args.machine {
             Some(name) => Some(MachineProfile::load(name).map_err(Failure::input)?),
             None => fallback(&root, &discovery.meters)?,

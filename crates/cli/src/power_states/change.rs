@@ -3,10 +3,10 @@
 use super::port::Port;
 use super::report::Report;
 use crate::failure::{Failure, say};
-use crate::meters::nvme::meter;
 use crate::signals::stop_on_signals;
 use joulio_energy::{Clock, MeterError, Meters, Monotonic};
 use joulio_host::Changes;
+use joulio_host::energy_sources::device_meter;
 use joulio_host::power_states::FeatureRequest;
 use joulio_units::Nanos;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ fn measure(port: &Port, time: Duration, stopped: impl Fn() -> bool) -> Result<Re
     let clock: Arc<dyn Clock> = Arc::new(Monotonic);
     let admin = &port.admin;
     let control = Arc::clone(admin.control());
-    let meter = meter(admin.name(), control, admin.ends_with_process(), &*clock);
+    let meter = device_meter(admin.name(), control, admin.ends_with_process(), &*clock);
     let refused = meter.as_ref().err().map(MeterError::to_string);
     let mut meters = Meters::new(meter.into_iter().collect(), clock);
     let window = meters.open().map_err(Failure::run)?;

@@ -127,9 +127,12 @@ impl RecordedChange {
                 old.feature(),
             ),
             RecordedChange::Knob(KnobChange { root, change }) => {
-                let disk = change.knob().disk().unwrap_or_default();
+                let instance = change.knob().instance();
                 let root = root.as_os_str().as_encoded_bytes();
-                ([root, &[0], disk.as_bytes()].concat(), change.knob().name())
+                (
+                    [root, &[0], instance.as_bytes()].concat(),
+                    change.knob().name(),
+                )
             }
         };
         // FNV-1a: names may be long and hold anything.

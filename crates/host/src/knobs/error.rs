@@ -20,6 +20,12 @@ pub enum KnobError {
     /// This machine does not have /dev/cpu_dma_latency.
     #[error(transparent)]
     NoLatency(Absence),
+    /// This machine does not have the interrupt.
+    #[error("no interrupt {irq} in /proc/irq")]
+    NoIrq {
+        /// Number that was given.
+        irq: u32,
+    },
     /// The setting's file cannot be read.
     #[error("{}: {source}", path.display())]
     Read {

@@ -24,6 +24,12 @@ pub enum Knob {
         /// File of umwait_control.
         setting: UmwaitSetting,
     },
+    /// CPUs that may take an interrupt (Documentation/core-api/irq/irq-affinity.rst). No part of
+    /// [`Knob::all`].
+    IrqAffinity {
+        /// Number of the interrupt.
+        irq: u32,
+    },
 }
 
 /// A file in queue/ of a disk.
@@ -66,7 +72,7 @@ impl Knob {
         }
     }
 
-    /// All settings: of `disk`, if there is one, and of the CPUs.
+    /// All settings but interrupts': of `disk`, if there is one, and of the CPUs.
     pub fn all(disk: Option<&str>) -> Vec<Knob> {
         let queue = disk.into_iter().flat_map(|disk| {
             let settings = Setting::ALL.iter();
@@ -92,6 +98,16 @@ impl Knob {
             Knob::Governor => "scaling_governor",
             Knob::MaxCstate => "max-cstate",
             Knob::Umwait { setting } => setting.file(),
+            Knob::IrqAffinity { .. } => "smp_affinity_list",
+        }
+    }
+
+    /// Disk or interrupt that tells it from others of its name; empty for one of the CPUs.
+    pub fn instance(&self) -> String {
+        match self {
+            Knob::Queue { disk, .. } => disk.clone(),
+            Knob::IrqAffinity { irq } => irq.to_string(),
+            _ => String::new(),
         }
     }
 
@@ -148,6 +164,7 @@ impl fmt::Display for Knob {
         match self {
             Knob::Queue { disk, .. } => write!(f, "{} of {disk}", self.name()),
             Knob::Umwait { .. } => write!(f, "umwait_control/{}", self.name()),
+            Knob::IrqAffinity { irq } => write!(f, "{} of interrupt {irq}", self.name()),
             _ => f.write_str(self.name()),
         }
     }

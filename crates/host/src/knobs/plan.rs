@@ -1,6 +1,7 @@
 //! A planned change of a setting: its files with their old and new values.
 
 use super::error::KnobError;
+use super::irq;
 use super::knob::{Knob, Setting};
 use super::reading::Allowed;
 use crate::tree::Tree;
@@ -208,6 +209,11 @@ fn is_scheduler(knob: &Knob) -> bool {
 }
 
 fn hint(knob: &Knob) -> Option<&'static str> {
+    if let Knob::IrqAffinity { .. } = knob {
+        return Some(
+            "the kernel itself places the interrupts of the queues of its own NVMe driver",
+        );
+    }
     let Knob::Queue { setting, .. } = knob else {
         return None;
     };
@@ -228,6 +234,7 @@ fn owns(knob: &Knob, file: &str) -> bool {
         Knob::Governor => "sys/devices/system/cpu/cpufreq",
         Knob::MaxCstate => "sys/devices/system/cpu",
         Knob::Umwait { .. } => "sys/devices/system/cpu/umwait_control",
+        Knob::IrqAffinity { irq } => &irq::folder(*irq),
     };
     let (file, folder) = (Path::new(file), Path::new(folder));
     let plain = |component| matches!(component, Component::Normal(_));

@@ -1,5 +1,6 @@
 //! Value of a setting, and the values that it can have.
 
+use crate::cpu_list::CpuList;
 use std::fmt;
 
 /// Value of a setting.
@@ -25,6 +26,8 @@ pub enum Allowed {
         /// Divisor of every value.
         step: i64,
     },
+    /// A list of some of these CPUs, as the kernel writes it; of any where none is known.
+    CpusOf(CpuList),
 }
 
 impl Allowed {
@@ -40,6 +43,10 @@ impl Allowed {
     pub fn has(&self, value: &str) -> bool {
         match self {
             Allowed::OneOf(words) => words.iter().any(|word| word == value),
+            Allowed::CpusOf(online) => value.parse().is_ok_and(|cpus: CpuList| {
+                let there = online.is_empty() || cpus.is_subset(online);
+                there && !cpus.is_empty() && cpus.to_string() == value
+            }),
             Allowed::Number { min, max, step } => value.parse().is_ok_and(|number: i64| {
                 (*min..=*max).contains(&number) && number % step == 0 && number.to_string() == value
             }),
@@ -51,6 +58,8 @@ impl fmt::Display for Allowed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Allowed::OneOf(words) => f.write_str(&words.join(", ")),
+            Allowed::CpusOf(online) if online.is_empty() => f.write_str("a list of CPUs"),
+            Allowed::CpusOf(online) => write!(f, "a list of CPUs in {online}"),
             Allowed::Number { min, max, step: 1 } => write!(f, "{min} to {max}"),
             Allowed::Number { min, max, step } => write!(f, "{min} to {max} in steps of {step}"),
         }

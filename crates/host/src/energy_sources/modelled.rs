@@ -1,16 +1,16 @@
-//! The meter of a device that is not there.
+//! The meter of an emulated device.
 
 use joulio_energy::{About, Clock, Meter, MeterError, Reading};
 
-/// The meter of an emulated device: its watts are its profile's.
+/// A meter whose watts are a profile's: of an emulated device.
 #[derive(Debug)]
-pub struct Modelled<M> {
+pub(super) struct Modelled<M> {
     meter: M,
     about: About,
 }
 
 impl<M: Meter> Modelled<M> {
-    pub fn new(meter: M) -> Modelled<M> {
+    pub(super) fn new(meter: M) -> Modelled<M> {
         let about = About {
             modelled: true,
             ..meter.about().clone()

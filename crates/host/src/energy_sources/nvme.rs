@@ -1,15 +1,19 @@
-//! The meter in a storage device, for `joulio_energy`.
+//! The meter in a storage device: its power measurement log, or the power in its SMART log.
 
 use super::modelled::Modelled;
+use crate::controller::SharedPowerControl;
 use joulio_energy::{Clock, Meter, MeterError, NvmeMeter, NvmePower, PowerLog};
-use joulio_host::controller::SharedPowerControl;
 use joulio_nvme::NvmeError;
 use joulio_nvme_spec::identify::PowerScale;
 use joulio_units::Watts;
 use std::fmt;
 
-/// A meter of what the device `name` says that it draws. `emulated`: that is what its profile says.
-pub fn meter(
+/// Opens the meter in the device `name`. The watts of an `emulated` device are its profile's, and
+/// marked so.
+///
+/// # Errors
+/// The device does not measure its power, or fails a command.
+pub fn device_meter(
     name: &str,
     control: SharedPowerControl,
     emulated: bool,

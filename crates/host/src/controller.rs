@@ -104,7 +104,8 @@ impl AdminController {
         ascii(&self.control.identify_controller().mn).into()
     }
 
-    /// Whether it is gone when this process ends, so that nothing can be put back after it.
+    /// Whether the controller is gone when this process ends, so that nothing can be put back after
+    /// it.
     pub fn ends_with_process(&self) -> bool {
         self.address.is_none()
     }

@@ -13,19 +13,19 @@ pub trait Undo {
     /// Makes the change.
     ///
     /// # Errors
-    /// It cannot be made; it may have been in part.
+    /// The change cannot be made; it may have been in part.
     fn make(&self) -> Result<(), ChangeError>;
 
     /// Puts the old value back, and returns a line for each part that was left to somebody else.
     ///
     /// # Errors
-    /// It could not be put back; that can be tried again.
+    /// The old value could not be put back; that can be tried again.
     fn put_back(&self) -> Result<Vec<String>, PutBackError>;
 
     /// Puts back what a failed [`Undo::make`] has done.
     ///
     /// # Errors
-    /// It could not be put back; that can be tried again.
+    /// The old value could not be put back; that can be tried again.
     fn put_back_failed(&self) -> Result<Vec<String>, PutBackError> {
         self.put_back()
     }

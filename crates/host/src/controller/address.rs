@@ -34,7 +34,7 @@ pub enum ParseAddressError {
 }
 
 impl ControllerAddress {
-    /// The same address with an absolute socket path, so that it holds in any directory.
+    /// Address with an absolute socket path, so that it holds in any directory.
     pub fn to_lasting(&self) -> ControllerAddress {
         match self {
             ControllerAddress::VfioUser(path) => {

@@ -148,7 +148,7 @@ impl RecordedChange {
     /// controller.
     ///
     /// # Errors
-    /// It could not be put back; that can be tried again.
+    /// The old value could not be put back; that can be tried again.
     pub fn put_back(&self, cancel: &Cancel) -> Result<Vec<String>, PutBackError> {
         match self {
             RecordedChange::Feature(feature) => {
@@ -171,7 +171,7 @@ impl KnobChange {
     /// Puts the old value back, and returns a line for each file that was left as it is, and why.
     ///
     /// # Errors
-    /// It could not be put back; that can be tried again.
+    /// The old value could not be put back; that can be tried again.
     pub fn put_back(&self) -> Result<Vec<String>, KnobError> {
         let left = Knobs::at(&self.root).put_back(&self.change)?;
         let knob = self.change.knob();

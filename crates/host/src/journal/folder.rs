@@ -153,7 +153,7 @@ impl Folder {
             .map_err(|errno| failed(&self.path_of(name), errno))
     }
 
-    /// What was made and removed in it outlives a power failure.
+    /// Has entries that were made and removed outlive a power failure.
     pub(super) fn sync(&self) -> Result<(), JournalError> {
         fsync(&self.fd).map_err(|errno| failed(&self.path, errno))
     }
@@ -188,7 +188,7 @@ fn check_own(path: &Path, found: &Stat) -> Result<(), JournalError> {
     }
 }
 
-/// What the journal's directory is in: nobody else may put another into its place.
+/// Checks the directory around the journal's: nobody else may put another into its place.
 fn check_above(path: &Path, found: &Stat) -> Result<(), JournalError> {
     check_owner(path, found, &[geteuid().as_raw(), 0])?;
     match found.st_mode & WRITABLE != 0 && found.st_mode & STICKY == 0 {

@@ -35,7 +35,7 @@ pub fn disk_name(text: &str) -> String {
 /// it.
 ///
 /// # Errors
-/// It does not: the error names those that it has.
+/// The system does not have the disk: the error names those that it has.
 pub fn find_disk(root: &Path, name: &str) -> Result<(), NoSuchDisk> {
     let there = Tree::at(root).names("sys/block");
     match there.iter().any(|disk| disk == name) {

@@ -102,7 +102,7 @@ impl Knob {
         }
     }
 
-    /// Disk or interrupt that tells it from others of its name; empty for one of the CPUs.
+    /// Disk or interrupt by which it differs from others of its name; empty for one of the CPUs.
     pub fn instance(&self) -> String {
         match self {
             Knob::Queue { disk, .. } => disk.clone(),

@@ -1,4 +1,4 @@
-//! What TPAUSE and UMWAIT may do: /sys/devices/system/cpu/umwait_control.
+//! Limits of TPAUSE and UMWAIT: /sys/devices/system/cpu/umwait_control.
 
 use super::error::{Absence, KnobError};
 use super::knob::{Knob, UmwaitSetting};

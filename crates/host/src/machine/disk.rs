@@ -25,7 +25,7 @@ pub struct DiskSettings {
     pub nomerges: Known<String>,
     /// CPU on which requests complete.
     pub rq_affinity: Known<String>,
-    /// Whether it has queues that are polled.
+    /// Whether its queue polls: 1 or 0.
     pub io_poll: Known<String>,
     /// Microseconds of sleep before polling, up to Linux 6.3.
     pub io_poll_delay: Known<String>,
@@ -83,7 +83,7 @@ impl DiskSettings {
     }
 }
 
-/// Those of blk-mq: a folder each in mq/.
+/// Hardware queues of blk-mq: a folder each in mq/.
 fn hardware_queues(tree: &Tree, folder: &str) -> Known<u32> {
     let count = tree.numbered(&format!("{folder}/mq"), "").len();
     match u32::try_from(count) {

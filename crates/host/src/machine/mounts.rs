@@ -13,14 +13,14 @@ pub struct FileSystem {
     pub file: PathBuf,
     /// The file system's type: `ext4`.
     pub kind: Known<String>,
-    /// What it is mounted from.
+    /// Device or server that it is mounted from.
     pub source: Known<String>,
-    /// Its mount options, then the file system's own.
+    /// Mount options, then the file system's own.
     pub options: Known<String>,
 }
 
 impl FileSystem {
-    /// That of `file` on the device `device`, as stat(2) numbers it.
+    /// File system of `file` on the device `device`, as stat(2) numbers it.
     pub(super) fn of(tree: &Tree, file: &Path, device: u64) -> FileSystem {
         let text = tree.text("proc/self/mountinfo");
         let text = text.map_err(|error| format!("/proc/self/mountinfo: {error}"));

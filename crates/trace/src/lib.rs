@@ -33,6 +33,7 @@ mod perfetto;
 mod recorder;
 mod text;
 mod timeline;
+mod wait;
 
 pub use events::{Event, EventKind, FaultKind};
 pub use json::json;
@@ -40,4 +41,5 @@ pub use meanwhile::{Meanwhile, Wake, WokenBy};
 pub use perfetto::perfetto;
 pub use recorder::{Recorded, Recorder, Trace};
 pub use text::text;
-pub use timeline::{Completed, Core, Io, Mark, Ring, Submitted, Thread, Timeline, Wait, WaitKind};
+pub use timeline::{Completed, Core, Io, Mark, Ring, Submitted, Thread, Timeline};
+pub use wait::{Wait, WaitKind};

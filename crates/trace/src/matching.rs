@@ -16,6 +16,26 @@ enum Slot {
     Done,
 }
 
+impl Timeline {
+    /// Joins the events of `threads`.
+    pub fn new(threads: &[Thread]) -> Timeline {
+        let mut timeline = Timeline::default();
+        let times = || {
+            let recorded = threads.iter().flat_map(|thread| &thread.recorded);
+            recorded.flat_map(|recorded| &recorded.events).map(|e| e.at)
+        };
+        timeline.start = times().min().unwrap_or_default();
+        timeline.end = times().max().unwrap_or_default();
+        for (index, thread) in threads.iter().enumerate() {
+            Matching::of(index, thread).join(&mut timeline);
+        }
+        // Stable: what one thread did at one time stays in its order.
+        timeline.ios.sort_by_key(Io::first);
+        timeline.marks.sort_by_key(|mark| mark.at);
+        timeline
+    }
+}
+
 /// The events of one thread, halfway to a timeline.
 pub(crate) struct Matching {
     index: usize,

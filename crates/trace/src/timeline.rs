@@ -1,7 +1,6 @@
 //! The timeline: what events of many rings add up to.
 
-use crate::matching::Matching;
-use crate::{EventKind, Meanwhile, Recorded};
+use crate::{EventKind, Meanwhile, Recorded, Wait};
 use joulio_units::{Direction, Nanos};
 
 /// A thread, and the recordings of the queues that it waits on.
@@ -42,34 +41,6 @@ pub struct Core {
     pub waits: Vec<Wait>,
     /// Submission doorbells rung.
     pub rings: Vec<Ring>,
-}
-
-/// Kind of a wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WaitKind {
-    /// Sleep by a kernel timer.
-    Sleep,
-    /// Block for an interrupt.
-    Block,
-    /// Spin on the completion queues.
-    Spin,
-    /// User-level wait, with polls between the pauses.
-    Pause,
-}
-
-/// A wait of a core. One whose begin or end was overwritten counts nowhere: its length is unknown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wait {
-    /// Kind of wait.
-    pub kind: WaitKind,
-    /// Begin, if it was recorded.
-    pub begin: Option<Nanos>,
-    /// End, if it was recorded.
-    pub end: Option<Nanos>,
-    /// Polls of the completion queues, in a spin or between pauses.
-    pub polls: u32,
-    /// Whether an interrupt ended the wait.
-    pub interrupted: bool,
 }
 
 /// A write of a submission doorbell.
@@ -145,13 +116,6 @@ pub struct Mark {
     pub kind: EventKind,
 }
 
-impl Wait {
-    /// Returns begin and end, if both were recorded.
-    pub fn span(&self) -> Option<(Nanos, Nanos)> {
-        self.begin.zip(self.end)
-    }
-}
-
 impl Io {
     /// Returns the time of the first event.
     pub fn first(&self) -> Nanos {
@@ -173,24 +137,6 @@ impl Io {
 }
 
 impl Timeline {
-    /// Joins the events of `threads`.
-    pub fn new(threads: &[Thread]) -> Timeline {
-        let mut timeline = Timeline::default();
-        let times = || {
-            let recorded = threads.iter().flat_map(|thread| &thread.recorded);
-            recorded.flat_map(|recorded| &recorded.events).map(|e| e.at)
-        };
-        timeline.start = times().min().unwrap_or_default();
-        timeline.end = times().max().unwrap_or_default();
-        for (index, thread) in threads.iter().enumerate() {
-            Matching::of(index, thread).join(&mut timeline);
-        }
-        // Stable: what one thread did at one time stays in its order.
-        timeline.ios.sort_by_key(Io::first);
-        timeline.marks.sort_by_key(|mark| mark.at);
-        timeline
-    }
-
     /// Returns the number of events of all threads that were overwritten before they could be read.
     pub fn overwritten(&self) -> u64 {
         self.cores.iter().map(|core| core.overwritten).sum()

@@ -16,6 +16,7 @@ mod spin;
 mod step;
 mod user;
 mod waiter;
+mod watched;
 
 pub use class::Class;
 pub use clock::{now, poll_until, sleep};
@@ -25,4 +26,5 @@ pub use joulio_cpu::{BusyThread, CacheLine};
 pub use policies::*;
 pub use policy::{Outstanding, Policy, Slept};
 pub use step::{Step, StepKind, StepSet};
-pub use waiter::{Blocked, WaitError, Waiter, Watched, Woken};
+pub use waiter::{WaitError, Waiter};
+pub use watched::{Blocked, Watched, Woken};

@@ -4,59 +4,13 @@ use crate::binding::Binding;
 use crate::clock::sleep_until;
 use crate::spin::spin;
 use crate::user;
-use crate::{Counters, Step, StepKind, StepSet};
+use crate::{Blocked, Counters, Step, StepKind, StepSet, Watched, Woken};
 use joulio_cpu::uintr::{Receiver, UintrError};
-use joulio_cpu::{CacheLine, Depth, Missing, UserWait};
+use joulio_cpu::{Depth, Missing, UserWait};
 use joulio_units::Nanos;
 use rustix::io::fcntl_dupfd_cloexec;
 use std::error::Error;
 use std::os::fd::BorrowedFd;
-
-/// The queue, or all the queues of a group, that a core waits on.
-pub trait Watched {
-    /// Reports whether a completion is there. Called in the tightest of loops.
-    fn ready(&mut self) -> bool;
-
-    /// Lets interrupts through, and forgets those of completions seen before. Whatever completes
-    /// after this either raises an interrupt or is seen by the next [`Watched::ready`]. Who waits in
-    /// other ways too holds them back again when the block is over.
-    ///
-    /// # Errors
-    /// The interrupt cannot be let through.
-    fn arm(&mut self) -> Result<(), Box<dyn Error + Send + Sync>>;
-
-    /// Cache line that whatever it waits for writes, with its completion or after it. None: there is
-    /// no such line, and a core that was to watch it polls.
-    fn cache_line(&mut self) -> Option<CacheLine<'_>> {
-        None
-    }
-
-    /// Gives the core away until an interrupt or `until`.
-    ///
-    /// # Errors
-    /// The interrupt cannot be waited for.
-    fn block(&mut self, until: Nanos) -> Result<Blocked, Box<dyn Error + Send + Sync>>;
-}
-
-/// End of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Blocked {
-    /// By an interrupt.
-    Interrupted,
-    /// By its deadline.
-    TimedOut,
-}
-
-/// End of a wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Woken {
-    /// A completion is there.
-    Ready,
-    /// An interrupt ended a block; usually a completion is there.
-    Interrupted,
-    /// The step's time is over.
-    TimedOut,
-}
 
 /// A failure to wait.
 #[derive(Debug, thiserror::Error)]

@@ -10,7 +10,6 @@ mod waiting;
 pub use cache_line::SharedCacheLine;
 
 use self::blocking::Blocking;
-use self::waiting::Next;
 use crate::queue::{Completed, Faults, QueuePair};
 use crate::{NvmeError, PolicyError};
 use joulio_device::Device;
@@ -38,6 +37,16 @@ pub struct PollGroup<D: Device> {
     next_tick: Nanos,
     /// Calls of [`PollGroup::reap`].
     calls: u32,
+}
+
+/// What to do after a wait.
+enum Next {
+    /// Poll the queues.
+    Poll,
+    /// Check the queues, at this time.
+    Tick(Nanos),
+    /// Return: there is nothing to wait for any more.
+    Return,
 }
 
 /// A group that never has to wait reads the clock once in so many calls.

@@ -1,23 +1,13 @@
 //! One wait of a core: the steps of its queues' policies, merged and taken.
 
-use super::PollGroup;
 use super::core::Core;
+use super::{Next, PollGroup};
 use crate::NvmeError;
 use crate::queue::QueuePair;
 use joulio_device::Device;
 use joulio_trace::EventKind;
 use joulio_units::Nanos;
 use joulio_wait::{Step, StepKind, WaitError, Woken, now};
-
-/// What to do after a wait.
-pub(super) enum Next {
-    /// Poll the queues.
-    Poll,
-    /// Check the queues, at this time.
-    Tick(Nanos),
-    /// Return: there is nothing to wait for any more.
-    Return,
-}
 
 impl<D: Device> PollGroup<D> {
     /// Waits once.

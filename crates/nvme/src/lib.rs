@@ -1,4 +1,4 @@
-//! A user-space NVMe driver whose way of waiting for completions is a replaceable part.
+//! A user-space NVMe driver whose completion mode is a replaceable part.
 //!
 //! Open a [`Controller`] over any [`joulio_device::Device`], take a [`QueuePair`] of it, put the
 //! pair into a [`PollGroup`], submit, and reap:

@@ -21,7 +21,7 @@ use joulio_wait::{BusyThread, Counters, Waiter};
 ///
 /// The group also checks its queues, several times a second while commands are outstanding: lost
 /// interrupts are found, user interrupts that were taken away are bound again, commands that take
-/// too long are aborted, a controller that fails is reset ([`crate::ControllerOptions`]).
+/// too long are aborted, a controller that fails is reset ([`ControllerOptions`](crate::ControllerOptions)).
 pub struct PollGroup<D: Device> {
     queues: Vec<QueuePair<D>>,
     waiter: Waiter,
@@ -160,7 +160,7 @@ impl<D: Device> PollGroup<D> {
     }
 
     /// The cache line that the interrupts of all queues write, for a core that watches several at
-    /// once (a [`joulio_wait::StepKind::Monitor`] step): made now, or at the first such wait. Where
+    /// once (a [`StepKind::Monitor`](joulio_wait::StepKind::Monitor) step): made now, or at the first such wait. Where
     /// it cannot be had, the core polls its queues each microsecond instead, and its counters say
     /// so. A queue that has changed its policy since is redirected again.
     ///

@@ -1,0 +1,156 @@
+//! The rooms' floors and the fence around unsafe code, as ARCHITECTURE.md prints them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn architecture() -> Result<String> {
+    Ok(fs::read_to_string(workspace().join("ARCHITECTURE.md"))?)
+}
+
+/// Floor of each room, by the table that begins with `| floor |`.
+fn floors(text: &str) -> BTreeMap<String, u8> {
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| "));
+    let mut floors = BTreeMap::new();
+    for row in rows {
+        let mut cells = row.split(" | ");
+        let Some(Ok(floor)) = cells.next().map(str::parse::<u8>) else {
+            continue;
+        };
+        let names = cells.next().unwrap_or_default().split('`');
+        floors.extend(names.skip(1).step_by(2).map(|name| (name.into(), floor)));
+    }
+    floors
+}
+
+/// Rooms that a room depends on, tests of it aside.
+fn arrows() -> Result<BTreeMap<String, BTreeSet<String>>> {
+    let mut arrows = BTreeMap::new();
+    for folder in fs::read_dir(workspace().join("crates"))? {
+        let folder = folder?.path();
+        let manifest: toml::Table = fs::read_to_string(folder.join("Cargo.toml"))?.parse()?;
+        let room = folder.file_name().ok_or("a folder without a name")?;
+        let mut below = BTreeSet::new();
+        for table in ["dependencies", "build-dependencies"] {
+            let names = manifest.get(table).and_then(toml::Value::as_table);
+            let rooms = names
+                .into_iter()
+                .flat_map(toml::Table::keys)
+                .filter_map(|name| name.strip_prefix("joulio-"));
+            below.extend(rooms.map(String::from));
+        }
+        arrows.insert(room.to_string_lossy().into_owned(), below);
+    }
+    Ok(arrows)
+}
+
+#[test]
+fn every_room_has_a_floor_and_every_arrow_points_down() -> Result<()> {
+    let floors = floors(&architecture()?);
+    let mut wrong = Vec::new();
+    for (room, below) in arrows()? {
+        let Some(floor) = floors.get(&room) else {
+            wrong.push(format!("{room} has no floor"));
+            continue;
+        };
+        for other in below {
+            match floors.get(&other) {
+                Some(lower) if lower < floor => {}
+                lower => wrong.push(format!("{room} ({floor}) on {other} ({lower:?})")),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    Ok(())
+}
+
+/// Everything that a room stands on, directly or not.
+fn foundation(arrows: &BTreeMap<String, BTreeSet<String>>, room: &str) -> BTreeSet<String> {
+    let (mut all, mut left) = (BTreeSet::new(), vec![room.to_string()]);
+    while let Some(room) = left.pop() {
+        for below in arrows.get(&room).into_iter().flatten() {
+            if all.insert(below.clone()) {
+                left.push(below.clone());
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn some_rooms_never_stand_on_others() -> Result<()> {
+    let arrows = arrows()?;
+    let never: [(&str, &[&str]); 4] = [
+        ("host", &["lab", "workload", "twin"]),
+        (
+            "job",
+            &["energy", "nvme", "workload", "twin", "host", "lab"],
+        ),
+        ("twin", &["workload", "host", "lab"]),
+        ("engine", &["job", "energy", "nvme"]),
+    ];
+    for (room, others) in never {
+        let below = foundation(&arrows, room);
+        assert!(!below.is_empty(), "{room} is not a room any more");
+        let found: Vec<_> = others
+            .iter()
+            .filter(|name| below.contains(**name))
+            .collect();
+        assert!(found.is_empty(), "{room} on {found:?}");
+    }
+    Ok(())
+}
+
+/// Rooms in whose sources `unsafe` is a block, a function or an implementation.
+fn unsafe_rooms() -> Result<BTreeSet<String>> {
+    let mut rooms = BTreeSet::new();
+    for folder in fs::read_dir(workspace().join("crates"))? {
+        let folder = folder?.path();
+        let mut left = vec![folder.join("src")];
+        while let Some(path) = left.pop() {
+            for entry in fs::read_dir(path)? {
+                let path = entry?.path();
+                if path.is_dir() {
+                    left.push(path);
+                } else if is_unsafe(&fs::read_to_string(&path)?) {
+                    let room = folder.file_name().ok_or("a folder without a name")?;
+                    rooms.insert(room.to_string_lossy().into_owned());
+                }
+            }
+        }
+    }
+    Ok(rooms)
+}
+
+fn is_unsafe(source: &str) -> bool {
+    let code = source.lines().map(str::trim_start);
+    let code = code.filter(|line| !line.starts_with("//"));
+    code.into_iter().any(|line| {
+        ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"]
+            .iter()
+            .any(|form| line.contains(form))
+    })
+}
+
+#[test]
+fn unsafe_code_is_in_the_rooms_that_are_named() -> Result<()> {
+    let text = architecture()?;
+    let sentence = text.split("**Unsafe code**").nth(1);
+    let sentence = sentence.and_then(|rest| rest.split(';').next());
+    let named = sentence.ok_or("no paragraph on unsafe code")?;
+    let named: BTreeSet<_> = named
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .map(String::from)
+        .collect();
+    assert_eq!(unsafe_rooms()?, named);
+    Ok(())
+}

@@ -183,7 +183,7 @@ fn legend(timeline: &Timeline, text: &mut String) {
     text.push_str(
         "bell: submission to doorbell. woken: the core's last wake-up after the submission, by a\n\
          timer (t) or an interrupt (i). In the bar: . doorbell not rung, z asleep by a timer,\n\
-         b blocked for an interrupt, p polling, u in a user-level wait, - the core ran something else, > cut off.\n",
+         b blocked for an interrupt, p polling, u user-level wait, - the core ran something else, > cut off.\n",
     );
     if timeline.overwritten() > 0 {
         text.push_str(

@@ -36,7 +36,7 @@ pub fn irq_affinity(root: &Path, irq: u32) -> Result<IrqAffinity, KnobError> {
             source,
         })
     };
-    let allowed = list("smp_affinity_list")?.ok_or_else(|| KnobError::NoIrq { irq })?;
+    let allowed = list("smp_affinity_list")?.ok_or(KnobError::NoIrq { irq })?;
     Ok(IrqAffinity {
         allowed,
         effective: list("effective_affinity_list")?,

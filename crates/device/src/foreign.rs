@@ -20,6 +20,9 @@ const HUGETLBFS: i64 = 0x9584_58f6;
 impl SharedMemory {
     /// Zeroed memory of at least `len` bytes that another process can map by the descriptor, and
     /// cannot resize.
+    ///
+    /// # Errors
+    /// [`DeviceError::Memory`] when the kernel has no memory or no descriptor left.
     pub fn shareable(len: usize) -> Result<(SharedMemory, OwnedFd), DeviceError> {
         let len = len.max(1).next_multiple_of(crate::iova::PAGE);
         let make = || -> io::Result<(SharedMemory, OwnedFd)> {
@@ -48,6 +51,10 @@ impl SharedMemory {
     /// the file.
     ///
     /// Where it is not `writable`, what this side writes stays in this side's copy.
+    ///
+    /// # Errors
+    /// `Unsupported` when the file is of another file system, `InvalidInput` when it does not hold the
+    /// range, and the kernel's error when it cannot be mapped.
     pub fn from_file(
         file: BorrowedFd<'_>,
         offset: u64,

@@ -58,12 +58,23 @@ pub trait Device: Send + Sync + 'static {
     fn write64(&self, offset: u32, value: u64);
 
     /// The doorbell at `offset` (1000h and above).
+    ///
+    /// # Errors
+    /// [`DeviceError::Doorbell`] when the offset lies outside of the mapped registers.
     fn doorbell(&self, offset: u32) -> Result<Self::Doorbell, DeviceError>;
 
     /// `len` bytes of zeroed memory that the device can reach, contiguous in its address space.
+    ///
+    /// # Errors
+    /// [`DeviceError::Memory`], [`DeviceError::MemoryLock`] or [`DeviceError::IovaSpace`], by what
+    /// is exhausted.
     fn allocate(&self, len: usize) -> Result<DmaMemory, DeviceError>;
 
     /// Memory of another device of the same kind, or of this one, made reachable for this one too.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] when the back end cannot share memory; else as
+    /// [`Device::allocate`].
     fn reach(&self, memory: Arc<SharedMemory>) -> Result<DmaMemory, DeviceError> {
         drop(memory);
         Err(DeviceError::Unsupported {
@@ -77,11 +88,17 @@ pub trait Device: Send + Sync + 'static {
 
     /// Enables `count` vectors, all of them masked, or the first of them where the system has no
     /// more to give; a later call replaces the earlier one's.
+    ///
+    /// # Errors
+    /// [`DeviceError::Vectors`] when the device has fewer, and what the back end says.
     fn enable_vectors(&self, count: u16) -> Result<Vec<Vector>, DeviceError>;
 
     /// Resets the whole function, where a reset of its controller (CC.EN) does not help: registers
     /// and MSI-X table are as when it was switched on, and it lets go of all memory, which stays
     /// mapped. The vectors that were enabled stay so: masked, and not redirected.
+    ///
+    /// # Errors
+    /// [`DeviceError::NoFunctionReset`] when the device has none, and what the back end says.
     fn reset_function(&self) -> Result<(), DeviceError> {
         Err(DeviceError::NoFunctionReset {
             device: self.name().into(),

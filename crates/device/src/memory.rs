@@ -44,6 +44,9 @@ const HUGE: usize = 2 << 20;
 impl SharedMemory {
     /// At least `len` bytes: from the hugetlb pool when it has room and `len` fills half a huge
     /// page, else ordinary pages. Never fails for want of huge pages.
+    ///
+    /// # Errors
+    /// [`DeviceError::Memory`] when the kernel has no memory.
     pub fn allocate(len: usize) -> Result<SharedMemory, DeviceError> {
         if len >= HUGE / 2 {
             let rounded = len.next_multiple_of(HUGE);
@@ -63,6 +66,9 @@ impl SharedMemory {
     }
 
     /// Memory that is only reserved until it is touched: the store of a RAM namespace.
+    ///
+    /// # Errors
+    /// [`DeviceError::Memory`] when the kernel has no address space.
     pub fn reserve(len: usize) -> Result<SharedMemory, DeviceError> {
         let rounded = len.max(1).next_multiple_of(crate::iova::PAGE);
         let memory = Self::map(rounded, libc::MAP_NORESERVE, PageKind::Ordinary);
@@ -237,6 +243,9 @@ impl SharedMemory {
 
     /// Reads `len` bytes of `file` at `position` into `offset`; bytes past the end of the file
     /// read as zero.
+    ///
+    /// # Errors
+    /// The kernel's error of the read.
     pub fn read_file(
         &self,
         file: &File,
@@ -262,6 +271,9 @@ impl SharedMemory {
     }
 
     /// Writes `len` bytes from `offset` to `file` at `position`.
+    ///
+    /// # Errors
+    /// The kernel's error of the write; `WriteZero` when it takes nothing more.
     pub fn write_file(
         &self,
         file: &File,

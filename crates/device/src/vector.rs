@@ -10,6 +10,9 @@ use std::sync::Arc;
 /// Control of a device's MSI-X table entries (PCI 3.0, 6.8.2), by its back end.
 pub trait VectorControl: Send + Sync + 'static {
     /// Sets or clears the vector's mask bit. Clearing it delivers what became pending meanwhile.
+    ///
+    /// # Errors
+    /// [`DeviceError::VectorTable`] when the table is out of reach, and what the back end says.
     fn set_mask(&self, vector: u16, masked: bool) -> Result<(), DeviceError>;
 
     /// Whether a vector is masked by a store to a mapped table, not by a message or a call.
@@ -20,6 +23,9 @@ pub trait VectorControl: Send + Sync + 'static {
     /// [`VectorControl::set_mask`] by one posted store: nothing is read back, so that it takes
     /// effect a moment later, in the order of stores to the device. For vectors that were masked or
     /// unmasked by the call before, where masking is a store.
+    ///
+    /// # Errors
+    /// [`DeviceError::VectorTable`] when the table is out of reach, and what the back end says.
     fn post_mask(&self, vector: u16, masked: bool) -> Result<(), DeviceError> {
         self.set_mask(vector, masked)
     }
@@ -27,6 +33,9 @@ pub trait VectorControl: Send + Sync + 'static {
     /// Looks whether the entry is masked, if it is to be, and points at `target`, if it is to be
     /// redirected, and sets it again if not; whether it was so. Who owns the table may write it: a
     /// kernel that moves an interrupt to another CPU, without interrupt remapping, does.
+    ///
+    /// # Errors
+    /// [`DeviceError::VectorTable`] when the table is out of reach, and what the back end says.
     fn keep(
         &self,
         vector: u16,
@@ -39,6 +48,9 @@ pub trait VectorControl: Send + Sync + 'static {
 
     /// Points the entry at `target`: from now on the interrupt is a write of `data` there, and no
     /// longer reaches the eventfd. `None` puts the entry back.
+    ///
+    /// # Errors
+    /// [`DeviceError::VectorTable`] when the table is out of reach, and what the back end says.
     fn redirect(&self, vector: u16, target: Option<(Iova, u32)>) -> Result<(), DeviceError>;
 }
 
@@ -51,6 +63,10 @@ pub struct Vector {
 
 impl Vector {
     /// An eventfd for each of `count` vectors of a device that has `have`.
+    ///
+    /// # Errors
+    /// [`DeviceError::Vectors`] when the device has fewer; [`DeviceError::Os`] without a descriptor
+    /// left.
     pub fn eventfds(count: u16, have: u16) -> Result<Vec<OwnedFd>, DeviceError> {
         if count > have {
             return Err(DeviceError::Vectors {
@@ -76,6 +92,9 @@ impl Vector {
     }
 
     /// A non-blocking, close-on-exec eventfd for a vector.
+    ///
+    /// # Errors
+    /// [`DeviceError::Os`] without a descriptor left.
     pub fn eventfd() -> Result<OwnedFd, DeviceError> {
         eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(|error| {
             DeviceError::Os {
@@ -116,11 +135,17 @@ impl Vector {
     }
 
     /// Stops delivery; what happens meanwhile becomes pending.
+    ///
+    /// # Errors
+    /// [`DeviceError::VectorTable`] when the table is out of reach, and what the back end says.
     pub fn mask(&self) -> Result<(), DeviceError> {
         self.control.set_mask(self.index, true)
     }
 
     /// Starts delivery; what is pending is delivered now.
+    ///
+    /// # Errors
+    /// [`DeviceError::VectorTable`] when the table is out of reach, and what the back end says.
     pub fn unmask(&self) -> Result<(), DeviceError> {
         self.control.set_mask(self.index, false)
     }
@@ -131,27 +156,42 @@ impl Vector {
     }
 
     /// [`Vector::mask`] that takes effect a moment later: an interrupt may still come meanwhile.
+    ///
+    /// # Errors
+    /// [`DeviceError::VectorTable`] when the table is out of reach, and what the back end says.
     pub fn post_mask(&self) -> Result<(), DeviceError> {
         self.control.post_mask(self.index, true)
     }
 
     /// [`Vector::unmask`] that takes effect a moment later: so may the delivery of what is pending.
+    ///
+    /// # Errors
+    /// [`DeviceError::VectorTable`] when the table is out of reach, and what the back end says.
     pub fn post_unmask(&self) -> Result<(), DeviceError> {
         self.control.post_mask(self.index, false)
     }
 
     /// From now on an interrupt writes `data` to the DMA memory at `target`, instead of
     /// signalling the eventfd. The memory must stay mapped until [`Vector::restore`].
+    ///
+    /// # Errors
+    /// [`DeviceError::VectorTable`] when the table is out of reach, and what the back end says.
     pub fn redirect(&self, target: Iova, data: u32) -> Result<(), DeviceError> {
         self.control.redirect(self.index, Some((target, data)))
     }
 
     /// Sets the entry again if somebody else has written it since; whether it was as it should be.
+    ///
+    /// # Errors
+    /// [`DeviceError::VectorTable`] when the table is out of reach, and what the back end says.
     pub fn keep(&self, masked: bool, target: Option<(Iova, u32)>) -> Result<bool, DeviceError> {
         self.control.keep(self.index, masked, target)
     }
 
     /// Undoes [`Vector::redirect`].
+    ///
+    /// # Errors
+    /// [`DeviceError::VectorTable`] when the table is out of reach, and what the back end says.
     pub fn restore(&self) -> Result<(), DeviceError> {
         self.control.redirect(self.index, None)
     }

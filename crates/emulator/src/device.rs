@@ -28,6 +28,9 @@ pub struct EmulatedDevice {
 impl EmulatedDevice {
     /// A controller with a thread of its own, which serves I/Os at the pace of its profile and
     /// sleeps when there is nothing to do.
+    ///
+    /// # Errors
+    /// [`EmulatorError`] when the options cannot be had: counts, sizes, a file, memory or a thread.
     pub fn spawn(options: &Options) -> Result<EmulatedDevice, EmulatorError> {
         let controller = Controller::new(options, clock::now())?;
         let shared = Shared::new(controller, options);
@@ -40,6 +43,9 @@ impl EmulatedDevice {
 
     /// A controller without a thread or a clock. Admin commands are done while their doorbell is
     /// rung; everything else when the [`Stepper`] steps.
+    ///
+    /// # Errors
+    /// [`EmulatorError`] when the options cannot be had: counts, sizes, a file or memory.
     pub fn stepped(options: &Options) -> Result<(EmulatedDevice, Stepper), EmulatorError> {
         let controller = Controller::new(options, options.start)?;
         let shared = Shared::new(controller, options);

@@ -23,15 +23,27 @@ pub trait NvmePower: Send + fmt::Debug {
     fn measures(&self) -> bool;
 
     /// Starts its measurement, from the beginning (feature 25h).
+    ///
+    /// # Errors
+    /// [`MeterError`] when the device refuses feature 25h, or is removed.
     fn start(&mut self) -> Result<(), MeterError>;
 
     /// Stops it.
+    ///
+    /// # Errors
+    /// [`MeterError`] when the device refuses feature 25h, or is removed.
     fn stop(&mut self) -> Result<(), MeterError>;
 
     /// Log 25h.
+    ///
+    /// # Errors
+    /// [`MeterError`] when the log cannot be read, or is malformed.
     fn log(&mut self) -> Result<PowerLog, MeterError>;
 
     /// The mean power of the latest second, by the SMART log; None: it is not reported.
+    ///
+    /// # Errors
+    /// [`MeterError`] when the log cannot be read.
     fn interval_power(&mut self) -> Result<Option<Watts>, MeterError>;
 }
 

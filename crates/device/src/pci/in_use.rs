@@ -93,6 +93,10 @@ impl Sysfs {
     /// Everything that uses a disk of the controller; empty if it is free.
     ///
     /// Wants root: what may not be looked into is an error, never "free".
+    ///
+    /// # Errors
+    /// [`PciError::NotPermitted`] when something may not be looked into, and [`PciError`] when
+    /// sysfs cannot be read.
     pub fn in_use(&self, address: PciAddress) -> Result<Vec<Use>, PciError> {
         self.uses_of(&self.controller(address)?)
     }

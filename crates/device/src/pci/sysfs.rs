@@ -67,6 +67,9 @@ impl Sysfs {
     }
 
     /// Every NVMe controller (class `0x010802`), by address.
+    ///
+    /// # Errors
+    /// [`PciError`] when sysfs cannot be read.
     pub fn nvme_controllers(&self) -> Result<Vec<PciNvme>, PciError> {
         let mut addresses: Vec<PciAddress> = self
             .names(&self.path("sys/bus/pci/devices"))?
@@ -87,6 +90,10 @@ impl Sysfs {
     }
 
     /// The NVMe controller at `address`.
+    ///
+    /// # Errors
+    /// [`PciError::Absent`] or [`PciError::NotNvme`] for another address, and [`PciError`] when
+    /// sysfs cannot be read.
     pub fn controller(&self, address: PciAddress) -> Result<PciNvme, PciError> {
         let dir = self.device_dir(address);
         let Some(class) = self.text(&dir.join("class"))? else {

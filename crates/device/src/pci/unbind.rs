@@ -44,6 +44,10 @@ impl Sysfs {
     /// (Documentation/ABI/testing/sysfs-bus-pci, `driver_override`), unless a
     /// process still has it open. One without a driver that a broken off move
     /// left behind is given back too.
+    ///
+    /// # Errors
+    /// [`PciError::Absent`] or [`PciError::NotNvme`] for another address,
+    /// [`PciError::OpenByProcess`] while it is open, and the kernel's refusals.
     pub fn unbind(&self, address: PciAddress) -> Result<UnbindOutcome, PciError> {
         let nvme = self.controller(address)?;
         let before = self.driver_override(address)?;

@@ -33,6 +33,10 @@ pub struct VfioDevice {
 
 impl VfioDevice {
     /// Opens the function at `address`, resets it, and lets it master the bus.
+    ///
+    /// # Errors
+    /// [`DeviceError::HeldByKernel`], [`DeviceError::Busy`] and [`DeviceError::GroupBusy`] say how
+    /// the device is to be had; others name what the device or the kernel lacks.
     pub fn open(address: PciAddress) -> Result<VfioDevice, DeviceError> {
         let name = format!("pcie:{address}");
         let group = container::check_bound(&name, address)?;

@@ -88,6 +88,9 @@ pub struct Controller {
 
 impl Controller {
     /// A controller that is switched on at `start`, and disabled.
+    ///
+    /// # Errors
+    /// [`EmulatorError`] when the options cannot be had: counts, sizes, a file or memory.
     pub fn new(options: &Options, start: Nanos) -> Result<Controller, EmulatorError> {
         check_counts(options)?;
         let namespaces = options
@@ -122,6 +125,9 @@ impl Controller {
     }
 
     /// Makes `len` bytes from `offset` of `memory` reachable at `iova`.
+    ///
+    /// # Errors
+    /// [`MapError`] when the range overlaps another, or lies outside of the memory.
     pub fn map(
         &mut self,
         iova: Iova,
@@ -133,6 +139,9 @@ impl Controller {
     }
 
     /// Maps memory that the controller may only read.
+    ///
+    /// # Errors
+    /// [`MapError`] when the range overlaps another, or lies outside of the memory.
     pub fn map_read_only(
         &mut self,
         iova: Iova,

@@ -53,6 +53,10 @@ impl Host {
 
 impl Server {
     /// Makes a controller, and listens for hosts at `path`.
+    ///
+    /// # Errors
+    /// [`ServeError::Controller`] when the options cannot be had; [`ServeError::InUse`],
+    /// [`ServeError::NotASocket`] or [`ServeError::Socket`] when `path` cannot be listened at.
     pub fn bind(
         path: &Path,
         options: &Options,
@@ -104,6 +108,10 @@ impl Server {
     }
 
     /// Serves hosts, until `stop` can be read from.
+    ///
+    /// # Errors
+    /// [`ServeError::Wait`] when the kernel cannot wait for hosts. A host that breaks the protocol
+    /// is cut off, and is no error.
     pub fn run(&mut self, stop: BorrowedFd<'_>) -> Result<(), ServeError> {
         let mut host: Option<Host> = None;
         let mut newcomers = Newcomers::default();

@@ -1,7 +1,7 @@
 //! I/Os on a device that does not do its part: every command ends once, with its own buffer, and
 //! what is told to have succeeded is true.
 
-use crate::mixed::Mode;
+use crate::QueueMode;
 use crate::turns::Turns;
 use crate::{Bench, Content};
 use anyhow::{Context, Result, bail, ensure};
@@ -69,7 +69,12 @@ struct Run<'a, D: Device> {
 
 /// Issues `ios` reads and writes of a block each at `depth`, and holds the driver to it that each
 /// ends exactly once.
-pub fn endure<D: Device>(bench: &Bench<D>, mode: Mode, depth: usize, ios: u64) -> Result<Endured> {
+pub fn endure<D: Device>(
+    bench: &Bench<D>,
+    mode: QueueMode,
+    depth: usize,
+    ios: u64,
+) -> Result<Endured> {
     let mut queue = bench.controller.create_queue_pair(depth)?;
     queue.set_policy(mode.first())?;
     let mut group = PollGroup::new(vec![queue]);
@@ -120,7 +125,7 @@ fn settle<D: Device>(queue: &mut QueuePair<D>, endured: &mut Endured) -> Result<
 }
 
 impl<D: Device> Run<'_, D> {
-    fn go(&mut self, group: &mut PollGroup<D>, mode: Mode, ios: u64) -> Result<()> {
+    fn go(&mut self, group: &mut PollGroup<D>, mode: QueueMode, ios: u64) -> Result<()> {
         let mut turns = Turns::begin(mode, group)?;
         while self.endured.commands < ios || !self.flights.is_empty() {
             while self.endured.commands < ios && !self.buffers.is_empty() {

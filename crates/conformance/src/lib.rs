@@ -11,13 +11,15 @@ mod content;
 mod endure;
 mod line;
 mod mixed;
+mod queue_mode;
 mod turns;
 
 pub use claims::{Claim, STAMPS, claims};
 pub use content::{Content, stamp_lba};
 pub use endure::{Endured, endure};
 pub use line::one_line;
-pub use mixed::{Mode, mixed};
+pub use mixed::mixed;
+pub use queue_mode::QueueMode;
 
 use anyhow::Result;
 use joulio_device::Device;

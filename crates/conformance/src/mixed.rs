@@ -1,65 +1,15 @@
 //! Mixed reads, writes and flushes of many sizes, every byte checked.
 
 use crate::turns::{Turns, arm};
-use crate::{Bench, Content};
+use crate::{Bench, Content, QueueMode};
 use anyhow::{Context, Result, bail, ensure};
 use joulio_device::Device;
-use joulio_nvme::wait::{AnyPolicy, Counters, Dpas, Ehp, Hybrid, Pas, SkiRental, UringHybrid};
+use joulio_nvme::wait::Counters;
 use joulio_nvme::{Completed, DmaBuffer, PollGroup, QueuePair};
-use joulio_units::Nanos;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::collections::HashMap;
 use std::ops::Range;
-
-/// The completion mode of a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Classic polling.
-    Poll,
-    /// Interrupts.
-    Interrupt,
-    /// From one to the other and back, with commands in flight.
-    Switching,
-    /// A fixed sleep, then polling.
-    Hybrid,
-    /// io_uring's hybrid polling.
-    UringHybrid,
-    /// Efficient hybrid polling.
-    Ehp,
-    /// Adaptive sleeps.
-    Pas,
-    /// Adaptive sleeps, polling or interrupts.
-    Dpas,
-    /// Polling for a while, then interrupts.
-    SkiRental,
-}
-
-impl Mode {
-    /// Those that take a queue through every step and back.
-    pub const ALL: [Mode; 4] = [Mode::Poll, Mode::Interrupt, Mode::Switching, Mode::Hybrid];
-    /// The policies that decide by what they have seen.
-    pub const PUBLISHED: [Mode; 5] = [
-        Mode::UringHybrid,
-        Mode::Ehp,
-        Mode::Pas,
-        Mode::Dpas,
-        Mode::SkiRental,
-    ];
-
-    pub(crate) fn first(self) -> AnyPolicy {
-        match self {
-            Mode::Poll | Mode::Switching => AnyPolicy::POLL,
-            Mode::Interrupt => AnyPolicy::INTERRUPT,
-            Mode::Hybrid => AnyPolicy::Hybrid(Hybrid::fixed(Nanos::from_micros(4))),
-            Mode::UringHybrid => AnyPolicy::UringHybrid(UringHybrid::new()),
-            Mode::Ehp => AnyPolicy::Ehp(Ehp::new()),
-            Mode::Pas => AnyPolicy::Pas(Pas::new()),
-            Mode::Dpas => AnyPolicy::Dpas(Dpas::new(Dpas::THETA)),
-            Mode::SkiRental => AnyPolicy::SkiRental(SkiRental::new(Nanos::from_micros(2))),
-        }
-    }
-}
 
 /// Blocks that the run uses.
 const SPAN: u64 = 4096;
@@ -82,7 +32,12 @@ struct Mixed<'a, D: Device> {
 }
 
 /// Runs `ios` I/Os at `depth` on a queue pair of its own and returns its counters.
-pub fn mixed<D: Device>(bench: &Bench<D>, mode: Mode, depth: usize, ios: u64) -> Result<Counters> {
+pub fn mixed<D: Device>(
+    bench: &Bench<D>,
+    mode: QueueMode,
+    depth: usize,
+    ios: u64,
+) -> Result<Counters> {
     let mut queue = bench.controller.create_queue_pair(depth)?;
     queue.set_policy(mode.first())?;
     let mut group = PollGroup::new(vec![queue]);

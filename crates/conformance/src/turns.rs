@@ -1,13 +1,13 @@
 //! Which way of waiting it is a run's turn for.
 
-use crate::mixed::Mode;
+use crate::QueueMode;
 use anyhow::{Result, ensure};
 use joulio_device::Device;
 use joulio_nvme::PollGroup;
 use joulio_nvme::wait::{AnyPolicy, now};
 use joulio_units::Nanos;
 
-/// Completions between two switches of [`Mode::Switching`].
+/// Completions between two switches of [`QueueMode::Switching`].
 const SWITCH: u64 = 97;
 
 /// The turns of a run by a mode, on the first queue of a group.
@@ -19,12 +19,12 @@ pub(crate) struct Turns {
 
 impl Turns {
     /// The first turn, with nothing outstanding yet.
-    pub(crate) fn begin<D: Device>(mode: Mode, group: &mut PollGroup<D>) -> Result<Turns> {
-        if mode == Mode::Interrupt {
+    pub(crate) fn begin<D: Device>(mode: QueueMode, group: &mut PollGroup<D>) -> Result<Turns> {
+        if mode == QueueMode::Interrupt {
             arm(group)?;
         }
         Ok(Turns {
-            switching: mode == Mode::Switching,
+            switching: mode == QueueMode::Switching,
             blocking: false,
             next: SWITCH,
         })

@@ -1,7 +1,7 @@
 //! All doorbells of a controller, and what its thread watches of them.
 
 use crate::bell::{Line, Side};
-use crate::shadow::Shadow;
+use crate::shadow::{Shadow, position};
 use joulio_device::SharedMemory;
 use joulio_nvme_spec::register::DOORBELLS;
 use std::sync::Arc;
@@ -24,11 +24,6 @@ enum Words {
     Lines(Arc<[Arc<Line>]>),
     /// In memory that a host has mapped, where it finds the registers.
     Page(Arc<SharedMemory>, u16),
-}
-
-/// Where behind the first doorbell, or in a shadow of them, that of a queue is.
-pub(crate) fn position(qid: u16, side: Side) -> usize {
-    usize::from(qid) * 8 + side as usize * 4
 }
 
 fn register_offset(qid: u16, side: Side) -> usize {

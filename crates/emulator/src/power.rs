@@ -2,6 +2,7 @@
 //! Transition (Base 5.27.1.2 and 5.27.1.10); and those that tell what it draws: 25h, log 25h and
 //! the SMART log.
 
+mod interval;
 mod measurement;
 mod meter;
 mod work;

@@ -13,9 +13,13 @@
 //! The fence of the controller is the one in [`crate::bell::Bell::sleep`], between these two.
 
 use crate::bell::Side;
-use crate::doorbells::position;
 use joulio_device::SharedMemory;
 use std::sync::Arc;
+
+/// Offset in bytes of a queue's doorbell behind the first one, or in a shadow of them.
+pub(crate) fn position(qid: u16, side: Side) -> usize {
+    usize::from(qid) * 8 + side as usize * 4
+}
 
 /// A page in the host's memory.
 #[derive(Clone, Debug)]

@@ -7,46 +7,30 @@
 //! several places, there is no alignment and no figure.
 
 mod energy;
+mod error;
+mod found;
+mod limits;
+mod line;
 mod marker;
 mod pattern;
 mod residual;
 mod search;
+mod seconds;
 #[cfg(test)]
 mod tests;
 
 pub use energy::WindowError;
+pub use error::AlignError;
+pub use found::Found;
+pub use limits::Limits;
 pub use marker::{Cancelled, Edge, Marker, Shape};
 
 use crate::logger::PowerLog;
 use joulio_units::Nanos;
+use line::Line;
 use pattern::{Pattern, Trace};
 use search::Search;
-
-/// Limits of a match: the logger's clock error, and the certainty needed.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// The largest difference between the clocks that is looked for, to either side.
-    pub offset: Nanos,
-    /// The largest drift, in parts per million: the offset may change by this between markers.
-    pub drift_ppm: f64,
-    /// The least correlation of a marker with the trace, 0 to 1.
-    pub correlation: f64,
-    /// The largest correlation anywhere else, relative to the best.
-    pub runner_up: f64,
-}
-
-impl Default for Limits {
-    /// A quarter of an hour, ten times a HOBO's 23 ppm. A correlation of 0.7 is that of noise as
-    /// strong as the marker itself.
-    fn default() -> Limits {
-        Limits {
-            offset: Nanos::from_millis(900_000),
-            drift_ppm: 230.0,
-            correlation: 0.7,
-            runner_up: 0.9,
-        }
-    }
-}
+use seconds::{moved, seconds_between};
 
 /// The relation of a logger's clock to the machine's.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,76 +54,6 @@ pub struct Alignment {
     pub runner_up: f64,
     /// Each marker.
     pub markers: Vec<Found>,
-}
-
-/// Where a marker was found.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Found {
-    /// The middle of the marker by the machine's clock, since the epoch.
-    pub at: Nanos,
-    /// The logger's clock less the machine's, in seconds.
-    pub offset: f64,
-    /// Agreement of trace and marker, 0 to 1.
-    pub correlation: f64,
-}
-
-/// Why there is no alignment.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum AlignError {
-    /// No marker was made.
-    #[error(
-        "no marker: without one the logger's clock cannot be aligned; make one before and after the run"
-    )]
-    NoMarker,
-    /// A marker's edges are not those of a marker.
-    #[error(
-        "marker {0}: its edges are not a spin and an idle in turn, each later than the one before"
-    )]
-    Marker(usize),
-    /// The machine's clock was set while the marker was made.
-    #[error("marker {marker}: the machine's clock was set by {by:.3} s within it: make it again")]
-    ClockSet {
-        /// Which, counted from 1.
-        marker: usize,
-        /// Distance in seconds.
-        by: f64,
-    },
-    /// The logger is too slow to see a marker.
-    #[error(
-        "the log has a sample every {interval} s and a marker's shortest part is {part} s: log at least twice in that"
-    )]
-    TooSlow {
-        /// Seconds between samples.
-        interval: f64,
-        /// Seconds.
-        part: f64,
-    },
-    /// The marker is not in the trace.
-    #[error(
-        "marker {marker} is not in the log: its best correlation is {correlation:.2}, and {least:.2} is \
-         needed (another log, a wrong date order, a load on the machine, a meter of something else?)"
-    )]
-    Weak {
-        /// Which, counted from 1.
-        marker: usize,
-        /// The best correlation; zero where there are no samples.
-        correlation: f64,
-        /// The correlation needed.
-        least: f64,
-    },
-    /// The markers fit the trace in more than one place.
-    #[error(
-        "the markers fit the log in two places: with the logger {one:.1} s and {other:.1} s ahead \
-         (correlation {runner_up:.2} of the best)"
-    )]
-    Ambiguous {
-        /// The best offset, in seconds.
-        one: f64,
-        /// Another, in seconds.
-        other: f64,
-        /// The correlation there, relative to the best.
-        runner_up: f64,
-    },
 }
 
 /// Finds how the logger's clock stands to the machine's: each of `markers`, in the order in which
@@ -197,48 +111,6 @@ pub fn align(log: &PowerLog, markers: &[Marker], limits: &Limits) -> Result<Alig
 fn uncertainty(interval: f64, correlation: f64) -> f64 {
     let noise = (1.0 / (correlation * correlation) - 1.0).max(0.0).sqrt();
     interval / 2.0 * (1.0 + noise)
-}
-
-/// `seconds` after `origin`.
-fn moved(origin: Nanos, seconds: f64) -> Nanos {
-    let nanos = (seconds * 1e9) as i64;
-    Nanos(origin.0.saturating_add_signed(nanos))
-}
-
-/// Seconds from `origin` to `at`.
-fn seconds_between(origin: Nanos, at: Nanos) -> f64 {
-    at.since(origin).seconds() - origin.since(at).seconds()
-}
-
-/// The offset as it changes with time: least squares through what was found.
-struct Line {
-    middle: f64,
-    offset: f64,
-    slope: f64,
-}
-
-impl Line {
-    fn through(patterns: &[Pattern], found: &[Found]) -> Line {
-        let count = found.len() as f64;
-        let times = patterns.iter().map(Pattern::middle);
-        let middle = times.clone().sum::<f64>() / count;
-        let offset = found.iter().map(|found| found.offset).sum::<f64>() / count;
-        let spread: f64 = times.clone().map(|time| (time - middle).powi(2)).sum();
-        let both = times.zip(found);
-        let common: f64 = both
-            .map(|(time, found)| (time - middle) * (found.offset - offset))
-            .sum();
-        let slope = if spread > 0.0 { common / spread } else { 0.0 };
-        Line {
-            middle,
-            offset,
-            slope,
-        }
-    }
-
-    fn at(&self, time: f64) -> f64 {
-        self.offset + self.slope * (time - self.middle)
-    }
 }
 
 impl Alignment {

@@ -2,22 +2,20 @@
 
 #[cfg(feature = "redfish")]
 pub(crate) mod client;
+mod credentials;
 mod ipmi;
 #[cfg(feature = "redfish")]
 mod netrc;
 mod redfish;
 mod url;
 
+pub(crate) use credentials::CREDENTIALS;
 pub(crate) use ipmi::allow as allow_ipmi;
 pub use url::RedfishUrl;
 
-use crate::discovery::Found;
+use crate::finding::Found;
 use crate::root::Root;
 use crate::select::Select;
-
-/// Advice for giving credentials, which a command line would show to everyone on the machine.
-pub(crate) const CREDENTIALS: &str =
-    "set JOULIO_REDFISH_USER and JOULIO_REDFISH_PASSWORD, or name the host in ~/.netrc";
 
 /// Without a client.
 #[cfg(not(feature = "redfish"))]

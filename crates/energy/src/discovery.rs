@@ -1,71 +1,12 @@
 //! The meters of a machine, and the reasons why others are unavailable.
 
+use crate::finding::{Finding, Found, State};
 use crate::meter::{Meter, Source};
 use crate::root::Root;
 use crate::select::{Choice, Select};
 use crate::window::Meters;
 use crate::{About, Boundary, Zone, bmc, hwmon, rapl};
 use std::sync::Arc;
-
-/// Why a meter is not among those that are read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
-    /// Present, but not readable.
-    Unreadable {
-        /// Why.
-        why: String,
-        /// The command that would allow it.
-        allow: Option<String>,
-    },
-    /// There is none.
-    Absent {
-        /// The places that were searched, and the reason.
-        why: String,
-        /// The command that may bring it.
-        allow: Option<String>,
-    },
-    /// Readable, but left out.
-    Unused {
-        /// Why.
-        why: String,
-    },
-}
-
-/// A meter that is not read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// The name of the meter, or of its source.
-    pub name: String,
-    /// By which way it would be read.
-    pub source: Source,
-    /// The zone of the meter, as far as that is known.
-    pub zone: Option<Zone>,
-    /// Why it is not.
-    pub state: State,
-}
-
-impl Finding {
-    pub(crate) fn new(
-        name: impl Into<String>,
-        source: Source,
-        zone: Option<Zone>,
-        state: State,
-    ) -> Finding {
-        Finding {
-            name: name.into(),
-            source,
-            zone,
-            state,
-        }
-    }
-}
-
-/// A step of a discovery.
-#[derive(Debug)]
-pub(crate) enum Found {
-    Meter(Box<dyn Meter>),
-    Not(Finding),
-}
 
 /// The meters of a machine, and what else was found.
 #[derive(Debug)]

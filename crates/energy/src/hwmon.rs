@@ -4,14 +4,12 @@ mod chip;
 mod meaning;
 mod sensor;
 
-use crate::discovery::{Finding, Found, State};
+use crate::finding::{Finding, Found, State};
 use crate::meter::Source;
 use crate::root::Root;
 use crate::select::Select;
-use chip::Chip;
+use chip::{CLASS, Chip};
 use sensor::Sensor;
-
-const CLASS: &str = "/sys/class/hwmon";
 
 /// Every energy and power sensor.
 pub(crate) fn discover(root: &Root, select: &Select) -> Vec<Found> {

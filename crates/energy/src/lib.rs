@@ -42,6 +42,7 @@ mod bmc;
 mod clock;
 mod counter;
 mod discovery;
+mod finding;
 mod hwmon;
 pub mod logger;
 mod meter;
@@ -56,8 +57,11 @@ mod window;
 pub use baseline::{Baseline, BaselineError, Host, IdlePower};
 pub use bmc::RedfishUrl;
 pub use clock::{Clock, Monotonic};
-pub use discovery::{Discovery, Finding, State};
-pub use joulio_units::{Band, Boundary, Energy, How, Place, SumError, UnknownBoundary, Zone};
+pub use discovery::Discovery;
+pub use finding::{Finding, State};
+pub use joulio_units::{
+    Band, Boundary, Energy, How, MIN_WINDOW, Place, SumError, UnknownBoundary, Zone,
+};
 pub use meter::{About, Kind, Meter, MeterError, Reading, Source, Value};
 pub use modelled::Model;
 pub use nvme::{NvmeMeter, NvmePower, PowerLog};
@@ -65,4 +69,4 @@ pub use rapl::{Filtering, Processor, Vendor};
 pub use root::{BmcTool, Disk, Fetch, Files, PerfCounter, PerfEvent, PerfEvents, Root};
 pub use select::Select;
 pub use unmet::Unmet;
-pub use window::{Figure, MIN_WINDOW, Measured, Meters, Window, WindowError};
+pub use window::{Figure, Measured, Meters, Window, WindowError};

@@ -1,7 +1,7 @@
 //! Which meters to read: `--meter`.
 
 use crate::bmc::RedfishUrl;
-use crate::discovery::{Finding, Found};
+use crate::finding::{Finding, Found};
 use crate::meter::{About, Source};
 use crate::{Boundary, UnknownBoundary};
 use std::str::FromStr;

@@ -1,6 +1,7 @@
 //! Words of a choice that no meter answers to.
 
-use crate::discovery::{Discovery, State};
+use crate::discovery::Discovery;
+use crate::finding::State;
 use crate::select::Select;
 
 /// A word of a choice that no meter which can be read answers to.

@@ -1,13 +1,17 @@
 //! The energy between two moments, by several meters.
 
 mod align;
+mod edge;
+mod error;
+mod result;
 mod run;
 mod sampler;
 mod track;
 
-pub use track::MIN_WINDOW;
+pub use error::WindowError;
+pub use result::{Figure, Measured};
 
-use crate::{About, Baseline, Clock, Energy, Meter, MeterError, Monotonic};
+use crate::{About, Baseline, Clock, Energy, Meter, Monotonic};
 use align::edges;
 use joulio_units::Nanos;
 use sampler::{Sampler, Shared, lock};
@@ -27,79 +31,6 @@ impl Default for Meters {
     fn default() -> Meters {
         Meters::new(Vec::new(), Arc::new(Monotonic))
     }
-}
-
-/// Why a window has no figure of a meter.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum WindowError {
-    /// A shorter window says nothing: RAPL's registers are brought up to date about every
-    /// millisecond, a BMC's readings every second.
-    #[error("{}", too_short(*.window, *.needed))]
-    TooShort {
-        /// Time from the meter's reading at the begin to the one at the end: zero when it has none of
-        /// its own in the window.
-        window: Nanos,
-        /// Shortest length with a figure.
-        needed: Nanos,
-    },
-    /// The meter failed.
-    #[error(transparent)]
-    Meter(#[from] MeterError),
-    /// The clock went back.
-    #[error("the clock went back from {} to {} ns", .from.0, .to.0)]
-    ClockWentBack {
-        /// From here.
-        from: Nanos,
-        /// To there.
-        to: Nanos,
-    },
-    /// The meter was not read for too long: its counter may have gone round twice, or its power
-    /// may have been anything.
-    #[error("not read for {:.1} s, and it has to be every {:.1} s", .gap.seconds(), .limit.seconds())]
-    Unread {
-        /// For how long.
-        gap: Nanos,
-        /// Longest time allowed between two readings.
-        limit: Nanos,
-    },
-    /// The machine slept.
-    #[error("the machine was suspended for {:.1} s", .slept.seconds())]
-    Suspended {
-        /// For how long.
-        slept: Nanos,
-    },
-}
-
-fn too_short(window: Nanos, needed: Nanos) -> String {
-    let needed = needed.seconds();
-    match window {
-        Nanos::ZERO => format!(
-            "this meter had no new reading in the window, and its readings have to be {needed} s apart: measure for longer"
-        ),
-        window => format!(
-            "this meter's readings are {:.3} s apart, and have to be {needed} s: measure for longer",
-            window.seconds()
-        ),
-    }
-}
-
-/// The result of one meter for a window.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Measured {
-    /// The meter.
-    pub about: About,
-    /// The meter's figure, or the reason why there is none.
-    pub figure: Result<Figure, WindowError>,
-}
-
-/// A figure of one meter.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Figure {
-    /// All of the window's energy.
-    pub total: Energy,
-    /// Without what the idle machine would have used; None if the baseline does not know the
-    /// meter, or there is none.
-    pub above_idle: Option<Energy>,
 }
 
 impl Meters {
@@ -221,7 +152,7 @@ impl Window<'_> {
             let about = track.about();
             let figure = awake(slept)
                 .and(energy)
-                .map(|total| Figure::new(total, &about, baseline));
+                .map(|total| figure(total, &about, baseline));
             Measured { about, figure }
         })
         .collect()
@@ -245,11 +176,10 @@ fn awake(slept: Nanos) -> Result<(), WindowError> {
     }
 }
 
-impl Figure {
-    fn new(total: Energy, about: &About, baseline: Option<&Baseline>) -> Figure {
-        Figure {
-            above_idle: baseline.and_then(|baseline| baseline.subtract(&about.name, &total)),
-            total,
-        }
+/// The figure of the meter `about`, whose window's energy is `total`.
+fn figure(total: Energy, about: &About, baseline: Option<&Baseline>) -> Figure {
+    Figure {
+        above_idle: baseline.and_then(|baseline| baseline.subtract(&about.name, &total)),
+        total,
     }
 }

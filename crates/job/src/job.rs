@@ -1,11 +1,8 @@
 //! What to do, in fio's words.
 
 use crate::{Arrivals, BlockSizes, JobError, JobKind, Phase, ReadWrite, Verify};
-use joulio_units::{Direction, Nanos};
+use joulio_units::{Direction, MIN_WINDOW, Nanos};
 use serde::{Deserialize, Serialize};
-
-/// The shortest window that energy meters say anything of, in nanoseconds: a second.
-pub const MIN_WINDOW: Nanos = Nanos::from_millis(1_000);
 
 /// A workload, valid for any device once [`Job::area`] has accepted it.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -45,7 +45,7 @@ pub use energy_result::{EnergyResult, Unmetered, WorkDone};
 pub use engine_name::EngineName;
 pub use fault_counts::FaultCounts;
 pub use fixed_window::FixedWindow;
-pub use job::{Job, MIN_WINDOW};
+pub use job::Job;
 pub use job_error::JobError;
 pub use job_kind::JobKind;
 pub use latency_summary::LatencySummary;

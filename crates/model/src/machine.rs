@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{self, Profile};
 use crate::power::Residency;
-use crate::{Figure, Frequency, FrequencyRatio, Pick, ProfileError};
+use crate::{CoreState, Figure, Frequency, FrequencyRatio, Pick, ProfileError};
 
 /// A machine, as the power model sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -107,27 +107,6 @@ pub struct Wake {
     pub interrupt_joules: Figure,
     /// Joules of one wake-up by the kernel's timer, setting the timer included.
     pub timer_joules: Figure,
-}
-
-/// The states of a core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum CoreState {
-    /// Polling, or running user code.
-    Spin,
-    /// Running in the kernel.
-    Kernel,
-    /// `tpause` C0.1.
-    PauseC01,
-    /// `tpause` C0.2.
-    PauseC02,
-    /// `umwait` or `mwaitx` on a cache line.
-    Monitor,
-    /// Halted in C1.
-    C1,
-    /// Halted in C1E.
-    C1e,
-    /// Powered off in C6.
-    C6,
 }
 
 impl MachineProfile {

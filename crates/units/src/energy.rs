@@ -6,6 +6,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Add;
 
+/// The shortest window of an energy figure: meters are brought up to date too seldom for less.
+pub const MIN_WINDOW: Nanos = Nanos::from_millis(1_000);
+
 /// The energy of a window: joules with their zone, source and error.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

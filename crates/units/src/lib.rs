@@ -24,7 +24,7 @@ mod zone;
 pub use band::Band;
 pub use boundary::{Boundary, UnknownBoundary};
 pub use direction::Direction;
-pub use energy::Energy;
+pub use energy::{Energy, MIN_WINDOW};
 pub use how::How;
 pub use joules::Joules;
 pub use nanos::Nanos;

@@ -2,8 +2,9 @@
 
 use super::support::{group_of_one, reads, settle};
 use crate::Bench;
+use crate::QueueMode;
 use crate::line::one_line;
-use crate::mixed::{Mode, mixed};
+use crate::mixed::mixed;
 use crate::turns::arm;
 use anyhow::{Result, bail, ensure};
 use joulio_device::Device;
@@ -29,7 +30,7 @@ fn tell(counters: Counters, ios: u64) -> String {
 pub(super) fn polling_delivers_every_io_and_raises_no_interrupt<D: Device>(
     bench: &Bench<D>,
 ) -> Result<String> {
-    let counters = mixed(bench, Mode::Poll, 32, IOS)?;
+    let counters = mixed(bench, QueueMode::Poll, 32, IOS)?;
     ensure!(
         counters.interrupts == 0 && counters.blocks == 0,
         "{counters:?}"
@@ -41,8 +42,8 @@ pub(super) fn interrupts_deliver_every_io_with_at_most_one_wake_each<D: Device>(
     bench: &Bench<D>,
 ) -> Result<String> {
     // A deep queue seldom has to wait.
-    let mut counters = mixed(bench, Mode::Interrupt, 1, IOS / 2)?;
-    counters += mixed(bench, Mode::Interrupt, 32, IOS / 2)?;
+    let mut counters = mixed(bench, QueueMode::Interrupt, 1, IOS / 2)?;
+    counters += mixed(bench, QueueMode::Interrupt, 32, IOS / 2)?;
     ensure!(
         counters.interrupts > 0 && counters.blocks > 0,
         "{counters:?}"
@@ -56,8 +57,8 @@ pub(super) fn interrupts_deliver_every_io_with_at_most_one_wake_each<D: Device>(
 
 pub(super) fn switching_under_load_loses_nothing<D: Device>(bench: &Bench<D>) -> Result<String> {
     // At depth 1 nothing is in flight when it switches, so that its interrupts are on at once.
-    let mut counters = mixed(bench, Mode::Switching, 1, IOS / 2)?;
-    counters += mixed(bench, Mode::Switching, 32, IOS / 2)?;
+    let mut counters = mixed(bench, QueueMode::Switching, 1, IOS / 2)?;
+    counters += mixed(bench, QueueMode::Switching, 32, IOS / 2)?;
     ensure!(
         counters.interrupts > 0 && counters.interrupts < IOS,
         "{counters:?}"
@@ -68,7 +69,7 @@ pub(super) fn switching_under_load_loses_nothing<D: Device>(bench: &Bench<D>) ->
 pub(super) fn hybrid_delivers_every_io_and_sleeps_at_most_once_each<D: Device>(
     bench: &Bench<D>,
 ) -> Result<String> {
-    let counters = mixed(bench, Mode::Hybrid, 32, IOS)?;
+    let counters = mixed(bench, QueueMode::Hybrid, 32, IOS)?;
     ensure!(counters.sleeps <= IOS, "{counters:?}");
     ensure!(
         counters.interrupts == 0 && counters.blocks == 0,
@@ -84,7 +85,7 @@ pub(super) fn every_published_policy_delivers_every_io_by_the_steps_it_announced
     bench: &Bench<D>,
 ) -> Result<String> {
     let mut told = Vec::new();
-    for mode in Mode::PUBLISHED {
+    for mode in QueueMode::PUBLISHED {
         let mut counters = Counters::default();
         for depth in [1, 4, 32] {
             counters += mixed(bench, mode, depth, IOS / 5)?;

@@ -2,8 +2,8 @@
 
 use crate::back_ends::BackEnd;
 use crate::on_back_ends;
-use crate::scene::{Scene, alone};
-use joulio_conformance::{Bench, Mode, endure};
+use crate::scenario::{Scenario, alone};
+use joulio_conformance::{Bench, QueueMode, endure};
 use joulio_emulator::{Options, StoreOptions};
 use joulio_model::DeviceProfile;
 use joulio_nvme::{Controller, ControllerOptions};
@@ -23,7 +23,7 @@ fn completions_that_belong_to_no_command_are_counted_and_never_delivered<B: Back
         "unknown@0.02,seed=7",
         "double@0.01,stale@0.01,unknown@0.01,reorder@0.02,seed=8",
     ] {
-        Scene::of(plan).all::<B>(|mode, endured, faulted| {
+        Scenario::of(plan).all::<B>(|mode, endured, faulted| {
             let bad = endured.faults.stale + endured.faults.doubled + endured.faults.unknown;
             let posted = faulted.doubled + faulted.stale + faulted.unknown;
             assert_eq!(bad, posted, "{plan} under {mode:?}");
@@ -34,7 +34,7 @@ fn completions_that_belong_to_no_command_are_counted_and_never_delivered<B: Back
 }
 
 fn completions_out_of_order_find_their_commands<B: BackEnd>() {
-    Scene::of("reorder@0.1,seed=9").all::<B>(|_, endured, faulted| {
+    Scenario::of("reorder@0.1,seed=9").all::<B>(|_, endured, faulted| {
         assert!(faulted.reordered > 0);
         assert_eq!((endured.failures(), endured.wrong_reads), (0, 0));
         assert_eq!(endured.faults, Default::default());
@@ -44,15 +44,15 @@ fn completions_out_of_order_find_their_commands<B: BackEnd>() {
 /// Not by messages: a message for each doorbell leaves this device the time to be done by the first
 /// look, so that nobody waits for an interrupt.
 fn lost_interrupts_are_found_and_the_mode_is_kept<B: BackEnd>() {
-    Scene::of("lost-irq@0.01,seed=10").all::<B>(|mode, endured, faulted| {
+    Scenario::of("lost-irq@0.01,seed=10").all::<B>(|mode, endured, faulted| {
         assert_eq!(endured.failures(), 0);
         assert_eq!(endured.faults, Default::default());
         match mode {
-            Mode::Poll | Mode::Hybrid => assert_eq!(endured.counters.lost_interrupts, 0),
+            QueueMode::Poll | QueueMode::Hybrid => assert_eq!(endured.counters.lost_interrupts, 0),
             // At this depth another completion's interrupt often does for the lost one.
             _ => assert!(endured.counters.lost_interrupts <= faulted.lost_irqs),
         }
-        if mode == Mode::Interrupt {
+        if mode == QueueMode::Interrupt {
             assert!(endured.counters.interrupts > 0 && endured.counters.blocks > 0);
         }
     });
@@ -75,7 +75,7 @@ fn a_lost_interrupt_at_depth_one_is_counted<B: BackEnd>() {
     let (_back_end, device) = B::start(&options);
     let controller = Controller::open(device, ControllerOptions::default()).unwrap();
     let bench = Bench::new(controller, 1, 42).unwrap();
-    let endured = endure(&bench, Mode::Interrupt, 1, 40).unwrap();
+    let endured = endure(&bench, QueueMode::Interrupt, 1, 40).unwrap();
     assert_eq!(endured.counters.lost_interrupts, 3, "{endured:?}");
     assert_eq!(endured.failures(), 0);
     assert!(
@@ -85,11 +85,11 @@ fn a_lost_interrupt_at_depth_one_is_counted<B: BackEnd>() {
 }
 
 fn spurious_interrupts_wake_at_most_and_deliver_nothing<B: BackEnd>() {
-    Scene::of("spurious-irq@0.05,seed=11").all::<B>(|mode, endured, faulted| {
+    Scenario::of("spurious-irq@0.05,seed=11").all::<B>(|mode, endured, faulted| {
         assert!(faulted.spurious_irqs > 0);
         assert_eq!((endured.failures(), endured.wrong_reads), (0, 0));
         assert_eq!(endured.faults, Default::default());
-        if matches!(mode, Mode::Poll | Mode::Hybrid) {
+        if matches!(mode, QueueMode::Poll | QueueMode::Hybrid) {
             assert_eq!(endured.counters.interrupts, 0);
         }
     });

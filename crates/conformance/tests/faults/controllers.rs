@@ -2,8 +2,8 @@
 
 use crate::back_ends::BackEnd;
 use crate::on_back_ends;
-use crate::scene::{Scene, alone, ios, of_status};
-use joulio_conformance::Mode;
+use crate::scenario::{Scenario, alone, ios, of_status};
+use joulio_conformance::QueueMode;
 use joulio_nvme::NvmeError;
 use joulio_nvme::spec::Status;
 
@@ -18,7 +18,7 @@ on_back_ends! {
 }
 
 fn a_failed_controller_is_reset_and_io_goes_on<B: BackEnd>() {
-    Scene::of("cfs@#500,cfs@#1500,cfs@#1501,seed=13").all::<B>(|_, endured, faulted| {
+    Scenario::of("cfs@#500,cfs@#1500,cfs@#1501,seed=13").all::<B>(|_, endured, faulted| {
         assert!(faulted.cfs >= 2, "{faulted:?}");
         assert_eq!(endured.faults.resets, faulted.cfs);
         let ended = of_status(endured, Status::ABORTED_BY_HOST);
@@ -31,11 +31,11 @@ fn a_failed_controller_is_reset_and_io_goes_on<B: BackEnd>() {
 }
 
 fn with_retries_a_reset_costs_no_command<B: BackEnd>() {
-    let scene = Scene {
+    let scenario = Scenario {
         retries: 3,
-        ..Scene::of("cfs@#500,cfs@#1500,seed=14")
+        ..Scenario::of("cfs@#500,cfs@#1500,seed=14")
     };
-    scene.all::<B>(|_, endured, faulted| {
+    scenario.all::<B>(|_, endured, faulted| {
         assert_eq!((faulted.cfs, endured.faults.resets), (2, 2));
         assert_eq!((endured.failures(), endured.wrong_reads), (0, 0));
         assert!(endured.faults.retries > 0);
@@ -44,7 +44,7 @@ fn with_retries_a_reset_costs_no_command<B: BackEnd>() {
 
 fn a_stuck_admin_queue_ends_in_a_reset_and_io_goes_on<B: BackEnd>() {
     // The abort of the dropped command is what finds the admin queue stuck.
-    Scene::of("admin-stuck@#900,drop@#1000,seed=15").all::<B>(|_, endured, faulted| {
+    Scenario::of("admin-stuck@#900,drop@#1000,seed=15").all::<B>(|_, endured, faulted| {
         assert_eq!(faulted.dropped, 1);
         assert_eq!((endured.faults.timeouts, endured.faults.resets), (1, 1));
         assert_eq!(endured.failures(), endured.faults.ended_by_reset);
@@ -52,7 +52,7 @@ fn a_stuck_admin_queue_ends_in_a_reset_and_io_goes_on<B: BackEnd>() {
 }
 
 fn a_removed_device_ends_every_command_with_its_buffer<B: BackEnd>() {
-    Scene::of("gone@#1000,seed=16").all::<B>(|_, endured, _| {
+    Scenario::of("gone@#1000,seed=16").all::<B>(|_, endured, _| {
         assert!(matches!(endured.ended, Some(NvmeError::Removed { .. })));
         assert_eq!(endured.kept, 0);
         assert!(endured.faults.ended_by_reset > 0);
@@ -63,7 +63,7 @@ fn a_device_that_never_lets_go_keeps_the_buffers_and_nothing_else<B: BackEnd>() 
     let _alone = alone();
     // One way of waiting is enough: giving up takes CAP.TO.
     let (endured, faulted) =
-        Scene::of("stuck-reset@#900,stuck-flr@#900,cfs@#1000,seed=17").play::<B>(Mode::Interrupt);
+        Scenario::of("stuck-reset@#900,stuck-flr@#900,cfs@#1000,seed=17").run_all::<B>(QueueMode::Interrupt);
     assert!(faulted.stuck_resets > 0);
     let ended = endured.ended.expect("there is no controller any more");
     assert!(matches!(ended, NvmeError::ResetFailed { .. }), "{ended}");
@@ -76,7 +76,7 @@ fn a_reset_that_the_controller_does_not_notice_is_done_by_the_function<B: BackEn
     // Again one way of waiting: it is CAP.TO until the function is reset. Interrupts, which must
     // come again after it.
     let (endured, faulted) =
-        Scene::of("stuck-reset@#900,cfs@#1000,seed=19").play::<B>(Mode::Interrupt);
+        Scenario::of("stuck-reset@#900,cfs@#1000,seed=19").run_all::<B>(QueueMode::Interrupt);
     assert_eq!((faulted.stuck_resets, faulted.cfs), (1, 1));
     assert!(endured.ended.is_none(), "{endured:?}");
     assert_eq!((endured.faults.resets, endured.kept), (1, 0));
@@ -85,10 +85,10 @@ fn a_reset_that_the_controller_does_not_notice_is_done_by_the_function<B: BackEn
 
 fn a_namespace_that_vanishes_fails_its_io_and_tells_of_it<B: BackEnd>() {
     let _alone = alone();
-    for mode in Mode::ALL {
-        let scene = Scene::of("namespace-gone@#1000,seed=18");
-        let (_back_end, bench) = scene.start::<B>();
-        let endured = scene.run(&bench, mode, ios());
+    for mode in QueueMode::ALL {
+        let scenario = Scenario::of("namespace-gone@#1000,seed=18");
+        let (_back_end, bench) = scenario.start::<B>();
+        let endured = scenario.run(&bench, mode, ios());
         let gone = of_status(&endured, Status::INVALID_NAMESPACE);
         assert!(gone > 0 && gone == endured.failures(), "{endured:?}");
         let events = bench.controller.events().unwrap();

@@ -11,7 +11,7 @@ mod back_ends;
 mod commands;
 mod completions;
 mod controllers;
-mod scene;
+mod scenario;
 
 /// Makes tests of functions that are generic over the back end: a module for each function, a test
 /// for each back end.

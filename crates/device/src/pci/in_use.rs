@@ -6,88 +6,12 @@
 //! who claimed the disk, but does not say who, and misses those who claimed
 //! nothing.
 
-use std::fmt;
 use std::fs::File;
 use std::io;
 
 use super::block::Stack;
 use super::mounts::{Export, Mount};
-use super::{PciAddress, PciError, PciNvme, Sysfs};
-
-/// A use of a controller's disk. Names are the kernel's (`nvme0n1p2`, `dm-0`).
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Use {
-    /// A file system on it is mounted (proc_pid_mountinfo(5)).
-    Mounted {
-        /// The disk, a partition, or what was stacked on them.
-        device: String,
-        /// The mount point.
-        on: String,
-    },
-    /// A swap area (proc_swaps(5)).
-    Swap {
-        /// The disk, a partition, or what was stacked on them.
-        device: String,
-    },
-    /// Another block device is made of it (`holders` in `/sys/class/block`).
-    Held {
-        /// The disk, a partition, or what was stacked on them.
-        device: String,
-        /// The device above: `md0`, `dm-0`, `bcache0`, `loop0`.
-        by: String,
-        /// The name that its owner gave it, for a device-mapper device.
-        known_as: Option<String>,
-    },
-    /// The kernel's NVMe target serves it (Documentation/ABI/stable/configfs-nvmet).
-    Exported {
-        /// The disk or the controller.
-        device: String,
-        /// The NQN of the subsystem that serves it.
-        subsystem: String,
-    },
-    /// Somebody claimed it for himself, and no table says who: a mount in a
-    /// container, a pool of ZFS, a program (open(2), `O_EXCL`).
-    OpenedExclusively {
-        /// The disk.
-        device: String,
-    },
-    /// A process has it open, if not exclusively (proc_pid_fd(5)).
-    Opened {
-        /// The node: `/dev/nvme0n1`, `/dev/ng0n1`, `/dev/nvme0`.
-        node: String,
-        /// The process.
-        pid: u32,
-        /// Name of the process.
-        command: String,
-    },
-}
-
-impl fmt::Display for Use {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Mounted { device, on } => write!(f, "mounted: {device} on {on}"),
-            Self::Swap { device } => write!(f, "swap on {device}"),
-            Self::Held {
-                device,
-                by,
-                known_as: None,
-            } => write!(f, "{device} held by {by}"),
-            Self::Held {
-                device,
-                by,
-                known_as: Some(name),
-            } => write!(f, "{device} held by {by} ({name})"),
-            Self::Exported { device, subsystem } => {
-                write!(f, "{device} exported by the NVMe target as {subsystem}")
-            }
-            Self::OpenedExclusively { device } => write!(f, "{device} opened exclusively"),
-            Self::Opened { node, pid, command } => {
-                write!(f, "{node} opened by process {pid} ({command})")
-            }
-        }
-    }
-}
+use super::{PciAddress, PciError, PciNvme, Sysfs, Use};
 
 impl Sysfs {
     /// Everything that uses a disk of the controller; empty if it is free.

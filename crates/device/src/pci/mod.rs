@@ -20,6 +20,7 @@ mod address;
 mod attributes;
 mod bind;
 mod block;
+mod disk_use;
 mod error;
 mod group;
 mod in_use;
@@ -35,8 +36,8 @@ mod tests;
 
 pub use address::{ParsePciAddressError, PciAddress};
 pub use bind::BindOutcome;
+pub use disk_use::Use;
 pub use error::{Neighbour, PciError, Undone};
 pub use group::VfioGroup;
-pub use in_use::Use;
 pub use sysfs::{PciNvme, Sysfs};
 pub use unbind::UnbindOutcome;

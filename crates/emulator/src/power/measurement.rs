@@ -1,7 +1,7 @@
 //! The measurement that feature 25h starts and log 25h reports: the mean power of every second
 //! since.
 
-use super::meter::{INTERVAL, reported};
+use super::interval::{INTERVAL, reported};
 use joulio_model::PowerStates;
 use joulio_nvme_spec::feature::PowerMeasurement;
 use joulio_nvme_spec::log::{PowerMeasurementAttributes, PowerMeasurementLog, Timestamp};

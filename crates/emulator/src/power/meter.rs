@@ -5,18 +5,17 @@
 //! of a measurement, whenever the controller next does something after one; while it does nothing,
 //! what it draws follows from its power states alone, however long that was.
 
+use super::interval::{INTERVAL, reported};
 use super::measurement::Measurement;
 use super::work::{Worked, Working};
 use joulio_model::{DeviceProfile, PowerStates};
 use joulio_nvme_spec::feature::PowerMeasurement;
 use joulio_nvme_spec::log::IntervalPower;
-use joulio_units::{Joules, Nanos, Watts};
+use joulio_units::{Joules, Nanos};
 use std::collections::VecDeque;
 
 /// Sampling interval: none is reported (IPMSR is 0), and the figure is a mean of them.
 const SAMPLE: Nanos = Nanos::from_millis(10);
-/// The time that an interval power is the mean of.
-pub(super) const INTERVAL: Nanos = Nanos::from_millis(1_000);
 /// The samples of an interval, and the one that it begins with.
 const SAMPLES: usize = (INTERVAL.0 / SAMPLE.0) as usize + 1;
 
@@ -125,9 +124,4 @@ impl Meter {
         let energy = self.samples.back().map_or(0.0, |&(_, energy)| energy.0);
         (energy / 3_600.0).ceil() as u64
     }
-}
-
-/// The nearest power that can be told.
-pub(super) fn reported(power: Watts) -> IntervalPower {
-    IntervalPower::from_microwatts((power.0 * 1e6).round() as u64)
 }

@@ -1,6 +1,7 @@
 //! A marker and a trace on one time line, and how well they agree.
 
-use super::{AlignError, Marker, seconds_between};
+use super::seconds::seconds_between;
+use super::{AlignError, Marker};
 use crate::logger::PowerLog;
 use joulio_units::Nanos;
 

@@ -1,6 +1,6 @@
 //! The distance of the edges in an aligned trace from where the markers have them.
 
-use super::Line;
+use super::line::Line;
 use super::pattern::{Fit, Pattern, Trace};
 
 /// Root mean square of the distances, in seconds; none where no edge has all its samples.

@@ -1,6 +1,6 @@
 //! DCMI's Get Power Reading (Data Center Manageability Interface 1.5, section 6.6.1), by ipmitool.
 
-use crate::discovery::{Finding, Found, State};
+use crate::finding::{Finding, Found, State};
 use crate::meter::{About, Kind, Meter, MeterError, Reading, Source, Value};
 use crate::rapl::Processor;
 use crate::root::Root;

@@ -2,7 +2,7 @@
 //! everywhere, and `EnvironmentMetrics`.
 
 use super::RedfishUrl;
-use crate::discovery::Found;
+use crate::finding::Found;
 use crate::meter::{About, Kind, Meter, MeterError, Reading, Source, Value};
 use crate::root::Root;
 use crate::select::Select;

@@ -1,9 +1,11 @@
 //! A driver's folder.
 
-use super::CLASS;
 use super::sensor::{Quantity, Sensor};
 use crate::root::Root;
 use joulio_units::Nanos;
+
+/// The folder of all chips.
+pub(super) const CLASS: &str = "/sys/class/hwmon";
 
 /// Where a driver says nothing of how often it looks.
 const USUAL_UPDATE: Nanos = Nanos::from_millis(1_000);

@@ -5,8 +5,10 @@
 //! several languages or by its unit.
 
 mod error;
+mod event;
 mod heading;
 mod number;
+mod options;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -14,20 +16,13 @@ mod text;
 mod time;
 
 pub use error::ImportError;
+pub use event::Event;
 pub use number::Decimal;
+pub use options::Options;
 pub use time::DateOrder;
 
 use joulio_units::{Nanos, Watts};
 use rows::Rows;
-
-/// The facts that a file does not say by itself.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Options {
-    /// The order of day, month and year, where the file leaves it open.
-    pub date_order: Option<DateOrder>,
-    /// The decimal separator, where the file leaves it open.
-    pub decimal: Option<Decimal>,
-}
 
 /// A recorded trace of power. Times are the logger's, in nanoseconds since 1970 UTC: the
 /// difference to the host's clock is [`crate::alignment`]'s to find.
@@ -53,17 +48,6 @@ pub struct PowerLog {
     pub gaps: Vec<Gap>,
     /// The last line is incomplete: the file was cut, and what it held of a power is not used.
     pub truncated: bool,
-}
-
-/// Something that the logger noted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
-    /// When, by the logger's clock.
-    pub at: Nanos,
-    /// The column's name, as `Host Connected`.
-    pub name: String,
-    /// The cell, as `Logged`.
-    pub text: String,
 }
 
 /// A stretch without samples.

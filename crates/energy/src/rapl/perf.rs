@@ -5,7 +5,7 @@
 //! of each package.
 
 use super::{PLATYPUS, Processor, UPDATE};
-use crate::discovery::{Finding, Found, State};
+use crate::finding::{Finding, Found, State};
 use crate::meter::{About, Kind, Meter, MeterError, Reading, Source, Value};
 use crate::root::{PerfCounter, PerfEvent, Root};
 use crate::{Boundary, Clock, Place, Zone};

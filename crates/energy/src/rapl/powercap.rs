@@ -2,7 +2,7 @@
 
 use super::{PLATYPUS, Processor, UPDATE, Vendor};
 use crate::counter::Wrapping;
-use crate::discovery::{Finding, Found, State};
+use crate::finding::{Finding, Found, State};
 use crate::meter::{About, Kind, Meter, MeterError, Reading, Source, Value};
 use crate::root::Root;
 use crate::{Boundary, Clock, Place, Zone};

@@ -4,9 +4,9 @@
 //! is read. Reading it until it changes puts the edge where its figure is fresh (Hähnel, Döbel,
 //! Völp, Härtig: Measuring Energy Consumption for Short Code Paths Using RAPL, 2012).
 
-use super::WindowError;
+use super::edge::{Edge, EdgeResult};
 use super::sampler::{Shared, lock};
-use super::track::{Edge, Track};
+use super::track::Track;
 use crate::{Clock, Kind, Reading};
 use joulio_units::Nanos;
 
@@ -14,9 +14,6 @@ use joulio_units::Nanos;
 const PATIENCE: Nanos = Nanos::from_millis(10);
 /// Should the clock stand still.
 const MAX_ROUNDS: usize = 1 << 16;
-
-/// The edge, or why there is none.
-pub(super) type EdgeResult = Result<Edge, WindowError>;
 
 /// The edge of each of `tracks`, which wait for their updates side by side.
 pub(super) fn edges(tracks: &[Shared], clock: &dyn Clock) -> Vec<EdgeResult> {

@@ -1,9 +1,9 @@
 //! The readings of a meter since its window began.
 
 use super::WindowError;
-use super::track::{Edge, MIN_WINDOW};
+use super::edge::Edge;
 use crate::{About, Energy, How, Kind, Reading, Value};
-use joulio_units::{Joules, Nanos};
+use joulio_units::{Joules, MIN_WINDOW, Nanos};
 
 /// The readings of a window so far, added up.
 #[derive(Clone, Copy, Debug)]

@@ -1,30 +1,17 @@
 //! One meter through one window.
 
 use super::WindowError;
-use super::align::EdgeResult;
+use super::edge::EdgeResult;
 use super::run::Run;
 use crate::{About, Clock, Energy, Kind, Meter, MeterError, Reading};
-use joulio_units::Nanos;
+use joulio_units::{MIN_WINDOW, Nanos};
 
-/// Nothing is said of a shorter window.
-pub const MIN_WINDOW: Nanos = Nanos::from_millis(1_000);
 /// A power meter is read at most this often.
 const SHORTEST_PERIOD: Nanos = Nanos::from_millis(100);
 /// Missed readings in a row that a power meter's integral outlives, and the time that it does on
 /// a busy machine.
 const MAX_MISSED: u64 = 10;
 const MIN_LIMIT: Nanos = Nanos::from_millis(5_000);
-
-/// An end of a window, at one meter.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Edge {
-    /// The reading at the edge.
-    pub(super) reading: Reading,
-    /// Largest age of the reading.
-    pub(super) within: Nanos,
-    /// Whether the edge lies on an update of the counter.
-    pub(super) aligned: bool,
-}
 
 /// A meter, and what it has shown since the window began.
 #[derive(Debug)]

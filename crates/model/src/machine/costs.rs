@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::CoreState;
+use crate::CoreState;
 use crate::check::Check;
 use crate::range::Range;
 use crate::{Figure, ProfileError};

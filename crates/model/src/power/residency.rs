@@ -2,8 +2,7 @@
 
 use joulio_units::Nanos;
 
-use crate::FrequencyRatio;
-use crate::machine::CoreState;
+use crate::{CoreState, FrequencyRatio};
 
 /// The time of one core in a window by state, and its wake-ups.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

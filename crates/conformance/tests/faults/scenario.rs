@@ -1,7 +1,7 @@
 //! A run: a plan of faults, and a driver that is to endure them.
 
 use crate::back_ends::BackEnd;
-use joulio_conformance::{Bench, Endured, Mode, endure};
+use joulio_conformance::{Bench, Endured, QueueMode, endure};
 use joulio_device::Device;
 use joulio_emulator::{Faulted, NamespaceOptions, Options, StoreOptions};
 use joulio_model::DeviceProfile;
@@ -34,14 +34,14 @@ pub fn alone() -> MutexGuard<'static, ()> {
 }
 
 /// A fault scenario: what goes wrong, and how patient the driver is.
-pub struct Scene {
+pub struct Scenario {
     pub plan: &'static str,
     pub retries: u8,
 }
 
-impl Scene {
-    pub fn of(plan: &'static str) -> Scene {
-        Scene { plan, retries: 0 }
+impl Scenario {
+    pub fn of(plan: &'static str) -> Scenario {
+        Scenario { plan, retries: 0 }
     }
 
     /// A controller that commits the faults, and the driver on it. The bench goes first.
@@ -68,7 +68,7 @@ impl Scene {
     }
 
     /// Runs it under `mode`, and returns what the driver and the device say.
-    pub fn play<B: BackEnd>(&self, mode: Mode) -> (Endured, Faulted) {
+    pub fn run_all<B: BackEnd>(&self, mode: QueueMode) -> (Endured, Faulted) {
         let (back_end, bench) = self.start::<B>();
         let endured = self.run(&bench, mode, ios());
         let faulted = back_end.faulted();
@@ -77,14 +77,14 @@ impl Scene {
             assert_eq!(endured.commands, ios());
             // It goes on without being opened again.
             if !self.plan.contains("namespace-gone") {
-                assert_eq!(self.run(&bench, Mode::Poll, 200).commands, 200);
+                assert_eq!(self.run(&bench, QueueMode::Poll, 200).commands, 200);
             }
         }
         (endured, faulted)
     }
 
     /// Issues `ios` I/Os, each of which ends once, and adds them to the tally.
-    pub fn run<D: Device>(&self, bench: &Bench<D>, mode: Mode, ios: u64) -> Endured {
+    pub fn run<D: Device>(&self, bench: &Bench<D>, mode: QueueMode, ios: u64) -> Endured {
         let endured = endure(bench, mode, DEPTH, ios).unwrap_or_else(|error| {
             panic!("{} under {mode:?}: {error:#}", self.plan);
         });
@@ -96,10 +96,10 @@ impl Scene {
     }
 
     /// Runs it under every way of waiting.
-    pub fn all<B: BackEnd>(&self, check: impl Fn(Mode, &Endured, &Faulted)) {
+    pub fn all<B: BackEnd>(&self, check: impl Fn(QueueMode, &Endured, &Faulted)) {
         let _alone = alone();
-        for mode in Mode::ALL {
-            let (endured, faulted) = self.play::<B>(mode);
+        for mode in QueueMode::ALL {
+            let (endured, faulted) = self.run_all::<B>(mode);
             check(mode, &endured, &faulted);
         }
     }

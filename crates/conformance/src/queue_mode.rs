@@ -1,0 +1,58 @@
+//! The completion mode of a queue in a claim.
+
+use joulio_nvme::wait::{AnyPolicy, Dpas, Ehp, Hybrid, Pas, SkiRental, UringHybrid};
+use joulio_units::Nanos;
+
+/// The completion mode of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueMode {
+    /// Classic polling.
+    Poll,
+    /// Interrupts.
+    Interrupt,
+    /// From one to the other and back, with commands in flight.
+    Switching,
+    /// A fixed sleep, then polling.
+    Hybrid,
+    /// io_uring's hybrid polling.
+    UringHybrid,
+    /// Efficient hybrid polling.
+    Ehp,
+    /// Adaptive sleeps.
+    Pas,
+    /// Adaptive sleeps, polling or interrupts.
+    Dpas,
+    /// Polling for a while, then interrupts.
+    SkiRental,
+}
+
+impl QueueMode {
+    /// Those that take a queue through every step and back.
+    pub const ALL: [QueueMode; 4] = [
+        QueueMode::Poll,
+        QueueMode::Interrupt,
+        QueueMode::Switching,
+        QueueMode::Hybrid,
+    ];
+    /// The policies that decide by what they have seen.
+    pub const PUBLISHED: [QueueMode; 5] = [
+        QueueMode::UringHybrid,
+        QueueMode::Ehp,
+        QueueMode::Pas,
+        QueueMode::Dpas,
+        QueueMode::SkiRental,
+    ];
+
+    pub(crate) fn first(self) -> AnyPolicy {
+        match self {
+            QueueMode::Poll | QueueMode::Switching => AnyPolicy::POLL,
+            QueueMode::Interrupt => AnyPolicy::INTERRUPT,
+            QueueMode::Hybrid => AnyPolicy::Hybrid(Hybrid::fixed(Nanos::from_micros(4))),
+            QueueMode::UringHybrid => AnyPolicy::UringHybrid(UringHybrid::new()),
+            QueueMode::Ehp => AnyPolicy::Ehp(Ehp::new()),
+            QueueMode::Pas => AnyPolicy::Pas(Pas::new()),
+            QueueMode::Dpas => AnyPolicy::Dpas(Dpas::new(Dpas::THETA)),
+            QueueMode::SkiRental => AnyPolicy::SkiRental(SkiRental::new(Nanos::from_micros(2))),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Why there is no alignment.
+
+/// Why there is no alignment.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum AlignError {
+    /// No marker was made.
+    #[error(
+        "no marker: without one the logger's clock cannot be aligned; make one before and after the run"
+    )]
+    NoMarker,
+    /// A marker's edges are not those of a marker.
+    #[error(
+        "marker {0}: its edges are not a spin and an idle in turn, each later than the one before"
+    )]
+    Marker(usize),
+    /// The machine's clock was set while the marker was made.
+    #[error("marker {marker}: the machine's clock was set by {by:.3} s within it: make it again")]
+    ClockSet {
+        /// Which, counted from 1.
+        marker: usize,
+        /// Distance in seconds.
+        by: f64,
+    },
+    /// The logger is too slow to see a marker.
+    #[error(
+        "the log has a sample every {interval} s and a marker's shortest part is {part} s: log at least twice in that"
+    )]
+    TooSlow {
+        /// Seconds between samples.
+        interval: f64,
+        /// Seconds.
+        part: f64,
+    },
+    /// The marker is not in the trace.
+    #[error(
+        "marker {marker} is not in the log: its best correlation is {correlation:.2}, and {least:.2} is \
+         needed (another log, a wrong date order, a load on the machine, a meter of something else?)"
+    )]
+    Weak {
+        /// Which, counted from 1.
+        marker: usize,
+        /// The best correlation; zero where there are no samples.
+        correlation: f64,
+        /// The correlation needed.
+        least: f64,
+    },
+    /// The markers fit the trace in more than one place.
+    #[error(
+        "the markers fit the log in two places: with the logger {one:.1} s and {other:.1} s ahead \
+         (correlation {runner_up:.2} of the best)"
+    )]
+    Ambiguous {
+        /// The best offset, in seconds.
+        one: f64,
+        /// Another, in seconds.
+        other: f64,
+        /// The correlation there, relative to the best.
+        runner_up: f64,
+    },
+}

@@ -1,0 +1,14 @@
+//! A marker that was found in the trace.
+
+use joulio_units::Nanos;
+
+/// Where a marker was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found {
+    /// The middle of the marker by the machine's clock, since the epoch.
+    pub at: Nanos,
+    /// The logger's clock less the machine's, in seconds.
+    pub offset: f64,
+    /// Agreement of trace and marker, 0 to 1.
+    pub correlation: f64,
+}

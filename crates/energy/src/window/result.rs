@@ -1,0 +1,23 @@
+//! The results of meters for a window.
+
+use super::WindowError;
+use crate::{About, Energy};
+
+/// The result of one meter for a window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// The meter.
+    pub about: About,
+    /// The meter's figure, or the reason why there is none.
+    pub figure: Result<Figure, WindowError>,
+}
+
+/// A figure of one meter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// All of the window's energy.
+    pub total: Energy,
+    /// Without what the idle machine would have used; None if the baseline does not know the
+    /// meter, or there is none.
+    pub above_idle: Option<Energy>,
+}

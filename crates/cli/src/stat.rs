@@ -13,7 +13,7 @@ use crate::power::pause::pause;
 use crate::power::{idle, interval, lines};
 use crate::power_states::port::PortName;
 use crate::signals::stop_on_signals;
-use joulio_energy::{Baseline, Measured, Root};
+use joulio_energy::{Baseline, MeterResult, Root};
 use joulio_kernel_io::Disks;
 use joulio_lab::power_log::wall_time;
 use joulio_lab::{DiskInterval, IoShare, WatchedDisks};
@@ -114,7 +114,7 @@ fn baseline(args: &Args, root: &Root) -> Result<(Option<Baseline>, Vec<String>),
 
 fn report(
     look: DiskInterval,
-    measured: &[Measured],
+    measured: &[MeterResult],
     shares: &mut [IoShare],
     watched: &WatchedDisks,
 ) -> Report {

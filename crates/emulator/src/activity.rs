@@ -18,7 +18,7 @@ pub struct Activity {
     /// are 0.
     pub other: Transfer,
     /// Doorbells read by the device's thread.
-    pub doorbell_looks: u64,
+    pub doorbell_polls: u64,
     /// Times the device's thread gave up its CPU: parked, or slept until the next completion.
     pub parks: u64,
     /// Times that a doorbell woke it.

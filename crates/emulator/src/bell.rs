@@ -140,12 +140,12 @@ impl Bell {
         &self,
         heads: bool,
         deadline: Option<Instant>,
-        quiet: impl FnOnce() -> bool,
+        idle: impl FnOnce() -> bool,
     ) -> Slept {
         self.asleep[Side::Tail as usize].store(true, Ordering::SeqCst);
         self.asleep[Side::Head as usize].store(heads, Ordering::SeqCst);
         fence(Ordering::SeqCst);
-        let slept = if quiet() {
+        let slept = if idle() {
             self.park(heads, deadline)
         } else {
             Slept::NotAtAll
@@ -202,8 +202,8 @@ mod loom_tests {
             let sleeper = loom::thread::spawn({
                 let (bell, line) = (Arc::clone(&bell), Arc::clone(&line));
                 move || {
-                    device(&bell, &[line], |quiet| {
-                        bell.sleep(false, None, quiet);
+                    device(&bell, &[line], |idle| {
+                        bell.sleep(false, None, idle);
                     });
                 }
             });
@@ -222,8 +222,8 @@ mod loom_tests {
             let sleeper = loom::thread::spawn({
                 let (bell, lines) = (Arc::clone(&bell), lines.clone());
                 move || {
-                    device(&bell, &lines, |quiet| {
-                        bell.sleep(false, None, quiet);
+                    device(&bell, &lines, |idle| {
+                        bell.sleep(false, None, idle);
                     });
                 }
             });
@@ -264,8 +264,8 @@ mod loom_tests {
             let sleeper = loom::thread::spawn({
                 let (bell, line) = (Arc::clone(&bell), Arc::clone(&line));
                 move || {
-                    device(&bell, &[line], |quiet| {
-                        if quiet() {
+                    device(&bell, &[line], |idle| {
+                        if idle() {
                             bell.sleep(false, None, || true);
                         }
                     });

@@ -60,7 +60,7 @@ impl EmulatedDevice {
     /// The controller's work so far.
     pub fn activity(&self) -> Activity {
         Activity {
-            doorbell_looks: self.doorbell_looks(),
+            doorbell_polls: self.doorbell_polls(),
             parks: self.shared.parks.load(Ordering::Relaxed),
             wakes: self.shared.wakes.load(Ordering::Relaxed),
             ..self.shared.controller().activity()
@@ -95,8 +95,8 @@ impl EmulatedDevice {
 
     /// Number of doorbells that the device's thread has read. Does not change while the thread is
     /// parked.
-    pub fn doorbell_looks(&self) -> u64 {
-        self.shared.looks.load(Ordering::Relaxed)
+    pub fn doorbell_polls(&self) -> u64 {
+        self.shared.polls.load(Ordering::Relaxed)
     }
 
     /// The thread identifier of its thread, by which its CPU time can be told apart.

@@ -151,13 +151,13 @@ impl Doorbells {
     }
 
     /// All values taken so far say nothing about those to come.
-    pub(crate) fn renew(&self) {
+    pub(crate) fn reset(&self) {
         self.resets.fetch_add(1, Ordering::Release);
     }
 
     /// Zeroes both doorbells of every pair.
     pub(crate) fn clear(&self) {
-        self.renew();
+        self.reset();
         for qid in 0..self.pairs() {
             self.clear_one(qid, Side::Tail);
             self.clear_one(qid, Side::Head);
@@ -215,7 +215,7 @@ impl Watch {
         self.entries.len()
     }
 
-    /// Looks at all of them: whether one has moved.
+    /// Polls all of them: whether one has moved.
     pub(crate) fn moved(&self) -> bool {
         let doorbells = &*self.doorbells;
         let moved = self

@@ -35,7 +35,7 @@ pub struct Options {
     /// Whether hosts may configure shadow doorbells (Base 5.8): for hosts whose doorbells are
     /// slow, as those of a virtual machine are. In this process they are not.
     pub shadow_doorbells: bool,
-    /// Doorbells wake nobody: instead of parking, the device's thread looks again after this
+    /// Doorbells wake nobody: instead of parking, the device's thread polls again after this
     /// long.
     pub nap: Option<Nanos>,
     /// Vectors are interrupts of the test source of `kmod/joulio_uintr` in place of eventfds alone:

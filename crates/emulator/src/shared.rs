@@ -29,7 +29,7 @@ pub(crate) struct Shared {
     /// The bell that the doorbells of I/O queues ring.
     pub(crate) bell: Arc<Bell>,
     /// Doorbells that the device's thread has read.
-    pub(crate) looks: AtomicU64,
+    pub(crate) polls: AtomicU64,
     /// Times that it looked, at however many doorbells.
     pub(crate) rounds: AtomicU64,
     pub(crate) parks: AtomicU64,
@@ -46,7 +46,7 @@ impl Shared {
             name: options.name.clone(),
             doorbells: controller.doorbells(),
             bell: Arc::new(Bell::new()),
-            looks: AtomicU64::new(0),
+            polls: AtomicU64::new(0),
             rounds: AtomicU64::new(0),
             parks: AtomicU64::new(0),
             wakes: AtomicU64::new(0),
@@ -82,7 +82,7 @@ impl Shared {
     /// Lets the device's thread step once more: it sleeps, and is woken, or has not fallen asleep
     /// yet, and sees that the doorbells are renewed.
     fn look_again(&self) {
-        self.controller().doorbells().renew();
+        self.controller().doorbells().reset();
         fence(Ordering::SeqCst);
         self.bell.wake(Side::Tail);
     }

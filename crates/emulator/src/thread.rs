@@ -1,4 +1,4 @@
-//! The device's own thread: it looks at doorbells while there is something to expect, sleeps when
+//! The device's own thread: it polls doorbells while there is something to expect, sleeps when
 //! the next completion is far, and parks without a timeout when there is nothing to do.
 
 use crate::bell::{Side, Slept};
@@ -152,8 +152,8 @@ impl Runner {
     }
 
     /// Reads the doorbells; whether one has moved.
-    fn look(&self) -> bool {
-        add(&self.shared.looks, self.watch.len() as u64);
+    fn poll(&self) -> bool {
+        add(&self.shared.polls, self.watch.len() as u64);
         add(&self.shared.rounds, 1);
         self.watch.moved()
     }
@@ -161,7 +161,7 @@ impl Runner {
     /// Waits for a doorbell or the time `at`: asleep while that is far, and spinning when near.
     fn wait_until(&self, at: Nanos) {
         loop {
-            if self.look() || self.stopped() {
+            if self.poll() || self.stopped() {
                 return;
             }
             let now = clock::now();
@@ -185,7 +185,7 @@ impl Runner {
     /// no longer than until `alarm`.
     fn idle(&self, park: Nanos, alarm: Option<Nanos>) {
         loop {
-            if self.look() || self.stopped() {
+            if self.poll() || self.stopped() {
                 return;
             }
             let now = clock::now();
@@ -215,7 +215,7 @@ impl Runner {
         }
     }
 
-    /// Looks away for as long as `nap`, and then once at the doorbells. Whether there may be
+    /// Sleeps for as long as `nap`, and then polls the doorbells once. Whether there may be
     /// something to do: a doorbell has moved, or a message has come.
     fn nap(&self, nap: Nanos) -> bool {
         add(&self.shared.parks, 1);
@@ -224,7 +224,7 @@ impl Runner {
             .shared
             .bell
             .sleep(self.watch.heads(), Some(after(nap)), awake);
-        slept != Slept::UntilTimeout || self.look() || self.stopped()
+        slept != Slept::UntilTimeout || self.poll() || self.stopped()
     }
 
     fn sleep(&self, deadline: Option<Instant>) {
@@ -234,12 +234,12 @@ impl Runner {
             // fence between this and the look comes from the bell.
             self.shared.controller().ask();
         }
-        let quiet = || {
-            let quiet = !self.look() && !self.stopped();
-            add(&self.shared.parks, u64::from(quiet));
-            quiet
+        let idle = || {
+            let idle = !self.poll() && !self.stopped();
+            add(&self.shared.parks, u64::from(idle));
+            idle
         };
-        if self.shared.bell.sleep(heads, deadline, quiet) == Slept::UntilRung {
+        if self.shared.bell.sleep(heads, deadline, idle) == Slept::UntilRung {
             add(&self.shared.wakes, 1);
         }
     }

@@ -36,7 +36,7 @@ fn read_and_wait(host: &Host, pair: &mut common::Pair, cid: u16) {
 }
 
 #[test]
-fn an_idle_device_looks_at_no_doorbell() {
+fn an_idle_device_polls_no_doorbell() {
     let mut host = Host::spawned(&options());
     let mut pair = host.pair(1, 16, None);
     read_and_wait(&host, &mut pair, 1);
@@ -44,7 +44,7 @@ fn an_idle_device_looks_at_no_doorbell() {
     let parked = host.device.activity();
     sleep(Duration::from_millis(200));
     assert_eq!(host.device.activity(), parked);
-    assert!(parked.doorbell_looks > 0);
+    assert!(parked.doorbell_polls > 0);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::meter::MeterError;
 use crate::root::Root;
-use crate::window::Measured;
+use crate::window::MeterResult;
 use crate::{Boundary, Energy, Place};
 use joulio_units::{Joules, Nanos, Watts};
 use serde::{Deserialize, Serialize};
@@ -112,8 +112,8 @@ impl Baseline {
 
     /// Makes a baseline of a window in which nothing ran; a meter without a figure has no part in
     /// it.
-    pub fn new(host: Host, unix_seconds: u64, measured: &[Measured]) -> Baseline {
-        let idle = |measured: &Measured| {
+    pub fn new(host: Host, unix_seconds: u64, measured: &[MeterResult]) -> Baseline {
+        let idle = |measured: &MeterResult| {
             let total = &measured.figure.as_ref().ok()?.total;
             let window = total.window;
             Some(IdlePower {

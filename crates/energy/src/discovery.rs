@@ -1,6 +1,6 @@
 //! The meters of a machine, and the reasons why others are unavailable.
 
-use crate::finding::{Finding, Found, State};
+use crate::finding::{Finding, FindingState, Found};
 use crate::meter::{Meter, Source};
 use crate::root::Root;
 use crate::select::{Choice, Select};
@@ -48,18 +48,18 @@ fn named(root: &Root) -> impl Iterator<Item = Finding> {
     const CLASS: &str = "/sys/class/nvme";
     let devices = root.names(CLASS);
     let state = match devices.first() {
-        Some(first) => State::Unused {
+        Some(first) => FindingState::Unused {
             why: format!(
                 "{} there: name it to ask it, as --device /dev/{first}",
                 devices.join(", ")
             ),
         },
-        None => State::Absent {
+        None => FindingState::Absent {
             why: format!("no {CLASS}/nvme*"),
             allow: None,
         },
     };
-    let logger = State::Absent {
+    let logger = FindingState::Absent {
         why: "a logger's file is imported after the run".into(),
         allow: None,
     };
@@ -86,16 +86,16 @@ impl Discovery {
             .into_iter()
             .find(|other| is_twin(other, &about));
         let state = match (choice, twin) {
-            (Choice::Left, _) => State::Unused {
+            (Choice::Left, _) => FindingState::Unused {
                 why: "not chosen".into(),
             },
             // By its name, it is wanted beside the other.
-            (Choice::BySource, Some(twin)) => State::Unused {
+            (Choice::BySource, Some(twin)) => FindingState::Unused {
                 why: format!("the same zone as {}", twin.name),
             },
             (Choice::BySource | Choice::ByName, _) => match meter.read(&**root.clock()) {
                 Ok(_) => return self.meters.push(meter),
-                Err(error) => State::Unreadable {
+                Err(error) => FindingState::Unreadable {
                     why: error.to_string(),
                     allow: crate::allow::command(&about, &error),
                 },

@@ -5,7 +5,7 @@ use crate::meter::{Meter, Source};
 
 /// Why a meter is not among those that are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum FindingState {
     /// Present, but not readable.
     Unreadable {
         /// Why.
@@ -37,7 +37,7 @@ pub struct Finding {
     /// The zone of the meter, as far as that is known.
     pub zone: Option<Zone>,
     /// Why it is not.
-    pub state: State,
+    pub state: FindingState,
 }
 
 impl Finding {
@@ -45,7 +45,7 @@ impl Finding {
         name: impl Into<String>,
         source: Source,
         zone: Option<Zone>,
-        state: State,
+        state: FindingState,
     ) -> Finding {
         Finding {
             name: name.into(),

@@ -4,7 +4,7 @@ mod chip;
 mod meaning;
 mod sensor;
 
-use crate::finding::{Finding, Found, State};
+use crate::finding::{Finding, FindingState, Found};
 use crate::meter::Source;
 use crate::root::Root;
 use crate::select::Select;
@@ -22,7 +22,7 @@ pub(crate) fn discover(root: &Root, select: &Select) -> Vec<Found> {
     if !found.is_empty() {
         return found;
     }
-    let state = State::Absent {
+    let state = FindingState::Absent {
         why: match chips.is_empty() {
             true => format!("no {CLASS}/hwmon*"),
             false => format!("no energy*_input, power*_input or power*_average in {CLASS}/hwmon*"),
@@ -41,13 +41,13 @@ pub(crate) fn discover(root: &Root, select: &Select) -> Vec<Found> {
 fn one(root: &Root, select: &Select, sensor: Sensor) -> Found {
     let told = select.boundary_of(&sensor.name);
     let zone = match told {
-        Some(boundary) => Ok(sensor.told(boundary)),
+        Some(boundary) => Ok(sensor.zone(boundary)),
         None => sensor.meaning(),
     };
     match zone {
         Ok(zone) => Found::Meter(sensor.meter(root, zone)),
         Err(why) => {
-            let state = State::Unused { why };
+            let state = FindingState::Unused { why };
             Found::Not(Finding::new(sensor.name, Source::Hwmon, None, state))
         }
     }

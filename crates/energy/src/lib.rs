@@ -58,7 +58,7 @@ pub use baseline::{Baseline, BaselineError, Host, IdlePower};
 pub use bmc::RedfishUrl;
 pub use clock::{Clock, Monotonic};
 pub use discovery::Discovery;
-pub use finding::{Finding, State};
+pub use finding::{Finding, FindingState};
 pub use joulio_units::{
     Band, Boundary, Energy, How, MIN_WINDOW, Place, SumError, UnknownBoundary, Zone,
 };
@@ -69,4 +69,4 @@ pub use rapl::{Filtering, Processor, Vendor};
 pub use root::{BmcTool, Disk, Fetch, Files, PerfCounter, PerfEvent, PerfEvents, Root};
 pub use select::Select;
 pub use unmet::Unmet;
-pub use window::{Figure, Measured, Meters, Window, WindowError};
+pub use window::{MeterFigure, MeterResult, Meters, Window, WindowError};

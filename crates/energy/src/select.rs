@@ -21,7 +21,7 @@ pub(crate) enum Term {
     Boundary(Boundary),
     Name(String),
     /// A sensor, and what the user says that it includes.
-    Told(String, Boundary),
+    Declared(String, Boundary),
     Redfish(RedfishUrl),
 }
 
@@ -44,7 +44,7 @@ impl Term {
             Term::None => false,
             Term::Source(source) => *source == about.source,
             Term::Boundary(boundary) => *boundary == about.zone.boundary,
-            Term::Name(name) | Term::Told(name, _) => *name == about.name,
+            Term::Name(name) | Term::Declared(name, _) => *name == about.name,
             Term::Redfish(url) => url.meter_name() == about.name,
         }
     }
@@ -58,7 +58,7 @@ impl Term {
                 .zone
                 .as_ref()
                 .is_some_and(|zone| zone.boundary == *boundary),
-            Term::Name(name) | Term::Told(name, _) => *name == found.name,
+            Term::Name(name) | Term::Declared(name, _) => *name == found.name,
             Term::Redfish(url) => url.meter_name() == found.name,
         }
     }
@@ -69,7 +69,7 @@ impl Term {
             Term::All | Term::None => None,
             Term::Source(source) => Some(source.to_string()),
             Term::Boundary(boundary) => Some(boundary.to_string()),
-            Term::Name(name) | Term::Told(name, _) => Some(name.clone()),
+            Term::Name(name) | Term::Declared(name, _) => Some(name.clone()),
             Term::Redfish(url) => Some(url.meter_name()),
         }
     }
@@ -110,11 +110,11 @@ impl Select {
     pub(crate) fn choice(&self, about: &About) -> Choice {
         let picks = |term: &Term| match term {
             _ if !term.picks(about) => Choice::Left,
-            Term::Name(_) | Term::Told(..) | Term::Redfish(_) => Choice::ByName,
+            Term::Name(_) | Term::Declared(..) | Term::Redfish(_) => Choice::ByName,
             _ => Choice::BySource,
         };
         let chosen = self.terms.iter().map(picks);
-        let restricts = |term: &Term| !matches!(term, Term::Told(..) | Term::Redfish(_));
+        let restricts = |term: &Term| !matches!(term, Term::Declared(..) | Term::Redfish(_));
         let by_default = match self.terms.iter().any(restricts) {
             true => Choice::Left,
             false => Choice::BySource,
@@ -135,7 +135,7 @@ impl Select {
     /// The boundary that the user declared for the sensor `name`.
     pub(crate) fn boundary_of(&self, name: &str) -> Option<Boundary> {
         self.terms.iter().find_map(|term| match term {
-            Term::Told(told, boundary) if told == name => Some(*boundary),
+            Term::Declared(told, boundary) if told == name => Some(*boundary),
             _ => None,
         })
     }
@@ -157,7 +157,7 @@ impl Select {
             })
         };
         let names = self.terms.iter().filter_map(|term| match term {
-            Term::Name(name) | Term::Told(name, _) if !known(name) => Some(name.clone()),
+            Term::Name(name) | Term::Declared(name, _) if !known(name) => Some(name.clone()),
             _ => None,
         });
         names.collect()
@@ -202,7 +202,7 @@ fn named(text: &str) -> Result<Term, String> {
         ));
     }
     match text.rsplit_once('=') {
-        Some((name, boundary)) => Ok(Term::Told(
+        Some((name, boundary)) => Ok(Term::Declared(
             name.into(),
             boundary
                 .parse()

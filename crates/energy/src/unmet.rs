@@ -1,7 +1,7 @@
 //! Words of a choice that no meter answers to.
 
 use crate::discovery::Discovery;
-use crate::finding::State;
+use crate::finding::FindingState;
 use crate::select::Select;
 
 /// A word of a choice that no meter which can be read answers to.
@@ -28,10 +28,13 @@ impl Discovery {
             let mut why = None;
             for finding in self.others.iter().filter(|other| term.concerns(other)) {
                 match &finding.state {
-                    State::Unused { .. } if finding.zone.is_some() => return None,
-                    State::Unused { why: unused } => why = why.or(Some((unused.clone(), None))),
-                    State::Unreadable { why: told, allow } | State::Absent { why: told, allow } => {
-                        why = why.or_else(|| Some((told.clone(), allow.clone())));
+                    FindingState::Unused { .. } if finding.zone.is_some() => return None,
+                    FindingState::Unused { why: unused } => {
+                        why = why.or(Some((unused.clone(), None)))
+                    }
+                    FindingState::Unreadable { why: reason, allow }
+                    | FindingState::Absent { why: reason, allow } => {
+                        why = why.or_else(|| Some((reason.clone(), allow.clone())));
                     }
                 }
             }

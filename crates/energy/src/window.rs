@@ -9,7 +9,7 @@ mod sampler;
 mod track;
 
 pub use error::WindowError;
-pub use result::{Figure, Measured};
+pub use result::{MeterFigure, MeterResult};
 
 use crate::{About, Baseline, Clock, Energy, Meter, Monotonic};
 use align::edges;
@@ -138,7 +138,7 @@ impl Window<'_> {
 
     /// The figures since the window was opened, or since the last lap; the next begins where they
     /// end. A meter whose lap is too short goes on with it.
-    pub fn lap(&mut self, baseline: Option<&Baseline>) -> Vec<Measured> {
+    pub fn lap(&mut self, baseline: Option<&Baseline>) -> Vec<MeterResult> {
         let clock = &**self.clock;
         let (fast, slow) = self.tracks.split_at(fast(self.tracks));
         let edges = edges(fast, clock).into_iter();
@@ -153,13 +153,13 @@ impl Window<'_> {
             let figure = awake(slept)
                 .and(energy)
                 .map(|total| figure(total, &about, baseline));
-            Measured { about, figure }
+            MeterResult { about, figure }
         })
         .collect()
     }
 
     /// Ends the window: a figure or a reason for each meter.
-    pub fn close(mut self, baseline: Option<&Baseline>) -> Vec<Measured> {
+    pub fn close(mut self, baseline: Option<&Baseline>) -> Vec<MeterResult> {
         let measured = self.lap(baseline);
         // Its threads have nothing left to read.
         drop(self.sampler.take());
@@ -177,8 +177,8 @@ fn awake(slept: Nanos) -> Result<(), WindowError> {
 }
 
 /// The figure of the meter `about`, whose window's energy is `total`.
-fn figure(total: Energy, about: &About, baseline: Option<&Baseline>) -> Figure {
-    Figure {
+fn figure(total: Energy, about: &About, baseline: Option<&Baseline>) -> MeterFigure {
+    MeterFigure {
         above_idle: baseline.and_then(|baseline| baseline.subtract(&about.name, &total)),
         total,
     }

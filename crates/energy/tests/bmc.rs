@@ -3,7 +3,9 @@
 mod common;
 
 use common::*;
-use joulio_energy::{BmcTool, Boundary, Discovery, Fetch, Meters, Root, Select, Source, State};
+use joulio_energy::{
+    BmcTool, Boundary, Discovery, Fetch, FindingState, Meters, Root, Select, Source,
+};
 use joulio_units::Nanos;
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex};
@@ -47,7 +49,7 @@ fn ipmis_reading_is_the_walls() {
 
 fn ipmi_state(kind: ErrorKind, said: &'static str) -> (String, Option<String>) {
     match state(&ipmi(Says(Err((kind, said)))).0, "ipmi:dcmi") {
-        State::Unreadable { why, allow } => (why.clone(), allow.clone()),
+        FindingState::Unreadable { why, allow } => (why.clone(), allow.clone()),
         other => panic!("{other:?}"),
     }
 }
@@ -115,7 +117,7 @@ fn a_bmc_is_asked_only_when_its_url_is_given() {
 #[test]
 fn a_bmc_that_wants_credentials_says_how_to_give_them() {
     let (discovery, _) = redfish(Err(ErrorKind::PermissionDenied.into()), URL);
-    let State::Unreadable {
+    let FindingState::Unreadable {
         allow: Some(allow), ..
     } = state(&discovery, "redfish:bmc.example/redfish/v1/Chassis/1/Power")
     else {
@@ -166,7 +168,7 @@ mod over_the_network {
             &discovery,
             &format!("redfish:127.0.0.1:{port}/redfish/v1/x"),
         ) {
-            State::Unreadable { why, .. } => why.clone(),
+            FindingState::Unreadable { why, .. } => why.clone(),
             other => panic!("{other:?}"),
         }
     }
@@ -218,7 +220,7 @@ mod over_the_network {
             .parse()
             .unwrap();
         let discovery = Meters::discover(&guest().root(), &select);
-        let State::Unreadable { why, .. } =
+        let FindingState::Unreadable { why, .. } =
             state(&discovery, &format!("redfish:127.0.0.1:{port}/x"))
         else {
             panic!("{:?}", discovery.others);

@@ -3,7 +3,9 @@
 mod common;
 
 use common::*;
-use joulio_energy::{Boundary, Kind, MeterError, Meters, Place, Select, State, WindowError, Zone};
+use joulio_energy::{
+    Boundary, FindingState, Kind, MeterError, Meters, Place, Select, WindowError, Zone,
+};
 use joulio_units::{Nanos, Watts};
 use std::sync::Arc;
 
@@ -92,7 +94,7 @@ fn what_a_sensor_includes_is_known_of_some() {
     );
     assert!(about[0].notes[0].contains("95.0%"));
     for name in ["hwmon:ina226/power1", "hwmon:cffps2@7-0058/power2"] {
-        let State::Unused { why } = state(&discovery, name) else {
+        let FindingState::Unused { why } = state(&discovery, name) else {
             panic!("{:?}", discovery.others);
         };
         assert!(why.contains(&format!("--meter {name}=BOUNDARY")), "{why}");
@@ -157,7 +159,7 @@ fn amds_energy_driver_has_sockets_and_single_cores() {
     );
     assert!(matches!(
         state(&discovery, "hwmon:amd_energy/energy1"),
-        State::Unused { .. }
+        FindingState::Unused { .. }
     ));
 }
 
@@ -202,7 +204,8 @@ fn a_sensor_that_says_nonsense_is_unreadable() {
         )],
     );
     let discovery = Meters::discover(&tree.root(), &Select::all());
-    let State::Unreadable { why, allow: None } = state(&discovery, "hwmon:power_meter/power1")
+    let FindingState::Unreadable { why, allow: None } =
+        state(&discovery, "hwmon:power_meter/power1")
     else {
         panic!("{:?}", discovery.others);
     };
@@ -217,7 +220,8 @@ fn a_denied_sensor_says_what_would_allow_it() {
     let live = Live::new(&TestClock::at(SECOND));
     live.fails(tree.path(path), std::io::ErrorKind::PermissionDenied);
     let discovery = Meters::discover(&tree.root().with_files(Arc::new(live)), &Select::all());
-    let State::Unreadable { allow, .. } = state(&discovery, "hwmon:power_meter/power1") else {
+    let FindingState::Unreadable { allow, .. } = state(&discovery, "hwmon:power_meter/power1")
+    else {
         panic!("{:?}", discovery.others);
     };
     assert_eq!(
@@ -262,7 +266,7 @@ fn a_wrong_word_says_which_there_are() {
 
 #[test]
 fn without_sensors_it_says_where_it_looked() {
-    let State::Absent { why, .. } =
+    let FindingState::Absent { why, .. } =
         state(&Meters::discover(&guest().root(), &Select::all()), "hwmon").clone()
     else {
         panic!("there is none");
@@ -271,7 +275,7 @@ fn without_sensors_it_says_where_it_looked() {
     let tree = Tree::new();
     chip(&tree, 0, "nvme", &[("temp1_input", "40000")]);
     let discovery = Meters::discover(&tree.root(), &Select::all());
-    let State::Absent { why, .. } = state(&discovery, "hwmon") else {
+    let FindingState::Absent { why, .. } = state(&discovery, "hwmon") else {
         panic!("{:?}", discovery.others);
     };
     assert!(why.contains("power*_average"), "{why}");
@@ -288,7 +292,7 @@ fn what_a_voltage_regulator_draws_is_not_the_walls() {
     );
     let discovery = Meters::discover(&tree.root(), &Select::all());
     assert!(discovery.meters.is_empty());
-    let State::Unused { why } = state(&discovery, "hwmon:xdpe12284/power1") else {
+    let FindingState::Unused { why } = state(&discovery, "hwmon:xdpe12284/power1") else {
         panic!("{:?}", discovery.others);
     };
     assert!(why.contains("label 'pin'"), "{why}");

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use joulio_energy::{Discovery, Kind, Meters, PerfEvent, Root, Select, State};
+use joulio_energy::{Discovery, FindingState, Kind, Meters, PerfEvent, Root, Select};
 use joulio_units::{Joules, Nanos};
 use std::io;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ fn perf_is_preferred_and_opened_once_a_package() {
     );
     assert_eq!(
         *state(&discovery, "powercap:dram-1"),
-        State::Unused {
+        FindingState::Unused {
             why: "the same zone as perf:dram-1".into()
         }
     );
@@ -53,7 +53,7 @@ fn without_the_permission_for_perf_powercap_is_read() {
             .iter()
             .all(|name| name.starts_with("powercap:"))
     );
-    let State::Unreadable {
+    let FindingState::Unreadable {
         allow: Some(allow), ..
     } = state(&discovery, "perf:package-0")
     else {
@@ -76,7 +76,7 @@ fn a_captured_tree_opens_no_event_of_this_machine() {
     );
     assert!(matches!(
         state(&discovery, "perf:dram-0"),
-        State::Unreadable { allow: None, .. }
+        FindingState::Unreadable { allow: None, .. }
     ));
 }
 
@@ -125,7 +125,10 @@ fn a_pmu_that_makes_no_sense_is_unreadable() {
         tree.file(&format!("/sys/bus/event_source/devices/power/{file}"), text);
         let discovery = discover(&tree.root().with_perf(Arc::new(FakePerf::counting([0]))));
         assert!(
-            matches!(state(&discovery, "perf:power"), State::Unreadable { .. }),
+            matches!(
+                state(&discovery, "perf:power"),
+                FindingState::Unreadable { .. }
+            ),
             "{text}"
         );
     }
@@ -144,7 +147,7 @@ fn a_pmu_that_makes_no_sense_is_unreadable() {
         assert!(
             matches!(
                 state(&discovery, "perf:package-0"),
-                State::Unreadable { .. }
+                FindingState::Unreadable { .. }
             ),
             "{text}"
         );

@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use joulio_energy::{
-    Boundary, Discovery, Filtering, Kind, Meters, Place, Root, Select, State, Zone,
+    Boundary, Discovery, Filtering, FindingState, Kind, Meters, Place, Root, Select, Zone,
 };
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -78,13 +78,13 @@ fn the_mapped_package_of_a_client_is_not_a_second_one() {
     );
     assert_eq!(
         *state(&discovery, "powercap-mmio:package-0"),
-        State::Unused {
+        FindingState::Unused {
             why: "the same zone as powercap:package-0".into()
         }
     );
     assert!(matches!(
         state(&discovery, "powercap:uncore@intel-rapl:0:1"),
-        State::Unused { .. }
+        FindingState::Unused { .. }
     ));
 }
 
@@ -112,7 +112,7 @@ fn a_denied_counter_says_what_would_allow_it() {
     );
     let discovery = discover(&tree.root().with_files(Arc::new(live)));
     assert_eq!(readable(&discovery).len(), 3);
-    let State::Unreadable {
+    let FindingState::Unreadable {
         why,
         allow: Some(allow),
     } = state(&discovery, "powercap:package-1")
@@ -156,7 +156,7 @@ fn on_amd_a_core_is_not_the_cores() {
     let tree = amd();
     let discovery = discover(&tree.root());
     assert_eq!(readable(&discovery), ["powercap:package-0"]);
-    let State::Unused { why } = state(&discovery, "powercap:cores-0") else {
+    let FindingState::Unused { why } = state(&discovery, "powercap:cores-0") else {
         panic!("{:?}", discovery.others);
     };
     assert!(why.contains("single core"), "{why}");
@@ -193,7 +193,7 @@ fn a_range_that_no_rapl_has_is_refused() {
     let discovery = discover(&tree.root());
     assert!(matches!(
         state(&discovery, "powercap:package-0"),
-        State::Unreadable { .. }
+        FindingState::Unreadable { .. }
     ));
 }
 
@@ -203,7 +203,7 @@ fn a_guest_is_told_that_loading_a_driver_does_not_help() {
     let discovery = discover(&tree.root());
     assert!(discovery.meters.is_empty());
     for name in ["perf", "powercap"] {
-        let State::Absent { why, allow: None } = state(&discovery, name) else {
+        let FindingState::Absent { why, allow: None } = state(&discovery, name) else {
             panic!("{:?}", discovery.others);
         };
         assert!(
@@ -219,7 +219,7 @@ fn a_machine_without_the_drivers_is_told_their_names() {
     tree.cpu("GenuineIntel", "");
     let discovery = discover(&tree.root());
     let allow = |name| match state(&discovery, name) {
-        State::Absent { allow, .. } => allow.clone().unwrap(),
+        FindingState::Absent { allow, .. } => allow.clone().unwrap(),
         other => panic!("{other:?}"),
     };
     assert_eq!(allow("perf"), "sudo modprobe rapl");

@@ -11,7 +11,7 @@ pub use error::{RootError, SelectionError};
 pub use nvme::device_meter;
 
 use crate::controller::SharedPowerControl;
-use joulio_energy::{Discovery, Finding, Meters, Root, Select, Source, State};
+use joulio_energy::{Discovery, Finding, FindingState, Meters, Root, Select, Source};
 use std::path::Path;
 
 /// Root of this machine's file tree, or of another one's that was captured in `folder`.
@@ -111,7 +111,7 @@ pub fn add_device(
             name: format!("nvme:{name}"),
             source: Source::Nvme,
             zone: None,
-            state: State::Unreadable {
+            state: FindingState::Unreadable {
                 why: error.to_string(),
                 allow: None,
             },

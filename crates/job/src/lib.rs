@@ -48,6 +48,7 @@ pub use fixed_window::FixedWindow;
 pub use job::Job;
 pub use job_error::JobError;
 pub use job_kind::JobKind;
+pub use joulio_units::MIN_WINDOW;
 pub use latency_summary::LatencySummary;
 pub use machine_counters::{DiskCounters, Dispatch, IdleCounters, MachineCounters, Missing};
 pub use method::Method;

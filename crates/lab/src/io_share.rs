@@ -1,7 +1,7 @@
 //! Which I/Os the joules of a meter are divided by.
 
 use crate::disk_activity::DiskActivity;
-use joulio_energy::{About, Boundary, Measured, Place, Source, WindowError};
+use joulio_energy::{About, Boundary, MeterResult, Place, Source, WindowError};
 
 /// Counter of the I/Os that one meter's joules are divided by.
 #[derive(Default)]
@@ -23,7 +23,7 @@ impl IoShare {
     /// its meter goes on, and its I/Os do too.
     pub fn lap(
         &mut self,
-        measured: &Measured,
+        measured: &MeterResult,
         devices: &[DiskActivity],
         is_of: impl Fn(&str, &str) -> bool,
     ) -> ShareOfIos {
@@ -83,8 +83,8 @@ mod tests {
         }
     }
 
-    fn measured(source: Source, zone: Zone, error: WindowError) -> Measured {
-        Measured {
+    fn measured(source: Source, zone: Zone, error: WindowError) -> MeterResult {
+        MeterResult {
             about: About {
                 name: "meter".into(),
                 source,

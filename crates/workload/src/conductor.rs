@@ -12,7 +12,7 @@ use crate::machine::ThreadCounters;
 use crate::process::head_start;
 use crate::protocol::{JobMessage, JobOrder};
 use crate::run::{RunError, Setup};
-use joulio_energy::{Measured, Meters, Window};
+use joulio_energy::{MeterResult, Meters, Window};
 use joulio_job::{Availability, Job, VerifyResult};
 use joulio_nvme::wait::now;
 use joulio_units::Nanos;
@@ -35,7 +35,7 @@ pub(crate) struct Conductor<'a> {
 /// The end of the measured part.
 struct End {
     snapshot: RunSnapshot,
-    energy: Vec<Measured>,
+    energy: Vec<MeterResult>,
     window: Nanos,
 }
 

@@ -2,14 +2,14 @@
 
 mod sum;
 
-use joulio_energy::{Boundary, Energy, Figure, Measured};
+use joulio_energy::{Boundary, Energy, MeterFigure, MeterResult};
 use joulio_job::{EnergyResult, Unmetered, WorkDone};
 use sum::sum;
 
 /// Every figure: the meters', the sums of those that stand side by side, and those without the
 /// idle energy; the model's last.
 pub(crate) fn figures(
-    measured: &[Measured],
+    measured: &[MeterResult],
     model: Option<(Energy, Option<String>)>,
     done: WorkDone,
 ) -> (Vec<EnergyResult>, Vec<Unmetered>) {
@@ -34,21 +34,23 @@ pub(crate) fn figures(
 }
 
 /// Which of a meter's figures, or why it has none.
-type Of = fn(&Measured) -> Result<&Energy, &'static str>;
+type Of = fn(&MeterResult) -> Result<&Energy, &'static str>;
 
-fn total(meter: &Measured) -> Result<&Energy, &'static str> {
+fn total(meter: &MeterResult) -> Result<&Energy, &'static str> {
     let figure = meter.figure.as_ref();
     figure.map_or(Err("has no figure"), |figure| Ok(&figure.total))
 }
 
-fn above_idle(meter: &Measured) -> Result<&Energy, &'static str> {
+fn above_idle(meter: &MeterResult) -> Result<&Energy, &'static str> {
     match &meter.figure {
-        Ok(Figure { above_idle, .. }) => above_idle.as_ref().ok_or("is not in the idle baseline"),
+        Ok(MeterFigure { above_idle, .. }) => {
+            above_idle.as_ref().ok_or("is not in the idle baseline")
+        }
         Err(_) => Err("has no figure"),
     }
 }
 
-fn unmetered(meter: &Measured) -> Option<Unmetered> {
+fn unmetered(meter: &MeterResult) -> Option<Unmetered> {
     let why = meter.figure.as_ref().err()?;
     Some(Unmetered {
         meter: meter.about.name.clone(),

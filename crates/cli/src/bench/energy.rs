@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::meters;
 use crate::power::idle;
 use joulio_energy::{
-    About, Baseline, Boundary, Filtering, Finding, Meters, Processor, Root, Select, State,
+    About, Baseline, Boundary, Filtering, Finding, FindingState, Meters, Processor, Root, Select,
 };
 use joulio_host::energy_sources;
 use joulio_model::MachineProfile;
@@ -136,8 +136,10 @@ impl Sources {
         let other = |finding: &Finding| NotRead {
             meter: finding.name.clone(),
             why: match &finding.state {
-                State::Unreadable { why, .. } | State::Absent { why, .. } => why.clone(),
-                State::Unused { why } => why.clone(),
+                FindingState::Unreadable { why, .. } | FindingState::Absent { why, .. } => {
+                    why.clone()
+                }
+                FindingState::Unused { why } => why.clone(),
             },
         };
         let baseline = self.baseline.as_ref();

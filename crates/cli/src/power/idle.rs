@@ -9,7 +9,7 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
 use indicatif::{ProgressBar, ProgressStyle};
-use joulio_energy::{Baseline, Discovery, Host, Measured, Root};
+use joulio_energy::{Baseline, Discovery, Host, MeterResult, Root};
 use joulio_lab::output_file::{Existing, OutputFile, OutputFileError};
 use joulio_units::Nanos;
 use std::env::var_os;
@@ -88,7 +88,7 @@ fn bar(time: Nanos) -> ProgressBar {
 
 fn tell(
     run: &Run<'_>,
-    measured: &[Measured],
+    measured: &[MeterResult],
     baseline: &Baseline,
     busy: Option<f64>,
     kept: Option<&PathBuf>,

@@ -1,6 +1,6 @@
 //! What is shown of each meter.
 
-use joulio_energy::{Filtering, Finding, How, Kind, Measured, State};
+use joulio_energy::{Filtering, Finding, FindingState, How, Kind, MeterResult};
 use serde::Serialize;
 
 /// Every meter.
@@ -40,7 +40,7 @@ pub struct Row {
 }
 
 impl Report {
-    pub fn new(measured: &[Measured], others: &[Finding], filtering: &Filtering) -> Report {
+    pub fn new(measured: &[MeterResult], others: &[Finding], filtering: &Filtering) -> Report {
         let read = measured.iter().map(Row::measured);
         Report {
             version: 1,
@@ -52,7 +52,7 @@ impl Report {
 
 impl Row {
     /// A meter that was read, with its figure or the reason for none.
-    pub fn measured(measured: &Measured) -> Row {
+    pub fn measured(measured: &MeterResult) -> Row {
         let about = &measured.about;
         let mut row = Row {
             name: about.name.clone(),
@@ -85,9 +85,9 @@ impl Row {
     /// A meter that was not.
     fn other(finding: &Finding) -> Row {
         let (state, why, allow) = match &finding.state {
-            State::Unreadable { why, allow } => ("unreadable", why, allow.clone()),
-            State::Absent { why, allow } => ("absent", why, allow.clone()),
-            State::Unused { why } => ("unused", why, None),
+            FindingState::Unreadable { why, allow } => ("unreadable", why, allow.clone()),
+            FindingState::Absent { why, allow } => ("absent", why, allow.clone()),
+            FindingState::Unused { why } => ("unused", why, None),
         };
         Row {
             name: finding.name.clone(),

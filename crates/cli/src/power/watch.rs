@@ -7,7 +7,7 @@ use super::table;
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json_line};
-use joulio_energy::{Discovery, Measured};
+use joulio_energy::{Discovery, MeterResult};
 use joulio_lab::power_log::wall_time::now;
 use serde::Serialize;
 use std::io::{IsTerminal, stdout};
@@ -40,7 +40,7 @@ pub fn watch(run: &Run<'_>, mut discovery: Discovery) -> Outcome {
     Ok(())
 }
 
-fn rows(measured: &[Measured]) -> Vec<Row> {
+fn rows(measured: &[MeterResult]) -> Vec<Row> {
     measured.iter().map(Row::measured).collect()
 }
 

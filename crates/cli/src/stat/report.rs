@@ -1,6 +1,6 @@
 //! What is shown of an interval. Names of fields end in their unit, which is SI's without prefix.
 
-use joulio_energy::{Energy, Measured, Place, WindowError};
+use joulio_energy::{Energy, MeterResult, Place, WindowError};
 use joulio_kernel_io::Interval;
 use joulio_lab::{DiskActivity, ShareOfIos};
 use serde::Serialize;
@@ -103,7 +103,7 @@ impl DeviceRow {
 
 impl MeterRow {
     /// `measured` over `ios`.
-    pub fn new(measured: &Measured, ios: ShareOfIos) -> MeterRow {
+    pub fn new(measured: &MeterResult, ios: ShareOfIos) -> MeterRow {
         let about = &measured.about;
         let figure = measured.figure.as_ref();
         let count = ios.of.is_ok().then_some(ios.ios);

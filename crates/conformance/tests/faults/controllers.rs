@@ -62,8 +62,8 @@ fn a_removed_device_ends_every_command_with_its_buffer<B: BackEnd>() {
 fn a_device_that_never_lets_go_keeps_the_buffers_and_nothing_else<B: BackEnd>() {
     let _alone = alone();
     // One way of waiting is enough: giving up takes CAP.TO.
-    let (endured, faulted) =
-        Scenario::of("stuck-reset@#900,stuck-flr@#900,cfs@#1000,seed=17").run_all::<B>(QueueMode::Interrupt);
+    let (endured, faulted) = Scenario::of("stuck-reset@#900,stuck-flr@#900,cfs@#1000,seed=17")
+        .run_all::<B>(QueueMode::Interrupt);
     assert!(faulted.stuck_resets > 0);
     let ended = endured.ended.expect("there is no controller any more");
     assert!(matches!(ended, NvmeError::ResetFailed { .. }), "{ended}");

@@ -10,7 +10,7 @@ use zerocopy::IntoBytes;
 const ARBITRATION_BURST: u32 = 32;
 
 impl Controller {
-    /// Looks at the tail of queue `qid`: whether there is something to fetch.
+    /// Polls the tail of queue `qid`: whether there is something to fetch.
     #[inline]
     pub(super) fn look_at(&mut self, qid: u16) -> bool {
         let value = self.doorbells.load(qid, Side::Tail);
@@ -41,7 +41,7 @@ impl Controller {
         self.events.raise(event);
     }
 
-    /// Looks at the tails and fetches what was submitted, in turns, and says whether there may be
+    /// Polls the tails and fetches what was submitted, in turns, and says whether there may be
     /// more: a host that keeps ringing gets a queue's worth of turns, and then the step ends.
     pub(super) fn fetch(&mut self) -> (u32, bool) {
         let mut fetched = 0;

@@ -17,7 +17,7 @@ impl Controller {
     /// under way is gone. What is mapped stays so, and events stay wired.
     pub(crate) fn reset_function(&mut self) {
         self.reset();
-        self.registers.renew();
+        self.registers.reset_function();
     }
 
     /// Resets the function for a host in this process, which has no configuration space: vectors
@@ -27,7 +27,7 @@ impl Controller {
             return false;
         }
         self.reset_function();
-        self.interrupts.renew();
+        self.interrupts.reset_function();
         true
     }
 
@@ -45,7 +45,7 @@ impl Controller {
     pub(crate) fn map_doorbells(&mut self) -> Result<OwnedFd, DeviceError> {
         let (page, file) = SharedMemory::shareable(REGISTERS)?;
         let queue_pairs = self.doorbells.pairs() - 1;
-        self.doorbells.renew();
+        self.doorbells.reset();
         self.doorbells = Arc::new(Doorbells::mapped(queue_pairs, Arc::new(page)));
         Ok(file)
     }

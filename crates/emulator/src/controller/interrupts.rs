@@ -110,7 +110,7 @@ impl Interrupts {
 
     /// A reset of the function, of which its events survive: every vector is masked, and goes to
     /// its event.
-    pub(super) fn renew(&mut self) {
+    pub(super) fn reset_function(&mut self) {
         for (index, entry) in self.table.iter_mut().enumerate() {
             *entry = Entry {
                 data: index as u32,

@@ -275,7 +275,7 @@ impl Controller {
         self.interrupts.settle(self.now, &self.guest);
     }
 
-    /// Looks at every doorbell that a step does not look at: those of queues that do not exist,
+    /// Polls every doorbell that a step does not poll: those of queues that do not exist,
     /// and heads of queues that have room.
     pub fn sweep(&mut self) {
         if !self.registers.running() {

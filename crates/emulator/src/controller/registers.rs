@@ -76,7 +76,7 @@ impl Registers {
     }
 
     /// Power-on values, of a function that is there as little or as much as before.
-    pub(super) fn renew(&mut self) {
+    pub(super) fn reset_function(&mut self) {
         *self = Registers {
             gone: self.gone,
             ..Registers::new(self.queue_entries(), self.vs)

@@ -30,5 +30,5 @@ mod version;
 pub use error::ServeError;
 pub use injector::Injector;
 pub use options::{DoorbellMode, ServeOptions};
-pub use server::{Looks, Server};
+pub use server::{PollCount, Server};
 pub use stats::Stats;

@@ -7,11 +7,11 @@ use joulio_units::Nanos;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DoorbellMode {
     /// The page of doorbells is mapped into the host. A ring is a store, which wakes nobody: the
-    /// device's thread looks at the page, at most 1000 times a second when nothing has come for
+    /// device's thread polls the page, at most 1000 times a second when nothing has come for
     /// a while.
     Mapped,
     /// A ring is a message. With shadow doorbells (Base 5.8), which the controller then offers,
-    /// most rings are stores to the host's own memory; an idle controller looks at nothing.
+    /// most rings are stores to the host's own memory; an idle controller polls nothing.
     Trapped,
 }
 
@@ -40,7 +40,7 @@ impl Default for ServeOptions {
 }
 
 /// Interval at which the device's thread polls idle mapped doorbells: a little over a
-/// thousandth of a second, so that it looks at most 1000 times in one.
+/// thousandth of a second, so that it polls at most 1000 times in one.
 const NAP: Nanos = Nanos::from_micros(1010);
 /// Time for which doorbells are idle before the thread sleeps, or parks until a message: long
 /// enough that a host which is at work finds the thread awake and need not send messages.

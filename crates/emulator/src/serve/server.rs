@@ -84,8 +84,8 @@ impl Server {
     }
 
     /// The polls of the doorbells by the device's thread, to be read while it runs.
-    pub fn looks(&self) -> Looks {
-        Looks(Arc::clone(&self.shared))
+    pub fn polls(&self) -> PollCount {
+        PollCount(Arc::clone(&self.shared))
     }
 
     /// The injector of faults, to be used while the server runs.
@@ -97,7 +97,7 @@ impl Server {
     pub fn stats(&self) -> Stats {
         let activity = self.shared.controller_first().activity();
         Stats {
-            looks: self.shared.rounds.load(Ordering::Relaxed),
+            polls: self.shared.rounds.load(Ordering::Relaxed),
             reads: activity.read.ios,
             writes: activity.write.ios,
             flushes: activity.flush.ios,
@@ -266,20 +266,20 @@ impl Server {
     }
 }
 
-/// Number of times that a device's thread has polled the doorbells. See [`Server::looks`].
+/// Number of times that a device's thread has polled the doorbells. See [`Server::polls`].
 #[derive(Clone)]
-pub struct Looks(Arc<Shared>);
+pub struct PollCount(Arc<Shared>);
 
-impl Looks {
+impl PollCount {
     /// The count. It does not change while the thread is parked.
     pub fn count(&self) -> u64 {
         self.0.rounds.load(Ordering::Relaxed)
     }
 }
 
-impl fmt::Debug for Looks {
+impl fmt::Debug for PollCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Looks").field(&self.count()).finish()
+        f.debug_tuple("PollCount").field(&self.count()).finish()
     }
 }
 

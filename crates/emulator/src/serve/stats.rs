@@ -16,7 +16,7 @@ pub struct Stats {
     /// Hosts that were cut off, or broke off in the middle of a message.
     pub broken_connections: u64,
     /// Times that the device's thread looked at the doorbells.
-    pub looks: u64,
+    pub polls: u64,
     /// Reads that succeeded.
     pub reads: u64,
     /// Writes that succeeded.
@@ -33,13 +33,13 @@ impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "clients={} turned_away={} messages={} refused={} broken={} looks={} reads={} writes={} flushes={} failed={} interrupts={}",
+            "clients={} turned_away={} messages={} refused={} broken={} polls={} reads={} writes={} flushes={} failed={} interrupts={}",
             self.clients,
             self.turned_away,
             self.messages,
             self.refused_messages,
             self.broken_connections,
-            self.looks,
+            self.polls,
             self.reads,
             self.writes,
             self.flushes,

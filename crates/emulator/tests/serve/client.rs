@@ -3,7 +3,7 @@
 use joulio_device::{SharedMemory, Vector};
 use joulio_emulator::Options;
 use joulio_emulator::serve::{
-    DoorbellMode, Injector, Looks, ServeError, ServeOptions, Server, Stats,
+    DoorbellMode, Injector, PollCount, ServeError, ServeOptions, Server, Stats,
 };
 use joulio_model::DeviceProfile;
 use joulio_nvme_spec::register::{ACQ, AQA, ASQ, Aqa, CC, CSTS, Cc, Csts};
@@ -35,7 +35,7 @@ pub struct Serving {
     pub path: PathBuf,
     /// Gone with the server.
     _dir: tempfile::TempDir,
-    pub looks: Looks,
+    pub polls: PollCount,
     pub injector: Injector,
     stop: Option<UnixStream>,
     thread: Option<JoinHandle<(Result<(), ServeError>, Stats)>>,
@@ -61,7 +61,7 @@ pub fn serve_with(options: &Options, limits: &ServeOptions) -> Serving {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("socket");
     let mut server = Server::bind(&path, options, limits).unwrap();
-    let (looks, injector) = (server.looks(), server.injector());
+    let (polls, injector) = (server.polls(), server.injector());
     let (stop, ear) = UnixStream::pair().unwrap();
     let thread = std::thread::spawn(move || {
         let result = server.run(ear.as_fd());
@@ -70,7 +70,7 @@ pub fn serve_with(options: &Options, limits: &ServeOptions) -> Serving {
     Serving {
         path,
         _dir: dir,
-        looks,
+        polls,
         injector,
         stop: Some(stop),
         thread: Some(thread),

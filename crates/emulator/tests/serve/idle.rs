@@ -7,52 +7,52 @@ use std::time::{Duration, Instant};
 const WHILE: Duration = Duration::from_millis(100);
 
 #[test]
-fn an_idle_server_of_trapped_doorbells_looks_at_nothing() {
+fn an_idle_server_of_trapped_doorbells_polls_nothing() {
     let server = serve(Trapped);
     let mut client = Client::enabled(&server.path);
     client.pair(1, 0x4000, None);
-    let mut before = server.looks.count();
+    let mut before = server.polls.count();
     // Ends when it has parked, however late that is.
     loop {
         std::thread::sleep(WHILE);
-        let now = server.looks.count();
+        let now = server.polls.count();
         if now == before {
             break;
         }
         before = now;
     }
     std::thread::sleep(WHILE);
-    assert_eq!(server.looks.count(), before);
+    assert_eq!(server.polls.count(), before);
 }
 
 #[test]
-fn an_idle_server_of_mapped_doorbells_looks_at_most_a_thousand_times_a_second() {
+fn an_idle_server_of_mapped_doorbells_polls_at_most_a_thousand_times_a_second() {
     let server = serve(Mapped);
     let mut client = Client::enabled(&server.path);
     client.pair(1, 0x4000, None);
     loop {
-        let (start, before) = (Instant::now(), server.looks.count());
+        let (start, before) = (Instant::now(), server.polls.count());
         std::thread::sleep(WHILE);
-        let looks = server.looks.count() - before;
+        let polls = server.polls.count() - before;
         // One may fall between the two.
-        if looks > 0 && u128::from(looks - 1) <= start.elapsed().as_millis() {
+        if polls > 0 && u128::from(polls - 1) <= start.elapsed().as_millis() {
             break;
         }
     }
-    let (start, before) = (Instant::now(), server.looks.count());
+    let (start, before) = (Instant::now(), server.polls.count());
     std::thread::sleep(WHILE);
-    let looks = server.looks.count() - before;
-    assert!(u128::from(looks.saturating_sub(1)) <= start.elapsed().as_millis());
+    let polls = server.polls.count() - before;
+    assert!(u128::from(polls.saturating_sub(1)) <= start.elapsed().as_millis());
 }
 
 #[test]
 fn without_a_host_there_is_nothing_to_look_at() {
     let server = serve(Mapped);
     drop(Client::enabled(&server.path));
-    let mut before = server.looks.count();
+    let mut before = server.polls.count();
     loop {
         std::thread::sleep(WHILE);
-        let now = server.looks.count();
+        let now = server.polls.count();
         if now == before {
             break;
         }

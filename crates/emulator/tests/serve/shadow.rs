@@ -67,7 +67,7 @@ fn no_ring_is_lost_and_not_each_takes_a_message() {
 }
 
 #[test]
-fn a_sleeping_controller_is_woken_by_a_message_and_looks_at_nothing_before() {
+fn a_sleeping_controller_is_woken_by_a_message_and_polls_nothing_before() {
     let server = serve(Trapped);
     let mut client = Client::enabled(&server.path);
     let mut pair = shadowed(&mut client);

@@ -1,6 +1,6 @@
 //! DCMI's Get Power Reading (Data Center Manageability Interface 1.5, section 6.6.1), by ipmitool.
 
-use crate::finding::{Finding, Found, State};
+use crate::finding::{Finding, FindingState, Found};
 use crate::meter::{About, Kind, Meter, MeterError, Reading, Source, Value};
 use crate::rapl::Processor;
 use crate::root::Root;
@@ -20,7 +20,7 @@ pub(super) fn discover(root: &Root) -> Found {
         return Found::Meter(Box::new(Dcmi::new(root)));
     }
     let guest = Processor::of(root).virtual_machine;
-    let state = State::Absent {
+    let state = FindingState::Absent {
         why: format!(
             "no {}{}",
             DEVICES.join(", "),

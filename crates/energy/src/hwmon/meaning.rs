@@ -27,7 +27,7 @@ impl Sensor {
             // ACPI's power meter device (ACPI specification, section 10.4).
             "power_meter" | "acpi_power_meter" => Ok(Zone::machine(Boundary::Wall)),
             driver if POWER_SUPPLIES.contains(&driver) && self.label.starts_with("pin") => {
-                Ok(self.told(Boundary::Wall))
+                Ok(self.zone(Boundary::Wall))
             }
             "amd_energy" => self.of_amd(),
             _ => Err(format!(
@@ -42,7 +42,7 @@ impl Sensor {
     }
 
     /// `boundary`, because the user says so: of this part alone, where a machine may have several.
-    pub(super) fn told(&self, boundary: Boundary) -> Zone {
+    pub(super) fn zone(&self, boundary: Boundary) -> Zone {
         Zone {
             boundary,
             place: Place::Part(format!("{} {}", self.chip, self.label).trim().to_owned()),

@@ -5,7 +5,7 @@
 //! of each package.
 
 use super::{PLATYPUS, Processor, UPDATE};
-use crate::finding::{Finding, Found, State};
+use crate::finding::{Finding, FindingState, Found};
 use crate::meter::{About, Kind, Meter, MeterError, Reading, Source, Value};
 use crate::root::{PerfCounter, PerfEvent, Root};
 use crate::{Boundary, Clock, Place, Zone};
@@ -43,7 +43,7 @@ pub(crate) fn discover(root: &Root) -> Vec<Found> {
 
 fn absent(root: &Root) -> Found {
     let processor = Processor::of(root);
-    let state = State::Absent {
+    let state = FindingState::Absent {
         why: format!("no {PMU}{}", processor.without_rapl()),
         allow: processor.load("rapl"),
     };
@@ -51,7 +51,7 @@ fn absent(root: &Root) -> Found {
 }
 
 fn broken(name: &str, error: &MeterError) -> Found {
-    let state = State::Unreadable {
+    let state = FindingState::Unreadable {
         why: error.to_string(),
         allow: None,
     };
@@ -91,7 +91,7 @@ fn one(root: &Root, pmu: u32, event: &str, cpu: usize, cpus: &[usize]) -> Found 
         (other, _) => (None, other),
     };
     let Some(boundary) = boundary else {
-        let state = State::Unused {
+        let state = FindingState::Unused {
             why: "inside the package, and no boundary of its own".into(),
         };
         let name = format!("perf:{zone_name}@cpu{cpu}");
@@ -102,7 +102,7 @@ fn one(root: &Root, pmu: u32, event: &str, cpu: usize, cpus: &[usize]) -> Found 
     match open(root, pmu, event, cpu) {
         Ok((counter, scale)) => Found::Meter(Box::new(PerfMeter::new(name, zone, counter, scale))),
         Err(error) => {
-            let state = State::Unreadable {
+            let state = FindingState::Unreadable {
                 allow: allow(&error),
                 why: error.to_string(),
             };

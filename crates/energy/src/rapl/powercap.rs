@@ -2,7 +2,7 @@
 
 use super::{PLATYPUS, Processor, UPDATE, Vendor};
 use crate::counter::Wrapping;
-use crate::finding::{Finding, Found, State};
+use crate::finding::{Finding, FindingState, Found};
 use crate::meter::{About, Kind, Meter, MeterError, Reading, Source, Value};
 use crate::root::Root;
 use crate::{Boundary, Clock, Place, Zone};
@@ -33,7 +33,7 @@ pub(crate) fn discover(root: &Root) -> Vec<Found> {
     let mapped = zones("intel-rapl-mmio:");
     found.extend(mapped.map(|folder| one(root, &processor, Source::PowercapMmio, folder)));
     if found.is_empty() {
-        let state = State::Absent {
+        let state = FindingState::Absent {
             why: format!("no {CLASS}/intel-rapl:*{}", processor.without_rapl()),
             allow: processor.load("intel_rapl_msr"),
         };
@@ -52,7 +52,7 @@ fn one(root: &Root, processor: &Processor, source: Source, folder: &str) -> Foun
     let named = match named {
         Ok(named) => named,
         Err(error) => {
-            let state = State::Unreadable {
+            let state = FindingState::Unreadable {
                 why: error.to_string(),
                 allow: None,
             };
@@ -73,18 +73,18 @@ fn one(root: &Root, processor: &Processor, source: Source, folder: &str) -> Foun
     };
     let Some(zone) = zone(root, folder, &named) else {
         let why = "inside the package, and no boundary of its own".into();
-        return not(None, State::Unused { why });
+        return not(None, FindingState::Unused { why });
     };
     if processor.vendor == Vendor::Amd && zone.boundary == Boundary::Cores {
         // MSR C001_029A is each core's own, and the kernel reads that of the package's first CPU.
         let why = "on AMD this counter is that of a single core".into();
-        return not(Some(zone), State::Unused { why });
+        return not(Some(zone), FindingState::Unused { why });
     }
     match Powercap::new(root, source, folder, &zone) {
         Ok(meter) => Found::Meter(Box::new(meter)),
         Err(error) => not(
             Some(zone),
-            State::Unreadable {
+            FindingState::Unreadable {
                 why: error.to_string(),
                 allow: None,
             },

@@ -28,7 +28,7 @@ pub(super) fn edges(tracks: &[Shared], clock: &dyn Clock) -> Vec<EdgeResult> {
         }
         let mut waiting = false;
         for (track, wait) in tracks.iter().zip(&mut waits) {
-            waiting |= wait.look(&mut lock(track), clock);
+            waiting |= wait.poll(&mut lock(track), clock);
         }
         if !waiting {
             break;
@@ -75,7 +75,7 @@ impl Wait {
     }
 
     /// Reads once more if the edge has not come; true if it still has not.
-    fn look(&mut self, track: &mut Track, clock: &dyn Clock) -> bool {
+    fn poll(&mut self, track: &mut Track, clock: &dyn Clock) -> bool {
         let Wait::For { first, latest, .. } = self else {
             return false;
         };

@@ -5,16 +5,16 @@ use crate::{About, Energy};
 
 /// The result of one meter for a window.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Measured {
+pub struct MeterResult {
     /// The meter.
     pub about: About,
     /// The meter's figure, or the reason why there is none.
-    pub figure: Result<Figure, WindowError>,
+    pub figure: Result<MeterFigure, WindowError>,
 }
 
 /// A figure of one meter.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Figure {
+pub struct MeterFigure {
     /// All of the window's energy.
     pub total: Energy,
     /// Without what the idle machine would have used; None if the baseline does not know the

@@ -26,7 +26,7 @@ pub(super) struct Sampler {
 #[derive(Debug, Default)]
 struct Ended {
     ended: Mutex<bool>,
-    told: Condvar,
+    changed: Condvar,
 }
 
 impl Sampler {
@@ -57,7 +57,7 @@ impl Drop for Sampler {
             .ended
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = true;
-        self.ended.told.notify_all();
+        self.ended.changed.notify_all();
         for thread in self.threads.drain(..) {
             // A meter that panicked has no more to say.
             let _ = thread.join();
@@ -91,9 +91,9 @@ impl Ended {
     /// Waits for `time`, or for the end, which it tells.
     fn within(&self, time: Nanos) -> bool {
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self
-            .told
-            .wait_timeout_while(ended, Duration::from_nanos(time.0), |ended| !*ended);
+        let waited =
+            self.changed
+                .wait_timeout_while(ended, Duration::from_nanos(time.0), |ended| !*ended);
         *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }

@@ -17,7 +17,7 @@ pub use windows::{
     total, totals, watts,
 };
 
-use joulio_energy::{Clock, Discovery, Kind, State};
+use joulio_energy::{Clock, Discovery, FindingState, Kind};
 use joulio_units::Nanos;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -72,7 +72,7 @@ pub fn readable(discovery: &Discovery) -> Vec<String> {
 }
 
 /// Why the meter `name` is not among them.
-pub fn state<'a>(discovery: &'a Discovery, name: &str) -> &'a State {
+pub fn state<'a>(discovery: &'a Discovery, name: &str) -> &'a FindingState {
     let found = discovery.others.iter().find(|other| other.name == name);
     let names: Vec<_> = discovery.others.iter().map(|other| &other.name).collect();
     &found

@@ -2,7 +2,7 @@
 
 use super::{Live, Rate, SECOND, Scripted, Step, TestClock, Tree, server};
 use joulio_energy::{
-    Boundary, Energy, Figure, Kind, Measured, MeterError, Meters, Value, WindowError,
+    Boundary, Energy, Kind, MeterError, MeterFigure, MeterResult, Meters, Value, WindowError,
 };
 use joulio_units::{Joules, Nanos, Watts};
 use std::sync::Arc;
@@ -41,21 +41,21 @@ pub fn watts(watts: f64) -> Machine {
     machine(SECOND, [Rate::watts(watts), Rate::watts(2.0 * watts)])
 }
 
-pub fn figures(measured: Vec<Measured>) -> Vec<Result<Figure, WindowError>> {
+pub fn figures(measured: Vec<MeterResult>) -> Vec<Result<MeterFigure, WindowError>> {
     measured
         .into_iter()
         .map(|measured| measured.figure)
         .collect()
 }
 
-pub fn totals(measured: Vec<Measured>) -> Vec<Energy> {
+pub fn totals(measured: Vec<MeterResult>) -> Vec<Energy> {
     let figures = figures(measured).into_iter();
     figures
         .map(|figure| figure.expect("a figure").total)
         .collect()
 }
 
-pub fn error(measured: &Measured) -> &WindowError {
+pub fn error(measured: &MeterResult) -> &WindowError {
     measured.figure.as_ref().expect_err("no figure")
 }
 

@@ -157,7 +157,7 @@ pub fn measure(
 }
 
 impl Power {
-    fn of(measured: &energy::Measured) -> Power {
+    fn of(measured: &energy::MeterResult) -> Power {
         let total = measured.figure.as_ref().map(|figure| &figure.total);
         let error = |total: &energy::Energy| Some((total.error? / total.window).0);
         Power {

@@ -8,7 +8,7 @@
 
 use crate::TwinRun;
 use crate::published::{BreakEven, Paper, SimulationError, Simulator};
-use joulio_model::machine::CoreState;
+use joulio_model::CoreState;
 use serde::Serialize;
 
 /// The break-even rule and the twin, on two runs.

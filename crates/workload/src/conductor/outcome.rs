@@ -25,7 +25,7 @@ pub(crate) struct Finished {
     /// Activity of the devices and the machine.
     pub(crate) did: Did,
     /// Results of the meters.
-    pub(crate) energy: Vec<energy::Measured>,
+    pub(crate) energy: Vec<energy::MeterResult>,
     /// Time for which energy was counted.
     pub(crate) window: Nanos,
     /// By how much the conductor was late at the most.

@@ -1,18 +1,18 @@
 //! Sums of meters that stand side by side.
 
 use super::Of;
-use joulio_energy::{Boundary, Energy, Measured, Place, SumError, Zone};
+use joulio_energy::{Boundary, Energy, MeterResult, Place, SumError, Zone};
 use joulio_job::Unmetered;
 
 /// All meters of a boundary that stand side by side, as the packages do, added up; none where
 /// there are not several, or no baseline. A part of the machine must not stand for the whole, so
 /// that a sum that cannot be had says why.
 pub(super) fn sum(
-    measured: &[Measured],
+    measured: &[MeterResult],
     boundary: Boundary,
     of: Of,
 ) -> Result<Option<Energy>, Unmetered> {
-    let mut parts: Vec<&Measured> = Vec::new();
+    let mut parts: Vec<&MeterResult> = Vec::new();
     for meter in measured
         .iter()
         .filter(|meter| meter.about.zone.boundary == boundary)

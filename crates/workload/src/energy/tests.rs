@@ -1,7 +1,7 @@
 //! Claims about the energy figures of a run.
 
 use super::*;
-use joulio_energy::{About, Figure, How, Kind, Source, WindowError, Zone};
+use joulio_energy::{About, How, Kind, MeterFigure, Source, WindowError, Zone};
 use joulio_units::Nanos;
 use joulio_units::{Joules, Watts};
 
@@ -22,9 +22,9 @@ fn energy(zone: Zone, name: &str, joules: f64) -> Energy {
     }
 }
 
-fn measured(zone: Zone, name: &str, figure: Result<f64, WindowError>) -> Measured {
-    Measured {
-        figure: figure.map(|joules| Figure {
+fn measured(zone: Zone, name: &str, figure: Result<f64, WindowError>) -> MeterResult {
+    MeterResult {
+        figure: figure.map(|joules| MeterFigure {
             total: energy(zone.clone(), name, joules),
             above_idle: Some(Energy {
                 idle_subtracted: true,

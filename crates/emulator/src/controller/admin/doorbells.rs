@@ -29,7 +29,7 @@ impl Controller {
                 }
             }
         }
-        self.doorbells.renew();
+        self.doorbells.reset();
         self.doorbells = Arc::new(self.doorbells.shadowed(Some(shadow)));
         Ok(0)
     }
@@ -49,7 +49,7 @@ impl Controller {
     /// Forgets the pages: the registers are all there is again.
     pub(in crate::controller) fn drop_shadow(&mut self) {
         if self.doorbells.shadow().is_some() {
-            self.doorbells.renew();
+            self.doorbells.reset();
             self.doorbells = Arc::new(self.doorbells.shadowed(None));
         }
     }

@@ -5,6 +5,7 @@ mod host;
 use crate::limits::open_files_advice;
 use crate::signals::{Signal, signal};
 use joulio_lab::calibrate::CalibrateError;
+use joulio_lab::experiment::ExperimentError;
 use joulio_lab::power_log::PowerLogError;
 use joulio_lab::selftest::SelftestError;
 use joulio_lab::{DiskError, OpenError};
@@ -63,15 +64,6 @@ impl Failure {
         }
     }
 
-    /// What it says.
-    pub fn message(self) -> String {
-        match self {
-            Failure::Input(message) | Failure::Run(message) => message,
-            Failure::Interrupted(_, message) => message,
-            Failure::Pipe => "standard output was closed".into(),
-        }
-    }
-
     /// Says it and gives the exit status.
     pub fn report(self) -> ExitCode {
         let (message, status) = match self {
@@ -102,6 +94,15 @@ impl From<OpenError> for Failure {
 
 impl From<SelftestError> for Failure {
     fn from(error: SelftestError) -> Failure {
+        match error.is_refusal() {
+            true => Failure::input(error),
+            false => Failure::run(error),
+        }
+    }
+}
+
+impl From<ExperimentError> for Failure {
+    fn from(error: ExperimentError) -> Failure {
         match error.is_refusal() {
             true => Failure::input(error),
             false => Failure::run(error),

@@ -8,6 +8,7 @@ use crate::signals::stop_on_signals;
 use crate::work::{Length, Work, seconds};
 use clap::ValueEnum;
 use joulio_energy::Meters;
+use joulio_lab::experiment::MissingRuns;
 use joulio_lab::open_targets;
 use joulio_lab::output_file::{Existing, OutputFile};
 use joulio_trace::{Event, Thread, Timeline, json, perfetto, text};
@@ -121,7 +122,12 @@ pub fn run(args: &Args) -> Outcome {
         Some(file) => file.write(&output).map_err(Failure::run)?,
         None => print(&output)?,
     }
-    verdict(std::slice::from_ref(&result), &stop).map_err(Failure::after_signal)?;
+    verdict(
+        std::slice::from_ref(&result),
+        &MissingRuns::default(),
+        &stop,
+    )
+    .map_err(Failure::after_signal)?;
     for spoiled in &result.spoiled {
         say(&format!("spoiled: {}", spoiled.why));
     }

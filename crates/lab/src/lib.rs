@@ -10,6 +10,7 @@ mod device_name;
 mod disk_activity;
 mod emulated;
 mod error;
+pub mod experiment;
 mod io_share;
 mod machine_profile;
 mod memory;

@@ -4,7 +4,6 @@ mod args;
 mod energy;
 mod figures;
 mod manifest;
-mod missing;
 mod progress;
 mod settings;
 mod sides;
@@ -16,17 +15,14 @@ pub use args::Args;
 use crate::Outcome;
 use crate::failure::{Failure, say};
 use crate::output::{Format, print, print_json};
-use crate::signals::{signal, stop_on_signals};
+use crate::signals::stop_on_signals;
 use energy::Sources;
 use joulio_kernel_io::{Throttled, Throttles};
+use joulio_lab::experiment::{Experiment, MissingRuns, judge};
 use joulio_lab::open_targets;
-use joulio_workload::{
-    EngineName, Job, Method, RingOptions, RunError, RunResult, Setup, Stop, Target, run as run_job,
-};
+use joulio_workload::{EngineName, RingOptions, RunResult, Stop};
 use manifest::Manifest;
-use missing::Missing;
 use serde::Serialize;
-use settings::Combination;
 use std::path::Path;
 
 #[derive(Serialize)]
@@ -51,7 +47,8 @@ pub fn run(args: &Args) -> Outcome {
     let stop = stop_on_signals()?;
     let targets = open_targets(&args.work.targets(args.ring()), &job, &engines);
     let targets = targets.map_err(|error| Failure::from(error).after_signal())?;
-    let combinations = args.settings.combinations(&targets)?;
+    let settings = args.settings.settings();
+    let combinations = settings.combinations(&targets).map_err(Failure::input)?;
     let mut sources = Sources::open(args, &targets)?;
     let mut manifest = Manifest::new(args, &job, &sources, &targets);
     if args.output == Format::Normal {
@@ -60,42 +57,21 @@ pub fn run(args: &Args) -> Outcome {
     }
     let root = args.root.as_deref().unwrap_or(Path::new("/"));
     let throttles = Throttles::read(root);
-    let _latency = args.settings.hold_latency()?;
-    let mut bench = Bench {
-        args,
-        job: &job,
-        root,
+    let experiment = Experiment {
         targets: &targets,
+        methods: &methods,
+        job: &|method| args.job_of(&job, method),
+        settings: &settings,
+        loops: args.settings.loops,
+        machine: sources.machine.as_ref(),
+        at_home: sources.at_home,
+        baseline: sources.baseline.as_ref().map(|(baseline, _)| baseline),
         stop: &stop,
-        sources: &mut sources,
+        root,
     };
-    let mut runs = Vec::new();
-    let mut missing = Missing::default();
-    for number in 1..=args.settings.loops {
-        for combination in &combinations {
-            for &method in &methods {
-                let repetition = (number, args.settings.loops);
-                if stop.stopped() {
-                    missing.not_run(method, combination, repetition);
-                    continue;
-                }
-                let mut result = match bench.run(combination, method) {
-                    Ok(result) => result,
-                    // What came before it is shown all the same.
-                    Err(why) if signal().is_some() => {
-                        missing.lost(method, combination, repetition, &why.message());
-                        continue;
-                    }
-                    Err(why) => return Err(why),
-                };
-                result.settings.extend(args.settings.told());
-                if result.interrupted {
-                    missing.cut_short(method, combination, repetition);
-                }
-                runs.push(result);
-            }
-        }
-    }
+    let observer = progress::Terminal::default();
+    let result = experiment.run(&combinations, &mut sources.meters, &observer)?;
+    let (runs, missing) = (result.runs, result.missing);
     manifest.interrupted = stop.stopped();
     manifest.not_run = missing.not_run.clone();
     manifest.throttled = Throttled::between(&throttles, &Throttles::read(root));
@@ -111,7 +87,7 @@ pub fn run(args: &Args) -> Outcome {
             runs: &runs,
         })?,
     }
-    missing.verdict(verdict(&runs, &stop))?;
+    verdict(&runs, &missing, &stop)?;
     match args.strict {
         true => unspoiled(&runs),
         false => Ok(()),
@@ -133,73 +109,12 @@ fn unspoiled(runs: &[RunResult]) -> Outcome {
     )))
 }
 
-/// What all runs have in common.
-struct Bench<'a> {
-    args: &'a Args,
-    job: &'a Job,
-    root: &'a Path,
-    targets: &'a [Box<dyn Target>],
-    stop: &'a Stop,
-    sources: &'a mut Sources,
-}
-
-impl Bench<'_> {
-    /// One run, under settings that are put back after it, whatever comes.
-    fn run(&mut self, combination: &Combination, method: Method) -> Result<RunResult, Failure> {
-        let changes = combination.apply(method, self.targets)?;
-        let job = self.args.job_of(self.job, method);
-        let bar = progress::Bar::new(method, &job);
-        let baseline = self.sources.baseline.as_ref();
-        let setup = Setup {
-            targets: self.targets,
-            machine: self.sources.machine.as_ref(),
-            at_home: self.sources.at_home,
-            baseline: baseline.map(|(baseline, _)| baseline),
-            stop: self.stop,
-            root: self.root,
-            progress: &|fraction| bar.set(fraction),
-            trace: None,
-        };
-        let result = run_job(&job, method, &setup, &mut self.sources.meters);
-        bar.finish();
-        for note in changes.finish()? {
-            say(&note);
-        }
-        let mut result = result.map_err(|error| match error {
-            RunError::Job(error) => Failure::input(error),
-            other => Failure::run(other),
-        })?;
-        result.settings = combination.told.clone();
-        Ok(result)
+/// What is missing, and what is wrong with the rest.
+pub fn verdict(runs: &[RunResult], missing: &MissingRuns, stop: &Stop) -> Outcome {
+    let judged = judge(runs, stop);
+    match (missing.summary(), judged) {
+        (None, judged) => judged.map_err(Failure::run),
+        (Some(missing), Ok(())) => Err(Failure::interrupted(missing)),
+        (Some(missing), Err(error)) => Err(Failure::interrupted(format!("{missing}; {error}"))),
     }
-}
-
-/// A run with wrong data, failed I/Os or no way of waiting at all is not a success.
-pub fn verdict(runs: &[RunResult], stop: &Stop) -> Outcome {
-    let counts = || runs.iter().filter_map(|run| run.counts.as_ref());
-    let wrong: u64 = counts()
-        .filter_map(|c| c.verify.as_ref())
-        .map(|v| v.errors)
-        .sum();
-    if wrong > 0 {
-        let first = counts().find_map(|c| c.verify.as_ref()?.first_error.clone());
-        return Err(Failure::run(format!(
-            "verification found {wrong} wrong block(s); the first: {}",
-            first.unwrap_or_default()
-        )));
-    }
-    let failed: u64 = counts().map(|c| c.all.errors).sum();
-    if failed > 0 {
-        let first = counts().find_map(|c| c.first_error.clone());
-        return Err(Failure::run(format!(
-            "{failed} I/O(s) failed; the first: {}",
-            first.unwrap_or_default()
-        )));
-    }
-    if counts().next().is_none() && !stop.stopped() {
-        return Err(Failure::run(
-            "no way of waiting that was asked for could be had",
-        ));
-    }
-    Ok(())
 }

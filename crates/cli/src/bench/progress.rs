@@ -1,14 +1,17 @@
 //! Progress on a terminal; silent elsewhere.
 
+use crate::failure::say;
 use indicatif::{ProgressBar, ProgressStyle};
+use joulio_lab::experiment::Observer;
 use joulio_workload::{Job, Method};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const STEPS: u64 = 1000;
 
-pub struct Bar(ProgressBar);
+struct Bar(ProgressBar);
 
 impl Bar {
-    pub fn new(method: Method, job: &Job) -> Bar {
+    fn new(method: Method, job: &Job) -> Bar {
         let bar = ProgressBar::new(STEPS);
         // The template is a constant: it parses or the tests fail.
         if let Ok(style) =
@@ -20,11 +23,43 @@ impl Bar {
         Bar(bar)
     }
 
-    pub fn set(&self, fraction: f64) {
+    fn set(&self, fraction: f64) {
         self.0.set_position((fraction * STEPS as f64) as u64);
     }
 
-    pub fn finish(&self) {
+    fn finish(&self) {
         self.0.finish_and_clear();
+    }
+}
+
+/// The terminal of a bench: a bar for the run that goes on, notes on standard error.
+#[derive(Default)]
+pub struct Terminal(Mutex<Option<Bar>>);
+
+impl Terminal {
+    fn bar(&self) -> MutexGuard<'_, Option<Bar>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Observer for Terminal {
+    fn begin(&self, method: Method, job: &Job) {
+        *self.bar() = Some(Bar::new(method, job));
+    }
+
+    fn progress(&self, fraction: f64) {
+        if let Some(bar) = &*self.bar() {
+            bar.set(fraction);
+        }
+    }
+
+    fn end(&self) {
+        if let Some(bar) = self.bar().take() {
+            bar.finish();
+        }
+    }
+
+    fn note(&self, line: &str) {
+        say(line);
     }
 }

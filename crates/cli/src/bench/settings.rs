@@ -1,15 +1,8 @@
-//! Settings of the machine under which a bench runs: each combination in turn, put back after it.
+//! Flags of the settings under which a bench runs.
 
-use crate::failure::{Failure, say};
-use joulio_host::Changes;
-use joulio_host::knobs::{CpuLatency, Knob, Knobs, Setting};
-use joulio_workload::{Method, Target, parse_time};
-use std::collections::BTreeMap;
-use std::path::Path;
+use joulio_lab::experiment::ExperimentSettings;
+use joulio_workload::parse_time;
 use std::str::FromStr;
-
-/// Where settings are: captured trees are for reading.
-const ROOT: &str = "/";
 
 /// The flags.
 #[derive(clap::Args)]
@@ -54,14 +47,6 @@ fn microseconds(text: &str) -> Result<u32, String> {
     u32::try_from(nanoseconds / 1_000).map_err(|_| format!("'{text}' is too long"))
 }
 
-/// One combination: what is set, by name.
-#[derive(Clone, Debug, Default)]
-pub struct Combination {
-    /// As results tell it.
-    pub told: BTreeMap<String, String>,
-    knobs: Vec<(Knob, String)>,
-}
-
 impl Flags {
     /// The schedulers that were named.
     pub fn schedulers(&self) -> &[String] {
@@ -73,129 +58,13 @@ impl Flags {
         !self.max_cstate.is_empty() || !self.set.is_empty() || self.cpu_dma_latency.is_some()
     }
 
-    /// Every combination, checked: nothing is changed when one cannot be had.
-    pub fn combinations(&self, targets: &[Box<dyn Target>]) -> Result<Vec<Combination>, Failure> {
-        let disks = disks(targets);
-        let mut all = vec![Combination::default()];
-        for (at, (name, value)) in self.set.iter().enumerate() {
-            if self.set[..at].iter().any(|(before, _)| before == name) {
-                return Err(Failure::input(format!(
-                    "--set {name}: is there twice: give one value"
-                )));
-            }
-            for combination in &mut all {
-                combination.add(name, value, &disks)?;
-            }
+    /// The settings that the flags describe.
+    pub fn settings(&self) -> ExperimentSettings {
+        ExperimentSettings {
+            schedulers: self.scheduler.clone(),
+            max_cstates: self.max_cstate.clone(),
+            set: self.set.clone(),
+            cpu_dma_latency: self.cpu_dma_latency,
         }
-        all = crossed(all, "scheduler", &self.scheduler, &disks)?;
-        all = crossed(all, "max-cstate", &self.max_cstate, &disks)?;
-        for (knob, value) in all.iter().flat_map(|combination| &combination.knobs) {
-            let planned = Knobs::at(ROOT).plan(knob, value);
-            planned.map_err(Failure::input)?;
-        }
-        Ok(all)
-    }
-
-    /// Keeps the CPUs as quick to wake as was asked for, until it is dropped.
-    pub fn hold_latency(&self) -> Result<Option<CpuLatency>, Failure> {
-        let held = self.cpu_dma_latency.map(|us| CpuLatency::hold(ROOT, us));
-        held.transpose().map_err(Failure::input)
-    }
-
-    /// What is set for all runs beside a combination, by name.
-    pub fn told(&self) -> impl Iterator<Item = (String, String)> {
-        let latency = self.cpu_dma_latency;
-        latency
-            .map(|us| ("cpu_dma_latency".into(), us.to_string()))
-            .into_iter()
-    }
-}
-
-/// The disks that the kernel drives, each once.
-fn disks(targets: &[Box<dyn Target>]) -> Vec<String> {
-    let mut disks: Vec<String> = Vec::new();
-    for disk in targets
-        .iter()
-        .filter_map(|target| target.info().disk.as_ref())
-    {
-        if !disks.contains(&disk.name) {
-            disks.push(disk.name.clone());
-        }
-    }
-    disks
-}
-
-/// Each of `all` with each of `values`.
-fn crossed(
-    all: Vec<Combination>,
-    name: &str,
-    values: &[String],
-    disks: &[String],
-) -> Result<Vec<Combination>, Failure> {
-    if values.is_empty() {
-        return Ok(all);
-    }
-    let mut crossed = Vec::new();
-    for value in values {
-        for combination in &all {
-            let mut combination = combination.clone();
-            combination.add(name, value, disks)?;
-            crossed.push(combination);
-        }
-    }
-    Ok(crossed)
-}
-
-impl Combination {
-    fn add(&mut self, name: &str, value: &str, disks: &[String]) -> Result<(), Failure> {
-        let unknown = || {
-            Failure::input(format!(
-                "no setting {name}: joulio knobs shows those that there are"
-            ))
-        };
-        let knob = Knob::by_name(name, None).ok_or_else(unknown)?;
-        if knob.disk().is_none() {
-            self.knobs.push((knob, value.into()));
-        } else if disks.is_empty() {
-            return Err(Failure::input(format!(
-                "{name}: the devices have no queue of the kernel's: it takes a block device or a file, as --device /dev/nvme0n1"
-            )));
-        } else {
-            let of = |disk: &String| Knob::by_name(name, Some(disk));
-            let knobs = disks.iter().filter_map(of);
-            self.knobs.extend(knobs.map(|knob| (knob, value.into())));
-        }
-        self.told.insert(name.into(), value.into());
-        Ok(())
-    }
-
-    /// Sets it all, and what `method` needs of the block layer; put back when that is dropped or
-    /// finished.
-    pub fn apply(
-        &self,
-        method: Method,
-        targets: &[Box<dyn Target>],
-    ) -> Result<Changes<'static>, Failure> {
-        let mut wanted: Vec<(Knob, &str)> = self
-            .knobs
-            .iter()
-            .map(|(knob, value)| (knob.clone(), value.as_str()))
-            .collect();
-        let delays: Vec<_> = targets
-            .iter()
-            .filter_map(|target| {
-                let delay = target.poll_delay(method)?;
-                let disk = &target.info().disk.as_ref()?.name;
-                Some((Knob::queue(disk, Setting::IoPollDelay), delay.to_string()))
-            })
-            .collect();
-        wanted.extend(
-            delays
-                .iter()
-                .map(|(knob, delay)| (knob.clone(), delay.as_str())),
-        );
-        let mut changes = Changes::new(say);
-        changes.knobs(Path::new(ROOT), &wanted)?;
-        Ok(changes)
     }
 }

@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
 pub use frequency::Frequency;
 use joulio_host::power_states::coalescing::{coalesced, describe};
+use joulio_lab::experiment::BadResults;
 use joulio_lab::{DeviceKind, DeviceName, TargetName, machine_profile};
 use joulio_model::{DeviceProfile, FrequencyRatio, MachineProfile};
 use joulio_nvme_spec::feature::InterruptCoalescing;
@@ -82,9 +83,7 @@ pub fn run(args: &Args) -> Outcome {
         }
     }
     if runs.iter().all(|run| run.counts.is_none()) {
-        return Err(Failure::run(
-            "no way of waiting that was asked for could be had",
-        ));
+        return Err(Failure::run(BadResults::Unavailable));
     }
     Ok(())
 }

@@ -1,60 +1,56 @@
-//! What a bench that a signal ended has not done.
+//! What an experiment that was ended early has not done.
 
-use super::settings::Combination;
-use crate::Outcome;
-use crate::failure::Failure;
+use super::settings::SettingCombination as Combination;
 use joulio_workload::Method;
 
-/// Names that are said; of more, how many.
+/// Names in a summary; of more, their number.
 const MAX_NAMES: usize = 8;
 
-/// Runs that were cut short, or not begun.
+/// Runs of an experiment that were cut short, or not begun.
 #[derive(Clone, Debug, Default)]
-pub struct Missing {
+pub struct MissingRuns {
     cut_short: Vec<String>,
-    /// Those that were not begun.
+    /// Names of those that were not begun.
     pub not_run: Vec<String>,
 }
 
-impl Missing {
-    /// A run was ended early.
-    pub fn cut_short(&mut self, method: Method, combination: &Combination, of: (u32, u32)) {
+impl MissingRuns {
+    /// Adds a run that was ended early.
+    pub(super) fn cut_short(&mut self, method: Method, combination: &Combination, of: (u32, u32)) {
         self.cut_short.push(name(method, combination, of));
     }
 
-    /// A run was not begun.
-    pub fn not_run(&mut self, method: Method, combination: &Combination, of: (u32, u32)) {
+    /// Adds a run that was not begun.
+    pub(super) fn not_run(&mut self, method: Method, combination: &Combination, of: (u32, u32)) {
         self.not_run.push(name(method, combination, of));
     }
 
-    /// A run was ended early and has no result: why.
-    pub fn lost(&mut self, method: Method, combination: &Combination, of: (u32, u32), why: &str) {
+    /// Adds a run that was ended early and has no result, and why.
+    pub(super) fn lost(
+        &mut self,
+        method: Method,
+        combination: &Combination,
+        of: (u32, u32),
+        why: &str,
+    ) {
         let name = name(method, combination, of);
         self.cut_short.push(format!("{name} ({why})"));
     }
 
-    /// A bench of which nothing is missing is as its runs are; of another both are told.
-    pub fn verdict(&self, runs: Outcome) -> Outcome {
-        if self.is_empty() {
-            return runs;
-        }
+    /// The runs that are missing, in one line; `None`: all were done.
+    pub fn summary(&self) -> Option<String> {
         let parts = [("cut short", &self.cut_short), ("not run", &self.not_run)];
         let parts = parts.into_iter().filter(|(_, names)| !names.is_empty());
-        let mut parts: Vec<_> = parts
+        let parts: Vec<_> = parts
             .map(|(what, names)| format!("{what}: {}", list(names)))
             .collect();
-        parts.extend(runs.err().map(Failure::message));
-        Err(Failure::interrupted(parts.join("; ")))
-    }
-
-    fn is_empty(&self) -> bool {
-        self.cut_short.is_empty() && self.not_run.is_empty()
+        (!parts.is_empty()).then(|| parts.join("; "))
     }
 }
 
 /// As `poll`, `io_uring poll (scheduler=none, 2 of 3)`.
 fn name(method: Method, combination: &Combination, (number, of): (u32, u32)) -> String {
-    let settings = combination.told.iter();
+    let settings = combination.values.iter();
     let mut notes: Vec<_> = settings
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
@@ -87,10 +83,10 @@ mod tests {
             engine: EngineName::IoUring,
             mode: CompletionMode::Poll,
         };
-        let mut missing = Missing::default();
+        let mut missing = MissingRuns::default();
         let mut combination = Combination::default();
         missing.not_run(method, &combination, (1, 1));
-        combination.told.insert("scheduler".into(), "none".into());
+        combination.values.insert("scheduler".into(), "none".into());
         missing.not_run(method, &combination, (2, 3));
         let names = ["io_uring poll", "io_uring poll (scheduler=none, 2 of 3)"];
         assert_eq!(missing.not_run, names);

@@ -1,0 +1,177 @@
+//! Settings of the machine under which an experiment runs: each combination in turn, put back after
+//! it.
+
+use joulio_host::knobs::{CpuLatency, Knob, KnobError, Knobs, Setting};
+use joulio_host::{ChangeError, Changes};
+use joulio_workload::{Method, Target};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Where settings are: captured trees are for reading.
+const ROOT: &str = "/";
+
+/// Why a setting cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingError {
+    /// A setting that was given two values: give one.
+    #[error("--set {0}: is there twice: give one value")]
+    Twice(String),
+    /// A name that no setting has.
+    #[error("no setting {0}: joulio knobs shows those that there are")]
+    Unknown(String),
+    /// A setting of a disk, and devices that joulio drives.
+    #[error(
+        "{0}: the devices have no queue of the kernel's: it takes a block device or a file, as --device /dev/nvme0n1"
+    )]
+    NoDisk(String),
+    /// A value that the kernel does not allow, or a setting that it does not have.
+    #[error(transparent)]
+    Knob(#[from] KnobError),
+}
+
+/// Settings of an experiment: every run is done under each combination of the lists.
+#[derive(Clone, Debug, Default)]
+pub struct ExperimentSettings {
+    /// I/O schedulers of the disks.
+    pub schedulers: Vec<String>,
+    /// The deepest idle states that CPUs may enter.
+    pub max_cstates: Vec<String>,
+    /// Other settings of all runs, as name and value.
+    pub set: Vec<(String, String)>,
+    /// Microseconds that CPUs may take to wake.
+    pub cpu_dma_latency: Option<u32>,
+}
+
+/// One combination of settings.
+#[derive(Clone, Debug, Default)]
+pub struct SettingCombination {
+    /// Values by the names of the settings, as results have them.
+    pub values: BTreeMap<String, String>,
+    knobs: Vec<(Knob, String)>,
+}
+
+impl ExperimentSettings {
+    /// Every combination, checked: nothing is changed when one cannot be had.
+    ///
+    /// # Errors
+    /// A setting or a value is not one of this machine's, or of the devices'.
+    pub fn combinations(
+        &self,
+        targets: &[Box<dyn Target>],
+    ) -> Result<Vec<SettingCombination>, SettingError> {
+        let disks = disks(targets);
+        let mut all = vec![SettingCombination::default()];
+        for (at, (name, value)) in self.set.iter().enumerate() {
+            if self.set[..at].iter().any(|(before, _)| before == name) {
+                return Err(SettingError::Twice(name.clone()));
+            }
+            for combination in &mut all {
+                combination.add(name, value, &disks)?;
+            }
+        }
+        all = crossed(all, "scheduler", &self.schedulers, &disks)?;
+        all = crossed(all, "max-cstate", &self.max_cstates, &disks)?;
+        for (knob, value) in all.iter().flat_map(|combination| &combination.knobs) {
+            Knobs::at(ROOT).plan(knob, value)?;
+        }
+        Ok(all)
+    }
+
+    /// Keeps the CPUs as quick to wake as was requested, until it is dropped.
+    pub(super) fn hold_latency(&self) -> Result<Option<CpuLatency>, KnobError> {
+        let held = self.cpu_dma_latency.map(|us| CpuLatency::hold(ROOT, us));
+        held.transpose()
+    }
+
+    /// Values of what is set for all runs beside a combination, by name.
+    pub(super) fn held(&self) -> impl Iterator<Item = (String, String)> {
+        let latency = self.cpu_dma_latency;
+        latency
+            .map(|us| ("cpu_dma_latency".into(), us.to_string()))
+            .into_iter()
+    }
+}
+
+/// The disks that the kernel drives, each once.
+fn disks(targets: &[Box<dyn Target>]) -> Vec<String> {
+    let mut disks: Vec<String> = Vec::new();
+    for disk in targets
+        .iter()
+        .filter_map(|target| target.info().disk.as_ref())
+    {
+        if !disks.contains(&disk.name) {
+            disks.push(disk.name.clone());
+        }
+    }
+    disks
+}
+
+/// Each of `all` with each of `values`.
+fn crossed(
+    all: Vec<SettingCombination>,
+    name: &str,
+    values: &[String],
+    disks: &[String],
+) -> Result<Vec<SettingCombination>, SettingError> {
+    if values.is_empty() {
+        return Ok(all);
+    }
+    let mut crossed = Vec::new();
+    for value in values {
+        for combination in &all {
+            let mut combination = combination.clone();
+            combination.add(name, value, disks)?;
+            crossed.push(combination);
+        }
+    }
+    Ok(crossed)
+}
+
+impl SettingCombination {
+    fn add(&mut self, name: &str, value: &str, disks: &[String]) -> Result<(), SettingError> {
+        let unknown = || SettingError::Unknown(name.into());
+        let knob = Knob::by_name(name, None).ok_or_else(unknown)?;
+        if knob.disk().is_none() {
+            self.knobs.push((knob, value.into()));
+        } else if disks.is_empty() {
+            return Err(SettingError::NoDisk(name.into()));
+        } else {
+            let of = |disk: &String| Knob::by_name(name, Some(disk));
+            let knobs = disks.iter().filter_map(of);
+            self.knobs.extend(knobs.map(|knob| (knob, value.into())));
+        }
+        self.values.insert(name.into(), value.into());
+        Ok(())
+    }
+
+    /// Sets it all, and what `method` needs of the block layer; put back when that is dropped or
+    /// finished. What is left to others is handed to `report`.
+    pub(super) fn apply<'a>(
+        &self,
+        method: Method,
+        targets: &[Box<dyn Target>],
+        report: impl Fn(&str) + 'a,
+    ) -> Result<Changes<'a>, Box<ChangeError>> {
+        let mut wanted: Vec<(Knob, &str)> = self
+            .knobs
+            .iter()
+            .map(|(knob, value)| (knob.clone(), value.as_str()))
+            .collect();
+        let delays: Vec<_> = targets
+            .iter()
+            .filter_map(|target| {
+                let delay = target.poll_delay(method)?;
+                let disk = &target.info().disk.as_ref()?.name;
+                Some((Knob::queue(disk, Setting::IoPollDelay), delay.to_string()))
+            })
+            .collect();
+        wanted.extend(
+            delays
+                .iter()
+                .map(|(knob, delay)| (knob.clone(), delay.as_str())),
+        );
+        let mut changes = Changes::new(report);
+        changes.knobs(Path::new(ROOT), &wanted)?;
+        Ok(changes)
+    }
+}

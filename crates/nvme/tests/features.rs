@@ -73,9 +73,10 @@ fn what_is_of_a_vector_is_set_again_once_its_queue_is_there() {
     let mut group = PollGroup::new(vec![queues.remove(0)]);
     group.queues()[0].read(&namespace, 0, 1, buffer, 0).unwrap();
     group.queues()[0].ring();
-    let mut ended = 0;
+    let (mut ended, mut at) = (0, Nanos::ZERO);
     while ended == 0 {
-        stepper.step(Nanos::ZERO);
+        at = at + Nanos::from_millis(100);
+        stepper.step(at);
         let soon = now() + Nanos::from_millis(10);
         ended += group.reap(1, Some(soon), |_, _| {}).unwrap();
     }

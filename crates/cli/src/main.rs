@@ -33,7 +33,7 @@ use clap::{Parser, Subcommand};
 use failure::Failure;
 use std::process::ExitCode;
 
-/// Joules per I/O: NVMe storage under every way of waiting, with the energy beside the latency.
+/// Joules per I/O: NVMe storage under every completion mode, with the energy beside the latency.
 #[derive(Parser)]
 #[command(name = "joulio", version, arg_required_else_help = true)]
 struct Cli {
@@ -43,7 +43,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run the same workload under each way of waiting; one table.
+    /// Run the same workload under each completion mode; one table.
     Bench(Box<bench::Args>),
     /// Measure what this machine takes for the steps of an I/O, as a profile for bench --twin.
     Calibrate(calibrate::Args),

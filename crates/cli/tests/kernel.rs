@@ -93,7 +93,7 @@ fn what_an_engine_cannot_do_is_not_obtained_and_says_why() {
         ),
         1,
     );
-    assert!(said.contains("no way of waiting"), "{said}");
+    assert!(said.contains("no completion mode"), "{said}");
 }
 
 #[test]

@@ -146,7 +146,7 @@ fn what_processes_cannot_obtain_says_why() {
         ),
         1,
     );
-    assert!(said.contains("no way of waiting"), "{said}");
+    assert!(said.contains("no completion mode"), "{said}");
 }
 
 #[test]

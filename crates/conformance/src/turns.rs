@@ -1,4 +1,4 @@
-//! Which way of waiting it is a run's turn for.
+//! Which completion mode it is a run's turn for.
 
 use crate::QueueMode;
 use anyhow::{Result, ensure};

@@ -6,6 +6,7 @@
 //! Beside them a controller that the kernel's driver has can be asked about its power ([`kernel`]).
 //! The driver is generic over the device, so that nothing on the way of an I/O is a virtual call.
 
+#![warn(clippy::missing_errors_doc)]
 mod bus;
 mod copy;
 mod dma;

@@ -8,6 +8,7 @@
 //! [`joulio_device::Device`]. It is run in one of two ways: by a thread of its own, which serves
 //! I/Os at the pace of a device profile ([`EmulatedDevice::spawn`]), or by hand, in a time that a
 //! test makes up ([`EmulatedDevice::stepped`]).
+#![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 
 mod activity;

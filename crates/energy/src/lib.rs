@@ -33,6 +33,7 @@
 //! ```
 //!
 //! A meter of another kind implements [`Meter`] and joins by [`Meters::push`].
+#![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 
 pub mod alignment;

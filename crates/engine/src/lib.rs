@@ -3,6 +3,7 @@
 //!
 //! The kernel's engines and the user-space driver implement [`Engine`], so that one loop runs on
 //! any of them, chosen once per job and generic inside. Nothing is measured here.
+#![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 
 mod buffer;

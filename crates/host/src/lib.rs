@@ -4,6 +4,7 @@
 //! [`Changes`] makes changes. Each is written into the [`Journal`] before it is made, and put back
 //! when the changes are finished or dropped; what a killed process has left is put back by
 //! [`restore_left`]. Nothing here prints, parses a command line or ends the process.
+#![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 
 pub mod changes;

@@ -2,6 +2,7 @@
 //!
 //! A [`Job`] is a workload in fio's words, a [`Method`] an engine with a completion mode. Whoever
 //! runs a job by a method, really or in virtual time, returns the same result.
+#![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 
 mod area;

@@ -3,6 +3,7 @@
 //!
 //! Unsafe code is in four modules: [`Buffer`]'s memory, the ring of io_uring, the system calls of
 //! libaio, the status of loop devices.
+#![warn(clippy::missing_errors_doc)]
 #![deny(unsafe_code)]
 
 mod aio;

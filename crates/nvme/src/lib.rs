@@ -40,6 +40,7 @@
 //!     buffer.read(0, &mut bytes);
 //! }
 //! ```
+#![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 
 mod admin;

@@ -8,6 +8,7 @@
 //!
 //! Everything here is modelled: times are the `[costs]` of a machine's profile and the service
 //! times of a device's. Nothing reads a clock, and the same seed gives the same result.
+#![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 
 pub mod check;

@@ -4,6 +4,7 @@
 //! no clock and does no I/O, so that the same value decides in real and in virtual time. The
 //! [`Waiter`] does: one tight loop per kind of step, chosen once per wait, so that changing the
 //! policy at run time costs nothing. Neither knows NVMe.
+#![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 
 mod binding;

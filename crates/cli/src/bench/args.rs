@@ -56,11 +56,12 @@ pub struct Args {
     /// io_uring. Default: nvme on a controller, io_uring on a block device or a file
     #[arg(long, value_delimiter = ',')]
     engine: Vec<EngineName>,
-    /// Ways of waiting, a list: poll, interrupt, hybrid (sleep half the mean time, then poll),
-    /// hybrid=4us (sleep that long); of nvme also uring-hybrid, ehp, pas, dpas, dpas=3 (sleeps that
-    /// are learnt, see docs/policies.md), ski-rental=2us (poll that long, then interrupt) and, where
-    /// the CPU has user-level waits, tpause, tpause=500ns (that long between looks),
-    /// hybrid-tpause, umwait (until the completion is written), uintr and uintr-block=100us (until
+    /// Completion modes, a list: poll, interrupt, hybrid (sleep half the mean time, then poll),
+    /// hybrid=4us (sleep that long); of nvme also poll-pause, poll-pause=4 (so many PAUSE
+    /// instructions between polls), uring-hybrid, ehp, pas, dpas, dpas=3 (sleeps that are learnt,
+    /// see docs/policies.md), ski-rental=2us (poll that long, then interrupt) and, where the CPU has
+    /// user-level waits, tpause, tpause=500ns (that long between polls), hybrid-tpause, umwait (until
+    /// the completion is written), uintr and uintr-block=100us (until
     /// the device's interrupt comes straight to the thread; after that long, by the kernel); of
     /// io_uring also sqpoll and sqpoll+poll (a thread of the kernel submits). Default:
     /// poll,interrupt,hybrid of nvme, interrupt of the kernel's engines
@@ -146,7 +147,7 @@ impl Args {
         Ok(engines)
     }
 
-    /// Every engine in every way of waiting, in turn.
+    /// Every engine in every completion mode, in turn.
     pub fn methods(&self) -> Result<Vec<Method>, Failure> {
         let mut methods = Vec::new();
         for engine in self.engines()? {

@@ -1,4 +1,4 @@
-//! `joulio bench`: the same workload under each way of waiting.
+//! `joulio bench`: the same workload under each completion mode.
 
 mod args;
 mod energy;

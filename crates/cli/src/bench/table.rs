@@ -116,7 +116,7 @@ fn per_io(count: u64, counts: &Counts) -> String {
 /// What marks a run whose figures are the machine's doing.
 const SPOILED: &str = "!";
 
-/// The way of waiting that a run got, after the engine if that is the kernel's, before what was
+/// The completion mode that a run got, after the engine if that is the kernel's, before what was
 /// set; marked if it was spoiled.
 pub fn name(run: &RunResult) -> String {
     let obtained = run.completion.effective.as_deref();
@@ -242,7 +242,7 @@ fn notes(runs: &[RunResult], text: &mut String) {
     if runs.iter().any(|run| !run.spoiled.is_empty()) {
         let _ = writeln!(
             text,
-            "{SPOILED}: spoiled: its figures are the machine's doing, not the way of waiting's."
+            "{SPOILED}: spoiled: its figures are the machine's doing, not the completion mode's."
         );
     }
     let mut counts = runs.iter().filter_map(|run| run.counts.as_ref());

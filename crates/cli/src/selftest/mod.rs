@@ -11,7 +11,7 @@ use clap::ValueEnum;
 use joulio_lab::selftest::{Selftest, SelftestOptions, selftest};
 use joulio_units::Nanos;
 
-/// Tests a way of waiting where it is: that it ends when it should, that nothing is lost, that the
+/// Tests a completion mode where it is: that it ends when it should, that nothing is lost, that the
 /// core sleeps; then how soon it is back, and what it draws, as far as this machine tells. Exit
 /// status 0: all of it held; 1: something did not; 2: it cannot be tested here, with the reason.
 #[derive(clap::Args)]
@@ -37,7 +37,7 @@ pub struct Args {
     output: Output,
 }
 
-/// A way of waiting.
+/// A completion mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum What {
     /// Pauses until a time: tpause, on AMD mwaitx

@@ -61,7 +61,7 @@ fn a_removed_device_ends_every_command_with_its_buffer<B: BackEnd>() {
 
 fn a_device_that_never_lets_go_keeps_the_buffers_and_nothing_else<B: BackEnd>() {
     let _alone = alone();
-    // One way of waiting is enough: giving up takes CAP.TO.
+    // One completion mode is enough: giving up takes CAP.TO.
     let (endured, faulted) = Scenario::of("stuck-reset@#900,stuck-flr@#900,cfs@#1000,seed=17")
         .run_all::<B>(QueueMode::Interrupt);
     assert!(faulted.stuck_resets > 0);
@@ -73,7 +73,7 @@ fn a_device_that_never_lets_go_keeps_the_buffers_and_nothing_else<B: BackEnd>() 
 
 fn a_reset_that_the_controller_does_not_notice_is_done_by_the_function<B: BackEnd>() {
     let _alone = alone();
-    // Again one way of waiting: it is CAP.TO until the function is reset. Interrupts, which must
+    // Again one completion mode: it is CAP.TO until the function is reset. Interrupts, which must
     // come again after it.
     let (endured, faulted) =
         Scenario::of("stuck-reset@#900,cfs@#1000,seed=19").run_all::<B>(QueueMode::Interrupt);

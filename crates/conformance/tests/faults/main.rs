@@ -1,4 +1,4 @@
-//! Every fault of the emulated controller under every way of waiting, on every back end: no
+//! Every fault of the emulated controller under every completion mode, on every back end: no
 //! command lost or ended twice, every buffer back, and the driver's counts are the device's.
 //!
 //! The back ends are the controller in this process, and the same behind a vfio-user socket with

@@ -95,7 +95,7 @@ impl Scenario {
         endured
     }
 
-    /// Runs it under every way of waiting.
+    /// Runs it under every completion mode.
     pub fn all<B: BackEnd>(&self, check: impl Fn(QueueMode, &Endured, &Faulted)) {
         let _alone = alone();
         for mode in QueueMode::ALL {

@@ -23,7 +23,7 @@ const ALIKE: f64 = 0.95;
 /// which differ from one I/O to the next.
 const NEAR: f64 = 0.1;
 
-/// Every way of waiting that this machine has, and why the others are not compared.
+/// Every completion mode that this machine has, and why the others are not compared.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Checked {
     /// Those that were run.
@@ -32,7 +32,7 @@ pub struct Checked {
     pub not_checked: Vec<NotChecked>,
 }
 
-/// A way of waiting that cannot be compared here.
+/// A completion mode that cannot be compared here.
 #[derive(Clone, Debug, Serialize)]
 pub struct NotChecked {
     /// The way.
@@ -41,7 +41,7 @@ pub struct NotChecked {
     pub why: String,
 }
 
-/// One way of waiting, real and simulated: counts an I/O, and the median latency.
+/// One completion mode, real and simulated: counts an I/O, and the median latency.
 #[derive(Clone, Debug, Serialize)]
 pub struct Compared {
     /// The way.

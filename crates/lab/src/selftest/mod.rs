@@ -21,7 +21,7 @@ use joulio_energy::Discovery;
 use joulio_units::Nanos;
 use pinned::Cpus;
 
-/// The way of waiting that is tested.
+/// The completion mode that is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selftest {
     /// Pauses until a time: TPAUSE, on AMD MWAITX.
@@ -46,7 +46,7 @@ impl Selftest {
 /// Options of a self-test.
 #[derive(Clone, Copy, Debug)]
 pub struct SelftestOptions {
-    /// The way of waiting.
+    /// The completion mode.
     pub test: Selftest,
     /// Rounds of each part of the test.
     pub rounds: u32,
@@ -58,7 +58,7 @@ pub struct SelftestOptions {
     pub window: Nanos,
 }
 
-/// Tests a way of waiting on the calling thread, which stays on its CPU afterwards; then measures
+/// Tests a completion mode on the calling thread, which stays on its CPU afterwards; then measures
 /// each wait by the meters of `discovery`.
 ///
 /// # Errors

@@ -42,7 +42,7 @@ pub(super) enum Line {
 /// How a job's process ends, if it is not ended.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Ending {
-    /// It has said all, or that its way of waiting is not to be had.
+    /// It has said all, or that its completion mode is not to be had.
     Done,
     /// Another job could not start, so this one did not.
     NotStarted,

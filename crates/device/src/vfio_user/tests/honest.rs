@@ -145,7 +145,7 @@ fn without_a_table_no_interrupt_is_raised_that_nobody_can_take() {
     let device = device.unwrap();
     device.write32(0x14, 1);
     let vectors = device.enable_vectors(3).unwrap();
-    // A change to every way of waiting, and back, with completions after every message.
+    // A change to every completion mode, and back, with completions after every message.
     for vector in &vectors {
         vector.unmask().unwrap();
         vector.mask().unwrap();

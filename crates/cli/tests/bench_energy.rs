@@ -257,7 +257,7 @@ fn meters_are_chosen_and_the_model_asked_for_by_name() {
     let without = device["runs"][0]["unmetered"].as_array().expect("a list");
     assert_eq!(without[0]["meter"], "nvme:emulated:instant");
     let why = without[0]["why"].as_str().expect("why");
-    assert!(why.contains("needs 1 s"), "{why}");
+    assert!(why.contains("1 s apart: measure for longer"), "{why}");
     for wrong in ["--meter perf:package-9", "--meter nvme:pcie:00:00.0"] {
         let told = refused(tree.path(), &line(&tree, wrong));
         assert!(told.contains("there is no"), "{told}");

@@ -49,8 +49,8 @@ fn assert_shape(run: &Value) {
     );
     for pointer in [
         "/engine",
-        "/completion/asked",
-        "/completion/obtained",
+        "/completion/requested",
+        "/completion/effective",
         "/rw",
         "/loop",
         "/energy/0/boundary",
@@ -155,7 +155,7 @@ fn each_way_of_waiting_is_a_run_of_the_documented_shape() {
     let runs = runs(SMALL);
     let asked: Vec<_> = runs
         .iter()
-        .map(|run| text(run, "/completion/asked"))
+        .map(|run| text(run, "/completion/requested"))
         .collect();
     assert_eq!(asked, ["poll", "interrupt", "hybrid"]);
     for run in &runs {

@@ -80,7 +80,7 @@ fn every_io_is_there_with_both_ends() {
 
 #[test]
 fn a_trace_shows_the_way_of_waiting_that_was_asked_for() {
-    for (completion, kind) in [("poll", "poll"), ("interrupt", "block")] {
+    for (completion, kind) in [("poll", "spin"), ("interrupt", "block")] {
         let trace = traced(completion);
         let waits = trace["threads"][0]["waits"].as_array().expect("array");
         assert!(waits.iter().all(|wait| wait["kind"] == kind), "{waits:?}");

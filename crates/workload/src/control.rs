@@ -14,22 +14,36 @@ pub(crate) const MAX_WAIT_AFTER_STOP: Nanos = Nanos::from_millis(500);
 /// Set it and the run ends: no new I/O goes out, those in flight are awaited for half a second at
 /// most, what there is is reported.
 #[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct Stop {
+    requested: Arc<AtomicBool>,
+    failed: Arc<AtomicBool>,
+}
 
 impl Stop {
     /// A flag that a signal handler may set.
     pub fn flag(&self) -> &Arc<AtomicBool> {
-        &self.0
+        &self.requested
     }
 
     /// Ends the run.
     pub fn stop(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.requested.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends the other jobs of a run, as one of them failed.
+    pub(crate) fn fail(&self) {
+        self.failed.store(true, Ordering::Relaxed);
+    }
+
+    /// True if the run was asked to end, by [`Stop::stop`] or the flag; false if it ends only
+    /// because a job failed.
+    pub fn is_requested(&self) -> bool {
+        self.requested.load(Ordering::Relaxed)
     }
 
     /// Whether the run is to end.
     #[inline]
     pub fn stopped(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.is_requested() || self.failed.load(Ordering::Relaxed)
     }
 }

@@ -227,7 +227,7 @@ pub fn run_traced(
         let outcome = conductor.conduct(meters);
         if outcome.is_err() {
             // The others would go on to their end for nothing.
-            setup.stop.stop();
+            setup.stop.fail();
         }
         let mut result = Ok(());
         for thread in threads {

@@ -45,7 +45,9 @@ fn queues(controller: &Controller<Spy>) -> Option<PollGroup<Spy>> {
 fn is_end(error: &NvmeError) -> bool {
     matches!(
         error,
-        NvmeError::Removed { .. } | NvmeError::RemovalRequested { .. } | NvmeError::ResetFailed { .. }
+        NvmeError::Removed { .. }
+            | NvmeError::RemovalRequested { .. }
+            | NvmeError::ResetFailed { .. }
     )
 }
 

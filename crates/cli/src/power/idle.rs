@@ -168,7 +168,9 @@ pub fn kept(root: &Root, file: Option<&Path>) -> Result<Option<(Baseline, Vec<St
     let read = || {
         // A FIFO would be waited for, whatever signal comes.
         if !fs::metadata(&path)?.is_file() {
-            return Err(io::Error::other("not a regular file"));
+            return Err(io::Error::other(
+                "not a regular file, so no idle baseline of joulio power --idle",
+            ));
         }
         let mut text = String::new();
         let file = File::open(&path)?.take(LARGEST);

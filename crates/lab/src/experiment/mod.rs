@@ -116,7 +116,7 @@ impl Experiment<'_> {
                     let mut run = match self.one(combination, method, meters, observer) {
                         Ok(run) => run,
                         // What came before it is a result all the same.
-                        Err(why) if self.stop.stopped() => {
+                        Err(why) if self.stop.is_requested() => {
                             missing.lost(method, combination, repetition, &why.to_string());
                             continue;
                         }

@@ -31,7 +31,7 @@ pub struct Endured {
     pub told: u64,
     /// The faults that the queue counted.
     pub faults: Faults,
-    /// The counters of the queue's waits.
+    /// Counters of the waits of the queue's core.
     pub counters: Counters,
     /// Why it ended before all commands were issued: there is no controller any more.
     pub ended: Option<NvmeError>,
@@ -103,7 +103,7 @@ pub fn endure<D: Device>(
         settle(queue, &mut run.endured)?;
     }
     run.endured.faults = queue.faults();
-    run.endured.counters = queue.counters();
+    run.endured.counters = group.counters();
     Ok(run.endured)
 }
 

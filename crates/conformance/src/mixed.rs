@@ -86,7 +86,7 @@ pub fn mixed<D: Device>(
         "faults: {:?}",
         queue.faults()
     );
-    Ok(queue.counters())
+    Ok(group.counters())
 }
 
 impl<D: Device> Mixed<'_, D> {

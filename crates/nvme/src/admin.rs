@@ -206,7 +206,8 @@ impl<D: Device> Admin<D> {
         Ok(completion.dw0.get())
     }
 
-    /// The same for a command that means something in `epoch` only.
+    /// Runs a command without data that means something in `epoch` only; returns dword 0 of the
+    /// completion.
     pub(crate) fn run_in(
         &mut self,
         epoch: u32,

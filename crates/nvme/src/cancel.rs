@@ -5,7 +5,7 @@ use joulio_wait::now;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How much longer a controller is waited for once nobody wants to wait: one that is well has
+/// Time that a controller is still waited for once nobody wants to wait: one that is well has
 /// answered by then, so that a run that is stopped still cleans up after itself.
 const GRACE: Nanos = Nanos::from_millis(400);
 
@@ -61,13 +61,13 @@ impl<'a> Patience<'a> {
         }
     }
 
-    /// The same wait, with another time left once it is cancelled.
+    /// Changes the time that is left once the wait is cancelled.
     pub(crate) fn with_grace(self, grace: Nanos) -> Patience<'a> {
         Patience { grace, ..self }
     }
 
-    /// Whether the wait is over. To be asked before the last check: a thread that was kept from its
-    /// CPU then still finds what came in time.
+    /// Returns why the wait is over, if it is. To be asked before the last check: a thread that was
+    /// kept from its CPU then still finds what came in time.
     pub(crate) fn over(&mut self) -> Option<Over> {
         self.over_at(now())
     }

@@ -186,8 +186,8 @@ pub enum NvmeError {
 }
 
 impl NvmeError {
-    /// Whether a controller reset is the answer; for one that is gone, or that nobody waits for any
-    /// more, its end.
+    /// Reports whether a controller reset is the answer; for a controller that is gone, or that
+    /// nobody waits for any more, the answer is its end.
     pub(crate) fn asks_for_reset(&self) -> bool {
         matches!(
             self,
@@ -201,7 +201,8 @@ impl NvmeError {
         )
     }
 
-    /// Whether a reset of the whole function may help where one of the controller ended so.
+    /// Reports whether a reset of the whole function may help where one of the controller ended
+    /// with this error.
     pub(crate) fn asks_for_function_reset(&self) -> bool {
         matches!(
             self,

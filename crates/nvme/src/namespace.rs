@@ -18,21 +18,21 @@ pub struct Namespace {
 /// Attributes of a namespace and its controller beyond size and format (NVM 1.0, figure 97).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NamespaceAttributes {
-    /// Whether the namespace is write protected at present (NSATTR bit 0).
+    /// True if the namespace is write protected at present (NSATTR bit 0).
     pub write_protected: bool,
-    /// Whether fewer blocks may be allocated than there are: thin provisioning (NSFEAT bit 0).
+    /// True if fewer blocks may be allocated than there are: thin provisioning (NSFEAT bit 0).
     pub thin: bool,
-    /// Whether deallocated blocks read as zeroes (DLFEAT bits 2:0 = 1).
+    /// True if deallocated blocks read as zeroes (DLFEAT bits 2:0 = 1).
     pub deallocated_reads_zero: bool,
     /// Number of blocks whose multiples reads and writes should not cross; 0 is none (NOIOB).
     pub io_boundary: u16,
-    /// Whether the controller supports Compare (ONCS).
+    /// True if the controller supports Compare (ONCS).
     pub compare: bool,
-    /// Whether the controller supports Dataset Management (ONCS).
+    /// True if the controller supports Dataset Management (ONCS).
     pub deallocate: bool,
-    /// Whether the controller supports Write Zeroes (ONCS).
+    /// True if the controller supports Write Zeroes (ONCS).
     pub write_zeroes: bool,
-    /// Whether the controller supports Verify (ONCS).
+    /// True if the controller supports Verify (ONCS).
     pub verify: bool,
 }
 
@@ -137,7 +137,7 @@ impl Namespace {
         self.attributes
     }
 
-    /// Whether a command that not every controller has can be sent.
+    /// Checks that a command that not every controller has can be sent.
     pub(crate) fn able(&self, ability: Ability) -> Result<(), SubmitError> {
         let has = self.attributes;
         let (able, command) = match ability {
@@ -153,7 +153,7 @@ impl Namespace {
         }
     }
 
-    /// Whether `blocks` blocks from `lba` lie inside.
+    /// Checks that `blocks` blocks from `lba` lie inside the namespace.
     #[inline]
     pub(crate) fn check_range(&self, lba: u64, blocks: u32) -> Result<(), SubmitError> {
         let size = self.blocks;
@@ -163,7 +163,7 @@ impl Namespace {
         Ok(())
     }
 
-    /// The same for a command that moves no data, so that only NLB limits it.
+    /// Checks the range of a command that moves no data, so that only NLB limits its length.
     pub(crate) fn check_dataless(&self, lba: u64, blocks: u32) -> Result<(), SubmitError> {
         if blocks == 0 || blocks > MAX_BLOCKS {
             return Err(SubmitError::Blocks { blocks });

@@ -12,7 +12,7 @@ use std::time::Duration;
 const SHUTDOWN_NORMAL: u8 = 1;
 /// CSTS.SHST = 10b: shutdown processing complete.
 const SHUTDOWN_COMPLETE: u8 = 2;
-/// How long a shutdown may take before the reset comes anyway, at the least and at the most.
+/// Bounds, in microseconds, of the time that a shutdown may take before the reset comes anyway.
 const SHUTDOWN_TIME: RangeInclusive<u64> = 5_000_000..=60_000_000;
 
 /// Number of checks of a device that does not answer.
@@ -23,9 +23,9 @@ pub(crate) const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// for a check.
 const ANSWER_TIME: Nanos = Nanos::from_millis(150);
 
-/// How long a controller may take to shut down that reports an RTD3 Entry Latency of `rtd3e`
-/// microseconds (Base figure 275); 0 is none, and 5 s. As the kernel's driver has it, a word that
-/// is hard to believe is held to a minute.
+/// Returns the time that a controller may take to shut down that reports an RTD3 Entry Latency of
+/// `rtd3e` microseconds (Base figure 275); 0 is none, and 5 s. As the kernel's driver has it, a
+/// word that is hard to believe is held to a minute.
 pub(crate) fn shutdown_time(rtd3e: u32) -> Nanos {
     Nanos::from_micros(u64::from(rtd3e).clamp(*SHUTDOWN_TIME.start(), *SHUTDOWN_TIME.end()))
 }
@@ -72,7 +72,7 @@ impl<D: Device> Registers<'_, D> {
         }
     }
 
-    /// Whether the controller is there and has not failed.
+    /// Checks that the controller is there and has not failed.
     pub(crate) fn check(&self) -> Result<(), NvmeError> {
         self.judge(self.csts())
     }
@@ -89,7 +89,7 @@ impl<D: Device> Registers<'_, D> {
         Ok(())
     }
 
-    /// The same for a controller that was enabled: whether it still is.
+    /// Checks that a controller that was enabled is there, has not failed, and still is enabled.
     pub(crate) fn check_enabled(&self) -> Result<(), NvmeError> {
         let csts = self.csts();
         self.judge(csts)?;
@@ -119,7 +119,8 @@ impl<D: Device> Registers<'_, D> {
         self.wait_ready(false, cap)
     }
 
-    /// The same, and where that does not help a reset of the whole function; whether it was needed.
+    /// Disables the controller, and where that does not help resets the whole function; true if the
+    /// reset was needed.
     pub(crate) fn disable_or_reset(&self, cap: Cap, rising: bool) -> Result<bool, NvmeError> {
         match self.disable(cap, rising) {
             Ok(()) => Ok(false),

@@ -10,7 +10,7 @@ use joulio_nvme_spec::feature::{FeatureId, PowerMeasurement};
 use joulio_nvme_spec::{AdminOpcode, Command};
 use zerocopy::little_endian::U64;
 
-/// What was set, and what became of it.
+/// Features that were set, and what became of them.
 #[derive(Default)]
 pub(super) struct Features {
     /// In the order in which they were set last, each once.
@@ -27,7 +27,7 @@ struct Set {
     name: &'static str,
     command: Command,
     data: Option<Box<[u8]>>,
-    /// Of feature 09h: a reset took it, and no completion queue has its vector yet.
+    /// True for feature 09h if a reset took it, and no completion queue has its vector yet.
     pending: bool,
 }
 

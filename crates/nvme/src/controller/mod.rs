@@ -35,7 +35,7 @@ pub struct ControllerOptions {
     /// Number of times that a failed command is sent again, where its status allows it or a reset
     /// ended it; 0: none.
     pub retries: u8,
-    /// Whether buffers of more than two pages are described by SGLs, where the controller has them.
+    /// True if buffers of more than two pages are described by SGLs, where the controller has them.
     pub sgls: bool,
     /// Cancels waits for admin commands, resets and bring-up, within half a second each.
     pub cancel: Cancel,

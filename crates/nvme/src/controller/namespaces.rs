@@ -110,8 +110,8 @@ impl<D: Device> Controller<D> {
     }
 }
 
-/// Whether a controller answers so to a CNS that it does not have: Invalid Field, or, where it sees
-/// only the one bit that CNS had in NVMe 1.0, that NSID 0 is none.
+/// Reports whether `status` answers a CNS that the controller does not have: Invalid Field, or,
+/// where it sees only the one bit that CNS had in NVMe 1.0, that NSID 0 is none.
 fn has_no_list(status: Status) -> bool {
     [Status::INVALID_FIELD, Status::INVALID_NAMESPACE].contains(&status.kind())
 }

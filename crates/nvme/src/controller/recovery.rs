@@ -11,7 +11,7 @@ use crate::registers::{CHECK_INTERVAL, MAX_CHECKS};
 use joulio_device::Device;
 use std::sync::atomic::Ordering;
 
-/// What became of a controller so far.
+/// Resets of a controller so far, and its end if it came to one.
 #[derive(Debug, Default)]
 pub(crate) struct Recovery {
     resets: u64,
@@ -30,7 +30,7 @@ impl Recovery {
 #[derive(Clone, Debug)]
 pub(super) struct Death {
     cause: Cause,
-    /// It was seen to let go of memory, or is gone from the bus.
+    /// True if the controller was seen to let go of memory, or is gone from the bus.
     pub(super) released: bool,
 }
 
@@ -56,7 +56,7 @@ impl Death {
         }
     }
 
-    /// Of a controller that is there, and of no use because of `error`.
+    /// Returns the death of a controller that is there, and of no use because of `error`.
     fn useless(error: &NvmeError, released: bool) -> Death {
         Death {
             cause: Cause::ResetFailed(error.to_string()),
@@ -85,9 +85,9 @@ impl Death {
 pub(crate) struct Ending {
     /// Why, when there is no controller any more.
     pub(crate) dead: Option<NvmeError>,
-    /// It holds no memory any more.
+    /// True if the controller holds no memory any more.
     pub(crate) released: bool,
-    /// What it is after the reset.
+    /// Epoch of the controller after the reset.
     pub(crate) epoch: u32,
 }
 
@@ -99,7 +99,8 @@ impl<D: Device> Shared<D> {
         self.epoch.load(Ordering::Relaxed)
     }
 
-    /// The same once no reset is under way; an error when there is no controller any more.
+    /// Returns the controller's epoch once no reset is under way; an error when there is no
+    /// controller any more.
     pub(crate) fn settled(&self) -> Result<u32, NvmeError> {
         let recovery = lock(&self.recovery);
         match &recovery.dead {
@@ -108,7 +109,8 @@ impl<D: Device> Shared<D> {
         }
     }
 
-    /// What a queue of an earlier epoch does with its commands, once no reset is under way.
+    /// Returns the end that a queue of an earlier epoch makes of its commands, once no reset is
+    /// under way.
     pub(crate) fn ending(&self) -> Ending {
         let recovery = lock(&self.recovery);
         let dead = recovery.death();
@@ -179,8 +181,8 @@ impl<D: Device> Shared<D> {
         (death.error(self.device.name()), death.released)
     }
 
-    /// Whether registers that read as all ones still do after a while: a function that somebody
-    /// else resets answers again soon (PCIe 6.6.2: after 100 ms).
+    /// Reports whether registers that read as all ones still do after a while: a function that
+    /// somebody else resets answers again soon (PCIe 6.6.2: after 100 ms).
     fn stays_removed(&self) -> bool {
         let registers = self.registers();
         for _ in 0..MAX_CHECKS {

@@ -93,7 +93,7 @@ impl<D: Device> Shared<D> {
         Ok(())
     }
 
-    /// Whether the controller is there, has not failed, and is to stay.
+    /// Checks that the controller is there, has not failed, and is to stay.
     pub(crate) fn check(&self) -> Result<(), NvmeError> {
         self.registers().check_enabled()?;
         if self.device.is_removal_requested() {
@@ -110,7 +110,8 @@ impl<D: Device> Shared<D> {
         self.exchange(name, command, AdminData::None)
     }
 
-    /// The same for a command that means something in `epoch` only: a reset since then ends it.
+    /// Runs an admin command without data that means something in `epoch` only: a reset since then
+    /// ends it. Returns dword 0 of its completion.
     pub(crate) fn run_in(
         &self,
         epoch: u32,
@@ -176,7 +177,7 @@ impl<D: Device> Shared<D> {
         self.admin.try_lock().ok()
     }
 
-    /// Whether commands may have SGLs (SGLS bits 1:0).
+    /// Reports whether commands may have SGLs (SGLS bits 1:0), and are to have them.
     pub(crate) fn sgls(&self) -> bool {
         let support = self.identity().sgl_support();
         self.options.sgls && support.supported()

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Words of 32 bits in a cache line: as many as an interrupt writes each.
 const WORDS: usize = 16;
-/// What the interrupt of queue `index` writes: queues that share a word are told apart by it.
+/// Returns the value that the interrupt of queue `index` writes: queues that share a word are told
+/// apart by it.
 fn raised(index: usize) -> u32 {
     (index / WORDS + 1) as u32
 }
@@ -24,11 +25,11 @@ fn raised(index: usize) -> u32 {
 /// its own.
 pub struct SharedCacheLine {
     words: DmaArray<u32>,
-    /// The same memory, as each device reaches it.
+    /// Memory of the words, as each device reaches it.
     reached: Vec<Arc<DmaMemory>>,
-    /// Whether the word of each queue was ever written.
+    /// Flags by queue: true if its word was ever written.
     proven: Vec<AtomicBool>,
-    /// What is known of those whose was not.
+    /// Trials by queue, of use for those whose word was never written.
     trials: Vec<Trial>,
 }
 
@@ -104,8 +105,8 @@ impl SharedCacheLine {
         proven.is_some_and(|proven| proven.load(Ordering::Relaxed))
     }
 
-    /// Whether it wakes a core that waits for `queues`: all that have commands outstanding are
-    /// proven.
+    /// Reports whether the line wakes a core that waits for `queues`: all that have commands
+    /// outstanding are proven.
     pub(super) fn wakes<D: Device>(&self, queues: &[QueuePair<D>]) -> bool {
         let mut waiting = queues.iter().enumerate();
         waiting.all(|(index, queue)| self.is_proven(index) || queue.outstanding() == 0)
@@ -129,7 +130,7 @@ impl SharedCacheLine {
         Ok(())
     }
 
-    /// Whether it is still what all `queues` are redirected to.
+    /// Reports whether all `queues` are still redirected to this line.
     pub(super) fn is_of<D: Device>(&self, queues: &[QueuePair<D>]) -> bool {
         queues.iter().all(|queue| {
             let target = queue.redirected_to();

@@ -12,9 +12,9 @@ use std::error::Error;
 /// The core's view of its queues during a wait.
 pub(super) struct Core<'a, D: Device> {
     pub(super) queues: &'a mut [QueuePair<D>],
-    /// What the interrupts of all of them write.
+    /// Cache line that the interrupts of all queues write, if there is one.
     pub(super) line: Option<&'a SharedCacheLine>,
-    /// What a block waits for.
+    /// Queues and vectors that a block waits for.
     pub(super) blocking: &'a mut Blocking,
     pub(super) counters: &'a mut Counters,
 }

@@ -27,9 +27,9 @@ pub struct PollGroup<D: Device> {
     waiter: Waiter,
     /// Blocks and sleeps; what the waiter counts is the waiter's.
     counters: Counters,
-    /// What a block waits for.
+    /// Queues and vectors that a block waits for.
     blocking: Blocking,
-    /// What all queues' interrupts write, once several queues are to be watched.
+    /// Cache line that all queues' interrupts write, once several queues are to be watched.
     line: Option<Result<SharedCacheLine, PolicyError>>,
     /// The thread that waits, while a device of these queues is a thread of this process too.
     busy: Option<BusyThread>,
@@ -39,7 +39,7 @@ pub struct PollGroup<D: Device> {
     calls: u32,
 }
 
-/// What to do after a wait.
+/// Next thing to do after a wait.
 enum Next {
     /// Poll the queues.
     Poll,

@@ -6,14 +6,14 @@
 
 use joulio_units::Nanos;
 
-/// How long the words of completions may stay away: longer than any coalescing (25.5 ms: NVM Express
-/// Base 2.0, 5.27.1.6) and than a device in software is kept from its CPU.
+/// Longest time that the words of completions may stay away: longer than any coalescing (25.5 ms:
+/// NVM Express Base 2.0, 5.27.1.6) and than a device in software is kept from its CPU.
 const LIMIT: Nanos = Nanos::from_millis(1_000);
-/// How often a completion has to be seen without its word. Not once: a controller that coalesces
-/// need not interrupt for what the host has taken by then, and a reset loses interrupts.
+/// Number of times that a completion has to be seen without its word. Not once: a controller that
+/// coalesces need not interrupt for what the host has taken by then, and a reset loses interrupts.
 const TIMES: u32 = 100;
 
-/// What is known of one queue's redirection, as long as its word was not written.
+/// Trial of one queue's redirection, as long as its word was not written.
 #[derive(Debug, Default)]
 pub(super) struct Trial {
     /// When a completion was first seen without its word.

@@ -64,8 +64,8 @@ impl<D: Device> PollGroup<D> {
         })
     }
 
-    /// What the queues' policies want, merged. Queues with nothing outstanding only count when
-    /// none has.
+    /// Merges the steps that the queues' policies want. Queues with nothing outstanding only count
+    /// when none has.
     fn plan(&mut self, idle: bool) -> Result<Option<Step>, WaitError> {
         let at = if self.queues.iter().any(QueuePair::timed) {
             now()

@@ -15,7 +15,7 @@ use zerocopy::little_endian::{U32, U64};
 /// Largest number of ranges of one Dataset Management command (NVM 1.0, figure 45).
 pub const MAX_RANGES: usize = 256;
 
-/// What a command moves that moves none of the caller's data.
+/// Direction and bytes of a command that moves none of the caller's data.
 const NOTHING: (Direction, u32) = (Direction::Other, 0);
 
 /// A command that moves data.

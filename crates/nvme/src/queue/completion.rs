@@ -49,7 +49,7 @@ impl<D: Device> CompletionRing<D> {
         self.entries.cache_line(usize::from(self.head))
     }
 
-    /// Whether a completion is there.
+    /// Reports whether a completion is there.
     #[inline]
     pub(crate) fn ready(&self) -> bool {
         self.dword3().is_some()

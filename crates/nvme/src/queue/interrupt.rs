@@ -6,7 +6,7 @@ use joulio_wait::{StepKind, StepSet, now, poll_until};
 use rustix::event::{PollFd, PollFlags};
 use std::sync::Arc;
 
-/// How long after its completion an interrupt may come and not be lost.
+/// Longest time after its completion that an interrupt may come and not be lost.
 const MAX_LATENESS: Nanos = Nanos::from_millis(20);
 
 /// A queue's vector, as the queue's policy uses it. Without a vector everything here does nothing.
@@ -22,7 +22,7 @@ pub(crate) struct Interrupt {
     counts: InterruptCounts,
 }
 
-/// What a queue's interrupt counts.
+/// Counts of a queue's interrupt.
 #[derive(Clone, Copy, Default)]
 pub(super) struct InterruptCounts {
     /// Times that interrupts were let through for a block.
@@ -54,7 +54,7 @@ impl Interrupt {
         }
     }
 
-    /// Whether there is a vector.
+    /// Reports whether there is a vector.
     pub(super) fn is_there(&self) -> bool {
         self.vector.is_some()
     }
@@ -64,7 +64,7 @@ impl Interrupt {
         self.vector.as_ref()
     }
 
-    /// Whether the policy takes interrupts.
+    /// Reports whether the policy takes interrupts.
     pub(super) fn is_taken(&self) -> bool {
         self.blocks() || self.steps.has(StepKind::UserInterrupt)
     }
@@ -237,8 +237,9 @@ impl Interrupt {
         raised
     }
 
-    /// The same with `outstanding` commands; whether an interrupt was raised. Interrupts that come
-    /// without a completion must not add up to a debt.
+    /// Takes the interrupts raised since the last time into the counts, with `outstanding`
+    /// commands; true if one was raised. Interrupts that come without a completion must not add up
+    /// to a debt.
     pub(super) fn claim(&mut self, outstanding: usize) -> bool {
         let raised = self.take();
         if outstanding == 0 {

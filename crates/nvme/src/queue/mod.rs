@@ -64,7 +64,7 @@ pub struct QueuePair<D: Device> {
     max_transfer: u32,
     domain: DmaDomain,
     policy: AnyPolicy,
-    /// Of this pair under this policy, as no other pair or policy of the process has it.
+    /// Generation of this pair under this policy: no other pair or policy of the process has it.
     generation: u64,
     /// The policy or the trace takes times.
     timed: bool,
@@ -82,7 +82,7 @@ pub struct QueuePair<D: Device> {
     shared: Arc<Shared<D>>,
 }
 
-/// What a new queue pair is made of.
+/// Parts that a new queue pair is made of.
 pub(crate) struct Parts<D: Device> {
     pub(crate) id: QueueId,
     pub(crate) depth: usize,

@@ -9,13 +9,15 @@ use joulio_trace::EventKind;
 use joulio_units::Nanos;
 use joulio_wait::now;
 
-/// How often a queue that is waited on is looked after, at the most: a lost interrupt, or a device
-/// that has failed, is found this long after.
+/// Longest interval in which a queue that is waited on is looked after: a lost interrupt, or a
+/// device that has failed, is found this long after.
 const MAX_TICK: Nanos = Nanos::from_millis(100);
-/// And at the least, however short the time limit.
+/// Shortest interval in which a queue that is waited on is looked after, however short the time
+/// limit.
 const MIN_TICK: Nanos = Nanos::from_millis(1);
 
-/// How often a queue is offered to a controller that does not take it, and is reset for it.
+/// Number of times that a queue is offered to a controller that does not take it, and is reset for
+/// it.
 const TRIES: u32 = 8;
 
 /// The parts of a time limit that it is counted in.
@@ -30,13 +32,13 @@ pub(crate) fn tick_of(limit: Nanos) -> Nanos {
 pub(crate) type Sink<'a> = &'a mut dyn FnMut(Completed);
 
 impl<D: Device> QueuePair<D> {
-    /// Whether the controller still knows the queue: no reset came since it was made.
+    /// Reports whether the controller still knows the queue: no reset came since it was made.
     #[inline]
     pub(crate) fn is_current(&self) -> bool {
         self.shared.epoch() == self.epoch
     }
 
-    /// Whether commands wait here for a controller that has been reset.
+    /// Reports whether commands wait here for a controller that has been reset.
     #[inline]
     pub(crate) fn needs_reconnect(&self) -> bool {
         !self.is_current() && self.outstanding() > 0

@@ -18,7 +18,7 @@ struct Kept {
     command: Command,
     /// Which way its data goes, and how much.
     moved: (Direction, u32),
-    /// How often it was sent again.
+    /// Number of times that the command was sent again.
     again: u8,
 }
 

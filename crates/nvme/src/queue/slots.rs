@@ -185,7 +185,8 @@ impl Slots {
         }
     }
 
-    /// What was noted of the command that `cid` named last; time zero when nothing was.
+    /// Returns the time and class noted of the command that `cid` named last, and forgets the time;
+    /// time zero when nothing was noted.
     pub(crate) fn noted(&mut self, cid: CommandId) -> (Nanos, Class) {
         let noted = &mut self.history[Self::index(cid)];
         (std::mem::take(&mut noted.0), noted.1)

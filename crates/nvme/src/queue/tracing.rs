@@ -21,7 +21,7 @@ impl<D: Device> QueuePair<D> {
         recorded
     }
 
-    /// Whether events are recorded.
+    /// Reports whether events are recorded.
     #[inline]
     pub(crate) fn is_traced(&self) -> bool {
         self.trace.is_on()

@@ -34,7 +34,7 @@ impl<D: Device> QueuePair<D> {
         self.polls
     }
 
-    /// Whether a completion is there; not counted as a poll.
+    /// Reports whether a completion is there; not counted as a poll.
     pub(crate) fn has_completion(&self) -> bool {
         self.completion.ready()
     }
@@ -62,7 +62,8 @@ impl<D: Device> QueuePair<D> {
         &self.policy
     }
 
-    /// What the policy plans; an error when that is none of the steps it said it would take.
+    /// Returns the step that the policy plans; an error when that is none of those it said it would
+    /// take.
     pub(crate) fn plan(&mut self, waiter: StepSet, at: Nanos) -> Result<Step, WaitError> {
         let can = self.can(waiter).and(self.policy.steps());
         let step = self.policy.plan(&self.slots, can, at);
@@ -86,7 +87,7 @@ impl<D: Device> QueuePair<D> {
         self.generation
     }
 
-    /// Whether the policy or the trace takes times.
+    /// Reports whether the policy or the trace takes times.
     pub(crate) fn timed(&self) -> bool {
         self.timed
     }
@@ -110,7 +111,7 @@ impl<D: Device> QueuePair<D> {
         Ok(())
     }
 
-    /// Whether this queue and this machine have the steps of `policy`.
+    /// Checks that this queue and this machine have the steps of `policy`.
     fn check_policy(&self, policy: &AnyPolicy) -> Result<(), PolicyError> {
         let steps = policy.steps();
         let waiter = Waiter::new();

@@ -63,7 +63,7 @@ impl Feature {
     }
 }
 
-/// What CPUID says of `leaf`, if `first`, which tells the highest of its kind, knows it.
+/// Returns what CPUID says of `leaf`, if `first`, which tells the highest of its kind, knows it.
 fn leaf(first: u32, leaf: u32) -> Option<CpuIdResult> {
     (cpuid!(first).eax >= leaf).then(|| cpuid!(leaf, 0))
 }

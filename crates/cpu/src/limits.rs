@@ -7,7 +7,7 @@ use std::path::Path;
 /// in `/sys/devices/system/cpu/umwait_control`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Whether C0.2 is allowed; otherwise a wait in it is one in C0.1.
+    /// True if C0.2 is allowed; otherwise a wait in it is one in C0.1.
     pub c02: bool,
     /// Longest wait in cycles of the TSC; zero is no limit.
     pub max_cycles: u32,

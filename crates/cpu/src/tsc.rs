@@ -12,8 +12,8 @@ pub struct Tsc {
     rate: u64,
 }
 
-/// How long the rate is measured. The clock is read to some tens of nanoseconds: a few parts in a
-/// hundred thousand.
+/// Time over which the rate is measured. The clock is read to some tens of nanoseconds: a few parts
+/// in a hundred thousand.
 const MEASURED: Nanos = Nanos::from_millis(5);
 
 impl Tsc {

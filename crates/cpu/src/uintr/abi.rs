@@ -22,7 +22,7 @@ const SOURCE: Opcode = opcode::write::<NewSource>(TYPE, 6);
 const RAISE_AFTER: Opcode = opcode::write::<u64>(TYPE, 7);
 const RAISE_AT: Opcode = opcode::write::<u64>(TYPE, 8);
 
-/// What the module is.
+/// Version of the module's interface, and flags of what it has.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct Info {

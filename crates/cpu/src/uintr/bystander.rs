@@ -25,7 +25,7 @@ pub struct Seen {
     pub turns: u64,
     /// Number of user interrupts that were another's.
     pub interrupts: u64,
-    /// Whether it still runs; it might have died of one.
+    /// True if the bystander still runs; it might have died of a user interrupt.
     pub alive: bool,
 }
 
@@ -33,7 +33,7 @@ pub struct Seen {
 #[derive(Debug)]
 struct Page(NonNull<Counts>);
 
-/// What is in it.
+/// Contents of the page that parent and child share.
 #[repr(C)]
 struct Counts {
     turns: AtomicU64,
@@ -94,7 +94,7 @@ fn work(counts: &Counts) -> ! {
     }
 }
 
-/// How often the handler ran in this process.
+/// Returns the number of times that the handler ran in this process.
 fn handled() -> u64 {
     let counts = STATES.iter().map(super::slot::State::count);
     counts.fold(0, u64::wrapping_add)

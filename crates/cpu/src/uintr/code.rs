@@ -185,8 +185,8 @@ pub(super) unsafe fn wait(state: &State, deadline: u64, operand: u32) -> bool {
     unsafe { joulio_uintr_wait(state.mark.as_ptr(), deadline, operand) }
 }
 
-/// The same from the instruction `at` of the window on, with user interrupts on from there: one
-/// that is pending is delivered before that instruction.
+/// Waits as [`wait`] does, from the instruction `at` of the window on, with user interrupts on from
+/// there: one that is pending is delivered before that instruction.
 ///
 /// # Safety
 /// This CPU has WAITPKG and user interrupts; `at` is an instruction of the window; this thread has no

@@ -84,7 +84,7 @@ pub enum UintrError {
 }
 
 impl UintrError {
-    /// What `errno` means in any call.
+    /// Returns the function that makes an error of the `errno` of any call, here of `call`.
     pub(super) fn other(call: &'static str) -> impl Fn(Errno) -> UintrError {
         move |errno| UintrError::Call { call, errno }
     }

@@ -22,9 +22,9 @@ pub enum Woken {
 /// End of one TPAUSE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Once {
-    /// Whether the handler ran since the last [`Receiver::clear`].
+    /// True if the handler ran since the last [`Receiver::clear`].
     pub marked: bool,
-    /// Whether the system's limit ended the TPAUSE, and nothing else had before.
+    /// True if the system's limit ended the TPAUSE, and nothing else had before.
     pub limited: bool,
 }
 

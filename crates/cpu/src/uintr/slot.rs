@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 /// User vectors are numbers of 6 bits (Intel SDM volume 3, chapter 7, "User Interrupts").
 pub(super) const SLOTS: usize = 64;
 
-/// What the handler writes of one receiver, in a line of its own. `handler.rs` knows the offsets.
+/// Mark and count that the handler writes for one receiver, in a line of its own. `handler.rs`
+/// knows the offsets.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct State {
     /// Not zero: the handler ran since this was cleared.
     pub(super) mark: AtomicU32,
-    /// How often it ran.
+    /// Number of times that the handler ran.
     pub(super) count: AtomicU64,
 }
 
@@ -49,12 +50,12 @@ impl Slot {
         }
     }
 
-    /// Its user vector.
+    /// Returns the slot's user vector.
     pub(super) fn vector(&self) -> u32 {
         self.0.into()
     }
 
-    /// Its state.
+    /// Returns the slot's state.
     pub(super) fn state(&self) -> &'static State {
         &STATES[usize::from(self.0)]
     }
@@ -76,7 +77,7 @@ impl State {
         compiler_fence(Ordering::SeqCst);
     }
 
-    /// Whether there is one.
+    /// Reports whether there is a mark.
     #[inline]
     pub(super) fn marked(&self) -> bool {
         compiler_fence(Ordering::SeqCst);

@@ -14,7 +14,8 @@ pub struct Source {
 }
 
 impl From<Source> for OwnedFd {
-    /// Its descriptor: eight bytes written to it raise the interrupt, as they do to an eventfd.
+    /// Returns the source's descriptor: eight bytes written to it raise the interrupt, as they do
+    /// to an eventfd.
     fn from(source: Source) -> OwnedFd {
         source.file
     }
@@ -67,8 +68,8 @@ impl Source {
         abi::raise_at(self.file.as_fd(), address).map_err(UintrError::other("raise at"))
     }
 
-    /// How often it was raised; counted before the interrupt is sent, as a device writes its
-    /// completion first.
+    /// Returns the number of times that the interrupt was raised; counted before it is sent, as a
+    /// device writes its completion first.
     ///
     /// # Errors
     /// The module's.

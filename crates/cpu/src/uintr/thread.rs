@@ -18,7 +18,8 @@ impl ThreadId {
     }
 }
 
-/// Whether the kernel gave the calling thread a shadow stack (Documentation/arch/x86/shstk.rst).
+/// Reports whether the kernel gave the calling thread a shadow stack
+/// (Documentation/arch/x86/shstk.rst).
 pub(super) fn has_shadow_stack() -> bool {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     names_shadow_stack(&status)

@@ -5,18 +5,18 @@ use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::os::fd::{AsFd, OwnedFd};
 
-/// What became of a thread's interrupt since the last look.
+/// Changes to a thread's interrupt since the last look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
-    /// It was taken away: its CPU went offline, it was moved, or the thread was.
+    /// True if the interrupt was taken away: its CPU went offline, it was moved, or the thread was.
     pub(crate) lost: bool,
-    /// It was bound again.
+    /// True if the interrupt was bound again.
     pub(crate) bound: bool,
 }
 
 /// A thread and its interrupt, or a test's.
 pub(crate) trait Bound {
-    /// Whether the interrupt is the thread's.
+    /// Reports whether the interrupt is the thread's.
     fn is_bound(&self) -> Result<bool, UintrError>;
     /// Lets go of what is left of it.
     fn unbind(&mut self) -> Result<(), UintrError>;

@@ -42,7 +42,8 @@ impl Class {
     /// The number of classes that statistics are kept of.
     pub(crate) const KEPT: usize = 2 * Class::BUCKETS;
 
-    /// Its place among those. Flushes move no data and keep no statistics, as in the kernel.
+    /// Returns the place of the class among those that statistics are kept of. Flushes move no data
+    /// and keep no statistics, as in the kernel.
     pub(crate) const fn kept(self) -> Option<usize> {
         match self.direction {
             Direction::Read => Some(self.bucket()),

@@ -190,8 +190,9 @@ mod tests {
             })
     }
 
-    /// How long a core that takes `step` may leave a completion unseen, which is told of in the way
-    /// that a core taking `kind` waits for; told at `at`, with the core just gone to wait.
+    /// Returns the longest time that a core that takes `step` may leave a completion unseen, which
+    /// is told of in the way that a core taking `kind` waits for; told at `at`, with the core just
+    /// gone to wait.
     fn hidden(step: Step, kind: StepKind, at: Nanos) -> Nanos {
         use StepKind::{Block, Monitor, Pause, Sleep, Spin, UserInterrupt};
         let up_to_its_end = step.until.since(at);
@@ -204,8 +205,8 @@ mod tests {
         }
     }
 
-    /// Whether `merged` shows a completion to a queue that asked for `asked` as early as that would,
-    /// or within the microsecond in which a core looks itself.
+    /// Reports whether `merged` shows a completion to a queue that asked for `asked` as early as
+    /// that would, or within the microsecond in which a core looks itself.
     fn shows(merged: Step, asked: Step) -> bool {
         let at = Nanos::ZERO;
         hidden(merged, asked.kind, at) <= hidden(asked, asked.kind, at).max(MAX_PAUSE)

@@ -8,10 +8,10 @@ use rustix::time::Timespec;
 use std::cell::Cell;
 use std::time::Duration;
 
-/// What a look at the clock takes: who looks until a time is soon there.
+/// Time that a look at the clock takes: who looks until a time is soon there.
 const READING: Nanos = Nanos(20_000);
-/// What a sleep takes at least, as on a machine that is busy: who sleeps again and again is soon
-/// there too.
+/// Shortest time that a sleep takes, as on a machine that is busy: who sleeps again and again is
+/// soon there too.
 const NAP: Nanos = Nanos::from_millis(1);
 
 const AT_ONCE: Timespec = Timespec {

@@ -26,7 +26,7 @@ enum Rule {
 }
 
 impl Rule {
-    /// How long a command of `class` is slept for; nothing when that is not known.
+    /// Returns the time to sleep for a command of `class`; nothing when that is not known.
     fn sleep(&self, class: Class) -> Option<Nanos> {
         match self {
             Rule::Fixed(sleep) => Some(*sleep),
@@ -35,7 +35,7 @@ impl Rule {
     }
 }
 
-/// How long statistics are gathered before they are used: BLK_STAT's window for polling.
+/// Time over which statistics are gathered before they are used: BLK_STAT's window for polling.
 const EPOCH: Nanos = Nanos::from_millis(100);
 
 #[derive(Clone, Copy, Debug, Default)]

@@ -79,7 +79,8 @@ impl Pas {
         }
     }
 
-    /// How often a sleep was to become shorter than [`Pas::FLOOR`], since this was asked last.
+    /// Returns the number of times that a sleep was to become shorter than [`Pas::FLOOR`], since
+    /// this was asked last.
     pub(crate) fn take_floors(&mut self) -> u64 {
         std::mem::take(&mut self.floors)
     }

@@ -16,7 +16,7 @@ impl Patience {
         Patience { time, since: None }
     }
 
-    /// What was waited for came, or more was asked for.
+    /// Begins the wait anew: what was waited for came, or more was asked for.
     pub(crate) fn begin_anew(&mut self) {
         self.since = None;
     }

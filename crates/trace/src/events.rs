@@ -17,7 +17,7 @@ pub struct Event {
 const _: () = assert!(size_of::<Event>() == 24);
 
 impl Event {
-    /// What unused places of a ring hold; never read.
+    /// Filler of the unused places of a ring; never read.
     pub(crate) const NONE: Event = Event {
         at: Nanos::ZERO,
         queue: 0,

@@ -8,11 +8,11 @@ use std::collections::HashMap;
 /// A queue: two controllers may both have a queue 1, but each queue has a recorder of its own.
 type Queue = (usize, u16);
 
-/// What a command identifier stands for.
+/// Meaning of a command identifier.
 enum Slot {
     /// The I/O of this index is outstanding.
     Outstanding(usize),
-    /// It was completed, and not submitted since.
+    /// The command was completed, and its identifier not submitted since.
     Done,
 }
 

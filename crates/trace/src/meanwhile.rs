@@ -39,7 +39,7 @@ pub enum WokenBy {
 }
 
 impl Meanwhile {
-    /// What of `waits`, in the order of time, lies between two times.
+    /// Adds up the parts of `waits`, in the order of time, that lie between two times.
     pub(crate) fn between(waits: &[Wait], from: Nanos, to: Nanos) -> Meanwhile {
         let mut meanwhile = Meanwhile::default();
         // The last moment known of a wait with a half missing is good enough to find the place.

@@ -52,10 +52,10 @@ struct Entry {
     dur: Option<f64>,
     pid: usize,
     tid: usize,
-    /// Of an asynchronous slice: its lane.
+    /// Lane of an asynchronous slice.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
-    /// Of an instant: on its thread's track.
+    /// Scope of an instant: on its thread's track.
     #[serde(skip_serializing_if = "Option::is_none")]
     s: Option<&'static str>,
     args: Value,
@@ -193,7 +193,7 @@ fn io(
     entries.push(half("e", end, json!({})));
 }
 
-/// What Perfetto shows of an I/O that is selected.
+/// Returns what Perfetto shows of an I/O that is selected.
 fn details(io: &Io) -> Value {
     let meanwhile = &io.meanwhile;
     json!({

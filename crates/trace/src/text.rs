@@ -55,7 +55,7 @@ fn heading(timeline: &Timeline) -> String {
     text
 }
 
-/// What a core did in all.
+/// Returns the line that says what a core did in all.
 fn core_line(core: &Core) -> String {
     let of = |kind| core.waits.iter().filter(|wait| wait.kind == kind).count();
     let mut line = format!(

@@ -70,7 +70,7 @@ pub struct Io {
     /// Completion; `None` when there was none before the end of the recording, or before the
     /// identifier was used again.
     pub completed: Option<Completed>,
-    /// Whether the completion is the second one of a single submission.
+    /// True if the completion is the second one of a single submission.
     pub doubled: bool,
     /// Time of the core by kind of wait, from submission to completion; zero unless both were recorded.
     pub meanwhile: Meanwhile,

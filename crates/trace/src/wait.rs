@@ -26,7 +26,7 @@ pub struct Wait {
     pub end: Option<Nanos>,
     /// Polls of the completion queues, in a spin or between pauses.
     pub polls: u32,
-    /// Whether an interrupt ended the wait.
+    /// True if an interrupt ended the wait.
     pub interrupted: bool,
 }
 

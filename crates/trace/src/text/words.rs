@@ -9,7 +9,7 @@ pub(crate) fn micros(time: Nanos) -> String {
     format!("{}.{}", tenths / 10, tenths % 10)
 }
 
-/// What an I/O does.
+/// Returns the word for what an I/O does; a question mark where its submission is missing.
 pub(crate) fn operation(io: &Io) -> &'static str {
     match io.submitted.map(|submitted| submitted.direction) {
         Some(Direction::Read) => "read",
@@ -34,7 +34,7 @@ pub(crate) fn status(field: u16) -> String {
     format!("sct {:x}h sc {:02x}h", (field >> 8) & 7, field & 0xff)
 }
 
-/// What a mark says.
+/// Returns the text of a mark.
 pub(crate) fn mark(kind: EventKind) -> String {
     match kind {
         EventKind::Timeout { cid } => format!("command {cid:#06x} timed out"),

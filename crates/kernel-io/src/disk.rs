@@ -29,7 +29,7 @@ pub struct Queue {
     pub logical_block: Option<u32>,
     /// Longest I/O in bytes that is not split.
     pub max_io: Option<u32>,
-    /// Whether there are queues to poll.
+    /// True if there are queues to poll.
     pub io_poll: Option<bool>,
     /// Microseconds of sleep before polling; -1 never, 0 as the statistics say. Up to Linux 6.3.
     pub io_poll_delay: Option<i64>,
@@ -45,13 +45,13 @@ impl Blocks {
         &self.root
     }
 
-    /// Whether the device `major:minor` is a partition of a disk.
+    /// Reports whether the device `major:minor` is a partition of a disk.
     pub(crate) fn is_partition(&self, major: u32, minor: u32) -> bool {
         let device = self.root.join(format!("sys/dev/block/{major}:{minor}"));
         device.join("partition").exists()
     }
 
-    /// Whether the device `major:minor`, a disk or a partition, takes no writes.
+    /// Reports whether the device `major:minor`, a disk or a partition, takes no writes.
     pub(crate) fn is_read_only(&self, major: u32, minor: u32) -> bool {
         let file = self.root.join(format!("sys/dev/block/{major}:{minor}/ro"));
         fs::read_to_string(file).is_ok_and(|text| text.trim() == "1")

@@ -74,7 +74,7 @@ impl Effective {
         }
     }
 
-    /// Whether the requested mode is the effective one.
+    /// Reports whether the requested mode is the effective one.
     pub fn is_requested(&self) -> bool {
         self.reason.is_none()
     }

@@ -6,7 +6,7 @@ use joulio_units::Nanos;
 use joulio_wait::Counters;
 use rustix::io::Errno;
 
-/// How a request failed.
+/// Reason why a request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// Error number of the kernel.

@@ -73,7 +73,7 @@ impl Blocks {
         loops
     }
 
-    /// The same file or device, or a disk and a partition of it.
+    /// Reports whether two backings are the same file or device, or a disk and a partition of it.
     fn overlap(&self, one: Backing, other: Backing) -> bool {
         let (Backing::Block(major, minor), Backing::Block(other_major, other_minor)) = (one, other)
         else {

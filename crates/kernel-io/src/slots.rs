@@ -149,7 +149,7 @@ pub(crate) fn fits(
     })
 }
 
-/// How a request of `requested` bytes ended.
+/// Returns the outcome of a request of `requested` bytes.
 pub(crate) fn outcome(result: i64, requested: u32) -> Result<(), Failure> {
     match u32::try_from(result) {
         Ok(moved) if moved == requested => Ok(()),

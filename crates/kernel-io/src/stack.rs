@@ -23,12 +23,13 @@ impl Disks {
         names(&self.blocks()).into_iter().find(number)
     }
 
-    /// Whether `name` is a loop device, whose I/Os are those of a file.
+    /// Reports whether `name` is a loop device, whose I/Os are those of a file.
     pub fn is_loop(&self, name: &str) -> bool {
         self.block(name).join("loop").is_dir()
     }
 
-    /// Whether `name` is reached by the NVMe controller `controller` (nvme0), or by it among others.
+    /// Reports whether `name` is reached by the NVMe controller `controller` (nvme0), or by it
+    /// among others.
     pub fn is_of(&self, name: &str, controller: &str) -> bool {
         let device = self.block(name).join("device");
         // With multipath it leads to the subsystem, which has its controllers in it.

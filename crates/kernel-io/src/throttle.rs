@@ -21,7 +21,7 @@ pub struct Throttles {
 )]
 pub struct NoThrottles;
 
-/// Whether CPUs were throttled between two readings.
+/// Throttling of CPUs between two readings, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Throttled {
@@ -62,7 +62,7 @@ impl Throttles {
         Ok(Throttles { counts })
     }
 
-    /// Whether any rose since `earlier`.
+    /// Reports whether any counter rose since `earlier`.
     pub fn since(&self, earlier: &Throttles) -> Throttled {
         let rose = |(name, now): (&String, &u64)| earlier.counts.get(name).is_some_and(|t| now > t);
         if self.counts.iter().any(rose) {

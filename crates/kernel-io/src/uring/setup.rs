@@ -41,7 +41,7 @@ const BY_ONE_THREAD: u32 = COOP_TASKRUN | SINGLE_ISSUER | DEFER_TASKRUN | R_DISA
 /// A ring as it was made.
 pub(super) struct Opened {
     pub(super) ring: RawRing,
-    /// Whether the thread that uses the ring must enable it first.
+    /// True if the thread that uses the ring must enable it first.
     pub(super) disabled: bool,
 }
 

@@ -165,12 +165,18 @@ pub trait PowerControl {
 
     /// Starts to measure the power of the whole device, from the beginning; it stops by itself
     /// after `minutes`, or never when that is 0.
+    ///
+    /// # Errors
+    /// The controller does not measure, or refuses the feature.
     fn start_power_measurement(&self, minutes: u16) -> Result<(), NvmeError> {
         let start = PowerMeasurement::new().with_act(PowerMeasurement::START);
         self.set_power_measurement(start.with_smt(minutes))
     }
 
     /// Stops measuring; the log keeps what was measured.
+    ///
+    /// # Errors
+    /// The controller does not measure, or refuses the feature.
     fn stop_power_measurement(&self) -> Result<(), NvmeError> {
         self.set_power_measurement(PowerMeasurement::new())
     }

@@ -28,6 +28,9 @@ impl<D: Device> PowerControl for Controller<D> {
 
 impl<D: Device> Controller<D> {
     /// Feature 0Ch, as [`PowerControl::apst`].
+    ///
+    /// # Errors
+    /// The command failed, or the device is gone.
     pub fn apst(&self) -> Result<(bool, Box<ApstTable>), NvmeError> {
         PowerControl::apst(self)
     }

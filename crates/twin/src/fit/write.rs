@@ -15,6 +15,9 @@ pub enum WriteError {
 }
 
 /// The profile's `text` with the figures at these fields set.
+///
+/// # Errors
+/// The text is not TOML, or has no figure at one of the fields.
 pub fn write(text: &str, values: &[(Field, f64)]) -> Result<String, WriteError> {
     let mut document: DocumentMut = text.parse()?;
     for (field, value) in values {

@@ -61,6 +61,9 @@ impl fmt::Display for Field {
 
 impl Field {
     /// The figure in a profile that was turned into `values`.
+    ///
+    /// # Errors
+    /// The profile has no such figure.
     pub fn get(&self, values: &Value) -> Result<Figure, FieldError> {
         let found = self.path.iter().try_fold(values, |at, key| match at {
             Value::Array(array) => array.get(key.parse::<usize>().ok()?),
@@ -71,6 +74,9 @@ impl Field {
     }
 
     /// Sets its value, and widens its band if that has to hold it.
+    ///
+    /// # Errors
+    /// The profile has no such figure.
     pub fn set(&self, values: &mut Value, to: f64) -> Result<(), FieldError> {
         let mut figure = self.get(values)?;
         figure.value = to;

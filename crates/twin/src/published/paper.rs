@@ -180,6 +180,9 @@ pub struct Silent {
 
 impl Paper {
     /// The files that come with the twin.
+    ///
+    /// # Errors
+    /// A file is not as a paper's file is to be.
     pub fn all() -> Result<Vec<Paper>, toml::de::Error> {
         TEXTS.iter().map(|text| toml::from_str(text)).collect()
     }

@@ -5,7 +5,7 @@ use joulio_units::Nanos;
 use std::collections::BTreeMap;
 use std::fs;
 
-/// What stands in [`DiskActivity::on`] for what is beneath a loop device.
+/// Entry of [`DiskActivity::on`] that stands for what is beneath a loop device.
 const A_FILE: &str = "a file";
 
 /// Why block devices are not watched.
@@ -30,7 +30,7 @@ pub struct WatchedDisks {
     /// None: all.
     named: Option<Vec<String>>,
     notes: Vec<String>,
-    /// What each had done at the last snapshot, and what it stands on.
+    /// Counters of each device at the last snapshot, and the names of what it stands on.
     before: BTreeMap<String, (DiskStats, Vec<String>)>,
     at: Nanos,
 }
@@ -139,7 +139,8 @@ impl WatchedDisks {
         there
     }
 
-    /// What each stands on changes when one comes or goes, and is not looked up otherwise.
+    /// Keeps the snapshot `there` for the next interval. What each device stands on changes when
+    /// one comes or goes, and is not looked up otherwise.
     fn keep(&mut self, there: BTreeMap<String, DiskStats>, now: Nanos) {
         let same = there.keys().eq(self.before.keys());
         let on = |name: &String| match self.before.get(name) {
@@ -153,7 +154,7 @@ impl WatchedDisks {
         self.at = now;
     }
 
-    /// What of `there` the device `name` stands on, through whatever lies between.
+    /// Returns those of `there` that the device `name` stands on, through whatever lies between.
     fn on(&self, name: &str, there: &BTreeMap<String, DiskStats>) -> Vec<String> {
         if self.disks.is_loop(name) {
             let others = there.keys().any(|other| !self.disks.is_loop(other));

@@ -27,13 +27,13 @@ pub enum OpenError {
         "{what} of {bytes} bytes would not fit into half of the {free_mib} MiB of free memory: {remedy}"
     )]
     Memory {
-        /// What would take it.
+        /// Name of the part that would take the memory.
         what: &'static str,
         /// Bytes that it would take.
         bytes: u64,
         /// Free memory in MiB.
         free_mib: u64,
-        /// What to do.
+        /// Advice to the user: what to do about it.
         remedy: &'static str,
     },
     /// The emulated device could not be made.

@@ -15,10 +15,10 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// What becomes of a regular file that is there already.
+/// Choice of what becomes of a regular file that is there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
-    /// It is kept, and the command refused.
+    /// The file is kept, and the command refused.
     Keep,
     /// The new one takes its place.
     Replace,
@@ -46,9 +46,9 @@ pub enum OutputFileError {
     /// A directory, a disk, a socket, or no name at all.
     #[error("{} is {what}: name a file", path.display())]
     NoFile {
-        /// What was named.
+        /// Path that was named.
         path: PathBuf,
-        /// What that is.
+        /// Kind of thing that the path is: a directory, a disk.
         what: &'static str,
     },
     /// There is no folder for it.
@@ -64,7 +64,7 @@ pub enum OutputFileError {
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What makes such files.
+        /// Name of what makes such files.
         what: &'static str,
     },
     /// The operating system refuses it.
@@ -72,7 +72,7 @@ pub enum OutputFileError {
     Unwritable {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
 }

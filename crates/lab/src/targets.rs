@@ -16,7 +16,7 @@ use joulio_workload::{
 use std::fs::remove_file;
 use std::path::PathBuf;
 
-/// What the devices of a run are, and how they are opened.
+/// Devices of a run, and how they are opened.
 #[derive(Clone, Debug)]
 pub struct TargetOptions {
     /// The devices. Jobs are spread over them.
@@ -115,7 +115,7 @@ fn refuse_under_loops(options: &TargetOptions, job: &Job) -> Result<(), OpenErro
         .try_for_each(Emulated::check_loops)
 }
 
-/// What is emulated in this process.
+/// Returns the emulated device that `device` names, if it is emulated in this process.
 fn emulated(device: &TargetName) -> Option<&Emulated> {
     match device {
         TargetName::Own(DeviceName {
@@ -208,7 +208,7 @@ fn open_emulated(
     Ok(Box::new(target?))
 }
 
-/// What an emulated device did.
+/// Returns what an emulated device did.
 pub fn activity(device: &EmulatedDevice) -> Activity {
     let activity = device.activity();
     Activity {

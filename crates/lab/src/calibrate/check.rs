@@ -12,14 +12,14 @@ use joulio_workload::{CompletionMode, EngineName, Job, Method, Stop};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How far the medians may be from each other.
+/// Largest difference of the twin's median from the real one, as a fraction of the real one.
 const MAX_ERROR: f64 = 0.2;
 
 /// The least share of the real I/Os that have to count the same. Other programs preempt a job now and
 /// then, and what has completed by then it need not wait for.
 const ALIKE: f64 = 0.95;
 
-/// How far the mean counts of a way that learns may be from each other: what it does hangs on times,
+/// Largest difference of the mean counts an I/O, of a way that learns: what it does hangs on times,
 /// which differ from one I/O to the next.
 const NEAR: f64 = 0.1;
 
@@ -55,7 +55,7 @@ pub struct Compared {
     pub twin: Figures,
 }
 
-/// What an I/O took.
+/// Counts of an I/O and its median latency, real or simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Figures {
     /// In virtual time.
@@ -72,8 +72,8 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// What most of `reads` counted, or all of them in the mean where each is not `alike`; their
-    /// median latency; and the share that counted what most did.
+    /// Returns what most of `reads` counted, or all of them in the mean where each is not `alike`,
+    /// with their median latency; and the share that counted what most did.
     fn of(reads: &[Read], alike: bool) -> (Figures, f64) {
         let mut counts: BTreeMap<[u64; 3], usize> = BTreeMap::new();
         for read in reads {
@@ -212,7 +212,7 @@ fn lacks(policy: &AnyPolicy) -> Option<String> {
     kind.map(|kind| waiter.lacks(kind))
 }
 
-/// How long `policy` runs before it is itself.
+/// Returns the time that `policy` runs before it is itself.
 fn learns(policy: &AnyPolicy) -> Nanos {
     match policy.timed() {
         true => Sweep::RAMP,
@@ -220,7 +220,8 @@ fn learns(policy: &AnyPolicy) -> Nanos {
     }
 }
 
-/// The same in virtual time; why not, where the machine's profile lacks what it needs.
+/// Runs a completion mode in virtual time; returns why not, where the machine's profile lacks what
+/// the mode needs.
 fn simulated(
     machine: &MachineProfile,
     device: &DeviceProfile,

@@ -20,17 +20,17 @@ pub struct Times {
     pub block: Spread,
     /// From one thread to another on the same CPU.
     pub switch: Spread,
-    /// What a read by interrupts takes longer than one by polling, on devices that take as long as
-    /// each of [`WAITS`].
+    /// Nanoseconds that a read by interrupts takes longer than one by polling, on devices that take
+    /// as long as each of [`WAITS`].
     pub woken: [f64; WAITS.len()],
-    /// What a sleep of a queue lasts, however short.
+    /// Nanoseconds that a sleep of a queue lasts, however short.
     pub sleep: f64,
     /// The driver's.
     pub shares: Shares,
-    /// What the run loop takes between an I/O and the next.
+    /// Nanoseconds that the run loop takes between an I/O and the next.
     pub app: f64,
-    /// What the emulated device's thread takes beside the service time: it has to see the doorbell,
-    /// and to post.
+    /// Nanoseconds that the emulated device's thread takes beside the service time: it has to see
+    /// the doorbell, and to post.
     pub device: f64,
 }
 
@@ -94,7 +94,7 @@ pub fn measure(cpus: Cpus, stop: &Stop, watch: &mut Watch) -> Result<Times, Cali
     })
 }
 
-/// What waiting in the kernel takes.
+/// Times that waiting in the kernel takes, in nanoseconds.
 struct Waits {
     woken: [f64; WAITS.len()],
     slept: f64,

@@ -107,7 +107,7 @@ fn costs(base: &MachineProfile, times: &Times) -> Costs {
     }
 }
 
-/// Of the kernel's own path nothing is measured here.
+/// Costs of the kernel's own path, of which nothing is measured here.
 fn kernel() -> PathCosts {
     let source = "as xeon-e3-1230v5; not measured";
     PathCosts {

@@ -20,7 +20,7 @@ pub struct Watch {
     strict: bool,
     cpus: Cpus,
     surroundings: Surroundings,
-    /// What this process had of all CPUs when it began.
+    /// CPU time that this process had used, on all CPUs, when the watch began.
     own: Nanos,
     spoiled: Vec<Spoiled>,
 }
@@ -67,7 +67,7 @@ impl Watch {
     }
 }
 
-/// What else ran on `cpus`, on which this process ran for `own`, and nowhere else.
+/// Returns what else ran on `cpus`, on which this process ran for `own`, and nowhere else.
 fn others(happened: &Happened, cpus: [usize; 2], own: Nanos) -> Option<Spoiled> {
     let used = cpus.map(|cpu| happened.cpus.get(&cpu).copied());
     let [

@@ -15,12 +15,12 @@ pub struct Read {
     pub counters: Counters,
 }
 
-/// What to read.
+/// Order for reads: of which device, in which way, and how many.
 pub struct Reads {
     pub profile: DeviceProfile,
     pub way: CompletionMode,
     pub ios: u64,
-    /// How long to read before, so that the way has learnt.
+    /// Time of reading before the reads that count, so that the way has learnt.
     pub learns: Nanos,
 }
 

@@ -11,7 +11,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of `times`, at least one.
+    /// Spread of `times`, at least one.
     pub fn of(mut times: Vec<f64>) -> Spread {
         times.sort_by(f64::total_cmp);
         let at = |part: f64| {
@@ -26,12 +26,12 @@ impl Spread {
         }
     }
 
-    /// Of whole nanoseconds.
+    /// Spread of times in whole nanoseconds.
     pub fn of_nanos(times: Vec<u64>) -> Spread {
         Spread::of(times.into_iter().map(|time| time as f64).collect())
     }
 
-    /// Of `what`, a call each: the means of many batches.
+    /// Spread of the time of a call of `what`: the means of many batches.
     pub fn of_calls(mut what: impl FnMut()) -> Spread {
         const BATCHES: u32 = 41;
         const CALLS: u32 = 2_000;

@@ -15,7 +15,7 @@ use joulio_model::MachineProfile;
 use joulio_workload::{Job, Method, RunError, RunResult, Setup, Stop, Target, run};
 use std::path::Path;
 
-/// What all runs of an experiment have in common.
+/// An experiment: everything that all its runs have in common.
 pub struct Experiment<'a> {
     /// The devices.
     pub targets: &'a [Box<dyn Target>],
@@ -33,13 +33,13 @@ pub struct Experiment<'a> {
     pub at_home: bool,
     /// Energy of the idle machine.
     pub baseline: Option<&'a Baseline>,
-    /// What ends the experiment early.
+    /// Flag that ends the experiment early.
     pub stop: &'a Stop,
     /// Folder of the tree that counters and meters are read from.
     pub root: &'a Path,
 }
 
-/// What follows an experiment.
+/// Observer of an experiment: is told of its runs, their progress, and notes.
 pub trait Observer: Sync {
     /// A run begins.
     fn begin(&self, method: Method, job: &Job);

@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// A log on the machine's clock.
 pub struct AlignedLog {
-    /// How the clocks stand to each other.
+    /// Relation of the two clocks to each other.
     pub alignment: Alignment,
     /// Power of each window.
     pub figures: Vec<DevicePower>,

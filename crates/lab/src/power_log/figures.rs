@@ -4,7 +4,7 @@ use super::state::WindowEnergy;
 use joulio_energy::Boundary;
 use serde::Serialize;
 
-/// What the machine without the device under test is called.
+/// Name of the machine without the device under test.
 const WITHOUT: &str = "no device";
 
 /// Power of the machine with one device, by one meter.

@@ -19,7 +19,7 @@ const LARGEST: u64 = 16 << 20;
 #[serde(deny_unknown_fields)]
 pub struct SwapState {
     version: u32,
-    /// What the person is asked to do.
+    /// Plan of the steps that the person is asked to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<SwapPlan>,
     /// Windows that were done.

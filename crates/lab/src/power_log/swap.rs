@@ -18,7 +18,7 @@ const WINDOW: Nanos = Nanos::from_millis(600_000);
 /// The clock may be slewed by NTP within a window, not set.
 const SET: Nanos = Nanos::from_millis(500);
 
-/// What a person is asked to do, and where it is kept.
+/// Steps that a person is asked to do, and where they are kept.
 #[derive(Clone, Debug)]
 pub struct SwapOptions {
     /// Devices to put in, one after the other.
@@ -98,17 +98,17 @@ fn names(devices: &[String]) -> Result<Vec<String>, PowerLogError> {
 
 /// The steps of a person at the machine, one device after the other.
 pub struct SwapSteps<'a> {
-    /// What was done so far.
+    /// State of the steps: what was done so far.
     pub state: SwapState,
     /// The file that keeps it.
     pub file: &'a Path,
     /// Shape of the markers.
     pub shape: Shape,
-    /// What ends the steps early.
+    /// Flag that ends the steps early.
     pub stop: &'a Stop,
 }
 
-/// How a step ended.
+/// End of a step.
 #[derive(PartialEq)]
 enum Step {
     Done,
@@ -154,7 +154,7 @@ impl SwapSteps<'_> {
         Ok(())
     }
 
-    /// What a person is asked to do.
+    /// Returns the text that asks the person to put in `device`.
     fn request(&self, at: usize, device: &str) -> String {
         let all = self
             .state

@@ -6,7 +6,7 @@ use serde::Serialize;
 /// Latencies of one kind.
 #[derive(Serialize)]
 pub struct Latency {
-    /// What was timed, from its begin to its end.
+    /// Description of what was timed, from its begin to its end.
     pub what: String,
     /// Number of times.
     pub samples: usize,
@@ -17,7 +17,7 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// Of `cycles`, a time in cycles of the TSC each.
+    /// Latency of `what` from `cycles`, a time in cycles of the TSC each.
     pub fn of(what: impl Into<String>, mut cycles: Vec<u64>) -> Latency {
         cycles.sort_unstable();
         let nanoseconds = 1e9 / Tsc::get().hertz();

@@ -82,7 +82,7 @@ impl Check {
         self.counts.insert(name.into(), count.into());
     }
 
-    /// What has to hold: otherwise the check says `failure`.
+    /// Demands that `holds` is true: otherwise the check fails, and says `failure`.
     pub(super) fn demand(&mut self, holds: bool, failure: impl FnOnce() -> String) {
         if !holds {
             self.passed = false;

@@ -4,7 +4,7 @@ use super::report::Check;
 use super::waits::{WaitResult, state};
 use joulio_cpu::{Depth, Limits};
 
-/// Of the waits that are sleeps; None: the processor's counters cannot be read.
+/// Judges the waits that are sleeps; `None` if the processor's counters cannot be read.
 pub fn judge(waits: &[WaitResult], limits: Option<Limits>) -> Option<Check> {
     let mut check = Check::new("residency in C0.1 and C0.2");
     let mut counted = false;

@@ -27,7 +27,7 @@ pub fn test(rounds: u32) -> Result<Tested, SelftestError> {
     Ok(Tested { parts, waits })
 }
 
-/// How pauses of some time went.
+/// Counts of pauses of some time, by how they ended.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct PauseCounts {
     /// They lasted as long as requested.

@@ -48,7 +48,7 @@ pub fn test(rounds: u32, other: usize) -> Result<Tested, SelftestError> {
 #[repr(align(256))]
 struct Apart<T = AtomicU32>(T);
 
-/// What two CPUs share.
+/// Memory that the two CPUs of the test share.
 #[derive(Default)]
 struct Shared {
     /// The line: the round whose store it is.
@@ -63,7 +63,7 @@ struct Shared {
     over: Apart<AtomicBool>,
 }
 
-/// How the waits went.
+/// Counts of the waits, by what ended them.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct StoreCounts {
     /// The store was there before the core waited.
@@ -84,7 +84,7 @@ struct StoreCounts {
 struct Span {
     begun: u64,
     end: u64,
-    /// It went on until the limit, or until its time.
+    /// True if the wait went on until the limit, or until its time.
     whole: bool,
 }
 

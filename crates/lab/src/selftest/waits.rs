@@ -8,14 +8,14 @@ use joulio_workload::ThreadCounting;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How long a wait is that nothing ends: short enough that a window ends on time.
+/// Length of a wait that nothing ends: short enough that a window ends on time.
 pub const SLICE: Nanos = Nanos::from_millis(1);
 
 /// A way to wait for nothing.
 pub struct Wait {
-    /// Its name.
+    /// Name of the wait.
     pub name: String,
-    /// How deep the core is to sleep; none: it is not.
+    /// Depth to which the core is to sleep; none if it is not to sleep.
     pub depth: Option<Depth>,
     /// Waits for [`SLICE`], or shorter.
     pub wait: Box<dyn FnMut() -> Result<(), SelftestError>>,
@@ -84,7 +84,7 @@ impl Wait {
         }
     }
 
-    /// What the others are compared with.
+    /// Returns the wait that spins, with which the others are compared.
     pub fn spin() -> Wait {
         Wait::new("spin", None, || {
             let end = Tsc::get().after(SLICE);

@@ -10,8 +10,8 @@ use joulio_units::Nanos;
 /// as slow.
 const PATIENCE: Nanos = Nanos::from_millis(1_000);
 
-/// What it has seen of the source. The source counts before it raises, as a device writes its
-/// completion before it sends its interrupt.
+/// Consumer of a test source's interrupts: what it has seen of the source. The source counts before
+/// it raises, as a device writes its completion before it sends its interrupt.
 #[derive(Debug)]
 pub struct Consumer {
     /// The source's count so far.
@@ -27,7 +27,7 @@ pub struct Consumer {
 }
 
 impl Consumer {
-    /// That has seen everything so far.
+    /// Returns a consumer that has seen everything so far.
     pub fn new(setup: &Setup) -> Result<Consumer, SelftestError> {
         Ok(Consumer {
             at: setup.source.raised()?,
@@ -68,7 +68,7 @@ impl Consumer {
         }
     }
 
-    /// Whether there is something new.
+    /// Takes in the source's count `raised`; returns true if there is something new.
     fn take(&mut self, raised: u64) -> bool {
         let new = raised.saturating_sub(self.at);
         if new > 0 {
@@ -82,7 +82,7 @@ impl Consumer {
 
 #[cfg(test)]
 impl Consumer {
-    /// That has seen `seen`.
+    /// Returns a consumer that has seen `seen`.
     pub fn seen(seen: u64) -> Consumer {
         Consumer {
             at: seen,

@@ -22,7 +22,7 @@ pub struct Trial {
     pub away: bool,
 }
 
-/// How they are raised.
+/// Way in which the interrupts of a trial are raised.
 #[derive(Clone, Copy)]
 pub enum How {
     /// By the thread, in a system call.
@@ -60,7 +60,7 @@ pub fn test(setup: &mut Setup, trial: &Trial, parts: &mut Parts) -> Result<(), S
     Ok(())
 }
 
-/// What was counted meanwhile.
+/// Counts from the beginning of a trial to its end.
 struct Since {
     raised: u64,
     handled: u64,

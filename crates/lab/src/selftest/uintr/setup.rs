@@ -7,8 +7,8 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::{Errno, read};
 use std::os::fd::{AsFd, OwnedFd};
 
-/// What a test has in hand. The receiver goes first, so that the source is still there when it
-/// lets go of it.
+/// Receiver and source that a test has in hand. The receiver goes first, so that the source is
+/// still there when it lets go of it.
 pub struct Setup {
     pub receiver: Receiver,
     pub source: Source,
@@ -67,7 +67,7 @@ impl Setup {
         })
     }
 
-    /// How often the eventfd was signalled since the last call.
+    /// Returns how often the eventfd was signalled since the last call.
     pub fn signals(&self) -> u64 {
         let mut count = [0; size_of::<u64>()];
         match read(&self.eventfd, &mut count) {
@@ -78,7 +78,7 @@ impl Setup {
     }
 }
 
-/// How often the kernel took interrupt `irq`.
+/// Returns how often the kernel took interrupt `irq`.
 fn taken(interrupts: &Interrupts, irq: u32) -> u64 {
     let label = irq.to_string();
     let lines = interrupts.lines().iter();

@@ -16,11 +16,11 @@ const LONG: Nanos = Nanos::from_millis(100);
 /// halves must not show in how it ends. In a counter it changes about once a second, so that a test
 /// which takes deadlines as they come sees one of its values.
 const TOP_OF_LOW_HALF: u64 = 1 << 31;
-/// How often each byte is tried. Once is too few: another thread may run, and the mark that follows
-/// that keeps a wait from its TPAUSE; or a timer may end a sleep that should not have begun.
+/// Tries of each byte. Once is too few: another thread may run, and the mark that follows that
+/// keeps a wait from its TPAUSE; or a timer may end a sleep that should not have begun.
 const TRIES: usize = 5;
 
-/// What came of the addresses of some code.
+/// Result of trying the addresses of some code.
 #[derive(Default)]
 struct Swept {
     /// Where the breakpoint was met.
@@ -28,9 +28,9 @@ struct Swept {
     lost: u64,
 }
 
-/// What came of one address.
+/// Result of trying one address.
 enum Met {
-    /// It was no instruction's.
+    /// No instruction begins at the address.
     Nothing,
     Seen,
     Lost,

@@ -41,7 +41,7 @@ impl Stop {
         self.requested.load(Ordering::Relaxed)
     }
 
-    /// Whether the run is to end.
+    /// Returns true if the run is to end.
     #[inline]
     pub fn stopped(&self) -> bool {
         self.is_requested() || self.failed.load(Ordering::Relaxed)

@@ -27,8 +27,8 @@ pub(crate) fn this_thread() -> ThreadUsage {
     getrusage(UsageWho::RUSAGE_THREAD).map_or_else(|_| ThreadUsage::default(), |u| usage(&u))
 }
 
-/// What the calling thread has had of its CPU: by its own clock, which is exact where getrusage(2)
-/// is behind by up to a tick.
+/// Returns what the calling thread has had of its CPU: by its own clock, which is exact where
+/// getrusage(2) is behind by up to a tick.
 pub(crate) fn scheduled() -> Scheduled {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let part = |time: i64| u64::try_from(time).unwrap_or(0);
@@ -40,7 +40,8 @@ pub(crate) fn scheduled() -> Scheduled {
     }
 }
 
-/// The same of another thread of this process; how long it ran in ticks.
+/// Returns what another thread of this process has had of its CPU; the time that it ran is in
+/// ticks.
 pub(crate) fn scheduled_of(tid: i32) -> Scheduled {
     let delay = run_delay(&format!("/proc/self/task/{tid}"));
     scheduling(&thread(tid), delay)
@@ -55,7 +56,7 @@ fn scheduling(usage: &ThreadUsage, run_delay: Option<Nanos>) -> Scheduled {
     }
 }
 
-/// How long a thread has waited on run queues: the second number of its schedstat
+/// Returns the time that a thread has waited on run queues: the second number of its schedstat
 /// (Documentation/scheduler/sched-stats.rst), where the kernel counts it.
 fn run_delay(folder: &str) -> Option<Nanos> {
     let text = fs::read_to_string(format!("{folder}/schedstat")).ok()?;

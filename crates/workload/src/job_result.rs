@@ -25,7 +25,7 @@ pub(crate) struct JobResult {
     pub(crate) write: IoStatistics,
     /// Counters of waiting.
     pub(crate) counters: Counters,
-    /// Whether the counters hold the time blocked and asleep.
+    /// True if the counters hold the time blocked and asleep.
     pub(crate) counts_waiting: bool,
     /// Faults of the device.
     #[serde(skip)]
@@ -41,9 +41,9 @@ pub(crate) struct JobResult {
     pub(crate) scheduled: Scheduled,
     /// Share of its CPU that the kernel's thread had, if one worked for the job.
     pub(crate) kernel_scheduled: Option<Scheduled>,
-    /// How far the policy had learnt.
+    /// Learning of the policy: how far it had got.
     pub(crate) learning: Learning,
-    /// Whether the job's process was stopped and continued.
+    /// True if the job's process was stopped and continued.
     pub(crate) stopped: bool,
     /// System calls of the engine, where they are counted.
     pub(crate) system_calls: Option<u64>,

@@ -33,7 +33,7 @@ pub(crate) fn head_start(kind: JobKind, jobs: usize) -> Nanos {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProcessError {
-    /// It could not be started.
+    /// The process could not be started.
     #[error(
         "job {job}: no process could be started: {source}: lower --numjobs, or raise ulimit -u"
     )]
@@ -43,17 +43,17 @@ pub enum ProcessError {
         /// Why.
         source: io::Error,
     },
-    /// It ended without a word.
+    /// The process ended without a word.
     #[error("job {job}: its process {pid} ended before its work: {status}")]
     Ended {
         /// The job.
         job: usize,
         /// The process.
         pid: u32,
-        /// How it ended.
+        /// Exit status of the process.
         status: ExitStatus,
     },
-    /// What it said is no message.
+    /// The process said what is no message.
     #[error("job {job}: its process {pid} said what is no message: {reason}")]
     Garbled {
         /// The job.

@@ -17,7 +17,7 @@ use joulio_nvme::wait::Counters;
 use joulio_trace::Thread;
 use joulio_units::Nanos;
 
-/// What a result is about.
+/// Report of a run: the job and the setup that its result is about.
 pub(crate) struct Report<'a> {
     pub(crate) job: &'a Job,
     pub(crate) setup: &'a Setup<'a>,
@@ -57,8 +57,8 @@ impl Report<'_> {
         (result, traced)
     }
 
-    /// What the run was, by what the machine counted: the first target that says otherwise is
-    /// right.
+    /// Judges what the run was, by what the machine counted: the first target that says otherwise
+    /// is right.
     fn judge(&self, method: Method, counts: &Counts) -> Verdict {
         let targets = self.setup.targets.iter();
         let mut verdicts = targets.map(|target| target.judge(method, counts));
@@ -66,7 +66,7 @@ impl Report<'_> {
         other.unwrap_or(Verdict::AsRequested)
     }
 
-    /// What spoiled the run.
+    /// Returns what spoiled the run.
     fn spoiled(&self, done: &Finished) -> Vec<Spoiled> {
         let lost = self.setup.targets.iter().flat_map(|target| {
             let lost = target.lost_features().into_iter();
@@ -182,7 +182,7 @@ fn fault_counts(f: Faults) -> FaultCounts {
     }
 }
 
-/// What tells whether a job was spoiled.
+/// Returns the evidence that tells whether a job was spoiled.
 fn seen(job: &JobResult) -> JobEvidence {
     let waits = job.counters.blocks + job.counters.sleeps;
     JobEvidence {
@@ -196,7 +196,7 @@ fn seen(job: &JobResult) -> JobEvidence {
     }
 }
 
-/// What the jobs recorded, if they did.
+/// Takes what the jobs recorded, if they did.
 fn threads(jobs: &mut [JobResult]) -> Vec<Thread> {
     // They came in as they ended.
     jobs.sort_by_key(|job| job.index);
@@ -233,7 +233,7 @@ fn hertz(cycles: Option<&u64>, usage: &ThreadUsage) -> Option<f64> {
     (seconds >= ENOUGH).then_some(*cycles? as f64 / seconds)
 }
 
-/// How a job's core spent the job's time: what it did not spend blocked or asleep, it spun
+/// Returns how a job's core spent the job's time: what it did not spend blocked or asleep, it spun
 /// (working and polling cost the same). CPU time in the kernel is not blocked time, though it lies
 /// between the same two looks at the clock. After its own end the core is idle, which the base
 /// holds.

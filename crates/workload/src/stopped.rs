@@ -14,8 +14,8 @@ static CONTINUED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
 
 static TIMES: Mutex<u64> = Mutex::new(0);
 
-/// How often this process was found continued, by whoever asked; counted from the first call on.
-/// Two answers that differ have a stop between them.
+/// Returns how often this process was found continued, by whoever asked; counted from the first
+/// call on. Two answers that differ have a stop between them.
 pub(crate) fn times() -> u64 {
     let mut times = TIMES.lock().unwrap_or_else(PoisonError::into_inner);
     *times += u64::from(CONTINUED.swap(false, Ordering::Relaxed));

@@ -19,16 +19,16 @@ pub struct Surroundings {
     stops: u64,
 }
 
-/// What happened beside a run, between its beginning and its end. What cannot be known did not.
+/// Events beside a run, between its beginning and its end. What cannot be known did not happen.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Happened {
-    /// How long it took.
+    /// Time from the beginning to the end.
     pub window: Nanos,
     /// CPUs were slowed down for their temperature.
     pub throttled: bool,
-    /// What each CPU's time went into; none: not known.
+    /// Use of each CPU's time, by the number of the CPU; none: not known.
     pub cpus: BTreeMap<usize, CpuUse>,
-    /// How long the machine was suspended.
+    /// Time that the machine was suspended.
     pub suspended: Nanos,
     /// By how many nanoseconds the wall clock was set, forward or (below zero) back.
     pub stepped_ns: i64,
@@ -49,7 +49,7 @@ impl Surroundings {
         }
     }
 
-    /// What happened since `before`.
+    /// Returns what happened since `before`.
     pub fn since(&self, before: &Surroundings) -> Happened {
         let throttles = self.throttles.as_ref().zip(before.throttles.as_ref());
         let cpus = self.cpus.as_ref().zip(before.cpus.as_ref());
@@ -64,7 +64,7 @@ impl Surroundings {
     }
 }
 
-/// How far the machine's clocks are apart.
+/// Differences between the machine's clocks.
 #[derive(Clone, Copy, Debug)]
 struct Clocks {
     /// `CLOCK_BOOTTIME` goes on while the machine is suspended, and `CLOCK_MONOTONIC` does not.

@@ -17,7 +17,7 @@ const HEADER: usize = 32;
 const CRC: Range<usize> = 24..28;
 const RUN: Range<usize> = 28..32;
 
-/// What is wrong with a block that was read.
+/// Fault of a block that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Mismatch {
     #[error("block {block}: no header where one was written (magic {found:#018x})")]
@@ -32,10 +32,10 @@ pub(crate) enum Mismatch {
     Crc { block: u64 },
 }
 
-/// What a job knows of the blocks of its share.
+/// Ledger of a job: what it knows of the blocks of its share.
 pub(crate) struct Ledger {
     first: u64,
-    /// How often this run wrote each block, and two flags.
+    /// Count of this run's writes to each block, and two flags.
     generations: Vec<u32>,
     seed: u64,
     /// Unlike every other run's.
@@ -91,7 +91,7 @@ impl Ledger {
         *self.entry(block) &= !BUSY;
     }
 
-    /// Whether this run has written `block`.
+    /// Returns true if this run has written `block`.
     pub(crate) fn written(&self, block: u64) -> bool {
         let entry = self.generations[(block - self.first) as usize];
         entry & COUNT != 0 && entry & LOST == 0

@@ -35,7 +35,7 @@ pub struct Worker<'a> {
     pub(crate) bs: u64,
     /// Blocks of `bs` bytes that the job works on.
     pub(crate) share: Range<u64>,
-    /// Whether blocks without content may be given some before they are read.
+    /// True if blocks without content may be given some before they are read.
     pub(crate) may_write: bool,
     pub(crate) stop: &'a Stop,
     /// Events of the measured part that each queue is to keep.

@@ -15,7 +15,7 @@ pub enum EngineError {
     Kernel(#[from] kernel::KernelEngineError),
 }
 
-/// How a request failed.
+/// Failure of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IoError {
     /// Status of the device.

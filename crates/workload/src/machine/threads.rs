@@ -144,7 +144,7 @@ fn read(counter: &mut Result<Counter, String>) -> Count {
     Ok(counted.count)
 }
 
-/// Whether the processor has the states that C0.1 and C0.2 are.
+/// Checks that the processor has the states that C0.1 and C0.2 are.
 fn waits() -> Result<(), String> {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let flags = info.lines().find(|line| line.starts_with("flags"));

@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-/// How often to look up whether the run is to end.
+/// Time between two looks at whether the run is to end.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs the job of `worker` in a process of its own, which opens `target` itself.
@@ -158,7 +158,7 @@ mod tests {
     use std::sync::atomic::AtomicU64;
     use std::sync::mpsc::channel;
 
-    /// What comes of a job whose process is a shell with `script`, and what it told.
+    /// Returns what comes of a job whose process is a shell with `script`, and what it told.
     fn attended(script: &str) -> (Result<(), WorkerError>, Vec<JobMessage>) {
         let ((messages, inbox), (start, go)) = (channel(), channel());
         let (job, stop, progress) = (Job::random_reads(100), Stop::default(), AtomicU64::new(0));

@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-/// How often the I/Os done are told.
+/// Time between two reports of the I/Os done.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// This process was not started by a run.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, ErrorKind, Write};
 use std::ops::Range;
 
-/// What a job's process is to do: the first line on its standard input.
+/// Part of a run that a job's process is to do: the first line on its standard input.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Part {
     pub(super) job: Job,
@@ -39,14 +39,14 @@ pub(super) enum Line {
     Ended(Ending),
 }
 
-/// How a job's process ends, if it is not ended.
+/// End of a job's process, if it is not ended by others.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Ending {
-    /// It has said all, or that its completion mode is not to be had.
+    /// The process has said all, or that its completion mode is not to be had.
     Done,
     /// Another job could not start, so this one did not.
     NotStarted,
-    /// It failed.
+    /// The job failed, for this reason.
     Failed(String),
 }
 

@@ -77,7 +77,7 @@ impl Engine for Instant {
 
 impl Traced for Instant {}
 
-/// What those jobs run on.
+/// Target that jobs with the engine [`Instant`] run on.
 struct Fragile(TargetInfo);
 
 impl Observed for Fragile {}

@@ -4,44 +4,45 @@ use crate::surroundings::Happened;
 use joulio_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// What a thread had of its CPU in a run.
+/// Use of a CPU by a thread in a run: times, wake-ups and preemptions of the thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Scheduled {
-    /// How long it ran.
+    /// Time that the thread ran.
     pub(crate) ran: Nanos,
-    /// How long it was ready to run and waited for a CPU; none: the kernel does not count it.
+    /// Time that the thread was ready to run and waited for a CPU; none: the kernel does not count
+    /// it.
     pub(crate) run_delay: Option<Nanos>,
-    /// How often it was woken.
+    /// Times that the thread was woken.
     pub(crate) wakes: u64,
-    /// How often its CPU was taken away.
+    /// Times that the thread's CPU was taken away.
     pub(crate) preemptions: u64,
 }
 
-/// How far a policy had learnt in the measured part.
+/// Learning of a policy: how far it had got in the measured part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Learning {
-    /// How long it was to go on learning at the beginning; zero: it had learnt.
+    /// Time that the policy was to go on learning at the beginning; zero: it had learnt.
     pub(crate) at_first: Nanos,
     /// At the end it still had not learnt.
     pub(crate) to_the_end: bool,
 }
 
-/// What is known of a job.
+/// Evidence on a job: what is known of how it ran.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct JobEvidence {
     pub(crate) index: usize,
     pub(crate) window: Nanos,
     pub(crate) scheduled: Scheduled,
-    /// It never blocked or slept, and was to have its CPU all the time.
+    /// True if the job never blocked or slept, and was to have its CPU all the time.
     pub(crate) never_waits: bool,
     /// The kernel's thread that worked for it, if one did.
     pub(crate) kernel: Option<Scheduled>,
     pub(crate) learning: Learning,
-    /// Its process was stopped.
+    /// True if the job's process was stopped.
     pub(crate) stopped: bool,
 }
 
-/// What is known of a run.
+/// Evidence on a run: what is known of its jobs and of what happened beside them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Evidence<'a> {
     pub(crate) window: Nanos,
@@ -53,13 +54,13 @@ pub(crate) struct Evidence<'a> {
     pub(crate) cpus: &'a [usize],
     /// By how much the thread that watches the run was late at the most.
     pub(crate) late: Nanos,
-    /// It was told to end. Service managers and timeout(1) send SIGCONT as they tell that, which a
-    /// process gets that never was stopped.
+    /// True if the run was told to end. Service managers and timeout(1) send SIGCONT as they tell
+    /// that, which a process gets that never was stopped.
     pub(crate) told_to_end: bool,
 }
 
 impl Scheduled {
-    /// What was counted since `earlier`.
+    /// Returns what was counted since `earlier`.
     pub(crate) fn since(self, earlier: Scheduled) -> Scheduled {
         let run_delay = self.run_delay.zip(earlier.run_delay);
         Scheduled {
@@ -70,7 +71,7 @@ impl Scheduled {
         }
     }
 
-    /// Of both.
+    /// Returns the sums of both.
     pub(crate) fn and(self, other: Scheduled) -> Scheduled {
         let run_delay = self.run_delay.zip(other.run_delay);
         Scheduled {

@@ -89,7 +89,7 @@ fn not_learnt(run: &Evidence<'_>) -> Option<Spoiled> {
 }
 
 impl Happened {
-    /// What of it spoils what was measured on `cpus` (none: on any).
+    /// Returns those of the events that spoil what was measured on `cpus` (none: on any).
     pub fn spoiled(&self, cpus: &[usize]) -> Vec<Spoiled> {
         let all = [
             self.stolen(cpus),
@@ -123,9 +123,9 @@ impl Happened {
 }
 
 impl Scheduled {
-    /// How long, of `window`, it waited for its CPU longer than its wake-ups take. A CPU enters no
-    /// idle state that takes longer to leave than it is to be idle, so that wake-ups take no longer
-    /// than the thread was blocked.
+    /// Returns the time, of `window`, that the thread waited for its CPU longer than its wake-ups
+    /// take. A CPU enters no idle state that takes longer to leave than it is to be idle, so that
+    /// wake-ups take no longer than the thread was blocked.
     fn waited(&self, window: Nanos) -> Nanos {
         let delay = self.run_delay.unwrap_or_default();
         let blocked = window.since(self.ran + delay);
@@ -135,7 +135,7 @@ impl Scheduled {
 }
 
 impl JobEvidence {
-    /// How long it had no CPU that it should have had.
+    /// Returns the time that the job had no CPU when it should have had one.
     fn lost(&self) -> Nanos {
         let waited = self.scheduled.waited(self.window);
         let switches = SPINNER_SWITCHES * self.window.seconds() + 1.0;

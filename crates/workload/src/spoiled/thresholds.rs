@@ -6,18 +6,18 @@ use joulio_units::Nanos;
 /// much: what takes less cannot be told from that.
 pub const TOLERATED: f64 = 0.02;
 
-/// How long a thread that was woken may take to get its CPU, without another program's doing: the
-/// CPU has to leave its idle state first. The deepest of the machines in profiles/ takes 133 us,
-/// and a guest's wake-up through its host some tens more.
+/// Longest time that a thread that was woken may take to get its CPU, without another program's
+/// doing: the CPU has to leave its idle state first. The deepest of the machines in profiles/ takes
+/// 133 us, and a guest's wake-up through its host some tens more.
 pub const WAKE: Nanos = Nanos::from_micros(250);
 
-/// How late the thread that watches a run may be. A scheduler gives a thread that was woken its CPU
-/// after a slice (3 ms) of each of the others at the most: 500 ms are 160 busy threads on its CPU,
-/// or a machine that stood still.
+/// Longest time that the thread that watches a run may be late. A scheduler gives a thread that was
+/// woken its CPU after a slice (3 ms) of each of the others at the most: 500 ms are 160 busy
+/// threads on its CPU, or a machine that stood still.
 pub const LATE: Nanos = Nanos::from_millis(500);
 
-/// How long a suspension is, and how far a step of the wall clock, at the least: on a busy machine
-/// that much may pass between reading two clocks. NTP steps by 128 ms or more, and slews below.
+/// Least length of a suspension, and least step of the wall clock: on a busy machine that much may
+/// pass between reading two clocks. NTP steps by 128 ms or more, and slews below.
 pub const CLOCKS: Nanos = Nanos::from_millis(100);
 
 /// The most voluntary switches of a thread that does nothing but spin, a second: page faults, locks.

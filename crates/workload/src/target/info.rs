@@ -19,7 +19,7 @@ pub struct TargetInfo {
     pub engines: Vec<(EngineName, usize)>,
     /// Most jobs at once.
     pub max_jobs: usize,
-    /// Whether data on it may be overwritten.
+    /// True if data on the target may be overwritten.
     pub may_write: bool,
     /// Disk that it is, or is on, for the kernel's counters; none for what the kernel does not drive.
     pub disk: Option<Disk>,

@@ -12,7 +12,7 @@ pub(super) struct InFlightIo {
     pub(super) block: u64,
     /// Read or write.
     pub(super) direction: Direction,
-    /// Whether it was issued in the measured part.
+    /// True if the I/O was issued in the measured part.
     pub(super) measured: bool,
 }
 

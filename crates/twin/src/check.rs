@@ -21,7 +21,7 @@ pub use orders::Order;
 /// I/Os of each run of a check: enough that a seed moves no mean by a tenth of its promise.
 pub const IOS: u64 = 60_000;
 
-/// How far a difference between two runs may be off.
+/// Largest error that is allowed of a difference between two runs, as a fraction of it.
 const INCREMENT: f64 = 0.25;
 
 /// Methods whose published numbers differ by no more are not in an order.

@@ -5,7 +5,7 @@ use crate::times::{Doing, Times};
 use joulio_units::Nanos;
 use std::collections::VecDeque;
 
-/// What ends an idle state.
+/// Cause of the end of an idle state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// A device's interrupt.
@@ -16,14 +16,14 @@ pub(crate) enum Cause {
     Known,
 }
 
-/// How a thread got its CPU.
+/// Way in which a thread got its CPU.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Got {
     /// When.
     pub(crate) at: Nanos,
     /// The CPU had been another's, or idle for so long; `None`: the job's all the time.
     pub(crate) cold: Option<Nanos>,
-    /// It was idle, so that what woke it runs in nobody's time.
+    /// True if the CPU was idle, so that what woke it runs in nobody's time.
     pub(crate) idle: bool,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Cpu {
     /// The latest idle time, for the other thread of its core.
     idle: (Nanos, Nanos),
     recent: Recent,
-    /// What is before this counts for nothing.
+    /// Start of the measured part: what is before it counts for nothing.
     from: Nanos,
     pub(crate) times: Times,
 }
@@ -173,7 +173,7 @@ impl Cpu {
         }
     }
 
-    /// Whether it is running something at `at`, as far as it is known.
+    /// Returns true if the CPU is running something at `at`, as far as it is known.
     pub(crate) fn busy(&self, at: Nanos) -> bool {
         at < self.free && !(self.idle.0 <= at && at < self.idle.1)
     }

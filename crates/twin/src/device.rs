@@ -12,9 +12,10 @@ pub(crate) struct Device<'a> {
     power: PowerStates,
     /// Bytes and mean service times of the reads and writes of each load.
     loads: Vec<(u32, [Nanos; 2])>,
-    /// What is before this counts for nothing.
+    /// Start of the measured part: what is before it counts for nothing.
     from: Nanos,
-    /// What it would have drawn idle until then; none until then.
+    /// Energy that the device would have drawn idle until `from`; none until an I/O comes in the
+    /// measured part.
     before: Option<Joules>,
     activity: DeviceActivity,
     /// The latest submission.
@@ -73,7 +74,7 @@ impl<'a> Device<'a> {
         finish
     }
 
-    /// What it did until `end`.
+    /// Returns what the device did in the measured part until `end`.
     pub(crate) fn activity(&self, end: Nanos) -> DeviceActivity {
         let before = self.before;
         let before = before.unwrap_or_else(|| self.power.idle_energy(self.from.min(end)));

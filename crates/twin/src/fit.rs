@@ -21,7 +21,7 @@ pub const IOS: u64 = 10_000;
 /// Rounds at the most.
 const ROUNDS: u32 = 6;
 
-/// How much smaller the neighbourhood is from round to round.
+/// Factor by which the neighbourhood shrinks from round to round.
 const SHRINK: f64 = 0.5;
 
 /// A figure before and after the fit.

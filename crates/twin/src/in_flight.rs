@@ -13,13 +13,13 @@ pub(crate) struct InFlightIo {
     pub(crate) class: Class,
     /// Which of the job's loads it is of.
     pub(crate) load: usize,
-    /// What latency counts from.
+    /// Time that latency counts from.
     pub(crate) arrival: Nanos,
     /// When the policy heard of it; zero for a policy that wants no times.
     pub(crate) submitted: Nanos,
-    /// It was issued in the measured part.
+    /// True if the I/O was issued in the measured part.
     pub(crate) measured: bool,
-    /// Its index in `live`.
+    /// Index of the I/O in `live`.
     place: usize,
 }
 

@@ -14,7 +14,7 @@ pub(crate) struct Due {
     pub(crate) direction: Direction,
     pub(crate) class: Class,
     pub(crate) arrival: Nanos,
-    /// Of which load it is.
+    /// Index of the load that the I/O is of.
     pub(crate) load: usize,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct Due {
 #[derive(Clone, Debug)]
 struct Drawn {
     load: Load,
-    /// How long it lasts.
+    /// Time that the load lasts.
     length: Nanos,
     reads: Bernoulli,
     classes: [Class; 2],
@@ -52,7 +52,7 @@ pub(crate) struct Source {
     turn: usize,
     until: Nanos,
     next_arrival: Nanos,
-    /// What is left of a burst.
+    /// I/Os that are left of a burst.
     burst: u32,
     random: Pcg64Mcg,
 }

@@ -7,7 +7,7 @@ use joulio_model::{CoreState, FrequencyRatio, MachineProfile, Pick};
 use joulio_units::{Joules, Nanos, Watts};
 use joulio_wait::{Outstanding, Step, StepKind, StepSet};
 
-/// What an oracle may do, and what it has to keep.
+/// Rules of an oracle: what it may do, and what it has to keep.
 ///
 /// It takes the cheapest step for each wait, by the machine's watts, that keeps every latency it
 /// can under `limit`. The wait is all that it considers, so that above depth 1 another plan may be
@@ -21,10 +21,10 @@ pub struct Oracle {
     pub share: Watts,
     /// The steps that it may take, of those that the machine has.
     pub can: StepSet,
-    /// Whether it may leave completions where they are, to take in several at once.
+    /// True if the oracle may leave completions where they are, to take in several at once.
     pub batch: bool,
-    /// Whether it may sleep while nothing is out. What an I/O will take is not known before it is,
-    /// and its thread is slower after that sleep.
+    /// True if the oracle may sleep while nothing is out. What an I/O will take is not known before
+    /// it is, and its thread is slower after that sleep.
     pub nap: bool,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct OracleState {
     /// The idle states.
     idle: Vec<(IdleStateTimes, Watts)>,
     timer: Joules,
-    /// How long the CPU has been idle since the last completion, if it has.
+    /// Time that the CPU has been idle since the last completion, if it has.
     cold: Option<Nanos>,
     /// Completions and arrivals of what is out, the earliest first.
     upcoming: Vec<(Nanos, Nanos)>,
@@ -51,7 +51,7 @@ struct Plan {
     step: Step,
     /// When the core can poll.
     end: Nanos,
-    /// What the thread is slower by then.
+    /// Time by which the thread is slower then.
     cold: Nanos,
     joules: f64,
 }
@@ -132,7 +132,8 @@ impl OracleState {
         None
     }
 
-    /// Whether the first `count` of those upcoming keep the limit, handed out by a poll at `end`.
+    /// Returns true if the first `count` of those upcoming keep the limit, handed out by a poll at
+    /// `end`.
     fn keeps(&self, count: usize, plan: &Plan, costs: &StepCosts) -> bool {
         let limit = self.oracle.limit;
         let cold = match self.cold {
@@ -195,7 +196,7 @@ impl OracleState {
 }
 
 impl Thread<'_> {
-    /// What the oracle does now, if one waits here.
+    /// Returns what the oracle does now, if one waits here.
     pub(crate) fn oracle_step(&mut self, at: Nanos, world: &World<'_>) -> Option<Step> {
         let deadline = self.deadline(at);
         let oracle = self.oracle.as_mut()?;

@@ -104,7 +104,7 @@ const NOT_MODELLED: [&str; 8] = [
     "dispatch",
 ];
 
-/// What a run has counted, in the parts of its result.
+/// Counts of a run, in the parts of its result.
 pub(crate) struct Counted<'a> {
     pub(crate) window: Nanos,
     pub(crate) read: &'a IoStatistics,

@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Events between two checks of the flag that stops a run.
 const STOP_INTERVAL: u64 = 1 << 16;
 
-/// What the jobs share.
+/// State that the jobs share: the machine, its CPUs, and the devices.
 pub(crate) struct World<'a> {
     pub(crate) machine: &'a MachineProfile,
     pub(crate) costs: StepCosts,
@@ -63,7 +63,8 @@ impl World<'_> {
         end
     }
 
-    /// What woke a CPU, and the way to the thread: from when it is `got` on; when that is done.
+    /// Handles what woke a CPU, and goes the way to the thread, from when the CPU is `got` on;
+    /// returns when that is done.
     pub(crate) fn wake(&mut self, cpu: usize, got: Got, handler: Nanos) -> Nanos {
         let handled = self.kernel(cpu, got.at, handler);
         let end = self.kernel(cpu, handled, self.costs.wake);

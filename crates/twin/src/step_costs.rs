@@ -11,7 +11,7 @@ use joulio_model::machine::costs::{Costs, IdleState, SchedulerCosts};
 use joulio_units::Nanos;
 use joulio_wait::{StepKind, StepSet};
 
-/// What each step takes.
+/// Times that each step takes, and the other costs of a machine's path.
 #[derive(Clone, Debug)]
 pub(crate) struct StepCosts {
     pub(crate) app: Nanos,
@@ -48,7 +48,7 @@ pub(crate) struct StepCosts {
     pub(crate) block_after: Nanos,
     pub(crate) slice: Nanos,
     pub(crate) smt_slowdown: f64,
-    /// What the path's work is paid for as.
+    /// Kind of work that the path's is paid for as.
     pub(crate) work: Doing,
     pub(crate) idle: Vec<IdleStateTimes>,
     /// The steps that the machine has.
@@ -76,7 +76,7 @@ impl ColdStart {
     }
 }
 
-/// What a scheduler takes for a read and for a write.
+/// Times that a scheduler takes for a read and for a write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SchedulerTimes {
     /// Before the doorbell.

@@ -18,7 +18,7 @@ use joulio_job::{IoStatistics, Job};
 use joulio_units::Nanos;
 use joulio_wait::{AnyPolicy, Counters, Outstanding, Policy, Slept, StepKind, StepSet};
 
-/// What a job does next.
+/// Phase of a job: what it does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Makes the I/Os that are due, with the CPU.
@@ -33,10 +33,10 @@ pub(crate) enum Phase {
     Woken(Wakening),
 }
 
-/// What a job that gave its CPU away is woken by.
+/// Event that wakes a job that gave its CPU away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wakening {
-    /// Its slice was over, or has not begun; it did not give the CPU away by itself.
+    /// The job's slice was over, or has not begun; it did not give the CPU away by itself.
     Slice,
     /// A sleep that began at `start` and was to end at `until`.
     Timer { start: Nanos, until: Nanos },
@@ -65,7 +65,7 @@ pub(crate) struct Thread<'a> {
     made: Vec<u16>,
     /// The measured I/Os of one poll: whether each wrote, its bytes, and when it arrived.
     ended: Vec<(bool, u32, Nanos)>,
-    /// What it takes to send those out.
+    /// Time that it takes to make and submit the I/Os in `made`.
     making: Nanos,
     source: Source,
     /// Bytes of an I/O, by load.
@@ -75,7 +75,7 @@ pub(crate) struct Thread<'a> {
     pub(crate) measuring: bool,
     /// The CPU was idle since the last completion, for so long at the most.
     pub(crate) cold: Option<Nanos>,
-    /// It was before that.
+    /// True if the CPU was idle before the last completion.
     chilled: bool,
     /// Completions whose interrupt has been paid for.
     pub(crate) announced: u64,
@@ -84,14 +84,14 @@ pub(crate) struct Thread<'a> {
     pub(crate) done: Done,
 }
 
-/// What a job did in the measured part.
+/// Counts of what a job did in the measured part.
 pub(crate) struct Done {
     pub(crate) ended: Nanos,
     pub(crate) read: IoStatistics,
     pub(crate) write: IoStatistics,
     /// Arrivals that were due and never issued.
     pub(crate) unissued: u64,
-    /// How often its CPU was taken for another.
+    /// Times that the job's CPU was taken for another.
     pub(crate) preempted: u64,
 }
 
@@ -164,7 +164,7 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// It has given its CPU away.
+    /// Returns true if the job has given its CPU away.
     pub(crate) fn is_off(&self) -> bool {
         matches!(self.phase, Phase::Woken(_))
     }
@@ -281,7 +281,7 @@ impl<'a> Thread<'a> {
         next.min(turn)
     }
 
-    /// What was counted in the measured part.
+    /// Returns what was counted in the measured part.
     pub(crate) fn counted(&self) -> Counters {
         self.counters - self.before
     }

@@ -32,7 +32,7 @@ pub struct Times {
     pub timer_wakes: u64,
 }
 
-/// What a CPU does while it is not idle.
+/// Kind of work of a CPU while it is not idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doing {
     Spin,
@@ -74,7 +74,7 @@ impl Times {
         self.busy() + self.c1 + self.c1e + self.c6
     }
 
-    /// What a physical core did whose hardware threads spent their time so in `window`.
+    /// Returns what a physical core did whose hardware threads spent their time so in `window`.
     ///
     /// A core is awake while any of its threads is. How far they overlap is not known: they are
     /// taken to be independent, so that a core of threads that are busy for b and c of the window

@@ -89,7 +89,7 @@ fn row(paper: &Paper, number: &Number, simulator: &mut Simulator) -> Result<Row,
     Ok(row)
 }
 
-/// Of the runs of `number` the one that is furthest past what its package is sold to draw.
+/// Finds, of the runs of `number`, the one that is furthest past what its package is sold to draw.
 fn past_tdp(
     number: &Number,
     simulator: &mut Simulator,
@@ -105,7 +105,7 @@ fn past_tdp(
     Ok(worst)
 }
 
-/// What the twin says of `number`.
+/// Returns what the twin says of `number`.
 pub(crate) fn modelled(number: &Number, simulator: &mut Simulator) -> Result<f64, SimulationError> {
     let runs = metrics(simulator, &number.run, number.metric)?;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
@@ -139,9 +139,9 @@ pub(crate) fn modelled(number: &Number, simulator: &mut Simulator) -> Result<f64
     })
 }
 
-/// How far `modelled` is off what was printed, as a fraction of it; nothing inside a printed range.
-/// Of a gain that is the error of the gain: 5.9 % for 14.6 % is 60 % off, though the two ratios are
-/// within 8 %.
+/// Returns the error of `modelled` against what was printed, as a fraction of it; nothing inside a
+/// printed range. Of a gain that is the error of the gain: 5.9 % for 14.6 % is 60 % off, though the
+/// two ratios are within 8 %.
 pub(crate) fn error(number: &Number, modelled: f64) -> f64 {
     let (low, high) = (number.value, number.to.unwrap_or(number.value));
     let nearest = modelled.clamp(low, high);

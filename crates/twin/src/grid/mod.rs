@@ -104,7 +104,7 @@ impl Meter {
         }
     }
 
-    /// What it would have read over `done`.
+    /// Returns what the meter would have read over `done`.
     pub(crate) fn read(self, machine: &MachineProfile, done: &TwinRun) -> Joules {
         match self {
             Meter::Wall => done.parts.total(),

@@ -117,7 +117,7 @@ impl Scenario {
         }
     }
 
-    /// Its job, of `ios` in all, where the closed loop does `iops`.
+    /// Returns the scenario's job, of `ios` in all, where the closed loop does `iops`.
     pub(crate) fn job(&self, ios: u64, ramp_time: Nanos, seed: u64, iops: f64) -> Job {
         let job = self.closed(ios, ramp_time, seed);
         let every = |percent: f64| {

@@ -77,7 +77,8 @@ impl Metric {
         })
     }
 
-    /// How far a number of it may be off: what was promised of fitted ones and of others.
+    /// Returns the largest promised error of a number of this metric, as a fraction: what was
+    /// promised of fitted ones and of others.
     pub(crate) fn promise(self, fitted: bool) -> Option<f64> {
         let (near, far) = match self {
             Metric::Iops | Metric::LatencyUs | Metric::P50Us => (0.03, 0.10),
@@ -89,7 +90,8 @@ impl Metric {
         Some(if fitted { near } else { far })
     }
 
-    /// The same of a gain, the percentage by which runs exceed others: as a fraction of the gain.
+    /// Returns the largest promised error of a gain, the percentage by which runs exceed others: as
+    /// a fraction of the gain.
     pub(crate) fn promise_of_gain(self, fitted: bool) -> Option<f64> {
         match self {
             Metric::IosPerPackageJoule => Some(if fitted { 0.10 } else { 0.25 }),

@@ -63,7 +63,8 @@ fn page() -> u32 {
     4096
 }
 
-/// How long a mode learns before it is itself: hybrid's statistics are those of the last 100 ms.
+/// Returns the time that a mode learns before it is itself: hybrid's statistics are those of the
+/// last 100 ms.
 fn learns(mode: CompletionMode) -> Nanos {
     match mode {
         CompletionMode::Hybrid => Nanos::from_millis(102),

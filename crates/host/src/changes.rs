@@ -27,7 +27,7 @@ pub struct Changes<'a> {
     live: &'static LiveChanges,
     journal: Option<Journal>,
     session: Option<Session>,
-    /// Whether changes that an earlier run had left are put back.
+    /// True if changes that an earlier run had left are put back.
     tidy: bool,
     made: Vec<Made<'a>>,
     notes: Vec<String>,

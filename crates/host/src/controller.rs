@@ -104,8 +104,8 @@ impl AdminController {
         ascii(&self.control.identify_controller().mn).into()
     }
 
-    /// Whether the controller is gone when this process ends, so that nothing can be put back after
-    /// it.
+    /// Returns true if the controller is gone when this process ends, so that nothing can be put
+    /// back after it.
     pub fn ends_with_process(&self) -> bool {
         self.address.is_none()
     }

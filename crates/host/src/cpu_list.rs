@@ -20,7 +20,7 @@ pub struct ParseCpuListError {
 }
 
 impl CpuList {
-    /// Whether there is none in it.
+    /// Returns true if there is no CPU in the list.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -30,7 +30,7 @@ impl CpuList {
         self.0.iter().copied()
     }
 
-    /// Whether every CPU of it is in `other`.
+    /// Returns true if every CPU of the list is in `other`.
     pub fn is_subset(&self, other: &CpuList) -> bool {
         self.0.is_subset(&other.0)
     }

@@ -83,7 +83,7 @@ fn chosen(text: &str) -> &str {
     chosen.unwrap_or(text)
 }
 
-/// Whether the file's device is gone, or the file is not there.
+/// Returns true if the file's device is gone, or the file is not there.
 pub(crate) fn is_gone(error: &io::Error) -> bool {
     let code = Errno::from_io_error(error);
     error.kind() == ErrorKind::NotFound || matches!(code, Some(Errno::NODEV) | Some(Errno::NXIO))

@@ -35,7 +35,8 @@ pub enum ChangeError {
 }
 
 impl ChangeError {
-    /// Whether a change was made and could not be undone; else nothing is left changed by it.
+    /// Returns true if a change was made and could not be undone; else nothing is left changed by
+    /// it.
     pub fn leaves_changes(&self) -> bool {
         matches!(
             self,

@@ -6,9 +6,9 @@ use std::sync::mpsc::channel;
 use std::thread::Builder;
 use std::time::Duration;
 
-/// How long a change that is just being made or put back may take.
+/// Longest time that a change that is just being made or put back may take.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long putting back may take in all: a device may not answer.
+/// Longest time that putting back may take in all: a device may not answer.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Puts back all changes of this process, in the place of the threads that have made them: for a

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How often the lock is tried while a change is being made or put back.
+/// Time between two tries of the lock while a change is being made or put back.
 const LOCK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Changes of a process that are not put back yet, locked by whoever makes one or puts one back.

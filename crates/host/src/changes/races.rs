@@ -58,7 +58,7 @@ impl Machine {
         Ok(changes)
     }
 
-    /// What a killed process has left.
+    /// Leaves the changes `wanted` as a killed process does.
     fn left_behind(&self, wanted: &[(Setting, &str)]) {
         self.begun(wanted).unwrap().leave();
     }

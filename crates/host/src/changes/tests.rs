@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 type Log = RefCell<Vec<String>>;
 
-/// What is made and put back is written in the log.
+/// Change that writes in the log what is made and put back.
 struct Fake<'a> {
     name: &'static str,
     journal: Journal,

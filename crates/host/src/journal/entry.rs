@@ -110,7 +110,7 @@ impl JournalEntry {
 }
 
 impl RecordedChange {
-    /// Whether `other` changes the same feature of the same device, or the same setting.
+    /// Returns true if `other` changes the same feature of the same device, or the same setting.
     pub fn is_of_the_same(&self, other: &RecordedChange) -> bool {
         self.file_name() == other.file_name()
     }
@@ -178,7 +178,8 @@ impl KnobChange {
         Ok(left.iter().map(|why| format!("{knob}: {why}")).collect())
     }
 
-    /// Whether either is of a file that the other is of, or that the kernel changes with it.
+    /// Returns true if either change is of a file that the other is of, or that the kernel changes
+    /// with it.
     pub fn touches(&self, other: &KnobChange) -> bool {
         self.root == other.root && self.change.touches(&other.change)
     }

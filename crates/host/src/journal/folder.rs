@@ -19,10 +19,10 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long somebody else may take to change settings or put them back: opening a controller may
-/// take as long.
+/// Longest time that somebody else may take to change settings or put them back: opening a
+/// controller may take as long.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How often a lock is tried while another process has it.
+/// Time between two tries of a lock while another process has it.
 const LOCK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Permissions of the group and of others to write.
@@ -159,7 +159,7 @@ impl Folder {
     }
 }
 
-/// Whether nobody else has `file` locked: it is locked then, until it is closed.
+/// Locks `file` until it is closed; returns false if somebody else has it locked.
 pub(super) fn lock_file(file: impl AsFd) -> io::Result<bool> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),

@@ -20,7 +20,7 @@ pub struct LockedJournal {
 pub struct HeldEntry {
     /// Content of the entry.
     pub entry: JournalEntry,
-    /// Whether it was written just now; if not, an earlier change is not put back yet.
+    /// True if the entry was written just now; if not, an earlier change is not put back yet.
     pub fresh: bool,
     name: OsString,
     _lock: File,

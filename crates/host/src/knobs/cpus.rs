@@ -18,7 +18,7 @@ pub struct CpuIdleState {
     pub name: String,
     /// Time that it takes to leave it; the kernel has microseconds.
     pub latency: Option<Nanos>,
-    /// Whether it is switched off; none for a state without a switch.
+    /// True if the state is switched off; none for a state without a switch.
     pub disabled: Option<bool>,
 }
 

@@ -45,7 +45,7 @@ pub enum Setting {
     Nomerges,
     /// CPU on which a request completes: 0 anywhere, 1 in the submitter's group, 2 on its CPU.
     RqAffinity,
-    /// Whether polled I/O polls; up to Linux 5.18 it can be set.
+    /// Switch of polling for polled I/O; up to Linux 5.18 it can be set.
     IoPoll,
     /// Microseconds of sleep before polling; -1 never, 0 by statistics. Up to Linux 6.3.
     IoPollDelay,
@@ -57,7 +57,7 @@ pub enum Setting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UmwaitSetting {
-    /// Whether C0.2 may be entered.
+    /// Permission to enter C0.2.
     EnableC02,
     /// Longest wait in TSC ticks; 0 is no limit.
     MaxTime,

@@ -76,12 +76,13 @@ impl KnobPlan {
         distinct(self.parts.iter().map(|part| part.old.as_str()))
     }
 
-    /// Whether everything has its value already.
+    /// Returns true if everything has its value already.
     pub fn is_none(&self) -> bool {
         self.parts.iter().all(|part| part.old == part.new)
     }
 
-    /// Whether either is of a file that the other is of, or that the kernel changes with it.
+    /// Returns true if either plan is of a file that the other is of, or that the kernel changes
+    /// with it.
     pub fn touches(&self, other: &KnobPlan) -> bool {
         let parts =
             |change: &KnobPlan, file: &str| change.parts.iter().any(|part| part.file == file);
@@ -227,7 +228,7 @@ fn hint(knob: &Knob) -> Option<&'static str> {
     }
 }
 
-/// Whether `file` is in the folder of `knob`, and nowhere else by way of it.
+/// Returns true if `file` is in the folder of `knob`, and nowhere else by way of it.
 fn owns(knob: &Knob, file: &str) -> bool {
     let folder = match knob {
         Knob::Queue { disk, .. } => &format!("sys/block/{disk}/queue"),

@@ -20,7 +20,7 @@ pub(super) fn file(disk: &str, setting: Setting) -> String {
     format!("{}/{}", folder(disk), setting.file())
 }
 
-/// Whether it may be worth to try a scheduler that is not offered.
+/// Returns true if it may be worth to try a scheduler that is not offered.
 pub(super) fn may_be_loaded(scheduler: &str) -> bool {
     MODULES.contains(&scheduler)
 }

@@ -39,7 +39,7 @@ impl Allowed {
         Allowed::Number { min, max, step: 1 }
     }
 
-    /// Whether `value` is among them, in the form in which the kernel gives it.
+    /// Returns true if `value` is among the allowed ones, in the form in which the kernel gives it.
     pub fn has(&self, value: &str) -> bool {
         match self {
             Allowed::OneOf(words) => words.iter().any(|word| word == value),

@@ -26,7 +26,7 @@ pub struct Cpu {
     pub idle_governor: Known<String>,
     /// Idle states that there are, shallowest first.
     pub idle_states: Known<Vec<IdleStateSetting>>,
-    /// Whether user-level waits may be as deep as C0.2: 1 or 0.
+    /// Depth of user-level waits: 1 if they may be as deep as C0.2, else 0.
     pub umwait_c02: Known<String>,
     /// Longest user-level wait, in cycles of the TSC; 0 is no limit.
     pub umwait_max_cycles: Known<String>,

@@ -25,7 +25,7 @@ pub struct DiskSettings {
     pub nomerges: Known<String>,
     /// CPU on which requests complete.
     pub rq_affinity: Known<String>,
-    /// Whether its queue polls: 1 or 0.
+    /// Polling of the disk's queue: 1 if it polls, else 0.
     pub io_poll: Known<String>,
     /// Microseconds of sleep before polling, up to Linux 6.3.
     pub io_poll_delay: Known<String>,

@@ -27,7 +27,7 @@ pub enum FeatureValue {
     },
     /// Feature 0Ch, Autonomous Power State Transition (Base 5.27.1.10).
     Apst {
-        /// Whether transitions are on (APSTE).
+        /// True if transitions are on (APSTE).
         enabled: bool,
         /// Entries of the table, 32 of them.
         entries: Vec<u64>,

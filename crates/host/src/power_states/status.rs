@@ -15,8 +15,8 @@ pub struct PowerStatus {
     pub identity: IdentifyController,
     /// Power state and workload hint (feature 02h).
     pub current: PowerManagement,
-    /// Whether transitions by idle time are on, and which there are (feature 0Ch); none where the
-    /// controller does not have the feature.
+    /// State of transitions by idle time (feature 0Ch): true if they are on, and which there are;
+    /// none where the controller does not have the feature.
     pub apst: Option<(bool, Vec<Transition>)>,
     /// Interrupt coalescing (feature 08h); none where the controller does not have the feature.
     pub coalescing: Option<InterruptCoalescing>,

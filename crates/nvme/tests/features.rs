@@ -75,7 +75,7 @@ fn what_is_of_a_vector_is_set_again_once_its_queue_is_there() {
     group.queues()[0].ring();
     let (mut ended, mut at) = (0, Nanos::ZERO);
     while ended == 0 {
-        at = at + Nanos::from_millis(100);
+        at += Nanos::from_millis(100);
         stepper.step(at);
         let soon = now() + Nanos::from_millis(10);
         ended += group.reap(1, Some(soon), |_, _| {}).unwrap();

@@ -92,7 +92,7 @@ impl<'a> Caller<'a> {
             }
             Step::Aim(queue) => {
                 if let Ok(memory) = self.controller.allocate(4096) {
-                    let _ = self.queue(queue).1.aim(&Arc::new(memory), 64, 7);
+                    let _ = self.queue(queue).1.redirect(&Arc::new(memory), 64, 7);
                 }
             }
             Step::Ask(what) => self.ask(what),

@@ -3,10 +3,10 @@
  * A device interrupt for a registered thread, named by the eventfd that its
  * driver signals: whoever has the eventfd was given the interrupt.
  *
- * The driver (VFIO) is the producer of the IRQ bypass manager, which tells of
- * the interrupt, and of its end before the driver frees it. Between the two
- * callbacks the interrupt exists; nothing here looks at it outside of them but
- * under the receiver's lock, while the aim is set.
+ * The driver (VFIO) is the producer of the IRQ bypass manager, which reports
+ * the interrupt, and its end before the driver frees it. Between the two
+ * callbacks the interrupt exists; nothing here touches it outside of them but
+ * under the receiver's lock, while the route is set.
  *
  * The interrupt is moved to the thread's CPU, whatever CPUs an administrator
  * gave it, and kept there: user space (irqbalance) cannot move it while it is
@@ -85,11 +85,11 @@ static u8 vector_on(struct irq_data *irqd, unsigned int cpu)
  * Whether the interrupt still has that vector on that CPU. Called on that CPU
  * with interrupts off, under the receiver's lock; it may be changed elsewhere
  * right after, but the old vector cannot be given away before this CPU has run
- * the kernel's clean-up of it, which tells receiver_lose_vector.
+ * the kernel's clean-up of it, which calls receiver_lose_vector.
  */
-bool binding_aim_holds(const struct aim *aim)
+bool binding_route_holds(const struct irq_route *route)
 {
-	return vector_on(aim->irqd, aim->cpu) == aim->vector;
+	return vector_on(route->irqd, route->cpu) == route->vector;
 }
 
 /* The CPUs that an administrator gave it, be it that it has yet to move to them. */
@@ -136,14 +136,14 @@ static void give_back(struct receiver *r)
 static int take(struct receiver *r, unsigned int irq)
 {
 	struct irq_data *irqd = irq_get_irq_data(irq);
-	struct aim aim = { .irqd = irqd, .irq = irq };
+	struct irq_route route = { .irqd = irqd, .irq = irq };
 	int error;
 
 	if (!irqd || !irq_is_direct(irqd))
 		return -EOPNOTSUPP;
 
 	/* The calling thread is the one, and pinned (binding_bind). */
-	aim.cpu = raw_smp_processor_id();
+	route.cpu = raw_smp_processor_id();
 	r->irq = irq;
 	r->balanced = irqd_can_balance(irqd);
 	get_affinity(irqd, r->affinity);
@@ -153,19 +153,19 @@ static int take(struct receiver *r, unsigned int irq)
 
 	irq_set_status_flags(irq, IRQ_NO_BALANCING);
 	/* Forced: otherwise a move that cannot be now is one with its next occurrence. */
-	error = irq_force_affinity(irq, cpumask_of(aim.cpu));
+	error = irq_force_affinity(irq, cpumask_of(route.cpu));
 	if (error) {
 		/* It has not moved. To ask for its own CPUs would begin a move. */
 		leave(r);
 		return error == -EBUSY ? -EINPROGRESS : error;
 	}
-	aim.vector = vector_on(irqd, aim.cpu);
-	if (!aim.vector) {
+	route.vector = vector_on(irqd, route.cpu);
+	if (!route.vector) {
 		/* Without remapping some move with their next occurrence only. */
 		give_back(r);
 		return -EAGAIN;
 	}
-	receiver_aim(r, &aim);
+	receiver_set_route(r, &route);
 	return 0;
 }
 
@@ -270,7 +270,7 @@ static void drop_consumer(struct receiver *r)
 	r->bound = false;
 }
 
-/* The CPU stays online until the aim is set, so that its end is seen. */
+/* The CPU stays online until the route is set, so that its end is seen. */
 static int try_to_bind(struct receiver *r, int fd)
 {
 	int error;
@@ -345,7 +345,7 @@ static int bindings_offline(unsigned int cpu)
 
 	mutex_lock(&taken_lock);
 	list_for_each_entry(r, &taken, taken)
-		if (r->aim.irqd && r->aim.cpu == cpu)
+		if (r->route.irqd && r->route.cpu == cpu)
 			receiver_disarm(r);
 	mutex_unlock(&taken_lock);
 	return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the kernel tells by its tracepoints, at once and in the right place:
+ * What the kernel reports by its tracepoints, at once and in the right place:
  *
  * - A thread exits, in the thread. Its file may live on elsewhere.
  * - A thread has called exec, in the thread and before the new program's first

@@ -69,12 +69,12 @@ void registers_exit(void);
 void registers_load(const struct uintr_registers *regs, const struct uintr_memory *memory,
 		    u8 vector);
 void registers_save(struct uintr_registers *regs);
-void registers_aim(u8 vector);
+void registers_set_vector(u8 vector);
 
 /* receiver.c: a registered thread's state. */
 
-/* A device interrupt as one CPU knows it; no IRQ: none. */
-struct aim {
+/* Where a device interrupt goes: its vector on one CPU; no irqd: nowhere. */
+struct irq_route {
 	struct irq_data *irqd;
 	unsigned int irq;
 	unsigned int cpu;
@@ -103,7 +103,7 @@ struct receiver {
 	enum receiver_life life;
 	int cpu; /* whose registers hold the thread's state, -1: none */
 	struct uintr_registers regs;
-	struct aim aim;
+	struct irq_route route;
 	struct joulio_uintr_status status;
 	struct eventfd_ctx *eventfd; /* also read by rescue, without the lock */
 	struct irq_work rescue;
@@ -129,7 +129,7 @@ struct receiver *receiver_current(void);
 void receiver_attach(struct receiver *r);
 bool receiver_detach(struct receiver *r);
 void receiver_unload_elsewhere(struct receiver *r);
-void receiver_aim(struct receiver *r, const struct aim *aim);
+void receiver_set_route(struct receiver *r, const struct irq_route *route);
 void receiver_arm(struct receiver *r);
 void receiver_disarm(struct receiver *r);
 void receiver_status(struct receiver *r, struct joulio_uintr_status *status);
@@ -151,9 +151,9 @@ int binding_init(struct receiver *r);
 void binding_free(struct receiver *r);
 int binding_bind(struct receiver *r, int eventfd);
 int binding_unbind(struct receiver *r);
-bool binding_aim_holds(const struct aim *aim);
+bool binding_route_holds(const struct irq_route *route);
 
-/* hooks.c: what the kernel tells of threads and vectors. */
+/* hooks.c: what the kernel reports of threads and vectors. */
 int hooks_init(void);
 void hooks_exit(void);
 

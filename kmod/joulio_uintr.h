@@ -49,14 +49,14 @@ struct joulio_uintr_status {
 	__u32 cpu;
 	__u64 switches_out; /* the thread left its CPU */
 	__u64 switches_in;  /* and came back */
-	__u64 injected;     /* user interrupts for what the eventfd told while it was away */
+	__u64 injected;     /* user interrupts for what the eventfd reported while it was away */
 	__u64 rescued;      /* a device's was pending when it left: the eventfd was signalled */
 	__u64 reserved[2];  /* 0 */
 };
 
 struct joulio_uintr_source {
 	__s32 eventfd; /* signalled by the interrupt when it reaches the kernel */
-	__u32 cpu;     /* where it is first aimed */
+	__u32 cpu;     /* where it first goes */
 	__u32 flags;   /* 0 */
 	__u32 pad;     /* 0 */
 };

@@ -55,20 +55,20 @@ static bool receiver_has_one(struct receiver *r)
 /* The vector that is the thread's on this CPU, 0: none. Under the lock. */
 static u8 receiver_vector(struct receiver *r)
 {
-	if (!r->aim.irqd || r->aim.cpu != smp_processor_id())
+	if (!r->route.irqd || r->route.cpu != smp_processor_id())
 		return 0;
-	if (!binding_aim_holds(&r->aim)) {
-		r->aim.irqd = NULL;
+	if (!binding_route_holds(&r->route)) {
+		r->route.irqd = NULL;
 		r->status.state = JOULIO_UINTR_LOST;
 		return 0;
 	}
-	return r->aim.vector;
+	return r->route.vector;
 }
 
 /*
  * On the thread's CPU, under the lock. When the eventfd was signalled while the
  * thread was away the kernel's handler had an interrupt: an injected one makes
- * the thread look. A signal later than that finds it here, or away again.
+ * the thread poll. A signal later than that finds it here, or away again.
  */
 static void receiver_load(struct receiver *r)
 {
@@ -147,15 +147,15 @@ static void receiver_disarm_here(void *info)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&r->lock, flags);
-	if (r->cpu == smp_processor_id() && !r->aim.irqd)
-		registers_aim(0);
+	if (r->cpu == smp_processor_id() && !r->route.irqd)
+		registers_set_vector(0);
 	raw_spin_unlock_irqrestore(&r->lock, flags);
 }
 
 /*
  * Calls @function on the CPU that holds the thread's state. When the thread
  * leaves that CPU meanwhile, its state is saved; what makes it come back with
- * another (the aim) must have been changed before.
+ * another (the route) must have been changed before.
  */
 static void receiver_reach(struct receiver *r, smp_call_func_t function)
 {
@@ -203,7 +203,7 @@ bool receiver_detach(struct receiver *r)
 	first = r->life != RECEIVER_DETACHED;
 	if (first) {
 		r->life = RECEIVER_DETACHED;
-		r->aim.irqd = NULL;
+		r->route.irqd = NULL;
 		r->status.state = JOULIO_UINTR_LOST;
 		if (r->cpu == smp_processor_id())
 			receiver_unload(r);
@@ -220,18 +220,18 @@ void receiver_unload_elsewhere(struct receiver *r)
 		receiver_reach(r, receiver_unload_here);
 }
 
-/* From now on the interrupt may arrive, once the thread is on the aim's CPU. */
-void receiver_aim(struct receiver *r, const struct aim *aim)
+/* From now on the interrupt may arrive, once the thread is on the route's CPU. */
+void receiver_set_route(struct receiver *r, const struct irq_route *route)
 {
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&r->lock, flags);
-	r->aim = *aim;
+	r->route = *route;
 	r->status.state = JOULIO_UINTR_BOUND;
 	raw_spin_unlock_irqrestore(&r->lock, flags);
 }
 
-/* By the thread itself, after receiver_aim: it is on its CPU already. */
+/* By the thread itself, after receiver_set_route: it is on its CPU already. */
 void receiver_arm(struct receiver *r)
 {
 	unsigned long flags;
@@ -241,7 +241,7 @@ void receiver_arm(struct receiver *r)
 	vector = r->cpu == smp_processor_id() ? receiver_vector(r) : 0;
 	if (vector) {
 		receiver_prefill(r);
-		registers_aim(vector);
+		registers_set_vector(vector);
 	}
 	raw_spin_unlock_irqrestore(&r->lock, flags);
 }
@@ -252,7 +252,7 @@ void receiver_disarm(struct receiver *r)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&r->lock, flags);
-	r->aim.irqd = NULL;
+	r->route.irqd = NULL;
 	if (r->status.state == JOULIO_UINTR_BOUND)
 		r->status.state = JOULIO_UINTR_LOST;
 	raw_spin_unlock_irqrestore(&r->lock, flags);
@@ -265,10 +265,10 @@ void receiver_status(struct receiver *r, struct joulio_uintr_status *status)
 
 	raw_spin_lock_irqsave(&r->lock, flags);
 	*status = r->status;
-	if (r->aim.irqd) {
-		status->irq = r->aim.irq;
-		status->vector = r->aim.vector;
-		status->cpu = r->aim.cpu;
+	if (r->route.irqd) {
+		status->irq = r->route.irq;
+		status->vector = r->route.vector;
+		status->cpu = r->route.cpu;
 	}
 	raw_spin_unlock_irqrestore(&r->lock, flags);
 }
@@ -285,10 +285,10 @@ void receiver_lose_vector(unsigned int cpu, unsigned int vector)
 	if (!r || cpu != smp_processor_id())
 		return;
 	raw_spin_lock(&r->lock);
-	if (r->aim.irqd && r->aim.cpu == cpu && r->aim.vector == vector) {
-		r->aim.irqd = NULL;
+	if (r->route.irqd && r->route.cpu == cpu && r->route.vector == vector) {
+		r->route.irqd = NULL;
 		r->status.state = JOULIO_UINTR_LOST;
-		registers_aim(0);
+		registers_set_vector(0);
 	}
 	raw_spin_unlock(&r->lock);
 }

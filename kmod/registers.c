@@ -100,7 +100,7 @@ static int registers_check(void)
  * From now on @vector is the thread's, 0: none is. The table has one entry, so
  * its last index is 0.
  */
-void registers_aim(u8 vector)
+void registers_set_vector(u8 vector)
 {
 	struct held *here = this_cpu_ptr(&held);
 
@@ -134,7 +134,7 @@ void registers_load(const struct uintr_registers *regs, const struct uintr_memor
 	} else {
 		if (here->requests != regs->requests)
 			write_register(MSR_UINTR_RR, regs->requests);
-		registers_aim(vector);
+		registers_set_vector(vector);
 	}
 	if (regs->flag && !dry_run)
 		asm volatile(".byte 0xf3, 0x0f, 0x01, 0xef # stui");
@@ -150,7 +150,7 @@ void registers_save(struct uintr_registers *regs)
 		asm volatile(".byte 0xf3, 0x0f, 0x01, 0xee # clui");
 	}
 	/* First: nothing may arrive any more when the requests are read. */
-	registers_aim(0);
+	registers_set_vector(0);
 	regs->requests = read_requests();
 	__this_cpu_write(held.requests, regs->requests);
 	if (!dry_run)

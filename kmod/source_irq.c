@@ -51,7 +51,7 @@ static const struct irq_domain_ops domain_operations = {
 	.free = irq_domain_free_irqs_common,
 };
 
-/* A new interrupt, aimed at @cpu; an errno, negative, when there is none. */
+/* A new interrupt, which goes to @cpu; an errno, negative, when there is none. */
 int source_irq_alloc(unsigned int cpu)
 {
 	struct irq_alloc_info info = { .mask = cpumask_of(cpu) };

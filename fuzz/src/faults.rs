@@ -21,9 +21,9 @@ pub enum AnyFault {
     SpuriousIrq,
     Flip,
     Cfs,
-    Gone,
+    Removed,
     AdminStuck,
-    NamespaceGone(u8),
+    NamespaceRemoved(u8),
     Full,
     StuckReset,
 }
@@ -50,9 +50,9 @@ impl From<AnyFault> for Fault {
             AnyFault::SpuriousIrq => Fault::SpuriousIrq,
             AnyFault::Flip => Fault::Flip,
             AnyFault::Cfs => Fault::Cfs,
-            AnyFault::Gone => Fault::Gone,
+            AnyFault::Removed => Fault::Removed,
             AnyFault::AdminStuck => Fault::AdminStuck,
-            AnyFault::NamespaceGone(nsid) => Fault::NamespaceGone(u32::from(nsid % 4) + 1),
+            AnyFault::NamespaceRemoved(nsid) => Fault::NamespaceRemoved(u32::from(nsid % 4) + 1),
             AnyFault::Full => Fault::Full,
             AnyFault::StuckReset => Fault::StuckReset,
         }

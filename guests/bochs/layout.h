@@ -1,5 +1,5 @@
 /*
- * Where things are in the guest's memory; `run` tells Bochs the same. The kernel's entry (ENTRY) and
+ * Where things are in the guest's memory; `run` gives Bochs the same. The kernel's entry (ENTRY) and
  * the initrd (INITRD), which lies past the kernel, are the kernel's: `unpack` says them.
  */
 #define ROM_BASE 0xc0000

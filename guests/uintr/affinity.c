@@ -59,7 +59,7 @@ static void *late_writer(void *unused)
 	snprintf(path, sizeof(path), "/proc/irq/%d/smp_affinity", irq);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	CHECK(fd >= 0);
-	/* The kernel looks whether it may be moved, then is the first to read. */
+	/* The kernel checks whether it may be moved, then is the first to read. */
 	late_result = write(fd, late_mask, 1);
 	close(fd);
 	return unused;
@@ -105,7 +105,7 @@ static void a_write_that_was_let_through_before_is_noticed(int device, int event
 		now = status(device);
 	while (now.state == JOULIO_UINTR_BOUND && --tries);
 	SAYS(now.state, JOULIO_UINTR_LOST);
-	/* Told by the kernel, rather than found when the thread came back to its CPU. */
+	/* Reported by the kernel, rather than found when the thread came back to its CPU. */
 	at_once += now.switches_in == switches;
 	pthread_join(writer, NULL);
 	SAYS(late_result, 1);
@@ -167,7 +167,7 @@ static void an_administrators_cpus_outlive_two_bindings(int device)
 	printf("bound twice before it could move back: it goes back to its own CPUs\n");
 }
 
-/* A switch for each look at whether the last move is done. */
+/* A switch for each check whether the last move is done. */
 static void binding_waits_for_a_move_to_end(int device)
 {
 	int eventfd = new_eventfd(), source = source_on(device, eventfd, 0, "1"), tries = 2000;

@@ -146,7 +146,7 @@ void online(int cpu, bool on)
 	SAYS(write_text(path, on ? "1" : "0"), 0);
 }
 
-/* How often it was signalled since the last look. */
+/* How often it was signalled since the last poll. */
 uint64_t taken(int eventfd)
 {
 	uint64_t count = 0;

@@ -124,10 +124,10 @@ static void one_injects_only_what_was_missed(void)
 }
 
 /*
- * Held back when it comes: nobody but the eventfd can tell. One that was injected
- * is held back too, and tells nothing: it was told when it was signalled.
+ * Held back when it comes: nobody but the eventfd can report it. One that was injected
+ * is held back too, and reports nothing: it was reported when it was signalled.
  */
-static void what_is_pending_is_told_once(void)
+static void what_is_pending_is_reported_once(void)
 {
 	int source = new_source(device, eventfd, 1);
 	uint64_t one = 1, rescued;
@@ -155,7 +155,7 @@ static void what_is_pending_is_told_once(void)
 	let_through();
 	SAYS(unbind_thread(device), 0);
 	close(source);
-	printf("switches: what is pending is told once, what was injected is not\n");
+	printf("switches: what is pending is reported once, what was injected is not\n");
 }
 
 void claims_of_switches(void)
@@ -173,6 +173,6 @@ void claims_of_switches(void)
 	one_injects_only_what_was_missed();
 	close(source);
 	if (hardware())
-		what_is_pending_is_told_once();
+		what_is_pending_is_reported_once();
 	close(device);
 }

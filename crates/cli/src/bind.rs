@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 
 /// Controllers to move.
 #[derive(clap::Args)]
-pub struct Args {
+pub struct BindArgs {
     /// PCI addresses: 0000:01:00.0
     #[arg(value_name = "ADDRESS", required = true)]
     addresses: Vec<PciAddress>,
 }
 
 /// `joulio bind`.
-pub fn bind(args: &Args) -> Outcome {
+pub fn bind(args: &BindArgs) -> Outcome {
     let sysfs = Sysfs::default();
     let mut groups = BTreeMap::new();
     for address in &args.addresses {
@@ -40,7 +40,7 @@ pub fn bind(args: &Args) -> Outcome {
 }
 
 /// `joulio unbind`.
-pub fn unbind(args: &Args) -> Outcome {
+pub fn unbind(args: &BindArgs) -> Outcome {
     let sysfs = Sysfs::default();
     for (index, address) in args.addresses.iter().enumerate() {
         let outcome = sysfs.unbind(*address);

@@ -2,6 +2,7 @@
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
+pub use joulio_lab::printable as clean;
 use std::fmt::Write;
 
 /// A header, and rows of as many cells below it: the first `left` columns are words and begin at
@@ -31,9 +32,4 @@ pub fn aligned(table: &mut Table, left: usize) -> String {
         let _ = writeln!(text, "{}", line.trim_end());
     }
     text
-}
-
-/// Drivers and servers name things; a terminal must not obey them.
-pub fn clean(text: &str) -> String {
-    text.replace(char::is_control, "?")
 }

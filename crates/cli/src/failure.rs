@@ -1,26 +1,33 @@
 //! Errors as a user sees them: one line, and an exit status.
 
-mod host;
-
 use crate::limits::open_files_advice;
-use crate::signals::{Signal, signal};
+use crate::signal::{Signal, signal};
+use joulio_host::ChangeError;
 use joulio_lab::calibrate::CalibrateError;
+use joulio_lab::calibrate::watts::WattsError;
+use joulio_lab::device_measure::DeviceMeasureError;
 use joulio_lab::experiment::ExperimentError;
+use joulio_lab::grid::SweepError;
+use joulio_lab::idle::IdleError;
+use joulio_lab::meters::MetersError;
 use joulio_lab::power_log::PowerLogError;
+use joulio_lab::power_states::PowerStatesError;
 use joulio_lab::selftest::SelftestError;
 use joulio_lab::{DiskError, OpenError};
+use joulio_workload::Spoiled;
 use std::fmt::Display;
 use std::io::{ErrorKind, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Why a command ended.
 #[derive(Debug)]
 pub enum Failure {
-    /// What was asked for cannot be done; nothing was changed. Status 2.
+    /// Refusal of a request; nothing was changed. Status 2.
     Input(String),
-    /// It was begun, and went wrong. Status 1.
+    /// Failure of what was begun. Status 1.
     Run(String),
-    /// A signal ended it before all was done that was asked for: what was not. Status 128 and the
+    /// A signal ended it before all was done that was requested: what was not. Status 128 and the
     /// signal's number, as shells have it.
     Interrupted(Signal, String),
     /// Standard output was closed: whoever read it has enough. Status 0.
@@ -28,6 +35,16 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// `file` is not written, for `figures` are not their own: a profile is used for months, and
+    /// nobody sees what else ran when it was measured. `measure` says how to do it again.
+    pub fn not_written(file: &Path, figures: &str, spoiled: &Spoiled, measure: &str) -> Failure {
+        Failure::run(format!(
+            "-o {}: not written, {figures} own: {}; then {measure} again, or say --allow-busy",
+            file.display(),
+            spoiled.why
+        ))
+    }
+
     /// A failure before anything was done.
     pub fn input(error: impl Display) -> Failure {
         Failure::Input(error.to_string())
@@ -36,6 +53,14 @@ impl Failure {
     /// A failure in the doing.
     pub fn run(error: impl Display) -> Failure {
         Failure::Run(error.to_string())
+    }
+
+    /// A failure before anything was done, if it is a `refusal`, or else in the doing.
+    fn either(refusal: bool, error: impl Display) -> Failure {
+        match refusal {
+            true => Failure::input(error),
+            false => Failure::run(error),
+        }
     }
 
     /// Standard output cannot be written to.
@@ -54,7 +79,7 @@ impl Failure {
         }
     }
 
-    /// The same, told as what came of the signal that ended the command, if one did.
+    /// The same, reported as what came of the signal that ended the command, if one did.
     pub fn after_signal(self) -> Failure {
         match (signal(), self) {
             (Some(signal), Failure::Input(what) | Failure::Run(what)) => {
@@ -79,52 +104,70 @@ impl Failure {
     }
 }
 
-impl From<DiskError> for Failure {
-    fn from(error: DiskError) -> Failure {
-        Failure::input(error)
+impl From<ChangeError> for Failure {
+    fn from(error: ChangeError) -> Failure {
+        Failure::either(!error.leaves_changes(), error)
     }
 }
 
-/// A device that was not opened: nothing was changed.
-impl From<OpenError> for Failure {
-    fn from(error: OpenError) -> Failure {
-        Failure::input(error)
-    }
+/// Implements `From` for errors that come before anything is done.
+macro_rules! refusals {
+    ($($error:ty),*) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Failure {
+                Failure::input(error)
+            }
+        })*
+    };
 }
 
-impl From<SelftestError> for Failure {
-    fn from(error: SelftestError) -> Failure {
-        match error.is_refusal() {
-            true => Failure::input(error),
-            false => Failure::run(error),
-        }
-    }
+/// Implements `From` for errors that know whether they came before anything was done.
+macro_rules! refusals_or_runs {
+    ($($error:ty),*) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Failure {
+                Failure::either(error.is_refusal(), error)
+            }
+        })*
+    };
 }
 
-impl From<ExperimentError> for Failure {
-    fn from(error: ExperimentError) -> Failure {
-        match error.is_refusal() {
-            true => Failure::input(error),
-            false => Failure::run(error),
-        }
-    }
-}
-
-impl From<PowerLogError> for Failure {
-    fn from(error: PowerLogError) -> Failure {
-        match error.is_refusal() {
-            true => Failure::input(error),
-            false => Failure::run(error),
-        }
-    }
-}
+refusals!(DiskError, MetersError, OpenError);
+refusals_or_runs!(
+    ExperimentError,
+    IdleError,
+    PowerLogError,
+    PowerStatesError,
+    SelftestError,
+    SweepError
+);
 
 impl From<CalibrateError> for Failure {
     fn from(error: CalibrateError) -> Failure {
         match error {
             CalibrateError::Interrupted => Failure::interrupted(error),
-            error if error.is_refusal() => Failure::input(error),
-            error => Failure::run(error),
+            error => Failure::either(error.is_refusal(), error),
+        }
+    }
+}
+
+impl From<WattsError> for Failure {
+    fn from(error: WattsError) -> Failure {
+        match &error {
+            WattsError::Interrupted => return Failure::interrupted(error),
+            // Each has a line, and there may be many.
+            WattsError::NoMeter(each) => each.iter().for_each(|line| say(&one_line(line))),
+            _ => {}
+        }
+        Failure::either(error.is_refusal(), error)
+    }
+}
+
+impl From<DeviceMeasureError> for Failure {
+    fn from(error: DeviceMeasureError) -> Failure {
+        match error {
+            DeviceMeasureError::Interrupted => Failure::interrupted(error),
+            error => Failure::either(error.is_refusal(), error).after_signal(),
         }
     }
 }
@@ -154,12 +197,12 @@ pub fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// When standard error is closed or full there is nobody to tell; the status says it still.
+/// When standard error is closed or full there is no reader; the status says it still.
 pub fn say(message: &str) {
     let _ = writeln!(std::io::stderr(), "joulio: {message}");
 }
 
-/// Without what would begin a line, or tell the terminal something else.
+/// Removes what would begin a line, or command the terminal.
 fn one_line(text: &str) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     words.replace(char::is_control, "?")

@@ -5,14 +5,10 @@ use crate::output::{Format, Output, print, print_json};
 use crate::signals::cancel;
 use crate::{Outcome, nvme_cli};
 use clap::Args;
-use joulio_device::Device;
-use joulio_emulator::FaultPlan;
-use joulio_lab::{DeviceKind, DeviceName, open_pcie, open_vfio_user};
-use joulio_nvme::{Controller, ControllerOptions, NvmeError};
-use joulio_nvme_spec::identify::{IdentifyController, IdentifyNamespace};
-use joulio_nvme_spec::log::SmartHealth;
+use joulio_lab::DeviceName;
+use joulio_lab::inspect::inspect;
 
-/// A controller to look at.
+/// A controller to inspect.
 #[derive(Args)]
 pub struct ControllerArgs {
     /// emulated:PROFILE, pcie:0000:01:00.0 or vfio-user:SOCKET
@@ -21,7 +17,7 @@ pub struct ControllerArgs {
     output: Output,
 }
 
-/// A namespace to look at.
+/// A namespace to inspect.
 #[derive(Args)]
 pub struct NamespaceArgs {
     #[command(flatten)]
@@ -31,55 +27,9 @@ pub struct NamespaceArgs {
     namespace_id: Option<u32>,
 }
 
-/// What can be asked of a controller over any back end.
-pub trait Inspect {
-    /// Identify Controller.
-    fn identity(&self) -> &IdentifyController;
-    /// Identify Namespace.
-    fn namespace(&self, nsid: u32) -> Result<Box<IdentifyNamespace>, NvmeError>;
-    /// Active namespaces.
-    fn active(&self) -> Result<Vec<u32>, NvmeError>;
-    /// Log 02h.
-    fn smart(&self) -> Result<Box<SmartHealth>, NvmeError>;
-}
-
-impl<D: Device> Inspect for Controller<D> {
-    fn identity(&self) -> &IdentifyController {
-        Controller::identity(self)
-    }
-
-    fn namespace(&self, nsid: u32) -> Result<Box<IdentifyNamespace>, NvmeError> {
-        self.identify_namespace(nsid)
-    }
-
-    fn active(&self) -> Result<Vec<u32>, NvmeError> {
-        self.active_namespaces()
-    }
-
-    fn smart(&self) -> Result<Box<SmartHealth>, NvmeError> {
-        self.smart_log()
-    }
-}
-
-/// Opens a device to look at it.
-pub fn open(name: &DeviceName) -> Result<Box<dyn Inspect>, Failure> {
-    let how = ControllerOptions {
-        queues: 1,
-        cancel: cancel(),
-        ..ControllerOptions::default()
-    };
-    Ok(match &name.kind {
-        DeviceKind::Emulated(emulated) => {
-            Box::new(emulated.open(name, how, 0, &FaultPlan::default())?)
-        }
-        DeviceKind::Pcie(address) => Box::new(open_pcie(*address, how)?),
-        DeviceKind::VfioUser(path) => Box::new(open_vfio_user(path, how)?),
-    })
-}
-
 /// `joulio id-ctrl`.
 pub fn id_ctrl(args: &ControllerArgs) -> Outcome {
-    let controller = open(&args.device)?;
+    let controller = inspect(&args.device, cancel())?;
     match args.output.format {
         Format::Normal => print(&nvme_cli::id_ctrl::text(controller.identity())),
         Format::Json => print_json(&nvme_cli::id_ctrl::json(controller.identity())),
@@ -89,7 +39,7 @@ pub fn id_ctrl(args: &ControllerArgs) -> Outcome {
 /// `joulio id-ns`.
 pub fn id_ns(args: &NamespaceArgs) -> Outcome {
     let name = &args.controller.device;
-    let controller = open(name)?;
+    let controller = inspect(name, cancel())?;
     let nsid = args.namespace_id.unwrap_or(name.nsid);
     let namespace = controller.namespace(nsid).map_err(Failure::input)?;
     match args.controller.output.format {
@@ -100,7 +50,7 @@ pub fn id_ns(args: &NamespaceArgs) -> Outcome {
 
 /// `joulio smart-log`.
 pub fn smart_log(args: &ControllerArgs) -> Outcome {
-    let controller = open(&args.device)?;
+    let controller = inspect(&args.device, cancel())?;
     let log = controller.smart().map_err(Failure::run)?;
     match args.output.format {
         Format::Normal => print(&nvme_cli::smart_log::text(&log, &args.device.text)),

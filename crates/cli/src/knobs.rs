@@ -6,25 +6,20 @@ use crate::Outcome;
 use crate::failure::{Failure, say};
 use crate::output::{Format, Output, print, print_json};
 use crate::signals::stop_on_signals;
-use crate::work::duration;
+use crate::times::duration;
 use joulio_host::Changes;
-use joulio_host::knobs::{Knob, disk_name, find_disk};
+use joulio_host::knobs::{Knob, disk_name, find_disk, list};
 use joulio_kernel_io::Disks;
-use joulio_lab::whole_disk;
+use joulio_lab::{pause, whole_disk};
 use joulio_units::Nanos;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
-/// How soon a signal is noticed.
-const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Shows the settings of the CPUs, and of a disk's queue: their values, what they can be, or why
 /// there are none. What is set is put back at the end, and on Ctrl-C; after kill -9 by
 /// `joulio restore`.
 #[derive(clap::Args)]
-pub struct Args {
+pub struct KnobsArgs {
     /// The disk: nvme0n1 or /dev/nvme0n1; of a partition, the one that it is of
     disk: Option<String>,
     /// Set one of those shown, for the time of --for; may be repeated
@@ -62,7 +57,7 @@ impl FromStr for Setting {
 }
 
 /// `joulio knobs`.
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &KnobsArgs) -> Outcome {
     let disk = args.disk.as_deref().map(disk_name);
     let disk = disk.map(|name| {
         let (disk, note) = whole_disk(&Disks::at(&args.root), name);
@@ -89,16 +84,12 @@ pub fn run(args: &Args) -> Outcome {
     let wanted = wanted.map(|Setting { name, value }| Ok((knob(name, disk)?, value.as_str())));
     let wanted: Vec<_> = wanted.collect::<Result<_, Failure>>()?;
     changes.knobs(&args.root, &wanted)?;
-    let rows = table::rows(&args.root, disk);
+    let rows = list(&args.root, disk);
     match args.output.format {
         Format::Normal => print(&table::text(&rows))?,
         Format::Json => print_json(&table::json(&rows))?,
     }
-    let time = Duration::from_nanos(args.duration.map_or(0, |time| time.0));
-    let start = Instant::now();
-    while !stop.stopped() && start.elapsed() < time {
-        sleep(CHECK_INTERVAL.min(time));
-    }
+    pause(args.duration.unwrap_or(Nanos::ZERO), &stop, |_| {});
     for note in changes.finish()? {
         say(&note);
     }

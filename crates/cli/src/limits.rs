@@ -5,29 +5,30 @@ use std::io;
 use std::process::ExitCode;
 use std::thread;
 
-/// More files than any run opens. A program that we start may go through all numbers below its limit.
+/// More files than any run opens. A program that we start may go through all numbers below its
+/// limit.
 const MAX_FILES: u64 = 1 << 20;
-/// What Rust gives every other thread.
+/// Stack in bytes that Rust gives every other thread.
 const MIN_STACK: u64 = 2 << 20;
-/// What a shell gives the first thread, usually.
+/// Stack in bytes that a shell usually gives the first thread.
 const STACK: usize = 8 << 20;
 
 /// Raises the limit of open files as far as it may be raised: a job takes several, and shells start
 /// programs with 1024 for the sake of those that use select(2).
 pub fn raise_open_files() {
     let limit = getrlimit(Resource::Nofile);
-    let most = limit.maximum.unwrap_or(MAX_FILES).min(MAX_FILES);
-    if limit.current.is_some_and(|current| current < most) {
+    let max = limit.maximum.unwrap_or(MAX_FILES).min(MAX_FILES);
+    if limit.current.is_some_and(|current| current < max) {
         let raised = Rlimit {
-            current: Some(most),
+            current: Some(max),
             maximum: limit.maximum,
         };
-        // What it cannot do it need not: it is told when files run out.
+        // What it cannot do it need not: it is reported when files run out.
         let _ = setrlimit(Resource::Nofile, raised);
     }
 }
 
-/// What to do about `message`, if it says that files ran out.
+/// Returns advice on `message`, if it says that files ran out.
 pub fn open_files_advice(message: &str) -> Option<String> {
     let code = |errno: rustix::io::Errno| format!("(os error {})", errno.raw_os_error());
     if message.contains(&code(rustix::io::Errno::NFILE)) {
@@ -52,6 +53,6 @@ pub fn with_stack(command: fn() -> ExitCode) -> io::Result<ExitCode> {
     }
     let thread = thread::Builder::new().name("joulio".into());
     let thread = thread.stack_size(STACK).spawn(command)?;
-    // A panic has told itself; this is what it would have ended with.
+    // A panic has reported itself; this is what it would have ended with.
     Ok(thread.join().unwrap_or(ExitCode::from(101)))
 }

@@ -13,9 +13,9 @@ mod inspect;
 mod knobs;
 mod limits;
 mod list;
-mod meters;
 mod nvme_cli;
 mod output;
+mod phases;
 mod power;
 mod power_log;
 mod power_states;
@@ -23,8 +23,10 @@ mod profiles;
 mod restore;
 mod selftest;
 mod serve;
+mod signal;
 mod signals;
 mod stat;
+mod times;
 mod trace;
 mod twin;
 mod work;
@@ -44,13 +46,13 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Run the same workload under each completion mode; one table.
-    Bench(Box<bench::Args>),
-    /// Measure what this machine takes for the steps of an I/O, as a profile for bench --twin.
-    Calibrate(calibrate::Args),
-    /// Run a few I/Os and show each one's way: for people, programs or ui.perfetto.dev.
-    Trace(Box<trace::Args>),
+    Bench(Box<bench::BenchArgs>),
+    /// Measure this machine's costs of the steps of an I/O, as a profile for bench --twin.
+    Calibrate(calibrate::CalibrateArgs),
+    /// Run a few I/Os and show the steps of each: for people, programs or ui.perfetto.dev.
+    Trace(Box<trace::TraceArgs>),
     /// List the NVMe namespaces of this machine (or of the devices named), as `nvme list`.
-    List(list::Args),
+    List(list::ListArgs),
     /// Identify Controller, as `nvme id-ctrl`.
     IdCtrl(inspect::ControllerArgs),
     /// Identify Namespace, as `nvme id-ns`.
@@ -58,28 +60,29 @@ enum Command {
     /// SMART / Health Information, as `nvme smart-log`.
     SmartLog(inspect::ControllerArgs),
     /// The meters of this machine: what each sees, or why it cannot be read.
-    Power(Box<power::Args>),
-    /// What each block device does, as `iostat -x`, with watts and joules per I/O beside it.
-    Stat(Box<stat::Args>),
+    Power(Box<power::PowerArgs>),
+    /// Activity of each block device, as `iostat -x`, with watts and joules per I/O.
+    Stat(Box<stat::StatArgs>),
     /// Power states with latencies and watts, transitions by idle time, the device's own power.
-    PowerStates(power_states::Args),
+    PowerStates(power_states::PowerStatesArgs),
     /// Settings of the kernel that change what an I/O costs: show them, or set them for a while.
-    Knobs(knobs::Args),
-    /// Put back what was changed by joulio and not put back by itself.
-    Restore(restore::Args),
+    Knobs(knobs::KnobsArgs),
+    /// Put back changes that joulio made and did not put back, as after kill -9.
+    Restore(restore::RestoreArgs),
     /// Test what this CPU can do while it waits: delivery, loss, sleep, latency, power.
-    Selftest(selftest::Args),
+    Selftest(selftest::SelftestArgs),
     /// Serve an emulated controller over a vfio-user socket: to a virtual machine, or to joulio.
-    Serve(serve::Args),
+    Serve(serve::ServeArgs),
     /// Move an NVMe controller from the kernel's driver to vfio-pci.
-    Bind(bind::Args),
+    Bind(bind::BindArgs),
     /// Give an NVMe controller back to the kernel's driver.
-    Unbind(bind::Args),
+    Unbind(bind::BindArgs),
     /// Profiles of machines and devices: list them, print one, check a file.
-    Profiles(profiles::Args),
-    /// A machine in virtual time: hold it to published numbers, fit it to them, or play every policy.
+    Profiles(profiles::ProfilesArgs),
+    /// A machine in virtual time: compare it with published numbers, fit it to them, or simulate
+    /// every policy.
     #[command(subcommand)]
-    Twin(twin::Command),
+    Twin(twin::TwinCommand),
     /// A job of `joulio bench --process`, which starts it.
     #[command(name = joulio_workload::COMMAND, hide = true)]
     BenchJob,
@@ -127,5 +130,5 @@ fn command() -> ExitCode {
     }
 }
 
-/// What every subcommand returns.
+/// Result of every subcommand.
 type Outcome = Result<(), Failure>;

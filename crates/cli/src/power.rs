@@ -1,57 +1,54 @@
 //! `joulio power`: the meters of this machine.
 
-mod busy;
-pub mod idle;
-pub mod pause;
+mod idle;
 mod report;
 mod table;
 mod watch;
 
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::meters;
 use crate::output::{Format, print, print_json};
 use crate::power_log;
-use crate::power_states::port::PortName;
-use crate::signals::stop_on_signals;
-use crate::work::seconds;
+use crate::signals::{cancel, stop_on_signals};
+use crate::times::seconds;
 use joulio_energy::{Discovery, Filtering, MIN_WINDOW, Root};
+use joulio_lab::{ControllerName, meters, pause};
 use joulio_units::Nanos;
 use joulio_workload::{Stop, parse_count};
-use report::Report;
+use report::MeterListing;
 use std::path::PathBuf;
 
 /// Every meter: what it includes, its present power over a second or more, and for one that cannot
 /// be read why, and the command that would allow it.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Args {
+pub struct PowerArgs {
     #[command(subcommand)]
     logger: Option<Logger>,
     /// Only these, a list: names as in the table, sources (perf, powercap, hwmon, ipmi), boundaries
     /// (wall, psys, package, cores, dram, device), all or none. NAME=BOUNDARY says what a sensor
-    /// includes; redfish=https://HOST/redfish/v1/Chassis/ID/Power asks a BMC (credentials from
+    /// includes; redfish=https://HOST/redfish/v1/Chassis/ID/Power reads a BMC (credentials from
     /// JOULIO_REDFISH_USER and JOULIO_REDFISH_PASSWORD, or ~/.netrc)
     #[arg(long, value_name = "METER", value_delimiter = ',')]
     meter: Vec<String>,
-    /// Ask this storage device too: /dev/nvme0 (as root), pcie:ADDRESS, vfio-user:SOCKET or
+    /// Read this storage device too: /dev/nvme0 (as root), pcie:ADDRESS, vfio-user:SOCKET or
     /// emulated:PROFILE. Repeatable
     #[arg(long)]
-    device: Vec<PortName>,
+    device: Vec<ControllerName>,
     /// Show them again and again, until it is interrupted
     #[arg(long, conflicts_with = "idle")]
     watch: bool,
-    /// Seconds (or 500ms, 2m) that each figure is taken over; 1 at the least
+    /// Seconds (or 500ms, 2m) that each figure is taken over; at least 1
     #[arg(long, default_value = "1", value_parser = interval)]
     interval: Nanos,
-    /// How often to show them
+    /// Number of times to show them
     #[arg(long, requires = "watch", value_parser = lines)]
     count: Option<u64>,
-    /// Measure the idle machine for so many seconds (or 5m), and keep that for joulio bench. Nothing
-    /// else should run
+    /// Measure the idle machine for so many seconds (or 5m), and keep that for joulio bench.
+    /// Nothing else should run
     #[arg(long, value_name = "TIME", value_parser = interval)]
     idle: Option<Nanos>,
-    /// Where to keep it; an older baseline is replaced, another file is not. Default:
+    /// File of the baseline; an older one is replaced, another file is not. Default:
     /// joulio/idle-baseline.json in XDG_STATE_HOME, without that in /var/lib for root and in
     /// ~/.local/state for others
     #[arg(long, requires = "idle")]
@@ -70,7 +67,7 @@ pub struct Args {
     root: Option<PathBuf>,
 }
 
-/// With a logger at the plug, or a person who changes devices.
+/// Measurements with a logger at the plug, or a person who changes devices.
 #[derive(clap::Subcommand)]
 enum Logger {
     Swap(power_log::SwapArgs),
@@ -83,7 +80,7 @@ pub fn interval(text: &str) -> Result<Nanos, String> {
     let time = seconds(text)?;
     match time < MIN_WINDOW {
         true => Err(format!(
-            "'{text}' is too short: meters say nothing of less than a second"
+            "'{text}' is too short: give at least 1 s, meters resolve no less"
         )),
         false => Ok(time),
     }
@@ -92,20 +89,20 @@ pub fn interval(text: &str) -> Result<Nanos, String> {
 /// How many lines to show.
 pub fn lines(text: &str) -> Result<u64, String> {
     match parse_count(text)? {
-        0 => Err("nothing would be shown: 1 at the least".into()),
+        0 => Err("nothing would be shown: give at least 1".into()),
         count => Ok(count),
     }
 }
 
 /// A command with its machine.
 struct Run<'a> {
-    args: &'a Args,
+    args: &'a PowerArgs,
     root: Root,
     stop: Stop,
 }
 
 /// `joulio power`.
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &PowerArgs) -> Outcome {
     match &args.logger {
         Some(Logger::Swap(args)) => return power_log::swap(args),
         Some(Logger::Marker(args)) => return power_log::marker(args),
@@ -120,10 +117,11 @@ pub fn run(args: &Args) -> Outcome {
     };
     let discover = match args.idle.is_some() || args.watch {
         true => meters::discover_with,
-        // It tells of each why it cannot be read.
+        // It says of each why it cannot be read.
         false => meters::list_with,
     };
-    let discovery = discover(&run.root, &args.meter, &args.device)?;
+    let discovery = discover(&run.root, &args.meter, &args.device, &cancel());
+    let discovery = discovery.map_err(|error| Failure::from(error).after_signal())?;
     match (args.idle, args.watch) {
         (Some(time), _) => idle::measure(&run, discovery, time),
         (None, true) => watch::watch(&run, discovery),
@@ -136,11 +134,11 @@ impl Run<'_> {
         let mut measured = Vec::new();
         if !discovery.meters.is_empty() {
             let window = discovery.meters.open().map_err(Failure::run)?;
-            pause::pause(self.args.interval, &self.stop, |_| {});
+            pause(self.args.interval, &self.stop, |_| {});
             measured = window.close(None);
         }
         let filtering = Filtering::of(&self.root);
-        let report = Report::new(&measured, &discovery.others, &filtering);
+        let report = MeterListing::new(&measured, &discovery.others, &filtering);
         match self.args.output {
             Format::Normal => print(&table::table(&report)),
             Format::Json => print_json(&report),

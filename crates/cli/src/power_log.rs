@@ -12,13 +12,13 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::output::{print, print_json};
 use crate::signals::stop_on_signals;
-use crate::work::seconds;
+use crate::times::seconds;
 use joulio_energy::alignment::Shape;
 use joulio_lab::power_log::SwapState;
 use joulio_units::Nanos;
 use std::path::PathBuf;
 
-/// Make a marker, which tells how a logger's clock stands to this machine's
+/// Make a marker, by which a logger's clock is compared with this machine's
 ///
 /// All cores spin, then idle, three times: a logger at the plug records that. Make one before and
 /// one after the runs, while the machine is otherwise idle.
@@ -31,10 +31,10 @@ pub struct MarkerArgs {
     file: Option<PathBuf>,
 }
 
-/// What a marker looks like.
+/// Flags of a marker's pattern.
 #[derive(clap::Args)]
 struct ShapeArgs {
-    /// How long all cores spin: twice the logger's interval at the least
+    /// How long all cores spin: at least twice the logger's interval
     #[arg(long, default_value = "5s", value_parser = seconds)]
     spin: Nanos,
     /// How long they idle before, between and after
@@ -68,7 +68,7 @@ pub fn marker(args: &MarkerArgs) -> Outcome {
         _ => SwapState::default(),
     };
     if let Some(path) = &args.file {
-        // What cannot be written is told before the marker and not after it.
+        // What cannot be written is reported before the marker and not after it.
         SwapState::check(path)?;
     }
     let stop = stop_on_signals()?;

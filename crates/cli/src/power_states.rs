@@ -1,27 +1,26 @@
 //! `joulio power-states`: where a controller idles, how long it takes to wake, what it draws.
 
-mod change;
-pub mod port;
 mod report;
 
 use crate::Outcome;
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::output::{Format, Output, print, print_json};
-use crate::work::duration;
+use crate::signals::{cancel, stop_on_signals};
+use crate::times::duration;
 use clap::ValueEnum;
 use joulio_host::power_states::{FeatureRequest, coalescing};
+use joulio_lab::ControllerName;
+use joulio_lab::power_states::{PowerReport, hold, leave};
 use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_units::Nanos;
-use port::PortName;
-use report::Report;
 
 /// Shows a controller's power states, its transitions by idle time and what it says it draws.
 /// A change is written to a journal before it is made; what the journal has is put back by
 /// `joulio restore`.
 #[derive(clap::Args)]
-pub struct Args {
+pub struct PowerStatesArgs {
     /// /dev/nvme0 (as root), pcie:0000:01:00.0, vfio-user:SOCKET or emulated:PROFILE
-    device: PortName,
+    device: ControllerName,
     /// Go to this power state
     #[arg(long, value_name = "PS", value_parser = clap::value_parser!(u8).range(0..=31))]
     set: Option<u8>,
@@ -32,7 +31,7 @@ pub struct Args {
     #[arg(long, value_name = "COUNT,US", value_parser = coalescing::parse)]
     coalescing: Option<InterruptCoalescing>,
     /// Show it after so long, or Ctrl-C, and put back what was changed. The device's own meter is
-    /// read meanwhile, where it has one; that takes 2s at the least
+    /// read meanwhile, where it has one; that takes at least 2s
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     duration: Option<Nanos>,
     #[command(flatten)]
@@ -46,7 +45,7 @@ enum Switch {
     Off,
 }
 
-impl Args {
+impl PowerStatesArgs {
     fn changes(&self) -> Vec<FeatureRequest> {
         let apst = self
             .apst
@@ -59,28 +58,32 @@ impl Args {
 }
 
 /// `joulio power-states`.
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &PowerStatesArgs) -> Outcome {
     let changes = args.changes();
     if args.duration.is_none() && !changes.is_empty() {
-        refuse_in_vain(&args.device)?;
+        refuse_useless_change(&args.device)?;
     }
-    let port = args.device.open()?;
+    let controller = args.device.open(cancel())?;
     let report = match args.duration {
-        Some(time) => change::hold(&changes, &port, time)?,
-        None if changes.is_empty() => Report::of(&port)?,
-        None => change::leave(&changes, &port)?,
+        Some(time) => {
+            // Before there is anything that a signal would leave behind.
+            let stop = stop_on_signals()?;
+            hold(&changes, &controller, time, &stop, say)?
+        }
+        None if changes.is_empty() => PowerReport::read(&controller)?,
+        None => leave(&changes, &controller, say)?,
     };
     match args.output.format {
-        Format::Normal => print(&report.text()),
-        Format::Json => print_json(&report.json()),
+        Format::Normal => print(&report::text(&report)),
+        Format::Json => print_json(&report::json(&report)),
     }
 }
 
 /// A controller that joulio drives is switched off when the command ends.
-fn refuse_in_vain(name: &PortName) -> Outcome {
+fn refuse_useless_change(name: &ControllerName) -> Outcome {
     match name {
-        PortName::Kernel(_) => Ok(()),
-        PortName::Own(name) => Err(Failure::input(format!(
+        ControllerName::Kernel(_) => Ok(()),
+        ControllerName::Own(name) => Err(Failure::input(format!(
             "{}: a change would end with this command, which switches the controller off: say how long, as --for 10s",
             name.text
         ))),

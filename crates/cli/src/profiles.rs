@@ -1,5 +1,8 @@
 //! `joulio profiles`: machines and devices as data.
 
+mod fit;
+mod measure;
+
 use crate::Outcome;
 use crate::columns::columns;
 use crate::failure::Failure;
@@ -11,12 +14,23 @@ use serde::Serialize;
 /// on; prints one, to begin one's own with; or says whether a file is one. docs/profiles.md has the
 /// fields.
 #[derive(clap::Args)]
-pub struct Args {
+#[command(args_conflicts_with_subcommands = true)]
+pub struct ProfilesArgs {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// A profile to print, or a file to check
     #[arg(value_name = "NAME|FILE.toml")]
     profile: Option<String>,
     #[command(flatten)]
     output: Output,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Make a device's profile from rates that were measured
+    Fit(fit::FitDeviceArgs),
+    /// Measure a device's rates, and make its profile
+    Measure(measure::MeasureDeviceArgs),
 }
 
 /// A line of the list.
@@ -40,7 +54,12 @@ impl<'a> Listed<'a> {
 }
 
 /// `joulio profiles`.
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &ProfilesArgs) -> Outcome {
+    match &args.command {
+        Some(Command::Fit(args)) => return fit::run(args),
+        Some(Command::Measure(args)) => return measure::run(args),
+        None => {}
+    }
     let json = args.output.format == Format::Json;
     let all = AnyProfile::builtin().map_err(Failure::run)?;
     let Some(wanted) = &args.profile else {

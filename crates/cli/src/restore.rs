@@ -7,14 +7,14 @@ use crate::signals::cancel;
 use joulio_host::{Journal, RestoreOutcome, restore_left};
 
 /// Puts back what joulio has changed and not put back itself, the latest first: because it was
-/// killed, or because `joulio power-states` was not told for how long. What cannot be put back
+/// killed, or because `joulio power-states` was not given a time. What cannot be put back
 /// stays in the journal. A setting whose disk is gone, that was forgotten by a new start of the
-/// system, or that somebody else has changed since, is told and left as it is.
+/// system, or that somebody else has changed since, is reported and left as it is.
 #[derive(clap::Args)]
-pub struct Args {}
+pub struct RestoreArgs {}
 
 /// `joulio restore`.
-pub fn run(_: &Args) -> Outcome {
+pub fn run(_: &RestoreArgs) -> Outcome {
     let journal = Journal::of_user().map_err(Failure::input)?;
     let all = match journal.lock_existing().map_err(Failure::input)? {
         Some(locked) => restore_left(&locked, |_| true, &cancel()).map_err(Failure::run)?,

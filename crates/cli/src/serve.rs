@@ -6,23 +6,20 @@ use crate::output::print;
 use crate::signals::{at_last, ring_on_signals};
 use clap::ValueEnum;
 use joulio_emulator::FaultPlan;
-use joulio_emulator::serve::{DoorbellMode, ServeOptions, Server};
-use joulio_lab::{DeviceKind, DeviceName};
+use joulio_emulator::serve::{DoorbellMode, ServeOptions};
+use joulio_lab::DeviceName;
+use joulio_lab::serve::{ServedOptions, socket_remover, usual_doorbells};
 use joulio_workload::parse_size;
-use std::fs::{remove_file, symlink_metadata};
 use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf, absolute};
-use std::thread::available_parallelism;
+use std::path::PathBuf;
 
-/// The socket takes one host at a time; another is told that the controller is taken (EBUSY), and
-/// one that has not agreed on the version 5 s after it connected is cut off. A host's memory must
-/// be memfds, or files of tmpfs or hugetlbfs; others are refused (EOPNOTSUPP).
-/// Ends at Ctrl-C, SIGTERM, SIGHUP or SIGQUIT, and removes the socket. Whatever a host does, or if it is killed,
+/// The socket takes one host at a time; another is refused because the controller is taken (EBUSY),
+/// and one that has not agreed on the version 5 s after it connected is cut off. A host's memory
+/// must be memfds, or files of tmpfs or hugetlbfs; others are refused (EOPNOTSUPP). Ends at Ctrl-C,
+/// SIGTERM, SIGHUP or SIGQUIT, and removes the socket. Whatever a host does, or if it is killed,
 /// the next one finds the controller as new, with the data that was written.
 #[derive(clap::Args)]
-pub struct Args {
+pub struct ServeArgs {
     /// Device: emulated:PROFILE[,file=PATH][,size=BYTES][,lba=512|4096][,seed=N]. The serial
     /// number comes from the seed, and without one from the socket's path
     #[arg(long)]
@@ -42,13 +39,13 @@ pub struct Args {
     /// The CPU of the thread that does the I/O
     #[arg(long)]
     cpu: Option<usize>,
-    /// The most pieces of memory that a host may map
+    /// Maximum number of pieces of memory that a host may map
     #[arg(long, default_value_t = 1024, value_parser = at_least_one)]
     max_regions: usize,
-    /// The most memory that a host may map
+    /// Maximum memory that a host may map
     #[arg(long, default_value = "64g", value_parser = memory)]
     max_memory: u64,
-    /// What goes wrong: a list of KIND[=PARAMETER][@WHEN] and seed=N, as drop@0.001 (of the
+    /// Faults of the device: a list of KIND[=PARAMETER][@WHEN] and seed=N, as drop@0.001 (of the
     /// commands), status=2/81@#100 (the 100th), cfs@2s. A wrong kind names all
     #[arg(
         long,
@@ -71,7 +68,7 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 
 fn memory(text: &str) -> Result<u64, String> {
     match parse_size(text)? {
-        0..PAGE => Err("a host needs memory to do anything: 4k at the least".into()),
+        0..PAGE => Err("a host needs memory to do anything: give at least 4k".into()),
         bytes => Ok(bytes),
     }
 }
@@ -82,11 +79,11 @@ const PAGE: u64 = 4096;
 /// `--doorbells`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Doorbells {
-    /// mapped where the server has two CPUs or more, so that looking at doorbells does not take
+    /// mapped where the server has two CPUs or more, so that polling doorbells does not take
     /// the host's; trapped otherwise
     Auto,
     /// The page of doorbells is in the host's memory map: ringing is a store, and a thread here
-    /// looks at it. A mapped doorbell cannot wake anyone: the thread looks all the time while I/O
+    /// polls it. A mapped doorbell cannot wake anyone: the thread polls all the time while I/O
     /// comes, and once a millisecond when none has come for a while, so that the first I/O after a
     /// pause takes up to a millisecond longer
     Mapped,
@@ -100,10 +97,7 @@ impl Doorbells {
         match self {
             Doorbells::Mapped => DoorbellMode::Mapped,
             Doorbells::Trapped => DoorbellMode::Trapped,
-            Doorbells::Auto if available_parallelism().is_ok_and(|cpus| cpus.get() > 1) => {
-                DoorbellMode::Mapped
-            }
-            Doorbells::Auto => DoorbellMode::Trapped,
+            Doorbells::Auto => usual_doorbells(),
         }
     }
 }
@@ -115,59 +109,35 @@ fn parse_mode(text: &str) -> Result<u32, String> {
     }
 }
 
-impl Args {
-    /// Two controllers of one host must not have the same serial number: it follows the socket,
-    /// which no two share. FNV-1a, so that it is the same tomorrow.
-    fn seed(&self) -> u64 {
-        let path = absolute(&self.socket).unwrap_or_else(|_| self.socket.clone());
-        let bytes = path.as_os_str().as_bytes();
-        bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        })
+impl ServeArgs {
+    fn options(&self) -> ServedOptions {
+        ServedOptions {
+            device: self.device.clone(),
+            socket: self.socket.clone(),
+            queues: self.queues,
+            cpu: self.cpu,
+            faults: self.faults.clone(),
+            serve: ServeOptions {
+                doorbells: self.doorbells.mode(),
+                socket_mode: self.socket_mode,
+                max_regions: self.max_regions,
+                max_bytes: self.max_memory,
+                ..ServeOptions::default()
+            },
+        }
     }
 }
 
 /// `joulio serve`.
-pub fn run(args: &Args) -> Outcome {
-    let DeviceKind::Emulated(emulated) = &args.device.kind else {
-        return Err(Failure::input(format!(
-            "'{}': only an emulated device can be served",
-            args.device.text
-        )));
-    };
-    let mut options = emulated.options(&args.device.text, args.seed())?;
-    if options.real_interrupts {
-        return Err(Failure::input(
-            "interrupts=joulio_uintr: a served controller's interrupts are its client's; leave it out",
-        ));
-    }
-    options.cpu = args.cpu;
-    options.faults = args.faults.clone();
-    if let Some(queues) = args.queues {
-        options.queue_pairs = queues;
-        options.vectors = queues + 1;
-    }
-    let serve = ServeOptions {
-        doorbells: args.doorbells.mode(),
-        socket_mode: args.socket_mode,
-        max_regions: args.max_regions,
-        max_bytes: args.max_memory,
-    };
+pub fn run(args: &ServeArgs) -> Outcome {
+    let options = args.options();
+    let served = options.check().map_err(Failure::input)?;
     // Before there is a socket that a signal would leave behind.
     let stop = ring_on_signals()?;
-    if emulated.read_only_file().is_none() {
-        emulated.check_loops()?;
-    }
-    let missing = emulated.missing_file();
-    let mut server = Server::bind(&args.socket, &options, &serve).map_err(|error| {
-        if let Some(path) = missing {
-            // What was not there before was made by this very call, if it was.
-            let _ = remove_file(path);
-        }
-        Failure::input(error)
-    })?;
-    remove_at_last(&args.socket);
-    let how = match serve.doorbells {
+    let mut server = served.bind().map_err(Failure::input)?;
+    // Also when a second signal has to end this command.
+    at_last(socket_remover(&args.socket));
+    let how = match options.serve.doorbells {
         DoorbellMode::Mapped => "mapped",
         DoorbellMode::Trapped => "trapped",
     };
@@ -181,26 +151,11 @@ pub fn run(args: &Args) -> Outcome {
         args.device.text,
         args.socket.display()
     ))?;
-    let served = server.run(stop.as_fd());
+    let result = server.run(stop.as_fd());
     let stats = server.stats();
     drop(server);
     if args.stats {
         print(&format!("{stats}\n"))?;
     }
-    served.map_err(Failure::run)
-}
-
-/// Removes the socket also when a second signal has to end this command, unless somebody else has
-/// put another one there by then.
-fn remove_at_last(socket: &Path) {
-    let identity = |path: &Path| {
-        let found = symlink_metadata(path).ok()?;
-        Some((found.dev(), found.ino()))
-    };
-    let (path, made) = (socket.to_path_buf(), identity(socket));
-    at_last(move || {
-        if made.is_some() && identity(&path) == made {
-            let _ = remove_file(&path);
-        }
-    });
+    result.map_err(Failure::run)
 }

@@ -10,72 +10,34 @@ mod last_resort;
 pub use last_resort::at_last;
 
 use crate::failure::Failure;
+use crate::signal::{Signal, number};
 use joulio_nvme::Cancel;
 use joulio_workload::Stop;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::flag::{register, register_usize};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::pipe;
-use std::fmt;
 use std::os::unix::net::UnixStream;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::thread::{Builder, sleep};
 use std::time::Duration;
 
-/// How long a command that was asked twice may go on: terminals and service managers send two
+/// How long a command that got two signals may go on: terminals and service managers send two
 /// signals at once.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// A signal that ended a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Signal(u8);
-
-impl Signal {
-    /// The exit status by which shells know it: 130 for SIGINT, 143 for SIGTERM.
-    pub fn status(self) -> u8 {
-        128 + self.0
-    }
-}
-
-impl fmt::Display for Signal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match i32::from(self.0) {
-            SIGHUP => "SIGHUP",
-            SIGINT => "SIGINT",
-            SIGQUIT => "SIGQUIT",
-            _ => "SIGTERM",
-        })
-    }
-}
-
-/// What signals stop in this process, once [`stop_on_signals`] was called; before, they end it.
+/// Stop that signals set, once [`stop_on_signals`] was called; before, they end the process.
 fn stop() -> &'static Stop {
     static STOP: LazyLock<Stop> = LazyLock::new(Stop::default);
     &STOP
 }
 
-/// What ends waiting for a controller: the same signals.
+/// Returns the cancellation of waits for a controller by the same signals.
 pub fn cancel() -> Cancel {
     Cancel::on(Arc::clone(stop().flag()))
 }
 
-/// The latest signal that came; zero for none.
-fn number() -> &'static Arc<AtomicUsize> {
-    static NUMBER: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
-    &NUMBER
-}
-
-/// The signal that ends this command, if one does.
-pub fn signal() -> Option<Signal> {
-    let number = number().load(Ordering::Relaxed);
-    u8::try_from(number)
-        .ok()
-        .filter(|number| *number != 0)
-        .map(Signal)
-}
-
-/// What the first signal stops. Another ends the process, should that not.
+/// Returns the stop that the first signal sets. Another ends the process, should that not.
 ///
 /// # Errors
 /// The system takes no handler, or has no thread.
@@ -117,13 +79,13 @@ fn watch(all: &[i32]) -> Result<(), Failure> {
     let spawned = thread.spawn(move || {
         if let Some(signal) = signals.forever().nth(1) {
             sleep(GRACE);
-            last_resort::end(Signal(u8::try_from(signal).unwrap_or(0)));
+            last_resort::end(Signal::new(signal));
         }
     });
     spawned.map(|_| ()).map_err(Failure::run)
 }
 
-/// Those that end a command. One of a terminal that was ignored before stays so: nohup(1) and
+/// Signals that end a command. One of a terminal that was ignored before stays so: nohup(1) and
 /// shells say by it that a command is to outlive its terminal.
 fn heeded() -> Vec<i32> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -5,41 +5,29 @@ use crate::bench::verdict;
 use crate::failure::{Failure, say};
 use crate::output::print;
 use crate::signals::stop_on_signals;
-use crate::work::{Length, Work, seconds};
+use crate::times::seconds;
+use crate::work::{Length, WorkArgs};
 use clap::ValueEnum;
-use joulio_energy::Meters;
-use joulio_lab::experiment::MissingRuns;
-use joulio_lab::open_targets;
+use joulio_lab::experiment::{ExperimentError, MissingRuns};
 use joulio_lab::output_file::{Existing, OutputFile};
-use joulio_trace::{Event, Thread, Timeline, json, perfetto, text};
+use joulio_lab::{open_targets, record};
+use joulio_trace::{Timeline, json, perfetto, text};
 use joulio_units::Nanos;
-use joulio_workload::run_traced;
-use joulio_workload::{
-    CompletionMode, EngineName, Job, Method, RingOptions, RunError, RunResult, Setup, Stop, Target,
-    Verify, parse_count,
-};
+use joulio_workload::{CompletionMode, EngineName, RingOptions, Verify, parse_count};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Columns of the text. A narrower terminal wraps the bars, which stand last.
 const WIDTH: usize = 100;
-/// Events that an I/O takes, generously: a submission, a doorbell, a completion, and some waits
-/// that end too early.
-const EVENTS_PER_IO: u64 = 16;
-/// A queue's recorder has room for at least this many events, and at most.
-const MIN_EVENTS: u64 = 4 << 10;
-const MAX_EVENTS: u64 = 1 << 20;
-const _: () = assert!(MAX_EVENTS * (size_of::<Event>() as u64) < 32 << 20);
-
 /// Flags that fio has mean what they mean there.
 #[derive(clap::Args)]
-pub struct Args {
+pub struct TraceArgs {
     /// Completion mode: poll, interrupt, hybrid (sleep half the mean time, then poll), hybrid=4us
     /// (sleep that long), uring-hybrid, ehp, pas, dpas, ski-rental=2us
     #[arg(long, default_value = "poll")]
     completion: CompletionMode,
     #[command(flatten)]
-    work: Work,
+    work: WorkArgs,
     /// I/Os of each job (or 10k). Of very many, the last are shown
     #[arg(long = "number_ios", alias = "number-ios", default_value = "32", value_parser = parse_count)]
     number_ios: u64,
@@ -70,18 +58,8 @@ enum Format {
     Perfetto,
 }
 
-/// What is to be traced.
-struct Run<'a> {
-    job: &'a Job,
-    mode: CompletionMode,
-    targets: &'a [Box<dyn Target>],
-    stop: &'a Stop,
-    /// Events that each queue keeps.
-    capacity: usize,
-}
-
 /// `joulio trace`.
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &TraceArgs) -> Outcome {
     let length = Length {
         runtime: None,
         number_ios: Some(args.number_ios),
@@ -102,19 +80,14 @@ pub fn run(args: &Args) -> Outcome {
     let stop = stop_on_signals()?;
     let targets = open_targets(&args.work.targets(ring), &job, &[EngineName::Nvme]);
     let targets = targets.map_err(|error| Failure::from(error).after_signal())?;
-    let recorded = record(&Run {
-        job: &job,
-        mode: args.completion,
-        targets: &targets,
-        stop: &stop,
-        capacity: capacity(args.number_ios),
-    });
+    let recorded = record(&job, args.completion, &targets, &stop);
+    let recorded = recorded.map_err(|error| Failure::from(ExperimentError::from(error)));
     let (result, threads) = recorded.map_err(Failure::after_signal)?;
     if let Some(reason) = &result.completion.reason {
-        let asked = &result.completion.requested;
+        let requested = &result.completion.requested;
         match &result.completion.effective {
-            Some(way) => say(&format!("{asked}: effective: {way}: {reason}")),
-            None => return Err(Failure::run(format!("{asked}: unavailable: {reason}"))),
+            Some(mode) => say(&format!("{requested}: effective: {mode}: {reason}")),
+            None => return Err(Failure::run(format!("{requested}: unavailable: {reason}"))),
         }
     }
     let output = render(&Timeline::new(&threads), args.output).map_err(Failure::run)?;
@@ -137,12 +110,6 @@ pub fn run(args: &Args) -> Outcome {
     }
 }
 
-/// Events that a queue keeps for `ios` I/Os.
-fn capacity(ios: u64) -> usize {
-    let events = ios.saturating_mul(EVENTS_PER_IO);
-    events.clamp(MIN_EVENTS, MAX_EVENTS) as usize
-}
-
 fn render(timeline: &Timeline, format: Format) -> io::Result<String> {
     let mut bytes = Vec::new();
     match format {
@@ -151,39 +118,4 @@ fn render(timeline: &Timeline, format: Format) -> io::Result<String> {
         Format::Perfetto => perfetto(timeline, &mut bytes)?,
     }
     String::from_utf8(bytes).map_err(io::Error::other)
-}
-
-/// Runs it with every queue's trace on, and hands back what each thread recorded.
-fn record(run: &Run<'_>) -> Result<(RunResult, Vec<Thread>), Failure> {
-    let setup = Setup {
-        targets: run.targets,
-        machine: None,
-        at_home: false,
-        baseline: None,
-        stop: run.stop,
-        progress: &|_| {},
-        root: Path::new("/"),
-        trace: Some(run.capacity),
-    };
-    let method = Method {
-        engine: EngineName::Nvme,
-        mode: run.mode,
-    };
-    let result = run_traced(run.job, method, &setup, &mut Meters::default());
-    result.map_err(|error| match error {
-        RunError::Job(error) => Failure::input(error),
-        other => Failure::run(other),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_recorder_has_room_for_a_short_run_and_an_end_for_a_long_one() {
-        assert_eq!(capacity(1), 4096);
-        assert_eq!(capacity(1000), 16_000);
-        assert_eq!(capacity(u64::MAX), 1 << 20);
-    }
 }

@@ -5,7 +5,10 @@ mod common;
 
 use common::{begin, interrupt, wait_for};
 use std::fs;
+use std::io::Read;
+use std::os::unix::net::UnixListener;
 use std::process::{Child, Output};
+use tempfile::tempdir;
 
 const BENCH: &str = "bench --device emulated:instant,size=1m --completion poll --number_ios 2000";
 
@@ -56,5 +59,23 @@ fn opening_a_controller_that_does_not_answer_is_ended_by_a_signal() {
     assert_eq!(output.status.code(), Some(130), "{said}");
     assert!(said.starts_with("joulio: ended by SIGINT; "), "{said}");
     assert!(said.contains("stopped"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+#[test]
+fn a_server_that_never_answers_is_not_waited_for_after_a_signal() {
+    let room = tempdir().expect("a temporary directory");
+    let socket = room.path().join("s");
+    let listener = UnixListener::bind(&socket).expect("a socket");
+    let child = begin(&format!("power --device vfio-user:{}", socket.display()));
+    let (mut client, _) = listener.accept().expect("a client");
+    // Its first message is out: signals are handled, and the reply is waited for.
+    client.read_exact(&mut [0; 16]).expect("a header");
+    interrupt(&child);
+    let (output, said) = ended(child);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.starts_with("joulio: ended by SIGINT; "), "{said}");
+    // The whole wait for a reply, which is cut short.
+    assert!(!said.contains("within 5 s"), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
 }

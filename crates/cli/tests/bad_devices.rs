@@ -54,7 +54,7 @@ fn an_absent_pcie_device_is_answered_with_how_to_list_them() {
 }
 
 #[test]
-fn writing_to_a_pcie_device_takes_a_word_before_it_is_even_looked_for() {
+fn writing_to_a_pcie_device_takes_a_flag_before_it_is_even_opened() {
     for rw in ["write", "randwrite", "rw", "randrw"] {
         bench(
             &format!("--device pcie:{ABSENT} --rw {rw}"),

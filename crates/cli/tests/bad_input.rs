@@ -79,6 +79,31 @@ fn an_open_loop_has_one_rate_above_zero() {
         "--rate_iops 10 --thinktime 10",
         &["--rate_iops", "--thinktime", "cannot be used with"],
     );
+    bench("--rate_process poisson", &["--rate_iops"]);
+    bench(
+        "--rate_iops 2G --rate_process poisson",
+        &["--rate_iops", "one I/O a nanosecond"],
+    );
+    bench("--thinktime_blocks 2", &["--thinktime"]);
+    for more in ["--rate_iops 10", "--thinktime 10"] {
+        bench(
+            &format!("--phases 10:1s {more}"),
+            &["--phases", "cannot be used with"],
+        );
+    }
+    for wrong in ["20k", "20k:5s,", "0:5s", "20k:0", "20k:5s:1s", "fast:5s"] {
+        bench(&format!("--phases {wrong}"), &["--phases", "'"]);
+    }
+    bench("--phases 2G:1s", &["--phases", "0 ns apart"]);
+    bench("--phases 10:1s --verify crc32c", &["--phases", "--verify"]);
+    bench(
+        "--phases 10:1s --numjobs 2 --bs 4k:8k",
+        &["--phases", "one --bs"],
+    );
+    bench(
+        "--thinktime 10 --thinktime_blocks 0",
+        &["--thinktime_blocks", "above zero"],
+    );
 }
 
 #[test]

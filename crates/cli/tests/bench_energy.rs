@@ -61,7 +61,7 @@ fn counter(package: usize) -> String {
     format!("sys/class/powercap/intel-rapl:{package}/energy_uj")
 }
 
-/// How often each counter has been opened since it was last asked.
+/// How often each counter has been opened since the last query.
 struct Openings(OwnedFd);
 
 impl Openings {
@@ -84,7 +84,7 @@ impl Openings {
     }
 }
 
-/// What a run on `tree` prints whose counters `changed` between the looks at its window's
+/// What a run on `tree` prints whose counters `changed` between the readings at its window's
 /// beginning and those at its end, with the seconds of that window: the first in which there was
 /// time for it.
 fn changed_in_the_window(
@@ -100,7 +100,7 @@ fn changed_in_the_window(
         let mut child = begin(&line(tree, &more));
         // The window was opened before the job began.
         let ended_before = wait_for("I/O", || {
-            let ended = child.try_wait().expect("asked").is_some();
+            let ended = child.try_wait().expect("waited").is_some();
             (ended || blocked(child.id()) > 50).then_some(ended)
         });
         openings.since();
@@ -139,7 +139,7 @@ fn the_joules_of_a_run_are_those_of_the_counters() {
     let packages = ["package-0", "package-1"].map(|zone| figure(&report, zone));
     let [spans, watts] =
         ["window_seconds", "watts"].map(|field| packages.map(|figure| number(figure, field)));
-    // A sum is of mean watts over the shorter window, which may have ended a look earlier.
+    // A sum is of mean watts over the shorter window, which may have ended a reading earlier.
     let shorter = spans[0].min(spans[1]);
     for (zone, joules) in [
         ("package-0", 30.0),
@@ -147,8 +147,8 @@ fn the_joules_of_a_run_are_those_of_the_counters() {
         ("package-0 + package-1", (watts[0] + watts[1]) * shorter),
     ] {
         let figure = figure(&report, zone);
-        let told = number(figure, "joules");
-        assert!((told - joules).abs() <= 1e-6, "{figure:#}");
+        let reported = number(figure, "joules");
+        assert!((reported - joules).abs() <= 1e-6, "{figure:#}");
         assert_eq!(figure["modelled"], false);
         assert_eq!(figure["idle_subtracted"], false);
         assert_eq!(figure["band_joules"], Value::Null);
@@ -165,7 +165,7 @@ fn the_joules_of_a_run_are_those_of_the_counters() {
     let worked = run["seconds"].as_f64().expect("seconds");
     let idle = run["window"]["idle_seconds"].as_f64().expect("seconds");
     assert!((worked + idle - all).abs() < 1e-6 && idle > 0.0 && all >= seconds);
-    // The packages tell what the machine draws, and no profile fits it: there is no model.
+    // The packages measure what the machine draws, and no profile fits it: there is no model.
     let modelled = figures(&report)
         .iter()
         .filter(|figure| figure["modelled"] == true);
@@ -233,19 +233,19 @@ fn the_idle_baseline_is_taken_off_and_kept_in_the_manifest() {
     // Another machine's is refused, before any I/O.
     file(&tree, "etc/machine-id", "another\n");
     let bad = line(&tree, &format!("--runtime 1 --idle-baseline {kept}"));
-    let told = refused(tree.path(), &bad);
-    assert!(told.contains("another machine's"), "{told}");
+    let reported = refused(tree.path(), &bad);
+    assert!(reported.contains("another machine's"), "{reported}");
 }
 
 #[test]
-fn meters_are_chosen_and_the_model_asked_for_by_name() {
+fn meters_are_chosen_and_the_model_requested_by_name() {
     let tree = two_packages();
     let all = report(
         &tree,
         "--runtime 1 --ramp_time 0 --meter powercap:package-1 --machine generic-server",
     );
-    let told: Vec<_> = figures(&all).iter().map(|figure| &figure["zone"]).collect();
-    assert_eq!(told, ["package-1", "wall"]);
+    let reported: Vec<_> = figures(&all).iter().map(|figure| &figure["zone"]).collect();
+    assert_eq!(reported, ["package-1", "wall"]);
     let model = figure(&all, "wall");
     assert_eq!(model["modelled"], true);
     let band = model["band_joules"].as_array().expect("a band");
@@ -259,22 +259,22 @@ fn meters_are_chosen_and_the_model_asked_for_by_name() {
     let why = without[0]["why"].as_str().expect("why");
     assert!(why.contains("1 s apart: measure for longer"), "{why}");
     for wrong in ["--meter perf:package-9", "--meter nvme:pcie:00:00.0"] {
-        let told = refused(tree.path(), &line(&tree, wrong));
-        assert!(told.contains("there is no"), "{told}");
+        let reported = refused(tree.path(), &line(&tree, wrong));
+        assert!(reported.contains("there is no"), "{reported}");
     }
 }
 
 #[test]
 fn a_window_goes_with_fixed_work() {
     let tree = two_packages();
-    for (wrong, told) in [
+    for (wrong, want) in [
         ("--window 3s", "--number_ios"),
         ("--window 3s --runtime 2", "--number_ios"),
-        ("--window 900ms --number_ios 5", "less than a second"),
+        ("--window 900ms --number_ios 5", "at least 1 s"),
     ] {
         let error = refused(tree.path(), &line(&tree, wrong));
         assert!(
-            error.contains("--window") && error.contains(told),
+            error.contains("--window") && error.contains(want),
             "{error}"
         );
     }

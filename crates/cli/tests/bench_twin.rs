@@ -22,13 +22,13 @@ fn stdout(line: &str) -> String {
     String::from_utf8(assert.get_output().stdout.clone()).unwrap()
 }
 
-/// Every key with its way from the root.
-fn keys(value: &Value, way: &str, into: &mut BTreeSet<String>) {
+/// Every key with its path from the root.
+fn keys(value: &Value, path: &str, into: &mut BTreeSet<String>) {
     if let Value::Object(map) = value {
         for (key, value) in map {
-            let way = format!("{way}/{key}");
-            keys(value, &way, into);
-            into.insert(way);
+            let path = format!("{path}/{key}");
+            keys(value, &path, into);
+            into.insert(path);
         }
     }
 }
@@ -45,7 +45,8 @@ fn a_slower_clock_takes_longer_and_draws_less() {
         let watts = |run: &Value| of(run, "/energy/0/joules") / of(run, "/seconds");
         assert!(watts(slow) < watts(fast), "{slow:#}");
     }
-    // No looks are so short that they vanish at a fast clock, and an impossible one is told at once.
+    // No polls are so short that they vanish at a fast clock, and an impossible one is refused at
+    // once.
     assert_eq!(twin("--completion poll --frequency 300GHz").len(), 1);
     let said = refused(
         ".".as_ref(),
@@ -54,8 +55,8 @@ fn a_slower_clock_takes_longer_and_draws_less() {
     assert!(said.contains("9000GHz"), "{said}");
     // The reference is what it is without a word.
     let plain = twin("--completion poll");
-    let told = twin("--completion poll --frequency 3.4GHz");
-    assert_eq!(plain[0]["all"], told[0]["all"]);
+    let reported = twin("--completion poll --frequency 3.4GHz");
+    assert_eq!(plain[0]["all"], reported[0]["all"]);
 }
 
 #[test]
@@ -83,11 +84,11 @@ fn coalescing_saves_interrupts() {
 #[test]
 fn every_run_counts_as_a_real_one_and_says_that_it_is_modelled() {
     let all = twin("--rw randrw --numjobs 2");
-    let asked: Vec<_> = all
+    let requested: Vec<_> = all
         .iter()
         .map(|run| &run["completion"]["requested"])
         .collect();
-    assert_eq!(asked, ["poll", "interrupt", "hybrid"]);
+    assert_eq!(requested, ["poll", "interrupt", "hybrid"]);
     for run in &all {
         assert_eq!(run["modelled"], true);
         let energy = &run["energy"][0];
@@ -111,7 +112,7 @@ fn every_run_counts_as_a_real_one_and_says_that_it_is_modelled() {
 }
 
 #[test]
-fn the_watts_of_a_package_are_told_as_a_package_s() {
+fn the_watts_of_a_package_are_reported_as_a_package_s() {
     let line = "--twin --machine xeon-8558 --device emulated:optane-p5800x --number_ios 500";
     for run in runs(line) {
         assert_eq!(run["energy"][0]["boundary"], "package");
@@ -204,13 +205,37 @@ fn the_kernel_s_engines_are_played_on_the_same_device() {
 }
 
 #[test]
-fn what_an_open_loop_cannot_issue_is_told() {
+fn what_an_open_loop_cannot_issue_is_reported() {
     let length = "--twin --machine xeon-e3-1230v5 --device emulated:optane-900p --runtime 10ms --ramp_time 0";
     let run = &runs(&format!("{length} --rate_iops 1M --completion poll"))[0];
     let (done, left) = (count(run, "/all/ios"), count(run, "/arrivals_not_issued"));
     assert_eq!(done + left, 10_000);
     let run = &runs(&format!("{length} --rate_iops 1000 --completion poll"))[0];
     assert_eq!(count(run, "/arrivals_not_issued"), 0);
+    assert_eq!(run["falls_behind"], false);
+}
+
+#[test]
+fn a_device_is_too_slow_when_more_is_left_than_chance_leaves() {
+    let said = |flags: &str| {
+        let line = format!(
+            "bench --twin --machine xeon-e3-1230v5 --device emulated:optane-900p --completion poll \
+             --ramp_time 0 --rate_process poisson {flags}"
+        );
+        stdout(&line)
+    };
+    // Some 90 % of what the device does at this depth, so that some seeds end with arrivals waiting.
+    let waiting = (1..100).any(|seed| {
+        let text = said(&format!("--rate_iops 90k --runtime 10ms --seed {seed}"));
+        assert!(!text.contains("does not keep up"), "{seed}: {text}");
+        text.contains(" still waiting to be issued at the end")
+    });
+    assert!(waiting);
+    let text = said("--rate_iops 300k --runtime 10ms");
+    assert!(
+        text.contains("never issued: the device does not keep up"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -67,7 +67,7 @@ fn only_an_emulated_device_commits_faults() {
 #[test]
 fn a_server_with_faults_says_so() {
     let room = tempfile::tempdir().unwrap();
-    let line = "serve --device emulated:instant,size=1m --socket s --faults stale@0.5,gone@1s";
+    let line = "serve --device emulated:instant,size=1m --socket s --faults stale@0.5,removed@1s";
     let mut server = common::program()
         .args(line.split_whitespace())
         .current_dir(room.path())
@@ -80,5 +80,5 @@ fn a_server_with_faults_says_so() {
         .unwrap();
     server.kill().unwrap();
     server.wait().unwrap();
-    assert!(said.ends_with(", faults stale@0.5,gone@1s\n"), "{said}");
+    assert!(said.ends_with(", faults stale@0.5,removed@1s\n"), "{said}");
 }

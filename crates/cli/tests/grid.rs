@@ -46,7 +46,7 @@ fn a_package_s_watts_say_nothing_of_the_wall() {
 }
 
 #[test]
-fn cells_past_the_part_s_tdp_are_told() {
+fn cells_past_the_part_s_tdp_are_reported() {
     let room = TempDir::new().unwrap();
     let line = "twin grid --machine xeon-8558 --device optane-p5800x --iodepth 1 --numjobs 46 --bs 4k --rwmixread 100 --load closed --number_ios 2000 --ramp_time 1ms";
     let text = stdout(&room, line);
@@ -211,7 +211,8 @@ fn a_part_is_taken_from_the_state_of_a_larger_grid() {
     let alone = stdout(&room, &format!("{part} --output csv"));
     assert!(stdout(&room, &format!("{part} --output csv --state grid.jsonl")) == alone);
     assert!(fs::read_to_string(&state).unwrap() == kept);
-    // A scenario that it does not have is simulated and kept; a device that it does not know is not.
+    // A scenario that it does not have is simulated and kept; a device that it does not know is
+    // not.
     let more = SMALL.replace("--iodepth 1,2", "--iodepth 4");
     stdout(&room, &format!("{more} --state grid.jsonl"));
     assert_eq!(
@@ -245,4 +246,16 @@ fn a_signal_ends_a_cell_that_would_take_hours() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(143), "{said}");
     assert!(said.contains("ended by SIGTERM; 0 of 9 cells"), "{said}");
+}
+
+#[test]
+fn the_picture_and_the_state_are_two_files_however_they_are_named() {
+    let room = TempDir::new().unwrap();
+    let line = format!("{SMALL} --state out --svg {}/out", room.path().display());
+    let said = refused(room.path(), &line);
+    assert!(
+        said.contains("--svg and --state name the same file"),
+        "{said}"
+    );
+    assert!(!room.path().join("out").exists());
 }

@@ -49,7 +49,7 @@ fn help_lists_every_subcommand() {
 }
 
 #[test]
-fn the_command_alone_is_told_what_it_could_do() {
+fn the_command_alone_shows_what_it_can_do() {
     joulio("")
         .assert()
         .code(2)
@@ -71,7 +71,10 @@ fn the_flags_of_bench_are_spelled_as_fio_has_them() {
         "--number_ios ",
         "--ramp_time ",
         "--rate_iops ",
+        "--rate_process ",
+        "--phases ",
         "--thinktime ",
+        "--thinktime_blocks ",
         "--cpus_allowed ",
         "--verify ",
     ] {

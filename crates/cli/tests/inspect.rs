@@ -17,7 +17,7 @@ fn identify_controller_names_the_model() {
 }
 
 #[test]
-fn identify_namespace_has_the_size_that_was_asked_for() {
+fn identify_namespace_has_the_size_that_was_requested() {
     let text = joulio(&format!("id-ns {DEVICE}")).assert().success();
     text.stdout(contains("NVME Identify Namespace 1"));
     assert_eq!(json(&format!("id-ns {DEVICE} -o json"))["nsze"], 2048);

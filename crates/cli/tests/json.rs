@@ -151,13 +151,13 @@ fn a_report_says_what_it_was_made_by_and_of() {
 }
 
 #[test]
-fn each_way_of_waiting_is_a_run_of_the_documented_shape() {
+fn each_completion_mode_is_a_run_of_the_documented_shape() {
     let runs = runs(SMALL);
-    let asked: Vec<_> = runs
+    let requested: Vec<_> = runs
         .iter()
         .map(|run| text(run, "/completion/requested"))
         .collect();
-    assert_eq!(asked, ["poll", "interrupt", "hybrid"]);
+    assert_eq!(requested, ["poll", "interrupt", "hybrid"]);
     for run in &runs {
         assert_shape(run);
         assert_consistent(run);

@@ -50,7 +50,7 @@ fn every_engine_writes_and_reads_back_what_it_wrote() {
 }
 
 #[test]
-fn a_thread_of_the_kernels_is_told_apart() {
+fn a_thread_of_the_kernels_is_distinguished() {
     let (_room, file) = room_with_file();
     let runs = runs(&format!(
         "--device {file} --completion interrupt,sqpoll --iodepth 8 --number_ios 3000 --fixedbufs --registerfiles"
@@ -73,7 +73,7 @@ fn a_thread_of_the_kernels_is_told_apart() {
 }
 
 #[test]
-fn what_an_engine_cannot_do_is_not_obtained_and_says_why() {
+fn what_an_engine_cannot_do_is_unavailable_and_says_why() {
     let (room, file) = room_with_file();
     let runs = runs(&format!(
         "--device {file} --engine psync,libaio --completion interrupt,sqpoll+poll,hybrid=1500ns --number_ios 50"
@@ -115,7 +115,7 @@ fn bad_places_are_refused_and_nothing_is_changed() {
     let nothing = room.path().join("nothing.img");
     File::create(&nothing).expect("created");
     let empty = nothing.display().to_string();
-    for (line, told) in [
+    for (line, want) in [
         (format!("--device {file} --rw randwrite"), "--allow-write"),
         (format!("--device {file} --engine nvme"), "joulio bind"),
         (
@@ -150,7 +150,7 @@ fn bad_places_are_refused_and_nothing_is_changed() {
         ),
     ] {
         let said = refused(room.path(), &format!("bench {line}"));
-        assert!(said.contains(told), "{line}: {said}");
+        assert!(said.contains(want), "{line}: {said}");
     }
     let said = refused(room.path(), &format!("trace --device {file}"));
     assert!(said.contains("user-space driver"), "{said}");

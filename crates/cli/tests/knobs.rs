@@ -240,7 +240,7 @@ fn two_runs_do_not_set_the_same() {
 }
 
 #[test]
-fn a_disk_that_is_gone_is_told_and_dropped_and_the_rest_is_put_back() {
+fn a_disk_that_is_gone_is_reported_and_dropped_and_the_rest_is_put_back() {
     let room = Room::new();
     let knobs = "d --set scheduler=kyber --set scaling_governor=performance";
     let policy = room.root().join("sys/devices/system/cpu/cpufreq/policy0");
@@ -266,7 +266,7 @@ fn a_disk_that_is_gone_is_told_and_dropped_and_the_rest_is_put_back() {
 }
 
 #[test]
-fn what_somebody_else_has_changed_is_told_and_left() {
+fn what_somebody_else_has_changed_is_reported_and_left() {
     let room = Room::new();
     let holder = room.holding_on_tree("d --set scheduler=kyber");
     fs::write(room.queue("scheduler"), "[none] kyber").expect("written");

@@ -35,7 +35,7 @@ fn the_limit_of_open_files_is_raised_as_far_as_it_may_be() {
 }
 
 #[test]
-fn too_few_open_files_are_told_with_what_to_do() {
+fn too_few_open_files_are_reported_with_what_to_do() {
     let output = after("ulimit -n 20", &format!("{RUN} --numjobs 8"));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(matches!(output.status.code(), Some(1 | 2)), "{said}");
@@ -48,7 +48,7 @@ fn too_few_open_files_are_told_with_what_to_do() {
 }
 
 #[test]
-fn what_standard_output_does_not_take_is_told() {
+fn what_standard_output_does_not_take_is_reported() {
     for line in [
         "--help",
         "--version",
@@ -66,7 +66,7 @@ fn what_standard_output_does_not_take_is_told() {
         let output = after("exec > /dev/full", line);
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{line}: {said}");
-        // What else runs on this machine may have spoiled a run, which is told before.
+        // What else runs on this machine may have spoiled a run, which is reported before.
         let lines: Vec<_> = said
             .lines()
             .filter(|line| !line.contains("spoiled"))

@@ -31,9 +31,9 @@ fn on_a_full_disk(room: &Path, line: &str, hint: &str) -> String {
     let output = command.current_dir(room).output().expect("it ran");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{line}: {said}");
-    let told: Vec<_> = said.lines().filter(|line| line.contains(hint)).collect();
+    let reported: Vec<_> = said.lines().filter(|line| line.contains(hint)).collect();
     assert!(
-        told.len() == 1 && told[0].contains("File too large"),
+        reported.len() == 1 && reported[0].contains("File too large"),
         "{line}: {said}"
     );
     assert_eq!(contents(room), before, "{line}: changed something");
@@ -41,7 +41,7 @@ fn on_a_full_disk(room: &Path, line: &str, hint: &str) -> String {
 }
 
 #[test]
-fn a_place_that_is_none_is_told_before_the_work() {
+fn a_place_that_is_none_is_reported_before_the_work() {
     let lines = [
         "calibrate -o",
         &format!("{GRID} --svg"),
@@ -127,7 +127,7 @@ fn a_full_disk_leaves_neither_a_part_nor_a_loss() {
 }
 
 #[test]
-fn a_stream_can_be_written_to_and_a_full_one_is_told() {
+fn a_stream_can_be_written_to_and_a_full_one_is_reported() {
     let room = room();
     let line = format!("{TRACE} --output json --file");
     let mut command = joulio(&format!("{line} /dev/stdout"));
@@ -137,7 +137,7 @@ fn a_stream_can_be_written_to_and_a_full_one_is_told() {
     let mut command = joulio(&format!("{line} /dev/full"));
     let output = command.current_dir(&room).assert().code(1);
     let said = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
-    // What else runs on this machine may have spoiled the run, which is told before.
+    // What else runs on this machine may have spoiled the run, which is reported before.
     let last = said.lines().last().expect("a line");
     assert!(
         last.starts_with("joulio: cannot write /dev/full: No space left"),

@@ -135,7 +135,7 @@ fn people_get_the_same() {
 }
 
 #[test]
-fn a_window_that_the_log_does_not_show_is_told() {
+fn a_window_that_the_log_does_not_show_is_reported() {
     let room = room();
     let mut state = state();
     state["windows"][1]["end_unix_ns"] = json!((START + 4000) * 1_000_000_000);
@@ -288,7 +288,7 @@ fn a_plan_that_cannot_be_followed_is_refused() {
     with("", &["--devices"]);
     with("--devices a,b,a", &["'a'", "twice"]);
     with("--devices a,,b", &["--devices"]);
-    with("--devices a --time 10ms", &["--time", "second"]);
+    with("--devices a --time 10ms", &["--time", "at least 1 s"]);
     with("--devices a --time soon", &["--time"]);
     with("--devices a --meter nothing-like-it", &["--meter"]);
     with("--devices a --spin 0", &["--spin"]);

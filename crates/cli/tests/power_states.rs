@@ -188,7 +188,7 @@ fn asleep_it_draws_less_and_the_time_is_counted_there() {
     let asleep = json(&format!("power-states {EVO} --set 4 --for 2s -o json"));
     assert_eq!(asleep["current"]["ps"], 4);
     let mean = asleep["power_measurement"]["average_watts"].as_f64();
-    // 5 mW; and the way there, of 2.2 ms at 2 W, in the first of two seconds.
+    // 5 mW; and the transition there, of 2.2 ms at 2 W, in the first of two seconds.
     assert!(mean >= Some(0.005) && mean <= Some(0.0073), "{mean:?}");
     assert!(
         asleep["residency_seconds"][4].as_f64() > Some(1.9),
@@ -250,7 +250,7 @@ fn over_a_socket_it_is_the_same_and_the_journal_is_empty_after() {
     assert_eq!(asleep["residency_seconds"], Value::Null);
     let log = &asleep["power_measurement"];
     let mean = log["average_watts"].as_f64();
-    // 40 mW; and the way there, of 210 us at 2 W.
+    // 40 mW; and the transition there, of 210 us at 2 W.
     assert!(mean >= Some(0.04) && mean <= Some(0.0403), "{log}");
     assert_eq!(log["estimated"], true);
     assert_eq!(entries(room.path()), [] as [PathBuf; 0]);
@@ -314,7 +314,7 @@ fn an_older_value_outlives_a_newer_change() {
 }
 
 #[test]
-fn entries_that_cannot_be_put_back_are_told_and_kept() {
+fn entries_that_cannot_be_put_back_are_reported_and_kept() {
     let room = tempdir().expect("a room");
     let server = serve(room.path());
     let paths = killed(room.path());
@@ -332,7 +332,7 @@ fn entries_that_cannot_be_put_back_are_told_and_kept() {
     let (said, status) = ran(room.path(), "restore");
     assert_eq!(status, Some(1));
     assert!(said.contains("another device has that name now"), "{said}");
-    assert!(said.contains("not an entry of ours"), "{said}");
+    assert!(said.contains("no entry of joulio's journal"), "{said}");
     assert_eq!(entries(room.path()).len(), 2);
 }
 

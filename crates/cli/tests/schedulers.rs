@@ -129,7 +129,7 @@ fn every_scheduler_has_its_runs_and_is_put_back() {
         .clone();
     let report: Value = serde_json::from_slice(&output).expect("JSON");
     let runs = report["runs"].as_array().expect("runs");
-    let told: Vec<_> = runs
+    let reported: Vec<_> = runs
         .iter()
         .map(|run| run["settings"]["scheduler"].as_str())
         .collect();
@@ -139,7 +139,7 @@ fn every_scheduler_has_its_runs_and_is_put_back() {
         .chain(&offered)
         .map(|name| Some(name.as_str()))
         .collect();
-    assert_eq!(told, twice);
+    assert_eq!(reported, twice);
     for run in runs {
         assert_eq!(
             (&run["all"]["ios"], &run["all"]["errors"]),
@@ -163,9 +163,9 @@ fn what_a_killed_run_has_set_is_put_back_by_restore() {
     signal(&child, Signal::KILL);
     child.wait().expect("gone");
     assert_eq!(disk.scheduler(), other);
-    let told = disk.command("restore").assert().success();
-    let told = String::from_utf8(told.get_output().stdout.clone()).expect("UTF-8");
-    assert!(told.contains("scheduler"), "{told}");
+    let reported = disk.command("restore").assert().success();
+    let reported = String::from_utf8(reported.get_output().stdout.clone()).expect("UTF-8");
+    assert!(reported.contains("scheduler"), "{reported}");
     assert_eq!(disk.scheduler(), before);
     // There is nothing left.
     disk.set(&other);
@@ -209,7 +209,7 @@ fn a_setting_that_cannot_be_is_refused_before_anything_is_changed() {
     let Some(disk) = Loop::new() else { return };
     let before = disk.scheduler();
     let device = &disk.device;
-    for (line, told) in [
+    for (line, want) in [
         (format!("--device {device} --scheduler nope"), "it can be"),
         (format!("--device {device} --scheduler none,nope"), "nope"),
         (
@@ -225,7 +225,7 @@ fn a_setting_that_cannot_be_is_refused_before_anything_is_changed() {
         (format!("--device {device} --loops 0"), "--loops"),
     ] {
         let said = refused(disk.room.path(), &format!("bench --number_ios 50 {line}"));
-        assert!(said.contains(told), "{line}: {said}");
+        assert!(said.contains(want), "{line}: {said}");
         assert_eq!(disk.scheduler(), before);
     }
 }
@@ -254,7 +254,7 @@ fn devices_in_use_and_read_only_ones_are_not_written_to() {
         eprintln!("skipped: nothing can be mounted here");
         return;
     }
-    // Outside of the room: what is mounted there is a folder to be looked into.
+    // Outside of the room: what is mounted there is a folder to be inspected.
     let room = TempDir::new().expect("a temporary directory");
     let said = refused(
         room.path(),

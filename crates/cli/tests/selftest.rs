@@ -14,7 +14,7 @@ fn has(flag: &str) -> bool {
 }
 
 #[test]
-fn a_machine_without_the_instructions_is_told_which_it_lacks() {
+fn a_machine_without_the_instructions_shows_which_it_lacks() {
     if has("waitpkg") || has("mwaitx") {
         let report = json("selftest tpause --rounds 10");
         assert_eq!(report["selftest"], "tpause");
@@ -52,7 +52,7 @@ fn what_makes_no_sense_is_refused() {
     for (line, says) in [
         ("selftest everything", "tpause, umwait, uintr"),
         ("selftest tpause --rounds 0", "--rounds"),
-        ("selftest tpause --seconds 500ms", "less than a second"),
+        ("selftest tpause --seconds 500ms", "at least 1 s"),
         (
             "selftest tpause --cpu 1023",
             "CPU 1023 is not one that this process may use",

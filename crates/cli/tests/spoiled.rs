@@ -4,7 +4,7 @@ mod common;
 
 use common::busy::Busy;
 use common::machine::file;
-use common::running::ran;
+use common::running::{blocked, ran};
 use common::{begin, ended, interrupt, joulio, refused, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -46,15 +46,15 @@ fn a_poller_that_shares_its_cpu_says_so_and_strictly_fails() {
         said.contains("1 of 1 run(s) spoiled") && said.contains("poll!"),
         "{said}"
     );
-    let told = report(&output);
-    assert!(spoiled(&told, 0).contains(&"preempted"), "{told:#}");
-    let first = &told["runs"][0]["spoiled"][0];
+    let reported = report(&output);
+    assert!(spoiled(&reported, 0).contains(&"preempted"), "{reported:#}");
+    let first = &reported["runs"][0]["spoiled"][0];
     // Three others have the CPU as well: more than half of it, by any scheduler.
     let share = first["share"].as_f64().expect("a share");
     assert!((0.3..=1.0).contains(&share), "{first:#}");
     assert!(
-        why(&told, "preempted").contains("--cpus_allowed"),
-        "{told:#}"
+        why(&reported, "preempted").contains("--cpus_allowed"),
+        "{reported:#}"
     );
     // The table marks the row, and says what and by how much; without --strict it is a success.
     let line = line.replace(" --strict", "");
@@ -79,14 +79,22 @@ fn a_job_that_is_a_process_says_so_too() {
         busy.cpu()
     );
     let output = joulio(&line).current_dir(&room).output().unwrap();
-    let told = report(&output);
-    assert!(spoiled(&told, 0).contains(&"preempted"), "{told:#}");
+    let reported = report(&output);
+    assert!(spoiled(&reported, 0).contains(&"preempted"), "{reported:#}");
 }
 
 /// Waits until the job has used its CPU: without a ramp that is its measured part.
 fn running(process: u32) {
     let works = || ran(process) > Duration::from_millis(30);
     wait_for("job that has run", || works().then_some(()));
+}
+
+/// Waits until the job is in the midst of I/Os that arrive at intervals, for which it uses hardly any
+/// CPU.
+fn waiting(process: u32) {
+    wait_for("job that has waited", || {
+        (blocked(process) > 100).then_some(())
+    });
 }
 
 /// What a run prints that is long enough for all of a test, and ended then.
@@ -134,26 +142,32 @@ fn a_jobs_process_that_was_stopped_alone_says_so() {
     let data = room.path().join("data");
     fs::write(&data, vec![1; 1 << 20]).unwrap();
     let child = begin(&format!(
-        "bench --device {} --process --engine psync --completion interrupt --runtime 5 --ramp_time 0 \
-         --output json",
+        "bench --device {} --process --engine psync --completion interrupt --rate_iops 1000 \
+         --number_ios 3000 --ramp_time 0 --output json",
         data.display()
     ));
     let job = started_by(&child);
-    // Whoever is told to end is continued for that: it ends by itself.
-    running(job);
+    // A process that is signalled to end is continued for that: it ends by itself.
+    waiting(job);
     stop_and_continue(job);
-    let told = report(&ended(child));
-    assert!(spoiled(&told, 0).contains(&"stopped"), "{told:#}");
+    let reported = report(&ended(child));
+    assert!(spoiled(&reported, 0).contains(&"stopped"), "{reported:#}");
 }
 
 #[test]
 fn a_run_that_was_stopped_and_continued_says_so() {
-    let child = begin("bench --completion poll --runtime 5 --ramp_time 0 --output json");
-    running(child.id());
+    let child = begin(
+        "bench --completion interrupt --rate_iops 1000 --number_ios 3000 --ramp_time 0 --output json",
+    );
+    waiting(child.id());
     stop_and_continue(child.id());
-    let told = report(&ended(child));
-    assert!(spoiled(&told, 0).contains(&"stopped"), "{told:#}");
-    assert!(why(&told, "stopped").contains("SIGSTOP"), "{told:#}");
+    // An interrupt might overtake the signal to continue: it ends by itself.
+    let reported = report(&ended(child));
+    assert!(spoiled(&reported, 0).contains(&"stopped"), "{reported:#}");
+    assert!(
+        why(&reported, "stopped").contains("SIGSTOP"),
+        "{reported:#}"
+    );
 }
 
 #[test]
@@ -171,14 +185,14 @@ fn throttling_and_steal_time_in_a_run_spoil_it() {
     running(child.id());
     file(&tree, count, "8\n");
     file(&tree, "proc/stat", &stat(103));
-    let told = report(&cut_short(child));
-    let by = spoiled(&told, 0);
+    let reported = report(&cut_short(child));
+    let by = spoiled(&reported, 0);
     assert!(
         by.contains(&"throttled") && by.contains(&"stolen"),
-        "{told:#}"
+        "{reported:#}"
     );
-    assert!(why(&told, "stolen").contains("CPU 0"), "{told:#}");
-    assert_eq!(told["manifest"]["throttled"], "yes");
+    assert!(why(&reported, "stolen").contains("CPU 0"), "{reported:#}");
+    assert_eq!(reported["manifest"]["throttled"], "yes");
 }
 
 /// A server of an emulated controller that commits `faults`, with its socket at `s` in `room`.
@@ -234,23 +248,32 @@ fn what_a_reset_took_from_the_device_spoils_the_run() {
 #[test]
 fn a_learner_without_its_ramp_says_that_it_had_not_learnt() {
     let line = "bench --completion hybrid,poll --number_ios 5 --ramp_time 0 --output json";
-    let told = report(&joulio(line).output().unwrap());
-    assert!(spoiled(&told, 0).contains(&"not-learnt"), "{told:#}");
-    assert!(why(&told, "not-learnt").contains("--ramp_time"), "{told:#}");
-    assert!(!spoiled(&told, 1).contains(&"not-learnt"), "{told:#}");
+    let reported = report(&joulio(line).output().unwrap());
+    assert!(
+        spoiled(&reported, 0).contains(&"not-learnt"),
+        "{reported:#}"
+    );
+    assert!(
+        why(&reported, "not-learnt").contains("--ramp_time"),
+        "{reported:#}"
+    );
+    assert!(
+        !spoiled(&reported, 1).contains(&"not-learnt"),
+        "{reported:#}"
+    );
 }
 
 #[test]
-fn a_learner_has_its_ramp_where_none_was_asked_for() {
+fn a_learner_has_its_ramp_where_none_was_requested() {
     // In virtual time, where no other program keeps it from its I/Os.
     let line = "bench --twin --completion hybrid,ehp --number_ios 300 --output json";
-    let told = report(&joulio(line).output().unwrap());
+    let reported = report(&joulio(line).output().unwrap());
     for at in 0..2 {
-        let run = &told["runs"][at];
+        let run = &reported["runs"][at];
         let waits = [&run["wait"]["sleeps"], &run["wait"]["blocks"]];
         let waits = waits.map(|count| count.as_u64().expect("a count"));
         assert_eq!(waits[0] + waits[1], 300, "{run:#}");
-        assert!(spoiled(&told, at).is_empty());
+        assert!(spoiled(&reported, at).is_empty());
     }
 }
 

@@ -165,8 +165,8 @@ fn a_mapped_device_is_shown_and_not_counted_again() {
     assert_eq!(named(last, "meters", PACKAGE)["ios"], 30);
     stat.end();
     let table = output(&line(&tree, "--count 2"));
-    let told = "dm-0: on sda, and its I/Os are not counted again";
-    assert_eq!(table.matches(told).count(), 1, "{table}");
+    let reported = "dm-0: on sda, and its I/Os are not counted again";
+    assert_eq!(table.matches(reported).count(), 1, "{table}");
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn without_a_meter_the_devices_are_shown_all_the_same() {
 }
 
 #[test]
-fn what_is_above_idle_is_told_beside_the_whole() {
+fn what_is_above_idle_is_reported_beside_the_whole() {
     let (tree, room) = (
         with_disks(server()),
         tempdir().expect("a temporary directory"),
@@ -239,7 +239,7 @@ fn what_is_above_idle_is_told_beside_the_whole() {
 }
 
 #[test]
-fn a_kept_baseline_of_no_use_is_told_and_a_named_one_is_refused() {
+fn a_kept_baseline_of_no_use_is_reported_and_a_named_one_is_refused() {
     let (tree, room) = (
         with_disks(server()),
         tempdir().expect("a temporary directory"),
@@ -277,7 +277,7 @@ fn a_modelled_device_is_called_so_and_divided_by_no_others_ios() {
     assert!(
         device["problem"]
             .as_str()
-            .expect("told")
+            .expect("printed")
             .contains("none of the block devices")
     );
     let table = output(&stat);
@@ -334,7 +334,7 @@ fn what_cannot_be_done_is_refused() {
     let bare = guest();
     let room = tempdir().expect("a temporary directory");
     let cases = [
-        (line(&tree, "--interval 900ms"), "less than a second"),
+        (line(&tree, "--interval 900ms"), "at least 1 s"),
         (
             line(&tree, "sdc"),
             "no block device 'sdc': there are sda, sdb",

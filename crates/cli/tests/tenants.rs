@@ -247,7 +247,7 @@ fn processes_share_a_block_device_that_is_theirs_alone() {
 }
 
 #[test]
-fn reads_and_writes_are_told_apart_in_the_table() {
+fn reads_and_writes_are_distinguished_in_the_table() {
     let table = |rw: &str| {
         let line = format!("bench --device emulated:instant,size=1M --number_ios 200 --rw {rw}");
         let output = joulio(&line).assert().success().get_output().stdout.clone();
@@ -255,12 +255,12 @@ fn reads_and_writes_are_told_apart_in_the_table() {
     };
     let mixed = table("randrw");
     for direction in ["read", "write"] {
-        for way in ["poll", "interrupt"] {
+        for mode in ["poll", "interrupt"] {
             // On a busy machine the row is marked as spoiled.
             let apart = |line: &&str| {
                 let mut words = line.split_whitespace();
                 let named = words.next().map(|name| name.trim_end_matches('!'));
-                (named, words.next()) == (Some(way), Some(direction))
+                (named, words.next()) == (Some(mode), Some(direction))
             };
             assert_eq!(mixed.lines().filter(apart).count(), 1, "{mixed}");
         }
@@ -271,7 +271,7 @@ fn reads_and_writes_are_told_apart_in_the_table() {
 #[test]
 fn bad_tenants_are_refused_and_nothing_is_changed() {
     let (room, file) = room_with_file();
-    for (line, told) in [
+    for (line, want) in [
         ("--device emulated:instant --process".into(), "--process"),
         (
             "--device emulated:instant,file=new.img,size=1M --process".into(),
@@ -305,7 +305,7 @@ fn bad_tenants_are_refused_and_nothing_is_changed() {
         ),
     ] {
         let said = refused(room.path(), &format!("bench {line}"));
-        assert!(said.contains(told), "{line}: {said}");
+        assert!(said.contains(want), "{line}: {said}");
     }
     let said = failed(room.path(), "bench-job", 2);
     assert!(said.contains("bench --process"), "{said}");

@@ -31,7 +31,7 @@ fn the_flags_of_the_work_are_those_of_bench() {
 }
 
 #[test]
-fn one_way_of_waiting_is_traced_at_a_time() {
+fn one_completion_mode_is_traced_at_a_time() {
     trace("--completion poll,interrupt", &["poll,interrupt"]);
 }
 
@@ -53,7 +53,7 @@ fn a_file_that_is_there_is_not_overwritten() {
 
 #[test]
 fn a_refused_trace_leaves_no_file() {
-    // `refused` looks whether something was created.
+    // `refused` checks whether something was created.
     trace("--bs 1000 --file trace.json", &["--bs"]);
     trace("--file no/such/place.json", &["no/such/place.json"]);
     trace("--force", &["--file"]);
@@ -79,7 +79,7 @@ fn every_io_is_there_with_both_ends() {
 }
 
 #[test]
-fn a_trace_shows_the_way_of_waiting_that_was_asked_for() {
+fn a_trace_shows_the_completion_mode_that_was_requested() {
     for (completion, kind) in [("poll", "spin"), ("interrupt", "block")] {
         let trace = traced(completion);
         let waits = trace["threads"][0]["waits"].as_array().expect("array");

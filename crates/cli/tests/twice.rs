@@ -69,12 +69,12 @@ fn a_choice_of_meters_does_not_contradict_or_repeat_itself() {
         for words in ["all,none", "none,all", "none,perf", "none,nvme:emulated"] {
             refused_with(
                 &format!("{command} --meter {words}"),
-                &["--meter", "none stands alone"],
+                &["--meter", "none excludes every other meter"],
             );
         }
         refused_with(
             &format!("{command} --meter all --meter none"),
-            &["none stands alone"],
+            &["none excludes every other meter"],
         );
         refused_with(
             &format!("{command} --meter wall,wall"),
@@ -85,7 +85,7 @@ fn a_choice_of_meters_does_not_contradict_or_repeat_itself() {
 
 #[test]
 fn a_value_is_in_a_list_of_the_grid_once() {
-    for (flag, values, told) in [
+    for (flag, values, twice) in [
         ("--device", "hdd-7200,instant,hdd-7200", "hdd-7200"),
         ("--iodepth", "1,2,1", "1"),
         ("--numjobs", "4,4", "4"),
@@ -95,13 +95,13 @@ fn a_value_is_in_a_list_of_the_grid_once() {
     ] {
         refused_with(
             &format!("twin grid {flag} {values}"),
-            &[&format!("{flag}: {told} is there twice")],
+            &[&format!("{flag}: {twice} is there twice")],
         );
     }
 }
 
 #[test]
-fn a_device_is_asked_for_its_power_once() {
+fn a_device_is_read_for_its_power_once() {
     for command in ["power", "stat --count 1"] {
         refused_with(
             &format!("{command} --device emulated:instant --device emulated:instant"),

@@ -32,7 +32,7 @@ fn a_check_that_keeps_its_promises_says_so() {
 }
 
 #[test]
-fn what_contradicts_itself_or_was_not_printed_is_told() {
+fn what_contradicts_itself_or_was_not_printed_is_reported() {
     joulio("twin check HS25 --number-ios 4000")
         .assert()
         .success()
@@ -108,8 +108,18 @@ fn a_source_that_is_not_there_is_refused_with_those_that_are() {
 }
 
 #[test]
-fn a_fit_is_written_only_when_asked_for_and_keeps_the_comments() {
+fn a_fit_is_written_only_when_requested_and_keeps_the_comments() {
     let (folder, file) = of_ones_own();
+    // DPAS's fit is of two devices as well.
+    let devices = folder.path().join("devices");
+    fs::create_dir(&devices).unwrap();
+    let shipped = PathBuf::from(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../profiles/devices"
+    ));
+    for name in ["optane-p5800x.toml", "samsung-983-zet.toml"] {
+        fs::copy(shipped.join(name), devices.join(name)).unwrap();
+    }
     let fit = || {
         let mut command = joulio("twin fit DPAS --profiles");
         command.arg(folder.path());

@@ -39,7 +39,7 @@ fn assert_headers(file: &Path, bs: usize) {
 }
 
 #[test]
-fn no_block_is_wrong_in_any_direction_with_any_way_of_waiting_and_block_size() {
+fn no_block_is_wrong_in_any_direction_in_any_completion_mode_with_any_block_size() {
     for lba in [512, 4096] {
         for rw in KINDS {
             let flags = format!(

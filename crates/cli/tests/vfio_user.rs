@@ -85,7 +85,8 @@ fn working(room: &Path, completion: &str) -> Child {
     child
 }
 
-/// Writes and reads through the server in `room` in the ways of `completion`: no block is wrong.
+/// Writes and reads through the server in `room` in the completion modes of `completion`: no block
+/// is wrong.
 fn assert_right(room: &Path, completion: &str) {
     let line = format!(
         "--device vfio-user:{}/s --rw randrw --size 1m --number_ios 500 --iodepth 8 \
@@ -113,20 +114,20 @@ fn answering(
     let listener = UnixListener::bind(room.path().join("s")).expect("a socket");
     let thread = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("a client");
-        let mut asked = vec![0; 16];
-        stream.read_exact(&mut asked).expect("a header");
-        let size = u32::from_ne_bytes(asked[4..8].try_into().expect("four bytes"));
-        asked.resize(size as usize, 0);
-        stream.read_exact(&mut asked[16..]).expect("a message");
-        answer(stream, asked);
+        let mut request = vec![0; 16];
+        stream.read_exact(&mut request).expect("a header");
+        let size = u32::from_ne_bytes(request[4..8].try_into().expect("four bytes"));
+        request.resize(size as usize, 0);
+        stream.read_exact(&mut request[16..]).expect("a message");
+        answer(stream, request);
     });
     (room, thread)
 }
 
-/// A reply to `asked` with `body`.
-fn reply(asked: &[u8], body: &[u8]) -> Vec<u8> {
+/// A reply to `request` with `body`.
+fn reply(request: &[u8], body: &[u8]) -> Vec<u8> {
     let size = 16 + body.len() as u32;
-    let mut reply = asked[..4].to_vec();
+    let mut reply = request[..4].to_vec();
     for word in [size, 1, 0] {
         reply.extend(word.to_ne_bytes());
     }
@@ -175,13 +176,13 @@ fn a_listener_that_speaks_something_else_is_refused() {
 
 #[test]
 fn another_version_is_refused_by_its_number() {
-    let (room, thread) = answering(|mut stream, asked| {
+    let (room, thread) = answering(|mut stream, request| {
         let version: [u8; 4] = [1u16.to_ne_bytes(), 7u16.to_ne_bytes()]
             .concat()
             .try_into()
             .expect("four bytes");
         let body = [&version[..], b"{}\0"].concat();
-        stream.write_all(&reply(&asked, &body)).expect("sent");
+        stream.write_all(&reply(&request, &body)).expect("sent");
     });
     let said = refused(room.path(), READ);
     thread.join().expect("it answered");
@@ -190,7 +191,7 @@ fn another_version_is_refused_by_its_number() {
 }
 
 #[test]
-fn a_listener_that_hangs_up_is_refused_with_where_to_look() {
+fn a_listener_that_hangs_up_is_refused_with_what_to_check() {
     let (room, thread) = answering(|stream, _| drop(stream));
     let said = refused(room.path(), READ);
     thread.join().expect("it hung up");
@@ -225,7 +226,7 @@ fn writing_is_refused_to_whoever_does_not_say_that_data_may_be_lost() {
 }
 
 #[test]
-fn no_block_is_wrong_with_any_way_of_waiting_and_ringing() {
+fn no_block_is_wrong_in_any_completion_mode_with_any_doorbell() {
     for doorbells in ["mapped", "trapped"] {
         let room = tempdir().expect("a temporary directory");
         let server = Server::start(room.path(), doorbells);
@@ -274,7 +275,7 @@ fn a_server_whose_client_is_killed_serves_the_next_one() {
 }
 
 #[test]
-fn a_second_client_is_told_to_wait_and_does_not_disturb_the_first() {
+fn a_second_client_is_refused_and_does_not_disturb_the_first() {
     let room = tempdir().expect("a temporary directory");
     let server = Server::start(room.path(), "trapped");
     let client = working(room.path(), "poll");

@@ -1,5 +1,5 @@
 //! I/Os on a device that does not do its part: every command ends once, with its own buffer, and
-//! what is told to have succeeded is true.
+//! what is reported as successful is true.
 
 use crate::QueueMode;
 use crate::turns::Turns;
@@ -27,8 +27,8 @@ pub struct Endured {
     pub failed: HashMap<Status, u64>,
     /// Buffers that stayed with a device that does not let go.
     pub kept: u64,
-    /// Bad completions that the driver told of.
-    pub told: u64,
+    /// Bad completions that the driver reported.
+    pub reported: u64,
     /// The faults that the queue counted.
     pub faults: Faults,
     /// Counters of the waits of the queue's core.
@@ -47,21 +47,21 @@ impl Endured {
 /// Blocks that the run uses.
 const SPAN: u64 = 1024;
 
-struct Flight {
+struct InFlight {
     lba: u64,
     write: bool,
-    /// Where the command's buffer is: it must come back itself.
+    /// Device address of the command's buffer: it must come back itself.
     buffer: Iova,
 }
 
 struct Run<'a, D: Device> {
     bench: &'a Bench<D>,
     rng: Pcg64Mcg,
-    /// By block: the last content, if that is known.
+    /// Last content by block, if that is known.
     generations: HashMap<u64, Option<u64>>,
     written: u64,
     busy: HashSet<u64>,
-    flights: HashMap<u64, Flight>,
+    in_flight: HashMap<u64, InFlight>,
     buffers: Vec<DmaBuffer>,
     data: Vec<u8>,
     endured: Endured,
@@ -85,7 +85,7 @@ pub fn endure<D: Device>(
         generations: HashMap::new(),
         written: 0,
         busy: HashSet::new(),
-        flights: HashMap::new(),
+        in_flight: HashMap::new(),
         buffers: bench.controller.allocate_buffers(depth, block)?,
         data: vec![0; block],
         endured: Endured::default(),
@@ -107,18 +107,18 @@ pub fn endure<D: Device>(
     Ok(run.endured)
 }
 
-/// Takes in what the device still posts without being asked: all of it is bad.
+/// Takes in what the device still posts unrequested: all of it is bad.
 fn settle<D: Device>(queue: &mut QueuePair<D>, endured: &mut Endured) -> Result<()> {
-    let mut quiet = 0;
-    while quiet < 3 {
+    let mut idle_polls = 0;
+    while idle_polls < 3 {
         let reaped = queue.reap(usize::MAX, |_| {});
         match reaped {
             Ok(0) => {
-                quiet += 1;
+                idle_polls += 1;
                 std::thread::sleep(Duration::from_millis(2));
             }
             Ok(more) => bail!("{more} commands completed that were not outstanding"),
-            Err(_) => endured.told += 1,
+            Err(_) => endured.reported += 1,
         }
     }
     Ok(())
@@ -127,7 +127,7 @@ fn settle<D: Device>(queue: &mut QueuePair<D>, endured: &mut Endured) -> Result<
 impl<D: Device> Run<'_, D> {
     fn go(&mut self, group: &mut PollGroup<D>, mode: QueueMode, ios: u64) -> Result<()> {
         let mut turns = Turns::begin(mode, group)?;
-        while self.endured.commands < ios || !self.flights.is_empty() {
+        while self.endured.commands < ios || !self.in_flight.is_empty() {
             while self.endured.commands < ios && !self.buffers.is_empty() {
                 self.issue(&mut group.queues()[0])?;
             }
@@ -135,9 +135,9 @@ impl<D: Device> Run<'_, D> {
             let mut ended = Vec::new();
             match group.reap(1, None, |_, completed| ended.push(completed)) {
                 Ok(_) => {}
-                Err(NvmeError::Completion(_)) => self.endured.told += 1,
+                Err(NvmeError::Completion(_)) => self.endured.reported += 1,
                 Err(error) => {
-                    let all = ended.len() == self.flights.len();
+                    let all = ended.len() == self.in_flight.len();
                     self.end(ended)?;
                     ensure!(all, "commands were not ended with the controller: {error}");
                     self.endured.ended = Some(error);
@@ -165,7 +165,7 @@ impl<D: Device> Run<'_, D> {
         let Some(mut buffer) = self.buffers.pop() else {
             bail!("no buffer");
         };
-        let flight = Flight {
+        let io = InFlight {
             lba,
             write,
             buffer: buffer.iova(),
@@ -182,7 +182,7 @@ impl<D: Device> Run<'_, D> {
             buffer.write(0, &vec![0xa5; self.data.len()]);
             queue.read(namespace, lba, 1, buffer, tag)?;
         }
-        self.flights.insert(tag, flight);
+        self.in_flight.insert(tag, io);
         Ok(())
     }
 
@@ -195,18 +195,18 @@ impl<D: Device> Run<'_, D> {
 
     fn end_one(&mut self, completed: Completed) -> Result<()> {
         let tag = completed.tag;
-        let Some(flight) = self.flights.remove(&tag) else {
+        let Some(io) = self.in_flight.remove(&tag) else {
             bail!("command {tag} ended twice, or never was");
         };
-        self.busy.remove(&flight.lba);
+        self.busy.remove(&io.lba);
         match completed.buffer {
             Some(buffer) => {
                 ensure!(
-                    buffer.iova() == flight.buffer,
+                    buffer.iova() == io.buffer,
                     "command {tag} came back with another's buffer"
                 );
                 if completed.status.is_success() {
-                    self.succeed(&flight, &buffer);
+                    self.succeed(&io, &buffer);
                 }
                 self.buffers.push(buffer);
             }
@@ -220,19 +220,19 @@ impl<D: Device> Run<'_, D> {
         Ok(())
     }
 
-    fn succeed(&mut self, flight: &Flight, buffer: &DmaBuffer) {
-        if flight.write {
+    fn succeed(&mut self, io: &InFlight, buffer: &DmaBuffer) {
+        if io.write {
             // What was written is still in the buffer.
             buffer.read(0, &mut self.data);
             let mut generation = [0; 8];
             generation.copy_from_slice(&self.data[16..24]);
             let generation = u64::from_le_bytes(generation);
-            self.generations.insert(flight.lba, Some(generation));
+            self.generations.insert(io.lba, Some(generation));
             return;
         }
-        if let Some(&Some(generation)) = self.generations.get(&flight.lba) {
+        if let Some(&Some(generation)) = self.generations.get(&io.lba) {
             buffer.read(0, &mut self.data);
-            let right = self.content(flight.lba, generation).is(&self.data);
+            let right = self.content(io.lba, generation).is(&self.data);
             self.endured.wrong_reads += u64::from(!right);
         }
     }

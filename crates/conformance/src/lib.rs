@@ -25,13 +25,13 @@ use anyhow::Result;
 use joulio_device::Device;
 use joulio_nvme::{Controller, Namespace};
 
-/// Where claims are put to the test.
+/// Controller on which claims are put to the test.
 pub struct Bench<D: Device> {
     /// The controller.
     pub controller: Controller<D>,
     /// A namespace whose data may be lost.
     pub namespace: Namespace,
-    /// Where every random number comes from; failures print it.
+    /// Seed of every random number; failures print it.
     pub seed: u64,
 }
 

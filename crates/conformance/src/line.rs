@@ -55,8 +55,7 @@ pub fn one_line<D: Device>(benches: &[&Bench<D>], each: u64) -> Result<String> {
             }
         }
     }
-    let counters = group.queues().iter_mut().map(|queue| queue.counters());
-    let interrupts: u64 = counters.map(|counters| counters.interrupts).sum();
+    let interrupts = group.counters().interrupts;
     ensure!(interrupts == 0, "{interrupts} interrupts");
     let all = each * of.len() as u64;
     Ok(format!(

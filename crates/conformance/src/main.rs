@@ -28,7 +28,7 @@ enum Command {
         /// The namespace
         #[arg(long, default_value_t = 1)]
         nsid: u32,
-        /// Where random numbers come from
+        /// Seed of all random numbers
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
@@ -49,7 +49,7 @@ enum Command {
         /// The namespace
         #[arg(long, default_value_t = 1)]
         nsid: u32,
-        /// Where random numbers come from
+        /// Seed of all random numbers
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
@@ -100,7 +100,7 @@ fn run<D: Device>(device: D, nsid: u32, seed: u64) -> Result<()> {
     let mut failed = 0;
     for claim in claims() {
         match (claim.check)(&bench) {
-            Ok(told) => println!("ok      {}: {told}", claim.name),
+            Ok(report) => println!("ok      {}: {report}", claim.name),
             Err(error) => {
                 failed += 1;
                 println!("FAILED  {}: {error:#}", claim.name);

@@ -14,7 +14,7 @@ use std::ops::Range;
 /// Blocks that the run uses.
 const SPAN: u64 = 4096;
 
-enum Flight {
+enum InFlight {
     Write(Range<u64>),
     Read(Range<u64>),
     Flush,
@@ -24,11 +24,11 @@ struct Mixed<'a, D: Device> {
     bench: &'a Bench<D>,
     rng: Pcg64Mcg,
     generations: HashMap<u64, u64>,
-    flights: HashMap<u64, Flight>,
+    in_flight: HashMap<u64, InFlight>,
     buffers: Vec<DmaBuffer>,
     issued: u64,
     span: u64,
-    most_blocks: u64,
+    max_blocks: u64,
 }
 
 /// Runs `ios` I/Os at `depth` on a queue pair of its own and returns its counters.
@@ -47,17 +47,17 @@ pub fn mixed<D: Device>(
         bench,
         rng: Pcg64Mcg::seed_from_u64(bench.seed ^ depth as u64),
         generations: HashMap::new(),
-        flights: HashMap::new(),
+        in_flight: HashMap::new(),
         buffers: bench.controller.allocate_buffers(depth, bytes as usize)?,
         issued: 0,
         span: SPAN.min(bench.namespace.blocks()),
-        most_blocks: u64::from(bytes / block),
+        max_blocks: u64::from(bytes / block),
     };
     let mut done = 0;
     let mut turns = Turns::begin(mode, &mut group)?;
     while done < ios {
         let queue = &mut group.queues()[0];
-        while run.issued < ios && run.flights.len() < depth {
+        while run.issued < ios && run.in_flight.len() < depth {
             run.issue(queue)?;
         }
         queue.ring();
@@ -72,13 +72,13 @@ pub fn mixed<D: Device>(
             run.check(completion)
                 .with_context(|| format!("seed {}", bench.seed))?;
         }
-        if turns.go_on(done, &mut group)? && run.flights.is_empty() {
+        if turns.go_on(done, &mut group)? && run.in_flight.is_empty() {
             arm(&mut group)?;
         }
     }
     let queue = &mut group.queues()[0];
     ensure!(
-        run.flights.is_empty() && queue.outstanding() == 0,
+        run.in_flight.is_empty() && queue.outstanding() == 0,
         "I/Os left over"
     );
     ensure!(
@@ -96,7 +96,7 @@ impl<D: Device> Mixed<'_, D> {
         let choice = self.rng.random_range(0..100);
         if choice < 2 {
             queue.flush(&self.bench.namespace, tag)?;
-            self.flights.insert(tag, Flight::Flush);
+            self.in_flight.insert(tag, InFlight::Flush);
             return Ok(());
         }
         let range = self.free_range();
@@ -105,36 +105,36 @@ impl<D: Device> Mixed<'_, D> {
             bail!("no buffer came back");
         };
         let namespace = &self.bench.namespace;
-        let (flight, result) = if choice < 50 {
+        let (io, result) = if choice < 50 {
             self.fill(&mut buffer, range.clone());
             let result = queue.write(namespace, range.start, blocks, buffer, tag);
-            (Flight::Write(range), result)
+            (InFlight::Write(range), result)
         } else {
-            // What the device does not write must not look right.
+            // Bytes that the device does not write must not pass as right.
             buffer.write(0, &vec![0xa5; buffer.len()]);
             let result = queue.read(namespace, range.start, blocks, buffer, tag);
-            (Flight::Read(range), result)
+            (InFlight::Read(range), result)
         };
         result?;
-        self.flights.insert(tag, flight);
+        self.in_flight.insert(tag, io);
         Ok(())
     }
 
     /// A range of blocks that no I/O is on. Half of them are small.
     fn free_range(&mut self) -> Range<u64> {
         loop {
-            let most = if self.rng.random_bool(0.5) {
+            let max = if self.rng.random_bool(0.5) {
                 4
             } else {
-                self.most_blocks
+                self.max_blocks
             };
-            let blocks = self.rng.random_range(1..=most.clamp(1, self.span));
+            let blocks = self.rng.random_range(1..=max.clamp(1, self.span));
             let start = self.rng.random_range(0..=self.span - blocks);
             let range = start..start + blocks;
             let meets = |other: &Range<u64>| range.start < other.end && other.start < range.end;
-            let busy = self.flights.values().any(|flight| match flight {
-                Flight::Write(other) | Flight::Read(other) => meets(other),
-                Flight::Flush => false,
+            let busy = self.in_flight.values().any(|io| match io {
+                InFlight::Write(other) | InFlight::Read(other) => meets(other),
+                InFlight::Flush => false,
             });
             if !busy {
                 return range;
@@ -159,7 +159,7 @@ impl<D: Device> Mixed<'_, D> {
     }
 
     fn check(&mut self, completion: Completed) -> Result<()> {
-        let Some(flight) = self.flights.remove(&completion.tag) else {
+        let Some(io) = self.in_flight.remove(&completion.tag) else {
             bail!("I/O {} completed twice, or never existed", completion.tag);
         };
         ensure!(
@@ -168,10 +168,10 @@ impl<D: Device> Mixed<'_, D> {
             completion.tag,
             completion.status
         );
-        match (flight, completion.buffer) {
-            (Flight::Flush, None) => {}
-            (Flight::Write(_), Some(buffer)) => self.buffers.push(buffer),
-            (Flight::Read(range), Some(buffer)) => {
+        match (io, completion.buffer) {
+            (InFlight::Flush, None) => {}
+            (InFlight::Write(_), Some(buffer)) => self.buffers.push(buffer),
+            (InFlight::Read(range), Some(buffer)) => {
                 self.check_data(&buffer, range)?;
                 self.buffers.push(buffer);
             }

@@ -10,7 +10,7 @@ pub enum QueueMode {
     Poll,
     /// Interrupts.
     Interrupt,
-    /// From one to the other and back, with commands in flight.
+    /// Poll, interrupt and back by turns, with commands in flight.
     Switching,
     /// A fixed sleep, then polling.
     Hybrid,
@@ -27,7 +27,7 @@ pub enum QueueMode {
 }
 
 impl QueueMode {
-    /// Those that take a queue through every step and back.
+    /// Modes that take a queue through every step and back.
     pub const ALL: [QueueMode; 4] = [
         QueueMode::Poll,
         QueueMode::Interrupt,

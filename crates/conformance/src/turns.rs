@@ -1,4 +1,4 @@
-//! Which completion mode it is a run's turn for.
+//! Turns of a run's completion modes.
 
 use crate::QueueMode;
 use anyhow::{Result, ensure};
@@ -49,7 +49,7 @@ impl Turns {
 
 /// Lets a group with nothing outstanding wait once, so that its vectors are unmasked.
 ///
-/// A queue unmasks its vector when it first blocks, and a device that is done by the first look is
+/// A queue unmasks its vector when it first blocks, and a device that is done by the first poll is
 /// never blocked for: without this, whether a run sees interrupts is a matter of luck.
 pub(crate) fn arm<D: Device>(group: &mut PollGroup<D>) -> Result<()> {
     ensure!(group.outstanding() == 0, "there is work to wait for");

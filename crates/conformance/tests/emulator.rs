@@ -34,7 +34,7 @@ fn all_hold(profile: &str, block: u32) {
     let bench = bench(profile, block, true);
     for claim in claims() {
         match (claim.check)(&bench) {
-            Ok(told) => println!("{}: {told}", claim.name),
+            Ok(report) => println!("{}: {report}", claim.name),
             Err(error) => panic!("{} on {profile}, {block} bytes: {error:#}", claim.name),
         }
     }
@@ -59,11 +59,15 @@ fn every_claim_holds_at_a_devices_pace() {
 fn two_controllers_raise_one_line() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let (one, two) = (bench("instant", 512, true), bench("instant", 512, true));
-    let told = one_line(&[&one, &two], 250).unwrap();
-    assert_eq!(told, "1000 of 1000, 4 queues of 2 controllers on one line");
+    let report = one_line(&[&one, &two], 250).unwrap();
+    assert_eq!(
+        report,
+        "1000 of 1000, 4 queues of 2 controllers on one line"
+    );
 }
 
-/// Above two pages a transfer is described by an SGL or by a list of PRPs, as the driver is told.
+/// Above two pages a transfer is described by an SGL or by a list of PRPs, as the driver is
+/// configured.
 #[test]
 fn contents_are_the_same_without_sgls() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -71,7 +75,7 @@ fn contents_are_the_same_without_sgls() {
         "polling_delivers_every_io_and_raises_no_interrupt",
         "the_largest_transfer_comes_back_whole",
         "what_is_written_through_comes_back",
-        "compare_tells_equal_from_changed",
+        "compare_distinguishes_equal_from_changed",
     ];
     for block in [512, 4096] {
         let bench = bench("instant", block, false);
@@ -81,9 +85,10 @@ fn contents_are_the_same_without_sgls() {
         claims.retain(|claim| about_contents.contains(&claim.name));
         assert_eq!(claims.len(), about_contents.len());
         for claim in claims {
-            let told = (claim.check)(&bench);
-            let told = told.unwrap_or_else(|error| panic!("{}, {block}: {error:#}", claim.name));
-            println!("{} without SGLs: {told}", claim.name);
+            let report = (claim.check)(&bench);
+            let report =
+                report.unwrap_or_else(|error| panic!("{}, {block}: {error:#}", claim.name));
+            println!("{} without SGLs: {report}", claim.name);
         }
     }
 }
@@ -97,12 +102,15 @@ fn nothing_is_not_there_and_blocks_given_up_read_as_zero() {
     let mut claims = claims();
     claims.retain(|claim| optional.iter().any(|part| claim.name.contains(part)));
     assert_eq!(claims.len(), optional.len());
-    let told = claims.iter().map(|claim| (claim.check)(&bench).unwrap());
-    let told: Vec<String> = told.collect();
-    assert!(told.iter().all(|told| told != "not there"), "{told:?}");
+    let report = claims.iter().map(|claim| (claim.check)(&bench).unwrap());
+    let report: Vec<String> = report.collect();
     assert!(
-        told.contains(&"8 of 8 blocks read as zero".into()),
-        "{told:?}"
+        report.iter().all(|report| report != "not there"),
+        "{report:?}"
+    );
+    assert!(
+        report.contains(&"8 of 8 blocks read as zero".into()),
+        "{report:?}"
     );
 }
 
@@ -114,9 +122,9 @@ fn in_process_nothing_is_left_pending_behind_the_mask() {
     let bench = bench("optane-900p", 512, true);
     let mut claims = claims();
     claims.retain(|claim| claim.name.starts_with("what_a_core_finds"));
-    let told = (claims[0].check)(&bench).unwrap();
-    println!("{told}");
-    assert!(told.starts_with("0 left pending"), "{told}");
+    let report = (claims[0].check)(&bench).unwrap();
+    println!("{report}");
+    assert!(report.starts_with("0 left pending"), "{report}");
 }
 
 #[test]

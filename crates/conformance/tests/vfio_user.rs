@@ -76,7 +76,7 @@ fn all_hold(profile: &str, block: u32, doorbells: DoorbellMode) {
     let bench = served.bench();
     for claim in claims() {
         match (claim.check)(&bench) {
-            Ok(told) => println!("{}: {told}", claim.name),
+            Ok(report) => println!("{}: {report}", claim.name),
             Err(error) => panic!(
                 "{} on {profile}, {block} bytes, {doorbells:?}: {error:#}",
                 claim.name
@@ -111,7 +111,7 @@ fn every_claim_holds_at_a_devices_pace() {
 }
 
 #[test]
-fn a_second_client_is_told_that_there_is_a_first_and_comes_in_after_it() {
+fn a_second_client_is_refused_while_there_is_a_first_and_comes_in_after_it() {
     let served = Served::start("instant", 512, DoorbellMode::Mapped);
     let first = VfioUserDevice::connect(&served.path).unwrap();
     let error = VfioUserDevice::connect(&served.path).err().unwrap();

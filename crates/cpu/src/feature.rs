@@ -1,4 +1,4 @@
-//! What this CPU has, by CPUID.
+//! Features of this CPU, by CPUID.
 
 use raw_cpuid::{CpuIdResult, cpuid};
 use std::fmt;
@@ -17,9 +17,9 @@ pub enum Feature {
 
 /// A feature that this CPU does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Missing(pub Feature);
+pub struct MissingFeature(pub Feature);
 
-impl fmt::Display for Missing {
+impl fmt::Display for MissingFeature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, bit) = match self.0 {
             Feature::Waitpkg => ("WAITPKG", "CPUID 7.0:ECX[5]"),
@@ -30,22 +30,23 @@ impl fmt::Display for Missing {
     }
 }
 
-impl std::error::Error for Missing {}
+impl std::error::Error for MissingFeature {}
 
 impl Feature {
-    /// Checks that this CPU has the feature. CPUID, which is slow in a virtual machine, is run once.
+    /// Checks that this CPU has the feature. CPUID, which is slow in a virtual machine, is run
+    /// once.
     ///
     /// # Errors
     /// The CPU lacks the feature.
-    pub fn check(self) -> Result<(), Missing> {
-        static ASKED: [OnceLock<bool>; 3] = [const { OnceLock::new() }; 3];
-        match ASKED[self as usize].get_or_init(|| self.ask()) {
+    pub fn check(self) -> Result<(), MissingFeature> {
+        static FOUND: [OnceLock<bool>; 3] = [const { OnceLock::new() }; 3];
+        match FOUND[self as usize].get_or_init(|| self.read()) {
             true => Ok(()),
-            false => Err(Missing(self)),
+            false => Err(MissingFeature(self)),
         }
     }
 
-    fn ask(self) -> bool {
+    fn read(self) -> bool {
         let leaf = match self {
             Feature::Mwaitx => leaf(0x8000_0000, 0x8000_0001),
             Feature::Waitpkg | Feature::Uintr => leaf(0, 7),
@@ -63,7 +64,7 @@ impl Feature {
     }
 }
 
-/// Returns what CPUID says of `leaf`, if `first`, which tells the highest of its kind, knows it.
+/// Returns what CPUID says of `leaf`, if `first`, which gives the highest of its kind, knows it.
 fn leaf(first: u32, leaf: u32) -> Option<CpuIdResult> {
     (cpuid!(first).eax >= leaf).then(|| cpuid!(leaf, 0))
 }
@@ -93,7 +94,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named_with_its_bit() {
-        let said = Missing(Feature::Waitpkg).to_string();
+        let said = MissingFeature(Feature::Waitpkg).to_string();
         assert_eq!(said, "this CPU has no WAITPKG (CPUID 7.0:ECX[5])");
         let flags = std::fs::read_to_string("/proc/cpuinfo").unwrap();
         let has = |flag| flags.split_whitespace().any(|word| word == flag);

@@ -1,6 +1,6 @@
 //! Waiting in user space: TPAUSE and UMWAIT, or MWAITX.
 
-use crate::{CacheLine, Feature, Missing, Tsc};
+use crate::{CacheLine, Feature, MissingFeature, Tsc};
 use joulio_units::Nanos;
 use std::arch::asm;
 use std::sync::atomic::AtomicU32;
@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicU32;
 pub enum Depth {
     /// C0.1: lighter, back sooner. On AMD: no idle state.
     C01,
-    /// C0.2: deeper; the system may not allow it and give C0.1 instead ([`crate::Limits`]). On
+    /// C0.2: deeper; the system may not allow it and give C0.1 instead ([`crate::PauseLimits`]). On
     /// AMD: C1.
     #[default]
     C02,
@@ -47,7 +47,7 @@ impl UserWait {
     ///
     /// # Errors
     /// The CPU lacks both WAITPKG and MONITORX.
-    pub fn detect(depth: Depth) -> Result<UserWait, Missing> {
+    pub fn detect(depth: Depth) -> Result<UserWait, MissingFeature> {
         let by = match (Feature::Waitpkg.check(), Feature::Mwaitx.check()) {
             (Ok(()), _) => By::Waitpkg,
             (_, Ok(())) => By::Mwaitx,
@@ -146,7 +146,7 @@ fn tpause(depth: Depth, deadline: u64) -> Ended {
 #[inline]
 fn umonitor(line: CacheLine<'_>) {
     // SAFETY: called on a CPU with WAITPKG only; the line may be read. Memory is not `nomem`, so
-    // that no load of what the line tells is moved before it.
+    // that no load of what the line announces is moved before it.
     unsafe { asm!("umonitor {}", in(reg) line.address(), options(nostack, preserves_flags)) };
 }
 
@@ -212,7 +212,7 @@ mod tests {
             }
             Err(missing) => {
                 assert!(!has);
-                assert_eq!(missing, Missing(Feature::Waitpkg));
+                assert_eq!(missing, MissingFeature(Feature::Waitpkg));
             }
         }
     }

@@ -46,7 +46,7 @@ impl DmaMemory {
         }
     }
 
-    /// Where the device finds the first byte.
+    /// Device address of the first byte.
     pub fn iova(&self) -> Iova {
         self.iova
     }
@@ -66,7 +66,7 @@ impl DmaMemory {
         Arc::clone(&self.memory)
     }
 
-    /// The pages obtained.
+    /// The allocated pages.
     pub fn pages(&self) -> PageKind {
         self.memory.pages()
     }
@@ -135,7 +135,7 @@ pub struct DmaArray<T> {
 unsafe impl<T: Entry> Send for DmaArray<T> {}
 
 impl<T: Entry> DmaArray<T> {
-    /// Where the device finds entry 0.
+    /// Device address of entry 0.
     pub fn iova(&self) -> Iova {
         self.iova
     }
@@ -271,7 +271,7 @@ impl DmaBuffer {
         self.0.len as usize
     }
 
-    /// Where the device finds it.
+    /// Device address of the first byte.
     #[inline]
     pub fn iova(&self) -> Iova {
         self.0.iova

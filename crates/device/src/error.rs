@@ -37,7 +37,7 @@ pub enum DeviceError {
         device: String,
         /// The IOMMU group.
         group: u32,
-        /// The devices that are held, as far as sysfs told.
+        /// The devices that are held, as far as sysfs shows them.
         others: Vec<Neighbour>,
     },
     /// The IOMMU cannot remap interrupts.
@@ -87,7 +87,7 @@ pub enum DeviceError {
         "cannot pin {wanted} bytes for DMA: RLIMIT_MEMLOCK is {limit}; raise it (`ulimit -l unlimited`, LimitMEMLOCK=infinity in a systemd unit) or run with CAP_IPC_LOCK"
     )]
     MemoryLock {
-        /// Bytes asked for.
+        /// Requested size in bytes.
         wanted: usize,
         /// The limit in bytes, or "unlimited".
         limit: String,
@@ -95,7 +95,7 @@ pub enum DeviceError {
     /// No host memory.
     #[error("cannot allocate {wanted} bytes of memory: {source}")]
     Memory {
-        /// Bytes asked for.
+        /// Requested size in bytes.
         wanted: usize,
         /// Why.
         source: io::Error,
@@ -103,7 +103,7 @@ pub enum DeviceError {
     /// The device's address space is full.
     #[error("no room for {wanted} bytes in the address space that the IOMMU gives this device")]
     IovaSpace {
-        /// Bytes asked for.
+        /// Requested size in bytes.
         wanted: usize,
     },
     /// A doorbell beyond the mapped registers.
@@ -117,11 +117,11 @@ pub enum DeviceError {
         size: usize,
     },
     /// The device has fewer vectors.
-    #[error("{wanted} interrupt vectors asked for, the device has {have}")]
+    #[error("{wanted} interrupt vectors requested, the device has {have}")]
     Vectors {
-        /// Asked for.
+        /// Vectors requested.
         wanted: u16,
-        /// Available.
+        /// Vectors of the device.
         have: u16,
     },
     /// The vector cannot be masked or redirected from user space.

@@ -46,15 +46,15 @@ impl SharedMemory {
         })
     }
 
-    /// `len` bytes from `offset` of a file that another process handed over, which holds
+    /// Maps `len` bytes from `offset` of a file that another process handed over, which holds
     /// them all and is memory: of tmpfs (a memfd is) or hugetlbfs. At least `len`: whole pages of
     /// the file.
     ///
-    /// Where it is not `writable`, what this side writes stays in this side's copy.
+    /// Unless `writable`, what this side writes stays in this side's copy.
     ///
     /// # Errors
-    /// `Unsupported` when the file is of another file system, `InvalidInput` when it does not hold the
-    /// range, and the kernel's error when it cannot be mapped.
+    /// `Unsupported` when the file is of another file system, `InvalidInput` when it does not hold
+    /// the range, and the kernel's error when it cannot be mapped.
     pub fn from_file(
         file: BorrowedFd<'_>,
         offset: u64,

@@ -1,10 +1,10 @@
-//! The seam under the driver: what every NVMe controller looks like, wherever it is.
+//! The seam under the driver: what every NVMe controller offers, wherever it is.
 //!
 //! A [`Device`] has registers, doorbells, memory that it can reach, and interrupt vectors. Back
 //! ends: a PCIe function by VFIO ([`vfio`]), a controller in another process behind a socket
 //! ([`vfio_user`]), and the emulated controller of `joulio-emulator`.
-//! Beside them a controller that the kernel's driver has can be asked about its power ([`kernel`]).
-//! The driver is generic over the device, so that nothing on the way of an I/O is a virtual call.
+//! Beside them a controller that the kernel's driver has can report its power ([`kernel`]).
+//! The driver is generic over the device, so that nothing on the path of an I/O is a virtual call.
 
 #![warn(clippy::missing_errors_doc)]
 mod bus;
@@ -118,8 +118,8 @@ pub trait Device: Send + Sync + 'static {
         let _ = flag;
     }
 
-    /// Whether the system asks for the device, to unplug it: whoever has it closes it. Cheap
-    /// enough to be asked some times a second.
+    /// Whether the system requests the device's removal, to unplug it: whoever has it closes it.
+    /// Cheap enough to be checked some times a second.
     fn is_removal_requested(&self) -> bool {
         false
     }

@@ -157,7 +157,7 @@ impl SharedMemory {
         self.len == 0
     }
 
-    /// The pages obtained.
+    /// The allocated pages.
     pub fn pages(&self) -> PageKind {
         self.pages
     }

@@ -1,7 +1,7 @@
 //! Signals eventfds that another process shares, without ever waiting for it.
 //!
 //! Whether write(2) to an eventfd waits is up to everybody who has it: O_NONBLOCK belongs to the
-//! open file, which a process at the other end of a socket can change between a look at the flag
+//! open file, which a process at the other end of a socket can change between a check of the flag
 //! and the write, and fill the counter. The kernel itself never waits when it signals one, and
 //! does so on behalf of a request for asynchronous I/O that names it (`aio_resfd`, io_submit(2)).
 //! The request here is a read of nothing, from an empty file of this process, which is complete
@@ -125,7 +125,7 @@ impl Signaller {
             tv_sec: 0,
             tv_nsec: 0,
         };
-        // SAFETY: room for as many events as are asked for; no time is waited.
+        // SAFETY: room for as many events as are requested; no time is waited.
         unsafe {
             libc::syscall(
                 libc::SYS_io_getevents,

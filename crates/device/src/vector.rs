@@ -30,8 +30,8 @@ pub trait VectorControl: Send + Sync + 'static {
         self.set_mask(vector, masked)
     }
 
-    /// Looks whether the entry is masked, if it is to be, and points at `target`, if it is to be
-    /// redirected, and sets it again if not; whether it was so. Who owns the table may write it: a
+    /// Checks that the entry is masked, if it is to be, and points at `target`, if it is to be
+    /// redirected, and sets it again if not. Whether it was so. Who owns the table may write it: a
     /// kernel that moves an interrupt to another CPU, without interrupt remapping, does.
     ///
     /// # Errors
@@ -128,7 +128,7 @@ impl Vector {
         Arc::clone(&self.event)
     }
 
-    /// Takes the number of interrupts since the last call, at the most 2^32 - 1: a process at the
+    /// Takes the number of interrupts since the last call, at most 2^32 - 1: a process at the
     /// other end of a socket can write any count. Does not block.
     pub fn take(&self) -> u64 {
         take(self.event()).min(MAX_RAISED)
@@ -171,7 +171,7 @@ impl Vector {
         self.control.post_mask(self.index, false)
     }
 
-    /// From now on an interrupt writes `data` to the DMA memory at `target`, instead of
+    /// Has an interrupt write `data` to the DMA memory at `target` from now on, instead of
     /// signalling the eventfd. The memory must stay mapped until [`Vector::restore`].
     ///
     /// # Errors
@@ -197,7 +197,7 @@ impl Vector {
     }
 }
 
-/// Interrupts that a vector is believed to have raised since somebody looked: far more than a
+/// Interrupts that a vector is believed to have raised since the last read: far more than a
 /// device can, and few enough that their sum never overflows.
 const MAX_RAISED: u64 = u32::MAX as u64;
 

@@ -86,7 +86,7 @@ mod tests {
     };
 
     #[test]
-    fn a_set_outlives_its_vectors_and_tells_who_was_raised() {
+    fn a_set_outlives_its_vectors_and_names_who_was_raised() {
         let control: Arc<dyn VectorControl> = Arc::new(Nothing);
         let vector = |index| Vector::new(index, Vector::eventfd().unwrap(), Arc::clone(&control));
         let (one, other) = (vector(0), vector(1));

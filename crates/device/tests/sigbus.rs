@@ -181,8 +181,8 @@ fn a_handler_without_siginfo_is_called_as_one() {
 }
 
 #[test]
-fn a_handler_runs_with_the_mask_that_it_asked_for() {
-    passes("a_handler_runs_with_the_mask_that_it_asked_for", || {
+fn a_handler_runs_with_the_mask_that_it_requested() {
+    passes("a_handler_runs_with_the_mask_that_it_requested", || {
         let info = with_info as *const () as usize;
         install(info, libc::SA_SIGINFO, &[libc::SIGUSR2]);
         let _guarded = truncated_by_a_peer();

@@ -28,7 +28,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Which doorbell of a queue pair (PCIe 3.1.2).
+/// The two doorbells of a queue pair (PCIe 3.1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     /// The tail of the submission queue.
@@ -87,7 +87,7 @@ pub(crate) enum Slept {
 #[repr(align(64))]
 #[derive(Debug)]
 pub(crate) struct Bell {
-    /// By [`Side`]: the device does not look at these doorbells, and wants to be woken.
+    /// Per [`Side`], true while the device does not poll these doorbells and wants to be woken.
     asleep: [AtomicBool; 2],
     sleeper: Mutex<Option<thread::Thread>>,
 }
@@ -101,7 +101,7 @@ impl Bell {
         }
     }
 
-    /// A bell whose every ring asks for an answer.
+    /// A bell whose every ring requests an answer.
     pub(crate) fn always_asking() -> Bell {
         Bell {
             asleep: [AtomicBool::new(true), AtomicBool::new(true)],
@@ -255,7 +255,8 @@ mod loom_tests {
         });
     }
 
-    /// The control: the device looks first and says so after. Loom finds the ring in between.
+    /// The control: the device polls first and announces its sleep after. Loom finds the ring in
+    /// between.
     #[test]
     #[should_panic(expected = "deadlock")]
     fn looking_before_saying_so_loses_a_ring() {

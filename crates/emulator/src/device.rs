@@ -99,7 +99,7 @@ impl EmulatedDevice {
         self.shared.polls.load(Ordering::Relaxed)
     }
 
-    /// The thread identifier of its thread, by which its CPU time can be told apart.
+    /// The thread identifier of its thread, by which its CPU time can be distinguished.
     pub fn thread_id(&self) -> Option<i32> {
         self.thread.as_ref().map(|thread| thread.id())
     }

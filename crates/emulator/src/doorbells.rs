@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug)]
 pub(crate) struct Doorbells {
     words: Words,
-    /// Where the host writes the doorbells of I/O queues instead (Base 5.8).
+    /// Memory in which the host writes the doorbells of I/O queues instead (Base 5.8).
     shadow: Option<Shadow>,
     /// Number of times that all were zeroed. The values taken before say nothing about those after.
     resets: AtomicU64,
 }
 
-/// Where the registers are.
+/// Memory of the registers.
 #[derive(Clone, Debug)]
 enum Words {
     /// In this process, a cache line each.
@@ -54,7 +54,7 @@ impl Doorbells {
         }
     }
 
-    /// These doorbells with another shadow, or none.
+    /// Copy of the doorbells with another shadow, or none.
     pub(crate) fn shadowed(&self, shadow: Option<Shadow>) -> Doorbells {
         Doorbells {
             words: self.words.clone(),
@@ -63,7 +63,7 @@ impl Doorbells {
         }
     }
 
-    /// Where the host writes the doorbells of I/O queues instead.
+    /// Memory in which the host writes the doorbells of I/O queues instead.
     pub(crate) fn shadow(&self) -> Option<&Shadow> {
         self.shadow.as_ref()
     }
@@ -205,7 +205,7 @@ impl Watch {
         self.heads
     }
 
-    /// Whether some have shadows, which wake nobody unless they were asked to.
+    /// Whether some have shadows, which wake nobody unless the device requested it.
     pub(crate) fn shadowed(&self) -> bool {
         self.doorbells.shadow.is_some()
     }

@@ -9,33 +9,33 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum EmulatorError {
     /// No namespaces, or more than there are identifiers to hand out.
-    #[error("a controller has 1 to {most} namespaces, {asked} were asked for")]
+    #[error("a controller has 1 to {max} namespaces, {requested} were requested")]
     Namespaces {
         /// Number requested.
-        asked: usize,
-        /// The most it can have.
-        most: usize,
+        requested: usize,
+        /// The maximum.
+        max: usize,
     },
     /// No queue pairs, or more than the emulator has doorbells for.
-    #[error("a controller has 1 to {most} I/O queue pairs, {asked} were asked for")]
+    #[error("a controller has 1 to {max} I/O queue pairs, {requested} were requested")]
     QueuePairs {
         /// Number requested.
-        asked: u16,
-        /// The most it can have.
-        most: u16,
+        requested: u16,
+        /// The maximum.
+        max: u16,
     },
     /// No interrupt vectors, or more than an MSI-X table holds.
-    #[error("a controller has 1 to {most} interrupt vectors, {asked} were asked for")]
+    #[error("a controller has 1 to {max} interrupt vectors, {requested} were requested")]
     Vectors {
         /// Number requested.
-        asked: u16,
-        /// The most it can have.
-        most: u16,
+        requested: u16,
+        /// The maximum.
+        max: u16,
     },
     /// The logical block size is none that joulio knows.
     #[error("logical blocks of {bytes} bytes: choose 512 or 4096")]
     BlockSize {
-        /// The size asked for.
+        /// The requested size.
         bytes: u32,
     },
     /// A namespace is not a whole number of blocks.
@@ -60,15 +60,15 @@ pub enum EmulatorError {
         /// The path as given.
         path: PathBuf,
     },
-    /// The file is there, with another size than was asked for.
-    #[error("{}: has {has} bytes, {asked} were asked for; leave the size out to use the file as it is", path.display())]
+    /// The file is there, with another size than was requested.
+    #[error("{}: has {has} bytes, {requested} were requested; leave the size out to use the file as it is", path.display())]
     FileSize {
         /// The path as given.
         path: PathBuf,
         /// The size of the file.
         has: u64,
-        /// The size asked for.
-        asked: u64,
+        /// The requested size.
+        requested: u64,
     },
     /// Another controller has the file.
     #[error("{}: in use as a namespace by another controller", path.display())]
@@ -97,7 +97,7 @@ pub enum EmulatorError {
         "cannot bind the device's thread to CPU {cpu}: {source}: name one that this process may use"
     )]
     Cpu {
-        /// The CPU asked for.
+        /// The requested CPU.
         cpu: usize,
         /// Why it failed.
         source: io::Error,

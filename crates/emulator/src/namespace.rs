@@ -63,7 +63,7 @@ impl Namespace {
         self.store.is_volatile()
     }
 
-    /// Where `blocks` blocks from `slba` begin in the store, in bytes, when they are all inside.
+    /// Offset in the store, in bytes, of `blocks` blocks from `slba`; None unless all are inside.
     pub(crate) fn position(&self, slba: u64, blocks: u32) -> Option<u64> {
         let end = slba.checked_add(u64::from(blocks))?;
         (end <= self.blocks).then(|| slba << self.block_shift)

@@ -17,7 +17,7 @@ pub struct Options {
     pub namespaces: Vec<NamespaceOptions>,
     /// The seed of service times and of the serial number.
     pub seed: u64,
-    /// The most I/O queue pairs, 1 to [`Options::MAX_QUEUE_PAIRS`].
+    /// Maximum number of I/O queue pairs, 1 to [`Options::MAX_QUEUE_PAIRS`].
     pub queue_pairs: u16,
     /// Entries of the MSI-X table, 1 to 2048.
     pub vectors: u16,
@@ -46,11 +46,11 @@ pub struct Options {
 }
 
 impl Options {
-    /// The most I/O queue pairs of a controller.
+    /// Maximum number of I/O queue pairs of a controller.
     pub const MAX_QUEUE_PAIRS: u16 = 256;
-    /// The most entries of an MSI-X table (PCI 3.0, 6.8.2.3).
+    /// Maximum number of entries of an MSI-X table (PCI 3.0, 6.8.2.3).
     pub const MAX_VECTORS: u16 = 2048;
-    /// The most namespaces of a controller: what one Identify list holds.
+    /// Maximum number of namespaces of a controller: what one Identify list holds.
     pub const MAX_NAMESPACES: usize = 1024;
 
     /// A controller as `profile` describes it, with one namespace in memory.
@@ -79,13 +79,13 @@ impl Options {
 /// A namespace.
 #[derive(Clone, Debug, Default)]
 pub struct NamespaceOptions {
-    /// Where its data is.
+    /// Place of its data.
     pub store: StoreOptions,
     /// Bytes of a logical block, 512 or 4096; the profile's default when not said.
     pub block: Option<u32>,
 }
 
-/// Where a namespace's data is.
+/// Place of a namespace's data.
 #[derive(Clone, Debug)]
 pub enum StoreOptions {
     /// In memory, gone with the controller.

@@ -1,5 +1,5 @@
 //! The features that drive the power states: 02h Power Management and 0Ch Autonomous Power State
-//! Transition (Base 5.27.1.2 and 5.27.1.10); and those that tell what it draws: 25h, log 25h and
+//! Transition (Base 5.27.1.2 and 5.27.1.10); and those that report what it draws: 25h, log 25h and
 //! the SMART log.
 
 mod interval;
@@ -28,7 +28,7 @@ pub struct PowerUse {
     pub idle_energy: Joules,
 }
 
-/// The power states of a controller, and what its host asked of them.
+/// The power states of a controller, and what its host requested of them.
 #[derive(Debug)]
 pub(crate) struct Power {
     states: PowerStates,
@@ -44,7 +44,7 @@ pub(crate) struct Power {
 }
 
 impl Power {
-    /// Those of a controller that is switched on at `start`.
+    /// Power states of a controller that is switched on at `start`.
     pub(crate) fn new(profile: &DeviceProfile, start: Nanos) -> Power {
         Power {
             states: PowerStates::new(profile, start),
@@ -76,13 +76,18 @@ impl Power {
 
     /// Sets 02h, to which all that was `worked` belongs to the state before; `false`: there is no
     /// such power state.
-    pub(crate) fn manage(&mut self, asked: PowerManagement, now: Nanos, worked: Worked) -> bool {
+    pub(crate) fn manage(
+        &mut self,
+        requested: PowerManagement,
+        now: Nanos,
+        worked: Worked,
+    ) -> bool {
         self.catch_up(now, worked);
         self.meter.close(now, worked, &self.states);
-        let found = self.states.set(asked.ps(), now);
+        let found = self.states.set(requested.ps(), now);
         if found {
-            self.workload_hint = asked.wh();
-            self.meter.operates_in(asked.ps());
+            self.workload_hint = requested.wh();
+            self.meter.operates_in(requested.ps());
         }
         found
     }
@@ -97,14 +102,15 @@ impl Power {
         self.table = table;
         self.autonomous = enabled;
         let off: Transitions = Default::default();
-        let asked = table.entries.map(|entry| {
+        let requested = table.entries.map(|entry| {
             let entry = ApstEntry::from(entry.get());
             Some(Transition {
                 to: entry.itps(),
                 after: Nanos::from_millis(entry.itpt().into()),
             })
         });
-        self.states.apst(if enabled { &asked } else { &off }, now);
+        self.states
+            .apst(if enabled { &requested } else { &off }, now);
     }
 
     /// An I/O comes: when it can start, and how many times as long it takes.
@@ -133,22 +139,27 @@ impl Power {
         self.meter.pass(at, worked, &self.states);
     }
 
-    /// 25h: whether it is measuring, and what was asked for.
+    /// Value of feature 25h: whether it is measuring, and what was requested.
     pub(crate) fn measuring(&self) -> PowerMeasurement {
         self.meter.measurement.feature()
     }
 
     /// Sets 25h at `now`, up to which it is metered; `false`: no such action, or nothing that it
     /// could measure.
-    pub(crate) fn measure(&mut self, asked: PowerMeasurement, now: Nanos, worked: Worked) -> bool {
-        if asked.pmts() != PowerMeasurement::TOTAL {
+    pub(crate) fn measure(
+        &mut self,
+        requested: PowerMeasurement,
+        now: Nanos,
+        worked: Worked,
+    ) -> bool {
+        if requested.pmts() != PowerMeasurement::TOTAL {
             return false;
         }
-        match asked.act() {
+        match requested.act() {
             PowerMeasurement::STOP => self.meter.measurement.stop(now),
             PowerMeasurement::START => {
                 self.meter.close(now, worked, &self.states);
-                self.meter.start(asked, now, &self.states);
+                self.meter.start(requested, now, &self.states);
             }
             _ => return false,
         }

@@ -1,8 +1,8 @@
 //! Shadow doorbells (Base 5.8 and 8.6): the host writes doorbells to its memory, and the register
-//! only when the controller asked to be told.
+//! only when the controller requested it.
 //!
-//! The controller asks by EventIdx: the host writes the register when its doorbell passes that
-//! value. Host and controller each write one word and then read the other's:
+//! The controller requests that by EventIdx: the host writes the register when its doorbell passes
+//! that value. Host and controller each write one word and then read the other's:
 //!
 //! | host | controller |
 //! |---|---|
@@ -26,9 +26,9 @@ pub(crate) fn position(qid: u16, side: Side) -> usize {
 pub(crate) struct Page {
     /// Address of the buffer, as the host named it.
     pub(crate) address: u64,
-    /// Where it is here.
+    /// The host's memory as mapped here.
     pub(crate) memory: Arc<SharedMemory>,
-    /// Where in there it begins.
+    /// Offset of the first byte in `memory`.
     pub(crate) offset: usize,
 }
 
@@ -61,14 +61,14 @@ impl Shadow {
     }
 
     /// Asks for the register to be written when the doorbell moves on from `value`.
-    pub(crate) fn ask(&self, qid: u16, side: Side, value: u32) {
+    pub(crate) fn request_ring(&self, qid: u16, side: Side, value: u32) {
         self.events.store(position(qid, side), value);
     }
 
     /// A queue begins, with the doorbell at `value`.
     pub(crate) fn begin(&self, qid: u16, side: Side, value: u32) {
         self.doorbells.store(position(qid, side), value);
-        self.ask(qid, side, value);
+        self.request_ring(qid, side, value);
     }
 
     /// The addresses of the pages.

@@ -5,7 +5,7 @@ use crate::controller::Controller;
 use crate::doorbells::Doorbells;
 use crate::fault::{Fault, FaultPlan};
 use crate::options::Options;
-use joulio_cpu::uintr::Source;
+use joulio_cpu::uintr::TestSource;
 use joulio_device::{
     DeviceError, DmaDomain, DmaMapping, DmaMemory, Iova, IovaSpace, SharedMemory, Vector,
     VectorControl,
@@ -23,14 +23,14 @@ const HUGE_PAGE: usize = 2 << 20;
 pub(crate) struct Shared {
     pub(crate) name: String,
     controller: Mutex<Controller>,
-    /// Who waits in [`Shared::controller_first`].
+    /// Number of threads that wait in [`Shared::controller_first`].
     waiting: AtomicU32,
     pub(crate) doorbells: Arc<Doorbells>,
     /// The bell that the doorbells of I/O queues ring.
     pub(crate) bell: Arc<Bell>,
     /// Doorbells that the device's thread has read.
     pub(crate) polls: AtomicU64,
-    /// Times that it looked, at however many doorbells.
+    /// Number of polls, each of however many doorbells.
     pub(crate) rounds: AtomicU64,
     pub(crate) parks: AtomicU64,
     pub(crate) wakes: AtomicU64,
@@ -70,18 +70,18 @@ impl Shared {
     /// Commits `fault`, and lets the device's thread see what that changes.
     pub(crate) fn inject(&self, fault: Fault) {
         self.controller_first().inject(fault);
-        self.look_again();
+        self.wake_to_poll();
     }
 
     /// Replaces what is still planned, and lets the device's thread see when that is.
     pub(crate) fn plan_faults(&self, plan: &FaultPlan) {
         self.controller_first().plan_faults(plan);
-        self.look_again();
+        self.wake_to_poll();
     }
 
     /// Lets the device's thread step once more: it sleeps, and is woken, or has not fallen asleep
-    /// yet, and sees that the doorbells are renewed.
-    fn look_again(&self) {
+    /// yet, and sees that the doorbells were reset.
+    fn wake_to_poll(&self) {
         self.controller().doorbells().reset();
         fence(Ordering::SeqCst);
         self.bell.wake(Side::Tail);
@@ -137,7 +137,7 @@ impl Shared {
                 device: self.name.clone(),
             });
         }
-        self.look_again();
+        self.wake_to_poll();
         Ok(())
     }
 
@@ -166,7 +166,7 @@ impl Shared {
             });
         }
         // On any CPU: who wants it moves it to its own.
-        let source = Source::open(event.as_fd(), 0);
+        let source = TestSource::open(event.as_fd(), 0);
         source
             .map(OwnedFd::from)
             .map_err(|error| DeviceError::Unsupported {

@@ -1,4 +1,4 @@
-//! Where a namespace's bytes are.
+//! Stores of a namespace's bytes.
 
 mod compare;
 mod zero;
@@ -139,16 +139,16 @@ fn open_file(
         .custom_flags(OFlags::NONBLOCK.bits() as i32)
         .open(path)
         .map_err(failed("open it"))?;
-    let found = file.metadata().map_err(failed("look at it"))?;
+    let found = file.metadata().map_err(failed("read its kind and size"))?;
     if !found.is_file() {
         return Err(EmulatorError::NotAFile { path: path.into() });
     }
     lock(&file, path, read_only)?;
     match bytes {
-        Some(asked) if asked != found.len() => Err(EmulatorError::FileSize {
+        Some(requested) if requested != found.len() => Err(EmulatorError::FileSize {
             path: path.into(),
             has: found.len(),
-            asked,
+            requested,
         }),
         _ => Ok((Store::File { file, read_only }, found.len())),
     }

@@ -113,7 +113,7 @@ struct Runner {
     watch: Watch,
     spin: Nanos,
     linger: Nanos,
-    /// Doorbells wake nobody; this is how long to look away.
+    /// Doorbells wake nobody; this is how long to leave them unpolled.
     nap: Option<Nanos>,
 }
 
@@ -181,7 +181,7 @@ impl Runner {
         }
     }
 
-    /// Waits for a doorbell, looking until the time `park`, and parked from then on; in any case
+    /// Waits for a doorbell, polling until the time `park`, and parked from then on; in any case
     /// no longer than until `alarm`.
     fn idle(&self, park: Nanos, alarm: Option<Nanos>) {
         loop {
@@ -231,8 +231,8 @@ impl Runner {
         let heads = self.watch.heads();
         if self.watch.shadowed() {
             // Under the lock, so that the pages that this writes to are still the host's. The
-            // fence between this and the look comes from the bell.
-            self.shared.controller().ask();
+            // fence between this and the poll comes from the bell.
+            self.shared.controller().request_ring();
         }
         let idle = || {
             let idle = !self.poll() && !self.stopped();

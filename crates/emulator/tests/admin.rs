@@ -195,16 +195,16 @@ fn features_refuse_what_is_not_there() {
 #[test]
 fn as_many_queues_are_allocated_as_there_are() {
     let mut host = Host::stepped(&options());
-    let ask = |submission, completion| {
-        let asked = NumberOfQueues::new()
+    let request = |submission, completion| {
+        let requested = NumberOfQueues::new()
             .with_submission(submission)
             .with_completion(completion);
-        Command::set_features(FeatureId::NUMBER_OF_QUEUES, asked.into())
+        Command::set_features(FeatureId::NUMBER_OF_QUEUES, requested.into())
     };
-    let granted = NumberOfQueues::from(host.must(ask(1000, 2)).dw0.get());
+    let granted = NumberOfQueues::from(host.must(request(1000, 2)).dw0.get());
     assert_eq!((granted.submission(), granted.completion()), (63, 2));
     let _pair = host.pair(1, 8, None);
-    let late = host.admin(ask(1, 1)).status();
+    let late = host.admin(request(1, 1)).status();
     assert_eq!(late.kind(), Status::from_field(0x0c));
 }
 
@@ -250,7 +250,7 @@ fn health_counts_what_was_done() {
 }
 
 #[test]
-fn the_error_log_tells_of_failed_commands() {
+fn the_error_log_reports_failed_commands() {
     let mut host = Host::stepped(&options());
     let mut pair = host.pair(1, 8, None);
     let buffer = host.buffer(4096);
@@ -338,7 +338,7 @@ fn an_invalid_doorbell_completes_an_event_request() {
     let event = host.admin.reap().unwrap();
     assert_eq!((event.cid.get(), event.dw0.get()), (0, 0x0001_0100));
 
-    // Until the log is read no other error is told of.
+    // Until the log is read no other error is reported.
     pair.tail.ring(9);
     host.step(1);
     assert!(host.admin.reap().is_none());

@@ -335,7 +335,7 @@ fn identify<T: FromBytes>(host: &mut Host, cns: Cns, nsid: NamespaceId) -> T {
 }
 
 #[test]
-fn identify_tells_what_there_is() {
+fn identify_reports_what_there_is() {
     let mut options = options();
     options.namespaces = vec![ram(512), ram(4096)];
     let mut host = Host::stepped(&options);

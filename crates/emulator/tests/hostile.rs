@@ -64,11 +64,11 @@ fn options_that_make_no_controller_are_refused() {
     };
     assert!(matches!(
         refuse(|o| o.namespaces.clear()),
-        EmulatorError::Namespaces { asked: 0, .. }
+        EmulatorError::Namespaces { requested: 0, .. }
     ));
     assert!(matches!(
         refuse(|o| o.queue_pairs = 257),
-        EmulatorError::QueuePairs { asked: 257, .. }
+        EmulatorError::QueuePairs { requested: 257, .. }
     ));
     assert!(matches!(
         refuse(|o| o.queue_pairs = 0),

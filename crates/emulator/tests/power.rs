@@ -231,7 +231,7 @@ fn a_parked_thread_dozes_by_the_clock_and_does_nothing_for_it() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Whenever I/Os come and whatever the host asks for: the states' times are the whole time,
+    /// Whenever I/Os come and whatever the host requests: the states' times are the whole time,
     /// and a read takes its service, and at most a way down and a way up.
     #[test]
     fn no_time_is_lost(

@@ -292,7 +292,7 @@ fn an_io_that_takes_longer_than_a_sample_is_paid_for_whole() {
 }
 
 #[test]
-fn all_ways_busy_it_draws_no_more_than_the_costlier() {
+fn whichever_part_is_busy_it_draws_no_more_than_the_costlier() {
     // A hundred times as slow, so that few I/Os do. Writes that fill the link and need few
     // servers, beside reads that fill the other servers.
     let mut evo = Evo::but(|profile| {
@@ -351,7 +351,7 @@ fn a_state_that_draws_more_than_a_shallower_one_is_found_in_a_rest() {
 }
 
 #[test]
-fn a_measurement_counts_its_seconds_and_stops_when_told() {
+fn a_measurement_counts_its_seconds_and_stops_when_requested() {
     let mut evo = Evo::new();
     assert_eq!(evo.log(0).generation, 0);
     evo.start(500 * MS);
@@ -500,8 +500,8 @@ proptest! {
         let drawn = average(&log).unwrap_or(0) as f64 / 1e6 * f64::from(log.count.get());
         let count = events.iter().filter(|event| event.1 >= 5).count() as f64;
         // 20 writes are at most 20 reads' time at 3.7 W, and 100 uW is the unit.
-        let most = count * 20.0 * 3.7 * 69e-6 + 1e-4 * f64::from(log.count.get());
-        prop_assert!(drawn >= idle - most && drawn <= idle + most, "{} {}", drawn, idle);
+        let max = count * 20.0 * 3.7 * 69e-6 + 1e-4 * f64::from(log.count.get());
+        prop_assert!(drawn >= idle - max && drawn <= idle + max, "{} {}", drawn, idle);
         prop_assert!(maximum(&log) >= average(&log));
     }
 }

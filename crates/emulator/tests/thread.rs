@@ -61,7 +61,7 @@ fn a_parked_device_wakes_for_every_doorbell() {
     assert!(activity.wakes >= 200, "{activity:?}");
 }
 
-/// Rings race with parking in every way that the scheduler comes up with.
+/// Rings race with parking in every order that the scheduler comes up with.
 #[test]
 fn no_command_is_left_behind_by_a_device_that_parks_at_once() {
     let mut options = options();

@@ -1,9 +1,9 @@
 //! The clock of a logger that stands beside the machine, against the machine's own.
 //!
 //! A plug logger keeps its own time: a HOBO UX120-018 is allowed a minute a month, 23 ppm, which is
-//! 83 ms an hour, and nobody tells how far off it was set. So the machine writes a mark into the
+//! 83 ms an hour, and nobody records how far off it was set. So the machine writes a mark into the
 //! trace itself: all cores spin, then idle, three times ([`Shape`], [`Marker`]). Where that pattern
-//! is in the trace, [`align`] tells how the two clocks differ; where it is not, or could be in
+//! is in the trace, [`align`] says how the two clocks differ; where it is not, or could be in
 //! several places, there is no alignment and no figure.
 
 mod energy;
@@ -19,16 +19,16 @@ mod seconds;
 #[cfg(test)]
 mod tests;
 
-pub use energy::WindowError;
+pub use energy::LoggedEnergyError;
 pub use error::AlignError;
-pub use found::Found;
-pub use limits::Limits;
-pub use marker::{Cancelled, Edge, Marker, Shape};
+pub use found::FoundMarker;
+pub use limits::AlignmentLimits;
+pub use marker::{Cancelled, Marker, MarkerEdge, Shape};
 
 use crate::logger::PowerLog;
 use joulio_units::Nanos;
 use line::Line;
-use pattern::{Pattern, Trace};
+use pattern::{MarkerPattern, PowerTrace};
 use search::Search;
 use seconds::{moved, seconds_between};
 
@@ -41,7 +41,7 @@ pub struct Alignment {
     pub offset: f64,
     /// Growth of `offset` in parts per million. None with one marker.
     pub drift_ppm: Option<f64>,
-    /// Error bound of an offset in seconds: half a sample, because nothing tells where
+    /// Error bound of an offset in seconds: half a sample, because nothing shows where
     /// between two momentary values an edge was, and what the noise adds.
     pub uncertainty: f64,
     /// Root mean square, in seconds, of the distances between the markers' edges and the edges in
@@ -53,27 +53,31 @@ pub struct Alignment {
     /// The best correlation elsewhere, relative to the best: far below 1 is sure.
     pub runner_up: f64,
     /// Each marker.
-    pub markers: Vec<Found>,
+    pub markers: Vec<FoundMarker>,
 }
 
 /// Finds how the logger's clock stands to the machine's: each of `markers`, in the order in which
-/// they were made, is looked for in the trace by normalised cross-correlation, all of them with one
+/// they were made, is searched in the trace by normalised cross-correlation, all of them with one
 /// offset and a drift within `limits`, and then each by itself to a fraction of a sample.
 ///
 /// # Errors
 ///
 /// [`AlignError`]: there is no marker, or the trace does not show it clearly.
-pub fn align(log: &PowerLog, markers: &[Marker], limits: &Limits) -> Result<Alignment, AlignError> {
+pub fn align(
+    log: &PowerLog,
+    markers: &[Marker],
+    limits: &AlignmentLimits,
+) -> Result<Alignment, AlignError> {
     let first = markers.first().and_then(|marker| marker.edges.first());
     let origin = first.ok_or(AlignError::NoMarker)?.realtime;
-    let trace = Trace::new(log, origin);
+    let trace = PowerTrace::new(log, origin);
     let mut patterns = Vec::with_capacity(markers.len());
     for (at, marker) in markers.iter().enumerate() {
-        let pattern = Pattern::new(marker, at + 1, origin, trace.interval)?;
+        let pattern = MarkerPattern::new(marker, at + 1, origin, trace.interval)?;
         // The search takes markers in the order of time.
         if patterns
             .last()
-            .is_some_and(|last: &Pattern| pattern.middle() <= last.middle())
+            .is_some_and(|last: &MarkerPattern| pattern.middle() <= last.middle())
         {
             return Err(AlignError::Marker(at + 1));
         }
@@ -84,7 +88,7 @@ pub fn align(log: &PowerLog, markers: &[Marker], limits: &Limits) -> Result<Alig
     let found: Vec<_> = patterns
         .iter()
         .zip(offsets)
-        .map(|(pattern, (offset, correlation))| Found {
+        .map(|(pattern, (offset, correlation))| FoundMarker {
             at: moved(origin, pattern.middle()),
             offset,
             correlation,

@@ -40,7 +40,7 @@ pub struct IdlePower {
     pub meter: String,
     /// The part of the machine that is included.
     pub boundary: Boundary,
-    /// Where in the machine.
+    /// Place of the meter in the machine.
     pub place: Place,
     /// The mean power.
     pub watts: f64,
@@ -164,7 +164,7 @@ impl Baseline {
         })
     }
 
-    /// As a file.
+    /// Returns the baseline as the text of a file.
     pub fn to_json(&self) -> String {
         // Strings and finite numbers: they have a form in JSON.
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"

@@ -4,7 +4,7 @@ use joulio_units::Nanos;
 use rustix::time::{ClockId, clock_gettime};
 use std::fmt;
 
-/// Where windows read the time. A test brings its own.
+/// Clock that windows read. A test brings its own.
 pub trait Clock: Send + Sync + fmt::Debug {
     /// `CLOCK_MONOTONIC`, which no administrator and no NTP sets.
     fn now(&self) -> Nanos;
@@ -24,7 +24,7 @@ impl Clock for Monotonic {
     }
 
     fn suspended(&self) -> Nanos {
-        // Monotonic first: what passes between the two readings must not look like a suspension
+        // Monotonic first: what passes between the two readings must not count as a suspension
         // that ended.
         let awake = read(ClockId::Monotonic);
         read(ClockId::Boottime).since(awake)

@@ -33,7 +33,7 @@ impl Wrapping {
     }
 }
 
-/// From `from` to `to`; the step from `max` to zero counts too.
+/// Units counted from `from` to `to`; the step from `max` to zero counts too.
 fn elapsed(from: u64, to: u64, max: u64, step: u64) -> u64 {
     match to.checked_sub(from) {
         Some(forward) => forward,

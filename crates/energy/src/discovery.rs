@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The meters of a machine, and what else was found.
 #[derive(Debug)]
 pub struct Discovery {
-    /// Those that are chosen and readable: no two of them of one zone by RAPL's different ways.
+    /// Meters that are chosen and readable, no two of one zone by RAPL's different interfaces.
     pub meters: Meters,
     /// All others, with the reason.
     pub others: Vec<Finding>,
@@ -43,14 +43,14 @@ impl Meters {
     }
 }
 
-/// Meters that are not looked for, but named by the user.
+/// Meters that are not searched for, but named by the user.
 fn named(root: &Root) -> impl Iterator<Item = Finding> {
     const CLASS: &str = "/sys/class/nvme";
     let devices = root.names(CLASS);
     let state = match devices.first() {
         Some(first) => FindingState::Unused {
             why: format!(
-                "{} there: name it to ask it, as --device /dev/{first}",
+                "{} there: name it to read it, as --device /dev/{first}",
                 devices.join(", ")
             ),
         },

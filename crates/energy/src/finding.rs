@@ -1,4 +1,4 @@
-//! What a search for meters found.
+//! Findings of a search for meters.
 
 use crate::Zone;
 use crate::meter::{Meter, Source};
@@ -13,7 +13,7 @@ pub enum FindingState {
         /// The command that would allow it.
         allow: Option<String>,
     },
-    /// There is none.
+    /// No meter of this kind.
     Absent {
         /// The places that were searched, and the reason.
         why: String,
@@ -32,7 +32,7 @@ pub enum FindingState {
 pub struct Finding {
     /// The name of the meter, or of its source.
     pub name: String,
-    /// By which way it would be read.
+    /// Interface by which it would be read.
     pub source: Source,
     /// The zone of the meter, as far as that is known.
     pub zone: Option<Zone>,

@@ -27,7 +27,7 @@ pub(crate) fn discover(root: &Root, select: &Select) -> Vec<Found> {
             true => format!("no {CLASS}/hwmon*"),
             false => format!("no energy*_input, power*_input or power*_average in {CLASS}/hwmon*"),
         },
-        // Which driver a board's sensors want is not to be told from here.
+        // Which driver a board's sensors want cannot be known from here.
         allow: None,
     };
     vec![Found::Not(Finding::new(
@@ -39,8 +39,8 @@ pub(crate) fn discover(root: &Root, select: &Select) -> Vec<Found> {
 }
 
 fn one(root: &Root, select: &Select, sensor: Sensor) -> Found {
-    let told = select.boundary_of(&sensor.name);
-    let zone = match told {
+    let declared = select.boundary_of(&sensor.name);
+    let zone = match declared {
         Some(boundary) => Ok(sensor.zone(boundary)),
         None => sensor.meaning(),
     };

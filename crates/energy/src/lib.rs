@@ -63,11 +63,11 @@ pub use finding::{Finding, FindingState};
 pub use joulio_units::{
     Band, Boundary, Energy, How, MIN_WINDOW, Place, SumError, UnknownBoundary, Zone,
 };
-pub use meter::{About, Kind, Meter, MeterError, Reading, Source, Value};
+pub use meter::{About, Meter, MeterError, MeterKind, Reading, Source, Value};
 pub use modelled::Model;
-pub use nvme::{NvmeMeter, NvmePower, PowerLog};
+pub use nvme::{NvmeMeter, NvmePower, PowerLogFields};
 pub use rapl::{Filtering, Processor, Vendor};
-pub use root::{BmcTool, Disk, Fetch, Files, PerfCounter, PerfEvent, PerfEvents, Root};
+pub use root::{BmcTool, Fetch, Files, PerfCounter, PerfEvent, PerfEvents, Root, SystemFiles};
 pub use select::Select;
 pub use unmet::Unmet;
 pub use window::{MeterFigure, MeterResult, Meters, Window, WindowError};

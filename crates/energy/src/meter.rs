@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::fmt;
 use std::io;
 
-/// By which way a meter is read.
+/// Interface by which a meter is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
@@ -18,9 +18,9 @@ pub enum Source {
     PowercapMmio,
     /// A hardware-monitoring driver.
     Hwmon,
-    /// The BMC, asked over IPMI for DCMI's power reading.
+    /// The BMC, read over IPMI for DCMI's power reading.
     Ipmi,
-    /// The BMC, asked over Redfish.
+    /// The BMC, read over Redfish.
     Redfish,
     /// The storage device itself.
     Nvme,
@@ -59,7 +59,7 @@ impl fmt::Display for Source {
 
 /// The quantity that a meter gives, and its resolution.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum MeterKind {
     /// A count of joules that only grows.
     Counter {
         /// The unit of the counter.
@@ -84,12 +84,12 @@ pub enum Kind {
 pub struct About {
     /// Name of the meter, unique on the machine: `perf:package-0`.
     pub name: String,
-    /// By which way it is read.
+    /// Interface by which it is read.
     pub source: Source,
     /// The zone that the meter measures.
     pub zone: Zone,
     /// The quantity that the meter gives.
-    pub kind: Kind,
+    pub kind: MeterKind,
     /// A reading takes milliseconds or more, so that it has a thread of its own.
     pub slow: bool,
     /// Whether readings are computed, not measured: those of an emulated device.
@@ -101,9 +101,9 @@ pub struct About {
 /// The value of a reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
-    /// Reading of a [`Kind::Counter`]: joules since some earlier time; never less than before.
+    /// Reading of a [`MeterKind::Counter`]: joules since some earlier time; never less than before.
     Total(Joules),
-    /// Reading of a [`Kind::Power`], in watts.
+    /// Reading of a [`MeterKind::Power`], in watts.
     Power(Watts),
 }
 
@@ -200,10 +200,10 @@ impl MeterError {
 
 /// Something that measures power or energy.
 ///
-/// Between the edges of a window a meter is read as seldom as its [`Kind`] allows; never more than
+/// Between the edges of a window a meter is read as seldom as its [`MeterKind`] allows; never more than
 /// ten times a second.
 pub trait Meter: Send + fmt::Debug {
-    /// The meter's description. A [`Kind::Counter`]'s step may become finer as it is read.
+    /// The meter's description. A [`MeterKind::Counter`]'s step may become finer as it is read.
     fn about(&self) -> &About;
 
     /// Reads it.

@@ -1,11 +1,13 @@
 //! A storage device that measures itself.
 //!
-//! From the time it is told to, a controller with log 25h Power Measurement takes the mean power of
+//! From the time it is started, a controller with log 25h Power Measurement takes the mean power of
 //! every second; their number times their mean is an energy that is counted once a second. One
 //! without it may report the latest second's power in its SMART log, which is sampled. Who talks to
 //! the controller is behind [`NvmePower`].
 
-use crate::{About, Boundary, Clock, Kind, Meter, MeterError, Place, Reading, Source, Value, Zone};
+use crate::{
+    About, Boundary, Clock, Meter, MeterError, MeterKind, Place, Reading, Source, Value, Zone,
+};
 use joulio_units::{Joules, Nanos, Watts};
 use std::fmt;
 
@@ -38,7 +40,7 @@ pub trait NvmePower: Send + fmt::Debug {
     ///
     /// # Errors
     /// [`MeterError`] when the log cannot be read, or is malformed.
-    fn log(&mut self) -> Result<PowerLog, MeterError>;
+    fn log(&mut self) -> Result<PowerLogFields, MeterError>;
 
     /// The mean power of the latest second, by the SMART log; None: it is not reported.
     ///
@@ -49,14 +51,14 @@ pub trait NvmePower: Send + fmt::Debug {
 
 /// The fields of log 25h that a meter needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PowerLog {
+pub struct PowerLogFields {
     /// Counts the starts, and rolls over.
     pub generation: u8,
     /// Whether the device is measuring.
     pub measuring: bool,
     /// Whether the power is estimated by the device, not measured.
     pub estimated: bool,
-    /// There are gaps in what it measured.
+    /// Whether there are gaps in what it measured.
     pub gaps: bool,
     /// Seconds measured since the start.
     pub intervals: u32,
@@ -64,7 +66,7 @@ pub struct PowerLog {
     pub mean: Option<Watts>,
     /// The step that the power is rounded to.
     pub step: Watts,
-    /// By how many percent it may be wrong, where that is known.
+    /// Error bound in percent, where that is known.
     pub percent_error: Option<u8>,
 }
 
@@ -73,11 +75,11 @@ pub struct PowerLog {
 pub struct NvmeMeter {
     about: About,
     power: Box<dyn NvmePower>,
-    way: Way,
+    interface: Interface,
 }
 
 #[derive(Debug)]
-enum Way {
+enum Interface {
     Log(Counting),
     Smart,
 }
@@ -111,7 +113,7 @@ impl NvmeMeter {
                 why: "log 25h and the SMART log's power are not supported by this device".into(),
             });
         }
-        let kind = Kind::Power {
+        let kind = MeterKind::Power {
             step: FINEST,
             update: INTERVAL,
         };
@@ -119,7 +121,7 @@ impl NvmeMeter {
         Ok(NvmeMeter {
             about: about(power.name(), kind, notes),
             power,
-            way: Way::Smart,
+            interface: Interface::Smart,
         })
     }
 
@@ -132,7 +134,7 @@ impl NvmeMeter {
         let now = clock.now();
         let log = power.log()?;
         let began = now - Nanos(INTERVAL.0 * u64::from(log.intervals));
-        let kind = Kind::Counter {
+        let kind = MeterKind::Counter {
             step: Joules(FINEST.0),
             update: INTERVAL,
             wraps_after: None,
@@ -140,7 +142,7 @@ impl NvmeMeter {
         let mut meter = NvmeMeter {
             about: about(power.name(), kind, notes(&log, ours)),
             power,
-            way: Way::Log(Counting {
+            interface: Interface::Log(Counting {
                 generation: log.generation,
                 ours,
                 began,
@@ -151,14 +153,14 @@ impl NvmeMeter {
                 intervals: 0,
             }),
         };
-        if let Way::Log(counting) = &mut meter.way {
+        if let Interface::Log(counting) = &mut meter.interface {
             counting.take(&log, &mut meter.about)?;
         }
         Ok(meter)
     }
 }
 
-fn about(device: &str, kind: Kind, notes: Vec<String>) -> About {
+fn about(device: &str, kind: MeterKind, notes: Vec<String>) -> About {
     About {
         name: format!("nvme:{device}"),
         source: Source::Nvme,
@@ -173,7 +175,7 @@ fn about(device: &str, kind: Kind, notes: Vec<String>) -> About {
     }
 }
 
-fn notes(log: &PowerLog, ours: bool) -> Vec<String> {
+fn notes(log: &PowerLogFields, ours: bool) -> Vec<String> {
     let mut notes = vec!["log 25h of the device, a mean of whole seconds".to_owned()];
     if log.estimated {
         notes.push("estimated by the device, not measured".into());
@@ -193,7 +195,7 @@ impl Counting {
         now < self.last.at + INTERVAL
     }
 
-    fn take(&mut self, log: &PowerLog, about: &mut About) -> Result<Reading, MeterError> {
+    fn take(&mut self, log: &PowerLogFields, about: &mut About) -> Result<Reading, MeterError> {
         if !log.measuring {
             return Err(MeterError::Removed {
                 what: format!("{}: its measurement was stopped", about.name),
@@ -219,7 +221,7 @@ impl Counting {
             at: self.began + Nanos(INTERVAL.0 * u64::from(log.intervals)),
             value: Value::Total(Joules(total.max(before))),
         };
-        if let Kind::Counter { step, .. } = &mut about.kind {
+        if let MeterKind::Counter { step, .. } = &mut about.kind {
             *step = Joules(log.step.0 * seconds.max(1.0));
         }
         if log.gaps && !about.notes.iter().any(|note| note == GAPS) {
@@ -238,10 +240,10 @@ impl Meter for NvmeMeter {
 
     fn read(&mut self, clock: &dyn Clock) -> Result<Reading, MeterError> {
         let now = clock.now();
-        match &mut self.way {
-            Way::Log(counting) if counting.stands(now) => Ok(counting.last),
-            Way::Log(counting) => counting.take(&self.power.log()?, &mut self.about),
-            Way::Smart => match self.power.interval_power()? {
+        match &mut self.interface {
+            Interface::Log(counting) if counting.stands(now) => Ok(counting.last),
+            Interface::Log(counting) => counting.take(&self.power.log()?, &mut self.about),
+            Interface::Smart => match self.power.interval_power()? {
                 Some(watts) => Ok(Reading {
                     at: clock.now(),
                     value: Value::Power(watts),
@@ -256,10 +258,10 @@ impl Meter for NvmeMeter {
 
 impl Drop for NvmeMeter {
     fn drop(&mut self) {
-        if let Way::Log(counting) = &self.way
+        if let Interface::Log(counting) = &self.interface
             && counting.ours
         {
-            // There is nobody to tell; a device that goes on measuring does no harm.
+            // There is nobody to report to; a device that goes on measuring does no harm.
             let _ = self.power.stop();
         }
     }

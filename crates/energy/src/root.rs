@@ -5,7 +5,7 @@ mod files;
 mod perf;
 
 pub use bmc::{BmcTool, Fetch};
-pub use files::{Disk, Files};
+pub use files::{Files, SystemFiles};
 pub use perf::{PerfCounter, PerfEvent, PerfEvents};
 
 use crate::{Clock, MeterError, Monotonic};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// A sysfs attribute is a page at most.
 const PAGE: usize = 4096;
 
-/// A machine: its file tree, and what is reached by other ways than files. Each can be replaced,
+/// A machine: its file tree, and what is reached by other means than files. Each can be replaced,
 /// so that a meter is tested on a tree captured elsewhere.
 #[derive(Clone, Debug)]
 pub struct Root {
@@ -43,7 +43,7 @@ impl Root {
     pub fn at(base: impl Into<PathBuf>) -> Root {
         Root {
             base: base.into(),
-            files: Arc::new(Disk),
+            files: Arc::new(SystemFiles),
             perf: Arc::new(perf::Elsewhere),
             bmc: Arc::new(bmc::Elsewhere),
             fetch: Arc::new(bmc::Https::default()),
@@ -51,31 +51,31 @@ impl Root {
         }
     }
 
-    /// With files read by `files`.
+    /// Replaces the reader of files.
     #[must_use]
     pub fn with_files(self, files: Arc<dyn Files>) -> Root {
         Root { files, ..self }
     }
 
-    /// With perf events opened by `perf`.
+    /// Replaces the opener of perf events.
     #[must_use]
     pub fn with_perf(self, perf: Arc<dyn PerfEvents>) -> Root {
         Root { perf, ..self }
     }
 
-    /// With the BMC asked by `bmc`.
+    /// Replaces the tool that reads the BMC.
     #[must_use]
     pub fn with_bmc(self, bmc: Arc<dyn BmcTool>) -> Root {
         Root { bmc, ..self }
     }
 
-    /// With URLs fetched by `fetch`.
+    /// Replaces the client that fetches URLs.
     #[must_use]
     pub fn with_fetch(self, fetch: Arc<dyn Fetch>) -> Root {
         Root { fetch, ..self }
     }
 
-    /// With the time told by `clock`.
+    /// Replaces the clock.
     #[must_use]
     pub fn with_clock(self, clock: Arc<dyn Clock>) -> Root {
         Root { clock, ..self }
@@ -86,7 +86,7 @@ impl Root {
         &self.clock
     }
 
-    /// Where `path`, as the machine has it, is.
+    /// Returns `path` of the machine below this root.
     fn path(&self, path: &str) -> PathBuf {
         self.base.join(path.trim_start_matches('/'))
     }
@@ -134,7 +134,7 @@ impl Root {
     }
 }
 
-/// So that hwmon10 comes after hwmon9.
+/// Sort key by which hwmon10 comes after hwmon9.
 fn by_number(name: &str) -> (usize, &str) {
     (name.len(), name)
 }

@@ -1,4 +1,4 @@
-//! Which meters to read: `--meter`.
+//! Choice of the meters to read: `--meter`.
 
 use crate::bmc::RedfishUrl;
 use crate::finding::{Finding, Found};
@@ -25,14 +25,14 @@ pub(crate) enum Term {
     Redfish(RedfishUrl),
 }
 
-/// The way in which a meter was chosen.
+/// Reason why a meter was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     /// Not chosen.
     Left,
-    /// With others of its source or boundary.
+    /// Chosen with others of its source or boundary.
     BySource,
-    /// By its own name.
+    /// Chosen by its own name.
     ByName,
 }
 
@@ -63,7 +63,7 @@ impl Term {
         }
     }
 
-    /// As it was written; None for those that choose nothing of their own.
+    /// Word as it was written; None for terms that choose nothing of their own.
     pub(crate) fn word(&self) -> Option<String> {
         match self {
             Term::All | Term::None => None,
@@ -76,7 +76,7 @@ impl Term {
 }
 
 impl Select {
-    /// The meter `name`, whatever its name looks like.
+    /// The meter `name`, whatever its name contains.
     pub fn name(name: &str) -> Select {
         Select {
             terms: vec![Term::Name(name.into())],
@@ -135,12 +135,12 @@ impl Select {
     /// The boundary that the user declared for the sensor `name`.
     pub(crate) fn boundary_of(&self, name: &str) -> Option<Boundary> {
         self.terms.iter().find_map(|term| match term {
-            Term::Declared(told, boundary) if told == name => Some(*boundary),
+            Term::Declared(declared, boundary) if declared == name => Some(*boundary),
             _ => None,
         })
     }
 
-    /// The BMCs to ask.
+    /// The BMCs to read.
     pub(crate) fn redfish(&self) -> impl Iterator<Item = &RedfishUrl> {
         self.terms.iter().filter_map(|term| match term {
             Term::Redfish(url) => Some(url),

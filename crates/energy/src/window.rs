@@ -54,7 +54,7 @@ impl Meters {
             .insert(at, Arc::new(Mutex::new(Track::new(meter))));
     }
 
-    /// There is none.
+    /// No meter of this kind.
     pub fn is_empty(&self) -> bool {
         self.tracks.is_empty()
     }
@@ -81,7 +81,8 @@ impl Meters {
         Ok(window)
     }
 
-    /// As [`Meters::open`], without threads: who opens it calls [`Window::tick`] often enough.
+    /// Opens a window as [`Meters::open`], without threads: the caller calls [`Window::tick`] often
+    /// enough.
     pub fn open_unsampled(&mut self) -> Window<'_> {
         let clock = &*self.clock;
         let suspended = clock.suspended();

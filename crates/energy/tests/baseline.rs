@@ -65,7 +65,7 @@ fn another_machines_is_refused() {
 }
 
 #[test]
-fn what_changed_since_is_told() {
+fn what_changed_since_is_reported() {
     let now = host(ID, "6.13.0", &["powersave", "performance"]);
     let read = Baseline::from_json(&baseline().to_json(), &now).unwrap();
     assert_eq!(

@@ -69,16 +69,16 @@ fn what_ipmi_lacks_is_said() {
     assert!(why.contains("no answer") && allow.is_none(), "{why}");
 }
 
-/// Bodies to serve, and the URLs that were asked for.
+/// Bodies to serve, and the URLs that were requested.
 #[derive(Debug)]
 struct Serves {
     body: io::Result<Vec<u8>>,
-    asked: Mutex<Vec<String>>,
+    requested: Mutex<Vec<String>>,
 }
 
 impl Fetch for Serves {
     fn get(&self, url: &str) -> io::Result<Vec<u8>> {
-        self.asked.lock().unwrap().push(url.to_owned());
+        self.requested.lock().unwrap().push(url.to_owned());
         match &self.body {
             Ok(body) => Ok(body.clone()),
             Err(error) => Err(error.kind().into()),
@@ -91,25 +91,25 @@ const URL: &str = "https://bmc.example/redfish/v1/Chassis/1/Power";
 fn redfish(body: io::Result<Vec<u8>>, url: &str) -> (Discovery, Vec<String>) {
     let serves = Arc::new(Serves {
         body,
-        asked: Mutex::default(),
+        requested: Mutex::default(),
     });
     let root: Root = guest().root().with_fetch(serves.clone());
     let discovery = Meters::discover(&root, &format!("redfish={url}").parse().unwrap());
-    let asked = serves.asked.lock().unwrap().clone();
-    (discovery, asked)
+    let requested = serves.requested.lock().unwrap().clone();
+    (discovery, requested)
 }
 
 #[test]
-fn a_bmc_is_asked_only_when_its_url_is_given() {
+fn a_bmc_is_read_only_when_its_url_is_given() {
     let body = || Ok(br#"{"PowerControl":[{"PowerConsumedWatts":344}]}"#.to_vec());
-    let (discovery, asked) = redfish(body(), URL);
+    let (discovery, requested) = redfish(body(), URL);
     assert_eq!(
         readable(&discovery),
         ["redfish:bmc.example/redfish/v1/Chassis/1/Power"]
     );
-    assert_eq!(asked, [URL]);
-    let (_, asked) = redfish(body(), &format!("{URL}#/PowerControl/0"));
-    assert_eq!(asked, [URL], "the pointer stays here");
+    assert_eq!(requested, [URL]);
+    let (_, requested) = redfish(body(), &format!("{URL}#/PowerControl/0"));
+    assert_eq!(requested, [URL], "the pointer stays here");
     let others = Meters::discover(&guest().root(), &Select::all()).others;
     assert!(others.iter().all(|other| other.source != Source::Redfish));
 }

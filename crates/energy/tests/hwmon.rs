@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use joulio_energy::{
-    Boundary, FindingState, Kind, MeterError, Meters, Place, Select, WindowError, Zone,
+    Boundary, FindingState, MeterError, MeterKind, Meters, Place, Select, WindowError, Zone,
 };
 use joulio_units::{Nanos, Watts};
 use std::sync::Arc;
@@ -87,7 +87,7 @@ fn what_a_sensor_includes_is_known_of_some() {
     assert_eq!(about[1].zone.place, Place::Part("cffps2@7-0058 pin".into()));
     assert_eq!(
         about[0].kind,
-        Kind::Power {
+        MeterKind::Power {
             step: Watts(1e-6),
             update: Nanos::from_millis(2_000)
         }
@@ -106,14 +106,14 @@ fn the_user_may_know_what_a_sensor_includes() {
     let tree = board();
     let discovery = Meters::discover(&tree.root(), &choose(&["hwmon:ina226/power1=device"]));
     let about = discovery.meters.about();
-    let told = about
+    let found = about
         .iter()
         .find(|about| about.name == "hwmon:ina226/power1")
         .unwrap();
-    assert_eq!(told.zone.boundary, Boundary::Device);
+    assert_eq!(found.zone.boundary, Boundary::Device);
     assert_eq!(
-        told.kind,
-        Kind::Power {
+        found.kind,
+        MeterKind::Power {
             step: Watts(1e-6),
             update: Nanos::from_millis(500)
         }
@@ -265,7 +265,7 @@ fn a_wrong_word_says_which_there_are() {
 }
 
 #[test]
-fn without_sensors_it_says_where_it_looked() {
+fn without_sensors_it_names_the_places_searched() {
     let FindingState::Absent { why, .. } =
         state(&Meters::discover(&guest().root(), &Select::all()), "hwmon").clone()
     else {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use joulio_energy::{Discovery, FindingState, Kind, Meters, PerfEvent, Root, Select};
+use joulio_energy::{Discovery, FindingState, MeterKind, Meters, PerfEvent, Root, Select};
 use joulio_units::{Joules, Nanos};
 use std::io;
 use std::sync::Arc;
@@ -108,8 +108,8 @@ fn the_step_of_a_perf_counter_is_learnt_from_its_counts() {
 
 fn step(discovery: &Discovery) -> Joules {
     match kind(discovery, "perf:psys-0") {
-        Kind::Counter { step, .. } => step,
-        Kind::Power { .. } => panic!("RAPL counts"),
+        MeterKind::Counter { step, .. } => step,
+        MeterKind::Power { .. } => panic!("RAPL counts"),
     }
 }
 

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use joulio_energy::{Boundary, How, Kind, Meters, WindowError};
+use joulio_energy::{Boundary, How, MeterKind, Meters, WindowError};
 use joulio_units::{Joules, Nanos, Watts};
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ fn a_sensors_rounding_is_in_the_error() {
     let meter = Scripted::new(
         "p",
         Boundary::Wall,
-        Kind::Power {
+        MeterKind::Power {
             step: Watts(1.0),
             update,
         },
@@ -164,8 +164,8 @@ fn threads_read_power_meters_between_the_edges() {
         };
         // Two edges, and no more often than ten times or once a second.
         assert_eq!(samples, meter.reads());
-        let most = 2.0 + energy.window.seconds() / period;
-        assert!(samples as f64 <= most, "{samples} of {most}");
+        let max = 2.0 + energy.window.seconds() / period;
+        assert!(samples as f64 <= max, "{samples} of {max}");
     }
 }
 

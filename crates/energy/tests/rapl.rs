@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use joulio_energy::{
-    Boundary, Discovery, Filtering, FindingState, Kind, Meters, Place, Root, Select, Zone,
+    Boundary, Discovery, Filtering, FindingState, MeterKind, Meters, Place, Root, Select, Zone,
 };
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ fn a_server_has_its_packages_and_their_memory() {
 fn steps_and_ranges_are_the_hardwares() {
     let tree = server();
     let discovery = discover(&tree.root());
-    let Kind::Counter {
+    let MeterKind::Counter {
         step, wraps_after, ..
     } = kind(&discovery, "powercap:dram-0")
     else {
@@ -62,7 +62,7 @@ fn a_higher_limit_makes_a_wrap_come_sooner() {
         "4294967295000000\n",
     );
     let discovery = discover(&tree.root());
-    let Kind::Counter { wraps_after, .. } = kind(&discovery, "powercap:dram-0") else {
+    let MeterKind::Counter { wraps_after, .. } = kind(&discovery, "powercap:dram-0") else {
         panic!("RAPL counts");
     };
     assert_eq!(wraps_after.map(|time| time.seconds().round()), Some(8.0));
@@ -130,7 +130,7 @@ fn a_denied_counter_says_what_would_allow_it() {
 fn a_platform_in_whole_joules_is_known_by_its_range() {
     let tree = spr();
     let discovery = discover(&tree.root());
-    let Kind::Counter { step, .. } = kind(&discovery, "powercap:psys-0") else {
+    let MeterKind::Counter { step, .. } = kind(&discovery, "powercap:psys-0") else {
         panic!("RAPL counts");
     };
     assert!((step.0 - 1.0).abs() < 1e-9, "{step}");
@@ -198,7 +198,7 @@ fn a_range_that_no_rapl_has_is_refused() {
 }
 
 #[test]
-fn a_guest_is_told_that_loading_a_driver_does_not_help() {
+fn a_guest_reads_that_loading_a_driver_does_not_help() {
     let tree = guest();
     let discovery = discover(&tree.root());
     assert!(discovery.meters.is_empty());
@@ -214,7 +214,7 @@ fn a_guest_is_told_that_loading_a_driver_does_not_help() {
 }
 
 #[test]
-fn a_machine_without_the_drivers_is_told_their_names() {
+fn a_machine_without_the_drivers_reads_their_names() {
     let tree = Tree::new();
     tree.cpu("GenuineIntel", "");
     let discovery = discover(&tree.root());
@@ -236,7 +236,7 @@ fn msrs(tree: &Tree, capabilities: u64, controls: u64) {
 }
 
 #[test]
-fn filtering_is_told_where_the_msrs_can_be_read() {
+fn filtering_is_reported_where_the_msrs_can_be_read() {
     let tree = server();
     let cases = [
         (1 << 11, 1, Filtering::On),

@@ -1,8 +1,8 @@
 //! Laps of a window whose threads read meters meanwhile.
 
 use joulio_energy::{
-    About, Boundary, Clock, Kind, Meter, MeterError, Meters, Monotonic, Place, Reading, Source,
-    Value, Zone,
+    About, Boundary, Clock, Meter, MeterError, MeterKind, Meters, Monotonic, Place, Reading,
+    Source, Value, Zone,
 };
 use joulio_units::{Nanos, Watts};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl Steady {
                 boundary: Boundary::Wall,
                 place: Place::Part(name.into()),
             },
-            kind: Kind::Power {
+            kind: MeterKind::Power {
                 step: Watts(0.0),
                 update: Nanos::from_millis(100),
             },
@@ -50,7 +50,7 @@ impl Meter for Steady {
     }
 }
 
-/// The edges of quick meters are taken first. While a slow one is asked for its own, the quick ones
+/// The edges of quick meters are taken first. While a slow one is read for its own, the quick ones
 /// are read on: what is read there is the next lap's.
 #[test]
 fn a_slow_meter_spoils_no_lap_of_a_quick_one() {

@@ -1,4 +1,4 @@
-//! What comes of a request.
+//! Completion of a request.
 
 /// A request that ended, with its buffer of type `B`; `F` says how it failed.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! What every engine does.
+//! The trait of all engines.
 
 use crate::{Buffer, Completion, Request};
 use joulio_units::Nanos;
@@ -8,7 +8,7 @@ use std::fmt::Display;
 
 /// Does I/O for one thread on one device or file.
 ///
-/// The way of one I/O: [`prepare`](Engine::prepare) takes a request with its buffer,
+/// The path of one I/O: [`prepare`](Engine::prepare) takes a request with its buffer,
 /// [`submit`](Engine::submit) sends all that were prepared, [`reap`](Engine::reap) waits and hands
 /// out what completed. An engine that is dropped with requests in flight frees no memory that the
 /// device may still write.
@@ -40,8 +40,8 @@ pub trait Engine {
     fn submit(&mut self) -> Result<(), Self::Error>;
 
     /// Hands what completed to `sink`, at least `min` requests unless `deadline` (on
-    /// `CLOCK_MONOTONIC`) comes first, and waits meanwhile; returns how many. With nothing in flight
-    /// it may return early.
+    /// `CLOCK_MONOTONIC`) comes first, and waits meanwhile; returns how many. With nothing in
+    /// flight it may return early.
     ///
     /// # Errors
     /// The engine cannot go on: requests in flight have no completion.
@@ -63,7 +63,7 @@ pub trait Engine {
     fn counters(&mut self) -> Counters;
 
     /// Whether the counters hold the time blocked and asleep; otherwise only the thread's CPU time
-    /// tells how long it waited.
+    /// reports how long it waited.
     fn counts_waiting(&self) -> bool {
         false
     }

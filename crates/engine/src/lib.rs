@@ -1,4 +1,4 @@
-//! What does I/O for one thread, whoever drives the device: a [`Request`] goes in with a
+//! Engines, which do I/O for one thread, whoever drives the device: a [`Request`] goes in with a
 //! [`Buffer`], and both come back in a [`Completion`].
 //!
 //! The kernel's engines and the user-space driver implement [`Engine`], so that one loop runs on

@@ -1,4 +1,4 @@
-//! What an engine is asked to do.
+//! Requests to an engine.
 
 use joulio_units::Direction;
 

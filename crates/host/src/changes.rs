@@ -19,8 +19,8 @@ use joulio_nvme::Cancel;
 use std::path::Path;
 use std::sync::MutexGuard;
 
-/// Changes that are made, each written into the journal before. When dropped, they are put back, the
-/// last first, also when a panic unwinds; after `kill -9` [`restore_left`] does it.
+/// Changes that are made, each written into the journal before. When dropped, they are put back,
+/// the last first, also when a panic unwinds; after `kill -9` [`restore_left`] does it.
 pub struct Changes<'a> {
     /// Receives a line for each thing to report when this is dropped.
     report: Box<dyn Fn(&str) + 'a>,
@@ -33,8 +33,8 @@ pub struct Changes<'a> {
     notes: Vec<String>,
 }
 
-/// Locks that keep other processes, and other threads of this one, from changing settings or putting
-/// them back.
+/// Locks that keep other processes, and other threads of this one, from changing settings or
+/// putting them back.
 struct Session {
     live: MutexGuard<'static, live::Inner>,
     locked: LockedJournal,
@@ -48,8 +48,8 @@ struct Made<'a> {
 
 impl<'a> Changes<'a> {
     /// A set without changes, whose journal is the user's, found when the first is made. When
-    /// dropped, it hands `report` the lines about what was left to somebody else or could not be put
-    /// back.
+    /// dropped, it hands `report` the lines about what was left to somebody else or could not be
+    /// put back.
     pub fn new(report: impl Fn(&str) + 'a) -> Changes<'a> {
         Changes::with(None, LiveChanges::of_this_process(), Box::new(report))
     }
@@ -99,7 +99,7 @@ impl<'a> Changes<'a> {
         })
     }
 
-    /// With the session open: nobody puts back the value that is read here.
+    /// Changes a knob while the session is open: nobody puts back the value that is read here.
     fn knob(&mut self, root: &Path, knob: &Knob, value: &str) -> Result<(), ChangeError> {
         let change = Knobs::at(root).plan(knob, value)?;
         let none = change.is_none();
@@ -122,7 +122,7 @@ impl<'a> Changes<'a> {
             .iter()
             .filter_map(|made| made.one.record())
             .collect();
-        for held in session.locked.living()? {
+        for (held, holder) in session.locked.living()? {
             let RecordedChange::Knob(other) = &held else {
                 continue;
             };
@@ -131,8 +131,15 @@ impl<'a> Changes<'a> {
             }
             let (wanted, other) = (change.change.knob().to_string(), Box::new(held));
             return Err(match other.to_string() == wanted {
-                true => JournalError::Busy { change: other },
-                false => JournalError::Beside { wanted, other },
+                true => JournalError::Busy {
+                    change: other,
+                    holder,
+                },
+                false => JournalError::Beside {
+                    wanted,
+                    other,
+                    holder,
+                },
             }
             .into());
         }

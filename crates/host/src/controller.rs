@@ -1,31 +1,17 @@
 //! Controllers whose admin queue is open: for features, power states and the device's own meter.
 
 mod address;
+mod open;
 
-pub use address::{ControllerAddress, ParseAddressError};
+pub use address::{ControllerAddress, OwnAddress, ParseAddressError};
+pub use open::{ControllerOpenError, admin_options, open_pcie, open_vfio_user};
 
-use joulio_device::DeviceError;
-use joulio_device::vfio::VfioDevice;
-use joulio_device::vfio_user::VfioUserDevice;
-use joulio_nvme::{
-    Cancel, Controller, ControllerOptions, KernelController, NvmeError, PowerControl,
-};
+use joulio_nvme::{Cancel, KernelController, PowerControl};
 use joulio_nvme_spec::ascii;
 use std::sync::Arc;
 
 /// Admin commands of a controller over any back end, shared by whoever reads or sets something.
 pub type SharedPowerControl = Arc<dyn PowerControl + Send + Sync>;
-
-/// A controller that could not be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum ControllerOpenError {
-    /// The device cannot be had: it is missing, not permitted, or another process has it.
-    #[error(transparent)]
-    Device(#[from] DeviceError),
-    /// The controller does not come up, or refuses to say what it is.
-    #[error(transparent)]
-    Controller(#[from] NvmeError),
-}
 
 /// An open controller that takes admin commands.
 pub struct AdminController {
@@ -45,18 +31,14 @@ impl AdminController {
         address: ControllerAddress,
         cancel: Cancel,
     ) -> Result<AdminController, ControllerOpenError> {
-        let options = ControllerOptions {
-            queues: 1,
-            cancel,
-            ..ControllerOptions::default()
-        };
+        let options = admin_options(cancel);
         let control: SharedPowerControl = match &address {
             ControllerAddress::Kernel(path) => Arc::new(KernelController::open(path)?),
-            ControllerAddress::Pcie(address) => {
-                Arc::new(Controller::open(VfioDevice::open(*address)?, options)?)
+            ControllerAddress::Own(OwnAddress::Pcie(address)) => {
+                Arc::new(open_pcie(*address, options)?)
             }
-            ControllerAddress::VfioUser(path) => {
-                Arc::new(Controller::open(VfioUserDevice::connect(path)?, options)?)
+            ControllerAddress::Own(OwnAddress::VfioUser(path)) => {
+                Arc::new(open_vfio_user(path, options)?)
             }
         };
         Ok(AdminController {

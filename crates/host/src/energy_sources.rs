@@ -1,7 +1,8 @@
 //! Energy sources: the meters of the machine and those in storage devices, chosen by words.
 //!
 //! [`select`] reads the words, [`found`] opens the machine's meters, [`add_device`] the one in a
-//! device, and [`met`] refuses a word that no meter answers to. [`discover`] does that for the machine's meters at once.
+//! device, and [`met`] refuses a word that no meter answers to. [`discover`] does that for the
+//! machine's meters at once.
 
 mod error;
 mod modelled;
@@ -130,7 +131,7 @@ mod tests {
 
     #[test]
     fn words_that_contradict_or_repeat_each_other_are_refused() {
-        assert!(refused(&["none", "wall"]).contains("none stands alone"));
+        assert!(refused(&["none", "wall"]).contains("none excludes every other meter"));
         assert!(refused(&["wall", "package", "wall"]).contains("wall is there twice"));
         let secret = "redfish=https://user:secret@bmc/x";
         let said = refused(&[secret, secret]);

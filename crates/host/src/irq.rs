@@ -1,9 +1,9 @@
 //! Affinity of interrupts: the CPUs that take them (Documentation/core-api/irq/irq-affinity.rst).
 
 use crate::changes::{ChangeError, Changes};
-use crate::cpu_list::CpuList;
 use crate::knobs::{Knob, KnobError};
 use crate::tree::Tree;
+use joulio_units::CpuList;
 use std::path::Path;
 
 /// CPUs of an interrupt.

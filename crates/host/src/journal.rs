@@ -18,8 +18,8 @@ pub use error::{JournalError, TakeError};
 pub use locked::{HeldEntry, LockedJournal};
 pub use restore::{RestoreOutcome, restore_left};
 
+use crate::state_folder;
 use folder::Folder;
-use rustix::process::geteuid;
 use std::path::{Path, PathBuf};
 
 /// A journal, by its directory.
@@ -27,24 +27,13 @@ use std::path::{Path, PathBuf};
 pub struct Journal(PathBuf);
 
 impl Journal {
-    /// The user's journal: `$XDG_STATE_HOME/joulio/journal`; without that /var/lib/joulio/journal
-    /// for root and ~/.local/state/joulio/journal for others.
+    /// The user's journal: `journal` in the [`state_folder`].
     ///
     /// # Errors
     /// The environment names no place.
     pub fn of_user() -> Result<Journal, JournalError> {
-        let variable = |name: &str| {
-            let value = std::env::var_os(name).map(PathBuf::from);
-            value.filter(|path| path.is_absolute())
-        };
-        let state = match variable("XDG_STATE_HOME") {
-            Some(state) => state,
-            None if geteuid().is_root() => "/var/lib".into(),
-            None => variable("HOME")
-                .map(|home| home.join(".local/state"))
-                .ok_or(JournalError::NoPlace)?,
-        };
-        Ok(Journal(state.join("joulio/journal")))
+        let state = state_folder().ok_or(JournalError::NoPlace)?;
+        Ok(Journal(state.join("journal")))
     }
 
     /// The journal in `directory`, which must belong to the user alone once it is there.

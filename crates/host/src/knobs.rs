@@ -14,6 +14,7 @@ mod irq;
 mod knob;
 mod latency;
 mod left;
+mod listing;
 mod plan;
 mod queue;
 mod reading;
@@ -25,8 +26,9 @@ pub use error::{Absence, KnobError};
 pub use knob::{Knob, Setting, UmwaitSetting};
 pub use latency::{CpuLatency, cpu_latency};
 pub use left::LeftAlone;
+pub use listing::{KnobListing, list};
 pub use plan::KnobPlan;
-pub use reading::{Allowed, Reading};
+pub use reading::{KnobReading, KnobValues};
 
 pub(crate) use cpus::states;
 
@@ -56,7 +58,7 @@ impl Knobs {
     ///
     /// # Errors
     /// The machine does not have the setting, or its file cannot be read.
-    pub fn read(&self, knob: &Knob) -> Result<Reading, KnobError> {
+    pub fn read(&self, knob: &Knob) -> Result<KnobReading, KnobError> {
         match knob {
             Knob::Queue { disk, setting } => queue::read(&self.tree, knob, disk, *setting),
             Knob::Governor => cpus::read_governor(&self.tree, knob),
@@ -125,7 +127,7 @@ impl Knobs {
         back::put_back(&self.tree, change)
     }
 
-    fn offered(&self, knob: &Knob) -> Option<Allowed> {
+    fn offered(&self, knob: &Knob) -> Option<KnobValues> {
         self.read(knob).ok().map(|reading| reading.allowed)
     }
 }

@@ -9,21 +9,21 @@
 
 pub mod changes;
 pub mod controller;
-mod cpu_list;
 pub mod energy_sources;
 mod irq;
 pub mod journal;
 pub mod knobs;
 pub mod machine;
 pub mod power_states;
+mod state_folder;
 #[cfg(test)]
 mod testing;
 mod tree;
 
 pub use changes::{ChangeError, Changes, Undo};
 pub use controller::{AdminController, ControllerAddress, ControllerOpenError};
-pub use cpu_list::{CpuList, ParseCpuListError};
 pub use irq::{IrqAffinity, irq_affinity};
 pub use journal::{Journal, JournalError, RestoreOutcome, restore_left};
 pub use knobs::{Knob, KnobError, Knobs};
 pub use machine::Machine;
+pub use state_folder::state_folder;

@@ -78,9 +78,12 @@ impl Tree {
 
 /// The word in brackets, or all of it.
 fn chosen(text: &str) -> &str {
-    let mut words = text.split_ascii_whitespace();
-    let chosen = words.find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
-    chosen.unwrap_or(text)
+    let words = text.split_ascii_whitespace();
+    let mut chosen = words.filter_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+    // No name has brackets of its own: written back, it would not read as it was.
+    chosen
+        .find(|name| !name.contains(['[', ']']))
+        .unwrap_or(text)
 }
 
 /// Returns true if the file's device is gone, or the file is not there.
@@ -99,6 +102,7 @@ mod tests {
             ("[none] mq-deadline kyber bfq", "none"),
             ("none mq-deadline [bfq]", "bfq"),
             ("none", "none"),
+            ("[[]]", "[[]]"),
             ("-1", "-1"),
             ("", ""),
             ("[", "["),

@@ -1,4 +1,4 @@
-//! Which part of a device each job uses.
+//! Areas: the part of a device that each job uses.
 
 use crate::{Job, JobError, Verify};
 use std::ops::Range;
@@ -49,7 +49,7 @@ impl Job {
                 format!("{used} is past the end of the namespace: it has {size} bytes"),
             );
         }
-        for bs in self.bs.iter() {
+        for bs in self.sizes() {
             if !bs.is_multiple_of(block.into()) {
                 return wrong(
                     "--bs",
@@ -62,6 +62,12 @@ impl Job {
                     format!(
                         "{bs} is more than the device transfers at once: at most {max_transfer}"
                     ),
+                );
+            }
+            if used < bs && self.size.is_none() {
+                return wrong(
+                    "--bs",
+                    format!("{bs} is more than the device has: {size} bytes"),
                 );
             }
             if used < bs {
@@ -78,8 +84,8 @@ impl Job {
         Ok(Area { bytes: used, unit })
     }
 
-    /// What `bytes` are shared in multiples of; refused where a job's share were too small or too
-    /// large.
+    /// Returns the unit in which `bytes` are shared; refused where a job's share were too small or
+    /// too large.
     fn unit(&self, bytes: u64) -> Result<u64, JobError> {
         let wrong = |flag, problem| Err(JobError { flag, problem });
         let Some(unit) = self.bs.common_multiple() else {

@@ -23,14 +23,6 @@ pub enum Arrivals {
 }
 
 impl Arrivals {
-    /// Name of the loop in results: `closed` or `open`.
-    pub fn loop_name(self) -> &'static str {
-        match self {
-            Arrivals::Closed => "closed",
-            _ => "open",
-        }
-    }
-
     /// Description of what makes no sense in these arrivals; `None` if all does.
     pub fn problem(self) -> Option<&'static str> {
         let apart = "must be more than 0 ns apart";

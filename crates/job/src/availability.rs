@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a job has in place of the completion mode that was requested.
+/// Effective completion mode of a job, or why it has none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Availability {
     /// The effective completion mode.

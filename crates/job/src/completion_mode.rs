@@ -103,7 +103,7 @@ impl CompletionMode {
             CompletionMode::Pas => AnyPolicy::Pas(Pas::new()),
             CompletionMode::Dpas(theta) => AnyPolicy::Dpas(Dpas::new(theta)),
             CompletionMode::SkiRental(spin) => AnyPolicy::SkiRental(SkiRental::new(spin)),
-            CompletionMode::Tpause(look) => AnyPolicy::Tpause(Tpause::new(look)),
+            CompletionMode::Tpause(pause) => AnyPolicy::Tpause(Tpause::new(pause)),
             CompletionMode::HybridTpause => AnyPolicy::HybridTpause(HybridTpause::new()),
             CompletionMode::Umwait => AnyPolicy::Umwait(Umwait),
             CompletionMode::Uintr => AnyPolicy::Uintr(Uintr),
@@ -154,7 +154,7 @@ impl FromStr for CompletionMode {
             },
             Some(("tpause", time)) => match parse_time(time, 1_000)? {
                 0 => Err("tpause=0: it pauses for a while; poll is the mode without".into()),
-                look => Ok(CompletionMode::Tpause(Nanos(look))),
+                pause => Ok(CompletionMode::Tpause(Nanos(pause))),
             },
             Some(("uintr-block", time)) => match parse_time(time, 1_000)? {
                 0 => {
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_way_is_what_its_name_says() {
+    fn a_completion_mode_is_what_its_name_says() {
         let names = [
             "poll",
             "poll-pause",
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_way_says_which_there_are_or_what_is_wrong() {
+    fn what_is_no_completion_mode_says_which_there_are_or_what_is_wrong() {
         for text in ["", "pol", "pas=3", "=", "ehp="] {
             let error = text.parse::<CompletionMode>().unwrap_err();
             assert!(error.contains("ski-rental=2us"), "{error}");

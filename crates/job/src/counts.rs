@@ -34,8 +34,10 @@ pub struct Counts {
     /// The fixed window that energy was counted in, and whether the work fitted into it.
     pub window: Option<FixedWindow>,
     /// Arrivals of an open loop that found no free slot before the end and were never issued: the
-    /// device cannot keep up, and the latencies do not show them.
+    /// latencies do not show them.
     pub arrivals_not_issued: u64,
+    /// True if they are more than a device that keeps up leaves.
+    pub falls_behind: bool,
     /// Result of verification, if it was requested.
     pub verify: Option<VerifyResult>,
     /// Description of the first I/O that failed.

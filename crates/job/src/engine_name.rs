@@ -1,5 +1,6 @@
 //! Names of the engines.
 
+use crate::CompletionMode;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -37,6 +38,33 @@ impl EngineName {
         }
     }
 
+    /// Names of the completion modes that the engine has, the kernel's on some kernel.
+    pub fn completion_modes(self) -> &'static str {
+        match self {
+            EngineName::Nvme => "the modes of a policy",
+            EngineName::Psync => "interrupt, poll, hybrid and hybrid=TIME",
+            EngineName::Libaio => "interrupt",
+            EngineName::IoUring => "interrupt, poll, hybrid, sqpoll and sqpoll+poll",
+        }
+    }
+
+    /// Returns true if the engine has `mode`, one of the kernel's on some kernel.
+    pub fn takes(self, mode: CompletionMode) -> bool {
+        use CompletionMode as Mode;
+        match self {
+            EngineName::Nvme => mode.policy().is_some(),
+            EngineName::Psync => matches!(
+                mode,
+                Mode::Interrupt | Mode::Poll | Mode::Hybrid | Mode::HybridFixed(_)
+            ),
+            EngineName::Libaio => mode == Mode::Interrupt,
+            EngineName::IoUring => matches!(
+                mode,
+                Mode::Interrupt | Mode::Poll | Mode::Hybrid | Mode::SqPoll | Mode::SqPollPoll
+            ),
+        }
+    }
+
     /// True for the kernel's engines, false for the user-space driver.
     pub fn is_kernel(self) -> bool {
         self != EngineName::Nvme
@@ -56,7 +84,10 @@ impl FromStr for EngineName {
         // fio's pvsync2 is what it calls preadv2.
         let text = if text == "pvsync2" { "psync" } else { text };
         let known = Self::ALL.into_iter().find(|engine| engine.name() == text);
-        known.ok_or_else(|| format!("'{text}' is not an engine: nvme, psync, libaio, io_uring"))
+        known.ok_or_else(|| {
+            let all = Self::ALL.map(Self::name).join(", ");
+            format!("'{text}' is not an engine: {all}")
+        })
     }
 }
 

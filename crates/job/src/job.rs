@@ -1,6 +1,6 @@
-//! What to do, in fio's words.
+//! Description of a job, in fio's words.
 
-use crate::{Arrivals, BlockSizes, JobError, JobKind, Phase, ReadWrite, Verify};
+use crate::{Arrivals, BlockSizes, JobError, JobKind, Load, Phase, ReadWrite, Verify};
 use joulio_units::{Direction, MIN_WINDOW, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,7 @@ pub struct Job {
     /// Closed or open loop.
     pub arrivals: Arrivals,
     /// Loads in turn, over and over, in place of `rw`, `rwmixread`, `bs` and `arrivals`; empty:
-    /// those hold all the time. Only virtual time has phases.
+    /// those hold all the time. `rw` still says whether blocks are random or in order.
     pub phases: Vec<Phase>,
     /// CPUs for the jobs' threads, in turn; empty is anywhere.
     pub cpus_allowed: Vec<usize>,
@@ -116,10 +116,11 @@ impl Job {
                 );
             }
             if window < MIN_WINDOW {
-                return wrong("--window", "meters say nothing of less than a second");
+                return wrong("--window", "give at least 1 s: meters resolve no less");
             }
         }
-        if self.arrivals == Arrivals::Every(Nanos::ZERO) {
+        let together = Arrivals::Every(Nanos::ZERO);
+        if self.arrivals == together || self.arrivals == Arrivals::Poisson(Nanos::ZERO) {
             return wrong(
                 "--rate_iops",
                 "at most one I/O a nanosecond can arrive: use a lower rate",
@@ -128,18 +129,90 @@ impl Job {
         if let Some(problem) = self.arrivals.problem() {
             return wrong("arrivals", problem);
         }
+        self.check_phases()
+    }
+
+    fn check_phases(&self) -> Result<(), JobError> {
+        let wrong = |problem: &str| {
+            Err(JobError {
+                flag: "--phases",
+                problem: problem.into(),
+            })
+        };
+        for phase in &self.phases {
+            if phase.length == Nanos::ZERO {
+                return wrong("must each be longer than 0 ns");
+            }
+            if phase.load.bs == 0 {
+                return wrong("bytes of an I/O must be above zero");
+            }
+            if phase.load.read_percent > 100 {
+                return wrong("a percentage of reads is 0 to 100");
+            }
+            if let Some(problem) = phase.load.arrivals.problem() {
+                return wrong(problem);
+            }
+        }
+        if self.verify != Verify::None && !self.phases.is_empty() {
+            return wrong("verification is of one load: leave out this or --verify");
+        }
         Ok(())
     }
 
-    /// Percentage of reads, 0 to 100.
+    /// Loads of job `index`, in turn: at least one.
+    pub fn loads(&self, index: usize) -> Vec<Load> {
+        if self.phases.is_empty() {
+            return vec![Load {
+                read_percent: self.read_percent(),
+                // Every device refuses what is longer.
+                bs: u32::try_from(self.bs.of_job(index)).unwrap_or(u32::MAX),
+                arrivals: self.arrivals,
+            }];
+        }
+        self.phases.iter().map(|phase| phase.load).collect()
+    }
+
+    /// Bytes of the I/Os of the job, one size or more.
+    pub(crate) fn sizes(&self) -> Vec<u64> {
+        match self.phases.as_slice() {
+            [] => self.bs.iter().collect(),
+            phases => phases.iter().map(|phase| phase.load.bs.into()).collect(),
+        }
+    }
+
+    /// Bytes of the longest I/O of job `index`.
+    pub fn max_bs(&self, index: usize) -> u64 {
+        let sizes = self.phases.iter().map(|phase| phase.load.bs.into());
+        sizes.max().unwrap_or_else(|| self.bs.of_job(index))
+    }
+
+    /// Returns true if some I/Os of the job are of `direction`.
+    pub fn does(&self, direction: Direction) -> bool {
+        let percent = |phase: &Phase| match direction {
+            Direction::Read => phase.load.read_percent,
+            Direction::Write => 100_u8.saturating_sub(phase.load.read_percent),
+            Direction::Other => 0,
+        };
+        match self.phases.as_slice() {
+            [] => self.rw.does(direction),
+            phases => phases.iter().any(|phase| percent(phase) > 0),
+        }
+    }
+
+    /// Percentage of reads, 0 to 100, of a job without phases.
     pub fn read_percent(&self) -> u8 {
-        match (
-            self.rw.does(Direction::Read),
-            self.rw.does(Direction::Write),
-        ) {
-            (true, true) => self.rwmixread,
-            (true, false) => 100,
-            (false, _) => 0,
+        self.rw.read_percent(self.rwmixread)
+    }
+
+    /// Name of the loop in results: `closed`, `open`, or `closed and open` in phases.
+    pub fn loop_name(&self) -> &'static str {
+        let loads = self.loads(0).into_iter();
+        let (closed, open): (Vec<_>, Vec<_>) =
+            loads.partition(|load| load.arrivals == Arrivals::Closed);
+        match (closed.is_empty(), open.is_empty()) {
+            (true, _) => "open",
+            (_, true) => "closed",
+            _ => "closed and open",
         }
     }
 }
@@ -186,5 +259,55 @@ pub(crate) mod tests {
         assert_eq!(flag(|j| j.iodepth = 0), "--iodepth");
         assert_eq!(flag(|j| j.numjobs = 0), "--numjobs");
         assert_eq!(flag(|j| j.rwmixread = 101), "--rwmixread");
+        assert_eq!(
+            flag(|j| j.arrivals = Arrivals::Poisson(Nanos::ZERO)),
+            "--rate_iops"
+        );
+    }
+
+    #[test]
+    fn phases_are_checked_as_the_load_that_they_replace() {
+        let phase = Phase {
+            length: Nanos(1_000),
+            load: Load {
+                read_percent: 100,
+                bs: 4096,
+                arrivals: Arrivals::Closed,
+            },
+        };
+        let check = |change: fn(&mut Job)| {
+            let mut job = job();
+            job.phases = vec![phase; 2];
+            change(&mut job);
+            let area = job.check().and_then(|()| job.area(1 << 20, 512, 1 << 17));
+            area.map_err(|error| error.flag)
+        };
+        assert!(check(|_| {}).is_ok());
+        // What phases replace does not count.
+        assert!(check(|j| j.bs = (1 << 18).into()).is_ok());
+        assert!(check(|j| j.phases[1].length = Nanos::ZERO) == Err("--phases"));
+        assert!(check(|j| j.phases[1].load.read_percent = 101) == Err("--phases"));
+        assert!(check(|j| j.phases[1].load.bs = 0) == Err("--phases"));
+        assert!(check(|j| j.phases[1].load.bs = 1000) == Err("--bs"));
+        assert!(
+            check(|j| j.phases[0].load.arrivals = Arrivals::Poisson(Nanos::ZERO))
+                == Err("--phases")
+        );
+        assert!(check(|j| j.verify = Verify::Crc32c) == Err("--phases"));
+        let mut job = job();
+        job.phases = vec![phase; 2];
+        assert!(job.does(Direction::Read) && !job.does(Direction::Write));
+        job.phases[1].load = Load {
+            read_percent: 99,
+            bs: 8192,
+            ..phase.load
+        };
+        assert!(job.does(Direction::Write));
+        assert_eq!(job.max_bs(3), 8192);
+        assert_eq!(job.loop_name(), "closed");
+        job.phases[1].load.arrivals = Arrivals::Every(Nanos(1));
+        assert_eq!(job.loop_name(), "closed and open");
+        job.phases.remove(0);
+        assert_eq!(job.loop_name(), "open");
     }
 }

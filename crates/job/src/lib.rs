@@ -1,4 +1,4 @@
-//! What is asked of a run, and what comes of it.
+//! Requests and results of a run.
 //!
 //! A [`Job`] is a workload in fio's words, a [`Method`] an engine with a completion mode. Whoever
 //! runs a job by a method, really or in virtual time, returns the same result.
@@ -8,6 +8,7 @@
 mod area;
 mod arrivals;
 mod availability;
+mod backlog;
 mod block_sizes;
 mod completion_mode;
 mod completion_result;
@@ -27,6 +28,7 @@ mod phase;
 mod quantity;
 mod read_write;
 mod run_result;
+mod schedule;
 mod spoiled;
 mod statistics;
 mod thread_usage;
@@ -57,6 +59,7 @@ pub use phase::{Load, Phase};
 pub use quantity::{parse_count, parse_size, parse_time};
 pub use read_write::ReadWrite;
 pub use run_result::RunResult;
+pub use schedule::{Due, Schedule};
 pub use spoiled::{Spoiled, SpoiledBy};
 pub use statistics::IoStatistics;
 pub use thread_usage::{ThreadUsage, Threads};

@@ -49,6 +49,15 @@ impl ReadWrite {
             Direction::Other => false,
         }
     }
+
+    /// Percentage of reads, 0 to 100, where `mix` of a mixed workload are.
+    pub fn read_percent(self, mix: u8) -> u8 {
+        match (self.does(Direction::Read), self.does(Direction::Write)) {
+            (true, true) => mix,
+            (true, false) => 100,
+            (false, _) => 0,
+        }
+    }
 }
 
 impl fmt::Display for ReadWrite {

@@ -30,7 +30,7 @@ pub struct RunResult {
     pub job_kind: JobKind,
     /// Seconds before the measured part.
     pub ramp_seconds: f64,
-    /// `closed` or `open`.
+    /// `closed`, `open`, or `closed and open` in phases.
     #[serde(rename = "loop")]
     pub loop_: &'static str,
     /// True if the run was ended early.
@@ -68,7 +68,7 @@ impl RunResult {
             numjobs: job.numjobs,
             job_kind: job.kind,
             ramp_seconds: job.ramp_time.seconds(),
-            loop_: job.arrivals.loop_name(),
+            loop_: job.loop_name(),
             interrupted: false,
             modelled: false,
             spoiled: Vec::new(),

@@ -5,10 +5,10 @@
 //! Reads 4 KiB at queue depth 1, by every engine and mode, and prints the effective mode.
 
 use joulio_engine::Request;
-use joulio_job::CompletionMode;
+use joulio_job::{CompletionMode, EngineName};
 use joulio_kernel_io::{
-    Access, Calls, Effective, Interface, Interrupts, IoUring, KernelEngine, KernelEngineError,
-    Libaio, Psync, Release, RingOptions, Target, expect, judge,
+    Access, Calls, DirectFile, Effective, Interrupts, IoUring, KernelEngine, KernelEngineError,
+    Libaio, Psync, Release, RingOptions, expect, judge,
 };
 use joulio_units::{Direction, Nanos};
 use joulio_wait::now;
@@ -16,21 +16,21 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 const BLOCK: u32 = 4096;
-const RUNS: [(Interface, CompletionMode); 11] = [
-    (Interface::Psync, CompletionMode::Interrupt),
-    (Interface::Psync, CompletionMode::Poll),
-    (Interface::Psync, CompletionMode::Hybrid),
+const RUNS: [(EngineName, CompletionMode); 11] = [
+    (EngineName::Psync, CompletionMode::Interrupt),
+    (EngineName::Psync, CompletionMode::Poll),
+    (EngineName::Psync, CompletionMode::Hybrid),
     (
-        Interface::Psync,
+        EngineName::Psync,
         CompletionMode::HybridFixed(Nanos::from_micros(4)),
     ),
-    (Interface::Libaio, CompletionMode::Interrupt),
-    (Interface::IoUring, CompletionMode::Interrupt),
-    (Interface::IoUring, CompletionMode::Poll),
-    (Interface::IoUring, CompletionMode::Hybrid),
-    (Interface::IoUring, CompletionMode::SqPoll),
-    (Interface::IoUring, CompletionMode::SqPollPoll),
-    (Interface::Libaio, CompletionMode::Poll),
+    (EngineName::Libaio, CompletionMode::Interrupt),
+    (EngineName::IoUring, CompletionMode::Interrupt),
+    (EngineName::IoUring, CompletionMode::Poll),
+    (EngineName::IoUring, CompletionMode::Hybrid),
+    (EngineName::IoUring, CompletionMode::SqPoll),
+    (EngineName::IoUring, CompletionMode::SqPollPoll),
+    (EngineName::Libaio, CompletionMode::Poll),
 ];
 
 fn main() -> ExitCode {
@@ -43,8 +43,8 @@ fn main() -> ExitCode {
         .next()
         .and_then(|n| n.parse().ok())
         .unwrap_or(1000);
-    let target = match Target::open(&device, Access::Read) {
-        Ok(target) => Arc::new(target),
+    let file = match DirectFile::open(&device, Access::Read) {
+        Ok(file) => Arc::new(file),
         Err(error) => {
             eprintln!("completions: {error}");
             return ExitCode::from(2);
@@ -52,16 +52,16 @@ fn main() -> ExitCode {
     };
     println!(
         "{device}: {:?}, {} bytes, blocks of {}, {:?}",
-        target.kind(),
-        target.size(),
-        target.logical_block(),
-        target.disk()
+        file.kind(),
+        file.size(),
+        file.logical_block(),
+        file.disk()
     );
     println!(
-        "interface mode          effective     interrupts  system calls  switches  blocks  polls"
+        "engine    mode          effective     interrupts  system calls  switches  blocks  polls"
     );
-    for (interface, mode) in RUNS {
-        match run(interface, mode, &target, ios) {
+    for (engine, mode) in RUNS {
+        match run(engine, mode, &file, ios) {
             Ok(line) => println!("{line}"),
             Err(error) => println!("{error}"),
         }
@@ -70,36 +70,37 @@ fn main() -> ExitCode {
 }
 
 fn run(
-    interface: Interface,
+    engine: EngineName,
     mode: CompletionMode,
-    target: &Arc<Target>,
+    file: &Arc<DirectFile>,
     ios: u64,
 ) -> Result<String, KernelEngineError> {
-    let queue = target.disk().map(|disk| disk.queue).unwrap_or_default();
-    let expected = expect(interface, mode, Release::running(), &queue);
+    let queue = file.disk().map(|disk| disk.queue).unwrap_or_default();
+    let expected = expect(engine, mode, Release::running(), &queue);
     let before = interrupts();
-    let one = Arc::clone(target);
+    let one = Arc::clone(file);
     let switched = switches("thread-self");
-    let (calls, poller) = match interface {
-        Interface::Psync => read(Psync::new(one, 1, mode)?, target, ios)?,
-        Interface::Libaio => read(Libaio::new(one, 1, mode)?, target, ios)?,
-        Interface::IoUring => read(
+    let (calls, poller) = match engine {
+        EngineName::Psync => read(Psync::new(one, 1, mode)?, file, ios)?,
+        EngineName::Libaio => read(Libaio::new(one, 1, mode)?, file, ios)?,
+        EngineName::IoUring => read(
             IoUring::new(one, 1, mode, RingOptions::default())?,
-            target,
+            file,
             ios,
         )?,
+        EngineName::Nvme => unreachable!("no run of the kernel's"),
     };
     let switched = switches("thread-self").zip(switched);
     let switched = switched.map(|(after, before)| after - before + poller);
     let after = interrupts().zip(before);
-    let came = after.and_then(|(after, before)| after.since(&before).of_disk(target.disk()?));
+    let came = after.and_then(|(after, before)| after.since(&before).of_disk(file.disk()?));
     let effective = if expected.is_requested() {
         judge(mode, ios, came)
     } else {
         expected
     };
     Ok(line(
-        interface,
+        engine,
         mode,
         &effective,
         ios,
@@ -109,7 +110,7 @@ fn run(
 }
 
 fn line(
-    interface: Interface,
+    engine: EngineName,
     mode: CompletionMode,
     effective: &Effective,
     ios: u64,
@@ -120,7 +121,7 @@ fn line(
     let reason = effective.reason.map_or(String::new(), |r| format!("  {r}"));
     format!(
         "{:<9} {:<13} {:<13} {:>10}  {:>12}  {:>8}  {:>6}  {:>5}{reason}",
-        interface.to_string(),
+        engine.to_string(),
         mode.to_string(),
         effective.name,
         interrupts.map_or("-".into(), per_io),
@@ -147,13 +148,13 @@ fn switches(thread: &str) -> Option<u64> {
 /// its core away.
 fn read(
     mut engine: impl KernelEngine,
-    target: &Target,
+    file: &DirectFile,
     ios: u64,
 ) -> Result<(Calls, u64), KernelEngineError> {
     let poller = engine.kernel_thread();
     let poller = || switches(&format!("self/task/{}", poller?));
     let before = poller();
-    let blocks = (target.size() / u64::from(BLOCK)).max(1);
+    let blocks = (file.size() / u64::from(BLOCK)).max(1);
     let mut buffers = engine.buffers(1, BLOCK as usize)?;
     for n in 0..ios {
         let Some(buffer) = buffers.pop() else { break };

@@ -13,7 +13,7 @@ use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::Arc;
 
-/// Buffers begin at multiples of this; no device or file system asks for more today.
+/// Buffers begin at multiples of this; no device or file system requires more today.
 const ALIGNMENT: usize = 4096;
 
 /// Memory of some buffers.
@@ -42,7 +42,7 @@ impl Drop for Region {
 #[derive(Debug)]
 pub struct Buffer {
     region: Arc<Region>,
-    /// Which of its region's.
+    /// Index within its region.
     index: usize,
     base: NonNull<u8>,
     len: usize,
@@ -88,7 +88,7 @@ impl Buffer {
             .collect())
     }
 
-    /// Where it is, for the kernel.
+    /// Address of the buffer, for the kernel.
     pub(crate) fn address(&self) -> *mut u8 {
         self.base.as_ptr()
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// An idle state of one CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IdleState {
+pub struct IdleStateCounters {
     /// Name: `POLL`, `C1E`.
     pub name: String,
     /// Entries since the system started.
@@ -30,7 +30,7 @@ pub struct IdleUse {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuIdle {
     /// States by CPU and number.
-    states: BTreeMap<(u32, u32), IdleState>,
+    states: BTreeMap<(u32, u32), IdleStateCounters>,
 }
 
 /// Idle states that are not counted, and why.
@@ -63,7 +63,7 @@ impl CpuIdle {
     }
 
     /// The states of `cpu`, shallowest first.
-    pub fn of_cpu(&self, cpu: u32) -> impl Iterator<Item = &IdleState> {
+    pub fn of_cpu(&self, cpu: u32) -> impl Iterator<Item = &IdleStateCounters> {
         let own = self.states.range((cpu, 0)..=(cpu, u32::MAX));
         own.map(|(_, state)| state)
     }
@@ -97,10 +97,10 @@ pub(crate) fn numbered(folder: &Path, prefix: &str) -> Vec<(u32, PathBuf)> {
         .collect()
 }
 
-fn state(folder: &Path) -> Option<IdleState> {
+fn state(folder: &Path) -> Option<IdleStateCounters> {
     let text = |name: &str| fs::read_to_string(folder.join(name)).ok();
     let number = |name: &str| text(name)?.trim().parse().ok();
-    Some(IdleState {
+    Some(IdleStateCounters {
         name: text("name")?.trim().into(),
         usage: number("usage")?,
         time: Nanos::from_micros(number("time")?),

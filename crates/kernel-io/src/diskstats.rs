@@ -46,7 +46,7 @@ pub enum StatsError {
         source: io::Error,
     },
     /// A line has another form than the kernel gives it.
-    #[error("{}, line {line}: not as iostats.rst has it", path.display())]
+    #[error("{}, line {line}: not in the format of the kernel's iostats.rst", path.display())]
     Form {
         /// The file.
         path: PathBuf,
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_are_told_partitions_and_empty_ones_are_not() {
+    fn devices_are_reported_partitions_and_empty_ones_are_not() {
         let root = tree(LINES);
         let disks = Disks::at(root.path()).read().unwrap();
         assert_eq!(disks.keys().collect::<Vec<_>>(), ["nvme0n1", "sda"]);

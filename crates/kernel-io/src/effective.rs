@@ -1,13 +1,14 @@
-//! Which completion mode is effective.
+//! The effective completion mode.
 //!
 //! Kernels take a request to poll and do not poll, so there are two judgements: before a run by
 //! what the kernel's release and the disk's queue allow, after it by the device's interrupts.
 
-use crate::{Interface, Missing, Queue, Release};
-use joulio_job::CompletionMode;
+use crate::{Missing, Queue, Release};
+use joulio_job::{CompletionMode, EngineName};
 use joulio_units::Nanos;
 
-/// Most interrupts of the device per I/O of a polled run. Not zero: the last I/Os of a file system's journal, or of another process, may come in between.
+/// Most interrupts of the device per I/O of a polled run. Not zero: the last I/Os of a file
+/// system's journal, or of another process, may come in between.
 const MAX_INTERRUPTS_PER_IO: f64 = 0.01;
 
 /// RWF_HIPRI does nothing for direct I/O from here on (9650b453a3d4).
@@ -30,7 +31,7 @@ pub struct Effective {
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unavailable {
-    /// The interface or the device cannot do it.
+    /// The engine or the device cannot do it.
     #[error(transparent)]
     Missing(#[from] Missing),
     /// A synchronous call does not poll on this kernel.
@@ -80,15 +81,15 @@ impl Effective {
     }
 }
 
-/// Effective mode where `mode` is requested of `interface`, by the kernel's release and the disk's
+/// Effective mode where `mode` is requested of `engine`, by the kernel's release and the disk's
 /// queue, before the first I/O. What is not known (none) is not held against it: the run will show.
 pub fn expect(
-    interface: Interface,
+    engine: EngineName,
     mode: CompletionMode,
     release: Option<Release>,
     queue: &Queue,
 ) -> Effective {
-    match expected(interface, mode, release, queue) {
+    match expected(engine, mode, release, queue) {
         Ok(()) => Effective::requested(mode),
         Err(reason @ Unavailable::Delay { is, .. }) => Effective {
             name: if mode.has_poller_thread() {
@@ -103,41 +104,23 @@ pub fn expect(
 }
 
 fn expected(
-    interface: Interface,
+    engine: EngineName,
     mode: CompletionMode,
     release: Option<Release>,
     queue: &Queue,
 ) -> Result<(), Unavailable> {
-    let possible = match interface {
-        Interface::Psync => matches!(
-            mode,
-            CompletionMode::Interrupt
-                | CompletionMode::Poll
-                | CompletionMode::Hybrid
-                | CompletionMode::HybridFixed(_)
-        ),
-        Interface::Libaio => mode == CompletionMode::Interrupt,
-        Interface::IoUring => matches!(
-            mode,
-            CompletionMode::Interrupt
-                | CompletionMode::Poll
-                | CompletionMode::Hybrid
-                | CompletionMode::SqPoll
-                | CompletionMode::SqPollPoll
-        ),
-    };
-    if !possible {
-        return Err(Missing::NotThisInterface(interface).into());
+    if !engine.is_kernel() || !engine.takes(mode) {
+        return Err(Missing::NotThisEngine(engine).into());
     }
     if !mode.polls_device() {
         return Ok(());
     }
     match release {
-        Some(is) if interface == Interface::Psync && is >= HIPRI_IGNORED => {
+        Some(is) if engine == EngineName::Psync && is >= HIPRI_IGNORED => {
             return Err(Unavailable::HipriIgnored(is));
         }
         Some(is)
-            if interface == Interface::IoUring
+            if engine == EngineName::IoUring
                 && mode == CompletionMode::Hybrid
                 && is < HYBRID_SINCE =>
         {
@@ -148,8 +131,8 @@ fn expected(
     if queue.io_poll == Some(false) {
         return Err(Missing::NoPollQueues.into());
     }
-    match interface {
-        Interface::Psync => delay(mode, queue),
+    match engine {
+        EngineName::Psync => delay(mode, queue),
         _ if release.is_some_and(|is| is < RINGS_DO_NOT_SLEEP) => {
             delay(CompletionMode::Poll, queue)
         }
@@ -218,13 +201,13 @@ mod tests {
     };
 
     fn reason(
-        interface: Interface,
+        engine: EngineName,
         mode: CompletionMode,
         release: (u32, u32),
         queue: Queue,
     ) -> Option<Unavailable> {
         let release = Release::new(release.0, release.1);
-        let effective = expect(interface, mode, Some(release), &queue);
+        let effective = expect(engine, mode, Some(release), &queue);
         assert_eq!(effective.is_requested(), effective.name == mode.to_string());
         effective.reason
     }
@@ -232,20 +215,20 @@ mod tests {
     #[test]
     fn hipri_polls_up_to_5_18_only() {
         assert_eq!(
-            reason(Interface::Psync, CompletionMode::Poll, (5, 18), POLLED),
+            reason(EngineName::Psync, CompletionMode::Poll, (5, 18), POLLED),
             None
         );
         let ignored = Some(Unavailable::HipriIgnored(Release::new(6, 1)));
         assert_eq!(
-            reason(Interface::Psync, CompletionMode::Poll, (6, 1), POLLED),
+            reason(EngineName::Psync, CompletionMode::Poll, (6, 1), POLLED),
             ignored
         );
         assert_eq!(
-            reason(Interface::Psync, CompletionMode::Hybrid, (6, 1), POLLED),
+            reason(EngineName::Psync, CompletionMode::Hybrid, (6, 1), POLLED),
             ignored
         );
         assert_eq!(
-            reason(Interface::Psync, CompletionMode::Interrupt, (6, 1), POLLED),
+            reason(EngineName::Psync, CompletionMode::Interrupt, (6, 1), POLLED),
             None
         );
     }
@@ -256,7 +239,7 @@ mod tests {
             io_poll_delay: delay,
             ..POLLED
         };
-        let of = |mode, delay| reason(Interface::Psync, mode, (5, 10), queue(delay));
+        let of = |mode, delay| reason(EngineName::Psync, mode, (5, 10), queue(delay));
         assert_eq!(of(CompletionMode::Hybrid, Some(0)), None);
         assert_eq!(
             of(CompletionMode::HybridFixed(Nanos::from_micros(4)), Some(4)),
@@ -276,7 +259,7 @@ mod tests {
         let got = |delay| {
             let release = Some(Release::new(5, 10));
             expect(
-                Interface::Psync,
+                EngineName::Psync,
                 CompletionMode::HybridFixed(Nanos::from_micros(9)),
                 release,
                 &queue(Some(delay)),
@@ -291,7 +274,7 @@ mod tests {
 
     #[test]
     fn io_uring_needs_poll_queues_and_hybrid_6_13() {
-        let of = |mode, release, queue| reason(Interface::IoUring, mode, release, queue);
+        let of = |mode, release, queue| reason(EngineName::IoUring, mode, release, queue);
         let unpolled = Queue {
             io_poll: Some(false),
             ..POLLED
@@ -320,20 +303,25 @@ mod tests {
     #[test]
     fn libaio_only_waits_for_interrupts() {
         assert_eq!(
-            reason(Interface::Libaio, CompletionMode::Interrupt, (6, 1), POLLED),
+            reason(
+                EngineName::Libaio,
+                CompletionMode::Interrupt,
+                (6, 1),
+                POLLED
+            ),
             None
         );
-        let other = Some(Unavailable::Missing(Missing::NotThisInterface(
-            Interface::Libaio,
+        let other = Some(Unavailable::Missing(Missing::NotThisEngine(
+            EngineName::Libaio,
         )));
         assert_eq!(
-            reason(Interface::Libaio, CompletionMode::Poll, (6, 1), POLLED),
+            reason(EngineName::Libaio, CompletionMode::Poll, (6, 1), POLLED),
             other
         );
     }
 
     #[test]
-    fn a_polled_run_with_an_interrupt_in_a_hundred_is_not_obtained() {
+    fn a_polled_run_with_an_interrupt_in_a_hundred_is_unavailable() {
         assert!(judge(CompletionMode::Poll, 1000, Some(10)).is_requested());
         let effective = judge(CompletionMode::Poll, 1000, Some(11));
         assert_eq!(effective.name, "interrupt");

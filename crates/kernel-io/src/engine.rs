@@ -1,4 +1,4 @@
-//! What the engines of this crate have in common.
+//! Common parts of this crate's engines.
 
 use crate::{Buffer, KernelEngineError};
 use joulio_engine::Engine;
@@ -41,16 +41,17 @@ pub struct Calls {
     /// Completions that belong to no outstanding request. Never delivered.
     pub strange: u64,
     /// Waiting: `blocks` are waits in the kernel for an interrupt, `polls` this thread's polls for
-    /// a completion; what the kernel does inside one call cannot be told apart.
+    /// a completion; what the kernel does inside one call cannot be distinguished.
     pub waiting: Counters,
 }
 
-/// An engine of the kernel's, on one [`Target`](crate::Target).
+/// An engine of the kernel's, on one [`DirectFile`](crate::DirectFile).
 ///
 /// When an engine is dropped with requests outstanding it waits for them, unless they were given up
 /// ([`Engine::abandon`]). [`IoUring`] waits up to five seconds and leaks the buffers of those that
-/// have not ended then; no memory that the kernel may still write is ever freed. With nothing outstanding, [`Engine::reap`] sleeps until the
-/// deadline, except that it returns at once when that is [`Nanos::MAX`].
+/// have not ended then; no memory that the kernel may still write is ever freed. With nothing
+/// outstanding, [`Engine::reap`] sleeps until the deadline, except that it returns at once when
+/// that is [`Nanos::MAX`].
 ///
 /// [`IoUring`]: crate::IoUring
 pub trait KernelEngine:

@@ -1,14 +1,14 @@
-//! What can go wrong before and beside a request.
+//! Errors before and beside a request.
 
-use crate::Interface;
-use joulio_job::CompletionMode;
+use crate::LockHolder;
+use joulio_job::{CompletionMode, EngineName};
 use rustix::io::Errno;
 use std::path::PathBuf;
 
 /// A file or device that cannot be used, and what to do about it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum TargetError {
+pub enum DirectFileError {
     /// The file or device cannot be opened.
     #[error("{}: {source}", path.display())]
     Open {
@@ -32,10 +32,12 @@ pub enum TargetError {
         device: String,
     },
     /// Another program has the file locked.
-    #[error("{}: another joulio uses this file (or another program has it locked, or it was named twice): wait for it, or use another file", path.display())]
+    #[error("{}: {holder} uses this file (or another program has it locked, or it was named twice): wait for it, or use another file", path.display())]
     Locked {
         /// The file.
         path: PathBuf,
+        /// Process that has it locked.
+        holder: LockHolder,
     },
     /// The device takes no writes.
     #[error("{}: read-only: blockdev --setrw makes it writable, if the device is", path.display())]
@@ -69,39 +71,39 @@ pub enum TargetError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KernelEngineError {
-    /// This kernel or device has no such interface or completion mode.
-    #[error("{interface}: {mode} is unavailable: {missing}")]
+    /// This kernel or device has no such engine or completion mode.
+    #[error("{engine}: {mode} is unavailable: {missing}")]
     Missing {
-        /// The interface.
-        interface: Interface,
+        /// The engine.
+        engine: EngineName,
         /// Completion mode requested.
         mode: CompletionMode,
         /// Reason.
         missing: Missing,
     },
     /// Queue depth out of range.
-    #[error("{interface}: queue depth {requested} is not within 1 to {limit}")]
+    #[error("{engine}: queue depth {requested} is not within 1 to {limit}")]
     Depth {
-        /// The interface.
-        interface: Interface,
+        /// The engine.
+        engine: EngineName,
         /// Queue depth requested.
         requested: usize,
         /// Greatest queue depth.
         limit: usize,
     },
     /// More requests than the depth.
-    #[error("{interface}: {depth} requests are outstanding, as many as its queue depth")]
+    #[error("{engine}: {depth} requests are outstanding, as many as its queue depth")]
     Full {
-        /// The interface.
-        interface: Interface,
+        /// The engine.
+        engine: EngineName,
         /// Queue depth.
         depth: usize,
     },
     /// A buffer is shorter than its request.
-    #[error("{interface}: a request of {len} bytes with a buffer of {buffer}")]
+    #[error("{engine}: a request of {len} bytes with a buffer of {buffer}")]
     Buffer {
-        /// The interface.
-        interface: Interface,
+        /// The engine.
+        engine: EngineName,
         /// The request's bytes.
         len: u32,
         /// The buffer's bytes.
@@ -127,7 +129,7 @@ pub enum KernelEngineError {
     },
 }
 
-/// Reason why an interface or a completion mode is unavailable.
+/// Reason why an engine or a completion mode is unavailable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Missing {
@@ -145,9 +147,9 @@ pub enum Missing {
     /// The kernel does not know the flag.
     #[error("this kernel does not know it: Linux {0} or newer does")]
     TooOld(crate::Release),
-    /// The interface has no such completion mode.
+    /// The engine has no such completion mode.
     #[error("{0} has only {modes}", modes = .0.completion_modes())]
-    NotThisInterface(Interface),
+    NotThisEngine(EngineName),
     /// EOPNOTSUPP on a polled read.
     #[error(
         "the device has no queues to poll: nvme.poll_queues=N on the kernel's command line gives an NVMe device some"

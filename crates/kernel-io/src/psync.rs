@@ -3,10 +3,10 @@
 use crate::engine::idle_until;
 use crate::slots::{fits, outcome};
 use crate::{
-    Buffer, Calls, Completion, Failure, Interface, KernelEngine, KernelEngineError, Missing, Target,
+    Buffer, Calls, Completion, DirectFile, Failure, KernelEngine, KernelEngineError, Missing,
 };
 use joulio_engine::{Engine, Request};
-use joulio_job::CompletionMode;
+use joulio_job::{CompletionMode, EngineName};
 use joulio_units::{Direction, Nanos};
 use joulio_wait::Counters;
 use rustix::io::{Errno, IoSlice, IoSliceMut, ReadWriteFlags, preadv2, pwritev2, retry_on_intr};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// One synchronous call per request, at queue depth 1. [`Engine::submit`] makes the call, so that
 /// no deadline ends it.
 pub struct Psync {
-    target: Arc<Target>,
+    file: Arc<DirectFile>,
     mode: CompletionMode,
     flags: ReadWriteFlags,
     prepared: Option<(Request, Buffer)>,
@@ -24,21 +24,21 @@ pub struct Psync {
 }
 
 impl Psync {
-    /// Makes an engine on `target`. A mode that polls sets RWF_HIPRI, which needs queue/io_poll
+    /// Makes an engine on `file`. A mode that polls sets RWF_HIPRI, which needs queue/io_poll
     /// and, for hybrid, queue/io_poll_delay; [`expect`](crate::expect) says whether the kernel
     /// heeds it.
     ///
     /// # Errors
     /// The depth is not 1, or the mode needs a thread of the kernel.
     pub fn new(
-        target: Arc<Target>,
+        file: Arc<DirectFile>,
         depth: usize,
         mode: CompletionMode,
     ) -> Result<Psync, KernelEngineError> {
-        let interface = Interface::Psync;
+        let engine = EngineName::Psync;
         if depth != 1 {
             return Err(KernelEngineError::Depth {
-                interface,
+                engine,
                 requested: depth,
                 limit: 1,
             });
@@ -51,15 +51,15 @@ impl Psync {
                 | CompletionMode::HybridFixed(_)
         );
         if !synchronous {
-            let missing = Missing::NotThisInterface(interface);
+            let missing = Missing::NotThisEngine(engine);
             return Err(KernelEngineError::Missing {
-                interface,
+                engine,
                 mode,
                 missing,
             });
         }
         Ok(Psync {
-            target,
+            file,
             mode,
             flags: if mode.polls_device() {
                 ReadWriteFlags::HIPRI
@@ -73,7 +73,7 @@ impl Psync {
     }
 
     fn call(&mut self, request: &Request, buffer: &mut Buffer) -> Result<usize, Errno> {
-        let (fd, at, flags) = (&self.target, request.offset, self.flags);
+        let (fd, at, flags) = (&self.file, request.offset, self.flags);
         let data = &mut buffer[..request.len as usize];
         retry_on_intr(|| {
             self.calls.system_calls += 1;
@@ -97,11 +97,11 @@ impl Engine for Psync {
     fn prepare(&mut self, request: Request, buffer: Buffer) -> Result<(), KernelEngineError> {
         if self.prepared.is_some() || self.ended.is_some() {
             return Err(KernelEngineError::Full {
-                interface: Interface::Psync,
+                engine: EngineName::Psync,
                 depth: 1,
             });
         }
-        fits(Interface::Psync, &request, &buffer)?;
+        fits(EngineName::Psync, &request, &buffer)?;
         self.prepared = Some((request, buffer));
         Ok(())
     }

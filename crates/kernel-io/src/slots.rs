@@ -1,7 +1,8 @@
 //! The requests that are outstanding in an engine, and their buffers.
 
-use crate::{Buffer, Completion, Failure, Interface, KernelEngineError};
+use crate::{Buffer, Completion, Failure, KernelEngineError};
 use joulio_engine::Request;
+use joulio_job::EngineName;
 use rustix::io::Errno;
 use std::mem;
 
@@ -21,11 +22,11 @@ struct Slot {
     held: Option<Held>,
 }
 
-/// As many requests as the depth. An identifier is a slot and a sequence, so that stale, doubled
-/// and unknown completions are counted and never delivered. What is held when this is dropped may
-/// still be written by the kernel: it is leaked.
+/// Slots for as many requests as the depth. An identifier is a slot and a sequence, so that stale,
+/// doubled and unknown completions are counted and never delivered. What is held when this is
+/// dropped may still be written by the kernel: it is leaked.
 pub(crate) struct Slots {
-    interface: Interface,
+    engine: EngineName,
     slots: Vec<Slot>,
     free: Vec<u32>,
     strange: u64,
@@ -33,13 +34,13 @@ pub(crate) struct Slots {
 
 impl Slots {
     pub(crate) fn new(
-        interface: Interface,
+        engine: EngineName,
         depth: usize,
         limit: usize,
     ) -> Result<Slots, KernelEngineError> {
         if depth == 0 || depth > limit {
             return Err(KernelEngineError::Depth {
-                interface,
+                engine,
                 requested: depth,
                 limit,
             });
@@ -49,7 +50,7 @@ impl Slots {
             held: None,
         };
         Ok(Slots {
-            interface,
+            engine,
             slots: (0..depth).map(|_| empty()).collect(),
             free: (0..depth as u32).rev().collect(),
             strange: 0,
@@ -63,10 +64,10 @@ impl Slots {
         request: &Request,
         buffer: Buffer,
     ) -> Result<u64, KernelEngineError> {
-        fits(self.interface, request, &buffer)?;
+        fits(self.engine, request, &buffer)?;
         let Some(index) = self.free.pop() else {
             return Err(KernelEngineError::Full {
-                interface: self.interface,
+                engine: self.engine,
                 depth: self.depth(),
             });
         };
@@ -135,7 +136,7 @@ impl Drop for Slots {
 /// The buffer holds the request.
 #[inline]
 pub(crate) fn fits(
-    interface: Interface,
+    engine: EngineName,
     request: &Request,
     buffer: &Buffer,
 ) -> Result<(), KernelEngineError> {
@@ -143,7 +144,7 @@ pub(crate) fn fits(
         return Ok(());
     }
     Err(KernelEngineError::Buffer {
-        interface,
+        engine,
         len: request.len,
         buffer: buffer.len(),
     })
@@ -185,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_stale_completion_is_counted_not_delivered() {
-        let mut slots = Slots::new(Interface::IoUring, 1, 1).unwrap();
+        let mut slots = Slots::new(EngineName::IoUring, 1, 1).unwrap();
         let first = slots.hold(&request(1), buffer()).unwrap();
         assert_eq!(slots.end(first, 4096).unwrap().tag, 1);
         let second = slots.hold(&request(2), buffer()).unwrap();
@@ -198,7 +199,7 @@ mod tests {
 
     #[test]
     fn no_more_than_the_depth_and_no_short_buffer() {
-        let mut slots = Slots::new(Interface::Psync, 1, 1).unwrap();
+        let mut slots = Slots::new(EngineName::Psync, 1, 1).unwrap();
         let long = Request {
             len: 8192,
             ..request(0)
@@ -212,8 +213,8 @@ mod tests {
             slots.hold(&request(2), buffer()),
             Err(KernelEngineError::Full { depth: 1, .. })
         ));
-        assert!(Slots::new(Interface::Psync, 2, 1).is_err());
-        assert!(Slots::new(Interface::Psync, 0, 1).is_err());
+        assert!(Slots::new(EngineName::Psync, 2, 1).is_err());
+        assert!(Slots::new(EngineName::Psync, 0, 1).is_err());
     }
 
     #[test]
@@ -233,7 +234,7 @@ mod tests {
         fn no_completion_panics_or_is_delivered_twice(
             strange in proptest::collection::vec((0..8u64, any::<i64>()), 0..50),
         ) {
-            let mut slots = Slots::new(Interface::Libaio, 4, 8).unwrap();
+            let mut slots = Slots::new(EngineName::Libaio, 4, 8).unwrap();
             let ids: Vec<_> = (0..4)
                 .map(|tag| slots.hold(&request(tag), buffer()).unwrap())
                 .collect();

@@ -1,4 +1,4 @@
-//! Which block devices stand on which: an I/O of the upper one is also an I/O of the lower.
+//! Stacks of block devices: an I/O of the upper one is also an I/O of the lower.
 
 use crate::Disks;
 use std::fs;

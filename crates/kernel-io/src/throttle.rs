@@ -10,7 +10,8 @@ use std::path::PathBuf;
 /// Times that each CPU was throttled since the system started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Throttles {
-    /// By `cpu0/core_throttle_count`; a package's is counted by each of its CPUs.
+    /// Counts by file, such as `cpu0/core_throttle_count`; a package's is counted by each of its
+    /// CPUs.
     counts: BTreeMap<String, u64>,
 }
 

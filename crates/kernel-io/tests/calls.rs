@@ -1,4 +1,4 @@
-//! What each interface costs, needs and refuses.
+//! What each engine costs, needs and refuses.
 
 mod common;
 
@@ -14,9 +14,9 @@ use std::sync::Arc;
 #[test]
 fn an_engine_is_made_in_one_thread_and_used_in_another() {
     let scratch = Scratch::new();
-    let target = scratch.open(Access::Read);
+    let file = scratch.open(Access::Read);
     for (mode, options) in rings() {
-        let Some(mut ring) = ring(&target, 2, mode, options) else {
+        let Some(mut ring) = ring(&file, 2, mode, options) else {
             continue;
         };
         let user = std::thread::spawn(move || {
@@ -28,14 +28,14 @@ fn an_engine_is_made_in_one_thread_and_used_in_another() {
 }
 
 #[test]
-fn the_kernels_thread_is_told_apart() {
+fn the_kernels_thread_is_distinguished() {
     let scratch = Scratch::new();
-    let target = scratch.open(Access::Read);
+    let file = scratch.open(Access::Read);
     let options = RingOptions::default();
-    let Some(mut polled) = ring(&target, 1, CompletionMode::SqPoll, options) else {
+    let Some(mut polled) = ring(&file, 1, CompletionMode::SqPoll, options) else {
         return;
     };
-    let Some(second) = ring(&target, 1, CompletionMode::SqPoll, options) else {
+    let Some(second) = ring(&file, 1, CompletionMode::SqPoll, options) else {
         return;
     };
     one(&mut polled, request(Direction::Read, 0, 0));
@@ -46,8 +46,8 @@ fn the_kernels_thread_is_told_apart() {
     assert_ne!(first, second);
     let name = std::fs::read_to_string(format!("/proc/self/task/{first}/comm")).unwrap();
     assert!(name.starts_with("iou-sqp-"), "{name}");
-    let plain = ring(&target, 1, CompletionMode::Interrupt, options).unwrap();
-    let libaio = Libaio::new(target, 1, CompletionMode::Interrupt).unwrap();
+    let plain = ring(&file, 1, CompletionMode::Interrupt, options).unwrap();
+    let libaio = Libaio::new(file, 1, CompletionMode::Interrupt).unwrap();
     assert_eq!(
         (plain.kernel_thread(), libaio.kernel_thread()),
         (None, None)
@@ -57,24 +57,24 @@ fn the_kernels_thread_is_told_apart() {
 #[test]
 fn an_io_costs_one_system_call_by_psync_two_by_the_others_none_by_sqpoll() {
     let scratch = Scratch::new();
-    let target = scratch.open(Access::Read);
+    let file = scratch.open(Access::Read);
     let ios = 100;
     let per_run = |engine: &mut dyn FnMut()| (0..ios).for_each(|_| engine());
-    let mut psync = Psync::new(Arc::clone(&target), 1, CompletionMode::Interrupt).unwrap();
+    let mut psync = Psync::new(Arc::clone(&file), 1, CompletionMode::Interrupt).unwrap();
     per_run(&mut || drop(one(&mut psync, request(Direction::Read, 1, 1))));
     assert_eq!(psync.calls().system_calls, ios);
-    let mut libaio = Libaio::new(Arc::clone(&target), 1, CompletionMode::Interrupt).unwrap();
+    let mut libaio = Libaio::new(Arc::clone(&file), 1, CompletionMode::Interrupt).unwrap();
     per_run(&mut || drop(one(&mut libaio, request(Direction::Read, 1, 1))));
     let calls = libaio.calls();
     assert_eq!((calls.system_calls, calls.waiting.blocks), (2 * ios, ios));
     let options = RingOptions::default();
-    if let Some(mut uring) = ring(&target, 1, CompletionMode::Interrupt, options) {
+    if let Some(mut uring) = ring(&file, 1, CompletionMode::Interrupt, options) {
         per_run(&mut || drop(one(&mut uring, request(Direction::Read, 1, 1))));
         let calls = uring.calls();
         assert!((ios..=2 * ios).contains(&calls.system_calls), "{calls:?}");
         assert_eq!(calls.system_calls, ios + calls.waiting.blocks);
     }
-    if let Some(mut sqpoll) = ring(&target, 1, CompletionMode::SqPoll, options) {
+    if let Some(mut sqpoll) = ring(&file, 1, CompletionMode::SqPoll, options) {
         per_run(&mut || drop(one(&mut sqpoll, request(Direction::Read, 1, 1))));
         let calls = sqpoll.calls();
         // What is left are wake-ups, and the core offered after 4096 empty polls.
@@ -85,15 +85,15 @@ fn an_io_costs_one_system_call_by_psync_two_by_the_others_none_by_sqpoll() {
 }
 
 #[test]
-fn what_an_interface_cannot_do_is_refused_in_one_line() {
+fn what_an_engine_cannot_do_is_refused_in_one_line() {
     let scratch = Scratch::new();
-    let target = scratch.open(Access::Read);
+    let file = scratch.open(Access::Read);
     let error = |made: Result<(), KernelEngineError>| {
         let text = made.unwrap_err().to_string();
         assert!(!text.contains('\n'));
         text
     };
-    let psync = |depth, mode| error(Psync::new(Arc::clone(&target), depth, mode).map(drop));
+    let psync = |depth, mode| error(Psync::new(Arc::clone(&file), depth, mode).map(drop));
     assert_eq!(
         psync(2, CompletionMode::Interrupt),
         "psync: queue depth 2 is not within 1 to 1"
@@ -102,7 +102,7 @@ fn what_an_interface_cannot_do_is_refused_in_one_line() {
         psync(1, CompletionMode::SqPoll),
         "psync: sqpoll is unavailable: psync has only interrupt, poll, hybrid and hybrid=TIME"
     );
-    let libaio = |depth, mode| error(Libaio::new(Arc::clone(&target), depth, mode).map(drop));
+    let libaio = |depth, mode| error(Libaio::new(Arc::clone(&file), depth, mode).map(drop));
     assert_eq!(
         libaio(1, CompletionMode::Poll),
         "libaio: poll is unavailable: libaio has only interrupt"
@@ -110,7 +110,7 @@ fn what_an_interface_cannot_do_is_refused_in_one_line() {
     assert!(libaio(0, CompletionMode::Interrupt).contains("queue depth 0"));
     let uring = |depth, mode| {
         let options = RingOptions::default();
-        let ring = IoUring::new(Arc::clone(&target), depth, mode, options);
+        let ring = IoUring::new(Arc::clone(&file), depth, mode, options);
         error(ring.map(drop))
     };
     assert!(uring(40_000, CompletionMode::Interrupt).contains("1 to 32768"));

@@ -5,7 +5,7 @@ mod common;
 
 use common::{BLOCK, BLOCKS, Claim, Scratch, of_every_engine, one, request, soon};
 use joulio_job::CompletionMode;
-use joulio_kernel_io::{Access, Failure, KernelEngine, KernelEngineError, Psync, Target};
+use joulio_kernel_io::{Access, DirectFile, Failure, KernelEngine, KernelEngineError, Psync};
 use joulio_units::{Direction, Nanos};
 use joulio_wait::now;
 use rustix::io::Errno;
@@ -100,10 +100,10 @@ impl Claim for AReadBehindTheEndIsShort {
 #[test]
 fn a_read_behind_the_end_of_a_truncated_file_is_short() {
     let scratch = Scratch::new();
-    let target = scratch.open(Access::Read);
-    let file = File::options().write(true).open(&scratch.path).unwrap();
-    file.set_len(u64::from(BLOCK)).unwrap();
-    of_every_engine(&target, &AReadBehindTheEndIsShort);
+    let file = scratch.open(Access::Read);
+    let written = File::options().write(true).open(&scratch.path).unwrap();
+    written.set_len(u64::from(BLOCK)).unwrap();
+    of_every_engine(&file, &AReadBehindTheEndIsShort);
 }
 
 struct AWriteToWhatIsOnlyReadFails;
@@ -186,7 +186,7 @@ fn short_deadlines_lose_nothing() {
     of_every_engine(&scratch.open(Access::Read), &ShortDeadlinesLoseNothing);
 }
 
-struct ADroppedEngineHasEndedItsRequests<'a>(&'a Arc<Target>);
+struct ADroppedEngineHasEndedItsRequests<'a>(&'a Arc<DirectFile>);
 
 impl Claim for ADroppedEngineHasEndedItsRequests<'_> {
     fn of(&self, mut engine: impl KernelEngine, name: &str, depth: usize) {
@@ -214,11 +214,11 @@ impl Claim for ADroppedEngineHasEndedItsRequests<'_> {
 #[test]
 fn a_dropped_engine_has_ended_its_requests() {
     let scratch = Scratch::new();
-    let target = scratch.open(Access::Write);
-    of_every_engine(&target, &ADroppedEngineHasEndedItsRequests(&target));
+    let file = scratch.open(Access::Write);
+    of_every_engine(&file, &ADroppedEngineHasEndedItsRequests(&file));
 }
 
-struct WhatWasNotSentIsNotDone<'a>(&'a Arc<Target>);
+struct WhatWasNotSentIsNotDone<'a>(&'a Arc<DirectFile>);
 
 impl Claim for WhatWasNotSentIsNotDone<'_> {
     fn of(&self, mut engine: impl KernelEngine, name: &str, _: usize) {
@@ -238,6 +238,6 @@ impl Claim for WhatWasNotSentIsNotDone<'_> {
 #[test]
 fn what_was_prepared_and_not_sent_is_not_done() {
     let scratch = Scratch::new();
-    let target = scratch.open(Access::Write);
-    of_every_engine(&target, &WhatWasNotSentIsNotDone(&target));
+    let file = scratch.open(Access::Write);
+    of_every_engine(&file, &WhatWasNotSentIsNotDone(&file));
 }

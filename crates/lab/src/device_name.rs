@@ -3,9 +3,9 @@
 //! `emulated:PROFILE[,file=PATH][,size=BYTES][,lba=512|4096][,seed=N][,interrupts=joulio_uintr]`, `pcie:ADDRESS[,nsid=N]`,
 //! or `vfio-user:SOCKET[,nsid=N]`.
 
+use crate::device_name_error::{DeviceNameError, number};
 use crate::emulated::Emulated;
-use joulio_device::pci::{ParsePciAddressError, PciAddress};
-use std::path::PathBuf;
+use joulio_host::controller::OwnAddress;
 use std::str::FromStr;
 
 /// A device as `--device` names it.
@@ -24,51 +24,8 @@ pub struct DeviceName {
 pub enum DeviceKind {
     /// The emulated controller in this process.
     Emulated(Emulated),
-    /// A PCIe function bound to vfio-pci.
-    Pcie(PciAddress),
-    /// A controller in another process, at a vfio-user socket.
-    VfioUser(PathBuf),
-}
-
-/// Why a text names no device.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DeviceNameError {
-    /// The scheme is none of the three: write one of them.
-    #[error("'{0}' is not a device: emulated:PROFILE, pcie:0000:01:00.0 or vfio-user:SOCKET")]
-    Scheme(String),
-    /// The scheme is none of the three, where something else is taken too.
-    #[error(
-        "'{0}' is not a device: emulated:PROFILE, pcie:0000:01:00.0 or vfio-user:SOCKET, or {1}"
-    )]
-    SchemeOrPath(String, &'static str),
-    /// The PCI address is not one.
-    #[error(transparent)]
-    Address(#[from] ParsePciAddressError),
-    /// The socket's path is missing.
-    #[error("'{0}': a vfio-user device takes a socket's path")]
-    NoSocket(String),
-    /// A parameter that devices which are not emulated do not take.
-    #[error("'{parameter}': a {scheme} device takes nsid=N")]
-    NotNsid {
-        /// The device's scheme.
-        scheme: &'static str,
-        /// The parameter as it was written.
-        parameter: String,
-    },
-    /// A parameter that an emulated device does not take.
-    #[error(
-        "'{0}': an emulated device takes file=PATH, size=BYTES, lba=512|4096, seed=N, interrupts=eventfd|joulio_uintr"
-    )]
-    NotOfEmulated(String),
-    /// A parameter that was given more than once.
-    #[error("'{0}' and '{1}': give one of them")]
-    Twice(String, String),
-    /// A value that has to be a number.
-    #[error("'{0}': not a number")]
-    NotANumber(String),
-    /// A size that cannot be read, with the reason.
-    #[error("{0}")]
-    Size(String),
+    /// A controller outside of this process, for joulio's own driver.
+    Own(OwnAddress),
 }
 
 impl FromStr for DeviceName {
@@ -92,17 +49,10 @@ impl FromStr for DeviceName {
                 }
                 DeviceKind::Emulated(emulated)
             }
-            "pcie" => {
-                let address = first.parse()?;
-                nsid = only_nsid("pcie", parts)?;
-                DeviceKind::Pcie(address)
-            }
-            "vfio-user" => {
-                if first.is_empty() {
-                    return Err(DeviceNameError::NoSocket(text.into()));
-                }
-                nsid = only_nsid("vfio-user", parts)?;
-                DeviceKind::VfioUser(first.into())
+            "pcie" | "vfio-user" => {
+                let address = text.parse()?;
+                nsid = only_nsid(scheme, parts)?;
+                DeviceKind::Own(address)
             }
             _ => {
                 return Err(DeviceNameError::Scheme(text.into()));
@@ -121,7 +71,7 @@ const DEFAULT_PROFILE: &str = "optane-900p";
 
 /// The namespace, the only parameter of a device that is not emulated here.
 fn only_nsid<'a>(
-    scheme: &'static str,
+    scheme: &str,
     parts: impl Iterator<Item = &'a str>,
 ) -> Result<u32, DeviceNameError> {
     let mut nsid = 1;
@@ -130,7 +80,7 @@ fn only_nsid<'a>(
             Some(("nsid", n)) => nsid = number(part, n)?,
             _ => {
                 return Err(DeviceNameError::NotNsid {
-                    scheme,
+                    scheme: scheme.into(),
                     parameter: part.into(),
                 });
             }
@@ -152,11 +102,6 @@ fn once<'a>(parts: impl Iterator<Item = &'a str>) -> Result<Vec<&'a str>, Device
         }
     }
     Ok(parts)
-}
-
-pub(crate) fn number<T: FromStr>(part: &str, text: &str) -> Result<T, DeviceNameError> {
-    text.parse()
-        .map_err(|_| DeviceNameError::NotANumber(part.into()))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Which block devices are watched, and what they did.
+//! Block devices that are watched, and their activity.
 
 use joulio_kernel_io::{DiskStats, Disks, Interval, StatsError};
 use joulio_units::Nanos;
@@ -140,7 +140,7 @@ impl WatchedDisks {
     }
 
     /// Keeps the snapshot `there` for the next interval. What each device stands on changes when
-    /// one comes or goes, and is not looked up otherwise.
+    /// one comes or goes, and is not read otherwise.
     fn keep(&mut self, there: BTreeMap<String, DiskStats>, now: Nanos) {
         let same = there.keys().eq(self.before.keys());
         let on = |name: &String| match self.before.get(name) {
@@ -177,8 +177,8 @@ impl WatchedDisks {
     }
 }
 
-/// The disk `name`, or the one that it is a partition of, with a note: settings and counters are the
-/// disk's.
+/// The disk `name`, or the one that it is a partition of, with a note: settings and counters are
+/// the disk's.
 pub fn whole_disk(disks: &Disks, name: String) -> (String, Option<String>) {
     match disks.disk_of(&name) {
         None => (name, None),

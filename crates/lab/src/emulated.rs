@@ -1,10 +1,10 @@
 //! Emulated devices: their parameters, and making and opening them.
 
-use crate::device_name::{DeviceName, DeviceNameError, number};
+use crate::device_name_error::{DeviceNameError, number};
 use crate::error::OpenError;
 use crate::memory::check_memory;
 use joulio_emulator::{EmulatedDevice, FaultPlan, NamespaceOptions, Options, StoreOptions};
-use joulio_kernel_io::{Blocks, TargetError};
+use joulio_kernel_io::{Blocks, DirectFileError};
 use joulio_model::DeviceProfile;
 use joulio_nvme::{Controller, ControllerOptions};
 use joulio_workload::parse_size;
@@ -56,7 +56,8 @@ impl Emulated {
 
     /// True if its file has data that somebody may want to keep.
     pub fn holds_data(&self) -> bool {
-        // Only a regular file can hold a namespace; opening another thing may wait for ever (fifo(7)).
+        // Only a regular file can hold a namespace; opening another thing may wait for ever
+        // (fifo(7)).
         let Some(path) = self.file.as_ref().filter(|path| path.is_file()) else {
             return false;
         };
@@ -64,7 +65,7 @@ impl Emulated {
             return false;
         };
         // No extent with data: sparse all through, as it was created. Where the file system does
-        // not tell, a file that is not empty has data.
+        // not say, a file that is not empty has data.
         match seek(&file, SeekFrom::Data(0)) {
             Ok(_) => file.metadata().is_ok_and(|meta| meta.len() > 0),
             Err(rustix::io::Errno::NXIO) => false,
@@ -86,7 +87,7 @@ impl Emulated {
     /// Refuses to write to a file whose data a loop device has.
     ///
     /// # Errors
-    /// A loop device has it: [`TargetError::UnderLoop`].
+    /// A loop device has it: [`DirectFileError::UnderLoop`].
     pub fn check_loops(&self) -> Result<(), OpenError> {
         let Some(path) = self.file.as_deref().filter(|path| path.is_file()) else {
             return Ok(());
@@ -94,7 +95,7 @@ impl Emulated {
         match Blocks::at("/").loop_sharing(path) {
             Some(device) => {
                 let path = path.into();
-                Err(TargetError::UnderLoop { path, device }.into())
+                Err(DirectFileError::UnderLoop { path, device }.into())
             }
             None => Ok(()),
         }
@@ -170,18 +171,18 @@ impl Emulated {
         Ok(options)
     }
 
-    /// Makes the controller, which commits `faults`, and opens it.
+    /// Makes the controller that the user named `name`, which commits `faults`, and opens it.
     ///
     /// # Errors
     /// The parameters, the file, or the controller's answers.
     pub fn open(
         &self,
-        name: &DeviceName,
+        name: &str,
         how: ControllerOptions,
         seed: u64,
         faults: &FaultPlan,
     ) -> Result<Controller<EmulatedDevice>, OpenError> {
-        let mut options = self.options(&name.text, seed)?;
+        let mut options = self.options(name, seed)?;
         options.faults = faults.clone();
         let device = EmulatedDevice::spawn(&options)?;
         Ok(Controller::open(device, how)?)

@@ -1,8 +1,8 @@
 //! Why devices are not opened.
 
-use joulio_device::DeviceError;
 use joulio_emulator::EmulatorError;
-use joulio_kernel_io::TargetError;
+use joulio_host::ControllerOpenError;
+use joulio_kernel_io::DirectFileError;
 use joulio_model::ProfileError;
 use joulio_nvme::NvmeError;
 use joulio_workload::{EngineName, JobError, ReadWrite};
@@ -39,15 +39,15 @@ pub enum OpenError {
     /// The emulated device could not be made.
     #[error(transparent)]
     Emulator(#[from] EmulatorError),
-    /// The back end found no device, or may not use it.
+    /// The controller could not be opened.
     #[error(transparent)]
-    Device(#[from] DeviceError),
-    /// The controller did not come up, or has no such namespace.
+    Controller(#[from] ControllerOpenError),
+    /// The emulated controller did not come up, or the namespace cannot be used.
     #[error(transparent)]
-    Controller(#[from] NvmeError),
+    Namespace(#[from] NvmeError),
     /// The block device or file is in use, or may not be opened.
     #[error(transparent)]
-    Kernel(#[from] TargetError),
+    Kernel(#[from] DirectFileError),
     /// The job does not fit the devices: change the flag that it names.
     #[error(transparent)]
     Job(#[from] JobError),
@@ -68,7 +68,7 @@ pub enum OpenError {
     )]
     NeedsController(PathBuf),
     /// A file without write permission, and a job that writes.
-    #[error("--rw={rw} on {name}: {} cannot be written to: choose a way that only reads, or another file", file.display())]
+    #[error("--rw={rw} on {name}: {} cannot be written to: choose an --rw that only reads, or another file", file.display())]
     ReadOnly {
         /// The job's pattern.
         rw: ReadWrite,
@@ -86,6 +86,6 @@ pub enum OpenError {
         name: String,
     },
     /// Faults, and a device that is not emulated in this process.
-    #[error("--faults on {0}: only an emulated device commits faults")]
+    #[error("--faults on {0}: only an emulated device injects faults")]
     NoFaults(String),
 }

@@ -25,7 +25,7 @@ pub enum Existing {
 }
 
 impl Existing {
-    /// As `--force` says.
+    /// Returns the handling of an existing file that `--force` chooses.
     pub fn forced(force: bool) -> Existing {
         match force {
             true => Existing::Replace,
@@ -37,7 +37,7 @@ impl Existing {
 /// Why a file cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputFileError {
-    /// There is a file, which is to be kept.
+    /// A file exists, which is to be kept.
     #[error("{} is there already: name another file, or say --force to overwrite it", path.display())]
     Exists {
         /// The file.
@@ -51,7 +51,7 @@ pub enum OutputFileError {
         /// Kind of thing that the path is: a directory, a disk.
         what: &'static str,
     },
-    /// There is no folder for it.
+    /// The folder of the file does not exist.
     #[error("{}: there is no folder {}: make it, or name another file", path.display(), folder.display())]
     NoFolder {
         /// The file.
@@ -59,7 +59,7 @@ pub enum OutputFileError {
         /// The folder.
         folder: PathBuf,
     },
-    /// There is a file that another program made.
+    /// A file that another program made exists.
     #[error("{} is there already, and not one of {what}: name another file", path.display())]
     Foreign {
         /// The file.
@@ -80,7 +80,7 @@ pub enum OutputFileError {
 /// A file that can be written, as far as can be known beforehand.
 #[derive(Debug)]
 pub struct OutputFile {
-    /// As it was named.
+    /// Path as it was named.
     path: PathBuf,
     place: Place,
     existing: Existing,
@@ -107,7 +107,7 @@ impl OutputFile {
             Err(error) => return Err(unwritable(path, error)),
         };
         if let Place::File(target) = &place {
-            // The only sure way to know whether a file can be made here is to make one.
+            // The only sure test whether a file can be made here is to make one.
             beside(target).map_err(|error| unwritable(path, error))?;
         }
         Ok(OutputFile {
@@ -124,8 +124,8 @@ impl OutputFile {
         self
     }
 
-    /// Puts `text` in the place of what was there. Whatever happens, and whenever it is read, one of
-    /// both is there whole.
+    /// Puts `text` in the place of what was there. Whatever happens, and whenever it is read, one
+    /// of both is there whole.
     ///
     /// # Errors
     /// The disk is full, for one. What was there is as it was.
@@ -174,6 +174,22 @@ impl OutputFile {
     }
 }
 
+/// True if both paths lead to one file, by whatever folders and links, or would once it is made.
+pub fn same_file(one: &Path, other: &Path) -> bool {
+    let there = |path: &Path| fs::metadata(path).ok();
+    match (there(one), there(other)) {
+        (Some(one), Some(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
+        (None, None) => {
+            let folders = (folder(one).canonicalize(), folder(other).canonicalize());
+            let (Ok(own), Ok(others)) = folders else {
+                return false;
+            };
+            own == others && one.file_name() == other.file_name()
+        }
+        _ => false,
+    }
+}
+
 fn unwritable(path: &Path, source: io::Error) -> OutputFileError {
     let path = path.into();
     OutputFileError::Unwritable { path, source }
@@ -200,7 +216,7 @@ fn of_existing(
         _ if kind.is_block_device() => Err(no_file("a block device")),
         _ if !kind.is_file() => Err(no_file("not a file")),
         _ if existing == Existing::Keep => Err(OutputFileError::Exists { path: path.into() }),
-        // A rename asks for no right to write the file that it replaces.
+        // A rename needs no right to write the file that it replaces.
         _ => access(path, Access::WRITE_OK)
             .map_err(io::Error::from)
             .and_then(|()| path.canonicalize())
@@ -241,8 +257,8 @@ fn folder(path: &Path) -> &Path {
 }
 
 /// A new file in the folder of `path`, whose name begins with a dot and ends in `.joulio.new`; it
-/// goes when it is dropped. It is locked as long as it is written; those that killed commands have left
-/// are not, and are removed.
+/// goes when it is dropped. It is locked as long as it is written; those that killed commands have
+/// left are not, and are removed.
 fn beside(path: &Path) -> io::Result<NamedTempFile> {
     // A name can be as long as the file system has them, and this one is longer.
     const LONGEST: usize = 200;
@@ -272,7 +288,7 @@ const SUFFIX: &str = ".joulio.new";
 /// Letters and digits that tempfile puts between prefix and suffix.
 const RANDOM: usize = 6;
 
-/// Removes files of ours that nobody writes any more. What cannot be looked at or removed stays.
+/// Removes files of ours that nobody writes any more. What cannot be read or removed stays.
 fn sweep(folder: &Path, prefix: &OsStr) {
     let user = geteuid().as_raw();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

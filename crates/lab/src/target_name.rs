@@ -1,6 +1,7 @@
-//! What a workload runs on, by name: a controller that joulio drives, or what the kernel drives.
+//! Names of targets: a controller that joulio drives, or a device or file that the kernel drives.
 
-use crate::device_name::{DeviceName, DeviceNameError};
+use crate::device_name::DeviceName;
+use crate::device_name_error::DeviceNameError;
 use crate::error::OpenError;
 use joulio_workload::EngineName;
 use std::path::PathBuf;

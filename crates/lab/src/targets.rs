@@ -4,14 +4,15 @@ use crate::device_name::{DeviceKind, DeviceName};
 use crate::emulated::Emulated;
 use crate::error::OpenError;
 use crate::memory::check_memory;
-use crate::open::{open_kernel, open_pcie, open_vfio_user};
+use crate::open::open_kernel;
 use crate::target_name::TargetName;
 use joulio_device::Device;
 use joulio_emulator::{EmulatedDevice, FaultPlan};
+use joulio_host::controller::{OwnAddress, open_pcie, open_vfio_user};
 use joulio_nvme::{Controller, ControllerOptions};
 use joulio_units::Direction;
 use joulio_workload::{
-    Activity, EmulatedInfo, EngineName, Job, NvmeTarget, RingOptions, Target, Verify, check,
+    EmulatedInfo, EngineName, Job, NvmeTarget, RingOptions, Target, TargetActivity, Verify, check,
 };
 use std::fs::remove_file;
 use std::path::PathBuf;
@@ -56,7 +57,7 @@ pub fn open_targets(
     for engine in engines {
         check(job, *engine, &targets)?;
     }
-    let sizes = (0..job.numjobs).map(|index| job.bs.of_job(index));
+    let sizes = (0..job.numjobs).map(|index| job.max_bs(index));
     let buffers = sizes.fold(0, |sum: u64, bs| {
         sum.saturating_add(bs.saturating_mul(job.iodepth as u64))
     });
@@ -78,7 +79,7 @@ impl Drop for Created {
 }
 
 fn refuse_to_overwrite(options: &TargetOptions, job: &Job) -> Result<(), OpenError> {
-    if !job.rw.does(Direction::Write) {
+    if !job.does(Direction::Write) {
         return Ok(());
     }
     for device in &options.devices {
@@ -99,11 +100,11 @@ fn refuse_to_overwrite(options: &TargetOptions, job: &Job) -> Result<(), OpenErr
     Ok(())
 }
 
-/// A loop device's data is somebody's, whatever may be lost. What the kernel drives is looked at
+/// A loop device's data is somebody's, whatever may be lost. What the kernel drives is checked
 /// when it is opened.
 fn refuse_under_loops(options: &TargetOptions, job: &Job) -> Result<(), OpenError> {
     // What reads are to find is written before.
-    if !job.rw.does(Direction::Write) && job.verify == Verify::None {
+    if !job.does(Direction::Write) && job.verify == Verify::None {
         return Ok(());
     }
     let written = options
@@ -153,15 +154,19 @@ fn open_one(
         TargetName::Own(name) => name,
         TargetName::Kernel(path) => {
             // Opening for writing is refused while it is mounted: reading need not be.
-            let writes = job.rw.does(Direction::Write);
+            let writes = job.does(Direction::Write);
             let target = open_kernel(path, may_write && writes, options.ring)?;
             return Ok(Box::new(target));
         }
     };
     match &name.kind {
         DeviceKind::Emulated(emulated) => open_emulated(options, name, emulated, how, may_write),
-        DeviceKind::Pcie(address) => outside(name, open_pcie(*address, how)?, may_write),
-        DeviceKind::VfioUser(path) => outside(name, open_vfio_user(path, how)?, may_write),
+        DeviceKind::Own(OwnAddress::Pcie(address)) => {
+            outside(name, open_pcie(*address, how)?, may_write)
+        }
+        DeviceKind::Own(OwnAddress::VfioUser(path)) => {
+            outside(name, open_vfio_user(path, how)?, may_write)
+        }
     }
 }
 
@@ -192,7 +197,7 @@ fn open_emulated(
     how: ControllerOptions,
     may_write: bool,
 ) -> Result<Box<dyn Target>, OpenError> {
-    let controller = emulated.open(name, how, options.seed, &options.faults)?;
+    let controller = emulated.open(&name.text, how, options.seed, &options.faults)?;
     let inside = EmulatedInfo {
         profile: emulated.profile()?,
         activity,
@@ -209,9 +214,9 @@ fn open_emulated(
 }
 
 /// Returns what an emulated device did.
-pub fn activity(device: &EmulatedDevice) -> Activity {
+pub fn activity(device: &EmulatedDevice) -> TargetActivity {
     let activity = device.activity();
-    Activity {
+    TargetActivity {
         read: activity.read,
         write: activity.write,
         idle: Some(device.power().idle_energy),

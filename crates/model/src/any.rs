@@ -53,7 +53,7 @@ impl AnyProfile {
         }
     }
 
-    /// The name it is asked for by.
+    /// The name it is requested by.
     pub fn name(&self) -> &str {
         match self {
             AnyProfile::Machine(machine) => &machine.name,

@@ -4,7 +4,7 @@ use joulio_units::{Band, Joules, Watts};
 
 use crate::Figure;
 
-/// Which number of its band every figure is taken at.
+/// Number of its band at which every figure is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pick {
     /// The one that makes the energy least.

@@ -27,11 +27,24 @@ pub(crate) fn parse<P: Profile>(text: &str, origin: &str) -> Result<P, ProfileEr
         ProfileError::Syntax {
             origin: origin.to_owned(),
             line: before.matches('\n').count() + 1,
-            problem: error.message().lines().collect::<Vec<_>>().join("; "),
+            problem: problem(error.message()),
         }
     })?;
     profile.check(origin)?;
     Ok(profile)
+}
+
+/// Fields that older profiles have, with their present names.
+const RENAMED: [(&str, &str); 2] = [("look_ns", "poll_ns"), ("cold_most_ns", "cold_max_ns")];
+
+/// Returns `message` in one line, or the present name of the field that it does not know.
+fn problem(message: &str) -> String {
+    for (old, new) in RENAMED {
+        if message.starts_with(&format!("unknown field `{old}`")) {
+            return format!("the field `{old}` is called `{new}` now: rename it");
+        }
+    }
+    message.lines().collect::<Vec<_>>().join("; ")
 }
 
 /// The built-in profile `name`.

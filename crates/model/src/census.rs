@@ -3,20 +3,20 @@
 use serde::Serialize;
 use toml::Value;
 
-use crate::{Figure, Kind};
+use crate::{Figure, FigureKind};
 
 /// Number of a profile's figures of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Census {
-    /// [`Kind::Published`].
+    /// [`FigureKind::Published`].
     pub published: usize,
-    /// [`Kind::Derived`].
+    /// [`FigureKind::Derived`].
     pub derived: usize,
-    /// [`Kind::Measured`].
+    /// [`FigureKind::Measured`].
     pub measured: usize,
-    /// [`Kind::Fitted`].
+    /// [`FigureKind::Fitted`].
     pub fitted: usize,
-    /// [`Kind::Guess`].
+    /// [`FigureKind::Guess`].
     pub guess: usize,
 }
 
@@ -41,13 +41,13 @@ impl Census {
         }
     }
 
-    fn of_kind(&mut self, kind: Kind) -> &mut usize {
+    fn of_kind(&mut self, kind: FigureKind) -> &mut usize {
         match kind {
-            Kind::Published => &mut self.published,
-            Kind::Derived => &mut self.derived,
-            Kind::Measured => &mut self.measured,
-            Kind::Fitted => &mut self.fitted,
-            Kind::Guess => &mut self.guess,
+            FigureKind::Published => &mut self.published,
+            FigureKind::Derived => &mut self.derived,
+            FigureKind::Measured => &mut self.measured,
+            FigureKind::Fitted => &mut self.fitted,
+            FigureKind::Guess => &mut self.guess,
         }
     }
 }

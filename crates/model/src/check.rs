@@ -4,14 +4,14 @@ use crate::range::Range;
 use crate::{Figure, ProfileError};
 
 /// Checks the fields of one profile; every error names the profile and the field.
-pub(crate) struct Check<'a> {
+pub(crate) struct FigureCheck<'a> {
     /// The file or the built-in name.
     pub(crate) origin: &'a str,
 }
 
 type Checked = Result<(), ProfileError>;
 
-impl Check<'_> {
+impl FigureCheck<'_> {
     /// A refusal of `field`.
     pub(crate) fn refuse(&self, field: &str, problem: impl Into<String>) -> ProfileError {
         ProfileError::Invalid {
@@ -92,7 +92,7 @@ impl Check<'_> {
         self.all(field, figure, &must, |x| x == 0.0 || range.holds(x))
     }
 
-    /// From `low` to `high`, both included, of what has no unit: a count or a share.
+    /// Checks that a count or a share, which has no unit, is from `low` to `high`, both included.
     pub(crate) fn within(&self, field: &str, figure: &Figure, low: f64, high: f64) -> Checked {
         self.inside(field, figure, Range::of(low, high, ""))
     }
@@ -111,15 +111,15 @@ impl Check<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::FigureKind;
 
-    const CHECK: Check<'static> = Check { origin: "test" };
+    const CHECK: FigureCheck<'static> = FigureCheck { origin: "test" };
     const WATTS: Range = Range::of(0.0, 10.0, "watts");
 
     fn figure(value: f64) -> Figure {
         Figure {
             value,
-            kind: Kind::Guess,
+            kind: FigureKind::Guess,
             source: "a test".to_owned(),
             band: None,
         }

@@ -15,7 +15,7 @@ use crate::{Figure, LatencyPoint, ProfileError};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceProfile {
-    /// The name it is asked for by.
+    /// The name it is requested by.
     pub name: String,
     /// The model number that Identify Controller reports (MN, 40 bytes of printable ASCII).
     pub model: String,
@@ -23,9 +23,9 @@ pub struct DeviceProfile {
     pub description: String,
     /// The capacity of its one namespace in bytes.
     pub capacity_bytes: Figure,
-    /// The most bytes one command may transfer: a power of two of 4 KiB pages (MDTS).
+    /// Maximum number of bytes one command may transfer: a power of two of 4 KiB pages (MDTS).
     pub max_transfer_bytes: Figure,
-    /// The most entries a queue may have (MQES + 1).
+    /// Maximum number of entries a queue may have (MQES + 1).
     pub max_queue_entries: Figure,
     /// The most I/O queue pairs it grants.
     pub max_io_queues: Figure,
@@ -36,7 +36,7 @@ pub struct DeviceProfile {
     /// Service times.
     pub service: Service,
     /// Power.
-    pub power: Power,
+    pub power: DevicePower,
 }
 
 /// The sizes a logical block may have.
@@ -47,7 +47,7 @@ pub struct Lba {
     pub sizes_bytes: Vec<u32>,
     /// The one it is formatted to, in bytes.
     pub default_bytes: u32,
-    /// Where the sizes came from.
+    /// Source of the sizes.
     pub source: String,
 }
 
@@ -112,7 +112,7 @@ pub struct GarbageCollection {
 /// Power of the device; [`crate::power::device`] says how the three are mixed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Power {
+pub struct DevicePower {
     /// Watts with no I/O in flight.
     pub idle_watts: Figure,
     /// Watts, idle included, while reads saturate it.
@@ -164,7 +164,7 @@ impl DeviceProfile {
         catalogue::parse(text, origin)
     }
 
-    /// Refuses numbers that make no sense; every way to load a profile has done this.
+    /// Refuses numbers that make no sense; every function that loads a profile has done this.
     pub fn validate(&self) -> Result<(), ProfileError> {
         self.check(&self.name)
     }
@@ -174,7 +174,7 @@ impl DeviceProfile {
         self.capacity_bytes.count()
     }
 
-    /// The most bytes one command may transfer.
+    /// Maximum number of bytes one command may transfer.
     pub fn max_transfer(&self) -> u32 {
         self.max_transfer_bytes.value as u32
     }

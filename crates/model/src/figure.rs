@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The trust that a [`Figure`] deserves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum FigureKind {
     /// Printed by the maker, or measured and printed by someone else, for this very thing.
     Published,
     /// Arithmetic on published numbers; the source shows the arithmetic.
@@ -33,8 +33,8 @@ pub struct Figure {
     /// The number the models use.
     pub value: f64,
     /// Origin of the figure.
-    pub kind: Kind,
-    /// Where it came from; never empty.
+    pub kind: FigureKind,
+    /// Source of the figure; never empty.
     pub source: String,
     /// The least and the most it may plausibly be; the value lies inside.
     #[serde(default, skip_serializing_if = "Option::is_none")]

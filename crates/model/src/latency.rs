@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Figure;
-use crate::check::Check;
+use crate::check::FigureCheck;
 use crate::error::ProfileError;
 use crate::range::Range;
 
@@ -20,8 +20,8 @@ pub struct LatencyPoint {
 /// A latency table as the sampler uses it: straight lines between the points.
 ///
 /// Below the first point a request costs as much as the first: what remains there is the command.
-/// Beyond the last point the last line goes on; a table of one point goes on at the slope given
-/// to [`LatencyCurve::new`], which is the link's.
+/// Beyond the last point the last line goes on, but no flatter than the slope given to
+/// [`LatencyCurve::new`], which is the link's, and the whole of what a table of one point has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LatencyCurve {
     /// Bytes and nanoseconds, by rising bytes.
@@ -33,14 +33,17 @@ pub struct LatencyCurve {
 impl LatencyCurve {
     /// The curve through `points`, which a profile's rules hold sorted; no points are no latency.
     ///
-    /// `lone_slope` is in nanoseconds per byte and serves tables too short to have a slope.
+    /// `lone_slope` is in nanoseconds per byte: the least slope beyond the last point.
     pub fn new(points: &[LatencyPoint], lone_slope: f64) -> LatencyCurve {
         let points: Box<[(f64, f64)]> = points
             .iter()
             .map(|point| (f64::from(point.bytes), point.us.value * 1e3))
             .collect();
         let beyond = match *points {
-            [.., (low, low_ns), (high, high_ns)] => (high_ns - low_ns) / (high - low),
+            // More data never take less time on the link.
+            [.., (low, low_ns), (high, high_ns)] => {
+                ((high_ns - low_ns) / (high - low)).max(lone_slope)
+            }
             _ => lone_slope,
         };
         LatencyCurve { points, beyond }
@@ -69,9 +72,13 @@ impl LatencyCurve {
     }
 }
 
-/// Refuses a table that is empty, unsorted, or falls as requests grow.
+/// Bytes per second of the fastest link that a drive has: PCIe 6.0 x4, 64 GT/s on each of four lanes
+/// (PCI Express Base Specification 6.0, section 4.2).
+const FASTEST_LINK: f64 = 32e9;
+
+/// Refuses a table that is empty, unsorted, or falls faster than any link carries data.
 pub(crate) fn check(
-    check: &Check<'_>,
+    check: &FigureCheck<'_>,
     field: &str,
     points: &[LatencyPoint],
 ) -> Result<(), ProfileError> {
@@ -95,10 +102,16 @@ pub(crate) fn check(
             &format!("{field}[{i}].bytes"),
             "must be more than the row before it: sort the table by size",
         )?;
+        // A drive that reads several channels at once may well be quicker with a larger request, but
+        // no link carries it in no time.
+        let carried = f64::from(point.bytes) / FASTEST_LINK * 1e6;
         check.rule(
-            before.us.value <= point.us.value,
+            before.us.value <= point.us.value || carried <= point.us.value,
             &format!("{field}[{i}].us"),
-            "must not be less than the row before it: a larger request is not faster",
+            &format!(
+                "must be at least {carried:.3}, in which the fastest link of a drive (PCIe 6.0 x4, \
+                 32 GB/s) carries so much, or not less than the row before it"
+            ),
         )?;
     }
     Ok(())
@@ -107,12 +120,12 @@ pub(crate) fn check(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::FigureKind;
 
     fn curve(points: &[(u32, f64)], lone_slope: f64) -> LatencyCurve {
         let figure = |value| Figure {
             value,
-            kind: Kind::Guess,
+            kind: FigureKind::Guess,
             source: "a test".to_owned(),
             band: None,
         };

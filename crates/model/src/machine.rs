@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{self, Profile};
 use crate::power::Residency;
-use crate::{CoreState, Figure, Frequency, FrequencyRatio, Pick, ProfileError};
+use crate::{CoreState, Figure, Frequency, FrequencyRatio, Link, Pick, ProfileError};
 
 /// A machine, as the power model sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MachineProfile {
-    /// The name it is asked for by.
+    /// The name it is requested by.
     pub name: String,
     /// One sentence on what is modelled, and at which boundary the watts were taken.
     pub description: String,
@@ -49,13 +49,16 @@ pub struct MachineProfile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency: Option<Frequency>,
     /// Cost of waking a core.
-    pub wake: Wake,
+    pub wake: WakeEnergy,
+    /// The link that each device is on; absent: it limits no device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<Link>,
     /// Times of the software around an I/O, for the twin; absent when nobody found them out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub costs: Option<costs::Costs>,
 }
 
-/// Where the watts of a machine were taken.
+/// Place at which the watts of a machine were taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MeteredAt {
@@ -86,7 +89,8 @@ pub struct CoreWatts {
     /// In `tpause` C0.2; absent when the CPU has no WAITPKG.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause_c02: Option<Figure>,
-    /// In `umwait` (or `mwaitx`) on a cache line; absent when the CPU cannot.
+    /// In `mwaitx` on a cache line; absent when the CPU cannot. Of a CPU with WAITPKG it is
+    /// `pause_c02`: `umwait` enters the same C0.2 as `tpause`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub monitor: Option<Figure>,
     /// Halted in C1.
@@ -97,12 +101,19 @@ pub struct CoreWatts {
     pub c6: Figure,
 }
 
+impl CoreWatts {
+    /// Watts of one core that monitors a cache line; `None` when the CPU cannot.
+    pub fn monitored(&self) -> Option<&Figure> {
+        self.pause_c02.as_ref().or(self.monitor.as_ref())
+    }
+}
+
 /// Joules of a wake-up that no time in a state accounts for: leaving the idle state.
 ///
 /// The code that then runs (interrupt handler, scheduler) is time, and paid for as `kernel`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Wake {
+pub struct WakeEnergy {
     /// Joules of one wake-up by a device's interrupt.
     pub interrupt_joules: Figure,
     /// Joules of one wake-up by the kernel's timer, setting the timer included.
@@ -144,7 +155,7 @@ impl MachineProfile {
         catalogue::parse(text, origin)
     }
 
-    /// Refuses numbers that make no sense; every way to load a profile has done this.
+    /// Refuses numbers that make no sense; every function that loads a profile has done this.
     pub fn validate(&self) -> Result<(), ProfileError> {
         self.check(&self.name)
     }
@@ -177,7 +188,7 @@ impl MachineProfile {
             CoreState::Kernel => running(&watts.kernel),
             CoreState::PauseC01 => running(watts.pause_c01.as_ref().unwrap_or(spin)),
             CoreState::PauseC02 => running(watts.pause_c02.as_ref().unwrap_or(spin)),
-            CoreState::Monitor => running(watts.monitor.as_ref().unwrap_or(spin)),
+            CoreState::Monitor => running(watts.monitored().unwrap_or(spin)),
             CoreState::C1 => watts.c1.at(pick).min(running(spin)),
             CoreState::C1e => watts.c1e.at(pick).min(running(spin)),
             CoreState::C6 => watts.c6.at(pick).min(running(spin)),

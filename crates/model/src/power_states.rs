@@ -4,7 +4,7 @@
 use joulio_units::{Direction, Joules, Nanos, Watts};
 
 use crate::DeviceProfile;
-use crate::device::{Power, PowerState};
+use crate::device::{DevicePower, PowerState};
 
 /// The most power states of a controller.
 const MAX_STATES: usize = 32;
@@ -23,9 +23,9 @@ pub type Transitions = [Option<Transition>; MAX_STATES];
 
 /// The power states of one device over time.
 ///
-/// It has no clock: whoever runs the device tells it when I/Os come and end, and what the host
-/// asks for. Times must not fall; an earlier one counts as the latest. Transitions of its own need
-/// no timer: they are caught up with at the next time it is told.
+/// It has no clock: whoever runs the device reports when I/Os come and end, and what the host
+/// requests. Times must not fall; an earlier one counts as the latest. Transitions of its own need
+/// no timer: they are caught up with at the next report.
 ///
 /// - A transition from state a to state b takes a's exit latency and b's entry latency (Base 8.15),
 ///   and begins when the one before it is over.
@@ -40,7 +40,7 @@ pub struct PowerStates {
     states: Box<[State]>,
     transitions: Transitions,
     autonomous: bool,
-    /// The state it is in, or on its way to.
+    /// The state it is in, or in transition to.
     current: u8,
     /// The state it comes from.
     left: u8,
@@ -94,7 +94,7 @@ impl PowerStates {
         }
     }
 
-    /// The power state it is in at `at`, or on its way to: what Get Features 02h shows.
+    /// The power state it is in at `at`, or in transition to: what Get Features 02h shows.
     pub fn current(&mut self, at: Nanos) -> u8 {
         self.advance(at);
         self.current
@@ -118,7 +118,7 @@ impl PowerStates {
         self.idle = self.idle.max(at);
     }
 
-    /// The host asks for power state `ps` at `at`. `false`: there is none, and nothing happens.
+    /// The host requests power state `ps` at `at`. `false`: there is none, and nothing happens.
     pub fn set(&mut self, ps: u8, at: Nanos) -> bool {
         if usize::from(ps) >= self.states.len() {
             return false;
@@ -248,11 +248,11 @@ impl PowerStates {
 }
 
 impl State {
-    fn new(state: &PowerState, power: &Power) -> State {
+    fn new(state: &PowerState, power: &DevicePower) -> State {
         let cap = state.max_power_watts.value;
-        let most = power.states[0].max_power_watts.value;
+        let max = power.states[0].max_power_watts.value;
         let stretch = |active: f64| {
-            let active = active.min(most);
+            let active = active.min(max);
             if cap > 0.0 && cap < active {
                 active / cap
             } else {

@@ -11,10 +11,10 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    /// Time that a device takes, in microseconds: a minute at the most, twice the 30 s after which
+    /// Time that a device takes, in microseconds: a minute at most, twice the 30 s after which
     /// hosts give up.
     pub(crate) const SERVICE_US: Range = Range::of(0.0, 60e6, "microseconds");
-    /// Time of a step of an I/O on a core, in nanoseconds: a second at the most.
+    /// Time of a step of an I/O on a core, in nanoseconds: a second at most.
     pub(crate) const STEP_NS: Range = Range::of(0.0, 1e9, "nanoseconds");
     /// Bandwidth that limits a device, in bytes per second: from a floppy disk's to ten times what
     /// a memory bus moves.
@@ -34,7 +34,7 @@ impl Range {
     /// Frequency of a core in hertz.
     pub(crate) const CORE_HERTZ: Range = Range::of(1e6, 1e11, "hertz");
 
-    /// From `low` to `high` of `unit`.
+    /// Range from `low` to `high` of `unit`.
     pub(crate) const fn of(low: f64, high: f64, unit: &'static str) -> Range {
         Range { low, high, unit }
     }

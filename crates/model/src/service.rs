@@ -1,4 +1,4 @@
-//! When a device finishes an I/O: a few servers behind one serial link each way.
+//! When a device finishes an I/O: a few servers behind one serial link in each direction.
 
 mod collection;
 mod spread;
@@ -10,7 +10,7 @@ use collection::Collection;
 use joulio_units::{Direction, Nanos};
 use spread::Spread;
 
-use crate::{DeviceProfile, LatencyCurve};
+use crate::{DeviceProfile, LatencyCurve, Link};
 
 /// Samples when a modelled device finishes each I/O it is given.
 ///
@@ -63,7 +63,9 @@ struct Channels {
 #[derive(Clone, Debug)]
 struct Path {
     curve: LatencyCurve,
-    /// The size asked for last, and its mean: most workloads have one.
+    /// Nanoseconds per byte that the machine's link takes longer than the device's own.
+    slower: f64,
+    /// The size requested last, and its mean: most workloads have one.
     last: (u32, f64),
     /// The link's nanoseconds per byte; 0 when it is not a limit.
     link_ns_per_byte: f64,
@@ -74,9 +76,18 @@ struct Path {
 impl ServiceModel {
     /// A device that has done nothing yet.
     pub fn new(profile: &DeviceProfile, seed: u64) -> ServiceModel {
+        ServiceModel::on_link(profile, seed, None)
+    }
+
+    /// A device that has done nothing yet, on a machine's link.
+    ///
+    /// Of the device's bandwidth and the link's the lesser holds. Where that is the link's, each
+    /// byte takes so much longer.
+    pub fn on_link(profile: &DeviceProfile, seed: u64, link: Option<&Link>) -> ServiceModel {
         let service = &profile.service;
-        let read = Path::new(&service.read, service.read_bytes_per_second());
-        let write = Path::new(&service.write, service.write_bytes_per_second());
+        let path = |points, own| Path::new(points, own, link);
+        let read = path(&service.read, service.read_bytes_per_second());
+        let write = path(&service.write, service.write_bytes_per_second());
         let flush_ns = service.flush_us.value * 1e3;
         let collection = service.garbage_collection.as_ref();
         let collection = collection.and_then(Collection::new);
@@ -164,8 +175,8 @@ impl ServiceModel {
         finish
     }
 
-    /// The mean service time of an I/O alone on the device; the profile's figure, to which waiting
-    /// for a burst of garbage collection does not count.
+    /// The mean service time of an I/O alone on the device and its own link; the profile's figure,
+    /// to which waiting for a burst of garbage collection does not count.
     pub fn mean(&self, direction: Direction, bytes: u32) -> Nanos {
         Nanos::nearest(match direction {
             Direction::Read => self.read.curve.mean_ns(bytes),
@@ -176,13 +187,19 @@ impl ServiceModel {
 }
 
 impl Path {
-    fn new(points: &[crate::LatencyPoint], bytes_per_second: Option<f64>) -> Path {
-        let link_ns_per_byte = bytes_per_second.map_or(0.0, |bandwidth| 1e9 / bandwidth);
-        let curve = LatencyCurve::new(points, link_ns_per_byte);
+    fn new(
+        points: &[crate::LatencyPoint],
+        bytes_per_second: Option<f64>,
+        link: Option<&Link>,
+    ) -> Path {
+        let own = bytes_per_second.map_or(0.0, |bandwidth| 1e9 / bandwidth);
+        let slower = link.map_or(0.0, |link| (link.ns_per_byte() - own).max(0.0));
+        let curve = LatencyCurve::new(points, own);
         Path {
             last: (0, curve.mean_ns(0)),
             curve,
-            link_ns_per_byte,
+            slower,
+            link_ns_per_byte: own + slower,
             link_free: Nanos::ZERO,
         }
     }
@@ -195,7 +212,8 @@ impl Path {
     #[inline]
     fn mean_ns(&mut self, bytes: u32) -> f64 {
         if self.last.0 != bytes {
-            self.last = (bytes, self.curve.mean_ns(bytes));
+            let transfer = self.slower * f64::from(bytes);
+            self.last = (bytes, self.curve.mean_ns(bytes) + transfer);
         }
         self.last.1
     }

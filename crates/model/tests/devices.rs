@@ -81,6 +81,10 @@ fn samsungs_drives_meet_their_tables() {
         ("samsung-960-evo", Write, 50_000.0),
         ("samsung-850-evo", Read, 10_000.0),
         ("samsung-850-evo", Write, 40_000.0),
+        ("samsung-970-evo-plus", Read, 19_000.0),
+        ("samsung-970-evo-plus", Write, 60_000.0),
+        ("samsung-980-pro", Read, 22_000.0),
+        ("samsung-980-pro", Write, 60_000.0),
     ] {
         assert_host(1e6 / iops, alone_us(name, direction));
     }
@@ -88,8 +92,58 @@ fn samsungs_drives_meet_their_tables() {
         let iops = saturated("samsung-960-evo", direction, 4096);
         assert_close(iops, measured, 0.03);
     }
-    let sequential = saturated("samsung-850-evo", Read, 131_072) * 131_072.0;
-    assert_close(sequential, 540e6, 0.01);
+    // At depth 32, with four threads and with sixteen; the profiles say who printed that.
+    for (name, direction, depth, measured) in [
+        ("samsung-970-evo-plus", Read, 4 * 32, 600_000.0),
+        ("samsung-970-evo-plus", Write, 4 * 32, 550_000.0),
+        ("samsung-980-pro", Read, 16 * 32, 1_000_000.0),
+        ("samsung-980-pro", Write, 16 * 32, 1_000_000.0),
+    ] {
+        let iops = closed_loop(&device(name), direction, 4096, depth).0;
+        assert_close(iops, measured, 0.03);
+    }
+    for (name, bytes_per_second) in [
+        ("samsung-850-evo", 540e6),
+        ("samsung-970-evo-plus", 3.5e9),
+        ("samsung-980-pro", 7.0e9),
+    ] {
+        let sequential = saturated(name, Read, 131_072) * 131_072.0;
+        assert_close(sequential, bytes_per_second, 0.01);
+    }
+}
+
+#[test]
+fn the_micron_9550_max_meets_its_table() {
+    let profile = device("micron-9550-max");
+    assert_host(60.0, alone_us("micron-9550-max", Read));
+    assert_host(15.0, alone_us("micron-9550-max", Write));
+    for (direction, measured) in [(Read, 3.3e6), (Write, 640e3)] {
+        let iops = closed_loop(&profile, direction, 4096, 512).0;
+        assert_close(iops, measured, 0.03);
+    }
+    let sequential = saturated("micron-9550-max", Read, 131_072) * 131_072.0;
+    assert_close(sequential, 14e9, 0.01);
+}
+
+#[test]
+fn reads_that_meet_in_the_flash_bend_throughput_before_it_saturates() {
+    for (name, depth) in [
+        ("samsung-970-evo-plus", 16),
+        ("samsung-980-pro", 16),
+        ("micron-9550-max", 96),
+    ] {
+        let profile = device(name);
+        let servers = profile.parallelism().get() as f64;
+        let m = f64::from(depth);
+        assert!(
+            m < servers,
+            "{name}: no I/O would have to wait for want of servers"
+        );
+        let gain = closed_loop(&profile, Read, 4096, depth).0 * alone_us(name, Read) / 1e6;
+        // Times that vary as much as their mean would keep this many busy; these vary less.
+        let least = servers * m / (servers + m - 1.0);
+        assert!((least..0.9 * m).contains(&gain), "{name}: {gain} of {m}");
+    }
 }
 
 #[test]
@@ -102,8 +156,8 @@ fn the_z_ssd_lies_between_optane_and_flash_as_anandtech_found_it() {
 
 #[test]
 fn the_tipro9000_leaves_spdk_its_share_of_cycles() {
-    // HotStorage'25: 15.17 % of a core for 56 reads in flight of 32.1 us each are 0.09 us a read, SPDK's
-    // own record too; and the loop's next look.
+    // HotStorage'25: 15.17 % of a core for 56 reads in flight of 32.1 us each are 0.09 us a read,
+    // SPDK's own record too; and the loop's next poll.
     let software = 0.1517 * 32.1 / 56.0 + 0.1;
     assert_close(alone_us("tipro9000", Read) + software, 32.1, 0.01);
     assert_close(alone_us("tipro9000", Write) + software, 4.9, 0.02);
@@ -138,7 +192,7 @@ fn idle_powers_are_those_that_hotstorage_20_saw_at_the_wall() {
 }
 
 #[test]
-fn the_960_evos_power_states_are_table_3() {
+fn the_client_drives_have_the_power_states_that_were_printed() {
     let row = |state: &PowerState| {
         let us = |latency: &joulio_model::Figure| latency.count();
         (
@@ -148,20 +202,39 @@ fn the_960_evos_power_states_are_table_3() {
             us(&state.exit_latency_us),
         )
     };
-    let rows: Vec<_> = device("samsung-960-evo")
-        .power
-        .states
-        .iter()
-        .map(row)
-        .collect();
-    assert_eq!(
-        rows,
-        [
-            (6.04, true, 0, 0),
-            (5.09, true, 0, 0),
-            (4.08, true, 0, 0),
-            (0.04, false, 210, 1_500),
-            (0.005, false, 2_200, 6_000),
-        ]
-    );
+    for (name, printed) in [
+        (
+            "samsung-960-evo", // HotStorage'20, table 3
+            [
+                (6.04, true, 0, 0),
+                (5.09, true, 0, 0),
+                (4.08, true, 0, 0),
+                (0.04, false, 210, 1_500),
+                (0.005, false, 2_200, 6_000),
+            ],
+        ),
+        (
+            "samsung-970-evo-plus", // AnandTech
+            [
+                (7.8, true, 0, 0),
+                (6.0, true, 0, 0),
+                (3.4, true, 0, 0),
+                (0.07, false, 210, 1_200),
+                (0.01, false, 2_000, 8_000),
+            ],
+        ),
+        (
+            "samsung-980-pro", // AnandTech
+            [
+                (8.49, true, 0, 0),
+                (4.48, true, 0, 200),
+                (3.18, true, 0, 1_000),
+                (0.04, false, 2_000, 1_200),
+                (0.005, false, 500, 9_500),
+            ],
+        ),
+    ] {
+        let rows: Vec<_> = device(name).power.states.iter().map(row).collect();
+        assert_eq!(rows, printed, "{name}");
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use joulio_model::{CoreState, DeviceProfile, Figure, Kind, MachineProfile};
+use joulio_model::{CoreState, DeviceProfile, Figure, FigureKind, MachineProfile};
 use toml::Value;
 
 const PROFILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles");
@@ -95,7 +95,7 @@ fn every_figure_that_nobody_printed_has_a_band() {
         let field = path.rsplit('.').next().unwrap();
         // The instant device is no device: what it takes and draws is defined.
         let defined = EXACT.contains(&field) || path.starts_with("instant.");
-        let exact = figure.kind == Kind::Published || defined;
+        let exact = figure.kind == FigureKind::Published || defined;
         assert!(
             exact || figure.band.is_some(),
             "{path} is {:?} and has no band",
@@ -120,8 +120,7 @@ fn every_state_and_wake_of_a_core_and_every_direction_of_a_device_has_its_figure
     for (name, machine) in folder("machines") {
         let has = fields(&name, &machine);
         // CPUs without WAITPKG have no figure for what they do not have.
-        let waits =
-            ["pause_c01", "pause_c02", "monitor"].map(|state| format!("core_watts.{state}"));
+        let waits = ["pause_c01", "pause_c02"].map(|state| format!("core_watts.{state}"));
         let waits = waits.iter().filter(|_| !OLDER.contains(&name.as_str()));
         let always = [
             "base_watts",

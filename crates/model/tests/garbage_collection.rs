@@ -4,7 +4,7 @@ mod common;
 
 use common::{alone, assert_close, closed_loop, device, mean_ns, percentile_ns};
 use joulio_model::device::{GarbageCollection, Tail};
-use joulio_model::{DeviceProfile, Figure, Kind, ServiceModel};
+use joulio_model::{DeviceProfile, Figure, FigureKind, ServiceModel};
 use joulio_units::{Direction, Nanos};
 use proptest::prelude::*;
 
@@ -13,7 +13,7 @@ const BLOCK: u32 = 4096;
 fn figure(value: f64) -> Figure {
     Figure {
         value,
-        kind: Kind::Guess,
+        kind: FigureKind::Guess,
         source: "a test".to_owned(),
         band: None,
     }

@@ -135,7 +135,7 @@ fn idle_energy_is_that_of_the_states_it_was_in() {
     power.apst(&linux(), Nanos::ZERO);
     let hour = Nanos::from_seconds(3_600.0);
     let residency = power.residency(hour);
-    // Entering is charged to where it came from; PS3 holds its way down to PS4.
+    // Entering is charged to where it came from; PS3 holds its transition down to PS4.
     let (awake, dozing) = (us(86_210), us(410_000 + 1_500 + 2_200));
     assert_eq!(residency[0], awake);
     assert_eq!(residency[3], dozing);
@@ -216,7 +216,7 @@ proptest! {
                 Event::Io { lasts } => {
                     let ready = power.submitted(now);
                     prop_assert!(ready >= now);
-                    // The longest way down and the longest way up again.
+                    // The longest transition down and the longest up again.
                     prop_assert!(ready - now <= us(1_500 + 2_200 + 6_000));
                     prop_assert!(power.current(now) < 3);
                     power.idle_since(ready + us(lasts));

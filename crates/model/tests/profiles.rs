@@ -77,6 +77,18 @@ fn text_that_is_no_profile_is_refused_with_its_line() {
 }
 
 #[test]
+fn a_renamed_field_is_refused_with_its_present_name() {
+    for (old, new) in [("look_ns", "poll_ns"), ("cold_most_ns", "cold_max_ns")] {
+        let text = SERVER.replacen(&format!("{new} ="), &format!("{old} ="), 1);
+        let message = MachineProfile::parse(&text, "x.toml")
+            .unwrap_err()
+            .to_string();
+        let want = format!("the field `{old}` is called `{new}` now: rename it");
+        assert!(message.ends_with(&want), "{message}");
+    }
+}
+
+#[test]
 fn a_figure_says_what_kind_it_is_and_where_it_came_from() {
     for (from, to, want) in [
         (
@@ -193,8 +205,8 @@ fn impossible_times_are_refused_by_the_name_of_the_field() {
             ),
             (
                 |d| set(&mut d.service.write[2].us, 1.0),
-                "service.write[2].us must not be less than the row before it: \
-                 a larger request is not faster",
+                "service.write[2].us must be at least 4.096, in which the fastest link of a drive \
+                 (PCIe 6.0 x4, 32 GB/s) carries so much, or not less than the row before it",
             ),
             (
                 |d| set(&mut d.service.flush_us, -1.0),
@@ -371,7 +383,7 @@ fn every_field_of_a_profile_is_in_the_documents() {
             format!(".{name}]"),
             format!(".{name}."),
         ];
-        let there = named.iter().any(|way| FIELDS.contains(way));
+        let there = named.iter().any(|field| FIELDS.contains(field));
         assert!(there, "docs/profiles.md does not name {name}");
     }
 }

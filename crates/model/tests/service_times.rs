@@ -3,7 +3,7 @@
 mod common;
 
 use common::{DRAWS, assert_close, closed_loop, mean_ns};
-use joulio_model::{DeviceProfile, ServiceModel};
+use joulio_model::{DeviceProfile, Figure, FigureKind, Link, ServiceModel};
 use joulio_units::{Direction, Nanos};
 
 fn optane() -> DeviceProfile {
@@ -55,6 +55,60 @@ fn a_closed_loop_saturates_at_the_link() {
             assert_close(iops, bandwidth / f64::from(bytes), 0.01);
         }
     }
+}
+
+#[test]
+fn a_larger_request_may_be_quicker_as_far_as_a_link_carries_it() {
+    let mut profile = optane();
+    profile.service.read[2].us.value = 6.0;
+    profile.service.read[2].us.band = None;
+    profile.validate().unwrap();
+    let model = ServiceModel::new(&profile, 0);
+    let [page, large] = [4096, 131_072].map(|bytes| model.mean(Direction::Read, bytes));
+    assert!(large == Nanos(6_000) && large < page);
+    // Beyond the table more data take what the link does.
+    let beyond = model.mean(Direction::Read, 262_144);
+    assert_close((beyond - large).0 as f64, 131_072.0 / 2.395, 0.01);
+}
+
+#[test]
+fn of_two_links_the_lesser_holds() {
+    let link = |bytes_per_second: f64| {
+        let figure = |value| Figure {
+            value,
+            kind: FigureKind::Guess,
+            source: "a test".into(),
+            band: None,
+        };
+        Link {
+            generation: figure(3.0),
+            lanes: figure(4.0),
+            bytes_per_second: figure(bytes_per_second),
+        }
+    };
+    let mut profile = optane();
+    profile.service.spread.value = 0.0;
+    profile.service.tail = None;
+    let took = |link: Option<&Link>| {
+        let mut model = ServiceModel::on_link(&profile, 1, link);
+        model.start(Nanos(0), Direction::Read, 131_072)
+    };
+    assert_eq!(took(None), Nanos(60_000));
+    assert_eq!(took(Some(&link(3.5e9))), took(None));
+    let slower = 131_072.0 * (1.0 / 1.0 - 1.0 / 2.395);
+    let slow = took(Some(&link(1e9))) - took(None);
+    assert!(
+        (slow.0 as f64 - slower).abs() < 2.0,
+        "{slow:?} for {slower}"
+    );
+    // And its bandwidth is what many get.
+    let slow = link(1e9);
+    let mut model = ServiceModel::on_link(&profile, 1, Some(&slow));
+    let mut last = Nanos::ZERO;
+    for _ in 0..1_000 {
+        last = last.max(model.start(Nanos::ZERO, Direction::Read, 131_072));
+    }
+    assert_close(last.seconds(), 1_000.0 * 131_072.0 / 1e9, 0.01);
 }
 
 #[test]

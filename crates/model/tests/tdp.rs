@@ -22,8 +22,8 @@ fn only_a_package_past_its_tdp_says_so() {
     assert_eq!(power::past_tdp(&machine, &spun(&machine, 1), SECOND), None);
     let past = power::past_tdp(&machine, &spun(&machine, 46), SECOND).unwrap();
     assert_eq!(past.tdp_watts, 330.0);
-    let told = past.to_string();
-    assert!(told.contains("past its TDP of 330 W"), "{told}");
+    let message = past.to_string();
+    assert!(message.contains("past its TDP of 330 W"), "{message}");
     // Of a machine of no one part nothing can be said.
     let server = MachineProfile::builtin("generic-server").unwrap();
     assert!(server.tdp_watts.is_none());

@@ -71,7 +71,7 @@ fn plain(
             (watts.c1e.value, core.blocked),
             (watts.c1.value, core.slept),
             (or_spin(&watts.pause_c02), core.paused),
-            (or_spin(&watts.monitor), core.monitored),
+            (or_spin(&watts.monitored().cloned()), core.monitored),
         ] {
             joules += (watts_in_state - watts.c6.value) * time.seconds();
         }
@@ -237,7 +237,7 @@ fn a_ratio_that_no_clock_has_is_none() {
 }
 
 #[test]
-fn a_run_that_cannot_say_its_frequency_is_told_so() {
+fn a_run_that_cannot_say_its_frequency_reports_so() {
     let mut machine = machine("generic-server");
     assert_eq!(
         machine

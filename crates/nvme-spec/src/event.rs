@@ -3,7 +3,7 @@
 use crate::log::LogId;
 use bitfield_struct::bitfield;
 
-/// Dword 0 of the completion: what happened, and the log page that tells more. Events of its type
+/// Dword 0 of the completion: what happened, and the log page that says more. Events of its type
 /// stay masked until that page is read.
 #[bitfield(u32)]
 #[derive(PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl AsyncEvent {
     /// Information of a notice: the list of namespaces, or one of them, changed (Base figure 148).
     pub const NAMESPACE_ATTRIBUTE_CHANGED: u8 = 0x00;
 
-    /// An event of `kind`, told of in log page `log`.
+    /// An event of `kind`, described in log page `log`.
     pub const fn of(kind: AsyncEventType, information: u8, log: LogId) -> AsyncEvent {
         AsyncEvent::new()
             .with_type_bits(kind.bits())

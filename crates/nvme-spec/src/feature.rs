@@ -40,7 +40,7 @@ pub struct PowerManagement {
     _reserved: u32,
 }
 
-/// 07h Number of Queues, asked for and allocated; both 0's based (Base figures 322 and 323).
+/// 07h Number of Queues, requested and allocated; both 0's based (Base figures 322 and 323).
 #[bitfield(u32)]
 #[derive(PartialEq, Eq)]
 pub struct NumberOfQueues {

@@ -35,7 +35,7 @@ pub struct ErrorInformation {
     pub cid: U16,
     /// Status field in bits 15:1, phase tag in bit 0.
     pub status: U16,
-    /// Where in the command the error is: byte 7:0, bit 10:8; FFFFh unknown.
+    /// Place of the error in the command: byte 7:0, bit 10:8; FFFFh unknown.
     pub parameter_error_location: U16,
     /// The first LBA that failed.
     pub lba: U64,

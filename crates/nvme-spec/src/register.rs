@@ -148,7 +148,7 @@ impl Csts {
     pub const GONE: Csts = Csts(u32::MAX);
 
     /// The register reads as all ones: the device was removed, or its BAR is disabled.
-    pub fn is_gone(self) -> bool {
+    pub fn is_removed(self) -> bool {
         self.0 == u32::MAX
     }
 }

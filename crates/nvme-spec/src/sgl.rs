@@ -59,7 +59,7 @@ pub struct SglIdentifier {
     Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
 pub struct SglDescriptor {
-    /// Where the data, or the segment, begins. A segment begins at a multiple of 8.
+    /// Address of the data, or of the segment. A segment begins at a multiple of 8.
     pub address: U64,
     /// Length in bytes. A segment is whole descriptors, and at least one.
     pub length: U32,

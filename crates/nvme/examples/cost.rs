@@ -4,7 +4,7 @@
 //! only: the device (stepped in this thread) is not counted.
 //!
 //! The bare loop writes the same 64-byte entries and reads the same 16-byte ones, a doorbell for
-//! each batch. It checks nothing, keeps no buffer, and cannot tell one command from another.
+//! each batch. It checks nothing, keeps no buffer, and cannot distinguish one command from another.
 
 use joulio_device::{Device, DmaArray, Doorbell};
 use joulio_emulator::{EmulatedDevice, EmulatedDoorbell, Options, Stepper};
@@ -136,7 +136,8 @@ fn run_driver(rounds: usize) {
         controller
             .create_queue_pair(256)
             .expect("it has queues")
-            .memory()
+            .info()
+            .memory
     });
     let buffers = controller.allocate_buffers(DEPTH, 4096).expect("memory");
     let mut driver = Driver {

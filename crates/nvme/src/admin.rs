@@ -23,7 +23,7 @@ const ENTRIES: usize = 32;
 const POLLS_BEFORE_SLEEP: u32 = 1_000;
 /// Requests for events have this bit in their identifier, other commands do not.
 const EVENT: u16 = 0x8000;
-/// The most requests for events.
+/// Maximum number of requests for events.
 const MAX_EVENTS: usize = 4;
 /// Events kept until somebody takes them; the oldest go first.
 const KEPT_EVENTS: usize = 64;
@@ -40,7 +40,7 @@ pub(crate) struct Admin<D: Device> {
     /// A command did not end: it may still use the data page, so nothing is sent any more until
     /// the controller is reset.
     stuck: Option<&'static str>,
-    /// Which requests for events the controller has.
+    /// Requests for events that the controller has.
     requested: [bool; MAX_EVENTS],
     events: VecDeque<AsyncEvent>,
     /// The controller's epoch, shared: see `Shared::epoch`.
@@ -49,7 +49,7 @@ pub(crate) struct Admin<D: Device> {
     epoch: u32,
 }
 
-/// Where the data page stands.
+/// Offset of the data page, in bytes.
 const DATA: usize = 2 * PAGE_SIZE;
 
 impl<D: Device> Admin<D> {
@@ -148,15 +148,15 @@ impl<D: Device> Admin<D> {
         command: Command,
         data: AdminData<'_>,
     ) -> Result<u32, NvmeError> {
-        let asked = match &data {
+        let bytes = match &data {
             AdminData::None => return self.run(name, command),
             AdminData::In(bytes) => bytes.len(),
             AdminData::Out(bytes) => bytes.len(),
         };
-        if asked > PAGE_SIZE {
+        if bytes > PAGE_SIZE {
             return Err(NvmeError::Unsupported {
                 device: self.device.name().into(),
-                what: format!("{name} with {asked} bytes: the most is a page of {PAGE_SIZE}"),
+                what: format!("{name} with {bytes} bytes: the maximum is a page of {PAGE_SIZE}"),
             });
         }
         if self.stuck.is_none() {
@@ -255,9 +255,9 @@ impl<D: Device> Admin<D> {
         }
     }
 
-    /// Leaves up to `most` requests for events with the controller.
-    pub(crate) fn request_events(&mut self, most: usize) {
-        for index in 0..most.min(MAX_EVENTS) {
+    /// Leaves up to `max` requests for events with the controller.
+    pub(crate) fn request_events(&mut self, max: usize) {
+        for index in 0..max.min(MAX_EVENTS) {
             if self.stuck.is_none() && !self.requested[index] {
                 self.requested[index] = true;
                 let cid = CommandId(EVENT | index as u16);

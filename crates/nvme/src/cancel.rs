@@ -51,7 +51,7 @@ pub(crate) struct Patience<'a> {
 }
 
 impl<'a> Patience<'a> {
-    /// At the most `limit` from now on.
+    /// At most `limit` from now on.
     pub(crate) fn new(limit: Nanos, cancel: &'a Cancel) -> Patience<'a> {
         Patience {
             cancel,
@@ -66,8 +66,8 @@ impl<'a> Patience<'a> {
         Patience { grace, ..self }
     }
 
-    /// Returns why the wait is over, if it is. To be asked before the last check: a thread that was
-    /// kept from its CPU then still finds what came in time.
+    /// Returns why the wait is over, if it is. To be called before the last check: a thread that
+    /// was kept from its CPU then still finds what came in time.
     pub(crate) fn over(&mut self) -> Option<Over> {
         self.over_at(now())
     }

@@ -114,7 +114,7 @@ pub enum NvmeError {
         /// Time limit.
         milliseconds: u64,
     },
-    /// The system asks for the device's removal: it must be closed.
+    /// The system requests the device's removal: it must be closed.
     #[error("{device} is being unplugged")]
     RemovalRequested {
         /// The device.
@@ -157,17 +157,17 @@ pub enum NvmeError {
         what: String,
     },
     /// The queue depth is out of range.
-    #[error("{device}: a queue depth of {wanted} is out of range: 1 to {most}")]
+    #[error("{device}: a queue depth of {wanted} is out of range: 1 to {max}")]
     Depth {
         /// The device.
         device: String,
         /// Requested value.
         wanted: usize,
         /// Largest depth that CAP.MQES and the command identifier allow.
-        most: usize,
+        max: usize,
     },
     /// All queue pairs are taken.
-    #[error("{device} has no queue pair left: it gave {have}; ask for fewer jobs")]
+    #[error("{device} has no queue pair left: it gave {have}; use fewer jobs")]
     NoQueue {
         /// The device.
         device: String,
@@ -219,7 +219,7 @@ impl NvmeError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SubmitError {
-    /// As many commands are outstanding as the queue is deep.
+    /// The queue is full: as many commands are outstanding as it is deep.
     #[error("the queue is full: reap completions first")]
     QueueFull,
     /// The blocks lie outside of the namespace.
@@ -233,12 +233,12 @@ pub enum SubmitError {
         size: u64,
     },
     /// The transfer is empty, or larger than the controller's largest (MDTS).
-    #[error("a transfer of {bytes} bytes is out of range: 1 block to {most} bytes")]
+    #[error("a transfer of {bytes} bytes is out of range: 1 block to {max} bytes")]
     Length {
-        /// Asked for.
+        /// Bytes requested.
         bytes: u64,
         /// Largest transfer in bytes: MDTS, or this driver's limit.
-        most: u32,
+        max: u32,
     },
     /// The buffer is shorter than the blocks.
     #[error("the buffer is shorter than the {bytes} bytes to transfer")]
@@ -249,13 +249,13 @@ pub enum SubmitError {
     /// The command names no blocks, or more than 65536.
     #[error("{blocks} blocks are out of range: 1 to 65536 in one command")]
     Blocks {
-        /// Asked for.
+        /// Blocks requested.
         blocks: u32,
     },
     /// The command has no ranges, or more than 256.
     #[error("{ranges} ranges are out of range: 1 to 256 in one command")]
     Ranges {
-        /// Asked for.
+        /// Ranges requested.
         ranges: usize,
     },
     /// The controller does not support the command (ONCS).
@@ -293,7 +293,7 @@ impl std::error::Error for Rejected {}
 
 fn vectors_had(had: u16, wanted: u16) -> String {
     if had < wanted {
-        format!("the system gave {had} of the {wanted} vectors that were asked for")
+        format!("the system gave {had} of the {wanted} vectors that were requested")
     } else {
         format!("the device has {had} vectors")
     }
@@ -346,7 +346,7 @@ pub enum PolicyError {
     },
     /// The vector was redirected to memory, and its interrupts do not write there.
     #[error(
-        "{device}: queue {queue} completed commands and its redirected interrupt wrote nothing: this machine does not let an MSI-X entry be redirected; the queues are looked at each microsecond instead, or give each a thread of its own"
+        "{device}: queue {queue} completed commands and its redirected interrupt wrote nothing: this machine does not let an MSI-X entry be redirected; the queues are polled each microsecond instead, or give each a thread of its own"
     )]
     NotRedirected {
         /// The device.

@@ -1,4 +1,4 @@
-//! A controller that stays with the kernel's driver, asked about its power.
+//! A controller that stays with the kernel's driver, read for its power.
 
 use crate::NvmeError;
 use crate::power::{AdminData, PowerControl};

@@ -65,4 +65,4 @@ pub use joulio_wait as wait;
 pub use kernel::KernelController;
 pub use namespace::{Namespace, NamespaceAttributes};
 pub use power::{AdminData, PowerControl};
-pub use queue::{Completed, CompletionFault, Faults, MAX_RANGES, QueuePair};
+pub use queue::{Completed, CompletionFault, Faults, MAX_RANGES, QueueInfo, QueuePair};

@@ -60,7 +60,7 @@ pub(crate) enum Ability {
     Verify,
 }
 
-/// The most blocks of one command (NLB).
+/// Maximum number of blocks of one command (NLB).
 const MAX_BLOCKS: u32 = 65_536;
 
 impl Namespace {

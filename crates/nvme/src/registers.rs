@@ -78,7 +78,7 @@ impl<D: Device> Registers<'_, D> {
     }
 
     fn judge(&self, csts: Csts) -> Result<(), NvmeError> {
-        if csts.is_gone() {
+        if csts.is_removed() {
             return Err(self.removed());
         }
         if csts.cfs() {
@@ -103,7 +103,7 @@ impl<D: Device> Registers<'_, D> {
 
     /// Clears CC.EN and waits until the controller has let go of memory (Base 3.7.2).
     ///
-    /// `rising` says that RDY may still be on its way up: clearing EN then is undefined (Base
+    /// `rising` says that RDY may still be rising: clearing EN then is undefined (Base
     /// 3.1.4.5), so it is waited for first.
     pub(crate) fn disable(&self, cap: Cap, rising: bool) -> Result<(), NvmeError> {
         let cc = self.cc();
@@ -181,7 +181,7 @@ impl<D: Device> Registers<'_, D> {
         )
     }
 
-    /// Tells the controller that power may go (Base 3.6.1), and waits for up to `time`, whoever
+    /// Reports to the controller that power may go (Base 3.6.1), and waits for up to `time`, whoever
     /// wants to wait: it makes durable what it has cached. Not worth an error when it does not
     /// answer in time.
     pub(crate) fn shut_down(&self, time: Nanos) {
@@ -195,7 +195,7 @@ impl<D: Device> Registers<'_, D> {
         loop {
             let over = patience.over();
             let csts = self.csts();
-            if csts.is_gone() || csts.shst() == SHUTDOWN_COMPLETE || over.is_some() {
+            if csts.is_removed() || csts.shst() == SHUTDOWN_COMPLETE || over.is_some() {
                 return;
             }
             joulio_wait::sleep(Duration::from_micros(100));
@@ -226,7 +226,7 @@ impl<D: Device> Registers<'_, D> {
         loop {
             let over = patience.over();
             let csts = self.csts();
-            if csts.is_gone() {
+            if csts.is_removed() {
                 return Err(self.removed());
             }
             if csts.rdy() == enabled {

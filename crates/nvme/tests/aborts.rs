@@ -6,7 +6,7 @@ use common::{Seen, Spy, open_spawned, open_stepped, watched};
 use joulio_nvme::spec::Status;
 use joulio_nvme::trace::EventKind;
 use joulio_nvme::wait::now;
-use joulio_nvme::{Controller, ControllerOptions, Faults, PollGroup, QueuePair};
+use joulio_nvme::{Controller, ControllerOptions, Faults, PollGroup};
 use joulio_units::Nanos;
 
 /// Long enough that a thread which is kept from its CPU is not mistaken for a stuck command.
@@ -20,20 +20,20 @@ fn options(retries: u8) -> ControllerOptions {
     }
 }
 
-/// A queue with one read submitted.
-fn one_read(controller: &Controller<Spy>) -> QueuePair<Spy> {
+/// A traced queue with one read submitted.
+fn one_read(controller: &Controller<Spy>) -> PollGroup<Spy> {
     let namespace = controller.namespace(1).unwrap();
-    let mut queue = controller.create_queue_pair(4).unwrap();
-    queue.start_trace(64);
+    let mut group = PollGroup::new(vec![controller.create_queue_pair(4).unwrap()]);
+    group.start_trace(64);
+    let queue = &mut group.queues()[0];
     let buffer = controller.allocate_buffers(1, 512).unwrap().remove(0);
     queue.read(&namespace, 5, 1, buffer, 77).unwrap();
     queue.ring();
-    queue
+    group
 }
 
-/// How the read ends, what was counted, and what happened on the way.
-fn end(queue: QueuePair<Spy>) -> (Status, Faults, Vec<&'static str>) {
-    let mut group = PollGroup::new(vec![queue]);
+/// How the read ends, what was counted, and what happened meanwhile.
+fn end(mut group: PollGroup<Spy>) -> (Status, Faults, Vec<&'static str>) {
     let mut ended = Vec::new();
     group
         .reap(1, None, |_, done| {
@@ -41,10 +41,9 @@ fn end(queue: QueuePair<Spy>) -> (Status, Faults, Vec<&'static str>) {
             ended.push(done.status);
         })
         .unwrap();
-    let queue = &mut group.queues()[0];
-    assert_eq!((ended.len(), queue.outstanding()), (1, 0));
-    let events = queue.take_trace().events.into_iter();
-    let told = events.filter_map(|event| match event.kind {
+    assert_eq!((ended.len(), group.outstanding()), (1, 0));
+    let events = group.take_trace().remove(0).events.into_iter();
+    let traced = events.filter_map(|event| match event.kind {
         EventKind::Submit { .. } => Some("submit"),
         EventKind::Complete { .. } => Some("complete"),
         EventKind::Timeout { .. } => Some("timeout"),
@@ -52,16 +51,16 @@ fn end(queue: QueuePair<Spy>) -> (Status, Faults, Vec<&'static str>) {
         EventKind::Reset => Some("reset"),
         _ => None,
     });
-    (ended[0], queue.faults(), told.collect())
+    (ended[0], group.faults(), traced.collect())
 }
 
 #[test]
 fn an_abort_that_finds_its_command_ends_it() {
     watched(|| {
         let (controller, _) = open_spawned("drop@#1", Seen::default(), options(0));
-        let (status, faults, told) = end(one_read(&controller));
+        let (status, faults, traced) = end(one_read(&controller));
         assert_eq!(status.kind(), Status::ABORT_REQUESTED);
-        assert_eq!(told, ["submit", "timeout", "abort", "complete"]);
+        assert_eq!(traced, ["submit", "timeout", "abort", "complete"]);
         let timeouts = 1;
         let expected = Faults {
             timeouts,
@@ -75,12 +74,12 @@ fn an_abort_that_finds_its_command_ends_it() {
 fn an_aborted_command_that_may_be_sent_again_is() {
     watched(|| {
         let (controller, _) = open_spawned("drop@#1", Seen::default(), options(1));
-        let (status, faults, told) = end(one_read(&controller));
+        let (status, faults, traced) = end(one_read(&controller));
         assert!(status.is_success(), "{status}");
         let expected = [
             "submit", "timeout", "abort", "complete", "submit", "complete",
         ];
-        assert_eq!(told, expected);
+        assert_eq!(traced, expected);
         assert_eq!((faults.timeouts, faults.retries, faults.resets), (1, 1, 0));
     });
 }
@@ -90,9 +89,9 @@ fn an_abort_that_does_not_find_its_command_ends_in_a_reset() {
     watched(|| {
         let (controller, seen) = open_spawned("", Seen::default(), options(0));
         seen.swallow(1);
-        let (status, faults, told) = end(one_read(&controller));
+        let (status, faults, traced) = end(one_read(&controller));
         assert_eq!(status, Status::ABORTED_BY_HOST);
-        assert_eq!(told, ["submit", "timeout", "abort", "reset", "complete"]);
+        assert_eq!(traced, ["submit", "timeout", "abort", "reset", "complete"]);
         let expected = Faults {
             timeouts: 1,
             resets: 1,
@@ -126,7 +125,7 @@ fn a_late_read(refuse: bool) {
     if refuse {
         seen.refuse(0x08, Status::ABORT_COMMAND_LIMIT);
     }
-    let mut group = PollGroup::new(vec![one_read(&controller)]);
+    let mut group = one_read(&controller);
     while group.faults().timeouts == 0 {
         let soon = now() + LIMIT;
         let delivered = group.reap(1, Some(soon), |_, _| {}).unwrap();
@@ -161,9 +160,9 @@ fn an_abort_that_is_refused_is_followed_by_the_reset() {
     watched(|| {
         let (controller, _stepper, seen) = open_stepped(Seen::default(), options(0));
         seen.refuse(0x08, Status::ABORT_COMMAND_LIMIT);
-        let (status, faults, told) = end(one_read(&controller));
+        let (status, faults, traced) = end(one_read(&controller));
         assert_eq!(status, Status::ABORTED_BY_HOST);
-        assert_eq!(told, ["submit", "timeout", "abort", "reset", "complete"]);
+        assert_eq!(traced, ["submit", "timeout", "abort", "reset", "complete"]);
         assert_eq!((faults.timeouts, faults.resets), (1, 1));
     });
 }

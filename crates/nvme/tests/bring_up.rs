@@ -215,7 +215,7 @@ fn depth_is_bounded_by_mqes_and_the_identifier() {
     assert_eq!(controller.max_depth(), 9);
     assert!(matches!(
         controller.create_queue_pair(10),
-        Err(NvmeError::Depth { most: 9, .. })
+        Err(NvmeError::Depth { max: 9, .. })
     ));
     assert!(controller.create_queue_pair(9).is_ok());
     let controller = open(Some(u64::from(cap().with_mqes(u16::MAX))), None).unwrap();

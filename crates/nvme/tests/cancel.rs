@@ -113,7 +113,7 @@ fn bring_up_is_given_up_at_its_first_command_too() {
 }
 
 #[test]
-fn a_controller_that_is_well_does_what_it_is_asked_after_that_too() {
+fn a_controller_that_is_well_does_what_is_requested_after_that_too() {
     watched(|| {
         let (options, flag) = options();
         // Stepped: admin commands are done while their doorbell is rung.

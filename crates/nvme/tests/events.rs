@@ -1,4 +1,4 @@
-//! Asynchronous events: what the controller tells without being asked.
+//! Asynchronous events: what the controller reports unrequested.
 
 mod common;
 
@@ -41,12 +41,12 @@ fn events_of_a_kind_are_masked_until_its_log_is_read() {
     for value in 0..5 {
         ring_badly(&controller, &stepper, value);
     }
-    // All were counted, one was told.
+    // All were counted, one was reported.
     let activity = controller.device().emulated().activity();
     assert_eq!(activity.invalid_doorbells, 5);
     assert_eq!(controller.events().unwrap(), [BAD_VALUE]);
     assert_eq!(controller.events().unwrap(), []);
-    // Taking it read the log, so that the next one is told again.
+    // Taking it read the log, so that the next one is reported again.
     ring_badly(&controller, &stepper, 5);
     assert_eq!(controller.events().unwrap(), [BAD_VALUE]);
 }
@@ -57,7 +57,7 @@ fn a_namespace_that_vanishes_is_a_notice() {
     controller
         .device()
         .emulated()
-        .inject(Fault::NamespaceGone(1));
+        .inject(Fault::NamespaceRemoved(1));
     stepper.step(Nanos::ZERO);
     assert_eq!(controller.events().unwrap(), [NAMESPACE_CHANGED]);
     assert_eq!(controller.active_namespaces().unwrap(), [0; 0]);
@@ -71,7 +71,7 @@ fn events_of_two_kinds_come_both_and_in_order() {
     controller
         .device()
         .emulated()
-        .inject(Fault::NamespaceGone(1));
+        .inject(Fault::NamespaceRemoved(1));
     stepper.step(Nanos::ZERO);
     assert_eq!(controller.events().unwrap(), [BAD_VALUE, NAMESPACE_CHANGED]);
 }
@@ -88,7 +88,7 @@ fn more_events_come_than_there_are_requests() {
 }
 
 #[test]
-fn events_are_asked_for_again_after_a_reset() {
+fn events_are_requested_again_after_a_reset() {
     let (controller, stepper, _) = open();
     let mut queue = controller.create_queue_pair(4).unwrap();
     ring_badly(&controller, &stepper, 0);

@@ -32,7 +32,7 @@ fn reads(
 }
 
 #[test]
-fn io_goes_on_in_every_way_of_waiting_after_a_reset_of_the_function() {
+fn io_goes_on_in_every_completion_mode_after_a_reset_of_the_function() {
     watched(|| {
         let options = ControllerOptions::default();
         let (controller, _) = open_spawned("drop@#9", Seen::impatient(), options);

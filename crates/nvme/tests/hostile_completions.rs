@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 const DEPTH: usize = 4;
 
-struct Stage {
+struct Fixture {
     stepper: joulio_emulator::Stepper,
     namespace: Namespace,
     queue: QueuePair<common::Spy>,
@@ -19,12 +19,12 @@ struct Stage {
     controller: Controller<common::Spy>,
 }
 
-fn stage() -> Stage {
+fn fixture() -> Fixture {
     let (controller, stepper, seen): (_, _, Seen) = open();
     let namespace = controller.namespace(1).unwrap();
     let queue = controller.create_queue_pair(DEPTH).unwrap();
     let memory = seen.last_memory();
-    Stage {
+    Fixture {
         stepper,
         namespace,
         queue,
@@ -33,7 +33,7 @@ fn stage() -> Stage {
     }
 }
 
-impl Stage {
+impl Fixture {
     /// Writes a completion into slot `index` of the queue, as the controller would.
     fn forge(&self, index: usize, sqid: u16, cid: u16, phase: bool) {
         // The completion queue stands on the page behind the submission queue.
@@ -68,74 +68,74 @@ impl Stage {
 
 #[test]
 fn an_unknown_completion_is_rejected_not_delivered() {
-    let mut stage = stage();
-    stage.submit(7);
-    stage.forge(0, 1, 0x0fff, true);
-    let (result, tags) = stage.reap();
+    let mut fixture = fixture();
+    fixture.submit(7);
+    fixture.forge(0, 1, 0x0fff, true);
+    let (result, tags) = fixture.reap();
     assert!(matches!(result, Err(CompletionFault::Unknown(_))));
     assert!(tags.is_empty());
-    assert_eq!(stage.queue.outstanding(), 1);
-    assert_eq!(stage.queue.faults().unknown, 1);
+    assert_eq!(fixture.queue.outstanding(), 1);
+    assert_eq!(fixture.queue.faults().unknown, 1);
 }
 
 #[test]
 fn a_completion_of_another_queue_is_rejected() {
-    let mut stage = stage();
-    stage.submit(7);
-    let cid = stage.cid(0);
-    stage.forge(0, 2, cid, true);
-    assert!(matches!(stage.reap().0, Err(CompletionFault::Unknown(_))));
-    assert_eq!(stage.queue.outstanding(), 1);
+    let mut fixture = fixture();
+    fixture.submit(7);
+    let cid = fixture.cid(0);
+    fixture.forge(0, 2, cid, true);
+    assert!(matches!(fixture.reap().0, Err(CompletionFault::Unknown(_))));
+    assert_eq!(fixture.queue.outstanding(), 1);
 }
 
 #[test]
 fn a_doubled_completion_is_rejected_and_the_next_io_is_well() {
-    let mut stage = stage();
-    stage.submit(7);
-    let cid = stage.cid(0);
-    stage.stepper.step(Nanos::ZERO);
-    stage.forge(1, 1, cid, true);
-    let (result, tags) = stage.reap();
+    let mut fixture = fixture();
+    fixture.submit(7);
+    let cid = fixture.cid(0);
+    fixture.stepper.step(Nanos::ZERO);
+    fixture.forge(1, 1, cid, true);
+    let (result, tags) = fixture.reap();
     assert_eq!(tags, [7]);
     assert!(matches!(result, Err(CompletionFault::Doubled(_))));
     assert_eq!(
-        (stage.queue.outstanding(), stage.queue.faults().doubled),
+        (fixture.queue.outstanding(), fixture.queue.faults().doubled),
         (0, 1)
     );
 }
 
 #[test]
 fn a_stale_completion_is_rejected_not_delivered() {
-    let mut stage = stage();
-    stage.submit(1);
-    let old = stage.cid(0);
-    stage.stepper.step(Nanos::ZERO);
-    assert_eq!(stage.reap().1, [1]);
-    stage.submit(2);
-    stage.forge(1, 1, old, true);
-    let (result, tags) = stage.reap();
+    let mut fixture = fixture();
+    fixture.submit(1);
+    let old = fixture.cid(0);
+    fixture.stepper.step(Nanos::ZERO);
+    assert_eq!(fixture.reap().1, [1]);
+    fixture.submit(2);
+    fixture.forge(1, 1, old, true);
+    let (result, tags) = fixture.reap();
     assert!(matches!(result, Err(CompletionFault::Stale(_))) && tags.is_empty());
-    assert_eq!(stage.queue.outstanding(), 1);
+    assert_eq!(fixture.queue.outstanding(), 1);
 }
 
 proptest! {
     #[test]
-    fn no_completion_whatever_delivers_more_than_was_asked_for(
+    fn no_completion_whatever_delivers_more_than_was_requested(
         forged in proptest::collection::vec((0u16..4, any::<u16>(), any::<bool>()), 0..40),
     ) {
-        let mut stage = stage();
+        let mut fixture = fixture();
         for tag in 0..DEPTH as u64 {
-            stage.submit(tag);
+            fixture.submit(tag);
         }
         let mut delivered = Vec::new();
         for (at, (sqid, cid, phase)) in forged.into_iter().enumerate() {
-            stage.forge(at % (DEPTH + 1), sqid, cid & 0xf00f, phase);
-            delivered.extend(stage.reap().1);
+            fixture.forge(at % (DEPTH + 1), sqid, cid & 0xf00f, phase);
+            delivered.extend(fixture.reap().1);
         }
         delivered.sort_unstable();
         let all = delivered.len();
         delivered.dedup();
         prop_assert_eq!(delivered.len(), all);
-        prop_assert_eq!(stage.queue.outstanding() + all, DEPTH);
+        prop_assert_eq!(fixture.queue.outstanding() + all, DEPTH);
     }
 }

@@ -73,7 +73,7 @@ fn ios_found_by_spinning_raise_no_interrupt_after_a_block() {
         queue.set_policy(policy).unwrap();
         let mut group = PollGroup::new(vec![queue]);
         let counters = reads(&controller, &mut group, 2_000);
-        // What the look between arming and blocking found has raised its interrupt.
+        // What the poll between arming and blocking found has raised its interrupt.
         let needless = counters.arms.saturating_sub(counters.blocks);
         assert!(
             counters.interrupts <= counters.blocks + needless + 1,
@@ -109,26 +109,26 @@ fn a_blocking_queue_beside_a_polling_one_raises_no_interrupt_while_the_core_spin
     assert_eq!((counters.arms, counters.interrupts), (1, 0), "{counters:?}");
 }
 
-/// A kernel that moves an interrupt to another CPU writes the vector's table entry, where interrupts
-/// are not remapped.
+/// A kernel that moves an interrupt to another CPU writes the vector's table entry, where
+/// interrupts are not remapped.
 #[test]
 fn a_vector_that_a_kernel_has_rewritten_is_set_again() {
-    common::watched(rewrite_and_look);
+    common::watched(rewrite_and_check);
 }
 
-fn rewrite_and_look() {
+fn rewrite_and_check() {
     let controller = open();
     let namespace = controller.namespace(1).unwrap();
     let queue = controller.create_queue_pair(1).unwrap();
     let mut group = PollGroup::new(vec![queue]);
     let word = Arc::new(controller.allocate(4096).unwrap());
-    for aimed in [false, true] {
-        if aimed {
-            group.queues()[0].redirect(&word, 0, 1).unwrap();
+    for redirected in [false, true] {
+        if redirected {
+            group.redirect(0, &word, 0, 1).unwrap();
         }
         let before = group.faults().vectors_rewritten;
         assert!(controller.device().rewrite_vector(1));
-        // Looked after while commands are outstanding.
+        // Checked while commands are outstanding.
         let mut buffer = controller.allocate_buffers(1, 512).unwrap().pop();
         while group.faults().vectors_rewritten == before {
             let queue = &mut group.queues()[0];
@@ -141,7 +141,7 @@ fn rewrite_and_look() {
         word.memory().store_u32(0, 0);
         let before = group.counters();
         let since = reads(&controller, &mut group, 100) - before;
-        assert_eq!(since.interrupts, 0, "aimed: {aimed}: {since:?}");
-        assert_eq!(word.memory().load_u32(0), u32::from(aimed));
+        assert_eq!(since.interrupts, 0, "redirected: {redirected}: {since:?}");
+        assert_eq!(word.memory().load_u32(0), u32::from(redirected));
     }
 }

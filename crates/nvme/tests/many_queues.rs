@@ -99,9 +99,10 @@ fn all_at_once(pairs: u16) {
         stop.store(true, Ordering::Relaxed);
         stepping.join().unwrap();
     });
-    for queue in group.queues() {
-        let id = queue.id();
-        assert_eq!(queue.counters().interrupts, 2 * ROUNDS, "{id:?}");
+    let counters = group.queue_counters();
+    for (queue, counters) in group.queues().iter().zip(counters) {
+        let id = queue.info().id;
+        assert_eq!(counters.interrupts, 2 * ROUNDS, "{id:?}");
         assert_eq!(
             (queue.outstanding(), queue.faults()),
             (0, Default::default())

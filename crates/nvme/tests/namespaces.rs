@@ -30,12 +30,12 @@ fn open(options: &Options, seen: Seen) -> (Controller<Spy>, Stepper, Seen) {
 }
 
 #[test]
-fn a_controller_of_nvme_1_0_is_asked_one_by_one() {
+fn a_controller_of_nvme_1_0_is_queried_one_by_one() {
     let (controller, stepper, _) = open(&four((1, 0)), Seen::default());
     assert_eq!(controller.active_namespaces().unwrap(), [1, 2, 3, 4]);
     assert_eq!(controller.namespace(3).unwrap().blocks(), 2048);
     // An inactive one identifies as zeroes.
-    stepper.inject(Fault::NamespaceGone(2));
+    stepper.inject(Fault::NamespaceRemoved(2));
     assert_eq!(controller.active_namespaces().unwrap(), [1, 3, 4]);
     for nsid in [0, 2, 5] {
         match controller.namespace(nsid) {
@@ -46,7 +46,7 @@ fn a_controller_of_nvme_1_0_is_asked_one_by_one() {
 }
 
 #[test]
-fn a_later_controller_that_refuses_the_list_is_asked_one_by_one_too() {
+fn a_later_controller_that_refuses_the_list_is_queried_one_by_one_too() {
     for status in [Status::INVALID_FIELD, Status::INVALID_NAMESPACE] {
         let (controller, _stepper, seen) = open(&four((1, 4)), Seen::default());
         seen.refuse_one(IDENTIFY, 2, status);
@@ -64,7 +64,7 @@ fn a_list_refused_for_another_reason_is_an_error() {
 }
 
 #[test]
-fn a_controller_that_claims_four_thousand_million_namespaces_is_asked_for_a_thousand() {
+fn a_controller_that_claims_four_thousand_million_namespaces_is_queried_for_a_thousand() {
     let (controller, _stepper, seen) = open(&four((1, 0)), Seen::claiming(u32::MAX));
     let before = seen.rings();
     assert_eq!(controller.active_namespaces().unwrap(), [1, 2, 3, 4]);

@@ -1,4 +1,4 @@
-//! What a policy is told, and what happens to one that does not keep its word.
+//! What a policy hears, and what happens to one that does not keep its word.
 
 mod common;
 
@@ -10,7 +10,7 @@ use joulio_units::Nanos;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// What a policy was told, in order.
+/// What a policy heard, in order.
 #[derive(Clone, Default)]
 struct Diary(Arc<Mutex<Vec<String>>>);
 
@@ -72,18 +72,18 @@ impl Policy for Liar {
     }
 }
 
-struct Stage {
+struct Fixture {
     stepper: joulio_emulator::Stepper,
     group: PollGroup<common::Spy>,
     namespace: joulio_nvme::Namespace,
     controller: joulio_nvme::Controller<common::Spy>,
 }
 
-fn stage() -> Stage {
+fn fixture() -> Fixture {
     let (controller, stepper, _) = common::open();
     let namespace = controller.namespace(1).unwrap();
     let group = PollGroup::new(vec![controller.create_queue_pair(4).unwrap()]);
-    Stage {
+    Fixture {
         stepper,
         group,
         namespace,
@@ -91,7 +91,7 @@ fn stage() -> Stage {
     }
 }
 
-impl Stage {
+impl Fixture {
     fn submit(&mut self, blocks: u32) {
         let buffer = self.controller.allocate_buffers(1, 4096).unwrap().remove(0);
         let queue = &mut self.group.queues()[0];
@@ -107,14 +107,14 @@ impl Stage {
 
 #[test]
 fn a_policy_learns_of_each_command_once() {
-    let mut stage = stage();
+    let mut fixture = fixture();
     let diary = Diary::default();
     let policy = AnyPolicy::Other(Box::new(Diarist(diary.clone())));
-    stage.group.queues()[0].set_policy(policy).unwrap();
-    stage.submit(8);
+    fixture.group.queues()[0].set_policy(policy).unwrap();
+    fixture.submit(8);
     let soon = now() + Nanos::from_millis(1);
-    stage.group.reap(1, Some(soon), |_, _| {}).unwrap();
-    stage.complete();
+    fixture.group.reap(1, Some(soon), |_, _| {}).unwrap();
+    fixture.complete();
     let mut notes = diary.0.lock().unwrap().clone();
     notes.dedup();
     assert_eq!(
@@ -125,29 +125,31 @@ fn a_policy_learns_of_each_command_once() {
 
 #[test]
 fn a_policy_never_hears_times_noted_for_its_predecessor() {
-    let mut stage = stage();
+    let mut fixture = fixture();
     let diary = Diary::default();
     let diarist = || AnyPolicy::Other(Box::new(Diarist(diary.clone())));
     // Submitted under a policy that wants times, completed under one that does not ...
-    stage.group.queues()[0].set_policy(diarist()).unwrap();
-    stage.submit(1);
-    stage.group.queues()[0].set_policy(AnyPolicy::POLL).unwrap();
-    stage.complete();
-    // ... and the other way round, in the same slot.
-    stage.submit(1);
-    stage.group.queues()[0].set_policy(diarist()).unwrap();
-    stage.complete();
+    fixture.group.queues()[0].set_policy(diarist()).unwrap();
+    fixture.submit(1);
+    fixture.group.queues()[0]
+        .set_policy(AnyPolicy::POLL)
+        .unwrap();
+    fixture.complete();
+    // ... and the reverse, in the same slot.
+    fixture.submit(1);
+    fixture.group.queues()[0].set_policy(diarist()).unwrap();
+    fixture.complete();
     let notes = diary.0.lock().unwrap().clone();
     assert_eq!(notes, ["submitted Read 0"]);
 }
 
 #[test]
 fn a_step_that_was_not_announced_is_an_error_not_a_hang() {
-    let mut stage = stage();
+    let mut fixture = fixture();
     let policy = AnyPolicy::Other(Box::new(Liar));
-    stage.group.queues()[0].set_policy(policy).unwrap();
-    stage.submit(1);
-    let result = stage.group.reap(1, None, |_, _| {});
+    fixture.group.queues()[0].set_policy(policy).unwrap();
+    fixture.submit(1);
+    let result = fixture.group.reap(1, None, |_, _| {});
     assert!(matches!(
         result,
         Err(NvmeError::Wait(WaitError::Unavailable(StepKind::Block)))
@@ -161,14 +163,14 @@ struct Testimony {
     epochs: u32,
     /// Sleeps that were planned.
     sleeps: u64,
-    /// What it was told of how they went: too short, too long.
+    /// What it heard of how they went: too short, too long.
     went: [u64; 2],
     /// What should not have been.
     wrong: Vec<String>,
 }
 
 /// Waits as automatic hybrid does, and checks each sleep that it plans by the times that it was
-/// told, of which it keeps its own account.
+/// given, of which it keeps its own account.
 struct Witness {
     hybrid: Hybrid,
     /// When the epoch began.

@@ -1,4 +1,4 @@
-//! The end of a controller: who is told of it, and what becomes of the memory.
+//! The end of a controller: who is notified, and what becomes of the memory.
 
 use joulio_device::{Device, DeviceError, DmaMemory, Doorbell, SharedMemory, Vector};
 use joulio_emulator::{EmulatedDevice, EmulatedDoorbell, Fault, Options, Stepper};
@@ -20,10 +20,10 @@ struct Leaving {
 struct Levers {
     /// All memory that the driver was given, as long as it is there.
     memory: Mutex<Vec<Weak<SharedMemory>>>,
-    /// Doorbells are not heard.
-    deaf: AtomicBool,
-    /// The system asks for the device, and pulls it out right then.
-    wanted_back: AtomicBool,
+    /// Doorbells are ignored.
+    unresponsive: AtomicBool,
+    /// The system requests the device's removal, and pulls it out right then.
+    removal_requested: AtomicBool,
 }
 
 impl Levers {
@@ -37,7 +37,7 @@ struct Bell(EmulatedDoorbell, Arc<Levers>);
 
 impl Doorbell for Bell {
     fn ring(&self, value: u32) {
-        if !self.1.deaf.load(Ordering::Relaxed) {
+        if !self.1.unresponsive.load(Ordering::Relaxed) {
             self.0.ring(value);
         }
     }
@@ -78,9 +78,9 @@ impl Device for Leaving {
         self.device.enable_vectors(count)
     }
     fn is_removal_requested(&self) -> bool {
-        let wanted = self.levers.wanted_back.load(Ordering::Relaxed);
+        let wanted = self.levers.removal_requested.load(Ordering::Relaxed);
         if wanted {
-            self.device.inject(Fault::Gone);
+            self.device.inject(Fault::Removed);
         }
         wanted
     }
@@ -113,7 +113,7 @@ fn one_error_ends_the_commands_of_all_queues_of_a_device_that_is_gone() {
         queue.read(&namespace, 0, 1, buffer, tag).unwrap();
         queue.ring();
     }
-    stepper.inject(Fault::Gone);
+    stepper.inject(Fault::Removed);
     let mut ended = Vec::new();
     let result = group.reap(1, None, |queue, done| {
         assert_eq!(done.status, Status::ABORTED_BY_HOST);
@@ -130,7 +130,7 @@ fn a_device_that_is_pulled_out_while_it_is_handed_back_leaves_no_memory_behind()
     let mut queue = controller.create_queue_pair(4).unwrap();
     queue.flush(&namespace, 1).unwrap();
     let mut group = PollGroup::new(vec![queue]);
-    levers.wanted_back.store(true, Ordering::Relaxed);
+    levers.removal_requested.store(true, Ordering::Relaxed);
     let result = group.reap(1, None, |_, _| {});
     assert!(matches!(result, Err(NvmeError::RemovalRequested { .. })));
     assert!(levers.pieces_of_memory() > 0);
@@ -143,7 +143,7 @@ fn a_controller_that_a_reset_did_not_help_is_disabled_before_its_memory_goes() {
     let (controller, _stepper, levers) = open();
     let device = controller.device().device.clone();
     // It comes up again, and does no admin command.
-    levers.deaf.store(true, Ordering::Relaxed);
+    levers.unresponsive.store(true, Ordering::Relaxed);
     let reset = controller.reset();
     assert!(matches!(reset, Err(NvmeError::ResetFailed { .. })));
     drop(controller);

@@ -17,7 +17,7 @@ fn failed<T>(result: Result<T, NvmeError>) {
     }
 }
 
-/// All that can be asked of a controller.
+/// All that can be requested of a controller.
 fn every_call_fails(controller: &Controller<Spy>) {
     failed(controller.reset());
     failed(controller.check());
@@ -62,7 +62,7 @@ fn all_calls_after_a_reset_that_failed_say_so_at_once() {
         }));
         let status = Status::ABORTED_BY_HOST;
         assert_eq!(ended, [(1, 0, status), (1, 1, status)]);
-        // A command more ends the same way.
+        // A command more ends likewise.
         let buffer = buffers.remove(0);
         group.queues()[0].read(&namespace, 0, 1, buffer, 7).unwrap();
         group.queues()[0].ring();

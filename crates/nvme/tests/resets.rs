@@ -68,7 +68,7 @@ fn wait_until(condition: impl Fn() -> bool) {
 }
 
 /// Whether a thread of this process waits for an interrupt, in ppoll (x86-64); true also where the
-/// kernel does not tell.
+/// kernel does not say.
 fn is_blocked(thread: i32) -> bool {
     let call = std::fs::read_to_string(format!("/proc/self/task/{thread}/syscall"));
     call.map_or(true, |call| call.is_empty() || call.starts_with("271 "))
@@ -263,7 +263,7 @@ fn a_storm_of_resets_loses_no_command_and_the_counters_tie_up() {
             (first.join().unwrap(), second.join().unwrap())
         });
         println!("{first} and {second} reads, {logs:?} logs, {cut:?} cut short");
-        // Nobody found a reason to reset beside those that were asked for.
+        // Nobody found a reason to reset beside those that were requested.
         assert_eq!(controller.resets(), RESETS);
         for (group, reads) in [(&polled, first), (&blocked, second)] {
             let faults = group.faults();

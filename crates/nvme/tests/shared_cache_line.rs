@@ -61,9 +61,9 @@ impl Pair {
 }
 
 #[test]
-fn a_redirected_interrupt_that_writes_nothing_is_told_and_set_back() {
+fn a_redirected_interrupt_that_writes_nothing_is_reported_and_restored() {
     common::watched(|| {
-        let seen = Seen::deaf();
+        let seen = Seen::unredirectable();
         let mut pair = pair(seen.clone());
         let buffer = pair.controller.allocate_buffers(1, 512).unwrap().remove(0);
         assert!(pair.group.shared_cache_line().is_ok());
@@ -106,7 +106,7 @@ fn the_first_completion_of_each_queue_proves_its_redirection() {
 }
 
 #[test]
-fn queues_that_share_a_word_are_told_apart() {
+fn queues_that_share_a_word_are_distinguished() {
     for queues in [17, 40] {
         let mut group = group(Seen::default(), queues);
         let mut buffer = group.controller.allocate_buffers(1, 512).unwrap().remove(0);
@@ -131,7 +131,7 @@ fn queues_that_share_a_word_are_told_apart() {
 }
 
 #[test]
-fn a_word_that_is_taken_before_anybody_looked_proves_it_too() {
+fn a_word_that_is_taken_before_the_first_check_proves_it_too() {
     let mut pair = pair(Seen::default());
     let buffer = pair.controller.allocate_buffers(1, 512).unwrap().remove(0);
     let namespace = pair.controller.namespace(1).unwrap();

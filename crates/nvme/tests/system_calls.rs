@@ -26,7 +26,7 @@ const END: &str = "the counted I/Os end";
 #[test]
 fn each_policy_makes_the_system_calls_that_its_counters_explain() {
     if std::env::var_os(TRACED).is_some() {
-        return wait_in_every_way();
+        return wait_by_every_step();
     }
     let folder = std::env::temp_dir().join(format!("joulio-calls-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
@@ -54,7 +54,7 @@ fn each_policy_makes_the_system_calls_that_its_counters_explain() {
 }
 
 /// What is counted.
-fn wait_in_every_way() {
+fn wait_by_every_step() {
     let mut marks = File::options().write(true).open("/dev/null").unwrap();
     let mut mark = |text: &str| marks.write_all(text.as_bytes()).unwrap();
     for (which, policy) in policies::at_hand().iter().enumerate() {
@@ -139,7 +139,8 @@ impl Count {
         let mut left = self.calls.clone();
         // Waiting for the lock of the emulated device, which no other has.
         left.remove("futex");
-        // A clock that the vDSO cannot read, as some virtual machines have; elsewhere it is no call.
+        // A clock that the vDSO cannot read, as some virtual machines have; elsewhere it is no
+        // call.
         left.remove("clock_gettime");
         let mut made = |name: &str| left.remove(name).unwrap_or(0);
         // The emulated device interrupts by a write, here what came while it was masked.
@@ -155,12 +156,12 @@ impl Count {
         // The interrupt of a completion is read once: by the block that it ends, or by the next
         // one, if the completion was found without. Both queues may owe one of before.
         let reads = made("preadv2");
-        let most = if arms == 0 {
+        let max = if arms == 0 {
             0
         } else {
             ios + vain + 2 + self.timed_out
         };
-        assert!(reads <= most, "{of:?}");
+        assert!(reads <= max, "{of:?}");
         assert!(left.is_empty(), "{of:?}: and {left:?}");
     }
 }

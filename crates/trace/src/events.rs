@@ -13,7 +13,7 @@ pub struct Event {
     pub kind: EventKind,
 }
 
-// Written on the way of an I/O when tracing: small enough that two and a half share a cache line.
+// Written on the path of an I/O when tracing: small enough that two and a half share a cache line.
 const _: () = assert!(size_of::<Event>() == 24);
 
 impl Event {

@@ -1,4 +1,4 @@
-//! What a queue and the core that waits on it did, event by event.
+//! Events of a queue and of the core that waits on it.
 //!
 //! The driver records [`Event`]s in a [`Trace`]; a trace that is off costs one branch, one that is
 //! on writes into a [`Recorder`], a ring of its own. A [`Timeline`] joins the events of all rings:
@@ -41,5 +41,5 @@ pub use meanwhile::{Meanwhile, Wake, WokenBy};
 pub use perfetto::perfetto;
 pub use recorder::{Recorded, Recorder, Trace};
 pub use text::text;
-pub use timeline::{Completed, Core, Io, Mark, Ring, Submitted, Thread, Timeline};
+pub use timeline::{CompletedIo, Core, Io, Mark, Ring, Submitted, Thread, Timeline};
 pub use wait::{Wait, WaitKind};

@@ -1,6 +1,6 @@
 //! Finding the halves of I/Os and waits among the events of one thread.
 
-use crate::timeline::{Completed, Core, Io, Mark, Ring, Submitted, Thread, Timeline};
+use crate::timeline::{CompletedIo, Core, Io, Mark, Ring, Submitted, Thread, Timeline};
 use crate::{Event, EventKind, Meanwhile, Wait, WaitKind};
 use joulio_units::Nanos;
 use std::collections::HashMap;
@@ -109,7 +109,7 @@ impl Matching {
             }
             EventKind::Doorbell { commands } => self.ring(queue, at, commands),
             EventKind::Complete { cid, status } => {
-                self.complete(queue, cid, Completed { at, status });
+                self.complete(queue, cid, CompletedIo { at, status });
             }
             EventKind::SleepBegin => self.begin(WaitKind::Sleep, at),
             EventKind::SleepEnd => self.end(WaitKind::Sleep, at, 0, false),
@@ -171,7 +171,7 @@ impl Matching {
         }
     }
 
-    fn complete(&mut self, queue: Queue, cid: u16, completed: Completed) {
+    fn complete(&mut self, queue: Queue, cid: u16, completed: CompletedIo) {
         let before = self.slots.insert((queue, cid), Slot::Done);
         if let Some(Slot::Outstanding(index)) = before {
             self.ios[index].completed = Some(completed);

@@ -1,4 +1,4 @@
-//! What a core did while an I/O was outstanding.
+//! Activity of a core while an I/O was outstanding.
 
 use crate::{Wait, WaitKind};
 use joulio_units::Nanos;

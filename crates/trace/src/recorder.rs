@@ -7,7 +7,7 @@ use crate::Event;
 #[derive(Clone, Debug)]
 pub struct Recorder {
     ring: Box<[Event]>,
-    /// Where the next event goes.
+    /// Index of the next event.
     next: usize,
     /// Events recorded since the last [`Recorder::take`].
     recorded: u64,
@@ -88,8 +88,8 @@ impl Trace {
 
     /// Records the event that `make` returns. `make` is called only when the trace is on.
     ///
-    /// On the way of an I/O give it a `move` closure: what a closure borrows has to be in memory
-    /// also when nobody asks for it, and that costs more than the branch.
+    /// On the path of an I/O give it a `move` closure: what a closure borrows has to be in memory
+    /// also when nobody requests it, and that costs more than the branch.
     #[inline]
     pub fn record(&mut self, make: impl FnOnce() -> Event) {
         if let Some(recorder) = &mut self.0 {

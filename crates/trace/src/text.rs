@@ -13,9 +13,9 @@ use words::{mark, micros, missing, operation};
 const COLUMNS: [&str; 11] = [
     "#", "q", "op", "bytes", "submit", "bell", "asleep", "woken", "polled", "complete", "total",
 ];
-/// These two stand to the left: a word and not a figure.
+/// Columns of words, which stand to the left.
 const OPERATION: usize = 2;
-/// A bar is at least this wide, and a line then longer than asked for.
+/// A bar is at least this wide, and a line then longer than requested.
 const MIN_BAR: usize = 10;
 
 /// `timeline` in lines of `width` columns, or of a few more where its figures are long.

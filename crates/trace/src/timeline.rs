@@ -69,7 +69,7 @@ pub struct Io {
     pub doorbell: Option<Nanos>,
     /// Completion; `None` when there was none before the end of the recording, or before the
     /// identifier was used again.
-    pub completed: Option<Completed>,
+    pub completed: Option<CompletedIo>,
     /// True if the completion is the second one of a single submission.
     pub doubled: bool,
     /// Time of the core by kind of wait, from submission to completion; zero unless both were recorded.
@@ -89,14 +89,14 @@ pub struct Submitted {
 
 /// A completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Completed {
+pub struct CompletedIo {
     /// Time at which the completion was seen.
     pub at: Nanos,
     /// Status field of 15 bits, phase tag not included (Base figure 92).
     pub status: u16,
 }
 
-impl Completed {
+impl CompletedIo {
     /// Reports whether SCT and SC are both zero; the other bits do not make an error.
     pub fn is_success(&self) -> bool {
         self.status & 0x7ff == 0
@@ -125,7 +125,7 @@ impl Io {
     }
 
     /// Returns submission and completion, if both were recorded.
-    pub fn whole(&self) -> Option<(Submitted, Completed)> {
+    pub fn whole(&self) -> Option<(Submitted, CompletedIo)> {
         self.submitted.zip(self.completed)
     }
 

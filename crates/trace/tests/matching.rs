@@ -83,7 +83,7 @@ fn an_identifier_used_again_does_not_complete_the_io_before() {
 }
 
 #[test]
-fn queues_of_the_same_number_are_told_apart_by_their_recorders() {
+fn queues_of_the_same_number_are_distinguished_by_their_recorders() {
     // Two controllers, each with a queue 1, waited on by one core.
     let one = |offset| Recorded {
         events: vec![at(offset, submit(1)), at(100 + offset * 3, complete(1))],

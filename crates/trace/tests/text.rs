@@ -47,7 +47,7 @@ fn an_io_that_is_far_longer_than_the_others_is_cut_off() {
 }
 
 #[test]
-fn queues_of_several_threads_are_told_apart() {
+fn queues_of_several_threads_are_distinguished() {
     let one = || thread(vec![at(0, submit(1)), at(9, complete(1))]);
     let text = text(&Timeline::new(&[one(), one()]), 100);
     assert!(
@@ -57,7 +57,7 @@ fn queues_of_several_threads_are_told_apart() {
 }
 
 #[test]
-fn a_line_is_as_long_as_asked_for() {
+fn a_line_is_as_long_as_requested() {
     let events = (0..400).flat_map(|n| hybrid_read(n * 11_000, n as u16));
     let text = text(&timeline(events.collect()), 100);
     let longest = text.lines().map(|line| line.chars().count()).max();

@@ -1,5 +1,5 @@
-//! How fast virtual time runs: a million I/Os, or as many as are asked for, by each policy that does
-//! not learn and one that does; HotStorage'22's table 1 is beside it.
+//! How fast virtual time runs: a million I/Os, or as many as are requested, by each policy that
+//! does not learn and one that does; HotStorage'22's table 1 is beside it.
 
 use joulio_job::{CompletionMode, EngineName, Job, Method};
 use joulio_model::{DeviceProfile, MachineProfile};

@@ -1,22 +1,24 @@
 //! Published against modelled: every number, with its error.
 //!
 //! What a number promises depends on whether a profile's figure was fitted to it
-//! ([`Row::allowed`]). What breaks its promise is broken, unless the published data declare, with
-//! the reason, that it does not reproduce.
+//! ([`NumberCheck::allowed`]). What breaks its promise is broken, unless the published data declare,
+//! with the reason, that it does not reproduce.
 
 mod break_even;
 mod claims;
 mod numbers;
 mod orders;
+mod savings;
 
-use crate::published::{Field, Metric, Paper, Profiles, SimulationError, Simulator};
+use crate::published::{Basis, Metric, Paper, ProfileField, Profiles, SimulationError, Simulator};
 use serde::Serialize;
 
 pub use break_even::Rule;
 pub use claims::Observation;
-pub use numbers::Row;
+pub use numbers::NumberCheck;
 pub(crate) use numbers::{error, modelled};
-pub use orders::Order;
+pub use orders::PublishedOrder;
+pub use savings::SavingCheck;
 
 /// I/Os of each run of a check: enough that a seed moves no mean by a tenth of its promise.
 pub const IOS: u64 = 60_000;
@@ -29,17 +31,21 @@ const TIE: f64 = 0.03;
 
 /// Comparison of what was published with the twin.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct CheckReport {
     /// Every number.
-    pub numbers: Vec<Row>,
+    pub numbers: Vec<NumberCheck>,
     /// Orders of methods.
-    pub orders: Vec<Order>,
+    pub orders: Vec<PublishedOrder>,
     /// Claims in words.
     pub observations: Vec<Observation>,
     /// The break-even rule.
     pub rules: Vec<Rule>,
+    /// Printed gains at savings that sources disagree on.
+    pub savings: Vec<SavingCheck>,
     /// Numbers that the profiles hold as they were printed.
-    pub inputs: Vec<Held>,
+    pub inputs: Vec<HeldNumber>,
+    /// Figures of profiles that were set by hand to what makes numbers come out.
+    pub by_hand: Vec<HandSet>,
     /// Contradictions among what was printed.
     pub conflicts: Vec<Contradiction>,
     /// Numbers and claims that the twin cannot speak of.
@@ -48,7 +54,7 @@ pub struct Report {
 
 /// A number that a profile holds as it was printed.
 #[derive(Clone, Debug, Serialize)]
-pub struct Held {
+pub struct HeldNumber {
     /// The source's short name.
     pub paper: String,
     /// Description of the number.
@@ -59,6 +65,21 @@ pub struct Held {
     pub published: f64,
     /// Number in the profile.
     pub held: f64,
+}
+
+/// A figure of a profile that was set by hand to what makes numbers come out.
+#[derive(Clone, Debug, Serialize)]
+pub struct HandSet {
+    /// The source's short name.
+    pub paper: String,
+    /// Field of the profile.
+    pub field: String,
+    /// Number in the profile.
+    pub value: f64,
+    /// Numbers and claims that it was set for.
+    pub to: Vec<String>,
+    /// Why by hand.
+    pub why: String,
 }
 
 /// A number of the twin's that passes a published limit.
@@ -85,7 +106,48 @@ pub struct Unsaid {
     pub why: String,
 }
 
-impl Report {
+/// Counts of a source's numbers by what became of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// The source's short name.
+    pub paper: String,
+    /// Numbers that nothing was chosen to meet and that are met.
+    pub predicted: usize,
+    /// Numbers that a figure was chosen to meet and that are met.
+    pub fitted: usize,
+    /// Numbers that follow from fitted ones or are figures of a profile, and are met.
+    pub restated: usize,
+    /// Numbers that are further off than their promise allows.
+    pub not_reproduced: usize,
+    /// Numbers of which nothing is promised.
+    pub unpromised: usize,
+}
+
+impl CheckReport {
+    /// Counts of each source's numbers, in the order in which the sources came.
+    pub fn summary(&self) -> Vec<Summary> {
+        let mut found: Vec<Summary> = Vec::new();
+        for row in &self.numbers {
+            if found.last().is_none_or(|last| last.paper != row.paper) {
+                found.push(Summary {
+                    paper: row.paper.clone(),
+                    ..Summary::default()
+                });
+            }
+            let Some(of) = found.last_mut() else {
+                continue;
+            };
+            *match (row.allowed, row.missed(), row.basis) {
+                (_, true, _) => &mut of.not_reproduced,
+                (None, ..) => &mut of.unpromised,
+                (_, _, Basis::Free) => &mut of.predicted,
+                (_, _, Basis::Fitted) => &mut of.fitted,
+                (_, _, Basis::Implied) => &mut of.restated,
+            } += 1;
+        }
+        found
+    }
+
     /// The promises that are broken, each in a line.
     pub fn broken(&self) -> Vec<String> {
         let numbers = self.numbers.iter().filter(|row| row.broken());
@@ -117,7 +179,7 @@ impl Report {
     }
 }
 
-impl Held {
+impl HeldNumber {
     /// The profile has another number.
     pub fn broken(&self) -> bool {
         (self.held - self.published).abs() > 1e-9 * self.published.abs()
@@ -128,14 +190,20 @@ impl Held {
 ///
 /// # Errors
 /// [`SimulationError`], if a run cannot be simulated, or the data name what is not there.
-pub fn check(papers: &[Paper], profiles: Profiles, ios: u64) -> Result<Report, SimulationError> {
+pub fn check(
+    papers: &[Paper],
+    profiles: Profiles,
+    ios: u64,
+) -> Result<CheckReport, SimulationError> {
     let mut simulator = Simulator::new(papers, profiles, ios);
-    let mut report = Report {
+    let mut report = CheckReport {
         numbers: Vec::new(),
         orders: Vec::new(),
         observations: Vec::new(),
         rules: Vec::new(),
+        savings: Vec::new(),
         inputs: Vec::new(),
+        by_hand: Vec::new(),
         conflicts: Vec::new(),
         silent: Vec::new(),
     };
@@ -149,7 +217,11 @@ pub fn check(papers: &[Paper], profiles: Profiles, ios: u64) -> Result<Report, S
         report
             .rules
             .extend(break_even::rules(paper, &mut simulator)?);
+        report
+            .savings
+            .extend(savings::savings(paper, &mut simulator)?);
         report.inputs.extend(inputs(paper, &mut simulator)?);
+        report.by_hand.extend(by_hand(paper, &mut simulator)?);
         report.conflicts.extend(conflicts(paper, &mut simulator)?);
         report
             .silent
@@ -162,10 +234,10 @@ pub fn check(papers: &[Paper], profiles: Profiles, ios: u64) -> Result<Report, S
     Ok(report)
 }
 
-fn inputs(paper: &Paper, simulator: &mut Simulator) -> Result<Vec<Held>, SimulationError> {
+fn inputs(paper: &Paper, simulator: &mut Simulator) -> Result<Vec<HeldNumber>, SimulationError> {
     let held = |input: &crate::published::Input| {
-        let field: Field = input.field.parse()?;
-        Ok(Held {
+        let field: ProfileField = input.field.parse()?;
+        Ok(HeldNumber {
             paper: paper.name.clone(),
             what: input.what.clone(),
             field: input.field.clone(),
@@ -174,6 +246,24 @@ fn inputs(paper: &Paper, simulator: &mut Simulator) -> Result<Vec<Held>, Simulat
         })
     };
     paper.input.iter().map(held).collect()
+}
+
+fn by_hand(paper: &Paper, simulator: &mut Simulator) -> Result<Vec<HandSet>, SimulationError> {
+    let mut found = Vec::new();
+    for fitted in &paper.fit {
+        let Some(why) = &fitted.by_hand else {
+            continue;
+        };
+        let field: ProfileField = fitted.field.parse()?;
+        found.push(HandSet {
+            paper: paper.name.clone(),
+            field: fitted.field.clone(),
+            value: simulator.profiles().figure(&field)?.value,
+            to: fitted.to.clone(),
+            why: why.clone(),
+        });
+    }
+    Ok(found)
 }
 
 fn conflicts(

@@ -1,9 +1,9 @@
 //! A hardware thread: who has it, and what it does when nobody has.
 
+use crate::run_queue::RunQueue;
 use crate::step_costs::{IdleStateTimes, StepCosts};
-use crate::times::{Doing, Times};
+use crate::times::{CoreTimes, Doing};
 use joulio_units::Nanos;
-use std::collections::VecDeque;
 
 /// Cause of the end of an idle state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(crate) enum Cause {
     Known,
 }
 
-/// Way in which a thread got its CPU.
+/// Means by which a thread got its CPU.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Got {
     /// When.
@@ -27,28 +27,22 @@ pub(crate) struct Got {
     pub(crate) idle: bool,
 }
 
-/// A hardware thread. Whoever asks for it gets it in the order of asking; so events that ask must
-/// come in the order of their times where jobs share it.
+/// A hardware thread. Events that request it must come in the order of their times where threads
+/// share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Cpu {
-    /// More than one job is on it.
-    pub(crate) shared: bool,
-    /// The job that has it, where it is shared.
-    holder: Option<usize>,
-    /// Who asked for it meanwhile.
-    queue: VecDeque<usize>,
-    /// The job that had it last.
+    /// The threads that are on it, and whose turn it is.
+    pub(crate) run_queue: RunQueue,
+    /// The thread that had it last.
     owner: usize,
-    /// Since when its owner has it.
-    pub(crate) since: Nanos,
-    /// From when on nobody has it.
-    free: Nanos,
+    /// Time from which on nobody has the CPU.
+    pub(crate) free: Nanos,
     /// The latest idle time, for the other thread of its core.
     idle: (Nanos, Nanos),
     recent: Recent,
     /// Start of the measured part: what is before it counts for nothing.
     from: Nanos,
-    pub(crate) times: Times,
+    pub(crate) times: CoreTimes,
 }
 
 /// The governor's memory: the last idle times.
@@ -61,7 +55,8 @@ struct Recent {
 }
 
 impl Recent {
-    /// As many as the menu governor keeps (drivers/cpuidle/governors/menu.c, INTERVALS).
+    /// Number of intervals that the menu governor keeps (drivers/cpuidle/governors/menu.c,
+    /// INTERVALS).
     const KEPT: usize = 8;
 
     fn add(&mut self, length: Nanos) {
@@ -78,39 +73,19 @@ impl Recent {
 }
 
 impl Cpu {
-    pub(crate) fn new(from: Nanos) -> Cpu {
+    pub(crate) fn new(from: Nanos, costs: &StepCosts) -> Cpu {
         Cpu {
-            shared: false,
-            holder: None,
-            queue: VecDeque::new(),
+            run_queue: RunQueue::new(costs.slice, costs.tick),
             owner: usize::MAX,
-            since: Nanos::ZERO,
             free: Nanos::ZERO,
             idle: (Nanos::ZERO, Nanos::ZERO),
             recent: Recent::default(),
             from,
-            times: Times::default(),
+            times: CoreTimes::default(),
         }
     }
 
-    /// Lets `job` have the CPU before all others; `false`: another has it, and gives it on with
-    /// [`Cpu::release`].
-    pub(crate) fn claim(&mut self, job: usize) -> bool {
-        if self.holder.is_some_and(|holder| holder != job) {
-            self.queue.push_back(job);
-            return false;
-        }
-        self.holder = Some(job);
-        true
-    }
-
-    /// The holder has given the CPU away: who has it now, and from when on.
-    pub(crate) fn release(&mut self) -> Option<(Nanos, usize)> {
-        self.holder = self.queue.pop_front();
-        self.holder.map(|next| (self.free, next))
-    }
-
-    /// Gives the CPU to `job`, which `cause` makes runnable at `at`. Time since it was given away
+    /// Gives the CPU to thread `job`, which `cause` makes runnable at `at`. Time since it was given away
     /// is idle, in the state that the governor picked: the deepest that the expected length pays
     /// for. A timer's length is known; another is the mean of the last, as the menu governor has it
     /// when idle times differ little.
@@ -119,7 +94,6 @@ impl Cpu {
             // Giving it away has paid for the switch.
             let other = self.owner != job && self.owner != usize::MAX;
             self.owner = job;
-            self.since = self.free;
             return Got {
                 at: self.free,
                 cold: other.then_some(Nanos::ZERO),
@@ -136,14 +110,15 @@ impl Cpu {
         };
         let state = pick(&costs.idle, expected);
         self.recent.add(length);
-        // On its way out of the state it executes nothing yet.
-        let awake = at + state.exit;
-        let idle = self.counted(self.free, awake);
+        // What comes while it enters the state is taken when it is there; while it leaves it, it
+        // executes nothing yet.
+        let entered = self.spend(self.free, state.enter, Doing::Kernel);
+        let awake = entered.max(at) + state.exit;
+        let idle = self.counted(entered, awake);
         *self.times.idling(state.state) += idle;
-        self.idle = (self.free, awake);
+        self.idle = (entered, awake);
         self.free = awake;
         self.owner = job;
-        self.since = at;
         if at >= self.from {
             match cause {
                 Cause::Interrupt => self.times.wakes += 1,

@@ -1,7 +1,7 @@
 //! A device: when it finishes, and what it did.
 
 use joulio_job::Load;
-use joulio_model::{DeviceActivity, DeviceProfile, PowerStates, ServiceModel, Transfer};
+use joulio_model::{DeviceActivity, DeviceProfile, Link, PowerStates, ServiceModel, Transfer};
 use joulio_units::{Direction, Joules, Nanos};
 
 /// A modelled device in virtual time.
@@ -25,8 +25,14 @@ pub(crate) struct Device<'a> {
 }
 
 impl<'a> Device<'a> {
-    pub(crate) fn new(profile: &'a DeviceProfile, loads: &[Load], from: Nanos, seed: u64) -> Self {
-        let service = ServiceModel::new(profile, seed);
+    pub(crate) fn new(
+        profile: &'a DeviceProfile,
+        link: Option<&Link>,
+        loads: &[Load],
+        from: Nanos,
+        seed: u64,
+    ) -> Self {
+        let service = ServiceModel::on_link(profile, seed, link);
         let means = |bytes| [Direction::Read, Direction::Write].map(|d| service.mean(d, bytes));
         Device {
             profile,

@@ -15,7 +15,7 @@ pub enum TwinError {
         /// The machine's name.
         machine: String,
     },
-    /// There is nothing to do I/O to.
+    /// No device to do I/O to.
     #[error("no device: name at least one device profile")]
     NoDevice,
     /// The method is not modelled.
@@ -46,7 +46,7 @@ pub enum TwinError {
     },
     /// The run does not end before virtual time does.
     #[error(
-        "the run takes more than 584 years of virtual time: ask for fewer I/Os, or for more of them a second"
+        "the run takes more than 584 years of virtual time: request fewer I/Os, or more of them a second"
     )]
     TooLong,
     /// The run was stopped before its end.

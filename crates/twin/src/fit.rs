@@ -10,7 +10,9 @@ mod search;
 mod write;
 
 use crate::check::{error, modelled};
-use crate::published::{Field, Fitted, Number, Paper, Profiles, SimulationError, Simulator};
+use crate::published::{
+    Fitted, Paper, ProfileField, Profiles, PublishedNumber, SimulationError, Simulator,
+};
 use serde::Serialize;
 
 pub use write::{WriteError, write};
@@ -18,11 +20,11 @@ pub use write::{WriteError, write};
 /// I/Os of each run of a fit.
 pub const IOS: u64 = 10_000;
 
-/// Rounds at the most.
-const ROUNDS: u32 = 6;
+/// Rounds at most.
+const ROUNDS: u32 = 20;
 
 /// Factor by which the neighbourhood shrinks from round to round.
-const SHRINK: f64 = 0.5;
+const SHRINK: f64 = 0.8;
 
 /// A figure before and after the fit.
 #[derive(Clone, Debug, Serialize)]
@@ -58,8 +60,8 @@ pub struct Residual {
 struct Job<'a> {
     paper: &'a Paper,
     fitted: &'a Fitted,
-    field: Field,
-    numbers: Vec<&'a Number>,
+    field: ProfileField,
+    numbers: Vec<&'a PublishedNumber>,
     from: f64,
     band: [f64; 2],
     now: f64,
@@ -68,12 +70,13 @@ struct Job<'a> {
 /// Fits the figures that `papers` name, starting from `profiles`.
 ///
 /// # Errors
-/// [`SimulationError`], if a run cannot be simulated, or a figure has no band to be searched for in.
+/// [`SimulationError`], if a run cannot be simulated, or a figure has no band to be searched for
+/// in.
 pub fn fit(papers: &[Paper], profiles: Profiles, ios: u64) -> Result<Vec<Change>, SimulationError> {
     let mut simulator = Simulator::new(papers, profiles, ios);
     let mut jobs = Vec::new();
     for paper in papers {
-        for fitted in &paper.fit {
+        for fitted in paper.fit.iter().filter(|fitted| fitted.by_hand.is_none()) {
             jobs.push(job(paper, fitted, &mut simulator)?);
         }
     }
@@ -98,7 +101,7 @@ fn job<'a>(
     fitted: &'a Fitted,
     simulator: &mut Simulator,
 ) -> Result<Job<'a>, SimulationError> {
-    let field: Field = fitted.field.parse()?;
+    let field: ProfileField = fitted.field.parse()?;
     let figure = simulator.profiles().figure(&field)?;
     let number = |what: &String| {
         let found = paper.number(what);
@@ -134,18 +137,18 @@ impl Job<'_> {
         let to = (self.now + reach).min(high);
         let best = search::least(from, to, self.fitted.step, |value| {
             simulator.set(&self.field, value)?;
-            let mut most: f64 = 0.0;
+            let mut max: f64 = 0.0;
             for number in &self.numbers {
-                most = most.max(error(number, modelled(number, simulator)?).abs());
+                max = max.max(error(number, modelled(number, simulator)?).abs());
             }
-            Ok::<_, SimulationError>(most)
+            Ok::<_, SimulationError>(max)
         })?;
         simulator.set(&self.field, best)?;
         Ok(best)
     }
 
     fn change(&self, simulator: &mut Simulator) -> Result<Change, SimulationError> {
-        let residual = |number: &&Number| {
+        let residual = |number: &&PublishedNumber| {
             let modelled = modelled(number, simulator)?;
             Ok(Residual {
                 paper: self.paper.name.clone(),

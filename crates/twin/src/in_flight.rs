@@ -1,6 +1,6 @@
 //! The I/Os of a job that are out.
 
-use crate::load::Due;
+use joulio_job::Due;
 use joulio_units::{Direction, Nanos};
 use joulio_wait::{Class, Outstanding};
 use std::cmp::Reverse;
@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 pub(crate) struct InFlightIo {
     pub(crate) direction: Direction,
     pub(crate) class: Class,
-    /// Which of the job's loads it is of.
+    /// Index of the job's load that it is of.
     pub(crate) load: usize,
     /// Time that latency counts from.
     pub(crate) arrival: Nanos,
@@ -70,7 +70,7 @@ impl InFlight {
         let tag = self.free.pop()?;
         self.ios[usize::from(tag)] = InFlightIo {
             direction: due.direction,
-            class: due.class,
+            class: Class::new(due.direction, due.len),
             load: due.load,
             arrival: due.arrival,
             submitted: Nanos::ZERO,

@@ -1,22 +1,9 @@
-//! What cannot be simulated of a job.
+//! Check that a job can be simulated.
 
 use crate::{TwinError, TwinSetup};
 use joulio_job::{Job, Load};
 use joulio_model::DeviceProfile;
 use joulio_units::Nanos;
-
-/// The loads of `job`, in turn.
-pub(crate) fn loads(job: &Job) -> Vec<Load> {
-    if job.phases.is_empty() {
-        return vec![Load {
-            read_percent: job.read_percent(),
-            // A check has refused what is longer.
-            bs: u32::try_from(job.bs.of_job(0)).unwrap_or(u32::MAX),
-            arrivals: job.arrivals,
-        }];
-    }
-    job.phases.iter().map(|phase| phase.load).collect()
-}
 
 /// Refuses a `load` that `devices` do not do.
 pub(crate) fn check_load(load: &Load, devices: &[DeviceProfile]) -> Result<(), TwinError> {
@@ -108,7 +95,7 @@ pub(crate) fn check_job(job: &Job, setup: &TwinSetup<'_>, cpus: usize) -> Result
             return Err(TwinError::Job { field, problem });
         }
     }
-    for load in loads(job) {
+    for load in job.loads(0) {
         check_load(&load, setup.devices)?;
     }
     if let Some(&cpu) = job.cpus_allowed.iter().find(|&&cpu| cpu >= cpus) {

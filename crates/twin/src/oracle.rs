@@ -1,8 +1,7 @@
-//! Who knows when everything ends: the least energy that keeps a promise.
+//! The candidate that knows when each completion comes: the least energy that keeps a promise.
 
-use crate::run::World;
+use crate::in_flight::InFlight;
 use crate::step_costs::{IdleStateTimes, StepCosts};
-use crate::thread::Thread;
 use joulio_model::{CoreState, FrequencyRatio, MachineProfile, Pick};
 use joulio_units::{Joules, Nanos, Watts};
 use joulio_wait::{Outstanding, Step, StepKind, StepSet};
@@ -45,7 +44,7 @@ pub(crate) struct OracleState {
     upcoming: Vec<(Nanos, Nanos)>,
 }
 
-/// A way to a time.
+/// A sequence of steps to a time.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     step: Step,
@@ -84,7 +83,7 @@ impl OracleState {
         }
     }
 
-    /// Every way from `at` to `target`, and past it if need be.
+    /// Every sequence of steps from `at` to `target`, and past it if need be.
     fn plans(
         &self,
         at: Nanos,
@@ -104,8 +103,8 @@ impl OracleState {
         plans.extend(self.sleep(at, target, costs));
     }
 
-    /// A sleep by a timer that ends at `target`, or as soon after it as it can: in the deepest state
-    /// that pays.
+    /// A sleep by a timer that ends at `target`, or as soon after it as it can: in the deepest
+    /// state that pays.
     fn sleep(&self, at: Nanos, target: Nanos, costs: &StepCosts) -> Option<Plan> {
         let before = costs.to_sleep();
         for (index, (state, watts)) in self.idle.iter().enumerate().rev() {
@@ -146,6 +145,22 @@ impl OracleState {
             let alone = finish + costs.leave + costs.complete;
             handed - arrival <= limit || alone - arrival > limit
         })
+    }
+
+    /// Returns the step of a wait for those `in_flight` that begins at `at` and ends at `deadline` at
+    /// the latest, where the core has been idle for `cold` since the last completion, if it has.
+    pub(crate) fn step(
+        &mut self,
+        at: Nanos,
+        deadline: Nanos,
+        cold: Option<Nanos>,
+        in_flight: &InFlight,
+        costs: &StepCosts,
+    ) -> Step {
+        self.cold = cold;
+        in_flight.upcoming(&mut self.upcoming);
+        debug_assert_eq!(self.upcoming.len(), in_flight.count());
+        self.choose(at, deadline, costs)
     }
 
     /// The cheapest step, an I/O, until `deadline` at the latest.
@@ -192,17 +207,5 @@ impl OracleState {
             consider(index + 1, *finish);
         }
         best.1
-    }
-}
-
-impl Thread<'_> {
-    /// Returns what the oracle does now, if one waits here.
-    pub(crate) fn oracle_step(&mut self, at: Nanos, world: &World<'_>) -> Option<Step> {
-        let deadline = self.deadline(at);
-        let oracle = self.oracle.as_mut()?;
-        oracle.cold = self.cold;
-        self.in_flight.upcoming(&mut oracle.upcoming);
-        debug_assert_eq!(oracle.upcoming.len(), self.in_flight.count());
-        Some(oracle.choose(at, deadline, &world.costs))
     }
 }

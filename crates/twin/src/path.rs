@@ -28,7 +28,7 @@ impl Path {
             (EngineName::Nvme, _) => Path::User,
             (EngineName::IoUring, CompletionMode::SqPollPoll) => Path::Sqpoll,
             (EngineName::IoUring, _) => Path::Uring,
-            (EngineName::Psync | EngineName::Libaio, _) => Path::Kernel,
+            _ => Path::Kernel,
         }
     }
 
@@ -52,23 +52,11 @@ pub fn check_method(method: Method, iodepth: usize) -> Result<(), TwinError> {
     use CompletionMode as Mode;
     let Method { engine, mode } = method;
     let modelled = match engine {
-        EngineName::Nvme => mode.policy().is_some(),
-        EngineName::Libaio => mode == Mode::Interrupt,
         // With the kernels of the papers that have them.
-        EngineName::Psync => matches!(
-            mode,
-            Mode::Poll
-                | Mode::Interrupt
-                | Mode::Hybrid
-                | Mode::HybridFixed(_)
-                | Mode::Ehp
-                | Mode::Pas
-                | Mode::Dpas(_)
-        ),
-        EngineName::IoUring => matches!(
-            mode,
-            Mode::Poll | Mode::Interrupt | Mode::Hybrid | Mode::SqPollPoll
-        ),
+        EngineName::Psync => {
+            engine.takes(mode) || matches!(mode, Mode::Ehp | Mode::Pas | Mode::Dpas(_))
+        }
+        _ => engine.takes(mode) && mode != Mode::SqPoll,
     };
     if !modelled {
         return Err(TwinError::Method { engine, mode });

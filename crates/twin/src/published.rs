@@ -1,7 +1,7 @@
-//! What papers printed, as data: numbers, claims, and the runs that they are about.
+//! Published results as data: numbers, claims, and the runs that they are about.
 //!
-//! The files are `profiles/published/*.toml`, one a source. [`crate::check`] simulates their runs and
-//! compares, [`crate::fit`] moves the fitted figures of the profiles until they meet them.
+//! The files are `profiles/published/*.toml`, one a source. [`crate::check`] simulates their runs
+//! and compares, [`crate::fit`] moves the fitted figures of the profiles until they meet them.
 
 mod field;
 mod metric;
@@ -9,8 +9,11 @@ mod paper;
 mod simulator;
 mod spec;
 
-pub use field::{Field, FieldError};
+pub use field::{FieldError, ProfileField};
 pub use metric::Metric;
-pub use paper::{Basis, BreakEven, Claim, Conflict, Fitted, Input, Number, Paper, Silent};
+pub use paper::{
+    Basis, BreakEven, Conflict, Fitted, Input, Paper, PaperError, PublishedClaim, PublishedNumber,
+    Saving, Silent,
+};
 pub use simulator::{Profiles, SimulationError, Simulator};
 pub use spec::RunSpec;

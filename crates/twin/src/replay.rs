@@ -1,8 +1,8 @@
 //! The history of a policy, and its replay.
 //!
-//! A policy owns no clock and does no I/O: with the same reports it plans the same, in real time and in
-//! virtual. A [`History`] of a real run that another value of the policy goes through step by step
-//! shows that, or where it does not hold.
+//! A policy owns no clock and does no I/O: with the same reports it plans the same, in real time
+//! and in virtual. A [`History`] of a real run that another value of the policy goes through step
+//! by step shows that, or where it does not hold.
 
 use joulio_units::Nanos;
 use joulio_wait::{AnyPolicy, Class, Outstanding, Policy, Slept, Step, StepSet};
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// A word with a policy.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Event {
+pub enum PolicyEvent {
     /// Report of a submission: the class of the command, and when.
     Submitted(Class, Nanos),
     /// Report of a completion: the class, the submission and the completion.
@@ -24,21 +24,21 @@ pub enum Event {
         outstanding: Vec<(Class, Nanos)>,
         /// The steps that there were.
         can: StepSet,
-        /// When the policy was asked.
+        /// Time at which the policy planned.
         now: Nanos,
         /// Step that the policy planned.
         step: Step,
     },
 }
 
-impl Event {
+impl PolicyEvent {
     /// Time of the event.
     pub fn at(&self) -> Nanos {
         match self {
-            Event::Submitted(_, at)
-            | Event::Completed(_, _, at)
-            | Event::Woke(_, at)
-            | Event::Planned { now: at, .. } => *at,
+            PolicyEvent::Submitted(_, at)
+            | PolicyEvent::Completed(_, _, at)
+            | PolicyEvent::Woke(_, at)
+            | PolicyEvent::Planned { now: at, .. } => *at,
         }
     }
 }
@@ -57,7 +57,7 @@ pub struct Diverged {
 
 /// Every word with a policy, in order. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct History(Arc<Mutex<Vec<Event>>>);
+pub struct History(Arc<Mutex<Vec<PolicyEvent>>>);
 
 impl History {
     /// `policy`, of which every word is kept from now on. It hears times even if it wants none.
@@ -69,13 +69,13 @@ impl History {
     }
 
     /// Events so far.
-    pub fn events(&self) -> Vec<Event> {
+    pub fn events(&self) -> Vec<PolicyEvent> {
         // Whoever panicked had pushed a whole event, or none.
         let events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         events.clone()
     }
 
-    fn note(&self, event: Event) {
+    fn note(&self, event: PolicyEvent) {
         let events = self.0.lock();
         events.unwrap_or_else(PoisonError::into_inner).push(event);
     }
@@ -86,14 +86,16 @@ impl History {
 ///
 /// # Errors
 /// [`Diverged`], at the first step that differs.
-pub fn replay(events: &[Event], policy: &mut impl Policy) -> Result<usize, Diverged> {
+pub fn replay(events: &[PolicyEvent], policy: &mut impl Policy) -> Result<usize, Diverged> {
     let mut planned = 0;
     for (index, event) in events.iter().enumerate() {
         match event {
-            Event::Submitted(class, at) => policy.submitted(*class, *at),
-            Event::Completed(class, submitted, at) => policy.completed(*class, *submitted, *at),
-            Event::Woke(slept, at) => policy.woke(*slept, *at),
-            Event::Planned {
+            PolicyEvent::Submitted(class, at) => policy.submitted(*class, *at),
+            PolicyEvent::Completed(class, submitted, at) => {
+                policy.completed(*class, *submitted, *at)
+            }
+            PolicyEvent::Woke(slept, at) => policy.woke(*slept, *at),
+            PolicyEvent::Planned {
                 outstanding,
                 can,
                 now,
@@ -142,17 +144,18 @@ impl Policy for Recorder {
     }
 
     fn submitted(&mut self, class: Class, at: Nanos) {
-        self.history.note(Event::Submitted(class, at));
+        self.history.note(PolicyEvent::Submitted(class, at));
         self.inner.submitted(class, at);
     }
 
     fn completed(&mut self, class: Class, submitted: Nanos, at: Nanos) {
-        self.history.note(Event::Completed(class, submitted, at));
+        self.history
+            .note(PolicyEvent::Completed(class, submitted, at));
         self.inner.completed(class, submitted, at);
     }
 
     fn woke(&mut self, slept: Slept, at: Nanos) {
-        self.history.note(Event::Woke(slept, at));
+        self.history.note(PolicyEvent::Woke(slept, at));
         self.inner.woke(slept, at);
     }
 
@@ -160,7 +163,7 @@ impl Policy for Recorder {
         let mut commands = Vec::new();
         outstanding.for_each(&mut |class, at| commands.push((class, at)));
         let step = self.inner.plan(outstanding, can, now);
-        self.history.note(Event::Planned {
+        self.history.note(PolicyEvent::Planned {
             outstanding: commands,
             can,
             now,

@@ -1,6 +1,6 @@
 //! The result of a run in virtual time.
 
-use crate::{Path, Times};
+use crate::{CoreTimes, Path};
 use joulio_job::{
     CompletionMode, CompletionResult, Counts, DirectionResult, EnergyResult, FaultCounts,
     IoStatistics, Job, MachineCounters, Method, RunResult, ThreadUsage, Threads, WorkDone,
@@ -35,11 +35,13 @@ pub struct TwinRun {
     /// Counters of waiting, all jobs together.
     pub counters: Counters,
     /// Times of the hardware threads that have jobs, by their numbers.
-    pub cpus: Vec<(usize, Times)>,
+    pub cpus: Vec<(usize, CoreTimes)>,
     /// Times of their physical cores, which is what energy is counted for.
-    pub cores: Vec<Times>,
+    pub cores: Vec<CoreTimes>,
     /// Times that a job had its CPU taken for another.
     pub preempted: u64,
+    /// Percent of the jobs' CPUs that the threads beside them had; `None`: there were none.
+    pub neighbour_percent: Option<f64>,
     /// I/Os of each device.
     pub devices: Vec<DeviceResult>,
     /// Joules, with the band of the profiles' figures.
@@ -77,16 +79,16 @@ impl TwinRun {
     /// Nanoseconds of CPU time per I/O: all instructions, those of handlers and the scheduler
     /// included.
     pub fn cpu_per_io(&self) -> Option<f64> {
-        self.per_io(Times::busy)
+        self.per_io(CoreTimes::busy)
     }
 
     /// Nanoseconds of CPU time per I/O that a system's accounts show: without what runs in the idle
     /// task's name.
     pub fn charged_per_io(&self) -> Option<f64> {
-        self.per_io(Times::charged)
+        self.per_io(CoreTimes::charged)
     }
 
-    fn per_io(&self, part: fn(&Times) -> Nanos) -> Option<f64> {
+    fn per_io(&self, part: fn(&CoreTimes) -> Nanos) -> Option<f64> {
         let sum: u64 = self.cpus.iter().map(|(_, times)| part(times).0).sum();
         (self.ios() > 0).then(|| sum as f64 / self.ios() as f64)
     }
@@ -110,7 +112,7 @@ pub(crate) struct Counted<'a> {
     pub(crate) read: &'a IoStatistics,
     pub(crate) write: &'a IoStatistics,
     pub(crate) counters: Counters,
-    pub(crate) cpus: &'a [(usize, Times)],
+    pub(crate) cpus: &'a [(usize, CoreTimes)],
     pub(crate) preempted: u64,
     /// Arrivals of an open loop that were due before the end and never issued.
     pub(crate) unissued: u64,
@@ -173,6 +175,7 @@ impl Counted<'_> {
             unmetered: Vec::new(),
             window: None,
             arrivals_not_issued: self.unissued,
+            falls_behind: job.falls_behind(all.ios, self.unissued),
             verify: None,
             first_error: None,
         }
@@ -183,7 +186,7 @@ impl Counted<'_> {
         let times = self.cpus.iter().map(|(_, times)| times);
         // What runs in the idle task's name is on no thread's account, as in a real run.
         let charged: f64 = times.clone().map(|times| times.charged().seconds()).sum();
-        let user = |times: &Times| times.busy() - times.kernel;
+        let user = |times: &CoreTimes| times.busy() - times.kernel;
         let user: f64 = times.map(|times| user(times).seconds()).sum();
         let system_seconds = match Path::of(method) {
             Path::Kernel | Path::Uring | Path::Sqpoll => charged,

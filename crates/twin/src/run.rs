@@ -1,107 +1,31 @@
 //! The run: who is next.
 
 use crate::TwinError;
-use crate::cpu::{Cause, Cpu, Got};
+use crate::cpu::Cpu;
 use crate::device::Device;
-use crate::job_check::{check_job, loads};
-use crate::load::Source;
+use crate::job_check::check_job;
+use crate::neighbour::Neighbour;
 use crate::oracle::{Oracle, OracleState};
 use crate::path::{Path, check_method, policy};
 use crate::result::{Counted, DeviceResult, TwinRun};
+use crate::run_queue::Turn;
+use crate::runner::Runner;
 use crate::setup::TwinSetup;
 use crate::step_costs::StepCosts;
-use crate::thread::{Phase, Thread, Wakening};
-use crate::times::{Doing, Times};
+use crate::thread::{JobThread, ThreadPhase, Wakening};
+use crate::times::CoreTimes;
+use crate::world::World;
 use joulio_energy::Model;
-use joulio_job::{IoStatistics, Job, Method, RunResult};
-use joulio_model::{MachineProfile, Pick, power};
+use joulio_job::{IoStatistics, Job, Method, RunResult, Schedule};
+use joulio_model::{Pick, power};
 use joulio_units::Nanos;
 use joulio_wait::{AnyPolicy, Counters, Policy};
-use rand_pcg::Pcg64Mcg;
-use rand_pcg::rand_core::SeedableRng;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Events between two checks of the flag that stops a run.
 const STOP_INTERVAL: u64 = 1 << 16;
-
-/// State that the jobs share: the machine, its CPUs, and the devices.
-pub(crate) struct World<'a> {
-    pub(crate) machine: &'a MachineProfile,
-    pub(crate) costs: StepCosts,
-    /// Hardware threads: the first of each core, then the second of each.
-    pub(crate) cpus: Vec<Cpu>,
-    cores: usize,
-    /// The other hardware threads of each one's core that have jobs.
-    beside: Vec<Vec<usize>>,
-    pub(crate) devices: Vec<Device<'a>>,
-}
-
-impl World<'_> {
-    /// Gives `cpu` to `job`, at `at` or when those who asked before are done.
-    pub(crate) fn take(&mut self, cpu: usize, job: usize, at: Nanos, cause: Cause) -> Got {
-        self.cpus[cpu].take(job, at, cause, &self.costs)
-    }
-
-    /// Work of the path's own; when it is done.
-    #[inline]
-    pub(crate) fn work(&mut self, cpu: usize, at: Nanos, time: Nanos) -> Nanos {
-        self.run(cpu, at, time, self.costs.work)
-    }
-
-    /// Work of the kernel's; when it is done.
-    #[inline]
-    pub(crate) fn kernel(&mut self, cpu: usize, at: Nanos, time: Nanos) -> Nanos {
-        self.run(cpu, at, time, Doing::Kernel)
-    }
-
-    /// The way from a thread to idle, or to another; when that is done.
-    pub(crate) fn switch(&mut self, cpu: usize, at: Nanos) -> Nanos {
-        let end = self.kernel(cpu, at, self.costs.switch);
-        self.uncharge(cpu, at, end, 1.0 - self.costs.charged);
-        end
-    }
-
-    /// Handles what woke a CPU, and goes the way to the thread, from when the CPU is `got` on;
-    /// returns when that is done.
-    pub(crate) fn wake(&mut self, cpu: usize, got: Got, handler: Nanos) -> Nanos {
-        let handled = self.kernel(cpu, got.at, handler);
-        let end = self.kernel(cpu, handled, self.costs.wake);
-        if got.idle {
-            self.uncharge(cpu, got.at, handled, 1.0);
-            self.uncharge(cpu, handled, end, 1.0 - self.costs.charged);
-        }
-        end
-    }
-
-    #[inline]
-    fn uncharge(&mut self, cpu: usize, from: Nanos, to: Nanos, share: f64) {
-        if share == 1.0 {
-            return self.cpus[cpu].uncharge(to, to - from);
-        }
-        let time = Nanos::nearest((to - from).0 as f64 * share);
-        self.cpus[cpu].uncharge(to, time);
-    }
-
-    /// Polls, which wait for memory and not for the core.
-    #[inline]
-    pub(crate) fn spin(&mut self, cpu: usize, at: Nanos, time: Nanos) -> Nanos {
-        self.cpus[cpu].spend(at, time, Doing::Spin)
-    }
-
-    /// Code, which is slower beside another thread of the core.
-    #[inline]
-    fn run(&mut self, cpu: usize, at: Nanos, time: Nanos, doing: Doing) -> Nanos {
-        let mut beside = self.beside[cpu].iter();
-        let time = if beside.any(|&other| self.cpus[other].busy(at)) {
-            Nanos::nearest(time.0 as f64 * self.costs.smt_slowdown)
-        } else {
-            time
-        };
-        self.cpus[cpu].spend(at, time, doing)
-    }
-}
 
 /// Runs `job` by `method` on `setup`. The job's seed gives the same result each time, and every
 /// method meets the same device.
@@ -166,14 +90,18 @@ fn simulate(
     let cpus = cores * costs.threads_per_core.count().max(1) as usize;
     check_job(job, setup, cpus)?;
     let (from, seed, path) = (job.ramp_time, job.seed, Path::of(method));
+    let costs = StepCosts::new(setup, costs, job, path)?;
     let mut world = World {
         machine,
-        costs: StepCosts::new(setup, costs, job, path)?,
-        cpus: vec![Cpu::new(from); cpus],
+        cpus: vec![Cpu::new(from, &costs); cpus],
+        costs,
         cores,
         beside: Vec::new(),
         devices: (devices.iter().zip(0..))
-            .map(|(profile, i)| Device::new(profile, &loads(job), from, seed.wrapping_add(i)))
+            .map(|(profile, i)| {
+                let link = machine.link.as_ref();
+                Device::new(profile, link, &job.loads(0), from, seed.wrapping_add(i))
+            })
             .collect(),
     };
     let place = |index: usize| match job.cpus_allowed.as_slice() {
@@ -181,9 +109,18 @@ fn simulate(
         allowed => allowed[index % allowed.len()],
     };
     let mut used = vec![0_usize; cpus];
-    (0..job.numjobs).for_each(|index| used[place(index)] += 1);
-    for (cpu, jobs) in world.cpus.iter_mut().zip(&used) {
-        cpu.shared = *jobs > 1;
+    for index in 0..job.numjobs {
+        used[place(index)] += 1;
+        world.cpus[place(index)].run_queue.add(index, false);
+    }
+    let mut neighbours = Vec::new();
+    for cpu in (0..cpus).filter(|cpu| used[*cpu] > 0) {
+        for _ in 0..setup.neighbours {
+            let index = job.numjobs + neighbours.len();
+            world.cpus[cpu].run_queue.add(index, true);
+            let off = true;
+            neighbours.push(Neighbour { index, cpu, off });
+        }
     }
     let beside = |cpu: usize| -> Vec<usize> {
         let core = (cpu % cores..cpus).step_by(cores);
@@ -192,30 +129,43 @@ fn simulate(
     };
     world.beside = (0..cpus).map(beside).collect();
     let threads = (0..job.numjobs).map(|index| {
-        let random = Pcg64Mcg::seed_from_u64(seed ^ (index as u64 + 1) << 32);
         let at = (place(index), index % devices.len());
-        let source = Source::new(job, random)?;
+        let schedule = Schedule::new(job, index, Nanos::ZERO);
         let raises = (path, setup.coalescing);
-        Ok(Thread::new(index, job, raises, at, policy(index), source))
+        Ok(JobThread::new(
+            index,
+            job,
+            raises,
+            at,
+            policy(index),
+            schedule,
+        ))
     });
     let mut threads = threads.collect::<Result<Vec<_>, TwinError>>()?;
     for thread in &mut threads {
         thread.oracle =
             oracle.map(|oracle| OracleState::new(machine, &world.costs, oracle, setup.frequency));
-        if world.cpus[thread.cpu].shared {
-            thread.phase = Phase::Woken(Wakening::Slice);
+        if world.cpus[thread.cpu].run_queue.shared() {
+            let since = Nanos::ZERO;
+            thread.phase = ThreadPhase::Woken(Wakening::Slice { since });
         }
     }
-    advance(&mut threads, &mut world, setup.stop)?;
+    let jobs = threads.iter_mut().map(Runner::Job);
+    let others = neighbours.iter_mut().map(Runner::Neighbour);
+    advance(
+        &mut jobs.chain(others).collect::<Vec<_>>(),
+        &mut world,
+        setup.stop,
+    )?;
     Ok(report(&threads, &world, &used, method, setup))
 }
 
 /// Does what is next until nobody has anything to do.
 ///
-/// A job goes on without a turn as long as it touches only itself and a CPU of its own: its rings
+/// A thread goes on without a turn as long as it touches only itself and a CPU of its own: its rings
 /// alone, and all that it does on a shared CPU, are seen by others.
 fn advance(
-    threads: &mut [Thread<'_>],
+    threads: &mut [Runner<'_, '_>],
     world: &mut World<'_>,
     stop: Option<&AtomicBool>,
 ) -> Result<(), TwinError> {
@@ -226,21 +176,35 @@ fn advance(
         .collect();
     while let Some(Reverse((mut at, index))) = queue.pop() {
         let thread = &mut threads[index];
-        let shared = world.cpus[thread.cpu].shared;
+        let cpu = thread.cpu();
+        let shared = world.cpus[cpu].run_queue.shared();
         loop {
             events += 1;
             if events.is_multiple_of(STOP_INTERVAL) && stopped() {
                 return Err(TwinError::Stopped);
             }
-            if shared && thread.is_off() && !world.cpus[thread.cpu].claim(index) {
-                break;
+            if shared {
+                let run_queue = &mut world.cpus[cpu].run_queue;
+                if thread.is_off() {
+                    if run_queue.wants(index, at) == Turn::Waits {
+                        break;
+                    }
+                } else if run_queue.must_give_up(at) {
+                    thread.preempted(at);
+                    let heir = run_queue.give_up(at);
+                    queue.extend(heir.map(|heir| Reverse((at, heir))));
+                    break;
+                }
             }
             let next = thread.step(at, world)?;
-            if shared
-                && (next.is_none() || thread.is_off())
-                && let Some(heir) = world.cpus[thread.cpu].release()
-            {
-                queue.push(Reverse(heir));
+            if shared && (next.is_none() || thread.is_off()) {
+                let cpu = &mut world.cpus[cpu];
+                let free = cpu.free.max(at);
+                let heir = match next {
+                    Some(wakes) => cpu.run_queue.sleeps(free, wakes),
+                    None => cpu.run_queue.ends(free),
+                };
+                queue.extend(heir.map(|heir| Reverse((free, heir))));
             }
             let Some(next) = next else {
                 break;
@@ -249,7 +213,7 @@ fn advance(
             if at == Nanos::MAX {
                 return Err(TwinError::TooLong);
             }
-            let alone = thread.phase != Phase::Ring && !shared;
+            let alone = thread.alone() && !shared;
             let turn = Reverse((at, index));
             if !alone && queue.peek().is_some_and(|first| *first > turn) {
                 queue.push(turn);
@@ -261,7 +225,7 @@ fn advance(
 }
 
 fn report(
-    threads: &[Thread<'_>],
+    threads: &[JobThread<'_>],
     world: &World<'_>,
     used: &[usize],
     method: Method,
@@ -279,20 +243,35 @@ fn report(
         counters += thread.counted();
     }
     let cpus = used.iter().enumerate().filter(|(_, jobs)| **jobs > 0);
-    let cpus: Vec<_> = cpus.map(|(cpu, _)| (cpu, world.cpus[cpu].times)).collect();
-    let core = |core: usize| -> Vec<Times> {
+    let times = |cpu: usize| {
+        let times = world.cpus[cpu].times;
+        match setup.neighbours {
+            0 => times,
+            // It goes on when its CPU's jobs have ended.
+            _ => CoreTimes {
+                neighbour: times.neighbour + (window - times.total()),
+                ..times
+            },
+        }
+    };
+    let cpus: Vec<_> = cpus.map(|(cpu, _)| (cpu, times(cpu))).collect();
+    let worked = cpus.iter().map(|(_, times)| times.neighbour.seconds());
+    let could = window.seconds() * cpus.len() as f64;
+    let neighbour_percent =
+        (setup.neighbours > 0 && could > 0.0).then(|| worked.sum::<f64>() / could * 100.0);
+    let core = |core: usize| -> Vec<CoreTimes> {
         let on = cpus.iter().filter(|(cpu, _)| cpu % world.cores == core);
         on.map(|(_, times)| *times).collect()
     };
     let cores: Vec<_> = (0..world.cores).map(core).collect();
     let cores = cores.iter().filter(|threads| !threads.is_empty());
-    let mut cores: Vec<_> = cores.map(|on| Times::of_core(on, window)).collect();
+    let mut cores: Vec<_> = cores.map(|on| CoreTimes::of_core(on, window)).collect();
     if Path::of(method) == Path::Sqpoll {
         // The threads that submit and poll, on the cores that are left.
         let spare = world.cores.saturating_sub(cores.len()).min(threads.len());
-        let spinning = Times {
+        let spinning = CoreTimes {
             spin: window,
-            ..Times::default()
+            ..CoreTimes::default()
         };
         cores.extend(vec![spinning; spare]);
     }
@@ -344,6 +323,7 @@ fn report(
         cpus,
         cores,
         preempted,
+        neighbour_percent,
         devices: devices.collect(),
         energy,
         parts,

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 /// The thread that hands a request from its scheduler to the driver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Dispatch {
+pub enum DispatchThread {
     /// The thread that submits the request.
     #[default]
     Inline,
@@ -35,30 +35,34 @@ pub struct TwinSetup<'a> {
     /// too.
     pub scheduler: Option<&'a str>,
     /// The thread that hands requests from the scheduler to the driver.
-    pub dispatch: Dispatch,
-    /// True if a file system is on the way, which costs `file_system_ns`.
+    pub dispatch: DispatchThread,
+    /// True if a file system is in the path, which costs `file_system_ns`.
     pub file_system: bool,
     /// Interrupt coalescing; `None` is an interrupt per completion.
     pub coalescing: Option<Coalescing>,
     /// Clock of the jobs' cores over the reference of the machine's profile, as a governor that
     /// holds one frequency has it; `None` is the reference.
     pub frequency: Option<FrequencyRatio>,
-    /// Flag that ends a run once it is set ([`crate::TwinError::Stopped`]); `None` is until its end.
+    /// Threads on each CPU of the jobs that compute without end, as of another program.
+    pub neighbours: usize,
+    /// Flag that ends a run once it is set ([`crate::TwinError::Stopped`]); `None` is until its
+    /// end.
     pub stop: Option<&'a AtomicBool>,
 }
 
 impl<'a> TwinSetup<'a> {
-    /// `machine` with `devices`, without scheduler, file system and coalescing, at its reference
-    /// frequency.
+    /// `machine` with `devices`, without scheduler, file system, coalescing and neighbours, at its
+    /// reference frequency.
     pub fn new(machine: &'a MachineProfile, devices: &'a [DeviceProfile]) -> TwinSetup<'a> {
         TwinSetup {
             machine,
             devices,
             scheduler: None,
-            dispatch: Dispatch::Inline,
+            dispatch: DispatchThread::Inline,
             file_system: false,
             coalescing: None,
             frequency: None,
+            neighbours: 0,
             stop: None,
         }
     }

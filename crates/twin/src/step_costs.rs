@@ -1,15 +1,17 @@
 //! The costs of a profile, in whole nanoseconds, for one job.
 
 use crate::TwinError;
-use crate::job_check::loads;
 use crate::path::Path;
-use crate::setup::{Dispatch, TwinSetup};
+use crate::setup::{DispatchThread, TwinSetup};
 use crate::times::Doing;
 use joulio_job::Job;
 use joulio_model::Figure;
 use joulio_model::machine::costs::{Costs, IdleState, SchedulerCosts};
 use joulio_units::Nanos;
 use joulio_wait::{StepKind, StepSet};
+
+/// The tick of a kernel with CONFIG_HZ=250, as Debian and Ubuntu build it.
+const DEFAULT_TICK: Nanos = Nanos::from_millis(4);
 
 /// Times that each step takes, and the other costs of a machine's path.
 #[derive(Clone, Debug)]
@@ -20,7 +22,7 @@ pub(crate) struct StepCosts {
     /// Into the kernel, and out of it again, for a path that is a system call.
     pub(crate) enter: Nanos,
     pub(crate) leave: Nanos,
-    /// From the caller to the doorbell, by load.
+    /// Time from the caller to the doorbell, by load.
     pub(crate) submit: Vec<Nanos>,
     /// Between the doorbell and the first poll.
     pub(crate) rung: Nanos,
@@ -47,6 +49,7 @@ pub(crate) struct StepCosts {
     pub(crate) block_before: Nanos,
     pub(crate) block_after: Nanos,
     pub(crate) slice: Nanos,
+    pub(crate) tick: Nanos,
     pub(crate) smt_slowdown: f64,
     /// Kind of work that the path's is paid for as.
     pub(crate) work: Doing,
@@ -57,7 +60,7 @@ pub(crate) struct StepCosts {
     pub(crate) pause: Nanos,
 }
 
-/// A cold start: at least `least`, and half way to `least + grows` after `half` of idle time.
+/// A cold start: at least `least`, and halfway to `least + grows` after `half` of idle time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ColdStart {
     least: Nanos,
@@ -103,6 +106,7 @@ impl SchedulerTimes {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IdleStateTimes {
     pub(crate) state: IdleState,
+    pub(crate) enter: Nanos,
     pub(crate) exit: Nanos,
     /// The expected idle time from which it is chosen.
     pub(crate) chosen: Nanos,
@@ -112,12 +116,12 @@ pub(crate) struct IdleStateTimes {
 const MAX_TSC: f64 = 100_000.0;
 
 impl StepCosts {
-    /// From a thread's decision to sleep to an idle CPU.
+    /// Time from a thread's decision to sleep to an idle CPU.
     pub(crate) fn to_sleep(&self) -> Nanos {
         self.to_timer() + self.switch
     }
 
-    /// From a thread's decision to sleep to a timer that is set.
+    /// Time from a thread's decision to sleep to a timer that is set.
     pub(crate) fn to_timer(&self) -> Nanos {
         let work = match self.work {
             // The kernel's path is in the kernel already.
@@ -132,8 +136,8 @@ impl StepCosts {
         Nanos(self.complete.0 * count as u64)
     }
 
-    /// Instructions take longer at a lower frequency. Polls, which wait for memory, do not, nor what
-    /// other clocks keep: the slack of timers, slices, idle states, and pauses.
+    /// Instructions take longer at a lower frequency. Polls, which wait for memory, do not, nor
+    /// what other clocks keep: the slack of timers, slices, idle states, and pauses.
     pub(crate) fn new(
         setup: &TwinSetup<'_>,
         costs: &Costs,
@@ -169,10 +173,10 @@ impl StepCosts {
         if setup.file_system {
             fixed += some(&costs.file_system_ns);
         }
-        if setup.dispatch == Dispatch::Kworker {
+        if setup.dispatch == DispatchThread::Kworker {
             fixed += ns(&costs.wake_ns) + ns(&costs.switch_ns);
         }
-        let submit = loads(job).into_iter().map(|load| {
+        let submit = job.loads(0).into_iter().map(|load| {
             let data = costs.kib_ns.value * pace * f64::from(load.bs) / 1024.0;
             fixed + Nanos::nearest(data)
         });
@@ -183,13 +187,14 @@ impl StepCosts {
         let least = ns(&costs.cold_ns);
         let cold = ColdStart {
             least,
-            grows: some(&costs.cold_most_ns).since(least),
+            grows: some(&costs.cold_max_ns).since(least),
             half: fixed_some(&costs.cold_half_ns),
         };
         let (timer_set, timer_fires) = half(&costs.timer_ns);
         let (block_before, block_after) = half(&path.block_ns);
         let idle = costs.idle.iter().map(|idle| IdleStateTimes {
             state: idle.state,
+            enter: some(&idle.enter_ns),
             exit: fixed_ns(&idle.exit_ns) + fixed_some(&path.exit_ns),
             chosen: fixed_ns(idle.chosen()),
         });
@@ -202,7 +207,7 @@ impl StepCosts {
         if watts.pause_c02.is_some() {
             can = can.with(StepKind::Pause);
         }
-        if watts.monitor.is_some() {
+        if watts.monitored().is_some() {
             can = can.with(StepKind::Monitor);
         }
         if costs.user_interrupt_ns.is_some() {
@@ -220,7 +225,7 @@ impl StepCosts {
             },
             scheduler,
             complete: ns(&path.complete_ns),
-            poll: fixed_ns(&costs.look_ns),
+            poll: fixed_ns(&costs.poll_ns),
             switch: ns(&costs.switch_ns),
             interrupt: ns(&costs.interrupt_ns),
             wake: ns(&costs.wake_ns),
@@ -234,6 +239,7 @@ impl StepCosts {
             block_before,
             block_after,
             slice: fixed_ns(&costs.slice_ns),
+            tick: costs.tick_ns.as_ref().map_or(DEFAULT_TICK, fixed_ns),
             smt_slowdown: costs.smt_slowdown.value,
             work,
             idle: idle.collect(),

@@ -2,25 +2,23 @@
 //!
 //! It is the loop of a real job: send out what is due, poll, wait as the policy says, take in what
 //! ended. Between two rings of the doorbell it touches nobody but its CPU, so that one call of
-//! [`Thread::step`] does all of that at once.
+//! [`JobThread::step`] does all of that at once.
 
 mod poll;
 
 use crate::TwinError;
 use crate::in_flight::InFlight;
-use crate::job_check::loads;
-use crate::load::Source;
 use crate::oracle::OracleState;
 use crate::path::Path;
-use crate::run::World;
 use crate::setup::Coalescing;
-use joulio_job::{IoStatistics, Job};
+use crate::world::World;
+use joulio_job::{IoStatistics, Job, Schedule};
 use joulio_units::Nanos;
 use joulio_wait::{AnyPolicy, Counters, Outstanding, Policy, Slept, StepKind, StepSet};
 
 /// Phase of a job: what it does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
+pub(crate) enum ThreadPhase {
     /// Makes the I/Os that are due, with the CPU.
     Issue,
     /// Rings the doorbell.
@@ -36,15 +34,16 @@ pub(crate) enum Phase {
 /// Event that wakes a job that gave its CPU away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wakening {
-    /// The job's slice was over, or has not begun; it did not give the CPU away by itself.
-    Slice,
+    /// Another thread was given the CPU at `since`, or had it from the start; the job did not give
+    /// it away by itself.
+    Slice { since: Nanos },
     /// A sleep that began at `start` and was to end at `until`.
     Timer { start: Nanos, until: Nanos },
     /// A block that began at `start`; the interrupt came, or its time was over.
     Block { start: Nanos, interrupted: bool },
 }
 
-pub(crate) struct Thread<'a> {
+pub(crate) struct JobThread<'a> {
     pub(crate) index: usize,
     pub(crate) job: &'a Job,
     pub(crate) coalescing: Option<Coalescing>,
@@ -57,23 +56,25 @@ pub(crate) struct Thread<'a> {
     /// Completions raise interrupts that the kernel takes: the driver's vector is unmasked, or what
     /// is out went to a queue of the kernel's that has interrupts.
     pub(crate) armed: bool,
-    /// They come straight to the thread.
+    /// True if interrupts come straight to the thread.
     pub(crate) user_interrupts: bool,
     pub(crate) in_flight: InFlight,
-    pub(crate) phase: Phase,
+    pub(crate) phase: ThreadPhase,
+    /// Phase that it goes on with when it has its CPU again, which was taken from it.
+    pub(crate) resumes: ThreadPhase,
     /// I/Os that are made and not with the device.
     made: Vec<u16>,
     /// The measured I/Os of one poll: whether each wrote, its bytes, and when it arrived.
     ended: Vec<(bool, u32, Nanos)>,
     /// Time that it takes to make and submit the I/Os in `made`.
     making: Nanos,
-    source: Source,
+    schedule: Schedule,
     /// Bytes of an I/O, by load.
     sizes: Vec<u32>,
     end: Nanos,
     issued: u64,
     pub(crate) measuring: bool,
-    /// The CPU was idle since the last completion, for so long at the most.
+    /// The CPU was idle since the last completion, for so long at most.
     pub(crate) cold: Option<Nanos>,
     /// True if the CPU was idle before the last completion.
     chilled: bool,
@@ -101,16 +102,16 @@ fn always_interrupted(path: Path, steps: StepSet) -> bool {
     path != Path::User && steps == StepSet::NONE.with(StepKind::Block)
 }
 
-impl<'a> Thread<'a> {
+impl<'a> JobThread<'a> {
     pub(crate) fn new(
         index: usize,
         job: &'a Job,
         (path, coalescing): (Path, Option<Coalescing>),
         (cpu, device): (usize, usize),
         policy: AnyPolicy,
-        source: Source,
-    ) -> Thread<'a> {
-        Thread {
+        schedule: Schedule,
+    ) -> JobThread<'a> {
+        JobThread {
             index,
             job,
             coalescing,
@@ -122,12 +123,13 @@ impl<'a> Thread<'a> {
             user_interrupts: policy.steps().has(StepKind::UserInterrupt),
             policy,
             in_flight: InFlight::new(job.iodepth),
-            phase: Phase::Issue,
+            phase: ThreadPhase::Issue,
+            resumes: ThreadPhase::Issue,
             made: Vec::with_capacity(job.iodepth),
             ended: Vec::with_capacity(job.iodepth),
             making: Nanos::ZERO,
-            source,
-            sizes: loads(job).iter().map(|load| load.bs).collect(),
+            schedule,
+            sizes: job.loads(0).iter().map(|load| load.bs).collect(),
             end: job
                 .runtime
                 .map_or(Nanos::MAX, |runtime| job.ramp_time + runtime),
@@ -156,17 +158,28 @@ impl<'a> Thread<'a> {
         world: &mut World<'_>,
     ) -> Result<Option<Nanos>, TwinError> {
         match self.phase {
-            Phase::Issue => Ok(self.issue(at, world)),
-            Phase::Ring => Ok(Some(self.ring(at, world))),
-            Phase::Poll => Ok(Some(self.poll(at, world))),
-            Phase::Wait => self.wait(at, world).map(Some),
-            Phase::Woken(how) => Ok(Some(self.woken(how, at, world))),
+            ThreadPhase::Issue => Ok(self.issue(at, world)),
+            ThreadPhase::Ring => Ok(Some(self.ring(at, world))),
+            ThreadPhase::Poll => Ok(Some(self.poll(at, world))),
+            ThreadPhase::Wait => self.wait(at, world).map(Some),
+            ThreadPhase::Woken(how) => Ok(Some(self.woken(how, at, world))),
         }
     }
 
     /// Returns true if the job has given its CPU away.
     pub(crate) fn is_off(&self) -> bool {
-        matches!(self.phase, Phase::Woken(_))
+        matches!(self.phase, ThreadPhase::Woken(_))
+    }
+
+    /// Its CPU is taken for another thread, at `since`.
+    pub(crate) fn preempted(&mut self, since: Nanos) {
+        self.resumes = match self.phase {
+            // What completes meanwhile is there when it is back.
+            ThreadPhase::Wait => ThreadPhase::Poll,
+            phase => phase,
+        };
+        self.phase = ThreadPhase::Woken(Wakening::Slice { since });
+        self.done.preempted += u64::from(self.measuring);
     }
 
     fn issue(&mut self, at: Nanos, world: &mut World<'_>) -> Option<Nanos> {
@@ -186,10 +199,10 @@ impl<'a> Thread<'a> {
                     .job
                     .number_ios
                     .map_or(u64::MAX, |n| n - self.issued.min(n));
-                self.done.unissued = self.source.clone().left(self.end.min(at), wanted);
+                self.done.unissued = self.schedule.clone().left(self.end.min(at), wanted);
                 return None;
             }
-            self.phase = Phase::Poll;
+            self.phase = ThreadPhase::Poll;
             return Some(at);
         }
         let mut work = world.costs.enter + std::mem::take(&mut self.making);
@@ -198,7 +211,7 @@ impl<'a> Thread<'a> {
             let sides = self.made.iter().map(|tag| self.in_flight.get(*tag).side());
             work += sides.fold(Nanos::ZERO, |sum, side| sum + cost.before[side]);
         }
-        self.phase = Phase::Ring;
+        self.phase = ThreadPhase::Ring;
         Some(world.work(self.cpu, at, work))
     }
 
@@ -211,9 +224,13 @@ impl<'a> Thread<'a> {
     fn make(&mut self, at: Nanos, world: &World<'_>) {
         let limit = self.job.number_ios.filter(|_| self.measuring);
         while self.in_flight.has_room() && limit.is_none_or(|n| self.issued < n) {
-            let Some(due) = self.source.due(at, world.costs.app) else {
+            let Some(mut due) = self.schedule.due(at) else {
                 break;
             };
+            if due.closed {
+                // Making it is not the I/O's time.
+                due.arrival += world.costs.app;
+            }
             self.making += world.costs.app + world.costs.submit[due.load];
             if let Some(tag) = self.in_flight.take(due, self.measuring) {
                 self.made.push(tag);
@@ -242,7 +259,7 @@ impl<'a> Thread<'a> {
             }
         }
         self.made.clear();
-        self.phase = Phase::Poll;
+        self.phase = ThreadPhase::Poll;
         if at > start {
             world.cpus[self.cpu].spend(start, at - start, world.costs.work);
         }
@@ -252,8 +269,8 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// Reports to the policy that the core woke at `at`, where a real poll group does it; a completion
-    /// was there, or not.
+    /// Reports to the policy that the core woke at `at`, where a real poll group does it; a
+    /// completion was there, or not.
     pub(crate) fn woke(&mut self, over: bool, at: Nanos) {
         if self.timed {
             let slept = if over { Slept::Over } else { Slept::Under };
@@ -269,7 +286,7 @@ impl<'a> Thread<'a> {
     /// Until when to wait for a completion: the next arrival that can go out, and the next thing to
     /// be done without one.
     pub(crate) fn deadline(&self, at: Nanos) -> Nanos {
-        let next = self.source.next();
+        let next = self.schedule.next();
         if next == Nanos::MAX || !self.in_flight.has_room() || !self.issuing(at) {
             return Nanos::MAX;
         }

@@ -8,7 +8,7 @@ use std::ops::AddAssign;
 /// Time by state. What is missing to the window is spent in C6: a job that has ended, or a CPU that
 /// no job is on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Times {
+pub struct CoreTimes {
     /// Polling, or running the driver and the workload.
     pub spin: Nanos,
     /// Running in the kernel.
@@ -17,14 +17,18 @@ pub struct Times {
     pub paused: Nanos,
     /// In `umwait`.
     pub monitored: Nanos,
+    /// Running a thread of another program.
+    pub neighbour: Nanos,
+    /// Polling for work in the idle task's name.
+    pub polled_idle: Nanos,
     /// Halted in C1.
     pub c1: Nanos,
     /// Halted in C1E.
     pub c1e: Nanos,
     /// Powered off in C6.
     pub c6: Nanos,
-    /// The part of `kernel` that ran in the idle task's name: handlers that ended an idle state, and
-    /// most of the way into one and out of it.
+    /// The part of `kernel` that ran in the idle task's name: handlers that ended an idle state,
+    /// and most of the transition into one and out of it.
     pub uncharged: Nanos,
     /// Wake-ups from an idle state by an interrupt.
     pub wakes: u64,
@@ -39,39 +43,43 @@ pub(crate) enum Doing {
     Kernel,
     Pause,
     Monitor,
+    /// What another program's thread does.
+    Neighbour,
 }
 
-impl Times {
+impl CoreTimes {
     pub(crate) fn doing(&mut self, doing: Doing) -> &mut Nanos {
         match doing {
             Doing::Spin => &mut self.spin,
             Doing::Kernel => &mut self.kernel,
             Doing::Pause => &mut self.paused,
             Doing::Monitor => &mut self.monitored,
+            Doing::Neighbour => &mut self.neighbour,
         }
     }
 
     pub(crate) fn idling(&mut self, state: IdleState) -> &mut Nanos {
         match state {
+            IdleState::Poll => &mut self.polled_idle,
             IdleState::C1 => &mut self.c1,
             IdleState::C1e => &mut self.c1e,
             IdleState::C6 => &mut self.c6,
         }
     }
 
-    /// The time in which instructions were executed.
+    /// The time in which instructions were executed, without another program's.
     pub fn busy(&self) -> Nanos {
-        self.spin + self.kernel + self.paused + self.monitored
+        self.spin + self.kernel + self.paused + self.monitored + self.polled_idle
     }
 
     /// The part of it that the system charges to threads: CPU time, as it is usually reported.
     pub fn charged(&self) -> Nanos {
-        self.busy() - self.uncharged
+        self.busy() - self.uncharged - self.polled_idle
     }
 
     /// All of it.
     pub fn total(&self) -> Nanos {
-        self.busy() + self.c1 + self.c1e + self.c6
+        self.busy() + self.neighbour + self.c1 + self.c1e + self.c6
     }
 
     /// Returns what a physical core did whose hardware threads spent their time so in `window`.
@@ -79,26 +87,29 @@ impl Times {
     /// A core is awake while any of its threads is. How far they overlap is not known: they are
     /// taken to be independent, so that a core of threads that are busy for b and c of the window
     /// is busy for 1 - (1 - b)(1 - c) of it. The rest is idle in the shares of their idle states.
-    pub(crate) fn of_core(threads: &[Times], window: Nanos) -> Times {
-        let mut sum = Times::default();
+    pub(crate) fn of_core(threads: &[CoreTimes], window: Nanos) -> CoreTimes {
+        let mut sum = CoreTimes::default();
         threads.iter().for_each(|thread| sum += *thread);
         if threads.len() < 2 || window == Nanos::ZERO {
             return sum;
         }
         let whole = window.seconds();
-        let idle = |t: &Times| 1.0 - (t.busy().seconds() / whole).min(1.0);
+        let running = |t: &CoreTimes| (t.busy() + t.neighbour).seconds();
+        let idle = |t: &CoreTimes| 1.0 - (running(t) / whole).min(1.0);
         let awake = whole * (1.0 - threads.iter().map(idle).product::<f64>());
         let share = |part: Nanos, of: Nanos, to: f64| match of {
             Nanos::ZERO => Nanos::ZERO,
             of => Nanos::from_seconds(part.seconds() / of.seconds() * to),
         };
-        let (busy, halted) = (sum.busy(), sum.c1 + sum.c1e + sum.c6);
+        let (busy, halted) = (sum.busy() + sum.neighbour, sum.c1 + sum.c1e + sum.c6);
         let rest = halted.seconds().min(whole - awake);
-        Times {
+        CoreTimes {
             spin: share(sum.spin, busy, awake),
             kernel: share(sum.kernel, busy, awake),
             paused: share(sum.paused, busy, awake),
             monitored: share(sum.monitored, busy, awake),
+            neighbour: share(sum.neighbour, busy, awake),
+            polled_idle: share(sum.polled_idle, busy, awake),
             c1: share(sum.c1, halted, rest),
             c1e: share(sum.c1e, halted, rest),
             c6: share(sum.c6, halted, rest),
@@ -106,12 +117,12 @@ impl Times {
         }
     }
 
-    /// As the power model takes it. Its names are those of causes where these are of states: what
-    /// it pays as C1E it calls blocked, what it pays as C1 slept; C6 is in its base. `frequency` is
-    /// that of its clock while it ran; none: the profile's reference.
+    /// Returns the times as the power model takes them. Its names are those of causes where these
+    /// are of states: what it pays as C1E it calls blocked, what it pays as C1 slept; C6 is in its
+    /// base. `frequency` is that of its clock while it ran; none: the profile's reference.
     pub fn residency(&self, frequency: Option<FrequencyRatio>) -> Residency {
         Residency {
-            spin: self.spin,
+            spin: self.spin + self.neighbour + self.polled_idle,
             kernel: self.kernel,
             blocked: self.c1e,
             slept: self.c1,
@@ -124,12 +135,14 @@ impl Times {
     }
 }
 
-impl AddAssign for Times {
-    fn add_assign(&mut self, other: Times) {
+impl AddAssign for CoreTimes {
+    fn add_assign(&mut self, other: CoreTimes) {
         self.spin += other.spin;
         self.kernel += other.kernel;
         self.paused += other.paused;
         self.monitored += other.monitored;
+        self.neighbour += other.neighbour;
+        self.polled_idle += other.polled_idle;
         self.c1 += other.c1;
         self.c1e += other.c1e;
         self.c6 += other.c6;

@@ -8,12 +8,12 @@ mod user;
 
 use crate::TwinError;
 use crate::cpu::{Cause, Got};
-use crate::run::World;
-use crate::thread::{Phase, Thread, Wakening};
+use crate::thread::{JobThread, ThreadPhase, Wakening};
+use crate::world::World;
 use joulio_units::Nanos;
 use joulio_wait::{Policy, Step, StepKind};
 
-impl Thread<'_> {
+impl JobThread<'_> {
     /// Asks the policy, and does the first half of its step: up to where the CPU is given away, if
     /// it is.
     pub(crate) fn wait(&mut self, at: Nanos, world: &mut World<'_>) -> Result<Nanos, TwinError> {
@@ -31,9 +31,10 @@ impl Thread<'_> {
             });
         }
         let step = step.bounded(self.deadline(at));
-        // Arming unmasks the vector, and any other wait has it masked; by the kernel the I/O goes to
-        // a queue with interrupts, or to a polled one. Both writes to the vector's table are posted,
-        // as the doorbell's is, and no profile has a figure for one: they cost nothing here.
+        // Arming unmasks the vector, and any other wait has it masked; by the kernel the I/O goes
+        // to a queue with interrupts, or to a polled one. Both writes to the vector's table are
+        // posted, as the doorbell's is, and no profile has a figure for one: they cost nothing
+        // here.
         self.armed = step.kind == StepKind::Block;
         Ok(match step.kind {
             StepKind::Sleep => self.sleep(step, at, world),
@@ -42,21 +43,22 @@ impl Thread<'_> {
         })
     }
 
-    /// A step that keeps the CPU: until its end, or until the turn on a CPU that is shared is over;
-    /// then a poll comes, or another job's turn.
+    /// Returns what the oracle does now, if one waits here.
+    fn oracle_step(&mut self, at: Nanos, world: &World<'_>) -> Option<Step> {
+        let (deadline, cold) = (self.deadline(at), self.cold);
+        let oracle = self.oracle.as_mut()?;
+        Some(oracle.step(at, deadline, cold, &self.in_flight, &world.costs))
+    }
+
+    /// A step that keeps the CPU: until its end, or until another thread may be given it; then a poll
+    /// comes, or the other's turn.
     fn stay(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
-        let slice = self.slice(at, world);
-        let step = step.bounded(slice);
-        let ends = match step.kind {
-            StepKind::UserInterrupt => self.raised(),
-            _ => self.in_flight.first(),
+        let run_queue = &world.cpus[self.cpu].run_queue;
+        let step = match run_queue.shared() {
+            true => step.bounded(run_queue.undisturbed(at)),
+            false => step,
         };
-        let over = ends.min(step.until) >= slice && slice != Nanos::MAX;
-        self.done.preempted += u64::from(over && self.measuring);
-        self.phase = match over {
-            true => Phase::Woken(Wakening::Slice),
-            false => Phase::Poll,
-        };
+        self.phase = ThreadPhase::Poll;
         match step.kind {
             StepKind::Pause => self.pause(step, at, world),
             StepKind::Monitor => self.monitor(step, at, world),
@@ -67,9 +69,10 @@ impl Thread<'_> {
 
     /// The second half of a step, after the CPU was given away.
     pub(crate) fn woken(&mut self, how: Wakening, at: Nanos, world: &mut World<'_>) -> Nanos {
-        self.phase = Phase::Poll;
+        self.phase = ThreadPhase::Poll;
         match how {
-            Wakening::Slice => {
+            Wakening::Slice { since } => {
+                self.phase = self.resumes;
                 let got = world.take(self.cpu, self.index, at, Cause::Timer);
                 self.chill(&got);
                 let switch = if got.cold.is_some() {
@@ -78,7 +81,11 @@ impl Thread<'_> {
                     Nanos::ZERO
                 };
                 let on = world.kernel(self.cpu, got.at, switch);
-                if !self.user_interrupts || got.cold.is_none() || self.raised() > got.at {
+                if !self.user_interrupts || got.cold.is_none() {
+                    return on;
+                }
+                let raised = self.raised();
+                if raised <= since || raised > got.at {
                     return on;
                 }
                 // A user interrupt for a thread that was away: the kernel's handler had it.
@@ -104,25 +111,16 @@ impl Thread<'_> {
         world.spin(self.cpu, at, Nanos(polls * poll.0))
     }
 
-    /// When its turn on a CPU that it shares is over, while it waits on it from `at` on.
-    fn slice(&self, at: Nanos, world: &World<'_>) -> Nanos {
-        let cpu = &world.cpus[self.cpu];
-        match cpu.shared {
-            true => at.max(cpu.since + world.costs.slice),
-            false => Nanos::MAX,
-        }
-    }
-
     /// Sets a timer and gives the CPU away.
     fn sleep(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
         let fires = step.until + world.costs.timer_slack;
         let set = world.kernel(self.cpu, at, world.costs.to_timer());
         let asleep = world.switch(self.cpu, set);
-        self.phase = Phase::Woken(Wakening::Timer {
+        self.phase = ThreadPhase::Woken(Wakening::Timer {
             start: at,
             until: step.until,
         });
-        // A timer that fires on the way to idle is taken at its end.
+        // A timer that fires in the transition to idle is taken at its end.
         fires.max(asleep)
     }
 
@@ -161,7 +159,7 @@ impl Thread<'_> {
     fn block(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
         self.counters.arms += 1;
         if self.in_flight.first() <= at {
-            self.phase = Phase::Poll;
+            self.phase = ThreadPhase::Poll;
             return at;
         }
         self.counters.polls += 1;
@@ -171,7 +169,7 @@ impl Thread<'_> {
         let asleep = world.switch(self.cpu, blocking);
         let raised = self.raised();
         let interrupted = raised <= step.until;
-        self.phase = Phase::Woken(Wakening::Block { start, interrupted });
+        self.phase = ThreadPhase::Woken(Wakening::Block { start, interrupted });
         raised.min(step.until).max(asleep)
     }
 
@@ -224,7 +222,7 @@ impl Thread<'_> {
     }
 }
 
-impl Thread<'_> {
+impl JobThread<'_> {
     /// Remembers the longest idle time of its CPU since the last completion.
     fn chill(&mut self, got: &Got) {
         self.cold = self.cold.max(got.cold);

@@ -7,7 +7,7 @@ mod policies;
 use common::{device, machine, method};
 use joulio_job::{Arrivals, EngineName, Job, Method};
 use joulio_model::MachineProfile;
-use joulio_twin::replay::{Event, History};
+use joulio_twin::replay::{History, PolicyEvent};
 use joulio_twin::{Coalescing, TwinError, TwinRun, TwinSetup, run, run_policy};
 use joulio_units::Nanos;
 use joulio_wait::{
@@ -158,7 +158,7 @@ fn a_hybrid_sleeps_once_for_each() {
 }
 
 #[test]
-fn a_policy_is_told_of_every_sleep_before_it_plans_again() {
+fn a_policy_hears_of_every_sleep_before_it_plans_again() {
     for which in 0..POLICIES {
         for arrivals in [Arrivals::Closed, Arrivals::Every(Nanos(40_000))] {
             let job = Job {
@@ -174,17 +174,17 @@ fn a_policy_is_told_of_every_sleep_before_it_plans_again() {
             let done = run_policy(&job, method, &setup, recorded).unwrap();
             let c = done.counters;
             let events = history.events();
-            let woke = |event: &&Event| matches!(event, Event::Woke(..));
-            let told = events.iter().filter(woke).count() as u64;
-            assert_eq!(told, c.sleeps + c.blocks - c.wakes, "{}", done.effective());
-            let over = |event: &&Event| matches!(event, Event::Woke(Slept::Over, _));
+            let woke = |event: &&PolicyEvent| matches!(event, PolicyEvent::Woke(..));
+            let ended = events.iter().filter(woke).count() as u64;
+            assert_eq!(ended, c.sleeps + c.blocks - c.wakes, "{}", done.effective());
+            let over = |event: &&PolicyEvent| matches!(event, PolicyEvent::Woke(Slept::Over, _));
             let over = events.iter().filter(over).count() as u64;
             assert!(over >= c.oversleeps, "{}", done.effective());
             for pair in events.windows(2) {
-                if let [Event::Planned { step, .. }, next] = pair
+                if let [PolicyEvent::Planned { step, .. }, next] = pair
                     && step.kind == StepKind::Sleep
                 {
-                    assert!(matches!(next, Event::Woke(..)), "{next:?}");
+                    assert!(matches!(next, PolicyEvent::Woke(..)), "{next:?}");
                 }
             }
         }
@@ -292,18 +292,17 @@ fn spinning_jobs_on_one_cpu_take_turns() {
         let setup = TwinSetup::new(&machine, &devices);
         let method = method(EngineName::Psync);
         let done = run_policy(&job, method, &setup, |_| policy(which)).unwrap();
-        // An I/O of whoever has no turn waits for the other's 3 ms: one each turn.
-        let slow = done.all().latency.count_between(2_000_000, 4_000_000);
+        // An I/O of whoever has no turn waits for the other's: one each turn, whose slice of 3 ms is
+        // over at a tick of 4 ms, or at the next where both had the same time by then.
+        let slow = done.all().latency.count_between(3_000_000, 9_000_000);
         let name = done.effective();
-        // What came while the thread was away went to the kernel.
-        let kernels = if name == "uintr" { slow } else { 0 };
-        assert_eq!(done.counters.interrupts, kernels, "{name}");
+        // What came while the thread was away went to the kernel; it was not always waiting.
+        let kernel = done.counters.interrupts;
+        assert!(kernel <= slow, "{name}: {kernel}");
+        assert_eq!(kernel > 0, name == "uintr", "{name}: {kernel}");
+        assert!((7..=16).contains(&slow), "{name}: {slow} waited for a turn");
         assert!(
-            (15..=25).contains(&slow),
-            "{name}: {slow} waited for a turn"
-        );
-        assert!(
-            (15..=25).contains(&done.preempted),
+            (7..=16).contains(&done.preempted),
             "{name}: {}",
             done.preempted
         );

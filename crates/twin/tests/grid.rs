@@ -6,7 +6,7 @@ use common::device;
 use joulio_model::MachineProfile;
 use joulio_twin::TwinError;
 use joulio_twin::grid::{
-    Axes, Candidate, GridError, LoadKind, Mechanism, Meter, Row, Scenario, Sweep,
+    Axes, Candidate, Cell, GridError, LoadKind, Mechanism, Meter, Scenario, Sweep,
 };
 use joulio_units::Nanos;
 use joulio_wait::{AnyPolicy, Dpas, Ehp, Pas, SkiRental, Tpause, Umwait};
@@ -44,7 +44,7 @@ fn scenario(device: &str, iodepth: usize, load: LoadKind) -> Scenario {
     }
 }
 
-fn simulate(sweep: &Sweep, scenario: &Scenario) -> Vec<Row> {
+fn simulate(sweep: &Sweep, scenario: &Scenario) -> Vec<Cell> {
     let views = Axes::full().views;
     sweep
         .simulate(scenario, &device(&scenario.device), &views)
@@ -87,10 +87,10 @@ fn a_view_has_the_policies_of_its_mechanism_and_the_energy_of_its_boundary() {
         &scenario("optane-p5800x", 1, LoadKind::Closed),
     );
     let of = |mechanism, boundary| {
-        let same = |row: &&Row| (row.view.mechanism, row.view.boundary) == (mechanism, boundary);
+        let same = |row: &&Cell| (row.view.mechanism, row.view.boundary) == (mechanism, boundary);
         rows.iter().find(same).unwrap()
     };
-    let has = |row: &Row, name: &str| row.policies.iter().any(|one| one.policy == name);
+    let has = |row: &Cell, name: &str| row.policies.iter().any(|one| one.policy == name);
     assert!(!has(of(Mechanism::Eventfd, Meter::Wall), "umwait"));
     assert!(has(of(Mechanism::Tpause, Meter::Wall), "umwait"));
     let [wall, package, cores] = Meter::ALL.map(|meter| of(Mechanism::Eventfd, meter));
@@ -135,7 +135,7 @@ fn a_promise_under_the_device_s_own_latency_is_refused_by_name() {
 }
 
 #[test]
-fn a_package_s_watts_are_never_told_as_the_wall_s() {
+fn a_package_s_watts_are_never_reported_as_the_wall_s() {
     let sweep = Sweep {
         machine: MachineProfile::builtin("xeon-8558").unwrap(),
         ..sweep(1_000, None)

@@ -7,15 +7,20 @@ mod policies;
 use common::{device, method};
 use joulio_job::{Arrivals, EngineName, Job, Load, Phase, ReadWrite};
 use joulio_model::{CoreState, MachineProfile};
-use joulio_twin::replay::{Event, History, replay};
-use joulio_twin::{Coalescing, Times, TwinRun, TwinSetup, run_policy};
+use joulio_twin::replay::{History, PolicyEvent, replay};
+use joulio_twin::{Coalescing, CoreTimes, TwinRun, TwinSetup, run_policy};
 use joulio_units::Nanos;
 use policies::{ALL, policy};
 use proptest::prelude::*;
 
-/// One that has every way to wait.
+/// One that has every kind of wait, every idle state and a link.
 fn machine() -> MachineProfile {
-    MachineProfile::builtin("generic-server").unwrap()
+    let xeon = MachineProfile::builtin("xeon-6230").unwrap();
+    let mut machine = MachineProfile::builtin("generic-server").unwrap();
+    machine.link = xeon.link;
+    machine.costs.as_mut().unwrap().idle = xeon.costs.unwrap().idle;
+    machine.validate().unwrap();
+    machine
 }
 
 fn any_arrivals() -> impl Strategy<Value = Arrivals> {
@@ -103,9 +108,9 @@ fn simulate(case: &Case, which: usize, seed: u64) -> TwinRun {
 }
 
 /// The joules of cores in full, by hand.
-fn joules_of(machine: &MachineProfile, times: &Times) -> f64 {
+fn joules_of(machine: &MachineProfile, times: &CoreTimes) -> f64 {
     let states = [
-        (CoreState::Spin, times.spin),
+        (CoreState::Spin, times.spin + times.polled_idle),
         (CoreState::Kernel, times.kernel),
         (CoreState::PauseC02, times.paused),
         (CoreState::Monitor, times.monitored),
@@ -183,7 +188,7 @@ proptest! {
         run_policy(&job, method(engine), &setup, recorded).unwrap();
         for history in &histories {
             let events = history.events();
-            prop_assert!(events.iter().is_sorted_by_key(Event::at));
+            prop_assert!(events.iter().is_sorted_by_key(PolicyEvent::at));
             prop_assert!(replay(&events, &mut policy(which)).is_ok());
         }
     }

@@ -6,7 +6,7 @@ mod policies;
 use joulio_emulator::{EmulatedDevice, Options};
 use joulio_model::DeviceProfile;
 use joulio_nvme::{Controller, ControllerOptions, PollGroup};
-use joulio_twin::replay::{Event, History, replay};
+use joulio_twin::replay::{History, PolicyEvent, replay};
 use joulio_units::Nanos;
 use joulio_wait::{AnyPolicy, Hybrid, Step};
 use policies::{POLICIES, policy};
@@ -18,7 +18,7 @@ fn recorded(
     device: &str,
     policy: AnyPolicy,
     (depth, ios, write_every): (usize, usize, usize),
-) -> Vec<Event> {
+) -> Vec<PolicyEvent> {
     let profile = DeviceProfile::builtin(device).unwrap();
     let device = EmulatedDevice::spawn(&Options::new(profile)).unwrap();
     let controller = Controller::open(device, ControllerOptions::default()).unwrap();
@@ -58,12 +58,12 @@ proptest! {
         which in 0..POLICIES, depth in 1_usize..9, ios in 1_usize..300, write_every in 1_usize..5,
     ) {
         let events = recorded("optane-p5800x", policy(which), (depth, ios, write_every));
-        prop_assert!(events.iter().is_sorted_by_key(Event::at));
-        let submitted = |event: &&Event| matches!(event, Event::Submitted(..));
-        let completed = |event: &&Event| matches!(event, Event::Completed(..));
+        prop_assert!(events.iter().is_sorted_by_key(PolicyEvent::at));
+        let submitted = |event: &&PolicyEvent| matches!(event, PolicyEvent::Submitted(..));
+        let completed = |event: &&PolicyEvent| matches!(event, PolicyEvent::Completed(..));
         prop_assert_eq!(events.iter().filter(submitted).count(), ios);
         prop_assert_eq!(events.iter().filter(completed).count(), ios);
-        let plans = events.iter().filter(|event| matches!(event, Event::Planned { .. })).count();
+        let plans = events.iter().filter(|event| matches!(event, PolicyEvent::Planned { .. })).count();
         prop_assert_eq!(replay(&events, &mut policy(which)), Ok(plans));
     }
 }
@@ -75,16 +75,16 @@ fn another_policy_is_found_out_at_its_first_other_word() {
     let events = (0..20)
         .map(|_| recorded("hdd-7200", hybrid(5_000), (1, 5, 9)))
         .find(|events| {
-            events
-                .iter()
-                .any(|event| matches!(event, Event::Planned { step, .. } if *step != Step::SPIN))
+            events.iter().any(
+                |event| matches!(event, PolicyEvent::Planned { step, .. } if *step != Step::SPIN),
+            )
         })
         .unwrap();
     let mut other = hybrid(4_000);
     let diverged = replay(&events, &mut other).unwrap_err();
-    let first = events
-        .iter()
-        .position(|event| matches!(event, Event::Planned { step, .. } if *step != Step::SPIN));
+    let first = events.iter().position(
+        |event| matches!(event, PolicyEvent::Planned { step, .. } if *step != Step::SPIN),
+    );
     assert_eq!(Some(diverged.index), first);
     assert_ne!(diverged.said, diverged.want);
 }

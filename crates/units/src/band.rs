@@ -6,8 +6,8 @@ use core::ops::Add;
 /// The lowest and the highest value that an energy may have.
 ///
 /// The band of a modelled energy is wide, because it takes all figures of the profiles to be wrong
-/// the same way at once. Times, counts and frequencies are taken as the run has them: the band is
-/// that of watts and joules.
+/// the same direction at once. Times, counts and frequencies are taken as the run has them: the
+/// band is that of watts and joules.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Band {

@@ -34,7 +34,7 @@ pub struct Energy {
     pub band: Option<Band>,
     /// The length of the window, at this meter.
     pub window: Nanos,
-    /// The way the energy came to be known.
+    /// How the energy came to be known.
     pub how: How,
 }
 

@@ -1,8 +1,8 @@
-//! The ways in which an energy comes to be known.
+//! How an energy came to be known: measured, modelled and the like.
 
 use crate::{Joules, Nanos};
 
-/// The way an energy came to be known.
+/// How an energy came to be known.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum How {

@@ -10,6 +10,7 @@ extern crate alloc;
 
 mod band;
 mod boundary;
+mod cpu_list;
 mod direction;
 mod energy;
 mod how;
@@ -23,6 +24,7 @@ mod zone;
 
 pub use band::Band;
 pub use boundary::{Boundary, UnknownBoundary};
+pub use cpu_list::{CpuList, ParseCpuListError, parse_cpus};
 pub use direction::Direction;
 pub use energy::{Energy, MIN_WINDOW};
 pub use how::How;

@@ -40,8 +40,8 @@ impl Nanos {
     /// what is too long [`Nanos::MAX`].
     #[inline]
     pub fn nearest(ns: f64) -> Nanos {
-        // f64::round is a call where the processor's rounding may not be asked for, and this is in
-        // the way of every modelled I/O.
+        // f64::round is a call where the processor's rounding may not be requested, and this is in
+        // the path of every modelled I/O.
         Nanos((ns + 0.5) as u64)
     }
 

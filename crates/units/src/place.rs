@@ -1,4 +1,4 @@
-//! Where in a machine a boundary lies.
+//! Place of a boundary in a machine.
 
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -37,9 +37,9 @@ wire! {
         argsz: u32,
         /// [`DmaMap::READ`] and [`DmaMap::WRITE`].
         flags: u32,
-        /// Where it starts in the file that comes along.
+        /// Offset in the file that comes along, in bytes.
         offset: u64,
-        /// Where the device finds it.
+        /// Device address of the range.
         address: u64,
         /// Length in bytes.
         size: u64,
@@ -60,7 +60,7 @@ wire! {
         argsz: u32,
         /// [`DmaUnmap::ALL`], or 0.
         flags: u32,
-        /// Where the device found it.
+        /// Device address of the range.
         address: u64,
         /// Length in bytes.
         size: u64,
@@ -96,17 +96,17 @@ impl DeviceInfo {
 wire! {
     /// A region (`struct vfio_region_info`).
     RegionInfo, 32 {
-        /// From the client the room for the answer; from the server what the whole answer takes.
+        /// Bytes: of the client's room for the answer, or of the whole answer of the server.
         argsz: u32,
         /// [`RegionInfo::READ`] and its like.
         flags: u32,
-        /// Which region.
+        /// Index of the region.
         index: u32,
-        /// Where the first capability stands, counted from the start of this structure.
+        /// Offset of the first capability from the start of this structure, in bytes; 0: none.
         capabilities: u32,
         /// Length in bytes.
         size: u64,
-        /// Where it starts in the file that comes along.
+        /// Offset in the file that comes along, in bytes.
         offset: u64,
     }
 }
@@ -129,7 +129,7 @@ wire! {
         id: u16,
         /// 1.
         version: u16,
-        /// Where the next one stands, counted as the first; 0 at the end.
+        /// Offset of the next one from the start of the structure, in bytes; 0 at the end.
         next: u32,
     }
 }
@@ -152,7 +152,7 @@ wire! {
 wire! {
     /// A part of a region that can be mapped.
     SparseArea, 16 {
-        /// Where it starts in the region.
+        /// Offset in the region, in bytes.
         offset: u64,
         /// Length in bytes.
         size: u64,
@@ -166,7 +166,7 @@ wire! {
         argsz: u32,
         /// [`IrqInfo::EVENTFD`] and its like.
         flags: u32,
-        /// Which kind.
+        /// Index of the kind.
         index: u32,
         /// Number of vectors of this kind.
         count: u32,
@@ -189,7 +189,7 @@ wire! {
         argsz: u32,
         /// One `DATA_*` and one action.
         flags: u32,
-        /// Which kind.
+        /// Index of the kind.
         index: u32,
         /// The first vector.
         start: u32,
@@ -216,9 +216,9 @@ impl IrqSet {
 wire! {
     /// A read or write of a region; the data follows, if any.
     RegionAccess, 16 {
-        /// Where in the region.
+        /// Offset in the region, in bytes.
         offset: u64,
-        /// Which region.
+        /// Index of the region.
         region: u32,
         /// Bytes of data.
         count: u32,

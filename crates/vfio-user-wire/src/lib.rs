@@ -60,7 +60,7 @@ impl Header {
 
 /// Header flags.
 pub mod flags {
-    /// The bits that tell commands (0) from replies.
+    /// The bits that distinguish commands (0) from replies.
     pub const TYPE: u32 = 0xf;
     /// A reply.
     pub const REPLY: u32 = 1;
@@ -92,9 +92,9 @@ pub mod command {
     pub const REGION_READ: u16 = 9;
     /// [`RegionAccess`](crate::RegionAccess) and the data; the reply has no data.
     pub const REGION_WRITE: u16 = 10;
-    /// From the server: reads memory that was mapped without a descriptor.
+    /// The server's: reads memory that was mapped without a descriptor.
     pub const DMA_READ: u16 = 11;
-    /// From the server: writes such memory.
+    /// The server's: writes memory that was mapped without a descriptor.
     pub const DMA_WRITE: u16 = 12;
     /// No body: resets the device.
     pub const DEVICE_RESET: u16 = 13;

@@ -1,11 +1,11 @@
 //! A device interrupt that stays a thread's, though CPUs come and go.
 
-use joulio_cpu::uintr::{Receiver, State, UintrError};
+use joulio_cpu::uintr::{Receiver, ReceiverState, UintrError};
 use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::os::fd::{AsFd, OwnedFd};
 
-/// Changes to a thread's interrupt since the last look.
+/// Changes to a thread's interrupt since the last check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
     /// True if the interrupt was taken away: its CPU went offline, it was moved, or the thread was.
@@ -22,13 +22,13 @@ pub(crate) trait Bound {
     fn unbind(&mut self) -> Result<(), UintrError>;
     /// Makes it the thread's, where the thread is pinned to one CPU.
     fn bind(&mut self) -> Result<(), UintrError>;
-    /// Where the thread may run.
+    /// Returns the CPUs on which the thread may run.
     fn allowed(&self) -> Result<Allowed, Errno>;
     /// Pins the thread to the CPU that it was bound on.
     fn pin(&mut self) -> Result<(), Errno>;
 }
 
-/// Where a thread may run.
+/// CPUs on which a thread may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Allowed {
     /// On one CPU.
@@ -41,7 +41,7 @@ pub(crate) enum Allowed {
 }
 
 /// Asks the module whether the thread still has its interrupt, and binds it again when it can be:
-/// when its CPU is back. `was_bound` is what the last look found, and is set to what this one did.
+/// when its CPU is back. `was_bound` is what the last check found, and is set to what this one did.
 pub(crate) fn keep_binding(
     receiver: &mut impl Bound,
     was_bound: &mut bool,
@@ -59,7 +59,7 @@ pub(crate) fn keep_binding(
         Ok(Allowed::Several) => receiver.pin().is_ok(),
         Ok(Allowed::Others) | Err(_) => false,
     };
-    // What fails now is tried again at the next look: meanwhile the kernel takes the interrupts.
+    // What fails now is tried again at the next check: meanwhile the kernel takes the interrupts.
     if pinned && receiver.bind().is_ok() {
         *was_bound = true;
         changes.bound = true;
@@ -114,7 +114,7 @@ impl Bound for Binding {
         let status = self.receiver.status()?;
         // Elsewhere the thread has none, and the kernel takes all.
         let here = rustix::thread::sched_getcpu();
-        Ok(status.state == State::Bound && status.cpu as usize == here)
+        Ok(status.state == ReceiverState::Bound && status.cpu as usize == here)
     }
 
     fn unbind(&mut self) -> Result<(), UintrError> {
@@ -122,7 +122,7 @@ impl Bound for Binding {
     }
 
     fn bind(&mut self) -> Result<(), UintrError> {
-        // Its only one, or the module refuses. Asked before: of an interrupt that is lost again by
+        // Its only one, or the module refuses. Read before: of an interrupt that is lost again by
         // then, the module names no CPU.
         let cpu = rustix::thread::sched_getcpu();
         self.receiver.bind(self.event.as_fd())?;
@@ -154,7 +154,7 @@ mod tests {
     struct Machine {
         online: bool,
         bound: bool,
-        /// There is something to unbind before a bind is taken.
+        /// Whether there is something to unbind before a bind is taken.
         stale: bool,
         allowed: Allowed,
         binds: u32,
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_interrupt_is_told_once_and_bound_again_when_its_cpu_is_back() {
+    fn a_lost_interrupt_is_reported_once_and_bound_again_when_its_cpu_is_back() {
         let (mut machine, mut bound) = (Machine::new(), true);
         machine.unplug();
         assert_eq!(keep_binding(&mut machine, &mut bound), Ok(LOST));
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_back_before_anybody_looked_was_lost_all_the_same() {
+    fn one_that_is_back_before_the_next_check_was_lost_all_the_same() {
         let (mut machine, mut bound) = (Machine::new(), true);
         machine.unplug();
         machine.online = true;

@@ -1,4 +1,4 @@
-//! The clock of real waits, and the ways to let it go on.
+//! The clock of real waits, and the means to let it go on.
 //!
 //! Built for the fuzzer (`--cfg fuzzing`) the clock is a made-up one, so that a driver that waits
 //! half a second for a device has done so at once: see `clock/fuzzing.rs`.

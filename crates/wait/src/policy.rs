@@ -1,4 +1,4 @@
-//! What a policy is: pure decisions.
+//! The trait of all policies: pure decisions.
 
 use crate::{Class, Step, StepSet};
 use joulio_units::Nanos;
@@ -47,7 +47,8 @@ pub trait Policy: Send {
     }
 
     /// Learns that the core woke at `at` from a sleep, or from a block with a deadline, that this
-    /// policy or that of another queue of the core planned; it may be earlier than this one planned.
+    /// policy or that of another queue of the core planned; it may be earlier than this one
+    /// planned.
     fn woke(&mut self, slept: Slept, at: Nanos) {
         let _ = (slept, at);
     }

@@ -1,4 +1,4 @@
-//! A step: one way to wait, and until when.
+//! A step: one kind of wait and its deadline.
 
 use joulio_units::Nanos;
 
@@ -67,12 +67,12 @@ impl StepSet {
 /// Longest pause of a core that nothing wakes: a user-level wait and its end take a part of that.
 pub(crate) const MAX_PAUSE: Nanos = Nanos::from_micros(1);
 
-/// A way to wait, and until when at most.
+/// A kind of wait and its deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Kind of the step.
     pub kind: StepKind,
-    /// Time to ask the policy again if nothing happened ([`Nanos::MAX`]: never).
+    /// Time at which the policy plans again if nothing happened ([`Nanos::MAX`]: never).
     pub until: Nanos,
     /// Longest pause between two polls, of a step that pauses ([`Nanos::MAX`]: as long as the
     /// system allows).
@@ -113,12 +113,12 @@ impl Step {
         Step { max_pause, ..step }
     }
 
-    /// Returns the step of a core that two queues wait on: it hides neither's completion for longer than
-    /// that queue's own step would, or a microsecond. The shallower kind watches both, with these
-    /// exceptions. A timer sleep does not see interrupts while a block sees time: together they
-    /// block. Of a line, a user interrupt and an interrupt none tells of the others, and a pause
-    /// sees none of the three: the core polls then, each microsecond. The earlier deadline
-    /// holds, and the more frequent poll.
+    /// Returns the step of a core that two queues wait on: it hides neither's completion for longer
+    /// than that queue's own step would, or a microsecond. The shallower kind watches both, with
+    /// these exceptions. A timer sleep does not see interrupts while a block sees time: together
+    /// they block. Of a cache line, a user interrupt and an interrupt none announces the others,
+    /// and a pause sees none of the three: the core polls then, each microsecond. The earlier
+    /// deadline holds, and the more frequent poll.
     #[must_use]
     pub fn merge(self, other: Step) -> Step {
         use StepKind::{Block, Monitor, Pause, Sleep, UserInterrupt};
@@ -191,25 +191,25 @@ mod tests {
     }
 
     /// Returns the longest time that a core that takes `step` may leave a completion unseen, which
-    /// is told of in the way that a core taking `kind` waits for; told at `at`, with the core just
-    /// gone to wait.
+    /// is announced in the form that a core taking `kind` waits for; announced at `at`, with the
+    /// core just gone to wait.
     fn hidden(step: Step, kind: StepKind, at: Nanos) -> Nanos {
         use StepKind::{Block, Monitor, Pause, Sleep, Spin, UserInterrupt};
         let up_to_its_end = step.until.since(at);
         match step.kind {
             Spin => Nanos::ZERO,
             Pause => up_to_its_end.min(step.max_pause),
-            // What tells of it is what this core waits for.
+            // What announces it is what this core waits for.
             Monitor | UserInterrupt | Block if step.kind == kind => Nanos::ZERO,
             Monitor | UserInterrupt | Block | Sleep => up_to_its_end,
         }
     }
 
-    /// Reports whether `merged` shows a completion to a queue that asked for `asked` as early as
-    /// that would, or within the microsecond in which a core looks itself.
-    fn shows(merged: Step, asked: Step) -> bool {
+    /// Reports whether `merged` shows a completion to a queue that requested `requested` as early
+    /// as that would, or within the microsecond in which a core polls by itself.
+    fn shows(merged: Step, requested: Step) -> bool {
         let at = Nanos::ZERO;
-        hidden(merged, asked.kind, at) <= hidden(asked, asked.kind, at).max(MAX_PAUSE)
+        hidden(merged, requested.kind, at) <= hidden(requested, requested.kind, at).max(MAX_PAUSE)
     }
 
     proptest! {
@@ -220,7 +220,7 @@ mod tests {
         }
 
         #[test]
-        fn no_queue_waits_longer_than_it_asked(a in any_step(), b in any_step()) {
+        fn no_queue_waits_longer_than_it_requested(a in any_step(), b in any_step()) {
             let both = a.merge(b);
             prop_assert!(both.until <= a.until && both.until <= b.until);
             prop_assert!(both.max_pause <= a.max_pause && both.max_pause <= b.max_pause);
@@ -231,14 +231,14 @@ mod tests {
             steps in proptest::collection::vec(any_step(), 1..5)
         ) {
             let merged = steps.iter().copied().reduce(Step::merge).unwrap();
-            for &asked in &steps {
-                prop_assert!(shows(merged, asked), "{steps:?} became {merged:?}");
+            for &requested in &steps {
+                prop_assert!(shows(merged, requested), "{steps:?} became {merged:?}");
             }
         }
     }
 
     #[test]
-    fn a_pause_without_a_look_beside_a_signal_looks_each_microsecond() {
+    fn a_pause_without_a_poll_beside_a_signal_polls_each_microsecond() {
         let pause = Step::new(StepKind::Pause, Nanos::from_millis(10));
         for signal in [StepKind::Monitor, StepKind::UserInterrupt, StepKind::Block] {
             let both = pause.merge(Step::forever(signal));
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_two_signals_looks_itself() {
+    fn who_waits_for_two_signals_polls() {
         let signals = [StepKind::Monitor, StepKind::UserInterrupt, StepKind::Block];
         for a in signals {
             for b in signals.into_iter().filter(|&b| b != a) {

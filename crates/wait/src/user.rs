@@ -34,7 +34,7 @@ impl Instructions for UserWait {
     }
 }
 
-/// Looks, pauses, looks: until ready or the time is over, which the system's limit may take several
+/// Polls, pauses, polls: until ready or the time is over, which the system's limit may take several
 /// pauses to reach.
 pub(crate) fn pause(
     cpu: &impl Instructions,
@@ -54,8 +54,8 @@ pub(crate) fn pause(
     }
 }
 
-/// Waits for a write to what is watched. The order that loses no wake-up: arm, then look, then
-/// wait. A completion before the look is seen by it; one after the look is a write after the line
+/// Waits for a write to what is watched. The order that loses no wake-up: arm, then poll, then
+/// wait. A completion before the poll is seen by it; one after the poll is a write after the line
 /// was armed, which ends the wait or keeps it from beginning.
 pub(crate) fn monitor(
     cpu: &impl Instructions,
@@ -100,7 +100,7 @@ impl Interrupts for Receiver {
 }
 
 /// Pauses until the thread was interrupted. The order that loses no wake-up: clear the mark, then
-/// look, then wait. An interrupt before the clear told of a completion that the look sees; one
+/// poll, then wait. An interrupt before the clear announced a completion that the poll sees; one
 /// after it leaves its mark, with which the wait does not begin.
 pub(crate) fn interrupted(
     cpu: &impl Interrupts,
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_line_the_core_looks_itself_and_that_is_counted() {
+    fn without_a_cache_line_the_core_polls_and_that_is_counted() {
         let machine = Machine::that_writes(20);
         let mut counters = Counters::default();
         let step = Step::forever(StepKind::Monitor);

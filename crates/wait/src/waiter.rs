@@ -6,7 +6,7 @@ use crate::spin::spin;
 use crate::user;
 use crate::{Blocked, Counters, Step, StepKind, StepSet, Watched, Woken};
 use joulio_cpu::uintr::{Receiver, UintrError};
-use joulio_cpu::{Depth, Missing, UserWait};
+use joulio_cpu::{Depth, MissingFeature, UserWait};
 use joulio_units::Nanos;
 use rustix::io::fcntl_dupfd_cloexec;
 use std::error::Error;
@@ -31,7 +31,7 @@ pub enum WaitError {
 #[derive(Debug)]
 pub struct Waiter {
     can: StepSet,
-    user: Result<UserWait, Missing>,
+    user: Result<UserWait, MissingFeature>,
     binding: Option<Binding>,
     /// Interrupts that the receiver had delivered when it was last counted.
     delivered: u64,
@@ -128,7 +128,7 @@ impl Waiter {
         let Some(binding) = &mut self.binding else {
             return;
         };
-        // Without an answer nothing is known; the next time asks again.
+        // Without an answer nothing is known; the next time tries again.
         if let Ok(changes) = binding.keep_binding() {
             self.counters.lost_bindings += u64::from(changes.lost);
             self.counters.rebindings += u64::from(changes.bound);
@@ -196,13 +196,13 @@ impl Waiter {
 }
 
 fn sleep(until: Nanos) -> Woken {
-    // A signal ends the sleep early; the policy is asked again then.
+    // A signal ends the sleep early; the policy plans again then.
     sleep_until(until);
     Woken::TimedOut
 }
 
-/// The order that loses no wake-up: arm, then look, then block. A completion before the look is
-/// seen by it; one after the look raises an interrupt, because the vector is armed. Checked for
+/// The order that loses no wake-up: arm, then poll, then block. A completion before the poll is
+/// seen by it; one after the poll raises an interrupt, because the vector is armed. Checked for
 /// every interleaving with up to two preemptions in `tests/arm_check_block.rs`.
 fn arm_check_block(until: Nanos, watched: &mut impl Watched) -> Result<Woken, WaitError> {
     watched.arm().map_err(WaitError::Interrupt)?;
@@ -219,7 +219,7 @@ fn arm_check_block(until: Nanos, watched: &mut impl Watched) -> Result<Woken, Wa
 mod tests {
     use super::*;
 
-    /// Becomes ready at the nth look.
+    /// Becomes ready at the nth poll.
     struct After(u32);
 
     impl Watched for After {

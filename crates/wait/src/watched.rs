@@ -1,4 +1,4 @@
-//! What a core waits on, and how a wait ends.
+//! The queues that a core waits on, and the end of a wait.
 
 use joulio_cpu::CacheLine;
 use joulio_units::Nanos;
@@ -10,15 +10,15 @@ pub trait Watched {
     fn ready(&mut self) -> bool;
 
     /// Lets interrupts through, and forgets those of completions seen before. Whatever completes
-    /// after this either raises an interrupt or is seen by the next [`Watched::ready`]. Who waits in
-    /// other ways too holds them back again when the block is over.
+    /// after this either raises an interrupt or is seen by the next [`Watched::ready`]. Who waits
+    /// in other steps too holds them back again when the block is over.
     ///
     /// # Errors
     /// The interrupt cannot be let through.
     fn arm(&mut self) -> Result<(), Box<dyn Error + Send + Sync>>;
 
-    /// Cache line that whatever it waits for writes, with its completion or after it. None: there is
-    /// no such line, and a core that was to watch it polls.
+    /// Cache line that whatever it waits for writes, with its completion or after it. None: there
+    /// is no such line, and a core that was to watch it polls.
     fn cache_line(&mut self) -> Option<CacheLine<'_>> {
         None
     }
@@ -33,9 +33,9 @@ pub trait Watched {
 /// End of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocked {
-    /// By an interrupt.
+    /// Ended by an interrupt.
     Interrupted,
-    /// By its deadline.
+    /// Ended by its deadline.
     TimedOut,
 }
 

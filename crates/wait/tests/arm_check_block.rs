@@ -1,5 +1,5 @@
-//! The interleavings, with up to two preemptions, of a core that blocks for interrupts, a device that
-//! raises them and the bus between the two.
+//! The interleavings, with up to two preemptions, of a core that blocks for interrupts, a device
+//! that raises them and the bus between the two.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p joulio-wait --test arm_check_block --release`
 //!
@@ -14,7 +14,7 @@ use loom::sync::{Arc, Condvar, Mutex};
 use std::collections::VecDeque;
 use std::error::Error;
 
-/// An MSI-X vector (PCI 3.0, 6.8.2), the stores to its mask bit that are on their way to it, and
+/// An MSI-X vector (PCI 3.0, 6.8.2), the stores to its mask bit that have not reached it yet, and
 /// the eventfd behind it.
 #[derive(Default)]
 struct Line {
@@ -180,8 +180,8 @@ impl Watched for Core {
     }
 }
 
-/// Three threads that lock and wait at every step have too many interleavings for all of them: those
-/// with up to so many preemptions are tried.
+/// Three threads that lock and wait at every step have too many interleavings for all of them:
+/// those with up to so many preemptions are tried.
 const PREEMPTIONS: usize = 2;
 
 fn run(completions: usize, wait: impl Fn(&mut Core, usize) + Send + Sync + 'static) {
@@ -233,7 +233,7 @@ fn a_vector_that_is_masked_after_each_block_loses_no_completion() {
 fn spinning_between_blocks_loses_no_completion() {
     run(3, |core, done| {
         if done == 1 {
-            // A wait that a spin ends, or gives up: the vector is masked, and the core looks.
+            // A wait that a spin ends, or gives up: the vector is masked, and the core polls.
             core.disarm();
             loom::thread::yield_now();
             return;
@@ -247,7 +247,7 @@ fn spinning_between_blocks_loses_no_completion() {
 fn switching_from_interrupt_to_poll_and_back_loses_no_completion() {
     run(3, |core, done| {
         if done == 1 {
-            // As a queue does when its policy no longer blocks: mask, then look once.
+            // As a queue does when its policy no longer blocks: mask, then poll once.
             core.masked = true;
             core.machine.set(true);
             loom::thread::yield_now();
@@ -257,7 +257,7 @@ fn switching_from_interrupt_to_poll_and_back_loses_no_completion() {
     });
 }
 
-/// The control: with the look before the arming there is an interleaving in which the core would
+/// The control: with the poll before the arming there is an interleaving in which the core would
 /// block although the only completion is there and no interrupt will come.
 #[test]
 fn looking_before_arming_would_lose_one() {
@@ -270,13 +270,13 @@ fn looking_before_arming_would_lose_one() {
             loom::thread::spawn(move || machine.complete())
         };
         let mut core = Core::new(&machine);
-        let looked = core.ready();
+        let polled = core.ready();
         // Read back, so that the bus needs no thread: what completed before is let through, and is
         // taken for old.
         machine.line.lock().unwrap().store(false);
         machine.take();
         device.join().unwrap();
-        if !looked && machine.line.lock().unwrap().events == 0 {
+        if !polled && machine.line.lock().unwrap().events == 0 {
             found.store(true, std::sync::atomic::Ordering::Relaxed);
         }
     });

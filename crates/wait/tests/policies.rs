@@ -242,10 +242,10 @@ fn pas_finds_the_time_of_a_steady_device_and_follows_it() {
         core.steady(1_000, time);
         let sleeps = sleeps(&core.steady(1_000, time));
         assert_eq!(sleeps.len(), 1_000);
-        let aim = time - 1_000;
-        let near = |&sleep: &u64| sleep * 10 > aim * 8 && sleep * 10 < aim * 12;
+        let target = time - 1_000;
+        let near = |&sleep: &u64| sleep * 10 > target * 8 && sleep * 10 < target * 12;
         assert!(sleeps.iter().all(near), "{time}: {:?}", &sleeps[..20]);
-        let under = sleeps.iter().filter(|&&sleep| sleep < aim).count();
+        let under = sleeps.iter().filter(|&&sleep| sleep < target).count();
         assert!((100..900).contains(&under), "{time}: {under} under");
     }
 }

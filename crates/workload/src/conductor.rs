@@ -11,7 +11,8 @@ use crate::job_result::JobResult;
 use crate::machine::ThreadCounters;
 use crate::process::head_start;
 use crate::protocol::{JobMessage, JobOrder};
-use crate::run::{RunError, Setup};
+use crate::run_error::RunError;
+use crate::setup::Setup;
 use joulio_energy::{MeterResult, Meters, Window};
 use joulio_job::{Availability, Job, VerifyResult};
 use joulio_nvme::wait::now;
@@ -193,7 +194,7 @@ impl Conductor<'_> {
             && let Some(writer) = targets.find_map(|target| target.other_writer())
         {
             first.push_str("; ");
-            first.push_str(writer);
+            first.push_str(&writer);
         }
     }
 

@@ -35,7 +35,7 @@ impl Stop {
         self.failed.store(true, Ordering::Relaxed);
     }
 
-    /// True if the run was asked to end, by [`Stop::stop`] or the flag; false if it ends only
+    /// True if the run was requested to end, by [`Stop::stop`] or the flag; false if it ends only
     /// because a job failed.
     pub fn is_requested(&self) -> bool {
         self.requested.load(Ordering::Relaxed)

@@ -33,7 +33,7 @@ pub(crate) fn figures(
     (figures, without)
 }
 
-/// Which of a meter's figures, or why it has none.
+/// Selects one of a meter's figures, or says why it has none.
 type Of = fn(&MeterResult) -> Result<&Energy, &'static str>;
 
 fn total(meter: &MeterResult) -> Result<&Energy, &'static str> {

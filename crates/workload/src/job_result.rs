@@ -1,4 +1,4 @@
-//! What one job did.
+//! Result of one job.
 
 use crate::machine::ThreadCounters;
 use crate::spoiled::{Learning, Scheduled};

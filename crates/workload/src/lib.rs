@@ -12,19 +12,22 @@ mod cpu;
 mod energy;
 mod job_result;
 mod machine;
+mod pass;
 mod pattern;
 mod place;
 mod process;
 mod protocol;
 mod report;
 mod run;
+mod run_error;
+mod setup;
 pub mod spoiled;
 mod stopped;
 mod surroundings;
-mod sweep;
 mod target;
 mod verify;
 mod worker;
+mod worker_error;
 
 pub use control::Stop;
 pub use joulio_engine::Engine;
@@ -38,9 +41,11 @@ pub use joulio_job::{
 pub use joulio_kernel_io::{CpuUse, RingOptions};
 pub use machine::{Counting as ThreadCounting, ThreadCounters};
 pub use process::{COMMAND, NoJob, ProcessError, tenant};
-pub use run::{RunError, Setup, check, run, run_traced};
+pub use run::{check, run, run_traced};
+pub use run_error::RunError;
+pub use setup::Setup;
 pub use surroundings::{Happened, Surroundings};
 pub use target::{
-    Activity, EmulatedInfo, KernelTarget, NvmeTarget, Observed, Power, ProcessTarget, Target,
-    TargetInfo, Verdict,
+    EmulatedInfo, KernelTarget, NvmeTarget, Observed, PowerHandle, ProcessTarget, Target,
+    TargetActivity, TargetInfo, Verdict,
 };

@@ -1,19 +1,16 @@
-//! Which block next, and in which direction.
+//! Access patterns: the next block.
 
 use joulio_job::Job;
-use joulio_units::Direction;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::ops::Range;
 
-/// The sequence of a job's I/Os: the same seed and job index give the same one.
+/// The sequence of a job's blocks: the same seed and job index give the same one.
 pub(crate) struct Pattern {
     random: bool,
     blocks: Range<u64>,
     /// Next block of a sequential job, of reads and writes together.
     next: u64,
-    /// Percent of reads.
-    reads: u32,
     rng: Pcg64Mcg,
 }
 
@@ -28,23 +25,7 @@ impl Pattern {
             random: job.rw.is_random(),
             next: blocks.start,
             blocks,
-            reads: job.read_percent().into(),
             rng: Pcg64Mcg::seed_from_u64(seed),
-        }
-    }
-
-    /// The direction of the next I/O.
-    #[inline]
-    pub(crate) fn direction(&mut self) -> Direction {
-        let read = match self.reads {
-            0 => false,
-            100 => true,
-            percent => self.rng.random_range(0..100) < percent,
-        };
-        if read {
-            Direction::Read
-        } else {
-            Direction::Write
         }
     }
 
@@ -98,19 +79,5 @@ mod tests {
         let mut pattern = Pattern::new(&job, 0, 5..8);
         let blocks: Vec<_> = (0..5).map(|_| pattern.block()).collect();
         assert_eq!(blocks, [5, 6, 7, 5, 6]);
-    }
-
-    #[test]
-    fn a_mix_is_about_what_it_says() {
-        let job = Job {
-            rw: ReadWrite::RandRw,
-            rwmixread: 70,
-            ..job()
-        };
-        let mut pattern = Pattern::new(&job, 0, 0..10);
-        let reads = (0..10_000)
-            .filter(|_| pattern.direction() == Direction::Read)
-            .count();
-        assert!((6_700..7_300).contains(&reads), "{reads}");
     }
 }

@@ -1,6 +1,6 @@
-//! Where a job's thread runs.
+//! CPU and priority of a job's thread.
 
-use crate::worker::WorkerError;
+use crate::worker_error::WorkerError;
 use joulio_job::Job;
 use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
 use std::num::NonZero;

@@ -19,7 +19,7 @@ use std::process::ExitStatus;
 /// The subcommand of this program that runs [`tenant`] on its standard input and output.
 pub const COMMAND: &str = "bench-job";
 
-/// Nanoseconds before the start at which `jobs` of `kind` are told of it, so that all are there in
+/// Nanoseconds before the start at which `jobs` of `kind` are given it, so that all are there in
 /// time.
 pub(crate) fn head_start(kind: JobKind, jobs: usize) -> Nanos {
     let relayed = match kind {
@@ -53,8 +53,8 @@ pub enum ProcessError {
         /// Exit status of the process.
         status: ExitStatus,
     },
-    /// The process said what is no message.
-    #[error("job {job}: its process {pid} said what is no message: {reason}")]
+    /// The process sent an invalid message.
+    #[error("job {job}: its process {pid} sent an invalid message: {reason}")]
     Garbled {
         /// The job.
         job: usize,

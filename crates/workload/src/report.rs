@@ -1,11 +1,11 @@
-//! From what the jobs and devices did to the result of a run.
+//! Result of a run, from the results of its jobs and devices.
 
 use crate::conductor::{Finished, RunOutcome};
 use crate::energy::figures;
 use crate::job_result::JobResult;
-use crate::run::Setup;
+use crate::setup::Setup;
 use crate::spoiled::{Evidence, JobEvidence, judge, settings_lost};
-use crate::target::{Activity, Verdict};
+use crate::target::{TargetActivity, Verdict};
 use joulio_energy::Model;
 use joulio_job::{
     CompletionResult, Counts, DirectionResult, FaultCounts, FixedWindow, IoStatistics, Job, Method,
@@ -18,12 +18,12 @@ use joulio_trace::Thread;
 use joulio_units::Nanos;
 
 /// Report of a run: the job and the setup that its result is about.
-pub(crate) struct Report<'a> {
+pub(crate) struct RunReport<'a> {
     pub(crate) job: &'a Job,
     pub(crate) setup: &'a Setup<'a>,
 }
 
-impl Report<'_> {
+impl RunReport<'_> {
     /// The result of `outcome` by `method`, and what was traced, a thread a job.
     pub(crate) fn result(&self, method: Method, outcome: RunOutcome) -> (RunResult, Vec<Thread>) {
         let (mut traced, mut spoiled) = (Vec::new(), Vec::new());
@@ -79,7 +79,7 @@ impl Report<'_> {
             happened: done.did.happened.clone(),
             cpus: &self.job.cpus_allowed,
             late: done.late,
-            told_to_end: self.setup.stop.stopped(),
+            requested_to_end: self.setup.stop.stopped(),
         });
         spoiled.extend(lost);
         spoiled
@@ -121,7 +121,7 @@ impl Report<'_> {
             let home = self.setup.at_home.then_some(machine);
             let cores = done.jobs.iter().flat_map(|job| residencies(job, home));
             let cores: Vec<_> = cores.collect();
-            let activity = |a: &Activity| DeviceActivity {
+            let activity = |a: &TargetActivity| DeviceActivity {
                 window: done.window,
                 read: a.read,
                 write: a.write,
@@ -156,13 +156,14 @@ impl Report<'_> {
             machine: done.did.machine,
             energy,
             unmetered,
-            window: self.job.window.map(|asked| FixedWindow {
-                requested_seconds: asked.seconds(),
+            window: self.job.window.map(|requested| FixedWindow {
+                requested_seconds: requested.seconds(),
                 seconds: done.window.seconds(),
                 idle_seconds: done.window.since(window).seconds(),
-                fits: window <= asked,
+                fits: window <= requested,
             }),
             arrivals_not_issued: unissued,
+            falls_behind: self.job.falls_behind(all.ios + all.errors, unissued),
             verify: (self.job.verify != Verify::None).then_some(done.verify),
             first_error: done.jobs.iter().find_map(|job| job.first_error.clone()),
         }
@@ -182,7 +183,7 @@ fn fault_counts(f: Faults) -> FaultCounts {
     }
 }
 
-/// Returns the evidence that tells whether a job was spoiled.
+/// Returns the evidence that shows whether a job was spoiled.
 fn seen(job: &JobResult) -> JobEvidence {
     let waits = job.counters.blocks + job.counters.sleeps;
     JobEvidence {
@@ -235,7 +236,7 @@ fn hertz(cycles: Option<&u64>, usage: &ThreadUsage) -> Option<f64> {
 
 /// Returns how a job's core spent the job's time: what it did not spend blocked or asleep, it spun
 /// (working and polling cost the same). CPU time in the kernel is not blocked time, though it lies
-/// between the same two looks at the clock. After its own end the core is idle, which the base
+/// between the same two readings of the clock. After its own end the core is idle, which the base
 /// holds.
 fn residency(job: &JobResult) -> Residency {
     let window = job.ended - job.started;

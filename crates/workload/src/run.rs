@@ -1,64 +1,22 @@
 //! A run: one workload in one completion mode, one thread or process a job.
 
-use crate::Stop;
 use crate::conductor::Conductor;
 use crate::place::place;
 use crate::process::relay;
 use crate::protocol::JobMessage;
-use crate::report::Report;
+use crate::report::RunReport;
+use crate::run_error::RunError;
+use crate::setup::Setup;
 use crate::target::Target;
-use crate::worker::{Worker, WorkerError};
-use joulio_energy::{Baseline, Meters};
-use joulio_job::{Area, Arrivals, EngineName, Job, JobError, JobKind, Method, RunResult};
-use joulio_model::MachineProfile;
+use crate::worker::Worker;
+use crate::worker_error::WorkerError;
+use joulio_energy::Meters;
+use joulio_job::{Area, EngineName, Job, JobError, JobKind, Method, RunResult};
 use joulio_trace::Thread;
 use joulio_units::Direction;
-use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
-
-/// Surroundings of a run: all that it needs beside the job and the method.
-pub struct Setup<'a> {
-    /// The devices; job i runs on device i modulo their number.
-    pub targets: &'a [Box<dyn Target>],
-    /// The machine whose watts the model uses; None: no model.
-    pub machine: Option<&'a MachineProfile>,
-    /// The run is on that machine, so that its cores' frequency counts in the model.
-    pub at_home: bool,
-    /// Power of the idle machine by each meter, if that is known.
-    pub baseline: Option<&'a Baseline>,
-    /// Ends the run early.
-    pub stop: &'a Stop,
-    /// Where the machine's own counters are read that tell what spoiled a run: `/`, or a captured
-    /// tree.
-    pub root: &'a Path,
-    /// Called now and then with the fraction of the run that is over, 0 to 1.
-    pub progress: &'a (dyn Fn(f64) + Sync),
-    /// Events of the measured part that each queue is to keep, if it is to be traced.
-    pub trace: Option<usize>,
-}
-
-/// A run without a result.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RunError {
-    /// The job does not fit the device.
-    #[error(transparent)]
-    Job(#[from] JobError),
-    /// A job failed.
-    #[error("{0}")]
-    Worker(#[from] WorkerError),
-    /// The meters have no threads to be read by.
-    #[error("meters: {0}")]
-    Meters(std::io::Error),
-    /// There are no more threads for the jobs.
-    #[error("no thread for a job: {0}: lower --numjobs, or raise ulimit -u")]
-    Threads(std::io::Error),
-    /// A job's thread panicked.
-    #[error("a job ended unexpectedly; this is a bug of joulio")]
-    Panicked,
-}
 
 /// Checks that `job` can run on every target by `engine`, and returns the part of each that it
 /// uses. [`run`] writes nothing before this has passed.
@@ -71,18 +29,6 @@ pub fn check(
     targets: &[Box<dyn Target>],
 ) -> Result<Vec<Area>, JobError> {
     job.check()?;
-    if !job.phases.is_empty() {
-        return Err(JobError {
-            flag: "phases",
-            problem: "only virtual time has them: leave them out".into(),
-        });
-    }
-    if !matches!(job.arrivals, Arrivals::Closed | Arrivals::Every(_)) {
-        return Err(JobError {
-            flag: "arrivals",
-            problem: "Poisson arrivals and bursts are virtual time's alone: choose a closed loop, or a fixed interval".into(),
-        });
-    }
     if targets.is_empty() {
         return Err(JobError {
             flag: "--device",
@@ -95,18 +41,18 @@ pub fn check(
         .enumerate()
         .map(|(index, target)| {
             let info = target.info();
-            let most = info.max_depth(engine);
-            if most == 0 {
+            let max = info.max_depth(engine);
+            if max == 0 {
                 return Err(wrong(
                     "--engine",
                     format!("{} has no engine {engine}", info.name),
                 ));
             }
-            if job.iodepth > most {
+            if job.iodepth > max {
                 return Err(wrong(
                     "--iodepth",
                     format!(
-                        "{} is too deep for {engine} on {}: at most {most}",
+                        "{} is too deep for {engine} on {}: at most {max}",
                         job.iodepth,
                         info.name,
                     ),
@@ -133,7 +79,7 @@ pub fn check(
                     ),
                 ));
             }
-            if job.rw.does(Direction::Write) && !info.may_write {
+            if job.does(Direction::Write) && !info.may_write {
                 return Err(wrong(
                     "--rw",
                     format!(
@@ -184,7 +130,7 @@ pub fn run_traced(
             // Jobs on one device share its blocks when they verify.
             let on_device = index / setup.targets.len();
             let peers = (job.numjobs + setup.targets.len() - 1 - at) / setup.targets.len();
-            let bs = job.bs.of_job(index);
+            let bs = job.max_bs(index);
             let (order, inbox_of_job) = channel();
             orders.push(order);
             let worker = Worker {
@@ -238,7 +184,7 @@ pub fn run_traced(
             }
         }
         result?;
-        let report = Report { job, setup };
+        let report = RunReport { job, setup };
         Ok(report.result(method, outcome?))
     })
 }

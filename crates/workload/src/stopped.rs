@@ -1,4 +1,4 @@
-//! Whether this process was stopped: SIGSTOP, Ctrl-Z, a debugger. Nothing but SIGCONT tells it.
+//! Whether this process was stopped: SIGSTOP, Ctrl-Z, a debugger. Only SIGCONT shows it.
 
 use signal_hook::consts::SIGCONT;
 use signal_hook::flag::register;
@@ -14,7 +14,7 @@ static CONTINUED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
 
 static TIMES: Mutex<u64> = Mutex::new(0);
 
-/// Returns how often this process was found continued, by whoever asked; counted from the first
+/// Returns how often this process was found continued, by any caller; counted from the first
 /// call on. Two answers that differ have a stop between them.
 pub(crate) fn times() -> u64 {
     let mut times = TIMES.lock().unwrap_or_else(PoisonError::into_inner);

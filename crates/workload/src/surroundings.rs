@@ -1,4 +1,4 @@
-//! What a machine does beside a run, and may do to its figures.
+//! Events of a machine beside a run that may change its figures.
 
 use crate::stopped;
 use joulio_kernel_io::{CpuTimes, CpuUse};
@@ -30,7 +30,7 @@ pub struct Happened {
     pub cpus: BTreeMap<usize, CpuUse>,
     /// Time that the machine was suspended.
     pub suspended: Nanos,
-    /// By how many nanoseconds the wall clock was set, forward or (below zero) back.
+    /// Step of the wall clock in nanoseconds, forward or (below zero) back.
     pub stepped_ns: i64,
     /// This process was stopped and continued (SIGSTOP, Ctrl-Z).
     pub stopped: bool,
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_happens_to_the_clocks_between_two_looks() {
+    fn nothing_happens_to_the_clocks_between_two_readings() {
         let before = Surroundings::now(Path::new("/"));
         let happened = Surroundings::now(Path::new("/")).since(&before);
         assert_eq!(happened.suspended.0 / 100_000_000, 0, "{happened:?}");
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn suspensions_and_steps_are_told_apart() {
+    fn suspensions_and_steps_are_distinguished() {
         let at = |suspended, wall| Surroundings {
             at: Nanos(0),
             throttles: None,

@@ -1,19 +1,22 @@
-//! Where a workload runs: what a target is ([`TargetInfo`]), what is known of it beside its I/O
+//! Targets of a workload: what a target is ([`TargetInfo`]), what is known of it beside its I/O
 //! ([`Observed`]), and running a job on it ([`Target`]).
 
 mod info;
 mod kernel;
 mod nvme;
 mod observed;
+mod process_target;
 mod verdict;
 
 pub use info::TargetInfo;
-pub use kernel::{KernelTarget, ProcessTarget};
+pub use kernel::KernelTarget;
 pub use nvme::{EmulatedInfo, NvmeTarget};
-pub use observed::{Activity, Observed, Power};
+pub use observed::{Observed, PowerHandle, TargetActivity};
+pub use process_target::ProcessTarget;
 pub use verdict::Verdict;
 
-use crate::worker::{Worker, WorkerError};
+use crate::worker::Worker;
+use crate::worker_error::WorkerError;
 use joulio_job::{Counts, Method};
 
 /// A device or file that jobs run on.
@@ -26,7 +29,8 @@ pub trait Target: Observed + Send + Sync {
         None
     }
 
-    /// Description by which a job's process opens the target; none when its queues belong to this process.
+    /// Description by which a job's process opens the target; none when its queues belong to this
+    /// process.
     fn for_process(&self) -> Option<ProcessTarget> {
         None
     }

@@ -40,11 +40,11 @@ pub(crate) struct Ledger {
     seed: u64,
     /// Unlike every other run's.
     run: u32,
-    /// The block as it is built or looked at.
+    /// The block as it is built or checked.
     scratch: Vec<u8>,
 }
 
-/// An I/O is on its way.
+/// An I/O is in flight.
 const BUSY: u32 = 1 << 31;
 /// A write failed: what the block holds is not known.
 const LOST: u32 = 1 << 30;
@@ -63,7 +63,7 @@ impl Ledger {
     pub(crate) fn new(blocks: Range<u64>, bs: usize, seed: u64) -> Ledger {
         assert!(bs >= HEADER);
         static RUNS: AtomicU32 = AtomicU32::new(0);
-        // The clock tells processes apart, the count the runs of one.
+        // The clock distinguishes processes, the count the runs of one.
         let run = (now().0 >> 10) as u32 ^ RUNS.fetch_add(1 << 24, Ordering::Relaxed);
         Ledger {
             first: blocks.start,
@@ -78,7 +78,7 @@ impl Ledger {
         &mut self.generations[(block - self.first) as usize]
     }
 
-    /// Claims `block` for an I/O; false when one is on its way there already.
+    /// Claims `block` for an I/O; false when one is in flight there already.
     pub(crate) fn claim(&mut self, block: u64) -> bool {
         let entry = self.entry(block);
         let free = *entry & BUSY == 0;
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_wrong_data_is_told_apart() {
+    fn every_kind_of_wrong_data_is_distinguished() {
         let mut ledger = Ledger::new(10..20, 512, 7);
         let old = ledger.fill(12).to_vec();
         let new = ledger.fill(12).to_vec();

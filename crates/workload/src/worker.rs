@@ -1,18 +1,15 @@
 //! One job, from its engine to its result.
 
-mod error;
 mod in_flight;
 mod io_loop;
 mod job_meter;
 
-pub use error::WorkerError;
-pub(crate) use error::failed;
-
 use crate::Stop;
 use crate::engine::Traced;
+use crate::pass::Pass;
 use crate::protocol::{JobMessage, JobOrder};
-use crate::sweep::{lay_out, read_back};
 use crate::verify::Ledger;
+use crate::worker_error::{WorkerError, failed};
 use io_loop::{IoLoop, Measured};
 use job_meter::JobMeter;
 use joulio_engine::Buffer;
@@ -31,7 +28,7 @@ pub struct Worker<'a> {
     pub(crate) job: &'a Job,
     /// Number of the job, from 0.
     pub(crate) index: usize,
-    /// Bytes of an I/O.
+    /// Bytes of the job's longest I/O.
     pub(crate) bs: u64,
     /// Blocks of `bs` bytes that the job works on.
     pub(crate) share: Range<u64>,
@@ -78,7 +75,8 @@ impl Worker<'_> {
         if let Some(mut ledger) = ledger
             && self.job.rw.does(Direction::Write)
         {
-            read_back(engine, buffers, &mut ledger, &self, &mut checked)?;
+            self.pass()
+                .read_back(engine, buffers, &mut ledger, &mut checked)?;
         }
         self.report(JobMessage::Verified(checked))
     }
@@ -100,9 +98,17 @@ impl Worker<'_> {
         }
         let mut ledger = Ledger::new(self.share.clone(), bs, self.job.seed);
         if self.may_write && self.job.rw.does(Direction::Read) {
-            buffers = lay_out(engine, buffers, &mut ledger, self)?;
+            buffers = self.pass().lay_out(engine, buffers, &mut ledger)?;
         }
         Ok((buffers, Some(ledger)))
+    }
+
+    fn pass(&self) -> Pass<'_> {
+        Pass {
+            share: &self.share,
+            bs: self.bs,
+            stop: self.stop,
+        }
     }
 
     fn report(&self, message: JobMessage) -> Result<(), WorkerError> {

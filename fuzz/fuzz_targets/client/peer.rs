@@ -113,9 +113,9 @@ impl Server {
 
     /// Answers a message; `None` when there is no more to come.
     fn answer(&mut self, twist: &Twist) -> Option<()> {
-        let (asked, body, fds) = self.receive()?;
+        let (requested, body, fds) = self.receive()?;
         let mut files = Vec::new();
-        let (mut body, error) = match self.reply(&asked, &body, fds, &mut files) {
+        let (mut body, error) = match self.reply(&requested, &body, fds, &mut files) {
             Some(body) => (body, 0),
             None => (Vec::new(), 22),
         };
@@ -126,7 +126,7 @@ impl Server {
                 flags::REPLY | flags::ERROR
             },
             error,
-            ..asked
+            ..requested
         };
         let mut times = 1;
         let mut longer = 0;
@@ -254,12 +254,12 @@ impl Server {
     /// What an honest server answers; `None`: it refuses.
     fn reply(
         &mut self,
-        asked: &Header,
+        requested: &Header,
         body: &[u8],
         fds: Vec<OwnedFd>,
         files: &mut Vec<OwnedFd>,
     ) -> Option<Vec<u8>> {
-        match asked.command {
+        match requested.command {
             command::VERSION => {
                 let json = b"{\"capabilities\":{\"max_msg_fds\":2}}\0";
                 Some([body.get(..4)?, json].concat())

@@ -5,13 +5,13 @@ use joulio_fuzz::faults::AnyFault;
 
 #[derive(Arbitrary, Clone, Debug)]
 pub enum Act {
-    /// What the driver asked for is done.
+    /// What the driver requested is done.
     Work,
     /// Nothing else for so many milliseconds, but that.
     WorkFor(u8),
     /// Nothing for so many milliseconds.
     Rest(u8),
-    /// A completion, so many places ahead of where the driver looks next.
+    /// A completion, so many places ahead of where the driver polls next.
     Forge {
         queue: u8,
         ahead: u8,
@@ -43,7 +43,7 @@ pub enum Act {
     /// An interrupt for nothing.
     Raise(u8),
     /// The system asks for the device, or does so no more.
-    WantBack(bool),
+    RequestRemoval(bool),
 }
 
 #[derive(Arbitrary, Clone, Copy, Debug)]

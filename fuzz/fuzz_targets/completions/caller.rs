@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 /// No call takes longer, whatever the device does: some resets, each with all its time limits.
 const LONGEST: Nanos = Nanos::from_millis(3_600_000);
-/// How much later than asked for a wait may end when no reset came between: an interrupt that is
-/// on its way, the admin commands of a tick.
+/// How much later than requested a wait may end when no reset came between: an interrupt that is
+/// not delivered yet, the admin commands of a check.
 const LATE: Nanos = Nanos::from_millis(250);
 
 /// A command that was submitted and has not ended.
@@ -79,7 +79,7 @@ impl<'a> Caller<'a> {
                 buffer,
             } => self.submit(queue, kind, (lba.into(), blocks.into()), buffer),
             Step::Ring(queue) => self.queue(queue).1.ring(),
-            Step::Reap { queue, most } => self.reap(queue, most.into()),
+            Step::Reap { queue, max } => self.reap(queue, max.into()),
             Step::Wait { min, within } => self.wait(min.into(), within),
             Step::Policy { queue, policy } => {
                 let policy = match policy % 4 {
@@ -92,16 +92,16 @@ impl<'a> Caller<'a> {
             }
             Step::Aim(queue) => {
                 if let Ok(memory) = self.controller.allocate(4096) {
-                    let _ = self.queue(queue).1.redirect(&Arc::new(memory), 64, 7);
+                    let index = self.queue(queue).0;
+                    let _ = self.group.redirect(index, &Arc::new(memory), 64, 7);
                 }
             }
             Step::Ask(what) => self.ask(what),
             Step::Reset => drop(self.controller.reset()),
             Step::Replace => return self.replace(),
-            Step::Trace(queue) => {
-                let queue = self.queue(queue).1;
-                let _ = queue.take_trace();
-                queue.start_trace(16);
+            Step::Trace(capacity) => {
+                let _ = self.group.take_trace();
+                self.group.start_trace(1 + usize::from(capacity));
             }
         }
         self.check();
@@ -155,15 +155,15 @@ impl<'a> Caller<'a> {
         self.next_tag += 1;
     }
 
-    fn reap(&mut self, which: u8, most: usize) {
+    fn reap(&mut self, which: u8, max: usize) {
         let (index, _) = self.queue(which);
         let mut delivered = 0;
         let open = &mut self.open;
-        let result = self.group.queues()[index].reap(most, |done| {
+        let result = self.group.queues()[index].reap(max, |done| {
             delivered += 1;
             assert!(!end(open, index, done), "a queue alone keeps no buffer");
         });
-        assert!(delivered <= most);
+        assert!(delivered <= max);
         assert!(result.is_err() || result == Ok(delivered));
     }
 
@@ -181,8 +181,8 @@ impl<'a> Caller<'a> {
         assert!(time <= LONGEST, "{time:?}");
         let is_end = result.as_ref().is_err_and(is_end);
         if !is_end && resets == self.controller.resets() {
-            let asked = deadline.map_or(LONGEST, |deadline| deadline - start);
-            assert!(time <= asked + LATE, "{time:?} of {asked:?}");
+            let requested = deadline.map_or(LONGEST, |deadline| deadline - start);
+            assert!(time <= requested + LATE, "{time:?} of {requested:?}");
         }
         assert!(is_end || kept == 0, "a buffer was kept");
         match result {
@@ -198,16 +198,17 @@ impl<'a> Caller<'a> {
         }
     }
 
-    /// There is no controller any more, and it does not come back: whatever is asked of it ends.
+    /// There is no controller any more, and it does not come back: whatever is requested of it
+    /// ends.
     fn check_end(&mut self) {
         let namespace = self.namespace;
-        let asked = self.controller.smart_log();
-        assert!(asked.is_err_and(|error| is_end(&error)));
+        let requested = self.controller.smart_log();
+        assert!(requested.is_err_and(|error| is_end(&error)));
         for index in 0..self.group.queues().len() {
             let taken = self.group.queues()[index].flush(&namespace, 0);
             taken.expect("nothing is outstanding");
             let mut ended = Vec::new();
-            // What a dead device has left in the queue is looked at first.
+            // What a dead device has left in the queue is polled first.
             let error = (0..=DEPTH).find_map(|_| {
                 let end = |queue, done: Completed| ended.push((queue, done.status));
                 let result = self.group.reap(1, None, end);

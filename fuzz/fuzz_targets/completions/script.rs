@@ -19,7 +19,7 @@ const TIMEOUT: u64 = 0xfc << 24;
 const DATA: usize = 8192;
 const PAGE: usize = 4096;
 
-/// What the driver asks of the device, and the script tells it.
+/// Values that the driver reads from the device, as the script gives them.
 pub struct Script {
     cap: u64,
     works: bool,
@@ -31,18 +31,18 @@ struct State {
     acts: VecDeque<Act>,
     /// Until when it has nothing else to do, and whether it works meanwhile.
     busy: (Nanos, bool),
-    /// A lie about CAP, VS, CC and CSTS, and until when it is told.
+    /// A lie about CAP, VS, CC and CSTS, and its end.
     lies: [(Option<Lie>, Nanos); 4],
     memory: Vec<Arc<SharedMemory>>,
     /// Pieces of memory that the driver has not given back.
     held: usize,
     rings: [Ring; 3],
     vectors: Vec<OwnedFd>,
-    wanted_back: bool,
+    removal_requested: bool,
     honest: bool,
 }
 
-/// A completion queue, as far as its doorbells tell.
+/// A completion queue, as far as its doorbells show.
 #[derive(Clone, Copy, Default)]
 struct Ring {
     /// Where its memory is in the list.
@@ -66,7 +66,7 @@ impl Script {
                 held: 0,
                 rings: [Ring::default(); 3],
                 vectors: Vec::new(),
-                wanted_back: false,
+                removal_requested: false,
                 honest: true,
             }),
         }
@@ -96,16 +96,16 @@ impl Script {
         }
     }
 
-    /// What the driver is told when a register has `value`.
+    /// Value that the driver reads when a register has `value`.
     pub fn read(&self, offset: u32, value: u64) -> u64 {
         let mut state = self.state();
         match offset {
             // What is gone reads as all ones.
-            CAP if value != u64::MAX => state.tell(0, value ^ self.cap),
-            CAP => state.tell(0, value),
-            VS => state.tell(1, value),
-            CC => state.tell(2, value),
-            CSTS => state.tell(3, value),
+            CAP if value != u64::MAX => state.answer(0, value ^ self.cap),
+            CAP => state.answer(0, value),
+            VS => state.answer(1, value),
+            CC => state.answer(2, value),
+            CSTS => state.answer(3, value),
             _ => value,
         }
     }
@@ -132,7 +132,7 @@ impl Script {
         self.state().honest
     }
 
-    /// A doorbell of queue `qid` was asked for: its memory is what was allocated last.
+    /// A doorbell of queue `qid` was requested: its memory is what was allocated last.
     pub fn doorbell_taken(&self, qid: usize) {
         let mut state = self.state();
         let memory = state.memory.len().saturating_sub(1);
@@ -158,7 +158,7 @@ impl Script {
     }
 
     pub fn is_removal_requested(&self) -> bool {
-        self.state().wanted_back
+        self.state().removal_requested
     }
 }
 
@@ -212,7 +212,7 @@ impl State {
                     let _ = rustix::io::write(event, &1u64.to_ne_bytes());
                 }
             }
-            Act::WantBack(wanted) => self.wanted_back = wanted,
+            Act::RequestRemoval(wanted) => self.removal_requested = wanted,
         }
     }
 
@@ -262,7 +262,7 @@ impl State {
         self.lies[of].fill((Some(lie), until));
     }
 
-    fn tell(&mut self, register: usize, value: u64) -> u64 {
+    fn answer(&mut self, register: usize, value: u64) -> u64 {
         let (lie, until) = self.lies[register];
         if now() >= until {
             return value;

@@ -58,7 +58,10 @@ impl Drop for Keep {
             && self.script.is_honest()
         {
             let status = Csts::from(device.read32(CSTS));
-            assert!(status.is_gone() || !status.rdy(), "the device has it still");
+            assert!(
+                status.is_removed() || !status.rdy(),
+                "the device has it still"
+            );
         }
         self.script.released();
     }

@@ -14,7 +14,7 @@ pub enum Step {
     Ring(u8),
     Reap {
         queue: u8,
-        most: u8,
+        max: u8,
     },
     /// For completions, up to a time in milliseconds.
     Wait {
@@ -30,5 +30,6 @@ pub enum Step {
     Ask(u8),
     Reset,
     Replace,
+    /// The last events of each queue, so many.
     Trace(u8),
 }

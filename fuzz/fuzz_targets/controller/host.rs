@@ -1,4 +1,4 @@
-//! A host, which writes commands where the controller looks for them.
+//! A host, which writes commands where the controller expects them.
 
 use crate::steps::{Descriptor, Step, Value};
 use joulio_device::{Device, DmaMemory, Doorbell, Vector};

@@ -72,7 +72,7 @@ impl Clock {
 }
 
 /// Registers are all ones, and not a byte changes any more.
-fn check_gone(host: &mut Host, clock: &mut Clock) {
+fn check_removed(host: &mut Host, clock: &mut Clock) {
     assert_eq!(host.device.read32(CC), u32::MAX);
     assert_eq!(host.device.read64(0), u64::MAX);
     let bytes = |host: &Host| {
@@ -91,7 +91,7 @@ fn check_gone(host: &mut Host, clock: &mut Clock) {
 /// A controller that is reset does I/O as if nothing had been.
 fn check_back(host: &mut Host, clock: &mut Clock) {
     host.device.plan_faults(&FaultPlan::default());
-    // A reset is EN's way down: one that failed while it was disabled is enabled first.
+    // A reset is EN's fall: one that failed while it was disabled is enabled first.
     host.enable();
     host.device.write32(CC, 0);
     assert!(!Csts::from(host.device.read32(CSTS)).rdy());
@@ -104,7 +104,7 @@ fn check_back(host: &mut Host, clock: &mut Clock) {
     host.memory.write(20 * PAGE, &[0xa5; BLOCK]);
     let written = io(host, clock, NvmOpcode::WRITE, 20);
     let read = io(host, clock, NvmOpcode::READ, 21);
-    let broken = |fault: &Fault| matches!(fault, Fault::Full | Fault::NamespaceGone(1));
+    let broken = |fault: &Fault| matches!(fault, Fault::Full | Fault::NamespaceRemoved(1));
     if host.may_suffer(broken) {
         return;
     }
@@ -154,8 +154,8 @@ fuzz_target!(|input: Input| {
         }
         clock.step(&host);
     }
-    if host.device.activity().faults.gone > 0 {
-        check_gone(&mut host, &mut clock);
+    if host.device.activity().faults.removed > 0 {
+        check_removed(&mut host, &mut clock);
     } else if !host.may_suffer(|fault| *fault == Fault::StuckReset) {
         check_back(&mut host, &mut clock);
     }

@@ -1,7 +1,7 @@
 //! A host at the other end of the socket.
 
 use crate::says::Fds;
-use crate::stage::stage;
+use crate::servers::server;
 use joulio_nvme_spec::register::{ACQ, AQA, ASQ, CC};
 use joulio_vfio_user_wire::{DmaMap, Header, RegionAccess, Version, command, pci};
 use rustix::event::{EventfdFlags, eventfd};
@@ -40,7 +40,7 @@ impl Host {
         let memory = memfd_create("host", MemfdFlags::CLOEXEC).expect("memory");
         ftruncate(&memory, MEMORY).expect("memory");
         Host {
-            stream: UnixStream::connect(&stage(mapped).path).expect("the server listens"),
+            stream: UnixStream::connect(&server(mapped).path).expect("the server listens"),
             memory: memory.into(),
             id: 0,
             tails: [0; 6],

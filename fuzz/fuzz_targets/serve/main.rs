@@ -5,7 +5,7 @@
 mod host;
 mod saying;
 mod says;
-mod stage;
+mod servers;
 
 use arbitrary::Arbitrary;
 use host::Host;
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 #[derive(Arbitrary, Debug)]
 struct Input {
-    /// Which of the two servers: seldom that with mapped doorbells, which it looks at only so often.
+    /// Which of the two servers: seldom that with mapped doorbells, which it polls only so often.
     doorbells: u8,
     /// Whether it begins as it should, and has done a write and a read before the rest.
     mannered: bool,

@@ -1,16 +1,18 @@
 //! The flags of `joulio bench` beside those of the work.
 
 use super::settings::Flags;
-use super::twin::Frequency;
 use crate::failure::Failure;
 use crate::output::Format;
-use crate::work::{Length, Work, seconds};
+use crate::times::seconds;
+use crate::work::{Length, WorkArgs};
 use joulio_host::power_states::coalescing;
+use joulio_lab::experiment::EnergyOptions;
+use joulio_lab::virtual_time::{CoreFrequency, VirtualOptions};
 use joulio_nvme::wait::{AnyPolicy, Hybrid, Policy};
 use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_units::Nanos;
 use joulio_workload::{
-    CompletionMode, EngineName, Job, JobKind, Method, RingOptions, Target, Verify, parse_count,
+    CompletionMode, EngineName, Job, JobKind, Method, RingOptions, Verify, parse_count,
 };
 use std::path::PathBuf;
 
@@ -46,12 +48,9 @@ struct Ring {
     sqthread_poll_idle: u32,
 }
 
-/// What the names of the meters in devices begin with.
-const DEVICE_METER: &str = "nvme:";
-
 /// Flags that fio has mean what they mean there.
 #[derive(clap::Args)]
-pub struct Args {
+pub struct BenchArgs {
     /// Engines, a list: nvme (joulio's own driver, in user space) or the kernel's psync, libaio and
     /// io_uring. Default: nvme on a controller, io_uring on a block device or a file
     #[arg(long, value_delimiter = ',')]
@@ -59,16 +58,16 @@ pub struct Args {
     /// Completion modes, a list: poll, interrupt, hybrid (sleep half the mean time, then poll),
     /// hybrid=4us (sleep that long); of nvme also poll-pause, poll-pause=4 (so many PAUSE
     /// instructions between polls), uring-hybrid, ehp, pas, dpas, dpas=3 (sleeps that are learnt,
-    /// see docs/policies.md), ski-rental=2us (poll that long, then interrupt) and, where the CPU has
-    /// user-level waits, tpause, tpause=500ns (that long between polls), hybrid-tpause, umwait (until
-    /// the completion is written), uintr and uintr-block=100us (until
-    /// the device's interrupt comes straight to the thread; after that long, by the kernel); of
-    /// io_uring also sqpoll and sqpoll+poll (a thread of the kernel submits). Default:
-    /// poll,interrupt,hybrid of nvme, interrupt of the kernel's engines
+    /// see docs/policies.md), ski-rental=2us (poll that long, then interrupt) and, where the CPU
+    /// has user-level waits, tpause, tpause=500ns (that long between polls), hybrid-tpause, umwait
+    /// (until the completion is written), uintr and uintr-block=100us (until the device's interrupt
+    /// comes straight to the thread; after that long, by the kernel); of io_uring also sqpoll and
+    /// sqpoll+poll (a thread of the kernel submits). Default: poll,interrupt,hybrid of nvme,
+    /// interrupt of the kernel's engines
     #[arg(long, value_delimiter = ',')]
     completion: Vec<CompletionMode>,
     #[command(flatten)]
-    pub work: Work,
+    pub work: WorkArgs,
     /// Jobs are processes instead of threads, each with what it opens to itself. For the kernel's
     /// engines
     #[arg(long)]
@@ -79,8 +78,8 @@ pub struct Args {
     /// I/Os of each job (or 10k, 1M)
     #[arg(long = "number_ios", alias = "number-ios", value_parser = parse_count)]
     number_ios: Option<u64>,
-    /// Seconds to run before measuring. Default: 1; with --number_ios 0, but for a policy that learns
-    /// twice the time that it learns in
+    /// Seconds to run before measuring. Default: 1; with --number_ios 0, but for a policy that
+    /// learns twice the time that it learns in
     #[arg(long = "ramp_time", alias = "ramp-time", value_parser = seconds)]
     ramp_time: Option<Nanos>,
     /// none or crc32c: every block says where and when it was written. Blocks that are read are
@@ -91,36 +90,37 @@ pub struct Args {
     /// 2m) from the beginning, idle after the work: a race to idle
     #[arg(long, value_parser = seconds)]
     window: Option<Nanos>,
-    /// Only these meters, a list, as joulio power takes it: names, sources, boundaries, all or none.
-    /// Default: every one that can be read, the devices' own among them
+    /// Only these meters, a list, as joulio power takes it: names, sources, boundaries, all or
+    /// none. Default: every one that can be read, the devices' own among them
     #[arg(long, value_name = "METER", value_delimiter = ',')]
-    pub meter: Vec<String>,
-    /// What the idle machine draws, as joulio power --idle keeps it. Default: where that keeps it
+    meter: Vec<String>,
+    /// File of the idle machine's watts, as joulio power --idle keeps it. Default: where that keeps
+    /// it
     #[arg(long, value_name = "FILE")]
-    pub idle_baseline: Option<PathBuf>,
+    idle_baseline: Option<PathBuf>,
     /// The machine whose watts the energy model uses: a name, or a path to a .toml file. Default:
-    /// the one that fits this processor; without one, a generic server, where no meter tells what
-    /// the machine draws
+    /// the one that fits this processor; without one, a generic server, where no meter measures
+    /// what the machine draws
     #[arg(long)]
-    pub machine: Option<String>,
+    machine: Option<String>,
     #[command(flatten)]
     pub settings: Flags,
     #[command(flatten)]
     ring: Ring,
-    /// Play it in virtual time: --machine and the devices' profiles are the machine, and all figures
-    /// are modelled. The kernel's engines are played on emulated devices too
+    /// Play it in virtual time: --machine and the devices' profiles are the machine, and all
+    /// figures are modelled. The kernel's engines are simulated on emulated devices too
     #[arg(long)]
     pub twin: bool,
-    /// The clock of the jobs' cores in virtual time, a list: 2.1GHz or 800MHz. Default: the one that
-    /// the machine's figures were taken at
+    /// The clock of the jobs' cores in virtual time, a list: 2.1GHz or 800MHz. Default: the one
+    /// that the machine's figures were taken at
     #[arg(long, value_delimiter = ',', requires = "twin")]
-    pub frequency: Vec<Frequency>,
-    /// In virtual time, interrupt for so many completions at once, or after so many microseconds, as
-    /// 8,200. A real device's: joulio power-states
+    frequency: Vec<CoreFrequency>,
+    /// In virtual time, interrupt for so many completions at once, or after so many microseconds,
+    /// as 8,200. A real device's: joulio power-states
     #[arg(long, value_name = "COUNT,US", value_parser = coalescing::parse, requires = "twin")]
-    pub coalescing: Option<InterruptCoalescing>,
-    /// Exit status 1 when the machine spoiled a run: a CPU that others ran on, steal time, throttling,
-    /// a stop. The table marks such runs by !, and the JSON has the reasons as spoiled
+    coalescing: Option<InterruptCoalescing>,
+    /// Exit status 1 when the machine spoiled a run: a CPU that others ran on, steal time,
+    /// throttling, a stop. The table marks such runs by !, and the JSON has the reasons as spoiled
     #[arg(long)]
     pub strict: bool,
     /// normal or json
@@ -131,7 +131,7 @@ pub struct Args {
     pub root: Option<PathBuf>,
 }
 
-impl Args {
+impl BenchArgs {
     /// The engines, each of which has to work on every device.
     pub fn engines(&self) -> Result<Vec<EngineName>, Failure> {
         let places = &self.work.device;
@@ -151,21 +151,21 @@ impl Args {
     pub fn methods(&self) -> Result<Vec<Method>, Failure> {
         let mut methods = Vec::new();
         for engine in self.engines()? {
-            let ways: &[CompletionMode] = match (self.completion.as_slice(), engine) {
+            let modes: &[CompletionMode] = match (self.completion.as_slice(), engine) {
                 ([], EngineName::Nvme) => &[
                     CompletionMode::Poll,
                     CompletionMode::Interrupt,
                     CompletionMode::Hybrid,
                 ],
                 ([], _) => &[CompletionMode::Interrupt],
-                (ways, _) => ways,
+                (modes, _) => modes,
             };
-            methods.extend(ways.iter().map(|&way| Method { engine, mode: way }));
+            methods.extend(modes.iter().map(|&mode| Method { engine, mode }));
         }
         Ok(methods)
     }
 
-    /// What was asked of io_uring.
+    /// Returns the requested options of io_uring.
     pub fn ring(&self) -> RingOptions {
         RingOptions {
             poller_idle_ms: self.ring.sqthread_poll_idle,
@@ -195,8 +195,8 @@ impl Args {
         Ok(Job { kind, ..job })
     }
 
-    /// How long a run is to warm up, whose policy learns for `learning`: an epoch may begin late, so
-    /// that it takes as long again.
+    /// How long a run is to warm up, whose policy learns for `learning`: an epoch may begin late,
+    /// so that it takes as long again.
     fn ramp(&self, learning: Nanos) -> Nanos {
         let usual = match self.number_ios {
             None => RAMP,
@@ -271,38 +271,25 @@ impl Args {
         given.map(|(_, flag, why)| (flag, why))
     }
 
-    /// Whether the meter in the device `name` is chosen. Devices that fail on purpose are not asked:
-    /// they may do so then.
-    pub fn asks(&self, name: &str) -> bool {
-        let chosen = |word: &String| match word.strip_prefix(DEVICE_METER) {
-            Some(named) => named == name,
-            None => matches!(word.as_str(), "all" | "nvme" | "device"),
-        };
-        let chosen = self.meter.is_empty() || self.meter.iter().any(chosen);
-        chosen && self.work.faults.is_empty()
+    /// The sources of energy figures that the flags choose.
+    pub fn energy(&self) -> EnergyOptions {
+        EnergyOptions {
+            meters: self.meter.clone(),
+            idle_baseline: self.idle_baseline.clone(),
+            machine: self.machine.clone(),
+            root: self.root.clone(),
+            faults: self.work.faults.clone(),
+        }
     }
 
-    /// A meter that is chosen by name, of none of the devices.
-    pub fn unknown_device(&self, targets: &[Box<dyn Target>]) -> Option<&String> {
-        self.meter.iter().find(|word| {
-            let named = word.strip_prefix(DEVICE_METER);
-            named.is_some_and(|named| !targets.iter().any(|target| target.info().name == *named))
-        })
-    }
-
-    /// The meters in devices that are chosen by name.
-    pub fn device_meters(&self) -> impl Iterator<Item = &String> {
-        let words = self.meter.iter();
-        words.filter(|word| word.starts_with(DEVICE_METER))
-    }
-
-    /// Which of the machine's own meters are chosen.
-    pub fn machine_meters(&self) -> Vec<String> {
-        let own = |word: &&String| !word.starts_with(DEVICE_METER);
-        let own: Vec<_> = self.meter.iter().filter(own).cloned().collect();
-        match own.is_empty() && !self.meter.is_empty() {
-            true => vec!["none".into()],
-            false => own,
+    /// The experiment in virtual time that the flags describe.
+    pub fn virtual_time(&self) -> VirtualOptions {
+        VirtualOptions {
+            devices: self.work.device.clone(),
+            machine: self.machine.clone(),
+            schedulers: self.settings.schedulers().to_vec(),
+            frequencies: self.frequency.clone(),
+            coalescing: self.coalescing,
         }
     }
 }
@@ -315,10 +302,10 @@ mod tests {
     #[derive(Parser)]
     struct Bench {
         #[command(flatten)]
-        args: Args,
+        args: BenchArgs,
     }
 
-    /// The ramp of each of the ways in `line`, in milliseconds.
+    /// The ramp of each of the completion modes in `line`, in milliseconds.
     fn ramps(line: &str) -> Vec<u64> {
         let words = ["bench"].into_iter().chain(line.split(' '));
         let args = Bench::try_parse_from(words).expect("flags").args;

@@ -1,7 +1,7 @@
 //! The energy figures for people: one source for the runs' own table, and all of them in one of
 //! their own.
 
-use super::table::name;
+use super::run_name::name;
 use crate::columns::aligned;
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
@@ -34,12 +34,12 @@ impl Column {
         best.map(|(.., column)| column)
     }
 
-    /// What marks a modelled figure.
+    /// Mark of a modelled figure.
     pub fn star(&self) -> &'static str {
         if self.modelled { "*" } else { "" }
     }
 
-    /// Of one run.
+    /// Returns the figure of one run.
     pub fn figure<'a>(&self, counts: &'a Counts) -> Option<&'a EnergyResult> {
         counts.energy.iter().find(|figure| {
             figure.source == self.source && figure.zone == self.zone && !figure.idle_subtracted
@@ -57,8 +57,8 @@ impl From<&EnergyResult> for Column {
     }
 }
 
-/// It is one of several that stand side by side, of which there is a sum in one of the runs, or a
-/// reason why there is none.
+/// Returns true for one of several figures that stand side by side, with a sum in one of the runs,
+/// or a reason why there is none.
 fn is_part(figure: &EnergyResult, runs: &[&Counts]) -> bool {
     let sums = runs.iter().flat_map(|counts| {
         let had = counts.energy.iter().map(|figure| &figure.zone);
@@ -68,7 +68,7 @@ fn is_part(figure: &EnergyResult, runs: &[&Counts]) -> bool {
     sums.any(|parts| parts.len() > 1 && parts.contains(&figure.zone.as_str()))
 }
 
-/// The lower, the better it tells what a machine draws.
+/// Rank of a boundary: the lower, the better it shows what a machine draws.
 fn rank(figure: &EnergyResult) -> (u8, usize, bool) {
     let boundary = Boundary::ALL.iter().position(|b| *b == figure.boundary);
     let wide = matches!(

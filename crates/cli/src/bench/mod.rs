@@ -1,38 +1,35 @@
 //! `joulio bench`: the same workload under each completion mode.
 
 mod args;
-mod energy;
 mod figures;
-mod manifest;
 mod progress;
+mod run_name;
 mod settings;
 mod sides;
 mod table;
 mod twin;
 
-pub use args::Args;
+pub use args::BenchArgs;
 
 use crate::Outcome;
 use crate::failure::{Failure, say};
 use crate::output::{Format, print, print_json};
 use crate::signals::stop_on_signals;
-use energy::Sources;
 use joulio_kernel_io::{Throttled, Throttles};
-use joulio_lab::experiment::{Experiment, MissingRuns, judge};
+use joulio_lab::experiment::{EnergySources, Experiment, Manifest, MissingRuns, judge};
 use joulio_lab::open_targets;
 use joulio_workload::{EngineName, RingOptions, RunResult, Stop};
-use manifest::Manifest;
 use serde::Serialize;
 use std::path::Path;
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct BenchReport<'a> {
     manifest: &'a Manifest,
     runs: &'a [RunResult],
 }
 
 /// `joulio bench`.
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &BenchArgs) -> Outcome {
     if args.twin {
         return twin::run(args);
     }
@@ -45,12 +42,14 @@ pub fn run(args: &Args) -> Outcome {
     }
     // Before there is anything that a signal would leave behind, or that is waited for.
     let stop = stop_on_signals()?;
-    let targets = open_targets(&args.work.targets(args.ring()), &job, &engines);
+    let options = args.work.targets(args.ring());
+    let targets = open_targets(&options, &job, &engines);
     let targets = targets.map_err(|error| Failure::from(error).after_signal())?;
     let settings = args.settings.settings();
     let combinations = settings.combinations(&targets).map_err(Failure::input)?;
-    let mut sources = Sources::open(args, &targets)?;
-    let mut manifest = Manifest::new(args, &job, &sources, &targets);
+    let sources = EnergySources::open(&args.energy(), &targets);
+    let mut sources = sources.map_err(Failure::input)?;
+    let mut manifest = Manifest::new(&options, &job, &sources, &targets);
     if args.output == Format::Normal {
         let names: Vec<_> = targets.iter().map(|target| &*target.info().name).collect();
         print(&table::heading(&job, &names, &args.work.faults))?;
@@ -69,7 +68,7 @@ pub fn run(args: &Args) -> Outcome {
         stop: &stop,
         root,
     };
-    let observer = progress::Terminal::default();
+    let observer = progress::BenchTerminal::default();
     let result = experiment.run(&combinations, &mut sources.meters, &observer)?;
     let (runs, missing) = (result.runs, result.missing);
     manifest.interrupted = stop.stopped();
@@ -82,7 +81,7 @@ pub fn run(args: &Args) -> Outcome {
     }
     match args.output {
         Format::Normal => print(&table::table(&runs))?,
-        Format::Json => print_json(&Report {
+        Format::Json => print_json(&BenchReport {
             manifest: &manifest,
             runs: &runs,
         })?,
@@ -104,12 +103,12 @@ fn unspoiled(runs: &[RunResult]) -> Outcome {
         "{} of {} run(s) spoiled; the first, {}: {}",
         spoiled().count(),
         runs.len(),
-        table::name(first),
+        run_name::name(first),
         first.spoiled[0].why
     )))
 }
 
-/// What is missing, and what is wrong with the rest.
+/// Returns what is missing, and what is wrong with the rest.
 pub fn verdict(runs: &[RunResult], missing: &MissingRuns, stop: &Stop) -> Outcome {
     let judged = judge(runs, stop);
     match (missing.summary(), judged) {

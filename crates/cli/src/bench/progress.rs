@@ -34,15 +34,15 @@ impl Bar {
 
 /// The terminal of a bench: a bar for the run that goes on, notes on standard error.
 #[derive(Default)]
-pub struct Terminal(Mutex<Option<Bar>>);
+pub struct BenchTerminal(Mutex<Option<Bar>>);
 
-impl Terminal {
+impl BenchTerminal {
     fn bar(&self) -> MutexGuard<'_, Option<Bar>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Observer for Terminal {
+impl Observer for BenchTerminal {
     fn begin(&self, method: Method, job: &Job) {
         *self.bar() = Some(Bar::new(method, job));
     }

@@ -1,6 +1,6 @@
 //! Throughput and latency: of all I/Os in the table of runs, of reads and writes apart below it.
 
-use super::table::name;
+use super::run_name::name;
 use crate::columns::columns;
 use joulio_workload::{DirectionResult, RunResult};
 

@@ -1,16 +1,17 @@
-//! The table for people: what the runs did, and what did not go as asked.
+//! The table for people: what the runs did, and what did not go as requested.
 
 use super::figures::{Column, energy_table};
+use super::run_name::{SPOILED, name, with_engine};
 use super::sides;
 use crate::columns::aligned;
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
 use joulio_emulator::FaultPlan;
-use joulio_workload::{Counts, EnergyResult, EngineName, Job, JobKind, RunResult, WaitCounters};
+use joulio_workload::{Counts, EnergyResult, Job, JobKind, RunResult, WaitCounters};
 use std::fmt::Write;
 use std::iter::once;
 
-/// What is about to run.
+/// Returns the heading: what is about to run.
 pub fn heading(job: &Job, names: &[&str], faults: &FaultPlan) -> String {
     let length = match (job.runtime, job.number_ios) {
         (Some(time), None) => format!(
@@ -24,13 +25,17 @@ pub fn heading(job: &Job, names: &[&str], faults: &FaultPlan) -> String {
     let window = job.window.map_or_else(String::new, |window| {
         format!(", energy over {} s", window.seconds())
     });
+    let phases = match job.phases.len() {
+        0 => String::new(),
+        phases => format!(" of {phases} phases"),
+    };
     let faults = if faults.is_empty() {
         String::new()
     } else {
         format!("\nwith faults {faults}")
     };
     format!(
-        "{}, bs {}, iodepth {}, numjobs {}{}, {} loop, {length}{window}\non {}{faults}\n\n",
+        "{}, bs {}, iodepth {}, numjobs {}{}, {} loop{phases}, {length}{window}\non {}{faults}\n\n",
         job.rw,
         job.bs,
         job.iodepth,
@@ -39,7 +44,7 @@ pub fn heading(job: &Job, names: &[&str], faults: &FaultPlan) -> String {
             JobKind::Thread => "",
             JobKind::Process => " (processes)",
         },
-        job.arrivals.loop_name(),
+        job.loop_name(),
         names.join(", ")
     )
 }
@@ -86,14 +91,14 @@ pub fn table(runs: &[RunResult]) -> String {
     }
     let mut text = aligned(&mut table, 1);
     text.extend(sides::table(runs));
-    let mut told = String::new();
-    notes(runs, &mut told);
+    let mut below = String::new();
+    notes(runs, &mut below);
     if modelled {
-        told.push_str("*: modelled, in virtual time; the same seed gives the same figures.\n");
+        below.push_str("*: modelled, in virtual time; the same seed gives the same figures.\n");
     }
-    if !told.is_empty() {
+    if !below.is_empty() {
         text.push('\n');
-        text.push_str(&told);
+        text.push_str(&below);
     }
     energy_table(runs, column.as_ref(), &mut text);
     text
@@ -102,7 +107,7 @@ pub fn table(runs: &[RunResult]) -> String {
 /// A column of something that few runs have, and what it counts.
 type Count = (&'static str, fn(&WaitCounters) -> u64);
 
-/// What cores did that waited in user space, in light power states.
+/// Counters of user-level waits.
 const LIGHT: [Count; 3] = [
     ("pauses/IO", |wait| wait.pauses),
     ("umwaits/IO", |wait| wait.monitors),
@@ -111,32 +116,6 @@ const LIGHT: [Count; 3] = [
 
 fn per_io(count: u64, counts: &Counts) -> String {
     format!("{:.3}", count as f64 / counts.all.ios.max(1) as f64)
-}
-
-/// What marks a run whose figures are the machine's doing.
-const SPOILED: &str = "!";
-
-/// The completion mode that a run got, after the engine if that is the kernel's, before what was
-/// set; marked if it was spoiled.
-pub fn name(run: &RunResult) -> String {
-    let obtained = run.completion.effective.as_deref();
-    let mark = if run.spoiled.is_empty() { "" } else { SPOILED };
-    with_engine(run, obtained.unwrap_or(&run.completion.requested)) + mark
-}
-
-fn with_engine(run: &RunResult, mode: &str) -> String {
-    let method = match run.engine {
-        EngineName::Nvme => mode.into(),
-        engine => format!("{engine} {mode}"),
-    };
-    let settings = run
-        .settings
-        .iter()
-        .map(|(name, value)| match name.as_str() {
-            "scheduler" => format!(" {value}"),
-            name => format!(" {name}={value}"),
-        });
-    method + &settings.collect::<String>()
 }
 
 fn cells(counts: &Counts) -> impl Iterator<Item = String> {
@@ -153,7 +132,7 @@ fn cells(counts: &Counts) -> impl Iterator<Item = String> {
     sides::cells(&counts.all).into_iter().chain(more)
 }
 
-/// Those that the jobs took, or, where the kernel takes them, those of the device.
+/// Interrupts that the jobs took, or, where the kernel takes them, those of the device.
 fn interrupts(counts: &Counts) -> Option<u64> {
     match counts.system_calls {
         Some(_) => counts.machine.device_interrupts,
@@ -177,21 +156,21 @@ fn watts(figure: Option<&EnergyResult>) -> [String; 3] {
     ]
 }
 
-/// What the table does not say: what could not be had, and what went wrong.
+/// Writes what the table does not say: what was unavailable, and what went wrong.
 fn notes(runs: &[RunResult], text: &mut String) {
     for run in runs {
-        let asked = with_engine(run, &run.completion.requested);
+        let requested = with_engine(run, &run.completion.requested);
         if let Some(reason) = &run.completion.reason {
-            let obtained = run.completion.effective.as_deref();
-            let obtained =
-                obtained.map_or("unavailable".into(), |mode| format!("effective: {mode}"));
-            let _ = writeln!(text, "{asked}: {obtained}: {reason}");
+            let effective = run.completion.effective.as_deref();
+            let effective =
+                effective.map_or("unavailable".into(), |mode| format!("effective: {mode}"));
+            let _ = writeln!(text, "{requested}: {effective}: {reason}");
         }
         for spoiled in &run.spoiled {
-            let _ = writeln!(text, "{asked}: spoiled: {}", spoiled.why);
+            let _ = writeln!(text, "{requested}: spoiled: {}", spoiled.why);
         }
         if let Some(past) = run.past_tdp {
-            let _ = writeln!(text, "{asked}: {past}");
+            let _ = writeln!(text, "{requested}: {past}");
         }
         if run.interrupted {
             let _ = writeln!(text, "{}: ended early", run.completion.requested);
@@ -204,21 +183,25 @@ fn notes(runs: &[RunResult], text: &mut String) {
                 run.completion.requested, counts.all.errors
             );
         }
-        if let Some(told) = troubles(counts) {
-            let _ = writeln!(text, "{}: {told}", run.completion.requested);
+        if let Some(note) = troubles(counts) {
+            let _ = writeln!(text, "{}: {note}", run.completion.requested);
         }
         if counts.arrivals_not_issued > 0 {
+            let why = match counts.falls_behind {
+                true => "never issued: the device does not keep up at this iodepth",
+                false => "still waiting to be issued at the end",
+            };
             let _ = writeln!(
                 text,
-                "{}: {} arrivals were never issued: the device does not keep up at this iodepth",
+                "{}: {} arrivals were {why}",
                 run.completion.requested, counts.arrivals_not_issued
             );
         }
-        for told in [dispatch(counts), poller(counts)].into_iter().flatten() {
-            let _ = writeln!(text, "{asked}: {told}");
+        for note in [dispatch(counts), poller(counts)].into_iter().flatten() {
+            let _ = writeln!(text, "{requested}: {note}");
         }
         if let Some(window) = &counts.window {
-            let told = if window.fits {
+            let note = if window.fits {
                 format!(
                     "done after {:.3} s, then idle for {:.3} s",
                     counts.seconds, window.idle_seconds
@@ -229,7 +212,7 @@ fn notes(runs: &[RunResult], text: &mut String) {
                     counts.seconds, window.requested_seconds
                 )
             };
-            let _ = writeln!(text, "{}: {told}", run.completion.requested);
+            let _ = writeln!(text, "{}: {note}", run.completion.requested);
         }
         if let Some(verify) = &counts.verify {
             let _ = writeln!(
@@ -258,7 +241,7 @@ fn notes(runs: &[RunResult], text: &mut String) {
     }
 }
 
-/// Who dispatched, where that was not the jobs: it confounds any comparison of schedulers.
+/// Returns who dispatched, where that was not the jobs: it confounds any comparison of schedulers.
 fn dispatch(counts: &Counts) -> Option<String> {
     /// The rest of the machine's I/Os are among them.
     const MANY: f64 = 0.1;
@@ -276,7 +259,7 @@ fn dispatch(counts: &Counts) -> Option<String> {
     })
 }
 
-/// What the kernel's own threads cost.
+/// Returns the CPU time of the kernel's own threads.
 fn poller(counts: &Counts) -> Option<String> {
     let usage = counts.threads.kernel;
     let cpu = usage.user_seconds + usage.system_seconds;
@@ -289,7 +272,7 @@ fn poller(counts: &Counts) -> Option<String> {
     })
 }
 
-/// What the device did wrong, if it did.
+/// Returns the faults of the device, if there were any.
 fn troubles(counts: &Counts) -> Option<String> {
     let (faults, wait) = (&counts.faults, &counts.wait);
     let all = [
@@ -306,9 +289,9 @@ fn troubles(counts: &Counts) -> Option<String> {
         (faults.doubled_completions, "doubled completions"),
         (faults.unknown_completions, "unknown completions"),
     ];
-    let told = all.iter().filter(|(count, _)| *count > 0);
-    let told: Vec<_> = told
+    let happened = all.iter().filter(|(count, _)| *count > 0);
+    let happened: Vec<_> = happened
         .map(|(count, what)| format!("{count} {what}"))
         .collect();
-    (!told.is_empty()).then(|| told.join(", "))
+    (!happened.is_empty()).then(|| happened.join(", "))
 }

@@ -1,12 +1,14 @@
 //! `joulio calibrate`: what this machine takes for the steps of an I/O, as a profile for the twin.
 
 mod table;
+mod watts;
 
 use crate::Outcome;
 use crate::columns::columns;
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
 use crate::signals::stop_on_signals;
+use joulio_lab::calibrate::watts::{MeasuredWatts, WattsError};
 use joulio_lab::calibrate::{CalibrateError, Calibration, Checked, Compared};
 use joulio_lab::machine_profile;
 use joulio_lab::output_file::{Existing, OutputFile};
@@ -21,7 +23,7 @@ const MAX_IOS: u64 = 1_000_000;
 
 /// Flags of `joulio calibrate`.
 #[derive(clap::Args)]
-pub struct Args {
+pub struct CalibrateArgs {
     /// Write the profile to this file, for --machine; it must not be there, or be one to overwrite
     /// by --force
     #[arg(short, long = "out", value_name = "FILE.toml")]
@@ -29,8 +31,8 @@ pub struct Args {
     /// Overwrite the file
     #[arg(long, requires = "out")]
     force: bool,
-    /// Write the file though other programs ran on the CPUs meanwhile, or the machine was not itself
-    /// otherwise
+    /// Write the file though other programs ran on the CPUs meanwhile, or the machine was
+    /// disturbed otherwise
     #[arg(long, requires = "out")]
     allow_busy: bool,
     /// The machine whose watts, and what cannot be measured here, are taken: a name or a path.
@@ -44,9 +46,15 @@ pub struct Args {
     /// The profile of the device for --check
     #[arg(long, default_value = "optane-900p", requires = "check")]
     device: String,
-    /// I/Os of each run of --check, of which the quietest of ten counts
+    /// I/Os of each run of --check, of which the quietest counts
     #[arg(long = "number_ios", alias = "number-ios", default_value = "10000", value_parser = parse_count, requires = "check")]
     number_ios: u64,
+    /// Rounds of each measurement, of which the quietest counts: 1 to 100. Ten take about a quarter
+    /// of a minute; fewer do for a machine without other programs, or for a first impression
+    #[arg(long, default_value_t = Calibration::ROUNDS, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: u32,
+    #[command(flatten)]
+    watts: watts::WattsArgs,
     /// normal or json
     #[arg(long, alias = "output-format", value_enum, default_value = "normal")]
     output: Format,
@@ -57,8 +65,11 @@ struct Report<'a> {
     processor: &'a str,
     cpus: [usize; 2],
     costs: &'a Option<Costs>,
-    /// What the emulated device takes beside its profile's service time.
+    /// Nanoseconds that the emulated device takes beside its profile's service time.
     emulated_device_ns: f64,
+    /// This machine's watts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    watts: Option<&'a MeasuredWatts>,
     #[serde(flatten)]
     checked: Option<&'a Checked>,
     /// Why the figures are not the machine's own, if they are not.
@@ -66,7 +77,7 @@ struct Report<'a> {
 }
 
 /// `joulio calibrate`.
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &CalibrateArgs) -> Outcome {
     let out = args.out.as_deref();
     let out = out.map(|path| OutputFile::open(path, Existing::forced(args.force)));
     let out = out
@@ -78,24 +89,35 @@ pub fn run(args: &Args) -> Outcome {
     let base = machine_profile(args.machine.as_deref()).map_err(Failure::input)?;
     let device = DeviceProfile::load(&args.device).map_err(Failure::input)?;
     let stop = stop_on_signals()?;
+    let mut discovery = args.watts.discover()?;
     // The file that is written only if nothing spoils the figures.
     let strict = args.out.as_deref().filter(|_| !args.allow_busy);
-    let measured = Calibration::measure(&base, strict.is_some(), &stop);
-    let calibration = measured.map_err(|error| match (error, strict) {
-        (CalibrateError::Spoiled(spoiled), Some(file)) => Failure::run(not_written(file, &spoiled)),
+    let watts = args
+        .watts
+        .begin(&mut discovery, args.rounds, strict.is_some())?;
+    let measured = Calibration::measure(&base, args.rounds, strict.is_some(), &stop);
+    let mut calibration = measured.map_err(|error| match (error, strict) {
+        (CalibrateError::Spoiled(spoiled), Some(file)) => not_written(file, &spoiled),
         (error, _) => error.into(),
     })?;
+    if let Some(watts) = watts {
+        let (watts, spoiled) = watts::run(watts, &stop).map_err(|error| match (error, strict) {
+            (WattsError::Spoiled(spoiled), Some(file)) => not_written(file, &spoiled),
+            (error, _) => error.into(),
+        })?;
+        calibration.take_watts(watts, spoiled)?;
+    }
     let spoiled = &calibration.spoiled;
     let refusal = strict.zip(spoiled.first());
     let text = calibration.toml()?;
     let written = match (out, refusal) {
         (_, Some((file, spoiled))) => Err(not_written(file, spoiled)),
-        (Some(out), None) => out.write(&text).map_err(|error| error.to_string()),
+        (Some(out), None) => out.write(&text).map_err(Failure::run),
         (None, None) => Ok(()),
     };
     // What was measured is shown, whatever became of the file.
     let compared = match args.check && written.is_ok() {
-        true => Some(calibration.compare(&device, args.number_ios, &stop)?),
+        true => Some(calibration.compare(&device, args.number_ios, args.rounds, &stop)?),
         false => None,
     };
     match args.output {
@@ -109,12 +131,13 @@ pub fn run(args: &Args) -> Outcome {
             processor: &calibration.processor,
             cpus: [calibration.cpus.job, calibration.cpus.device],
             costs: &calibration.profile.costs,
+            watts: calibration.watts.as_ref(),
             emulated_device_ns: calibration.emulated_device_ns,
             checked: compared.as_ref(),
             spoiled,
         })?,
     }
-    written.map_err(Failure::run)?;
+    written?;
     match compared {
         Some(checked) if !checked.check.iter().all(Compared::agrees) => Err(Failure::run(
             "the twin with this machine's times does not agree with the real runs",
@@ -123,14 +146,13 @@ pub fn run(args: &Args) -> Outcome {
     }
 }
 
-/// Why `file` is not written. A profile is used for months, and nobody sees what else ran when it
-/// was measured.
-fn not_written(file: &Path, spoiled: &Spoiled) -> String {
-    format!(
-        "-o {}: not written, the figures are not the machine's own: {}; then calibrate again, or say \
-         --allow-busy",
-        file.display(),
-        spoiled.why
+/// `file` is not written.
+fn not_written(file: &Path, spoiled: &Spoiled) -> Failure {
+    Failure::not_written(
+        file,
+        "the figures are not the machine's",
+        spoiled,
+        "calibrate",
     )
 }
 
@@ -142,7 +164,7 @@ fn report(calibration: &Calibration, compared: Option<&Checked>, device: &Device
             ("interrupt", &costs.interrupt_ns),
             ("wake", &costs.wake_ns),
             ("timer", &costs.timer_ns),
-            ("look", &costs.look_ns),
+            ("poll", &costs.poll_ns),
             ("submit", &costs.user.submit_ns),
             ("complete", &costs.user.complete_ns),
             ("block", &costs.user.block_ns),
@@ -163,6 +185,9 @@ fn report(calibration: &Calibration, compared: Option<&Checked>, device: &Device
     let header = ["", "ns", "from", "to"].map(String::from);
     let mut text = columns(header, rows.collect::<Vec<_>>(), 1);
     text.push_str("from and to: the middle eight of ten.\n");
+    if let Some(watts) = &calibration.watts {
+        text.push_str(&format!("\n{}", watts::table(watts)));
+    }
     if let Some(all) = compared {
         text.push_str(&format!(
             "\nreads of {} at depth 1; the emulated device takes {:.0} ns more than its profile\n\n{}*: modelled\n",

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// How nvme-cli shows a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Field {
+pub enum PrintedField {
     /// A decimal number.
     Decimal(u64),
     /// A set of bits or an identifier: hexadecimal in text, a number in JSON.
@@ -17,44 +17,44 @@ pub enum Field {
     Text(String),
 }
 
-impl Field {
+impl PrintedField {
     /// The field as text.
     pub fn text(&self) -> String {
         match self {
-            Field::Decimal(n) => n.to_string(),
-            Field::Hex(n) => hex(*n),
-            Field::Wide(n) => n.to_string(),
-            Field::Oui(n) => format!("{n:06x}"),
-            Field::Text(text) => text.clone(),
+            PrintedField::Decimal(n) => n.to_string(),
+            PrintedField::Hex(n) => hex(*n),
+            PrintedField::Wide(n) => n.to_string(),
+            PrintedField::Oui(n) => format!("{n:06x}"),
+            PrintedField::Text(text) => text.clone(),
         }
     }
 
     /// The field as JSON.
     pub fn json(&self) -> Value {
         match self {
-            Field::Decimal(n) | Field::Hex(n) => Value::from(*n),
-            Field::Wide(n) => Value::from(n.to_string()),
-            Field::Oui(n) => Value::from(*n),
-            Field::Text(text) => Value::from(text.as_str()),
+            PrintedField::Decimal(n) | PrintedField::Hex(n) => Value::from(*n),
+            PrintedField::Wide(n) => Value::from(n.to_string()),
+            PrintedField::Oui(n) => Value::from(*n),
+            PrintedField::Text(text) => Value::from(text.as_str()),
         }
     }
 }
 
 /// A decimal field.
-pub fn decimal(n: impl Into<u64>) -> Field {
-    Field::Decimal(n.into())
+pub fn decimal(n: impl Into<u64>) -> PrintedField {
+    PrintedField::Decimal(n.into())
 }
 
 /// A hexadecimal field.
-pub fn bits(n: impl Into<u64>) -> Field {
-    Field::Hex(n.into())
+pub fn bits(n: impl Into<u64>) -> PrintedField {
+    PrintedField::Hex(n.into())
 }
 
 /// An ASCII field, its padding kept, up to the first byte that is not printable: a device is not
 /// trusted to send terminal escapes.
-pub fn ascii(field: &[u8]) -> Field {
+pub fn ascii(field: &[u8]) -> PrintedField {
     let printable = field.iter().take_while(|b| (0x20..0x7f).contains(*b));
-    Field::Text(printable.map(|b| char::from(*b)).collect())
+    PrintedField::Text(printable.map(|b| char::from(*b)).collect())
 }
 
 /// Bytes as one run of hexadecimal digits.
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn a_wide_number_keeps_its_digits_in_json() {
         assert_eq!(
-            Field::Wide(u128::MAX).json(),
+            PrintedField::Wide(u128::MAX).json(),
             "340282366920938463463374607431768211455"
         );
     }

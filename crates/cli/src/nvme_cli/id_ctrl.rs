@@ -1,11 +1,11 @@
 //! `nvme id-ctrl`: the Identify Controller data structure (Base figure 275).
 
-use super::field::{Field, ascii, bits, decimal, digits};
+use super::field::{PrintedField, ascii, bits, decimal, digits};
 use super::power_state;
 use joulio_nvme_spec::identify::{IdentifyController, PowerStateDescriptor};
 use serde_json::{Map, Value};
 
-/// What `nvme id-ctrl` prints.
+/// Returns the text of `nvme id-ctrl`.
 pub fn text(controller: &IdentifyController) -> String {
     let mut out = String::from("NVME Identify Controller:\n");
     for (name, field) in fields(controller) {
@@ -17,7 +17,7 @@ pub fn text(controller: &IdentifyController) -> String {
     out
 }
 
-/// What `nvme id-ctrl -o json` prints.
+/// Returns the JSON of `nvme id-ctrl -o json`.
 pub fn json(controller: &IdentifyController) -> Value {
     let mut out = Map::new();
     for (name, field) in fields(controller) {
@@ -49,7 +49,7 @@ fn uuid(bytes: &[u8; 16]) -> String {
     groups.map(digits).join("-")
 }
 
-fn fields(c: &IdentifyController) -> Vec<(&'static str, Field)> {
+fn fields(c: &IdentifyController) -> Vec<(&'static str, PrintedField)> {
     vec![
         ("vid", bits(c.vid.get())),
         ("ssvid", bits(c.ssvid.get())),
@@ -57,7 +57,7 @@ fn fields(c: &IdentifyController) -> Vec<(&'static str, Field)> {
         ("mn", ascii(&c.mn)),
         ("fr", ascii(&c.fr)),
         ("rab", decimal(c.rab)),
-        ("ieee", Field::Oui(oui(c.ieee))),
+        ("ieee", PrintedField::Oui(oui(c.ieee))),
         ("cmic", bits(c.cmic)),
         ("mdts", decimal(c.mdts)),
         ("cntlid", bits(c.cntlid.get())),
@@ -68,7 +68,7 @@ fn fields(c: &IdentifyController) -> Vec<(&'static str, Field)> {
         ("ctratt", bits(c.ctratt.get())),
         ("rrls", bits(c.rrls.get())),
         ("cntrltype", decimal(c.cntrltype)),
-        ("fguid", Field::Text(uuid(&c.fguid))),
+        ("fguid", PrintedField::Text(uuid(&c.fguid))),
         ("crdt1", decimal(c.crdt[0].get())),
         ("crdt2", decimal(c.crdt[1].get())),
         ("crdt3", decimal(c.crdt[2].get())),
@@ -89,8 +89,8 @@ fn fields(c: &IdentifyController) -> Vec<(&'static str, Field)> {
         ("mtfa", decimal(c.mtfa.get())),
         ("hmpre", decimal(c.hmpre.get())),
         ("hmmin", decimal(c.hmmin.get())),
-        ("tnvmcap", Field::Wide(c.tnvmcap.get())),
-        ("unvmcap", Field::Wide(c.unvmcap.get())),
+        ("tnvmcap", PrintedField::Wide(c.tnvmcap.get())),
+        ("unvmcap", PrintedField::Wide(c.unvmcap.get())),
         ("rpmbs", bits(c.rpmbs.get())),
         ("edstt", decimal(c.edstt.get())),
         ("dsto", decimal(c.dsto)),
@@ -110,7 +110,7 @@ fn fields(c: &IdentifyController) -> Vec<(&'static str, Field)> {
         ("nanagrpid", decimal(c.nanagrpid.get())),
         ("pels", decimal(c.pels.get())),
         ("domainid", decimal(c.domainid.get())),
-        ("megcap", Field::Wide(c.megcap.get())),
+        ("megcap", PrintedField::Wide(c.megcap.get())),
         ("sqes", bits(c.sqes)),
         ("cqes", bits(c.cqes)),
         ("maxcmd", decimal(c.maxcmd.get())),
@@ -127,7 +127,7 @@ fn fields(c: &IdentifyController) -> Vec<(&'static str, Field)> {
         ("ocfs", bits(c.ocfs.get())),
         ("sgls", bits(c.sgls.get())),
         ("mnan", decimal(c.mnan.get())),
-        ("maxdna", Field::Wide(c.maxdna.get())),
+        ("maxdna", PrintedField::Wide(c.maxdna.get())),
         ("maxcna", decimal(c.maxcna.get())),
         ("subnqn", ascii(&c.subnqn)),
         ("ioccsz", decimal(c.ioccsz.get())),

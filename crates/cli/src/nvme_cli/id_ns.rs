@@ -1,10 +1,10 @@
 //! `nvme id-ns`: the Identify Namespace data structure (NVM figure 97).
 
-use super::field::{Field, bits, decimal, digits, hex};
+use super::field::{PrintedField, bits, decimal, digits, hex};
 use joulio_nvme_spec::identify::{IdentifyNamespace, LbaFormat};
 use serde_json::{Map, Value, json};
 
-/// What `nvme id-ns` prints of namespace `nsid`.
+/// Returns the text of `nvme id-ns` for namespace `nsid`.
 pub fn text(namespace: &IdentifyNamespace, nsid: u32) -> String {
     let mut out = format!("NVME Identify Namespace {nsid}:\n");
     for (name, field) in fields(namespace) {
@@ -32,8 +32,8 @@ pub fn text(namespace: &IdentifyNamespace, nsid: u32) -> String {
     out
 }
 
-/// What `nvme id-ns -o json` prints: the formats that are unique to the namespace are in the text
-/// only.
+/// Returns the JSON of `nvme id-ns -o json`: the formats that are unique to the namespace are in
+/// the text only.
 pub fn json(namespace: &IdentifyNamespace) -> Value {
     let mut out = Map::new();
     for (name, field) in fields(namespace) {
@@ -62,7 +62,7 @@ fn nulbaf(ns: &IdentifyNamespace) -> u8 {
 const OPTPERF: u8 = 1 << 4;
 
 /// The fields that the namespace defines.
-fn fields(ns: &IdentifyNamespace) -> Vec<(&'static str, Field)> {
+fn fields(ns: &IdentifyNamespace) -> Vec<(&'static str, PrintedField)> {
     let mut fields = all_fields(ns);
     if ns.nsfeat & OPTPERF == 0 {
         fields.retain(|(name, _)| !["npwg", "npwa", "npdg", "npda", "nows"].contains(name));
@@ -70,7 +70,7 @@ fn fields(ns: &IdentifyNamespace) -> Vec<(&'static str, Field)> {
     fields
 }
 
-fn all_fields(ns: &IdentifyNamespace) -> Vec<(&'static str, Field)> {
+fn all_fields(ns: &IdentifyNamespace) -> Vec<(&'static str, PrintedField)> {
     vec![
         ("nsze", bits(ns.nsze.get())),
         ("ncap", bits(ns.ncap.get())),
@@ -92,7 +92,7 @@ fn all_fields(ns: &IdentifyNamespace) -> Vec<(&'static str, Field)> {
         ("nabo", decimal(ns.nabo.get())),
         ("nabspf", decimal(ns.nabspf.get())),
         ("noiob", decimal(ns.noiob.get())),
-        ("nvmcap", Field::Wide(ns.nvmcap.get())),
+        ("nvmcap", PrintedField::Wide(ns.nvmcap.get())),
         ("npwg", decimal(ns.npwg.get())),
         ("npwa", decimal(ns.npwa.get())),
         ("npdg", decimal(ns.npdg.get())),
@@ -106,8 +106,8 @@ fn all_fields(ns: &IdentifyNamespace) -> Vec<(&'static str, Field)> {
         ("nsattr", decimal(ns.nsattr)),
         ("nvmsetid", decimal(ns.nvmsetid.get())),
         ("endgid", decimal(ns.endgid.get())),
-        ("nguid", Field::Text(digits(&ns.nguid))),
-        ("eui64", Field::Text(digits(&ns.eui64))),
+        ("nguid", PrintedField::Text(digits(&ns.nguid))),
+        ("eui64", PrintedField::Text(digits(&ns.eui64))),
     ]
 }
 

@@ -1,32 +1,8 @@
 //! `nvme list`: a line for each namespace.
 
 use super::scale;
+use joulio_lab::inspect::NamespaceInfo;
 use serde_json::{Value, json};
-
-/// A namespace. Strings of the device come through `joulio_nvme_spec::text::ascii`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ListRow {
-    /// Where the namespace is, as in `/dev/nvme0n1` or `emulated:optane-900p`.
-    pub node: String,
-    /// The generic character device, as in `/dev/ng0n1`; empty when there is none.
-    pub generic: String,
-    /// Serial number.
-    pub serial: String,
-    /// Model number.
-    pub model: String,
-    /// NSID.
-    pub namespace: u32,
-    /// Bytes in use: NUSE blocks.
-    pub used_bytes: u64,
-    /// Bytes: NSZE blocks.
-    pub size_bytes: u64,
-    /// Bytes of a logical block.
-    pub block: u32,
-    /// Metadata bytes of each block.
-    pub metadata: u16,
-    /// Firmware revision.
-    pub firmware: String,
-}
 
 const COLUMNS: usize = 8;
 const TITLES: [&str; COLUMNS] = [
@@ -43,8 +19,8 @@ const TITLES: [&str; COLUMNS] = [
 /// nvme-cli's widths; a column widens for a longer cell.
 const WIDTHS: [usize; COLUMNS] = [21, 21, 20, 40, 9, 26, 16, 8];
 
-/// What `nvme list` prints.
-pub fn table(rows: &[ListRow]) -> String {
+/// Returns the table of `nvme list`.
+pub fn table(rows: &[NamespaceInfo]) -> String {
     let rows: Vec<_> = rows.iter().map(cells).collect();
     let mut widths = WIDTHS;
     for row in &rows {
@@ -69,7 +45,7 @@ fn line(cells: &[String; COLUMNS], widths: [usize; COLUMNS]) -> String {
     padded.join(" ") + "\n"
 }
 
-fn cells(row: &ListRow) -> [String; COLUMNS] {
+fn cells(row: &NamespaceInfo) -> [String; COLUMNS] {
     [
         row.node.clone(),
         row.generic.clone(),
@@ -91,18 +67,18 @@ fn capacity(bytes: u64) -> String {
     format!("{n:6.2} {prefix:>2}B")
 }
 
-fn format(row: &ListRow) -> String {
+fn format(row: &NamespaceInfo) -> String {
     let (n, prefix) = scale::binary(row.block);
     format!("{n:3.0} {prefix:>2}B + {:2} B", row.metadata)
 }
 
-/// What `nvme list -o json` prints.
-pub fn json(rows: &[ListRow]) -> Value {
+/// Returns the JSON of `nvme list -o json`.
+pub fn json(rows: &[NamespaceInfo]) -> Value {
     let devices: Vec<_> = rows.iter().map(device).collect();
     json!({ "Devices": devices })
 }
 
-fn device(row: &ListRow) -> Value {
+fn device(row: &NamespaceInfo) -> Value {
     json!({
         "NameSpace": row.namespace,
         "DevicePath": row.node,
@@ -122,8 +98,15 @@ mod tests {
     use super::*;
 
     /// Namespace `name` of QEMU's controller, full.
-    fn row(name: &str, serial: &str, nsid: u32, size: u64, block: u32, metadata: u16) -> ListRow {
-        ListRow {
+    fn row(
+        name: &str,
+        serial: &str,
+        nsid: u32,
+        size: u64,
+        block: u32,
+        metadata: u16,
+    ) -> NamespaceInfo {
+        NamespaceInfo {
             node: format!("/dev/nvme{name}"),
             generic: format!("/dev/ng{name}"),
             serial: serial.to_owned(),
@@ -137,7 +120,7 @@ mod tests {
         }
     }
 
-    fn many() -> [ListRow; 6] {
+    fn many() -> [NamespaceInfo; 6] {
         [
             row("4n1", "joulio3", 1, 1_048_570_757_120, 512, 0),
             row("3n1", "joulio2", 1, 2_199_023_255_552, 512, 0),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// The three lines of power state `index`.
 pub fn text(index: usize, d: &PowerStateDescriptor) -> String {
     let flags = d.power_state_flags();
-    let most = if flags.mxps() {
+    let max = if flags.mxps() {
         watts(d.mp.get(), PowerScale::HundredMicrowatts)
     } else {
         watts(d.mp.get(), PowerScale::TenMilliwatts)
@@ -17,7 +17,7 @@ pub fn text(index: usize, d: &PowerStateDescriptor) -> String {
         "operational"
     };
     format!(
-        "ps {index:6} : mp:{most} {kind} enlat:{} exlat:{} rrt:{} rrl:{}\n\
+        "ps {index:6} : mp:{max} {kind} enlat:{} exlat:{} rrt:{} rrl:{}\n\
          {INDENT}rwt:{} rwl:{} idle_power:{} active_power:{}\n\
          {INDENT}active_power_workload:{}\n",
         d.enlat,

@@ -1,11 +1,11 @@
 //! `nvme smart-log`: the SMART / Health Information log page (Base figure 207).
 
-use super::field::{Field, bits, decimal};
+use super::field::{PrintedField, bits, decimal};
 use super::scale;
 use joulio_nvme_spec::log::SmartHealth;
 use serde_json::{Map, Value};
 
-/// What `nvme smart-log` prints of the controller `device`, as in `nvme0`.
+/// Returns the text of `nvme smart-log` for the controller `device`, as in `nvme0`.
 pub fn text(log: &SmartHealth, device: &str) -> String {
     let mut out = format!("Smart Log for NVME device:{device} namespace-id:ffffffff\n");
     for row in rows(log) {
@@ -27,7 +27,7 @@ pub fn text(log: &SmartHealth, device: &str) -> String {
     out
 }
 
-/// What `nvme smart-log -o json` prints.
+/// Returns the JSON of `nvme smart-log -o json`.
 pub fn json(log: &SmartHealth) -> Value {
     let rows = rows(log);
     let members = rows.iter().map(|row| (row.key.clone(), row.field.json()));
@@ -41,10 +41,10 @@ const FREEZING: i32 = 273;
 const DATA_UNIT: u128 = 512_000;
 
 struct Row {
-    /// With the tabs of nvme-cli.
+    /// Label with the tabs of nvme-cli.
     label: String,
     key: String,
-    field: Field,
+    field: PrintedField,
     unit: Unit,
 }
 
@@ -55,7 +55,7 @@ enum Unit {
     DataUnits(u128),
 }
 
-fn row(label: &str, key: &str, field: Field) -> Row {
+fn row(label: &str, key: &str, field: PrintedField) -> Row {
     Row {
         label: label.to_owned(),
         key: key.to_owned(),
@@ -81,12 +81,12 @@ fn kelvin(label: &str, key: &str, n: u16) -> Row {
 fn data_units(label: &str, key: &str, n: u128) -> Row {
     Row {
         unit: Unit::DataUnits(n),
-        ..row(label, key, Field::Wide(n))
+        ..row(label, key, PrintedField::Wide(n))
     }
 }
 
 fn wide(label: &str, key: &str, n: u128) -> Row {
-    row(label, key, Field::Wide(n))
+    row(label, key, PrintedField::Wide(n))
 }
 
 fn rows(log: &SmartHealth) -> Vec<Row> {

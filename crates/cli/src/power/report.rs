@@ -1,22 +1,22 @@
-//! What is shown of each meter.
+//! Rows of the meters' table and JSON.
 
-use joulio_energy::{Filtering, Finding, FindingState, How, Kind, MeterResult};
+use joulio_energy::{Filtering, Finding, FindingState, How, MeterKind, MeterResult};
 use serde::Serialize;
 
 /// Every meter.
 #[derive(Serialize)]
-pub struct Report {
+pub struct MeterListing {
     /// The form of this report.
     pub version: u32,
     /// Whether the processor adds noise to its counters.
     pub energy_filtering: String,
-    /// Those that are read, then the others.
-    pub meters: Vec<Row>,
+    /// Meters that are read, then the others.
+    pub meters: Vec<ListedMeter>,
 }
 
 /// One meter.
 #[derive(Serialize)]
-pub struct Row {
+pub struct ListedMeter {
     pub name: String,
     pub source: String,
     pub boundary: Option<String>,
@@ -30,7 +30,7 @@ pub struct Row {
     pub joules: Option<f64>,
     pub error_joules: Option<f64>,
     pub window_seconds: Option<f64>,
-    /// How the figure was obtained.
+    /// Origin of the figure.
     pub how: Option<String>,
     /// Why there is no figure.
     pub why: Option<String>,
@@ -39,22 +39,26 @@ pub struct Row {
     pub notes: Vec<String>,
 }
 
-impl Report {
-    pub fn new(measured: &[MeterResult], others: &[Finding], filtering: &Filtering) -> Report {
-        let read = measured.iter().map(Row::measured);
-        Report {
+impl MeterListing {
+    pub fn new(
+        measured: &[MeterResult],
+        others: &[Finding],
+        filtering: &Filtering,
+    ) -> MeterListing {
+        let read = measured.iter().map(ListedMeter::measured);
+        MeterListing {
             version: 1,
             energy_filtering: filtering.to_string(),
-            meters: read.chain(others.iter().map(Row::other)).collect(),
+            meters: read.chain(others.iter().map(ListedMeter::other)).collect(),
         }
     }
 }
 
-impl Row {
+impl ListedMeter {
     /// A meter that was read, with its figure or the reason for none.
-    pub fn measured(measured: &MeterResult) -> Row {
+    pub fn measured(measured: &MeterResult) -> ListedMeter {
         let about = &measured.about;
-        let mut row = Row {
+        let mut row = ListedMeter {
             name: about.name.clone(),
             source: about.source.to_string(),
             boundary: Some(about.zone.boundary.to_string()),
@@ -62,7 +66,7 @@ impl Row {
             state: "readable",
             modelled: about.modelled,
             notes: about.notes.clone(),
-            ..Row::empty()
+            ..ListedMeter::empty()
         };
         match &measured.figure {
             Ok(figure) => {
@@ -83,13 +87,13 @@ impl Row {
     }
 
     /// A meter that was not.
-    fn other(finding: &Finding) -> Row {
+    fn other(finding: &Finding) -> ListedMeter {
         let (state, why, allow) = match &finding.state {
             FindingState::Unreadable { why, allow } => ("unreadable", why, allow.clone()),
             FindingState::Absent { why, allow } => ("absent", why, allow.clone()),
             FindingState::Unused { why } => ("unused", why, None),
         };
-        Row {
+        ListedMeter {
             name: finding.name.clone(),
             source: finding.source.to_string(),
             boundary: finding.zone.as_ref().map(|zone| zone.boundary.to_string()),
@@ -97,12 +101,12 @@ impl Row {
             state,
             why: Some(why.clone()),
             allow,
-            ..Row::empty()
+            ..ListedMeter::empty()
         }
     }
 
-    fn empty() -> Row {
-        Row {
+    fn empty() -> ListedMeter {
+        ListedMeter {
             name: String::new(),
             source: String::new(),
             boundary: None,
@@ -124,7 +128,7 @@ impl Row {
 }
 
 /// In words.
-fn how(how: &How, kind: Kind) -> String {
+fn how(how: &How, kind: MeterKind) -> String {
     match how {
         How::Modelled => "modelled".into(),
         How::Summed => "sum".into(),
@@ -142,8 +146,8 @@ fn how(how: &How, kind: Kind) -> String {
             longest_gap,
         } => {
             let update = match kind {
-                Kind::Power { update, .. } => format!(", updates of {} s", update.seconds()),
-                Kind::Counter { .. } => String::new(),
+                MeterKind::Power { update, .. } => format!(", updates of {} s", update.seconds()),
+                MeterKind::Counter { .. } => String::new(),
             };
             let missed = match missed {
                 0 => String::new(),

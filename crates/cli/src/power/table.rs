@@ -1,11 +1,11 @@
 //! The table for people.
 
-use super::report::{Report, Row};
+use super::report::{ListedMeter, MeterListing};
 use crate::columns::{clean, columns};
 use std::fmt::Write;
 
 /// All meters, a line each; below it the reasons, and what would help.
-pub fn table(report: &Report) -> String {
+pub fn table(report: &MeterListing) -> String {
     let mut text = lines(&report.meters);
     text.push('\n');
     for row in &report.meters {
@@ -28,11 +28,11 @@ pub fn table(report: &Report) -> String {
 }
 
 /// The table itself.
-pub fn lines(rows: &[Row]) -> String {
+pub fn lines(rows: &[ListedMeter]) -> String {
     let watts =
         |watts: Option<f64>| watts.map_or_else(|| "-".into(), |watts| format!("{watts:.3}"));
     let header = ["meter", "boundary", "source", "state", "W", "+-"].map(String::from);
-    let cells = |row: &Row| {
+    let cells = |row: &ListedMeter| {
         [
             row.name.clone(),
             row.boundary.clone().unwrap_or_else(|| "-".into()),
@@ -45,23 +45,23 @@ pub fn lines(rows: &[Row]) -> String {
     columns(header, rows.iter().map(cells), 4)
 }
 
-/// What comes from a profile does not look like a measurement.
-fn state(row: &Row) -> &str {
+/// Returns the mark of a row: what comes from a profile is no measurement.
+fn state(row: &ListedMeter) -> &str {
     match row.modelled && row.watts.is_some() {
         true => "modelled",
         false => row.state,
     }
 }
 
-fn explain(row: &Row, text: &mut String) {
+fn explain(row: &ListedMeter, text: &mut String) {
     let name = clean(&row.name);
     let state = match row.state {
         "readable" => String::new(),
         state => format!("{state}: "),
     };
-    let told = row.why.iter().chain(&row.how);
-    for told in told {
-        let _ = writeln!(text, "{name}: {state}{}", clean(told));
+    let notes = row.why.iter().chain(&row.how);
+    for note in notes {
+        let _ = writeln!(text, "{name}: {state}{}", clean(note));
     }
     for note in &row.notes {
         let _ = writeln!(text, "  note: {}", clean(note));

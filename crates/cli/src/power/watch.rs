@@ -1,13 +1,13 @@
 //! `joulio power --watch`.
 
 use super::Run;
-use super::pause::pause;
-use super::report::Row;
+use super::report::ListedMeter;
 use super::table;
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json_line};
 use joulio_energy::{Discovery, MeterResult};
+use joulio_lab::pause;
 use joulio_lab::power_log::wall_time::now;
 use serde::Serialize;
 use std::io::{IsTerminal, stdout};
@@ -16,7 +16,7 @@ use std::io::{IsTerminal, stdout};
 #[derive(Serialize)]
 struct Line {
     unix_seconds: f64,
-    meters: Vec<Row>,
+    meters: Vec<ListedMeter>,
 }
 
 /// Laps of one window, until it is stopped: no joule falls between two lines.
@@ -40,11 +40,11 @@ pub fn watch(run: &Run<'_>, mut discovery: Discovery) -> Outcome {
     Ok(())
 }
 
-fn rows(measured: &[MeterResult]) -> Vec<Row> {
-    measured.iter().map(Row::measured).collect()
+fn rows(measured: &[MeterResult]) -> Vec<ListedMeter> {
+    measured.iter().map(ListedMeter::measured).collect()
 }
 
-fn print_line(meters: Vec<Row>) -> Outcome {
+fn print_line(meters: Vec<ListedMeter>) -> Outcome {
     print_json_line(&Line {
         unix_seconds: now().seconds(),
         meters,
@@ -58,7 +58,7 @@ struct Screen {
 }
 
 impl Screen {
-    fn show(&mut self, rows: &[Row]) -> Outcome {
+    fn show(&mut self, rows: &[ListedMeter]) -> Outcome {
         let mut text = table::lines(rows);
         for row in rows {
             if let Some(why) = &row.why {

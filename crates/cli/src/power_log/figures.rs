@@ -2,10 +2,10 @@
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
-use joulio_lab::power_log::DevicePower;
+use joulio_lab::power_log::LoggedDevicePower;
 
 /// A line for each figure.
-pub fn table(figures: &[DevicePower]) -> String {
+pub fn table(figures: &[LoggedDevicePower]) -> String {
     let mut table = Table::new();
     table.load_style(NOTHING);
     table.set_header([
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn a_line_has_the_watts_and_those_above_no_device() {
-        let figure = DevicePower {
+        let figure = LoggedDevicePower {
             device: "ssd".into(),
             meter: "psys".into(),
             boundary: Boundary::Wall,

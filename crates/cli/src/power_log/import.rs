@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::output::{Format, Output, print, print_json};
 use clap::ValueEnum;
 use joulio_energy::alignment::Alignment;
-use joulio_energy::logger::{self, Options, PowerLog};
+use joulio_energy::logger::{self, LogOptions, PowerLog};
 use joulio_lab::power_log::AlignedLog;
 use joulio_lab::power_log::wall_time::utc;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ const LARGEST: u64 = 1 << 30;
 /// Read a plug logger's export, and give windows their energy at the wall
 ///
 /// The export is the CSV that HOBOware writes of a HOBO UX120-018. The windows are those of joulio
-/// power swap; its markers, or those of joulio power marker, tell how the logger's clock stood.
+/// power swap; its markers, or those of joulio power marker, show how the logger's clock stood.
 #[derive(clap::Args)]
 pub struct ImportArgs {
     /// The export
@@ -99,7 +99,7 @@ impl ImportArgs {
         if bytes.len() as u64 > LARGEST {
             return Err(wrong(&"too large for a logger's file"));
         }
-        let options = Options {
+        let options = LogOptions {
             date_order: self.date_order.map(|order| match order {
                 DateOrder::Mdy => logger::DateOrder::MonthDayYear,
                 DateOrder::Dmy => logger::DateOrder::DayMonthYear,

@@ -14,7 +14,7 @@ const CHECK_INTERVAL: Timespec = Timespec {
     tv_nsec: 100_000_000,
 };
 
-/// Whoever is at the terminal: asked on standard error, so that standard output has the result
+/// The person at the terminal: prompted on standard error, so that standard output has the result
 /// alone, and heard on standard input.
 pub struct Terminal {
     input: File,
@@ -31,7 +31,7 @@ impl Terminal {
         })
     }
 
-    /// There is something to read, or an end; false when a signal came first.
+    /// Waits for something to read, or an end; false when a signal came first.
     fn wait(&self) -> Result<bool, PowerLogError> {
         while !self.stop.stopped() {
             let mut inputs = [PollFd::new(&self.input, PollFlags::IN)];

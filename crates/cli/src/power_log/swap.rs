@@ -5,11 +5,11 @@ use super::figures::table;
 use super::person::Terminal;
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::meters;
 use crate::output::{Format, Output, print, print_json};
 use crate::signals::stop_on_signals;
-use crate::work::seconds;
+use crate::times::seconds;
 use joulio_energy::{Meters, Root};
+use joulio_lab::meters;
 use joulio_lab::power_log::{Gauge, SwapOptions, SwapSteps};
 use joulio_units::Nanos;
 use std::path::PathBuf;
@@ -23,13 +23,13 @@ const FILE: &str = "joulio-swap.json";
 /// kept for the file of a logger at the plug: joulio power import.
 #[derive(clap::Args)]
 pub struct SwapArgs {
-    /// What to put in, one after the other, as in "no device,hdd,850evo"
+    /// Devices to put in, one after the other, as in "no device,hdd,850evo"
     #[arg(long, required_unless_present = "resume", value_delimiter = ',')]
     devices: Vec<String>,
     /// How long the machine idles with each. Default: 10m
     #[arg(long, value_parser = seconds)]
     time: Option<Nanos>,
-    /// Where to keep what is done
+    /// File that keeps what is done
     #[arg(long, default_value = FILE)]
     file: PathBuf,
     /// Go on with the first device of the file that is not done

@@ -4,30 +4,31 @@ mod table;
 
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::meters;
 use crate::output::{Format, Output, print, print_json};
 use crate::power::interval;
 use clap::ValueEnum;
+use joulio_lab::meters;
 use joulio_lab::selftest::{Selftest, SelftestOptions, selftest};
 use joulio_units::Nanos;
 
 /// Tests a completion mode where it is: that it ends when it should, that nothing is lost, that the
-/// core sleeps; then how soon it is back, and what it draws, as far as this machine tells. Exit
-/// status 0: all of it held; 1: something did not; 2: it cannot be tested here, with the reason.
+/// core sleeps; then how soon it is back, and what it draws, as far as this machine measures it.
+/// Exit status 0: all of it held; 1: something did not; 2: it cannot be tested here, with the
+/// reason.
 #[derive(clap::Args)]
-pub struct Args {
-    /// What to test
+pub struct SelftestArgs {
+    /// Instruction or mechanism to test
     what: What,
-    /// How often, each part of the test
+    /// Repetitions of each part of the test
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     rounds: u32,
-    /// The CPU to wait on. Default: where this command happens to be
+    /// The CPU to wait on. Default: the CPU of this command
     #[arg(long)]
     cpu: Option<usize>,
-    /// The CPU that stores to the line (umwait). Default: any other
+    /// The CPU that stores to the cache line (umwait). Default: any other
     #[arg(long, value_name = "CPU")]
     store_cpu: Option<usize>,
-    /// Seconds (or 500ms, 2m) that the power of each wait is taken over; 1 at the least
+    /// Seconds (or 500ms, 2m) that the power of each wait is taken over; at least 1
     #[arg(long, default_value = "1", value_parser = interval)]
     seconds: Nanos,
     /// The meters to read, as joulio power takes them
@@ -49,7 +50,7 @@ enum What {
 }
 
 /// `joulio selftest`.
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &SelftestArgs) -> Outcome {
     let meters = meters::discover(&meters::root(None)?, &args.meter)?;
     let options = SelftestOptions {
         test: args.what.test(),

@@ -1,7 +1,7 @@
 //! The report for people.
 
 use crate::columns::{clean, columns};
-use joulio_lab::selftest::{Check, SelftestReport, WaitResult};
+use joulio_lab::selftest::{SelftestCheck, SelftestReport, WaitResult};
 use std::fmt::Write;
 
 /// All of it.
@@ -27,7 +27,7 @@ pub fn text(report: &SelftestReport) -> String {
     out
 }
 
-fn line(check: &Check) -> String {
+fn line(check: &SelftestCheck) -> String {
     let mark = if check.passed { "ok    " } else { "FAILED" };
     let counts = check
         .counts

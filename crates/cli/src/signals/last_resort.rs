@@ -1,7 +1,8 @@
 //! Ending a command that does not end by itself.
 
-use super::{Signal, cancel};
+use super::cancel;
 use crate::failure::say;
+use crate::signal::Signal;
 use joulio_host::changes::{ForcedRestore, force_restore};
 use signal_hook::low_level::exit;
 use std::sync::{Mutex, PoisonError};

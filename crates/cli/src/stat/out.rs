@@ -1,28 +1,27 @@
-//! Where the figures go.
+//! Outputs of the figures.
 
-use super::Args;
-use super::metrics::Metrics;
-use super::report::Report;
+use super::StatArgs;
 use super::table::Tables;
 use crate::Outcome;
 use crate::columns::clean;
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json_line};
+use joulio_lab::stat::{Metrics, StatReport};
 use joulio_units::Nanos;
 
 /// Standard output, and the file of metrics.
 pub struct Out {
     format: Format,
     tables: Tables,
-    /// What is told once, of the idle baseline.
-    told: Vec<String>,
+    /// Notes on the idle baseline, which are printed once.
+    notes: Vec<String>,
     metrics: Option<Metrics>,
 }
 
 impl Out {
-    /// As `args` say. The file is written once, so that one that cannot be is known before the
-    /// first interval.
-    pub fn new(args: &Args, told: Vec<String>) -> Result<Out, Failure> {
+    /// Opens the outputs of `args`. The file is written once, so that one that cannot be is known
+    /// before the first interval.
+    pub fn new(args: &StatArgs, notes: Vec<String>) -> Result<Out, Failure> {
         let metrics = args.openmetrics.as_deref().map(Metrics::open);
         let metrics = metrics.transpose().map_err(Failure::input)?;
         if let Some(metrics) = &metrics {
@@ -31,12 +30,12 @@ impl Out {
         Ok(Out {
             format: args.output,
             tables: Tables::default(),
-            told,
+            notes,
             metrics,
         })
     }
 
-    /// Tells people what holds for every line.
+    /// Prints, for people, what holds for every line.
     pub fn begin(&mut self, interval: Nanos, meterless: bool) -> Outcome {
         if self.format == Format::Json {
             return Ok(());
@@ -49,18 +48,18 @@ impl Out {
                  boundaries lie within one another: figures of different ones are not added\n"
             }
         });
-        for told in self.told.drain(..) {
-            text.push_str(&format!("{}\n", clean(&told)));
+        for note in self.notes.drain(..) {
+            text.push_str(&format!("{}\n", clean(&note)));
         }
         print(&text)
     }
 
     /// An interval.
-    pub fn show(&mut self, mut report: Report) -> Outcome {
+    pub fn show(&mut self, mut report: StatReport) -> Outcome {
         match self.format {
             Format::Normal => print(&self.tables.show(&report))?,
             Format::Json => {
-                report.notes.append(&mut self.told);
+                report.notes.append(&mut self.notes);
                 print_json_line(&report)?;
             }
         }

@@ -1,19 +1,19 @@
 //! The tables for people.
 
-use super::report::{DeviceRow, MeterRow, Report, Share};
 use crate::columns::{clean, columns};
+use joulio_lab::stat::{DeviceRow, EnergyShare, MeterRow, StatReport};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// What was told already: what goes on is not told at every interval.
+/// Reports so far: what goes on is not reported at every interval.
 #[derive(Default)]
 pub struct Tables {
-    told: BTreeMap<String, String>,
+    reported: BTreeMap<String, String>,
 }
 
 impl Tables {
     /// Both tables of an interval, and what is new of it.
-    pub fn show(&mut self, report: &Report) -> String {
+    pub fn show(&mut self, report: &StatReport) -> String {
         let mut text = String::from("\n");
         text.push_str(&devices(&report.devices));
         if !report.meters.is_empty() {
@@ -22,14 +22,14 @@ impl Tables {
         }
         for row in &report.meters {
             if let Some(problem) = &row.problem {
-                self.tell(&row.name, problem, row.goes_on, &mut text);
+                self.report(&row.name, problem, row.goes_on, &mut text);
             }
         }
         for row in &report.devices {
             if !row.stands_on.is_empty() {
                 let on = row.stands_on.join(", ");
                 let on = format!("on {on}, and its I/Os are not counted again in uJ/IO");
-                self.tell(&row.name, &on, false, &mut text);
+                self.report(&row.name, &on, false, &mut text);
             }
         }
         for note in &report.notes {
@@ -38,14 +38,14 @@ impl Tables {
         text
     }
 
-    /// Adds `what` of `name` to `text`, unless it was told last; what `once` was told is not told
-    /// again in other words.
-    fn tell(&mut self, name: &str, what: &str, once: bool, text: &mut String) {
-        let before = self.told.get(name);
+    /// Adds `what` of `name` to `text`, unless it was reported last; what `once` was reported is
+    /// not reported again in other words.
+    fn report(&mut self, name: &str, what: &str, once: bool, text: &mut String) {
+        let before = self.reported.get(name);
         if before.is_some_and(|before| once || before == what) {
             return;
         }
-        self.told.insert(name.into(), what.into());
+        self.reported.insert(name.into(), what.into());
         let _ = writeln!(text, "{}: {}", clean(name), clean(what));
     }
 }
@@ -73,7 +73,7 @@ fn devices(rows: &[DeviceRow]) -> String {
     columns(header.map(String::from), rows.iter().map(cells), 1)
 }
 
-/// What is above idle has columns if any meter has it.
+/// Returns the table of the meters. The power above idle has columns if any meter has it.
 fn meters(rows: &[MeterRow]) -> String {
     let idle = rows.iter().any(|row| row.above_idle.is_some());
     let mut header = vec!["meter", "boundary", "source", "state", "W", "+-", "uJ/IO"];
@@ -102,7 +102,7 @@ fn meters(rows: &[MeterRow]) -> String {
     columns(header, rows.iter().map(cells), 4)
 }
 
-fn per_io(share: &Share) -> String {
+fn per_io(share: &EnergyShare) -> String {
     figure(share.joules_per_io.map(|joules| joules * 1e6), 1)
 }
 
@@ -116,7 +116,7 @@ fn figure(figure: Option<f64>, digits: i32) -> String {
     figure.map_or_else(|| "-".into(), text)
 }
 
-/// What comes from a profile does not look like a measurement.
+/// Returns the mark of a row: what comes from a profile is no measurement.
 fn state(row: &MeterRow) -> &'static str {
     match (row.all.joules, row.modelled) {
         (None, _) => "-",

@@ -5,7 +5,7 @@ use crate::Outcome;
 use crate::columns::columns;
 use crate::failure::Failure;
 use crate::output::{Format, Output, print, print_json};
-use joulio_twin::check::{IOS, Observation, Report, Row, Rule, check};
+use joulio_twin::check::{CheckReport, IOS, NumberCheck, Observation, Rule, SavingCheck, check};
 use joulio_twin::published::Basis;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 /// is modelled. Status 1 if a number is further off than its promise allows, unless it is declared,
 /// with the reason, not to reproduce.
 #[derive(clap::Args)]
-pub struct Args {
+pub struct CheckArgs {
     /// Sources, as HS22 or DPAS; without any, all
     sources: Vec<String>,
     /// I/Os of each run
@@ -29,7 +29,7 @@ pub struct Args {
 }
 
 /// `joulio twin check`.
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &CheckArgs) -> Outcome {
     let papers = papers(&args.sources)?;
     let profiles = profiles(args.profiles.as_deref())?;
     let report = check(&papers, profiles, args.number_ios).map_err(Failure::run)?;
@@ -44,7 +44,7 @@ pub fn run(args: &Args) -> Outcome {
     }
 }
 
-fn text(report: &Report) -> String {
+fn text(report: &CheckReport) -> String {
     let mut text = String::from("All numbers of the twin are modelled.\n");
     let sections = [
         (
@@ -73,6 +73,7 @@ fn text(report: &Report) -> String {
     for rule in &report.rules {
         ruled(&mut text, rule);
     }
+    savings(&mut text, &report.savings);
     section(&mut text, "Printed, and in the profiles as it was");
     let held = report.inputs.iter().map(|held| {
         let verdict = if held.broken() { "BROKEN" } else { "kept" };
@@ -90,6 +91,21 @@ fn text(report: &Report) -> String {
         held,
         2,
     ));
+    section(
+        &mut text,
+        "Set by hand, to what makes printed numbers come out",
+    );
+    for set in &report.by_hand {
+        let _ = writeln!(
+            text,
+            "{}: {} = {}: {} ({})",
+            set.paper,
+            set.field,
+            set.value,
+            set.why,
+            set.to.join("; ")
+        );
+    }
     section(&mut text, "Contradictions in what was printed");
     for conflict in &report.conflicts {
         let _ = writeln!(
@@ -105,15 +121,71 @@ fn text(report: &Report) -> String {
     for silent in &report.silent {
         let _ = writeln!(text, "{}: {}: {}", silent.paper, silent.what, silent.why);
     }
+    summary(&mut text, report);
     broken(&mut text, report);
     text
+}
+
+/// A line a gain: what it is at each saving, and at which it is as it was printed.
+fn savings(text: &mut String, savings: &[SavingCheck]) {
+    for row in savings {
+        let what = format!("{}: {}, where {}", row.paper, row.number, row.what);
+        section(text, &what);
+        let cells = |name: &str, figures: Vec<String>| -> Vec<String> {
+            std::iter::once(name.to_owned()).chain(figures).collect()
+        };
+        let gains = row.gains.iter();
+        let tried = gains.clone().map(|gain| format!("{:.0}", gain.0)).collect();
+        let gains = gains.map(|gain| format!("{:+.1}", gain.1)).collect();
+        let header = cells("saving %", tried);
+        let line = cells("gain %*", gains);
+        text.push_str(&columns(header, [line], 1));
+        let published = match row.published_to {
+            Some(to) => format!("{:+.1} to {to:+.1}", row.published),
+            None => format!("{:+.1}", row.published),
+        };
+        let at = match row.true_at_percent {
+            Some(percent) => format!("comes out at a saving of {percent:.1} %"),
+            None => "comes out at no saving".into(),
+        };
+        let _ = writeln!(
+            text,
+            "printed {published} %: {at}; the profile's is {:.1} %",
+            row.held_percent
+        );
+    }
+}
+
+/// A line a source: how many of its numbers were predicted, and how many only restated.
+fn summary(text: &mut String, report: &CheckReport) {
+    section(text, "Numbers by what became of them");
+    let rows = report.summary().into_iter().map(|of| {
+        let counts = [
+            of.predicted,
+            of.fitted,
+            of.restated,
+            of.not_reproduced,
+            of.unpromised,
+        ];
+        let counts = counts.iter().map(usize::to_string);
+        std::iter::once(of.paper).chain(counts).collect()
+    });
+    let titles = [
+        "source",
+        "predicted",
+        "fitted",
+        "restated",
+        "not reproduced",
+        "nothing promised",
+    ];
+    text.push_str(&columns(titles.map(str::to_owned).to_vec(), rows, 1));
 }
 
 fn section(text: &mut String, title: &str) {
     let _ = writeln!(text, "\n{title}");
 }
 
-fn numbers(text: &mut String, title: &str, rows: &[&Row]) {
+fn numbers(text: &mut String, title: &str, rows: &[&NumberCheck]) {
     section(text, title);
     let cells = rows.iter().map(|row| {
         let plus = if row.increment { "+" } else { "" };
@@ -167,7 +239,7 @@ fn numbers(text: &mut String, title: &str, rows: &[&Row]) {
     }
 }
 
-fn orders(text: &mut String, report: &Report) {
+fn orders(text: &mut String, report: &CheckReport) {
     let wrong: Vec<_> = report.orders.iter().filter(|order| !order.kept).collect();
     let _ = writeln!(
         text,
@@ -226,18 +298,21 @@ fn ruled(text: &mut String, rule: &Rule) {
     };
     let says = |less: bool| if less { "less" } else { "more" };
     let [a, b] = rule.joules_per_io.map(|joules| joules * 1e6);
+    let watts = match rule.break_even_watts {
+        Some(watts) => format!("{watts:.2} W"),
+        None => "whatever it draws, as it takes no more CPU".into(),
+    };
     let _ = writeln!(
         text,
-        "  {verdict:<13} {}: {:.2} W, it draws {:.2}: {}; modelled {} ({a:.1} and {b:.1} uJ an I/O)",
+        "  {verdict:<13} {}: {watts}, it draws {:.2}: {}; modelled {} ({a:.1} and {b:.1} uJ an I/O)",
         rule.what,
-        rule.break_even_watts,
         rule.busy_watts,
         says(rule.predicted),
         says(rule.modelled),
     );
 }
 
-fn broken(text: &mut String, report: &Report) {
+fn broken(text: &mut String, report: &CheckReport) {
     let declared = report.declared();
     if !declared.is_empty() {
         section(text, "Does not reproduce, for a reason that is known");

@@ -1,29 +1,25 @@
 //! `joulio twin fit`.
 
-use super::{holds, papers, profiles};
+use super::{papers, profiles};
 use crate::Outcome;
 use crate::columns::columns;
 use crate::failure::{Failure, say};
 use crate::output::{Format, Output, print, print_json};
-use joulio_lab::output_file::{Existing, OutputFile};
-use joulio_model::{DeviceProfile, MachineProfile};
-use joulio_twin::fit::{Change, IOS, fit, write};
-use joulio_twin::published::Field;
-use std::collections::BTreeMap;
-use std::fs;
+use joulio_lab::ProfileFolder;
+use joulio_twin::fit::{Change, IOS, fit};
 use std::path::{Path, PathBuf};
 
 /// Searches for the fitted figures of the profiles, starting from what they are, and shows each
 /// with its old and its new value and how far the numbers that it was fitted to are off. Takes a
-/// minute. Nothing is written unless asked for.
+/// minute. Nothing is written unless requested.
 #[derive(clap::Args)]
-pub struct Args {
+pub struct FitArgs {
     /// Sources, as HS22 or DPAS; without any, all
     sources: Vec<String>,
     /// Write the new values into the profiles' files, whose comments stay
     #[arg(long)]
     write: bool,
-    /// Where the profiles' files are: DIR/machines/NAME.toml and DIR/devices/NAME.toml. Without it
+    /// Folder of the profiles: DIR/machines/NAME.toml and DIR/devices/NAME.toml. Without it
     /// the profiles that come with joulio, and with --write those in ./profiles
     #[arg(long, value_name = "DIR")]
     profiles: Option<PathBuf>,
@@ -32,34 +28,24 @@ pub struct Args {
 }
 
 /// `joulio twin fit`.
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &FitArgs) -> Outcome {
     let papers = papers(&args.sources)?;
     let here = args.write.then_some(Path::new("profiles"));
     let folder = args.profiles.as_deref().or(here);
-    if let Some(folder) = folder.filter(|_| args.write) {
-        holds(folder, &["machines"])?;
-        // What cannot be written is told before the search and not after it.
-        for fitted in papers.iter().flat_map(|paper| &paper.fit) {
-            let field: Field = fitted.field.parse().map_err(Failure::run)?;
-            let file = path(folder, &field);
-            if !file.is_file() {
-                let file = file.display();
-                return Err(Failure::input(format!(
-                    "{file}: there is no such file: name the folder of the profiles by --profiles"
-                )));
-            }
-            OutputFile::open(&file, Existing::Replace).map_err(Failure::input)?;
-        }
+    let written = folder.filter(|_| args.write).map(ProfileFolder::new);
+    if let Some(folder) = &written {
+        folder.check_fit(&papers).map_err(Failure::input)?;
     }
     let changes = fit(&papers, profiles(folder)?, IOS).map_err(Failure::run)?;
     match args.output.format {
         Format::Normal => print(&text(&changes))?,
         Format::Json => print_json(&changes)?,
     }
-    match folder {
-        Some(folder) if args.write => write_all(folder, &changes),
-        _ => Ok(()),
+    if let Some(folder) = &written {
+        let report = |file: &Path| say(&format!("{} is written", file.display()));
+        folder.write_fit(&changes, report).map_err(Failure::run)?;
     }
+    Ok(())
 }
 
 fn text(changes: &[Change]) -> String {
@@ -79,42 +65,4 @@ fn text(changes: &[Change]) -> String {
     });
     let header = ["figure", "was", "is", "band", "its numbers are off by"];
     columns(header.map(str::to_owned).to_vec(), rows, 1)
-}
-
-/// The file of the profile of `field`.
-fn path(folder: &Path, field: &Field) -> PathBuf {
-    let kind = if field.machine { "machines" } else { "devices" };
-    folder.join(kind).join(format!("{}.toml", field.profile))
-}
-
-/// Each file is read, changed, held to the rules of profiles, and only then replaced.
-fn write_all(folder: &Path, changes: &[Change]) -> Outcome {
-    let mut files = BTreeMap::<PathBuf, Vec<(Field, f64)>>::new();
-    for change in changes {
-        let field: Field = change.field.parse().map_err(Failure::run)?;
-        files
-            .entry(path(folder, &field))
-            .or_default()
-            .push((field, change.to));
-    }
-    for (file, values) in files {
-        let name = file.display().to_string();
-        let refuse = |error: &dyn std::fmt::Display| Failure::run(format!("{name}: {error}"));
-        let old = fs::read_to_string(&file).map_err(|error| refuse(&error))?;
-        let new = write(&old, &values).map_err(|error| refuse(&error))?;
-        let machine = values.iter().any(|(field, _)| field.machine);
-        let held = if machine {
-            MachineProfile::parse(&new, &name).map(drop)
-        } else {
-            DeviceProfile::parse(&new, &name).map(drop)
-        };
-        held.map_err(Failure::run)?;
-        if new != old {
-            let file = OutputFile::open(&file, Existing::Replace);
-            file.and_then(|file| file.write(&new))
-                .map_err(Failure::run)?;
-            say(&format!("{name} is written"));
-        }
-    }
-    Ok(())
 }

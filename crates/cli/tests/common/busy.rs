@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{JoinHandle, spawn};
 
-/// Threads that keep CPUs busy, until it is dropped.
+/// Threads that keep a CPU busy, until it is dropped.
 pub struct Busy {
-    cpus: Vec<usize>,
+    cpu: usize,
     end: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -15,23 +15,22 @@ pub struct Busy {
 impl Busy {
     /// `threads` on the last CPU that this process may use.
     pub fn on_the_last_cpu(threads: usize) -> Busy {
-        Busy::on(allowed().split_off(allowed().len() - 1), threads)
+        Busy::on(allowed()[allowed().len() - 1], threads)
     }
 
-    /// `threads` on each CPU that this process may use.
-    pub fn on_each_cpu(threads: usize) -> Busy {
-        Busy::on(allowed(), threads)
+    /// `threads` on the first CPU that this process may use.
+    pub fn on_the_first_cpu(threads: usize) -> Busy {
+        Busy::on(allowed()[0], threads)
     }
 
-    /// The first of the CPUs.
+    /// The CPU.
     pub fn cpu(&self) -> usize {
-        self.cpus[0]
+        self.cpu
     }
 
-    fn on(cpus: Vec<usize>, threads: usize) -> Busy {
+    fn on(cpu: usize, threads: usize) -> Busy {
         let end = Arc::new(AtomicBool::new(false));
-        let each = cpus.iter().flat_map(|&cpu| (0..threads).map(move |_| cpu));
-        let threads = each.map(|cpu| {
+        let threads = (0..threads).map(|_| {
             let end = Arc::clone(&end);
             spawn(move || {
                 let mut one = CpuSet::new();
@@ -43,7 +42,7 @@ impl Busy {
             })
         });
         let threads = threads.collect();
-        Busy { cpus, end, threads }
+        Busy { cpu, end, threads }
     }
 }
 

@@ -200,7 +200,9 @@ pub(super) fn blocks_given_up_read_as_zero_or_as_before_and_their_neighbours_sta
     Ok(format!("{zeroes} of 8 blocks read as zero"))
 }
 
-pub(super) fn compare_tells_equal_from_changed<D: Device>(bench: &Bench<D>) -> Result<String> {
+pub(super) fn compare_distinguishes_equal_from_changed<D: Device>(
+    bench: &Bench<D>,
+) -> Result<String> {
     if !bench.namespace.attributes().compare {
         return Ok(NOT_THERE.into());
     }

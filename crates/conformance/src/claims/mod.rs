@@ -18,7 +18,7 @@ use joulio_device::Device;
 pub struct Claim<D: Device> {
     /// The claim as a sentence.
     pub name: &'static str,
-    /// Puts it to the test; returns what there is to tell.
+    /// Puts it to the test; returns a line that reports what was seen.
     pub check: fn(&Bench<D>) -> Result<String>,
 }
 
@@ -49,11 +49,11 @@ pub fn claims<D: Device>() -> Vec<Claim<D>> {
         commands::what_is_written_through_comes_back,
         commands::zeroes_are_written_and_their_neighbours_stay,
         commands::blocks_given_up_read_as_zero_or_as_before_and_their_neighbours_stay,
-        commands::compare_tells_equal_from_changed,
+        commands::compare_distinguishes_equal_from_changed,
         commands::verify_succeeds_where_there_is_data,
         waiting::a_group_waits_on_all_its_queues,
         queues::a_queue_dropped_with_io_in_flight_leaves_the_controller_well,
-        waiting::an_aimed_vector_writes_memory_and_signals_nobody,
+        waiting::a_redirected_vector_writes_memory_and_signals_nobody,
         waiting::queues_on_one_line_write_a_word_each,
         transfers::stamped_blocks_stay,
     ]

@@ -33,14 +33,14 @@ pub(super) fn a_block_outside_is_refused_before_the_device_sees_it<D: Device>(
     let mut queue = bench.controller.create_queue_pair(4)?;
     let size = bench.namespace.blocks();
     let block = bench.namespace.block_size();
-    let most = bench.controller.max_transfer();
+    let max = bench.controller.max_transfer();
     let mut buffer = bench.controller.allocate_buffers(1, 2 * block as usize)?;
     let Some(mut buffer) = buffer.pop() else {
         bail!("no buffer")
     };
     let outside = |lba, blocks| SubmitError::Range { lba, blocks, size };
-    let length = |bytes| SubmitError::Length { bytes, most };
-    let over = most / block + 1;
+    let length = |bytes| SubmitError::Length { bytes, max };
+    let over = max / block + 1;
     let cases = [
         (size, 1, outside(size, 1)),
         (size - 1, 2, outside(size - 1, 2)),

@@ -88,27 +88,27 @@ pub(super) fn what_a_core_finds_without_blocking_raises_no_interrupt<D: Device>(
     bench: &Bench<D>,
 ) -> Result<String> {
     let pending = left_pending(bench)?;
-    let mut told = vec![format!("{pending} left pending behind the mask")];
+    let mut report = vec![format!("{pending} left pending behind the mask")];
     for policy in policies() {
         let name = policy.name().into_owned();
         let mut group = group_of_one(bench, 1, policy)?;
-        if !group.queues()[0].masks_between_blocks() {
+        if !group.queues()[0].info().masks_between_blocks {
             return Ok("not there: the table of its vectors is not mapped".into());
         }
         reads(bench, &mut group, IOS)?;
         let counters = settled(bench, &mut group)?;
-        // A completion that came between the arming and the look after it has raised one, and
+        // A completion that came between the arming and the poll after it has raised one, and
         // needed no block.
         let needless = counters.arms - counters.blocks;
-        let most = (counters.blocks + needless) * (1 + pending) + 1;
+        let max = (counters.blocks + needless) * (1 + pending) + 1;
         ensure!(
-            counters.interrupts <= most,
+            counters.interrupts <= max,
             "{name}: {needless} needless, {counters:?}"
         );
-        told.push(format!(
+        report.push(format!(
             "{name} {} interrupts, {} blocks, {needless} needless",
             counters.interrupts, counters.blocks
         ));
     }
-    Ok(told.join("; "))
+    Ok(report.join("; "))
 }

@@ -20,7 +20,7 @@ const IOS: u64 = 10_000;
 /// is the default.
 const CHECK_INTERVAL: Nanos = Nanos::from_millis(100);
 
-fn tell(counters: Counters, ios: u64) -> String {
+fn summary(counters: Counters, ios: u64) -> String {
     format!(
         "{ios} I/Os, {} blocks, {} interrupts, {} wakes",
         counters.blocks, counters.interrupts, counters.wakes
@@ -35,7 +35,7 @@ pub(super) fn polling_delivers_every_io_and_raises_no_interrupt<D: Device>(
         counters.interrupts == 0 && counters.blocks == 0,
         "{counters:?}"
     );
-    Ok(tell(counters, IOS))
+    Ok(summary(counters, IOS))
 }
 
 pub(super) fn interrupts_deliver_every_io_with_at_most_one_wake_each<D: Device>(
@@ -52,7 +52,7 @@ pub(super) fn interrupts_deliver_every_io_with_at_most_one_wake_each<D: Device>(
         counters.interrupts <= IOS && counters.wakes <= IOS,
         "{counters:?}"
     );
-    Ok(tell(counters, IOS))
+    Ok(summary(counters, IOS))
 }
 
 pub(super) fn switching_under_load_loses_nothing<D: Device>(bench: &Bench<D>) -> Result<String> {
@@ -63,7 +63,7 @@ pub(super) fn switching_under_load_loses_nothing<D: Device>(bench: &Bench<D>) ->
         counters.interrupts > 0 && counters.interrupts < IOS,
         "{counters:?}"
     );
-    Ok(tell(counters, IOS))
+    Ok(summary(counters, IOS))
 }
 
 pub(super) fn hybrid_delivers_every_io_and_sleeps_at_most_once_each<D: Device>(
@@ -84,7 +84,7 @@ pub(super) fn hybrid_delivers_every_io_and_sleeps_at_most_once_each<D: Device>(
 pub(super) fn every_published_policy_delivers_every_io_by_the_steps_it_announced<D: Device>(
     bench: &Bench<D>,
 ) -> Result<String> {
-    let mut told = Vec::new();
+    let mut report = Vec::new();
     for mode in QueueMode::PUBLISHED {
         let mut counters = Counters::default();
         for depth in [1, 4, 32] {
@@ -104,32 +104,32 @@ pub(super) fn every_published_policy_delivers_every_io_by_the_steps_it_announced
                 "{mode:?} took {count} of {kind:?}: {counters:?}"
             );
         }
-        told.push(format!(
+        report.push(format!(
             "{mode:?} {} sleeps, {} blocks",
             counters.sleeps, counters.blocks
         ));
     }
-    Ok(told.join("; "))
+    Ok(report.join("; "))
 }
 
 pub(super) fn hybrid_at_depth_one_sleeps_once_an_io_and_never_blocks<D: Device>(
     bench: &Bench<D>,
 ) -> Result<String> {
     // The sleep is far longer than it takes to plan it, so that only an I/O that is done by the
-    // first look is not slept for.
+    // first poll is not slept for.
     let policy = AnyPolicy::Hybrid(Hybrid::fixed(Nanos::from_millis(20)));
     let mut group = group_of_one(bench, 1, policy)?;
     reads(bench, &mut group, 50)?;
     let counters = group.counters();
-    let looked = 50 - counters.sleeps;
+    let polled = 50 - counters.sleeps;
     ensure!(
         counters.sleeps <= 50 && counters.blocks == 0,
         "{counters:?}"
     );
-    // An I/O that was done at the first look needs none.
+    // An I/O that was done at the first poll needs none.
     ensure!(counters.oversleeps <= counters.sleeps, "{counters:?}");
     Ok(format!(
-        "{} sleeps of 50 I/Os, {looked} done at the first look",
+        "{} sleeps of 50 I/Os, {polled} done at the first poll",
         counters.sleeps
     ))
 }
@@ -145,7 +145,7 @@ pub(super) fn polling_after_interrupts_raises_none<D: Device>(bench: &Bench<D>) 
     reads(bench, &mut group, 1_000)?;
     let since = group.counters() - before;
     ensure!(since.interrupts == 0 && since.blocks == 0, "{since:?}");
-    Ok(tell(since, 1_000))
+    Ok(summary(since, 1_000))
 }
 
 pub(super) fn interrupt_mode_at_depth_one_takes_an_interrupt_a_wait<D: Device>(
@@ -165,13 +165,13 @@ pub(super) fn interrupt_mode_at_depth_one_takes_an_interrupt_a_wait<D: Device>(
         since.wakes <= since.interrupts && since.interrupts <= 1_000,
         "{since:?}"
     );
-    // A quick device may be done at every first look: then there is no wait to wake from. And a
-    // device that is kept from its CPU makes a wait last until the queue is looked after.
+    // A quick device may be done at every first poll: then there is no wait to wake from. And a
+    // device that is kept from its CPU makes a wait last until the group checks the queue.
     ensure!(
         since.wakes <= since.blocks && since.blocks - since.wakes <= looked_after,
         "{since:?}"
     );
-    Ok(tell(since, 1_000))
+    Ok(summary(since, 1_000))
 }
 
 fn settled<D: Device>(bench: &Bench<D>, group: &mut PollGroup<D>) -> Result<Counters> {
@@ -186,7 +186,7 @@ pub(super) fn an_idle_queue_neither_polls_nor_wakes<D: Device>(bench: &Bench<D>)
     settled(bench, &mut group)?;
     arm(&mut group)?;
     let before = settled(bench, &mut group)?;
-    // Nothing is outstanding: the core waits the way the policy waits, until the deadline.
+    // Nothing is outstanding: the core waits as the policy says, until the deadline.
     let end = now() + Nanos::from_millis(1_000);
     let delivered = group.reap(1, Some(end), |_, _| {})?;
     let since = group.counters() - before;
@@ -195,7 +195,7 @@ pub(super) fn an_idle_queue_neither_polls_nor_wakes<D: Device>(bench: &Bench<D>)
         "{since:?}"
     );
     ensure!(since.polls <= 4, "an idle second polled: {since:?}");
-    Ok(format!("{} looks in an idle second", since.polls))
+    Ok(format!("{} polls in an idle second", since.polls))
 }
 
 pub(super) fn a_group_waits_on_all_its_queues<D: Device>(bench: &Bench<D>) -> Result<String> {
@@ -234,13 +234,13 @@ pub(super) fn a_group_waits_on_all_its_queues<D: Device>(bench: &Bench<D>) -> Re
     Ok(format!("{counts:?}"))
 }
 
-pub(super) fn an_aimed_vector_writes_memory_and_signals_nobody<D: Device>(
+pub(super) fn a_redirected_vector_writes_memory_and_signals_nobody<D: Device>(
     bench: &Bench<D>,
 ) -> Result<String> {
     const DATA: u32 = 0x6a6f_756c;
     let mut group = group_of_one(bench, 1, AnyPolicy::POLL)?;
     let flag = Arc::new(bench.controller.allocate(4096)?);
-    group.queues()[0].redirect(&flag, 0, DATA)?;
+    group.redirect(0, &flag, 0, DATA)?;
     let block = bench.namespace.block_size() as usize;
     let mut buffer = bench.controller.allocate_buffers(1, block)?.pop();
     for tag in 0..1_000 {
@@ -265,7 +265,7 @@ pub(super) fn an_aimed_vector_writes_memory_and_signals_nobody<D: Device>(
     }
     let counters = group.counters();
     ensure!(counters.interrupts == 0, "{counters:?}");
-    // Dropped while it is aimed: the vector's next owner is signalled by it.
+    // Dropped while it is redirected: the vector's next owner is signalled by it.
     drop(group);
     let mut group = group_of_one(bench, 1, AnyPolicy::INTERRUPT)?;
     arm(&mut group)?;

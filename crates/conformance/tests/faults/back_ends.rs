@@ -1,4 +1,4 @@
-//! Where the controller with the faults is, and the driver's way to it.
+//! The controller with the faults, and the driver's path to it.
 
 use joulio_device::Device;
 use joulio_device::vfio_user::VfioUserDevice;
@@ -7,12 +7,12 @@ use joulio_emulator::{EmulatedDevice, Faulted, Options};
 use std::os::fd::AsFd;
 use std::thread::JoinHandle;
 
-/// A controller, and the driver's way to it.
+/// A controller, and the driver's path to it.
 pub trait BackEnd: Sized {
-    /// The driver's end of the way.
+    /// The driver's end of the path.
     type Device: Device;
 
-    /// Makes a controller, and a way to it.
+    /// Makes a controller, and a path to it.
     fn start(options: &Options) -> (Self, Self::Device);
 
     /// The faults committed so far.

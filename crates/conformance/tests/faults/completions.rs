@@ -27,7 +27,7 @@ fn completions_that_belong_to_no_command_are_counted_and_never_delivered<B: Back
             let bad = endured.faults.stale + endured.faults.doubled + endured.faults.unknown;
             let posted = faulted.doubled + faulted.stale + faulted.unknown;
             assert_eq!(bad, posted, "{plan} under {mode:?}");
-            assert!(posted > 0 && endured.told == bad);
+            assert!(posted > 0 && endured.reported == bad);
             assert_eq!((endured.failures(), endured.wrong_reads), (0, 0));
         });
     }
@@ -42,7 +42,7 @@ fn completions_out_of_order_find_their_commands<B: BackEnd>() {
 }
 
 /// Not by messages: a message for each doorbell leaves this device the time to be done by the first
-/// look, so that nobody waits for an interrupt.
+/// poll, so that nobody waits for an interrupt.
 fn lost_interrupts_are_found_and_the_mode_is_kept<B: BackEnd>() {
     Scenario::of("lost-irq@0.01,seed=10").all::<B>(|mode, endured, faulted| {
         assert_eq!(endured.failures(), 0);

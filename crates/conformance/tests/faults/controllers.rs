@@ -14,7 +14,7 @@ on_back_ends! {
     a_removed_device_ends_every_command_with_its_buffer on in_process InProcess, over_a_socket Mapped, by_messages Trapped;
     a_device_that_never_lets_go_keeps_the_buffers_and_nothing_else on in_process InProcess, over_a_socket Mapped;
     a_reset_that_the_controller_does_not_notice_is_done_by_the_function on in_process InProcess, over_a_socket Mapped, by_messages Trapped;
-    a_namespace_that_vanishes_fails_its_io_and_tells_of_it on in_process InProcess, over_a_socket Mapped;
+    a_namespace_that_vanishes_fails_its_io_and_is_reported on in_process InProcess, over_a_socket Mapped;
 }
 
 fn a_failed_controller_is_reset_and_io_goes_on<B: BackEnd>() {
@@ -52,7 +52,7 @@ fn a_stuck_admin_queue_ends_in_a_reset_and_io_goes_on<B: BackEnd>() {
 }
 
 fn a_removed_device_ends_every_command_with_its_buffer<B: BackEnd>() {
-    Scenario::of("gone@#1000,seed=16").all::<B>(|_, endured, _| {
+    Scenario::of("removed@#1000,seed=16").all::<B>(|_, endured, _| {
         assert!(matches!(endured.ended, Some(NvmeError::Removed { .. })));
         assert_eq!(endured.kept, 0);
         assert!(endured.faults.ended_by_reset > 0);
@@ -83,10 +83,10 @@ fn a_reset_that_the_controller_does_not_notice_is_done_by_the_function<B: BackEn
     assert_eq!(endured.failures(), endured.faults.ended_by_reset);
 }
 
-fn a_namespace_that_vanishes_fails_its_io_and_tells_of_it<B: BackEnd>() {
+fn a_namespace_that_vanishes_fails_its_io_and_is_reported<B: BackEnd>() {
     let _alone = alone();
     for mode in QueueMode::ALL {
-        let scenario = Scenario::of("namespace-gone@#1000,seed=18");
+        let scenario = Scenario::of("namespace-removed@#1000,seed=18");
         let (_back_end, bench) = scenario.start::<B>();
         let endured = scenario.run(&bench, mode, ios());
         let gone = of_status(&endured, Status::INVALID_NAMESPACE);

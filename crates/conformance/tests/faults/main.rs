@@ -3,7 +3,7 @@
 //!
 //! The back ends are the controller in this process, and the same behind a vfio-user socket with
 //! doorbells that are mapped. With doorbells that are messages, only how commands reach the
-//! controller differs, so that a plan for each way of recovering does.
+//! controller differs, so that a plan for each kind of recovery does.
 //!
 //! JOULIO_IOS is how many I/Os a run has; `./test endure` asks for a million in all.
 

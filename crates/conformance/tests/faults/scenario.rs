@@ -76,14 +76,14 @@ impl Scenario {
         if endured.ended.is_none() {
             assert_eq!(endured.commands, ios());
             // It goes on without being opened again.
-            if !self.plan.contains("namespace-gone") {
+            if !self.plan.contains("namespace-removed") {
                 assert_eq!(self.run(&bench, QueueMode::Poll, 200).commands, 200);
             }
         }
         (endured, faulted)
     }
 
-    /// Issues `ios` I/Os, each of which ends once, and adds them to the tally.
+    /// Issues `ios` I/Os, each of which ends once, and adds them to the totals.
     pub fn run<D: Device>(&self, bench: &Bench<D>, mode: QueueMode, ios: u64) -> Endured {
         let endured = endure(bench, mode, DEPTH, ios).unwrap_or_else(|error| {
             panic!("{} under {mode:?}: {error:#}", self.plan);
@@ -91,7 +91,7 @@ impl Scenario {
         let ended = endured.completed + endured.failures();
         assert_eq!(ended, endured.commands, "{} under {mode:?}", self.plan);
         // For `./test endure`, which adds them up.
-        println!("\ntally: {} issued, {ended} ended", endured.commands);
+        println!("\ntotals: {} issued, {ended} ended", endured.commands);
         endured
     }
 

@@ -1,4 +1,4 @@
-//! What `/dev/joulio_uintr` and this program say to each other: `kmod/joulio_uintr.h`.
+//! The ioctls of `/dev/joulio_uintr`: `kmod/joulio_uintr.h`.
 //!
 //! Sound because each call passes a structure of the size that its request says, by rustix, and a
 //! descriptor that its owner lends; those that the kernel makes are taken over at once.
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
     use std::mem::offset_of;
 
-    /// As `gcc -include kmod/joulio_uintr.h` prints them.
+    /// Compares with what `gcc -include kmod/joulio_uintr.h` prints.
     #[test]
     fn requests_and_structures_are_those_of_the_header() {
         let requests = [

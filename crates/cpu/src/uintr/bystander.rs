@@ -96,7 +96,7 @@ fn work(counts: &Counts) -> ! {
 
 /// Returns the number of times that the handler ran in this process.
 fn handled() -> u64 {
-    let counts = STATES.iter().map(super::slot::State::count);
+    let counts = STATES.iter().map(super::slot::HandlerState::count);
     counts.fold(0, u64::wrapping_add)
 }
 

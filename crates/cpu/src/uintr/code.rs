@@ -2,12 +2,12 @@
 //!
 //! Sound because the handler changes nothing of what it interrupts but RAX and RDX, and those only
 //! within the window, where they hold the deadline and nothing else. A TPAUSE whose deadline is 0
-//! ends at once and clears CF, as the comparison of a mark does, so that the window ends in one way
-//! wherever it was interrupted. The program counter stays as it was: a CPU that keeps a copy of it
-//! (shadow stacks) finds it so. The red zone below the stack pointer is kept by the CPU: the module
-//! sets UISTACKADJUST to 128.
+//! ends at once and clears CF, as the comparison of a mark does, so that the window ends in one
+//! manner wherever it was interrupted. The program counter stays as it was: a CPU that keeps a copy
+//! of it (shadow stacks) finds it so. The red zone below the stack pointer is kept by the CPU: the
+//! module sets UISTACKADJUST to 128.
 
-use super::slot::{STATES, State};
+use super::slot::{HandlerState, STATES};
 use std::arch::global_asm;
 use std::ops::Range;
 
@@ -89,7 +89,7 @@ global_asm!(
     ".globl joulio_uintr_rearm",
     "joulio_uintr_rearm:",
     "step senduipi rax",
-    // In the window, which [rsp + 24], the interrupted RIP, tells, there is no time left to wait
+    // In the window, which [rsp + 24], the interrupted RIP, shows, there is no time left to wait
     // for: [rsp + 8] is the interrupted RAX.
     "step mov rax, [rsp + 24]",
     "step lea rcx, [rip + joulio_uintr_window]",
@@ -115,9 +115,9 @@ global_asm!(
     ".popsection",
     ".purgem step",
     states = sym STATES,
-    shift = const size_of::<State>().ilog2(),
-    mark = const std::mem::offset_of!(State, mark),
-    count = const std::mem::offset_of!(State, count),
+    shift = const size_of::<HandlerState>().ilog2(),
+    mark = const std::mem::offset_of!(HandlerState, mark),
+    count = const std::mem::offset_of!(HandlerState, count),
 );
 
 unsafe extern "sysv64" {
@@ -169,7 +169,7 @@ impl Code {
     }
 }
 
-/// Where the handler begins.
+/// Address of the handler.
 pub(super) fn handler() -> usize {
     &raw const joulio_uintr_handler as usize
 }
@@ -180,7 +180,7 @@ pub(super) fn handler() -> usize {
 /// # Safety
 /// This CPU has WAITPKG.
 #[inline]
-pub(super) unsafe fn wait(state: &State, deadline: u64, operand: u32) -> bool {
+pub(super) unsafe fn wait(state: &HandlerState, deadline: u64, operand: u32) -> bool {
     // SAFETY: the mark may be read; the rest is the caller's promise.
     unsafe { joulio_uintr_wait(state.mark.as_ptr(), deadline, operand) }
 }
@@ -189,9 +189,9 @@ pub(super) unsafe fn wait(state: &State, deadline: u64, operand: u32) -> bool {
 /// there: one that is pending is delivered before that instruction.
 ///
 /// # Safety
-/// This CPU has WAITPKG and user interrupts; `at` is an instruction of the window; this thread has no
-/// shadow stack.
-pub(super) unsafe fn wait_at(state: &State, deadline: u64, operand: u32, at: usize) -> bool {
+/// This CPU has WAITPKG and user interrupts; `at` is an instruction of the window; this thread has
+/// no shadow stack.
+pub(super) unsafe fn wait_at(state: &HandlerState, deadline: u64, operand: u32, at: usize) -> bool {
     // SAFETY: as above.
     unsafe { joulio_uintr_wait_at(state.mark.as_ptr(), deadline, operand, at) }
 }
@@ -273,7 +273,7 @@ mod tests {
         }
     }
 
-    /// Where the CPU left the interrupted RIP, once two registers are saved below it.
+    /// Stack offset of the interrupted RIP, in bytes, once two registers are saved below it.
     const INTERRUPTED_RIP: u64 = 24;
 
     #[test]

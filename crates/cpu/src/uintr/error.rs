@@ -1,7 +1,7 @@
-//! What can be wrong with a user interrupt.
+//! Errors of user interrupts.
 
 use super::abi;
-use crate::Missing;
+use crate::MissingFeature;
 use rustix::io::Errno;
 
 /// Reason why user interrupts are unavailable.
@@ -10,7 +10,7 @@ use rustix::io::Errno;
 pub enum UintrError {
     /// The CPU lacks a feature.
     #[error(transparent)]
-    Cpu(#[from] Missing),
+    Cpu(#[from] MissingFeature),
     /// The module is not loaded.
     #[error(
         "no /dev/joulio_uintr: load kmod/joulio_uintr, as modprobe joulio_uintr (kmod/README.md says how it is built)"
@@ -40,7 +40,7 @@ pub enum UintrError {
         "this thread has a shadow stack, which this test of user interrupts cannot keep: run the test without it, as GLIBC_TUNABLES=glibc.cpu.x86_shstk=off"
     )]
     ShadowStack,
-    /// More threads than the handler tells apart.
+    /// More threads than the handler distinguishes.
     #[error(
         "64 threads of this process take user interrupts already, and there are no more vectors"
     )]

@@ -4,7 +4,7 @@ use super::code::{self, Code};
 use super::device::Device;
 use super::slot::Slot;
 use super::thread::{self, ThreadId};
-use super::{Status, UintrError, abi};
+use super::{ReceiverStatus, UintrError, abi};
 use crate::user_wait::operand;
 use crate::{Depth, Tsc};
 use rustix::io::Errno;
@@ -12,7 +12,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 /// End of a [`Receiver::wait`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Woken {
+pub enum ReceiverWoken {
     /// The handler ran since the last [`Receiver::clear`].
     Marked,
     /// The deadline came first.
@@ -130,10 +130,10 @@ impl Receiver {
     ///
     /// # Errors
     /// The module's.
-    pub fn status(&self) -> Result<Status, UintrError> {
+    pub fn status(&self) -> Result<ReceiverStatus, UintrError> {
         let status = abi::status(self.device.as_fd());
         status
-            .map(Status::from)
+            .map(ReceiverStatus::from)
             .map_err(UintrError::other("status"))
     }
 
@@ -143,7 +143,7 @@ impl Receiver {
         self.slot.state().count()
     }
 
-    /// Forgets that the handler ran: before the queues are looked at, never after.
+    /// Forgets that the handler ran: before the queues are polled, never after.
     #[inline]
     pub fn clear(&self) {
         self.slot.state().clear();
@@ -155,7 +155,7 @@ impl Receiver {
         self.slot.state().marked()
     }
 
-    /// Holds interrupts back, for a thread that is about to look a last time and to block on the
+    /// Holds interrupts back, for a thread that is about to poll a last time and to block on the
     /// eventfd. One that comes meanwhile runs no handler, which the block would not notice: it
     /// stays requested, and the module, which finds it so when it takes the thread off the CPU,
     /// signals the eventfd.
@@ -178,18 +178,18 @@ impl Receiver {
     /// # Errors
     /// On any thread but the one that registered.
     #[inline]
-    pub fn wait(&self, deadline: u64) -> Result<Woken, UintrError> {
+    pub fn wait(&self, deadline: u64) -> Result<ReceiverWoken, UintrError> {
         loop {
             if self.wait_once(deadline)?.marked {
-                return Ok(Woken::Marked);
+                return Ok(ReceiverWoken::Marked);
             }
             if Tsc::now() >= deadline {
-                return Ok(Woken::TimedOut);
+                return Ok(ReceiverWoken::TimedOut);
             }
         }
     }
 
-    /// As [`Receiver::wait`], with one TPAUSE at most, which anything may end.
+    /// Waits as [`Receiver::wait`] does, with one TPAUSE at most, which anything may end.
     ///
     /// # Errors
     /// On any thread but the one that registered.
@@ -230,7 +230,8 @@ impl Receiver {
         // Also after an error: it is what lets interrupts through again.
         let deadline = if raised.is_ok() { deadline } else { 0 };
         let state = self.slot.state();
-        // SAFETY: `open` found both features, `at` was just looked up, and there is no shadow stack.
+        // SAFETY: `open` found both features, `at` was just looked up, and there is no shadow
+        // stack.
         let limited = unsafe { code::wait_at(state, deadline, self.operand, at) };
         let marked = state.marked();
         raised.map(|()| Once { marked, limited })
@@ -250,7 +251,7 @@ impl Drop for Receiver {
         // A child of this process may have the file too, so that closing it says nothing. On
         // another thread the module refuses, and the close that follows has to do: it takes the
         // interrupt away and leaves the handler, which may be running, all that it needs. A mark
-        // that it still makes may be another receiver's by then, whose owner looks once for
+        // that it still makes may be another receiver's by then, whose owner polls once for
         // nothing.
         if self.check_thread().is_ok() {
             let _ = abi::unregister(self.device.as_fd());

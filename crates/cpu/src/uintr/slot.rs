@@ -1,4 +1,4 @@
-//! Where the handler leaves its marks.
+//! Marks that the handler leaves.
 
 use super::UintrError;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
@@ -10,17 +10,17 @@ pub(super) const SLOTS: usize = 64;
 /// knows the offsets.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub(super) struct State {
+pub(super) struct HandlerState {
     /// Not zero: the handler ran since this was cleared.
     pub(super) mark: AtomicU32,
     /// Number of times that the handler ran.
     pub(super) count: AtomicU64,
 }
 
-/// By user vector. A table, so that the handler finds its line from what the CPU puts on the stack
-/// and needs no register for it.
-pub(super) static STATES: [State; SLOTS] = [const {
-    State {
+/// State by user vector. A table, so that the handler finds its line from what the CPU puts on the
+/// stack and needs no register for it.
+pub(super) static STATES: [HandlerState; SLOTS] = [const {
+    HandlerState {
         mark: AtomicU32::new(0),
         count: AtomicU64::new(0),
     }
@@ -56,7 +56,7 @@ impl Slot {
     }
 
     /// Returns the slot's state.
-    pub(super) fn state(&self) -> &'static State {
+    pub(super) fn state(&self) -> &'static HandlerState {
         &STATES[usize::from(self.0)]
     }
 }
@@ -67,7 +67,7 @@ impl Drop for Slot {
     }
 }
 
-impl State {
+impl HandlerState {
     /// Forgets the mark. What the caller reads after this is read after it.
     #[inline]
     pub(super) fn clear(&self) {
@@ -96,9 +96,12 @@ mod tests {
 
     #[test]
     fn a_state_is_a_line_as_the_handler_expects_it() {
-        assert_eq!((size_of::<State>(), align_of::<State>()), (64, 64));
-        assert_eq!(offset_of!(State, mark), 0);
-        assert_eq!(offset_of!(State, count), 8);
+        assert_eq!(
+            (size_of::<HandlerState>(), align_of::<HandlerState>()),
+            (64, 64)
+        );
+        assert_eq!(offset_of!(HandlerState, mark), 0);
+        assert_eq!(offset_of!(HandlerState, count), 8);
         assert_eq!(&raw const STATES as usize % 64, 0);
     }
 

@@ -9,24 +9,24 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 /// A real interrupt with a real vector and nothing behind it, raised by a call. Its handler in
 /// the kernel signals an eventfd, as VFIO's do.
 #[derive(Debug)]
-pub struct Source {
+pub struct TestSource {
     file: OwnedFd,
 }
 
-impl From<Source> for OwnedFd {
+impl From<TestSource> for OwnedFd {
     /// Returns the source's descriptor: eight bytes written to it raise the interrupt, as they do
     /// to an eventfd.
-    fn from(source: Source) -> OwnedFd {
+    fn from(source: TestSource) -> OwnedFd {
         source.file
     }
 }
 
-impl Source {
-    /// One that signals `eventfd`, aimed at `cpu` at first.
+impl TestSource {
+    /// One that signals `eventfd`, directed at `cpu` at first.
     ///
     /// # Errors
     /// What this CPU, this system or this user lacks; the module's.
-    pub fn open(eventfd: BorrowedFd<'_>, cpu: u32) -> Result<Source, UintrError> {
+    pub fn open(eventfd: BorrowedFd<'_>, cpu: u32) -> Result<TestSource, UintrError> {
         let device = Device::open()?;
         if !device.has_source() {
             return Err(UintrError::NoSource);
@@ -35,7 +35,7 @@ impl Source {
             Errno::PERM => UintrError::SourceDenied,
             errno => UintrError::other("source")(errno),
         })?;
-        Ok(Source { file })
+        Ok(TestSource { file })
     }
 
     /// Raises it now.

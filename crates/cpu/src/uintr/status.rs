@@ -1,10 +1,10 @@
-//! What the module counts of a receiver.
+//! Counters of a receiver in the module.
 
 use super::abi::RawStatus;
 
 /// State of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum ReceiverState {
     /// No thread is registered.
     None,
     /// A thread is registered, and nothing is bound.
@@ -17,9 +17,9 @@ pub enum State {
 
 /// A receiver, as the module sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Status {
+pub struct ReceiverStatus {
     /// State.
-    pub state: State,
+    pub state: ReceiverState,
     /// Linux' number of the device interrupt; 0 when none is bound.
     pub irq: u32,
     /// Vector on `cpu`; 0 when none is bound.
@@ -37,14 +37,14 @@ pub struct Status {
     pub rescued: u64,
 }
 
-impl From<RawStatus> for Status {
-    fn from(raw: RawStatus) -> Status {
-        Status {
+impl From<RawStatus> for ReceiverStatus {
+    fn from(raw: RawStatus) -> ReceiverStatus {
+        ReceiverStatus {
             state: match raw.state {
-                1 => State::Registered,
-                2 => State::Bound,
-                3 => State::Lost,
-                _ => State::None,
+                1 => ReceiverState::Registered,
+                2 => ReceiverState::Bound,
+                3 => ReceiverState::Lost,
+                _ => ReceiverState::None,
             },
             irq: raw.irq,
             vector: raw.vector,

@@ -1,4 +1,4 @@
-//! Which thread this is, without asking the kernel.
+//! Identity of the calling thread, without a system call.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

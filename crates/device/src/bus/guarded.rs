@@ -1,7 +1,7 @@
 //! The mappings that the handler answers for, in a list that it can read without a lock.
 //!
 //! Slots are never freed, only used again; each has a version, odd while the slot changes. The
-//! handler looks for the mapping whose access it interrupted: that one's slot does not change
+//! handler searches the mapping whose access it interrupted: that one's slot does not change
 //! meanwhile, and any other that does is skipped.
 
 use std::ops::Range;

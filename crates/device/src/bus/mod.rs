@@ -23,8 +23,8 @@ use guarded::Place;
 use std::io;
 use std::ops::Range;
 
-/// From now on, until the guard is dropped, accesses to `range` go on when its pages of `page`
-/// bytes vanish: they find `fill` there. The range is mapped, and not accessed yet.
+/// Lets accesses to `range` go on, until the guard is dropped, when its pages of `page` bytes
+/// vanish: they find `fill` there. The range is mapped, and not accessed yet.
 pub(crate) fn guard(range: Range<usize>, page: usize, fill: Fill) -> io::Result<Guard> {
     before::install(answer)?;
     Ok(Guard::new(range, page, fill))

@@ -1,7 +1,7 @@
-//! Which admin commands may be run on a controller of the kernel's.
+//! Admin commands that may be run on a controller of the kernel's.
 //!
-//! The length matters as much as the command: the kernel maps as much memory as it is told, and
-//! the controller writes as much as the command says.
+//! The length matters as much as the command: the kernel maps as much memory as the length says,
+//! and the controller writes as much as the command says.
 
 use super::{Data, Refusal};
 use joulio_nvme_spec::feature::{ApstTable, FeatureId};
@@ -45,7 +45,7 @@ pub(super) fn check(command: &Command, data: &Data<'_>) -> Result<(), Refusal> {
 /// Get Log Page: NUMD dwords, 0's based, of a page that is at least as long, from its beginning.
 fn log(command: &Command) -> Result<Transfer, Refusal> {
     let [dword10, dword11, low, high, ..] = command.cdw10.map(|dword| dword.get());
-    let most = match LogId(dword10 as u8) {
+    let max = match LogId(dword10 as u8) {
         LogId::SMART_HEALTH => size_of::<SmartHealth>(),
         LogId::POWER_MEASUREMENT => size_of::<PowerMeasurementLog>(),
         _ => return Err(Refusal::Command),
@@ -54,7 +54,7 @@ fn log(command: &Command) -> Result<Transfer, Refusal> {
         return Err(Refusal::Variant);
     }
     let bytes = ((dword10 >> 16) as usize + 1) * 4;
-    if bytes > most {
+    if bytes > max {
         return Err(Refusal::Variant);
     }
     Ok(Transfer::In(bytes))
@@ -64,14 +64,14 @@ fn log(command: &Command) -> Result<Transfer, Refusal> {
 fn feature(
     command: &Command,
     not: u32,
-    way: impl Fn(usize) -> Transfer,
+    transfer: impl Fn(usize) -> Transfer,
 ) -> Result<Transfer, Refusal> {
     let dword10 = command.cdw10[0].get();
     let transfer = match FeatureId(dword10 as u8) {
         FeatureId::POWER_MANAGEMENT
         | FeatureId::INTERRUPT_COALESCING
         | FeatureId::POWER_MEASUREMENT => Transfer::None,
-        FeatureId::AUTONOMOUS_POWER_STATE_TRANSITION => way(size_of::<ApstTable>()),
+        FeatureId::AUTONOMOUS_POWER_STATE_TRANSITION => transfer(size_of::<ApstTable>()),
         _ => return Err(Refusal::Command),
     };
     if dword10 & not != 0 {
@@ -151,16 +151,16 @@ mod tests {
     #[test]
     fn nothing_that_touches_data_passes() {
         for opcode in 0..=u8::MAX {
-            let asked = AdminOpcode(opcode);
+            let requested = AdminOpcode(opcode);
             let known = [
                 AdminOpcode::IDENTIFY,
                 AdminOpcode::GET_LOG_PAGE,
                 AdminOpcode::GET_FEATURES,
                 AdminOpcode::SET_FEATURES,
             ];
-            let command = Command::admin(asked);
+            let command = Command::admin(requested);
             let passes = check(&command, &Data::In(&mut [0; 4096])).is_ok();
-            assert!(!passes || known.contains(&asked), "{opcode:#x}");
+            assert!(!passes || known.contains(&requested), "{opcode:#x}");
         }
     }
 

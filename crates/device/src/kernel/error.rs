@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Why a controller of the kernel's does not do what was asked.
+/// Why a controller of the kernel's does not do what was requested.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KernelError {
@@ -32,7 +32,7 @@ pub enum KernelError {
     },
     /// The command is not one of those that may be run.
     #[error(
-        "{device}: {refusal}: this way leads to power and interrupt coalescing, and nothing else"
+        "{device}: {refusal}: only power and interrupt coalescing are reached through the kernel's driver"
     )]
     Refused {
         /// Path of the device.
@@ -59,7 +59,7 @@ pub enum Refusal {
     /// Something is set in it that changes what it does: fuse, PSDT, save, select, an offset.
     #[error("this variant of the command is not allowed")]
     Variant,
-    /// The data is not as long as the command says, or goes the other way.
+    /// The data is not as long as the command says, or goes in the other direction.
     #[error("the data does not fit the command")]
     Data,
 }

@@ -4,7 +4,7 @@
 //! the controller transfer, and the direction that its opcode's low bits say; the kernel copies no
 //! more than `data_len` bytes, from or to memory that is borrowed for the call.
 
-use super::{Data, Ended};
+use super::{CommandEnd, Data};
 use joulio_nvme_spec::{Command, Status};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -38,7 +38,11 @@ const ADMIN: libc::Ioctl =
         as libc::Ioctl;
 
 /// Runs a command that is checked.
-pub(super) fn admin(fd: BorrowedFd<'_>, command: &Command, data: Data<'_>) -> io::Result<Ended> {
+pub(super) fn admin(
+    fd: BorrowedFd<'_>,
+    command: &Command,
+    data: Data<'_>,
+) -> io::Result<CommandEnd> {
     let (addr, len) = match data {
         Data::None => (0, 0),
         Data::In(bytes) => (bytes.as_mut_ptr() as u64, bytes.len()),
@@ -60,7 +64,7 @@ pub(super) fn admin(fd: BorrowedFd<'_>, command: &Command, data: Data<'_>) -> io
     if ended < 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok(Ended {
+    Ok(CommandEnd {
         // Above zero it is the status field, phase tag shifted out.
         status: Status::from_field(ended as u16),
         dw0: passed.result,

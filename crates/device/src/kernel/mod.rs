@@ -1,7 +1,7 @@
 //! A controller that the kernel's driver has, by its character device: `/dev/nvme0`.
 //!
 //! The kernel passes admin commands on as they are, to a controller that holds somebody's data. So
-//! only those that tell about power, or set it, get through: see [`KernelNvme::admin`].
+//! only those that report power, or set it, get through: see [`KernelNvme::admin`].
 
 mod allowed;
 mod error;
@@ -20,15 +20,15 @@ use std::path::Path;
 pub enum Data<'a> {
     /// None.
     None,
-    /// From the controller: exactly as many bytes as the command returns.
+    /// Data of the controller: exactly as many bytes as the command returns.
     In(&'a mut [u8]),
-    /// To the controller: exactly as many as it takes.
+    /// Data to the controller: exactly as many bytes as it takes.
     Out(&'a [u8]),
 }
 
 /// The end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct CommandEnd {
     /// The status of its completion.
     pub status: Status,
     /// Dword 0 of its completion.
@@ -73,7 +73,7 @@ impl KernelNvme {
     /// # Errors
     /// [`KernelError::Refused`] before anything is done, or what the kernel says. A controller that
     /// fails the command is no error: the status says so.
-    pub fn admin(&self, command: &Command, data: Data<'_>) -> Result<Ended, KernelError> {
+    pub fn admin(&self, command: &Command, data: Data<'_>) -> Result<CommandEnd, KernelError> {
         allowed::check(command, &data).map_err(|refusal| KernelError::Refused {
             device: self.name.clone(),
             refusal,

@@ -1,4 +1,4 @@
-//! Where a function sits on the PCI buses: `domain:bus:device.function`.
+//! Address of a function on the PCI buses: `domain:bus:device.function`.
 
 use std::fmt;
 use std::str::FromStr;

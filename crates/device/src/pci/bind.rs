@@ -4,9 +4,8 @@ use std::fmt;
 use std::fs::File;
 use std::path::Path;
 
+use super::owner::{VFIO_PCI, may_be_taken};
 use super::{PciAddress, PciError, PciNvme, Sysfs, Undone, VfioGroup};
-
-pub(super) const VFIO_PCI: &str = "vfio-pci";
 
 /// The controller is on `vfio-pci` now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +49,7 @@ impl fmt::Display for BindOutcome {
 impl Sysfs {
     /// Moves a controller to `vfio-pci`, by `driver_override`, `unbind` and
     /// `drivers_probe` (Documentation/ABI/testing/sysfs-bus-pci), if nothing
-    /// uses it and the IOMMU can isolate it. What fails half way is undone.
+    /// uses it and the IOMMU can isolate it. What fails halfway is undone.
     ///
     /// Other NVMe controllers of its IOMMU group have to be bound as well before
     /// the group can be opened ([`Sysfs::group_held_by`]), in any order.
@@ -170,17 +169,5 @@ impl Sysfs {
         self.attributes
             .write(path, value.as_bytes())
             .map_err(|error| PciError::io("write", path, error))
-    }
-}
-
-/// From the kernel's own driver, from the stub that reserves devices, or from
-/// none: another owner would be surprised, and no table here knows its users.
-pub(super) fn may_be_taken(nvme: &PciNvme) -> Result<(), PciError> {
-    match nvme.driver.as_deref() {
-        None | Some("nvme" | "pci-stub") => Ok(()),
-        Some(driver) => Err(PciError::ForeignDriver {
-            address: nvme.address,
-            driver: driver.to_owned(),
-        }),
     }
 }

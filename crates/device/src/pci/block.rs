@@ -6,7 +6,7 @@ use super::{PciError, Sysfs};
 pub(super) struct Stack {
     /// The disk first, then partitions and holders.
     pub(super) blocks: Vec<Block>,
-    /// Who holds whom.
+    /// Pairs of a holder and what it holds.
     pub(super) holds: Vec<Hold>,
 }
 
@@ -81,7 +81,7 @@ impl Sysfs {
 
     /// The disks made of this one: device mapper, md and bcache register
     /// themselves in `holders` (`bd_link_disk_holder`, block/holder.c); a loop
-    /// device over a disk does not, and tells its file instead.
+    /// device over a disk does not, and reports its file instead.
     fn holders(&self, name: &str) -> Result<Vec<String>, PciError> {
         let mut holders = self.names(&self.block_path(name).join("holders"))?;
         for other in self.names(&self.path("sys/class/block"))? {

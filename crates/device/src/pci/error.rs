@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use super::{PciAddress, Use};
 
 /// Why a controller could not be found or moved. Each message is one line that
-/// ends in what to do. Causes stand in the message, so none is told as `source`.
+/// ends in what to do. Causes stand in the message, so none is given as `source`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PciError {
     /// No such PCI function.
     #[error("there is no PCI device {address}: `lspci -D` lists the addresses")]
     Absent {
-        /// The address asked for.
+        /// The requested address.
         address: PciAddress,
     },
 
@@ -23,7 +23,7 @@ pub enum PciError {
         "{address} is no NVMe controller (its class is {class}, not 0x010802): choose another address"
     )]
     NotNvme {
-        /// The address asked for.
+        /// The requested address.
         address: PciAddress,
         /// PCI class code, as sysfs has it.
         class: String,
@@ -94,7 +94,7 @@ pub enum PciError {
     },
 
     /// The probe ran and the wanted driver does not have the device.
-    #[error("{driver} did not take it: `dmesg` tells why")]
+    #[error("{driver} did not take it: `dmesg` says why")]
     NotTaken {
         /// The driver that was to take it.
         driver: String,
@@ -109,7 +109,7 @@ pub enum PciError {
         address: PciAddress,
     },
 
-    /// A move failed under way.
+    /// A move failed halfway.
     #[error("{address} was not moved to {to}: {cause}; {undone}")]
     MoveFailed {
         /// The controller.
@@ -155,7 +155,7 @@ pub enum PciError {
 }
 
 impl PciError {
-    /// The error of trying `verb` on `path`; the lack of a right is told apart.
+    /// The error of trying `verb` on `path`; the lack of a right is an error of its own.
     pub(super) fn io(verb: &'static str, path: &Path, error: io::Error) -> Self {
         let path = path.to_owned();
         match error.kind() {
@@ -172,7 +172,7 @@ pub struct Neighbour {
     pub device: String,
     /// Driver of the device.
     pub driver: String,
-    /// What uses it, as far as that was asked.
+    /// Uses of it, as far as they were looked up.
     pub uses: Vec<Use>,
 }
 

@@ -51,7 +51,7 @@ impl Machine {
         machine
     }
 
-    /// With one controller under `nvme`, in group 7, and its disk `nvme0n1`
+    /// Makes a machine with one controller under `nvme`, in group 7, and its disk `nvme0n1`
     /// with the partitions 1 and 2.
     pub(super) fn with_disk() -> (Self, PciAddress) {
         let machine = Self::new();

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::bind::may_be_taken;
+use super::owner::may_be_taken;
 use super::{Neighbour, PciAddress, PciError, Sysfs};
 
 /// An IOMMU group and its character device. All devices of a group are handed
-/// to user space together, because the IOMMU cannot tell them apart
+/// to user space together, because the IOMMU cannot distinguish them
 /// (Documentation/driver-api/vfio.rst, "Groups, Devices, and IOMMUs").
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VfioGroup {

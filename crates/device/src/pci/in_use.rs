@@ -1,6 +1,6 @@
 //! Whether anything uses a controller's disks.
 //!
-//! Two kinds of looking, because neither is enough. The tables name what is
+//! Two kinds of search, because neither is enough. The tables name what is
 //! wrong (which mount, which swap), but miss what they do not know, like a pool
 //! of ZFS. An exclusive open is answered by the kernel itself and misses nobody
 //! who claimed the disk, but does not say who, and misses those who claimed
@@ -16,10 +16,10 @@ use super::{PciAddress, PciError, PciNvme, Sysfs, Use};
 impl Sysfs {
     /// Everything that uses a disk of the controller; empty if it is free.
     ///
-    /// Wants root: what may not be looked into is an error, never "free".
+    /// Wants root: what may not be inspected is an error, never "free".
     ///
     /// # Errors
-    /// [`PciError::NotPermitted`] when something may not be looked into, and [`PciError`] when
+    /// [`PciError::NotPermitted`] when something may not be inspected, and [`PciError`] when
     /// sysfs cannot be read.
     pub fn in_use(&self, address: PciAddress) -> Result<Vec<Use>, PciError> {
         self.uses_of(&self.controller(address)?)
@@ -57,7 +57,7 @@ impl Sysfs {
     }
 
     /// Claims every disk of the controller, so that nobody begins to use one
-    /// between the last look and the unbinding.
+    /// between the last check and the unbinding.
     pub(super) fn claim_all(&self, nvme: &PciNvme) -> Result<Vec<File>, PciError> {
         let mut claims = Vec::new();
         for disk in &nvme.namespaces {
@@ -99,7 +99,7 @@ fn add_holds(uses: &mut Vec<Use>, stack: &Stack) {
     }));
 }
 
-/// By number; and by source, for file systems that tell a number of their own.
+/// Adds mounts by number; and by source, for file systems that report a number of their own.
 fn add_mounts(uses: &mut Vec<Use>, stack: &Stack, mounts: &[Mount]) {
     for mount in mounts {
         let by_source = || mount.source.as_deref().and_then(|s| stack.named(s));

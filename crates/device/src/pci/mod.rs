@@ -5,7 +5,7 @@
 //! somebody's data, so it is refused unless every question has an answer: is it
 //! an NVMe controller, does anything use one of its disks ([`Use`]), can the
 //! IOMMU isolate it? Nothing is written before the last answer, and a move that
-//! fails half way is undone.
+//! fails halfway is undone.
 //!
 //! Everything is read below one root ([`Sysfs::at`]) and written through one
 //! narrow seam (`attributes.rs`), so that the tests run on trees of plain files.
@@ -25,6 +25,7 @@ mod error;
 mod group;
 mod in_use;
 mod mounts;
+mod owner;
 mod processes;
 mod sysfs;
 mod unbind;

@@ -6,9 +6,9 @@ use super::{PciError, Sysfs};
 
 /// One line of the mount table.
 pub(super) struct Mount {
-    /// `major:minor` of the file system; btrfs and others tell one of their own.
+    /// `major:minor` of the file system; btrfs and others report one of their own.
     pub(super) number: String,
-    /// Where it is mounted.
+    /// Mount point.
     pub(super) on: String,
     /// The kernel's name of its source, where that is a device.
     pub(super) source: Option<String>,

@@ -1,4 +1,4 @@
-//! Which process has a device node open.
+//! Processes that have a device node open.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ pub(super) struct Opener {
 impl Sysfs {
     /// The processes that have one of `nodes` (`/dev/...`) open, this one too.
     ///
-    /// Processes that may not be looked into, or end meanwhile, are passed over:
+    /// Processes that may not be inspected, or end meanwhile, are passed over:
     /// only root sees them all, and only root can move a device.
     /// Source: proc_pid_fd(5).
     pub(super) fn openers(&self, nodes: &[String]) -> Vec<Opener> {
@@ -25,7 +25,7 @@ impl Sysfs {
     }
 
     /// The processes that have `nodes` or this very VFIO device open. The
-    /// device's descriptor is anonymous; since Linux 6.18 its fdinfo tells the
+    /// device's descriptor is anonymous; since Linux 6.18 its fdinfo names the
     /// device (Documentation/filesystems/proc.rst, "VFIO Device files").
     pub(super) fn vfio_openers(&self, address: PciAddress, nodes: &[String]) -> Vec<Opener> {
         let last = format!("/{address}");
@@ -42,7 +42,7 @@ impl Sysfs {
     }
 
     /// Every open file for which `wanted(its name, its fdinfo)`; each process
-    /// tells a file once.
+    /// reports a file once.
     fn scan(&self, wanted: impl Fn(&str, &Path) -> bool) -> Vec<Opener> {
         let proc = self.path("proc");
         let mut openers: Vec<Opener> = Vec::new();

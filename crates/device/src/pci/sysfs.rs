@@ -23,7 +23,7 @@ pub struct Sysfs {
 /// Source: Documentation/ABI/testing/sysfs-bus-pci and Documentation/PCI/sysfs-pci.rst.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PciNvme {
-    /// Where it sits.
+    /// PCI address.
     pub address: PciAddress,
     /// PCI vendor ID.
     pub vendor: u16,
@@ -34,7 +34,7 @@ pub struct PciNvme {
     /// IOMMU group: the target of `iommu_group`
     /// (Documentation/ABI/testing/sysfs-kernel-iommu_groups). None without an IOMMU.
     pub iommu_group: Option<u32>,
-    /// The NUMA node it hangs on, where the firmware tells.
+    /// The NUMA node it hangs on, where the firmware reports it.
     pub numa_node: Option<u32>,
     /// The kernel's names of the controller: `nvme0`, one at most in practice.
     pub controllers: Vec<String>,
@@ -81,7 +81,7 @@ impl Sysfs {
         for address in addresses {
             match self.controller(address) {
                 Ok(controller) => found.push(controller),
-                // Another kind of device, or one unplugged while we looked.
+                // Another kind of device, or one unplugged meanwhile.
                 Err(PciError::NotNvme { .. } | PciError::Absent { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -110,7 +110,7 @@ impl Sysfs {
             device: self.id(&dir.join("device"))?,
             driver: self.driver(address)?,
             iommu_group: self.group_number(&dir.join("iommu_group"))?,
-            // -1 where the firmware does not tell.
+            // -1 where the firmware does not report it.
             numa_node: self
                 .text(&dir.join("numa_node"))?
                 .and_then(|text| text.parse().ok()),

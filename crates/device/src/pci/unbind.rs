@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use super::bind::VFIO_PCI;
+use super::owner::VFIO_PCI;
 use super::{PciAddress, PciError, PciNvme, Sysfs, Undone};
 
-/// Where the controller is after it was given back.
+/// State of a controller after it was given back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnbindOutcome {
     /// The controller was given back.
@@ -83,7 +83,7 @@ impl Sysfs {
     /// The kernel waits in `unbind`, and cannot be interrupted, until the last
     /// descriptor of the device is closed (`vfio_unregister_group_dev`,
     /// drivers/vfio/vfio_main.c). An open group may be open for a neighbour's
-    /// sake; that cannot be told from here, so it counts.
+    /// sake; that cannot be seen from here, so it counts.
     fn not_open(&self, nvme: &PciNvme) -> Result<(), PciError> {
         let address = nvme.address;
         let mut nodes = Vec::new();

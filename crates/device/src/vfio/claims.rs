@@ -1,7 +1,7 @@
 //! The functions that this process drives, each once.
 //!
-//! VFIO opens a function of a group as often as it is asked, and each time the same one: who opened
-//! it again would reset it under whoever has it already.
+//! VFIO opens a function of a group as often as anyone requests it, and each time the same one: who
+//! opened it again would reset it under whoever has it already.
 
 use crate::DeviceError;
 use crate::pci::PciAddress;

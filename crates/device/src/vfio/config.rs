@@ -12,9 +12,9 @@ pub(crate) const COMMAND_INTX_DISABLE: u8 = 1 << 2;
 const CAPABILITIES: u16 = 0x34;
 const CAPABILITY_MSIX: u8 = 0x11;
 
-/// Where the MSI-X table is.
+/// Place of the MSI-X table.
 pub(crate) struct MsiXTable {
-    /// Where the capability stands in configuration space.
+    /// Offset of the capability in configuration space, in bytes.
     pub(crate) capability: u16,
     pub(crate) entries: u16,
     pub(crate) bar: u8,

@@ -1,6 +1,6 @@
 //! Group, container, and the memory that the device may reach.
 
-use super::groups::Groups;
+use super::groups::{Groups, Shared};
 use super::ioctl;
 use crate::pci::{PciAddress, PciError, Sysfs};
 use crate::{DeviceError, DmaDomain, DmaMapping, DmaMemory, IovaSpace, PageKind, SharedMemory};
@@ -38,7 +38,7 @@ static CONTAINERS: Groups<Container> = Groups::new();
 
 impl Container {
     /// The container of `group`, which its devices share.
-    pub(super) fn of_group(name: &str, group: u32) -> Result<Arc<Container>, DeviceError> {
+    pub(super) fn of_group(name: &str, group: u32) -> Result<Arc<Shared<Container>>, DeviceError> {
         CONTAINERS.get(group, || Container::open(name, group))
     }
 
@@ -86,7 +86,7 @@ impl Container {
 
     /// Makes `memory` reachable for the device.
     pub(super) fn map(
-        this: &Arc<Container>,
+        this: &Arc<Shared<Container>>,
         memory: Arc<SharedMemory>,
     ) -> Result<DmaMemory, DeviceError> {
         let len = memory.len();
@@ -123,7 +123,7 @@ impl Container {
 
 /// Memory in the IOMMU; gone from it when dropped, before the memory itself goes.
 struct Mapping {
-    container: Arc<Container>,
+    container: Arc<Shared<Container>>,
     iova: crate::Iova,
     len: usize,
 }
@@ -144,7 +144,7 @@ impl Drop for Mapping {
     }
 }
 
-/// Where the IOMMU lets us map; everything up to 39 bits, the least that VT-d has, where the
+/// Device addresses that the IOMMU maps; everything up to 39 bits, the minimum of VT-d, where the
 /// kernel does not say (before 5.4).
 fn ranges(container: &File) -> Result<Vec<RangeInclusive<u64>>, DeviceError> {
     let (first, chain) = ioctl::iommu_info(container.as_fd()).map_err(os("VFIO_IOMMU_GET_INFO"))?;
@@ -186,7 +186,7 @@ fn open_rw(name: &str, path: &str) -> Result<File, DeviceError> {
         })
 }
 
-/// A group that is open has one of its devices in use, and not always the one that was asked for.
+/// A group that is open has one of its devices in use, and not always the one that was requested.
 fn of_group(error: DeviceError, group: u32) -> DeviceError {
     match error {
         DeviceError::Busy { device, .. } => DeviceError::GroupBusy { device, group },
@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_group_that_is_busy_is_told_as_a_group_and_not_as_the_device() {
+    fn a_group_that_is_busy_is_reported_as_a_group_and_not_as_the_device() {
         let busy = DeviceError::Busy {
             device: "pcie:0000:01:00.0".into(),
             path: "/dev/vfio/7".into(),

@@ -15,7 +15,7 @@ pub(super) struct Function {
     pub(super) bar0: Arc<MappedBar>,
     device: OwnedFd,
     can_reset: bool,
-    /// Where the configuration space stands in the device's file.
+    /// Offset of the configuration space in the device's file, in bytes.
     config: u64,
     /// Given back when the file is closed: fields are dropped in their order.
     _claim: Claim,

@@ -1,89 +1,180 @@
 //! Open IOMMU groups: VFIO lets a group be opened once, and its devices share it.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::ops::Deref;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
 /// One of each group, for as long as somebody has it.
-pub(super) struct Groups<T> {
-    open: Mutex<BTreeMap<u32, Weak<T>>>,
+pub(super) struct Groups<T: 'static> {
+    /// An entry that nobody has any more is being closed.
+    open: Mutex<BTreeMap<u32, Weak<Shared<T>>>>,
+    closed: Condvar,
+}
+
+/// An open group; closed, and only then out of the list, when the last of its devices is dropped.
+pub(super) struct Shared<T: 'static> {
+    /// Before its entry: closed first.
+    group: T,
+    _entry: Entry<T>,
+}
+
+struct Entry<T: 'static> {
+    number: u32,
+    groups: &'static Groups<T>,
 }
 
 impl<T> Groups<T> {
     pub(super) const fn new() -> Groups<T> {
         Groups {
             open: Mutex::new(BTreeMap::new()),
+            closed: Condvar::new(),
         }
     }
 
-    /// Gets the container of `group`: the one that is open, or what `open` makes.
+    /// Gets the container of group `number`: the one that is open, or what `open` makes. One that
+    /// another thread is closing is waited for, as the kernel would call the group busy.
     pub(super) fn get<E>(
-        &self,
-        group: u32,
+        &'static self,
+        number: u32,
         open: impl FnOnce() -> Result<T, E>,
-    ) -> Result<Arc<T>, E> {
+    ) -> Result<Arc<Shared<T>>, E> {
         // Held while it is opened, so that two threads do not open it both.
-        let mut all = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(shared) = all.get(&group).and_then(Weak::upgrade) {
-            return Ok(shared);
+        let mut all = self.lock();
+        while let Some(shared) = all.get(&number) {
+            if let Some(shared) = shared.upgrade() {
+                return Ok(shared);
+            }
+            all = self
+                .closed
+                .wait(all)
+                .unwrap_or_else(PoisonError::into_inner);
         }
-        let new = Arc::new(open()?);
-        all.retain(|_, other| other.strong_count() > 0);
-        all.insert(group, Arc::downgrade(&new));
+        let new = Arc::new(Shared {
+            group: open()?,
+            _entry: Entry {
+                number,
+                groups: self,
+            },
+        });
+        all.insert(number, Arc::downgrade(&new));
         Ok(new)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u32, Weak<Shared<T>>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> Deref for Shared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.group
+    }
+}
+
+impl<T> Drop for Entry<T> {
+    fn drop(&mut self) {
+        self.groups.lock().remove(&self.number);
+        self.groups.closed.notify_all();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::cell::RefCell;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::thread;
 
-    /// Groups as the kernel has them: each is busy while it is open.
-    #[derive(Default)]
-    struct Kernel(RefCell<Vec<u32>>);
+    /// Groups as the kernel has them: each is busy until its file is closed.
+    #[derive(Clone, Default)]
+    struct Kernel(Arc<Mutex<Vec<u32>>>);
 
-    struct File<'a>(u32, &'a Kernel);
+    struct File {
+        group: u32,
+        kernel: Kernel,
+        /// Closing says so on the one, and goes on after a word on the other.
+        slow: Mutex<Option<(Sender<()>, Receiver<()>)>>,
+    }
 
     impl Kernel {
-        fn open(&self, group: u32) -> Result<File<'_>, &'static str> {
-            if self.0.borrow().contains(&group) {
+        fn open(&self, group: u32) -> Result<File, &'static str> {
+            let mut open = self.0.lock().unwrap();
+            if open.contains(&group) {
                 return Err("busy");
             }
-            self.0.borrow_mut().push(group);
-            Ok(File(group, self))
+            open.push(group);
+            Ok(File {
+                group,
+                kernel: self.clone(),
+                slow: Mutex::new(None),
+            })
+        }
+
+        fn busy(&self) -> Vec<u32> {
+            self.0.lock().unwrap().clone()
         }
     }
 
-    impl Drop for File<'_> {
+    impl Drop for File {
         fn drop(&mut self) {
-            self.1.0.borrow_mut().retain(|&group| group != self.0);
+            if let Some((closing, go_on)) = self.slow.get_mut().unwrap().take() {
+                closing.send(()).unwrap();
+                go_on.recv().unwrap();
+            }
+            let mut open = self.kernel.0.lock().unwrap();
+            open.retain(|&group| group != self.group);
         }
     }
 
     #[test]
     fn a_second_device_of_a_group_shares_what_the_first_opened() {
+        static GROUPS: Groups<File> = Groups::new();
         let kernel = Kernel::default();
-        let groups = Groups::new();
-        let first = groups.get(7, || kernel.open(7)).unwrap();
-        let second = groups.get(7, || kernel.open(7)).unwrap();
+        let first = GROUPS.get(7, || kernel.open(7)).unwrap();
+        let second = GROUPS.get(7, || kernel.open(7)).unwrap();
         assert!(Arc::ptr_eq(&first, &second));
-        let other = groups.get(8, || kernel.open(8)).unwrap();
+        let other = GROUPS.get(8, || kernel.open(8)).unwrap();
         assert!(!Arc::ptr_eq(&first, &other));
         drop(first);
-        assert_eq!(*kernel.0.borrow(), [7, 8]);
+        assert_eq!(kernel.busy(), [7, 8]);
         // Closed with the last, and opened anew.
         drop(second);
-        assert_eq!(*kernel.0.borrow(), [8]);
-        groups.get(7, || kernel.open(7)).unwrap();
+        assert_eq!(kernel.busy(), [8]);
+        GROUPS.get(7, || kernel.open(7)).unwrap();
     }
 
     #[test]
     fn what_could_not_be_opened_is_tried_again() {
+        static GROUPS: Groups<File> = Groups::new();
         let kernel = Kernel::default();
-        let groups = Groups::new();
         let theirs = kernel.open(7).unwrap();
-        assert_eq!(groups.get(7, || kernel.open(7)).err(), Some("busy"));
+        assert_eq!(GROUPS.get(7, || kernel.open(7)).err(), Some("busy"));
         drop(theirs);
-        assert!(groups.get(7, || kernel.open(7)).is_ok());
+        assert!(GROUPS.get(7, || kernel.open(7)).is_ok());
+    }
+
+    #[test]
+    fn a_group_that_another_thread_is_closing_is_waited_for() {
+        static GROUPS: Groups<File> = Groups::new();
+        let kernel = Kernel::default();
+        let (closing, closes) = channel();
+        let (go_on, goes_on) = channel();
+        let open = || {
+            let mut file = kernel.open(7)?;
+            file.slow = Mutex::new(Some((closing, goes_on)));
+            Ok::<_, &str>(file)
+        };
+        let last = GROUPS.get(7, open).unwrap();
+        let dropping = thread::spawn(move || drop(last));
+        closes.recv().unwrap();
+        let again = thread::spawn({
+            let kernel = kernel.clone();
+            move || GROUPS.get(7, || kernel.open(7)).map(drop)
+        });
+        assert_eq!(kernel.busy(), [7]);
+        go_on.send(()).unwrap();
+        dropping.join().unwrap();
+        assert_eq!(again.join().unwrap(), Ok(()));
     }
 }

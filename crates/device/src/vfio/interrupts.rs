@@ -8,7 +8,7 @@ use super::config;
 use super::container::os;
 use super::function::Function;
 use super::ioctl;
-use super::retry::connect_most;
+use super::retry::connect_up_to;
 use crate::mmio::MappedBar;
 use crate::{DeviceError, Iova, Vector, VectorControl};
 use std::collections::HashMap;
@@ -77,7 +77,7 @@ impl MsiX {
         let index = sys::VFIO_PCI_MSIX_IRQ_INDEX;
         let mut state = this.lock();
         this.disable(&mut state)?;
-        let had = connect_most(&raw, |events| {
+        let had = connect_up_to(&raw, |events| {
             ioctl::set_irqs(this.function.device(), index, events)
         })
         .map_err(os("VFIO_DEVICE_SET_IRQS"))?;
@@ -206,7 +206,7 @@ impl VectorControl for MsiX {
 
 impl Drop for MsiX {
     fn drop(&mut self) {
-        // The last close would do it too; this way the vectors are back before that.
+        // The last close would do it too; this does it before that.
         let mut state = std::mem::take(&mut *self.lock());
         let _ = self.disable(&mut state);
     }

@@ -114,7 +114,7 @@ pub(super) fn iommu_info(container: BorrowedFd<'_>) -> io::Result<(u32, Vec<u8>)
     Ok((first, all))
 }
 
-/// Asks again with `len` bytes of room, as much as the kernel said it has to tell.
+/// Asks again with `len` bytes of room, as much as the kernel said its answer needs.
 fn with_chain(
     fd: BorrowedFd<'_>,
     nr: u32,

@@ -1,7 +1,7 @@
 //! A PCIe function by VFIO (Documentation/driver-api/vfio.rst): group and container, with an IOMMU.
 //!
 //! One container a group, and a group is most often one device: what it can reach is exactly what
-//! [`Device::allocate`] gave. Devices of one group, which the IOMMU cannot tell apart, share the
+//! [`Device::allocate`] gave. Devices of one group, which the IOMMU cannot distinguish, share the
 //! container, and one process has them all.
 
 mod claims;
@@ -18,6 +18,7 @@ use crate::pci::PciAddress;
 use crate::{Device, DeviceError, DmaMemory, MmioDoorbell, SharedMemory, Vector};
 use container::Container;
 use function::Function;
+use groups::Shared;
 use interrupts::MsiX;
 use removal::Removal;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ pub struct VfioDevice {
     interrupts: Arc<MsiX>,
     removal: Removal,
     function: Arc<Function>,
-    container: Arc<Container>,
+    container: Arc<Shared<Container>>,
 }
 
 impl VfioDevice {
@@ -115,6 +116,6 @@ impl Device for VfioDevice {
     }
 
     fn is_removal_requested(&self) -> bool {
-        self.removal.is_asked_for()
+        self.removal.is_requested()
     }
 }

@@ -1,10 +1,10 @@
 //! The kernel's request to give the device back, which comes when it is unplugged or unbound.
 //!
-//! Until the device is closed the one who asked waits, and the device stays readable.
+//! Until the device is closed the one who requested it waits, and the device stays readable.
 
 use super::container::os;
 use super::ioctl;
-use super::retry::connect_most;
+use super::retry::connect_up_to;
 use crate::DeviceError;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -13,12 +13,12 @@ use vfio_bindings::bindings::vfio as sys;
 /// Hears of the request.
 pub(super) struct Removal {
     /// Signalled by the kernel, and never read: a request is not taken back. None on kernels that
-    /// do not tell.
+    /// do not report it.
     event: Option<OwnedFd>,
 }
 
 impl Removal {
-    /// Asks the kernel to tell (VFIO_PCI_REQ_IRQ_INDEX, Linux 4.0).
+    /// Subscribes to the kernel's notice (VFIO_PCI_REQ_IRQ_INDEX, Linux 4.0).
     pub(super) fn watch(device: BorrowedFd<'_>) -> Result<Removal, DeviceError> {
         let index = sys::VFIO_PCI_REQ_IRQ_INDEX;
         if ioctl::irq_count(device, index).unwrap_or(0) == 0 {
@@ -27,13 +27,13 @@ impl Removal {
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         let event = eventfd(0, flags).map_err(|error| os("make an eventfd")(error.into()))?;
         let events = [event.as_raw_fd()];
-        connect_most(&events, |events| ioctl::set_irqs(device, index, events))
+        connect_up_to(&events, |events| ioctl::set_irqs(device, index, events))
             .map_err(os("VFIO_DEVICE_SET_IRQS (device request)"))?;
         Ok(Removal { event: Some(event) })
     }
 
     /// Whether the request has come.
-    pub(super) fn is_asked_for(&self) -> bool {
+    pub(super) fn is_requested(&self) -> bool {
         self.event.as_ref().is_some_and(|event| {
             let mut fds = [PollFd::new(event, PollFlags::IN)];
             let now = Timespec {

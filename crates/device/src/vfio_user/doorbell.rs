@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
 /// A doorbell of a [`VfioUserDevice`](super::VfioUserDevice).
-pub struct VfioUserDoorbell(pub(super) Way);
+pub struct VfioUserDoorbell(pub(super) DoorbellPath);
 
-pub(super) enum Way {
+pub(super) enum DoorbellPath {
     Mapped(MmioDoorbell),
     Message { session: Arc<Session>, offset: u64 },
 }
@@ -18,8 +18,8 @@ impl Doorbell for VfioUserDoorbell {
     #[inline]
     fn ring(&self, value: u32) {
         match &self.0 {
-            Way::Mapped(doorbell) => doorbell.ring(value),
-            Way::Message { session, offset } => send(session, *offset, value),
+            DoorbellPath::Mapped(doorbell) => doorbell.ring(value),
+            DoorbellPath::Message { session, offset } => send(session, *offset, value),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! and raise what they cannot deliver as a fatal error. So each vector has its eventfd from before
 //! MSI-X is enabled until after it is disabled, and with a peer without a table MSI-X is enabled
 //! only while a vector is unmasked: queues that poll alone cost such a peer no interrupts. What was
-//! raised behind a mask is lost there, so that who unmasks must look for completions afterwards,
+//! raised behind a mask is lost there, so that who unmasks must poll for completions afterwards,
 //! as the driver does anyway.
 
 use super::region::Region;
@@ -33,7 +33,7 @@ pub(super) struct MsiX {
     state: Mutex<State>,
 }
 
-/// The way in which the MSI-X table is reached.
+/// Access to the MSI-X table.
 enum Table {
     Mapped { bar: Arc<MappedBar>, at: usize },
     Message { region: u32, at: u64 },
@@ -47,7 +47,7 @@ struct State {
     enabled: bool,
     /// The peer keeps no table that can be written.
     tableless: bool,
-    /// By vector, with such a peer: whether its interrupts are wanted.
+    /// Whether interrupts are wanted, by vector, with such a peer.
     unmasked: Vec<bool>,
     /// Ours of the eventfds.
     events: Vec<OwnedFd>,
@@ -134,7 +134,7 @@ impl MsiX {
 
     /// Gives the eventfds again after a reset, which peers may have forgotten with the table; all
     /// masked, none redirected.
-    pub(super) fn renew(&self) -> Result<(), DeviceError> {
+    pub(super) fn reconnect(&self) -> Result<(), DeviceError> {
         let mut guard = self.lock();
         let state = &mut *guard;
         let Some(place) = self.place.as_ref().filter(|_| state.wired) else {

@@ -1,8 +1,8 @@
 //! The socket: one command and its reply at a time.
 //!
 //! The peer is not trusted. A reply must bear the command's number and fit the room that was
-//! asked for; what breaks the protocol, or takes too long, ends the connection, since nobody
-//! could tell any more which reply belongs to which command. After that every command fails at
+//! requested; what breaks the protocol, or takes too long, ends the connection, since nobody
+//! could know any more which reply belongs to which command. After that every command fails at
 //! once.
 
 use super::VfioUserError;
@@ -28,13 +28,13 @@ use zerocopy::{FromBytes, IntoBytes};
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The longest command: that of the version, with its JSON.
 const LONGEST: usize = 256;
-/// The most descriptors of one message, in either direction.
+/// Maximum number of descriptors of one message, in either direction.
 pub(super) const MAX_FDS: usize = 16;
 
-/// How often a wait for a reply asks whether anybody still wants it.
+/// How often a wait for a reply checks whether anybody still wants it.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
-/// How much longer a reply is waited for once nobody wants it: a server that is well has answered by
-/// then.
+/// How much longer a reply is waited for once nobody wants it: a server that is well has answered
+/// by then.
 const GRACE: Duration = Duration::from_millis(400);
 
 pub(super) struct Link {
@@ -284,14 +284,14 @@ impl Link {
             format!("message type {}", header.flags & flags::TYPE)
         } else if header.id != id || header.command != command {
             format!(
-                "it answers message {}, command {}; asked was message {id}, command {command}",
+                "it answers message {}, command {}; the request was message {id}, command {command}",
                 header.id, header.command
             )
         } else if (header.size as usize) < Header::BYTES {
             format!("a message of {} bytes", header.size)
         } else if header.size as usize > Header::BYTES + room {
             format!(
-                "{} bytes, where at most {} were asked for",
+                "{} bytes, where at most {} were requested",
                 header.size,
                 Header::BYTES + room
             )

@@ -19,7 +19,7 @@ pub use doorbell::VfioUserDoorbell;
 pub use error::VfioUserError;
 
 use crate::{Device, DeviceError, DmaMemory, MmioDoorbell, Vector};
-use doorbell::Way;
+use doorbell::DoorbellPath;
 use interrupts::MsiX;
 use joulio_vfio_user_wire::{DeviceInfo, pci};
 use link::Link;
@@ -30,7 +30,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Where the doorbells start in BAR0 (PCIe 3.1.2).
+/// Offset of the doorbells in BAR0, in bytes (PCIe 3.1.2).
 const DOORBELLS: u64 = 0x1000;
 
 /// An NVMe controller behind a vfio-user socket.
@@ -53,8 +53,8 @@ impl VfioUserDevice {
         VfioUserDevice::connect_until(path, None)
     }
 
-    /// Connects as [`VfioUserDevice::connect`] does, for as long as `cancelled` is not set; it counts
-    /// for the device as [`Device::cancel_on`] has it.
+    /// Connects as [`VfioUserDevice::connect`] does, for as long as `cancelled` is not set; it
+    /// counts for the device as [`Device::cancel_on`] has it.
     ///
     /// # Errors
     /// Nobody serves there, what answers is no NVMe controller, or nobody wants it any more.
@@ -144,8 +144,8 @@ impl Device for VfioUserDevice {
             });
         }
         Ok(VfioUserDoorbell(match self.bar0.mapped(place, 4) {
-            Some((bar, at)) => Way::Mapped(MmioDoorbell::new(bar, at as u32)?),
-            None => Way::Message {
+            Some((bar, at)) => DoorbellPath::Mapped(MmioDoorbell::new(bar, at as u32)?),
+            None => DoorbellPath::Message {
                 session: Arc::clone(&self.session),
                 offset: place,
             },
@@ -176,6 +176,6 @@ impl Device for VfioUserDevice {
         }
         self.session.reset()?;
         config::set_command(&self.session)?;
-        self.interrupts.renew()
+        self.interrupts.reconnect()
     }
 }

@@ -124,7 +124,7 @@ fn check(info: &RegionInfo, area: &SparseArea, file: &OwnedFd) -> Result<(), &'s
     if !start.is_multiple_of(PAGE) || !area.size.is_multiple_of(PAGE) {
         return Err("an area that does not stand on pages");
     }
-    let stat = fstat(file).map_err(|_| "a file that cannot be looked at")?;
+    let stat = fstat(file).map_err(|_| "a file without readable attributes")?;
     if end > stat.st_size as u64 {
         return Err("a file that is too short for it");
     }

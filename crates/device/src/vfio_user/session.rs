@@ -12,7 +12,7 @@ use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 /// A connection on which both sides have agreed on the version.
 pub(super) struct Session {
     pub(super) link: Link,
-    /// The most descriptors that the peer takes in one message.
+    /// Maximum number of descriptors that the peer takes in one message.
     fds: usize,
 }
 
@@ -20,7 +20,7 @@ pub(super) struct Session {
 const JSON: usize = 4096;
 /// Room for a region's capabilities: more areas than any controller has.
 const CAPABILITIES: usize = 1024;
-/// The most bytes of one register access.
+/// Maximum number of bytes of one register access.
 const WORD: usize = 8;
 
 impl Session {
@@ -58,43 +58,43 @@ impl Session {
                 minor: theirs.minor,
             });
         }
-        let fds = most_fds(json)
+        let fds = max_fds(json)
             .ok_or_else(|| link.malformed(command::VERSION, "its capabilities are not JSON"))?;
         Ok(Session { link, fds })
     }
 
     pub(super) fn device_info(&self) -> Result<DeviceInfo, VfioUserError> {
-        let ask = DeviceInfo {
+        let request = DeviceInfo {
             argsz: DeviceInfo::BYTES as u32,
             ..DeviceInfo::default()
         };
-        self.ask(command::DEVICE_GET_INFO, &ask)
+        self.query(command::DEVICE_GET_INFO, &request)
     }
 
     pub(super) fn irq_info(&self, index: u32) -> Result<IrqInfo, VfioUserError> {
-        let ask = IrqInfo {
+        let request = IrqInfo {
             argsz: IrqInfo::BYTES as u32,
             index,
             ..IrqInfo::default()
         };
-        self.ask(command::DEVICE_GET_IRQ_INFO, &ask)
+        self.query(command::DEVICE_GET_IRQ_INFO, &request)
     }
 
     pub(super) fn reset(&self) -> Result<(), VfioUserError> {
-        self.tell(command::DEVICE_RESET, &[], &[], &[])
+        self.command(command::DEVICE_RESET, &[], &[], &[])
     }
 
     /// The answer for a region with the capabilities behind it, and the files that came along.
     pub(super) fn region_info(&self, index: u32) -> Result<(Vec<u8>, Vec<OwnedFd>), VfioUserError> {
         let mut answer = vec![0; RegionInfo::BYTES + CAPABILITIES];
-        let ask = RegionInfo {
+        let request = RegionInfo {
             argsz: answer.len() as u32,
             index,
             ..RegionInfo::default()
         };
         let request = Request {
             command: command::DEVICE_GET_REGION_INFO,
-            body: ask.as_bytes(),
+            body: request.as_bytes(),
             data: &[],
             fds: &[],
         };
@@ -105,7 +105,7 @@ impl Session {
 
     /// Lets the peer reach `map.size` bytes of `file`.
     pub(super) fn dma_map(&self, map: &DmaMap, file: BorrowedFd<'_>) -> Result<(), VfioUserError> {
-        self.tell(command::DMA_MAP, map.as_bytes(), &[], &[file])
+        self.command(command::DMA_MAP, map.as_bytes(), &[], &[file])
     }
 
     pub(super) fn dma_unmap(&self, address: u64, size: u64) -> Result<(), VfioUserError> {
@@ -115,7 +115,7 @@ impl Session {
             address,
             size,
         };
-        self.tell(command::DMA_UNMAP, unmap.as_bytes(), &[], &[])
+        self.command(command::DMA_UNMAP, unmap.as_bytes(), &[], &[])
     }
 
     /// Gives the vectors from `start` on an eventfd each, as many a message as the peer takes.
@@ -152,7 +152,7 @@ impl Session {
             start,
             count,
         };
-        self.tell(command::DEVICE_SET_IRQS, set.as_bytes(), &[], fds)
+        self.command(command::DEVICE_SET_IRQS, set.as_bytes(), &[], fds)
     }
 
     /// Reads up to 8 bytes of a region.
@@ -222,14 +222,14 @@ impl Session {
     }
 
     /// A command whose answer is a structure like its own.
-    fn ask<T: FromBytes + FromZeros + IntoBytes + Immutable>(
+    fn query<T: FromBytes + FromZeros + IntoBytes + Immutable>(
         &self,
         command: u16,
-        ask: &T,
+        request: &T,
     ) -> Result<T, VfioUserError> {
         let request = Request {
             command,
-            body: ask.as_bytes(),
+            body: request.as_bytes(),
             data: &[],
             fds: &[],
         };
@@ -246,7 +246,7 @@ impl Session {
 
     /// A command whose answer says no more than that it is done. Some peers repeat the command's
     /// structure in it, some do not.
-    fn tell(
+    fn command(
         &self,
         command: u16,
         body: &[u8],
@@ -267,12 +267,12 @@ impl Session {
 }
 
 /// `max_msg_fds` of the peer's capabilities, which are JSON with a NUL behind it, or nothing.
-fn most_fds(json: &[u8]) -> Option<usize> {
+fn max_fds(json: &[u8]) -> Option<usize> {
     let json = json.split(|&byte| byte == 0).next().unwrap_or_default();
     if json.is_empty() {
         return Some(1);
     }
     let json: serde_json::Value = serde_json::from_slice(json).ok()?;
-    let most = json["capabilities"]["max_msg_fds"].as_u64();
-    Some(most.map_or(1, |most| most.clamp(1, MAX_FDS as u64) as usize))
+    let max = json["capabilities"]["max_msg_fds"].as_u64();
+    Some(max.map_or(1, |max| max.clamp(1, MAX_FDS as u64) as usize))
 }

@@ -3,7 +3,7 @@
 use crate::guest::{GuestMemory, PAGE, Segment, Unmapped};
 use joulio_nvme_spec::{Command, Psdt, SglDescriptor, Status};
 
-/// Where a command says that its data is.
+/// Place of a command's data, as the command says.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum DataPointer {
     /// PRP1 and PRP2.

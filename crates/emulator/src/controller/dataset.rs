@@ -1,7 +1,7 @@
 //! Dataset Management (NVM 3.2.3).
 
 use super::Controller;
-use super::in_service::Io;
+use super::checked_io::Io;
 use joulio_nvme_spec::{DsmRange, Status};
 use zerocopy::{FromZeros, IntoBytes};
 

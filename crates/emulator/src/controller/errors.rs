@@ -12,7 +12,7 @@ pub(super) const LOG_ENTRIES: usize = 64;
 /// Asynchronous Event Requests that may be outstanding (AERL + 1).
 pub(super) const EVENT_REQUESTS: usize = 4;
 
-/// The errors of which asynchronous events tell (Base figure 146, type 0h).
+/// The errors that asynchronous events report (Base figure 146, type 0h).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ErrorEvent {
     /// A doorbell of a queue that does not exist.
@@ -70,7 +70,7 @@ pub(super) struct Events {
 #[derive(Debug, Default)]
 struct Kind {
     pending: Option<AsyncEvent>,
-    /// One was told of, and its log page not read since: more of them are not reported.
+    /// Whether one was reported and its log page not read since: more are not reported.
     masked: bool,
 }
 
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_told_once_until_the_log_is_read() {
+    fn an_event_is_reported_once_until_the_log_is_read() {
         let mut events = Events::default();
         events.raise(ErrorEvent::InvalidDoorbellValue);
         assert_eq!(events.take(), None);

@@ -1,4 +1,4 @@
-//! Where the interrupts of a vector go.
+//! Receivers of the interrupts of a vector.
 
 use joulio_device::Signaller;
 use std::os::fd::{AsFd, OwnedFd};

@@ -21,8 +21,8 @@ pub(super) struct Features {
     pub(super) write_cache: bool,
     /// 07h, as allocated.
     pub(super) queues: NumberOfQueues,
-    /// The most I/O queues, 0's based.
-    most_queues: u16,
+    /// Maximum number of I/O queues, 0's based.
+    max_queues: u16,
     /// 0Bh.
     pub(super) event_configuration: u32,
     remembered: [u32; REMEMBERED.len()],
@@ -31,13 +31,13 @@ pub(super) struct Features {
 impl Features {
     /// The defaults of a controller with up to `queue_pairs` I/O queue pairs.
     pub(super) fn new(queue_pairs: u16) -> Features {
-        let most_queues = queue_pairs - 1;
+        let max_queues = queue_pairs - 1;
         Features {
             write_cache: true,
             queues: NumberOfQueues::new()
-                .with_submission(most_queues)
-                .with_completion(most_queues),
-            most_queues,
+                .with_submission(max_queues)
+                .with_completion(max_queues),
+            max_queues,
             event_configuration: 0,
             remembered: [0; REMEMBERED.len()],
         }
@@ -45,7 +45,7 @@ impl Features {
 
     /// A controller reset: nothing is saved across it.
     pub(super) fn reset(&mut self) {
-        *self = Features::new(self.most_queues + 1);
+        *self = Features::new(self.max_queues + 1);
     }
 
     /// The feature that is only remembered under `id`.
@@ -54,10 +54,10 @@ impl Features {
         Some(&mut self.remembered[index])
     }
 
-    /// Allocates what is asked for as far as there is (Base 5.27.1.5).
-    pub(super) fn allocate_queues(&mut self, asked: NumberOfQueues) {
+    /// Allocates what is requested as far as there is (Base 5.27.1.5).
+    pub(super) fn allocate_queues(&mut self, requested: NumberOfQueues) {
         self.queues = NumberOfQueues::new()
-            .with_submission(asked.submission().min(self.most_queues))
-            .with_completion(asked.completion().min(self.most_queues));
+            .with_submission(requested.submission().min(self.max_queues))
+            .with_completion(requested.completion().min(self.max_queues));
     }
 }

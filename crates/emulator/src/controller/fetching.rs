@@ -1,4 +1,4 @@
-//! From a doorbell to a command: looking at tails, and fetching what was submitted (Base 3.3.1).
+//! From a doorbell to a command: polling tails, and fetching what was submitted (Base 3.3.1).
 
 use super::Controller;
 use super::errors::{self, ErrorEvent};
@@ -6,29 +6,29 @@ use crate::bell::Side;
 use joulio_nvme_spec::Command;
 use zerocopy::IntoBytes;
 
-/// The most commands fetched from one queue before the next one's turn.
+/// Maximum number of commands fetched from one queue before the next one's turn.
 const ARBITRATION_BURST: u32 = 32;
 
 impl Controller {
     /// Polls the tail of queue `qid`: whether there is something to fetch.
     #[inline]
-    pub(super) fn look_at(&mut self, qid: u16) -> bool {
+    pub(super) fn poll_tail(&mut self, qid: u16) -> bool {
         let value = self.doorbells.load(qid, Side::Tail);
         let Some(queue) = self.queues.submission(qid) else {
             return false;
         };
-        let looked = queue.look(value);
+        let polled = queue.poll(value);
         let waiting = queue.is_waiting();
-        if looked.is_err() {
+        if polled.is_err() {
             self.invalid_doorbell(qid, ErrorEvent::InvalidDoorbellValue);
         }
         waiting
     }
 
-    pub(super) fn look_at_head(&mut self, qid: u16) {
+    pub(super) fn poll_head(&mut self, qid: u16) {
         let value = self.doorbells.load(qid, Side::Head);
         if let Some(queue) = self.queues.completion(qid)
-            && queue.look(value).is_err()
+            && queue.poll(value).is_err()
         {
             self.invalid_doorbell(qid, ErrorEvent::InvalidDoorbellValue);
         }
@@ -51,7 +51,7 @@ impl Controller {
             // A turn of the admin queue may create and delete queues.
             while let Some(&qid) = self.queues.live.get(index) {
                 index += 1;
-                if self.look_at(qid) {
+                if self.poll_tail(qid) {
                     let burst = self.fetch_burst(qid);
                     fetched += burst;
                     again |= burst == ARBITRATION_BURST;

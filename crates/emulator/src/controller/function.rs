@@ -52,8 +52,8 @@ impl Controller {
 
     /// Whether the device has been pulled out: then whoever serves it reads all ones from all of
     /// it.
-    pub(crate) fn is_gone(&self) -> bool {
-        self.registers.is_gone()
+    pub(crate) fn is_removed(&self) -> bool {
+        self.registers.is_removed()
     }
 
     /// Wires a vector to an event, or to none. `false`: no such vector.
@@ -88,7 +88,7 @@ impl Controller {
         let mut left = false;
         for qid in 0..self.doorbells.pairs() {
             if self.queues.completes_to(qid, vector) {
-                self.look_at_head(qid);
+                self.poll_head(qid);
                 let queue = self.queues.completion(qid);
                 left |= queue.is_some_and(|queue| !queue.is_empty());
             }

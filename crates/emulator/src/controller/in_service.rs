@@ -1,30 +1,9 @@
 //! I/Os that the modelled device is working on, the first to finish on top.
 
-use super::data::DataPointer;
-use super::work::Work;
+use super::checked_io::Io;
 use joulio_units::Nanos;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
-
-/// An I/O that has passed its checks. Its data moves when it finishes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Io {
-    pub(super) finish: Nanos,
-    pub(super) sqid: u16,
-    pub(super) cid: u16,
-    /// The work that the command asks for.
-    pub(super) work: Work,
-    /// Forced unit access, or a write with the cache off: durable before it is read, or when it is
-    /// complete.
-    pub(super) through: bool,
-    /// NSID; all ones flushes every namespace.
-    pub(super) nsid: u32,
-    /// Bytes to move, or to work on where none are moved; 0 for a flush.
-    pub(super) len: u32,
-    /// Where in the namespace, in bytes.
-    pub(super) position: u64,
-    pub(super) data: DataPointer,
-}
 
 /// Sorted by finish time and, where that is the same, by arrival.
 #[derive(Debug)]
@@ -137,6 +116,8 @@ impl InService {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use super::super::checked_io::Work;
+    use super::super::data::DataPointer;
     use super::*;
 
     fn io(finish: u64, sqid: u16, cid: u16) -> Io {

@@ -7,7 +7,7 @@ use joulio_units::Nanos;
 use std::ops::RangeInclusive;
 use std::os::fd::OwnedFd;
 
-/// Where a write is an interrupt, and no write to memory (SDM volume 3, 11.11.1).
+/// Addresses at which a write is an interrupt, and no write to memory (SDM volume 3, 11.11.1).
 const INTERRUPT_WINDOW: RangeInclusive<u64> = 0xfee0_0000..=0xfeef_ffff;
 
 /// The unit of the coalescing time: 100 us.
@@ -53,7 +53,7 @@ pub(super) struct Interrupts {
     table: Vec<Entry>,
     /// Vectors beyond these are not enabled, and send nothing.
     enabled: u16,
-    /// The vectors with completions that no interrupt has told of.
+    /// Vectors with completions that no interrupt has announced.
     due: Vec<u16>,
     /// Feature 08h.
     pub(super) coalescing: InterruptCoalescing,
@@ -259,7 +259,7 @@ impl Interrupts {
         entry.urgent |= urgent;
     }
 
-    /// Raises one interrupt for each vector that has completions to tell of and need not wait for
+    /// Raises one interrupt for each vector that has completions to announce and need not wait for
     /// more. When the first of those that wait is due.
     #[inline]
     pub(super) fn settle(&mut self, now: Nanos, guest: &GuestMemory) -> Option<Nanos> {

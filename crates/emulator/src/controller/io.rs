@@ -1,9 +1,8 @@
 //! I/O commands: checked when they are fetched, done when they finish (NVM 3.2).
 
 use super::Controller;
+use super::checked_io::{Io, Work};
 use super::data::DataPointer;
-use super::in_service::Io;
-use super::work::Work;
 use joulio_nvme_spec::{Command, DsmRange, NamespaceId, NvmOpcode, Status};
 use joulio_units::Nanos;
 
@@ -35,8 +34,8 @@ impl Controller {
         }
     }
 
-    /// Reads what a sound command asks for.
-    // Always: the other caller is a fault, and must not cost the way of every I/O a call.
+    /// Reads what a sound command requests.
+    // Always: the other caller is a fault, and must not cost the path of every I/O a call.
     #[inline(always)]
     pub(super) fn check(&self, sqid: u16, command: &Command) -> Result<Io, Status> {
         let dword0 = command.dword0();
@@ -70,7 +69,7 @@ impl Controller {
         Ok(())
     }
 
-    /// The ranges are looked at when they are read.
+    /// The ranges are checked when they are read.
     fn check_dataset(&self, command: &Command, io: &mut Io) -> Result<(), Status> {
         self.namespace_index(io.nsid).ok_or(INVALID_NAMESPACE)?;
         io.len = (command.ranges() * size_of::<DsmRange>()) as u32;
@@ -98,7 +97,7 @@ impl Controller {
         io.position = namespace
             .position(command.slba(), blocks)
             .ok_or(Status::LBA_OUT_OF_RANGE.do_not_retry())?;
-        // Limited retry asks for less than is done anyway: nothing is tried twice.
+        // Limited retry requests less than is done anyway: nothing is tried twice.
         io.through = control.fua() || io.work.writes() && !self.features.write_cache;
         Ok(())
     }
@@ -110,7 +109,7 @@ impl Controller {
         (index < self.namespaces.len()).then_some(index)
     }
 
-    /// Does what an I/O asks for, now that it finishes after `service` of work: until here its
+    /// Does what an I/O requests, now that it finishes after `service` of work: until here its
     /// buffer was in use.
     #[inline]
     pub(super) fn finish(&mut self, io: &Io, service: Nanos) {

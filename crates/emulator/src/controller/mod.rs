@@ -1,6 +1,7 @@
 //! The controller: a deterministic state machine that owns no clock and no thread.
 
 mod admin;
+mod checked_io;
 mod data;
 mod dataset;
 mod errors;
@@ -55,7 +56,7 @@ pub struct Progress {
 
 /// An NVMe controller, which trusts nothing that a host says.
 ///
-/// It acts when it is told to: registers when they are written, everything else in
+/// It acts when called: registers when they are written, everything else in
 /// [`Controller::step`].
 #[derive(Debug)]
 pub struct Controller {
@@ -270,7 +271,7 @@ impl Controller {
             return;
         }
         self.release_held();
-        while self.look_at(0) && self.fetch_burst(0) > 0 {}
+        while self.poll_tail(0) && self.fetch_burst(0) > 0 {}
         self.report_events();
         self.interrupts.settle(self.now, &self.guest);
     }
@@ -285,7 +286,7 @@ impl Controller {
             self.invalid_doorbell(0xffff, ErrorEvent::InvalidDoorbellRegister);
         }
         for qid in 0..self.doorbells.pairs() {
-            self.look_at_head(qid);
+            self.poll_head(qid);
         }
         self.report_events();
         self.interrupts.settle(self.now, &self.guest);
@@ -301,10 +302,11 @@ impl Controller {
         self.queues.watch(watch, &self.doorbells);
     }
 
-    /// Asks the host to tell when one of the doorbells that [`Controller::watch`] lists moves.
-    pub(crate) fn ask(&self) {
+    /// Requests a ring from the host when one of the doorbells that [`Controller::watch`] lists
+    /// moves.
+    pub(crate) fn request_ring(&self) {
         if let Some(shadow) = self.doorbells.shadow() {
-            self.queues.ask(shadow);
+            self.queues.request_ring(shadow);
         }
     }
 }
@@ -313,20 +315,20 @@ fn check_counts(options: &Options) -> Result<(), EmulatorError> {
     let namespaces = options.namespaces.len();
     if namespaces == 0 || namespaces > Options::MAX_NAMESPACES {
         return Err(EmulatorError::Namespaces {
-            asked: namespaces,
-            most: Options::MAX_NAMESPACES,
+            requested: namespaces,
+            max: Options::MAX_NAMESPACES,
         });
     }
     if options.queue_pairs == 0 || options.queue_pairs > Options::MAX_QUEUE_PAIRS {
         return Err(EmulatorError::QueuePairs {
-            asked: options.queue_pairs,
-            most: Options::MAX_QUEUE_PAIRS,
+            requested: options.queue_pairs,
+            max: Options::MAX_QUEUE_PAIRS,
         });
     }
     if options.vectors == 0 || options.vectors > Options::MAX_VECTORS {
         return Err(EmulatorError::Vectors {
-            asked: options.vectors,
-            most: Options::MAX_VECTORS,
+            requested: options.vectors,
+            max: Options::MAX_VECTORS,
         });
     }
     Ok(())

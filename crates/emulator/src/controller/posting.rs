@@ -56,7 +56,7 @@ impl Controller {
         }
     }
 
-    /// Logs what a failed command asked for (Base 5.16.1.2).
+    /// Logs what a failed command requested (Base 5.16.1.2).
     #[cold]
     pub(super) fn log_failure(&mut self, sqid: u16, cid: u16, nsid: u32, lba: u64, status: Status) {
         self.errors.add(ErrorInformation {
@@ -82,7 +82,7 @@ impl Controller {
         if !queue.is_full() {
             return true;
         }
-        self.look_at_head(qid);
+        self.poll_head(qid);
         self.queues.completion(qid).is_some_and(|q| !q.is_full())
     }
 
@@ -136,7 +136,7 @@ impl Controller {
             return;
         }
         for qid in 0..self.doorbells.pairs() {
-            self.look_at_head(qid);
+            self.poll_head(qid);
             while let Some(queue) = self.queues.completion(qid)
                 && !queue.is_full()
                 && let Some(completion) = queue.held.pop_front()
@@ -151,7 +151,7 @@ impl Controller {
         }
     }
 
-    /// Completes asynchronous event requests, as far as there is something to tell.
+    /// Completes asynchronous event requests, as far as there is something to report.
     #[inline]
     pub(super) fn report_events(&mut self) {
         // A controller that has failed meanwhile has nothing to say any more.

@@ -19,7 +19,7 @@ pub(super) struct SubmissionQueue {
     pub(super) head: u32,
     /// One past the last entry submitted.
     tail: u32,
-    /// The doorbell's value when last looked at, valid or not.
+    /// The doorbell's value at the last poll, valid or not.
     taken: u32,
     /// The completion queue.
     pub(super) cqid: u16,
@@ -47,7 +47,7 @@ impl SubmissionQueue {
 
     /// Takes the doorbell's value over. One that is no entry of the queue is taken for none.
     #[inline]
-    pub(super) fn look(&mut self, value: u32) -> Result<(), InvalidDoorbell> {
+    pub(super) fn poll(&mut self, value: u32) -> Result<(), InvalidDoorbell> {
         if value == self.taken {
             return Ok(());
         }
@@ -97,7 +97,7 @@ pub(super) struct CompletionQueue {
     head: u32,
     /// The next entry to write.
     tail: u32,
-    /// The doorbell's value when last looked at, valid or not.
+    /// The doorbell's value at the last poll, valid or not.
     taken: u32,
     /// The phase tag of this pass.
     phase: bool,
@@ -125,7 +125,7 @@ impl CompletionQueue {
     }
 
     /// Takes the doorbell's value over. A head can only move on towards the tail.
-    pub(super) fn look(&mut self, value: u32) -> Result<(), InvalidDoorbell> {
+    pub(super) fn poll(&mut self, value: u32) -> Result<(), InvalidDoorbell> {
         if value == self.taken {
             return Ok(());
         }
@@ -150,7 +150,7 @@ impl CompletionQueue {
         next(self.tail, self.entries) == self.head
     }
 
-    /// Where the next entry goes and with which phase; it is taken from now on.
+    /// Address and phase of the next entry; it is taken from now on.
     #[inline]
     pub(super) fn advance(&mut self) -> (u64, bool) {
         let at = self.base + u64::from(self.tail) * size_of::<Completion>() as u64;
@@ -278,19 +278,19 @@ impl Queues {
         }
     }
 
-    /// Asks the host to tell when a doorbell moves that may give work: the same that
+    /// Requests a ring from the host when a doorbell moves that may give work: the same that
     /// [`Queues::watch`] lists.
-    pub(super) fn ask(&self, shadow: &Shadow) {
+    pub(super) fn request_ring(&self, shadow: &Shadow) {
         for &qid in self.live.iter().filter(|&&qid| qid > 0) {
             if let Some(queue) = &self.submission[usize::from(qid)] {
-                shadow.ask(qid, Side::Tail, queue.taken);
+                shadow.request_ring(qid, Side::Tail, queue.taken);
             }
         }
         for (qid, queue) in (0..).zip(&self.completion).skip(1) {
             if let Some(queue) = queue
                 && !queue.held.is_empty()
             {
-                shadow.ask(qid, Side::Head, queue.taken);
+                shadow.request_ring(qid, Side::Head, queue.taken);
             }
         }
     }
@@ -324,7 +324,7 @@ mod tests {
         let mut written = Vec::new();
         for head in [1, 2, 0, 1, 2, 0] {
             written.push(queue.advance());
-            queue.look(head).unwrap();
+            queue.poll(head).unwrap();
         }
         let phases: Vec<bool> = written.iter().map(|&(_, phase)| phase).collect();
         assert_eq!(phases, [true, true, true, false, false, false]);
@@ -337,18 +337,18 @@ mod tests {
         let mut queue = CompletionQueue::new(0, 4, None);
         queue.advance();
         queue.advance();
-        assert_eq!(queue.look(3), Err(InvalidDoorbell));
-        assert_eq!(queue.look(4), Err(InvalidDoorbell));
-        assert_eq!(queue.look(2), Ok(()));
-        assert_eq!(queue.look(1), Err(InvalidDoorbell));
+        assert_eq!(queue.poll(3), Err(InvalidDoorbell));
+        assert_eq!(queue.poll(4), Err(InvalidDoorbell));
+        assert_eq!(queue.poll(2), Ok(()));
+        assert_eq!(queue.poll(1), Err(InvalidDoorbell));
     }
 
     #[test]
     fn a_tail_beyond_the_end_is_ignored_and_reported_once() {
         let mut queue = SubmissionQueue::new(0, 4, 0);
-        assert_eq!(queue.look(1), Ok(()));
-        assert_eq!(queue.look(u32::MAX), Err(InvalidDoorbell));
-        assert_eq!(queue.look(u32::MAX), Ok(()));
+        assert_eq!(queue.poll(1), Ok(()));
+        assert_eq!(queue.poll(u32::MAX), Err(InvalidDoorbell));
+        assert_eq!(queue.poll(u32::MAX), Ok(()));
         assert_eq!(queue.fetch(), Some(0));
         assert_eq!(queue.fetch(), None);
     }
@@ -358,7 +358,7 @@ mod tests {
         let mut queue = SubmissionQueue::new(0, 4, 0);
         let mut fetched = 0;
         for ring in 0..100 {
-            queue.look(ring % 4).unwrap();
+            queue.poll(ring % 4).unwrap();
             while queue.fetch().is_some() {
                 fetched += 1;
             }

@@ -21,7 +21,7 @@ pub(super) struct Registers {
     asq: u64,
     acq: u64,
     /// The function is not there any more.
-    gone: bool,
+    removed: bool,
 }
 
 impl Registers {
@@ -39,7 +39,7 @@ impl Registers {
             aqa: Aqa::new(),
             asq: 0,
             acq: 0,
-            gone: false,
+            removed: false,
         }
     }
 
@@ -59,7 +59,7 @@ impl Registers {
         self.csts.rdy() && !self.csts.cfs()
     }
 
-    /// The most entries of an I/O queue.
+    /// Maximum number of entries of an I/O queue.
     pub(super) fn queue_entries(&self) -> u32 {
         u32::from(self.cap.mqes()) + 1
     }
@@ -78,24 +78,24 @@ impl Registers {
     /// Power-on values, of a function that is there as little or as much as before.
     pub(super) fn reset_function(&mut self) {
         *self = Registers {
-            gone: self.gone,
+            removed: self.removed,
             ..Registers::new(self.queue_entries(), self.vs)
         };
     }
 
     /// The function is pulled out: from now on it decodes nothing, and never runs again.
     pub(super) fn vanish(&mut self) {
-        self.gone = true;
+        self.removed = true;
         self.csts = Csts::new();
     }
 
     /// Whether the device has been pulled out.
-    pub(super) fn is_gone(&self) -> bool {
-        self.gone
+    pub(super) fn is_removed(&self) -> bool {
+        self.removed
     }
 
     fn read(&self, offset: u32) -> u32 {
-        if self.gone {
+        if self.removed {
             return u32::MAX;
         }
         let (cap, asq, acq) = (u64::from(self.cap), self.asq, self.acq);
@@ -126,7 +126,7 @@ impl Controller {
         self.registers.read(offset)
     }
 
-    /// Whether there is a doorbell that it would look at.
+    /// Whether there is a doorbell that it would poll.
     pub(crate) fn is_enabled(&self) -> bool {
         self.registers.running()
     }
@@ -142,7 +142,7 @@ impl Controller {
         let low = |old: u64| old & !0xffff_ffff | u64::from(value);
         let high = |old: u64| old & 0xffff_ffff | u64::from(value) << 32;
         let registers = &mut self.registers;
-        if registers.gone {
+        if registers.removed {
             return;
         }
         match offset {
@@ -240,7 +240,7 @@ impl Controller {
         self.registers.csts = Csts::new();
     }
 
-    /// CC.SHN asks for a shutdown (Base 3.6.1): nothing stays in a cache.
+    /// CC.SHN requests a shutdown (Base 3.6.1): nothing stays in a cache.
     fn shut_down(&mut self) {
         for namespace in &self.namespaces {
             if namespace.flush().is_err() {

@@ -14,8 +14,8 @@ const SEGMENT_ALIGNMENT: u64 = 8;
 /// Data blocks begin at and are whole dwords (SGLS bits 1:0 are 10b).
 const GRANULARITY: u64 = 4;
 
-/// The most descriptors of an SGL in memory, beyond one for every page of data. It bounds what
-/// descriptors of nothing, and segments of one descriptor, can cost.
+/// Maximum number of descriptors of an SGL in memory, beyond one for every page of data. It bounds
+/// what descriptors of nothing, and segments of one descriptor, can cost.
 const MAX_DESCRIPTORS: u64 = 256;
 
 const BAD_SEGMENT: Status = Status::INVALID_SGL_SEGMENT.do_not_retry();

@@ -1,74 +1,10 @@
 //! The work of I/O commands: how long it takes, how it counts, and the doing of it.
 
 use super::Controller;
-use super::in_service::Io;
+use super::checked_io::{Io, Work};
 use crate::namespace::Namespace;
-use joulio_nvme_spec::{NvmOpcode, Status};
-use joulio_units::{Direction, Nanos};
-
-/// The work that an I/O command asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Work {
-    Read,
-    Write,
-    Flush,
-    /// The blocks are to be as the host's data is.
-    Compare,
-    /// The blocks are to be readable.
-    Verify,
-    WriteZeroes {
-        /// DEAC: the blocks may be given up.
-        deallocate: bool,
-    },
-    Dataset {
-        /// AD: the ranges may be given up.
-        deallocate: bool,
-    },
-}
-
-/// Bytes of the write that Write Zeroes and Dataset Management are taken to be as slow as. A
-/// guess: profiles say nothing of them, and devices do little more than write their map.
-const MAP_WRITE: u32 = 4096;
-
-impl Work {
-    /// The work that `opcode` names, without the choices that its other words make.
-    #[inline]
-    pub(super) fn of(opcode: NvmOpcode) -> Option<Work> {
-        let deallocate = false;
-        Some(match opcode {
-            NvmOpcode::READ => Work::Read,
-            NvmOpcode::WRITE => Work::Write,
-            NvmOpcode::FLUSH => Work::Flush,
-            NvmOpcode::COMPARE => Work::Compare,
-            NvmOpcode::VERIFY => Work::Verify,
-            NvmOpcode::WRITE_ZEROES => Work::WriteZeroes { deallocate },
-            NvmOpcode::DATASET_MANAGEMENT => Work::Dataset { deallocate },
-            _ => return None,
-        })
-    }
-
-    /// Whether the work changes blocks.
-    #[inline]
-    pub(super) fn writes(self) -> bool {
-        matches!(
-            self,
-            Work::Write | Work::WriteZeroes { .. } | Work::Dataset { .. }
-        )
-    }
-}
-
-impl Io {
-    /// The load for the service model: a read or a write of so many bytes, or a flush.
-    #[inline]
-    pub(super) fn load(&self) -> (Direction, u32) {
-        match self.work {
-            Work::Read | Work::Compare | Work::Verify => (Direction::Read, self.len),
-            Work::Write => (Direction::Write, self.len),
-            Work::Flush => (Direction::Other, 0),
-            Work::WriteZeroes { .. } | Work::Dataset { .. } => (Direction::Write, MAP_WRITE),
-        }
-    }
-}
+use joulio_nvme_spec::Status;
+use joulio_units::Nanos;
 
 impl Controller {
     /// The mean service time of `io`; the profile's figure.
@@ -93,7 +29,7 @@ impl Controller {
         transfer.service += service;
     }
 
-    /// Does what an I/O asks for.
+    /// Does what an I/O requests.
     #[inline]
     pub(super) fn work(&mut self, io: &Io) -> Result<(), Status> {
         match io.work {

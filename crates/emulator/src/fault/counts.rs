@@ -26,12 +26,12 @@ pub struct Faulted {
     pub flipped: u64,
     /// `cfs`: times that the controller failed.
     pub cfs: u64,
-    /// `gone`: 1 once the controller is gone.
-    pub gone: u64,
+    /// `removed`: 1 once the controller is removed.
+    pub removed: u64,
     /// `admin-stuck`: admin commands that were taken and left.
     pub admin_stuck: u64,
-    /// `namespace-gone`: namespaces that vanished.
-    pub namespaces_gone: u64,
+    /// `namespace-removed`: namespaces that vanished.
+    pub namespaces_removed: u64,
     /// `full`: writes that were refused for want of room.
     pub full: u64,
     /// `stuck-reset`: resets that the controller did not take notice of.

@@ -1,4 +1,4 @@
-//! Which faults happen now: the plan, as it is worked off.
+//! The faults that happen now: the plan, as it is worked off.
 
 use super::{Fault, FaultPlan, When};
 use joulio_units::Nanos;

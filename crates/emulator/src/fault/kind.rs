@@ -34,13 +34,13 @@ pub enum Fault {
     Flip,
     /// `cfs`: the controller fails (CSTS.CFS), and does nothing until it is reset.
     Cfs,
-    /// `gone`: the controller is pulled out, for ever: registers read as all ones, and it touches
+    /// `removed`: the controller is pulled out, for ever: registers read as all ones, and it touches
     /// no memory any more.
-    Gone,
+    Removed,
     /// `admin-stuck`: admin commands are fetched and never completed, until a reset.
     AdminStuck,
-    /// `namespace-gone[=NSID]`, without it NSID 1: the namespace becomes inactive.
-    NamespaceGone(u32),
+    /// `namespace-removed[=NSID]`, without it NSID 1: the namespace becomes inactive.
+    NamespaceRemoved(u32),
     /// `full`: from now on writes end with Capacity Exceeded.
     Full,
     /// `stuck-reset`: clearing CC.EN has no effect from now on: the controller goes on as it was,
@@ -53,7 +53,7 @@ pub enum Fault {
 
 /// All kinds as they are written, for messages.
 pub(super) const KINDS: &str = "status[=SCT/SC[/dnr]], drop, late=TIME, double, reorder, stale, \
-     unknown, lost-irq, spurious-irq, flip, cfs, gone, admin-stuck, namespace-gone[=NSID], full, \
+     unknown, lost-irq, spurious-irq, flip, cfs, removed, admin-stuck, namespace-removed[=NSID], full, \
      stuck-reset, stuck-flr";
 
 impl Fault {
@@ -71,9 +71,9 @@ impl Fault {
             | Fault::SpuriousIrq
             | Fault::Flip => true,
             Fault::Cfs
-            | Fault::Gone
+            | Fault::Removed
             | Fault::AdminStuck
-            | Fault::NamespaceGone(_)
+            | Fault::NamespaceRemoved(_)
             | Fault::Full
             | Fault::StuckReset
             | Fault::StuckFlr => false,
@@ -94,10 +94,10 @@ impl Fault {
                 return Ok(Fault::Late(late));
             }
             ("late", None) => return Err("it takes a time, as late=50ms"),
-            ("namespace-gone", None) => return Ok(Fault::NamespaceGone(1)),
-            ("namespace-gone", Some(text)) => {
+            ("namespace-removed", None) => return Ok(Fault::NamespaceRemoved(1)),
+            ("namespace-removed", Some(text)) => {
                 return match text.parse() {
-                    Ok(nsid @ 1..=0xffff_fffe) => Ok(Fault::NamespaceGone(nsid)),
+                    Ok(nsid @ 1..=0xffff_fffe) => Ok(Fault::NamespaceRemoved(nsid)),
                     _ => Err("an NSID is a number from 1"),
                 };
             }
@@ -110,7 +110,7 @@ impl Fault {
             ("spurious-irq", _) => Fault::SpuriousIrq,
             ("flip", _) => Fault::Flip,
             ("cfs", _) => Fault::Cfs,
-            ("gone", _) => Fault::Gone,
+            ("removed", _) => Fault::Removed,
             ("admin-stuck", _) => Fault::AdminStuck,
             ("full", _) => Fault::Full,
             ("stuck-reset", _) => Fault::StuckReset,
@@ -127,10 +127,10 @@ impl Fault {
 /// `SCT/SC[/dnr]`, in hexadecimal.
 fn status(text: &str) -> Result<Status, &'static str> {
     const WRONG: &str = "a status is SCT/SC or SCT/SC/dnr in hexadecimal, 0/01 to 7/ff";
-    let hexadecimal = |text: &str, most| {
+    let hexadecimal = |text: &str, max| {
         let digits = (1..=2).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_hexdigit());
         let value = u16::from_str_radix(text, 16).ok();
-        value.filter(|&value| digits && value <= most).ok_or(WRONG)
+        value.filter(|&value| digits && value <= max).ok_or(WRONG)
     };
     let mut parts = text.split('/');
     let sct = hexadecimal(parts.next().unwrap_or_default(), 7)?;
@@ -162,9 +162,9 @@ impl fmt::Display for Fault {
             Fault::SpuriousIrq => f.write_str("spurious-irq"),
             Fault::Flip => f.write_str("flip"),
             Fault::Cfs => f.write_str("cfs"),
-            Fault::Gone => f.write_str("gone"),
+            Fault::Removed => f.write_str("removed"),
             Fault::AdminStuck => f.write_str("admin-stuck"),
-            Fault::NamespaceGone(nsid) => write!(f, "namespace-gone={nsid}"),
+            Fault::NamespaceRemoved(nsid) => write!(f, "namespace-removed={nsid}"),
             Fault::Full => f.write_str("full"),
             Fault::StuckReset => f.write_str("stuck-reset"),
             Fault::StuckFlr => f.write_str("stuck-flr"),

@@ -17,7 +17,7 @@ pub(super) struct Measurement {
     /// When the interval that is being measured ends; never when none is.
     pub(super) edge: Nanos,
     /// Feature 25h, as it was started with.
-    asked: PowerMeasurement,
+    requested: PowerMeasurement,
     /// PMGN.
     generation: u8,
     /// When it stops by itself.
@@ -29,34 +29,34 @@ pub(super) struct Measurement {
     /// Energy of all intervals.
     total: Joules,
     /// Energy of the highest interval, and its end.
-    most: (Joules, Nanos),
+    max: (Joules, Nanos),
 }
 
 impl Default for Measurement {
     fn default() -> Measurement {
         Measurement {
             edge: Nanos::MAX,
-            asked: PowerMeasurement::new(),
+            requested: PowerMeasurement::new(),
             generation: 0,
             stops: Nanos::MAX,
             stopped: None,
             energy: Joules::default(),
             intervals: 0,
             total: Joules::default(),
-            most: (Joules::default(), Nanos::ZERO),
+            max: (Joules::default(), Nanos::ZERO),
         }
     }
 }
 
 impl Measurement {
-    /// Starts at `now` as `asked`, when the controller has used `energy`. What was measured before
-    /// is forgotten.
-    pub(super) fn start(&mut self, asked: PowerMeasurement, now: Nanos, energy: Joules) {
-        let limit = Nanos(u64::from(asked.smt()) * MINUTE);
+    /// Starts at `now` as `requested`, when the controller has used `energy`. What was measured
+    /// before is forgotten.
+    pub(super) fn start(&mut self, requested: PowerMeasurement, now: Nanos, energy: Joules) {
+        let limit = Nanos(u64::from(requested.smt()) * MINUTE);
         let endless = limit == Nanos::ZERO;
         *self = Measurement {
             edge: now + INTERVAL,
-            asked,
+            requested,
             generation: self.generation.wrapping_add(1),
             stops: if endless { Nanos::MAX } else { now + limit },
             energy,
@@ -86,7 +86,7 @@ impl Measurement {
 
     /// Feature 25h: ACT says whether it is measuring.
     pub(super) fn feature(&self) -> PowerMeasurement {
-        self.asked.with_act(self.is_running().into())
+        self.requested.with_act(self.is_running().into())
     }
 
     /// Takes the intervals that are over by `to`. `energy` is what the controller had used at a
@@ -117,8 +117,8 @@ impl Measurement {
     fn take(&mut self, intervals: u64, energy: Joules) {
         let each = Joules((energy.0 - self.energy.0) / intervals as f64);
         // The first is remembered; rounding must not make the second the highest.
-        if self.intervals == 0 || each.0 > self.most.0.0 * (1.0 + 1e-9) {
-            self.most = (each, self.edge);
+        if self.intervals == 0 || each.0 > self.max.0.0 * (1.0 + 1e-9) {
+            self.max = (each, self.edge);
         }
         self.total += Joules(energy.0 - self.energy.0);
         self.energy = energy;
@@ -135,7 +135,7 @@ impl Measurement {
             .with_estimated(true)
             .with_maximum_timestamp(true);
         log.generation = self.generation;
-        log.pma = U16::new(attributes.with_kind(self.asked.pmts()).into());
+        log.pma = U16::new(attributes.with_kind(self.requested.pmts()).into());
         log.size = U32::new(size_of::<PowerMeasurementLog>() as u32);
         log.count = U32::new(u32::try_from(self.intervals).unwrap_or(u32::MAX));
         log.histogram_bin_milliwatts = U16::new(PowerMeasurementLog::BIN_MILLIWATTS);
@@ -150,19 +150,19 @@ impl Measurement {
         if self.intervals > 0 {
             let whole = Nanos(self.intervals * INTERVAL.0);
             log.average_interval_power = U32::new(reported(self.total / whole).into());
-            log.maximum_interval_power = U32::new(reported(self.most.0 / INTERVAL).into());
-            log.maximum_at = time(self.most.1);
+            log.maximum_interval_power = U32::new(reported(self.max.0 / INTERVAL).into());
+            log.maximum_at = time(self.max.1);
         }
         log
     }
 }
 
-/// Counts how many of `most` intervals of rest, the first ending at `edge`, use the same energy:
+/// Counts how many of `max` intervals of rest, the first ending at `edge`, use the same energy:
 /// those in which one power state has all the time. At least one, and halved until it is so; a
 /// rest has few transitions, so that a rest of years takes few steps.
-fn same(edge: Nanos, most: u64, states: &PowerStates) -> u64 {
+fn same(edge: Nanos, max: u64, states: &PowerStates) -> u64 {
     let before = states.residency(Nanos(edge.0 - INTERVAL.0));
-    let mut count = most;
+    let mut count = max;
     while count > 1 {
         let after = states.residency(edge + Nanos((count - 1) * INTERVAL.0));
         let changed = before.iter().zip(&after).filter(|(then, now)| then != now);

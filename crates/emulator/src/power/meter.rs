@@ -1,5 +1,5 @@
 //! The power meter inside a controller: what it draws by its profile, as the SMART log and log 25h
-//! tell it.
+//! report it.
 //!
 //! It needs no timer and no thread. Energy is closed at edges, every [`SAMPLE`] and every second
 //! of a measurement, whenever the controller next does something after one; while it does nothing,
@@ -97,12 +97,12 @@ impl Meter {
     }
 
     /// Starts a measurement at `at`, up to which all work is closed.
-    pub(super) fn start(&mut self, asked: PowerMeasurement, at: Nanos, states: &PowerStates) {
+    pub(super) fn start(&mut self, requested: PowerMeasurement, at: Nanos, states: &PowerStates) {
         let energy = states.idle_energy(at) + self.spent;
-        self.measurement.start(asked, at, energy);
+        self.measurement.start(requested, at, energy);
     }
 
-    /// The host asked for power state `ps`.
+    /// The host requested power state `ps`.
     pub(super) fn operates_in(&mut self, ps: u8) {
         self.working.operates_in(ps);
     }

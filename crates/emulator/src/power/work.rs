@@ -54,7 +54,7 @@ pub(super) struct Working {
     spare: f64,
 }
 
-/// The most seconds that are kept in `spare`: longer I/Os are none to meter.
+/// Maximum number of seconds that are kept in `spare`: longer I/Os are none to meter.
 const MAX_SPARE: f64 = 1.0;
 
 impl Working {
@@ -64,8 +64,8 @@ impl Working {
         let idle = power.states.iter().map(|state| {
             let cap = state.max_power_watts.value;
             let capped = if cap > 0.0 { awake.min(cap) } else { awake };
-            let told = state.idle_watts.as_ref();
-            let idle = told.map_or(capped, |figure| figure.value);
+            let declared = state.idle_watts.as_ref();
+            let idle = declared.map_or(capped, |figure| figure.value);
             state.operational.then_some(idle)
         });
         let idle: Box<[_]> = idle.collect();
@@ -86,7 +86,7 @@ impl Working {
         }
     }
 
-    /// The host asked for power state `ps`: I/O is done in it, unless it does none.
+    /// The host requested power state `ps`: I/O is done in it, unless it does none.
     pub(super) fn operates_in(&mut self, ps: u8) {
         if let Some(&Some(idle)) = self.idle.get(usize::from(ps)) {
             self.awake = idle;

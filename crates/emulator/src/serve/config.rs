@@ -34,7 +34,7 @@ pub(super) enum Written {
 #[derive(Debug)]
 pub(super) struct ConfigSpace {
     bytes: [u8; CONVENTIONAL],
-    /// Which bits the host may write.
+    /// Masks of the bits that the host may write.
     writable: [u8; CONVENTIONAL],
 }
 
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn identifiers_cannot_be_written_and_a_reset_is_told() {
+    fn identifiers_cannot_be_written_and_a_reset_is_reported() {
         let mut space = ConfigSpace::new(&Layout::new(2));
         assert_eq!(space.write(0, &[0xff; 4]), Written::Stored);
         assert_eq!(read(&space, 0), Controller::VENDOR.to_le_bytes());

@@ -15,11 +15,11 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use zerocopy::FromBytes;
 
-/// The most descriptors of a message (`max_msg_fds`).
+/// Maximum number of descriptors of a message (`max_msg_fds`).
 pub(super) const MAX_FDS: usize = 16;
 /// The longest message: a region write with all the data there may be.
 const MAX_MESSAGE: usize = Header::BYTES + RegionAccess::BYTES + MAX_DATA;
-/// The most that is asked for at once: a host that only claims to send much costs nothing.
+/// Bytes that are requested at once at most: a host that only claims to send much costs nothing.
 const CHUNK: usize = 64 << 10;
 
 /// A message of a host.
@@ -87,7 +87,7 @@ impl Connection {
         if !(Header::BYTES..=MAX_MESSAGE).contains(&size) {
             return Err(End::Broken);
         }
-        // Exactly a header was asked for so far; the rest may come with descriptors.
+        // Exactly a header was requested so far; the rest may come with descriptors.
         Ok(size)
     }
 

@@ -30,30 +30,33 @@ pub(super) fn info(index: u32, vectors: u16) -> Result<IrqInfo, Errno> {
 const DATA: u32 = IrqSet::DATA_NONE | IrqSet::DATA_BOOL | IrqSet::DATA_EVENTFD;
 const ACTION: u32 = IrqSet::MASK | IrqSet::UNMASK | IrqSet::TRIGGER;
 
-/// Does what `asked` says, with the `data` and `fds` behind it; `by` signals them from now on.
+/// Does what `requested` says, with the `data` and `fds` behind it; `by` signals them from now on.
 pub(super) fn set(
     shared: &Shared,
     by: &Arc<Signaller>,
-    asked: &IrqSet,
+    requested: &IrqSet,
     data: &[u8],
     fds: Vec<OwnedFd>,
 ) -> Result<(), Errno> {
-    let (kind, action) = (asked.flags & DATA, asked.flags & ACTION);
-    if asked.flags != kind | action || asked.index >= pci::IRQS {
+    let (kind, action) = (requested.flags & DATA, requested.flags & ACTION);
+    if requested.flags != kind | action || requested.index >= pci::IRQS {
         return Err(Errno::INVAL);
     }
-    if kind == IrqSet::DATA_NONE && action == IrqSet::TRIGGER && asked.count == 0 {
-        if asked.index == pci::MSIX {
+    if kind == IrqSet::DATA_NONE && action == IrqSet::TRIGGER && requested.count == 0 {
+        if requested.index == pci::MSIX {
             wire(shared, by, 0..shared.vectors, Vec::new());
         }
         return Ok(());
     }
-    let end = asked.start.checked_add(asked.count).ok_or(Errno::INVAL)?;
-    if asked.index != pci::MSIX || end > u32::from(shared.vectors) {
+    let end = requested
+        .start
+        .checked_add(requested.count)
+        .ok_or(Errno::INVAL)?;
+    if requested.index != pci::MSIX || end > u32::from(shared.vectors) {
         return Err(Errno::INVAL);
     }
     // Both fit, for the number of vectors does.
-    let range = asked.start as u16..end as u16;
+    let range = requested.start as u16..end as u16;
     match (kind, action) {
         (IrqSet::DATA_EVENTFD, IrqSet::TRIGGER) => {
             if !fds.is_empty() && fds.len() != range.len() {

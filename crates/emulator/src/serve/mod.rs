@@ -3,10 +3,10 @@
 //!
 //! Two threads: one waits for messages, the other is the device. A message takes the controller's
 //! lock only while it does something with the controller; the device's thread makes no system call
-//! for I/O. Hosts come one after the other; one that comes while another is there is told so
+//! for I/O. Hosts come one after the other; one that comes while another is there is refused
 //! (EBUSY). One that says nothing within 5 s is cut off, and keeps nobody else out. A host is not
 //! trusted: every address, length, queue identifier and doorbell value is checked before use, as
-//! are messages. When it goes, in whatever way, the controller is as new.
+//! are messages. However it goes, the controller afterwards is as new.
 //!
 //! What a host hands over is used with care: memory that it shrinks afterwards reads as zeroes
 //! ([`joulio_device::SharedMemory::from_file`]), and its events are eventfds,

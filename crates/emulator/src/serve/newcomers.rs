@@ -2,10 +2,7 @@
 
 use super::connection::Connection;
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
-
-/// The longest time until a host has agreed on the version: it knows what to say.
-const FIRST_WORD: Duration = Duration::from_secs(5);
+use std::time::Instant;
 
 /// Connections at the same time. When more come, the oldest is cut off.
 const MAX: usize = 8;
@@ -17,19 +14,19 @@ pub(super) struct Newcomer {
     pub(super) deadline: Instant,
 }
 
-/// Those that have said nothing.
+/// Connections that have said nothing.
 #[derive(Debug, Default)]
 pub(super) struct Newcomers(pub(super) VecDeque<Newcomer>);
 
 impl Newcomers {
-    /// Takes one more.
-    pub(super) fn push(&mut self, connection: Connection) {
+    /// Takes one more, which is cut off at `deadline`.
+    pub(super) fn push(&mut self, connection: Connection, deadline: Instant) {
         if self.0.len() == MAX {
             self.0.pop_front();
         }
         self.0.push_back(Newcomer {
             connection,
-            deadline: Instant::now() + FIRST_WORD,
+            deadline,
         });
     }
 

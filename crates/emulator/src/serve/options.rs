@@ -2,8 +2,9 @@
 
 use crate::options::Options;
 use joulio_units::Nanos;
+use std::time::Duration;
 
-/// The way in which a host rings.
+/// Way of a host to ring its doorbells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DoorbellMode {
     /// The page of doorbells is mapped into the host. A ring is a store, which wakes nobody: the
@@ -15,17 +16,20 @@ pub enum DoorbellMode {
     Trapped,
 }
 
-/// Limits on a host, and the way in which it rings.
+/// Limits on a host, and how it rings its doorbells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServeOptions {
-    /// The way in which a host rings.
+    /// Way of a host to ring its doorbells.
     pub doorbells: DoorbellMode,
     /// Permissions of the socket's file: who may write to it may connect.
     pub socket_mode: u32,
-    /// The most DMA regions of a host.
+    /// Maximum number of DMA regions of a host.
     pub max_regions: usize,
-    /// The most bytes of all its DMA regions together.
+    /// Maximum number of bytes of all its DMA regions together.
     pub max_bytes: u64,
+    /// Longest time until a host has agreed on the version, after which it is cut off: it knows
+    /// what to say.
+    pub first_word: Duration,
 }
 
 impl Default for ServeOptions {
@@ -35,6 +39,7 @@ impl Default for ServeOptions {
             socket_mode: 0o600,
             max_regions: 1024,
             max_bytes: 64 << 30,
+            first_word: Duration::from_secs(5),
         }
     }
 }

@@ -62,14 +62,14 @@ impl Regions {
     pub(super) fn map(
         &mut self,
         shared: &Shared,
-        asked: &DmaMap,
+        requested: &DmaMap,
         fds: Vec<OwnedFd>,
     ) -> Result<(), Errno> {
-        let access = asked.flags & (DmaMap::READ | DmaMap::WRITE);
-        if access != asked.flags || access == 0 || fds.len() > 1 {
+        let access = requested.flags & (DmaMap::READ | DmaMap::WRITE);
+        if access != requested.flags || access == 0 || fds.len() > 1 {
             return Err(Errno::INVAL);
         }
-        let range = Range::new(asked.address, asked.size)?;
+        let range = Range::new(requested.address, requested.size)?;
         let at = self.find(range.first);
         if self
             .ranges
@@ -83,7 +83,7 @@ impl Regions {
             return Err(Errno::NOSPC);
         }
         if let Some(fd) = fds.first() {
-            reach(shared, asked, fd)?;
+            reach(shared, requested, fd)?;
         }
         self.ranges.insert(at, range);
         self.bytes += range.bytes();
@@ -91,8 +91,8 @@ impl Regions {
     }
 
     /// Unmaps whole regions: all of the range, and nothing that reaches out of it.
-    pub(super) fn unmap(&mut self, shared: &Shared, asked: &DmaUnmap) -> Result<(), Errno> {
-        if asked.flags & ALL != 0 && asked.address == 0 && asked.size == 0 {
+    pub(super) fn unmap(&mut self, shared: &Shared, requested: &DmaUnmap) -> Result<(), Errno> {
+        if requested.flags & ALL != 0 && requested.address == 0 && requested.size == 0 {
             for range in std::mem::take(&mut self.ranges) {
                 let mut controller = shared.controller_first();
                 controller.unmap(Iova(range.first), range.bytes() as usize);
@@ -100,10 +100,10 @@ impl Regions {
             self.bytes = 0;
             return Ok(());
         }
-        if asked.flags != 0 {
+        if requested.flags != 0 {
             return Err(Errno::NOTSUP);
         }
-        let range = Range::new(asked.address, asked.size)?;
+        let range = Range::new(requested.address, requested.size)?;
         let from = self.find(range.first);
         let to = self
             .ranges
@@ -131,19 +131,19 @@ impl Regions {
 }
 
 /// Gives the controller reach of memory that the host has sent a descriptor of.
-fn reach(shared: &Shared, asked: &DmaMap, fd: &OwnedFd) -> Result<(), Errno> {
-    let len = usize::try_from(asked.size).map_err(|_| Errno::INVAL)?;
-    let writable = asked.flags & DmaMap::WRITE != 0;
-    if !asked.offset.is_multiple_of(PAGE) {
+fn reach(shared: &Shared, requested: &DmaMap, fd: &OwnedFd) -> Result<(), Errno> {
+    let len = usize::try_from(requested.size).map_err(|_| Errno::INVAL)?;
+    let writable = requested.flags & DmaMap::WRITE != 0;
+    if !requested.offset.is_multiple_of(PAGE) {
         return Err(Errno::INVAL);
     }
-    let memory = SharedMemory::from_file(fd.as_fd(), asked.offset, len, writable);
+    let memory = SharedMemory::from_file(fd.as_fd(), requested.offset, len, writable);
     let memory = Arc::new(memory.map_err(|error| errno(&error))?);
     let mut controller = shared.controller_first();
     let mapped = if writable {
-        controller.map(Iova(asked.address), memory, 0, len)
+        controller.map(Iova(requested.address), memory, 0, len)
     } else {
-        controller.map_read_only(Iova(asked.address), memory, 0, len)
+        controller.map_read_only(Iova(requested.address), memory, 0, len)
     };
     mapped.map_err(|_| Errno::INVAL)
 }

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Messages that a host gets done before others are looked after.
+/// Messages that a host gets done before others are served.
 const TURN: u32 = 64;
 
 /// A controller behind a vfio-user socket.
@@ -41,7 +41,7 @@ pub struct Server {
 struct Host {
     connection: Connection,
     session: Session,
-    /// By when the version is to be settled.
+    /// Time by which the version is to be settled.
     deadline: Instant,
 }
 
@@ -179,7 +179,7 @@ impl Server {
         })
     }
 
-    /// Does what the host asks for, as far as it has.
+    /// Does what the host requests, as far as it has.
     fn attend(&mut self, host: &mut Host) -> Result<(), End> {
         host.connection.flush()?;
         let mut turn = 0..TURN;
@@ -201,8 +201,8 @@ impl Server {
         host.connection.send(reply.bytes, reply.fd)
     }
 
-    /// Listens to a newcomer. Who says something first has the controller; the others are told
-    /// that it is taken.
+    /// Listens to a newcomer. Who says something first has the controller; the others are refused
+    /// because it is taken.
     fn hear(&mut self, index: usize, newcomers: &mut Newcomers, host: &mut Option<Host>) {
         let connection = &mut newcomers.0[index].connection;
         let message = match connection.receive() {
@@ -235,7 +235,10 @@ impl Server {
 
     fn accept(&mut self, newcomers: &mut Newcomers) -> Result<(), ServeError> {
         match self.socket.listener.accept() {
-            Ok((stream, _)) => newcomers.push(Connection::new(stream)),
+            Ok((stream, _)) => {
+                let deadline = Instant::now() + self.options.first_word;
+                newcomers.push(Connection::new(stream), deadline);
+            }
             // It is gone already, or there are no descriptors for it now.
             Err(error) if is_fatal(&error) => return Err(ServeError::Wait(error)),
             Err(_) => {}

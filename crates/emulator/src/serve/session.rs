@@ -75,7 +75,7 @@ impl Session {
         self.settled
     }
 
-    /// Does what a message asks for. The reply, unless it wants none.
+    /// Does what a message requests. The reply, unless it wants none.
     pub(super) fn handle(&mut self, message: Message) -> Reply {
         let header = message.header;
         let answer = self.answer(message);
@@ -119,9 +119,9 @@ impl Session {
                 Ok((Vec::new(), None))
             }
             command::DMA_UNMAP => {
-                let asked = read::<DmaUnmap>(&body)?;
-                self.regions.unmap(&self.shared, &asked)?;
-                Ok((asked.as_bytes().to_vec(), None))
+                let requested = read::<DmaUnmap>(&body)?;
+                self.regions.unmap(&self.shared, &requested)?;
+                Ok((requested.as_bytes().to_vec(), None))
             }
             command::DEVICE_GET_INFO => {
                 read::<u32>(&body)?;
@@ -135,21 +135,21 @@ impl Session {
             }
             command::DEVICE_GET_REGION_INFO => self.region_info(&read(&body)?),
             command::DEVICE_GET_IRQ_INFO => {
-                let asked = read::<IrqInfo>(&body)?;
-                let info = irqs::info(asked.index, self.shared.vectors)?;
+                let requested = read::<IrqInfo>(&body)?;
+                let info = irqs::info(requested.index, self.shared.vectors)?;
                 Ok((info.as_bytes().to_vec(), None))
             }
             command::DEVICE_SET_IRQS => {
-                let asked = read::<IrqSet>(&body)?;
+                let requested = read::<IrqSet>(&body)?;
                 let data = &body[IrqSet::BYTES..];
-                irqs::set(&self.shared, &self.signaller, &asked, data, fds)?;
+                irqs::set(&self.shared, &self.signaller, &requested, data, fds)?;
                 Ok((Vec::new(), None))
             }
             command::REGION_READ => self.read_region(&read(&body)?),
             command::REGION_WRITE => {
-                let asked = read::<RegionAccess>(&body)?;
-                self.write_region(&asked, &body[RegionAccess::BYTES..])?;
-                Ok((asked.as_bytes().to_vec(), None))
+                let requested = read::<RegionAccess>(&body)?;
+                self.write_region(&requested, &body[RegionAccess::BYTES..])?;
+                Ok((requested.as_bytes().to_vec(), None))
             }
             command::DEVICE_RESET if self.shared.controller_first().ignores_function_reset() => {
                 Err(Errno::IO)
@@ -171,18 +171,18 @@ impl Session {
         }
     }
 
-    fn region_info(&self, asked: &RegionInfo) -> Answer {
-        let size = self.size(asked.index)?;
+    fn region_info(&self, requested: &RegionInfo) -> Answer {
+        let size = self.size(requested.index)?;
         let mut info = RegionInfo {
             argsz: RegionInfo::BYTES as u32,
-            index: asked.index,
+            index: requested.index,
             size,
             ..RegionInfo::default()
         };
         if size > 0 {
             info.flags = RegionInfo::READ | RegionInfo::WRITE;
         }
-        let (true, Some(file)) = (asked.index == pci::BAR0, &self.doorbells) else {
+        let (true, Some(file)) = (requested.index == pci::BAR0, &self.doorbells) else {
             return Ok((info.as_bytes().to_vec(), None));
         };
         let areas = [
@@ -208,7 +208,7 @@ impl Session {
         info.argsz += areas.len() as u32;
         // Also where there is no room for them: QEMU refuses the flag without the offset.
         info.capabilities = RegionInfo::BYTES as u32;
-        let has_room = asked.argsz >= info.argsz;
+        let has_room = requested.argsz >= info.argsz;
         if !has_room {
             return Ok((info.as_bytes().to_vec(), None));
         }
@@ -217,25 +217,25 @@ impl Session {
     }
 
     /// Whether an access lies inside of its region.
-    fn check(&self, asked: &RegionAccess) -> Result<(), Errno> {
-        let size = self.size(asked.region)?;
-        let end = asked.offset.checked_add(u64::from(asked.count));
-        let inside = end.is_some_and(|end| end <= size) && asked.count as usize <= MAX_DATA;
+    fn check(&self, requested: &RegionAccess) -> Result<(), Errno> {
+        let size = self.size(requested.region)?;
+        let end = requested.offset.checked_add(u64::from(requested.count));
+        let inside = end.is_some_and(|end| end <= size) && requested.count as usize <= MAX_DATA;
         if inside { Ok(()) } else { Err(Errno::INVAL) }
     }
 
-    fn read_region(&self, asked: &RegionAccess) -> Answer {
-        self.check(asked)?;
-        let mut data = vec![0; asked.count as usize];
-        if self.shared.controller_first().is_gone() {
+    fn read_region(&self, requested: &RegionAccess) -> Answer {
+        self.check(requested)?;
+        let mut data = vec![0; requested.count as usize];
+        if self.shared.controller_first().is_removed() {
             // Nobody answers on the bus, which the host reads as ones.
             data.fill(0xff);
-        } else if asked.region == pci::CONFIG {
-            self.config.read(asked.offset as usize, &mut data);
+        } else if requested.region == pci::CONFIG {
+            self.config.read(requested.offset as usize, &mut data);
         } else {
-            self.read_bar(asked.offset, &mut data);
+            self.read_bar(requested.offset, &mut data);
         }
-        Ok(([asked.as_bytes(), &data].concat(), None))
+        Ok(([requested.as_bytes(), &data].concat(), None))
     }
 
     /// Registers have no side effects when they are read, so that any bytes of them may be.
@@ -256,21 +256,21 @@ impl Session {
         }
     }
 
-    fn write_region(&mut self, asked: &RegionAccess, data: &[u8]) -> Result<(), Errno> {
-        self.check(asked)?;
-        let data = data.get(..asked.count as usize).ok_or(Errno::INVAL)?;
-        if asked.region == pci::CONFIG {
-            if self.config.write(asked.offset as usize, data) == Written::Reset {
+    fn write_region(&mut self, requested: &RegionAccess, data: &[u8]) -> Result<(), Errno> {
+        self.check(requested)?;
+        let data = data.get(..requested.count as usize).ok_or(Errno::INVAL)?;
+        if requested.region == pci::CONFIG {
+            if self.config.write(requested.offset as usize, data) == Written::Reset {
                 self.reset();
             }
             return Ok(());
         }
         // Whole dwords: smaller writes to registers are undefined (PCIe 3.1).
-        if !asked.offset.is_multiple_of(4) || !data.len().is_multiple_of(4) {
+        if !requested.offset.is_multiple_of(4) || !data.len().is_multiple_of(4) {
             return Err(Errno::INVAL);
         }
         let mut wake = None;
-        for (at, word) in (asked.offset..).step_by(4).zip(data.chunks_exact(4)) {
+        for (at, word) in (requested.offset..).step_by(4).zip(data.chunks_exact(4)) {
             let value = word.try_into().map_or(0, u32::from_le_bytes);
             if let Some(side) = self.write_dword(at, value) {
                 wake = Some(side);
@@ -282,7 +282,7 @@ impl Session {
         Ok(())
     }
 
-    /// Writes a dword; whether the device's thread is to look, at which side's doorbells.
+    /// Writes a dword; returns which side's doorbells the device's thread is to poll.
     fn write_dword(&self, offset: u64, value: u32) -> Option<Side> {
         match self.layout.place(offset) {
             Place::Register(offset) => {

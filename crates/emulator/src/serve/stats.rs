@@ -7,15 +7,15 @@ use std::fmt;
 pub struct Stats {
     /// Hosts that were served.
     pub clients: u64,
-    /// Hosts that were told that the controller is taken.
+    /// Hosts that were refused because the controller is taken.
     pub turned_away: u64,
     /// Messages of hosts that were served.
     pub messages: u64,
-    /// Those of them that were answered with an error.
+    /// Number of messages that were answered with an error.
     pub refused_messages: u64,
     /// Hosts that were cut off, or broke off in the middle of a message.
     pub broken_connections: u64,
-    /// Times that the device's thread looked at the doorbells.
+    /// Times that the device's thread polled the doorbells.
     pub polls: u64,
     /// Reads that succeeded.
     pub reads: u64,

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn zeroes_are_where_they_were_asked_for_and_the_size_stays() {
+    fn zeroes_are_where_they_were_requested_and_the_size_stays() {
         for deallocate in [false, true] {
             let (store, file) = full();
             store.zero(4096 + 512, 8192, deallocate).unwrap();

@@ -113,7 +113,7 @@ impl Pair {
         Some(Completion::read_from_bytes(&bytes).unwrap())
     }
 
-    /// Tells the controller how far it has read.
+    /// Reports to the controller how far it has read.
     pub fn free(&self) {
         self.head.ring(self.seen);
     }

@@ -26,7 +26,7 @@ fn a_failed_controller_does_nothing_until_it_is_reset() {
 }
 
 #[test]
-fn a_controller_that_fails_tells_of_no_event_any_more() {
+fn a_controller_that_fails_reports_no_event_any_more() {
     let mut faulty = Faulty::new("cfs@#1");
     let other = faulty.host.pair(2, 8, None);
     faulty
@@ -55,7 +55,7 @@ fn a_controller_that_fails_leaves_what_is_in_service() {
 #[test]
 fn a_controller_that_is_gone_reads_as_all_ones_and_touches_nothing() {
     let mut options = slow_options();
-    options.faults = "gone@1ms".parse().unwrap();
+    options.faults = "removed@1ms".parse().unwrap();
     let mut host = Host::stepped(&options);
     let vectors = host.device.enable_vectors(2).unwrap();
     vectors[1].unmask().unwrap();
@@ -81,7 +81,7 @@ fn a_controller_that_is_gone_reads_as_all_ones_and_touches_nothing() {
     vectors[1].unmask().unwrap();
     assert_eq!(vectors[1].take(), 0);
     assert_eq!(host.device.read32(CSTS), u32::MAX);
-    assert_eq!(host.device.activity().faults.gone, 1);
+    assert_eq!(host.device.activity().faults.removed, 1);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_pending_interrupt_goes_with_the_controller() {
     let buffer = host.buffer(PAGE);
     pair.submit(1, transfer(NvmOpcode::READ, 0, 8, &buffer));
     host.step(0);
-    host.device.inject(Fault::Gone);
+    host.device.inject(Fault::Removed);
     vectors[1].unmask().unwrap();
     assert_eq!(vectors[1].take(), 0);
 }
@@ -152,7 +152,7 @@ fn changed(host: &mut Host) -> Vec<u32> {
 }
 
 #[test]
-fn a_namespace_that_is_gone_is_inactive_and_the_host_is_told() {
+fn a_namespace_that_is_gone_is_inactive_and_the_host_is_notified() {
     let mut options = slow_options();
     options.namespaces = vec![ram(512), ram(512), ram(512)];
     let mut host = Host::stepped(&options);
@@ -177,12 +177,12 @@ fn a_namespace_that_is_gone_is_inactive_and_the_host_is_told() {
     pair.submit(1, read);
     host.step(0);
     assert!(pair.reap().is_none());
-    host.device.inject(Fault::NamespaceGone(2));
+    host.device.inject(Fault::NamespaceRemoved(2));
     let gone = Status::INVALID_NAMESPACE.do_not_retry();
     assert_eq!(pair.reap().unwrap().status(), gone);
-    let told = host.admin.reap().unwrap();
-    assert_eq!(told.command_id(), CommandId(0x50));
-    assert_eq!(told.dw0.get(), 0x0004_0002);
+    let event = host.admin.reap().unwrap();
+    assert_eq!(event.command_id(), CommandId(0x50));
+    assert_eq!(event.dw0.get(), 0x0004_0002);
 
     assert_eq!(active(&mut host), [1, 3]);
     let identify = Command::identify(Cns::NAMESPACE, NamespaceId(2));
@@ -195,21 +195,21 @@ fn a_namespace_that_is_gone_is_inactive_and_the_host_is_told() {
 
     assert_eq!(changed(&mut host), [2]);
     assert!(changed(&mut host).is_empty());
-    host.device.inject(Fault::NamespaceGone(3));
-    host.device.inject(Fault::NamespaceGone(9));
+    host.device.inject(Fault::NamespaceRemoved(3));
+    host.device.inject(Fault::NamespaceRemoved(9));
     host.admin
         .submit(0x51, Command::asynchronous_event_request());
     assert_eq!(host.admin.reap().unwrap().dw0.get(), 0x0004_0002);
     assert_eq!(active(&mut host), [1]);
-    assert_eq!(host.device.activity().faults.namespaces_gone, 2);
+    assert_eq!(host.device.activity().faults.namespaces_removed, 2);
 }
 
 #[test]
-fn a_host_that_does_not_ask_is_not_told_of_namespaces() {
+fn a_host_that_requests_no_namespace_events_gets_none() {
     let mut host = Host::stepped(&options());
     host.admin
         .submit(0x50, Command::asynchronous_event_request());
-    host.device.inject(Fault::NamespaceGone(1));
+    host.device.inject(Fault::NamespaceRemoved(1));
     assert!(host.admin.reap().is_none());
     assert_eq!(changed(&mut host), [1]);
 }

@@ -33,10 +33,10 @@ fn a_plan_is_a_list_of_faults_with_times() {
 
 #[test]
 fn what_is_not_said_has_a_default() {
-    let plan: FaultPlan = "status,drop,namespace-gone,full".parse().unwrap();
+    let plan: FaultPlan = "status,drop,namespace-removed,full".parse().unwrap();
     assert_eq!(
         plan.to_string(),
-        "status=0/06@1,drop@1,namespace-gone=1@0s,full@0s"
+        "status=0/06@1,drop@1,namespace-removed=1@0s,full@0s"
     );
     assert_eq!("".parse(), Ok(FaultPlan::default()));
     assert!(FaultPlan::default().is_empty());
@@ -68,8 +68,8 @@ fn a_bad_plan_is_refused_with_its_part_and_the_kinds() {
         ("status=0/+6", "a status is"),
         ("status=0/06/dnr/x", "a status is"),
         ("status=0/06/retry", "a status is"),
-        ("namespace-gone=0", "an NSID is"),
-        ("namespace-gone=4294967295", "an NSID is"),
+        ("namespace-removed=0", "an NSID is"),
+        ("namespace-removed=4294967295", "an NSID is"),
         ("seed=x", "a seed is a number"),
         ("seed=1@2s", "a seed is a number"),
     ];
@@ -90,7 +90,7 @@ pub fn faults() -> impl Strategy<Value = Fault> {
     prop_oneof![
         statuses,
         any::<u64>().prop_map(|nanos| Fault::Late(Nanos(nanos))),
-        (1..u32::MAX).prop_map(Fault::NamespaceGone),
+        (1..u32::MAX).prop_map(Fault::NamespaceRemoved),
         prop::sample::select(vec![
             Fault::Drop,
             Fault::Double,
@@ -101,7 +101,7 @@ pub fn faults() -> impl Strategy<Value = Fault> {
             Fault::SpuriousIrq,
             Fault::Flip,
             Fault::Cfs,
-            Fault::Gone,
+            Fault::Removed,
             Fault::AdminStuck,
             Fault::Full,
             Fault::StuckReset,

@@ -102,7 +102,7 @@ fn clean_run(faulty: &mut Faulty) {
 
 #[test]
 fn a_thread_wakes_for_its_faults() {
-    let mut options = faulty("late=30ms@#1,reorder@#2,gone@100ms");
+    let mut options = faulty("late=30ms@#1,reorder@#2,removed@100ms");
     options.linger = Nanos::ZERO;
     let mut host = Host::spawned(&options);
     let mut pair = host.pair(1, 8, None);
@@ -122,7 +122,7 @@ fn a_thread_wakes_for_its_faults() {
     let parked = host.device.activity();
     let expected = Faulted {
         late: 1,
-        gone: 1,
+        removed: 1,
         ..Faulted::default()
     };
     assert_eq!(parked.faults, expected);
@@ -138,7 +138,7 @@ fn a_fault_injected_into_a_parked_device_takes_effect_at_once() {
     while pair.reap().is_none() {
         yield_now();
     }
-    host.device.inject(Fault::Gone);
+    host.device.inject(Fault::Removed);
     assert_eq!(host.device.read32(CSTS), u32::MAX);
 }
 
@@ -147,7 +147,7 @@ fn a_plan_for_a_parked_device_wakes_it_in_time() {
     let mut host = Host::spawned(&options());
     let _pair = host.pair(1, 8, None);
     host.device.plan_faults(&"full@1000s".parse().unwrap());
-    host.device.plan_faults(&"gone@50ms".parse().unwrap());
+    host.device.plan_faults(&"removed@50ms".parse().unwrap());
     while host.device.read32(CSTS) != u32::MAX {
         yield_now();
     }

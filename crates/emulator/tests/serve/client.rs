@@ -247,7 +247,7 @@ impl Client {
     }
 
     pub fn map(&mut self, address: u64, offset: u64, size: u64, access: u32) -> Result<(), Errno> {
-        let asked = DmaMap {
+        let requested = DmaMap {
             argsz: DmaMap::BYTES as u32,
             flags: access,
             offset,
@@ -255,7 +255,7 @@ impl Client {
             size,
         };
         let file = self.file.try_clone().unwrap();
-        self.ask(command::DMA_MAP, asked.as_bytes(), &[file.as_fd()])
+        self.ask(command::DMA_MAP, requested.as_bytes(), &[file.as_fd()])
             .map(|_| ())
     }
 
@@ -264,13 +264,13 @@ impl Client {
     }
 
     pub fn unmap(&mut self, address: u64, size: u64) -> Result<(), Errno> {
-        let asked = DmaUnmap {
+        let requested = DmaUnmap {
             argsz: DmaUnmap::BYTES as u32,
             flags: 0,
             address,
             size,
         };
-        self.ask(command::DMA_UNMAP, asked.as_bytes(), &[])
+        self.ask(command::DMA_UNMAP, requested.as_bytes(), &[])
             .map(|_| ())
     }
 
@@ -279,12 +279,12 @@ impl Client {
         index: u32,
         argsz: u32,
     ) -> Result<(RegionInfo, Vec<u8>, Vec<OwnedFd>), Errno> {
-        let asked = RegionInfo {
+        let requested = RegionInfo {
             argsz,
             index,
             ..RegionInfo::default()
         };
-        let answer = self.call(command::DEVICE_GET_REGION_INFO, asked.as_bytes(), &[]);
+        let answer = self.call(command::DEVICE_GET_REGION_INFO, requested.as_bytes(), &[]);
         let (body, fds) = answer.expect("still connected")?;
         let (info, rest) = RegionInfo::read_from_prefix(&body).unwrap();
         Ok((info, rest.to_vec(), fds))
@@ -305,12 +305,12 @@ impl Client {
         count: u32,
         data: &[u8],
     ) -> Result<Vec<u8>, Errno> {
-        let asked = RegionAccess {
+        let requested = RegionAccess {
             offset,
             region,
             count,
         };
-        let body = [asked.as_bytes(), data].concat();
+        let body = [requested.as_bytes(), data].concat();
         let mut reply = self.ask(command, &body, &[])?;
         Ok(reply.split_off(RegionAccess::BYTES))
     }
@@ -392,7 +392,7 @@ impl Client {
         Some(Completion::read_from_bytes(&bytes).unwrap())
     }
 
-    /// Waits for a completion, and tells that it was read.
+    /// Waits for a completion, and rings that it was read.
     pub fn reap(&mut self, ring: &mut Ring) -> Completion {
         loop {
             if let Some(completion) = self.peek(ring) {
@@ -444,14 +444,14 @@ impl Client {
         count: u32,
         fds: &[BorrowedFd<'_>],
     ) -> Result<(), Errno> {
-        let asked = IrqSet {
+        let requested = IrqSet {
             argsz: IrqSet::BYTES as u32,
             flags,
             index: pci::MSIX,
             start,
             count,
         };
-        self.ask(command::DEVICE_SET_IRQS, asked.as_bytes(), fds)
+        self.ask(command::DEVICE_SET_IRQS, requested.as_bytes(), fds)
             .map(|_| ())
     }
 }

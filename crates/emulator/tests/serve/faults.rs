@@ -44,7 +44,7 @@ fn a_host_meets_the_faults_that_were_planned_and_those_injected() {
 fn a_controller_that_is_gone_is_gone_for_the_next_host_too() {
     let server = serve_with(&options(), &ServeOptions::default());
     let mut client = Client::enabled(&server.path);
-    server.injector.inject(Fault::Gone);
+    server.injector.inject(Fault::Removed);
     for _ in 0..2 {
         for register in [CAP, CC, CSTS] {
             assert_eq!(client.register(register), u32::MAX);

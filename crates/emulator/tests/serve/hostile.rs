@@ -43,7 +43,7 @@ fn truncated_bodies_are_refused_one_by_one() {
 }
 
 #[test]
-fn replies_that_nobody_asked_for_are_refused() {
+fn replies_that_nobody_requested_are_refused() {
     let server = serve(Trapped);
     let mut client = Client::settled(&server.path);
     for bits in [flags::REPLY, flags::ERROR, !flags::NO_REPLY] {

@@ -13,6 +13,7 @@ use std::fs::File;
 use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
+use std::time::Duration;
 
 const QUEUE: usize = 0x4000;
 const BUFFER: usize = 0x10_0000;
@@ -68,7 +69,7 @@ fn a_host_that_dies_in_the_middle_of_io_leaves_a_controller_as_new() {
 }
 
 #[test]
-fn who_comes_second_is_told_that_the_controller_is_taken() {
+fn a_second_host_is_refused_because_the_controller_is_taken() {
     let server = serve(Trapped);
     let mut first = Client::settled(&server.path);
     for _ in 0..20 {
@@ -87,7 +88,11 @@ fn who_comes_second_is_told_that_the_controller_is_taken() {
 
 #[test]
 fn who_says_nothing_keeps_nobody_out_and_is_cut_off() {
-    let server = serve(Trapped);
+    let limits = ServeOptions {
+        first_word: Duration::from_secs(1),
+        ..ServeOptions::default()
+    };
+    let server = serve_with(&options(), &limits);
     let mut mute = Client::connect(&server.path);
     // Says something, and never the version.
     let mut strange = Client::connect(&server.path);

@@ -46,7 +46,7 @@ fn an_idle_server_of_mapped_doorbells_polls_at_most_a_thousand_times_a_second() 
 }
 
 #[test]
-fn without_a_host_there_is_nothing_to_look_at() {
+fn without_a_host_there_is_nothing_to_poll() {
     let server = serve(Mapped);
     drop(Client::enabled(&server.path));
     let mut before = server.polls.count();

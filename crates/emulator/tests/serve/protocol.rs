@@ -108,11 +108,11 @@ fn vectors_are_those_of_msix() {
     let server = serve(Trapped);
     let mut client = Client::settled(&server.path);
     for index in 0..pci::IRQS {
-        let asked = IrqInfo {
+        let requested = IrqInfo {
             index,
             ..IrqInfo::default()
         };
-        let body = client.ask(command::DEVICE_GET_IRQ_INFO, asked.as_bytes(), &[]);
+        let body = client.ask(command::DEVICE_GET_IRQ_INFO, requested.as_bytes(), &[]);
         let info = IrqInfo::read_from_bytes(&body.unwrap()).unwrap();
         assert_eq!(info.count > 0, index == pci::MSIX);
     }
@@ -173,14 +173,14 @@ fn memory_without_a_descriptor_counts_too() {
     let server = serve(Trapped);
     let mut client = Client::settled(&server.path);
     let mut map = |address, size| {
-        let asked = DmaMap {
+        let requested = DmaMap {
             argsz: 32,
             flags: 3,
             offset: 0,
             address,
             size,
         };
-        client.ask(command::DMA_MAP, asked.as_bytes(), &[])
+        client.ask(command::DMA_MAP, requested.as_bytes(), &[])
     };
     map(0, 60 << 20).unwrap();
     assert_eq!(map(1 << 32, 8 << 20), Err(Errno::NOSPC));

@@ -71,8 +71,8 @@ proptest! {
             put(&memory, page * PAGE, &descriptors);
         }
         let was = bytes(&memory, 0, 18 * PAGE);
-        let asked = command(opcode, 0, blocks, descriptors[0]);
-        let ended = status(&host, &mut pair, asked);
+        let requested = command(opcode, 0, blocks, descriptors[0]);
+        let ended = status(&host, &mut pair, requested);
         let is = bytes(&memory, 0, 18 * PAGE);
         let changed: Vec<usize> = (0..is.len()).filter(|&at| is[at] != was[at]).collect();
         if ended.is_success() && opcode == NvmOpcode::READ {

@@ -306,7 +306,7 @@ fn admin_commands_have_prps_only() {
 }
 
 #[test]
-fn commands_without_data_do_not_look_at_their_pointer() {
+fn commands_without_data_ignore_their_pointer() {
     let mut host = Host::stepped(&options());
     let mut pair = host.pair(1, 8, None);
     let nonsense = SglDescriptor::segment(3, 1);

@@ -15,7 +15,7 @@ const MISSING: u64 = 10;
 
 /// Why a window has no energy.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum WindowError {
+pub enum LoggedEnergyError {
     /// Too little is left without the edges.
     #[error(
         "the window is {} s long: without {DISCARDED} samples at each edge less than 1 s and two samples are left",
@@ -42,19 +42,24 @@ impl Alignment {
     ///
     /// # Errors
     ///
-    /// [`WindowError`]: the window is too short, not in the trace, or full of gaps.
-    pub fn energy(&self, log: &PowerLog, start: Nanos, end: Nanos) -> Result<Energy, WindowError> {
+    /// [`LoggedEnergyError`]: the window is too short, not in the trace, or full of gaps.
+    pub fn energy(
+        &self,
+        log: &PowerLog,
+        start: Nanos,
+        end: Nanos,
+    ) -> Result<Energy, LoggedEnergyError> {
         let (from, to) = (self.logger_time(start), self.logger_time(end));
         let late = log.start.since(from).seconds();
         let early = to.since(log.end()).seconds();
         if late > log.interval.seconds() || early > log.interval.seconds() {
-            return Err(WindowError::Outside(late, early));
+            return Err(LoggedEnergyError::Outside(late, early));
         }
         let edge = Nanos(log.interval.0.saturating_mul(DISCARDED));
         let (from, to) = (from + edge, to - edge);
         let window = to.since(from);
         if window < SHORTEST || window.0 < log.interval.0.saturating_mul(2) {
-            return Err(WindowError::Short(end.since(start)));
+            return Err(LoggedEnergyError::Short(end.since(start)));
         }
         // A mean is of the interval before its time: with the edge discarded, all of it is inside.
         let first = log.samples.partition_point(|(at, _)| *at < from);
@@ -64,7 +69,7 @@ impl Alignment {
         let slots = length / log.interval.0.max(1);
         let missing = slots.saturating_sub(inside.len() as u64);
         if inside.is_empty() || missing * MISSING > slots {
-            return Err(WindowError::Gaps { missing, slots });
+            return Err(LoggedEnergyError::Gaps { missing, slots });
         }
         let sum: f64 = inside.iter().map(|(_, watts)| watts.0).sum();
         let steps = inside.windows(2).map(|pair| pair[1].0.since(pair[0].0));

@@ -16,7 +16,7 @@ pub enum AlignError {
     /// The machine's clock was set while the marker was made.
     #[error("marker {marker}: the machine's clock was set by {by:.3} s within it: make it again")]
     ClockSet {
-        /// Which, counted from 1.
+        /// Number of the marker, counted from 1.
         marker: usize,
         /// Distance in seconds.
         by: f64,
@@ -37,7 +37,7 @@ pub enum AlignError {
          needed (another log, a wrong date order, a load on the machine, a meter of something else?)"
     )]
     Weak {
-        /// Which, counted from 1.
+        /// Number of the marker, counted from 1.
         marker: usize,
         /// The best correlation; zero where there are no samples.
         correlation: f64,

@@ -2,9 +2,9 @@
 
 use joulio_units::Nanos;
 
-/// Where a marker was found.
+/// Place at which a marker was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Found {
+pub struct FoundMarker {
     /// The middle of the marker by the machine's clock, since the epoch.
     pub at: Nanos,
     /// The logger's clock less the machine's, in seconds.

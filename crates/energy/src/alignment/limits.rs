@@ -4,8 +4,8 @@ use joulio_units::Nanos;
 
 /// Limits of a match: the logger's clock error, and the certainty needed.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// The largest difference between the clocks that is looked for, to either side.
+pub struct AlignmentLimits {
+    /// The largest difference between the clocks that is searched, to either side.
     pub offset: Nanos,
     /// The largest drift, in parts per million: the offset may change by this between markers.
     pub drift_ppm: f64,
@@ -15,11 +15,11 @@ pub struct Limits {
     pub runner_up: f64,
 }
 
-impl Default for Limits {
+impl Default for AlignmentLimits {
     /// A quarter of an hour, ten times a HOBO's 23 ppm. A correlation of 0.7 is that of noise as
     /// strong as the marker itself.
-    fn default() -> Limits {
-        Limits {
+    fn default() -> AlignmentLimits {
+        AlignmentLimits {
             offset: Nanos::from_millis(900_000),
             drift_ppm: 230.0,
             correlation: 0.7,

@@ -1,7 +1,7 @@
 //! The offset of two clocks over time.
 
-use super::Found;
-use super::pattern::Pattern;
+use super::FoundMarker;
+use super::pattern::MarkerPattern;
 
 /// The offset as it changes with time: least squares through what was found.
 pub(super) struct Line {
@@ -11,9 +11,9 @@ pub(super) struct Line {
 }
 
 impl Line {
-    pub(super) fn through(patterns: &[Pattern], found: &[Found]) -> Line {
+    pub(super) fn through(patterns: &[MarkerPattern], found: &[FoundMarker]) -> Line {
         let count = found.len() as f64;
-        let times = patterns.iter().map(Pattern::middle);
+        let times = patterns.iter().map(MarkerPattern::middle);
         let middle = times.clone().sum::<f64>() / count;
         let offset = found.iter().map(|found| found.offset).sum::<f64>() / count;
         let spread: f64 = times.clone().map(|time| (time - middle).powi(2)).sum();

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{available_parallelism, scope, sleep};
 use std::time::{Duration, Instant};
 
-/// A wait looks this often whether it is to end.
+/// Interval at which a wait checks whether it is to end.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
-/// A spinning core looks once in this many rounds.
+/// Rounds of a spinning core between two checks of the clock.
 const ROUNDS: u32 = 4096;
 
 /// The shape of a marker.
@@ -36,7 +36,7 @@ impl Default for Shape {
 
 /// A moment at which a marker's power changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Edge {
+pub struct MarkerEdge {
     /// `CLOCK_REALTIME`: since the epoch.
     pub realtime: Nanos,
     /// `CLOCK_MONOTONIC`: since the machine was started, never set.
@@ -49,7 +49,7 @@ pub struct Edge {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marker {
     /// The marker's edges, rising and falling in turn.
-    pub edges: Vec<Edge>,
+    pub edges: Vec<MarkerEdge>,
 }
 
 /// The error of a cancelled marker: what is in the trace is no marker.
@@ -74,18 +74,18 @@ impl Shape {
         let mut edges = Vec::new();
         wait(self.idle, cancel)?;
         for _ in 0..self.times {
-            edges.push(Edge::now(true));
+            edges.push(MarkerEdge::now(true));
             spin(self.spin, cancel)?;
-            edges.push(Edge::now(false));
+            edges.push(MarkerEdge::now(false));
             wait(self.idle, cancel)?;
         }
         Ok(Marker { edges })
     }
 }
 
-impl Edge {
-    fn now(rising: bool) -> Edge {
-        Edge {
+impl MarkerEdge {
+    fn now(rising: bool) -> MarkerEdge {
+        MarkerEdge {
             realtime: read(ClockId::Realtime),
             monotonic: read(ClockId::Monotonic),
             rising,

@@ -9,11 +9,11 @@ use joulio_units::Nanos;
 const MIN_SAMPLES: f64 = 0.75;
 /// A correlation of fewer samples says nothing.
 const FEWEST_SAMPLES: usize = 8;
-/// Longer is no marker, and would take long to look for, in seconds.
+/// Longer is no marker, and would take long to search for, in seconds.
 const LONGEST: f64 = 3600.0;
 
 /// The samples by the logger's clock, in seconds from the origin.
-pub struct Trace {
+pub struct PowerTrace {
     pub samples: Vec<(f64, f64)>,
     /// Seconds.
     pub interval: f64,
@@ -22,11 +22,11 @@ pub struct Trace {
     centre: f64,
 }
 
-impl Trace {
-    pub fn new(log: &PowerLog, origin: Nanos) -> Trace {
+impl PowerTrace {
+    pub fn new(log: &PowerLog, origin: Nanos) -> PowerTrace {
         let interval = log.interval.seconds();
         let samples = log.samples.iter();
-        Trace {
+        PowerTrace {
             samples: samples
                 .map(|(at, watts)| (seconds_between(origin, *at), watts.0))
                 .collect(),
@@ -49,7 +49,7 @@ impl Trace {
 }
 
 /// A marker by the machine's clock, in seconds from the origin.
-pub struct Pattern {
+pub struct MarkerPattern {
     /// Rising and falling in turn.
     pub edges: Vec<f64>,
     /// The time spun before each edge.
@@ -69,14 +69,14 @@ pub struct Fit {
     pub step: f64,
 }
 
-impl Pattern {
+impl MarkerPattern {
     /// Checks that `marker`, which is the `number`th, is one.
     pub fn new(
         marker: &Marker,
         number: usize,
         origin: Nanos,
         interval: f64,
-    ) -> Result<Pattern, AlignError> {
+    ) -> Result<MarkerPattern, AlignError> {
         let is_even = marker.edges.len().is_multiple_of(2) && !marker.edges.is_empty();
         let mut in_turn = marker.edges.iter().enumerate();
         if !is_even || !in_turn.all(|(at, edge)| edge.rising == (at % 2 == 0)) {
@@ -105,10 +105,10 @@ impl Pattern {
         for (at, part) in parts().enumerate() {
             spun.push(spun[at] + if at % 2 == 0 { part } else { 0.0 });
         }
-        Ok(Pattern { edges, spun, part })
+        Ok(MarkerPattern { edges, spun, part })
     }
 
-    /// The first and the last moment that are looked at: what is idle around the edges is part of
+    /// The first and the last moment that are searched: what is idle around the edges is part of
     /// the pattern.
     fn span(&self) -> (f64, f64) {
         (
@@ -141,7 +141,7 @@ impl Pattern {
 
     /// Normalised cross-correlation with the trace of a logger that is `offset` ahead. None where
     /// samples are missing or do not vary.
-    pub fn fit(&self, trace: &Trace, offset: f64) -> Option<Fit> {
+    pub fn fit(&self, trace: &PowerTrace, offset: f64) -> Option<Fit> {
         let (from, to) = self.span();
         let width = trace.interval;
         let pairs = || {

@@ -1,10 +1,10 @@
 //! The distance of the edges in an aligned trace from where the markers have them.
 
 use super::line::Line;
-use super::pattern::{Fit, Pattern, Trace};
+use super::pattern::{Fit, MarkerPattern, PowerTrace};
 
 /// Root mean square of the distances, in seconds; none where no edge has all its samples.
-pub fn of(trace: &Trace, patterns: &[Pattern], line: &Line) -> Option<f64> {
+pub fn of(trace: &PowerTrace, patterns: &[MarkerPattern], line: &Line) -> Option<f64> {
     let mut distances = vec![];
     for pattern in patterns {
         let offset = line.at(pattern.middle());
@@ -20,9 +20,9 @@ pub fn of(trace: &Trace, patterns: &[Pattern], line: &Line) -> Option<f64> {
     (!distances.is_empty()).then(|| (squares / distances.len() as f64).sqrt())
 }
 
-/// Where the trace has an edge: the samples around it add up to so much spinning, and that lies
+/// Time of the trace's edge: the samples around it add up to so much spinning, and that lies
 /// after a rising edge or before a falling one.
-fn found(trace: &Trace, fit: &Fit, edge: f64, rising: bool, place: (f64, f64)) -> Option<f64> {
+fn found(trace: &PowerTrace, fit: &Fit, edge: f64, rising: bool, place: (f64, f64)) -> Option<f64> {
     let (part, offset) = place;
     let around = trace.between(edge - part / 2.0, edge + part / 2.0, offset);
     let samples: Vec<_> = around.collect();

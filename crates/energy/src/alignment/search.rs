@@ -1,7 +1,7 @@
 //! Looking for the offset at which the trace shows the markers.
 
-use super::pattern::{Pattern, Trace};
-use super::{AlignError, Limits};
+use super::pattern::{MarkerPattern, PowerTrace};
+use super::{AlignError, AlignmentLimits};
 
 /// Steps of the first search in an interval between samples.
 const STEPS: f64 = 2.0;
@@ -10,9 +10,9 @@ const NARROWINGS: usize = 50;
 
 /// A search for one offset, and a drift, that fits every marker.
 pub struct Search<'a> {
-    trace: &'a Trace,
-    patterns: &'a [Pattern],
-    limits: &'a Limits,
+    trace: &'a PowerTrace,
+    patterns: &'a [MarkerPattern],
+    limits: &'a AlignmentLimits,
     /// Seconds.
     step: f64,
     /// Offsets from the least to the largest.
@@ -20,7 +20,11 @@ pub struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    pub fn new(trace: &'a Trace, patterns: &'a [Pattern], limits: &'a Limits) -> Search<'a> {
+    pub fn new(
+        trace: &'a PowerTrace,
+        patterns: &'a [MarkerPattern],
+        limits: &'a AlignmentLimits,
+    ) -> Search<'a> {
         let step = trace.interval / STEPS;
         Search {
             trace,
@@ -77,7 +81,7 @@ impl<'a> Search<'a> {
     }
 
     /// The correlation at every offset; none is that of no agreement.
-    fn scores(&self, pattern: &Pattern) -> Vec<f64> {
+    fn scores(&self, pattern: &MarkerPattern) -> Vec<f64> {
         let offsets = (0..self.count).map(|index| self.offset(index));
         let fits = offsets.map(|offset| pattern.fit(self.trace, offset));
         fits.map(|fit| fit.map_or(0.0, |fit| fit.correlation.max(0.0)))
@@ -85,7 +89,7 @@ impl<'a> Search<'a> {
     }
 
     /// The largest distance in steps of a marker's offset from the first marker's.
-    fn reach(&self, pattern: &Pattern) -> usize {
+    fn reach(&self, pattern: &MarkerPattern) -> usize {
         let apart = pattern.middle() - self.patterns[0].middle();
         let drift = apart * self.limits.drift_ppm * 1e-6;
         if apart == 0.0 {
@@ -112,7 +116,7 @@ impl<'a> Search<'a> {
     }
 
     /// The peak within a step of `near`: between its neighbours there is but one.
-    fn narrow(&self, pattern: &Pattern, near: f64) -> (f64, f64) {
+    fn narrow(&self, pattern: &MarkerPattern, near: f64) -> (f64, f64) {
         let fit = |offset| {
             pattern
                 .fit(self.trace, offset)
@@ -132,7 +136,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Where `scores` are best within `reach` of `index`; the middle of several.
+/// Index of the best of `scores` within `reach` of `index`; the middle of several.
 fn around(scores: &[f64], index: usize, reach: usize) -> usize {
     let from = index.saturating_sub(reach);
     let to = scores

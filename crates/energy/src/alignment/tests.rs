@@ -28,13 +28,13 @@ struct Planted {
     missing: f64,
     /// A sample is the mean of the second before.
     averaged: bool,
-    /// Where in a second the logger takes its samples.
+    /// Phase of the logger's samples within a second, in seconds.
     phase: f64,
     seed: u64,
 }
 
 impl Planted {
-    fn quiet() -> Planted {
+    fn noiseless() -> Planted {
         Planted {
             offset: 17.3,
             drift_ppm: 0.0,
@@ -52,7 +52,7 @@ impl Planted {
     fn marker(start: f64) -> Marker {
         let edge = |at: u32| {
             let time = start + 5.0 * f64::from(at);
-            Edge {
+            MarkerEdge {
                 realtime: moved(START, time),
                 monotonic: moved(Nanos(SECOND), time),
                 rising: at.is_multiple_of(2),
@@ -125,7 +125,11 @@ fn of(samples: Vec<(Nanos, Watts)>, averaged: bool) -> PowerLog {
 }
 
 fn aligned(planted: &Planted) -> Result<Alignment, AlignError> {
-    align(&planted.log(), &planted.markers(), &Limits::default())
+    align(
+        &planted.log(),
+        &planted.markers(),
+        &AlignmentLimits::default(),
+    )
 }
 
 prop_compose! {
@@ -144,14 +148,14 @@ proptest! {
     #[test]
     fn a_planted_offset_is_found_to_half_a_sample(planted in planted()) {
         let alignment = aligned(&planted).unwrap();
-        // Beyond half a sample the noise of a strong one moves it, and that is told.
-        let told = alignment.uncertainty;
-        let half = if planted.noise <= planted.step / 20.0 { 0.525 } else { told };
+        // Beyond half a sample the noise of a strong one moves it, and that is reported.
+        let reported = alignment.uncertainty;
+        let half = if planted.noise <= planted.step / 20.0 { 0.525 } else { reported };
         for time in [0.0, planted.apart / 2.0, planted.apart + 30.0] {
             let host = moved(START, time);
             let real = moved(START, time + planted.offset + time * planted.drift_ppm * 1e-6);
             let apart = seconds_between(real, alignment.logger_time(host));
-            prop_assert!(apart.abs() <= told.min(half), "{} s at {}: {:?}", apart, time, alignment);
+            prop_assert!(apart.abs() <= reported.min(half), "{} s at {}: {:?}", apart, time, alignment);
         }
     }
 
@@ -165,7 +169,7 @@ proptest! {
                 watts.0 = planted.base + host % 7.0 / 7.0 * planted.noise;
             }
         }
-        let refused = align(&log, &planted.markers(), &Limits::default());
+        let refused = align(&log, &planted.markers(), &AlignmentLimits::default());
         prop_assert!(matches!(refused, Err(AlignError::Weak { .. })), "{:?}", refused);
     }
 }
@@ -177,7 +181,7 @@ fn means_give_the_offset_far_below_a_sample_and_the_drift() {
         apart: 36_000.0,
         drift_ppm: 23.0,
         phase: 0.37,
-        ..Planted::quiet()
+        ..Planted::noiseless()
     };
     let alignment = aligned(&planted).unwrap();
     let drift = alignment.drift_ppm.unwrap();
@@ -193,10 +197,10 @@ fn means_give_the_offset_far_below_a_sample_and_the_drift() {
 
 #[test]
 fn one_marker_gives_an_offset_without_a_drift() {
-    let planted = Planted::quiet();
+    let planted = Planted::noiseless();
     let mut log = planted.log();
     log.samples.truncate(400);
-    let alignment = align(&log, &planted.markers()[..1], &Limits::default()).unwrap();
+    let alignment = align(&log, &planted.markers()[..1], &AlignmentLimits::default()).unwrap();
     assert_eq!(alignment.drift_ppm, None);
     assert!((alignment.offset - 17.3).abs() <= 0.5);
     let far = alignment.logger_time(moved(START, 3600.0));
@@ -209,7 +213,7 @@ fn a_drift_is_not_drawn_out_beyond_the_markers() {
         averaged: true,
         drift_ppm: 150.0,
         apart: 20_000.0,
-        ..Planted::quiet()
+        ..Planted::noiseless()
     };
     let alignment = aligned(&planted).unwrap();
     let ahead = |time| {
@@ -229,7 +233,7 @@ fn an_edge_without_all_its_samples_is_not_in_the_residual() {
     let planted = Planted {
         averaged: true,
         missing: 0.1,
-        ..Planted::quiet()
+        ..Planted::noiseless()
     };
     let alignment = aligned(&planted).unwrap();
     assert!(alignment.residual.unwrap() < 0.05, "{alignment:?}");
@@ -239,24 +243,28 @@ fn an_edge_without_all_its_samples_is_not_in_the_residual() {
 fn a_repeated_pattern_is_refused_as_ambiguous() {
     let planted = Planted {
         apart: 300.0,
-        ..Planted::quiet()
+        ..Planted::noiseless()
     };
     // One marker was recorded, and the trace shows two.
-    let one = align(&planted.log(), &planted.markers()[..1], &Limits::default());
+    let one = align(
+        &planted.log(),
+        &planted.markers()[..1],
+        &AlignmentLimits::default(),
+    );
     assert!(matches!(one, Err(AlignError::Ambiguous { .. })), "{one:?}");
     assert!(aligned(&planted).is_ok());
 }
 
 #[test]
 fn what_is_no_marker_is_refused() {
-    let log = Planted::quiet().log();
-    let refused = |change: &dyn Fn(&mut Vec<Edge>)| {
-        let mut markers = Planted::quiet().markers();
+    let log = Planted::noiseless().log();
+    let refused = |change: &dyn Fn(&mut Vec<MarkerEdge>)| {
+        let mut markers = Planted::noiseless().markers();
         change(&mut markers[1].edges);
-        align(&log, &markers, &Limits::default()).unwrap_err()
+        align(&log, &markers, &AlignmentLimits::default()).unwrap_err()
     };
     assert_eq!(
-        align(&log, &[], &Limits::default()),
+        align(&log, &[], &AlignmentLimits::default()),
         Err(AlignError::NoMarker)
     );
     assert_eq!(refused(&|edges| edges.clear()), AlignError::Marker(2));
@@ -287,11 +295,11 @@ fn what_is_no_marker_is_refused() {
 
 #[test]
 fn a_log_that_cannot_show_a_marker_is_refused() {
-    let planted = Planted::quiet();
+    let planted = Planted::noiseless();
     let with = |change: &dyn Fn(&mut PowerLog)| {
         let mut log = planted.log();
         change(&mut log);
-        align(&log, &planted.markers(), &Limits::default()).unwrap_err()
+        align(&log, &planted.markers(), &AlignmentLimits::default()).unwrap_err()
     };
     let slow = with(&|log| log.interval = Nanos(10 * SECOND));
     assert!(matches!(slow, AlignError::TooSlow { .. }), "{slow:?}");
@@ -332,7 +340,7 @@ fn a_window_is_measured_without_its_edges() {
         let planted = Planted {
             averaged,
             phase: 0.4,
-            ..Planted::quiet()
+            ..Planted::noiseless()
         };
         let (log, alignment) = (planted.log(), aligned(&planted).unwrap());
         let at = |time| moved(START, time);
@@ -352,29 +360,29 @@ fn a_window_is_measured_without_its_edges() {
 
 #[test]
 fn a_window_that_the_trace_does_not_show_has_no_energy() {
-    let planted = Planted::quiet();
+    let planted = Planted::noiseless();
     let (mut log, alignment) = (planted.log(), aligned(&planted).unwrap());
     let at = |time| moved(START, time);
     let energy = |log: &PowerLog, from, to| alignment.energy(log, at(from), at(to));
     assert_eq!(
         energy(&log, 60.0, 65.5),
-        Err(WindowError::Short(Nanos::from_millis(5_500)))
+        Err(LoggedEnergyError::Short(Nanos::from_millis(5_500)))
     );
     assert!(matches!(
         energy(&log, 70.0, 60.0),
-        Err(WindowError::Short(_))
+        Err(LoggedEnergyError::Short(_))
     ));
     assert!(
-        matches!(energy(&log, -200.0, 60.0), Err(WindowError::Outside(late, _)) if late > 90.0)
+        matches!(energy(&log, -200.0, 60.0), Err(LoggedEnergyError::Outside(late, _)) if late > 90.0)
     );
     assert!(
-        matches!(energy(&log, 60.0, 900.0), Err(WindowError::Outside(_, early)) if early > 90.0)
+        matches!(energy(&log, 60.0, 900.0), Err(LoggedEnergyError::Outside(_, early)) if early > 90.0)
     );
     log.samples
         .retain(|(at, _)| !(at.0 / SECOND).is_multiple_of(8));
     assert!(matches!(
         energy(&log, 100.0, 400.0),
-        Err(WindowError::Gaps { .. })
+        Err(LoggedEnergyError::Gaps { .. })
     ));
 }
 
@@ -383,7 +391,7 @@ fn a_few_missing_samples_are_as_the_others() {
     let planted = Planted {
         missing: 0.03,
         seed: 2,
-        ..Planted::quiet()
+        ..Planted::noiseless()
     };
     let (log, alignment) = (planted.log(), aligned(&planted).unwrap());
     let run = alignment

@@ -103,7 +103,7 @@ fn certificates(path: &PathBuf) -> io::Result<Vec<Certificate<'static>>> {
     }
 }
 
-/// From the environment, or of the URL's host from netrc.
+/// Login from the environment, or of the URL's host from netrc.
 fn credentials(url: &str) -> Option<Login> {
     if let (Ok(user), Ok(password)) = (var("JOULIO_REDFISH_USER"), var("JOULIO_REDFISH_PASSWORD")) {
         return Some(Login { user, password });

@@ -1,7 +1,7 @@
 //! DCMI's Get Power Reading (Data Center Manageability Interface 1.5, section 6.6.1), by ipmitool.
 
 use crate::finding::{Finding, FindingState, Found};
-use crate::meter::{About, Kind, Meter, MeterError, Reading, Source, Value};
+use crate::meter::{About, Meter, MeterError, MeterKind, Reading, Source, Value};
 use crate::rapl::Processor;
 use crate::root::Root;
 use crate::{Boundary, Clock, Zone};
@@ -9,9 +9,9 @@ use joulio_units::{Nanos, Watts};
 use std::io;
 
 const NAME: &str = "ipmi:dcmi";
-/// Where the kernel's driver may be (ipmitool looks in the same places).
+/// Device nodes of the kernel's driver (ipmitool tries the same).
 const DEVICES: [&str; 3] = ["/dev/ipmi0", "/dev/ipmi/0", "/dev/ipmidev/0"];
-/// BMCs look about once a second, and are disturbed by more.
+/// BMCs measure about once a second, and are disturbed by more.
 const UPDATE: Nanos = Nanos::from_millis(1_000);
 const MISSING: &str = "not installed";
 
@@ -64,7 +64,7 @@ impl Dcmi {
                 name: NAME.into(),
                 source: Source::Ipmi,
                 zone: Zone::machine(Boundary::Wall),
-                kind: Kind::Power {
+                kind: MeterKind::Power {
                     step: Watts(1.0),
                     update: UPDATE,
                 },

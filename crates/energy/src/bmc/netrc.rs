@@ -7,7 +7,7 @@ pub(super) struct Login {
     pub(super) password: String,
 }
 
-/// Those of `host` in the text of a netrc: of its `machine`, or of `default`.
+/// Login for `host` in the text of a netrc: of its `machine`, or of `default`.
 pub(super) fn login(text: &str, host: &str) -> Option<Login> {
     let mut words = text.lines().flat_map(|line| {
         // A `#` begins a comment at a line's start only: passwords have them too.

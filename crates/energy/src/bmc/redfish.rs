@@ -3,14 +3,14 @@
 
 use super::RedfishUrl;
 use crate::finding::Found;
-use crate::meter::{About, Kind, Meter, MeterError, Reading, Source, Value};
+use crate::meter::{About, Meter, MeterError, MeterKind, Reading, Source, Value};
 use crate::root::Root;
 use crate::select::Select;
 use crate::{Boundary, Clock, Zone};
 use joulio_units::{Nanos, Watts};
 use serde_json::Value as Json;
 
-/// BMCs look about once a second, and are disturbed by more.
+/// BMCs measure about once a second, and are disturbed by more.
 const UPDATE: Nanos = Nanos::from_millis(1_000);
 /// No machine draws it.
 const MAX_WATTS: f64 = 1e6;
@@ -21,7 +21,7 @@ pub(super) fn discover(root: &Root, select: &Select) -> Vec<Found> {
             name: url.meter_name(),
             source: Source::Redfish,
             zone: Zone::machine(Boundary::Wall),
-            kind: Kind::Power {
+            kind: MeterKind::Power {
                 step: Watts(1.0),
                 update: UPDATE,
             },

@@ -1,4 +1,4 @@
-//! Where a BMC's reading is.
+//! URL of a BMC's reading.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -21,7 +21,7 @@ impl RedfishUrl {
         &self.url
     }
 
-    /// Which of the document's readings.
+    /// JSON pointer to one of the document's readings.
     pub(crate) fn pointer(&self) -> Option<&str> {
         self.pointer.as_deref()
     }

@@ -7,7 +7,7 @@ use joulio_units::Nanos;
 /// The folder of all chips.
 pub(super) const CLASS: &str = "/sys/class/hwmon";
 
-/// Where a driver says nothing of how often it looks.
+/// Update interval of a driver that reports none.
 const USUAL_UPDATE: Nanos = Nanos::from_millis(1_000);
 
 /// One `hwmonN`.

@@ -1,6 +1,6 @@
 //! One sensor, and its meter.
 
-use crate::meter::{About, Kind, Meter, MeterError, Reading, Source, Value};
+use crate::meter::{About, Meter, MeterError, MeterKind, Reading, Source, Value};
 use crate::root::Root;
 use crate::{Clock, Zone};
 use joulio_units::{Joules, Nanos, Watts};
@@ -34,12 +34,12 @@ impl Sensor {
     /// Makes a meter of the sensor, for `zone`.
     pub(super) fn meter(self, root: &Root, zone: Zone) -> Box<dyn Meter> {
         let kind = match self.quantity {
-            Quantity::Energy => Kind::Counter {
+            Quantity::Energy => MeterKind::Counter {
                 step: Joules(1e-6),
                 update: self.update,
                 wraps_after: None,
             },
-            Quantity::Power => Kind::Power {
+            Quantity::Power => MeterKind::Power {
                 step: Watts(1e-6),
                 update: self.update,
             },
@@ -83,7 +83,7 @@ impl Meter for SensorMeter {
         let micro: u64 = self.root.number(&self.path)?;
         let at = clock.now();
         let value = match self.about.kind {
-            Kind::Counter { .. } if micro < self.last => {
+            MeterKind::Counter { .. } if micro < self.last => {
                 let from = std::mem::replace(&mut self.last, micro);
                 return Err(MeterError::WentBack {
                     what: self.path.clone(),
@@ -91,11 +91,11 @@ impl Meter for SensorMeter {
                     to: micro,
                 });
             }
-            Kind::Counter { .. } => {
+            MeterKind::Counter { .. } => {
                 self.last = micro;
                 Value::Total(Joules(micro as f64 / 1e6))
             }
-            Kind::Power { .. } => Value::Power(Watts(micro as f64 / 1e6)),
+            MeterKind::Power { .. } => Value::Power(Watts(micro as f64 / 1e6)),
         };
         Ok(Reading { at, value })
     }

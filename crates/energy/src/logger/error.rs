@@ -6,7 +6,7 @@ pub enum ImportError {
     /// The bytes are UTF-16, as some spreadsheets save text.
     #[error("the file is UTF-16: save it as CSV in UTF-8")]
     Utf16,
-    /// No line looks like HOBOware's header. The offset of the times stands there and nowhere
+    /// No line is HOBOware's header. The offset of the times stands there and nowhere
     /// else, so without it no sample has a time.
     #[error(
         "no header with the times' offset from UTC, as in \"Date Time, GMT-05:00\": \
@@ -14,7 +14,7 @@ pub enum ImportError {
     )]
     NoHeader,
     /// The offset in the header is none that a clock on this planet has.
-    #[error("column '{heading}': the offset from UTC is not one")]
+    #[error("column '{heading}': the offset from UTC is invalid")]
     Offset {
         /// The column as the file has it.
         heading: String,
@@ -56,7 +56,7 @@ pub enum ImportError {
         /// The cell.
         text: String,
     },
-    /// The dates can be read in more than one order, and nothing in the file tells which is meant.
+    /// The dates can be read in more than one order, and nothing in the file shows which is meant.
     #[error(
         "the dates can be read as {orders} (the first is '{text}'): say which by --date-order mdy, \
          dmy or ymd"

@@ -35,7 +35,7 @@ pub struct Heading {
     pub offset: Option<Result<i32, ()>>,
 }
 
-/// Which column holds what.
+/// Columns by their content.
 pub struct Columns {
     /// The offset of the times from UTC, in seconds east.
     pub offset: i32,
@@ -116,7 +116,7 @@ impl Heading {
     }
 }
 
-/// Which column holds what.
+/// Columns by their content.
 pub fn columns(headings: &[Heading]) -> Result<Columns, ImportError> {
     let time = headings
         .iter()

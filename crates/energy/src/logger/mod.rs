@@ -16,9 +16,9 @@ mod text;
 mod time;
 
 pub use error::ImportError;
-pub use event::Event;
+pub use event::LoggerEvent;
 pub use number::Decimal;
-pub use options::Options;
+pub use options::LogOptions;
 pub use time::DateOrder;
 
 use joulio_units::{Nanos, Watts};
@@ -41,10 +41,10 @@ pub struct PowerLog {
     /// The power, later and later.
     pub samples: Vec<(Nanos, Watts)>,
     /// Other notes of the logger, such as `Host Connected`.
-    pub events: Vec<Event>,
+    pub events: Vec<LoggerEvent>,
     /// Serial numbers of the logger and its sensors.
     pub serials: Vec<String>,
-    /// Where samples are missing.
+    /// Intervals in which samples are missing.
     pub gaps: Vec<Gap>,
     /// The last line is incomplete: the file was cut, and what it held of a power is not used.
     pub truncated: bool,
@@ -66,8 +66,8 @@ impl PowerLog {
     ///
     /// # Errors
     ///
-    /// Where the file is none, or leaves open what `options` does not say; never a guess.
-    pub fn import(file: &[u8], options: &Options) -> Result<PowerLog, ImportError> {
+    /// [`ImportError`] where the file is no such log, or leaves open what `options` does not say.
+    pub fn import(file: &[u8], options: &LogOptions) -> Result<PowerLog, ImportError> {
         let text = text::decode(file)?;
         let layout = text::layout(&text)?;
         let columns = heading::columns(&layout.headings)?;

@@ -11,24 +11,24 @@ pub enum Decimal {
 
 /// A number of a cell, under each reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Number {
+pub struct LogNumber {
     point: Option<f64>,
     comma: Option<f64>,
 }
 
 /// Why the numbers of a file have no single reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum NumberTrouble {
     /// The number with this index has none, or not that of the others.
     NoNumber(usize),
-    /// The number with this index has two, and no other number tells which is meant.
+    /// The number with this index has two, and no other number shows which is meant.
     Ambiguous(usize),
 }
 
-impl Number {
+impl LogNumber {
     /// Reads a cell; a cell that is no number under either reading is kept for the message.
-    pub fn parse(cell: &str) -> Number {
-        Number {
+    pub fn parse(cell: &str) -> LogNumber {
+        LogNumber {
             point: read(cell, '.', ','),
             comma: read(cell, ',', '.'),
         }
@@ -83,21 +83,21 @@ fn read(cell: &str, decimal: char, group: char) -> Option<f64> {
 /// `separator` is what separates the cells: a file with commas between its cells has no decimal
 /// commas, one with semicolons has them for that reason.
 pub fn resolve(
-    numbers: &[Number],
+    numbers: &[LogNumber],
     separator: u8,
     said: Option<Decimal>,
-) -> Result<Vec<f64>, Trouble> {
+) -> Result<Vec<f64>, NumberTrouble> {
     let decimal = match said {
         Some(decimal) => decimal,
         None => guess(numbers, separator)?,
     };
     let values = numbers.iter().enumerate();
     values
-        .map(|(at, number)| number.value(decimal).ok_or(Trouble::NoNumber(at)))
+        .map(|(at, number)| number.value(decimal).ok_or(NumberTrouble::NoNumber(at)))
         .collect()
 }
 
-fn guess(numbers: &[Number], separator: u8) -> Result<Decimal, Trouble> {
+fn guess(numbers: &[LogNumber], separator: u8) -> Result<Decimal, NumberTrouble> {
     let only = |decimal, other| {
         let mut all = numbers.iter();
         all.any(|number| number.value(decimal).is_some() && number.value(other).is_none())
@@ -108,7 +108,7 @@ fn guess(numbers: &[Number], separator: u8) -> Result<Decimal, Trouble> {
     if only(Decimal::Comma, Decimal::Point) {
         return Ok(Decimal::Comma);
     }
-    let Some(at) = numbers.iter().position(Number::is_ambiguous) else {
+    let Some(at) = numbers.iter().position(LogNumber::is_ambiguous) else {
         return Ok(Decimal::Point);
     };
     // "1.234" is a small number as a decimal point has it, and a large one as a group has it.
@@ -116,7 +116,7 @@ fn guess(numbers: &[Number], separator: u8) -> Result<Decimal, Trouble> {
     match (separator, has_point) {
         (b',', true) => Ok(Decimal::Point),
         (b';', false) => Ok(Decimal::Comma),
-        _ => Err(Trouble::Ambiguous(at)),
+        _ => Err(NumberTrouble::Ambiguous(at)),
     }
 }
 
@@ -124,13 +124,13 @@ fn guess(numbers: &[Number], separator: u8) -> Result<Decimal, Trouble> {
 mod tests {
     use super::*;
 
-    fn values(cells: &[&str], separator: u8) -> Result<Vec<f64>, Trouble> {
-        let numbers: Vec<_> = cells.iter().map(|cell| Number::parse(cell)).collect();
+    fn values(cells: &[&str], separator: u8) -> Result<Vec<f64>, NumberTrouble> {
+        let numbers: Vec<_> = cells.iter().map(|cell| LogNumber::parse(cell)).collect();
         resolve(&numbers, separator, None)
     }
 
     #[test]
-    fn one_number_tells_how_the_others_are_read() {
+    fn one_number_shows_how_the_others_are_read() {
         assert_eq!(values(&["88.4", "1,234"], b','), Ok(vec![88.4, 1234.0]));
         assert_eq!(values(&["88,4", "1.234"], b';'), Ok(vec![88.4, 1234.0]));
         assert_eq!(
@@ -146,7 +146,10 @@ mod tests {
         assert_eq!(values(&["88.123"], b','), Ok(vec![88.123]));
         assert_eq!(values(&["88,123"], b';'), Ok(vec![88.123]));
         for (cell, separator) in [("88,123", b','), ("88.123", b';'), ("88.123", b'\t')] {
-            assert_eq!(values(&["7", cell], separator), Err(Trouble::Ambiguous(1)));
+            assert_eq!(
+                values(&["7", cell], separator),
+                Err(NumberTrouble::Ambiguous(1))
+            );
         }
     }
 
@@ -157,10 +160,13 @@ mod tests {
         ] {
             assert_eq!(
                 values(&["88.4", cell], b','),
-                Err(Trouble::NoNumber(1)),
+                Err(NumberTrouble::NoNumber(1)),
                 "{cell}"
             );
         }
-        assert_eq!(values(&["88.4", "88,4"], b','), Err(Trouble::NoNumber(1)));
+        assert_eq!(
+            values(&["88.4", "88,4"], b','),
+            Err(NumberTrouble::NoNumber(1))
+        );
     }
 }

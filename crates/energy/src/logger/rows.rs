@@ -1,10 +1,10 @@
 //! The rows of a file: samples, events, and a last line that may be cut.
 
 use super::heading::Columns;
-use super::number::{self, Number};
-use super::text::Layout;
+use super::number::{self, LogNumber};
+use super::text::LogLayout;
 use super::time::{self, DateOrder, Stamp};
-use super::{Event, ImportError, Options};
+use super::{ImportError, LogOptions, LoggerEvent};
 use csv::{ReaderBuilder, StringRecord, Trim};
 use joulio_units::Nanos;
 
@@ -16,15 +16,15 @@ const QUOTED: usize = 60;
 
 /// The rows, before their numbers and dates have a meaning.
 pub struct Rows<'a> {
-    layout: &'a Layout<'a>,
+    layout: &'a LogLayout<'a>,
     columns: &'a Columns,
     stamps: Vec<time::Row>,
-    numbers: Vec<Number>,
-    /// Which row each number is of.
+    numbers: Vec<LogNumber>,
+    /// Row of each number.
     samples: Vec<usize>,
     /// Row, column and text of each event.
     events: Vec<(usize, usize, String)>,
-    /// Where each row begins, in bytes.
+    /// Offset of each row, in bytes.
     starts: Vec<usize>,
     /// The last line is incomplete.
     pub truncated: bool,
@@ -32,7 +32,7 @@ pub struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     /// Reads the cells of every row.
-    pub fn read(layout: &'a Layout<'a>, columns: &'a Columns) -> Result<Rows<'a>, ImportError> {
+    pub fn read(layout: &'a LogLayout<'a>, columns: &'a Columns) -> Result<Rows<'a>, ImportError> {
         let mut rows = Rows {
             layout,
             columns,
@@ -86,7 +86,7 @@ impl<'a> Rows<'a> {
         let power = cell(self.columns.power);
         let is_sample = !power.is_empty() && power.replace(',', ".") != NO_SENSOR;
         if is_sample {
-            self.numbers.push(Number::parse(power));
+            self.numbers.push(LogNumber::parse(power));
             self.samples.push(row);
         }
         let headings = self.layout.headings.iter().enumerate();
@@ -103,21 +103,21 @@ impl<'a> Rows<'a> {
     }
 
     /// The rows' times since the epoch, by the order that was said or found.
-    pub fn times(&self, options: &Options) -> Result<(DateOrder, Vec<Nanos>), ImportError> {
+    pub fn times(&self, options: &LogOptions) -> Result<(DateOrder, Vec<Nanos>), ImportError> {
         if self.samples.is_empty() {
             return Err(ImportError::NoSamples);
         }
         let times = time::resolve(&self.stamps, self.columns.offset, options.date_order);
         times.map_err(|trouble| match trouble {
-            time::Trouble::NoDate(row) => {
+            time::TimeTrouble::NoDate(row) => {
                 let (line, text) = self.quote(self.starts[row]);
                 ImportError::Date { line, text }
             }
-            time::Trouble::Backwards(row) => {
+            time::TimeTrouble::Backwards(row) => {
                 let (line, text) = self.quote(self.starts[row]);
                 ImportError::Backwards { line, text }
             }
-            time::Trouble::Ambiguous(orders) => {
+            time::TimeTrouble::Ambiguous(orders) => {
                 let orders: Vec<_> = orders.iter().map(DateOrder::to_string).collect();
                 ImportError::DateOrder {
                     orders: orders.join(" or "),
@@ -128,14 +128,14 @@ impl<'a> Rows<'a> {
     }
 
     /// The samples' powers in the column's unit, by the decimal separator that was said or found.
-    pub fn values(&self, options: &Options) -> Result<Vec<f64>, ImportError> {
+    pub fn values(&self, options: &LogOptions) -> Result<Vec<f64>, ImportError> {
         let values = number::resolve(&self.numbers, self.layout.separator, options.decimal);
         values.map_err(|trouble| match trouble {
-            number::Trouble::NoNumber(at) => {
+            number::NumberTrouble::NoNumber(at) => {
                 let (line, text) = self.quote(self.starts[self.samples[at]]);
                 ImportError::Number { line, text }
             }
-            number::Trouble::Ambiguous(at) => {
+            number::NumberTrouble::Ambiguous(at) => {
                 let (line, text) = self.quote(self.starts[self.samples[at]]);
                 ImportError::Decimal { line, text }
             }
@@ -148,10 +148,10 @@ impl<'a> Rows<'a> {
     }
 
     /// The logger's notes beside the samples.
-    pub fn events(&self, times: &[Nanos]) -> Vec<Event> {
+    pub fn events(&self, times: &[Nanos]) -> Vec<LoggerEvent> {
         let events = self.events.iter();
         events
-            .map(|(row, column, text)| Event {
+            .map(|(row, column, text)| LoggerEvent {
                 at: times[*row],
                 name: self.layout.headings[*column].label().into(),
                 text: text.clone(),

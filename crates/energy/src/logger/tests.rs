@@ -1,11 +1,11 @@
-//! Files as HOBOware writes them, in the ways that it and its users' spreadsheets have.
+//! Files as HOBOware writes them, in the forms that it and its users' spreadsheets write.
 
 mod generated;
 
 use super::*;
 
 fn import(text: &str) -> Result<PowerLog, ImportError> {
-    PowerLog::import(text.as_bytes(), &Options::default())
+    PowerLog::import(text.as_bytes(), &LogOptions::default())
 }
 
 #[track_caller]
@@ -49,7 +49,7 @@ fn an_export_is_read_whole() {
         missing: 3,
     };
     assert_eq!(log.gaps, [gap]);
-    let event = |at, name: &str| Event {
+    let event = |at, name: &str| LoggerEvent {
         at: second(at),
         name: name.into(),
         text: "Logged".into(),
@@ -71,7 +71,7 @@ fn an_export_in_french_with_semicolons_is_read() {
     let log = import(text).unwrap();
     assert_eq!(log.events[0].name, "Hôte connecté");
     let latin1: Vec<u8> = text.chars().map(|c| u8::try_from(c).unwrap()).collect();
-    assert_eq!(PowerLog::import(&latin1, &Options::default()), Ok(log));
+    assert_eq!(PowerLog::import(&latin1, &LogOptions::default()), Ok(log));
 }
 
 #[test]
@@ -125,16 +125,16 @@ fn of_several_powers_only_an_average_stands_out() {
 }
 
 #[test]
-fn what_the_file_leaves_open_is_asked_for() {
+fn what_the_file_leaves_open_is_requested() {
     let text = ENGLISH.replace("07/14/22", "07/08/22");
     let said = import(&text).unwrap_err().to_string();
     assert!(
         said.contains("mdy or dmy or ymd") && said.contains("--date-order"),
         "{said}"
     );
-    let options = Options {
+    let options = LogOptions {
         date_order: Some(DateOrder::DayMonthYear),
-        ..Options::default()
+        ..LogOptions::default()
     };
     let log = PowerLog::import(text.as_bytes(), &options).unwrap();
     assert_eq!(log.start, Nanos::from_seconds(1_659_898_800.0));
@@ -145,16 +145,16 @@ fn what_the_file_leaves_open_is_asked_for() {
         said.contains("line 2") && said.contains("--decimal"),
         "{said}"
     );
-    let options = Options {
+    let options = LogOptions {
         decimal: Some(Decimal::Comma),
-        ..Options::default()
+        ..LogOptions::default()
     };
     let log = PowerLog::import(text.as_bytes(), &options).unwrap();
     assert_eq!(log.samples[0].1, Watts(1.234));
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_line() {
+fn what_is_wrong_is_reported_with_its_line() {
     let error = |from: &str, to: &str| import(&ENGLISH.replace(from, to)).unwrap_err();
     assert!(matches!(
         error("88.5", "x"),
@@ -177,7 +177,7 @@ fn what_is_wrong_is_told_with_its_line() {
     assert_eq!(import(""), Err(ImportError::NoHeader));
     assert_eq!(import("\u{feff}"), Err(ImportError::NoHeader));
     assert_eq!(
-        PowerLog::import(b"\xff\xfe\"\0", &Options::default()),
+        PowerLog::import(b"\xff\xfe\"\0", &LogOptions::default()),
         Err(ImportError::Utf16)
     );
     let header: String = ENGLISH.split_inclusive('\n').take(2).collect();
@@ -202,7 +202,7 @@ fn a_cut_number_is_not_a_small_number() {
     }
     let log = import(&ENGLISH[..cut + 6]).unwrap();
     assert!(log.truncated && log.samples.len() == 4);
-    // Where the power is the last cell, only the line's end tells that it is whole.
+    // Where the power is the last cell, only the line's end shows that it is whole.
     let last = "\"Date Time, GMT+00:00\",\"Power, W\"\n07/14/22 14:00:00,88.4\n07/14/22 14:00:01,9";
     assert_eq!(watts(last), [88.4]);
     assert!(import(last).unwrap().truncated);

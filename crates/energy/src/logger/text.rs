@@ -8,7 +8,7 @@ use std::borrow::Cow;
 const SEARCHED_LINES: usize = 10;
 
 /// The header of a file, and what stands below it.
-pub struct Layout<'a> {
+pub struct LogLayout<'a> {
     /// The columns.
     pub headings: Vec<Heading>,
     /// The separator of cells: a comma, a semicolon or a tab.
@@ -36,7 +36,7 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, ImportError> {
 }
 
 /// Finds the header: the first line with an offset from UTC in one of several columns.
-pub fn layout(text: &str) -> Result<Layout<'_>, ImportError> {
+pub fn layout(text: &str) -> Result<LogLayout<'_>, ImportError> {
     let mut rest = text;
     for line in 1..=SEARCHED_LINES {
         let end = rest.find(['\n', '\r']).unwrap_or(rest.len());
@@ -46,7 +46,7 @@ pub fn layout(text: &str) -> Result<Layout<'_>, ImportError> {
             .unwrap_or_else(|| after.get(1..).unwrap_or(""));
         let (separator, headings) = headings(header);
         if headings.len() > 1 && headings.iter().any(|heading| heading.offset.is_some()) {
-            return Ok(Layout {
+            return Ok(LogLayout {
                 headings,
                 separator,
                 rows: after,

@@ -136,7 +136,7 @@ fn nanos(digits: &str) -> Option<i32> {
 
 /// Why the rows did not get their times.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum TimeTrouble {
     /// The row with this index has no date in any order that the rows before it leave.
     NoDate(usize),
     /// The sample with this index is not later than the sample before it.
@@ -154,7 +154,7 @@ pub fn resolve(
     rows: &[Row],
     offset: i32,
     said: Option<DateOrder>,
-) -> Result<(DateOrder, Vec<Nanos>), Trouble> {
+) -> Result<(DateOrder, Vec<Nanos>), TimeTrouble> {
     // `heading` has checked the range.
     let offset = Offset::from_seconds(offset).unwrap_or(Offset::UTC);
     let orders = said.map_or(DateOrder::ALL.to_vec(), |order| vec![order]);
@@ -172,28 +172,28 @@ pub fn resolve(
         (_, Some((_, last, _))) => {
             let mut orders: Vec<_> = fitting.iter().map(|(_, order, _)| *order).collect();
             orders.push(last);
-            Err(Trouble::Ambiguous(orders))
+            Err(TimeTrouble::Ambiguous(orders))
         }
         // Of several orders, the one that went farthest is the likeliest.
         (_, None) => Err(refusals
             .into_iter()
             .max_by_key(|trouble| match trouble {
-                Trouble::NoDate(row) | Trouble::Backwards(row) => *row,
-                Trouble::Ambiguous(_) => 0,
+                TimeTrouble::NoDate(row) | TimeTrouble::Backwards(row) => *row,
+                TimeTrouble::Ambiguous(_) => 0,
             })
-            .unwrap_or(Trouble::NoDate(0))),
+            .unwrap_or(TimeTrouble::NoDate(0))),
     }
 }
 
 /// The rows' times in this order.
-fn times(rows: &[Row], offset: Offset, order: DateOrder) -> Result<Vec<Nanos>, Trouble> {
+fn times(rows: &[Row], offset: Offset, order: DateOrder) -> Result<Vec<Nanos>, TimeTrouble> {
     let mut times = Vec::with_capacity(rows.len());
     let mut last = None;
     for (row, (stamp, is_sample)) in rows.iter().enumerate() {
-        let at = stamp.at(order, offset).ok_or(Trouble::NoDate(row))?;
+        let at = stamp.at(order, offset).ok_or(TimeTrouble::NoDate(row))?;
         if *is_sample {
             if last.is_some_and(|last| at <= last) {
-                return Err(Trouble::Backwards(row));
+                return Err(TimeTrouble::Backwards(row));
             }
             last = Some(at);
         }
@@ -237,7 +237,7 @@ mod tests {
             .collect()
     }
 
-    fn order(texts: &[&str]) -> Result<DateOrder, Trouble> {
+    fn order(texts: &[&str]) -> Result<DateOrder, TimeTrouble> {
         resolve(&rows(texts), 0, None).map(|(order, _)| order)
     }
 
@@ -298,7 +298,7 @@ mod tests {
         let one_day = ["07/08/22 1:00:00", "07/08/22 1:00:01"];
         assert_eq!(
             order(&one_day),
-            Err(Trouble::Ambiguous(DateOrder::ALL.to_vec()))
+            Err(TimeTrouble::Ambiguous(DateOrder::ALL.to_vec()))
         );
         let said = resolve(&rows(&one_day), 0, Some(DateOrder::DayMonthYear)).unwrap();
         assert_eq!(said.1[0], Nanos::from_seconds(1_659_834_000.0));
@@ -307,10 +307,10 @@ mod tests {
     #[test]
     fn samples_never_go_back() {
         let back = ["07/14/22 1:00:01", "07/14/22 1:00:01"];
-        assert_eq!(order(&back), Err(Trouble::Backwards(1)));
+        assert_eq!(order(&back), Err(TimeTrouble::Backwards(1)));
         assert_eq!(
             order(&["07/14/22 1:00:00", "02/30/22 1:00:00"]),
-            Err(Trouble::NoDate(1))
+            Err(TimeTrouble::NoDate(1))
         );
     }
 }

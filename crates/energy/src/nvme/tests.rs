@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 const S: u64 = 1_000_000_000;
 
-/// The time, which device and host share; it stands still unless it is moved, but for a look.
+/// The time, which device and host share; it stands still unless it is moved, but for a reading.
 #[derive(Clone, Debug, Default)]
 struct Time(Arc<Mutex<u64>>);
 
@@ -40,7 +40,7 @@ struct Inside {
     watts: f64,
     began: Option<u64>,
     generation: u8,
-    asked: u32,
+    readings: u32,
     stops: u32,
 }
 
@@ -58,8 +58,8 @@ impl Device {
         }
     }
 
-    fn with<T>(&self, look: impl FnOnce(&mut Inside) -> T) -> T {
-        look(&mut self.inside.lock().unwrap())
+    fn with<T>(&self, body: impl FnOnce(&mut Inside) -> T) -> T {
+        body(&mut self.inside.lock().unwrap())
     }
 
     fn open(&self) -> Result<NvmeMeter, MeterError> {
@@ -93,12 +93,12 @@ impl NvmePower for Device {
         Ok(())
     }
 
-    fn log(&mut self) -> Result<PowerLog, MeterError> {
+    fn log(&mut self) -> Result<PowerLogFields, MeterError> {
         let now = self.time.get();
         Ok(self.with(|inside| {
-            inside.asked += 1;
+            inside.readings += 1;
             let intervals = inside.began.map_or(0, |began| (now - began) / S) as u32;
-            PowerLog {
+            PowerLogFields {
                 generation: inside.generation,
                 measuring: inside.began.is_some(),
                 estimated: true,
@@ -143,7 +143,7 @@ fn window(meter: NvmeMeter, device: &Device, seconds: u64) -> Energy {
 }
 
 #[test]
-fn a_device_that_tells_nothing_is_not_supported() {
+fn a_device_that_reports_nothing_is_not_supported() {
     let refused = Device::new(Inside::default()).open().unwrap_err();
     assert!(
         refused
@@ -169,16 +169,16 @@ fn a_window_has_the_energy_of_its_seconds() {
 }
 
 #[test]
-fn the_device_is_asked_once_a_second_however_often_it_is_read() {
+fn the_device_is_read_once_a_second_however_often_the_meter_is_read() {
     let device = measuring(1.0);
     let mut meter = device.open().unwrap();
-    let before = device.with(|inside| inside.asked);
+    let before = device.with(|inside| inside.readings);
     for _ in 0..1_000 {
         device.time.advance(S / 100);
         meter.read(&device.time).unwrap();
     }
-    let asked = device.with(|inside| inside.asked) - before;
-    assert!((9..=11).contains(&asked), "{asked}");
+    let readings = device.with(|inside| inside.readings) - before;
+    assert!((9..=11).contains(&readings), "{readings}");
     assert!(total(meter.read(&device.time).unwrap()) >= 9.0);
 }
 
@@ -259,7 +259,7 @@ proptest! {
             prop_assert!(now >= before);
             before = now;
         }
-        let Kind::Counter { step, .. } = meter.about().kind else { panic!("no counter") };
+        let MeterKind::Counter { step, .. } = meter.about().kind else { panic!("no counter") };
         prop_assert!((before - sum).abs() <= step.0, "{} {} {:?}", before, sum, step);
     }
 }

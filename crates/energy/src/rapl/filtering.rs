@@ -16,9 +16,9 @@ const ENERGY_FILTERING_ENABLE: u64 = 1;
 /// Average Power Limit Energy Reporting). Their sums over a second remain; short windows suffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Filtering {
-    /// They are.
+    /// Energy counters are filtered.
     On,
-    /// They are not.
+    /// Energy counters are not filtered.
     Off,
     /// This processor has no such thing.
     None,

@@ -1,21 +1,21 @@
 //! RAPL through the kernel's `power` PMU.
 //!
-//! The kernel adds the hardware's 32 bits up to 64, in units of 2^-32 J, and looks after their
+//! The kernel adds the hardware's 32 bits up to 64, in units of 2^-32 J, and handles their
 //! wrap with a timer of its own (`arch/x86/events/rapl.c`). Events count whatever runs, on one CPU
 //! of each package.
 
 use super::{PLATYPUS, Processor, UPDATE};
 use crate::finding::{Finding, FindingState, Found};
-use crate::meter::{About, Kind, Meter, MeterError, Reading, Source, Value};
+use crate::meter::{About, Meter, MeterError, MeterKind, Reading, Source, Value};
 use crate::root::{PerfCounter, PerfEvent, Root};
 use crate::{Boundary, Clock, Place, Zone};
-use joulio_units::Joules;
+use joulio_units::{Joules, parse_cpus};
 use std::io;
 
 const PMU: &str = "/sys/bus/event_source/devices/power";
 /// The assumed unit of a counter until it has been seen to count: nearly all have 2^-14 J.
 const USUAL_STEP: Joules = Joules(1.0 / 16384.0);
-/// The platform's counts whole joules on Sapphire Rapids, and perf does not tell.
+/// The platform's counts whole joules on Sapphire Rapids, and perf does not report it.
 const COARSE_STEP: Joules = Joules(1.0);
 
 /// Every event of the PMU on every CPU that it is to be read on.
@@ -62,23 +62,10 @@ fn broken(name: &str, error: &MeterError) -> Found {
 fn cpus(root: &Root) -> Result<Vec<usize>, MeterError> {
     let path = format!("{PMU}/cpumask");
     let text = root.text(&path)?;
-    list(&text).ok_or_else(|| MeterError::malformed(path, &text))
-}
-
-/// `0,2-4`, as the kernel writes lists of CPUs.
-fn list(text: &str) -> Option<Vec<usize>> {
-    /// More packages than any machine has.
-    const MAX_CPUS: usize = 4096;
-    let mut cpus = Vec::new();
-    for part in text.split(',') {
-        let (low, high) = part.split_once('-').unwrap_or((part, part));
-        let (low, high): (usize, usize) = (low.trim().parse().ok()?, high.trim().parse().ok()?);
-        if low > high || high - low > MAX_CPUS || cpus.len() > MAX_CPUS {
-            return None;
-        }
-        cpus.extend(low..=high);
+    match parse_cpus(&text) {
+        Ok(cpus) if !cpus.is_empty() => Ok(cpus.into_iter().map(|cpu| cpu as usize).collect()),
+        _ => Err(MeterError::malformed(path, &text)),
     }
-    Some(cpus)
 }
 
 fn one(root: &Root, pmu: u32, event: &str, cpu: usize, cpus: &[usize]) -> Found {
@@ -187,7 +174,7 @@ impl PerfMeter {
                 name,
                 source: Source::Perf,
                 zone,
-                kind: Kind::Counter {
+                kind: MeterKind::Counter {
                     step,
                     update: UPDATE,
                     wraps_after: None,
@@ -209,7 +196,7 @@ impl PerfMeter {
             return;
         }
         self.granularity = count.trailing_zeros();
-        if let Kind::Counter { step, .. } = &mut self.about.kind {
+        if let MeterKind::Counter { step, .. } = &mut self.about.kind {
             *step = Joules(self.scale * 2f64.powi(self.granularity as i32));
         }
     }

@@ -3,7 +3,7 @@
 use super::{PLATYPUS, Processor, UPDATE, Vendor};
 use crate::counter::Wrapping;
 use crate::finding::{Finding, FindingState, Found};
-use crate::meter::{About, Kind, Meter, MeterError, Reading, Source, Value};
+use crate::meter::{About, Meter, MeterError, MeterKind, Reading, Source, Value};
 use crate::root::Root;
 use crate::{Boundary, Clock, Place, Zone};
 use joulio_units::{Joules, Nanos};
@@ -149,7 +149,7 @@ impl Powercap {
         }
         let step_uj = range as f64 / f64::from(u32::MAX);
         let step = Joules(step_uj / 1e6);
-        let most_watts = MIN_PEAK_WATTS.max(PEAK * highest_limit(root, folder));
+        let max_watts = MIN_PEAK_WATTS.max(PEAK * highest_limit(root, folder));
         let mut notes = Vec::new();
         if step.0 >= COARSE {
             notes.push(format!(
@@ -162,10 +162,10 @@ impl Powercap {
                 name: format!("{source}:{zone}"),
                 source,
                 zone: zone.clone(),
-                kind: Kind::Counter {
+                kind: MeterKind::Counter {
                     step,
                     update: UPDATE,
-                    wraps_after: Some(Nanos::from_seconds(range as f64 / 1e6 / most_watts)),
+                    wraps_after: Some(Nanos::from_seconds(range as f64 / 1e6 / max_watts)),
                 },
                 slow: false,
                 modelled: false,

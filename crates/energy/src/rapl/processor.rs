@@ -2,7 +2,7 @@
 
 use crate::root::Root;
 
-/// Whose RAPL it has.
+/// Vendor whose RAPL a processor has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vendor {
     /// `GenuineIntel`.
@@ -18,7 +18,7 @@ pub enum Vendor {
 pub struct Processor {
     /// Model name of the processor; empty if there is none.
     pub name: String,
-    /// Who made it.
+    /// Vendor of the processor.
     pub vendor: Vendor,
     /// This is a virtual machine.
     pub virtual_machine: bool,

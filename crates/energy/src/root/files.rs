@@ -19,7 +19,7 @@ pub trait Files: Send + Sync + fmt::Debug {
     /// As the system says.
     fn names(&self, path: &Path) -> io::Result<Vec<String>>;
 
-    /// Where the link at `path` leads.
+    /// Returns the target of the link at `path`.
     ///
     /// # Errors
     /// As the system says.
@@ -31,9 +31,9 @@ pub trait Files: Send + Sync + fmt::Debug {
 
 /// The system's files.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Disk;
+pub struct SystemFiles;
 
-impl Files for Disk {
+impl Files for SystemFiles {
     fn read(&self, path: &Path, offset: u64, limit: usize) -> io::Result<Vec<u8>> {
         let mut file = fs::File::open(path)?;
         // An MSR is read at its number, and by nothing but eight bytes at once.

@@ -10,7 +10,7 @@ use std::io;
 pub struct PerfEvent {
     /// The PMU, as its `type` file numbers it.
     pub pmu: u32,
-    /// Which of its events.
+    /// Event of the PMU, as `perf_event_attr.config`.
     pub config: u64,
     /// The CPU.
     pub cpu: usize,

@@ -7,7 +7,7 @@
 use super::edge::{Edge, EdgeResult};
 use super::sampler::{Shared, lock};
 use super::track::Track;
-use crate::{Clock, Kind, Reading};
+use crate::{Clock, MeterKind, Reading};
 use joulio_units::Nanos;
 
 /// The longest wait for an update of a counter.
@@ -37,7 +37,7 @@ pub(super) fn edges(tracks: &[Shared], clock: &dyn Clock) -> Vec<EdgeResult> {
     waits.into_iter().map(Wait::end).collect()
 }
 
-/// One meter's way to its edge.
+/// One meter's search for its edge.
 enum Wait {
     /// The first reading and the latest, which are the same.
     For {
@@ -51,7 +51,7 @@ enum Wait {
 impl Wait {
     fn begin(track: &mut Track, clock: &dyn Clock) -> Wait {
         track.hold();
-        // What failed once may have been lost on the way.
+        // What failed once may have been lost in transit.
         let read = match track.read(clock) {
             Err(error) if error.is_passing() => track.read(clock),
             other => other,
@@ -61,12 +61,12 @@ impl Wait {
             Err(error) => return Wait::Done(Err(error.into())),
         };
         match track.kind() {
-            Kind::Counter { update, .. } => Wait::For {
+            MeterKind::Counter { update, .. } => Wait::For {
                 first: reading,
                 latest: reading,
                 update,
             },
-            Kind::Power { update, .. } => Wait::Done(Ok(Edge {
+            MeterKind::Power { update, .. } => Wait::Done(Ok(Edge {
                 reading,
                 within: update,
                 aligned: false,

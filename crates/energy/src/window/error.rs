@@ -10,8 +10,8 @@ pub enum WindowError {
     /// millisecond, a BMC's readings every second.
     #[error("{}", too_short(*.window, *.needed))]
     TooShort {
-        /// Time from the meter's reading at the begin to the one at the end: zero when it has none of
-        /// its own in the window.
+        /// Time from the meter's reading at the begin to the one at the end: zero when it has none
+        /// of its own in the window.
         window: Nanos,
         /// Shortest length with a figure.
         needed: Nanos,
@@ -22,9 +22,9 @@ pub enum WindowError {
     /// The clock went back.
     #[error("the clock went back from {} to {} ns", .from.0, .to.0)]
     ClockWentBack {
-        /// From here.
+        /// Beginning of the interval.
         from: Nanos,
-        /// To there.
+        /// End of the interval.
         to: Nanos,
     },
     /// The meter was not read for too long: its counter may have gone round twice, or its power

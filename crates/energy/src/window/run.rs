@@ -2,7 +2,7 @@
 
 use super::WindowError;
 use super::edge::Edge;
-use crate::{About, Energy, How, Kind, Reading, Value};
+use crate::{About, Energy, How, MeterKind, Reading, Value};
 use joulio_units::{Joules, MIN_WINDOW, Nanos};
 
 /// The readings of a window so far, added up.
@@ -10,7 +10,7 @@ use joulio_units::{Joules, MIN_WINDOW, Nanos};
 pub(super) struct Run {
     start: Edge,
     last: Reading,
-    /// When it was last tried, in vain or not.
+    /// Time of the last try, successful or not.
     tried: Nanos,
     joules: f64,
     power: Power,
@@ -73,7 +73,7 @@ impl Run {
         self.missed += 1;
     }
 
-    /// Adds the time up to `reading`, which may be `limit` at the most.
+    /// Adds the time up to `reading`, which may be `limit` at most.
     pub(super) fn take(
         &mut self,
         reading: Reading,
@@ -114,15 +114,15 @@ impl Run {
     pub(super) fn energy(&self, end: &Edge, about: &About) -> Result<Energy, WindowError> {
         let window = end.reading.at.since(self.start.reading.at);
         let needed = match about.kind {
-            Kind::Counter { .. } => MIN_WINDOW,
-            Kind::Power { update, .. } => MIN_WINDOW.max(update),
+            MeterKind::Counter { .. } => MIN_WINDOW,
+            MeterKind::Power { update, .. } => MIN_WINDOW.max(update),
         };
         if window < needed {
             return Err(WindowError::TooShort { window, needed });
         }
         let (error, how) = match about.kind {
-            Kind::Counter { step, .. } => self.counted(step, window, end),
-            Kind::Power { step, update } => self.sampled((step * window).0, update),
+            MeterKind::Counter { step, .. } => self.counted(step, window, end),
+            MeterKind::Power { step, update } => self.sampled((step * window).0, update),
         };
         Ok(Energy {
             boundary: about.zone.boundary,

@@ -88,7 +88,7 @@ fn tick(track: &Shared, clock: &dyn Clock) -> Option<Nanos> {
 }
 
 impl Ended {
-    /// Waits for `time`, or for the end, which it tells.
+    /// Waits for `time`, or for the end; returns whether that came.
     fn within(&self, time: Nanos) -> bool {
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         let waited =

@@ -3,7 +3,7 @@
 use super::WindowError;
 use super::edge::EdgeResult;
 use super::run::Run;
-use crate::{About, Clock, Energy, Kind, Meter, MeterError, Reading};
+use crate::{About, Clock, Energy, Meter, MeterError, MeterKind, Reading};
 use joulio_units::{MIN_WINDOW, Nanos};
 
 /// A power meter is read at most this often.
@@ -36,7 +36,7 @@ impl Track {
         self.meter.about().clone()
     }
 
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> MeterKind {
         self.meter.about().kind
     }
 
@@ -83,16 +83,16 @@ impl Track {
 
     fn period(&self) -> Option<Nanos> {
         match self.kind() {
-            Kind::Counter { wraps_after, .. } => Some(Nanos(wraps_after?.0 / 2)),
-            Kind::Power { update, .. } => Some(update.max(SHORTEST_PERIOD)),
+            MeterKind::Counter { wraps_after, .. } => Some(Nanos(wraps_after?.0 / 2)),
+            MeterKind::Power { update, .. } => Some(update.max(SHORTEST_PERIOD)),
         }
     }
 
     /// The longest time allowed between two readings.
     fn limit(&self) -> Option<Nanos> {
         match self.kind() {
-            Kind::Counter { wraps_after, .. } => wraps_after,
-            Kind::Power { .. } => {
+            MeterKind::Counter { wraps_after, .. } => wraps_after,
+            MeterKind::Power { .. } => {
                 let missed = Nanos(self.period()?.0.saturating_mul(MAX_MISSED));
                 Some(missed.max(MIN_LIMIT))
             }

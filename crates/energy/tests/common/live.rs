@@ -1,7 +1,7 @@
 //! Files whose counters count, and files that cannot be read.
 
 use super::TestClock;
-use joulio_energy::{Clock, Disk, Files};
+use joulio_energy::{Clock, Files, SystemFiles};
 use joulio_units::Nanos;
 use std::collections::BTreeMap;
 use std::io;
@@ -88,19 +88,19 @@ impl Files for Live {
         }
         match self.rates.get(path) {
             Some(rate) => Ok(format!("{}\n", rate.shown(self.clock.now())).into_bytes()),
-            None => Disk.read(path, offset, limit),
+            None => SystemFiles.read(path, offset, limit),
         }
     }
 
     fn names(&self, path: &Path) -> io::Result<Vec<String>> {
-        Disk.names(path)
+        SystemFiles.names(path)
     }
 
     fn link(&self, path: &Path) -> io::Result<PathBuf> {
-        Disk.link(path)
+        SystemFiles.link(path)
     }
 
     fn has(&self, path: &Path) -> bool {
-        Disk.has(path)
+        SystemFiles.has(path)
     }
 }

@@ -1,7 +1,7 @@
 //! A meter that shows what the test says.
 
 use joulio_energy::{
-    About, Boundary, Clock, Kind, Meter, MeterError, Reading, Source, Value, Zone,
+    About, Boundary, Clock, Meter, MeterError, MeterKind, Reading, Source, Value, Zone,
 };
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,7 @@ pub struct Scripted {
 }
 
 impl Scripted {
-    pub fn new(name: &str, boundary: Boundary, kind: Kind) -> Scripted {
+    pub fn new(name: &str, boundary: Boundary, kind: MeterKind) -> Scripted {
         Scripted {
             about: About {
                 name: name.into(),

@@ -17,14 +17,14 @@ pub use windows::{
     total, totals, watts,
 };
 
-use joulio_energy::{Clock, Discovery, FindingState, Kind};
+use joulio_energy::{Clock, Discovery, FindingState, MeterKind};
 use joulio_units::Nanos;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub const SECOND: Nanos = Nanos(1_000_000_000);
 
-/// A clock that the test sets; looking at it takes a microsecond.
+/// A clock that the test sets; reading it takes a microsecond.
 #[derive(Debug, Default)]
 pub struct TestClock {
     now: AtomicU64,
@@ -81,7 +81,7 @@ pub fn state<'a>(discovery: &'a Discovery, name: &str) -> &'a FindingState {
 }
 
 /// Finds the kind of the meter `name`.
-pub fn kind(discovery: &Discovery, name: &str) -> Kind {
+pub fn kind(discovery: &Discovery, name: &str) -> MeterKind {
     let about = discovery.meters.about();
     about
         .iter()

@@ -2,7 +2,7 @@
 
 use super::{Live, Rate, SECOND, Scripted, Step, TestClock, Tree, server};
 use joulio_energy::{
-    Boundary, Energy, Kind, MeterError, MeterFigure, MeterResult, Meters, Value, WindowError,
+    Boundary, Energy, MeterError, MeterFigure, MeterKind, MeterResult, Meters, Value, WindowError,
 };
 use joulio_units::{Joules, Nanos, Watts};
 use std::sync::Arc;
@@ -73,7 +73,7 @@ pub fn counter(wraps_after: Option<Nanos>) -> Scripted {
     Scripted::new(
         "c",
         Boundary::Package,
-        Kind::Counter {
+        MeterKind::Counter {
             step: Joules(1e-3),
             update,
             wraps_after,
@@ -85,7 +85,7 @@ pub fn power(update: Nanos) -> Scripted {
     Scripted::new(
         "p",
         Boundary::Wall,
-        Kind::Power {
+        MeterKind::Power {
             step: Watts(0.0),
             update,
         },

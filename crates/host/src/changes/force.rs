@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Puts back all changes of this process, in the place of the threads that have made them: for a
-/// signal handler's thread that is about to end the process. Returns after 5 s at the most; no
+/// signal handler's thread that is about to end the process. Returns after 5 s at most; no
 /// change is made after it. `cancel` ends the wait for a controller.
 pub fn force_restore(cancel: Cancel) -> ForcedRestore {
     let (done, result) = channel();

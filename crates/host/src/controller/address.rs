@@ -1,4 +1,4 @@
-//! Where a controller is found again, by any process and from any directory.
+//! Addresses by which any process finds a controller again, from any directory.
 
 use joulio_device::pci::{ParsePciAddressError, PciAddress};
 use std::fmt;
@@ -11,6 +11,14 @@ use std::str::FromStr;
 pub enum ControllerAddress {
     /// Character device of a controller that the kernel's driver has.
     Kernel(PathBuf),
+    /// Controller that joulio's own driver has.
+    Own(OwnAddress),
+}
+
+/// Address of a controller for joulio's own driver: `pcie:0000:01:00.0` or
+/// `vfio-user:/run/nvme.sock`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OwnAddress {
     /// PCIe function that is bound to vfio-pci.
     Pcie(PciAddress),
     /// Socket of a controller in another process.
@@ -31,14 +39,21 @@ pub enum ParseAddressError {
     /// `pcie:` without a function's address.
     #[error(transparent)]
     Pcie(#[from] ParsePciAddressError),
+    /// `vfio-user:` without a socket's path.
+    #[error("'{text}': a vfio-user device takes a socket's path")]
+    Socket {
+        /// Text that was given.
+        text: String,
+    },
 }
 
 impl ControllerAddress {
     /// Address with an absolute socket path, so that it holds in any directory.
     pub fn to_lasting(&self) -> ControllerAddress {
         match self {
-            ControllerAddress::VfioUser(path) => {
-                ControllerAddress::VfioUser(absolute(path).unwrap_or_else(|_| path.clone()))
+            ControllerAddress::Own(OwnAddress::VfioUser(path)) => {
+                let path = absolute(path).unwrap_or_else(|_| path.clone());
+                ControllerAddress::Own(OwnAddress::VfioUser(path))
             }
             other => other.clone(),
         }
@@ -50,16 +65,25 @@ impl FromStr for ControllerAddress {
 
     /// Reads an address; a namespace after a comma (`,nsid=2`) is no part of it and ignored.
     fn from_str(text: &str) -> Result<ControllerAddress, ParseAddressError> {
-        if text.starts_with('/') {
-            return Ok(ControllerAddress::Kernel(text.into()));
+        match text.starts_with('/') {
+            true => Ok(ControllerAddress::Kernel(text.into())),
+            false => text.parse().map(ControllerAddress::Own),
         }
-        let unknown = || ParseAddressError::Scheme { text: text.into() };
-        let (scheme, rest) = text.split_once(':').ok_or_else(unknown)?;
+    }
+}
+
+impl FromStr for OwnAddress {
+    type Err = ParseAddressError;
+
+    /// Reads an address; parameters after a comma (`,nsid=2`) are no part of it and ignored.
+    fn from_str(text: &str) -> Result<OwnAddress, ParseAddressError> {
+        let (scheme, rest) = text.split_once(':').unwrap_or((text, ""));
         let place = rest.split(',').next().unwrap_or_default();
         match scheme {
-            "pcie" => Ok(ControllerAddress::Pcie(place.parse()?)),
-            "vfio-user" if !place.is_empty() => Ok(ControllerAddress::VfioUser(place.into())),
-            _ => Err(unknown()),
+            "pcie" => Ok(OwnAddress::Pcie(place.parse()?)),
+            "vfio-user" if place.is_empty() => Err(ParseAddressError::Socket { text: text.into() }),
+            "vfio-user" => Ok(OwnAddress::VfioUser(place.into())),
+            _ => Err(ParseAddressError::Scheme { text: text.into() }),
         }
     }
 }
@@ -68,8 +92,16 @@ impl fmt::Display for ControllerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ControllerAddress::Kernel(path) => path.display().fmt(f),
-            ControllerAddress::Pcie(address) => write!(f, "pcie:{address}"),
-            ControllerAddress::VfioUser(path) => write!(f, "vfio-user:{}", path.display()),
+            ControllerAddress::Own(address) => address.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for OwnAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OwnAddress::Pcie(address) => write!(f, "pcie:{address}"),
+            OwnAddress::VfioUser(path) => write!(f, "vfio-user:{}", path.display()),
         }
     }
 }

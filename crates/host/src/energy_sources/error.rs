@@ -15,7 +15,7 @@ pub struct RootError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectionError {
     /// `none` stands beside other words: leave it out, or everything else.
-    #[error("none stands alone: leave it out, or everything else")]
+    #[error("none excludes every other meter: leave it out, or the others")]
     NoneBeside,
     /// A word is there twice: leave one out.
     #[error("{word} is there twice: leave one out")]

@@ -2,7 +2,7 @@
 
 use super::modelled::Modelled;
 use crate::controller::SharedPowerControl;
-use joulio_energy::{Clock, Meter, MeterError, NvmeMeter, NvmePower, PowerLog};
+use joulio_energy::{Clock, Meter, MeterError, NvmeMeter, NvmePower, PowerLogFields};
 use joulio_nvme::NvmeError;
 use joulio_nvme_spec::identify::PowerScale;
 use joulio_units::Watts;
@@ -73,7 +73,7 @@ impl NvmePower for Power {
         stopped.map_err(|error| self.failed(&error))
     }
 
-    fn log(&mut self) -> Result<PowerLog, MeterError> {
+    fn log(&mut self) -> Result<PowerLogFields, MeterError> {
         let log = self.control.power_measurement();
         let log = log.map_err(|error| self.failed(&error))?;
         let (attributes, average) = (log.attributes(), log.average());
@@ -81,7 +81,7 @@ impl NvmePower for Power {
             PowerScale::TenMilliwatts => Watts(1e-2),
             _ => Watts(1e-4),
         };
-        Ok(PowerLog {
+        Ok(PowerLogFields {
             generation: log.generation,
             measuring: attributes.enabled(),
             estimated: attributes.estimated(),

@@ -63,7 +63,7 @@ pub enum EntryError {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The text is not what joulio writes.
-    #[error("not an entry of ours: {0}")]
+    #[error("no entry of joulio's journal: {0}")]
     Text(#[from] serde_json::Error),
     /// Another version of joulio has written it.
     #[error("an entry of version {found}, not {VERSION}")]
@@ -214,14 +214,14 @@ mod tests {
             r#""apst":{"enabled":true,"entries":[1]}"#,
         );
         for (text, says) in [
-            ("", "not an entry"),
-            ("{}", "not an entry"),
-            (r#"{"version":2}"#, "not an entry"),
+            ("", "no entry of joulio's journal"),
+            ("{}", "no entry of joulio's journal"),
+            (r#"{"version":2}"#, "no entry of joulio's journal"),
             (&apst, "table of 1 entries"),
             (r#"{"version":1,"device":"x"}"#, "version 1"),
             (
                 &KNOB.replace("sys/block/d/queue/nomerges", "etc/passwd"),
-                "not a file of it",
+                "does not belong to this setting",
             ),
         ] {
             let why = JournalEntry::parse(text).unwrap_err().to_string();

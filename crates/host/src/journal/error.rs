@@ -1,6 +1,7 @@
 //! Errors of the journal.
 
 use super::entry::{EntryError, RecordedChange};
+use joulio_kernel_io::LockHolder;
 use std::io;
 use std::path::PathBuf;
 
@@ -44,29 +45,35 @@ pub enum JournalError {
     },
     /// Another process changes settings, or puts them back, and does not come to an end: wait for
     /// it, or end it.
-    #[error("journal: {}: another joulio has been changing settings or putting them back for {seconds} s: wait for it, or end it", path.display())]
+    #[error("journal: {}: {holder} has been changing settings or putting them back for {seconds} s: wait for it, or end it", path.display())]
     Locked {
         /// Directory of the journal.
         path: PathBuf,
         /// Seconds that it was waited for.
         seconds: u64,
+        /// Process that has the journal locked.
+        holder: LockHolder,
     },
     /// Another process, which still runs, has changed the same setting: wait for it.
-    #[error("{change}: another joulio has changed it and is to put it back: wait for it")]
+    #[error("{change}: {holder} has changed it and is to put it back: wait for it")]
     Busy {
         /// Change of the other process.
         change: Box<RecordedChange>,
+        /// The other process.
+        holder: LockHolder,
     },
     /// Another process, which still runs, has changed something that the kernel changes with the
     /// setting: wait for it.
     #[error(
-        "{wanted}: another joulio has changed {other}, which goes with it, and is to put that back: wait for it"
+        "{wanted}: {holder} has changed {other}, which goes with it, and is to put that back: wait for it"
     )]
     Beside {
         /// Setting that was to be changed.
         wanted: String,
         /// Change of the other process.
         other: Box<RecordedChange>,
+        /// The other process.
+        holder: LockHolder,
     },
     /// A file of the journal is no entry: see what it says, and remove it.
     #[error("journal: {}: {source}; see what it says, and remove it", path.display())]
@@ -82,10 +89,12 @@ pub enum JournalError {
 #[derive(Debug, thiserror::Error)]
 pub enum TakeError {
     /// The process that made the change still runs, and is to put it back itself.
-    #[error("{}: the joulio that made this change still runs and is to put it back", path.display())]
+    #[error("{}: {holder} made this change, still runs and is to put it back", path.display())]
     Busy {
         /// Path of the entry.
         path: PathBuf,
+        /// Process that made the change.
+        holder: LockHolder,
     },
     /// The file is no entry, or could not be read.
     #[error(transparent)]

@@ -3,6 +3,7 @@
 
 use super::entry::EntryError;
 use super::error::JournalError;
+use joulio_kernel_io::LockHolder;
 use rustix::fs::{
     AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, fsync, linkat, open,
     openat, stat, unlinkat,
@@ -82,6 +83,7 @@ impl Folder {
                     return Err(JournalError::Locked {
                         path: self.path.clone(),
                         seconds: PATIENCE.as_secs(),
+                        holder: LockHolder::of(&self.fd),
                     });
                 }
                 Err(Errno::WOULDBLOCK | Errno::INTR) => sleep(LOCK_INTERVAL),
@@ -93,7 +95,7 @@ impl Folder {
         Ok(there.is_ok_and(|there| same(&there, &mine)))
     }
 
-    /// Where the file `name` of it is.
+    /// Returns the path of its file `name`.
     pub(super) fn path_of(&self, name: &OsStr) -> PathBuf {
         self.path.join(name)
     }

@@ -3,6 +3,7 @@
 use super::entry::{EntryError, JournalEntry, RecordedChange};
 use super::error::{JournalError, TakeError};
 use super::folder::{Folder, lock_file};
+use joulio_kernel_io::LockHolder;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -46,8 +47,9 @@ impl LockedJournal {
             return Ok(held);
         }
         self.take(&name).map_err(|why| match why {
-            TakeError::Busy { .. } => JournalError::Busy {
+            TakeError::Busy { holder, .. } => JournalError::Busy {
                 change: Box::new(entry.change),
+                holder,
             },
             TakeError::Unreadable(error) => error,
         })
@@ -117,17 +119,20 @@ impl LockedJournal {
         Ok(entries)
     }
 
-    /// Changes of processes that still run and are to put them back themselves.
+    /// Changes of processes that still run and are to put them back themselves, with the process.
     ///
     /// # Errors
     /// The directory cannot be read.
-    pub fn living(&self) -> Result<Vec<RecordedChange>, JournalError> {
-        let entries = self.entries()?.into_iter();
-        let busy = |name: &OsString| matches!(self.take(name), Err(TakeError::Busy { .. }));
-        let names = entries.map(|(_, name)| name).filter(busy);
-        Ok(names
-            .filter_map(|name| Some(self.parse(&name).ok()?.change))
-            .collect())
+    pub fn living(&self) -> Result<Vec<(RecordedChange, LockHolder)>, JournalError> {
+        let mut living = Vec::new();
+        for (_, name) in self.entries()? {
+            if let Err(TakeError::Busy { holder, .. }) = self.take(&name)
+                && let Ok(entry) = self.parse(&name)
+            {
+                living.push((entry.change, holder));
+            }
+        }
+        Ok(living)
     }
 
     /// Locks the entry in the file `name`, and reads it.
@@ -142,7 +147,10 @@ impl LockedJournal {
             source,
         });
         if !locked? {
-            return Err(TakeError::Busy { path: path() });
+            return Err(TakeError::Busy {
+                path: path(),
+                holder: LockHolder::of(&file),
+            });
         }
         Ok(HeldEntry {
             entry: self.read(name, &file)?,

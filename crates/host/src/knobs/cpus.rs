@@ -3,7 +3,7 @@
 use super::error::{Absence, KnobError};
 use super::knob::Knob;
 use super::plan::distinct;
-use super::reading::{Allowed, Reading};
+use super::reading::{KnobReading, KnobValues};
 use crate::tree::Tree;
 use joulio_units::Nanos;
 
@@ -54,7 +54,7 @@ fn state_file(cpu: u32, number: u32, name: &str) -> String {
 }
 
 /// The deepest state that is not switched off, by CPU; allowed are the names that all CPUs have.
-pub(super) fn read_deepest(tree: &Tree, knob: &Knob) -> Result<Reading, KnobError> {
+pub(super) fn read_deepest(tree: &Tree, knob: &Knob) -> Result<KnobReading, KnobError> {
     let absent = |why| KnobError::Absent {
         knob: knob.clone(),
         why,
@@ -80,9 +80,9 @@ pub(super) fn read_deepest(tree: &Tree, knob: &Knob) -> Result<Reading, KnobErro
     if names.iter().any(|name| name == POLL) {
         names.insert(0, "C0".into());
     }
-    Ok(Reading {
+    Ok(KnobReading {
         value: distinct(deepest),
-        allowed: Allowed::OneOf(names),
+        allowed: KnobValues::OneOf(names),
     })
 }
 
@@ -117,7 +117,7 @@ fn policies(tree: &Tree) -> Vec<String> {
     numbers.map(|n| format!("{folder}/policy{n}")).collect()
 }
 
-pub(super) fn read_governor(tree: &Tree, knob: &Knob) -> Result<Reading, KnobError> {
+pub(super) fn read_governor(tree: &Tree, knob: &Knob) -> Result<KnobReading, KnobError> {
     let policies = policies(tree);
     let read = |file: String| {
         tree.text(&file).map_err(|source| KnobError::Read {
@@ -140,9 +140,9 @@ pub(super) fn read_governor(tree: &Tree, knob: &Knob) -> Result<Reading, KnobErr
         knob: knob.clone(),
         why: Absence::NoCpufreq,
     })?;
-    Ok(Reading {
+    Ok(KnobReading {
         value: distinct(values.iter().map(String::as_str)),
-        allowed: Allowed::OneOf(common),
+        allowed: KnobValues::OneOf(common),
     })
 }
 
@@ -153,7 +153,7 @@ pub(super) fn governors(tree: &Tree, governor: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Where there are such: what a governor of the hardware's own favours.
+/// Returns the energy preferences, where a governor of the hardware's own has them.
 pub(super) fn preferences(tree: &Tree) -> Vec<String> {
     let files = policies(tree).into_iter();
     files

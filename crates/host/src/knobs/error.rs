@@ -1,7 +1,7 @@
 //! Errors of settings.
 
 use super::knob::Knob;
-use super::reading::Allowed;
+use super::reading::KnobValues;
 use std::io;
 use std::path::PathBuf;
 
@@ -58,7 +58,7 @@ pub enum KnobError {
         /// Value that was requested.
         value: String,
         /// Values that it can have.
-        allowed: Allowed,
+        allowed: KnobValues,
     },
     /// The kernel took the value and has another.
     #[error("{}: {requested} was written and {now} is there: this kernel or device does not take it", path.display())]
@@ -79,7 +79,7 @@ pub enum KnobError {
         hint: &'static str,
     },
     /// A plan that was written down names a file that is not its setting's: it is not from joulio.
-    #[error("{knob}: {file} is not a file of it")]
+    #[error("{knob}: {file} does not belong to this setting")]
     ForeignFile {
         /// Setting that was named.
         knob: Knob,

@@ -1,9 +1,9 @@
 //! Affinity of an interrupt: /proc/irq/N/smp_affinity_list.
 
 use super::error::KnobError;
-use super::reading::{Allowed, Reading};
-use crate::cpu_list::CpuList;
+use super::reading::{KnobReading, KnobValues};
 use crate::tree::Tree;
+use joulio_units::CpuList;
 
 pub(super) fn folder(irq: u32) -> String {
     format!("proc/irq/{irq}")
@@ -13,7 +13,7 @@ pub(super) fn file(irq: u32) -> String {
     format!("{}/smp_affinity_list", folder(irq))
 }
 
-pub(super) fn read(tree: &Tree, irq: u32) -> Result<Reading, KnobError> {
+pub(super) fn read(tree: &Tree, irq: u32) -> Result<KnobReading, KnobError> {
     let file = file(irq);
     if !tree.has(&file) {
         return Err(KnobError::NoIrq { irq });
@@ -24,8 +24,8 @@ pub(super) fn read(tree: &Tree, irq: u32) -> Result<Reading, KnobError> {
     })?;
     let online = tree.text("sys/devices/system/cpu/online").ok();
     let online: Option<CpuList> = online.and_then(|text| text.parse().ok());
-    Ok(Reading {
+    Ok(KnobReading {
         value,
-        allowed: Allowed::CpusOf(online.unwrap_or_default()),
+        allowed: KnobValues::CpusOf(online.unwrap_or_default()),
     })
 }

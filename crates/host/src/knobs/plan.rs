@@ -3,7 +3,7 @@
 use super::error::KnobError;
 use super::irq;
 use super::knob::{Knob, Setting};
-use super::reading::Allowed;
+use super::reading::KnobValues;
 use crate::tree::Tree;
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
@@ -132,7 +132,7 @@ impl Part {
         &self,
         tree: &Tree,
         knob: &Knob,
-        offered: impl Fn() -> Option<Allowed>,
+        offered: impl Fn() -> Option<KnobValues>,
     ) -> Result<(), KnobError> {
         if self.old == self.new {
             return Ok(());
@@ -228,7 +228,7 @@ fn hint(knob: &Knob) -> Option<&'static str> {
     }
 }
 
-/// Returns true if `file` is in the folder of `knob`, and nowhere else by way of it.
+/// Returns true if `file` is in the folder of `knob`, and nowhere else through it.
 fn owns(knob: &Knob, file: &str) -> bool {
     let folder = match knob {
         Knob::Queue { disk, .. } => &format!("sys/block/{disk}/queue"),

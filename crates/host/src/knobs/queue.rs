@@ -2,7 +2,7 @@
 
 use super::error::{Absence, KnobError};
 use super::knob::{Knob, Setting};
-use super::reading::{Allowed, Reading};
+use super::reading::{KnobReading, KnobValues};
 use crate::tree::Tree;
 use std::io::ErrorKind;
 
@@ -30,7 +30,7 @@ pub(super) fn read(
     knob: &Knob,
     disk: &str,
     setting: Setting,
-) -> Result<Reading, KnobError> {
+) -> Result<KnobReading, KnobError> {
     let absent = |why| KnobError::Absent {
         knob: knob.clone(),
         why,
@@ -51,19 +51,19 @@ pub(super) fn read(
     })?;
     let allowed = match setting {
         Setting::Scheduler => offered(&tree.text(&file).unwrap_or_default()),
-        Setting::NrRequests => Allowed::number(MIN_REQUESTS, u32::MAX.into()),
-        Setting::Nomerges | Setting::RqAffinity => Allowed::words(&["0", "1", "2"]),
-        Setting::IoPoll => Allowed::words(&["0", "1"]),
-        Setting::IoPollDelay => Allowed::number(-1, i32::MAX.into()),
+        Setting::NrRequests => KnobValues::number(MIN_REQUESTS, u32::MAX.into()),
+        Setting::Nomerges | Setting::RqAffinity => KnobValues::words(&["0", "1", "2"]),
+        Setting::IoPoll => KnobValues::words(&["0", "1"]),
+        Setting::IoPollDelay => KnobValues::number(-1, i32::MAX.into()),
         // The kernel keeps nanoseconds in 64 bits.
-        Setting::WbtLatUsec => Allowed::number(0, i64::MAX / 1000),
+        Setting::WbtLatUsec => KnobValues::number(0, i64::MAX / 1000),
     };
-    Ok(Reading { value, allowed })
+    Ok(KnobReading { value, allowed })
 }
 
 /// `none [mq-deadline] kyber`.
-fn offered(text: &str) -> Allowed {
+fn offered(text: &str) -> KnobValues {
     let names = text.split_ascii_whitespace();
     let names = names.map(|name| name.trim_matches(['[', ']']).into());
-    Allowed::OneOf(names.collect())
+    KnobValues::OneOf(names.collect())
 }

@@ -1,20 +1,20 @@
 //! Value of a setting, and the values that it can have.
 
-use crate::cpu_list::CpuList;
+use joulio_units::CpuList;
 use std::fmt;
 
 /// Value of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct KnobReading {
     /// Value in use. Where CPUs differ, every value there is, with commas.
     pub value: String,
     /// Values that it can be set to.
-    pub allowed: Allowed,
+    pub allowed: KnobValues,
 }
 
 /// Values that a setting can have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Allowed {
+pub enum KnobValues {
     /// One of these words.
     OneOf(Vec<String>),
     /// A number in a range.
@@ -30,38 +30,38 @@ pub enum Allowed {
     CpusOf(CpuList),
 }
 
-impl Allowed {
-    pub(super) fn words(words: &[&str]) -> Allowed {
-        Allowed::OneOf(words.iter().map(|&word| word.into()).collect())
+impl KnobValues {
+    pub(super) fn words(words: &[&str]) -> KnobValues {
+        KnobValues::OneOf(words.iter().map(|&word| word.into()).collect())
     }
 
-    pub(crate) const fn number(min: i64, max: i64) -> Allowed {
-        Allowed::Number { min, max, step: 1 }
+    pub(crate) const fn number(min: i64, max: i64) -> KnobValues {
+        KnobValues::Number { min, max, step: 1 }
     }
 
     /// Returns true if `value` is among the allowed ones, in the form in which the kernel gives it.
     pub fn has(&self, value: &str) -> bool {
         match self {
-            Allowed::OneOf(words) => words.iter().any(|word| word == value),
-            Allowed::CpusOf(online) => value.parse().is_ok_and(|cpus: CpuList| {
+            KnobValues::OneOf(words) => words.iter().any(|word| word == value),
+            KnobValues::CpusOf(online) => value.parse().is_ok_and(|cpus: CpuList| {
                 let there = online.is_empty() || cpus.is_subset(online);
                 there && !cpus.is_empty() && cpus.to_string() == value
             }),
-            Allowed::Number { min, max, step } => value.parse().is_ok_and(|number: i64| {
+            KnobValues::Number { min, max, step } => value.parse().is_ok_and(|number: i64| {
                 (*min..=*max).contains(&number) && number % step == 0 && number.to_string() == value
             }),
         }
     }
 }
 
-impl fmt::Display for Allowed {
+impl fmt::Display for KnobValues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Allowed::OneOf(words) => f.write_str(&words.join(", ")),
-            Allowed::CpusOf(online) if online.is_empty() => f.write_str("a list of CPUs"),
-            Allowed::CpusOf(online) => write!(f, "a list of CPUs in {online}"),
-            Allowed::Number { min, max, step: 1 } => write!(f, "{min} to {max}"),
-            Allowed::Number { min, max, step } => write!(f, "{min} to {max} in steps of {step}"),
+            KnobValues::OneOf(words) => f.write_str(&words.join(", ")),
+            KnobValues::CpusOf(online) if online.is_empty() => f.write_str("a list of CPUs"),
+            KnobValues::CpusOf(online) => write!(f, "a list of CPUs in {online}"),
+            KnobValues::Number { min, max, step: 1 } => write!(f, "{min} to {max}"),
+            KnobValues::Number { min, max, step } => write!(f, "{min} to {max} in steps of {step}"),
         }
     }
 }

@@ -6,7 +6,7 @@ use rustix::fs::{major, minor};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// Where a file is.
+/// File system that a file is on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FileSystem {
     /// The file.

@@ -15,7 +15,7 @@ const SECONDARY: (u64, u32) = (100_000, 2_000);
 
 /// A transition from one power state to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Transition {
+pub struct ApstTransition {
     /// Power state that it leaves.
     pub from: u8,
     /// Power state that it enters (ITPS).
@@ -25,12 +25,12 @@ pub struct Transition {
 }
 
 /// Transitions in a table, from its first `states` power states. Entries without a time are none.
-pub fn transitions(table: &ApstTable, states: usize) -> Vec<Transition> {
+pub fn transitions(table: &ApstTable, states: usize) -> Vec<ApstTransition> {
     let entries = table.entries.iter().take(states);
     let entries = entries.map(|entry| ApstEntry::from(entry.get()));
     let numbered = (0_u8..).zip(entries);
     let some = numbered.filter(|(_, entry)| entry.itpt() > 0);
-    some.map(|(from, entry)| Transition {
+    some.map(|(from, entry)| ApstTransition {
         from,
         to: entry.itps(),
         after_ms: entry.itpt(),

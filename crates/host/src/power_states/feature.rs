@@ -120,7 +120,7 @@ impl FeatureValue {
                 let states = control.identify_controller().power_states();
                 let state = states.get(usize::from(value.ps()));
                 if state.is_some_and(|state| state.power_state_flags().nops()) {
-                    // It slept. Which state it would have woken to cannot be asked; that must not
+                    // It slept. Which state it would have woken to cannot be read; that must not
                     // be the one that was set here, and hosts use no other than 0.
                     control.set_power_management(value.with_ps(0))?;
                 }

@@ -1,6 +1,6 @@
 //! State of a controller's power: where it idles, what it is set to, what it draws.
 
-use super::apst::{self, Transition};
+use super::apst::{self, ApstTransition};
 use crate::controller::AdminController;
 use joulio_nvme::NvmeError;
 use joulio_nvme_spec::feature::{InterruptCoalescing, PowerManagement};
@@ -17,7 +17,7 @@ pub struct PowerStatus {
     pub current: PowerManagement,
     /// State of transitions by idle time (feature 0Ch): true if they are on, and which there are;
     /// none where the controller does not have the feature.
-    pub apst: Option<(bool, Vec<Transition>)>,
+    pub apst: Option<(bool, Vec<ApstTransition>)>,
     /// Interrupt coalescing (feature 08h); none where the controller does not have the feature.
     pub coalescing: Option<InterruptCoalescing>,
     /// Power in the latest second, by the SMART log; none where it is not reported.
@@ -27,8 +27,8 @@ pub struct PowerStatus {
 }
 
 impl PowerStatus {
-    /// Asks the controller. The power state is asked first: other commands may wake a controller
-    /// that sleeps.
+    /// Reads the controller's state. The power state is read first: other commands may wake a
+    /// controller that sleeps.
     ///
     /// # Errors
     /// The controller fails a command.

@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 
 use crate::slots::Slots;
-use crate::{Buffer, Completion, KernelEngineError, Target};
+use crate::{Buffer, Completion, DirectFile, KernelEngineError};
 use joulio_engine::Request;
 use joulio_units::{Direction, Nanos};
 use rustix::io::Errno;
@@ -49,7 +49,7 @@ struct Event {
 
 const _: () = assert!(size_of::<ControlBlock>() == 64 && size_of::<Event>() == 32);
 
-/// A context of the kernel's, its outstanding requests, and the target they go to.
+/// A context of the kernel's, its outstanding requests, and the file they go to.
 pub(super) struct Context {
     id: libc::c_ulong,
     /// Not yet submitted, oldest first.
@@ -57,7 +57,7 @@ pub(super) struct Context {
     pointers: Vec<*mut ControlBlock>,
     events: Vec<Event>,
     slots: Slots,
-    target: Arc<Target>,
+    file: Arc<DirectFile>,
     /// Requests that are with the kernel are not waited for.
     abandoned: bool,
 }
@@ -67,7 +67,7 @@ unsafe impl Send for Context {}
 
 impl Context {
     /// io_setup(2).
-    pub(super) fn new(target: Arc<Target>, slots: Slots) -> Result<Context, Errno> {
+    pub(super) fn new(file: Arc<DirectFile>, slots: Slots) -> Result<Context, Errno> {
         let depth = slots.depth();
         let mut id: libc::c_ulong = 0;
         // SAFETY: the call writes one aio_context_t, which is an unsigned long.
@@ -79,7 +79,7 @@ impl Context {
             pointers: Vec::with_capacity(depth),
             events: vec![Event::default(); depth],
             slots,
-            target,
+            file,
             abandoned: false,
         })
     }
@@ -98,7 +98,7 @@ impl Context {
                 Direction::Write => PWRITE,
                 _ => PREAD,
             },
-            fd: self.target.as_fd().as_raw_fd() as u32,
+            fd: self.file.as_fd().as_raw_fd() as u32,
             address: address as u64,
             bytes: u64::from(request.len),
             offset: request.offset as i64,

@@ -5,11 +5,11 @@ mod context;
 use crate::engine::idle_until;
 use crate::slots::Slots;
 use crate::{
-    Buffer, Calls, Completion, Failure, Interface, KernelEngine, KernelEngineError, Missing, Target,
+    Buffer, Calls, Completion, DirectFile, Failure, KernelEngine, KernelEngineError, Missing,
 };
 use context::Context;
 use joulio_engine::{Engine, Request};
-use joulio_job::CompletionMode;
+use joulio_job::{CompletionMode, EngineName};
 use joulio_units::Nanos;
 use joulio_wait::{Counters, now};
 use rustix::io::Errno;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Greatest depth of a context; all contexts together have fs.aio-max-nr.
 const MAX_DEPTH: usize = 65536;
 
-/// A context of the kernel's asynchronous I/O on a target. It waits for interrupts only.
+/// A context of the kernel's asynchronous I/O on a file. It waits for interrupts only.
 pub struct Libaio {
     context: Context,
     /// Requests that the kernel refused when they were submitted.
@@ -32,21 +32,21 @@ impl Libaio {
     /// # Errors
     /// The mode or the depth is not libaio's, or the kernel has no contexts left.
     pub fn new(
-        target: Arc<Target>,
+        file: Arc<DirectFile>,
         depth: usize,
         mode: CompletionMode,
     ) -> Result<Libaio, KernelEngineError> {
-        let interface = Interface::Libaio;
+        let engine = EngineName::Libaio;
         if mode != CompletionMode::Interrupt {
-            let missing = Missing::NotThisInterface(interface);
+            let missing = Missing::NotThisEngine(engine);
             return Err(KernelEngineError::Missing {
-                interface,
+                engine,
                 mode,
                 missing,
             });
         }
-        let slots = Slots::new(interface, depth, MAX_DEPTH)?;
-        let context = Context::new(target, slots).map_err(|errno| {
+        let slots = Slots::new(engine, depth, MAX_DEPTH)?;
+        let context = Context::new(file, slots).map_err(|errno| {
             let missing = match errno {
                 Errno::NOSYS => Missing::NoSuchCall,
                 Errno::AGAIN => Missing::NoContexts,
@@ -54,7 +54,7 @@ impl Libaio {
                 source => return call("io_setup", source),
             };
             KernelEngineError::Missing {
-                interface,
+                engine,
                 mode,
                 missing,
             }

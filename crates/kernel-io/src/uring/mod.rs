@@ -8,12 +8,10 @@ mod waiting;
 pub use setup::RingOptions;
 
 use crate::slots::Slots;
-use crate::{
-    Buffer, Calls, Completion, Failure, Interface, KernelEngine, KernelEngineError, Target,
-};
+use crate::{Buffer, Calls, Completion, DirectFile, Failure, KernelEngine, KernelEngineError};
 use io_uring::EnterFlags;
 use joulio_engine::{Engine, Request};
-use joulio_job::CompletionMode;
+use joulio_job::{CompletionMode, EngineName};
 use joulio_units::{Direction, Nanos};
 use joulio_wait::{Counters, now};
 use poller::Before;
@@ -25,7 +23,7 @@ use std::sync::Arc;
 /// Time for which a ring that is dropped waits for its requests, and a probing read is waited for.
 const MAX_WAIT: Nanos = Nanos::from_millis(5_000);
 
-/// A ring on a target. It can be made in one thread and used in another, but the thread that first
+/// A ring on a file. It can be made in one thread and used in another, but the thread that first
 /// submits keeps it.
 ///
 /// Interrupt mode waits in io_uring_enter(2). The polling modes spin there as well, and a deadline
@@ -56,39 +54,39 @@ impl IoUring {
     /// # Errors
     /// io_uring, the mode, the depth or an option is unavailable; the error says why.
     pub fn new(
-        target: Arc<Target>,
+        file: Arc<DirectFile>,
         depth: usize,
         mode: CompletionMode,
         options: RingOptions,
     ) -> Result<IoUring, KernelEngineError> {
         if mode.polls_device() {
-            IoUring::open(Arc::clone(&target), 1, mode, options)?.probe(&target)?;
+            IoUring::open(Arc::clone(&file), 1, mode, options)?.probe(&file)?;
         }
-        IoUring::open(target, depth, mode, options)
+        IoUring::open(file, depth, mode, options)
     }
 
     fn open(
-        target: Arc<Target>,
+        file: Arc<DirectFile>,
         depth: usize,
         mode: CompletionMode,
         options: RingOptions,
     ) -> Result<IoUring, KernelEngineError> {
-        let slots = Slots::new(Interface::IoUring, depth, setup::MAX_DEPTH)?;
+        let slots = Slots::new(EngineName::IoUring, depth, setup::MAX_DEPTH)?;
         let before = mode.has_poller_thread().then(Before::now);
         let opened = setup::open(depth, mode, &options)?;
         let poller = before.and_then(Before::newcomer);
-        IoUring::around(opened, poller, target, slots, mode, options)
+        IoUring::around(opened, poller, file, slots, mode, options)
     }
 
     fn around(
         opened: Opened,
         poller: Option<i32>,
-        target: Arc<Target>,
+        file: Arc<DirectFile>,
         slots: Slots,
         mode: CompletionMode,
         options: RingOptions,
     ) -> Result<IoUring, KernelEngineError> {
-        let ring = Ring::new(opened.ring, target, slots, options.registered_file);
+        let ring = Ring::new(opened.ring, file, slots, options.registered_file);
         let ring = ring
             .map_err(|errno| setup::refusal("io_uring_register(files)", errno, mode, &options))?;
         Ok(IoUring {
@@ -103,8 +101,8 @@ impl IoUring {
         })
     }
 
-    fn probe(mut self, target: &Target) -> Result<(), KernelEngineError> {
-        let len = target.logical_block();
+    fn probe(mut self, file: &DirectFile) -> Result<(), KernelEngineError> {
+        let len = file.logical_block();
         let request = Request {
             direction: Direction::Read,
             offset: 0,

@@ -1,13 +1,13 @@
 //! The ring that is shared with the kernel, and the requests in it.
 //!
 //! What makes this sound: an entry is only pushed with the buffer of a slot, which keeps the
-//! buffer until the kernel's completion of that very request, or leaks it; the target's file stays
+//! buffer until the kernel's completion of that very request, or leaks it; the file stays
 //! open as long as the ring; registered memory is held by `fixed`.
 #![allow(unsafe_code)]
 
 use crate::buffer::Region;
 use crate::slots::Slots;
-use crate::{Buffer, Completion, KernelEngineError, Target};
+use crate::{Buffer, Completion, DirectFile, KernelEngineError};
 use io_uring::squeue::{Entry, Flags};
 use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, Parameters, opcode};
@@ -65,13 +65,13 @@ pub(super) fn setup(entries: u32, flags: u32, cpu: u32, idle_ms: u32) -> Result<
     ring.map_err(|error| errno(&error))
 }
 
-/// A ring, its outstanding requests, and the target they go to.
+/// A ring, its outstanding requests, and the file they go to.
 pub(super) struct Ring {
     ring: RawRing,
     /// Not yet in the ring: the kernel's thread would take them at once.
     staged: Vec<Entry>,
     slots: Slots,
-    target: Arc<Target>,
+    file: Arc<DirectFile>,
     registered_file: bool,
     fixed: Option<Arc<Region>>,
 }
@@ -79,7 +79,7 @@ pub(super) struct Ring {
 impl Ring {
     pub(super) fn new(
         ring: RawRing,
-        target: Arc<Target>,
+        file: Arc<DirectFile>,
         slots: Slots,
         register_file: bool,
     ) -> Result<Ring, Errno> {
@@ -87,7 +87,7 @@ impl Ring {
         // Before Linux 5.11 the kernel's thread knows registered files only.
         let registered_file = register_file || ring.params().is_setup_sqpoll() && !nonfixed;
         if registered_file {
-            let files = [target.as_fd().as_raw_fd()];
+            let files = [file.as_fd().as_raw_fd()];
             let registered = ring.submitter().register_files(&files);
             registered.map_err(|error| errno(&error))?;
         }
@@ -95,7 +95,7 @@ impl Ring {
             ring,
             staged: Vec::with_capacity(slots.depth()),
             slots,
-            target,
+            file,
             registered_file,
             fixed: None,
         })
@@ -150,7 +150,7 @@ impl Ring {
         let (fd, flags) = if self.registered_file {
             (Fd(0), Flags::FIXED_FILE)
         } else {
-            (Fd(self.target.as_fd().as_raw_fd()), Flags::empty())
+            (Fd(self.file.as_fd().as_raw_fd()), Flags::empty())
         };
         let entry = match (request.direction, index) {
             (Direction::Write, Some(index)) => opcode::WriteFixed::new(fd, address, len, index)

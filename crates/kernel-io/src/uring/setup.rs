@@ -1,8 +1,8 @@
 //! Making a ring, and the reasons why one is unavailable.
 
 use super::ring::{RawRing, setup};
-use crate::{Interface, KernelEngineError, Missing, Release};
-use joulio_job::CompletionMode;
+use crate::{KernelEngineError, Missing, Release};
+use joulio_job::{CompletionMode, EngineName};
 use rustix::io::Errno;
 use std::fs;
 
@@ -95,7 +95,7 @@ pub(super) fn refusal(
         }
     };
     KernelEngineError::Missing {
-        interface: Interface::IoUring,
+        engine: EngineName::IoUring,
         mode,
         missing,
     }
@@ -119,9 +119,9 @@ fn flags(mode: CompletionMode, options: &RingOptions) -> Result<u32, KernelEngin
         CompletionMode::SqPollPoll => SQPOLL | IOPOLL,
         _ => {
             return Err(KernelEngineError::Missing {
-                interface: Interface::IoUring,
+                engine: EngineName::IoUring,
                 mode,
-                missing: Missing::NotThisInterface(Interface::IoUring),
+                missing: Missing::NotThisEngine(EngineName::IoUring),
             });
         }
     };

@@ -1,4 +1,4 @@
-//! What only some kernels have, forced.
+//! Tests of what only some kernels have, forced.
 
 use super::*;
 use crate::Access;
@@ -11,7 +11,7 @@ fn old_ring(depth: usize) -> Option<IoUring> {
     let program = std::env::current_exe().unwrap();
     let mut file = tempfile::NamedTempFile::new_in(program.parent().unwrap()).unwrap();
     file.write_all(&[7; 65536]).unwrap();
-    let target = Arc::new(Target::open(file.path(), Access::Read).unwrap());
+    let file = Arc::new(DirectFile::open(file.path(), Access::Read).unwrap());
     let ring = match ring::setup(depth as u32, 0, 0, 0) {
         Ok(ring) => ring,
         Err(errno) => {
@@ -23,12 +23,12 @@ fn old_ring(depth: usize) -> Option<IoUring> {
         ring,
         disabled: false,
     };
-    let slots = Slots::new(Interface::IoUring, depth, depth).unwrap();
+    let slots = Slots::new(EngineName::IoUring, depth, depth).unwrap();
     let options = RingOptions::default();
     let mut ring = IoUring::around(
         opened,
         None,
-        target,
+        file,
         slots,
         CompletionMode::Interrupt,
         options,

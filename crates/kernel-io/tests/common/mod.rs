@@ -4,8 +4,8 @@
 use joulio_engine::Request;
 use joulio_job::CompletionMode;
 use joulio_kernel_io::{
-    Access, Completion, IoUring, KernelEngine, KernelEngineError, Libaio, Missing, Psync,
-    RingOptions, Target,
+    Access, Completion, DirectFile, IoUring, KernelEngine, KernelEngineError, Libaio, Missing,
+    Psync, RingOptions,
 };
 use joulio_units::{Direction, Nanos};
 use joulio_wait::now;
@@ -32,8 +32,8 @@ impl Scratch {
         }
     }
 
-    pub fn open(&self, access: Access) -> Arc<Target> {
-        Arc::new(Target::open(&self.path, access).unwrap())
+    pub fn open(&self, access: Access) -> Arc<DirectFile> {
+        Arc::new(DirectFile::open(&self.path, access).unwrap())
     }
 }
 
@@ -78,12 +78,12 @@ pub fn rings() -> Vec<(CompletionMode, RingOptions)> {
 /// A ring, or none where the machine has no such thing: a sandbox, an old kernel, a device without
 /// queues to poll.
 pub fn ring(
-    target: &Arc<Target>,
+    file: &Arc<DirectFile>,
     depth: usize,
     mode: CompletionMode,
     options: RingOptions,
 ) -> Option<IoUring> {
-    match IoUring::new(Arc::clone(target), depth, mode, options) {
+    match IoUring::new(Arc::clone(file), depth, mode, options) {
         Ok(ring) => Some(ring),
         Err(KernelEngineError::Missing { missing, .. }) => {
             assert!(mode != CompletionMode::Interrupt || missing != Missing::NoPollQueues);
@@ -100,17 +100,53 @@ pub trait Claim {
 }
 
 /// Claims it of psync at depth 1, and of the others at depths 1 and 32.
-pub fn of_every_engine(target: &Arc<Target>, claim: &impl Claim) {
-    let psync = Psync::new(Arc::clone(target), 1, CompletionMode::Interrupt).unwrap();
+pub fn of_every_engine(file: &Arc<DirectFile>, claim: &impl Claim) {
+    let psync = Psync::new(Arc::clone(file), 1, CompletionMode::Interrupt).unwrap();
     claim.of(psync, "psync", 1);
     for depth in [1, 32] {
-        let libaio = Libaio::new(Arc::clone(target), depth, CompletionMode::Interrupt).unwrap();
+        let libaio = Libaio::new(Arc::clone(file), depth, CompletionMode::Interrupt).unwrap();
         claim.of(libaio, "libaio", depth);
         for (mode, options) in rings() {
-            if let Some(ring) = ring(target, depth, mode, options) {
+            if let Some(ring) = ring(file, depth, mode, options) {
                 claim.of(ring, &format!("io_uring {mode} {options:?}"), depth);
             }
         }
+    }
+}
+
+/// Claims it of psync at depth 1, and of the others at depths 1 and 32, in each of all completion
+/// modes that an engine has here.
+pub fn of_every_engine_and_mode(file: &Arc<DirectFile>, claim: &impl Claim) {
+    for mode in CompletionMode::ALL {
+        let psync = Psync::new(Arc::clone(file), 1, mode);
+        if let Some(psync) = here("psync", mode, psync) {
+            claim.of(psync, &format!("psync {mode}"), 1);
+        }
+        for depth in [1, 32] {
+            let libaio = Libaio::new(Arc::clone(file), depth, mode);
+            if let Some(libaio) = here("libaio", mode, libaio) {
+                claim.of(libaio, &format!("libaio {mode}"), depth);
+            }
+            let options = RingOptions::default();
+            let ring = IoUring::new(Arc::clone(file), depth, mode, options);
+            if let Some(ring) = here("io_uring", mode, ring) {
+                claim.of(ring, &format!("io_uring {mode}"), depth);
+            }
+        }
+    }
+}
+
+/// An engine, or none where it lacks the mode, or the machine what that takes.
+fn here<E>(engine: &str, mode: CompletionMode, made: Result<E, KernelEngineError>) -> Option<E> {
+    match made {
+        Ok(engine) => Some(engine),
+        Err(KernelEngineError::Missing { missing, .. }) => {
+            if !matches!(missing, Missing::NotThisEngine(_)) {
+                eprintln!("not here: {engine} {mode}: {missing}");
+            }
+            None
+        }
+        Err(error) => panic!("{engine} {mode}: {error}"),
     }
 }
 

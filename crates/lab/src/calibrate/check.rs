@@ -1,6 +1,6 @@
 //! Real runs on the emulator beside the twin's, with this machine's times.
 
-use super::driver::{BS, Cpus};
+use super::driver::{BS, CalibrateCpus};
 use super::error::CalibrateError;
 use super::reads::{Read, Reads, median, reads};
 use joulio_model::{DeviceProfile, MachineProfile};
@@ -15,27 +15,27 @@ use std::collections::BTreeMap;
 /// Largest difference of the twin's median from the real one, as a fraction of the real one.
 const MAX_ERROR: f64 = 0.2;
 
-/// The least share of the real I/Os that have to count the same. Other programs preempt a job now and
-/// then, and what has completed by then it need not wait for.
+/// The smallest share of the real I/Os that have to count the same. Other programs preempt a job
+/// now and then, and what has completed by then it need not wait for.
 const ALIKE: f64 = 0.95;
 
-/// Largest difference of the mean counts an I/O, of a way that learns: what it does hangs on times,
-/// which differ from one I/O to the next.
+/// Largest difference of the mean counts an I/O, of a mode that learns: what it does hangs on
+/// times, which differ from one I/O to the next.
 const NEAR: f64 = 0.1;
 
 /// Every completion mode that this machine has, and why the others are not compared.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Checked {
-    /// Those that were run.
+    /// Comparisons that were made.
     pub check: Vec<Compared>,
-    /// Those that were not.
+    /// Comparisons that were not made, and why.
     pub not_checked: Vec<NotChecked>,
 }
 
 /// A completion mode that cannot be compared here.
 #[derive(Clone, Debug, Serialize)]
 pub struct NotChecked {
-    /// The way.
+    /// The completion mode.
     pub completion: String,
     /// Why not.
     pub why: String,
@@ -44,10 +44,10 @@ pub struct NotChecked {
 /// One completion mode, real and simulated: counts an I/O, and the median latency.
 #[derive(Clone, Debug, Serialize)]
 pub struct Compared {
-    /// The way.
+    /// The completion mode.
     pub completion: String,
-    /// On the emulated device, in real time: what most of its I/Os counted; the mean, of a way that
-    /// learns and so does not do the same for each.
+    /// On the emulated device, in real time: what most of its I/Os counted; the mean, of a mode
+    /// that learns and so does not do the same for each.
     pub real: Figures,
     /// The share of the real I/Os that counted what most of them did, exactly.
     pub alike: f64,
@@ -64,7 +64,7 @@ pub struct Figures {
     pub interrupts: f64,
     /// Timer sleeps an I/O.
     pub sleeps: f64,
-    /// Blocks an I/O that an interrupt ended. The driver looks after its queues some times a second,
+    /// Blocks an I/O that an interrupt ended. The driver checks its queues some times a second,
     /// which ends a block too, and has nothing to do with the I/O.
     pub wakes: f64,
     /// Median latency in nanoseconds.
@@ -80,15 +80,15 @@ impl Figures {
             let c = &read.counters;
             *counts.entry([c.interrupts, c.sleeps, c.wakes]).or_default() += 1;
         }
-        let most = counts.into_iter().max_by_key(|(_, ios)| *ios);
-        let (most, ios) = most.unwrap_or_default();
+        let usual = counts.into_iter().max_by_key(|(_, ios)| *ios);
+        let (usual, ios) = usual.unwrap_or_default();
         let all = reads.len().max(1) as f64;
         let mean = |of: fn(&Counters) -> u64| {
             let sum: u64 = reads.iter().map(|read| of(&read.counters)).sum();
             sum as f64 / all
         };
         let [interrupts, sleeps, wakes] = match alike {
-            true => most.map(|count| count as f64),
+            true => usual.map(|count| count as f64),
             false => [
                 mean(|c| c.interrupts),
                 mean(|c| c.sleeps),
@@ -117,8 +117,8 @@ impl Figures {
 }
 
 impl Compared {
-    /// All of the twin's I/Os do what nearly all of the real ones do; where the twin's do not all do
-    /// the same, the means are near each other.
+    /// All of the twin's I/Os do what nearly all of the real ones do; where the twin's do not all
+    /// do the same, the means are near each other.
     pub fn same_counts(&self) -> bool {
         let (real, twin) = (self.real.counts(), self.twin.counts());
         if self.twin.are_alike() {
@@ -141,13 +141,13 @@ impl Compared {
     }
 }
 
-/// Runs `profile` in each way that this machine has, really and in virtual time. `beside`: what the
-/// emulated device takes more than the profile says, in nanoseconds.
+/// Runs `profile` in each completion mode that this machine has, really and in virtual time.
+/// `beside`: what the emulated device takes more than the profile says, in nanoseconds.
 pub fn compare(
     machine: &MachineProfile,
     profile: &DeviceProfile,
     beside: f64,
-    (ios, cpus): (u64, Cpus),
+    (ios, rounds, cpus): (u64, u32, CalibrateCpus),
     stop: &Stop,
 ) -> Result<Checked, CalibrateError> {
     let mut slower = profile.clone();
@@ -169,7 +169,7 @@ pub fn compare(
                 twins.push((mode, twin));
                 kinds.push(Reads {
                     profile: profile.clone(),
-                    way: mode,
+                    mode,
                     ios,
                     learns: learns(&policy),
                 });
@@ -180,7 +180,7 @@ pub fn compare(
             }),
         }
     }
-    let done = reads(&kinds, cpus, stop)?;
+    let done = reads(&kinds, rounds, cpus, stop)?;
     for ((mode, twin), reads) in twins.into_iter().zip(done) {
         let (real, alike) = Figures::of(&reads, twin.are_alike());
         checked.check.push(Compared {

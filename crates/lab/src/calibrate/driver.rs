@@ -1,4 +1,4 @@
-//! What joulio's own driver and run loop take.
+//! Costs of joulio's own driver and run loop.
 
 use super::error::CalibrateError;
 use super::pair::settle;
@@ -22,9 +22,9 @@ pub const BS: u32 = 4096;
 /// The driver's own shares of an I/O, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Shares {
-    /// From the call to the doorbell rung.
+    /// Time from the call to the doorbell rung.
     pub submit: Spread,
-    /// From the poll that finds the completion to the buffer handed back.
+    /// Time from the poll that finds the completion to the buffer handed back.
     pub complete: Spread,
     /// An empty poll, in a spin.
     pub poll: Spread,
@@ -32,7 +32,7 @@ pub struct Shares {
 
 /// The CPUs of a calibration.
 #[derive(Clone, Copy, Debug)]
-pub struct Cpus {
+pub struct CalibrateCpus {
     /// CPU of the jobs' thread.
     pub job: usize,
     /// CPU of the emulated device's thread.
@@ -40,7 +40,7 @@ pub struct Cpus {
 }
 
 /// A queue on an emulated device, and a buffer.
-pub struct Bench {
+pub struct DriverBench {
     pub group: PollGroup<EmulatedDevice>,
     namespace: Namespace,
     pub buffers: Vec<DmaBuffer>,
@@ -54,7 +54,10 @@ pub fn even(time: Nanos) -> Result<DeviceProfile, CalibrateError> {
     Ok(profile)
 }
 
-fn open(profile: DeviceProfile, cpus: Cpus) -> Result<Controller<EmulatedDevice>, CalibrateError> {
+fn open(
+    profile: DeviceProfile,
+    cpus: CalibrateCpus,
+) -> Result<Controller<EmulatedDevice>, CalibrateError> {
     let mut options = Options::new(profile);
     options.cpu = Some(cpus.device);
     options.namespaces = vec![NamespaceOptions {
@@ -67,13 +70,13 @@ fn open(profile: DeviceProfile, cpus: Cpus) -> Result<Controller<EmulatedDevice>
     Ok(Controller::open(device, ControllerOptions::default())?)
 }
 
-impl Bench {
-    pub fn new(profile: DeviceProfile, cpus: Cpus) -> Result<Bench, CalibrateError> {
+impl DriverBench {
+    pub fn new(profile: DeviceProfile, cpus: CalibrateCpus) -> Result<DriverBench, CalibrateError> {
         let controller = open(profile, cpus)?;
         let namespace = controller.namespace(1)?;
         let queue = controller.create_queue_pair(4)?;
         let buffers = controller.allocate_buffers(1, BS as usize);
-        Ok(Bench {
+        Ok(DriverBench {
             group: PollGroup::new(vec![queue]),
             namespace,
             buffers: buffers?,
@@ -105,12 +108,12 @@ impl Bench {
 }
 
 /// Takes the driver's times.
-pub fn shares(cpus: Cpus) -> Result<Shares, CalibrateError> {
+pub fn shares(cpus: CalibrateCpus) -> Result<Shares, CalibrateError> {
     settle(cpus.job)?;
     let clock = Spread::of_calls(|| {
         now();
     });
-    let (submit, complete) = ways(cpus, clock.median)?;
+    let (submit, complete) = halves(cpus, clock.median)?;
     Ok(Shares {
         submit,
         complete,
@@ -118,11 +121,11 @@ pub fn shares(cpus: Cpus) -> Result<Shares, CalibrateError> {
     })
 }
 
-/// Both ways of an I/O that is long complete when it is looked for.
-fn ways(cpus: Cpus, clock: f64) -> Result<(Spread, Spread), CalibrateError> {
+/// Submission and completion of an I/O that is long complete when it is polled for.
+fn halves(cpus: CalibrateCpus, clock: f64) -> Result<(Spread, Spread), CalibrateError> {
     const IOS: usize = 2_000;
     const SERVICE: Nanos = Nanos::from_micros(20);
-    let mut bench = Bench::new(even(SERVICE)?, cpus)?;
+    let mut bench = DriverBench::new(even(SERVICE)?, cpus)?;
     let (mut submits, mut completes) = (Vec::new(), Vec::new());
     for _ in 0..IOS {
         let start = now();
@@ -140,18 +143,18 @@ fn ways(cpus: Cpus, clock: f64) -> Result<(Spread, Spread), CalibrateError> {
     Ok((share(submits), share(completes)))
 }
 
-/// Empty polls, by the queue's own count.
-fn polls(cpus: Cpus) -> Result<Spread, CalibrateError> {
+/// Empty polls, by the group's own count.
+fn polls(cpus: CalibrateCpus) -> Result<Spread, CalibrateError> {
     const ROUNDS: usize = 20;
     const POLLING: Nanos = Nanos::from_millis(2);
-    let mut bench = Bench::new(even(POLLING + POLLING)?, cpus)?;
+    let mut bench = DriverBench::new(even(POLLING + POLLING)?, cpus)?;
     let mut times = Vec::new();
     for _ in 0..ROUNDS {
         let rung = bench.send()?;
-        let before = bench.group.queues()[0].counters().empty_polls;
+        let before = bench.group.counters().empty_polls;
         bench.reap(Some(rung + POLLING))?;
         let time = now() - rung;
-        let polls = bench.group.queues()[0].counters().empty_polls - before;
+        let polls = bench.group.counters().empty_polls - before;
         times.push(time.0 as f64 / polls.max(1) as f64);
         while bench.buffers.is_empty() {
             bench.reap(None)?;
@@ -165,7 +168,7 @@ fn polls(cpus: Cpus) -> Result<Spread, CalibrateError> {
 pub fn quietest(
     profile: &DeviceProfile,
     ios: u64,
-    cpus: Cpus,
+    cpus: CalibrateCpus,
     stop: &Stop,
 ) -> Result<Counts, CalibrateError> {
     const RUNS: usize = 3;
@@ -193,7 +196,7 @@ pub fn quietest(
 fn real(
     profile: DeviceProfile,
     ios: u64,
-    cpus: Cpus,
+    cpus: CalibrateCpus,
     stop: &Stop,
 ) -> Result<RunResult, CalibrateError> {
     let name = format!("emulated:{}", profile.name);

@@ -1,11 +1,11 @@
-//! What this machine takes for the steps of an I/O, measured.
+//! Measured costs of this machine for the steps of an I/O.
 
-use super::driver::{self, Cpus, Shares};
+use super::driver::{self, CalibrateCpus, Shares};
 use super::error::CalibrateError;
 use super::pair::{event, raise, settle, there_and_back, wait};
-use super::quiet::Watch;
 use super::reads::{Reads, median, reads};
 use super::spread::Spread;
+use super::watch::Watch;
 use joulio_model::DeviceProfile;
 use joulio_units::Nanos;
 use joulio_workload::{CompletionMode, Stop};
@@ -13,12 +13,12 @@ use rustix::process::getppid;
 
 /// The times of this machine, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
-pub struct Times {
+pub struct StepTimes {
     /// A system call that does nothing.
     pub crossing: Spread,
     /// poll(2) and read(2) of an eventfd that is raised.
     pub block: Spread,
-    /// From one thread to another on the same CPU.
+    /// Time from one thread to another on the same CPU.
     pub switch: Spread,
     /// Nanoseconds that a read by interrupts takes longer than one by polling, on devices that take
     /// as long as each of [`WAITS`].
@@ -36,7 +36,8 @@ pub struct Times {
 
 /// Microseconds that devices take: a core that is idle for longer takes longer to wake.
 pub const WAITS: [u64; 8] = [4, 8, 16, 32, 64, 256, 1_024, 4_096];
-/// So short a sleep that its timer fires on the way to idle: what it lasts is the way there and back.
+/// Sleep so short that its timer fires in the transition to idle: it lasts as long as that and the
+/// way back.
 const SLEEP: Nanos = Nanos::from_micros(1);
 /// Less than that.
 const SLEPT_THROUGH: Nanos = Nanos(500);
@@ -50,7 +51,7 @@ struct Calls {
     hops: Spread,
 }
 
-fn calls(cpus: Cpus) -> Result<Calls, CalibrateError> {
+fn calls(cpus: CalibrateCpus) -> Result<Calls, CalibrateError> {
     let crossing = Spread::of_calls(|| {
         let _ = getppid();
     });
@@ -69,8 +70,13 @@ fn calls(cpus: Cpus) -> Result<Calls, CalibrateError> {
     })
 }
 
-/// Measures all of it; about a quarter of a minute.
-pub fn measure(cpus: Cpus, stop: &Stop, watch: &mut Watch) -> Result<Times, CalibrateError> {
+/// Measures all of it; about a quarter of a minute in ten rounds.
+pub fn measure(
+    rounds: u32,
+    cpus: CalibrateCpus,
+    stop: &Stop,
+    watch: &mut Watch,
+) -> Result<StepTimes, CalibrateError> {
     settle(cpus.job)?;
     let Calls {
         crossing,
@@ -79,10 +85,10 @@ pub fn measure(cpus: Cpus, stop: &Stop, watch: &mut Watch) -> Result<Times, Cali
         hops,
     } = watch.alone(|| calls(cpus))?;
     let shares = driver::shares(cpus)?;
-    let waits = waits(cpus, stop)?;
+    let waits = waits(rounds, cpus, stop)?;
     let loops = instant(cpus, stop)?;
     let own = shares.submit.median + shares.complete.median;
-    Ok(Times {
+    Ok(StepTimes {
         crossing,
         block: whole.map(|time| time - raising.median),
         switch: hops.map(|time| time - whole.median),
@@ -101,12 +107,12 @@ struct Waits {
 }
 
 /// Polling takes longer than the device does by the same for each wait.
-fn waits(cpus: Cpus, stop: &Stop) -> Result<Waits, CalibrateError> {
-    let by = |way, service: Nanos| {
+fn waits(rounds: u32, cpus: CalibrateCpus, stop: &Stop) -> Result<Waits, CalibrateError> {
+    let by = |mode, service: Nanos| {
         let even = driver::even(service)?;
         Ok::<_, CalibrateError>(Reads {
             profile: even,
-            way,
+            mode,
             // A tenth of a second of them with their wake-ups, but not too few for a median.
             ios: (100_000_000 / (service.0 + 10_000)).clamp(30, 10_000),
             learns: Nanos::ZERO,
@@ -120,7 +126,7 @@ fn waits(cpus: Cpus, stop: &Stop) -> Result<Waits, CalibrateError> {
     for wait in all {
         kinds.push(by(CompletionMode::Interrupt, wait)?);
     }
-    let done = reads(&kinds, cpus, stop)?;
+    let done = reads(&kinds, rounds, cpus, stop)?;
     let median = |index: usize| done.get(index).map_or(0.0, |reads| median(reads));
     let polled = median(1) - all[0].0 as f64;
     let woken = std::array::from_fn(|i| f64::max(median(2 + i) - all[i].0 as f64 - polled, 0.0));
@@ -132,12 +138,12 @@ fn waits(cpus: Cpus, stop: &Stop) -> Result<Waits, CalibrateError> {
 
 /// Reads of a device that takes no time.
 struct Loops {
-    /// From an I/O's beginning to the next one's.
+    /// Nanoseconds from an I/O's beginning to the next one's.
     period: f64,
     latency: f64,
 }
 
-fn instant(cpus: Cpus, stop: &Stop) -> Result<Loops, CalibrateError> {
+fn instant(cpus: CalibrateCpus, stop: &Stop) -> Result<Loops, CalibrateError> {
     const IOS: u64 = 40_000;
     let profile = DeviceProfile::builtin("instant")?;
     let counts = driver::quietest(&profile, IOS, cpus, stop)?;

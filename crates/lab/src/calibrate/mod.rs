@@ -6,18 +6,20 @@ mod error;
 mod measure;
 mod pair;
 mod profile;
-mod quiet;
 mod reads;
 mod spread;
+mod watch;
+pub mod watts;
 
 pub use check::{Checked, Compared, Figures, NotChecked};
-pub use driver::Cpus;
+pub use driver::CalibrateCpus;
 pub use error::CalibrateError;
 
 use joulio_energy::{Processor, Root};
 use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_workload::{Spoiled, Stop};
-use quiet::Watch;
+use watch::Watch;
+use watts::{MeasuredWatts, with_watts};
 
 /// This machine's times, measured.
 #[derive(Clone, Debug)]
@@ -25,9 +27,14 @@ pub struct Calibration {
     /// The processor's name.
     pub processor: String,
     /// The CPUs that were used.
-    pub cpus: Cpus,
-    /// The machine's profile: its times measured, its watts of the base profile.
+    pub cpus: CalibrateCpus,
+    /// The machine's profile: its times measured, its watts of the base profile unless they are
+    /// [`Calibration::watts`].
     pub profile: MachineProfile,
+    /// Name of the base profile.
+    pub base: String,
+    /// This machine's watts, where they were measured too.
+    pub watts: Option<MeasuredWatts>,
     /// Nanoseconds that the emulated device takes beside its profile's service time.
     pub emulated_device_ns: f64,
     /// Reasons why the figures are not the machine's own, if they are not.
@@ -35,19 +42,24 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// Measures for about a quarter of a minute, and takes what cannot be measured from `base`.
-    /// `strict`: ends as soon as it sees that the figures are spoiled.
+    /// Number of rounds by default, in which other programs leave one alone.
+    pub const ROUNDS: u32 = 10;
+
+    /// Measures in so many `rounds`, of which the quietest counts; ten take about a quarter of a
+    /// minute. What cannot be measured is taken from `base`. `strict`: ends as soon as it sees that
+    /// the figures are spoiled.
     ///
     /// # Errors
     /// There are not two CPUs, it was stopped or (when `strict`) spoiled, or a step of it failed.
     pub fn measure(
         base: &MachineProfile,
+        rounds: u32,
         strict: bool,
         stop: &Stop,
     ) -> Result<Calibration, CalibrateError> {
         let cpus = cpus()?;
         let mut watch = Watch::begin(cpus, strict);
-        let times = on_a_thread(|| measure::measure(cpus, stop, &mut watch))?;
+        let times = on_a_thread(|| measure::measure(rounds, cpus, stop, &mut watch))?;
         let spoiled = watch.end();
         if stop.stopped() {
             return Err(CalibrateError::Interrupted);
@@ -59,6 +71,8 @@ impl Calibration {
             processor,
             cpus,
             profile,
+            base: base.name.clone(),
+            watts: None,
             emulated_device_ns: times.device,
             spoiled,
         })
@@ -69,11 +83,34 @@ impl Calibration {
     /// # Errors
     /// The profile cannot be written as TOML.
     pub fn toml(&self) -> Result<String, CalibrateError> {
-        profile::text(&self.profile)
+        profile::text(&self.profile, self.watts.is_some())
+    }
+
+    /// Puts this machine's `watts` into the profile; what `spoiled` them spoils the profile.
+    ///
+    /// # Errors
+    /// They make no profile.
+    pub fn take_watts(
+        &mut self,
+        watts: MeasuredWatts,
+        spoiled: Vec<Spoiled>,
+    ) -> Result<(), CalibrateError> {
+        let profile = MachineProfile {
+            description: format!(
+                "{}: times and watts measured here by joulio calibrate; what was not is of {}",
+                self.processor, self.base
+            ),
+            ..with_watts(&self.profile, &self.base, &watts)
+        };
+        profile.validate()?;
+        self.profile = profile;
+        self.watts = Some(watts);
+        self.spoiled.extend(spoiled);
+        Ok(())
     }
 
     /// Runs `ios` reads of the emulated `device` in each completion mode, really and in virtual
-    /// time.
+    /// time; the real ones in so many `rounds`, of which the quietest counts.
     ///
     /// # Errors
     /// It was stopped, or a run failed.
@@ -81,9 +118,10 @@ impl Calibration {
         &self,
         device: &DeviceProfile,
         ios: u64,
+        rounds: u32,
         stop: &Stop,
     ) -> Result<Checked, CalibrateError> {
-        let how = (ios, self.cpus);
+        let how = (ios, rounds, self.cpus);
         on_a_thread(|| check::compare(&self.profile, device, self.emulated_device_ns, how, stop))
     }
 }
@@ -97,11 +135,11 @@ fn on_a_thread<T: Send>(
 }
 
 /// The first two CPUs that this process may use.
-fn cpus() -> Result<Cpus, CalibrateError> {
+fn cpus() -> Result<CalibrateCpus, CalibrateError> {
     let allowed = rustix::thread::sched_getaffinity(None).map_err(CalibrateError::System)?;
     let mut cpus = (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu));
     match (cpus.next(), cpus.next()) {
-        (Some(job), Some(device)) => Ok(Cpus { job, device }),
+        (Some(job), Some(device)) => Ok(CalibrateCpus { job, device }),
         _ => Err(CalibrateError::OneCpu),
     }
 }

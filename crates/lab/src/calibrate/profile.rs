@@ -1,15 +1,15 @@
-//! What was measured, as the profile of a machine.
+//! The measured costs as the profile of a machine.
 
 use super::error::CalibrateError;
-use super::measure::{Times, WAITS};
+use super::measure::{StepTimes, WAITS};
 use super::spread::Spread;
+use crate::profile_text::profile_text;
 use joulio_model::machine::costs::{Costs, IdleCosts, IdleState, PathCosts};
-use joulio_model::{Figure, Kind, MachineProfile};
+use joulio_model::{Figure, FigureKind, MachineProfile};
 use std::collections::BTreeMap;
-use toml_edit::{Item, Table, Value};
 
 /// `base`, with the times of this machine in place of its own.
-pub fn calibrated(base: &MachineProfile, processor: &str, times: &Times) -> MachineProfile {
+pub fn calibrated(base: &MachineProfile, processor: &str, times: &StepTimes) -> MachineProfile {
     MachineProfile {
         name: "calibrated".into(),
         description: format!(
@@ -21,18 +21,20 @@ pub fn calibrated(base: &MachineProfile, processor: &str, times: &Times) -> Mach
         frequency: base.frequency.clone().filter(|_| base.fits(processor)),
         tdp_watts: base.tdp_watts.clone().filter(|_| base.fits(processor)),
         costs: Some(costs(base, times)),
+        // Of this machine's slots nothing was measured.
+        link: base.link.clone().filter(|_| base.fits(processor)),
         ..base.clone()
     }
 }
 
-fn costs(base: &MachineProfile, times: &Times) -> Costs {
+fn costs(base: &MachineProfile, times: &StepTimes) -> Costs {
     let old = base.costs.as_ref();
     let kept = |of: fn(&Costs) -> &Figure, value: f64, source: &str| match old {
         Some(old) => of(old).clone(),
         None => guess(value, source),
     };
     let shares = &times.shares;
-    // Of the way from the interrupt to the thread only the whole can be seen from outside.
+    // Of the path from the interrupt to the thread only the whole can be seen from outside.
     let woken = rising(times.woken)[0];
     let half_wake = f64::max((woken - times.block.median / 2.0) / 2.0, 0.0);
     let others = times.crossing.median + times.switch.median + half_wake;
@@ -43,9 +45,9 @@ fn costs(base: &MachineProfile, times: &Times) -> Costs {
             "the run loop between two reads of a device that takes no time",
         ),
         crossing_ns: measured(times.crossing, "getppid(2)"),
-        look_ns: measured(
+        poll_ns: measured(
             shares.poll.map(|time| time.max(1.0)),
-            "looks in vain of a queue pair in a spin with a deadline",
+            "empty polls of a queue pair in a spin with a deadline",
         ),
         kib_ns: guess(0.0, "stands in submit_ns, measured with 4 KiB"),
         switch_ns: measured(
@@ -63,7 +65,7 @@ fn costs(base: &MachineProfile, times: &Times) -> Costs {
         ),
         timer_slack_ns: guess(0.0, "jobs set theirs to 1 ns"),
         cold_ns: guess(0.0, "stands in wake_ns, measured with it"),
-        cold_most_ns: None,
+        cold_max_ns: None,
         cold_half_ns: None,
         cold_slowdown: old.and_then(|old| old.cold_slowdown.clone()),
         charged_share: None,
@@ -78,12 +80,13 @@ fn costs(base: &MachineProfile, times: &Times) -> Costs {
             3e6,
             "kernel/sched/fair.c; not measured",
         ),
+        tick_ns: old.and_then(|old| old.tick_ns.clone()),
         smt_slowdown: kept(
             |costs| &costs.smt_slowdown,
             1.4,
             "two threads on a core do 1.2 to 1.6 times the work of one; not measured",
         ),
-        threads_per_core: kept(|costs| &costs.threads_per_core, 1.0, "not looked for"),
+        threads_per_core: kept(|costs| &costs.threads_per_core, 1.0, "not measured"),
         kernel: match old {
             Some(old) => old.kernel.clone(),
             None => kernel(),
@@ -95,7 +98,7 @@ fn costs(base: &MachineProfile, times: &Times) -> Costs {
             ),
             complete_ns: measured(
                 shares.complete,
-                "a look that finds a completion, up to the buffer handed back",
+                "a poll that finds a completion, up to the buffer handed back",
             ),
             block_ns: measured(
                 times.block,
@@ -120,9 +123,10 @@ fn kernel() -> PathCosts {
 
 /// A state for each of the waits that were measured, where it costs more to leave than the one
 /// before. A device that takes as long as half of the octaves to the next is halfway to it.
-fn idle(times: &Times) -> Vec<IdleCosts> {
+fn idle(times: &StepTimes) -> Vec<IdleCosts> {
     let mut states = vec![IdleCosts {
         state: IdleState::C1,
+        enter_ns: None,
         exit_ns: guess(0.0, "stands in wake_ns, measured with it"),
         residency_ns: guess(0.0, "nothing shallower to choose"),
         chosen_ns: None,
@@ -150,6 +154,7 @@ fn idle(times: &Times) -> Vec<IdleCosts> {
                 100..1_000 => IdleState::C1e,
                 _ => IdleState::C6,
             },
+            enter_ns: None,
             exit_ns: single(
                 exit,
                 "what a read takes longer by interrupts after so long than after 4 us",
@@ -173,7 +178,7 @@ fn measured(spread: Spread, source: &str) -> Figure {
     let round = |time: f64| time.round();
     Figure {
         value: round(spread.median),
-        kind: Kind::Measured,
+        kind: FigureKind::Measured,
         source: source.into(),
         band: Some([round(spread.low), round(spread.high)]),
     }
@@ -182,7 +187,7 @@ fn measured(spread: Spread, source: &str) -> Figure {
 fn single(time: f64, source: &str) -> Figure {
     Figure {
         value: time.round(),
-        kind: Kind::Measured,
+        kind: FigureKind::Measured,
         source: source.into(),
         band: None,
     }
@@ -191,50 +196,21 @@ fn single(time: f64, source: &str) -> Figure {
 fn guess(value: f64, source: &str) -> Figure {
     Figure {
         value,
-        kind: Kind::Guess,
+        kind: FigureKind::Guess,
         source: source.into(),
         band: None,
     }
 }
 
-/// As a file: a figure a line.
-pub fn text(profile: &MachineProfile) -> Result<String, CalibrateError> {
-    let mut document = toml_edit::ser::to_document(profile)?;
-    figures_inline(document.as_table_mut());
-    Ok(format!(
-        "# By joulio calibrate. Watts and what it calls a guess are not of this machine.\n{document}"
-    ))
-}
-
-/// Tables that are one figure become inline; those of figures stay tables.
-fn figures_inline(table: &mut Table) {
-    for (_, item) in table.iter_mut() {
-        settle(item);
-    }
-}
-
-fn settle(item: &mut Item) {
-    match item {
-        Item::Value(Value::InlineTable(inline)) if !inline.contains_key("value") => {
-            let mut table = std::mem::take(inline).into_table();
-            figures_inline(&mut table);
-            *item = Item::Table(table);
+/// Returns the profile as the text of a file: a figure a line.
+pub fn text(profile: &MachineProfile, watts: bool) -> Result<String, CalibrateError> {
+    let head = match watts {
+        true => {
+            "By joulio calibrate --watts. What it does not call measured is not of this machine."
         }
-        Item::Value(Value::Array(array)) if array.iter().any(Value::is_inline_table) => {
-            let tables = std::mem::take(array).into_iter();
-            let tables = tables.filter_map(|value| match value {
-                Value::InlineTable(inline) => Some(inline.into_table()),
-                _ => None,
-            });
-            *item = Item::ArrayOfTables(tables.collect());
-        }
-        Item::Table(table) => match table.contains_key("value") {
-            true => *item = Item::Value(std::mem::take(table).into_inline_table().into()),
-            false => figures_inline(table),
-        },
-        Item::ArrayOfTables(tables) => tables.iter_mut().for_each(figures_inline),
-        _ => {}
-    }
+        false => "By joulio calibrate. Watts and what it calls a guess are not of this machine.",
+    };
+    Ok(profile_text(profile, head)?)
 }
 
 #[cfg(test)]
@@ -242,13 +218,13 @@ mod tests {
     use super::super::driver::Shares;
     use super::*;
 
-    fn times() -> Times {
+    fn times() -> StepTimes {
         let spread = |median: f64| Spread {
             median,
             low: median / 2.0,
             high: median * 2.0,
         };
-        Times {
+        StepTimes {
             crossing: spread(100.0),
             block: spread(800.0),
             switch: spread(900.0),
@@ -269,7 +245,7 @@ mod tests {
         for base in MachineProfile::names() {
             let base = MachineProfile::builtin(base).unwrap();
             let profile = calibrated(&base, "a processor", &times());
-            let text = text(&profile).unwrap();
+            let text = text(&profile, false).unwrap();
             let read = MachineProfile::parse(&text, "x.toml").unwrap();
             assert_eq!(read, profile, "{text}");
             assert!(text.contains("\ncrossing_ns = { value = 100"), "{text}");
@@ -289,7 +265,7 @@ mod tests {
         // Neither after 8 us nor after 256 us was it the machine that took longest.
         assert_eq!(exits, [0.0, 1_000.0, 20_000.0, 75_000.0]);
         // A machine that never leaves its shallowest state.
-        let shallow = Times {
+        let shallow = StepTimes {
             woken: [5e3; 8],
             ..times()
         };

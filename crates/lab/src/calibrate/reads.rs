@@ -1,6 +1,6 @@
 //! Reads of an emulated device, one at a time, and what each was.
 
-use super::driver::{Bench, Cpus};
+use super::driver::{CalibrateCpus, DriverBench};
 use super::error::CalibrateError;
 use super::pair::settle;
 use super::spread::Spread;
@@ -15,12 +15,12 @@ pub struct Read {
     pub counters: Counters,
 }
 
-/// Order for reads: of which device, in which way, and how many.
+/// Order for reads: of which device, by which completion mode, and how many.
 pub struct Reads {
     pub profile: DeviceProfile,
-    pub way: CompletionMode,
+    pub mode: CompletionMode,
     pub ios: u64,
-    /// Time of reading before the reads that count, so that the way has learnt.
+    /// Time of reading before the reads that count, so that the mode has learnt.
     pub learns: Nanos,
 }
 
@@ -29,13 +29,17 @@ pub fn median(reads: &[Read]) -> f64 {
     Spread::of_nanos(reads.iter().map(|read| read.latency.0).collect()).median
 }
 
-/// All of `kinds` in turn, round after round; of each the round with the least median. Other
+/// All of `kinds` in turn, for so many `rounds`; of each the round with the smallest median. Other
 /// programs, and a guest's host, only ever make them slower, for seconds at a time.
-pub fn reads(kinds: &[Reads], cpus: Cpus, stop: &Stop) -> Result<Vec<Vec<Read>>, CalibrateError> {
-    const ROUNDS: usize = 10;
+pub fn reads(
+    kinds: &[Reads],
+    rounds: u32,
+    cpus: CalibrateCpus,
+    stop: &Stop,
+) -> Result<Vec<Vec<Read>>, CalibrateError> {
     settle(cpus.job)?;
     let mut quietest: Vec<_> = kinds.iter().map(|_| (f64::INFINITY, Vec::new())).collect();
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         for (kind, best) in kinds.iter().zip(&mut quietest) {
             let reads = round(kind, cpus, stop)?;
             let median = median(&reads);
@@ -47,22 +51,24 @@ pub fn reads(kinds: &[Reads], cpus: Cpus, stop: &Stop) -> Result<Vec<Vec<Read>>,
     Ok(quietest.into_iter().map(|(_, reads)| reads).collect())
 }
 
-fn round(kind: &Reads, cpus: Cpus, stop: &Stop) -> Result<Vec<Read>, CalibrateError> {
+fn round(kind: &Reads, cpus: CalibrateCpus, stop: &Stop) -> Result<Vec<Read>, CalibrateError> {
     let Reads {
         profile,
-        way,
+        mode,
         ios,
         learns,
     } = kind;
     let ios = *ios as usize;
     // The first find nothing in the caches.
     let mut first = (ios / 2).min(1_000);
-    let mut bench = Bench::new(profile.clone(), cpus)?;
-    let policy = way.policy().ok_or_else(|| CalibrateError::NoPolicy(*way))?;
+    let mut bench = DriverBench::new(profile.clone(), cpus)?;
+    let policy = mode
+        .policy()
+        .ok_or_else(|| CalibrateError::NoPolicy(*mode))?;
     let queue = &mut bench.group.queues()[0];
     let effective = queue.set_policy(policy);
     effective.map_err(|error| CalibrateError::Unavailable {
-        completion: *way,
+        completion: *mode,
         reason: error.to_string(),
     })?;
     let mut reads = Vec::with_capacity(ios);

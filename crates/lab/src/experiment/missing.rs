@@ -1,4 +1,4 @@
-//! What an experiment that was ended early has not done.
+//! Runs that an experiment that was ended early has not done.
 
 use super::settings::SettingCombination as Combination;
 use joulio_workload::Method;
@@ -48,7 +48,7 @@ impl MissingRuns {
     }
 }
 
-/// As `poll`, `io_uring poll (scheduler=none, 2 of 3)`.
+/// Returns the name of a run, such as `io_uring poll (scheduler=none, 2 of 3)`.
 fn name(method: Method, combination: &Combination, (number, of): (u32, u32)) -> String {
     let settings = combination.values.iter();
     let mut notes: Vec<_> = settings
@@ -57,10 +57,10 @@ fn name(method: Method, combination: &Combination, (number, of): (u32, u32)) -> 
     if of > 1 {
         notes.push(format!("{number} of {of}"));
     }
-    let Method { engine, mode: way } = method;
+    let Method { engine, mode } = method;
     match notes.is_empty() {
-        true => format!("{engine} {way}"),
-        false => format!("{engine} {way} ({})", notes.join(", ")),
+        true => format!("{engine} {mode}"),
+        false => format!("{engine} {mode} ({})", notes.join(", ")),
     }
 }
 

@@ -1,9 +1,13 @@
 //! Experiments: settings x completion modes x repetitions, one after the other, and their results.
 
+mod energy;
+mod manifest;
 mod missing;
 mod settings;
 mod verdict;
 
+pub use energy::{EnergyError, EnergyNote, EnergyOptions, EnergySources};
+pub use manifest::{Manifest, ManifestDevice};
 pub use missing::MissingRuns;
 pub use settings::{ExperimentSettings, SettingCombination, SettingError};
 pub use verdict::{BadResults, judge};
@@ -39,7 +43,7 @@ pub struct Experiment<'a> {
     pub root: &'a Path,
 }
 
-/// Observer of an experiment: is told of its runs, their progress, and notes.
+/// Observer of an experiment: receives its runs, their progress, and notes.
 pub trait Observer: Sync {
     /// A run begins.
     fn begin(&self, method: Method, job: &Job);

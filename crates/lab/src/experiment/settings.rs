@@ -7,7 +7,7 @@ use joulio_workload::{Method, Target};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Where settings are: captured trees are for reading.
+/// Root of the settings: captured trees are for reading.
 const ROOT: &str = "/";
 
 /// Why a setting cannot be had.

@@ -75,7 +75,7 @@ fn a_replaced_file_keeps_its_rights_and_the_link_to_it() {
 }
 
 #[test]
-fn what_is_no_place_for_a_file_is_told_before_the_work() {
+fn what_is_no_place_for_a_file_is_reported_before_the_work() {
     let room = room();
     symlink("nowhere", room.path().join("dangling")).unwrap();
     fs::write(room.path().join("file"), "").unwrap();
@@ -136,4 +136,23 @@ fn what_killed_commands_have_left_is_removed_and_what_is_being_written_is_not() 
     kept.extend(["out".into(), being_written]);
     kept.sort();
     assert_eq!(names, kept);
+}
+
+#[test]
+fn two_paths_to_one_file_are_the_same_file_before_and_after_it_is_made() {
+    let room = room();
+    let at = |name: &str| room.path().join(name);
+    fs::create_dir(at("folder")).unwrap();
+    symlink(at("folder"), at("link")).unwrap();
+    let (one, other) = (at("folder/out"), at("link/../link/out"));
+    assert!(same_file(&one, &other));
+    assert!(!same_file(&one, &at("out")));
+    assert!(!same_file(&one, &at("no folder/out")));
+    fs::write(&one, "").unwrap();
+    assert!(same_file(&one, &other));
+    assert!(!same_file(&one, &at("out")));
+    symlink(&one, at("out")).unwrap();
+    assert!(same_file(&one, &at("out")));
+    fs::write(at("folder/another"), "").unwrap();
+    assert!(!same_file(&one, &at("folder/another")));
 }

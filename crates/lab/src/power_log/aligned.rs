@@ -1,9 +1,9 @@
 //! A logger's record, put on the machine's clock.
 
 use super::error::PowerLogError;
-use super::figures::{DevicePower, figures};
+use super::figures::{LoggedDevicePower, figures};
 use super::state::{SwapState, SwapWindow, WindowEnergy};
-use joulio_energy::alignment::{Alignment, Limits, align};
+use joulio_energy::alignment::{Alignment, AlignmentLimits, align};
 use joulio_energy::logger::PowerLog;
 use joulio_units::Nanos;
 use std::path::Path;
@@ -13,7 +13,7 @@ pub struct AlignedLog {
     /// Relation of the two clocks to each other.
     pub alignment: Alignment,
     /// Power of each window.
-    pub figures: Vec<DevicePower>,
+    pub figures: Vec<LoggedDevicePower>,
     /// Name of each window without a figure, and why.
     pub failed: Vec<String>,
 }
@@ -25,7 +25,7 @@ impl AlignedLog {
     /// The file cannot be read, or its markers are not in the log.
     pub fn new(log: &PowerLog, path: &Path) -> Result<AlignedLog, PowerLogError> {
         let state = SwapState::load(path)?;
-        let alignment = align(log, &state.markers(), &Limits::default());
+        let alignment = align(log, &state.markers(), &AlignmentLimits::default());
         let alignment = alignment?;
         let mut failed = vec![];
         let mut windows = vec![];

@@ -37,11 +37,11 @@ pub enum PowerLogError {
     NoName(String),
     /// A device is named twice.
     #[error(
-        "--devices: '{0}' is there twice: tell them apart, as in 'no device' and 'no device again'"
+        "--devices: '{0}' is there twice: distinguish them, as in 'no device' and 'no device again'"
     )]
     SameName(String),
     /// The window is shorter than meters need.
-    #[error("--time: meters say nothing of less than a second")]
+    #[error("--time: give at least 1 s: meters resolve no less")]
     TooShort,
     /// The markers are not in the log.
     #[error(transparent)]

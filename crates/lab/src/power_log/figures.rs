@@ -9,7 +9,7 @@ const WITHOUT: &str = "no device";
 
 /// Power of the machine with one device, by one meter.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct DevicePower {
+pub struct LoggedDevicePower {
     /// Name of the device.
     pub device: String,
     /// Name of the meter.
@@ -29,10 +29,10 @@ pub struct DevicePower {
 /// Power of each window by each meter, in their order.
 pub fn figures<'a>(
     windows: impl Iterator<Item = (&'a str, &'a [WindowEnergy])>,
-) -> Vec<DevicePower> {
-    let mut figures: Vec<DevicePower> = windows
+) -> Vec<LoggedDevicePower> {
+    let mut figures: Vec<LoggedDevicePower> = windows
         .flat_map(|(device, measured)| {
-            let figure = move |measured: &WindowEnergy| DevicePower {
+            let figure = move |measured: &WindowEnergy| LoggedDevicePower {
                 device: device.into(),
                 meter: measured.meter.clone(),
                 boundary: measured.boundary,

@@ -1,4 +1,4 @@
-//! What measures an idle machine.
+//! Measurement of an idle machine.
 
 use super::error::PowerLogError;
 use super::state::WindowEnergy;

@@ -11,7 +11,7 @@ pub mod wall_time;
 
 pub use aligned::AlignedLog;
 pub use error::PowerLogError;
-pub use figures::DevicePower;
+pub use figures::LoggedDevicePower;
 pub use gauge::{Gauge, GaugeReading};
 pub use person::Person;
 pub use state::{SwapPlan, SwapState, SwapWindow, WindowEnergy};

@@ -2,7 +2,7 @@
 
 use super::error::PowerLogError;
 
-/// Somebody who does what is asked and says when it is done.
+/// A person who does what is requested and says when it is done.
 pub trait Person {
     /// Shows `text`.
     fn report(&mut self, text: &str);

@@ -1,9 +1,9 @@
-//! What is kept between steps: the plan, the windows, the markers.
+//! State that is kept between steps: the plan, the windows, the markers.
 
 use super::error::PowerLogError;
 use crate::output_file::{Existing, OutputFile};
 use joulio_energy::Boundary;
-use joulio_energy::alignment::{Edge, Marker};
+use joulio_energy::alignment::{Marker, MarkerEdge};
 use joulio_units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -19,7 +19,7 @@ const LARGEST: u64 = 16 << 20;
 #[serde(deny_unknown_fields)]
 pub struct SwapState {
     version: u32,
-    /// Plan of the steps that the person is asked to do.
+    /// Plan of the steps that the person is requested to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<SwapPlan>,
     /// Windows that were done.
@@ -198,8 +198,8 @@ impl SwapState {
 }
 
 impl EdgeRecord {
-    fn edge(&self) -> Edge {
-        Edge {
+    fn edge(&self) -> MarkerEdge {
+        MarkerEdge {
             realtime: Nanos(self.unix_ns),
             monotonic: Nanos(self.monotonic_ns),
             rising: self.rising,
@@ -227,7 +227,7 @@ mod tests {
         let room = tempfile::tempdir().unwrap();
         let path = room.path().join("state.json");
         let mut state = SwapState::default();
-        let edge = |time: u64| Edge {
+        let edge = |time: u64| MarkerEdge {
             realtime: Nanos(time),
             monotonic: Nanos(time + 1),
             rising: time == 5,

@@ -2,7 +2,7 @@
 //! figure 1), so that a device's own power is a difference at the wall.
 
 use super::error::PowerLogError;
-use super::figures::{DevicePower, figures};
+use super::figures::{LoggedDevicePower, figures};
 use super::gauge::Gauge;
 use super::person::Person;
 use super::state::{SwapPlan, SwapState, SwapWindow};
@@ -18,7 +18,7 @@ const WINDOW: Nanos = Nanos::from_millis(600_000);
 /// The clock may be slewed by NTP within a window, not set.
 const SET: Nanos = Nanos::from_millis(500);
 
-/// Steps that a person is asked to do, and where they are kept.
+/// Steps that a person is requested to do, and where they are kept.
 #[derive(Clone, Debug)]
 pub struct SwapOptions {
     /// Devices to put in, one after the other.
@@ -154,7 +154,7 @@ impl SwapSteps<'_> {
         Ok(())
     }
 
-    /// Returns the text that asks the person to put in `device`.
+    /// Returns the text that requests that the person put in `device`.
     fn request(&self, at: usize, device: &str) -> String {
         let all = self
             .state
@@ -226,7 +226,7 @@ impl SwapSteps<'_> {
     }
 
     /// Power of each device so far, by each meter.
-    pub fn figures(&self) -> Vec<DevicePower> {
+    pub fn figures(&self) -> Vec<LoggedDevicePower> {
         let windows = self.state.windows.iter();
         figures(windows.map(|window| (window.name.as_str(), &window.measured[..])))
     }

@@ -12,7 +12,7 @@ pub fn now() -> Nanos {
     }))
 }
 
-/// As RFC 3339 has it, to the second.
+/// Returns `at` as RFC 3339 writes it, to the second.
 pub fn utc(at: Nanos) -> String {
     let seconds = i64::try_from(at.0 / 1_000_000_000).unwrap_or(i64::MAX);
     Timestamp::from_second(seconds).map_or_else(|_| "?".into(), |at| at.to_string())

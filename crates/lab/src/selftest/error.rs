@@ -1,7 +1,7 @@
 //! Why a self-test ended without a report.
 
 use super::uintr::SetupError;
-use joulio_cpu::Missing;
+use joulio_cpu::MissingFeature;
 use joulio_cpu::uintr::UintrError;
 use rustix::io::Errno;
 
@@ -10,7 +10,7 @@ use rustix::io::Errno;
 pub enum SelftestError {
     /// This CPU, or its kernel, has no such wait: there is nothing to test.
     #[error(transparent)]
-    NoUserWait(#[from] Missing),
+    NoUserWait(#[from] MissingFeature),
     /// User interrupts cannot be had: load the module that the message names.
     #[error("{0}")]
     NoUserInterrupts(#[source] SetupError),
@@ -22,6 +22,9 @@ pub enum SelftestError {
         /// The CPU's number.
         cpu: usize,
     },
+    /// The storing thread would wait for the CPU that the waiting one spins on: name another.
+    #[error("--store-cpu: CPU {0} is the one that the test waits on: name another")]
+    SameCpu(usize),
     /// The test takes a second CPU: allow this process another one.
     #[error("this test takes a second CPU, and there is CPU {0} only")]
     OneCpu(usize),
@@ -68,6 +71,7 @@ impl SelftestError {
                 | SelftestError::NoUserInterrupts(_)
                 | SelftestError::CpuNotAllowed { .. }
                 | SelftestError::OneCpu(_)
+                | SelftestError::SameCpu(_)
         )
     }
 }

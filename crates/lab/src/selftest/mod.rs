@@ -1,5 +1,6 @@
 //! Self-tests: whether what this CPU can do while it waits works, here.
 
+mod check;
 mod error;
 mod latency;
 mod pinned;
@@ -11,15 +12,16 @@ mod uintr;
 mod umwait;
 mod waits;
 
+pub use check::SelftestCheck;
 pub use error::SelftestError;
 pub use latency::Latency;
-pub use report::{Check, LimitsRow, SelftestReport};
+pub use report::{LimitsRow, SelftestReport};
 pub use uintr::SetupError;
-pub use waits::{Power, WaitResult, Waits};
+pub use waits::{PowerReading, WaitResult, Waits};
 
 use joulio_energy::Discovery;
 use joulio_units::Nanos;
-use pinned::Cpus;
+use pinned::PinnedCpus;
 
 /// The completion mode that is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +70,7 @@ pub fn selftest(
     options: &SelftestOptions,
     discovery: Discovery,
 ) -> Result<SelftestReport, SelftestError> {
-    let cpus = Cpus::take(options.cpu)?;
+    let cpus = PinnedCpus::take(options.cpu)?;
     let rounds = options.rounds;
     let tested = match options.test {
         Selftest::Tpause => tpause::test(rounds)?,

@@ -3,22 +3,22 @@
 use super::error::SelftestError;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
-/// Those that this process may use, and the one that the test waits on.
-pub struct Cpus {
-    /// Where the calling thread is, and stays.
+/// CPUs that this process may use, and the one that the test waits on.
+pub struct PinnedCpus {
+    /// CPU on which the calling thread is, and stays.
     pub own: usize,
     allowed: Vec<usize>,
 }
 
-impl Cpus {
+impl PinnedCpus {
     /// Puts the calling thread on `own`, or where it is.
-    pub fn take(own: Option<usize>) -> Result<Cpus, SelftestError> {
+    pub fn take(own: Option<usize>) -> Result<PinnedCpus, SelftestError> {
         let set = sched_getaffinity(None).map_err(SelftestError::Affinity)?;
         let allowed: Vec<_> = (0..CpuSet::MAX_CPU)
             .filter(|&cpu| set.is_set(cpu))
             .collect();
         let own = own.unwrap_or_else(sched_getcpu);
-        let cpus = Cpus { own, allowed };
+        let cpus = PinnedCpus { own, allowed };
         cpus.check("--cpu", own)?;
         pin(own)?;
         Ok(cpus)
@@ -28,6 +28,9 @@ impl Cpus {
     pub fn other(&self, wanted: Option<usize>) -> Result<usize, SelftestError> {
         if let Some(wanted) = wanted {
             self.check("--store-cpu", wanted)?;
+            if wanted == self.own {
+                return Err(SelftestError::SameCpu(wanted));
+            }
         }
         let other = |&cpu: &usize| cpu != self.own && wanted.is_none_or(|wanted| wanted == cpu);
         let mut allowed = self.allowed.iter().copied();
@@ -55,15 +58,19 @@ mod tests {
 
     #[test]
     fn the_other_cpu_is_another_that_may_be_used() {
-        let cpus = Cpus {
+        let cpus = PinnedCpus {
             own: 2,
             allowed: vec![2, 5],
         };
         assert_eq!(cpus.other(None).ok(), Some(5));
         assert_eq!(cpus.other(Some(5)).ok(), Some(5));
-        assert!(cpus.other(Some(2)).is_err());
+        let why = cpus.other(Some(2)).err().map(|error| error.to_string());
+        assert_eq!(
+            why.unwrap(),
+            "--store-cpu: CPU 2 is the one that the test waits on: name another"
+        );
         assert!(cpus.other(Some(4)).is_err());
-        let alone = Cpus {
+        let alone = PinnedCpus {
             own: 2,
             allowed: vec![2],
         };

@@ -1,12 +1,12 @@
-//! What a test found.
+//! Findings of a self-test.
 
 use super::Selftest;
+use super::check::SelftestCheck;
 use super::latency::Latency;
 use super::residency;
-use super::waits::{Wait, Waits};
-use joulio_cpu::Limits;
+use super::waits::{WaitForNothing, Waits};
+use joulio_cpu::PauseLimits;
 use serde::Serialize;
-use serde_json::{Map, Value};
 use std::path::Path;
 
 /// Result of a self-test, as `--output json` has it.
@@ -23,7 +23,7 @@ pub struct SelftestReport {
     /// IA32_UMWAIT_CONTROL as the system shows it; null: it does not.
     pub limits: Option<LimitsRow>,
     /// The checks.
-    pub checks: Vec<Check>,
+    pub checks: Vec<SelftestCheck>,
     /// Latencies of the waits.
     pub latency: Vec<Latency>,
     /// Each wait, and spinning, over a window.
@@ -40,55 +40,17 @@ pub struct LimitsRow {
     pub max_cycles: u32,
 }
 
-/// One check of a self-test.
-#[derive(Serialize)]
-pub struct Check {
-    /// Name of the check.
-    pub name: String,
-    /// True if it held.
-    pub passed: bool,
-    /// Counts, by name.
-    pub counts: Map<String, Value>,
-    /// Claims that did not hold.
-    pub failures: Vec<String>,
-}
-
 /// The outcome of one test: its parts, and its waits to be measured.
 pub struct Tested {
     pub parts: Parts,
-    pub waits: Vec<Wait>,
+    pub waits: Vec<WaitForNothing>,
 }
 
 /// Checks, and what they took.
 #[derive(Default)]
 pub struct Parts {
-    pub checks: Vec<Check>,
+    pub checks: Vec<SelftestCheck>,
     pub latency: Vec<Latency>,
-}
-
-impl Check {
-    /// A check without counts that holds so far.
-    pub(super) fn new(name: impl Into<String>) -> Check {
-        Check {
-            name: name.into(),
-            passed: true,
-            counts: Map::new(),
-            failures: Vec::new(),
-        }
-    }
-
-    /// Adds a count.
-    pub(super) fn count(&mut self, name: &str, count: u64) {
-        self.counts.insert(name.into(), count.into());
-    }
-
-    /// Demands that `holds` is true: otherwise the check fails, and says `failure`.
-    pub(super) fn demand(&mut self, holds: bool, failure: impl FnOnce() -> String) {
-        if !holds {
-            self.passed = false;
-            self.failures.push(failure());
-        }
-    }
 }
 
 impl SelftestReport {
@@ -98,7 +60,7 @@ impl SelftestReport {
         mut parts: Parts,
         waits: Waits,
     ) -> SelftestReport {
-        let limits = Limits::read(Path::new("/"));
+        let limits = PauseLimits::read(Path::new("/"));
         parts.checks.extend(residency::judge(&waits.waits, limits));
         SelftestReport {
             version: 1,
@@ -133,8 +95,8 @@ mod tests {
     #[test]
     fn one_check_that_fails_fails_the_test_and_is_named() {
         let mut parts = Parts::default();
-        parts.checks.push(Check::new("good"));
-        let mut bad = Check::new("bad");
+        parts.checks.push(SelftestCheck::new("good"));
+        let mut bad = SelftestCheck::new("bad");
         bad.count("lost", 3);
         bad.demand(true, || unreachable!());
         bad.demand(false, || "3 lost".into());

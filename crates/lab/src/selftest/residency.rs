@@ -1,12 +1,12 @@
 //! Whether the core slept, by the processor's own count.
 
-use super::report::Check;
+use super::check::SelftestCheck;
 use super::waits::{WaitResult, state};
-use joulio_cpu::{Depth, Limits};
+use joulio_cpu::{Depth, PauseLimits};
 
 /// Judges the waits that are sleeps; `None` if the processor's counters cannot be read.
-pub fn judge(waits: &[WaitResult], limits: Option<Limits>) -> Option<Check> {
-    let mut check = Check::new("residency in C0.1 and C0.2");
+pub fn judge(waits: &[WaitResult], limits: Option<PauseLimits>) -> Option<SelftestCheck> {
+    let mut check = SelftestCheck::new("residency in C0.1 and C0.2");
     let mut counted = false;
     for wait in waits {
         let (Some(depth), Some(c01), Some(c02)) = (wait.depth, wait.c01_cycles, wait.c02_cycles)
@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn a_core_that_was_to_sleep_and_did_not_is_reported() {
         let passed = |depth, c01, c02, allowed| {
-            let limits = Limits {
+            let limits = PauseLimits {
                 c02: allowed,
                 max_cycles: 0,
             };

@@ -1,26 +1,27 @@
 //! `joulio selftest tpause`: pauses keep their time, or say that the system's limit cut them.
 
+use super::check::SelftestCheck;
 use super::error::SelftestError;
 use super::latency::Latency;
-use super::report::{Check, Parts, Tested};
+use super::report::{Parts, Tested};
 use super::spread::spread;
-use super::waits::{DEPTHS, SLICE, Wait, state};
-use joulio_cpu::{Ended, Limits, Tsc, UserWait};
+use super::waits::{DEPTHS, SLICE, WaitForNothing, state};
+use joulio_cpu::{Ended, PauseLimits, Tsc, UserWait};
 use joulio_units::Nanos;
 use std::path::Path;
 
-/// The longest pause, where the system has no limit or does not tell it.
+/// The longest pause, where the system has no limit or does not report it.
 const LONGEST: Nanos = Nanos::from_micros(20);
 
 /// Tests it on the calling thread's CPU.
 pub fn test(rounds: u32) -> Result<Tested, SelftestError> {
     let mut parts = Parts::default();
-    let mut waits = vec![Wait::spin()];
+    let mut waits = vec![WaitForNothing::spin()];
     for depth in DEPTHS {
         let cpu = UserWait::detect(depth)?;
         let name = format!("{} {}", cpu.name(), state(depth));
         pauses(&cpu, &name, rounds, &mut parts);
-        waits.push(Wait::new(name, Some(depth), move || {
+        waits.push(WaitForNothing::new(name, Some(depth), move || {
             cpu.pause(SLICE);
         }));
     }
@@ -30,13 +31,13 @@ pub fn test(rounds: u32) -> Result<Tested, SelftestError> {
 /// Counts of pauses of some time, by how they ended.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct PauseCounts {
-    /// They lasted as long as requested.
+    /// Number of pauses that lasted as long as requested.
     kept: u64,
     /// The limit ended them.
     limited: u64,
     /// Something else did: an interrupt.
     early: u64,
-    /// Cycles from the time asked for to the return, of those that were kept.
+    /// Cycles from the requested time to the return, of those that were kept.
     past: Vec<u64>,
 }
 
@@ -56,12 +57,12 @@ impl PauseCounts {
 
 /// Pauses of times that the system allows, then of twice its limit.
 fn pauses(cpu: &UserWait, name: &str, rounds: u32, parts: &mut Parts) {
-    let limit = Limits::read(Path::new("/")).map(|limits| limits.max_cycles);
+    let limit = PauseLimits::read(Path::new("/")).map(|limits| limits.max_cycles);
     let limit = limit.filter(|&cycles| cycles > 0).map(time_of);
     let longest = limit.map_or(LONGEST, |limit| Nanos(limit.0 / 2));
     let short = pause(cpu, rounds, |n| spread(n, longest));
     parts.checks.push(judge_short(name, &short));
-    let what = format!("{name}: from the end of the time asked for to the return");
+    let what = format!("{name}: from the end of the requested time to the return");
     parts.latency.push(Latency::of(what, short.past));
     if let Some(limit) = limit.filter(|_| cpu.name() == "tpause") {
         let long = pause(cpu, rounds, |_| Nanos(limit.0.saturating_mul(2)));
@@ -85,8 +86,8 @@ fn pause(cpu: &UserWait, rounds: u32, time: impl Fn(u32) -> Nanos) -> PauseCount
     counts
 }
 
-fn check(name: String, counts: &PauseCounts) -> Check {
-    let mut check = Check::new(name);
+fn check(name: String, counts: &PauseCounts) -> SelftestCheck {
+    let mut check = SelftestCheck::new(name);
     check.count("kept", counts.kept);
     check.count("by_limit", counts.limited);
     check.count("early", counts.early);
@@ -94,8 +95,8 @@ fn check(name: String, counts: &PauseCounts) -> Check {
 }
 
 /// An interrupt may end any of them, but not most.
-fn judge_short(name: &str, counts: &PauseCounts) -> Check {
-    let mut check = check(format!("{name}, times asked for"), counts);
+fn judge_short(name: &str, counts: &PauseCounts) -> SelftestCheck {
+    let mut check = check(format!("{name}, requested times"), counts);
     check.demand(counts.kept > counts.early, || {
         format!(
             "{} pauses ended before their time: it does not sleep",
@@ -111,9 +112,9 @@ fn judge_short(name: &str, counts: &PauseCounts) -> Check {
     check
 }
 
-/// Those that were away for long, because an interrupt ended them and another thread ran, look as
-/// if they had been kept.
-fn judge_long(name: &str, counts: &PauseCounts) -> Check {
+/// Judges long pauses; one that was away for long, because an interrupt ended it and another thread
+/// ran, counts as if it had been kept.
+fn judge_long(name: &str, counts: &PauseCounts) -> SelftestCheck {
     let mut check = check(format!("{name}, twice the system's limit"), counts);
     check.demand(counts.limited > counts.kept, || {
         let PauseCounts { limited, kept, .. } = counts;

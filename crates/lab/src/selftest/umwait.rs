@@ -1,11 +1,12 @@
 //! `joulio selftest umwait`: a store by another CPU ends the wait.
 
+use super::check::SelftestCheck;
 use super::error::SelftestError;
 use super::latency::Latency;
 use super::pinned::pin;
-use super::report::{Check, Parts, Tested};
+use super::report::{Parts, Tested};
 use super::spread::spread;
-use super::waits::{DEPTHS, SLICE, Wait, state};
+use super::waits::{DEPTHS, SLICE, WaitForNothing, state};
 use joulio_cpu::{CacheLine, Ended, Tsc, UserWait};
 use joulio_units::Nanos;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
@@ -21,7 +22,7 @@ const NEVER: Nanos = Nanos::from_millis(10_000);
 /// Tests it between the calling thread's CPU and `other`.
 pub fn test(rounds: u32, other: usize) -> Result<Tested, SelftestError> {
     let mut parts = Parts::default();
-    let mut waits = vec![Wait::spin()];
+    let mut waits = vec![WaitForNothing::spin()];
     for depth in DEPTHS {
         let cpu = UserWait::detect(depth)?;
         let what = if cpu.name() == "tpause" {
@@ -35,7 +36,7 @@ pub fn test(rounds: u32, other: usize) -> Result<Tested, SelftestError> {
         let took = format!("{name}: from before the store to the return");
         parts.latency.push(Latency::of(took, counts.took));
         let line = Apart::default();
-        waits.push(Wait::new(name, Some(depth), move || {
+        waits.push(WaitForNothing::new(name, Some(depth), move || {
             cpu.arm(CacheLine::from(&line.0));
             cpu.wait(SLICE);
         }));
@@ -59,7 +60,7 @@ struct Shared {
     stamped: Apart,
     /// The counter before the last store, and after it was for all to see.
     stamps: Apart<[AtomicU64; 2]>,
-    /// There are no more.
+    /// Whether there are no more.
     over: Apart<AtomicBool>,
 }
 
@@ -144,7 +145,7 @@ fn wait(
                 break;
             }
             if let Some(span) = &last {
-                counts.in_vain(span);
+                counts.empty_wait(span);
             }
             if gone() || Tsc::now() > give_up {
                 return Err(SelftestError::NoStore);
@@ -177,7 +178,7 @@ impl Span {
 
 impl StoreCounts {
     /// A wait after which the store was not there yet.
-    fn in_vain(&mut self, span: &Span) {
+    fn empty_wait(&mut self, span: &Span) {
         match span.whole {
             true => self.by_limit += 1,
             false => self.otherwise += 1,
@@ -197,8 +198,8 @@ impl StoreCounts {
     }
 }
 
-fn judge(name: &str, rounds: u32, counts: &StoreCounts) -> Check {
-    let mut check = Check::new(format!("{name}, stores by another CPU"));
+fn judge(name: &str, rounds: u32, counts: &StoreCounts) -> SelftestCheck {
+    let mut check = SelftestCheck::new(format!("{name}, stores by another CPU"));
     check.count("stores", rounds.into());
     check.count("before_the_wait", counts.before);
     check.count("by_store", counts.by_store);
@@ -230,8 +231,8 @@ mod tests {
         assert_eq!((counts.lost, counts.by_limit, counts.by_store), (1, 1, 0));
         counts.answered(&span(true), 1_990, 2_010);
         counts.answered(&span(false), 1_900, 1_950);
-        counts.in_vain(&span(true));
-        counts.in_vain(&span(false));
+        counts.empty_wait(&span(true));
+        counts.empty_wait(&span(false));
         let counted = StoreCounts {
             before: 0,
             by_store: 1,
@@ -247,7 +248,7 @@ mod tests {
     #[test]
     fn a_cpu_that_sees_no_store_does_not_pass() {
         let mut never = StoreCounts::default();
-        never.in_vain(&Span::of(|| Ended::Limit));
+        never.empty_wait(&Span::of(|| Ended::Limit));
         never.before = 10;
         assert!(!judge("umwait", 10, &never).passed);
     }

@@ -1,4 +1,4 @@
-//! What each wait draws, and whether the core slept in it.
+//! Power of each kind of wait, and whether the core slept in it.
 
 use super::error::SelftestError;
 use joulio_cpu::{Depth, Tsc};
@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 /// Length of a wait that nothing ends: short enough that a window ends on time.
 pub const SLICE: Nanos = Nanos::from_millis(1);
 
-/// A way to wait for nothing.
-pub struct Wait {
+/// A kind of wait for nothing.
+pub struct WaitForNothing {
     /// Name of the wait.
     pub name: String,
     /// Depth to which the core is to sleep; none if it is not to sleep.
@@ -47,12 +47,12 @@ pub struct WaitResult {
     /// Reason of each counter that is null, by its name.
     pub missing: BTreeMap<&'static str, String>,
     /// Power by each meter.
-    pub power: Vec<Power>,
+    pub power: Vec<PowerReading>,
 }
 
 /// Power by one meter.
 #[derive(Serialize)]
-pub struct Power {
+pub struct PowerReading {
     /// Name of the meter.
     pub meter: String,
     /// Boundary that the meter sees.
@@ -67,14 +67,14 @@ pub struct Power {
     pub reason: Option<String>,
 }
 
-impl Wait {
-    /// A way to wait that cannot fail.
+impl WaitForNothing {
+    /// A kind of wait that cannot fail.
     pub fn new(
         name: impl Into<String>,
         depth: Option<Depth>,
         mut wait: impl FnMut() + 'static,
-    ) -> Wait {
-        Wait {
+    ) -> WaitForNothing {
+        WaitForNothing {
             name: name.into(),
             depth,
             wait: Box::new(move || {
@@ -85,8 +85,8 @@ impl Wait {
     }
 
     /// Returns the wait that spins, with which the others are compared.
-    pub fn spin() -> Wait {
-        Wait::new("spin", None, || {
+    pub fn spin() -> WaitForNothing {
+        WaitForNothing::new("spin", None, || {
             let end = Tsc::get().after(SLICE);
             while Tsc::now() < end {
                 std::hint::spin_loop();
@@ -108,7 +108,7 @@ pub const DEPTHS: [Depth; 2] = [Depth::C01, Depth::C02];
 
 /// Each of `waits` for `time`, if there is anything to read meanwhile.
 pub fn measure(
-    waits: Vec<Wait>,
+    waits: Vec<WaitForNothing>,
     time: Nanos,
     mut discovery: Discovery,
 ) -> Result<Waits, SelftestError> {
@@ -123,7 +123,7 @@ pub fn measure(
         });
     }
     let mut measured = Vec::new();
-    for Wait {
+    for WaitForNothing {
         name,
         depth,
         mut wait,
@@ -136,7 +136,7 @@ pub fn measure(
             wait()?;
         }
         let counters = counting.stop();
-        let power = window.close(None).iter().map(Power::of).collect();
+        let power = window.close(None).iter().map(PowerReading::of).collect();
         let mut missing = BTreeMap::new();
         let mut count =
             |name, count: Result<u64, String>| count.map_err(|why| missing.insert(name, why)).ok();
@@ -156,11 +156,11 @@ pub fn measure(
     })
 }
 
-impl Power {
-    fn of(measured: &energy::MeterResult) -> Power {
+impl PowerReading {
+    fn of(measured: &energy::MeterResult) -> PowerReading {
         let total = measured.figure.as_ref().map(|figure| &figure.total);
         let error = |total: &energy::Energy| Some((total.error? / total.window).0);
-        Power {
+        PowerReading {
             meter: measured.about.name.clone(),
             boundary: measured.about.zone.boundary.to_string(),
             watts: total.ok().map(|total| total.watts().0),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::CoreState;
-use crate::check::Check;
+use crate::check::FigureCheck;
 use crate::range::Range;
 use crate::{Figure, ProfileError};
 
@@ -19,15 +19,15 @@ pub struct Costs {
     pub app_ns: Figure,
     /// User mode to kernel and back, once a system call.
     pub crossing_ns: Figure,
-    /// One look at a completion queue that finds nothing.
-    pub look_ns: Figure,
+    /// One poll of a completion queue that finds nothing.
+    pub poll_ns: Figure,
     /// Moving, checking or mapping data, by KiB of the I/O.
     pub kib_ns: Figure,
-    /// Giving the core away: the scheduler's way from the thread to idle.
+    /// Giving the core away: the scheduler's path from the thread to idle.
     pub switch_ns: Figure,
-    /// From the device's interrupt to the end of its handler, on a core that is awake.
+    /// Nanoseconds from the device's interrupt to the end of its handler, on a core that is awake.
     pub interrupt_ns: Figure,
-    /// From the handler's end to the thread's next instruction.
+    /// Nanoseconds from the handler's end to the thread's next instruction.
     pub wake_ns: Figure,
     /// Setting a timer of the kernel and taking its interrupt.
     pub timer_ns: Figure,
@@ -37,7 +37,7 @@ pub struct Costs {
     pub cold_ns: Figure,
     /// Nanoseconds that this grows to as the core is idle for longer; absent: it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cold_most_ns: Option<Figure>,
+    pub cold_max_ns: Option<Figure>,
     /// The idle time after which half of the growth is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold_half_ns: Option<Figure>,
@@ -48,8 +48,13 @@ pub struct Costs {
     /// idle task's, and no CPU figure of the thread has it. Absent: all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub charged_share: Option<Figure>,
-    /// Nanoseconds for which a thread that does not give its CPU away keeps it while others wait.
+    /// Nanoseconds of CPU time after which a thread that does not give its CPU away has had its turn
+    /// while others wait: the scheduler's base slice.
     pub slice_ns: Figure,
+    /// Nanoseconds between two ticks of the kernel (1 s / CONFIG_HZ), at which the end of a turn is
+    /// seen; absent: 4 ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tick_ns: Option<Figure>,
     /// Factor on the time of code while the other thread of its core runs.
     pub smt_slowdown: Figure,
     /// Hardware threads of a core.
@@ -58,8 +63,8 @@ pub struct Costs {
     /// figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_system_ns: Option<Figure>,
-    /// From the device's interrupt to the thread's next instruction, where it is delivered to the
-    /// program without the kernel; absent when the CPU cannot.
+    /// Nanoseconds from the device's interrupt to the thread's next instruction, where it is
+    /// delivered to the program without the kernel; absent when the CPU cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_interrupt_ns: Option<Figure>,
     /// Leaving `tpause` or `umwait`: C0.2; absent: nothing.
@@ -86,9 +91,9 @@ pub struct Costs {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PathCosts {
-    /// From the caller to the doorbell.
+    /// Nanoseconds from the caller to the doorbell.
     pub submit_ns: Figure,
-    /// From the completion seen to the caller.
+    /// Nanoseconds from the completion seen to the caller.
     pub complete_ns: Figure,
     /// Nanoseconds of a block for an interrupt beyond handler and wake-up: an eventfd and its
     /// system call.
@@ -117,7 +122,11 @@ pub struct SchedulerCosts {
 pub struct IdleCosts {
     /// The state by which its power is counted.
     pub state: IdleState,
-    /// From the interrupt to the first instruction.
+    /// Nanoseconds of entering it (the governor's accounts, the clocks), which the system charges
+    /// to the thread that went to sleep; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enter_ns: Option<Figure>,
+    /// Nanoseconds from the interrupt to the first instruction.
     pub exit_ns: Figure,
     /// Nanoseconds that the core has to stay for the state to pay.
     pub residency_ns: Figure,
@@ -137,6 +146,8 @@ impl IdleCosts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IdleState {
+    /// Not halted: the idle task polls for work (drivers/cpuidle/poll_state.c). Drawn as spinning.
+    Poll,
     /// Halted.
     C1,
     /// Halted at the lowest frequency and voltage.
@@ -148,6 +159,7 @@ pub enum IdleState {
 impl From<IdleState> for CoreState {
     fn from(state: IdleState) -> CoreState {
         match state {
+            IdleState::Poll => CoreState::Spin,
             IdleState::C1 => CoreState::C1,
             IdleState::C1e => CoreState::C1e,
             IdleState::C6 => CoreState::C6,
@@ -156,7 +168,7 @@ impl From<IdleState> for CoreState {
 }
 
 /// Refuses costs that make no sense.
-pub(super) fn check(check: &Check<'_>, costs: &Costs) -> Result<(), ProfileError> {
+pub(super) fn check(check: &FigureCheck<'_>, costs: &Costs) -> Result<(), ProfileError> {
     for (field, figure) in [
         ("costs.app_ns", &costs.app_ns),
         ("costs.crossing_ns", &costs.crossing_ns),
@@ -194,14 +206,17 @@ pub(super) fn check(check: &Check<'_>, costs: &Costs) -> Result<(), ProfileError
     for (name, scheduler) in &costs.scheduler {
         self::scheduler(check, name, scheduler)?;
     }
-    check.inside("costs.look_ns", &costs.look_ns, LOOK_NS)?;
+    check.inside("costs.poll_ns", &costs.poll_ns, POLL_NS)?;
     check.inside("costs.slice_ns", &costs.slice_ns, SLICE_NS)?;
+    if let Some(tick) = &costs.tick_ns {
+        check.inside("costs.tick_ns", tick, SLICE_NS)?;
+    }
     check.within("costs.smt_slowdown", &costs.smt_slowdown, 1.0, 4.0)?;
     check.whole("costs.threads_per_core", &costs.threads_per_core, 1.0, 8.0)?;
     idle(check, &costs.idle)
 }
 
-fn path(check: &Check<'_>, name: &str, path: &PathCosts) -> Result<(), ProfileError> {
+fn path(check: &FigureCheck<'_>, name: &str, path: &PathCosts) -> Result<(), ProfileError> {
     for (field, figure) in [
         ("submit_ns", &path.submit_ns),
         ("complete_ns", &path.complete_ns),
@@ -216,18 +231,18 @@ fn path(check: &Check<'_>, name: &str, path: &PathCosts) -> Result<(), ProfileEr
 }
 
 /// A cold start that grows, and shares that are shares.
-fn cold(check: &Check<'_>, costs: &Costs) -> Result<(), ProfileError> {
-    if let Some(most) = &costs.cold_most_ns {
-        check.inside("costs.cold_most_ns", most, Range::STEP_NS)?;
+fn cold(check: &FigureCheck<'_>, costs: &Costs) -> Result<(), ProfileError> {
+    if let Some(max) = &costs.cold_max_ns {
+        check.inside("costs.cold_max_ns", max, Range::STEP_NS)?;
         check.rule(
-            most.value >= costs.cold_ns.value,
-            "costs.cold_most_ns",
+            max.value >= costs.cold_ns.value,
+            "costs.cold_max_ns",
             "must not be less than costs.cold_ns, from which it grows",
         )?;
         check.rule(
             costs.cold_half_ns.is_some(),
             "costs.cold_half_ns",
-            "is missing: say after how much idle time costs.cold_ns is half way to costs.cold_most_ns",
+            "is missing: say after how much idle time costs.cold_ns is halfway to costs.cold_max_ns",
         )?;
     }
     if let Some(slowdown) = &costs.cold_slowdown {
@@ -239,7 +254,11 @@ fn cold(check: &Check<'_>, costs: &Costs) -> Result<(), ProfileError> {
     }
 }
 
-fn scheduler(check: &Check<'_>, name: &str, costs: &SchedulerCosts) -> Result<(), ProfileError> {
+fn scheduler(
+    check: &FigureCheck<'_>,
+    name: &str,
+    costs: &SchedulerCosts,
+) -> Result<(), ProfileError> {
     let field = |figure: &str| format!("costs.scheduler.{name}.{figure}");
     check.rule(
         name != "none",
@@ -251,19 +270,22 @@ fn scheduler(check: &Check<'_>, name: &str, costs: &SchedulerCosts) -> Result<()
     check.within(&field("locked_share"), &costs.locked_share, 0.0, 1.0)
 }
 
-/// A look takes time, or looking all the time would never end.
-const LOOK_NS: Range = Range::of(1.0, 1e9, "nanoseconds");
-/// A slice is longer than a switch.
+/// A poll takes time, or polling all the time would never end.
+const POLL_NS: Range = Range::of(1.0, 1e9, "nanoseconds");
+/// A slice and a tick are longer than a switch.
 const SLICE_NS: Range = Range::of(1e3, 1e9, "nanoseconds");
 
 /// States that deepen, and of which each pays before it is left.
-fn idle(check: &Check<'_>, states: &[IdleCosts]) -> Result<(), ProfileError> {
+fn idle(check: &FigureCheck<'_>, states: &[IdleCosts]) -> Result<(), ProfileError> {
     let any = !states.is_empty();
     check.rule(any, "costs.idle", "is empty: give at least one state")?;
     for (i, state) in states.iter().enumerate() {
         let field = |name: &str| format!("costs.idle[{i}].{name}");
         check.inside(&field("exit_ns"), &state.exit_ns, Range::STEP_NS)?;
         check.inside(&field("residency_ns"), &state.residency_ns, Range::STEP_NS)?;
+        if let Some(enter) = &state.enter_ns {
+            check.inside(&field("enter_ns"), enter, Range::STEP_NS)?;
+        }
         if let Some(chosen) = &state.chosen_ns {
             check.inside(&field("chosen_ns"), chosen, Range::STEP_NS)?;
         }
@@ -317,7 +339,7 @@ mod tests {
     #[test]
     fn costs_that_make_no_sense_are_refused_by_field() {
         for (path, value, want) in [
-            ("costs.look_ns", 0.0, "costs.look_ns must"),
+            ("costs.poll_ns", 0.0, "costs.poll_ns must"),
             ("costs.app_ns", -1.0, "costs.app_ns must"),
             (
                 "costs.kernel.submit_ns",
@@ -326,9 +348,9 @@ mod tests {
             ),
             ("costs.uring.exit_ns", -1.0, "costs.uring.exit_ns must"),
             (
-                "costs.cold_most_ns",
+                "costs.cold_max_ns",
                 10.0,
-                "costs.cold_most_ns must not be less than costs.cold_ns",
+                "costs.cold_max_ns must not be less than costs.cold_ns",
             ),
             ("costs.cold_slowdown", 0.5, "costs.cold_slowdown must"),
             (

@@ -1,13 +1,13 @@
 //! The rules that a machine's numbers obey.
 
 use super::{CoreWatts, MachineProfile};
-use crate::check::Check;
+use crate::check::FigureCheck;
 use crate::range::Range;
-use crate::{Frequency, ProfileError};
+use crate::{Frequency, ProfileError, link};
 
 /// Refuses a machine whose numbers make no sense.
 pub(super) fn check(machine: &MachineProfile, origin: &str) -> Result<(), ProfileError> {
-    let check = &Check { origin };
+    let check = &FigureCheck { origin };
     check.text("name", &machine.name)?;
     check.text("description", &machine.description)?;
     for part in &machine.processors {
@@ -36,6 +36,9 @@ pub(super) fn check(machine: &MachineProfile, origin: &str) -> Result<(), Profil
     ] {
         check.inside(field, joules, Range::WAKE_JOULES)?;
     }
+    if let Some(found) = &machine.link {
+        link::check(check, found)?;
+    }
     match &machine.costs {
         Some(costs) => super::costs::check(check, costs),
         None => Ok(()),
@@ -43,7 +46,7 @@ pub(super) fn check(machine: &MachineProfile, origin: &str) -> Result<(), Profil
 }
 
 /// A law by which more frequency never costs less.
-fn frequency(check: &Check<'_>, law: &Frequency) -> Result<(), ProfileError> {
+fn frequency(check: &FigureCheck<'_>, law: &Frequency) -> Result<(), ProfileError> {
     check.inside(
         "frequency.reference_hertz",
         &law.reference_hertz,
@@ -54,7 +57,7 @@ fn frequency(check: &Check<'_>, law: &Frequency) -> Result<(), ProfileError> {
 }
 
 /// Every state draws more than nothing, at least as much as C6, and an idle one no more than spin.
-fn core_watts(check: &Check<'_>, watts: &CoreWatts) -> Result<(), ProfileError> {
+fn core_watts(check: &FigureCheck<'_>, watts: &CoreWatts) -> Result<(), ProfileError> {
     let states = [
         ("core_watts.spin", Some(&watts.spin)),
         ("core_watts.kernel", Some(&watts.kernel)),
@@ -69,6 +72,11 @@ fn core_watts(check: &Check<'_>, watts: &CoreWatts) -> Result<(), ProfileError> 
     for (field, figure) in states.iter().flatten() {
         check.inside(field, figure, Range::CORE_WATTS)?;
     }
+    check.rule(
+        watts.monitor.is_none() || watts.pause_c02.is_none(),
+        "core_watts.monitor",
+        "is core_watts.pause_c02 on a CPU with WAITPKG: leave one of them out",
+    )?;
     let (spin, c6) = (watts.spin.value, watts.c6.value);
     for (field, figure) in states.into_iter().flatten() {
         check.rule(

@@ -18,7 +18,7 @@ pub struct Residency {
     /// Asleep until a timer; as [`CoreState::C1`], since such a sleep is a fraction of an I/O and
     /// its known end keeps the kernel from a deeper state.
     pub slept: Nanos,
-    /// In `tpause`; as [`CoreState::PauseC02`], which Linux allows unless told otherwise.
+    /// In `tpause`; as [`CoreState::PauseC02`], which Linux allows unless configured otherwise.
     pub paused: Nanos,
     /// In `umwait` or `mwaitx`; as [`CoreState::Monitor`].
     pub monitored: Nanos,
@@ -27,7 +27,7 @@ pub struct Residency {
     /// Wake-ups by a timer.
     pub timer_wakes: u64,
     /// The core's mean frequency while it ran; `None` when the run cannot say, and then it is paid
-    /// for at the reference ([`crate::MachineProfile::frequency_note`] tells).
+    /// for at the reference ([`crate::MachineProfile::frequency_note`] says so).
     pub frequency: Option<FrequencyRatio>,
 }
 

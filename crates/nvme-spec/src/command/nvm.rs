@@ -133,7 +133,7 @@ pub struct DsmRange {
 const _: () = assert!(size_of::<DsmRange>() == 16);
 
 impl DsmRange {
-    /// The most ranges of a command; together they are a page of 4 KiB.
+    /// Maximum number of ranges of a command; together they are a page of 4 KiB.
     pub const MAX: usize = 256;
 
     /// `blocks` logical blocks from `slba`, without hints.

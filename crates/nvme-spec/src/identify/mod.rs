@@ -34,7 +34,7 @@ pub enum Cns {
     COMMAND_SET_CONTROLLER = 0x06,
 }
 
-/// CNS 02h: up to 1024 active namespaces above the NSID asked for, ascending, zero-terminated.
+/// CNS 02h: up to 1024 active namespaces above the requested NSID, ascending, zero-terminated.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct ActiveNamespaces {

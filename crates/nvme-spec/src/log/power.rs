@@ -50,7 +50,7 @@ impl IntervalPower {
     }
 }
 
-/// A time as controllers tell it (Base 5.27.1.13, figure 333).
+/// A time as controllers report it (Base 5.27.1.13, figure 333).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Timestamp {
@@ -64,7 +64,7 @@ pub struct Timestamp {
 }
 
 impl Timestamp {
-    /// So many milliseconds after the last controller level reset.
+    /// Returns a timestamp of so many milliseconds after the last controller level reset.
     pub fn since_reset(milliseconds: u64) -> Timestamp {
         let [a, b, c, d, e, f, ..] = milliseconds.to_le_bytes();
         Timestamp {
@@ -90,7 +90,7 @@ pub struct PowerMeasurementAttributes {
     pub non_contiguous: bool,
     /// EPF: powers are estimated, not measured.
     pub estimated: bool,
-    /// MIPWRTS: the time of the maximum is told.
+    /// MIPWRTS: the time of the maximum is reported.
     pub maximum_timestamp: bool,
     /// PHDO: powers lie above the last descriptor of the histogram.
     pub histogram_overflow: bool,

@@ -43,7 +43,7 @@ fn timed(reads: &mut impl Loop, time: Duration) -> f64 {
     rate
 }
 
-/// With a pause in which all of them come back: what is counted is no look that finds nothing.
+/// With a pause in which all of them come back: what is counted is no empty poll.
 fn counted(reads: &mut impl Loop, ios: usize) {
     reads.start();
     let mut done = 0;

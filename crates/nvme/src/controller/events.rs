@@ -9,7 +9,7 @@ use joulio_nvme_spec::identify::ActiveNamespaces;
 use joulio_nvme_spec::log::LogId;
 use joulio_nvme_spec::{AsyncEvent, Command, NamespaceId};
 
-/// The events asked for (feature 0Bh, Base figure 326): all SMART warnings, and of the notices
+/// The requested events (feature 0Bh, Base figure 326): all SMART warnings, and of the notices
 /// those of namespaces, where the controller has them.
 const SMART_WARNINGS: u32 = 0x1f;
 const NAMESPACE_NOTICES: u32 = 1 << 8;
@@ -60,7 +60,7 @@ impl<D: Device> Shared<D> {
             LogId::ERROR_INFORMATION => 64,
             LogId::SMART_HEALTH => 512,
             LogId::CHANGED_NAMESPACES => 4096,
-            // Not known here: whoever asked for it reads it.
+            // Not known here: whoever requested it reads it.
             _ => return Ok(()),
         };
         let command = Command::get_log_page(log, NamespaceId::ALL, bytes);

@@ -1,4 +1,4 @@
-//! Features that were set, and that a reset forgets (Base 5.27): they are set again.
+//! Setting again, after a reset, the features that it forgot (Base 5.27).
 
 use super::Controller;
 use super::shared::{Shared, lock};
@@ -6,97 +6,8 @@ use crate::NvmeError;
 use crate::admin::Admin;
 use crate::power::AdminData;
 use joulio_device::Device;
-use joulio_nvme_spec::feature::{FeatureId, PowerMeasurement};
-use joulio_nvme_spec::{AdminOpcode, Command};
+use joulio_nvme_spec::feature::FeatureId;
 use zerocopy::little_endian::U64;
-
-/// Features that were set, and what became of them.
-#[derive(Default)]
-pub(super) struct Features {
-    /// In the order in which they were set last, each once.
-    set: Vec<Set>,
-    /// Those that a reset took, and why they could not be set again.
-    lost: Vec<(Key, String)>,
-}
-
-/// Which setting of a controller it is: the feature, and of feature 09h the vector.
-type Key = (FeatureId, u32);
-
-/// A Set Features command that succeeded.
-struct Set {
-    name: &'static str,
-    command: Command,
-    data: Option<Box<[u8]>>,
-    /// True for feature 09h if a reset took it, and no completion queue has its vector yet.
-    pending: bool,
-}
-
-impl Set {
-    fn feature(&self) -> FeatureId {
-        feature_of(&self.command)
-    }
-
-    fn ends_measurement(&self) -> bool {
-        let action = PowerMeasurement::from(self.command.cdw10[1].get()).act();
-        self.feature() == FeatureId::POWER_MEASUREMENT && action != PowerMeasurement::START
-    }
-
-    fn key(&self) -> Key {
-        let of_vector = self.feature() == FeatureId::INTERRUPT_VECTOR_CONFIGURATION;
-        let dword11 = self.command.cdw10[1].get();
-        (self.feature(), if of_vector { dword11 & 0xffff } else { 0 })
-    }
-}
-
-fn feature_of(command: &Command) -> FeatureId {
-    FeatureId(command.cdw10[0].get() as u8)
-}
-
-impl Features {
-    /// Takes note of a command that succeeded, if it set a feature that is to outlive a reset.
-    /// Queues and events are the driver's own to ask for again.
-    pub(super) fn note(&mut self, name: &'static str, command: Command, data: Option<Box<[u8]>>) {
-        let is_set = AdminOpcode(command.dword0().opc()) == AdminOpcode::SET_FEATURES;
-        let own = [
-            FeatureId::NUMBER_OF_QUEUES,
-            FeatureId::ASYNCHRONOUS_EVENT_CONFIGURATION,
-        ];
-        if !is_set || own.contains(&feature_of(&command)) {
-            return;
-        }
-        let set = Set {
-            name,
-            command,
-            data,
-            pending: false,
-        };
-        self.set.retain(|other| other.key() != set.key());
-        self.lost.retain(|(key, _)| *key != set.key());
-        if !set.ends_measurement() {
-            self.set.push(set);
-        }
-    }
-
-    /// The command that is pending of `key`, which is no longer pending.
-    fn begin_pending(&mut self, key: Key) -> Option<(&'static str, Command)> {
-        let mut pending = self.set.iter_mut().filter(|set| set.pending);
-        let set = pending.find(|set| set.key() == key)?;
-        set.pending = false;
-        Some((set.name, set.command))
-    }
-
-    fn set_pending(&mut self, key: Key) {
-        let set = self.set.iter_mut().find(|set| set.key() == key);
-        if let Some(set) = set {
-            set.pending = true;
-        }
-    }
-
-    fn lose(&mut self, key: Key, what: String) {
-        self.lost.retain(|(other, _)| *other != key);
-        self.lost.push((key, what));
-    }
-}
 
 impl<D: Device> Shared<D> {
     /// Sets again what was set before a reset. What the controller refuses is lost, and said to be.
@@ -136,8 +47,8 @@ impl<D: Device> Shared<D> {
         Ok(())
     }
 
-    /// Sets feature 09h of `vector` again, whose completion queue was created in `epoch`, if a reset
-    /// took it.
+    /// Sets feature 09h of `vector` again, whose completion queue was created in `epoch`, if a
+    /// reset took it.
     pub(super) fn set_vector_again(&self, epoch: u32, vector: u16) -> Result<(), NvmeError> {
         let key = (FeatureId::INTERRUPT_VECTOR_CONFIGURATION, u32::from(vector));
         let Some((name, command)) = lock(&self.features).begin_pending(key) else {

@@ -1,6 +1,9 @@
 //! The controller: bring-up, identity, queue pairs, and the end.
 
+mod commands;
+mod death;
 mod events;
+mod feature_record;
 mod features;
 mod namespaces;
 mod power;
@@ -66,8 +69,8 @@ impl<D: Device> Controller<D> {
     /// Resets and enables the controller, and identifies it (NVM Express Base 2.0, 3.5.1).
     ///
     /// # Errors
-    /// The device was removed, does not become ready in its time (CAP.TO), or lacks what this driver
-    /// needs: the NVM command set and memory pages of 4 KiB.
+    /// The device was removed, does not become ready in its time (CAP.TO), or lacks what this
+    /// driver needs: the NVM command set and memory pages of 4 KiB.
     pub fn open(device: D, options: ControllerOptions) -> Result<Controller<D>, NvmeError> {
         let device = Arc::new(device);
         if let Some(flag) = options.cancel.flag() {
@@ -195,7 +198,7 @@ impl<D: Device> Controller<D> {
         if fid == FeatureId::AUTONOMOUS_POWER_STATE_TRANSITION {
             return Err(NvmeError::Unsupported {
                 device: self.name().into(),
-                what: "feature 0Ch is a table, not a value: ask for it with apst()".into(),
+                what: "feature 0Ch is a table, not a value: read it with apst()".into(),
             });
         }
         Ok(())
@@ -250,14 +253,14 @@ impl<D: Device> Controller<D> {
     /// time that it is waited on.
     ///
     /// # Errors
-    /// The controller does not come back ([`NvmeError::ResetFailed`]), was removed, or the wait for it
-    /// was cancelled: it is used no more.
+    /// The controller does not come back ([`NvmeError::ResetFailed`]), was removed, or the wait for
+    /// it was cancelled: it is used no more.
     pub fn reset(&self) -> Result<(), NvmeError> {
         let epoch = self.shared.settled()?;
-        let asked = NvmeError::Fatal {
+        let reason = NvmeError::Fatal {
             device: self.name().into(),
         };
-        self.shared.recover(epoch, &asked)
+        self.shared.recover(epoch, &reason)
     }
 }
 

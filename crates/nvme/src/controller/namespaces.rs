@@ -12,8 +12,8 @@ const RESERVED: u32 = 0xffff_fffe;
 
 impl<D: Device> Controller<D> {
     /// Reads the identifiers of the active namespaces, ascending: of the first 1024 that the
-    /// controller lists (CNS 02h, Base 5.17.2.2), or, where it has no list (NVMe 1.0), of NSIDs 1 to
-    /// 1024 and NN.
+    /// controller lists (CNS 02h, Base 5.17.2.2), or, where it has no list (NVMe 1.0), of NSIDs 1
+    /// to 1024 and NN.
     ///
     /// # Errors
     /// As [`Controller::feature`].
@@ -54,8 +54,8 @@ impl<D: Device> Controller<D> {
     /// Identify CNS 00h of each NSID up to NN: an inactive one has no size, or is refused.
     fn namespaces_one_by_one(&self) -> Result<Vec<u32>, NvmeError> {
         // As many as a list has, however many the controller claims.
-        let most = size_of::<ActiveNamespaces>() / size_of::<u32>();
-        let last = self.identity().nn.get().min(most as u32);
+        let max = size_of::<ActiveNamespaces>() / size_of::<u32>();
+        let last = self.identity().nn.get().min(max as u32);
         let mut active = Vec::new();
         for nsid in 1..=last {
             match self.fetch_namespace(nsid) {
@@ -100,8 +100,8 @@ impl<D: Device> Controller<D> {
     /// Opens the namespace `nsid` for I/O.
     ///
     /// # Errors
-    /// As [`Controller::identify_namespace`]; [`NvmeError::Format`] for metadata, or blocks of other
-    /// sizes than 512 and 4096 bytes.
+    /// As [`Controller::identify_namespace`]; [`NvmeError::Format`] for metadata, or blocks of
+    /// other sizes than 512 and 4096 bytes.
     pub fn namespace(&self, nsid: u32) -> Result<Namespace, NvmeError> {
         let identify = self.identify_namespace(nsid)?;
         let domain = self.shared.admin().memory().domain();

@@ -15,15 +15,15 @@ impl<D: Device> Controller<D> {
     /// 5.4 and 5.5). It has an interrupt vector of its own if the device has one left.
     ///
     /// # Errors
-    /// `depth` is out of range ([`NvmeError::Depth`]), all pairs are taken ([`NvmeError::NoQueue`]),
-    /// or the controller refuses the queues.
+    /// `depth` is out of range ([`NvmeError::Depth`]), all pairs are taken
+    /// ([`NvmeError::NoQueue`]), or the controller refuses the queues.
     pub fn create_queue_pair(&self, depth: usize) -> Result<QueuePair<D>, NvmeError> {
-        let most = self.max_depth();
-        if depth == 0 || depth > most {
+        let max = self.max_depth();
+        if depth == 0 || depth > max {
             return Err(NvmeError::Depth {
                 device: self.name().into(),
                 wanted: depth,
-                most,
+                max,
             });
         }
         let layout = Layout::new(depth + 1, depth, self.max_transfer());
@@ -107,8 +107,8 @@ impl<D: Device> Shared<D> {
 
     /// Number of Queues and a vector for each, as far as both go: a queue without one is polled.
     pub(super) fn negotiate_queues(&mut self, wanted: u16) -> Result<(), NvmeError> {
-        let most = number_of_queues(&mut self.admin(), wanted)?;
-        let queues = most.min(wanted.into()) as u16;
+        let max = number_of_queues(&mut self.admin(), wanted)?;
+        let queues = max.min(wanted.into()) as u16;
         let wanted = self.device.max_vectors().min(queues.saturating_add(1));
         let vectors = if wanted == 0 {
             Vec::new()
@@ -122,11 +122,11 @@ impl<D: Device> Shared<D> {
     /// Asks for as many queues as there were before a reset.
     pub(super) fn ask_for_queues(&self, admin: &mut Admin<D>) -> Result<(), NvmeError> {
         let had = self.granted();
-        let most = number_of_queues(admin, had as u16)?;
-        if (most as usize) < had {
+        let max = number_of_queues(admin, had as u16)?;
+        if (max as usize) < had {
             return Err(NvmeError::Unsupported {
                 device: self.device.name().into(),
-                what: format!("it gives {most} I/O queues after its reset, it gave {had} before"),
+                what: format!("it gives {max} I/O queues after its reset, it gave {had} before"),
             });
         }
         Ok(())
@@ -135,11 +135,11 @@ impl<D: Device> Shared<D> {
 
 /// Feature 07h: asks for `wanted` I/O queues, at least 1; how many pairs the controller gives.
 fn number_of_queues<D: Device>(admin: &mut Admin<D>, wanted: u16) -> Result<u32, NvmeError> {
-    // 0's based: FFFFh, which must not be asked for (Base figure 322), cannot come out.
-    let ask = wanted.max(1) - 1;
+    // 0's based: FFFFh, which must not be requested (Base figure 322), cannot come out.
+    let requested = wanted.max(1) - 1;
     let value = NumberOfQueues::new()
-        .with_submission(ask)
-        .with_completion(ask);
+        .with_submission(requested)
+        .with_completion(requested);
     let granted = admin.run(
         "Set Features (Number of Queues)",
         Command::set_features(FeatureId::NUMBER_OF_QUEUES, value.into()),

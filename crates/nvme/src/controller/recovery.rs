@@ -4,82 +4,13 @@
 //! by the epoch, each in the thread that owns it: there the commands outstanding are ended, and
 //! the queue is made known to the controller again.
 
+use super::death::Death;
 use super::shared::{Shared, lock};
 use crate::NvmeError;
 use crate::admin::Admin;
 use crate::registers::{CHECK_INTERVAL, MAX_CHECKS};
 use joulio_device::Device;
 use std::sync::atomic::Ordering;
-
-/// Resets of a controller so far, and its end if it came to one.
-#[derive(Debug, Default)]
-pub(crate) struct Recovery {
-    resets: u64,
-    /// Those of them that took a reset of the whole function.
-    function_resets: u64,
-    dead: Option<Death>,
-}
-
-impl Recovery {
-    pub(super) fn death(&self) -> Option<&Death> {
-        self.dead.as_ref()
-    }
-}
-
-/// Why a controller is used no more.
-#[derive(Clone, Debug)]
-pub(super) struct Death {
-    cause: Cause,
-    /// True if the controller was seen to let go of memory, or is gone from the bus.
-    pub(super) released: bool,
-}
-
-#[derive(Clone, Debug)]
-enum Cause {
-    Removed,
-    RemovalRequested,
-    Cancelled(String),
-    ResetFailed(String),
-}
-
-impl Death {
-    fn new(error: &NvmeError, released: bool) -> Death {
-        let cause = match error {
-            NvmeError::Removed { .. } => Cause::Removed,
-            NvmeError::RemovalRequested { .. } => Cause::RemovalRequested,
-            NvmeError::Cancelled { what, .. } => Cause::Cancelled(what.clone()),
-            other => Cause::ResetFailed(other.to_string()),
-        };
-        Death {
-            released: released || matches!(cause, Cause::Removed),
-            cause,
-        }
-    }
-
-    /// Returns the death of a controller that is there, and of no use because of `error`.
-    fn useless(error: &NvmeError, released: bool) -> Death {
-        Death {
-            cause: Cause::ResetFailed(error.to_string()),
-            released,
-        }
-    }
-
-    fn error(&self, device: &str) -> NvmeError {
-        let device = device.into();
-        match &self.cause {
-            Cause::Removed => NvmeError::Removed { device },
-            Cause::RemovalRequested => NvmeError::RemovalRequested { device },
-            Cause::Cancelled(what) => NvmeError::Cancelled {
-                device,
-                what: what.clone(),
-            },
-            Cause::ResetFailed(reason) => NvmeError::ResetFailed {
-                device,
-                reason: reason.clone(),
-            },
-        }
-    }
-}
 
 /// The end of commands that a controller did not complete.
 pub(crate) struct Ending {

@@ -1,18 +1,16 @@
-//! What a controller and its queue pairs hold together, and who may free what, when.
+//! State shared by a controller and its queue pairs, and the rules by which it is freed.
 
-use super::features::Features;
-use super::recovery::Recovery;
+use super::death::Recovery;
+use super::feature_record::Features;
 use crate::admin::Admin;
-use crate::power::AdminData;
 use crate::registers::{Registers, shutdown_time};
 use crate::{ControllerOptions, NvmeError};
 use joulio_device::{Device, DmaBuffer, DmaMemory, Vector};
+use joulio_nvme_spec::QueueId;
 use joulio_nvme_spec::identify::IdentifyController;
 use joulio_nvme_spec::register::Cap;
-use joulio_nvme_spec::{AdminOpcode, Command, QueueId};
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use zerocopy::{FromBytes, IntoBytes};
 
 pub(crate) struct Shared<D: Device> {
     pub(crate) device: Arc<D>,
@@ -36,7 +34,7 @@ pub(crate) struct Shared<D: Device> {
 #[derive(Default)]
 struct Pool {
     granted: usize,
-    /// Vectors that were had, and that were asked for; the admin queue's among them.
+    /// Vectors that were had, and that were requested; the admin queue's among them.
     vectors: (u16, u16),
     free: Vec<(QueueId, Option<Vector>)>,
     /// The admin queue's, masked: its completions are polled for.
@@ -104,70 +102,6 @@ impl<D: Device> Shared<D> {
         Ok(())
     }
 
-    /// Runs an admin command without data; dword 0 of its completion. A controller that does not
-    /// answer it is reset.
-    pub(crate) fn run(&self, name: &'static str, command: Command) -> Result<u32, NvmeError> {
-        self.exchange(name, command, AdminData::None)
-    }
-
-    /// Runs an admin command without data that means something in `epoch` only: a reset since then
-    /// ends it. Returns dword 0 of its completion.
-    pub(crate) fn run_in(
-        &self,
-        epoch: u32,
-        name: &'static str,
-        command: Command,
-    ) -> Result<u32, NvmeError> {
-        self.run_or_reset(|admin| admin.run_in(epoch, name, command))
-    }
-
-    /// Runs an admin command that returns a structure; dword 0 of its completion, and it.
-    pub(crate) fn fetch<T: FromBytes + IntoBytes>(
-        &self,
-        name: &'static str,
-        command: Command,
-    ) -> Result<(u32, Box<T>), NvmeError> {
-        self.run_or_reset(|admin| admin.fetch(name, command))
-    }
-
-    /// Runs an admin command with up to a page of data; dword 0 of its completion.
-    pub(crate) fn exchange(
-        &self,
-        name: &'static str,
-        command: Command,
-        data: AdminData<'_>,
-    ) -> Result<u32, NvmeError> {
-        let sent = match &data {
-            AdminData::Out(bytes) => Some(Box::from(*bytes)),
-            _ => None,
-        };
-        self.run_or_reset(|admin| {
-            let dw0 = admin.exchange(name, command, data)?;
-            // Nobody resets the controller in between, who has the admin queue then.
-            lock(&self.features).note(name, command, sent);
-            Ok(dw0)
-        })
-    }
-
-    fn run_or_reset<T>(
-        &self,
-        run: impl FnOnce(&mut Admin<D>) -> Result<T, NvmeError>,
-    ) -> Result<T, NvmeError> {
-        self.settled()?;
-        let (epoch, result) = {
-            let mut admin = self.admin();
-            (admin.epoch(), run(&mut admin))
-        };
-        if let Err(error) = &result
-            && error.asks_for_reset()
-        {
-            // The error is what happened to the command. A reset that fails is reported to
-            // whoever comes next.
-            let _ = self.recover(epoch, error);
-        }
-        result
-    }
-
     pub(crate) fn admin(&self) -> MutexGuard<'_, Admin<D>> {
         lock(&self.admin)
     }
@@ -188,7 +122,7 @@ impl<D: Device> Shared<D> {
     }
 
     /// Fills the pool with queues 1 to `queues` and the vectors from 1 on, of which `wanted` were
-    /// asked for.
+    /// requested.
     pub(super) fn offer_queues(&self, queues: u16, vectors: Vec<Vector>, wanted: u16) {
         let mut pool = lock(&self.pool);
         pool.vectors = (vectors.len() as u16, wanted);
@@ -202,7 +136,7 @@ impl<D: Device> Shared<D> {
         pool.free.reverse();
     }
 
-    /// Vectors that were had, and that were asked for; the admin queue's among them.
+    /// Vectors that were had, and that were requested; the admin queue's among them.
     pub(crate) fn vectors(&self) -> (u16, u16) {
         lock(&self.pool).vectors
     }
@@ -224,22 +158,6 @@ impl<D: Device> Shared<D> {
         if deleted {
             lock(&self.pool).free.push((id, vector));
         }
-    }
-
-    /// Deletes the queues of `id`: the submission queue first (Base 5.6).
-    pub(crate) fn delete_queues(&self, id: QueueId) -> Result<(), NvmeError> {
-        let opcode = AdminOpcode::DELETE_IO_SUBMISSION_QUEUE;
-        let command = Command::delete_queue(opcode, id);
-        self.run("Delete I/O Submission Queue", command)?;
-        self.delete_completion_queue(id)
-    }
-
-    /// Deletes the completion queue of `id`, which no submission queue uses.
-    pub(crate) fn delete_completion_queue(&self, id: QueueId) -> Result<(), NvmeError> {
-        let opcode = AdminOpcode::DELETE_IO_COMPLETION_QUEUE;
-        let command = Command::delete_queue(opcode, id);
-        self.run("Delete I/O Completion Queue", command)?;
-        Ok(())
     }
 
     /// Holds memory that the device may still use until the controller is disabled.

@@ -1,4 +1,4 @@
-//! Which queues of a group block, and what their core is to poll for.
+//! Queues of a group that block, and the descriptors that their core polls.
 
 use crate::queue::QueuePair;
 use joulio_device::{Device, VectorSet};
@@ -56,7 +56,7 @@ impl Blocking {
     pub(super) fn poll(&mut self, until: Nanos) -> Result<bool, Errno> {
         match self.vectors.poll(|fds| poll_until(fds, until)) {
             Ok(raised) => Ok(raised > 0),
-            // A signal: the policy is asked again.
+            // A signal: the policy plans again.
             Err(Errno::INTR) => Ok(false),
             Err(error) => Err(error),
         }

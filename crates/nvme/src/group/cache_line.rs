@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Words of 32 bits in a cache line: as many as an interrupt writes each.
 const WORDS: usize = 16;
-/// Returns the value that the interrupt of queue `index` writes: queues that share a word are told
-/// apart by it.
+/// Returns the value that the interrupt of queue `index` writes: queues that share a word differ
+/// in it.
 fn raised(index: usize) -> u32 {
     (index / WORDS + 1) as u32
 }
@@ -72,9 +72,10 @@ impl SharedCacheLine {
             match self.words.load_word(word, 0) {
                 written if written == raised(index) => self.prove(index),
                 0 if completed && trial.unwritten(now()) => {
+                    let info = queue.info();
                     let failed = PolicyError::NotRedirected {
-                        device: queue.device_name().into(),
-                        queue: queue.id().0,
+                        device: info.device_name.into(),
+                        queue: info.id.0,
                     };
                     restore_all(queues)?;
                     return Err(failed);
@@ -143,8 +144,8 @@ impl SharedCacheLine {
         self.words.cache_line(0)
     }
 
-    /// Reports whether the word of queue `index` was written since the last call. Past the sixteenth,
-    /// queues share words, and the latest to be written is found.
+    /// Reports whether the word of queue `index` was written since the last call. Past the
+    /// sixteenth, queues share words, and the latest to be written is found.
     pub fn take(&self, index: usize) -> bool {
         let written = self.words.load_word(index % WORDS, 0) == raised(index);
         if written {

@@ -1,4 +1,4 @@
-//! What a waiter sees of the queues it waits on.
+//! The core's queues, as a waiter sees them.
 
 use super::SharedCacheLine;
 use super::blocking::Blocking;

@@ -3,6 +3,7 @@
 mod blocking;
 mod cache_line;
 mod core;
+mod queues;
 mod tick;
 mod trial;
 mod waiting;

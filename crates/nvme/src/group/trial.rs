@@ -2,7 +2,7 @@
 //!
 //! A machine may take the write to an MSI-X table entry and do as before (a hypervisor that
 //! emulates the table, say): then nobody would ever be woken by the line. So the first completion
-//! of each queue tries its redirection, while the core still looks by itself.
+//! of each queue tries its redirection, while the core still polls by itself.
 
 use joulio_units::Nanos;
 
@@ -40,7 +40,7 @@ impl Trial {
         self.overwritten = true;
     }
 
-    /// There is no completion any more.
+    /// Forgets the write of another queue: no completion is left.
     pub(super) fn is_over(&mut self) {
         self.overwritten = false;
     }
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_was_stopped_looks_again_before_it_judges() {
+    fn a_process_that_was_stopped_polls_again_before_it_judges() {
         let mut trial = Trial::default();
         assert!(!trial.unwritten(Nanos(5)));
         let late = LIMIT + LIMIT;

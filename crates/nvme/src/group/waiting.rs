@@ -105,7 +105,7 @@ impl<D: Device> PollGroup<D> {
     }
 
     /// Waits for interrupts. They are let through only meanwhile, to a queue that also waits in
-    /// other ways: what it finds by itself afterwards is to raise none.
+    /// other steps: what it finds by itself afterwards is to raise none.
     fn block(&mut self, step: Step) -> Result<Woken, NvmeError> {
         self.blocking.keep(&self.queues);
         let woken = self.run(step)?;

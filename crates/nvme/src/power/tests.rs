@@ -96,7 +96,7 @@ fn what_the_device_measures_is_what_its_profile_says() {
 struct Lacking {
     identity: Box<IdentifyController>,
     status: Status,
-    asked: Cell<u32>,
+    commands: Cell<u32>,
 }
 
 impl Lacking {
@@ -104,7 +104,7 @@ impl Lacking {
         Lacking {
             identity: Box::new(IdentifyController::new_zeroed()),
             status,
-            asked: Cell::new(0),
+            commands: Cell::new(0),
         }
     }
 }
@@ -119,7 +119,7 @@ impl PowerControl for Lacking {
     }
 
     fn admin(&self, name: &'static str, _: Command, _: AdminData<'_>) -> Result<u32, NvmeError> {
-        self.asked.set(self.asked.get() + 1);
+        self.commands.set(self.commands.get() + 1);
         Err(NvmeError::Admin {
             device: "it".into(),
             command: name,
@@ -130,12 +130,12 @@ impl PowerControl for Lacking {
 
 fn is_not_supported<T>(result: Result<T, NvmeError>) -> bool {
     let Err(error) = result else { return false };
-    let told = error.to_string().ends_with("not supported by this device");
-    told && matches!(error, NvmeError::NotSupported { .. })
+    let reported = error.to_string().ends_with("not supported by this device");
+    reported && matches!(error, NvmeError::NotSupported { .. })
 }
 
 #[test]
-fn what_identify_does_not_have_is_not_asked_for() {
+fn what_identify_does_not_have_is_not_requested() {
     let device = Lacking::new(Status::INVALID_FIELD);
     assert!(is_not_supported(device.power_measurement()));
     assert!(is_not_supported(device.start_power_measurement(0)));
@@ -144,7 +144,7 @@ fn what_identify_does_not_have_is_not_asked_for() {
     assert!(is_not_supported(
         device.set_apst(true, &ApstTable::new_zeroed())
     ));
-    assert_eq!(device.asked.get(), 0);
+    assert_eq!(device.commands.get(), 0);
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn a_log_that_was_promised_and_is_not_there_is_not_supported_either() {
         .ctratt
         .set(Ctratt::new().with_pms(true).into());
     assert!(is_not_supported(device.power_measurement()));
-    assert_eq!(device.asked.get(), 1);
+    assert_eq!(device.commands.get(), 1);
     device.status = Status::INTERNAL_ERROR;
     assert!(matches!(
         device.power_measurement(),

@@ -77,7 +77,8 @@ impl<D: Device> QueuePair<D> {
         self.transfer(WRITE, namespace, lba, blocks, buffer, tag)
     }
 
-    /// Writes as [`QueuePair::write`] does, with FUA: complete when the data is on non-volatile media.
+    /// Writes as [`QueuePair::write`] does, with FUA: complete when the data is on non-volatile
+    /// media.
     ///
     /// # Errors
     /// As [`QueuePair::read`].
@@ -140,8 +141,8 @@ impl<D: Device> QueuePair<D> {
         self.dataless(command, namespace, tag)
     }
 
-    /// Makes the device read `blocks` logical blocks from `lba` and report whether it could (NVM 1.0,
-    /// 3.2.5). For controllers with ONCS bit 7.
+    /// Makes the device read `blocks` logical blocks from `lba` and report whether it could (NVM
+    /// 1.0, 3.2.5). For controllers with ONCS bit 7.
     ///
     /// # Errors
     /// As [`QueuePair::write_zeroes`].
@@ -158,9 +159,9 @@ impl<D: Device> QueuePair<D> {
         self.dataless(command, namespace, tag)
     }
 
-    /// Deallocates the blocks of `ranges` (Dataset Management, AD: NVM 1.0, 3.2.3). What they read as
-    /// then depends on the namespace (DLFEAT). `buffer` carries the ranges, 16 bytes each, at most
-    /// [`MAX_RANGES`]. For controllers with ONCS bit 2.
+    /// Deallocates the blocks of `ranges` (Dataset Management, AD: NVM 1.0, 3.2.3). What they read
+    /// as then depends on the namespace (DLFEAT). `buffer` carries the ranges, 16 bytes each, at
+    /// most [`MAX_RANGES`]. For controllers with ONCS bit 2.
     ///
     /// # Errors
     /// As [`QueuePair::read`]; [`SubmitError::Ranges`], [`SubmitError::Unsupported`].
@@ -213,7 +214,7 @@ impl<D: Device> QueuePair<D> {
         for (index, range) in ranges.iter().enumerate() {
             let blocks = range.end.saturating_sub(range.start);
             let Ok(blocks) = u32::try_from(blocks) else {
-                // More than a range can name; a part of it is not what was asked for.
+                // More than a range can name; a part of it is not what was requested.
                 return Err(SubmitError::Range {
                     lba: range.start,
                     blocks: u32::MAX,
@@ -293,7 +294,7 @@ impl<D: Device> QueuePair<D> {
         if bytes == 0 || bytes > u64::from(self.max_transfer) {
             return Err(SubmitError::Length {
                 bytes,
-                most: self.max_transfer,
+                max: self.max_transfer,
             });
         }
         if bytes > buffer.len() as u64 {

@@ -221,7 +221,7 @@ impl Interrupt {
         Ok(())
     }
 
-    /// See [`super::QueuePair::masks_between_blocks`].
+    /// See [`super::QueueInfo::masks_between_blocks`].
     pub(crate) fn masks_between_blocks(&self) -> bool {
         self.blocks()
             && self.steps != StepSet::NONE.with(StepKind::Block)

@@ -3,7 +3,7 @@
 use super::prp::Lists;
 use joulio_nvme_spec::{Command, Completion, PAGE_SIZE};
 
-/// Where the parts of a queue pair stand in its memory.
+/// Offsets of the parts of a queue pair in its memory, in bytes.
 pub(crate) struct Layout {
     completion: usize,
     pub(super) lists: usize,

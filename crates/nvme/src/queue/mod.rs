@@ -3,6 +3,7 @@
 mod commands;
 mod completion;
 mod faults;
+mod info;
 mod interrupt;
 mod layout;
 pub(crate) mod prp;
@@ -16,6 +17,7 @@ mod waiting;
 pub use commands::MAX_RANGES;
 pub(crate) use completion::CompletionRing;
 pub use faults::Faults;
+pub use info::QueueInfo;
 pub(crate) use layout::Layout;
 pub use slots::CompletionFault;
 pub(crate) use slots::MAX_SLOTS;
@@ -68,7 +70,7 @@ pub struct QueuePair<D: Device> {
     generation: u64,
     /// The policy or the trace takes times.
     timed: bool,
-    /// There is something to do for a command beside sending it.
+    /// Whether there is something to do for a command beside sending it.
     extras: bool,
     interrupt: Interrupt,
     polls: u64,
@@ -136,16 +138,6 @@ impl<D: Device> QueuePair<D> {
         }
     }
 
-    /// QID.
-    pub fn id(&self) -> QueueId {
-        self.id
-    }
-
-    /// Largest number of outstanding commands.
-    pub fn depth(&self) -> usize {
-        self.depth
-    }
-
     /// The device that it is a queue of.
     pub(crate) fn device(&self) -> &D {
         &self.shared.device
@@ -160,11 +152,6 @@ impl<D: Device> QueuePair<D> {
     #[inline]
     pub fn outstanding(&self) -> usize {
         self.slots.count()
-    }
-
-    /// Size of the pair in host memory in bytes, data buffers aside.
-    pub fn memory(&self) -> usize {
-        self.memory.memory().len() + self.slots.memory() + size_of::<Self>()
     }
 
     /// Writes a command that moves `bytes` in `direction` into the free slot `slot`.
@@ -208,7 +195,8 @@ impl<D: Device> QueuePair<D> {
         self.trace_submit(at, cid, direction, bytes);
     }
 
-    /// Rings the submission doorbell (PCIe 3.1.2), once for all commands written since the last time.
+    /// Rings the submission doorbell (PCIe 3.1.2), once for all commands written since the last
+    /// time.
     #[inline]
     pub fn ring(&mut self) {
         if self.is_current() {
@@ -219,7 +207,7 @@ impl<D: Device> QueuePair<D> {
         }
     }
 
-    /// Polls the completion queue once and hands out up to `most` completions, without waiting.
+    /// Polls the completion queue once and hands out up to `max` completions, without waiting.
     ///
     /// # Errors
     /// The controller sent a completion of no outstanding command. The queue is consistent: the bad
@@ -228,7 +216,7 @@ impl<D: Device> QueuePair<D> {
     #[inline]
     pub fn reap(
         &mut self,
-        most: usize,
+        max: usize,
         mut sink: impl FnMut(Completed),
     ) -> Result<usize, CompletionFault> {
         self.polls += 1;
@@ -236,7 +224,7 @@ impl<D: Device> QueuePair<D> {
         let (mut delivered, mut again) = (0, 0);
         let mut seen = false;
         let mut result = Ok(());
-        while delivered < most {
+        while delivered < max {
             let Some(entry) = self.completion.next() else {
                 break;
             };
@@ -316,11 +304,6 @@ impl<D: Device> QueuePair<D> {
     /// Returns the faults of the device so far.
     pub fn faults(&self) -> Faults {
         self.faults
-    }
-
-    /// Name of the device, for messages.
-    pub fn device_name(&self) -> &str {
-        self.shared.device.name()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where the data of a command is: physical region pages (Base 4.1.1), or one SGL descriptor
+//! Data pointers of commands: physical region pages (Base 4.1.1), or one SGL descriptor
 //! (Base 4.1.2), for buffers are contiguous to the device.
 
 use joulio_device::{DmaArray, DmaMemory, Iova};
@@ -9,7 +9,7 @@ use zerocopy::little_endian::{U32, U64};
 
 const PAGE: u64 = PAGE_SIZE as u64;
 
-/// The most that one command transfers here, so that a list never leaves its page.
+/// Maximum size in bytes of one command's transfer here, so that a list never leaves its page.
 pub(crate) const MAX_BYTES: u32 = 1 << 20;
 
 /// Up to here two PRPs do, if the buffer begins on a page.
@@ -57,15 +57,15 @@ pub(crate) struct Lists {
 }
 
 impl Lists {
-    /// Bytes of DMA memory for `depth` lists for transfers of up to `most` bytes.
-    pub(crate) fn bytes(depth: usize, most: u32) -> usize {
-        depth * Self::per_slot(most) * 8
+    /// Bytes of DMA memory for `depth` lists for transfers of up to `max` bytes.
+    pub(crate) fn bytes(depth: usize, max: u32) -> usize {
+        depth * Self::per_slot(max) * 8
     }
 
     /// Entries of one list: a power of two, so that none crosses a page.
-    fn per_slot(most: u32) -> usize {
+    fn per_slot(max: u32) -> usize {
         // An unaligned transfer touches one page more; the first is in PRP1.
-        let pages = most.div_ceil(PAGE_SIZE as u32) as usize + 1;
+        let pages = max.div_ceil(PAGE_SIZE as u32) as usize + 1;
         (pages - 1).next_power_of_two()
     }
 
@@ -73,10 +73,10 @@ impl Lists {
         memory: &Arc<DmaMemory>,
         offset: usize,
         depth: usize,
-        most: u32,
+        max: u32,
         sgls: bool,
     ) -> Lists {
-        let per_slot = Self::per_slot(most);
+        let per_slot = Self::per_slot(max);
         Lists {
             entries: memory.array(offset, depth * per_slot),
             per_slot,

@@ -1,4 +1,4 @@
-//! What a queue does about a device that does not do its part.
+//! Recovery of a queue from a device that does not do its part.
 
 use super::slots::Entry;
 use super::{Completed, QueuePair};
@@ -9,12 +9,12 @@ use joulio_trace::EventKind;
 use joulio_units::Nanos;
 use joulio_wait::now;
 
-/// Longest interval in which a queue that is waited on is looked after: a lost interrupt, or a
+/// Longest interval in which a queue that is waited on is checked: a lost interrupt, or a
 /// device that has failed, is found this long after.
-const MAX_TICK: Nanos = Nanos::from_millis(100);
-/// Shortest interval in which a queue that is waited on is looked after, however short the time
+const MAX_CHECK_INTERVAL: Nanos = Nanos::from_millis(100);
+/// Shortest interval in which a queue that is waited on is checked, however short the time
 /// limit.
-const MIN_TICK: Nanos = Nanos::from_millis(1);
+const MIN_CHECK_INTERVAL: Nanos = Nanos::from_millis(1);
 
 /// Number of times that a queue is offered to a controller that does not take it, and is reset for
 /// it.
@@ -23,9 +23,9 @@ const TRIES: u32 = 8;
 /// The parts of a time limit that it is counted in.
 const PARTS: u64 = 8;
 
-/// The interval in which a queue with the time limit `limit` is looked after.
-pub(crate) fn tick_of(limit: Nanos) -> Nanos {
-    Nanos(limit.0 / PARTS).clamp(MIN_TICK, MAX_TICK)
+/// The interval in which a queue with the time limit `limit` is checked.
+pub(crate) fn check_interval(limit: Nanos) -> Nanos {
+    Nanos(limit.0 / PARTS).clamp(MIN_CHECK_INTERVAL, MAX_CHECK_INTERVAL)
 }
 
 /// Gets what a queue hands out.
@@ -46,7 +46,7 @@ impl<D: Device> QueuePair<D> {
 
     /// The interval in which to call [`QueuePair::tick`].
     pub(crate) fn tick_interval(&self) -> Nanos {
-        tick_of(self.shared.options.io_timeout)
+        check_interval(self.shared.options.io_timeout)
     }
 
     /// Checks the queue while commands are outstanding: whether the device is well, and
@@ -66,7 +66,7 @@ impl<D: Device> QueuePair<D> {
         self.shared.collect_events();
         let kept = self.interrupt.keep()?;
         self.faults.vectors_rewritten += u64::from(!kept);
-        // What has completed is not late, whether an interrupt told of it or not.
+        // What has completed is not late, whether an interrupt announced it or not.
         let delivered = self.reap(usize::MAX, &mut *sink)?;
         self.slots.tick();
         Ok(delivered + self.end_overdue(interval, sink)?)
@@ -81,7 +81,7 @@ impl<D: Device> QueuePair<D> {
         while let Some(overdue) = self.slots.overdue(intervals) {
             if overdue.aborted {
                 let stuck = NvmeError::IoStuck {
-                    device: self.device_name().into(),
+                    device: self.device().name().into(),
                     milliseconds: limit.0 / 1_000_000,
                 };
                 return self.reset_for(&stuck, sink);
@@ -103,7 +103,7 @@ impl<D: Device> QueuePair<D> {
     }
 
     fn reset_for(&mut self, trouble: &NvmeError, sink: Sink<'_>) -> Result<usize, NvmeError> {
-        // Whether that went well is asked again, by this queue and by the others.
+        // Whether that went well is checked again, by this queue and by the others.
         let _ = self.shared.recover(self.epoch, trouble);
         self.reconnect(sink)
     }
@@ -114,7 +114,7 @@ impl<D: Device> QueuePair<D> {
     pub(crate) fn reconnect(&mut self, sink: Sink<'_>) -> Result<usize, NvmeError> {
         // What completed before the reset has completed.
         let mut delivered = self.reap_all(&mut *sink);
-        // What the controller was never told of, it gets then.
+        // What the controller was never rung for, it gets then.
         let unrung = self.submission.unrung();
         if let Err((error, released)) = self.connect_again() {
             self.end_all(sink, released);

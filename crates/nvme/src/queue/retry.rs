@@ -8,38 +8,38 @@ use joulio_units::Direction;
 
 /// The commands of a queue as they were sent, while they may have to be sent again.
 pub(super) struct Retries {
-    most: u8,
-    /// By slot; empty when nothing is ever sent again.
+    max: u8,
+    /// Commands by slot; empty when nothing is ever sent again.
     kept: Box<[Kept]>,
 }
 
 #[derive(Clone, Copy)]
 struct Kept {
     command: Command,
-    /// Which way its data goes, and how much.
+    /// Direction and size in bytes of its data.
     moved: (Direction, u32),
     /// Number of times that the command was sent again.
     again: u8,
 }
 
 impl Retries {
-    /// For a queue of `depth` commands, each sent again up to `most` times.
-    pub(super) fn new(most: u8, depth: usize) -> Retries {
-        let depth = if most > 0 { depth } else { 0 };
+    /// For a queue of `depth` commands, each sent again up to `max` times.
+    pub(super) fn new(max: u8, depth: usize) -> Retries {
+        let depth = if max > 0 { depth } else { 0 };
         let none = Kept {
             command: Command::default(),
             moved: (Direction::Other, 0),
             again: 0,
         };
         Retries {
-            most,
+            max,
             kept: vec![none; depth].into(),
         }
     }
 
     #[inline]
     pub(super) fn wanted(&self) -> bool {
-        self.most > 0
+        self.max > 0
     }
 
     /// Keeps a new command of `slot`, its identifier not in it yet.
@@ -54,9 +54,9 @@ impl Retries {
 
     /// The command of `slot`, if it may be sent once more.
     fn once_more(&mut self, slot: u16) -> Option<Kept> {
-        let most = self.most;
+        let max = self.max;
         let kept = self.kept.get_mut(usize::from(slot))?;
-        if kept.again >= most {
+        if kept.again >= max {
             return None;
         }
         kept.again += 1;

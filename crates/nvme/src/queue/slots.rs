@@ -10,7 +10,7 @@ use joulio_nvme_spec::CommandId;
 use joulio_units::{Direction, Nanos};
 use joulio_wait::{Class, Outstanding};
 
-/// The most slots: the largest index is FFEh.
+/// Maximum number of slots: the largest index is FFEh.
 pub(crate) const MAX_SLOTS: usize = 4095;
 
 const SLOT_BITS: u32 = 12;
@@ -64,9 +64,9 @@ pub(crate) struct Overdue {
 pub(crate) struct Slots {
     slots: Box<[Slot]>,
     free: Vec<u16>,
-    /// Counts the looks at the clock, see [`Slots::tick`].
+    /// Counts the readings of the clock, see [`Slots::tick`].
     tick: u32,
-    /// When and as what the command of a slot was submitted, for policies that ask.
+    /// When and as what the command of a slot was submitted, for policies that need it.
     history: Box<[(Nanos, Class)]>,
 }
 

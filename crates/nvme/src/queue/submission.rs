@@ -27,7 +27,7 @@ impl<D: Device> SubmissionRing<D> {
         self.rung = 0;
     }
 
-    /// The commands that the device was not told of yet, oldest first.
+    /// The commands that the device was not rung for yet, oldest first.
     pub(crate) fn unrung(&self) -> Vec<Command> {
         let entries = self.entries.len();
         let mut commands = Vec::new();
@@ -51,8 +51,8 @@ impl<D: Device> SubmissionRing<D> {
         }
     }
 
-    /// Tells the device of everything written since the last time. The doorbell orders the
-    /// entries before itself. How many commands that are.
+    /// Rings the doorbell for everything written since the last time; it orders the entries before
+    /// itself. Number of commands.
     #[inline]
     pub(crate) fn ring(&mut self) -> u32 {
         if self.rung == self.tail {

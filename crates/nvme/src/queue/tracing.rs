@@ -9,13 +9,13 @@ use joulio_wait::{Policy, now};
 
 impl<D: Device> QueuePair<D> {
     /// Starts a recording of the last `capacity` events.
-    pub fn start_trace(&mut self, capacity: usize) {
+    pub(crate) fn start_trace(&mut self, capacity: usize) {
         self.trace.start(capacity);
         self.take_times();
     }
 
     /// Ends the recording and returns what was recorded.
-    pub fn take_trace(&mut self) -> Recorded {
+    pub(crate) fn take_trace(&mut self) -> Recorded {
         let recorded = self.trace.take();
         self.take_times();
         recorded

@@ -1,4 +1,4 @@
-//! How a queue pair is waited for: its policy, and what its core asks of it meanwhile.
+//! Waits for a queue pair: its policy, and what its core needs of it meanwhile.
 
 use super::QueuePair;
 use super::interrupt::Interrupt;
@@ -19,7 +19,7 @@ pub(super) fn next_generation() -> u64 {
 }
 
 impl<D: Device> QueuePair<D> {
-    /// Polls the completion queue once, and counts the poll when it is in vain.
+    /// Polls the completion queue once, and counts the poll when it finds nothing.
     #[inline]
     pub(crate) fn poll(&mut self) -> bool {
         let ready = self.completion.ready();
@@ -57,11 +57,6 @@ impl<D: Device> QueuePair<D> {
         can.and(waiter)
     }
 
-    /// The policy that decides how this queue is waited for.
-    pub fn policy(&self) -> &AnyPolicy {
-        &self.policy
-    }
-
     /// Returns the step that the policy plans; an error when that is none of those it said it would
     /// take.
     pub(crate) fn plan(&mut self, waiter: StepSet, at: Nanos) -> Result<Step, WaitError> {
@@ -93,9 +88,9 @@ impl<D: Device> QueuePair<D> {
     }
 
     /// Changes the policy, at any time, with commands outstanding or not. A policy that never
-    /// blocks has the vector masked, so that completions raise no interrupt at all; one that also
-    /// waits in other ways has it unmasked only while it blocks
-    /// ([`QueuePair::masks_between_blocks`]).
+    /// blocks has the vector masked, so that completions raise no interrupt at all; one that
+    /// also takes other steps has it unmasked only while it blocks
+    /// ([`QueueInfo::masks_between_blocks`](super::QueueInfo::masks_between_blocks)).
     ///
     /// # Errors
     /// The policy plans steps that this machine or this queue does not have
@@ -147,17 +142,8 @@ impl<D: Device> QueuePair<D> {
         }
     }
 
-    /// Redirects the vector to the word at `offset` of `memory`: from now on a completion writes
-    /// `data` there, after its entry in the completion queue, and raises no interrupt. A change of
-    /// policy ends it.
-    ///
-    /// # Errors
-    /// The policy takes interrupts or `memory` is another device's ([`PolicyError::NotRedirectable`]),
-    /// the queue has no vector, or the device does not let it be redirected.
-    ///
-    /// # Panics
-    /// When the word is not inside `memory`, or not aligned.
-    pub fn redirect(
+    /// As [`crate::PollGroup::redirect`].
+    pub(crate) fn redirect(
         &mut self,
         memory: &Arc<DmaMemory>,
         offset: usize,
@@ -174,18 +160,9 @@ impl<D: Device> QueuePair<D> {
         Ok(self.interrupt.redirect(memory, offset, data)?)
     }
 
-    /// Ends [`QueuePair::redirect`]: the vector is masked and reaches the eventfd again.
-    ///
-    /// # Errors
-    /// The device refuses to mask the vector or to restore its table entry.
-    pub fn restore_vector(&mut self) -> Result<(), PolicyError> {
+    /// Ends a redirection: the vector is masked and reaches the eventfd again.
+    pub(crate) fn restore_vector(&mut self) -> Result<(), PolicyError> {
         Ok(self.interrupt.restore()?)
-    }
-
-    /// Reports whether completions that are found without a block raise no interrupt: the vector
-    /// is masked by a store, and the policy blocks, but not always.
-    pub fn masks_between_blocks(&self) -> bool {
-        self.interrupt.masks_between_blocks()
     }
 
     /// The vector, if the policy blocks on it.
@@ -221,7 +198,7 @@ impl<D: Device> QueuePair<D> {
     /// Returns what this queue counted since it was made: its polls and its interrupts, those not
     /// yet claimed included. Sleeps, blocks and pauses are its core's:
     /// [`crate::PollGroup::counters`].
-    pub fn counters(&mut self) -> Counters {
+    pub(crate) fn counters(&mut self) -> Counters {
         self.claim();
         let interrupt = self.interrupt.counts();
         Counters {

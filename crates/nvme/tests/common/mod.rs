@@ -41,16 +41,16 @@ pub struct Seen {
     claims: Option<u32>,
     /// RTD3E, microseconds, and how long a shutdown really takes.
     shutdown: Option<(u32, Duration)>,
-    /// When it was told to shut down.
+    /// When its shutdown was requested.
     shutting_down: Arc<Mutex<Option<Instant>>>,
     /// Resets in the midst of a shutdown.
     hasty: Arc<AtomicU64>,
     /// CAP.TO, if not what it should be.
     ready_timeout: Option<u8>,
-    /// The system gives so many vectors at the most.
+    /// The system gives so many vectors at most.
     vectors: Option<u16>,
     /// Vectors that are redirected interrupt as before.
-    deaf: bool,
+    unredirectable: bool,
     /// Which of those are redirected.
     redirected: Arc<Mutex<BTreeSet<u16>>>,
     /// What Set Features was sent with: the feature, and dword 11.
@@ -92,9 +92,9 @@ impl Seen {
     }
 
     /// A machine on which redirected interrupts come as before.
-    pub fn deaf() -> Seen {
+    pub fn unredirectable() -> Seen {
         Seen {
-            deaf: true,
+            unredirectable: true,
             ..Seen::default()
         }
     }
@@ -133,7 +133,7 @@ impl Seen {
         self.hasty.load(Ordering::Relaxed)
     }
 
-    /// Whether it is told to shut down, and has not.
+    /// Whether its shutdown is requested, and has not.
     fn is_shutting_down(&self) -> bool {
         let since = *self.shutting_down.lock().unwrap();
         let time = self.shutdown.map(|(_, time)| time);
@@ -275,9 +275,9 @@ impl Doorbell for Bell {
 }
 
 /// Vectors that are not redirected when they are to be.
-struct Deaf(Vec<Vector>, Seen);
+struct Unredirectable(Vec<Vector>, Seen);
 
-impl VectorControl for Deaf {
+impl VectorControl for Unredirectable {
     fn set_mask(&self, vector: u16, masked: bool) -> Result<(), DeviceError> {
         let vector = &self.0[usize::from(vector)];
         if masked {
@@ -362,19 +362,19 @@ impl Device for Spy {
         self.device.max_vectors()
     }
     fn enable_vectors(&self, count: u16) -> Result<Vec<Vector>, DeviceError> {
-        let most = self.seen.vectors.unwrap_or(u16::MAX);
-        let vectors = self.device.enable_vectors(count.min(most))?;
-        if !self.seen.deaf {
+        let max = self.seen.vectors.unwrap_or(u16::MAX);
+        let vectors = self.device.enable_vectors(count.min(max))?;
+        if !self.seen.unredirectable {
             return Ok(vectors);
         }
         let events: Vec<_> = vectors
             .iter()
             .map(|vector| vector.event().try_clone_to_owned().unwrap())
             .collect();
-        let deaf: Arc<dyn VectorControl> = Arc::new(Deaf(vectors, self.seen.clone()));
+        let control: Arc<dyn VectorControl> = Arc::new(Unredirectable(vectors, self.seen.clone()));
         let events = (0..).zip(events);
         Ok(events
-            .map(|(index, event)| Vector::new(index, event, Arc::clone(&deaf)))
+            .map(|(index, event)| Vector::new(index, event, Arc::clone(&control)))
             .collect())
     }
     fn reset_function(&self) -> Result<(), DeviceError> {

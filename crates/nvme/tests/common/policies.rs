@@ -2,7 +2,7 @@
 
 use super::Spy;
 use joulio_emulator::Stepper;
-use joulio_nvme::wait::{AnyPolicy, Hybrid, Policy, SkiRental, Waiter};
+use joulio_nvme::wait::{AnyPolicy, Hybrid, Policy, PollPause, SkiRental, Waiter};
 use joulio_nvme::{Controller, PollGroup};
 use joulio_units::Nanos;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,6 +13,7 @@ fn all() -> Vec<AnyPolicy> {
     let micros = Nanos::from_micros;
     let mut all = AnyPolicy::all();
     all.extend([
+        AnyPolicy::PollPause(PollPause::new(0)),
         AnyPolicy::Hybrid(Hybrid::fixed(micros(4))),
         AnyPolicy::SkiRental(SkiRental::new(micros(0))),
         AnyPolicy::SkiRental(SkiRental::new(micros(20))),

@@ -5,7 +5,7 @@ use crate::{Io, Timeline, Wait, WaitKind};
 use joulio_units::Nanos;
 
 /// Scale that all bars of a text are drawn to: the longest I/O is as long as there is room, unless
-/// it is so long that the others could not be told from each other.
+/// it is so long that the others could not be distinguished.
 pub(super) struct Scale {
     cells: usize,
     /// The length of a full bar.

@@ -20,8 +20,9 @@ pub struct Rule {
     pub what: String,
     /// The watts of a busy core above those of an idle one.
     pub busy_watts: f64,
-    /// The watts below which a takes less energy, by the rule.
-    pub break_even_watts: f64,
+    /// The watts below which a takes less energy, by the rule; `None` where a takes no more CPU than
+    /// b, as against a core that polls for work while it is idle: then no watts decide.
+    pub break_even_watts: Option<f64>,
     /// The rule says that a takes less.
     pub predicted: bool,
     /// Joules of an I/O by each, as the twin has them.
@@ -59,14 +60,14 @@ pub(super) fn rules(
         let joules = |run: &TwinRun| run.parts.total().0 / run.ios().max(1) as f64;
         let wakes = |run: &TwinRun| run.parts.wakes.0 / run.ios().max(1) as f64;
         let saved = fixed(&a) * (each(&b) - each(&a)) + wakes(&b) - wakes(&a);
-        let break_even = saved / (cpu(&a) - cpu(&b));
+        let more_cpu = cpu(&a) - cpu(&b);
         let per_io = [joules(&a), joules(&b)];
         Ok(Rule {
             paper: paper.name.clone(),
             what: pair.what.clone(),
             busy_watts: busy,
-            break_even_watts: break_even,
-            predicted: busy < break_even,
+            break_even_watts: (more_cpu > 0.0).then(|| saved / more_cpu),
+            predicted: busy * more_cpu < saved,
             joules_per_io: per_io,
             modelled: per_io[0] < per_io[1],
             holds: pair.holds,

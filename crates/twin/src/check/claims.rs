@@ -1,7 +1,7 @@
-//! What was said in words.
+//! Claims that a source makes in words.
 
 use super::metrics;
-use crate::published::{Claim, Metric, Paper, SimulationError, Simulator};
+use crate::published::{Metric, Paper, PublishedClaim, SimulationError, Simulator};
 use serde::Serialize;
 
 /// A claim, and whether it comes out.
@@ -17,7 +17,7 @@ pub struct Observation {
     pub holds: bool,
     /// Reason why the claim is known not to come out.
     pub known: Option<String>,
-    /// By what fraction the metric changes where it should rise and does not; the worst of all.
+    /// Fraction by which the metric changes where it should rise and does not; the worst of all.
     pub miss: Option<f64>,
     /// The runs and their figures, chain by chain.
     pub chains: Vec<Vec<(String, f64)>>,
@@ -35,13 +35,13 @@ pub(super) fn observations(
     paper: &Paper,
     simulator: &mut Simulator,
 ) -> Result<Vec<Observation>, SimulationError> {
-    let observe = |claim: &Claim| observe(paper, claim, simulator);
+    let observe = |claim: &PublishedClaim| observe(paper, claim, simulator);
     paper.claim.iter().map(observe).collect()
 }
 
 fn observe(
     paper: &Paper,
-    claim: &Claim,
+    claim: &PublishedClaim,
     simulator: &mut Simulator,
 ) -> Result<Observation, SimulationError> {
     let mut chains = Vec::new();
@@ -49,7 +49,7 @@ fn observe(
         let values = metrics(simulator, chain, claim.metric)?;
         chains.push(chain.iter().cloned().zip(values).collect::<Vec<_>>());
     }
-    let step = 1.0 + claim.least_percent / 100.0;
+    let step = 1.0 + claim.min_percent / 100.0;
     let rises = |chain: &Vec<(String, f64)>| {
         let pairs = chain.windows(2);
         pairs.into_iter().all(|pair| pair[1].1 > pair[0].1 * step)

@@ -1,13 +1,15 @@
 //! Numbers against numbers.
 
 use super::{INCREMENT, metrics};
-use crate::published::{Basis, Field, Metric, Number, Paper, SimulationError, Simulator};
+use crate::published::{
+    Basis, Metric, Paper, ProfileField, PublishedNumber, SimulationError, Simulator,
+};
 use joulio_units::PastTdp;
 use serde::Serialize;
 
 /// A published number and the twin's.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
+pub struct NumberCheck {
     /// The source's short name.
     pub paper: String,
     /// Description of the number.
@@ -41,7 +43,7 @@ pub struct Row {
     pub order: Option<String>,
 }
 
-impl Row {
+impl NumberCheck {
     /// True if the error is larger than allowed, and no reason is declared.
     pub fn broken(&self) -> bool {
         self.missed() && self.known.is_none()
@@ -49,17 +51,24 @@ impl Row {
 
     /// True if the error is larger than allowed.
     pub fn missed(&self) -> bool {
-        self.allowed.is_some_and(|most| self.error.abs() > most)
+        self.allowed.is_some_and(|max| self.error.abs() > max)
     }
 }
 
 /// The rows of `paper`.
-pub(super) fn rows(paper: &Paper, simulator: &mut Simulator) -> Result<Vec<Row>, SimulationError> {
-    let row = |number: &Number| row(paper, number, simulator);
+pub(super) fn rows(
+    paper: &Paper,
+    simulator: &mut Simulator,
+) -> Result<Vec<NumberCheck>, SimulationError> {
+    let row = |number: &PublishedNumber| row(paper, number, simulator);
     paper.number.iter().map(row).collect()
 }
 
-fn row(paper: &Paper, number: &Number, simulator: &mut Simulator) -> Result<Row, SimulationError> {
+fn row(
+    paper: &Paper,
+    number: &PublishedNumber,
+    simulator: &mut Simulator,
+) -> Result<NumberCheck, SimulationError> {
     let modelled = modelled(number, simulator)?;
     let increment = !number.minus.is_empty();
     let percent = !number.over.is_empty();
@@ -67,7 +76,7 @@ fn row(paper: &Paper, number: &Number, simulator: &mut Simulator) -> Result<Row,
         true => number.metric.promise_of_gain(number.fitted),
         false => number.metric.promise(number.fitted),
     };
-    let mut row = Row {
+    let mut row = NumberCheck {
         paper: paper.name.clone(),
         what: number.what.clone(),
         metric: number.metric,
@@ -79,7 +88,7 @@ fn row(paper: &Paper, number: &Number, simulator: &mut Simulator) -> Result<Row,
         modelled,
         error: error(number, modelled),
         // Of differences only those of times are promised.
-        allowed: promised.map(|most| if increment { INCREMENT } else { most }),
+        allowed: promised.map(|max| if increment { INCREMENT } else { max }),
         band: band(number, simulator)?,
         known: None,
         past_tdp: past_tdp(number, simulator)?,
@@ -91,7 +100,7 @@ fn row(paper: &Paper, number: &Number, simulator: &mut Simulator) -> Result<Row,
 
 /// Finds, of the runs of `number`, the one that is furthest past what its package is sold to draw.
 fn past_tdp(
-    number: &Number,
+    number: &PublishedNumber,
     simulator: &mut Simulator,
 ) -> Result<Option<PastTdp>, SimulationError> {
     let mut worst: Option<PastTdp> = None;
@@ -106,7 +115,10 @@ fn past_tdp(
 }
 
 /// Returns what the twin says of `number`.
-pub(crate) fn modelled(number: &Number, simulator: &mut Simulator) -> Result<f64, SimulationError> {
+pub(crate) fn modelled(
+    number: &PublishedNumber,
+    simulator: &mut Simulator,
+) -> Result<f64, SimulationError> {
     let runs = metrics(simulator, &number.run, number.metric)?;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let refused =
@@ -142,18 +154,21 @@ pub(crate) fn modelled(number: &Number, simulator: &mut Simulator) -> Result<f64
 /// Returns the error of `modelled` against what was printed, as a fraction of it; nothing inside a
 /// printed range. Of a gain that is the error of the gain: 5.9 % for 14.6 % is 60 % off, though the
 /// two ratios are within 8 %.
-pub(crate) fn error(number: &Number, modelled: f64) -> f64 {
+pub(crate) fn error(number: &PublishedNumber, modelled: f64) -> f64 {
     let (low, high) = (number.value, number.to.unwrap_or(number.value));
     let nearest = modelled.clamp(low, high);
     (modelled - nearest) / nearest.abs().max(f64::MIN_POSITIVE)
 }
 
 /// The number with one figure at either end of its band.
-fn band(number: &Number, simulator: &mut Simulator) -> Result<Option<[f64; 2]>, SimulationError> {
+fn band(
+    number: &PublishedNumber,
+    simulator: &mut Simulator,
+) -> Result<Option<[f64; 2]>, SimulationError> {
     let Some(name) = &number.band else {
         return Ok(None);
     };
-    let field: Field = name.parse()?;
+    let field: ProfileField = name.parse()?;
     let figure = simulator.profiles().figure(&field)?;
     let [low, high] = figure.band.unwrap_or([figure.value; 2]);
     let mut ends = [0.0; 2];

@@ -1,31 +1,32 @@
 //! The order of methods, wherever what was printed differs.
 
-use super::{Row, TIE};
+use super::{NumberCheck, TIE};
 use crate::published::Paper;
 use serde::Serialize;
 
 /// Two numbers of which one was printed larger.
 #[derive(Clone, Debug, Serialize)]
-pub struct Order {
+pub struct PublishedOrder {
     /// The source's short name.
     pub paper: String,
     /// The larger.
     pub more: String,
     /// The smaller.
     pub less: String,
-    /// By what fraction the larger was printed larger.
+    /// Fraction by which the larger was printed larger.
     pub published: f64,
-    /// By what fraction the twin has it larger.
+    /// Fraction by which it is larger in the twin.
     pub modelled: f64,
     /// The twin has it larger too.
     pub kept: bool,
 }
 
 /// Every pair of numbers of `paper` that are in an order.
-pub(super) fn orders(paper: &Paper, rows: &[Row]) -> Vec<Order> {
+pub(super) fn orders(paper: &Paper, rows: &[NumberCheck]) -> Vec<PublishedOrder> {
     let mut orders = Vec::new();
     for (i, a) in rows.iter().enumerate() {
-        let beside = |b: &&Row| a.order.is_some() && b.order == a.order && b.metric == a.metric;
+        let beside =
+            |b: &&NumberCheck| a.order.is_some() && b.order == a.order && b.metric == a.metric;
         for b in rows[i + 1..].iter().filter(beside) {
             let (more, less) = if a.published >= b.published {
                 (a, b)
@@ -35,7 +36,7 @@ pub(super) fn orders(paper: &Paper, rows: &[Row]) -> Vec<Order> {
             let published = more.published / less.published - 1.0;
             if published > TIE {
                 let modelled = more.modelled / less.modelled - 1.0;
-                orders.push(Order {
+                orders.push(PublishedOrder {
                     paper: paper.name.clone(),
                     more: more.what.clone(),
                     less: less.what.clone(),

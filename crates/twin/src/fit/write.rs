@@ -1,6 +1,6 @@
 //! Writing a fit into the profiles' files, their comments and their order kept.
 
-use crate::published::Field;
+use crate::published::ProfileField;
 use toml_edit::{DocumentMut, Item, Value};
 
 /// Why a value cannot be written.
@@ -11,14 +11,14 @@ pub enum WriteError {
     Syntax(#[from] toml_edit::TomlError),
     /// The file has no such figure.
     #[error("{0}: the file has no such figure")]
-    Missing(Field),
+    Missing(ProfileField),
 }
 
 /// The profile's `text` with the figures at these fields set.
 ///
 /// # Errors
 /// The text is not TOML, or has no figure at one of the fields.
-pub fn write(text: &str, values: &[(Field, f64)]) -> Result<String, WriteError> {
+pub fn write(text: &str, values: &[(ProfileField, f64)]) -> Result<String, WriteError> {
     let mut document: DocumentMut = text.parse()?;
     for (field, value) in values {
         let figure = figure(document.as_item_mut(), &field.path);
@@ -53,14 +53,14 @@ mod tests {
     #[test]
     fn only_the_values_change() {
         let text = "# Why.\n[costs]\nwake_ns = { value = 950, kind = \"fitted\" } # this\n\n[[costs.idle]]\nexit_ns = { value = 1.5 }\n";
-        let field = |name: &str| name.parse::<Field>().unwrap();
+        let field = |name: &str| name.parse::<ProfileField>().unwrap();
         let values = [
             (field("machine:x.costs.wake_ns"), 940.0),
             (field("machine:x.costs.idle.0.exit_ns"), 2.25),
         ];
         let written = write(text, &values).unwrap();
         assert_eq!(written, text.replace("950", "940").replace("1.5", "2.25"));
-        let missing = write(text, &[(field("machine:x.costs.look_ns"), 1.0)]).unwrap_err();
-        assert!(missing.to_string().contains("machine:x.costs.look_ns"));
+        let missing = write(text, &[(field("machine:x.costs.poll_ns"), 1.0)]).unwrap_err();
+        assert!(missing.to_string().contains("machine:x.costs.poll_ns"));
     }
 }

@@ -61,7 +61,7 @@ impl Axes {
         }
     }
 
-    /// 500 cells, always the same: small reads of one job on every device.
+    /// 700 cells, always the same: small reads on one CPU, from every device.
     pub fn sample() -> Axes {
         let view = |mechanism, boundary| View {
             mechanism,
@@ -78,6 +78,8 @@ impl Axes {
                 LoadKind::Open { percent: 70 },
                 LoadKind::Bursty,
                 LoadKind::Phases,
+                LoadKind::Shared { jobs: 2 },
+                LoadKind::BesideCompute,
             ],
             views: vec![
                 view(Mechanism::Eventfd, Meter::Wall),
@@ -132,10 +134,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sample_has_five_hundred_cells_and_the_full_grid_every_axis() {
-        assert_eq!(Axes::sample().cells(), 500);
+    fn the_sample_has_seven_hundred_cells_and_the_full_grid_every_axis() {
+        assert_eq!(Axes::sample().cells(), 700);
         let full = Axes::full();
-        assert_eq!(full.cells(), 5 * 6 * 6 * 3 * 3 * 3 * 9);
+        assert_eq!(full.cells(), 5 * 6 * 9 * 3 * 3 * 3 * 9);
         let scenarios = full.scenarios();
         let sample = Axes::sample().scenarios();
         assert!(sample.iter().all(|scenario| scenarios.contains(scenario)));

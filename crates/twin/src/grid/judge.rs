@@ -1,4 +1,4 @@
-//! Who is best.
+//! Choice of the best candidate.
 
 use super::{Mechanism, Scenario, View};
 use crate::TwinRun;
@@ -14,11 +14,12 @@ pub(crate) struct Outcome {
     pub(crate) done: TwinRun,
     mean: f64,
     p99: u64,
+    p999: u64,
 }
 
 /// The promise of a scenario.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Verdict {
+pub(crate) struct ScenarioPromise {
     pub(crate) limit: Nanos,
     pub(crate) noise: f64,
 }
@@ -31,6 +32,7 @@ impl Outcome {
             mechanism,
             mean: all.mean().unwrap_or(0.0),
             p99: all.latency.value_at_quantile(0.99),
+            p999: all.latency.value_at_quantile(0.999),
             done,
         }
     }
@@ -47,10 +49,16 @@ pub struct Judged {
     pub iops: f64,
     /// Mean latency in nanoseconds.
     pub mean_ns: f64,
-    /// 99th percentile.
+    /// Nanoseconds of the 99th percentile.
     pub p99_ns: u64,
+    /// Nanoseconds of the 99.9th percentile; 0 in rows of before it was kept.
+    #[serde(default)]
+    pub p999_ns: u64,
     /// CPU time of an I/O in nanoseconds.
     pub cpu_ns_per_io: f64,
+    /// Percent of the jobs' CPUs that the thread beside each had; absent: there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbour_percent: Option<f64>,
     /// 99 of 100 I/Os keep the limit.
     pub keeps: bool,
     /// The package would draw more than its thermal design power.
@@ -65,7 +73,7 @@ pub struct Judged {
 
 /// A cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Row {
+pub struct Cell {
     /// Device and load.
     #[serde(flatten)]
     pub scenario: Scenario,
@@ -88,16 +96,16 @@ pub struct Row {
 /// Joules that differ by less than a thousandth are the same.
 const TIE: f64 = 1.001;
 
-/// The row of `scenario` in `view`. An oracle knows what fixed policies know: the best of them is a try of
-/// its own.
+/// The row of `scenario` in `view`. An oracle knows what fixed policies know: the best of them is a
+/// try of its own.
 pub(crate) fn judge(
     machine: &MachineProfile,
     scenario: &Scenario,
     view: View,
     outcomes: &[Outcome],
     oracles: &[&Outcome],
-    verdict: Verdict,
-) -> Row {
+    verdict: ScenarioPromise,
+) -> Cell {
     let joules = |outcome: &Outcome| {
         let all = view.boundary.read(machine, &outcome.done).0;
         all / outcome.done.ios().max(1) as f64
@@ -120,13 +128,15 @@ pub(crate) fn judge(
         iops: outcome.done.iops(),
         mean_ns: outcome.mean,
         p99_ns: outcome.p99,
+        p999_ns: outcome.p999,
         cpu_ns_per_io: outcome.done.cpu_per_io().unwrap_or(0.0),
+        neighbour_percent: outcome.done.neighbour_percent,
         keeps: keeps(outcome),
         past_tdp: outcome.done.result.past_tdp,
         regret: over(joules(outcome), least),
         regret_oracle: over(joules(outcome), known),
     };
-    Row {
+    Cell {
         scenario: scenario.clone(),
         view,
         limit_ns: verdict.limit.0,

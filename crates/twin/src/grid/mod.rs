@@ -2,7 +2,7 @@
 //!
 //! A [`Scenario`] is a device with a load; all policies meet the same devices there, I/O by I/O. A
 //! [`View`] is what it is judged by: the mechanisms that the processor has, and what counts as
-//! energy. A scenario in a view is a cell, and [`Sweep::simulate`] gives the [`Row`] of each.
+//! energy. A scenario in a view is a cell, and [`Sweep::simulate`] gives the [`Cell`] of each.
 
 mod axes;
 mod judge;
@@ -10,12 +10,12 @@ mod scenario;
 mod sweep;
 
 pub use axes::{Axes, View};
-pub use judge::{Judged, Row};
+pub use judge::{Cell, Judged};
 pub use scenario::{LoadKind, Scenario};
 pub use sweep::{Candidate, GridError, Sweep};
 
 use joulio_model::{CoreState, MachineProfile, power};
-use joulio_units::Joules;
+use joulio_units::{Joules, Nanos};
 use joulio_wait::{StepKind, StepSet};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -104,17 +104,23 @@ impl Meter {
         }
     }
 
-    /// Returns what the meter would have read over `done`.
+    /// Returns what the meter would have read over `done`, without what the threads of other
+    /// programs added to it.
     pub(crate) fn read(self, machine: &MachineProfile, done: &TwinRun) -> Joules {
-        match self {
+        let others = done.cores.iter().map(|core| core.neighbour);
+        let others = others.fold(Nanos::ZERO, |sum, time| sum + time);
+        let spin = machine.core_watts(CoreState::Spin);
+        let floor = machine.core_watts(CoreState::C6);
+        let added = (spin * others).0 - (floor * others).0;
+        let all = match self {
             Meter::Wall => done.parts.total(),
             Meter::Package => power::package(machine, &done.parts, done.window),
             Meter::Cores => {
-                let floor = machine.core_watts(CoreState::C6) * done.window;
-                let asleep = Joules(floor.0 * done.cores.len() as f64);
+                let asleep = Joules((floor * done.window).0 * done.cores.len() as f64);
                 asleep + done.parts.cores + done.parts.wakes
             }
-        }
+        };
+        Joules(all.0 - added)
     }
 }
 

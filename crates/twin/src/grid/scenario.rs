@@ -10,7 +10,7 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum LoadKind {
-    /// As soon as one completes the next goes out.
+    /// Closed loop: as soon as one I/O completes the next is submitted.
     Closed,
     /// At random, so many percent of the closed loop's rate.
     Open {
@@ -21,18 +21,41 @@ pub enum LoadKind {
     Bursty,
     /// The closed loop, and 5 percent of it with every other direction, in turn.
     Phases,
+    /// Closed loop of so many jobs on each CPU.
+    Shared {
+        /// Jobs on a CPU.
+        jobs: u8,
+    },
+    /// Closed loop, with a thread on the CPU of each job that computes without end.
+    BesideCompute,
 }
 
 impl LoadKind {
-    /// Those of the full grid.
-    pub const ALL: [LoadKind; 6] = [
+    /// Loads of the full grid.
+    pub const ALL: [LoadKind; 9] = [
         LoadKind::Closed,
         LoadKind::Open { percent: 10 },
         LoadKind::Open { percent: 40 },
         LoadKind::Open { percent: 70 },
         LoadKind::Bursty,
         LoadKind::Phases,
+        LoadKind::Shared { jobs: 2 },
+        LoadKind::Shared { jobs: 4 },
+        LoadKind::BesideCompute,
     ];
+
+    /// Threads of another program on each CPU of the jobs.
+    pub fn neighbours(self) -> usize {
+        usize::from(self == LoadKind::BesideCompute)
+    }
+
+    /// Jobs on each CPU.
+    fn jobs_on_cpu(self) -> usize {
+        match self {
+            LoadKind::Shared { jobs } => usize::from(jobs),
+            _ => 1,
+        }
+    }
 }
 
 impl fmt::Display for LoadKind {
@@ -42,6 +65,8 @@ impl fmt::Display for LoadKind {
             LoadKind::Open { percent } => write!(f, "open-{percent}"),
             LoadKind::Bursty => f.write_str("bursty"),
             LoadKind::Phases => f.write_str("phases"),
+            LoadKind::Shared { jobs } => write!(f, "shared-{jobs}"),
+            LoadKind::BesideCompute => f.write_str("beside-compute"),
         }
     }
 }
@@ -68,13 +93,16 @@ impl FromStr for LoadKind {
             "closed" => return Ok(LoadKind::Closed),
             "bursty" => return Ok(LoadKind::Bursty),
             "phases" => return Ok(LoadKind::Phases),
+            "beside-compute" => return Ok(LoadKind::BesideCompute),
             _ => {}
         }
-        let percent = text.strip_prefix("open-").and_then(|n| n.parse().ok());
-        match percent {
-            Some(percent @ 1..=100) => Ok(LoadKind::Open { percent }),
+        let number = |prefix| text.strip_prefix(prefix).and_then(|n| n.parse().ok());
+        match (number("open-"), number("shared-")) {
+            (Some(percent @ 1..=100), _) => Ok(LoadKind::Open { percent }),
+            (_, Some(jobs @ 2..=16)) => Ok(LoadKind::Shared { jobs }),
             _ => Err(format!(
-                "'{text}' is not a load: closed, open-10 (percent, 1 to 100), bursty, phases"
+                "'{text}' is not a load: closed, open-10 (percent, 1 to 100), bursty, phases, \
+                 shared-2 (jobs on a CPU, 2 to 16), beside-compute"
             )),
         }
     }
@@ -87,7 +115,7 @@ pub struct Scenario {
     pub device: String,
     /// I/Os in flight, each job.
     pub iodepth: usize,
-    /// Jobs.
+    /// Jobs; of a load that shares CPUs, the CPUs.
     pub numjobs: usize,
     /// Bytes of an I/O.
     pub bs: u32,
@@ -100,6 +128,7 @@ pub struct Scenario {
 impl Scenario {
     /// The closed loop, of `ios` in all.
     pub(crate) fn closed(&self, ios: u64, ramp_time: Nanos, seed: u64) -> Job {
+        let numjobs = self.numjobs * self.load.jobs_on_cpu();
         Job {
             rw: match self.read_percent {
                 0 => ReadWrite::RandWrite,
@@ -109,8 +138,12 @@ impl Scenario {
             rwmixread: self.read_percent,
             bs: u64::from(self.bs).into(),
             iodepth: self.iodepth,
-            numjobs: self.numjobs,
-            number_ios: Some((ios / self.numjobs as u64).max(1)),
+            numjobs,
+            cpus_allowed: match self.load {
+                LoadKind::Shared { .. } => (0..self.numjobs).collect(),
+                _ => Vec::new(),
+            },
+            number_ios: Some((ios / numjobs as u64).max(1)),
             ramp_time,
             seed,
             ..Job::random_reads(1)
@@ -126,7 +159,7 @@ impl Scenario {
             Nanos::from_seconds(seconds).max(Nanos(1))
         };
         match self.load {
-            LoadKind::Closed => job,
+            LoadKind::Closed | LoadKind::Shared { .. } | LoadKind::BesideCompute => job,
             LoadKind::Open { percent } => Job {
                 arrivals: Arrivals::Poisson(every(f64::from(percent))),
                 ..job
@@ -146,8 +179,8 @@ impl Scenario {
         }
     }
 
-    /// A busy time of 2000 I/Os, and a quiet one of 200.
-    fn phases(&self, busy: Nanos, quiet: Nanos) -> Vec<Phase> {
+    /// A busy time of 2000 I/Os, and a calm one of 200.
+    fn phases(&self, busy: Nanos, calm: Nanos) -> Vec<Phase> {
         let load = Load {
             read_percent: self.read_percent,
             bs: self.bs,
@@ -155,13 +188,13 @@ impl Scenario {
         };
         let other = Load {
             read_percent: 100 - self.read_percent,
-            arrivals: Arrivals::Poisson(quiet),
+            arrivals: Arrivals::Poisson(calm),
             ..load
         };
         let phase = |load, length| Phase { length, load };
         vec![
             phase(load, Nanos(busy.0 * 2_000)),
-            phase(other, Nanos(quiet.0 * 200)),
+            phase(other, Nanos(calm.0 * 200)),
         ]
     }
 }
@@ -175,7 +208,9 @@ mod tests {
         for load in LoadKind::ALL {
             assert_eq!(load.to_string().parse(), Ok(load));
         }
-        for wrong in ["", "open-0", "open-101", "open", "Closed"] {
+        for wrong in [
+            "", "open-0", "open-101", "open", "Closed", "shared-1", "shared-",
+        ] {
             let error = wrong.parse::<LoadKind>().unwrap_err();
             assert!(error.contains("open-10"), "{error}");
         }

@@ -1,13 +1,13 @@
 //! A sweep over scenarios.
 
-use super::judge::{Outcome, Row, Verdict, judge};
+use super::judge::{Cell, Outcome, ScenarioPromise, judge};
 use super::{Mechanism, Meter, Scenario, View};
 use crate::job_check::check_load;
 use crate::{Oracle, TwinError, TwinRun, TwinSetup, run_oracle, run_policy};
 use joulio_job::{Arrivals, CompletionMode, EngineName, Job, Load, Method};
 use joulio_model::{DeviceProfile, MachineProfile, MeteredAt, ServiceModel};
 use joulio_units::{Direction, Nanos, Watts};
-use joulio_wait::{AnyPolicy, Policy};
+use joulio_wait::{AnyPolicy, Policy, SkiRental, StepKind, StepSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -66,6 +66,27 @@ impl Candidate {
             make: Box::new(make),
         }
     }
+
+    /// Every policy that does not only spin, ski-rental by the break-even of `machine`.
+    pub fn all(machine: &MachineProfile) -> Vec<Candidate> {
+        let watts = &machine.core_watts;
+        let even = SkiRental::break_even(
+            watts.spin.watts(),
+            watts.c1.watts(),
+            machine.wake.interrupt_joules.joules(),
+        );
+        let own = |mode: CompletionMode| match (mode, even) {
+            (CompletionMode::SkiRental(_), Some(even)) => CompletionMode::SkiRental(even),
+            (mode, _) => mode,
+        };
+        let modes = CompletionMode::ALL.into_iter().map(own);
+        // The oracle's own baseline is a spin: what only spins is no candidate beside it.
+        let spins = StepSet::NONE.with(StepKind::Spin);
+        let modes = modes.filter(|mode| mode.policy().is_some_and(|one| one.steps() != spins));
+        modes
+            .map(|mode| Candidate::new(move || mode.policy().unwrap_or(AnyPolicy::POLL)))
+            .collect()
+    }
 }
 
 /// A sweep: what all its scenarios have in common.
@@ -97,7 +118,7 @@ const DRIVER: Method = Method {
     mode: CompletionMode::Poll,
 };
 
-/// I/Os that tell what a closed loop does.
+/// I/Os that show what a closed loop does.
 const FIRST: u64 = 4_000;
 
 impl Sweep {
@@ -142,7 +163,7 @@ impl Sweep {
         scenario: &Scenario,
         device: &DeviceProfile,
         views: &[View],
-    ) -> Result<Vec<Row>, GridError> {
+    ) -> Result<Vec<Cell>, GridError> {
         self.check(scenario, device)?;
         let package = self.machine.boundary == MeteredAt::Package;
         if package && views.iter().any(|view| view.boundary == Meter::Wall) {
@@ -151,6 +172,7 @@ impl Sweep {
         }
         let devices = std::slice::from_ref(device);
         let setup = TwinSetup {
+            neighbours: scenario.load.neighbours(),
             stop: Some(&*self.stop),
             ..TwinSetup::new(&self.machine, devices)
         };
@@ -163,7 +185,7 @@ impl Sweep {
             ..job.clone()
         })?;
         let p99 = |done: &TwinRun| done.all().latency.value_at_quantile(0.99) as f64;
-        let verdict = Verdict {
+        let verdict = ScenarioPromise {
             limit: match self.slo {
                 Some(slo) => slo,
                 None => Nanos::nearest(p99(&polled) * 1.01),

@@ -7,7 +7,7 @@ use toml::Value;
 
 /// Place of a figure in a profile.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Field {
+pub struct ProfileField {
     /// True for a profile of a machine, false for one of a device.
     pub machine: bool,
     /// The profile's name.
@@ -24,13 +24,13 @@ pub enum FieldError {
     Name(String),
     /// The profile has none.
     #[error("{0}: the profile has no such figure")]
-    Missing(Field),
+    Missing(ProfileField),
 }
 
-impl FromStr for Field {
+impl FromStr for ProfileField {
     type Err = FieldError;
 
-    fn from_str(text: &str) -> Result<Field, FieldError> {
+    fn from_str(text: &str) -> Result<ProfileField, FieldError> {
         let refused = || FieldError::Name(text.to_owned());
         let (kind, rest) = text.split_once(':').ok_or_else(refused)?;
         let mut parts = rest.split('.').map(str::to_owned);
@@ -44,7 +44,7 @@ impl FromStr for Field {
         if profile.is_empty() || path.is_empty() {
             return Err(refused());
         }
-        Ok(Field {
+        Ok(ProfileField {
             machine,
             profile,
             path,
@@ -52,14 +52,14 @@ impl FromStr for Field {
     }
 }
 
-impl fmt::Display for Field {
+impl fmt::Display for ProfileField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = if self.machine { "machine" } else { "device" };
         write!(f, "{kind}:{}.{}", self.profile, self.path.join("."))
     }
 }
 
-impl Field {
+impl ProfileField {
     /// The figure in a profile that was turned into `values`.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What of a run a number is about.
+//! Metric of a run that a number is about.
 
 use crate::TwinRun;
 use serde::{Deserialize, Serialize};

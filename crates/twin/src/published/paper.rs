@@ -16,10 +16,13 @@ pub struct Paper {
     pub run: Vec<RunSpec>,
     /// Printed numbers.
     #[serde(default)]
-    pub number: Vec<Number>,
+    pub number: Vec<PublishedNumber>,
     /// Claims without a number.
     #[serde(default)]
-    pub claim: Vec<Claim>,
+    pub claim: Vec<PublishedClaim>,
+    /// Savings that sources disagree on, and the numbers that they move.
+    #[serde(default)]
+    pub saving: Vec<Saving>,
     /// Numbers that profiles hold as they were printed.
     #[serde(default)]
     pub input: Vec<Input>,
@@ -40,7 +43,7 @@ pub struct Paper {
 /// A published number.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Number {
+pub struct PublishedNumber {
     /// Description in a few words; unique in its file.
     pub what: String,
     /// Runs that the number is about: one, or several whose mean is meant.
@@ -54,8 +57,8 @@ pub struct Number {
     /// True if a profile's figure was fitted to the number.
     #[serde(default)]
     pub fitted: bool,
-    /// Sources that imply the number, so that it is no test of the twin: numbers of the same file, or fields
-    /// of profiles that were taken from it.
+    /// Sources that imply the number, so that it is no test of the twin: numbers of the same file,
+    /// or fields of profiles that were taken from it.
     #[serde(default)]
     pub implied_by: Vec<String>,
     /// Runs that `run` is compared with, one for each: the number is the difference.
@@ -73,7 +76,7 @@ pub struct Number {
     pub known: Option<String>,
 }
 
-impl Number {
+impl PublishedNumber {
     /// Basis of the twin's agreement with the number.
     pub fn basis(&self) -> Basis {
         match (self.fitted, self.implied_by.is_empty()) {
@@ -99,7 +102,7 @@ pub enum Basis {
 /// Something said in words: in each of the chains the metric rises from run to run.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Claim {
+pub struct PublishedClaim {
     /// Text of the claim.
     pub what: String,
     /// Metric of the runs.
@@ -109,11 +112,27 @@ pub struct Claim {
     /// One chain is enough.
     #[serde(default)]
     pub any: bool,
-    /// By what percentage it rises at the least; less than nothing: it may fall so far.
+    /// Smallest rise in percent; below zero, the largest fall.
     #[serde(default)]
-    pub least_percent: f64,
+    pub min_percent: f64,
     /// Why it is known not to come out.
     pub known: Option<String>,
+}
+
+/// A figure that is another's less a saving, which sources disagree on.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Saving {
+    /// Description of the saving.
+    pub what: String,
+    /// The profile's field, as `machine:xeon-8558.core_watts.pause_c02`.
+    pub field: String,
+    /// The field that it saves of.
+    pub of: String,
+    /// Savings to try, in percent.
+    pub percent: Vec<f64>,
+    /// The gains of the same file that it moves, by their `what`.
+    pub numbers: Vec<String>,
 }
 
 /// A number that a profile holds as it was printed.
@@ -162,10 +181,14 @@ pub struct Conflict {
 pub struct Fitted {
     /// The profile's field, as `machine:xeon-6230.costs.wake_ns`.
     pub field: String,
-    /// The numbers of the same file that it is fitted to, by their `what`.
+    /// The numbers of the same file that it is fitted to, by their `what`; of a figure that is set
+    /// by hand, also claims.
     pub to: Vec<String>,
-    /// To how much of its unit it is found.
+    /// Resolution of the search, in the figure's unit; none of a figure that is set by hand.
+    #[serde(default)]
     pub step: f64,
+    /// Why it was set by hand to what makes the numbers come out, and is not searched for.
+    pub by_hand: Option<String>,
 }
 
 /// A number or a claim that the twin cannot speak of.
@@ -178,6 +201,22 @@ pub struct Silent {
     pub why: String,
 }
 
+/// Sources of published numbers that cannot be had.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum PaperError {
+    /// A name that no source has.
+    #[error("unknown source '{name}': known are {known}")]
+    Unknown {
+        /// Name that was given.
+        name: String,
+        /// Names that there are.
+        known: String,
+    },
+    /// A file is not as a paper's file is to be.
+    #[error(transparent)]
+    File(#[from] toml::de::Error),
+}
+
 impl Paper {
     /// The files that come with the twin.
     ///
@@ -187,8 +226,27 @@ impl Paper {
         TEXTS.iter().map(|text| toml::from_str(text)).collect()
     }
 
+    /// The files of the sources `names`, in any case; without names, all.
+    ///
+    /// # Errors
+    /// A name is none of them, or a file is not as a paper's file is to be.
+    pub fn named(names: &[String]) -> Result<Vec<Paper>, PaperError> {
+        let all = Paper::all()?;
+        let is = |paper: &Paper, name: &String| paper.name.eq_ignore_ascii_case(name);
+        let mut unknown = names.iter();
+        if let Some(name) = unknown.find(|name| !all.iter().any(|paper| is(paper, name))) {
+            let known: Vec<_> = all.iter().map(|paper| paper.name.as_str()).collect();
+            return Err(PaperError::Unknown {
+                name: name.clone(),
+                known: known.join(", "),
+            });
+        }
+        let named = |paper: &Paper| names.is_empty() || names.iter().any(|name| is(paper, name));
+        Ok(all.into_iter().filter(named).collect())
+    }
+
     /// The number that is called `what`.
-    pub fn number(&self, what: &str) -> Option<&Number> {
+    pub fn number(&self, what: &str) -> Option<&PublishedNumber> {
         self.number.iter().find(|number| number.what == what)
     }
 }
@@ -201,5 +259,6 @@ const TEXTS: &[&str] = &[
     include_str!("../../../../profiles/published/hs23.toml"),
     include_str!("../../../../profiles/published/hs25.toml"),
     include_str!("../../../../profiles/published/hs20.toml"),
+    include_str!("../../../../profiles/published/sheets.toml"),
     include_str!("../../../../profiles/published/rules.toml"),
 ];

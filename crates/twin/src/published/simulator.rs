@@ -1,6 +1,6 @@
 //! Simulates the runs that published numbers are about, each once.
 
-use super::{Field, FieldError, Metric, Paper, RunSpec};
+use super::{FieldError, Metric, Paper, ProfileField, RunSpec};
 use crate::{TwinError, TwinRun, run_policy};
 use joulio_model::{DeviceProfile, MachineProfile, ProfileError};
 use joulio_wait::AnyPolicy;
@@ -29,7 +29,7 @@ pub enum SimulationError {
     /// A profile is missing, or makes no sense after a change.
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    /// A figure that was asked for is not there.
+    /// A figure that was requested is not there.
     #[error(transparent)]
     Field(#[from] FieldError),
     /// A profile cannot be changed.
@@ -59,8 +59,8 @@ pub struct Profiles {
 }
 
 impl Profiles {
-    /// Profiles of `folder/machines/NAME.toml` and `folder/devices/NAME.toml`, in place of those named
-    /// NAME that come with joulio.
+    /// Profiles of `folder/machines/NAME.toml` and `folder/devices/NAME.toml`, in place of those
+    /// named NAME that come with joulio.
     ///
     /// # Errors
     /// [`ProfileError`], if a file cannot be read or is no profile.
@@ -101,7 +101,10 @@ impl Profiles {
     ///
     /// # Errors
     /// [`SimulationError`], if the profile or the figure is not there.
-    pub fn figure(&mut self, field: &Field) -> Result<joulio_model::Figure, SimulationError> {
+    pub fn figure(
+        &mut self,
+        field: &ProfileField,
+    ) -> Result<joulio_model::Figure, SimulationError> {
         let values = if field.machine {
             values(&*self.machine(&field.profile)?, field)?
         } else {
@@ -110,12 +113,12 @@ impl Profiles {
         Ok(field.get(&values)?)
     }
 
-    /// Sets the figure at `field`. Whether the profile's others agree is not asked: a search passes
-    /// through values that they do not.
+    /// Sets the figure at `field`. Whether the profile's others agree is not checked: a search
+    /// passes through values that they do not.
     ///
     /// # Errors
     /// [`SimulationError`], if the profile or the figure is not there, or cannot be changed.
-    pub fn set(&mut self, field: &Field, to: f64) -> Result<(), SimulationError> {
+    pub fn set(&mut self, field: &ProfileField, to: f64) -> Result<(), SimulationError> {
         if field.machine {
             let machine: MachineProfile = changed(&*self.machine(&field.profile)?, field, to)?;
             self.machines
@@ -156,7 +159,7 @@ fn of_folder<P>(
     Ok(found)
 }
 
-fn values(profile: &impl Serialize, field: &Field) -> Result<Value, SimulationError> {
+fn values(profile: &impl Serialize, field: &ProfileField) -> Result<Value, SimulationError> {
     Value::try_from(profile).map_err(|error| SimulationError::Change {
         profile: field.profile.clone(),
         problem: error.to_string(),
@@ -165,7 +168,7 @@ fn values(profile: &impl Serialize, field: &Field) -> Result<Value, SimulationEr
 
 fn changed<P: Serialize + DeserializeOwned>(
     profile: &P,
-    field: &Field,
+    field: &ProfileField,
     to: f64,
 ) -> Result<P, SimulationError> {
     let mut values = values(profile, field)?;
@@ -212,7 +215,7 @@ impl Simulator {
     ///
     /// # Errors
     /// As [`Profiles::set`].
-    pub fn set(&mut self, field: &Field, to: f64) -> Result<(), SimulationError> {
+    pub fn set(&mut self, field: &ProfileField, to: f64) -> Result<(), SimulationError> {
         self.profiles.set(field, to)?;
         let specs = &self.specs;
         self.simulated.retain(|name, _| {

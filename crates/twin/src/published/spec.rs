@@ -1,6 +1,6 @@
-//! What a published number is about: a machine, devices, a workload, a completion mode.
+//! Subject of a published number: a machine, devices, a workload, a completion mode.
 
-use crate::{Dispatch, Path, TwinSetup};
+use crate::{DispatchThread, Path, TwinSetup};
 use joulio_job::{Arrivals, CompletionMode, Job, Method, ReadWrite};
 use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_units::Nanos;
@@ -29,7 +29,7 @@ pub struct RunSpec {
     /// True if a thread of the kernel hands requests to the driver.
     #[serde(default)]
     pub kworker: bool,
-    /// True if a file system is on the way and not in the path's own figures.
+    /// True if a file system is in the path and not in the path's own figures.
     #[serde(default)]
     pub file_system: bool,
     /// Percent of reads.
@@ -110,8 +110,8 @@ impl RunSpec {
         TwinSetup {
             scheduler: self.scheduler.as_deref(),
             dispatch: match self.kworker {
-                true => Dispatch::Kworker,
-                false => Dispatch::Inline,
+                true => DispatchThread::Kworker,
+                false => DispatchThread::Inline,
             },
             file_system: self.file_system,
             ..TwinSetup::new(machine, devices)

@@ -1,11 +1,11 @@
 //! Taking in what ended.
 
-use super::{Phase, Thread};
-use crate::run::World;
+use super::{JobThread, ThreadPhase};
+use crate::world::World;
 use joulio_units::{Direction, Nanos};
 use joulio_wait::{Outstanding, Policy};
 
-impl Thread<'_> {
+impl JobThread<'_> {
     /// One poll of the completion queue; takes in all that is there. An I/O ends for the workload
     /// when the poll hands them out, all at once.
     pub(super) fn poll(&mut self, at: Nanos, world: &mut World<'_>) -> Nanos {
@@ -17,7 +17,11 @@ impl Thread<'_> {
             // Nothing to wait for is no reason to wait, as in the driver.
             let nothing = self.in_flight.count() == 0 && deadline == Nanos::MAX;
             let due = at >= deadline || nothing;
-            self.phase = if due { Phase::Issue } else { Phase::Wait };
+            self.phase = if due {
+                ThreadPhase::Issue
+            } else {
+                ThreadPhase::Wait
+            };
             return at;
         }
         // What is there now: the work of taking it in shows no more.
@@ -61,7 +65,7 @@ impl Thread<'_> {
             side.success(end.since(arrival), u64::from(bytes));
         }
         self.ended.clear();
-        self.phase = Phase::Issue;
+        self.phase = ThreadPhase::Issue;
         end
     }
 

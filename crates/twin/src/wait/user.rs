@@ -1,12 +1,12 @@
 //! Waiting in light power states, without the kernel.
 
-use crate::run::World;
-use crate::thread::Thread;
+use crate::thread::JobThread;
 use crate::times::Doing;
+use crate::world::World;
 use joulio_units::Nanos;
 use joulio_wait::Step;
 
-impl Thread<'_> {
+impl JobThread<'_> {
     /// Polls, pauses, polls: a completion is seen by the first poll after it.
     pub(super) fn pause(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
         let costs = &world.costs;

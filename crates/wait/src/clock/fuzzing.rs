@@ -1,4 +1,4 @@
-//! A clock that goes on only when it is looked at or waited for: no wait takes time, and the same
+//! A clock that goes on only when it is read or waited for: no wait takes time, and the same
 //! input always gives the same times. Each thread has its own.
 
 use joulio_units::Nanos;
@@ -8,7 +8,7 @@ use rustix::time::Timespec;
 use std::cell::Cell;
 use std::time::Duration;
 
-/// Time that a look at the clock takes: who looks until a time is soon there.
+/// Time that a reading of the clock takes: who reads until a time is soon there.
 const READING: Nanos = Nanos(20_000);
 /// Shortest time that a sleep takes, as on a machine that is busy: who sleeps again and again is
 /// soon there too.

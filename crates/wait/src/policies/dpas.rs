@@ -48,7 +48,8 @@ impl Dpas {
     /// Number of I/Os of interrupts.
     pub const INTERRUPTED: u64 = 10_000;
 
-    /// Creates a policy that begins with adaptive sleep; `theta` is [`Dpas::THETA`] or another depth.
+    /// Creates a policy that begins with adaptive sleep; `theta` is [`Dpas::THETA`] or another
+    /// depth.
     pub fn new(theta: u32) -> Dpas {
         Dpas {
             pas: Pas::new(),
@@ -139,22 +140,22 @@ mod tests {
     use super::*;
     use std::collections::VecDeque;
 
-    struct Play {
+    struct Simulation {
         policy: Dpas,
         now: u64,
         flying: VecDeque<u64>,
     }
 
-    impl Play {
-        fn new(theta: u32) -> Play {
-            Play {
+    impl Simulation {
+        fn new(theta: u32) -> Simulation {
+            Simulation {
                 policy: Dpas::new(theta),
                 now: 1_000,
                 flying: VecDeque::new(),
             }
         }
 
-        /// Plays `ios` I/Os with `depth` outstanding, every sleep with the same report.
+        /// Simulates `ios` I/Os with `depth` outstanding, every sleep with the same report.
         fn ios(&mut self, ios: u64, depth: usize, report: Slept) -> Mode {
             for _ in 0..ios {
                 while self.flying.len() >= depth {
@@ -180,51 +181,51 @@ mod tests {
 
     #[test]
     fn one_command_at_a_time_is_polled_for_a_thousand_ios_then_slept_for_again() {
-        let mut play = Play::new(Dpas::THETA);
-        assert_eq!(play.ios(99, 1, U), Mode::Sleep);
-        assert_eq!(play.ios(1, 1, U), Mode::Poll);
-        assert_eq!(play.ios(999, 1, U), Mode::Poll);
-        assert_eq!(play.ios(1, 1, U), Mode::Sleep);
+        let mut simulation = Simulation::new(Dpas::THETA);
+        assert_eq!(simulation.ios(99, 1, U), Mode::Sleep);
+        assert_eq!(simulation.ios(1, 1, U), Mode::Poll);
+        assert_eq!(simulation.ios(999, 1, U), Mode::Poll);
+        assert_eq!(simulation.ios(1, 1, U), Mode::Sleep);
     }
 
     #[test]
     fn several_commands_whose_sleeps_are_long_enough_go_on_sleeping() {
-        let mut play = Play::new(Dpas::THETA);
-        assert_eq!(play.ios(1_000, 8, U), Mode::Sleep);
+        let mut simulation = Simulation::new(Dpas::THETA);
+        assert_eq!(simulation.ios(1_000, 8, U), Mode::Sleep);
     }
 
     #[test]
     fn a_sleep_below_the_floor_is_overload_and_depth_makes_it_interrupts() {
-        let mut play = Play::new(Dpas::THETA);
-        assert_eq!(play.ios(100, 4, O), Mode::Overload);
-        assert_eq!(play.ios(99, 4, O), Mode::Overload);
-        assert_eq!(play.ios(1, 4, O), Mode::Interrupt);
-        assert_eq!(play.ios(9_999, 4, O), Mode::Interrupt);
-        assert_eq!(play.ios(1, 4, O), Mode::Overload);
+        let mut simulation = Simulation::new(Dpas::THETA);
+        assert_eq!(simulation.ios(100, 4, O), Mode::Overload);
+        assert_eq!(simulation.ios(99, 4, O), Mode::Overload);
+        assert_eq!(simulation.ios(1, 4, O), Mode::Interrupt);
+        assert_eq!(simulation.ios(9_999, 4, O), Mode::Interrupt);
+        assert_eq!(simulation.ios(1, 4, O), Mode::Overload);
         // The load is gone: the depth is one again, and sleeps are tried.
-        assert_eq!(play.ios(100, 1, O), Mode::Sleep);
+        assert_eq!(simulation.ios(100, 1, O), Mode::Sleep);
     }
 
     #[test]
     fn theta_is_the_depth_that_overload_bears() {
-        let mut play = Play::new(3);
-        assert_eq!(play.ios(100, 3, O), Mode::Overload);
-        assert_eq!(play.ios(1_000, 3, O), Mode::Overload);
-        assert_eq!(play.ios(100, 4, O), Mode::Interrupt);
-        assert_eq!(play.policy.name(), "dpas=3");
+        let mut simulation = Simulation::new(3);
+        assert_eq!(simulation.ios(100, 3, O), Mode::Overload);
+        assert_eq!(simulation.ios(1_000, 3, O), Mode::Overload);
+        assert_eq!(simulation.ios(100, 4, O), Mode::Interrupt);
+        assert_eq!(simulation.policy.name(), "dpas=3");
     }
 
     #[test]
     fn at_depth_one_a_timer_too_slow_for_the_device_never_leads_to_polling() {
-        let mut play = Play::new(Dpas::THETA);
+        let mut simulation = Simulation::new(Dpas::THETA);
         for _ in 0..5 {
-            assert_eq!(play.ios(100, 1, O), Mode::Overload);
-            assert_eq!(play.ios(100, 1, O), Mode::Sleep);
+            assert_eq!(simulation.ios(100, 1, O), Mode::Overload);
+            assert_eq!(simulation.ios(100, 1, O), Mode::Sleep);
         }
     }
 
     #[test]
-    fn each_mode_waits_its_own_way() {
+    fn each_mode_plans_its_own_steps() {
         let mut policy = Dpas::new(Dpas::THETA);
         let one = Commands(vec![(READ, 10)]);
         let steps = policy.steps();

@@ -3,7 +3,7 @@
 use crate::{Class, Outstanding, Step, StepKind};
 use joulio_units::Nanos;
 
-/// Which commands have had their sleep. The core sleeps once for all that are outstanding, until
+/// Commands that have had their sleep. The core sleeps once for all that are outstanding, until
 /// the first of their times; once any of them has had its sleep it polls.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Once {

@@ -55,8 +55,8 @@ impl Pas {
     /// Reduction of UP and DOWN after two reports that differ, in millionths.
     pub const COOL: u64 = 100_000;
 
-    /// Waits after which sleeps are as long as they should be: of too short ones, 52 in a row go from
-    /// [`Pas::FLOOR`] past 10 ms.
+    /// Waits after which sleeps are as long as they should be: of too short ones, 52 in a row go
+    /// from [`Pas::FLOOR`] past 10 ms.
     pub const SETTLED: u32 = 100;
     /// Longest time to settle on a device of 100 us.
     pub const SETTLING: Nanos = Nanos::from_millis(10);
@@ -80,7 +80,7 @@ impl Pas {
     }
 
     /// Returns the number of times that a sleep was to become shorter than [`Pas::FLOOR`], since
-    /// this was asked last.
+    /// this was called last.
     pub(crate) fn take_floors(&mut self) -> u64 {
         std::mem::take(&mut self.floors)
     }

@@ -1,4 +1,4 @@
-//! How long a core waits in one way before it takes to another.
+//! How long a core takes one step before it takes to another.
 
 use joulio_units::Nanos;
 
@@ -16,7 +16,7 @@ impl Patience {
         Patience { time, since: None }
     }
 
-    /// Begins the wait anew: what was waited for came, or more was asked for.
+    /// Begins the wait anew: what was waited for came, or more was requested.
     pub(crate) fn begin_anew(&mut self) {
         self.since = None;
     }

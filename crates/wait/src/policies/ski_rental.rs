@@ -105,7 +105,7 @@ mod tests {
     }
 
     proptest! {
-        /// Prices: a nanosecond of spinning costs 1, a block costs the break-even.
+        /// Costs: a nanosecond of spinning costs 1, a block costs the break-even.
         #[test]
         fn it_costs_at_most_twice_the_optimum(break_even in 1u64..1_000_000, time in 0u64..10_000_000) {
             let mut policy = SkiRental::new(Nanos(break_even));

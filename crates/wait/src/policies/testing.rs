@@ -1,4 +1,4 @@
-//! What the policies' unit tests have in common.
+//! Helpers of the policies' unit tests.
 
 use crate::{Class, Outstanding};
 use joulio_units::{Direction, Nanos};

@@ -6,12 +6,12 @@ use joulio_units::Nanos;
 use std::borrow::Cow;
 
 /// The rule of `IORING_SETUP_HYBRID_IOPOLL` (Linux 6.13, commit 01ee194d1aba; io_uring/rw.c), for
-/// a queue in place of a ring: the time of an I/O, less the sleep that was asked for it, is
+/// a queue in place of a ring: the time of an I/O, less the sleep that was requested it, is
 /// compared with the least seen so far, of whatever size and direction; each I/O sleeps once for
 /// half of that. It never rises.
 ///
 /// The sleep counts from the submission, as [`crate::Hybrid`]'s does; the kernel's from the first
-/// look. The kernel takes the time of the I/O that it polls for; here it is taken of each.
+/// poll. The kernel takes the time of the I/O that it polls for; here it is taken of each.
 #[derive(Clone, Debug, Default)]
 pub struct UringHybrid {
     /// The least time: `hybrid_poll_time`.

@@ -6,7 +6,8 @@ use crate::{Class, Outstanding, Policy, Step, StepKind, StepSet};
 use joulio_units::Nanos;
 use std::borrow::Cow;
 
-/// Waits in a user-level power state for the device's user interrupt, as SPDK+ does (HotStorage'25).
+/// Waits in a user-level power state for the device's user interrupt, as SPDK+ does
+/// (HotStorage'25).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Uintr;
 
@@ -26,7 +27,7 @@ impl Policy for Uintr {
 }
 
 /// User interrupts for a time, then the kernel: past it the thread blocks, the core is free for
-/// others, and the same interrupt comes by way of the kernel. SPDK+ (HotStorage'25) holds the two
+/// others, and the same interrupt comes through the kernel. SPDK+ (HotStorage'25) holds the two
 /// to exclude each other.
 #[derive(Clone, Debug)]
 pub struct UintrBlock {

@@ -1,4 +1,4 @@
-//! What comes of a run, before it is a result.
+//! Outcome of a run, before it is a result.
 
 use super::snapshot::Did;
 use crate::job_result::JobResult;
@@ -28,6 +28,6 @@ pub(crate) struct Finished {
     pub(crate) energy: Vec<energy::MeterResult>,
     /// Time for which energy was counted.
     pub(crate) window: Nanos,
-    /// By how much the conductor was late at the most.
+    /// Largest delay of the conductor.
     pub(crate) late: Nanos,
 }

@@ -2,9 +2,9 @@
 
 use crate::cpu;
 use crate::machine::{self, ThreadCounters};
-use crate::run::Setup;
+use crate::setup::Setup;
 use crate::spoiled::Scheduled;
-use crate::target::Activity;
+use crate::target::TargetActivity;
 use crate::{Happened, Surroundings};
 use joulio_job::{MachineCounters, ThreadUsage};
 use joulio_kernel_io::Disk;
@@ -21,7 +21,7 @@ pub(super) struct MachineSnapshot {
 /// Counters of the machine, of the devices and of their threads at a moment.
 pub(super) struct RunSnapshot {
     pub(super) machine: MachineSnapshot,
-    activity: Vec<Activity>,
+    activity: Vec<TargetActivity>,
     usage: ThreadUsage,
     scheduled: Scheduled,
 }
@@ -29,7 +29,7 @@ pub(super) struct RunSnapshot {
 /// Activity of the devices and the machine between two snapshots.
 pub(crate) struct Did {
     /// Activity of each device.
-    pub(crate) devices: Vec<Activity>,
+    pub(crate) devices: Vec<TargetActivity>,
     /// CPU time of the devices' threads.
     pub(crate) device_threads: ThreadUsage,
     /// Share of their CPUs that the devices' threads had together, and their number.
@@ -41,7 +41,7 @@ pub(crate) struct Did {
 }
 
 impl MachineSnapshot {
-    /// Reads the counters; `root` is where those are that tell what spoils a run.
+    /// Reads the counters; `root` is where those are that show what spoils a run.
     pub(super) fn now(root: &Path) -> MachineSnapshot {
         MachineSnapshot {
             counters: machine::Snapshot::now(),
@@ -91,13 +91,13 @@ impl RunSnapshot {
     }
 }
 
-fn since(after: Activity, before: Activity) -> Activity {
+fn since(after: TargetActivity, before: TargetActivity) -> TargetActivity {
     let side = |a: Transfer, b: Transfer| Transfer {
         ios: a.ios.saturating_sub(b.ios),
         bytes: a.bytes.saturating_sub(b.bytes),
         service: a.service - b.service,
     };
-    Activity {
+    TargetActivity {
         read: side(after.read, before.read),
         write: side(after.write, before.write),
         idle: after.idle.zip(before.idle).map(|(a, b)| Joules(a.0 - b.0)),

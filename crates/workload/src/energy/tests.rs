@@ -1,7 +1,7 @@
 //! Claims about the energy figures of a run.
 
 use super::*;
-use joulio_energy::{About, How, Kind, MeterFigure, Source, WindowError, Zone};
+use joulio_energy::{About, How, MeterFigure, MeterKind, Source, WindowError, Zone};
 use joulio_units::Nanos;
 use joulio_units::{Joules, Watts};
 
@@ -35,7 +35,7 @@ fn measured(zone: Zone, name: &str, figure: Result<f64, WindowError>) -> MeterRe
             name: name.into(),
             source: Source::Perf,
             zone,
-            kind: Kind::Counter {
+            kind: MeterKind::Counter {
                 step: Joules(0.1),
                 update: Nanos::from_millis(1),
                 wraps_after: None,
@@ -61,12 +61,12 @@ fn packages_are_added_and_their_cores_are_not() {
     };
     let (figures, without) = figures(&meters, None, done);
     assert!(without.is_empty());
-    let told: Vec<_> = figures
+    let figures_of: Vec<_> = figures
         .iter()
         .map(|f| (f.zone.as_str(), f.idle_subtracted, f.joules))
         .collect();
     assert_eq!(
-        told,
+        figures_of,
         [
             ("package-0", false, 10.0),
             ("package-1", false, 20.0),
@@ -121,16 +121,17 @@ fn a_sum_that_cannot_be_had_says_why() {
         measured(package(0), "perf:package-0", Ok(10.0)),
         measured(package(1), "perf:package-1", Err(failed())),
     ];
-    let told = |without: &[Unmetered]| -> Vec<(String, String)> {
-        let told = without.iter();
-        told.map(|one| (one.meter.clone(), one.why.clone()))
+    let listed = |without: &[Unmetered]| -> Vec<(String, String)> {
+        let reasons = without.iter();
+        reasons
+            .map(|one| (one.meter.clone(), one.why.clone()))
             .collect()
     };
     let (found, without) = figures(&meters, None, DONE);
     assert_eq!(zones(&found), ["package-0", "package-0"]);
     let (both, why) = ("package-0 + package-1", "perf:package-1 has no figure");
     assert_eq!(
-        told(&without),
+        listed(&without),
         [
             ("perf:package-1".into(), failed().to_string()),
             (both.into(), why.into()),
@@ -145,10 +146,13 @@ fn a_sum_that_cannot_be_had_says_why() {
     second.above_idle = None;
     second.total.window = WINDOW + WINDOW;
     let (_, without) = figures(&meters, None, DONE);
-    let told = told(&without);
-    assert_eq!(told[0].0, both);
-    assert!(told[0].1.contains("2.000 s and 4.000 s"), "{told:?}");
-    assert!(told[1].1.contains("not in the idle baseline"), "{told:?}");
+    let listed = listed(&without);
+    assert_eq!(listed[0].0, both);
+    assert!(listed[0].1.contains("2.000 s and 4.000 s"), "{listed:?}");
+    assert!(
+        listed[1].1.contains("not in the idle baseline"),
+        "{listed:?}"
+    );
 }
 
 #[test]

@@ -74,7 +74,7 @@ impl<D: Device> Engine for NvmeEngine<D> {
             _ => queue.read(&self.namespace, lba, blocks, buffer.0, request.tag),
         };
         result.map_err(|rejected| NvmeError::Unsupported {
-            device: queue.device_name().into(),
+            device: queue.info().device_name.into(),
             what: rejected.reason.to_string(),
         })
     }
@@ -115,7 +115,7 @@ impl<D: Device> Engine for NvmeEngine<D> {
     /// of Intel's for.
     fn effective(&mut self) -> String {
         let light = self.group.user_level_wait();
-        let policy = self.group.queues()[0].policy();
+        let policy = self.group.queues()[0].info().policy;
         let name = policy.name().into_owned();
         let steps = policy.steps();
         let sleeps = steps.has(StepKind::Pause) || steps.has(StepKind::Monitor);
@@ -134,17 +134,17 @@ impl<D: Device> Engine for NvmeEngine<D> {
     }
 
     fn learning(&mut self) -> Nanos {
-        self.group.queues()[0].policy().learning()
+        self.group.queues()[0].info().policy.learning()
     }
 }
 
 impl<D: Device> Traced for NvmeEngine<D> {
     fn start_trace(&mut self, capacity: usize) {
-        self.group.queues()[0].start_trace(capacity);
+        self.group.start_trace(capacity);
     }
 
     fn take_trace(&mut self) -> Vec<Recorded> {
-        vec![self.group.queues()[0].take_trace()]
+        self.group.take_trace()
     }
 
     fn faults(&self) -> Faults {

@@ -1,8 +1,8 @@
-//! What an engine records beside its I/O.
+//! Events that an engine records beside its I/O.
 
 use super::{EngineError, IoError};
 use joulio_engine::Engine;
-use joulio_kernel_io::{IoUring, Libaio, Psync};
+use joulio_kernel_io::KernelEngine;
 use joulio_nvme::Faults;
 use joulio_trace::Recorded;
 
@@ -23,6 +23,4 @@ pub trait Traced: Engine<Error: Into<EngineError>, Failure: Into<IoError>> {
     }
 }
 
-impl Traced for Psync {}
-impl Traced for Libaio {}
-impl Traced for IoUring {}
+impl<E: KernelEngine> Traced for E {}

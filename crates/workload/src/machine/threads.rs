@@ -1,4 +1,4 @@
-//! What the processor and the kernel count of one thread, by perf events.
+//! Counters of one thread in the processor and the kernel, by perf events.
 
 use perf_event::events::{Event, Hardware, Raw, Tracepoint};
 use perf_event::{Builder, Counter};
@@ -14,7 +14,7 @@ type Count = Result<u64, String>;
 const C01: u64 = 0x10ec;
 const C02: u64 = 0x20ec;
 
-/// Where tracepoints have their numbers (Documentation/trace/events.rst).
+/// Directories with the numbers of tracepoints (Documentation/trace/events.rst).
 const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 /// Counters of one thread or, added up, of several: each a count, or why there is none.

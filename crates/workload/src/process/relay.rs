@@ -5,7 +5,8 @@ use super::{COMMAND, ProcessError};
 use crate::Stop;
 use crate::protocol::JobOrder;
 use crate::target::ProcessTarget;
-use crate::worker::{Worker, WorkerError};
+use crate::worker::Worker;
+use crate::worker_error::WorkerError;
 use joulio_job::Method;
 use nix::sys::signal::{SigSet, Signal};
 use std::io::{self, BufReader, ErrorKind};
@@ -16,7 +17,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-/// Time between two looks at whether the run is to end.
+/// Time between two checks whether the run is to end.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs the job of `worker` in a process of its own, which opens `target` itself.
@@ -116,7 +117,7 @@ fn converse(child: &mut Child, part: &Part, worker: Worker<'_>) -> io::Result<Op
         let ending = loop {
             match hear(&mut output) {
                 Ok(Some(Line::Message(message))) => {
-                    // Nobody listens any more: the process is told by the end of its input.
+                    // Nobody listens any more: the process learns it from the end of its input.
                     let _ = messages.send(message);
                 }
                 Ok(Some(Line::Progress(ios))) => progress.store(ios, Ordering::Relaxed),
@@ -133,14 +134,14 @@ fn converse(child: &mut Child, part: &Part, worker: Worker<'_>) -> io::Result<Op
 /// Passes the orders on until there are no more; the process's input ends with them. A process
 /// that has ended is noticed by its silence, not here.
 fn pass_on(job_orders: &Receiver<JobOrder>, stop: &Stop, over: &AtomicBool, mut input: ChildStdin) {
-    let mut told = false;
+    let mut stopping = false;
     while !over.load(Ordering::Relaxed) {
         let order = match job_orders.recv_timeout(CHECK_INTERVAL) {
             Ok(order) => Order::Job(order),
             Err(RecvTimeoutError::Disconnected) => return,
-            Err(RecvTimeoutError::Timeout) if told || !stop.stopped() => continue,
+            Err(RecvTimeoutError::Timeout) if stopping || !stop.stopped() => continue,
             Err(RecvTimeoutError::Timeout) => {
-                told = true;
+                stopping = true;
                 Order::Stop
             }
         };
@@ -158,7 +159,7 @@ mod tests {
     use std::sync::atomic::AtomicU64;
     use std::sync::mpsc::channel;
 
-    /// Returns what comes of a job whose process is a shell with `script`, and what it told.
+    /// Returns what comes of a job whose process is a shell with `script`, and its messages.
     fn attended(script: &str) -> (Result<(), WorkerError>, Vec<JobMessage>) {
         let ((messages, inbox), (start, go)) = (channel(), channel());
         let (job, stop, progress) = (Job::random_reads(100), Stop::default(), AtomicU64::new(0));
@@ -202,12 +203,12 @@ mod tests {
     #[test]
     fn a_process_is_heard_to_its_last_word() {
         let said = r#"read part; echo '{"Message":{"Ready":{"Effective":"poll"}}}'; echo '{"Ended":"Done"}'"#;
-        let (ended, told) = attended(said);
+        let (ended, messages) = attended(said);
         assert!(ended.is_ok());
-        let [JobMessage::Ready(Availability::Effective(way))] = told.as_slice() else {
-            panic!("{} messages", told.len());
+        let [JobMessage::Ready(Availability::Effective(mode))] = messages.as_slice() else {
+            panic!("{} messages", messages.len());
         };
-        assert_eq!(way, "poll");
+        assert_eq!(mode, "poll");
         let (ended, _) = attended(r#"echo '{"Ended":{"Failed":"no such disk"}}'"#);
         assert_eq!(ended.unwrap_err().to_string(), "no such disk");
         let (ended, _) = attended(r#"echo '{"Ended":"NotStarted"}'"#);
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_ends_without_a_word_is_told_with_how() {
+    fn a_process_that_ends_without_a_word_is_reported_with_how() {
         for (script, how) in [
             ("exit 3", "exit status: 3"),
             ("kill -9 $$", "signal: 9 (SIGKILL)"),

@@ -4,8 +4,9 @@ use super::wire::{Ending, Line, Order, Part, hear, say};
 use crate::Stop;
 use crate::place::place;
 use crate::protocol::{JobMessage, JobOrder};
-use crate::target::Target;
-use crate::worker::{Worker, WorkerError};
+use crate::target::{KernelTarget, Target};
+use crate::worker::Worker;
+use crate::worker_error::WorkerError;
 use rustix::process::{Signal, set_parent_process_death_signal};
 use rustix::thread::set_name;
 use std::ffi::CString;
@@ -34,7 +35,7 @@ pub fn tenant(
     };
     let ended = serve(part, input, &mut output);
     let ending = ended.unwrap_or_else(|error| Ending::Failed(format!("a job's process: {error}")));
-    // Nobody to tell is nobody to mind.
+    // Without a reader there is nobody to report to.
     let _ = say(&mut output, &Line::Ended(ending));
     Ok(())
 }
@@ -78,7 +79,7 @@ fn work(
         target,
     } = part;
     let worked = place(&job, index).and_then(|()| {
-        let target = target.open()?;
+        let target = KernelTarget::of_process(target)?;
         let worker = Worker {
             job: &job,
             index,
@@ -100,7 +101,7 @@ fn work(
     }
 }
 
-/// Takes orders until the input ends. That ends the job: with nobody to tell, it is for nothing.
+/// Takes orders until the input ends. That ends the job: without a reader it is for nothing.
 fn take_orders(mut input: impl BufRead, to_job: &Sender<JobOrder>, stop: &Stop) {
     while let Ok(Some(order)) = hear(&mut input) {
         match order {
@@ -114,19 +115,19 @@ fn take_orders(mut input: impl BufRead, to_job: &Sender<JobOrder>, stop: &Stop) 
     stop.stop();
 }
 
-/// Says what the job tells until it has ended.
+/// Passes on the job's progress until it has ended.
 fn speak(inbox: &Receiver<JobMessage>, progress: &AtomicU64, stop: &Stop, output: &mut impl Write) {
-    let mut told = 0;
+    let mut reported = 0;
     loop {
         let line = match inbox.recv_timeout(CHECK_INTERVAL) {
             Ok(message) => Line::Message(message),
             Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => {
                 let ios = progress.load(Ordering::Relaxed);
-                if ios == told {
+                if ios == reported {
                     continue;
                 }
-                told = ios;
+                reported = ios;
                 Line::Progress(ios)
             }
         };

@@ -1,4 +1,4 @@
-//! What a job's process and its relay say to each other: JSON, a line each.
+//! Messages between a job's process and its relay: JSON, a line each.
 
 use crate::protocol::{JobMessage, JobOrder};
 use crate::target::ProcessTarget;
@@ -70,16 +70,6 @@ pub(super) fn hear<T: DeserializeOwned>(from: &mut impl BufRead) -> io::Result<O
     }
     let heard = serde_json::from_slice(&line);
     heard.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
-}
-
-/// Options of io_uring.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "joulio_kernel_io::RingOptions")]
-pub(crate) struct RingOptions {
-    poller_idle_ms: u32,
-    poller_cpu: Option<u32>,
-    fixed_buffers: bool,
-    registered_file: bool,
 }
 
 #[cfg(test)]

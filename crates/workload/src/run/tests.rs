@@ -1,12 +1,15 @@
 //! Claims about runs whose jobs do not come to their end.
 
 use super::*;
+use crate::Stop;
 use crate::engine::{EngineError, IoError, Traced};
 use crate::target::{Observed, TargetInfo, Verdict};
 use joulio_engine::{Buffer, Completion, Engine, Request};
-use joulio_job::CompletionMode;
-use joulio_nvme::wait::Counters;
+use joulio_job::{Arrivals, CompletionMode, Load, Phase, ReadWrite, Schedule};
+use joulio_nvme::wait::{Counters, now};
 use joulio_units::Nanos;
+use std::path::Path;
+use std::sync::{Arc, LazyLock, Mutex};
 
 fn job() -> Job {
     Job {
@@ -15,8 +18,13 @@ fn job() -> Job {
     }
 }
 
+/// Requests by job, and when they were made.
+type Log = Arc<Mutex<Vec<(usize, Nanos, Request)>>>;
+
 /// Does every I/O at once; one of the jobs' panics in the middle of its work.
 struct Instant {
+    index: usize,
+    log: Log,
     done: Vec<(u64, NoData)>,
     reaps_until_panic: Option<u32>,
 }
@@ -39,6 +47,8 @@ impl Engine for Instant {
 
     fn prepare(&mut self, request: Request, buffer: NoData) -> Result<(), EngineError> {
         self.done.push((request.tag, buffer));
+        let mut log = self.log.lock().unwrap();
+        log.push((self.index, now(), request));
         Ok(())
     }
 
@@ -78,13 +88,18 @@ impl Engine for Instant {
 impl Traced for Instant {}
 
 /// Target that jobs with the engine [`Instant`] run on.
-struct Fragile(TargetInfo);
+struct Fragile {
+    info: TargetInfo,
+    /// Polls of the first job.
+    reaps_until_panic: Option<u32>,
+    log: Log,
+}
 
 impl Observed for Fragile {}
 
 impl Target for Fragile {
     fn info(&self) -> &TargetInfo {
-        &self.0
+        &self.info
     }
 
     fn judge(&self, _: Method, _: &joulio_job::Counts) -> Verdict {
@@ -94,15 +109,21 @@ impl Target for Fragile {
     fn work(&self, _: Method, worker: Worker<'_>) -> Result<(), WorkerError> {
         let mut engine = Instant {
             done: Vec::new(),
-            reaps_until_panic: (worker.index == 0).then_some(100),
+            reaps_until_panic: self.reaps_until_panic.filter(|_| worker.index == 0),
+            index: worker.index,
+            log: self.log.clone(),
         };
         worker.run(&mut engine)
     }
 }
 
-#[test]
-fn a_panic_in_a_job_ends_the_others_and_is_an_error_of_the_run() {
-    let targets: [Box<dyn Target>; 1] = [Box::new(Fragile(TargetInfo {
+const PSYNC: Method = Method {
+    engine: EngineName::Psync,
+    mode: CompletionMode::Interrupt,
+};
+
+fn info() -> TargetInfo {
+    TargetInfo {
         name: "fragile".into(),
         size: 1 << 20,
         block_size: 512,
@@ -112,7 +133,30 @@ fn a_panic_in_a_job_ends_the_others_and_is_an_error_of_the_run() {
         may_write: false,
         disk: None,
         profile: None,
-    }))];
+    }
+}
+
+fn setup(targets: &[Box<dyn Target>]) -> Setup<'_> {
+    static RUNNING: LazyLock<Stop> = LazyLock::new(Stop::default);
+    Setup {
+        targets,
+        machine: None,
+        at_home: false,
+        baseline: None,
+        stop: &RUNNING,
+        root: Path::new("/"),
+        progress: &|_| {},
+        trace: None,
+    }
+}
+
+#[test]
+fn a_panic_in_a_job_ends_the_others_and_is_an_error_of_the_run() {
+    let targets: [Box<dyn Target>; 1] = [Box::new(Fragile {
+        info: info(),
+        reaps_until_panic: Some(100),
+        log: Log::default(),
+    })];
     let job = Job {
         numjobs: 3,
         // Longer than anybody waits for a test.
@@ -122,45 +166,79 @@ fn a_panic_in_a_job_ends_the_others_and_is_an_error_of_the_run() {
     };
     let stop = Stop::default();
     let setup = Setup {
-        targets: &targets,
-        machine: None,
-        at_home: false,
-        baseline: None,
         stop: &stop,
-        root: Path::new("/"),
-        progress: &|_| {},
-        trace: None,
+        ..setup(&targets)
     };
-    let method = Method {
-        engine: EngineName::Psync,
-        mode: CompletionMode::Interrupt,
-    };
-    let result = run(&job, method, &setup, &mut Meters::default());
+    let result = run(&job, PSYNC, &setup, &mut Meters::default());
     assert!(matches!(result, Err(RunError::Panicked)));
     assert!(stop.stopped());
 }
 
 #[test]
-fn what_only_virtual_time_has_is_refused_by_name() {
-    let refused = |job: Job| check(&job, EngineName::Nvme, &[]).unwrap_err();
-    let load = joulio_job::Load {
-        read_percent: 100,
-        bs: 4096,
-        arrivals: Arrivals::Closed,
+fn open_loops_at_random_in_bursts_and_in_phases_issue_what_is_scheduled() {
+    let us = Nanos::from_micros;
+    let load = |read_percent, bs, arrivals| Phase {
+        length: us(300),
+        load: Load {
+            read_percent,
+            bs,
+            arrivals,
+        },
     };
-    let phase = joulio_job::Phase {
-        length: Nanos(1),
-        load,
-    };
-    let phases = vec![phase];
-    assert_eq!(refused(Job { phases, ..job() }).flag, "phases");
     let bursts = Arrivals::Bursts {
-        ios: 2,
-        every: Nanos(1_000),
+        ios: 3,
+        every: us(20),
     };
-    for arrivals in [Arrivals::Poisson(Nanos(1_000)), bursts] {
-        let error = refused(Job { arrivals, ..job() });
-        assert!(error.to_string().contains("closed loop"), "{error}");
+    let phases = vec![
+        load(50, 4096, Arrivals::Poisson(us(5))),
+        load(0, 8192, bursts),
+        load(100, 512, Arrivals::Every(us(10))),
+    ];
+    let job = || Job {
+        number_ios: Some(300),
+        rw: ReadWrite::RandRw,
+        ..job()
+    };
+    for job in [
+        Job { phases, ..job() },
+        Job {
+            arrivals: Arrivals::Poisson(us(10)),
+            ..job()
+        },
+        Job {
+            arrivals: bursts,
+            numjobs: 2,
+            ..job()
+        },
+    ] {
+        let log = Log::default();
+        let before = now();
+        let targets: [Box<dyn Target>; 1] = [Box::new(Fragile {
+            info: TargetInfo {
+                may_write: true,
+                ..info()
+            },
+            reaps_until_panic: None,
+            log: log.clone(),
+        })];
+        let result = run(&job, PSYNC, &setup(&targets), &mut Meters::default()).unwrap();
+        let counts = result.counts.unwrap();
+        assert_eq!(counts.all.ios, 300 * job.numjobs as u64);
+        let log = log.lock().unwrap();
+        for index in 0..job.numjobs {
+            let issued = log.iter().filter(|(job, ..)| *job == index);
+            let mut schedule = Schedule::new(&job, index, Nanos::ZERO);
+            let mut all = 0;
+            for (_, at, request) in issued {
+                let due = schedule.due(Nanos(u64::MAX >> 1)).unwrap();
+                assert_eq!((request.direction, request.len), (due.direction, due.len));
+                assert!(*at >= before + due.arrival, "too early");
+                let end = request.offset + u64::from(request.len);
+                assert!(request.offset % job.max_bs(index) == 0 && end <= 1 << 20);
+                all += 1;
+            }
+            assert_eq!(all, 300);
+        }
     }
 }
 

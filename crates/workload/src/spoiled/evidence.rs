@@ -1,4 +1,4 @@
-//! What is read of a run, to judge it by.
+//! Evidence by which a run is judged.
 
 use crate::surroundings::Happened;
 use joulio_units::Nanos;
@@ -52,11 +52,11 @@ pub(crate) struct Evidence<'a> {
     pub(crate) happened: Happened,
     /// The CPUs that jobs may use; none: any.
     pub(crate) cpus: &'a [usize],
-    /// By how much the thread that watches the run was late at the most.
+    /// Largest delay of the thread that watches the run.
     pub(crate) late: Nanos,
-    /// True if the run was told to end. Service managers and timeout(1) send SIGCONT as they tell
-    /// that, which a process gets that never was stopped.
-    pub(crate) told_to_end: bool,
+    /// True if the run was requested to end. Service managers and timeout(1) send SIGCONT as they
+    /// stop that, which a process gets that never was stopped.
+    pub(crate) requested_to_end: bool,
 }
 
 impl Scheduled {

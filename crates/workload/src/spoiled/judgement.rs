@@ -26,7 +26,7 @@ pub fn by_others(cpu: &str, time: Nanos, window: Nanos, tolerated: f64) -> Optio
 /// Everything that spoiled a run.
 pub(crate) fn judge(run: &Evidence<'_>) -> Vec<Spoiled> {
     let continued = run.happened.stopped || run.jobs.iter().any(|job| job.stopped);
-    let stopped = continued && (!run.told_to_end || run.late > LATE);
+    let stopped = continued && (!run.requested_to_end || run.late > LATE);
     let happened = Happened {
         stopped,
         ..run.happened.clone()
@@ -114,8 +114,8 @@ impl Happened {
     fn stolen(&self, cpus: &[usize]) -> Option<Spoiled> {
         let used = self.cpus.iter();
         let used = used.filter(|(cpu, _)| cpus.is_empty() || cpus.contains(cpu));
-        let (cpu, most) = used.max_by_key(|(_, used)| used.stolen)?;
-        let stolen = most.stolen.since(TICK);
+        let (cpu, most_stolen) = used.max_by_key(|(_, used)| used.stolen)?;
+        let stolen = most_stolen.stolen.since(TICK);
         lost(SpoiledBy::Stolen, stolen, self.window, |extent| {
             reasons::stolen(*cpu, extent)
         })

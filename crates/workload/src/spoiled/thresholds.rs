@@ -2,8 +2,8 @@
 
 use joulio_units::Nanos;
 
-/// The share of a run that may be lost. Runs of one workload on a quiet machine differ by about as
-/// much: what takes less cannot be told from that.
+/// The share of a run that may be lost. Runs of one workload on an idle machine differ by about as
+/// much: what takes less cannot be distinguished from that.
 pub const TOLERATED: f64 = 0.02;
 
 /// Longest time that a thread that was woken may take to get its CPU, without another program's
@@ -12,7 +12,7 @@ pub const TOLERATED: f64 = 0.02;
 pub const WAKE: Nanos = Nanos::from_micros(250);
 
 /// Longest time that the thread that watches a run may be late. A scheduler gives a thread that was
-/// woken its CPU after a slice (3 ms) of each of the others at the most: 500 ms are 160 busy
+/// woken its CPU after a slice (3 ms) of each of the others at most: 500 ms are 160 busy
 /// threads on its CPU, or a machine that stood still.
 pub const LATE: Nanos = Nanos::from_millis(500);
 
@@ -20,5 +20,6 @@ pub const LATE: Nanos = Nanos::from_millis(500);
 /// pass between reading two clocks. NTP steps by 128 ms or more, and slews below.
 pub const CLOCKS: Nanos = Nanos::from_millis(100);
 
-/// The most voluntary switches of a thread that does nothing but spin, a second: page faults, locks.
+/// Maximum number of voluntary switches a second of a thread that does nothing but spin: page
+/// faults, locks.
 pub(super) const SPINNER_SWITCHES: f64 = 10.0;

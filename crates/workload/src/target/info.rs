@@ -1,4 +1,4 @@
-//! What a target is.
+//! Description of a target.
 
 use joulio_job::EngineName;
 use joulio_kernel_io::Disk;
@@ -21,7 +21,8 @@ pub struct TargetInfo {
     pub max_jobs: usize,
     /// True if data on the target may be overwritten.
     pub may_write: bool,
-    /// Disk that it is, or is on, for the kernel's counters; none for what the kernel does not drive.
+    /// Disk that it is, or is on, for the kernel's counters; none for what the kernel does not
+    /// drive.
     pub disk: Option<Disk>,
     /// Profile of the device that it emulates, if it does.
     pub profile: Option<DeviceProfile>,

@@ -1,16 +1,14 @@
 //! A block device or a file that the kernel drives.
 
-use super::{Observed, Power, Target, TargetInfo, Verdict};
+use super::process_target::ProcessTarget;
+use super::{Observed, PowerHandle, Target, TargetInfo, Verdict};
 use crate::engine::Traced;
-use crate::process::wire;
-use crate::worker::{Worker, WorkerError, failed};
+use crate::worker::Worker;
+use crate::worker_error::{WorkerError, failed};
 use joulio_job::{Availability, CompletionMode, Counts, EngineName, Method};
 use joulio_kernel_io::{
-    self as kernel, Access, Blocks, Interface, IoUring, Libaio, Psync, Release, RingOptions,
-    expect, judge,
+    self as kernel, Access, Blocks, IoUring, Libaio, Psync, Release, RingOptions, expect, judge,
 };
-use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Greatest queue depth: that of io_uring (IORING_MAX_ENTRIES).
@@ -23,52 +21,42 @@ const MAX_IO: u32 = 1 << 30;
 /// A block device or a file.
 pub struct KernelTarget {
     info: TargetInfo,
-    target: Arc<kernel::Target>,
+    file: Arc<kernel::DirectFile>,
     ring: RingOptions,
-    power: Option<Power>,
-}
-
-/// Description by which a job's process opens a target, while the run's process has it open.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ProcessTarget {
-    path: PathBuf,
-    may_write: bool,
-    #[serde(with = "wire::RingOptions")]
-    ring: RingOptions,
-}
-
-impl ProcessTarget {
-    /// Opens the target.
-    pub(crate) fn open(self) -> Result<KernelTarget, kernel::TargetError> {
-        let access = match self.may_write {
-            true => Access::Join,
-            false => Access::Read,
-        };
-        let target = kernel::Target::open(&self.path, access)?;
-        let name = self.path.display().to_string();
-        Ok(KernelTarget::new(
-            name,
-            target,
-            self.may_write,
-            self.ring,
-            None,
-        ))
-    }
+    power: Option<PowerHandle>,
 }
 
 impl KernelTarget {
-    /// Takes the open target that `name` names; `ring` is for io_uring.
+    /// Opens the target in a job's process, while the run's process has it open.
+    pub(crate) fn of_process(
+        target: ProcessTarget,
+    ) -> Result<KernelTarget, kernel::DirectFileError> {
+        let ProcessTarget {
+            path,
+            may_write,
+            ring,
+        } = target;
+        let access = match may_write {
+            true => Access::Join,
+            false => Access::Read,
+        };
+        let opened = kernel::DirectFile::open(&path, access)?;
+        let name = path.display().to_string();
+        Ok(KernelTarget::new(name, opened, may_write, ring, None))
+    }
+
+    /// Takes the open file that `name` names; `ring` is for io_uring.
     pub fn new(
         name: String,
-        target: kernel::Target,
+        file: kernel::DirectFile,
         may_write: bool,
         ring: RingOptions,
-        power: Option<Power>,
+        power: Option<PowerHandle>,
     ) -> KernelTarget {
         let info = TargetInfo {
             name,
-            size: target.size(),
-            block_size: target.logical_block(),
+            size: file.size(),
+            block_size: file.logical_block(),
             // The kernel splits what is longer than the disk takes at once.
             max_transfer: MAX_IO,
             engines: vec![
@@ -78,23 +66,23 @@ impl KernelTarget {
             ],
             max_jobs: MAX_JOBS,
             may_write,
-            disk: target.disk().cloned(),
+            disk: file.disk().cloned(),
             profile: None,
         };
         KernelTarget {
             info,
-            target: Arc::new(target),
+            file: Arc::new(file),
             ring,
             power,
         }
     }
 
     /// Effective mode where `mode` is requested, as the disk is set now.
-    fn expected(&self, interface: Interface, mode: CompletionMode) -> kernel::Effective {
-        let (major, minor) = self.target.device();
+    fn expected(&self, engine: EngineName, mode: CompletionMode) -> kernel::Effective {
+        let (major, minor) = self.file.device();
         let disk = Blocks::at("/").disk(major, minor);
         let queue = disk.map(|disk| disk.queue).unwrap_or_default();
-        expect(interface, mode, Release::running(), &queue)
+        expect(engine, mode, Release::running(), &queue)
     }
 
     fn run<E: kernel::KernelEngine + Traced>(
@@ -109,16 +97,6 @@ impl KernelTarget {
             }
             Err(error) => Err(failed(error)),
         }
-    }
-}
-
-/// Interface of the kernel that `engine` is; none for the user-space driver.
-fn interface(engine: EngineName) -> Option<Interface> {
-    match engine {
-        EngineName::Nvme => None,
-        EngineName::Psync => Some(Interface::Psync),
-        EngineName::Libaio => Some(Interface::Libaio),
-        EngineName::IoUring => Some(Interface::IoUring),
     }
 }
 
@@ -144,12 +122,12 @@ fn check(mode: CompletionMode) -> Result<(), String> {
 }
 
 impl Observed for KernelTarget {
-    fn power(&self) -> Option<Power> {
+    fn power(&self) -> Option<PowerHandle> {
         self.power.clone()
     }
 
-    fn other_writer(&self) -> Option<&'static str> {
-        self.target.other_writer()
+    fn other_writer(&self) -> Option<String> {
+        self.file.other_writer()
     }
 }
 
@@ -159,10 +137,7 @@ impl Target for KernelTarget {
     }
 
     fn poll_delay(&self, method: Method) -> Option<i64> {
-        match self
-            .expected(interface(method.engine)?, method.mode)
-            .reason?
-        {
+        match self.expected(method.engine, method.mode).reason? {
             kernel::Unavailable::Delay { wanted, .. } => Some(wanted),
             _ => None,
         }
@@ -185,31 +160,32 @@ impl Target for KernelTarget {
 
     fn for_process(&self) -> Option<ProcessTarget> {
         Some(ProcessTarget {
-            path: self.target.path().into(),
+            path: self.file.path().into(),
             may_write: self.info.may_write,
             ring: self.ring,
         })
     }
 
     fn work(&self, method: Method, worker: Worker<'_>) -> Result<(), WorkerError> {
-        let Some(interface) = interface(method.engine) else {
+        let Method { engine, mode } = method;
+        if !engine.is_kernel() {
             let reason = "the user-space driver takes pcie:ADDRESS, after joulio bind";
             return worker.refuse(Availability::Unavailable(reason.into()));
-        };
-        let mode = method.mode;
+        }
         if let Err(reason) = check(mode) {
             return worker.refuse(Availability::Unavailable(reason));
         }
-        let expected = self.expected(interface, mode);
+        let expected = self.expected(engine, mode);
         if let Some(reason) = expected.reason {
             return worker.refuse(Availability::Unavailable(reason.to_string()));
         }
-        let (target, depth) = (Arc::clone(&self.target), worker.depth());
-        match interface {
-            Interface::Psync => self.run(Psync::new(target, depth, mode), worker),
-            Interface::Libaio => self.run(Libaio::new(target, depth, mode), worker),
-            Interface::IoUring => {
-                let ring = IoUring::new(target, depth, mode, self.ring);
+        let (file, depth) = (Arc::clone(&self.file), worker.depth());
+        match engine {
+            EngineName::Nvme => unreachable!("refused above"),
+            EngineName::Psync => self.run(Psync::new(file, depth, mode), worker),
+            EngineName::Libaio => self.run(Libaio::new(file, depth, mode), worker),
+            EngineName::IoUring => {
+                let ring = IoUring::new(file, depth, mode, self.ring);
                 self.run(ring, worker)
             }
         }

@@ -1,8 +1,9 @@
 //! A namespace that the user-space driver drives.
 
-use super::{Activity, Observed, Power, Target, TargetInfo, Verdict};
+use super::{Observed, PowerHandle, Target, TargetActivity, TargetInfo, Verdict};
 use crate::engine::NvmeEngine;
-use crate::worker::{Worker, WorkerError, failed};
+use crate::worker::Worker;
+use crate::worker_error::{WorkerError, failed};
 use joulio_device::Device;
 use joulio_job::{Availability, Counts, EngineName, Method, WaitCounters};
 use joulio_model::DeviceProfile;
@@ -14,7 +15,7 @@ pub struct EmulatedInfo<D> {
     /// Profile of the device that it emulates.
     pub profile: DeviceProfile,
     /// Returns its activity so far.
-    pub activity: fn(&D) -> Activity,
+    pub activity: fn(&D) -> TargetActivity,
     /// Returns the thread that is the device.
     pub thread: fn(&D) -> Option<i32>,
 }
@@ -24,7 +25,7 @@ pub struct NvmeTarget<D: Device> {
     info: TargetInfo,
     controller: Arc<Controller<D>>,
     namespace: Namespace,
-    activity: Option<fn(&D) -> Activity>,
+    activity: Option<fn(&D) -> TargetActivity>,
     thread: Option<fn(&D) -> Option<i32>>,
 }
 
@@ -67,9 +68,9 @@ impl<D: Device> NvmeTarget<D> {
 }
 
 impl<D: Device + 'static> Observed for NvmeTarget<D> {
-    fn activity(&self) -> Activity {
+    fn activity(&self) -> TargetActivity {
         let activity = self.activity;
-        activity.map_or_else(Activity::default, |of| of(self.controller.device()))
+        activity.map_or_else(TargetActivity::default, |of| of(self.controller.device()))
     }
 
     fn threads(&self) -> Vec<i32> {
@@ -77,7 +78,7 @@ impl<D: Device + 'static> Observed for NvmeTarget<D> {
         thread.into_iter().collect()
     }
 
-    fn power(&self) -> Option<Power> {
+    fn power(&self) -> Option<PowerHandle> {
         let controller = Arc::clone(&self.controller);
         Some(controller)
     }

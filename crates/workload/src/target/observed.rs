@@ -1,16 +1,16 @@
-//! What is known of a target beside its I/O.
+//! Counters of a target beside its I/O.
 
 use joulio_model::Transfer;
 use joulio_nvme::PowerControl;
 use joulio_units::Joules;
 use std::sync::Arc;
 
-/// The controller that is asked about a target's power.
-pub type Power = Arc<dyn PowerControl + Send + Sync>;
+/// The controller that reports a target's power.
+pub type PowerHandle = Arc<dyn PowerControl + Send + Sync>;
 
 /// Activity of a device, as far as it reports any.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Activity {
+pub struct TargetActivity {
     /// Reads since it was opened.
     pub read: Transfer,
     /// Writes since it was opened.
@@ -22,8 +22,8 @@ pub struct Activity {
 /// Observations of a target beside its I/O. One that reports none has the defaults.
 pub trait Observed {
     /// Activity so far.
-    fn activity(&self) -> Activity {
-        Activity::default()
+    fn activity(&self) -> TargetActivity {
+        TargetActivity::default()
     }
 
     /// Threads of this process that are the device, by their ids.
@@ -31,18 +31,19 @@ pub trait Observed {
         Vec::new()
     }
 
-    /// Controller to ask about its power, if it can be asked.
-    fn power(&self) -> Option<Power> {
+    /// Controller that reports its power, if one does.
+    fn power(&self) -> Option<PowerHandle> {
         None
     }
 
-    /// Features of the controller that were set, that a reset took, and that could not be set again.
+    /// Features of the controller that were set, that a reset took, and that could not be set
+    /// again.
     fn lost_features(&self) -> Vec<String> {
         Vec::new()
     }
 
     /// Another writer, where one is known: the cause of data that nobody here wrote.
-    fn other_writer(&self) -> Option<&'static str> {
+    fn other_writer(&self) -> Option<String> {
         None
     }
 }

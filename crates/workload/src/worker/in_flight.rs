@@ -10,6 +10,8 @@ pub(super) struct InFlightIo {
     pub(super) arrival: Nanos,
     /// Number of the block.
     pub(super) block: u64,
+    /// Bytes.
+    pub(super) len: u32,
     /// Read or write.
     pub(super) direction: Direction,
     /// True if the I/O was issued in the measured part.
@@ -17,14 +19,15 @@ pub(super) struct InFlightIo {
 }
 
 impl InFlightIo {
-    /// Describes how the I/O, of `bs` bytes, failed.
+    /// Describes how the I/O failed, where blocks are `bs` bytes apart.
     pub(super) fn describe(&self, bs: u64, error: IoError) -> String {
         let what = match self.direction {
             Direction::Write => "write",
             _ => "read",
         };
         format!(
-            "{what} of {bs} bytes at offset {}: {error}",
+            "{what} of {} bytes at offset {}: {error}",
+            self.len,
             self.block * bs
         )
     }
@@ -82,6 +85,7 @@ mod tests {
         let io = |block| InFlightIo {
             arrival: Nanos::ZERO,
             block,
+            len: 4096,
             direction: Direction::Read,
             measured: true,
         };

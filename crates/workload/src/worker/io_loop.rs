@@ -1,17 +1,18 @@
 //! The loop of one job: issue, wait, record.
 
+use super::Worker;
 use super::in_flight::{InFlight, InFlightIo};
 use super::job_meter::JobMeter;
-use super::{Worker, WorkerError, failed};
 use crate::control::{CHECK_INTERVAL, MAX_WAIT_AFTER_STOP};
 use crate::engine::{IoError, Traced};
 use crate::job_result::JobResult;
+use crate::pass::check;
 use crate::pattern::Pattern;
 use crate::protocol::JobMessage;
-use crate::sweep::check;
 use crate::verify::Ledger;
+use crate::worker_error::{WorkerError, failed};
 use joulio_engine::{Buffer, Completion, Engine, Request};
-use joulio_job::{Arrivals, IoStatistics, VerifyResult};
+use joulio_job::{IoStatistics, Schedule, VerifyResult};
 use joulio_nvme::wait::now;
 use joulio_units::{Direction, Nanos};
 use std::sync::atomic::Ordering;
@@ -30,6 +31,7 @@ pub(super) struct IoLoop<'a, E: Engine> {
     worker: &'a Worker<'a>,
     engine: &'a mut E,
     pattern: Pattern,
+    schedule: Schedule,
     ledger: Option<Ledger>,
     in_flight: InFlight,
     /// Buffers of no I/O in flight.
@@ -37,7 +39,6 @@ pub(super) struct IoLoop<'a, E: Engine> {
     completed: Vec<Completion<E::Buffer, E::Failure>>,
     ramp_end: Nanos,
     end: Nanos,
-    next_arrival: Nanos,
     issued: u64,
     measuring: bool,
     meter: JobMeter,
@@ -61,13 +62,13 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             worker,
             engine,
             pattern: Pattern::new(worker.job, worker.index, worker.share.clone()),
+            schedule: Schedule::new(worker.job, worker.index, start),
             ledger,
             in_flight: InFlight::new(depth),
             buffers,
             completed: Vec::with_capacity(depth),
             ramp_end,
             end: runtime.map_or(Nanos::MAX, |runtime| ramp_end + runtime),
-            next_arrival: start,
             issued: 0,
             measuring: false,
             meter,
@@ -161,13 +162,9 @@ impl<'a, E: Traced> IoLoop<'a, E> {
 
     /// Arrivals of an open loop that were due and were not issued.
     fn unissued(&self) -> u64 {
-        let Arrivals::Every(interval) = self.worker.job.arrivals else {
-            return 0;
-        };
-        let due = self.end.min(now()) - self.next_arrival;
         let left = |n: u64| n - self.issued.min(n);
         let wanted = self.worker.job.number_ios.map_or(u64::MAX, left);
-        (due.0 / interval.0).min(wanted)
+        self.schedule.clone().left(self.end.min(now()), wanted)
     }
 
     fn issuing(&self, at: Nanos) -> bool {
@@ -179,7 +176,8 @@ impl<'a, E: Traced> IoLoop<'a, E> {
     /// the next arrival that can go out, and the end of the ramp or of the measured part.
     fn deadline(&self, at: Nanos, issuing: bool) -> Nanos {
         let check = at + CHECK_INTERVAL;
-        if self.worker.job.arrivals == Arrivals::Closed || !issuing || self.in_flight.is_full() {
+        let next = self.schedule.next();
+        if next == Nanos::MAX || !issuing || self.in_flight.is_full() {
             return check;
         }
         let turn = if self.measuring {
@@ -187,7 +185,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
         } else {
             self.ramp_end
         };
-        check.min(self.next_arrival).min(turn)
+        check.min(next).min(turn)
     }
 
     /// Issues all that is due and has a free buffer.
@@ -197,17 +195,10 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             if limit.is_some_and(|n| self.issued >= n) {
                 break;
             }
-            let mut arrival = match self.worker.job.arrivals {
-                Arrivals::Every(_) if self.next_arrival > at => break,
-                Arrivals::Every(interval) => {
-                    let arrival = self.next_arrival;
-                    self.next_arrival += interval;
-                    arrival
-                }
-                // A check before the run refuses the other open loops.
-                _ => at,
+            let Some(mut due) = self.schedule.due(at) else {
+                break;
             };
-            let direction = self.pattern.direction();
+            let direction = due.direction;
             let block = self.block();
             let Some(mut buffer) = self.buffers.pop() else {
                 break;
@@ -216,24 +207,24 @@ impl<'a, E: Traced> IoLoop<'a, E> {
                 && let Some(ledger) = &mut self.ledger
             {
                 buffer.copy_from(ledger.fill(block));
-                if self.worker.job.arrivals == Arrivals::Closed {
+                if due.closed {
                     // Making the data took the host's time, not the device's.
-                    arrival = now();
+                    due.arrival = now();
                 }
             }
             let Some(tag) = self.in_flight.start(InFlightIo {
-                arrival,
+                arrival: due.arrival,
                 block,
+                len: due.len,
                 direction,
                 measured: self.measuring,
             }) else {
                 break;
             };
-            let bs = self.worker.bs;
             let request = Request {
                 direction,
-                offset: block * bs,
-                len: bs as u32,
+                offset: block * self.worker.bs,
+                len: due.len,
                 tag,
             };
             self.engine.prepare(request, buffer).map_err(failed)?;
@@ -276,7 +267,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
         if !self.measuring || io.measured {
             let statistics = statistics(&mut self.result, io.direction);
             match outcome {
-                Ok(()) => statistics.success(at - io.arrival, bs),
+                Ok(()) => statistics.success(at - io.arrival, io.len.into()),
                 Err(error) => {
                     statistics.errors += 1;
                     let first = &mut self.result.first_error;

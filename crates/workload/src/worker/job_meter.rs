@@ -1,4 +1,4 @@
-//! What a job's thread and its engine used in the measured part.
+//! Use of a job's thread and its engine in the measured part.
 
 use crate::cpu;
 use crate::engine::Traced;

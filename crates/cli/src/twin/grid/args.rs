@@ -1,7 +1,8 @@
 //! The flags of `joulio twin grid`.
 
-use crate::work::seconds;
+use crate::times::seconds;
 use clap::ValueEnum;
+use joulio_lab::grid::GridOptions;
 use joulio_twin::grid::{Axes, LoadKind, Sweep};
 use joulio_units::Nanos;
 use joulio_workload::{parse_count, parse_size, parse_time};
@@ -14,7 +15,7 @@ const SAMPLE: u64 = 40_000;
 
 /// `--output`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum GridFormat {
     /// For people.
     #[value(alias = "table")]
     Normal,
@@ -26,12 +27,12 @@ pub enum Format {
 
 /// Flags that fio has mean what they mean there, and take lists.
 #[derive(clap::Args)]
-pub struct Args {
+pub struct GridArgs {
     /// The machine: a name, or a path to a .toml file, as joulio calibrate writes it. Default: the
     /// one that fits this processor, or a generic server
     #[arg(long)]
-    pub machine: Option<String>,
-    /// 500 cells, always the same: 4 KiB reads of one job; fewer where the machine's watts are not
+    machine: Option<String>,
+    /// 700 cells, always the same: 4 KiB reads on one CPU; fewer where the machine's watts are not
     /// of the wall
     #[arg(long)]
     sample: bool,
@@ -41,7 +42,7 @@ pub struct Args {
     /// I/Os in flight, each job, a list
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=4095))]
     iodepth: Vec<u64>,
-    /// Jobs, a list
+    /// Jobs, a list; of shared-2 the CPUs
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=256))]
     numjobs: Vec<u64>,
     /// Bytes of an I/O, a list
@@ -51,13 +52,14 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u8).range(0..=100))]
     rwmixread: Vec<u8>,
     /// When I/Os come, a list: closed, open-40 (at random, 40 % of what the closed loop does by
-    /// polling), bursty, phases
+    /// polling), bursty, phases, shared-2 (closed, so many jobs on each CPU), beside-compute (closed,
+    /// beside a thread that always has work)
     #[arg(long, value_delimiter = ',')]
     load: Vec<LoadKind>,
     /// The promise: microseconds (or 1ms) that 99 of 100 I/Os may not exceed. Default: polling's
     /// 99th percentile and a hundredth
     #[arg(long, value_parser = microseconds)]
-    pub slo: Option<Nanos>,
+    slo: Option<Nanos>,
     /// I/Os of each run, of all jobs (or 10k). Default: 200k, of the sample 40k
     #[arg(long = "number_ios", alias = "number-ios", value_parser = ios)]
     number_ios: Option<u64>,
@@ -65,9 +67,9 @@ pub struct Args {
     /// has learnt how long to sleep
     #[arg(long = "ramp_time", alias = "ramp-time", value_parser = seconds)]
     ramp_time: Option<Nanos>,
-    /// Where every random number comes from
+    /// Seed of every random number
     #[arg(long, alias = "randseed", default_value_t = 1)]
-    pub seed: u64,
+    seed: u64,
     /// Keep what is done in this file, and go on from there when it is; also for a part of a grid
     /// that it holds
     #[arg(long, value_name = "FILE")]
@@ -75,7 +77,7 @@ pub struct Args {
     /// Threads that simulate. Default: 1
     #[arg(long, default_value_t = 1, hide_default_value = true, value_parser = clap::value_parser!(u64).range(1..=1024))]
     threads: u64,
-    /// Draw the maps of the best policies to this file, 36 at the most; it must not be there, or be
+    /// Draw the maps of the best policies to this file, 36 at most; it must not be there, or be
     /// one to overwrite by --force
     #[arg(long, value_name = "FILE.svg")]
     pub svg: Option<PathBuf>,
@@ -84,7 +86,7 @@ pub struct Args {
     pub force: bool,
     /// normal, json or csv
     #[arg(long, alias = "output-format", value_enum, default_value = "normal")]
-    pub output: Format,
+    pub output: GridFormat,
 }
 
 fn size(text: &str) -> Result<u32, String> {
@@ -103,15 +105,27 @@ fn microseconds(text: &str) -> Result<Nanos, String> {
 fn ios(text: &str) -> Result<u64, String> {
     match parse_count(text)? {
         0..1_000 => Err(format!(
-            "'{text}' is too few for a 99th percentile: 1000 at the least"
+            "'{text}' is too few for a 99th percentile: give at least 1000"
         )),
         count => Ok(count),
     }
 }
 
-impl Args {
-    /// The cells.
-    pub fn axes(&self) -> Axes {
+impl GridArgs {
+    /// The grid that the flags describe.
+    pub fn options(&self) -> GridOptions {
+        let default = if self.sample { SAMPLE } else { FULL };
+        GridOptions {
+            machine: self.machine.clone(),
+            axes: self.axes(),
+            number_ios: self.number_ios.unwrap_or(default),
+            ramp_time: self.ramp_time.unwrap_or(Sweep::RAMP),
+            slo: self.slo,
+            seed: self.seed,
+        }
+    }
+
+    fn axes(&self) -> Axes {
         let axes = if self.sample {
             Axes::sample()
         } else {
@@ -142,17 +156,6 @@ impl Args {
         lists
             .into_iter()
             .find_map(|(flag, value)| Some((flag, value?)))
-    }
-
-    /// I/Os of a run.
-    pub fn number_ios(&self) -> u64 {
-        let default = if self.sample { SAMPLE } else { FULL };
-        self.number_ios.unwrap_or(default)
-    }
-
-    /// How long to run before measuring.
-    pub fn ramp_time(&self) -> Nanos {
-        self.ramp_time.unwrap_or(Sweep::RAMP)
     }
 
     /// How many simulate.

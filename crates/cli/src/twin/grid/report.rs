@@ -1,19 +1,23 @@
 //! The rows as a table, and as CSV.
 
-use super::Header;
-use super::maps::maps;
 use crate::columns::columns;
 use crate::failure::Failure;
+use joulio_lab::grid::{GridHeader, maps};
 use joulio_model::MeteredAt;
-use joulio_twin::grid::{Axes, Judged, Row};
+use joulio_twin::grid::{Axes, Cell, Judged};
 use joulio_units::PastTdp;
 use std::fmt::Write;
+
+/// What a column says, where it is there.
+const NEIGHBOUR: &str = "neighbour: percent of the CPU that a thread which computes beside each job has, the median of \
+     those cells; joules are without its own.\n";
 
 /// More lines of maps are for a file.
 const MAX_LINES: usize = 300;
 
 /// For people.
-pub fn text(header: &Header<'_>, axes: &Axes, rows: &[Row]) -> String {
+pub fn text(header: &GridHeader<'_>, rows: &[Cell]) -> String {
+    let axes = header.axes;
     let mut text = format!(
         "{} cells on {}, {} I/Os a run, every figure modelled\n\n{}",
         rows.len(),
@@ -26,6 +30,9 @@ pub fn text(header: &Header<'_>, axes: &Axes, rows: &[Row]) -> String {
          those\nregret: joules an I/O over the best's, and over those of an oracle: the median of the cells where it \
          keeps it, and the worst.\n",
     );
+    if rows.iter().any(|row| row.scenario.load.neighbours() > 0) {
+        text.push_str(NEIGHBOUR);
+    }
     text.push_str(&past_tdp(rows));
     text.push_str(&noise(rows));
     let _ = write!(
@@ -74,40 +81,40 @@ pub fn text(header: &Header<'_>, axes: &Axes, rows: &[Row]) -> String {
 }
 
 /// The cells in which some policy would draw more than the part is sold for.
-fn past_tdp(rows: &[Row]) -> String {
-    let past = |row: &Row| row.policies.iter().filter_map(|one| one.past_tdp).collect();
+fn past_tdp(rows: &[Cell]) -> String {
+    let past = |row: &Cell| row.policies.iter().filter_map(|one| one.past_tdp).collect();
     let past: Vec<Vec<PastTdp>> = rows.iter().map(past).collect();
-    let most = past.iter().flatten();
-    let most = most.max_by(|a, b| a.package_watts.total_cmp(&b.package_watts));
+    let max = past.iter().flatten();
+    let max = max.max_by(|a, b| a.package_watts.total_cmp(&b.package_watts));
     let cells = past.iter().filter(|all| !all.is_empty()).count();
-    match most {
-        Some(most) => {
-            format!("Past TDP in {cells} cells, whose figures are of no real machine: {most}.\n")
+    match max {
+        Some(max) => {
+            format!("Past TDP in {cells} cells, whose figures are of no real machine: {max}.\n")
         }
         None => String::new(),
     }
 }
 
 /// How far seeds are from each other.
-fn noise(rows: &[Row]) -> String {
+fn noise(rows: &[Cell]) -> String {
     const MUCH: f64 = 0.1;
     let mut all: Vec<_> = rows.iter().map(|row| row.p99_noise).collect();
     all.sort_by(f64::total_cmp);
-    let (Some(median), Some(most)) = (all.get(all.len() / 2), all.last()) else {
+    let (Some(median), Some(max)) = (all.get(all.len() / 2), all.last()) else {
         return String::new();
     };
     let over = all.iter().filter(|noise| **noise > MUCH).count();
     format!(
         "Another seed changes polling's 99th percentile by {:.1} % in the median cell, by more than {:.0} % in {over} \
-         and by {:.1} % at the most; policies are compared on the same.\n",
+         and by {:.1} % at most; policies are compared on the same.\n",
         100.0 * median,
         100.0 * MUCH,
-        100.0 * most
+        100.0 * max
     )
 }
 
 /// Every policy of `rows`, in the order of playing.
-fn names(rows: &[Row]) -> Vec<&str> {
+fn names(rows: &[Cell]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for judged in rows.iter().flat_map(|row| &row.policies) {
         if !names.contains(&judged.policy.as_str()) {
@@ -118,7 +125,7 @@ fn names(rows: &[Row]) -> Vec<&str> {
 }
 
 /// A line a view: how often each policy is the best there.
-fn views(axes: &Axes, rows: &[Row]) -> String {
+fn views(axes: &Axes, rows: &[Cell]) -> String {
     let names = names(rows);
     let modelled = names.iter().map(|name| format!("{name}*"));
     let header = std::iter::once("view".to_string())
@@ -143,9 +150,10 @@ fn views(axes: &Axes, rows: &[Row]) -> String {
 }
 
 /// A line a policy.
-fn policies(rows: &[Row]) -> String {
+fn policies(rows: &[Cell]) -> String {
     let names = names(rows);
-    let header = [
+    let beside = rows.iter().any(|row| row.scenario.load.neighbours() > 0);
+    let mut header = vec![
         "policy",
         "cells",
         "keeps*",
@@ -155,15 +163,20 @@ fn policies(rows: &[Row]) -> String {
         "to oracle %*",
         "worst*",
     ];
+    header.extend(beside.then_some("neighbour %*"));
     let lines = names.iter().map(|name| {
-        let there = |row: &&Row| row.policies.iter().any(|one| one.policy == *name);
-        let of = |row: &'_ Row| row.policies.iter().find(|one| one.policy == *name).cloned();
-        let there: Vec<&Row> = rows.iter().filter(there).collect();
-        let kept: Vec<Judged> = there
+        let there = |row: &&Cell| row.policies.iter().any(|one| one.policy == *name);
+        let of = |row: &'_ Cell| row.policies.iter().find(|one| one.policy == *name).cloned();
+        let there: Vec<&Cell> = rows.iter().filter(there).collect();
+        let judged: Vec<Judged> = there.iter().filter_map(|row| of(row)).collect();
+        let mut neighbour: Vec<f64> = judged
             .iter()
-            .filter_map(|row| of(row))
-            .filter(|one| one.keeps)
+            .filter_map(|one| one.neighbour_percent)
             .collect();
+        neighbour.sort_by(f64::total_cmp);
+        let neighbour = neighbour.get(neighbour.len() / 2);
+        let neighbour = neighbour.map_or_else(|| "-".into(), |median| format!("{median:.1}"));
+        let kept: Vec<Judged> = judged.into_iter().filter(|one| one.keeps).collect();
         let best = there
             .iter()
             .filter(|row| row.best.as_deref() == Some(name))
@@ -185,13 +198,14 @@ fn policies(rows: &[Row]) -> String {
         name.chain(counts)
             .chain(regret)
             .chain(oracle)
+            .chain(beside.then_some(neighbour))
             .collect::<Vec<_>>()
     });
-    columns(header.map(String::from).to_vec(), lines, 1)
+    columns(header.into_iter().map(String::from).collect(), lines, 1)
 }
 
 /// A line for each policy in each cell.
-pub fn csv(rows: &[Row]) -> Result<String, Failure> {
+pub fn csv(rows: &[Cell]) -> Result<String, Failure> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let header = [
         "device",
@@ -211,7 +225,9 @@ pub fn csv(rows: &[Row]) -> Result<String, Failure> {
         "iops",
         "mean_ns",
         "p99_ns",
+        "p999_ns",
         "cpu_ns_per_io",
+        "neighbour_percent",
         "keeps",
         "modelled",
         "past_tdp_watts",
@@ -241,7 +257,9 @@ pub fn csv(rows: &[Row]) -> Result<String, Failure> {
                 one.iops.to_string(),
                 one.mean_ns.to_string(),
                 one.p99_ns.to_string(),
+                one.p999_ns.to_string(),
                 one.cpu_ns_per_io.to_string(),
+                number(one.neighbour_percent),
                 one.keeps.to_string(),
                 "true".into(),
                 number(one.past_tdp.map(|past| past.package_watts)),

@@ -36,7 +36,7 @@ fn only_the_class_of_nvme_io_controllers_is_listed_and_by_address() {
 }
 
 #[test]
-fn a_path_of_multipath_is_told_as_the_head_that_gets_mounted() {
+fn a_path_of_multipath_is_reported_as_the_head_that_gets_mounted() {
     let machine = Machine::new();
     let address = machine.function("01:00.0", "0x010802", Some("nvme"), Some(7));
     for path in ["nvme0c3n10", "nvme0c3n2"] {
@@ -56,7 +56,7 @@ fn a_machine_without_pci_has_no_controllers() {
 }
 
 #[test]
-fn an_absent_address_and_another_class_are_told_apart() {
+fn an_absent_address_and_another_class_are_distinguished() {
     let machine = Machine::new();
     let nic = machine.function("02:00.0", "0x020000", Some("e1000e"), Some(3));
     let sysfs = machine.sysfs();

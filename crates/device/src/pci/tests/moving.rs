@@ -105,7 +105,7 @@ fn a_probe_that_fails_is_undone() {
     assert_eq!(
         error.to_string(),
         "0000:01:00.0 was not moved to vfio-pci: vfio-pci did not take it: \
-         `dmesg` tells why; it is back on nvme"
+         `dmesg` says why; it is back on nvme"
     );
     assert_eq!(machine.driver_override(address), "(null)\n");
     let driver = machine.sysfs().driver(address).unwrap();
@@ -137,7 +137,7 @@ fn an_override_that_stood_before_is_put_back() {
 }
 
 #[test]
-fn an_undo_that_fails_too_is_told() {
+fn an_undo_that_fails_too_is_reported() {
     let (machine, address) = Machine::with_disk();
     machine.refuse("vfio-pci");
     machine.refuse("nvme");
@@ -167,7 +167,7 @@ fn what_a_broken_off_move_left_without_a_driver_is_given_back() {
 }
 
 #[test]
-fn a_controller_that_nobody_takes_back_is_told_as_such() {
+fn a_controller_that_nobody_takes_back_is_reported_as_such() {
     let machine = Machine::new();
     let address = machine.function(ADDRESS, "0x010802", Some("vfio-pci"), Some(7));
     machine.remove("sys/bus/pci/drivers/nvme");

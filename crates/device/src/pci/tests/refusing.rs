@@ -85,7 +85,7 @@ fn a_claimed_disk_is_refused() {
 }
 
 #[test]
-fn a_user_who_is_not_root_is_told_to_be() {
+fn a_user_who_is_not_root_is_refused() {
     for errno in [Errno::ACCESS, Errno::PERM] {
         let error = refused(|m, a| m.deny(&format!("{}/driver_override", device(a)), errno));
         assert!(error.contains("no permission to write"), "{error}");
@@ -151,7 +151,7 @@ fn a_driver_of_somebody_else_is_refused() {
 }
 
 #[test]
-fn what_is_no_nvme_controller_is_refused_both_ways() {
+fn what_is_no_nvme_controller_is_refused_in_both_directions() {
     let machine = Machine::new();
     let nic = machine.function("02:00.0", "0x020000", Some("vfio-pci"), Some(3));
     let sysfs = machine.sysfs();
@@ -181,7 +181,7 @@ fn a_device_node_that_a_process_has_open_is_kept() {
 }
 
 #[test]
-fn a_device_descriptor_is_told_apart_by_its_fdinfo() {
+fn a_device_descriptor_is_distinguished_by_its_fdinfo() {
     let open = |m: &Machine, device: &str| {
         m.process(7, "joulio", "anon_inode:[vfio-device]");
         m.file(

@@ -10,7 +10,7 @@ fn uses(prepare: impl FnOnce(&Machine)) -> Vec<String> {
     let (machine, address) = Machine::with_disk();
     prepare(&machine);
     let uses = machine.sysfs().in_use(address).unwrap();
-    assert_eq!(machine.writes(), [], "looking wrote something");
+    assert_eq!(machine.writes(), [], "a search wrote something");
     uses.iter().map(ToString::to_string).collect()
 }
 
@@ -104,12 +104,12 @@ fn a_loop_device_over_a_partition_holds_it() {
 }
 
 #[test]
-fn a_claim_that_no_table_explains_is_told_as_such() {
+fn a_claim_that_no_table_explains_is_reported_as_such() {
     assert_eq!(uses(|m| m.busy("nvme0n1")), ["nvme0n1 opened exclusively"]);
 }
 
 #[test]
-fn a_claim_that_a_mount_explains_is_not_told_twice() {
+fn a_claim_that_a_mount_explains_is_not_reported_twice() {
     let found = uses(|m| {
         m.busy("nvme0n1");
         m.append(MOUNTS, "30 21 259:2 / /data rw - ext4 /dev/nvme0n1p2 rw");
@@ -147,7 +147,7 @@ fn a_served_namespace_is_in_use_and_a_disabled_one_is_not() {
 }
 
 #[test]
-fn the_head_of_multipath_is_asked_not_its_hidden_path() {
+fn the_head_of_multipath_is_checked_not_its_hidden_path() {
     let machine = Machine::new();
     let address = machine.function("01:00.0", "0x010802", Some("nvme"), Some(7));
     machine.dir(&format!("{}/nvme/nvme3/nvme0c3n1", device(address)));
@@ -159,7 +159,7 @@ fn the_head_of_multipath_is_asked_not_its_hidden_path() {
 }
 
 #[test]
-fn what_may_not_be_looked_into_is_an_error_not_free() {
+fn what_may_not_be_inspected_is_an_error_not_free() {
     let (machine, address) = Machine::with_disk();
     machine.deny("dev/nvme0n1", rustix::io::Errno::ACCESS);
     let error = machine.sysfs().in_use(address).unwrap_err();

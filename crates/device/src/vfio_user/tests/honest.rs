@@ -100,7 +100,7 @@ fn each_vector_has_its_event_in_messages_as_large_as_the_peer_takes() {
     let vectors = device.enable_vectors(ENTRIES).unwrap();
     let inside = peer.inside.lock().unwrap();
     // The peer said two.
-    assert_eq!(inside.most_fds, 2);
+    assert_eq!(inside.max_fds, 2);
     assert_eq!(inside.events.len(), usize::from(ENTRIES));
     for vector in &vectors {
         let event = &inside.events[&vector.index().into()];

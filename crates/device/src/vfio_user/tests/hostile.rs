@@ -245,7 +245,7 @@ fn a_peer_that_is_gone_reads_as_all_ones_and_at_once() {
 }
 
 #[test]
-fn what_is_at_the_path_is_told_apart() {
+fn kinds_of_files_at_the_path_are_distinguished() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("nvme.sock");
     let error = || VfioUserDevice::connect(&path).err().unwrap().to_string();

@@ -20,8 +20,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use zerocopy::{FromBytes, IntoBytes};
 
-/// Where the MSI-X table stands in BAR0, and how many entries it has.
+/// Offset of the MSI-X table in BAR0, in bytes.
 pub(super) const TABLE: usize = 0x2000;
+/// Entries of the MSI-X table.
 pub(super) const ENTRIES: u16 = 5;
 const BAR0: usize = 0x3000;
 const MSIX: usize = 0x40;
@@ -34,8 +35,8 @@ pub(super) struct Inside {
     pub(super) page: Option<(SharedMemory, OwnedFd)>,
     pub(super) maps: HashMap<u64, (DmaMap, OwnedFd)>,
     pub(super) events: HashMap<u32, OwnedFd>,
-    /// The most descriptors that came in one message.
-    pub(super) most_fds: usize,
+    /// Maximum number of descriptors that came in one message.
+    pub(super) max_fds: usize,
     /// Every command so far.
     pub(super) seen: Vec<u16>,
     /// Whether the peer is like SPDK's: writes to the MSI-X table are refused, interrupts are
@@ -62,7 +63,7 @@ impl Inside {
             page: mapped.then(|| SharedMemory::shareable(0x2000).unwrap()),
             maps: HashMap::new(),
             events: HashMap::new(),
-            most_fds: 0,
+            max_fds: 0,
             seen: Vec::new(),
             like_spdk: false,
             raising: Vec::new(),
@@ -229,7 +230,7 @@ fn send(stream: &UnixStream, answer: &Answer) -> bool {
 
 fn reply(inside: &mut Inside, header: &Header, body: &[u8], fds: Vec<OwnedFd>) -> Answer {
     inside.seen.push(header.command);
-    inside.most_fds = inside.most_fds.max(fds.len());
+    inside.max_fds = inside.max_fds.max(fds.len());
     let mut out = Vec::new();
     let mut with = Vec::new();
     let mut errno = 0;
@@ -304,16 +305,16 @@ fn reply(inside: &mut Inside, header: &Header, body: &[u8], fds: Vec<OwnedFd>) -
     }
 }
 
-fn region(inside: &Inside, ask: &RegionInfo) -> (Vec<u8>, Vec<OwnedFd>) {
+fn region(inside: &Inside, request: &RegionInfo) -> (Vec<u8>, Vec<OwnedFd>) {
     let mut info = RegionInfo {
         argsz: 32,
         flags: RegionInfo::READ | RegionInfo::WRITE,
-        index: ask.index,
+        index: request.index,
         capabilities: 0,
         size: BAR0 as u64,
         offset: 0,
     };
-    let Some((_, file)) = inside.page.as_ref().filter(|_| ask.index == 0) else {
+    let Some((_, file)) = inside.page.as_ref().filter(|_| request.index == 0) else {
         return (info.as_bytes().to_vec(), Vec::new());
     };
     info.argsz = 64;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 const INVALID: Status = Status::INVALID_FIELD.do_not_retry();
 
 impl Controller {
-    /// From now on the doorbells of I/O queues are in the page at PRP1, and the one at PRP2 says
+    /// Takes the doorbells of I/O queues from now on from the page at PRP1; the one at PRP2 says
     /// at which values the host writes the registers too. Both belong to the controller until a
     /// reset.
     pub(super) fn configure_doorbell_buffers(&mut self, command: &Command) -> Result<u32, Status> {

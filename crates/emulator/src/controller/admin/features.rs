@@ -30,11 +30,11 @@ impl Controller {
             FeatureId::NUMBER_OF_QUEUES => self.features.queues.into(),
             FeatureId::INTERRUPT_COALESCING => self.interrupts.coalescing.into(),
             FeatureId::INTERRUPT_VECTOR_CONFIGURATION => {
-                let asked = InterruptVectorConfiguration::from(dword11);
-                let disabled = self.interrupts.coalescing_disabled(asked.iv());
+                let requested = InterruptVectorConfiguration::from(dword11);
+                let disabled = self.interrupts.coalescing_disabled(requested.iv());
                 let disabled = *disabled.ok_or(INVALID)?;
                 let current = InterruptVectorConfiguration::new();
-                current.with_iv(asked.iv()).with_cd(disabled).into()
+                current.with_iv(requested.iv()).with_cd(disabled).into()
             }
             FeatureId::ASYNCHRONOUS_EVENT_CONFIGURATION => self.features.event_configuration,
             FeatureId::AUTONOMOUS_POWER_STATE_TRANSITION => {
@@ -65,12 +65,12 @@ impl Controller {
                 self.interrupts.coalescing = InterruptCoalescing::from(value & 0xffff);
             }
             FeatureId::INTERRUPT_VECTOR_CONFIGURATION => {
-                let asked = InterruptVectorConfiguration::from(value);
-                if !self.queues.has_vector(asked.iv()) {
+                let requested = InterruptVectorConfiguration::from(value);
+                if !self.queues.has_vector(requested.iv()) {
                     return Err(INVALID);
                 }
-                let disabled = self.interrupts.coalescing_disabled(asked.iv());
-                *disabled.ok_or(INVALID)? = asked.cd();
+                let disabled = self.interrupts.coalescing_disabled(requested.iv());
+                *disabled.ok_or(INVALID)? = requested.cd();
             }
             FeatureId::ASYNCHRONOUS_EVENT_CONFIGURATION => {
                 self.features.event_configuration = value;
@@ -84,16 +84,16 @@ impl Controller {
     }
 
     /// 02h (Base 5.27.1.2).
-    fn set_power(&mut self, asked: PowerManagement) -> Result<(), Status> {
+    fn set_power(&mut self, requested: PowerManagement) -> Result<(), Status> {
         let worked = Worked::of(&self.activity);
-        let found = self.power.manage(asked, self.now, worked);
+        let found = self.power.manage(requested, self.now, worked);
         if found { Ok(()) } else { Err(INVALID) }
     }
 
     /// 25h: the time limit is at most MSMT, which is all that fits.
-    fn measure_power(&mut self, asked: PowerMeasurement) -> Result<(), Status> {
+    fn measure_power(&mut self, requested: PowerMeasurement) -> Result<(), Status> {
         let (now, worked) = (self.now, Worked::of(&self.activity));
-        let sound = self.metered().measure(asked, now, worked);
+        let sound = self.metered().measure(requested, now, worked);
         if sound { Ok(()) } else { Err(INVALID) }
     }
 
@@ -116,15 +116,15 @@ impl Controller {
     }
 
     /// 07h (Base 5.27.1.5): before any I/O queue exists, and FFFFh is no number.
-    fn set_number_of_queues(&mut self, asked: NumberOfQueues) -> Result<u32, Status> {
-        if asked.submission() == 0xffff || asked.completion() == 0xffff {
+    fn set_number_of_queues(&mut self, requested: NumberOfQueues) -> Result<u32, Status> {
+        if requested.submission() == 0xffff || requested.completion() == 0xffff {
             return Err(INVALID);
         }
         let exists = self.queues.completion.iter().skip(1).any(Option::is_some);
         if exists {
             return Err(SEQUENCE_ERROR.do_not_retry());
         }
-        self.features.allocate_queues(asked);
+        self.features.allocate_queues(requested);
         Ok(self.features.queues.into())
     }
 

@@ -15,7 +15,7 @@ use zerocopy::{FromZeros, IntoBytes};
 
 const PAGE: usize = 4096;
 
-/// NSIDs that a list cannot be asked to begin after (Base 5.17.2.2).
+/// NSIDs that a list cannot begin after (Base 5.17.2.2).
 const NO_LIST_AFTER: u32 = 0xffff_fffe;
 
 /// CSI of the NVM command set (Base 5.17).
@@ -91,7 +91,7 @@ impl Controller {
             .map(|each| u128::from(each.bytes()))
             .sum::<u128>()
             .into();
-        // Any time that can be asked for.
+        // Any time that can be requested.
         page.msmt = U16::new(u16::MAX);
         page.sqes = Cc::SQES << 4 | Cc::SQES;
         page.cqes = Cc::CQES << 4 | Cc::CQES;
@@ -182,7 +182,7 @@ impl Controller {
     }
 }
 
-/// ONCS: what [`super::super::work::Work`] has beside reads, writes and flushes.
+/// ONCS: what [`super::super::checked_io::Work`] has beside reads, writes and flushes.
 fn optional_commands() -> Oncs {
     Oncs::new()
         .with_compare(true)

@@ -62,8 +62,8 @@ impl Controller {
         Ok(0)
     }
 
-    /// Hands out the part of a page that was asked for: NUMD dwords from byte LPO. A page ends
-    /// where it ends, whatever was asked for.
+    /// Hands out the part of a page that was requested: NUMD dwords from byte LPO. A page ends
+    /// where it ends, whatever was requested.
     fn hand_out_log(
         &mut self,
         command: &Command,

@@ -14,7 +14,7 @@ use joulio_nvme_spec::{AdminOpcode, Command, Status};
 enum Reply {
     /// At once, with this in dword 0 of the completion.
     Now(u32),
-    /// When there is something to tell.
+    /// Completes when there is something to report.
     Later,
 }
 

@@ -17,8 +17,8 @@ impl Controller {
     pub(super) fn create_completion_queue(&mut self, command: &Command) -> Result<u32, Status> {
         let (qid, entries) = identifier_and_entries(command);
         let flags = CreateCompletionQueue::from(command.cdw10[1].get());
-        let most = self.features.queues.completion() + 1;
-        if qid == 0 || qid > most || self.queues.completion(qid).is_some() {
+        let max = self.features.queues.completion() + 1;
+        if qid == 0 || qid > max || self.queues.completion(qid).is_some() {
             return Err(Status::INVALID_QUEUE_ID.do_not_retry());
         }
         self.check_ring(command, entries, flags.pc(), size_of::<Completion>())?;
@@ -36,8 +36,8 @@ impl Controller {
         let (qid, entries) = identifier_and_entries(command);
         let flags = CreateSubmissionQueue::from(command.cdw10[1].get());
         let allocated = self.features.queues;
-        let most = allocated.submission() + 1;
-        if qid == 0 || qid > most || self.queues.submission(qid).is_some() {
+        let max = allocated.submission() + 1;
+        if qid == 0 || qid > max || self.queues.submission(qid).is_some() {
             return Err(Status::INVALID_QUEUE_ID.do_not_retry());
         }
         let cqid = flags.cqid();

@@ -1,7 +1,7 @@
 //! Faults of a command, when it is fetched.
 
 use super::super::Controller;
-use super::super::work::Work;
+use super::super::checked_io::Work;
 use super::Marks;
 use crate::fault::Fault;
 use joulio_nvme_spec::{Command, NvmOpcode, Status};
@@ -76,7 +76,7 @@ impl Controller {
     /// Why the state that faults have left the controller in does not allow a command.
     fn refusal(&mut self, command: &Command) -> Option<Status> {
         let faults = self.faults.as_mut()?;
-        if faults.namespaces_gone.contains(&command.nsid.get()) {
+        if faults.namespaces_removed.contains(&command.nsid.get()) {
             return Some(Status::INVALID_NAMESPACE.do_not_retry());
         }
         let opcode = NvmOpcode(command.dword0().opc());

@@ -1,5 +1,5 @@
 //! Faults of a completion: withheld, posted without its interrupt, or followed by others that
-//! nobody asked for.
+//! nobody requested.
 
 use super::super::Controller;
 use super::{HISTORY, Marks, Withheld};
@@ -206,8 +206,8 @@ impl Controller {
 
     /// Whether `cid` is, or has been a short while ago, a command of submission queue `sqid`.
     fn is_known(&mut self, sqid: u16, cid: u16) -> bool {
-        // What was submitted since the last look counts too.
-        self.look_at(sqid);
+        // What was submitted since the last poll counts too.
+        self.poll_tail(sqid);
         let Some(queue) = self.queues.submission(sqid) else {
             return true;
         };

@@ -63,8 +63,8 @@ pub(super) struct Faults {
     stuck_reset: bool,
     stuck_flr: bool,
     /// The namespaces that have vanished.
-    namespaces_gone: Vec<u32>,
-    /// Those of them that the host has not read of.
+    namespaces_removed: Vec<u32>,
+    /// Namespaces that changed and that the host has not read of.
     changed: Vec<u32>,
     done: Faulted,
 }
@@ -89,7 +89,7 @@ impl Faults {
             full: false,
             stuck_reset: false,
             stuck_flr: false,
-            namespaces_gone: Vec::new(),
+            namespaces_removed: Vec::new(),
             changed: Vec::new(),
             done: Faulted::default(),
         })

@@ -95,9 +95,9 @@ impl Controller {
                 faults.done.cfs += 1;
                 self.registers.fail();
             }
-            Fault::Gone => self.vanish(),
+            Fault::Removed => self.vanish(),
             Fault::AdminStuck => faults.admin_stuck = true,
-            Fault::NamespaceGone(nsid) => self.lose_namespace(nsid),
+            Fault::NamespaceRemoved(nsid) => self.lose_namespace(nsid),
             Fault::Full => faults.full = true,
             Fault::StuckReset => faults.stuck_reset = true,
             Fault::StuckFlr => faults.stuck_flr = true,
@@ -109,29 +109,29 @@ impl Controller {
     /// The controller is pulled out. The reset leaves it no queue, no interrupt that is pending and
     /// no page of doorbells to reach the host by, and without registers it gets none again.
     fn vanish(&mut self) {
-        if self.registers.is_gone() {
+        if self.registers.is_removed() {
             return;
         }
         self.reset();
         self.registers.vanish();
         if let Some(faults) = &mut self.faults {
-            faults.done.gone += 1;
+            faults.done.removed += 1;
         }
     }
 
-    /// A namespace becomes inactive: its commands fail, and the host is told if it wants to be.
+    /// A namespace becomes inactive: its commands fail, and the host is notified if it wants to be.
     fn lose_namespace(&mut self, nsid: u32) {
         let exists = self.namespace_index(nsid).is_some();
         let Some(faults) = self.faults.as_mut().filter(|_| exists) else {
             return;
         };
-        if faults.namespaces_gone.contains(&nsid) {
+        if faults.namespaces_removed.contains(&nsid) {
             return;
         }
-        faults.namespaces_gone.push(nsid);
+        faults.namespaces_removed.push(nsid);
         faults.changed.push(nsid);
         faults.changed.sort_unstable();
-        faults.done.namespaces_gone += 1;
+        faults.done.namespaces_removed += 1;
         let status = Status::INVALID_NAMESPACE.do_not_retry();
         for (sqid, cid) in self.in_service.take_namespace(nsid) {
             self.log_failure(sqid, cid, nsid, 0, status);
@@ -146,7 +146,7 @@ impl Controller {
     pub(in crate::controller) fn is_inactive(&self, nsid: u32) -> bool {
         self.faults
             .as_ref()
-            .is_some_and(|faults| faults.namespaces_gone.contains(&nsid))
+            .is_some_and(|faults| faults.namespaces_removed.contains(&nsid))
     }
 
     /// The namespaces that have changed since this was last forgotten, ascending.

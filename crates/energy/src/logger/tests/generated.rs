@@ -1,4 +1,4 @@
-//! A log that is written in every way and read back.
+//! A log that is written in every form and read back.
 
 use super::*;
 use jiff::Timestamp;
@@ -186,8 +186,8 @@ impl Style {
         (date.join(&self.date_separator.to_string()), time)
     }
 
-    fn options(&self) -> Options {
-        Options {
+    fn options(&self) -> LogOptions {
+        LogOptions {
             date_order: Some(self.order),
             decimal: None,
         }
@@ -223,8 +223,8 @@ proptest! {
         prop_assert_eq!(log.events.len(), 1 + rows.iter().filter(|row| row.2).count());
         prop_assert_eq!(&log.serials, &["10123456"]);
         prop_assert!(!log.truncated);
-        // What is not said is found, or asked for; never guessed.
-        match PowerLog::import(&file, &Options::default()) {
+        // What is not said is found, or requested; never guessed.
+        match PowerLog::import(&file, &LogOptions::default()) {
             Ok(log) => prop_assert_eq!(&log.samples, &expected),
             Err(error) => prop_assert!(matches!(error, ImportError::DateOrder { .. }), "{}", error),
         }
@@ -263,15 +263,15 @@ proptest! {
             let at = at.index(file.len());
             file[at] = byte;
         }
-        let _ = PowerLog::import(&file, &Options::default());
+        let _ = PowerLog::import(&file, &LogOptions::default());
     }
 
     #[test]
     fn any_bytes_end_in_samples_or_an_error(bytes in vec(any::<u8>(), 0..400)) {
-        let _ = PowerLog::import(&bytes, &Options::default());
+        let _ = PowerLog::import(&bytes, &LogOptions::default());
         let header = b"\"Date Time, GMT+00:00\",\"Power, W\",\"Note\"\n";
         let file = [&header[..], &bytes].concat();
-        if let Ok(log) = PowerLog::import(&file, &Options::default()) {
+        if let Ok(log) = PowerLog::import(&file, &LogOptions::default()) {
             prop_assert!(log.samples.windows(2).all(|pair| pair[0].0 < pair[1].0));
         }
     }

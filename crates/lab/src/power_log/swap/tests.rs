@@ -7,7 +7,7 @@ use joulio_energy::Boundary;
 use std::collections::VecDeque;
 use tempfile::TempDir;
 
-/// Does what is asked so many times, then leaves.
+/// Does what is requested so many times, then leaves.
 struct Script {
     times: usize,
     heard: String,
@@ -92,7 +92,12 @@ impl Room {
     }
 
     /// Goes on with what the file has; what the person heard.
-    fn run(&self, state: SwapState, times: usize, plug: &mut Plug) -> (String, Vec<DevicePower>) {
+    fn run(
+        &self,
+        state: SwapState,
+        times: usize,
+        plug: &mut Plug,
+    ) -> (String, Vec<LoggedDevicePower>) {
         let file = self.file();
         let mut steps = SwapSteps {
             state,
@@ -120,7 +125,7 @@ fn planned(devices: &[&str], markers: bool) -> SwapState {
 }
 
 #[test]
-fn every_device_is_asked_for_and_compared_with_none() {
+fn every_device_is_requested_and_compared_with_none() {
     let room = Room::new();
     let mut plug = Plug::of(&[880.0, 930.0, 905.0]);
     let state = planned(&["no device", "hdd", "ssd"], false);

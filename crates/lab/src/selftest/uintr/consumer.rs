@@ -1,9 +1,9 @@
 //! Whoever waits for the source, as a queue's owner waits for its device.
 
 use super::super::error::SelftestError;
-use super::setup::Setup;
+use super::setup::UintrSetup;
 use joulio_cpu::Tsc;
-use joulio_cpu::uintr::Woken;
+use joulio_cpu::uintr::ReceiverWoken;
 use joulio_units::Nanos;
 
 /// Longer than anything here takes. On a machine that is as slow as an emulated one the counter is
@@ -28,7 +28,7 @@ pub struct Consumer {
 
 impl Consumer {
     /// Returns a consumer that has seen everything so far.
-    pub fn new(setup: &Setup) -> Result<Consumer, SelftestError> {
+    pub fn new(setup: &UintrSetup) -> Result<Consumer, SelftestError> {
         Ok(Consumer {
             at: setup.source.raised()?,
             seen: 0,
@@ -40,25 +40,25 @@ impl Consumer {
 
     /// Waits for the next: clear, check, wait, where the caller has cleared, and nothing was to be
     /// seen yet.
-    pub fn next(&mut self, setup: &Setup) -> Result<(), SelftestError> {
+    pub fn next(&mut self, setup: &UintrSetup) -> Result<(), SelftestError> {
         let until = || Tsc::get().after(PATIENCE);
         let wait = || setup.receiver.wait(until());
         let peek = || setup.source.raised();
         loop {
             match wait()? {
-                Woken::Marked => {
+                ReceiverWoken::Marked => {
                     setup.receiver.clear();
                     if self.take(peek()?) {
                         return Ok(());
                     }
                     self.spurious += 1;
                 }
-                Woken::TimedOut if peek()? == self.at => {
+                ReceiverWoken::TimedOut if peek()? == self.at => {
                     return Err(SelftestError::NotRaised);
                 }
                 // It may have come after the wait was over, and then a mark comes now.
-                Woken::TimedOut => {
-                    if wait()? == Woken::TimedOut {
+                ReceiverWoken::TimedOut => {
+                    if wait()? == ReceiverWoken::TimedOut {
                         self.lost += 1;
                         self.at = peek()?;
                         return Ok(());

@@ -1,13 +1,14 @@
 //! Interrupts at any moment: each is seen once.
 
+use super::super::check::SelftestCheck;
 use super::super::error::SelftestError;
 use super::super::latency::Latency;
-use super::super::report::{Check, Parts};
+use super::super::report::Parts;
 use super::super::spread::spread;
 use super::consumer::Consumer;
-use super::setup::{Counts, Setup};
+use super::setup::{UintrCounts, UintrSetup};
 use joulio_cpu::Tsc;
-use joulio_cpu::uintr::State;
+use joulio_cpu::uintr::ReceiverState;
 use joulio_units::Nanos;
 
 /// No more is known after so many.
@@ -17,22 +18,22 @@ const ENOUGH_LOST: u64 = 5;
 pub struct Trial {
     pub name: String,
     pub rounds: u32,
-    pub how: How,
+    pub how: RaisedWhen,
     /// Some have to come while the thread is not on its CPU.
     pub away: bool,
 }
 
-/// Way in which the interrupts of a trial are raised.
+/// Means by which the interrupts of a trial are raised.
 #[derive(Clone, Copy)]
-pub enum How {
-    /// By the thread, in a system call.
+pub enum RaisedWhen {
+    /// Raised by the thread, in a system call.
     Now,
-    /// By a timer, within this time: before the wait, in it, at its edges.
+    /// Raised by a timer, within this time: before the wait, in it, at its edges.
     Within(Nanos),
 }
 
 /// Does it.
-pub fn test(setup: &mut Setup, trial: &Trial, parts: &mut Parts) -> Result<(), SelftestError> {
+pub fn test(setup: &mut UintrSetup, trial: &Trial, parts: &mut Parts) -> Result<(), SelftestError> {
     let before = setup.counts()?;
     setup.signals();
     let mut consumer = Consumer::new(setup)?;
@@ -41,8 +42,8 @@ pub fn test(setup: &mut Setup, trial: &Trial, parts: &mut Parts) -> Result<(), S
         setup.receiver.clear();
         let begun = Tsc::now();
         match trial.how {
-            How::Now => setup.source.raise(),
-            How::Within(time) => setup.source.raise_after(spread(n, time)),
+            RaisedWhen::Now => setup.source.raise(),
+            RaisedWhen::Within(time) => setup.source.raise_after(spread(n, time)),
         }?;
         consumer.next(setup)?;
         took.push(Tsc::now().wrapping_sub(begun));
@@ -53,8 +54,8 @@ pub fn test(setup: &mut Setup, trial: &Trial, parts: &mut Parts) -> Result<(), S
     let after = setup.counts()?;
     let since = Since::new(&before, &after, setup.signals());
     parts.checks.push(judge(trial, &consumer, &since));
-    if let How::Now = trial.how {
-        let what = format!("{}: from before write(2) to after the look", trial.name);
+    if let RaisedWhen::Now = trial.how {
+        let what = format!("{}: from before write(2) to after the check", trial.name);
         parts.latency.push(Latency::of(what, took));
     }
     Ok(())
@@ -73,7 +74,7 @@ struct Since {
 }
 
 impl Since {
-    fn new(before: &Counts, after: &Counts, signals: u64) -> Since {
+    fn new(before: &UintrCounts, after: &UintrCounts, signals: u64) -> Since {
         let (then, now) = (&before.status, &after.status);
         Since {
             raised: after.raised.wrapping_sub(before.raised),
@@ -84,7 +85,7 @@ impl Since {
             switches: now.switches_out.wrapping_sub(then.switches_out),
             injected: now.injected.wrapping_sub(then.injected),
             rescued: now.rescued.wrapping_sub(then.rescued),
-            bound: now.state == State::Bound,
+            bound: now.state == ReceiverState::Bound,
         }
     }
 
@@ -100,8 +101,8 @@ impl Since {
     }
 }
 
-fn judge(trial: &Trial, consumer: &Consumer, since: &Since) -> Check {
-    let mut check = Check::new(&trial.name);
+fn judge(trial: &Trial, consumer: &Consumer, since: &Since) -> SelftestCheck {
+    let mut check = SelftestCheck::new(&trial.name);
     for (name, count) in [
         ("raised", since.raised),
         ("seen", consumer.seen),
@@ -140,7 +141,7 @@ fn judge(trial: &Trial, consumer: &Consumer, since: &Since) -> Check {
     check.demand(since.bound, || {
         "the interrupt was taken away meanwhile".into()
     });
-    // One is on its way at a time, so that a switch sends one to the kernel at most.
+    // One is in flight at a time, so that a switch sends one to the kernel at most.
     check.demand(kernel <= switches, || {
         format!("the kernel took {kernel}, and the thread left its CPU {switches} times only")
     });
@@ -167,7 +168,7 @@ mod tests {
         Trial {
             name: "x".into(),
             rounds: 10,
-            how: How::Now,
+            how: RaisedWhen::Now,
             away,
         }
     }

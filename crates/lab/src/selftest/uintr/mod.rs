@@ -6,16 +6,16 @@ mod setup;
 mod sweep;
 
 use super::error::SelftestError;
-use super::pinned::Cpus;
+use super::pinned::PinnedCpus;
 use super::report::{Parts, Tested};
-use super::waits::{DEPTHS, SLICE, Wait, state};
-use delivery::{How, Trial};
+use super::waits::{DEPTHS, SLICE, WaitForNothing, state};
+use delivery::{RaisedWhen, Trial};
 use joulio_cpu::uintr::Bystander;
 use joulio_cpu::{Depth, Tsc};
 use joulio_units::Nanos;
 pub use setup::SetupError;
 
-use setup::Setup;
+use setup::UintrSetup;
 
 /// Timers fire at most so long after they are set: about as long as a device takes.
 const SOON: Nanos = Nanos::from_micros(50);
@@ -23,14 +23,17 @@ const SOON: Nanos = Nanos::from_micros(50);
 const WHILE_AWAY: Nanos = Nanos::from_millis(4);
 
 /// Tests it on the calling thread's CPU.
-pub fn test(rounds: u32, cpus: &Cpus) -> Result<Tested, SelftestError> {
+pub fn test(rounds: u32, cpus: &PinnedCpus) -> Result<Tested, SelftestError> {
     let cpu = u32::try_from(cpus.own).unwrap_or(u32::MAX);
     // What cannot be had is said before anything is begun.
-    drop(Setup::new(cpu, Depth::C02).map_err(SelftestError::NoUserInterrupts)?);
+    drop(UintrSetup::new(cpu, Depth::C02).map_err(SelftestError::NoUserInterrupts)?);
     let mut parts = Parts::default();
     for depth in DEPTHS {
         let mut setup = setup(cpu, depth)?;
-        for (how, by) in [(How::Now, "itself"), (How::Within(SOON), "a timer")] {
+        for (how, by) in [
+            (RaisedWhen::Now, "itself"),
+            (RaisedWhen::Within(SOON), "a timer"),
+        ] {
             let trial = Trial {
                 name: format!("uintr {}, raised by {by}", state(depth)),
                 rounds,
@@ -52,12 +55,12 @@ pub fn test(rounds: u32, cpus: &Cpus) -> Result<Tested, SelftestError> {
     })
 }
 
-fn setup(cpu: u32, depth: Depth) -> Result<Setup, SelftestError> {
-    Ok(Setup::new(cpu, depth)?)
+fn setup(cpu: u32, depth: Depth) -> Result<UintrSetup, SelftestError> {
+    Ok(UintrSetup::new(cpu, depth)?)
 }
 
-/// With another process on the CPU: what comes while that runs goes to the kernel, and what it has
-/// of ours is nothing.
+/// Tests delivery with another process on the CPU: what comes while that runs goes to the kernel,
+/// and what it has of ours is nothing.
 fn beside_another(cpu: u32, rounds: u32, parts: &mut Parts) -> Result<(), SelftestError> {
     // Born first: it inherits nothing of what follows.
     let bystander = Bystander::start().map_err(SelftestError::Bystander)?;
@@ -65,7 +68,7 @@ fn beside_another(cpu: u32, rounds: u32, parts: &mut Parts) -> Result<(), Selfte
     let trial = Trial {
         name: "uintr, beside a busy process".into(),
         rounds,
-        how: How::Within(WHILE_AWAY),
+        how: RaisedWhen::Within(WHILE_AWAY),
         away: true,
     };
     delivery::test(&mut setup, &trial, parts)?;
@@ -85,10 +88,10 @@ fn beside_another(cpu: u32, rounds: u32, parts: &mut Parts) -> Result<(), Selfte
 
 /// Waits that nothing ends. A thread has one receiver at a time, so that each is made when it is
 /// measured.
-fn waits(cpu: u32) -> Vec<Wait> {
+fn waits(cpu: u32) -> Vec<WaitForNothing> {
     let uintr = DEPTHS.map(|depth| {
         let mut made = None;
-        Wait {
+        WaitForNothing {
             name: format!("uintr {}", state(depth)),
             depth: Some(depth),
             wait: Box::new(move || {
@@ -103,5 +106,7 @@ fn waits(cpu: u32) -> Vec<Wait> {
             }),
         }
     });
-    std::iter::once(Wait::spin()).chain(uintr).collect()
+    std::iter::once(WaitForNothing::spin())
+        .chain(uintr)
+        .collect()
 }

@@ -1,7 +1,7 @@
 //! A thread that takes the interrupts of a test source, and everything that is counted of it.
 
 use joulio_cpu::Depth;
-use joulio_cpu::uintr::{Receiver, Source, Status, UintrError};
+use joulio_cpu::uintr::{Receiver, ReceiverStatus, TestSource, UintrError};
 use joulio_kernel_io::Interrupts;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::{Errno, read};
@@ -9,15 +9,15 @@ use std::os::fd::{AsFd, OwnedFd};
 
 /// Receiver and source that a test has in hand. The receiver goes first, so that the source is
 /// still there when it lets go of it.
-pub struct Setup {
+pub struct UintrSetup {
     pub receiver: Receiver,
-    pub source: Source,
+    pub source: TestSource,
     eventfd: OwnedFd,
 }
 
 /// Everything that is counted, at a moment.
-pub struct Counts {
-    pub status: Status,
+pub struct UintrCounts {
+    pub status: ReceiverStatus,
     /// Times that the source was raised.
     pub raised: u64,
     /// Times that the handler ran.
@@ -40,16 +40,16 @@ pub enum SetupError {
     Interrupts(#[from] joulio_kernel_io::StatsError),
 }
 
-impl Setup {
+impl UintrSetup {
     /// On the calling thread, which is pinned to `cpu`.
-    pub fn new(cpu: u32, depth: Depth) -> Result<Setup, SetupError> {
+    pub fn new(cpu: u32, depth: Depth) -> Result<UintrSetup, SetupError> {
         let mut receiver = Receiver::open(depth)?;
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         let eventfd = eventfd(0, flags).map_err(SetupError::Eventfd)?;
-        let source = Source::open(eventfd.as_fd(), cpu)?;
+        let source = TestSource::open(eventfd.as_fd(), cpu)?;
         receiver.register()?;
         receiver.bind(eventfd.as_fd())?;
-        Ok(Setup {
+        Ok(UintrSetup {
             receiver,
             source,
             eventfd,
@@ -57,9 +57,9 @@ impl Setup {
     }
 
     /// All counts.
-    pub fn counts(&self) -> Result<Counts, SetupError> {
+    pub fn counts(&self) -> Result<UintrCounts, SetupError> {
         let status = self.receiver.status()?;
-        Ok(Counts {
+        Ok(UintrCounts {
             status,
             raised: self.source.raised()?,
             handled: self.receiver.delivered(),

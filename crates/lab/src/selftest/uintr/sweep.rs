@@ -1,10 +1,11 @@
 //! Interrupts at one instruction: of the window between the check and the sleep, and of the
 //! handler itself. A breakpoint of the CPU, at each byte in turn, raises them.
 
+use super::super::check::SelftestCheck;
 use super::super::error::SelftestError;
 use super::super::latency::Latency;
-use super::super::report::{Check, Parts};
-use super::setup::Setup;
+use super::super::report::Parts;
+use super::setup::UintrSetup;
 use joulio_cpu::Tsc;
 use joulio_cpu::uintr::{Code, Once, UintrError};
 use joulio_units::Nanos;
@@ -12,9 +13,9 @@ use std::ops::Range;
 
 /// A wait that nobody ended is over then, or later.
 const LONG: Nanos = Nanos::from_millis(100);
-/// The highest bit of the half of a deadline that TPAUSE takes in EAX: what a wait does with the two
-/// halves must not show in how it ends. In a counter it changes about once a second, so that a test
-/// which takes deadlines as they come sees one of its values.
+/// The highest bit of the half of a deadline that TPAUSE takes in EAX: what a wait does with the
+/// two halves must not show in how it ends. In a counter it changes about once a second, so that a
+/// test which takes deadlines as they come sees one of its values.
 const TOP_OF_LOW_HALF: u64 = 1 << 31;
 /// Tries of each byte. Once is too few: another thread may run, and the mark that follows that
 /// keeps a wait from its TPAUSE; or a timer may end a sleep that should not have begun.
@@ -23,7 +24,7 @@ const TRIES: usize = 5;
 /// Result of trying the addresses of some code.
 #[derive(Default)]
 struct Swept {
-    /// Where the breakpoint was met.
+    /// Numbers of hits of the breakpoint, by instruction.
     hits: Vec<usize>,
     lost: u64,
 }
@@ -53,10 +54,10 @@ impl Swept {
         Ok(())
     }
 
-    fn judge(&self, name: &str, code: &Code, range: &Range<usize>) -> Check {
+    fn judge(&self, name: &str, code: &Code, range: &Range<usize>) -> SelftestCheck {
         let expected = code.instructions.iter().filter(|at| range.contains(at));
         let expected: Vec<_> = expected.copied().collect();
-        let mut check = Check::new(name);
+        let mut check = SelftestCheck::new(name);
         check.count("addresses", range.len() as u64);
         check.count("instructions", expected.len() as u64);
         check.count("hit", self.hits.len() as u64);
@@ -92,17 +93,17 @@ fn met(seen: bool) -> Met {
     }
 }
 
-/// The interrupt comes anywhere from the first instruction of a wait to its TPAUSE; with deadlines of
-/// both kinds.
-pub fn wait(setup: &Setup, parts: &mut Parts) -> Result<(), SelftestError> {
+/// The interrupt comes anywhere from the first instruction of a wait to its TPAUSE; with deadlines
+/// of both kinds.
+pub fn wait(setup: &UintrSetup, parts: &mut Parts) -> Result<(), SelftestError> {
     for set in [false, true] {
         wait_until(setup, set, parts)?;
     }
     Ok(())
 }
 
-fn wait_until(setup: &Setup, set: bool, parts: &mut Parts) -> Result<(), SelftestError> {
-    let Setup {
+fn wait_until(setup: &UintrSetup, set: bool, parts: &mut Parts) -> Result<(), SelftestError> {
+    let UintrSetup {
         receiver, source, ..
     } = setup;
     let code = Code::here();
@@ -131,8 +132,8 @@ fn wait_until(setup: &Setup, set: bool, parts: &mut Parts) -> Result<(), Selftes
 /// A second interrupt comes in the handler of a first, which found the thread in the window.
 /// Before the re-arm it is swallowed, and the mark is for both; after it the handler runs again.
 /// In either case the next one has to be delivered.
-pub fn handler(setup: &Setup, parts: &mut Parts) -> Result<(), SelftestError> {
-    let Setup {
+pub fn handler(setup: &UintrSetup, parts: &mut Parts) -> Result<(), SelftestError> {
+    let UintrSetup {
         receiver, source, ..
     } = setup;
     let code = Code::here();
@@ -164,8 +165,8 @@ pub fn handler(setup: &Setup, parts: &mut Parts) -> Result<(), SelftestError> {
 }
 
 /// An interrupt is pending, and delivered before each instruction of the window in turn.
-pub fn pending(setup: &Setup, rounds: u32, parts: &mut Parts) -> Result<(), SelftestError> {
-    let Setup {
+pub fn pending(setup: &UintrSetup, rounds: u32, parts: &mut Parts) -> Result<(), SelftestError> {
+    let UintrSetup {
         receiver, source, ..
     } = setup;
     let code = Code::here();
@@ -185,12 +186,12 @@ pub fn pending(setup: &Setup, rounds: u32, parts: &mut Parts) -> Result<(), Self
         took.push(Tsc::now().wrapping_sub(begun));
         lost += u64::from(!prompt(once, deadline));
     }
-    let mut check = Check::new("uintr, pending at every instruction of the window");
+    let mut check = SelftestCheck::new("uintr, pending at every instruction of the window");
     check.count("raised", took.len() as u64);
     check.count("lost", lost);
     check.demand(lost == 0, || format!("{lost} of {} lost", took.len()));
     parts.checks.push(check);
-    let what = "uintr: from UIRET with one pending, by way of the handler, to the end of the wait";
+    let what = "uintr: from UIRET with one pending, through the handler, to the end of the wait";
     parts.latency.push(Latency::of(what, took));
     Ok(())
 }
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deadline_has_bit_31_as_asked_and_is_not_before_its_time() {
+    fn a_deadline_has_bit_31_as_requested_and_is_not_before_its_time() {
         let now = 0x3_7fff_fff0;
         assert_eq!(with_top(now, false), now);
         assert_eq!(with_top(now, true), 0x3_8000_0000);

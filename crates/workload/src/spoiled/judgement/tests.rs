@@ -46,7 +46,7 @@ fn by(run: &Evidence<'_>) -> Vec<SpoiledBy> {
 }
 
 #[test]
-fn a_quiet_run_is_not_spoiled() {
+fn an_idle_machine_s_run_is_not_spoiled() {
     // A thread ends a little after its window; idle states take their time to leave.
     assert_eq!(by(&run(&[poller(1_001, Some(1))])), []);
     assert_eq!(by(&run(&[poller(985, Some(15))])), []);
@@ -61,14 +61,14 @@ fn a_poller_that_shares_its_cpu_is_spoiled_by_how_much_it_lost() {
         poller(510, None),
         poller(990, Some(490)),
     ] {
-        let told = judge(&run(&[
+        let reason = judge(&run(&[
             poller(1_000, Some(0)),
             JobEvidence { index: 1, ..lost },
         ]));
-        assert_eq!(told[0].by, SpoiledBy::Preempted);
-        let share = told[0].share.unwrap();
+        assert_eq!(reason[0].by, SpoiledBy::Preempted);
+        let share = reason[0].share.unwrap();
         assert!((0.489..=0.49).contains(&share), "{share}");
-        let why = &told[0].why;
+        let why = &reason[0].why;
         assert!(why.starts_with("the thread of job 1 was ready"), "{why}");
         assert!(
             why.contains("49 % of the time (0.4") && why.contains("preempted 200 times"),
@@ -101,11 +101,11 @@ fn a_job_that_blocks_may_wait_for_its_cpu_as_long_as_wake_ups_take() {
 #[test]
 fn threads_of_devices_and_of_the_kernel_are_judged_too() {
     let starved = poller(300, Some(700)).scheduled;
-    let mut quiet = run(&[poller(1_000, Some(0))]);
-    quiet.devices = (starved, 1);
-    assert_eq!(by(&quiet), [SpoiledBy::DevicePreempted]);
-    quiet.devices = (starved, 50);
-    assert_eq!(by(&quiet), []);
+    let mut undisturbed = run(&[poller(1_000, Some(0))]);
+    undisturbed.devices = (starved, 1);
+    assert_eq!(by(&undisturbed), [SpoiledBy::DevicePreempted]);
+    undisturbed.devices = (starved, 50);
+    assert_eq!(by(&undisturbed), []);
     let job = JobEvidence {
         kernel: Some(starved),
         ..poller(1_000, Some(0))
@@ -126,40 +126,40 @@ fn what_happened_to_the_machine_spoils_a_run() {
         },
         ..run(&[poller(1_000, Some(0))])
     };
-    let quiet = Happened::default();
+    let undisturbed = Happened::default();
     for (happened, expected) in [
         (
             Happened {
                 throttled: true,
-                ..quiet.clone()
+                ..undisturbed.clone()
             },
             SpoiledBy::Throttled,
         ),
         (
             Happened {
                 stopped: true,
-                ..quiet.clone()
+                ..undisturbed.clone()
             },
             SpoiledBy::Stopped,
         ),
         (
             Happened {
                 suspended: ms(101),
-                ..quiet.clone()
+                ..undisturbed.clone()
             },
             SpoiledBy::Suspended,
         ),
         (
             Happened {
                 stepped_ns: -200_000_000,
-                ..quiet.clone()
+                ..undisturbed.clone()
             },
             SpoiledBy::ClockStepped,
         ),
         (
             Happened {
                 cpus: BTreeMap::from([(0, stolen(0)), (3, stolen(20))]),
-                ..quiet.clone()
+                ..undisturbed.clone()
             },
             SpoiledBy::Stolen,
         ),
@@ -169,16 +169,16 @@ fn what_happened_to_the_machine_spoils_a_run() {
     for happened in [
         Happened {
             suspended: ms(99),
-            ..quiet.clone()
+            ..undisturbed.clone()
         },
         Happened {
             stepped_ns: 99_000_000,
-            ..quiet.clone()
+            ..undisturbed.clone()
         },
         // Of three ticks one may have begun before.
         Happened {
             cpus: BTreeMap::from([(3, stolen(3))]),
-            ..quiet.clone()
+            ..undisturbed.clone()
         },
     ] {
         assert_eq!(by(&of(happened)), []);
@@ -186,7 +186,7 @@ fn what_happened_to_the_machine_spoils_a_run() {
     // Another CPU's is none of its.
     let elsewhere = Happened {
         cpus: BTreeMap::from([(3, stolen(20))]),
-        ..quiet
+        ..undisturbed
     };
     let pinned = Evidence {
         cpus: &[1],
@@ -207,11 +207,11 @@ fn a_watcher_that_is_late_says_that_the_machine_stood_still_unless_it_was_stoppe
 }
 
 #[test]
-fn who_is_told_to_end_and_to_continue_was_not_stopped_unless_there_is_a_gap() {
+fn a_run_told_to_end_and_to_continue_was_not_stopped_unless_there_is_a_gap() {
     let mut ended = run(&[poller(1_000, Some(0))]);
     ended.happened.stopped = true;
     assert_eq!(by(&ended), [SpoiledBy::Stopped]);
-    ended.told_to_end = true;
+    ended.requested_to_end = true;
     assert_eq!(by(&ended), []);
     ended.late = LATE + ms(1);
     assert_eq!(by(&ended), [SpoiledBy::Stopped]);
@@ -238,13 +238,13 @@ fn a_learner_is_spoiled_by_what_it_polled_while_it_learnt() {
 }
 
 #[test]
-fn other_programs_on_a_cpu_are_told_by_their_share() {
-    let told = |time| by_others("CPU 1", ms(time), SECOND, 0.1);
-    assert_eq!(told(100), None);
-    let told = told(400).unwrap();
-    assert_eq!((told.by, told.share), (SpoiledBy::Busy, Some(0.4)));
+fn other_programs_on_a_cpu_are_reported_by_their_share() {
+    let reason = |time| by_others("CPU 1", ms(time), SECOND, 0.1);
+    assert_eq!(reason(100), None);
+    let reason = reason(400).unwrap();
+    assert_eq!((reason.by, reason.share), (SpoiledBy::Busy, Some(0.4)));
     assert!(
-        told.why.starts_with("CPU 1 ran other programs for 40 %"),
-        "{told:?}"
+        reason.why.starts_with("CPU 1 ran other programs for 40 %"),
+        "{reason:?}"
     );
 }

@@ -1,0 +1,68 @@
+//! The phases of a load, as `--phases` has them: `20k:5s,2k:10s`.
+
+use crate::times::duration;
+use joulio_units::Nanos;
+use joulio_workload::parse_count;
+use std::str::FromStr;
+
+/// A rate that holds for a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PhaseFlag {
+    /// I/Os that arrive at each job in a second; `None`: a closed loop.
+    pub rate: Option<u64>,
+    /// How long it holds.
+    pub length: Nanos,
+}
+
+impl FromStr for PhaseFlag {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<PhaseFlag, String> {
+        let Some((rate, length)) = text.split_once(':') else {
+            return Err(format!(
+                "'{text}' is not a phase: write RATE:TIME, as 20k:5s, or max:5s for a closed loop"
+            ));
+        };
+        let rate = match rate {
+            "max" => None,
+            rate => match parse_count(rate)? {
+                0 => return Err(format!("'{text}': the rate must be above zero")),
+                rate => Some(rate),
+            },
+        };
+        let length = duration(length)?;
+        Ok(PhaseFlag { rate, length })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phase_is_a_rate_and_a_time() {
+        let phase = |rate, ms| PhaseFlag {
+            rate,
+            length: Nanos::from_millis(ms),
+        };
+        for (text, expected) in [
+            ("20k:5s", phase(Some(20_000), 5_000)),
+            ("1:2", phase(Some(1), 2_000)),
+            ("max:500ms", phase(None, 500)),
+        ] {
+            assert_eq!(text.parse(), Ok(expected), "{text}");
+        }
+        for text in [
+            "",
+            "20k",
+            ":5s",
+            "20k:",
+            "0:5s",
+            "20k:0",
+            "fast:5s",
+            "20k:5s:6s",
+        ] {
+            assert!(text.parse::<PhaseFlag>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Progress of a grid.
+
+use crate::failure::say;
+use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
+
+/// Progress: a bar on a terminal, elsewhere a line each twentieth of many scenarios.
+pub struct GridProgress {
+    bar: ProgressBar,
+    lines: bool,
+    /// Twentieths reported.
+    reported: u64,
+}
+
+impl GridProgress {
+    const LINES: u64 = 20;
+    /// Number of scenarios that are done before progress is shown.
+    const FEW: usize = 1_000;
+
+    /// Progress of a grid of `all` scenarios, `done` of which are done.
+    pub fn new(all: usize, done: usize) -> GridProgress {
+        let bar = ProgressBar::new(all as u64);
+        // The template is a constant: it parses or the tests fail.
+        let style =
+            ProgressStyle::with_template("[{bar:40}] {pos}/{len} scenarios  {elapsed}, {eta} left");
+        let bar = match style {
+            Ok(style) => bar.with_style(style.progress_chars("=> ")),
+            Err(_) => bar,
+        };
+        bar.set_position(done as u64);
+        bar.reset_eta();
+        GridProgress {
+            lines: bar.is_hidden() && all > GridProgress::FEW,
+            reported: GridProgress::LINES * done as u64 / (all as u64).max(1),
+            bar,
+        }
+    }
+
+    /// Reports that `done` scenarios are done.
+    pub fn set(&mut self, done: usize) {
+        self.bar.set_position(done as u64);
+        let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
+        let part = GridProgress::LINES * done / all.max(1);
+        if self.lines && part > self.reported {
+            self.reported = part;
+            let [elapsed, left] = [self.bar.elapsed(), self.bar.eta()].map(HumanDuration);
+            say(&format!(
+                "{done} of {all} scenarios after {elapsed}, about {left} left"
+            ));
+        }
+    }
+}
+
+impl Drop for GridProgress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,354 @@
+//! When each I/O of a job arrives, and what it does.
+
+use crate::{Arrivals, Job, Load};
+use joulio_units::{Direction, Nanos};
+use rand_distr::{Bernoulli, Distribution, Exp1, Poisson};
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::SeedableRng;
+
+/// Arrivals that [`Schedule::left`] draws one by one; the rest are one draw.
+const MAX_DRAWN: u64 = 1 << 20;
+
+/// An I/O that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// Read or write.
+    pub direction: Direction,
+    /// Bytes of the I/O.
+    pub len: u32,
+    /// Time that latency counts from.
+    pub arrival: Nanos,
+    /// True in a closed loop, where an I/O arrives when it is made.
+    pub closed: bool,
+    /// Index of the load that the I/O is of.
+    pub load: usize,
+}
+
+/// A load, ready to draw from.
+#[derive(Clone, Debug)]
+struct Drawn {
+    load: Load,
+    /// Time that the load lasts.
+    length: Nanos,
+    reads: Bernoulli,
+}
+
+impl Drawn {
+    fn new(load: Load, length: Nanos) -> Drawn {
+        let reads = f64::from(load.read_percent.min(100)) / 100.0;
+        Drawn {
+            load,
+            // A load without length would never be over.
+            length: length.max(Nanos(1)),
+            reads: Bernoulli::new(reads).expect("at most 1"),
+        }
+    }
+}
+
+/// A job's I/Os in the order of their arrivals, by one load or several in turn. What it draws for the
+/// nth is the same whatever waits, as long as one load holds, and the same in a real run as in
+/// virtual time.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    loads: Vec<Drawn>,
+    /// The load that holds.
+    turn: usize,
+    /// End of that load.
+    until: Nanos,
+    next_arrival: Nanos,
+    /// I/Os that are left of a burst.
+    burst: u32,
+    random: Pcg64Mcg,
+}
+
+impl Schedule {
+    /// Schedule of job `index` of `job`, from `start` on.
+    pub fn new(job: &Job, index: usize, start: Nanos) -> Schedule {
+        let lengths = job.phases.iter().map(|phase| phase.length);
+        let lengths = lengths.chain(job.phases.is_empty().then_some(Nanos::MAX));
+        let loads = job.loads(index).into_iter().zip(lengths);
+        let loads: Vec<_> = loads
+            .map(|(load, length)| Drawn::new(load, length))
+            .collect();
+        let mut schedule = Schedule {
+            turn: 0,
+            until: start + loads[0].length,
+            next_arrival: start,
+            burst: 0,
+            random: Pcg64Mcg::seed_from_u64(job.seed ^ (index as u64 + 1) << 32),
+            loads,
+        };
+        schedule.begin(start);
+        schedule
+    }
+
+    /// The next I/O, if it is due at `at`; in a closed loop one always is.
+    #[inline]
+    pub fn due(&mut self, at: Nanos) -> Option<Due> {
+        while at >= self.until && self.next_arrival >= self.until {
+            self.next_load();
+        }
+        let drawn = &self.loads[self.turn];
+        let load = drawn.load;
+        let closed = load.arrivals == Arrivals::Closed;
+        let arrival = if closed { at } else { self.next_arrival };
+        if arrival > at {
+            return None;
+        }
+        let direction = match drawn.reads.sample(&mut self.random) {
+            true => Direction::Read,
+            false => Direction::Write,
+        };
+        self.advance(load.arrivals);
+        Some(Due {
+            direction,
+            len: load.bs,
+            arrival,
+            closed,
+            load: self.turn,
+        })
+    }
+
+    /// When the next I/O of an open loop arrives, or a load ends before that; of a closed loop there
+    /// is no such time.
+    pub fn next(&self) -> Nanos {
+        match self.loads[self.turn].load.arrivals {
+            Arrivals::Closed => Nanos::MAX,
+            _ => self.next_arrival.min(self.until),
+        }
+    }
+
+    /// Number of I/Os of open loops that arrive before `end`, from the next on; at most `max`.
+    pub fn left(mut self, end: Nanos, max: u64) -> u64 {
+        let mut left = self.left_of_load(end, max);
+        while left < max && self.until < end {
+            self.next_load();
+            left = left.saturating_add(self.left_of_load(end, max - left));
+        }
+        left.min(max)
+    }
+
+    /// Number of I/Os of the load that holds which arrive before `end`.
+    fn left_of_load(&mut self, end: Nanos, max: u64) -> u64 {
+        let end = end.min(self.until);
+        let left = end - self.next_arrival;
+        if left == Nanos::ZERO {
+            return 0;
+        }
+        let every = |interval: Nanos| left.0.div_ceil(interval.0.max(1));
+        match self.loads[self.turn].load.arrivals {
+            Arrivals::Closed => 0,
+            Arrivals::Every(interval) => every(interval),
+            Arrivals::Bursts { ios, every: apart } => {
+                let whole = (every(apart) - 1).saturating_mul(ios.into());
+                whole.saturating_add(self.burst.into())
+            }
+            Arrivals::Poisson(mean) => {
+                let mut drawn = 0;
+                while self.next_arrival < end && drawn < max.min(MAX_DRAWN) {
+                    self.due(self.next_arrival);
+                    drawn += 1;
+                }
+                if self.next_arrival >= end || drawn >= max {
+                    return drawn;
+                }
+                // How many come after the next is independent of what came before.
+                let more = (end - self.next_arrival).0 as f64 / mean.0.max(1) as f64;
+                let more = Poisson::new(more).map(|more| more.sample(&mut self.random));
+                (drawn + 1).saturating_add(more.unwrap_or(0.0) as u64)
+            }
+        }
+    }
+
+    /// Goes on to the load behind the one that holds, which begins where that one ends.
+    fn next_load(&mut self) {
+        self.turn = (self.turn + 1) % self.loads.len();
+        let start = self.until;
+        self.until = start + self.loads[self.turn].length;
+        self.begin(start);
+    }
+
+    /// A load begins at `start`.
+    fn begin(&mut self, start: Nanos) {
+        let arrivals = self.loads[self.turn].load.arrivals;
+        // A closed loop goes on until its time is over.
+        let closed = arrivals == Arrivals::Closed;
+        self.next_arrival = if closed { self.until } else { start };
+        if let Arrivals::Bursts { ios, .. } = arrivals {
+            self.burst = ios;
+        }
+    }
+
+    /// An I/O has been taken.
+    #[inline]
+    fn advance(&mut self, arrivals: Arrivals) {
+        match arrivals {
+            Arrivals::Closed => {}
+            Arrivals::Every(interval) => self.next_arrival += interval,
+            Arrivals::Poisson(mean) => {
+                let gap: f64 = Exp1.sample(&mut self.random);
+                self.next_arrival += Nanos::nearest(gap * mean.0 as f64);
+            }
+            Arrivals::Bursts { ios, every } => {
+                self.burst -= 1;
+                if self.burst == 0 {
+                    self.burst = ios;
+                    self.next_arrival += every;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Phase;
+
+    fn schedule(phases: Vec<Phase>) -> Schedule {
+        let job = Job {
+            phases,
+            ..Job::random_reads(1)
+        };
+        Schedule::new(&job, 0, Nanos::ZERO)
+    }
+
+    fn phase(us: u64, bs: u32, arrivals: Arrivals) -> Phase {
+        Phase {
+            length: Nanos::from_micros(us),
+            load: Load {
+                read_percent: 100,
+                bs,
+                arrivals,
+            },
+        }
+    }
+
+    /// Load and arrival of all that is due by `at`, in microseconds.
+    fn taken(schedule: &mut Schedule, at: u64) -> Vec<(usize, u64)> {
+        let at = Nanos::from_micros(at);
+        let mut taken = Vec::new();
+        while let Some(due) = schedule.due(at) {
+            taken.push((due.load, due.arrival.0 / 1_000));
+        }
+        taken
+    }
+
+    #[test]
+    fn bursts_come_whole_and_loads_take_turns() {
+        let us = Nanos::from_micros;
+        let bursts = Arrivals::Bursts {
+            ios: 3,
+            every: us(10),
+        };
+        let mut schedule = schedule(vec![
+            phase(15, 4096, bursts),
+            phase(10, 512, Arrivals::Every(us(4))),
+        ]);
+        assert_eq!(taken(&mut schedule, 0), [(0, 0); 3]);
+        assert_eq!(schedule.next(), us(10));
+        assert_eq!(taken(&mut schedule, 14), [(0, 10); 3]);
+        // The end of the load, though no burst is due before 20.
+        assert_eq!(schedule.next(), us(15));
+        assert_eq!(taken(&mut schedule, 24), [(1, 15), (1, 19), (1, 23)]);
+        assert_eq!(taken(&mut schedule, 25), [(0, 25); 3]);
+        assert_eq!(schedule.left(us(40), 99), 3 + 3 - 3);
+    }
+
+    #[test]
+    fn who_is_late_issues_what_arrived_before_the_next_load() {
+        let us = Nanos::from_micros;
+        let mut schedule = schedule(vec![
+            phase(10, 4096, Arrivals::Every(us(5))),
+            phase(10, 512, Arrivals::Closed),
+        ]);
+        let due = |schedule: &mut Schedule, at| schedule.due(us(at)).unwrap();
+        assert_eq!(due(&mut schedule, 12).arrival, us(0));
+        assert_eq!(due(&mut schedule, 12).arrival, us(5));
+        let closed = due(&mut schedule, 12);
+        assert_eq!((closed.load, closed.arrival), (1, us(12)));
+        assert_eq!(schedule.next(), Nanos::MAX);
+        assert_eq!(due(&mut schedule, 20).load, 0);
+    }
+
+    #[test]
+    fn what_is_left_is_what_would_be_due() {
+        let us = Nanos::from_micros;
+        let bursts = Arrivals::Bursts {
+            ios: 3,
+            every: us(7),
+        };
+        let mut loads = vec![
+            phase(20, 4096, bursts),
+            phase(20, 4096, Arrivals::Poisson(us(2))),
+            phase(10, 4096, Arrivals::Every(us(3))),
+        ];
+        loads[1].load.read_percent = 50;
+        let schedule = schedule(loads);
+        for end in 1..200 {
+            let mut issued = schedule.clone();
+            issued.due(us(0));
+            let left = issued.clone().left(us(end), u64::MAX);
+            let due = std::iter::from_fn(|| issued.due(us(end) - Nanos(1)));
+            assert_eq!(due.count() as u64, left, "{end}");
+            assert_eq!(schedule.clone().left(us(end), 2), 2.min(left + 1));
+        }
+    }
+
+    #[test]
+    fn arrivals_behind_a_closed_loop_are_left_too() {
+        let us = Nanos::from_micros;
+        let schedule = schedule(vec![
+            phase(10, 4096, Arrivals::Every(us(5))),
+            phase(10, 4096, Arrivals::Closed),
+        ]);
+        assert_eq!(schedule.left(us(40), 99), 4);
+    }
+
+    #[test]
+    fn more_arrivals_than_are_drawn_one_by_one_have_their_mean_too() {
+        let every = phase(1_000_000, 4096, Arrivals::Poisson(Nanos(100)));
+        let left = schedule(vec![every]).left(Nanos::from_millis(1_000), u64::MAX);
+        assert!((9_980_000..10_020_000).contains(&left), "{left}");
+    }
+
+    #[test]
+    fn a_seed_and_an_index_are_a_schedule() {
+        let draw = |seed, index| {
+            let job = Job {
+                seed,
+                arrivals: Arrivals::Poisson(Nanos(1_000)),
+                rw: crate::ReadWrite::RandRw,
+                ..Job::random_reads(1)
+            };
+            let mut schedule = Schedule::new(&job, index, Nanos(7));
+            let due = std::iter::from_fn(|| schedule.due(Nanos::from_micros(50)));
+            due.collect::<Vec<_>>()
+        };
+        assert_eq!(draw(1, 0), draw(1, 0));
+        assert_eq!(draw(1, 0)[0].arrival, Nanos(7));
+        assert_ne!(draw(1, 0), draw(1, 1));
+        assert_ne!(draw(1, 0), draw(2, 0));
+    }
+
+    #[test]
+    fn a_mix_is_about_what_it_says() {
+        let mut load = phase(1_000_000, 4096, Arrivals::Closed);
+        load.load.read_percent = 70;
+        let mut schedule = schedule(vec![load]);
+        let due = std::iter::from_fn(|| schedule.due(Nanos::ZERO));
+        let reads = due
+            .take(10_000)
+            .filter(|due| due.direction == Direction::Read)
+            .count();
+        assert!((6_700..7_300).contains(&reads), "{reads}");
+    }
+
+    #[test]
+    fn random_arrivals_have_their_mean() {
+        let mean = Nanos::from_micros(10);
+        let schedule = schedule(vec![phase(1_000_000, 4096, Arrivals::Poisson(mean))]);
+        let left = schedule.left(Nanos::from_millis(1_000), u64::MAX);
+        assert!((99_000..101_000).contains(&left), "{left}");
+    }
+}

@@ -1,0 +1,74 @@
+//! What cores do while their power is measured.
+
+use joulio_cpu::Depth;
+use joulio_units::Nanos;
+use std::fmt;
+
+/// What each of some cores does in a window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Activity {
+    /// Nothing: no thread of joulio runs.
+    Rest,
+    /// Polls of a word of memory that find nothing.
+    Spin,
+    /// Such polls with the PAUSE instruction between them.
+    SpinPause,
+    /// Waits for a time: TPAUSE, or MWAITX.
+    Pause(Depth),
+    /// Waits for a write to a cache line that does not come: UMWAIT, or MWAITX.
+    Monitor(Depth),
+    /// Sleeps by a timer, one after another, of this length each.
+    Sleeps(Nanos),
+}
+
+/// The cores of a window: what some of them do, while the others idle.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arm {
+    /// What the first `cores` cores do.
+    pub activity: Activity,
+    /// Number of these cores.
+    pub cores: usize,
+    /// Name of the deepest idle state that the kernel may choose, on every CPU; none: its own choice.
+    pub limit: Option<String>,
+}
+
+impl Arm {
+    /// Nothing runs, and the kernel chooses.
+    pub fn idle() -> Arm {
+        Arm::on(Activity::Rest, 0)
+    }
+
+    /// `cores` cores do `activity`.
+    pub fn on(activity: Activity, cores: usize) -> Arm {
+        Arm {
+            activity,
+            cores,
+            limit: None,
+        }
+    }
+
+    /// The same, in no deeper idle state than `limit`.
+    pub fn within(self, limit: Option<&str>) -> Arm {
+        Arm {
+            limit: limit.map(String::from),
+            ..self
+        }
+    }
+}
+
+impl fmt::Display for Activity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let depth = |depth: &Depth| match depth {
+            Depth::C01 => "C0.1",
+            Depth::C02 => "C0.2",
+        };
+        match self {
+            Activity::Rest => f.write_str("idle"),
+            Activity::Spin => f.write_str("spin"),
+            Activity::SpinPause => f.write_str("spin with PAUSE"),
+            Activity::Pause(of) => write!(f, "tpause {}", depth(of)),
+            Activity::Monitor(of) => write!(f, "umwait {}", depth(of)),
+            Activity::Sleeps(time) => write!(f, "sleeps of {} us", time.0 / 1_000),
+        }
+    }
+}

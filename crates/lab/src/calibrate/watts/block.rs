@@ -1,0 +1,139 @@
+//! Windows in an order in which drift goes out.
+//!
+//! A block measures its arms forth and back (idle, one, all, all, one, idle): whatever grows
+//! evenly with time is in every arm's mean alike, and in no difference of them. Blocks share no
+//! window, so that what differs from one to the next is what the interval is made of.
+
+use super::activity::Arm;
+use super::bench::{Cores, Joules, Ran};
+use super::error::WattsError;
+use super::interval::Interval;
+use joulio_units::Nanos;
+
+/// The arms of a block, each measured twice.
+#[derive(Clone, Debug)]
+pub struct Block {
+    arms: Vec<Mean>,
+}
+
+/// The mean of an arm's two windows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mean {
+    /// Mean power.
+    pub watts: f64,
+    /// Bound of the meter's own error of it.
+    pub error: f64,
+    /// What the cores did.
+    pub ran: Ran,
+}
+
+/// How often and how long each state is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Rounds {
+    /// Number of blocks, at least two.
+    pub blocks: u32,
+    /// Length of a window.
+    pub window: Nanos,
+}
+
+impl Rounds {
+    /// Runs the blocks of `arms`; `tick` is called after each window.
+    ///
+    /// # Errors
+    /// A window fails.
+    pub fn run(
+        &self,
+        arms: &[Arm],
+        cores: &mut dyn Cores,
+        joules: &mut dyn Joules,
+        tick: &mut dyn FnMut(),
+    ) -> Result<Vec<Block>, WattsError> {
+        let mut blocks = Vec::new();
+        for _ in 0..self.blocks {
+            let there = self.pass(arms.iter(), cores, joules, tick)?;
+            let mut back = self.pass(arms.iter().rev(), cores, joules, tick)?;
+            back.reverse();
+            let arms = there.iter().zip(&back);
+            blocks.push(Block {
+                arms: arms.map(|(one, other)| one.and(other)).collect(),
+            });
+        }
+        Ok(blocks)
+    }
+
+    fn pass<'a>(
+        &self,
+        arms: impl Iterator<Item = &'a Arm>,
+        cores: &mut dyn Cores,
+        joules: &mut dyn Joules,
+        tick: &mut dyn FnMut(),
+    ) -> Result<Vec<Mean>, WattsError> {
+        arms.map(|arm| {
+            let mut energy = None;
+            let ran = cores.run(arm, &mut || {
+                energy = Some(joules.over(self.window)?);
+                Ok(())
+            })?;
+            tick();
+            let energy = energy.ok_or(WattsError::Interrupted)?;
+            let error = energy.error.map_or(0.0, |error| (error / energy.window).0);
+            Ok(Mean {
+                watts: energy.watts().0,
+                error,
+                ran,
+            })
+        })
+        .collect()
+    }
+}
+
+impl Mean {
+    fn and(&self, other: &Mean) -> Mean {
+        let half = |one: f64, other: f64| (one + other) / 2.0;
+        let inside = self.ran.inside.zip(other.ran.inside);
+        Mean {
+            watts: half(self.watts, other.watts),
+            error: half(self.error, other.error),
+            ran: Ran {
+                wakes: half(self.ran.wakes, other.ran.wakes),
+                busy: half(self.ran.busy, other.ran.busy),
+                inside: inside.map(|(one, other)| half(one, other)),
+            },
+        }
+    }
+}
+
+impl Block {
+    /// The arm of this index; nothing, of one that is not there.
+    pub fn arm(&self, index: usize) -> Mean {
+        self.arms.get(index).copied().unwrap_or_default()
+    }
+}
+
+/// The interval of the sum of the arms' watts by `weights`, over the blocks.
+pub fn contrast(blocks: &[Block], weights: &[f64]) -> Interval {
+    let each = |of: &dyn Fn(Mean, f64) -> f64| -> Vec<f64> {
+        let sum = |block: &Block| {
+            let weights = weights.iter().enumerate();
+            weights
+                .map(|(arm, &weight)| of(block.arm(arm), weight))
+                .sum()
+        };
+        blocks.iter().map(sum).collect()
+    };
+    let watts = each(&|mean, weight| mean.watts * weight);
+    let errors = each(&|mean, weight| mean.error * weight.abs());
+    Interval::of(
+        &watts,
+        errors.iter().sum::<f64>() / errors.len().max(1) as f64,
+    )
+}
+
+/// The mean of something of one arm, over the blocks in which it is known.
+pub fn mean(blocks: &[Block], arm: usize, of: impl Fn(Ran) -> Option<f64>) -> Option<f64> {
+    let known: Vec<f64> = blocks
+        .iter()
+        .filter_map(|block| of(block.arm(arm).ran))
+        .collect();
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+}

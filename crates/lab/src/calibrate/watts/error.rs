@@ -1,0 +1,75 @@
+//! Why watts were not measured.
+
+use joulio_energy::SumError;
+use joulio_host::ChangeError;
+use joulio_workload::Spoiled;
+use rustix::io::Errno;
+use std::io;
+
+/// Why watts were not measured.
+#[derive(Debug, thiserror::Error)]
+pub enum WattsError {
+    /// No meter of the package or the wall can be read; each says why.
+    #[error(
+        "--watts: no meter of the package or the wall can be read here, and nothing is measured"
+    )]
+    NoMeter(Vec<String>),
+    /// One core is not enough to tell its watts from those of what cores share.
+    #[error(
+        "--watts: needs two cores of one package, to tell theirs from what they share: this process may use {0}"
+    )]
+    OneCore(usize),
+    /// A meter failed in the middle.
+    #[error("--watts: {name}: {why}")]
+    Meter {
+        /// Name of the meter.
+        name: String,
+        /// Why.
+        why: String,
+    },
+    /// Meters whose figures cannot be added.
+    #[error("--watts: {0}: choose one of them by --meter")]
+    Sum(#[from] SumError),
+    /// No thread could be started.
+    #[error("--watts: {0}")]
+    Thread(#[from] io::Error),
+    /// A thread cannot be kept on its CPU.
+    #[error("--watts: CPU {cpu}: {errno}")]
+    Pin {
+        /// The CPU's number.
+        cpu: usize,
+        /// The system's reason.
+        errno: Errno,
+    },
+    /// The idle states could not be limited, or not be put back.
+    #[error("--watts: {0}")]
+    Change(#[from] Box<ChangeError>),
+    /// Other programs ran, or the machine was disturbed otherwise.
+    #[error("{}", .0.why)]
+    Spoiled(Spoiled),
+    /// Spinning cannot be told from idling: neither can anything that saves part of it.
+    #[error(
+        "by {meter} {cores} spinning cores cannot be told from idle ones (within {within:.2} W each): give more --rounds, a longer --window, or another --meter"
+    )]
+    Indistinguishable {
+        /// Names of the meters.
+        meter: String,
+        /// Number of cores that spun.
+        cores: usize,
+        /// Half of the interval, in watts a core.
+        within: f64,
+    },
+    /// Ended early.
+    #[error("nothing is kept")]
+    Interrupted,
+    /// A thread panicked, and said why.
+    #[error("--watts: a thread panicked")]
+    Panicked,
+}
+
+impl WattsError {
+    /// True if nothing was measured, since it cannot be here.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, WattsError::NoMeter(_) | WattsError::OneCore(_))
+    }
+}

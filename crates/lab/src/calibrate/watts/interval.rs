@@ -1,0 +1,107 @@
+//! The 95 % interval of repeated measurements.
+
+use serde::Serialize;
+
+/// A mean, and the ends of the 95 % interval that it lies in.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// Mean of the repetitions.
+    pub value: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// The 97.5 % quantiles of Student's t for 1 to 30 degrees of freedom: NIST/SEMATECH e-Handbook of
+/// Statistical Methods, 1.3.6.7.2.
+const STUDENT: [f64; 30] = [
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
+    2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
+    2.052, 2.048, 2.045, 2.042,
+];
+
+/// The quantile for so many degrees of freedom; beyond the table its last, which is a little wider
+/// than the true one.
+fn student(freedom: usize) -> f64 {
+    let at = freedom.clamp(1, STUDENT.len()) - 1;
+    STUDENT.get(at).copied().unwrap_or(f64::INFINITY)
+}
+
+impl Interval {
+    /// Interval of `repetitions`, each of which a meter may have wrong by up to `error`: all of
+    /// that is added on either side, for it need not differ from one repetition to the next. Of one
+    /// repetition nothing is known.
+    pub fn of(repetitions: &[f64], error: f64) -> Interval {
+        let n = repetitions.len();
+        if n < 2 {
+            let value = repetitions.first().copied().unwrap_or(0.0);
+            return Interval::around(value, f64::INFINITY);
+        }
+        let mean = repetitions.iter().sum::<f64>() / n as f64;
+        let squares: f64 = repetitions.iter().map(|one| (one - mean).powi(2)).sum();
+        let of_the_mean = (squares / (n - 1) as f64 / n as f64).sqrt();
+        Interval::around(mean, student(n - 1) * of_the_mean + error)
+    }
+
+    /// The interval of half the width `half` around `value`.
+    pub fn around(value: f64, half: f64) -> Interval {
+        Interval {
+            value,
+            low: value - half,
+            high: value + half,
+        }
+    }
+
+    /// Half of the width.
+    pub fn half(&self) -> f64 {
+        (self.high - self.low) / 2.0
+    }
+
+    /// Whether all of it is above zero: the difference that it is of can be told from none.
+    pub fn is_above_zero(&self) -> bool {
+        self.low > 0.0
+    }
+
+    /// The interval in another unit.
+    pub fn times(&self, factor: f64) -> Interval {
+        Interval::around(self.value * factor, self.half() * factor.abs())
+    }
+
+    /// The sum of two; their widths add, for what is off in one may be so in the other.
+    pub fn plus(&self, other: &Interval) -> Interval {
+        Interval::around(self.value + other.value, self.half() + other.half())
+    }
+
+    /// The difference of two, as [`Interval::plus`].
+    pub fn minus(&self, other: &Interval) -> Interval {
+        self.plus(&other.times(-1.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_is_students() {
+        // Mean 3, variance 2.5, of five: 2.776 x sqrt(2.5 / 5).
+        let interval = Interval::of(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.0);
+        assert!((interval.value - 3.0).abs() < 1e-12);
+        assert!((interval.half() - 2.776 * 0.5f64.sqrt()).abs() < 1e-9);
+        let wider = Interval::of(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.25);
+        assert!((wider.half() - interval.half() - 0.25).abs() < 1e-9);
+        assert!(interval.is_above_zero() && !Interval::of(&[1.0], 0.0).is_above_zero());
+        assert_eq!(
+            (student(1), student(30), student(99)),
+            (12.706, 2.042, 2.042)
+        );
+    }
+
+    #[test]
+    fn widths_add_whatever_the_sign() {
+        let (one, other) = (Interval::around(3.0, 0.5), Interval::around(1.0, 0.25));
+        assert_eq!(one.minus(&other), Interval::around(2.0, 0.75));
+        assert_eq!(one.times(-2.0), Interval::around(-6.0, 1.0));
+    }
+}

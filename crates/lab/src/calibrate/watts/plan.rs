@@ -1,0 +1,157 @@
+//! What can be measured on a machine, and why the rest cannot.
+
+use super::activity::Activity;
+use super::figures::{CoreFigure, StateWatts};
+use super::topology::Topology;
+use joulio_cpu::{Depth, PauseLimits, UserWait};
+use joulio_host::knobs::idle_states;
+use joulio_units::Nanos;
+use std::path::Path;
+
+/// What is to be measured.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// Number of cores, of one package, that are made to do something: two at least.
+    pub used: usize,
+    /// Number of cores of the machine.
+    pub cores: usize,
+    /// Number of packages of the machine.
+    pub packages: usize,
+    /// What awake cores do beside spinning, and the figures that it gives.
+    pub waits: Vec<(Activity, Option<CoreFigure>)>,
+    /// Idle states that the kernel may choose, the shallowest first.
+    pub idle: Vec<IdleStatePlan>,
+    /// States that cannot be measured here, with the reasons.
+    pub without: Vec<StateWatts>,
+    /// Whether wake-ups are measured.
+    pub wakes: bool,
+}
+
+/// An idle state of the kernel.
+#[derive(Clone, Debug)]
+pub struct IdleStatePlan {
+    /// Name of the state.
+    pub name: String,
+    /// Time that leaving it takes at most.
+    pub latency: Nanos,
+    /// Whether its watts are measured: not the deepest state's, which all else is above.
+    pub watts: bool,
+}
+
+impl Plan {
+    /// What can be measured on the machine whose file tree begins at `root`; of that the states
+    /// called as in `only`, if any are.
+    pub fn of(root: &Path, topology: &Topology, only: &[String]) -> Plan {
+        let asked =
+            |name: &str| only.is_empty() || only.iter().any(|word| word.eq_ignore_ascii_case(name));
+        let mut plan = Plan {
+            used: topology.used.len(),
+            cores: topology.cores,
+            packages: topology.packages,
+            wakes: asked("wake"),
+            ..Plan::default()
+        };
+        let mut waits = vec![(Activity::SpinPause, Ok(None))];
+        for depth in [Depth::C01, Depth::C02] {
+            waits.extend(user_waits(root, depth));
+        }
+        for (activity, figure) in waits {
+            let name = activity.to_string();
+            match figure {
+                _ if !asked(&name) && !asked(kind(activity)) => {}
+                Ok(figure) => plan.waits.push((activity, figure)),
+                Err(why) => plan.without.push(StateWatts::none(name, why)),
+            }
+        }
+        let states = idle_states(root).into_iter().next();
+        let states = states.into_iter().flat_map(|(_, states)| states);
+        let states: Vec<_> = states
+            .filter(|state| state.disabled != Some(true))
+            .collect();
+        let deepest = states.len().saturating_sub(1);
+        for (at, state) in states.into_iter().enumerate() {
+            plan.idle.push(IdleStatePlan {
+                watts: at < deepest && asked(&state.name),
+                name: state.name,
+                latency: state.latency.unwrap_or_default(),
+            });
+        }
+        if plan.idle.is_empty() {
+            let why = joulio_kernel_io::NoCpuIdle.to_string();
+            plan.without
+                .push(StateWatts::none("idle states".into(), why));
+        }
+        plan
+    }
+
+    /// The idle state that the idle machine is in.
+    pub fn deepest(&self) -> Option<&IdleStatePlan> {
+        self.idle.last()
+    }
+
+    /// Number of windows of a block of all that is to be measured.
+    pub fn windows(&self) -> u32 {
+        let idle = self.idle.iter().filter(|state| state.watts).count();
+        let wakes = match self.wakes {
+            true => self
+                .idle
+                .iter()
+                .filter(|state| state.can_be_woken_from())
+                .count()
+                .max(1),
+            false => 0,
+        };
+        (6 * (1 + self.waits.len() + wakes) + 4 * idle) as u32
+    }
+}
+
+impl IdleStatePlan {
+    /// In POLL the idle task itself looks for work: nothing has to wake it.
+    pub fn can_be_woken_from(&self) -> bool {
+        self.name != "POLL"
+    }
+}
+
+/// The word by which `--states` asks for all depths of a wait.
+fn kind(activity: Activity) -> &'static str {
+    match activity {
+        Activity::Pause(_) => "tpause",
+        Activity::Monitor(_) => "umwait",
+        Activity::SpinPause => "pause",
+        Activity::Rest | Activity::Spin | Activity::Sleeps(_) => "",
+    }
+}
+
+/// The waits of this CPU without the kernel in `depth`, with their figures or why there is none.
+fn user_waits(root: &Path, depth: Depth) -> [(Activity, Result<Option<CoreFigure>, String>); 2] {
+    let (pause, monitor) = (Activity::Pause(depth), Activity::Monitor(depth));
+    let wait = match UserWait::detect(depth) {
+        Ok(wait) => wait,
+        Err(missing) => {
+            let why = || Err(missing.to_string());
+            return [(pause, why()), (monitor, why())];
+        }
+    };
+    // On AMD both are MWAITX: in one of its depths it is a `monitor`, the other does not idle.
+    if wait.name() != "tpause" {
+        let figure = (depth == Depth::C02).then_some(CoreFigure::Monitor);
+        let none = Err("mwaitx is measured as the wait for a write".into());
+        return [(pause, none), (monitor, Ok(figure))];
+    }
+    let allowed = PauseLimits::read(root).is_none_or(|limits| limits.c02);
+    if depth == Depth::C02 && !allowed {
+        let why = || {
+            Err(
+                "the system allows no C0.2: /sys/devices/system/cpu/umwait_control/enable_c02"
+                    .into(),
+            )
+        };
+        return [(pause, why()), (monitor, why())];
+    }
+    let figure = match depth {
+        Depth::C01 => CoreFigure::PauseC01,
+        Depth::C02 => CoreFigure::PauseC02,
+    };
+    // UMWAIT enters the same states: it is shown beside, and the profile has TPAUSE's.
+    [(pause, Ok(Some(figure))), (monitor, Ok(None))]
+}

@@ -1,0 +1,249 @@
+//! The machine's own cores, a thread on each that does something.
+
+use super::activity::{Activity, Arm};
+use super::bench::{Cores, Ran};
+use super::error::WattsError;
+use super::quiet::Quiet;
+use joulio_cpu::{CacheLine, Depth, UserWait};
+use joulio_host::{Changes, Knob};
+use joulio_nvme::wait::now;
+use joulio_units::Nanos;
+use joulio_workload::{Stop, ThreadCounting};
+use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
+use rustix::time::{ClockId, clock_gettime};
+use std::hint::{black_box, spin_loop};
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::thread::{self, sleep};
+use std::time::Duration;
+
+/// A wait that nothing ends, ends itself then.
+const SLICE: Nanos = Nanos::from_millis(1);
+/// Time from the last thread's start, in which clocks and voltages settle.
+const SETTLE: Nanos = Nanos::from_millis(200);
+
+/// The machine's cores.
+pub struct Threads<'a> {
+    /// Root of the file tree in which idle states are limited.
+    pub root: PathBuf,
+    /// The CPUs that threads run on, one of each core.
+    pub cpus: Vec<usize>,
+    /// How long a meter takes to follow the power: a window begins no sooner.
+    pub lag: Nanos,
+    /// What disturbs the measurement.
+    pub quiet: &'a mut Quiet,
+    /// Ends it.
+    pub stop: &'a Stop,
+    /// Receives lines about settings that could not be put back.
+    pub report: &'a dyn Fn(&str),
+}
+
+/// State of the threads of a window.
+#[derive(Default)]
+struct Shared {
+    begun: AtomicUsize,
+    over: AtomicBool,
+}
+
+/// Ends the threads of a window when it is dropped, also by a panic: their scope waits for them.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What one thread did.
+#[derive(Clone, Copy, Default)]
+struct Done {
+    wakes: u64,
+    busy: Nanos,
+    time: Nanos,
+    /// Share of its cycles in C0.1 or C0.2, whichever it was to be in.
+    inside: Option<f64>,
+}
+
+impl Cores for Threads<'_> {
+    fn run(
+        &mut self,
+        arm: &Arm,
+        during: &mut dyn FnMut() -> Result<(), WattsError>,
+    ) -> Result<Ran, WattsError> {
+        let mut changes = Changes::new(self.report);
+        if let Some(limit) = &arm.limit {
+            let wanted = [(Knob::MaxCstate, limit.as_str())];
+            let changed = changes.knobs(&self.root, &wanted);
+            changed.map_err(|error| WattsError::Change(Box::new(error)))?;
+        }
+        let ran = self.with_threads(arm, during);
+        let back = changes.finish();
+        let ran = ran?;
+        back.map_err(|error| WattsError::Change(Box::new(error)))?;
+        Ok(ran)
+    }
+}
+
+impl Threads<'_> {
+    fn with_threads(
+        &mut self,
+        arm: &Arm,
+        during: &mut dyn FnMut() -> Result<(), WattsError>,
+    ) -> Result<Ran, WattsError> {
+        let shared = Shared::default();
+        // Idle is judged where nothing of joulio runs: the kernel's ticks would charge wrongly for
+        // sleeps that they wake.
+        let judged = arm.activity == Activity::Rest && arm.limit.is_none();
+        let cpus = &self.cpus;
+        let (quiet, stop) = (&mut *self.quiet, self.stop);
+        let settle = SETTLE.max(self.lag);
+        thread::scope(|scope| {
+            let over = Over(&shared.over);
+            let mut threads = Vec::new();
+            let cpus = cpus.iter().take(arm.cores);
+            for &cpu in cpus {
+                let (shared, activity) = (&shared, arm.activity);
+                let thread = thread::Builder::new().name("joulio-watts".into());
+                let thread = thread.spawn_scoped(scope, move || work(activity, cpu, shared));
+                threads.push(thread);
+            }
+            // Also when one could not be started: the others are to end.
+            let (threads, failed) = started(threads);
+            let result = match failed {
+                Some(error) => Err(error),
+                None => {
+                    wait_for(&shared, threads.len(), || {
+                        threads.iter().any(|one| one.is_finished())
+                    });
+                    sleep(Duration::from_nanos(settle.0));
+                    let begun = quiet.begin(judged);
+                    during().and_then(|()| quiet.end(begun))
+                }
+            };
+            drop(over);
+            let done: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
+            result?;
+            if stop.stopped() {
+                return Err(WattsError::Interrupted);
+            }
+            let done: Result<Vec<Done>, WattsError> = done
+                .into_iter()
+                .map(|done| done.unwrap_or(Err(WattsError::Panicked)))
+                .collect();
+            Ok(ran(&done?))
+        })
+    }
+}
+
+/// The threads that were started, and why one was not.
+fn started<T>(threads: Vec<std::io::Result<T>>) -> (Vec<T>, Option<WattsError>) {
+    let (mut running, mut failed) = (Vec::new(), None);
+    for thread in threads {
+        match thread {
+            Ok(thread) => running.push(thread),
+            Err(error) => failed = Some(WattsError::Thread(error)),
+        }
+    }
+    (running, failed)
+}
+
+/// Waits until all have begun; one that cannot ends.
+fn wait_for(shared: &Shared, threads: usize, one_ended: impl Fn() -> bool) {
+    while shared.begun.load(Ordering::Relaxed) < threads && !one_ended() {
+        sleep(Duration::from_millis(1));
+    }
+}
+
+fn ran(done: &[Done]) -> Ran {
+    let mean = |of: &dyn Fn(&Done) -> f64| {
+        let sum: f64 = done.iter().map(of).sum();
+        sum / done.len().max(1) as f64
+    };
+    let seconds = |one: &Done| one.time.seconds().max(1e-9);
+    let counted: Option<Vec<f64>> = done.iter().map(|one| one.inside).collect();
+    let counted = counted.filter(|all| !all.is_empty());
+    Ran {
+        wakes: mean(&|one| one.wakes as f64 / seconds(one)),
+        busy: mean(&|one| one.busy.seconds() / seconds(one)),
+        inside: counted.map(|all| all.iter().sum::<f64>() / all.len() as f64),
+    }
+}
+
+/// Does `activity` on `cpu` until it is over.
+fn work(activity: Activity, cpu: usize, shared: &Shared) -> Result<Done, WattsError> {
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    sched_setaffinity(None, &set).map_err(|errno| WattsError::Pin { cpu, errno })?;
+    // As a run does with its jobs: sleeps as long as they say.
+    let _ = set_current_timer_slack(NonZero::new(1));
+    let depth = match activity {
+        Activity::Pause(depth) | Activity::Monitor(depth) => Some(depth),
+        _ => None,
+    };
+    let wait = depth.and_then(|depth| UserWait::detect(depth).ok());
+    let mut counting = depth.map(|_| ThreadCounting::this_thread());
+    let (over, mut wakes) = (&shared.over, 0);
+    let is_over = || over.load(Ordering::Relaxed);
+    let line = AtomicU32::new(0);
+    shared.begun.fetch_add(1, Ordering::Relaxed);
+    if let Some(counting) = &mut counting {
+        counting.start();
+    }
+    let (at, ran) = (now(), own_time());
+    match (activity, wait) {
+        (Activity::Sleeps(time), _) => {
+            while !is_over() {
+                sleep(Duration::from_nanos(time.0));
+                wakes += 1;
+            }
+        }
+        (Activity::Pause(_), Some(wait)) => {
+            while !is_over() {
+                wait.pause(SLICE);
+            }
+        }
+        (Activity::Monitor(_), Some(wait)) => {
+            while !is_over() {
+                wait.arm(CacheLine::from(&line));
+                wait.wait(SLICE);
+            }
+        }
+        (Activity::SpinPause, _) => {
+            while !is_over() {
+                spin_loop();
+            }
+        }
+        // What an empty poll does: a load, a comparison and a branch.
+        _ => {
+            while !is_over() {
+                black_box(line.load(Ordering::Acquire) == 1);
+            }
+        }
+    }
+    let (time, busy) = (now() - at, own_time() - ran);
+    let inside = counting.and_then(|mut counting| share(&counting.stop(), depth));
+    Ok(Done {
+        wakes,
+        busy,
+        time,
+        inside,
+    })
+}
+
+/// Share of a thread's cycles in the state that it was to wait in.
+fn share(counted: &joulio_workload::ThreadCounters, depth: Option<Depth>) -> Option<f64> {
+    let inside = match depth? {
+        Depth::C01 => counted.c01.as_ref().ok()?,
+        Depth::C02 => counted.c02.as_ref().ok()?,
+    };
+    let cycles = counted.cycles.as_ref().ok().filter(|&&cycles| cycles > 0)?;
+    Some((*inside as f64 / *cycles as f64).min(1.0))
+}
+
+/// CPU time of the calling thread.
+fn own_time() -> Nanos {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let part = |time: i64| u64::try_from(time).unwrap_or(0);
+    Nanos(part(time.tv_sec) * 1_000_000_000 + part(time.tv_nsec))
+}

@@ -1,0 +1,123 @@
+//! A controller for admin commands, by name, whoever drives it.
+
+use crate::device_name::{DeviceKind, DeviceName};
+use crate::device_name_error::DeviceNameError;
+use crate::emulated::Emulated;
+use crate::error::OpenError;
+use joulio_emulator::{EmulatedDevice, FaultPlan, PowerUse};
+use joulio_host::controller::admin_options;
+use joulio_host::{AdminController, ControllerAddress};
+use joulio_nvme::Cancel;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// Controller for admin commands: `/dev/nvme0`, or a device that joulio drives.
+#[derive(Clone, Debug)]
+pub enum ControllerName {
+    /// Character device of a controller that the kernel's driver has.
+    Kernel(PathBuf),
+    /// Controller that joulio drives.
+    Own(DeviceName),
+}
+
+impl FromStr for ControllerName {
+    type Err = DeviceNameError;
+
+    fn from_str(text: &str) -> Result<ControllerName, DeviceNameError> {
+        if text.starts_with('/') {
+            return Ok(ControllerName::Kernel(text.into()));
+        }
+        text.parse()
+            .map(ControllerName::Own)
+            .map_err(|error| match error {
+                DeviceNameError::Scheme(text) => DeviceNameError::SchemeOrPath(text, "/dev/nvme0"),
+                error => error,
+            })
+    }
+}
+
+impl ControllerName {
+    /// The name as it was written.
+    pub fn text(&self) -> String {
+        match self {
+            ControllerName::Kernel(path) => path.display().to_string(),
+            ControllerName::Own(name) => name.text.clone(),
+        }
+    }
+
+    /// Opens the controller. One that joulio drives is reset by that, and again when it is closed;
+    /// `cancel` ends the wait for it.
+    ///
+    /// # Errors
+    /// The controller cannot be had, or does not come up.
+    pub fn open(&self, cancel: Cancel) -> Result<NamedController, OpenError> {
+        let address = match self {
+            ControllerName::Kernel(path) => ControllerAddress::Kernel(path.clone()),
+            ControllerName::Own(name) => match &name.kind {
+                DeviceKind::Emulated(emulated) => return open_emulated(name, emulated, cancel),
+                DeviceKind::Own(address) => ControllerAddress::Own(address.clone()),
+            },
+        };
+        Ok(NamedController {
+            admin: AdminController::open(self.text(), address, cancel)?,
+            emulated: None,
+        })
+    }
+}
+
+/// Makes the controller in this process, with which it ends.
+fn open_emulated(
+    name: &DeviceName,
+    emulated: &Emulated,
+    cancel: Cancel,
+) -> Result<NamedController, OpenError> {
+    let how = admin_options(cancel);
+    let controller = emulated.open(&name.text, how, 0, &FaultPlan::default())?;
+    let emulated = Some(controller.device().clone());
+    Ok(NamedController {
+        admin: AdminController::of_this_process(&name.text, Arc::new(controller)),
+        emulated,
+    })
+}
+
+/// Controller that was opened by its name.
+pub struct NamedController {
+    /// Admin commands of the controller.
+    pub admin: AdminController,
+    /// Device of the controller, when it is emulated in this process.
+    emulated: Option<EmulatedDevice>,
+}
+
+impl NamedController {
+    /// Time in each power state, of an emulated controller.
+    pub fn power_use(&self) -> Option<PowerUse> {
+        self.emulated.as_ref().map(EmulatedDevice::power)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_the_kernels_and_the_rest_is_as_everywhere() {
+        let parsed = |text: &str| text.parse::<ControllerName>();
+        assert!(matches!(
+            parsed("/dev/nvme0"),
+            Ok(ControllerName::Kernel(_))
+        ));
+        assert!(matches!(
+            parsed("emulated:instant"),
+            Ok(ControllerName::Own(_))
+        ));
+        assert!(matches!(parsed("pcie:01:00.0"), Ok(ControllerName::Own(_))));
+        let wrong = parsed("nvme0").unwrap_err().to_string();
+        assert!(
+            wrong.contains("'nvme0'") && wrong.contains("/dev/nvme0"),
+            "{wrong}"
+        );
+        let wrong = parsed("emulated:instant,lba=x").unwrap_err().to_string();
+        assert!(!wrong.contains("/dev/nvme0"), "{wrong}");
+    }
+}

@@ -1,0 +1,77 @@
+//! Why a device was not measured.
+
+use crate::device_rates::DeviceRatesError;
+use crate::error::OpenError;
+use joulio_model::ProfileError;
+use joulio_twin::TwinError;
+use joulio_twin::device_fit::DeviceFitError;
+use joulio_workload::{JobError, Method, RunError, Spoiled};
+
+/// Why there are no rates of a device, or no profile of them.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceMeasureError {
+    /// The device cannot be opened, or not for that engine.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A size that the device, or the profile that the rest is taken from, does not do.
+    #[error("--bs: {bytes}: {problem}")]
+    Size {
+        /// Bytes of an I/O.
+        bytes: u64,
+        /// What is wrong, and what to do.
+        problem: String,
+    },
+    /// The device has no such engine.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// The machine's profile has no times to take off.
+    #[error(transparent)]
+    Machine(TwinError),
+    /// Other programs ran meanwhile, or the machine was disturbed otherwise: stop them, and measure
+    /// again.
+    #[error("{}", .0.why)]
+    Spoiled(Spoiled),
+    /// Ended early.
+    #[error("nothing is written")]
+    Interrupted,
+    /// A completion mode that the device does not have here.
+    #[error("{} {}: unavailable: {reason}", method.engine, method.mode)]
+    Unavailable {
+        /// The engine and the mode.
+        method: Method,
+        /// Why.
+        reason: String,
+    },
+    /// I/Os failed.
+    #[error("{ios} I/O(s) failed; the first: {first}")]
+    Failed {
+        /// Number of them.
+        ios: u64,
+        /// Description of the first.
+        first: String,
+    },
+    /// A run failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The rates that were measured cannot be read again.
+    #[error(transparent)]
+    Rates(#[from] DeviceRatesError),
+    /// No profile is what was measured.
+    #[error(transparent)]
+    Fit(#[from] DeviceFitError),
+    /// The device's size makes no profile.
+    #[error("what was measured makes no profile: {0}")]
+    Profile(#[from] ProfileError),
+}
+
+impl DeviceMeasureError {
+    /// True if nothing was measured, since it cannot be.
+    pub fn is_refusal(&self) -> bool {
+        use DeviceMeasureError as Error;
+        match self {
+            Error::Run(error) => matches!(error, RunError::Job(_)),
+            Error::Open(_) | Error::Size { .. } | Error::Job(_) | Error::Machine(_) => true,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! The measurement of an open target, and the profile of it.
+
+use super::error::DeviceMeasureError;
+use super::plan::{RatePlan, measure_rates};
+use super::point::{PointRuns, RatePoint};
+use super::real::RealRates;
+use super::text::rates_text;
+use crate::device_rates::parse_rates;
+use crate::open_targets;
+use crate::target_name::TargetName;
+use crate::targets::TargetOptions;
+use joulio_emulator::FaultPlan;
+use joulio_model::{DeviceProfile, Figure, FigureKind, MachineProfile};
+use joulio_nvme::{Cancel, ControllerOptions};
+use joulio_twin::TwinError;
+use joulio_twin::device_fit::{DeviceFitError, FittedRate, MeasuredBy, fit_device};
+use joulio_units::{Direction, Nanos};
+use joulio_workload::{
+    EngineName, Job, Method, ReadWrite, RingOptions, Stop, Target, TargetInfo, check,
+};
+
+/// Sizes that are measured at depth 1, in bytes, as far as the device transfers them at once.
+const SIZES: [u64; 4] = [4 << 10, 16 << 10, 64 << 10, 128 << 10];
+
+/// Jobs at most: by them more than one core submits, which few devices need.
+const MAX_JOBS: usize = 16;
+
+/// Jobs at most of an engine that has one I/O in flight a job.
+const MAX_JOBS_FOR_DEPTH: usize = 64;
+
+/// I/Os in flight of a job at most.
+const MAX_IODEPTH: usize = 256;
+
+/// The measurement of a device as it is requested.
+#[derive(Clone, Debug)]
+pub struct MeasureOptions {
+    /// The device.
+    pub device: TargetName,
+    /// The engine of every run; `None`: the device's usual one.
+    pub engine: Option<EngineName>,
+    /// Bytes of an I/O; none: the usual sizes that the device transfers at once.
+    pub sizes: Vec<u64>,
+    /// Time of each run.
+    pub runtime: Nanos,
+    /// Runs of each point.
+    pub loops: u32,
+    /// True if data on the device may be lost: writes are measured too.
+    pub allow_write: bool,
+    /// True if it ends as soon as most runs of a point are spoiled.
+    pub strict: bool,
+    /// What ends waiting for the device's controller.
+    pub cancel: Cancel,
+}
+
+/// A device that was measured.
+#[derive(Debug)]
+pub struct DeviceMeasurement {
+    /// The engine and the completion mode of every run.
+    pub method: Method,
+    /// Reason why that is not polling, if it is not.
+    pub not_polled: Option<String>,
+    /// Rates of each point.
+    pub points: Vec<PointRuns>,
+    /// The device, from when it was opened.
+    pub info: TargetInfo,
+    options: MeasureOptions,
+}
+
+impl DeviceMeasurement {
+    /// Measures the device that `options` name, for a profile on `machine` whose other figures are
+    /// `base`'s. `begun` hears of each run before it.
+    ///
+    /// # Errors
+    /// The device cannot be opened or does not do the sizes, `machine` has no times, a run failed or
+    /// was ended, or (when strict) most runs of a point were spoiled.
+    pub fn measure(
+        options: &MeasureOptions,
+        machine: &MachineProfile,
+        base: &DeviceProfile,
+        stop: &Stop,
+        begun: &mut dyn FnMut(RatePoint),
+    ) -> Result<DeviceMeasurement, DeviceMeasureError> {
+        if machine.costs.is_none() {
+            let machine = machine.name.clone();
+            return Err(DeviceMeasureError::Machine(TwinError::NoCosts { machine }));
+        }
+        let engine = options.engine.unwrap_or(options.device.engine());
+        options.device.check(engine)?;
+        let job = Job {
+            rw: match options.allow_write {
+                true => ReadWrite::RandWrite,
+                false => ReadWrite::RandRead,
+            },
+            numjobs: MAX_JOBS.min(cpus()),
+            ..Job::random_reads(1)
+        };
+        let targets = open_targets(&options.targets(), &job, &[])?;
+        check(&Job { numjobs: 1, ..job }, engine, &targets)?;
+        let Some(info) = targets.first().map(|target| target.info().clone()) else {
+            return Err(DeviceMeasureError::Interrupted);
+        };
+        let plan = RatePlan {
+            sizes: options.checked_sizes(&info, base)?,
+            ..options.plan(engine, &info)
+        };
+        let (points, method, not_polled) = options.run(&plan, &targets, engine, stop, begun)?;
+        Ok(DeviceMeasurement {
+            method,
+            not_polled,
+            points,
+            info,
+            options: options.clone(),
+        })
+    }
+
+    /// The text of a CSV file with the rates, after `notes`, a comment a line.
+    pub fn csv(&self, notes: &[String]) -> String {
+        let MeasureOptions { runtime, loops, .. } = self.options;
+        let what = format!(
+            "Random I/O of {}, {} bytes, by {} {}; each rate the median of {loops} runs of {} s or more, \
+             in turn.",
+            self.info.name,
+            self.info.size,
+            self.method.engine,
+            self.method.mode,
+            runtime.seconds(),
+        );
+        let why = self.not_polled.iter();
+        let why = why.map(|why| format!("Not by polling: {why}."));
+        let writes = match self.options.allow_write {
+            true => None,
+            false => Some("No writes: data on the device was to be kept.".into()),
+        };
+        let first = [what].into_iter().chain(why).chain(writes);
+        let all: Vec<_> = first.chain(notes.iter().cloned()).collect();
+        rates_text(&all, &self.points)
+    }
+
+    /// The profile called `name` that the twin has the rates in `csv` with, a file called `file`; what
+    /// they do not say is `base`'s. Second, each rate beside the twin's.
+    ///
+    /// # Errors
+    /// The rates contradict `machine`, or it was stopped.
+    pub fn profile(
+        &self,
+        name: &str,
+        (csv, file): (&str, &str),
+        machine: &MachineProfile,
+        base: &DeviceProfile,
+        stop: &Stop,
+    ) -> Result<(DeviceProfile, Vec<FittedRate>), DeviceMeasureError> {
+        let rates = parse_rates(csv, file)?;
+        let by = MeasuredBy {
+            machine,
+            method: self.method,
+            stop: Some(stop.flag()),
+        };
+        let fitted = fit_device(name, base, &by, &rates);
+        let (mut profile, beside) = fitted.map_err(|error| match error {
+            DeviceFitError::Twin(TwinError::Stopped) => DeviceMeasureError::Interrupted,
+            error => error.into(),
+        })?;
+        profile.description = format!(
+            "{}: {} rates measured on {}, fitted.",
+            crate::printable(&self.info.name),
+            rates.len(),
+            machine.name
+        );
+        self.size(&mut profile);
+        profile.validate()?;
+        Ok((profile, beside))
+    }
+
+    /// The device's own size and blocks in `profile`.
+    fn size(&self, profile: &mut DeviceProfile) {
+        let TargetInfo {
+            size, block_size, ..
+        } = self.info;
+        let source = format!("{} reports it", crate::printable(&self.info.name));
+        profile.capacity_bytes = Figure {
+            value: size as f64,
+            kind: FigureKind::Measured,
+            source: source.clone(),
+            band: None,
+        };
+        if matches!(block_size, 512 | 4096) {
+            profile.lba.sizes_bytes = vec![block_size];
+            profile.lba.default_bytes = block_size;
+            profile.lba.source = source;
+        }
+    }
+}
+
+impl MeasureOptions {
+    fn targets(&self) -> TargetOptions {
+        TargetOptions {
+            devices: vec![self.device.clone()],
+            seed: 1,
+            allow_write: self.allow_write,
+            faults: FaultPlan::default(),
+            controller: ControllerOptions {
+                cancel: self.cancel.clone(),
+                ..ControllerOptions::default()
+            },
+            ring: RingOptions::default(),
+        }
+    }
+
+    fn plan(&self, engine: EngineName, info: &TargetInfo) -> RatePlan {
+        let max_iodepth = info.max_depth(engine).min(MAX_IODEPTH);
+        // An emulated device is a thread that needs a CPU too.
+        let emulated = usize::from(info.profile.is_some());
+        let jobs = match max_iodepth {
+            1 => MAX_JOBS_FOR_DEPTH,
+            _ => cpus().saturating_sub(emulated).clamp(1, MAX_JOBS),
+        };
+        RatePlan {
+            directions: match self.allow_write {
+                true => vec![Direction::Read, Direction::Write],
+                false => vec![Direction::Read],
+            },
+            sizes: Vec::new(),
+            max_iodepth,
+            max_jobs: jobs.min(info.max_jobs),
+            loops: self.loops,
+            strict: self.strict,
+        }
+    }
+
+    /// The sizes in rising order, each of which the device and the twin of `base` do.
+    fn checked_sizes(
+        &self,
+        info: &TargetInfo,
+        base: &DeviceProfile,
+    ) -> Result<Vec<u32>, DeviceMeasureError> {
+        let block = base.lba.sizes_bytes.iter().min().copied().unwrap_or(1);
+        let problem = |bytes: u64| {
+            let max = u64::from(info.max_transfer);
+            let at_once = u64::from(base.max_transfer());
+            if bytes == 0 || !bytes.is_multiple_of(info.block_size.into()) {
+                return Some(format!(
+                    "give a multiple of {}'s {} B",
+                    info.name, info.block_size
+                ));
+            }
+            if bytes > max {
+                return Some(format!("{} transfers at most {max} B", info.name));
+            }
+            if bytes > at_once || !bytes.is_multiple_of(block.into()) {
+                return Some(format!(
+                    "{} does multiples of {block} B, at most {at_once} B: name another --base",
+                    base.name
+                ));
+            }
+            None
+        };
+        let mut sizes = match self.sizes.is_empty() {
+            true => SIZES
+                .into_iter()
+                .filter(|&bytes| problem(bytes).is_none())
+                .collect(),
+            false => self.sizes.clone(),
+        };
+        sizes.sort_unstable();
+        sizes.dedup();
+        // Where none of the usual does, it says why.
+        if sizes.is_empty() {
+            sizes.push(SIZES[0]);
+        }
+        let checked = sizes.into_iter().map(|bytes| match problem(bytes) {
+            Some(problem) => Err(DeviceMeasureError::Size { bytes, problem }),
+            None => Ok(bytes as u32),
+        });
+        checked.collect()
+    }
+
+    fn run(
+        &self,
+        plan: &RatePlan,
+        targets: &[Box<dyn Target>],
+        engine: EngineName,
+        stop: &Stop,
+        begun: &mut dyn FnMut(RatePoint),
+    ) -> Result<(Vec<PointRuns>, Method, Option<String>), DeviceMeasureError> {
+        let (mut source, not_polled) = RealRates::new(targets, engine, self.runtime, stop)?;
+        let points = measure_rates(plan, &mut source, begun)?;
+        Ok((points, source.method(), not_polled))
+    }
+}
+
+/// CPUs that this process may use.
+fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}

@@ -1,0 +1,131 @@
+//! A point of a measurement, and its runs.
+
+use super::error::DeviceMeasureError;
+use joulio_units::Direction;
+use joulio_workload::Spoiled;
+
+/// Random I/O of one size at one depth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RatePoint {
+    /// Reads or writes.
+    pub direction: Direction,
+    /// Bytes of an I/O.
+    pub bytes: u32,
+    /// I/Os in flight of each job.
+    pub iodepth: usize,
+    /// Jobs.
+    pub numjobs: usize,
+}
+
+/// Rate of one run of a point.
+#[derive(Clone, Debug)]
+pub struct RateRun {
+    /// I/Os a second of all jobs.
+    pub iops: f64,
+    /// Reason why that is not the device's own, if it is not.
+    pub spoiled: Option<Spoiled>,
+}
+
+/// What runs points: a device, or the twin in its place.
+pub trait RateSource {
+    /// Runs `point` once.
+    ///
+    /// # Errors
+    /// The run failed, or was ended early.
+    fn run(&mut self, point: RatePoint) -> Result<RateRun, DeviceMeasureError>;
+}
+
+/// A point with all of its runs, at least one.
+#[derive(Clone, Debug)]
+pub struct PointRuns {
+    /// The point.
+    pub point: RatePoint,
+    /// Its runs, in their order.
+    pub runs: Vec<RateRun>,
+}
+
+impl PointRuns {
+    /// Median of the rates that count.
+    pub fn median(&self) -> f64 {
+        let rates = self.sorted();
+        let middle = rates.len() / 2;
+        match (rates.get(middle), rates.len() % 2) {
+            (Some(upper), 0) => (upper + rates[middle - 1]) / 2.0,
+            (Some(rate), _) => *rate,
+            (None, _) => 0.0,
+        }
+    }
+
+    /// The least and the most of the rates that count.
+    pub fn range(&self) -> [f64; 2] {
+        let rates = self.sorted();
+        let at = |rate: Option<&f64>| rate.copied().unwrap_or_default();
+        [at(rates.first()), at(rates.last())]
+    }
+
+    /// Reason why the median is not the device's own: most of the runs were spoiled.
+    pub fn spoiled(&self) -> Option<&Spoiled> {
+        let first = self.runs.iter().find_map(|run| run.spoiled.as_ref());
+        first.filter(|_| 2 * self.spoiled_runs() > self.runs.len())
+    }
+
+    /// Number of runs that were spoiled.
+    pub(super) fn spoiled_runs(&self) -> usize {
+        let runs = self.runs.iter();
+        runs.filter(|run| run.spoiled.is_some()).count()
+    }
+
+    /// The rates that count, in rising order: those that nothing spoiled, unless these are the fewer.
+    fn sorted(&self) -> Vec<f64> {
+        let all = self.spoiled().is_some();
+        let runs = self.runs.iter();
+        let counting = runs.filter(|run| all || run.spoiled.is_none());
+        let mut rates: Vec<f64> = counting.map(|run| run.iops).collect();
+        rates.sort_by(f64::total_cmp);
+        rates
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use joulio_workload::SpoiledBy;
+
+    fn runs(rates: &[(f64, bool)]) -> PointRuns {
+        let run = |&(iops, spoiled): &(f64, bool)| RateRun {
+            iops,
+            spoiled: spoiled.then(|| Spoiled {
+                by: SpoiledBy::Preempted,
+                share: None,
+                why: "others ran".into(),
+            }),
+        };
+        PointRuns {
+            point: RatePoint {
+                direction: Direction::Read,
+                bytes: 4096,
+                iodepth: 1,
+                numjobs: 1,
+            },
+            runs: rates.iter().map(run).collect(),
+        }
+    }
+
+    #[test]
+    fn spoiled_runs_count_only_where_they_are_the_most() {
+        let few = runs(&[
+            (9.0, false),
+            (1.0, true),
+            (7.0, false),
+            (8.0, false),
+            (2.0, true),
+        ]);
+        assert_eq!((few.median(), few.range()), (8.0, [7.0, 9.0]));
+        assert!(few.spoiled().is_none());
+        let most = runs(&[(9.0, false), (1.0, true), (3.0, true)]);
+        assert_eq!((most.median(), most.range()), (3.0, [1.0, 9.0]));
+        assert_eq!(most.spoiled().unwrap().why, "others ran");
+        let half = runs(&[(9.0, false), (1.0, true), (3.0, true), (5.0, false)]);
+        assert_eq!((half.median(), half.spoiled().is_none()), (7.0, true));
+    }
+}

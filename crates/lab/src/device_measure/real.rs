@@ -1,0 +1,142 @@
+//! Points that run on a device.
+
+use super::error::DeviceMeasureError;
+use super::point::{RatePoint, RateRun, RateSource};
+use joulio_energy::Meters;
+use joulio_units::{Direction, Nanos};
+use joulio_workload::{
+    CompletionMode, Counts, EngineName, Job, Method, ReadWrite, RunResult, Setup, Stop, Target, run,
+};
+use std::path::Path;
+
+/// I/Os that a rate is of at least.
+const MIN_IOS: u64 = 10;
+
+/// How often a run that did fewer is done again, for twice the time.
+const MAX_LONGER: u32 = 8;
+
+/// A device that points run on.
+pub struct RealRates<'a> {
+    targets: &'a [Box<dyn Target>],
+    method: Method,
+    runtime: Nanos,
+    stop: &'a Stop,
+}
+
+impl<'a> RealRates<'a> {
+    /// The device `targets`, with runs that take `runtime`, by `engine`: by polling, or where the
+    /// kernel has none of it there by interrupts; second, why not by polling.
+    ///
+    /// # Errors
+    /// The run that tries it failed.
+    pub fn new(
+        targets: &'a [Box<dyn Target>],
+        engine: EngineName,
+        runtime: Nanos,
+        stop: &'a Stop,
+    ) -> Result<(RealRates<'a>, Option<String>), DeviceMeasureError> {
+        let by = |mode| RealRates {
+            targets,
+            method: Method { engine, mode },
+            runtime,
+            stop,
+        };
+        let poll = by(CompletionMode::Poll);
+        if engine == EngineName::Nvme {
+            return Ok((poll, None));
+        }
+        if engine == EngineName::Libaio {
+            let why = "libaio has no polling".into();
+            return Ok((by(CompletionMode::Interrupt), Some(why)));
+        }
+        let tried = poll.result(&Job {
+            number_ios: Some(100),
+            runtime: None,
+            ..poll.job(RatePoint {
+                direction: Direction::Read,
+                bytes: 4096,
+                iodepth: 1,
+                numjobs: 1,
+            })
+        })?;
+        let completion = tried.completion;
+        if completion.effective.as_deref() == Some(&completion.requested) {
+            return Ok((poll, None));
+        }
+        let why = completion.reason.unwrap_or_default();
+        Ok((by(CompletionMode::Interrupt), Some(why)))
+    }
+
+    /// The engine and the completion mode of every run.
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    fn job(&self, point: RatePoint) -> Job {
+        Job {
+            rw: match point.direction {
+                Direction::Write => ReadWrite::RandWrite,
+                _ => ReadWrite::RandRead,
+            },
+            bs: u64::from(point.bytes).into(),
+            iodepth: point.iodepth,
+            numjobs: point.numjobs,
+            runtime: Some(self.runtime),
+            number_ios: None,
+            // The first I/Os find nothing in the caches, and a device that sleeps.
+            ramp_time: Nanos(self.runtime.0 / 5),
+            ..Job::random_reads(1)
+        }
+    }
+
+    fn result(&self, job: &Job) -> Result<RunResult, DeviceMeasureError> {
+        let setup = Setup {
+            targets: self.targets,
+            machine: None,
+            at_home: false,
+            baseline: None,
+            stop: self.stop,
+            root: Path::new("/"),
+            progress: &|_| {},
+            trace: None,
+        };
+        let done = run(job, self.method, &setup, &mut Meters::default());
+        // What a run says that was ended is what came of the end.
+        if self.stop.is_requested() {
+            return Err(DeviceMeasureError::Interrupted);
+        }
+        Ok(done?)
+    }
+}
+
+impl RateSource for RealRates<'_> {
+    fn run(&mut self, point: RatePoint) -> Result<RateRun, DeviceMeasureError> {
+        let mut job = self.job(point);
+        let mut result = self.result(&job)?;
+        // A device that is slow, or was not let, is given longer.
+        for _ in 0..MAX_LONGER {
+            let ios = |counts: &Counts| counts.all.ios + counts.all.errors;
+            if result.counts.as_ref().is_none_or(|all| ios(all) >= MIN_IOS) {
+                break;
+            }
+            job.runtime = job.runtime.map(|time| time + time);
+            result = self.result(&job)?;
+        }
+        let Some(counts) = result.counts else {
+            return Err(DeviceMeasureError::Unavailable {
+                method: self.method,
+                reason: result.completion.reason.unwrap_or_default(),
+            });
+        };
+        if counts.all.errors > 0 {
+            return Err(DeviceMeasureError::Failed {
+                ios: counts.all.errors,
+                first: counts.first_error.unwrap_or_default(),
+            });
+        }
+        Ok(RateRun {
+            iops: counts.all.iops,
+            spoiled: result.spoiled.into_iter().next(),
+        })
+    }
+}

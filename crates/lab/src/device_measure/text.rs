@@ -1,0 +1,41 @@
+//! The file of the rates, as `device_rates` reads it.
+
+use super::point::PointRuns;
+use joulio_units::Direction;
+use joulio_workload::BlockSizes;
+use std::fmt::Write;
+
+/// The text of a CSV file with the median of each of `points`, after `notes`, a comment a line; what
+/// the runs of a point gave stands above it.
+pub(super) fn rates_text(notes: &[String], points: &[PointRuns]) -> String {
+    let mut text = String::new();
+    for note in notes {
+        let _ = writeln!(text, "# {}", crate::printable(note));
+    }
+    text.push_str("rw,bs,iodepth,numjobs,iops\n");
+    for runs in points {
+        let point = runs.point;
+        let rw = match point.direction {
+            Direction::Write => "randwrite",
+            _ => "randread",
+        };
+        let [least, most] = runs.range().map(digits);
+        let _ = write!(text, "# {} runs: {least} to {most}", runs.runs.len());
+        if let Some(spoiled) = runs.spoiled() {
+            let _ = write!(text, "; spoiled: {}", crate::printable(&spoiled.why));
+        }
+        let bs = BlockSizes::from(u64::from(point.bytes));
+        let (iodepth, numjobs) = (point.iodepth, point.numjobs);
+        let iops = digits(runs.median());
+        let _ = writeln!(text, "\n{rw},{bs},{iodepth},{numjobs},{iops}");
+    }
+    text
+}
+
+/// `rate` with the digits that say something.
+fn digits(rate: f64) -> String {
+    match rate < 1_000.0 {
+        true => format!("{rate:.3}"),
+        false => format!("{rate:.0}"),
+    }
+}

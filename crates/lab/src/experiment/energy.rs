@@ -1,0 +1,247 @@
+//! Sources of an experiment's energy figures: the meters that can be read, and the model where there
+//! is none.
+
+use crate::idle::{IdleError, idle_baseline};
+use crate::meters::{MetersError, root};
+use joulio_emulator::FaultPlan;
+use joulio_energy::{
+    About, Baseline, Boundary, Filtering, Finding, FindingState, Meters, Processor, Root, Select,
+};
+use joulio_host::energy_sources::{add_device, check, found, met, select};
+use joulio_model::{MachineProfile, ProfileError};
+use joulio_workload::Target;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Beginning of the names of the meters in devices.
+const DEVICE_METER: &str = "nvme:";
+
+/// Sources of energy figures that cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum EnergyError {
+    /// The words choose no meters, or the captured tree is no folder.
+    #[error(transparent)]
+    Meters(#[from] MetersError),
+    /// A meter in a device that is none of the targets.
+    #[error("--meter: there is no {0}: the devices' meters are nvme:DEVICE, as --device has it")]
+    NoDevice(String),
+    /// The machine has no profile of that name.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// The idle baseline cannot be read.
+    #[error(transparent)]
+    Baseline(#[from] IdleError),
+}
+
+/// Energy figures as they are requested.
+#[derive(Clone, Debug, Default)]
+pub struct EnergyOptions {
+    /// Words that choose meters; none: every meter that can be read.
+    pub meters: Vec<String>,
+    /// File of the idle baseline; `None`: the usual one, where there is one.
+    pub idle_baseline: Option<PathBuf>,
+    /// Machine whose watts the model uses: a name, or a path to a .toml file; `None`: the one that
+    /// fits this processor.
+    pub machine: Option<String>,
+    /// Folder of a captured tree that the meters are read from; `None`: this machine's.
+    pub root: Option<PathBuf>,
+    /// Faults of the devices: those that fail on purpose are not read for their power.
+    pub faults: FaultPlan,
+}
+
+/// The sources of an experiment's energy figures.
+pub struct EnergySources {
+    /// Meters, which are read in every run.
+    pub meters: Meters,
+    /// Baseline of the idle machine, and what has changed since it was measured.
+    pub baseline: Option<(Baseline, Vec<String>)>,
+    /// Machine whose watts the model uses, if it is used.
+    pub machine: Option<MachineProfile>,
+    /// True if that machine is this one.
+    pub at_home: bool,
+    others: Vec<Finding>,
+    filtering: Filtering,
+}
+
+/// The `energy` of a manifest.
+#[derive(Clone, Debug, Serialize)]
+pub struct EnergyNote {
+    /// Noise that the processor adds to its counters; `None` in virtual time.
+    energy_filtering: Option<String>,
+    meters: Vec<MeterNote>,
+    /// Meters that are not read, and why.
+    not_read: Vec<NotRead>,
+    idle_baseline: Option<BaselineNote>,
+    /// Machine of the model; `None`: it was not used.
+    machine_profile: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct MeterNote {
+    name: String,
+    boundary: Boundary,
+    zone: String,
+    modelled: bool,
+    notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct NotRead {
+    meter: String,
+    why: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct BaselineNote {
+    #[serde(flatten)]
+    baseline: Baseline,
+    /// Settings that are not as they were then.
+    differences: Vec<String>,
+}
+
+impl EnergyNote {
+    /// Note of a machine in virtual time, whose profile is `machine`.
+    pub fn modelled(machine: &MachineProfile) -> EnergyNote {
+        EnergyNote {
+            energy_filtering: None,
+            meters: Vec::new(),
+            not_read: Vec::new(),
+            idle_baseline: None,
+            machine_profile: Some(machine.name.clone()),
+        }
+    }
+}
+
+impl EnergySources {
+    /// Opens the sources of the machine, and of the devices `targets`.
+    ///
+    /// # Errors
+    /// A meter that was chosen cannot be had, or a file cannot be read.
+    pub fn open(
+        options: &EnergyOptions,
+        targets: &[Box<dyn Target>],
+    ) -> Result<EnergySources, EnergyError> {
+        let root = root(options.root.as_deref())?;
+        check(&options.meters).map_err(MetersError::from)?;
+        let mut select = select(&options.machine_meters()).map_err(MetersError::from)?;
+        let mut discovery = found(&root, &select).map_err(MetersError::from)?;
+        if let Some(word) = options.unknown_device(targets) {
+            return Err(EnergyError::NoDevice(word.clone()));
+        }
+        let infos = targets.iter().map(|target| (target, target.info()));
+        for (target, info) in infos.filter(|(_, info)| options.asks(&info.name)) {
+            if let Some(control) = target.power() {
+                let emulated = info.profile.is_some();
+                add_device(&info.name, control, emulated, &root, &mut discovery);
+            }
+        }
+        for name in options.device_meters() {
+            select.extend(Select::name(name));
+        }
+        let discovery = met(discovery, &select).map_err(MetersError::from)?;
+        let machine = match &options.machine {
+            Some(name) => Some(MachineProfile::load(name)?),
+            None => fallback(&root, &discovery.meters)?,
+        };
+        let processor = Processor::of(&root).name;
+        let at_home = machine
+            .as_ref()
+            .is_some_and(|machine| machine.fits(&processor));
+        let baseline = match (&options.idle_baseline, discovery.meters.is_empty()) {
+            // Without a meter there is nothing to take it from.
+            (None, true) => None,
+            (file, _) => idle_baseline(&root, file.as_deref())?,
+        };
+        Ok(EnergySources {
+            at_home,
+            baseline,
+            meters: discovery.meters,
+            machine,
+            others: discovery.others,
+            filtering: Filtering::of(&root),
+        })
+    }
+
+    /// Note of these sources for a manifest.
+    pub fn note(&self) -> EnergyNote {
+        let meter = |about: About| MeterNote {
+            name: about.name,
+            boundary: about.zone.boundary,
+            zone: about.zone.to_string(),
+            modelled: about.modelled,
+            notes: about.notes,
+        };
+        let other = |finding: &Finding| NotRead {
+            meter: finding.name.clone(),
+            why: match &finding.state {
+                FindingState::Unreadable { why, .. }
+                | FindingState::Absent { why, .. }
+                | FindingState::Unused { why } => why.clone(),
+            },
+        };
+        let baseline = self.baseline.as_ref();
+        EnergyNote {
+            energy_filtering: Some(self.filtering.to_string()),
+            meters: self.meters.about().into_iter().map(meter).collect(),
+            not_read: self.others.iter().map(other).collect(),
+            idle_baseline: baseline.map(|(baseline, differences)| BaselineNote {
+                baseline: baseline.clone(),
+                differences: differences.clone(),
+            }),
+            machine_profile: self.machine.as_ref().map(|machine| machine.name.clone()),
+        }
+    }
+}
+
+impl EnergyOptions {
+    /// Returns true if the meter in the device `name` is chosen. Devices that fail on purpose are not
+    /// read: they may do so then.
+    fn asks(&self, name: &str) -> bool {
+        let chosen = |word: &String| match word.strip_prefix(DEVICE_METER) {
+            Some(named) => named == name,
+            None => matches!(word.as_str(), "all" | "nvme" | "device"),
+        };
+        let chosen = self.meters.is_empty() || self.meters.iter().any(chosen);
+        chosen && self.faults.is_empty()
+    }
+
+    /// A meter that is chosen by name, of none of the devices.
+    fn unknown_device(&self, targets: &[Box<dyn Target>]) -> Option<&String> {
+        self.meters.iter().find(|word| {
+            let named = word.strip_prefix(DEVICE_METER);
+            named.is_some_and(|named| !targets.iter().any(|target| target.info().name == *named))
+        })
+    }
+
+    /// The meters in devices that are chosen by name.
+    fn device_meters(&self) -> impl Iterator<Item = &String> {
+        let words = self.meters.iter();
+        words.filter(|word| word.starts_with(DEVICE_METER))
+    }
+
+    /// The words that choose meters of the machine.
+    fn machine_meters(&self) -> Vec<String> {
+        let own = |word: &&String| !word.starts_with(DEVICE_METER);
+        let own: Vec<_> = self.meters.iter().filter(own).cloned().collect();
+        match own.is_empty() && !self.meters.is_empty() {
+            true => vec!["none".into()],
+            false => own,
+        }
+    }
+}
+
+/// The machine to model when none was named: this one, where a profile fits it; where nothing
+/// measures what the machine draws, one that is like many.
+fn fallback(root: &Root, meters: &Meters) -> Result<Option<MachineProfile>, ProfileError> {
+    if let Some(fitting) = MachineProfile::fitting(&Processor::of(root).name) {
+        return Ok(Some(fitting));
+    }
+    let wide = |about: &About| {
+        let boundary = about.zone.boundary;
+        !about.modelled && !matches!(boundary, Boundary::Dram | Boundary::Device)
+    };
+    if meters.about().iter().any(wide) {
+        return Ok(None);
+    }
+    MachineProfile::load(MachineProfile::DEFAULT).map(Some)
+}

@@ -1,0 +1,131 @@
+//! The manifest of a result: what it takes beside the figures to run it again and understand it.
+
+use super::energy::{EnergyNote, EnergySources};
+use crate::target_name::TargetName;
+use crate::targets::TargetOptions;
+use joulio_energy::{Processor, Root};
+use joulio_host::Machine;
+use joulio_kernel_io::Throttled;
+use joulio_workload::{Job, Target};
+use serde::Serialize;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Manifest of an experiment, as `--output json` prints it.
+#[derive(Debug, Serialize)]
+pub struct Manifest {
+    joulio: &'static str,
+    command: Vec<String>,
+    /// Seconds since 1970; `None` in virtual time, as all that depends on the machine that computed
+    /// it.
+    started_unix_seconds: Option<u64>,
+    kernel: Option<String>,
+    cpu: Option<String>,
+    cpus: Option<usize>,
+    seed: u64,
+    runtime_seconds: Option<f64>,
+    ramp_seconds: f64,
+    number_ios: Option<u64>,
+    window_seconds: Option<f64>,
+    devices: Vec<ManifestDevice>,
+    /// Faults that devices committed on purpose; `None`: none.
+    faults: Option<String>,
+    energy: EnergyNote,
+    /// The machine, its disks and file systems, as far as results depend on them.
+    machine: Option<Machine>,
+    /// True if the runs were simulated in virtual time.
+    modelled: bool,
+    /// Throttling of the CPUs during the runs.
+    pub throttled: Throttled,
+    /// True if it was ended early: runs may be missing or short.
+    pub interrupted: bool,
+    /// Runs that are missing.
+    pub not_run: Vec<String>,
+}
+
+/// Device of an experiment.
+#[derive(Clone, Debug, Serialize)]
+pub struct ManifestDevice {
+    /// Name that the user gave it.
+    pub name: String,
+    /// Bytes of its namespace.
+    pub bytes: u64,
+    /// Bytes of a block.
+    pub block_bytes: u32,
+    /// Name of the profile that it follows; `None`: it is not emulated.
+    pub emulates: Option<String>,
+    /// NVMe power state before the runs; `None` where it cannot be read.
+    pub power_state: Option<u8>,
+}
+
+impl Manifest {
+    /// Manifest of `job` on `targets`, which were opened as `options` say.
+    pub fn new(
+        options: &TargetOptions,
+        job: &Job,
+        sources: &EnergySources,
+        targets: &[Box<dyn Target>],
+    ) -> Manifest {
+        let uname = rustix::system::uname();
+        let started = SystemTime::now().duration_since(UNIX_EPOCH);
+        let faults = &options.faults;
+        let devices = targets.iter().map(|target| {
+            let info = target.info();
+            ManifestDevice {
+                name: info.name.clone(),
+                bytes: info.size,
+                block_bytes: info.block_size,
+                emulates: info.profile.as_ref().map(|profile| profile.name.clone()),
+                // Asking a device that fails on purpose would be a command more for its faults.
+                power_state: target
+                    .power()
+                    .filter(|_| faults.is_empty())
+                    .and_then(|control| control.power_state().ok()),
+            }
+        });
+        Manifest {
+            started_unix_seconds: started.map(|since| since.as_secs()).ok(),
+            kernel: Some(uname.release().to_string_lossy().into_owned()),
+            cpu: Some(Processor::of(&Root::system()).name),
+            cpus: std::thread::available_parallelism().map(usize::from).ok(),
+            faults: (!faults.is_empty()).then(|| faults.to_string()),
+            machine: Some(machine(&options.devices)),
+            modelled: false,
+            ..Manifest::modelled(job, devices.collect(), sources.note())
+        }
+    }
+
+    /// Manifest of `job` in virtual time.
+    pub fn modelled(job: &Job, devices: Vec<ManifestDevice>, energy: EnergyNote) -> Manifest {
+        Manifest {
+            joulio: env!("CARGO_PKG_VERSION"),
+            command: std::env::args_os()
+                .map(|arg| arg.to_string_lossy().into_owned())
+                .collect(),
+            started_unix_seconds: None,
+            kernel: None,
+            cpu: None,
+            cpus: None,
+            seed: job.seed,
+            runtime_seconds: job.runtime.map(|t| t.seconds()),
+            ramp_seconds: job.ramp_time.seconds(),
+            number_ios: job.number_ios,
+            window_seconds: job.window.map(|t| t.seconds()),
+            devices,
+            faults: None,
+            energy,
+            machine: None,
+            modelled: true,
+            throttled: Throttled::Unknown,
+            interrupted: false,
+            not_run: Vec::new(),
+        }
+    }
+}
+
+fn machine(devices: &[TargetName]) -> Machine {
+    let paths = devices.iter().filter_map(|device| match device {
+        TargetName::Kernel(path) => Some(path.as_path()),
+        TargetName::Own(_) => None,
+    });
+    Machine::read("/", &paths.collect::<Vec<_>>())
+}

@@ -1,0 +1,83 @@
+//! Rows as maps: for each job, size, mix and view, the best policy by device, load and depth.
+
+use joulio_twin::grid::{Axes, Cell, LoadKind, Scenario, View};
+
+/// Maps that fit on a picture.
+pub(super) const MAX_MAPS: usize = 36;
+
+/// Map of the best policies: a line for each device and load, a tile for each depth.
+#[derive(Clone, Debug)]
+pub struct Map {
+    /// Values that all tiles have in common.
+    pub title: String,
+    /// Device and load of each line.
+    pub lines: Vec<String>,
+    /// Best policy of each depth, by line; `None`: nobody keeps the promise, or it was not simulated.
+    pub tiles: Vec<Vec<Option<String>>>,
+}
+
+/// Number of maps of a grid.
+pub(super) fn count(axes: &Axes) -> usize {
+    axes.views.len() * axes.numjobs.len() * axes.sizes.len() * axes.reads.len()
+}
+
+/// Makes every map of `rows`.
+pub fn maps(axes: &Axes, rows: &[Cell]) -> Vec<Map> {
+    let mut maps = Vec::new();
+    for &view in &axes.views {
+        for &numjobs in &axes.numjobs {
+            for &bs in &axes.sizes {
+                for &read_percent in &axes.reads {
+                    maps.push(map(axes, rows, view, (numjobs, bs, read_percent)));
+                }
+            }
+        }
+    }
+    maps
+}
+
+fn map(
+    axes: &Axes,
+    rows: &[Cell],
+    view: View,
+    (numjobs, bs, read_percent): (usize, u32, u8),
+) -> Map {
+    let of = |scenario: &Scenario| {
+        (scenario.numjobs, scenario.bs, scenario.read_percent) == (numjobs, bs, read_percent)
+    };
+    let here: Vec<_> = rows
+        .iter()
+        .filter(|row| row.view == view && of(&row.scenario))
+        .collect();
+    let best = |device: &str, load: LoadKind, iodepth: usize| {
+        let same = |row: &&&Cell| {
+            let scenario = &row.scenario;
+            scenario.device == device && scenario.load == load && scenario.iodepth == iodepth
+        };
+        here.iter().find(same).and_then(|row| row.best.clone())
+    };
+    let lines = axes
+        .devices
+        .iter()
+        .flat_map(|device| axes.loads.iter().map(move |&load| (device.as_str(), load)));
+    let lines: Vec<_> = lines.collect();
+    Map {
+        title: format!(
+            "{}, energy at {}: {numjobs} job(s), {} KiB, {read_percent} % reads",
+            view.mechanism,
+            view.boundary,
+            bs / 1024
+        ),
+        tiles: lines
+            .iter()
+            .map(|&(device, load)| {
+                let depths = axes.iodepths.iter();
+                depths.map(|&depth| best(device, load, depth)).collect()
+            })
+            .collect(),
+        lines: lines
+            .iter()
+            .map(|(device, load)| format!("{device} {load}"))
+            .collect(),
+    }
+}

@@ -1,0 +1,229 @@
+//! Grids: every policy on every load in virtual time, kept in a state file meanwhile, and drawn
+//! as maps.
+
+mod error;
+mod maps;
+mod state;
+mod tiles;
+
+pub use error::{PictureError, StateError, SweepError};
+pub use maps::{Map, maps};
+pub use state::GridState;
+
+use crate::machine_profile;
+use crate::output_file::{Existing, OutputFile};
+use joulio_model::{DeviceProfile, MachineProfile};
+use joulio_twin::TwinError;
+use joulio_twin::grid::{Axes, Candidate, Cell, GridError, Scenario, Sweep};
+use joulio_units::Nanos;
+use joulio_workload::Stop;
+use serde::Serialize;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::thread;
+
+/// A grid as it is requested.
+#[derive(Clone, Debug)]
+pub struct GridOptions {
+    /// Machine: a name, or a path to a .toml file; `None`: the one that fits this processor, or a
+    /// generic server.
+    pub machine: Option<String>,
+    /// Axes, on a machine that has watts for all of their views.
+    pub axes: Axes,
+    /// I/Os of each run, of all jobs.
+    pub number_ios: u64,
+    /// Virtual time before measuring.
+    pub ramp_time: Nanos,
+    /// Latency that 99 of 100 I/Os may not exceed; `None`: polling's and a hundredth.
+    pub slo: Option<Nanos>,
+    /// Seed of every random number.
+    pub seed: u64,
+}
+
+/// A grid whose scenarios can all be simulated.
+pub struct Grid {
+    axes: Axes,
+    sweep: Sweep,
+    devices: Vec<DeviceProfile>,
+    scenarios: Vec<Scenario>,
+}
+
+/// Everything that the rows of a grid depend on: the same header, the same rows.
+#[derive(Clone, Debug, Serialize)]
+pub struct GridHeader<'a> {
+    /// Version of joulio.
+    pub joulio: &'static str,
+    /// True: every figure is modelled.
+    pub modelled: bool,
+    /// Axes of the grid.
+    pub axes: &'a Axes,
+    /// I/Os of each run, of all jobs.
+    pub number_ios: u64,
+    /// Seconds of virtual time before measuring.
+    pub ramp_seconds: f64,
+    /// Seed of every random number.
+    pub seed: u64,
+    /// Nanoseconds that 99 of 100 I/Os may not exceed; `None`: polling's and a hundredth.
+    pub slo_ns: Option<u64>,
+    /// Names of the policies beside polling.
+    pub policies: Vec<&'a str>,
+    /// Machine of the grid.
+    pub machine: &'a MachineProfile,
+    /// Devices of the grid, in the order of the axes.
+    pub devices: &'a [DeviceProfile],
+}
+
+impl Grid {
+    /// Reads the profiles and checks every scenario; `stop` ends a simulation in the middle.
+    ///
+    /// # Errors
+    /// A profile is missing, the machine has no costs, or a scenario cannot be simulated.
+    pub fn new(options: GridOptions, stop: Arc<AtomicBool>) -> Result<Grid, SweepError> {
+        let machine = machine_profile(options.machine.as_deref())?;
+        let axes = options.axes.on(&machine);
+        if machine.costs.is_none() {
+            let machine = machine.name;
+            return Err(TwinError::NoCosts { machine }.into());
+        }
+        let devices = axes.devices.iter().map(|name| DeviceProfile::load(name));
+        let devices = devices.collect::<Result<_, _>>()?;
+        let sweep = Sweep {
+            stop,
+            candidates: Candidate::all(&machine),
+            machine,
+            ios: options.number_ios,
+            ramp_time: options.ramp_time,
+            slo: options.slo,
+            seed: options.seed,
+        };
+        let grid = Grid {
+            scenarios: axes.scenarios(),
+            axes,
+            sweep,
+            devices,
+        };
+        for (scenario, device) in grid.placed() {
+            grid.sweep.check(scenario, device)?;
+        }
+        Ok(grid)
+    }
+
+    /// Axes of the grid, without the views that the machine has no watts for.
+    pub fn axes(&self) -> &Axes {
+        &self.axes
+    }
+
+    /// Header of the grid's state file and of its output.
+    pub fn header(&self) -> GridHeader<'_> {
+        let sweep = &self.sweep;
+        let policies = sweep.candidates.iter().map(|one| one.name.as_str());
+        GridHeader {
+            joulio: env!("CARGO_PKG_VERSION"),
+            modelled: true,
+            axes: &self.axes,
+            number_ios: sweep.ios,
+            ramp_seconds: sweep.ramp_time.seconds(),
+            seed: sweep.seed,
+            slo_ns: sweep.slo.map(|slo| slo.0),
+            policies: policies.collect(),
+            machine: &sweep.machine,
+            devices: &self.devices,
+        }
+    }
+
+    /// Opens the state file `path` of this grid; without a path, a state in memory.
+    ///
+    /// # Errors
+    /// The file cannot be used.
+    pub fn state(&self, path: Option<&Path>) -> Result<GridState, SweepError> {
+        Ok(GridState::open(
+            path,
+            &self.header(),
+            self.axes.views.len(),
+        )?)
+    }
+
+    /// Opens the file of the grid's picture.
+    ///
+    /// # Errors
+    /// There are too many maps for a picture, or the file cannot be written.
+    pub fn picture(&self, path: &Path, existing: Existing) -> Result<OutputFile, PictureError> {
+        let count = maps::count(&self.axes);
+        if count > maps::MAX_MAPS {
+            let path = path.into();
+            return Err(PictureError::TooMany { path, count });
+        }
+        Ok(OutputFile::open(path, existing)?)
+    }
+
+    /// Draws the maps of `rows` into `file`.
+    ///
+    /// # Errors
+    /// Drawing or writing fails.
+    pub fn draw(&self, file: &OutputFile, rows: &[Cell]) -> Result<(), PictureError> {
+        let maps = maps(&self.axes, rows);
+        let text = tiles::draw(&self.sweep.machine.name, &self.axes, &maps)?;
+        Ok(file.write(&text)?)
+    }
+
+    /// Simulates every scenario that `state` does not have, on `threads` threads, until `stop`, and
+    /// returns the rows of those that are done. `progress` gets the number of scenarios, and of
+    /// those that are done.
+    ///
+    /// # Errors
+    /// A scenario cannot be simulated, or the state file cannot be written.
+    pub fn simulate(
+        &self,
+        threads: usize,
+        mut state: GridState,
+        stop: &Stop,
+        mut progress: impl FnMut(usize, usize),
+    ) -> Result<Vec<Cell>, SweepError> {
+        let placed: Vec<_> = self.placed().collect();
+        let all = placed.len();
+        let open = placed.into_iter();
+        let open: Vec<_> = open.filter(|(scenario, _)| !state.has(scenario)).collect();
+        let mut done = all - open.len();
+        progress(all, done);
+        let next = AtomicUsize::new(0);
+        let (rows, inbox) = channel();
+        thread::scope(|scope| {
+            for _ in 0..threads.min(open.len()) {
+                let (rows, next, open) = (rows.clone(), &next, &open);
+                scope.spawn(move || {
+                    while !stop.stopped()
+                        && let Some(&(scenario, device)) =
+                            open.get(next.fetch_add(1, Ordering::Relaxed))
+                    {
+                        let simulated = self.sweep.simulate(scenario, device, &self.axes.views);
+                        if rows.send((scenario, simulated)).is_err() {
+                            break;
+                        }
+                    }
+                });
+            }
+            drop(rows);
+            for (scenario, rows) in inbox {
+                match rows {
+                    Err(GridError::Twin(TwinError::Stopped)) => continue,
+                    rows => state.add(scenario, rows?)?,
+                }
+                done += 1;
+                progress(all, done);
+            }
+            Ok::<_, SweepError>(())
+        })?;
+        Ok(state.rows(&self.scenarios))
+    }
+
+    /// Every scenario with its device.
+    fn placed(&self) -> impl Iterator<Item = (&Scenario, &DeviceProfile)> {
+        self.scenarios.iter().filter_map(|scenario| {
+            let mut names = self.axes.devices.iter();
+            let at = names.position(|name| *name == scenario.device)?;
+            Some((scenario, self.devices.get(at)?))
+        })
+    }
+}

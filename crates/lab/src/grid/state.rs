@@ -1,0 +1,151 @@
+//! The state file of a grid: a header, then a line for each cell that is done.
+
+use super::error::StateError;
+use joulio_kernel_io::LockHolder;
+use joulio_twin::grid::{Cell, Scenario};
+use rustix::fs::{FlockOperation, flock};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// Returns true if a file that begins with `kept` may hold the cells of `header`: all that a cell
+/// hangs on is the same, and its devices are among those of the file. Which scenarios it has is
+/// another matter.
+fn has(kept: &Value, header: &Value) -> bool {
+    let alone = |header: &Value| {
+        let mut header = header.clone();
+        if let Some(header) = header.as_object_mut() {
+            header.remove("devices");
+            let axes = header.remove("axes");
+            header.extend(axes.map(|axes| ("views".to_owned(), axes["views"].clone())));
+        }
+        header
+    };
+    // A name with another profile behind it is another device.
+    let devices = |header: &Value| -> Vec<(Value, Value)> {
+        let list = |list: &Value| list.as_array().cloned().unwrap_or_default();
+        let named = list(&header["axes"]["devices"]);
+        named.into_iter().zip(list(&header["devices"])).collect()
+    };
+    let there = devices(kept);
+    alone(kept) == alone(header) && devices(header).iter().all(|device| there.contains(device))
+}
+
+/// The cells that are done, by scenario.
+pub struct GridState {
+    done: HashMap<Scenario, Vec<Cell>>,
+    file: Option<(PathBuf, File)>,
+}
+
+impl GridState {
+    /// Reads what `path` holds of the grid of `header`, or of a larger one, with `views` cells a
+    /// scenario. A scenario that was not written whole is simulated again.
+    ///
+    /// # Errors
+    /// The file cannot be read or written, another process writes it, or it is of another grid.
+    pub fn open(
+        path: Option<&Path>,
+        header: &impl Serialize,
+        views: usize,
+    ) -> Result<GridState, StateError> {
+        let mut state = GridState {
+            done: HashMap::new(),
+            file: None,
+        };
+        let Some(path) = path else { return Ok(state) };
+        let wrong = |source| StateError::Io {
+            path: path.into(),
+            source,
+        };
+        if path.exists() && !path.is_file() {
+            return Err(StateError::NotAFile(path.into()));
+        }
+        let mut options = OpenOptions::new();
+        let options = options.read(true).write(true).create(true).truncate(false);
+        let mut file = options.open(path).map_err(wrong)?;
+        // Two that write would cut each other's rows off.
+        flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| StateError::Locked {
+            path: path.into(),
+            holder: LockHolder::of(&file),
+        })?;
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(wrong)?;
+        let header = serde_json::to_value(header)?;
+        let kept = match text.split_once('\n') {
+            Some((first, rest)) => {
+                if !serde_json::from_str(first).is_ok_and(|kept| has(&kept, &header)) {
+                    return Err(StateError::Another(path.into()));
+                }
+                first.len() + 1 + state.take(rest, views)
+            }
+            None if text.is_empty() || header.to_string().starts_with(&text) => 0,
+            None => return Err(StateError::NoGrid(path.into())),
+        };
+        file.set_len(kept as u64).map_err(wrong)?;
+        file.seek(SeekFrom::End(0)).map_err(wrong)?;
+        if kept == 0 {
+            writeln!(file, "{header}").map_err(wrong)?;
+        }
+        state.file = Some((path.into(), file));
+        Ok(state)
+    }
+
+    /// Takes the scenarios that are whole; how many bytes they are.
+    fn take(&mut self, text: &str, views: usize) -> usize {
+        let (mut kept, mut length) = (0, 0);
+        let mut rows: Vec<Cell> = Vec::new();
+        for line in text.split_inclusive('\n') {
+            let Some(row) = line.strip_suffix('\n') else {
+                break;
+            };
+            let Ok(row) = serde_json::from_str::<Cell>(row) else {
+                break;
+            };
+            length += line.len();
+            rows.push(row);
+            if rows.len() == views {
+                kept = length;
+                let rows = std::mem::take(&mut rows);
+                self.done.insert(rows[0].scenario.clone(), rows);
+            }
+        }
+        kept
+    }
+
+    /// Returns true if `scenario` is done.
+    pub fn has(&self, scenario: &Scenario) -> bool {
+        self.done.contains_key(scenario)
+    }
+
+    /// Adds the rows of `scenario`, which is done.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn add(&mut self, scenario: &Scenario, rows: Vec<Cell>) -> Result<(), StateError> {
+        if let Some((path, file)) = &mut self.file {
+            let mut text = String::new();
+            for row in &rows {
+                text += &serde_json::to_string(row)?;
+                text.push('\n');
+            }
+            let written = file.write_all(text.as_bytes());
+            written.map_err(|source| StateError::Write {
+                path: path.clone(),
+                source,
+            })?;
+        }
+        self.done.insert(scenario.clone(), rows);
+        Ok(())
+    }
+
+    /// All rows, in the order of `scenarios`.
+    pub fn rows(mut self, scenarios: &[Scenario]) -> Vec<Cell> {
+        let rows = scenarios
+            .iter()
+            .filter_map(|scenario| self.done.remove(scenario));
+        rows.flatten().collect()
+    }
+}

@@ -1,0 +1,135 @@
+//! The maps as a picture.
+
+use super::error::PictureError;
+use super::maps::Map;
+use joulio_twin::grid::Axes;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+/// A tile, and what stands beside and above a map.
+const TILE: (i32, i32) = (78, 17);
+const LEFT: i32 = 180;
+const TOP: i32 = 44;
+const GAP: i32 = 24;
+/// Maps beside each other.
+const ACROSS: usize = 2;
+
+/// Colours that differ, also for most who do not see all of them (after Okabe and Ito,
+/// and lighter ones of the same hues).
+const COLOURS: [RGBColor; 14] = [
+    RGBColor(230, 159, 0),
+    RGBColor(86, 180, 233),
+    RGBColor(0, 158, 115),
+    RGBColor(240, 228, 66),
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(204, 121, 167),
+    RGBColor(153, 153, 153),
+    RGBColor(250, 207, 128),
+    RGBColor(170, 214, 240),
+    RGBColor(128, 207, 185),
+    RGBColor(128, 185, 217),
+    RGBColor(234, 175, 128),
+    RGBColor(230, 188, 211),
+];
+
+/// Draws an SVG of `maps`.
+pub(super) fn draw(machine: &str, axes: &Axes, maps: &[Map]) -> Result<String, PictureError> {
+    let columns = axes.iodepths.len() as i32;
+    let lines = (axes.devices.len() * axes.loads.len()) as i32;
+    let (width, height) = (LEFT + columns * TILE.0 + GAP, TOP + lines * TILE.1 + GAP);
+    let across = maps.len().clamp(1, ACROSS) as i32;
+    let down = (maps.len() as i32 + across - 1) / across;
+    let size = (across * width, 30 + down * height);
+    let mut names: Vec<&String> = Vec::new();
+    for name in maps
+        .iter()
+        .flat_map(|map| map.tiles.iter().flatten().flatten())
+    {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let mut text = String::new();
+    {
+        let area = SVGBackend::with_string(&mut text, (size.0 as u32, size.1 as u32));
+        let area = area.into_drawing_area();
+        area.fill(&WHITE).map_err(PictureError::drawing)?;
+        let picture = Picture {
+            area: &area,
+            names: &names,
+            axes,
+        };
+        picture.words(
+            &format!("Least joules an I/O that keeps the promise, modelled on {machine}; by I/Os in flight"),
+            (8, 16),
+            14,
+            HPos::Left,
+        )?;
+        for (index, map) in maps.iter().enumerate() {
+            let (x, y) = (index as i32 % across, index as i32 / across);
+            picture.map(map, (x * width, 30 + y * height))?;
+        }
+        area.present().map_err(PictureError::drawing)?;
+    }
+    Ok(text)
+}
+
+struct Picture<'a, 'b> {
+    area: &'a DrawingArea<SVGBackend<'b>, plotters::coord::Shift>,
+    names: &'a [&'a String],
+    axes: &'a Axes,
+}
+
+impl Picture<'_, '_> {
+    fn words(&self, text: &str, at: (i32, i32), size: i32, side: HPos) -> Result<(), PictureError> {
+        self.inked(text, at, size, side, &BLACK)
+    }
+
+    fn inked(
+        &self,
+        text: &str,
+        at: (i32, i32),
+        size: i32,
+        side: HPos,
+        ink: &RGBColor,
+    ) -> Result<(), PictureError> {
+        let style = ("sans-serif", size).into_font().color(ink);
+        let style = style.pos(Pos::new(side, VPos::Center));
+        let drawn = self.area.draw_text(text, &style, at);
+        drawn.map_err(PictureError::drawing)
+    }
+
+    fn map(&self, map: &Map, (x, y): (i32, i32)) -> Result<(), PictureError> {
+        self.words(&map.title, (x + 8, y + 10), 12, HPos::Left)?;
+        for (column, depth) in self.axes.iodepths.iter().enumerate() {
+            let at = (x + LEFT + column as i32 * TILE.0 + TILE.0 / 2, y + TOP - 10);
+            self.words(&depth.to_string(), at, 11, HPos::Center)?;
+        }
+        for (line, (name, tiles)) in map.lines.iter().zip(&map.tiles).enumerate() {
+            let top = y + TOP + line as i32 * TILE.1;
+            self.words(name, (x + LEFT - 6, top + TILE.1 / 2), 10, HPos::Right)?;
+            for (column, best) in tiles.iter().enumerate() {
+                let left = x + LEFT + column as i32 * TILE.0;
+                self.tile(best.as_ref(), (left, top))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn tile(&self, best: Option<&String>, (left, top): (i32, i32)) -> Result<(), PictureError> {
+        let index = best.and_then(|best| self.names.iter().position(|name| *name == best));
+        let colour = index.map_or(WHITE, |index| COLOURS[index % COLOURS.len()]);
+        let corners = [(left, top), (left + TILE.0 - 1, top + TILE.1 - 1)];
+        let tile = Rectangle::new(corners, colour.filled());
+        self.area.draw(&tile).map_err(PictureError::drawing)?;
+        let name = best.map_or("-", String::as_str);
+        let middle = (left + TILE.0 / 2, top + TILE.1 / 2);
+        // Dark tiles have light words: by the luminance of ITU-R BT.601.
+        let RGBColor(red, green, blue) = colour;
+        let [red, green, blue] = [red, green, blue].map(f64::from);
+        let light = 0.299 * red + 0.587 * green + 0.114 * blue > 110.0;
+        let ink = if light { &BLACK } else { &WHITE };
+        self.inked(name, middle, 10, HPos::Center, ink)
+    }
+}

@@ -1,0 +1,218 @@
+//! The idle baseline: what the machine draws when it does nothing, measured, kept and read again.
+
+use crate::cpu_time::CpuTime;
+use crate::output_file::{Existing, OutputFile, OutputFileError};
+use crate::pause::pause;
+use joulio_energy::{Baseline, BaselineError, Host, MeterError, MeterResult, Meters, Root};
+use joulio_host::state_folder;
+use joulio_units::Nanos;
+use joulio_workload::Stop;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Bytes of the largest file that is read: a baseline takes a few kilobytes, and not all files end.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Failure to measure, to keep or to read an idle baseline.
+#[derive(Debug, thiserror::Error)]
+pub enum IdleError {
+    /// No meter that can be read.
+    #[error("--idle: no meter can be read here: joulio power says why")]
+    NoMeter,
+    /// The machine has no identity.
+    #[error("idle baseline: {0}: systemd-machine-id-setup gives this machine an identity")]
+    Host(MeterError),
+    /// The user has no folder for state.
+    #[error("no place for the idle baseline: set HOME or XDG_STATE_HOME, or say --file")]
+    NoPlace,
+    /// The folder of the file cannot be made.
+    #[error("--file: {}: {source}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Error of the operating system.
+        source: io::Error,
+    },
+    /// The file cannot be written, or holds something else.
+    #[error("--file: {0}")]
+    File(OutputFileError),
+    /// The file cannot be read.
+    #[error("{}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Error of the operating system.
+        source: io::Error,
+    },
+    /// The file holds no baseline of this machine.
+    #[error("{}: {source}", path.display())]
+    Baseline {
+        /// The file.
+        path: PathBuf,
+        /// Reason.
+        source: BaselineError,
+    },
+    /// No thread could be started to read the meters.
+    #[error(transparent)]
+    Meters(io::Error),
+    /// A signal ended the measurement.
+    #[error("--idle: ended early: nothing is kept")]
+    Interrupted,
+    /// No meter has a figure.
+    #[error("--idle: no meter has a figure: {0}")]
+    NoFigure(String),
+}
+
+impl IdleError {
+    /// Returns true if nothing was measured.
+    pub fn is_refusal(&self) -> bool {
+        use IdleError::{Interrupted, Meters, NoFigure};
+        !matches!(self, Meters(_) | Interrupted | NoFigure(_))
+    }
+}
+
+/// A measurement of the idle machine whose result can be kept.
+pub struct IdleMeasurement {
+    host: Host,
+    path: PathBuf,
+    file: OutputFile,
+}
+
+/// Result of a measurement of the idle machine.
+#[derive(Debug)]
+pub struct IdleResult {
+    /// Figures of each meter.
+    pub measured: Vec<MeterResult>,
+    /// Baseline that they make.
+    pub baseline: Baseline,
+    /// Part of the time in which the CPUs worked, 0 to 1; `None` where the kernel does not report
+    /// it.
+    pub busy: Option<f64>,
+    /// File of the baseline, or the reason for which it was not written.
+    pub kept: Result<PathBuf, OutputFileError>,
+}
+
+impl IdleMeasurement {
+    /// Checks that there are `meters`, and that `file`, or the usual one, can take the result.
+    ///
+    /// # Errors
+    /// There is no meter, the machine `root` has no identity, or the file cannot be written.
+    pub fn new(
+        root: &Root,
+        meters: &Meters,
+        file: Option<&Path>,
+    ) -> Result<IdleMeasurement, IdleError> {
+        if meters.is_empty() {
+            return Err(IdleError::NoMeter);
+        }
+        let host = Host::of(root).map_err(IdleError::Host)?;
+        let path = file.map_or_else(usual_path, |path| Ok(path.into()))?;
+        let file = open(&path)?;
+        Ok(IdleMeasurement { host, path, file })
+    }
+
+    /// Measures for `time`, and writes the baseline; `progress` gets the part of the time that is
+    /// over.
+    ///
+    /// # Errors
+    /// A signal came, or no meter has a figure.
+    pub fn run(
+        self,
+        meters: &mut Meters,
+        time: Nanos,
+        stop: &Stop,
+        progress: impl Fn(f64),
+    ) -> Result<IdleResult, IdleError> {
+        let before = CpuTime::now();
+        let window = meters.open().map_err(IdleError::Meters)?;
+        let whole = pause(time, stop, progress);
+        let measured = window.close(None);
+        if !whole {
+            return Err(IdleError::Interrupted);
+        }
+        let busy = CpuTime::now().busy_since(before);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.map_or(0, |since| since.as_secs());
+        let baseline = Baseline::new(self.host, now, &measured);
+        if baseline.meters.is_empty() {
+            let why = measured.iter().find_map(|m| m.figure.as_ref().err());
+            let why = why.map(ToString::to_string).unwrap_or_default();
+            return Err(IdleError::NoFigure(why));
+        }
+        let kept = self.file.write(&baseline.to_json());
+        Ok(IdleResult {
+            kept: kept.map(|()| self.path),
+            measured,
+            baseline,
+            busy,
+        })
+    }
+}
+
+/// Returns the file of the baseline where none is named.
+fn usual_path() -> Result<PathBuf, IdleError> {
+    let state = state_folder().ok_or(IdleError::NoPlace)?;
+    Ok(state.join("idle-baseline.json"))
+}
+
+/// Opens the file `path`, which may hold an older baseline, of this machine or another, but nothing
+/// else.
+fn open(path: &Path) -> Result<OutputFile, IdleError> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(|source| IdleError::Folder {
+            path: folder.into(),
+            source,
+        })?;
+    }
+    let file = OutputFile::open(path, Existing::Replace).map_err(IdleError::File)?;
+    let is_one = |text: &String| text.is_empty() || Baseline::is_one(text);
+    if path.is_file() && !fs::read_to_string(path).is_ok_and(|text| is_one(&text)) {
+        return Err(IdleError::File(OutputFileError::Foreign {
+            path: path.into(),
+            what: "joulio power --idle",
+        }));
+    }
+    Ok(file.for_all())
+}
+
+/// Reads the baseline of the machine `root` from `file`, or from the usual one, and what has
+/// changed since it was measured. `None`: no file was named, and the usual one is not there.
+///
+/// # Errors
+/// The file cannot be read, or holds no baseline of this machine.
+pub fn idle_baseline(
+    root: &Root,
+    file: Option<&Path>,
+) -> Result<Option<(Baseline, Vec<String>)>, IdleError> {
+    let path = file.map_or_else(usual_path, |path| Ok(path.into()))?;
+    let text = match read(&path) {
+        Ok(text) => text,
+        Err(error)
+            if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+                && file.is_none() =>
+        {
+            return Ok(None);
+        }
+        Err(source) => return Err(IdleError::Unreadable { path, source }),
+    };
+    let host = Host::of(root).map_err(IdleError::Host)?;
+    let baseline = Baseline::from_json(&text, &host);
+    let baseline = baseline.map_err(|source| IdleError::Baseline { path, source })?;
+    let differences = baseline.differences(&host);
+    Ok(Some((baseline, differences)))
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    // A FIFO would be waited for, whatever signal comes.
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other(
+            "not a regular file, so no idle baseline of joulio power --idle",
+        ));
+    }
+    let mut text = String::new();
+    let file = File::open(path)?.take(MAX_BYTES);
+    io::BufReader::new(file).read_to_string(&mut text)?;
+    Ok(text)
+}

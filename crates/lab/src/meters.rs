@@ -1,0 +1,86 @@
+//! The meters that a command reads: those of the machine, as words choose them, and those in the
+//! devices that it names.
+
+use crate::controller_name::ControllerName;
+use crate::error::OpenError;
+use joulio_energy::{Discovery, Root};
+use joulio_host::controller::SharedPowerControl;
+use joulio_host::energy_sources::{
+    self, RootError, SelectionError, add_device, found, met, select,
+};
+use joulio_nvme::Cancel;
+use std::path::Path;
+
+/// Meters that cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum MetersError {
+    /// The captured tree is no folder.
+    #[error("--root: {0}")]
+    Root(#[from] RootError),
+    /// The words choose no meters.
+    #[error("--meter: {0}")]
+    Selection(#[from] SelectionError),
+    /// A device is there twice.
+    #[error("--device: {0} is there twice: leave one out")]
+    Twice(String),
+    /// A device cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+}
+
+/// Returns the machine, or the tree of another one that was captured in `folder`.
+///
+/// # Errors
+/// `folder` is not a folder.
+pub fn root(folder: Option<&Path>) -> Result<Root, MetersError> {
+    Ok(energy_sources::root(folder)?)
+}
+
+/// Opens the meters of the machine `root` that `words` choose, of which each has one.
+///
+/// # Errors
+/// The words are wrong, or one has no meter.
+pub fn discover(root: &Root, words: &[String]) -> Result<Discovery, MetersError> {
+    Ok(energy_sources::discover(root, words)?)
+}
+
+/// Opens those, and the meters in the devices `names`; `cancel` ends the wait for a device.
+///
+/// # Errors
+/// The words are wrong, one has no meter, or a device cannot be opened.
+pub fn discover_with(
+    root: &Root,
+    words: &[String],
+    names: &[ControllerName],
+    cancel: &Cancel,
+) -> Result<Discovery, MetersError> {
+    let discovery = list_with(root, words, names, cancel)?;
+    Ok(met(discovery, &select(words)?)?)
+}
+
+/// Opens the same to be listed: where a word has no meter, there is the reason.
+///
+/// # Errors
+/// The words are wrong, or a device cannot be opened.
+pub fn list_with(
+    root: &Root,
+    words: &[String],
+    names: &[ControllerName],
+    cancel: &Cancel,
+) -> Result<Discovery, MetersError> {
+    let again = |&at: &usize| {
+        let earlier = &names[..at];
+        earlier.iter().any(|name| name.text() == names[at].text())
+    };
+    if let Some(at) = (0..names.len()).find(again) {
+        return Err(MetersError::Twice(names[at].text()));
+    }
+    let mut discovery = found(root, &select(words)?)?;
+    for name in names {
+        let admin = name.open(cancel.clone())?.admin;
+        let control = SharedPowerControl::clone(admin.control());
+        let emulated = admin.ends_with_process();
+        add_device(admin.name(), control, emulated, root, &mut discovery);
+    }
+    Ok(discovery)
+}

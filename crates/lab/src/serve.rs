@@ -1,0 +1,138 @@
+//! Serving an emulated controller at a vfio-user socket.
+
+use crate::device_name::{DeviceKind, DeviceName};
+use crate::emulated::Emulated;
+use crate::error::OpenError;
+use joulio_emulator::serve::{DoorbellMode, ServeError, ServeOptions, Server};
+use joulio_emulator::{FaultPlan, Options};
+use std::fs::{remove_file, symlink_metadata};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf, absolute};
+use std::thread::available_parallelism;
+
+/// A controller that cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServedError {
+    /// A device that is not emulated.
+    #[error("'{0}': only an emulated device can be served")]
+    NotEmulated(String),
+    /// Interrupts to threads of this process.
+    #[error(
+        "interrupts=joulio_uintr: a served controller's interrupts are its client's; leave it out"
+    )]
+    OwnInterrupts,
+    /// The device's profile, size or file.
+    #[error(transparent)]
+    Device(#[from] OpenError),
+    /// The controller cannot be made, or the socket not be had.
+    #[error(transparent)]
+    Server(#[from] ServeError),
+}
+
+/// A controller as it is to be served.
+#[derive(Clone, Debug)]
+pub struct ServedOptions {
+    /// Device, which is emulated.
+    pub device: DeviceName,
+    /// Socket to listen at.
+    pub socket: PathBuf,
+    /// Queue pairs for I/O; `None`: as the device has.
+    pub queues: Option<u16>,
+    /// CPU of the thread that does the I/O; `None`: any.
+    pub cpu: Option<usize>,
+    /// Faults that the controller commits.
+    pub faults: FaultPlan,
+    /// Doorbells, permissions and limits of the server.
+    pub serve: ServeOptions,
+}
+
+/// A controller that can be served.
+#[derive(Debug)]
+pub struct Served {
+    emulated: Emulated,
+    socket: PathBuf,
+    options: Options,
+    serve: ServeOptions,
+}
+
+impl ServedOptions {
+    /// Checks the device, of which nothing is created before [`Served::bind`].
+    ///
+    /// # Errors
+    /// The device is not emulated, or its parameters are wrong.
+    pub fn check(&self) -> Result<Served, ServedError> {
+        let DeviceKind::Emulated(emulated) = &self.device.kind else {
+            return Err(ServedError::NotEmulated(self.device.text.clone()));
+        };
+        let mut options = emulated.options(&self.device.text, seed(&self.socket))?;
+        if options.real_interrupts {
+            return Err(ServedError::OwnInterrupts);
+        }
+        options.cpu = self.cpu;
+        options.faults = self.faults.clone();
+        if let Some(queues) = self.queues {
+            options.queue_pairs = queues;
+            options.vectors = queues + 1;
+        }
+        Ok(Served {
+            emulated: emulated.clone(),
+            socket: self.socket.clone(),
+            options,
+            serve: self.serve,
+        })
+    }
+}
+
+impl Served {
+    /// Makes the controller and its socket. A file that it created is removed again when that fails.
+    ///
+    /// # Errors
+    /// A loop device has the file's data, the controller cannot be made, or the socket not be had.
+    pub fn bind(&self) -> Result<Server, ServedError> {
+        if self.emulated.read_only_file().is_none() {
+            self.emulated.check_loops()?;
+        }
+        let missing = self.emulated.missing_file();
+        let server = Server::bind(&self.socket, &self.options, &self.serve);
+        if let (Err(_), Some(path)) = (&server, missing) {
+            // What was not there before was made by this very call, if it was.
+            let _ = remove_file(path);
+        }
+        Ok(server?)
+    }
+}
+
+/// Returns the doorbell mode that costs this machine's hosts least: mapped where there are two CPUs
+/// or more, so that the thread that polls doorbells does not take the host's.
+pub fn usual_doorbells() -> DoorbellMode {
+    match available_parallelism().is_ok_and(|cpus| cpus.get() > 1) {
+        true => DoorbellMode::Mapped,
+        false => DoorbellMode::Trapped,
+    }
+}
+
+/// Returns the seed of the controller at `socket`. Two controllers of one host must not have the same
+/// serial number: it follows the socket, which no two share. FNV-1a, so that it is the same tomorrow.
+fn seed(socket: &Path) -> u64 {
+    let path = absolute(socket).unwrap_or_else(|_| socket.into());
+    let bytes = path.as_os_str().as_bytes();
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+/// Returns what removes the file `socket`, unless somebody else has put another one there by then.
+pub fn socket_remover(socket: &Path) -> impl FnOnce() + Send + 'static + use<> {
+    let (path, made) = (socket.to_path_buf(), identity(socket));
+    move || {
+        if made.is_some() && identity(&path) == made {
+            let _ = remove_file(&path);
+        }
+    }
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let found = symlink_metadata(path).ok()?;
+    Some((found.dev(), found.ino()))
+}

@@ -1,0 +1,15 @@
+//! Errors of watching block devices and meters.
+
+use joulio_kernel_io::StatsError;
+use std::io;
+
+/// Failure of an interval.
+#[derive(Debug, thiserror::Error)]
+pub enum StatError {
+    /// The counters of the block devices cannot be read.
+    #[error(transparent)]
+    Counters(#[from] StatsError),
+    /// No thread could be started to read the meters.
+    #[error(transparent)]
+    Meters(#[from] io::Error),
+}

@@ -1,0 +1,71 @@
+//! Block devices and meters, interval by interval.
+
+mod error;
+mod io_share;
+mod metrics;
+mod report;
+
+pub use error::StatError;
+pub use metrics::{Metrics, MetricsError, metrics_path};
+pub use report::{DeviceRow, EnergyShare, MeterRow, StatReport};
+
+use crate::disk_activity::WatchedDisks;
+use crate::power_log::wall_time;
+use io_share::IoShare;
+use joulio_energy::{Baseline, Meters, Root, Window};
+
+/// Block devices and meters that are watched, from one interval to the next.
+pub struct Stat<'a> {
+    root: &'a Root,
+    disks: WatchedDisks,
+    window: Window<'a>,
+    shares: Vec<IoShare>,
+    baseline: Option<&'a Baseline>,
+}
+
+impl<'a> Stat<'a> {
+    /// Begins the first interval of `disks` and `meters`, which are of the machine `root`.
+    ///
+    /// # Errors
+    /// The counters cannot be read, or there is no thread for the meters.
+    pub fn begin(
+        root: &'a Root,
+        mut disks: WatchedDisks,
+        meters: &'a mut Meters,
+        baseline: Option<&'a Baseline>,
+    ) -> Result<Stat<'a>, StatError> {
+        let about = meters.about().into_iter();
+        let shares = about.map(|_| IoShare::default()).collect();
+        let window = meters.open()?;
+        disks.snapshot(root.clock().now())?;
+        Ok(Stat {
+            root,
+            disks,
+            window,
+            shares,
+            baseline,
+        })
+    }
+
+    /// Ends an interval, and begins the next.
+    ///
+    /// # Errors
+    /// The counters cannot be read.
+    pub fn lap(&mut self) -> Result<StatReport, StatError> {
+        let did = self.disks.snapshot(self.root.clock().now())?;
+        let measured = self.window.lap(self.baseline);
+        let is_of = |name: &str, controller: &str| self.disks.is_of(name, controller);
+        let meters = measured.iter().zip(&mut self.shares);
+        let meters = meters.map(|(measured, share)| {
+            let ios = share.lap(measured, &did.devices, is_of);
+            MeterRow::new(measured, ios)
+        });
+        Ok(StatReport {
+            time: wall_time::now().seconds(),
+            seconds: did.seconds,
+            meters: meters.collect(),
+            devices: did.devices.iter().map(DeviceRow::new).collect(),
+            notes: did.notes,
+        })
+    }
+}

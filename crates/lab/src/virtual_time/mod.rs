@@ -1,0 +1,225 @@
+//! Experiments in virtual time: methods x settings on a modelled machine and modelled devices.
+
+mod error;
+mod frequency;
+
+pub use error::VirtualError;
+pub use frequency::{CoreFrequency, FrequencyError};
+
+use crate::device_name::{DeviceKind, DeviceName};
+use crate::experiment::ManifestDevice;
+use crate::machine_profile;
+use crate::target_name::TargetName;
+use joulio_host::power_states::coalescing::{coalesced, describe};
+use joulio_model::{DeviceProfile, FrequencyRatio, MachineProfile};
+use joulio_nvme_spec::feature::InterruptCoalescing;
+use joulio_twin::{Coalescing, TwinError, TwinSetup, check_method, run};
+use joulio_units::Nanos;
+use joulio_workload::{CompletionResult, Job, Method, RunResult};
+use std::collections::BTreeMap;
+
+/// An experiment in virtual time as it is requested.
+#[derive(Clone, Debug)]
+pub struct VirtualOptions {
+    /// Devices, all of them emulated.
+    pub devices: Vec<TargetName>,
+    /// Machine: a name, or a path to a .toml file; `None`: the one that fits this processor, or a
+    /// generic server.
+    pub machine: Option<String>,
+    /// I/O schedulers, under each of which every run is done; none: without one.
+    pub schedulers: Vec<String>,
+    /// Frequencies of the jobs' cores, at each of which every run is done; none: the machine's
+    /// reference.
+    pub frequencies: Vec<CoreFrequency>,
+    /// Interrupt coalescing of the devices.
+    pub coalescing: Option<InterruptCoalescing>,
+}
+
+/// An experiment in virtual time whose runs can be simulated.
+#[derive(Debug)]
+pub struct VirtualExperiment {
+    /// Machine of the runs.
+    pub machine: MachineProfile,
+    /// Devices of the runs, for the manifest.
+    pub devices: Vec<ManifestDevice>,
+    profiles: Vec<DeviceProfile>,
+    methods: Vec<Method>,
+    settings: Vec<VirtualSettings>,
+}
+
+/// Settings of a run.
+#[derive(Clone, Debug)]
+struct VirtualSettings {
+    scheduler: Option<String>,
+    /// Frequency as it was requested, and its ratio to the machine's reference.
+    frequency: Option<(CoreFrequency, FrequencyRatio)>,
+    coalescing: Option<InterruptCoalescing>,
+}
+
+impl VirtualExperiment {
+    /// Checks that `job` can be simulated by every one of `methods`, and reads the profiles.
+    ///
+    /// # Errors
+    /// The job, a method, a setting or a device is not modelled, or a profile is missing.
+    pub fn new(
+        options: &VirtualOptions,
+        job: &Job,
+        methods: Vec<Method>,
+    ) -> Result<VirtualExperiment, VirtualError> {
+        if job.bs.count() > 1 {
+            return Err(VirtualError::Sizes(job.bs.clone()));
+        }
+        for method in &methods {
+            check_method(*method, job.iodepth)?;
+        }
+        let own = methods.iter().find(|method| !method.engine.is_kernel());
+        if let Some(own) = own.filter(|_| !options.schedulers.is_empty()) {
+            return Err(VirtualError::Scheduler(own.engine));
+        }
+        let machine = machine_profile(options.machine.as_deref())?;
+        let devices = options.devices.iter().map(|name| device(name, job));
+        let devices: Vec<_> = devices.collect::<Result<_, _>>()?;
+        let (profiles, devices) = devices.into_iter().unzip();
+        Ok(VirtualExperiment {
+            settings: settings(options, &machine)?,
+            machine,
+            devices,
+            profiles,
+            methods,
+        })
+    }
+
+    /// Simulates every method under every setting; `job` is the job as a method does it.
+    ///
+    /// # Errors
+    /// A run cannot be simulated. A method that the machine lacks is none of these: its result says
+    /// so.
+    pub fn run(&self, job: impl Fn(Method) -> Job) -> Result<Vec<RunResult>, VirtualError> {
+        let runs = self.settings.iter().flat_map(|settings| {
+            let methods = self.methods.iter();
+            methods.map(|&method| self.run_one(&job(method), method, settings))
+        });
+        runs.collect()
+    }
+
+    fn run_one(
+        &self,
+        job: &Job,
+        method: Method,
+        settings: &VirtualSettings,
+    ) -> Result<RunResult, VirtualError> {
+        let setup = TwinSetup {
+            scheduler: settings.scheduler.as_deref(),
+            coalescing: settings.coalescing(),
+            frequency: settings.frequency.map(|(_, ratio)| ratio),
+            ..TwinSetup::new(&self.machine, &self.profiles)
+        };
+        let result = match run(job, method, &setup) {
+            Ok(run) => run.result,
+            Err(error @ TwinError::Step { .. }) => self.unavailable(job, method, &error),
+            Err(error) => return Err(VirtualError::Twin(error)),
+        };
+        Ok(RunResult {
+            devices: self.names(),
+            settings: settings.names(),
+            ..result
+        })
+    }
+
+    /// The result of a method that the machine does not have.
+    fn unavailable(&self, job: &Job, method: Method, error: &TwinError) -> RunResult {
+        let completion = CompletionResult {
+            requested: method.mode.to_string(),
+            effective: None,
+            reason: Some(error.to_string()),
+        };
+        RunResult {
+            modelled: true,
+            ..RunResult::new(job, method, self.names(), completion, None)
+        }
+    }
+
+    fn names(&self) -> Vec<String> {
+        let devices = self.devices.iter();
+        devices.map(|device| device.name.clone()).collect()
+    }
+}
+
+/// Every scheduler at every frequency that `machine` can have.
+fn settings(
+    options: &VirtualOptions,
+    machine: &MachineProfile,
+) -> Result<Vec<VirtualSettings>, FrequencyError> {
+    let requested = options.frequencies.iter();
+    let ratios = requested.map(|&frequency| Ok((frequency, frequency.ratio(machine)?)));
+    let frequencies = or_none(ratios.collect::<Result<Vec<_>, FrequencyError>>()?);
+    let schedulers = or_none(options.schedulers.clone());
+    let at = |&frequency: &Option<(CoreFrequency, FrequencyRatio)>| {
+        schedulers.iter().map(move |scheduler| VirtualSettings {
+            scheduler: scheduler.clone(),
+            frequency,
+            coalescing: options.coalescing,
+        })
+    };
+    Ok(frequencies.iter().flat_map(at).collect())
+}
+
+/// Each of `values`, or `None` alone where there are none.
+fn or_none<T>(values: Vec<T>) -> Vec<Option<T>> {
+    match values.is_empty() {
+        true => vec![None],
+        false => values.into_iter().map(Some).collect(),
+    }
+}
+
+impl VirtualSettings {
+    /// Values by name, as results have them.
+    fn names(&self) -> BTreeMap<String, String> {
+        let frequency = self.frequency.map(|(requested, _)| requested.to_string());
+        let values = [
+            ("scheduler", self.scheduler.clone()),
+            ("frequency", frequency),
+            ("coalescing", self.coalescing.map(describe)),
+        ];
+        let values = values.into_iter();
+        values
+            .filter_map(|(name, value)| Some((name.into(), value?)))
+            .collect()
+    }
+
+    /// Coalescing of the twin; `None` where it is off.
+    fn coalescing(&self) -> Option<Coalescing> {
+        let (threshold, us) = coalesced(self.coalescing?)?;
+        Some(Coalescing {
+            threshold,
+            time: Nanos::from_micros(us.into()),
+        })
+    }
+}
+
+/// The profile that the device `target` follows: virtual time has no other devices.
+fn device(target: &TargetName, job: &Job) -> Result<(DeviceProfile, ManifestDevice), VirtualError> {
+    let TargetName::Own(DeviceName {
+        text,
+        kind: DeviceKind::Emulated(emulated),
+        ..
+    }) = target
+    else {
+        return Err(VirtualError::NotEmulated(target.text()));
+    };
+    if let Some(parameter) = emulated.of_bytes() {
+        let name = text.clone();
+        return Err(VirtualError::Meaningless { name, parameter });
+    }
+    let profile = emulated.profile()?;
+    let (bytes, block_bytes) = emulated.geometry(&profile)?;
+    job.area(bytes, block_bytes, profile.max_transfer())?;
+    let device = ManifestDevice {
+        name: text.clone(),
+        bytes,
+        block_bytes,
+        emulates: Some(profile.name.clone()),
+        power_state: None,
+    };
+    Ok((profile, device))
+}

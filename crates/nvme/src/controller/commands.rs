@@ -1,0 +1,91 @@
+//! Admin commands, and the reset of a controller that does not answer one.
+
+use super::shared::{Shared, lock};
+use crate::NvmeError;
+use crate::admin::Admin;
+use crate::power::AdminData;
+use joulio_device::Device;
+use joulio_nvme_spec::{AdminOpcode, Command, QueueId};
+use zerocopy::{FromBytes, IntoBytes};
+
+impl<D: Device> Shared<D> {
+    /// Runs an admin command without data; dword 0 of its completion. A controller that does not
+    /// answer it is reset.
+    pub(crate) fn run(&self, name: &'static str, command: Command) -> Result<u32, NvmeError> {
+        self.exchange(name, command, AdminData::None)
+    }
+
+    /// Runs an admin command without data that means something in `epoch` only: a reset since then
+    /// ends it. Returns dword 0 of its completion.
+    pub(crate) fn run_in(
+        &self,
+        epoch: u32,
+        name: &'static str,
+        command: Command,
+    ) -> Result<u32, NvmeError> {
+        self.run_or_reset(|admin| admin.run_in(epoch, name, command))
+    }
+
+    /// Runs an admin command that returns a structure; dword 0 of its completion, and it.
+    pub(crate) fn fetch<T: FromBytes + IntoBytes>(
+        &self,
+        name: &'static str,
+        command: Command,
+    ) -> Result<(u32, Box<T>), NvmeError> {
+        self.run_or_reset(|admin| admin.fetch(name, command))
+    }
+
+    /// Runs an admin command with up to a page of data; dword 0 of its completion.
+    pub(crate) fn exchange(
+        &self,
+        name: &'static str,
+        command: Command,
+        data: AdminData<'_>,
+    ) -> Result<u32, NvmeError> {
+        let sent = match &data {
+            AdminData::Out(bytes) => Some(Box::from(*bytes)),
+            _ => None,
+        };
+        self.run_or_reset(|admin| {
+            let dw0 = admin.exchange(name, command, data)?;
+            // Nobody resets the controller in between, who has the admin queue then.
+            lock(&self.features).note(name, command, sent);
+            Ok(dw0)
+        })
+    }
+
+    fn run_or_reset<T>(
+        &self,
+        run: impl FnOnce(&mut Admin<D>) -> Result<T, NvmeError>,
+    ) -> Result<T, NvmeError> {
+        self.settled()?;
+        let (epoch, result) = {
+            let mut admin = self.admin();
+            (admin.epoch(), run(&mut admin))
+        };
+        if let Err(error) = &result
+            && error.asks_for_reset()
+        {
+            // The error is what happened to the command. A reset that fails is reported to
+            // whoever comes next.
+            let _ = self.recover(epoch, error);
+        }
+        result
+    }
+
+    /// Deletes the queues of `id`: the submission queue first (Base 5.6).
+    pub(crate) fn delete_queues(&self, id: QueueId) -> Result<(), NvmeError> {
+        let opcode = AdminOpcode::DELETE_IO_SUBMISSION_QUEUE;
+        let command = Command::delete_queue(opcode, id);
+        self.run("Delete I/O Submission Queue", command)?;
+        self.delete_completion_queue(id)
+    }
+
+    /// Deletes the completion queue of `id`, which no submission queue uses.
+    pub(crate) fn delete_completion_queue(&self, id: QueueId) -> Result<(), NvmeError> {
+        let opcode = AdminOpcode::DELETE_IO_COMPLETION_QUEUE;
+        let command = Command::delete_queue(opcode, id);
+        self.run("Delete I/O Completion Queue", command)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,118 @@
+//! What a saving that is not known would have to be for published gains to come out.
+//!
+//! A wait in a lighter state draws less than spinning by a saving, of which sources say different
+//! things. It moves no time, so that the joules of an I/O are a straight line over it: two runs give
+//! the gain at every saving, and the saving of every gain.
+
+use super::numbers::modelled;
+use crate::published::{Paper, ProfileField, Saving, SimulationError, Simulator};
+use serde::Serialize;
+
+/// A published gain at several savings.
+#[derive(Clone, Debug, Serialize)]
+pub struct SavingCheck {
+    /// The source's short name.
+    pub paper: String,
+    /// Description of the saving.
+    pub what: String,
+    /// Description of the gain.
+    pub number: String,
+    /// The printed gain in percent, or the lower end of what was printed as a range.
+    pub published: f64,
+    /// The upper end of a range.
+    pub published_to: Option<f64>,
+    /// The saving of the profile in percent.
+    pub held_percent: f64,
+    /// Savings in percent, and the gain in percent that each gives.
+    pub gains: Vec<(f64, f64)>,
+    /// The saving in percent by which the printed gain comes out, the lower end of a range; `None`:
+    /// none from nothing to all of it.
+    pub true_at_percent: Option<f64>,
+}
+
+/// The savings of `paper`, each with every number that it moves.
+pub(super) fn savings(
+    paper: &Paper,
+    simulator: &mut Simulator,
+) -> Result<Vec<SavingCheck>, SimulationError> {
+    let mut found = Vec::new();
+    for saving in &paper.saving {
+        found.extend(of(paper, saving, simulator)?);
+    }
+    Ok(found)
+}
+
+fn of(
+    paper: &Paper,
+    saving: &Saving,
+    simulator: &mut Simulator,
+) -> Result<Vec<SavingCheck>, SimulationError> {
+    let field: ProfileField = saving.field.parse()?;
+    let whole = simulator.profiles().figure(&saving.of.parse()?)?.value;
+    let held = simulator.profiles().figure(&field)?.value;
+    let mut found = Vec::new();
+    for what in &saving.numbers {
+        let refused = || {
+            let problem = format!("saving '{}' names number '{what}'", saving.what);
+            SimulationError::Data(format!("{problem}, which is not there"))
+        };
+        let number = paper.number(what).ok_or_else(refused)?;
+        let mut gain = |percent: f64| {
+            simulator.set(&field, whole * (1.0 - percent / 100.0))?;
+            modelled(number, simulator)
+        };
+        let gains = saving.percent.iter();
+        let gains: Result<Vec<_>, SimulationError> = gains
+            .map(|percent| Ok((*percent, gain(*percent)?)))
+            .collect();
+        let gains = gains?;
+        found.push(SavingCheck {
+            paper: paper.name.clone(),
+            what: saving.what.clone(),
+            number: what.clone(),
+            published: number.value,
+            published_to: number.to,
+            held_percent: (1.0 - held / whole) * 100.0,
+            true_at_percent: saving_of(&gains, number.value),
+            gains,
+        });
+    }
+    simulator.set(&field, held)?;
+    Ok(found)
+}
+
+/// The share of the other's joules that an I/O takes, where it does so many percent more of them for
+/// a joule.
+fn joules_left(gain_percent: f64) -> f64 {
+    1.0 / (1.0 + gain_percent / 100.0)
+}
+
+/// The saving in percent by which `gain` comes out, on the line through the first and the last of
+/// `gains`.
+fn saving_of(gains: &[(f64, f64)], gain: f64) -> Option<f64> {
+    let [first, .., last] = gains else {
+        return None;
+    };
+    let [from, to, at] = [first.1, last.1, gain].map(joules_left);
+    let percent = first.0 + (at - from) / (to - from) * (last.0 - first.0);
+    (0.0..=100.0).contains(&percent).then_some(percent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gain_is_found_where_the_line_has_it() {
+        // Half of the joules are left where all of it is saved.
+        let gains = [(0.0, 0.0), (50.0, 100.0 / 3.0)];
+        let near = |gain: f64, at: f64| (saving_of(&gains, gain).unwrap() - at).abs() < 1e-9;
+        assert!(near(100.0 / 3.0, 50.0));
+        assert!(near(100.0, 100.0));
+        // Past all of it, before none of it, and where a saving moves nothing.
+        assert_eq!(saving_of(&gains, 150.0), None);
+        assert_eq!(saving_of(&gains, -5.0), None);
+        assert_eq!(saving_of(&[(0.0, 1.0), (50.0, 1.0)], 10.0), None);
+        assert_eq!(saving_of(&gains[..1], 0.0), None);
+    }
+}

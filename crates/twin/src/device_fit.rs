@@ -1,0 +1,441 @@
+//! A device's profile from what anybody can measure of it: what it does one I/O at a time, by size,
+//! and what it does at depth.
+//!
+//! What one I/O at a time takes beyond the software of the machine is the device's: a size after
+//! another the service time is moved until the twin's rate is the measured one. The bandwidth is the
+//! most bytes a second that were measured of larger requests; the number of servers, and the share of
+//! a service time for which one is held, are those by which the rates at depth come out best. All
+//! else is another profile's, as a guess.
+
+use crate::{TwinError, TwinSetup, run_policy};
+use joulio_job::{Job, Method, ReadWrite};
+use joulio_model::{DeviceProfile, Figure, FigureKind, LatencyPoint, MachineProfile, ProfileError};
+use joulio_units::Direction;
+use joulio_wait::AnyPolicy;
+use serde::Serialize;
+use std::sync::atomic::{AtomicBool, Ordering};
+use toml::Value;
+
+/// I/Os of each run.
+const IOS: u64 = 8_000;
+
+/// Shares of a service time for which the server that has the data may be held, from the largest on.
+const SHARES: [f64; 15] = [
+    1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5, 0.45, 0.4, 0.35, 0.3,
+];
+
+/// How rates were measured.
+#[derive(Clone, Copy, Debug)]
+pub struct MeasuredBy<'a> {
+    /// The machine, whose software is taken off.
+    pub machine: &'a MachineProfile,
+    /// The engine and the completion mode.
+    pub method: Method,
+    /// Flag that ends the fit once it is set ([`TwinError::Stopped`]); `None` is until its end.
+    pub stop: Option<&'a AtomicBool>,
+}
+
+/// A rate that was measured of a device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeasuredRate {
+    /// Place where it stands, for the profile's sources and for messages: a file's name and line.
+    pub place: String,
+    /// Reads or writes.
+    pub direction: Direction,
+    /// Bytes of an I/O.
+    pub bytes: u32,
+    /// I/Os in flight of each job.
+    pub iodepth: usize,
+    /// Jobs.
+    pub numjobs: usize,
+    /// I/Os a second of all jobs.
+    pub iops: f64,
+}
+
+impl MeasuredRate {
+    fn alone(&self) -> bool {
+        self.iodepth * self.numjobs == 1
+    }
+
+    fn bytes_per_second(&self) -> f64 {
+        self.iops * f64::from(self.bytes)
+    }
+}
+
+/// A rate and what the twin makes of it on the profile that was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct FittedRate {
+    /// Place where the rate stands.
+    pub place: String,
+    /// True for writes.
+    pub write: bool,
+    /// Bytes of an I/O.
+    pub bytes: u32,
+    /// I/Os in flight of each job.
+    pub iodepth: usize,
+    /// Jobs.
+    pub numjobs: usize,
+    /// Measured I/Os a second.
+    pub measured: f64,
+    /// The twin's I/Os a second.
+    pub modelled: f64,
+}
+
+impl FittedRate {
+    /// Error of the twin's rate, as a fraction of the measured one.
+    pub fn error(&self) -> f64 {
+        self.modelled / self.measured - 1.0
+    }
+}
+
+/// Why there is no profile that the rates are of.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeviceFitError {
+    /// No read at depth 1 was measured.
+    #[error("no reads of one job at iodepth 1: their latency is what a profile begins with")]
+    NoReads,
+    /// One size was measured twice.
+    #[error("{second}: the same size, direction and depth as {first}: give their mean in one row")]
+    Twice {
+        /// The first.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// The software alone takes longer.
+    #[error(
+        "{place}: {iops:.0} I/Os a second one at a time leave a device no time, as {machine} takes \
+         {software_us:.2} us for each: name the machine it was measured on by --machine, its engine by \
+         --ioengine, and how that waited by --completion"
+    )]
+    Quicker {
+        /// The rate.
+        place: String,
+        /// I/Os a second.
+        iops: f64,
+        /// The machine.
+        machine: String,
+        /// Microseconds that its software takes.
+        software_us: f64,
+    },
+    /// The twin cannot simulate it.
+    #[error(transparent)]
+    Twin(#[from] TwinError),
+    /// What comes out is no profile.
+    #[error("what was measured makes no profile: {0}")]
+    Profile(#[from] ProfileError),
+    /// The profile that the rest is taken from cannot be written down.
+    #[error("{0}")]
+    Inherit(String),
+}
+
+/// Finds the profile called `name` of the device whose `rates` were measured as `by` says; what they do
+/// not say is `base`'s. Second, each rate beside the twin's.
+///
+/// # Errors
+/// [`DeviceFitError`], if the rates are too few or contradict the machine.
+pub fn fit_device(
+    name: &str,
+    base: &DeviceProfile,
+    by: &MeasuredBy<'_>,
+    rates: &[MeasuredRate],
+) -> Result<(DeviceProfile, Vec<FittedRate>), DeviceFitError> {
+    let mut profile = inherited(base)?;
+    profile.name = name.to_owned();
+    profile.description = format!(
+        "Fitted to {} rates measured on {}.",
+        rates.len(),
+        by.machine.name
+    );
+    // Neither shows in mean rates.
+    profile.service.tail = None;
+    profile.service.garbage_collection = None;
+    let of = |direction| rates.iter().filter(move |rate| rate.direction == direction);
+    if !of(Direction::Read).any(MeasuredRate::alone) {
+        return Err(DeviceFitError::NoReads);
+    }
+    for direction in [Direction::Read, Direction::Write] {
+        let deep: Vec<_> = of(direction).filter(|rate| !rate.alone()).collect();
+        let bandwidth = bandwidth(&deep);
+        let mut alone: Vec<_> = of(direction).filter(|rate| rate.alone()).collect();
+        alone.sort_by_key(|rate| rate.bytes);
+        for pair in alone.windows(2) {
+            if pair[0].bytes == pair[1].bytes {
+                return Err(DeviceFitError::Twice {
+                    first: pair[0].place.clone(),
+                    second: pair[1].place.clone(),
+                });
+            }
+        }
+        let service = &mut profile.service;
+        let (limit, table) = match direction {
+            Direction::Write => (&mut service.write_bandwidth, &mut service.write),
+            _ => (&mut service.read_bandwidth, &mut service.read),
+        };
+        if !alone.is_empty() {
+            *limit = bandwidth;
+            // Anything that the search can start from.
+            *table = alone.iter().map(|rate| first_guess(rate)).collect();
+            for (index, rate) in alone.iter().enumerate() {
+                by.service(&mut profile, index, rate)?;
+            }
+        }
+    }
+    let deep_reads: Vec<_> = of(Direction::Read).filter(|rate| !rate.alone()).collect();
+    by.servers(&mut profile, &deep_reads)?;
+    profile.validate()?;
+    let beside = |rate: &MeasuredRate| {
+        Ok(FittedRate {
+            place: rate.place.clone(),
+            write: rate.direction == Direction::Write,
+            bytes: rate.bytes,
+            iodepth: rate.iodepth,
+            numjobs: rate.numjobs,
+            measured: rate.iops,
+            modelled: by.iops(&profile, rate)?,
+        })
+    };
+    let beside = rates
+        .iter()
+        .map(beside)
+        .collect::<Result<_, DeviceFitError>>()?;
+    Ok((profile, beside))
+}
+
+/// `base` with every figure a guess: it is another device's.
+fn inherited(base: &DeviceProfile) -> Result<DeviceProfile, DeviceFitError> {
+    fn walk(value: &mut Value, name: &str) {
+        match value {
+            Value::Table(table) if table.contains_key("kind") => {
+                let source = table.get("source").and_then(Value::as_str).unwrap_or("");
+                let source = format!("as {name}: {source}");
+                table.insert("source".into(), Value::String(source));
+                table.insert("kind".into(), Value::String("guess".into()));
+            }
+            Value::Table(table) => table.iter_mut().for_each(|(_, value)| walk(value, name)),
+            Value::Array(array) => array.iter_mut().for_each(|value| walk(value, name)),
+            _ => {}
+        }
+    }
+    let wrong = |error: &dyn std::fmt::Display| DeviceFitError::Inherit(error.to_string());
+    let mut values = Value::try_from(base).map_err(|error| wrong(&error))?;
+    walk(&mut values, &base.name);
+    values.try_into().map_err(|error| wrong(&error))
+}
+
+fn figure(value: f64, kind: FigureKind, source: String) -> Figure {
+    Figure {
+        value,
+        kind,
+        source,
+        band: Some([three_digits(0.9 * value), three_digits(1.1 * value)]),
+    }
+}
+
+/// `value` with three digits that say something.
+fn three_digits(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let scale = 10f64.powi(2 - value.abs().log10().floor() as i32);
+    (value * scale).round() / scale
+}
+
+fn first_guess(rate: &MeasuredRate) -> LatencyPoint {
+    LatencyPoint {
+        bytes: rate.bytes,
+        us: figure(1e6 / rate.iops, FigureKind::Fitted, rate.place.clone()),
+    }
+}
+
+/// The most bytes a second of the largest requests at depth; none where only one size was measured
+/// there, for then I/Os may be what binds.
+fn bandwidth(deep: &[&MeasuredRate]) -> Option<Figure> {
+    let smallest = deep.iter().map(|rate| rate.bytes).min()?;
+    let larger = deep.iter().filter(|rate| rate.bytes > smallest);
+    let most = larger.max_by(|a, b| a.bytes_per_second().total_cmp(&b.bytes_per_second()))?;
+    let source = format!(
+        "{}: {:.0} I/Os a second of {} B",
+        most.place, most.iops, most.bytes
+    );
+    Some(figure(most.bytes_per_second(), FigureKind::Derived, source))
+}
+
+impl MeasuredBy<'_> {
+    /// The twin's I/Os a second in the run of `rate`.
+    fn iops(&self, profile: &DeviceProfile, rate: &MeasuredRate) -> Result<f64, TwinError> {
+        let jobs = rate.numjobs as u64;
+        let job = Job {
+            rw: match rate.direction {
+                Direction::Write => ReadWrite::RandWrite,
+                _ => ReadWrite::RandRead,
+            },
+            bs: u64::from(rate.bytes).into(),
+            iodepth: rate.iodepth,
+            numjobs: rate.numjobs,
+            ..Job::random_reads((IOS / jobs).max(rate.iodepth as u64 * 20))
+        };
+        // Each run is too short to be stopped.
+        if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            return Err(TwinError::Stopped);
+        }
+        let devices = [profile.clone()];
+        let setup = TwinSetup::new(self.machine, &devices);
+        let policy = |_| self.method.mode.policy().unwrap_or(AnyPolicy::POLL);
+        Ok(run_policy(&job, self.method, &setup, policy)?.iops())
+    }
+
+    /// Moves the service time at `index` of `rate`'s table until the twin's rate is the measured one.
+    fn service(
+        &self,
+        profile: &mut DeviceProfile,
+        index: usize,
+        rate: &MeasuredRate,
+    ) -> Result<(), DeviceFitError> {
+        let measured_us = 1e6 / rate.iops;
+        let mut us = measured_us;
+        for _ in 0..6 {
+            point(profile, rate.direction, index).us.value = us;
+            let off = measured_us - 1e6 / self.iops(profile, rate)?;
+            us += off;
+            if us <= 0.0 {
+                return Err(DeviceFitError::Quicker {
+                    place: rate.place.clone(),
+                    iops: rate.iops,
+                    machine: self.machine.name.clone(),
+                    software_us: measured_us - us,
+                });
+            }
+            if off.abs() < 1e-3 * measured_us {
+                break;
+            }
+        }
+        let us = (us * 1e3).round() / 1e3;
+        let source = format!(
+            "{}: {:.0} I/Os a second one at a time, less the software of {}",
+            rate.place, rate.iops, self.machine.name
+        );
+        point(profile, rate.direction, index).us = figure(us, FigureKind::Fitted, source);
+        Ok(())
+    }
+
+    /// Finds how many servers there are, and for what share of a service time one is held.
+    fn servers(
+        &self,
+        profile: &mut DeviceProfile,
+        deep_reads: &[&MeasuredRate],
+    ) -> Result<(), DeviceFitError> {
+        let smallest = deep_reads.iter().map(|rate| rate.bytes).min();
+        // Of larger requests the bandwidth says it.
+        let reads = deep_reads
+            .iter()
+            .filter(|rate| Some(rate.bytes) == smallest);
+        let reads: Vec<&MeasuredRate> = reads.copied().collect();
+        let Some(most) = reads.iter().max_by(|a, b| a.iops.total_cmp(&b.iops)) else {
+            return Ok(());
+        };
+        let mut shares: Vec<Option<f64>> = SHARES.map(Some).into();
+        // Or any server will do.
+        shares.push(None);
+        // One rate decides one figure.
+        shares.truncate(if reads.len() > 1 { shares.len() } else { 1 });
+        let mut best: Option<(f64, f64, Option<f64>)> = None;
+        for share in shares {
+            // By each of the rates, for some are bound by the link or by the software.
+            let mut tried = Vec::new();
+            for rate in &reads {
+                let servers = self.servers_at(profile, share, rate)?;
+                if tried.contains(&servers) {
+                    continue;
+                }
+                tried.push(servers);
+                set_servers(profile, servers, share);
+                let mut worst: f64 = 0.0;
+                for rate in &reads {
+                    worst = worst.max((self.iops(profile, rate)? / rate.iops - 1.0).abs());
+                }
+                if best.is_none_or(|(least, ..)| worst < least) {
+                    best = Some((worst, servers, share));
+                }
+            }
+        }
+        let Some((_, servers, share)) = best else {
+            return Ok(());
+        };
+        let rates: Vec<_> = reads
+            .iter()
+            .map(|rate| format!("{:.0}", rate.iops))
+            .collect();
+        let source = format!(
+            "{}: {} I/Os a second at depth",
+            most.place,
+            rates.join(", ")
+        );
+        let service = &mut profile.service;
+        service.parallelism = Figure {
+            band: Some([(0.8 * servers).floor().max(1.0), (1.2 * servers).ceil()]),
+            ..figure(servers, FigureKind::Fitted, source.clone())
+        };
+        let kind = match reads.len() {
+            1 => FigureKind::Guess,
+            _ => FigureKind::Fitted,
+        };
+        service.channel_share = share.map(|share| Figure {
+            band: Some([0.3_f64.min(share), 1.0]),
+            ..figure(share, kind, source)
+        });
+        Ok(())
+    }
+
+    /// The number of servers with which the twin's rate is nearest to `rate`, each held for `share`;
+    /// none: any will do.
+    fn servers_at(
+        &self,
+        profile: &mut DeviceProfile,
+        share: Option<f64>,
+        rate: &MeasuredRate,
+    ) -> Result<f64, DeviceFitError> {
+        let (mut low, mut high) = (1_u32, 2_u32);
+        let mut at = |servers: u32| {
+            set_servers(profile, f64::from(servers), share);
+            self.iops(profile, rate)
+        };
+        // With so many for each I/O in flight hardly two ever meet.
+        let enough = 64 * (rate.iodepth * rate.numjobs).min(1_000) as u32;
+        while high < enough && at(high)? < rate.iops {
+            (low, high) = (high, high * 2);
+        }
+        while high - low > 1 {
+            let middle = low.midpoint(high);
+            match at(middle)? < rate.iops {
+                true => low = middle,
+                false => high = middle,
+            }
+        }
+        let off = |iops: f64| (iops / rate.iops - 1.0).abs();
+        let nearest = if off(at(low)?) <= off(at(high)?) {
+            low
+        } else {
+            high
+        };
+        Ok(f64::from(nearest))
+    }
+}
+
+fn point(profile: &mut DeviceProfile, direction: Direction, index: usize) -> &mut LatencyPoint {
+    match direction {
+        Direction::Write => &mut profile.service.write[index],
+        _ => &mut profile.service.read[index],
+    }
+}
+
+fn set_servers(profile: &mut DeviceProfile, servers: f64, share: Option<f64>) {
+    let service = &mut profile.service;
+    service.parallelism.value = servers;
+    service.parallelism.band = None;
+    service.channel_share = share.map(|share| Figure {
+        band: None,
+        ..figure(share, FigureKind::Guess, "searched for".into())
+    });
+}

@@ -1,0 +1,464 @@
+//! The kernel's choice among the threads of a CPU: EEVDF (kernel/sched/fair.c, since Linux 6.6), all
+//! threads of one weight.
+//!
+//! A thread's virtual time is the CPU time that it had. Eligible is who had no more than the mean of
+//! all that are runnable; of those the one with the earliest deadline runs, a slice after its
+//! virtual time. A thread that wakes keeps the lead or the debt that it went to sleep with, and takes
+//! the CPU at once where it is chosen: from a thread that is no longer eligible, as one that
+//! computes all the time is beside one that mostly sleeps. Whoever is eligible keeps the CPU for its
+//! slice (RUN_TO_PARITY). That a slice is over is seen at the next tick.
+
+use joulio_units::Nanos;
+
+/// What became of a thread that wants its CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// The CPU is the thread's.
+    Has,
+    /// Another thread has it; [`RunQueue::give_up`] names the thread when it is its turn.
+    Waits,
+}
+
+/// The threads of one CPU.
+#[derive(Clone, Debug)]
+pub(crate) struct RunQueue {
+    threads: Vec<Entity>,
+    /// Index in `threads` of the one that has the CPU.
+    current: Option<usize>,
+    /// Time up to which that thread's virtual time has been counted.
+    counted: Nanos,
+    /// Number of the latest tick that was seen.
+    ticked: u64,
+    /// True if another thread is to have the CPU as soon as the one that has it can be stopped.
+    resched: bool,
+    /// Virtual time of a thread that comes when nobody is there.
+    origin: i64,
+    slice: Nanos,
+    tick: Nanos,
+}
+
+/// A thread, as the scheduler sees it.
+#[derive(Clone, Copy, Debug)]
+struct Entity {
+    /// The thread's number in the run.
+    thread: usize,
+    /// True if it goes on until all others have ended.
+    endless: bool,
+    state: State,
+    /// CPU time in nanoseconds, from an origin that is the queue's.
+    vruntime: i64,
+    /// Virtual time at which its slice is over.
+    deadline: i64,
+    /// Virtual time up to which no other thread takes the CPU from it while it is eligible.
+    protected: i64,
+    /// What it had less than the mean when it went to sleep.
+    lag: i64,
+    /// Time of its wake-up, while it is asleep.
+    wakes: Nanos,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Asleep, or not there yet.
+    Off,
+    /// Asleep, but counted until its turn comes, as it had more than its share (DELAY_DEQUEUE,
+    /// since Linux 6.12).
+    Delayed,
+    /// Runnable, or running.
+    Runnable,
+    /// Ended.
+    Ended,
+}
+
+impl RunQueue {
+    /// Without threads, with turns of `slice` that are over at a multiple of `tick`.
+    pub(crate) fn new(slice: Nanos, tick: Nanos) -> RunQueue {
+        RunQueue {
+            threads: Vec::new(),
+            current: None,
+            counted: Nanos::ZERO,
+            ticked: 0,
+            resched: false,
+            origin: 0,
+            slice,
+            tick: tick.max(Nanos(1)),
+        }
+    }
+
+    /// Adds the run's thread number `thread`, which wakes at 0; what is `endless` ends with the others.
+    pub(crate) fn add(&mut self, thread: usize, endless: bool) {
+        self.threads.push(Entity {
+            thread,
+            endless,
+            state: State::Off,
+            vruntime: 0,
+            deadline: 0,
+            protected: 0,
+            lag: 0,
+            wakes: Nanos::ZERO,
+        });
+    }
+
+    /// True if more than one thread is on the CPU.
+    pub(crate) fn shared(&self) -> bool {
+        self.threads.len() > 1
+    }
+
+    /// `thread` is runnable at `at`, if it was not yet.
+    pub(crate) fn wants(&mut self, thread: usize, at: Nanos) -> Turn {
+        let index = self.index(thread);
+        if self.current == Some(index) {
+            return Turn::Has;
+        }
+        if self.threads[index].state != State::Runnable {
+            self.count(at);
+            self.renew();
+            self.place(index);
+        }
+        match self.current {
+            None => {
+                self.run(index, at);
+                Turn::Has
+            }
+            Some(_) => {
+                self.resched |= self.pick() == Some(index);
+                Turn::Waits
+            }
+        }
+    }
+
+    /// True if the thread that has the CPU at `at` has to give it up: see [`RunQueue::give_up`].
+    pub(crate) fn must_give_up(&mut self, at: Nanos) -> bool {
+        self.count(at);
+        let tick = at.0 / self.tick.0;
+        if tick > self.ticked {
+            self.ticked = tick;
+            self.renew();
+        }
+        if !self.resched {
+            return false;
+        }
+        let other = self.pick() != self.current;
+        if !other {
+            self.protect();
+        }
+        other
+    }
+
+    /// The thread that has the CPU is stopped at `at` and stays runnable; returns whose turn it is.
+    pub(crate) fn give_up(&mut self, at: Nanos) -> Option<usize> {
+        self.count(at);
+        self.current = None;
+        self.next(at)
+    }
+
+    /// The thread that has the CPU sleeps from `at` until `wakes`; returns whose turn it is.
+    pub(crate) fn sleeps(&mut self, at: Nanos, wakes: Nanos) -> Option<usize> {
+        if let Some(index) = self.current {
+            self.threads[index].wakes = wakes;
+        }
+        self.leaves(at, State::Off)
+    }
+
+    /// The thread that has the CPU has ended at `at`; returns whose turn it is.
+    pub(crate) fn ends(&mut self, at: Nanos) -> Option<usize> {
+        self.leaves(at, State::Ended)
+    }
+
+    /// The latest time until which nothing can take the CPU from the thread that has it at `at`: the
+    /// next tick while another is runnable, and the next wake-up; never, if there is neither.
+    pub(crate) fn undisturbed(&self, at: Nanos) -> Nanos {
+        let mut until = Nanos::MAX;
+        for (index, entity) in self.threads.iter().enumerate() {
+            let own = self.current == Some(index);
+            until = match entity.state {
+                State::Runnable if !own => until.min(self.after(at)),
+                State::Off | State::Delayed => until.min(entity.wakes.max(at)),
+                _ => until,
+            };
+        }
+        until
+    }
+
+    /// True if all threads have ended but for the endless ones.
+    pub(crate) fn deserted(&self) -> bool {
+        let mut threads = self.threads.iter();
+        threads.all(|one| one.endless || one.state == State::Ended)
+    }
+
+    /// The first tick after `at`.
+    fn after(&self, at: Nanos) -> Nanos {
+        Nanos(
+            (at.0 / self.tick.0)
+                .saturating_add(1)
+                .saturating_mul(self.tick.0),
+        )
+    }
+
+    fn index(&self, thread: usize) -> usize {
+        let known = self.threads.iter().position(|one| one.thread == thread);
+        // Every thread is added before the run.
+        known.unwrap_or(0)
+    }
+
+    /// Counts the time of the thread that has the CPU, up to `at`.
+    fn count(&mut self, at: Nanos) {
+        let time = at.since(self.counted);
+        self.counted = self.counted.max(at);
+        if let Some(index) = self.current {
+            let entity = &mut self.threads[index];
+            let time = i64::try_from(time.0).unwrap_or(i64::MAX);
+            entity.vruntime = entity.vruntime.saturating_add(time);
+        }
+    }
+
+    /// Gives the thread that has the CPU a new deadline where its slice is over.
+    fn renew(&mut self) {
+        let slice = self.slice.0 as i64;
+        let Some(index) = self.current else { return };
+        let entity = &mut self.threads[index];
+        if entity.vruntime >= entity.deadline {
+            entity.deadline = entity.vruntime.saturating_add(slice);
+            self.resched = true;
+        }
+    }
+
+    /// The sum of what each that counts had more than `than`, and their number.
+    fn ahead(&self, than: i64) -> (i64, i64) {
+        let counts = |one: &&Entity| matches!(one.state, State::Runnable | State::Delayed);
+        let there = self.threads.iter().filter(counts);
+        there.fold((0, 0), |(sum, count), one| {
+            (sum + (one.vruntime - than), count + 1)
+        })
+    }
+
+    /// What those that count had more than `than` in the mean.
+    fn mean_ahead(&self, than: i64) -> i64 {
+        let (sum, count) = self.ahead(than);
+        sum / count.max(1)
+    }
+
+    fn eligible(&self, entity: &Entity) -> bool {
+        self.ahead(entity.vruntime).0 >= 0
+    }
+
+    /// A thread that wakes keeps its lag; one that is still counted has paid a part of its debt.
+    fn place(&mut self, index: usize) {
+        let slice = self.slice.0 as i64;
+        let Entity { state, lag, .. } = self.threads[index];
+        if state == State::Delayed {
+            let (ahead, count) = self.ahead(self.threads[index].vruntime);
+            let entity = &mut self.threads[index];
+            entity.state = State::Runnable;
+            if ahead > 0 {
+                // It is owed nothing for a sleep.
+                entity.vruntime += ahead / count.max(1);
+                entity.deadline = entity.vruntime + slice;
+            }
+            return;
+        }
+        let (sum, count) = self.ahead(self.origin);
+        // So that it has this lag once it is one of them.
+        let vruntime = match count {
+            0 => self.origin,
+            _ => self.origin + sum / count - lag * (count + 1) / count,
+        };
+        let entity = &mut self.threads[index];
+        entity.state = State::Runnable;
+        entity.vruntime = vruntime;
+        entity.deadline = vruntime + slice;
+    }
+
+    /// The thread that has the CPU is no longer runnable; returns whose turn it is.
+    fn leaves(&mut self, at: Nanos, to: State) -> Option<usize> {
+        self.count(at);
+        self.renew();
+        if let Some(index) = self.current.take() {
+            let ahead = self.mean_ahead(self.threads[index].vruntime);
+            let limit = (2 * self.slice.0).max(self.tick.0) as i64;
+            let entity = &mut self.threads[index];
+            self.origin = entity.vruntime + ahead;
+            entity.lag = ahead.clamp(-limit, limit);
+            entity.state = match to {
+                State::Off if entity.lag < 0 => State::Delayed,
+                to => to,
+            };
+        }
+        self.next(at)
+    }
+
+    /// Returns who should have the CPU.
+    fn pick(&self) -> Option<usize> {
+        let current = self.current.map(|index| (index, &self.threads[index]));
+        if let Some((index, entity)) = current
+            && entity.vruntime < entity.protected
+            && self.eligible(entity)
+        {
+            return Some(index);
+        }
+        let there = self.threads.iter().enumerate();
+        let there = there.filter(|(_, one)| matches!(one.state, State::Runnable | State::Delayed));
+        let eligible = there.filter(|(_, one)| self.eligible(one));
+        eligible
+            .min_by_key(|(_, one)| one.deadline)
+            .map(|one| one.0)
+    }
+
+    /// Gives the CPU to whose turn it is.
+    fn next(&mut self, at: Nanos) -> Option<usize> {
+        self.resched = false;
+        loop {
+            let index = self.pick()?;
+            if self.threads[index].state == State::Delayed {
+                // Its debt is paid: it is asleep like any other.
+                let vruntime = self.threads[index].vruntime;
+                self.origin = vruntime + self.mean_ahead(vruntime);
+                self.threads[index].state = State::Off;
+                self.threads[index].lag = 0;
+                continue;
+            }
+            self.run(index, at);
+            return Some(self.threads[index].thread);
+        }
+    }
+
+    fn run(&mut self, index: usize, at: Nanos) {
+        self.current = Some(index);
+        self.counted = self.counted.max(at);
+        self.ticked = self.ticked.max(at.0 / self.tick.0);
+        self.protect();
+    }
+
+    /// The thread that has the CPU begins a slice, or goes on with its own.
+    fn protect(&mut self) {
+        self.resched = false;
+        if let Some(index) = self.current {
+            self.threads[index].protected = self.threads[index].deadline;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLICE: Nanos = Nanos::from_millis(3);
+    const TICK: Nanos = Nanos::from_millis(4);
+
+    fn queue(threads: usize) -> RunQueue {
+        let mut queue = RunQueue::new(SLICE, TICK);
+        (0..threads).for_each(|thread| queue.add(thread, false));
+        queue
+    }
+
+    /// When and to whom the CPU goes, among threads that never sleep, before `end`.
+    fn turns(queue: &mut RunQueue, threads: usize, end: Nanos) -> Vec<(Nanos, usize)> {
+        let mut at = Nanos::ZERO;
+        let wants: Vec<_> = (0..threads).map(|one| queue.wants(one, at)).collect();
+        assert_eq!(wants[0], Turn::Has);
+        assert!(wants[1..].iter().all(|turn| *turn == Turn::Waits));
+        let mut turns = vec![(at, 0)];
+        while at < end {
+            at = queue.undisturbed(at);
+            if queue.must_give_up(at) {
+                turns.push((at, queue.give_up(at).unwrap()));
+            }
+        }
+        turns
+    }
+
+    #[test]
+    fn who_computes_all_the_time_takes_turns_that_end_at_ticks() {
+        let mut two = queue(2);
+        let turns = turns(&mut two, 2, Nanos::from_millis(40));
+        let lengths: Vec<_> = turns.windows(2).map(|two| two[1].0 - two[0].0).collect();
+        assert!(lengths.iter().all(|one| *one == TICK), "{lengths:?}");
+        let who: Vec<_> = turns.iter().map(|turn| turn.1).collect();
+        assert_eq!(who[..6], [0, 1, 0, 1, 0, 1]);
+    }
+
+    #[test]
+    fn four_that_compute_all_the_time_have_a_quarter_each() {
+        let end = Nanos::from_millis(1600);
+        let turns = turns(&mut queue(4), 4, end);
+        let mut had = [0_u64; 4];
+        for two in turns.windows(2) {
+            had[two[0].1] += (two[1].0 - two[0].0).0;
+        }
+        for time in had {
+            assert!(time.abs_diff(end.0 / 4) <= 2 * TICK.0, "{had:?}");
+        }
+    }
+
+    /// A thread that runs for `work` and sleeps for `sleep` beside one that computes all the time:
+    /// how long it waited for the CPU each time.
+    fn waits(work: Nanos, sleep: Nanos) -> Vec<Nanos> {
+        let (mut queue, mut at) = (queue(2), Nanos::ZERO);
+        assert_eq!(queue.wants(1, at), Turn::Has);
+        let mut waits = Vec::new();
+        let mut wakes = Nanos(1);
+        // Thread 0 sleeps until `wakes`, then wants to run for `work`.
+        for _ in 0..200 {
+            assert_eq!(queue.wants(0, wakes), Turn::Waits);
+            at = at.max(wakes);
+            while !queue.must_give_up(at) {
+                at = queue.undisturbed(at);
+            }
+            assert_eq!(queue.give_up(at), Some(0));
+            waits.push(at - wakes);
+            let mut left = work;
+            loop {
+                let until = queue.undisturbed(at).min(at + left);
+                left = left - (until - at);
+                at = until;
+                if left == Nanos::ZERO {
+                    break;
+                }
+                if queue.must_give_up(at) {
+                    assert_eq!(queue.give_up(at), Some(1));
+                    while !queue.must_give_up(at) {
+                        at = queue.undisturbed(at);
+                    }
+                    assert_eq!(queue.give_up(at), Some(0));
+                }
+            }
+            wakes = at + sleep;
+            assert_eq!(queue.sleeps(at, wakes), Some(1));
+        }
+        waits
+    }
+
+    #[test]
+    fn who_mostly_sleeps_has_the_cpu_when_it_wakes() {
+        let waits = waits(Nanos(20_000), Nanos(80_000));
+        // The first time nobody knows that yet.
+        assert!(
+            waits[1..].iter().all(|wait| *wait == Nanos::ZERO),
+            "{waits:?}"
+        );
+    }
+
+    #[test]
+    fn who_hardly_sleeps_waits_for_its_turn_now_and_then() {
+        let waits = waits(Nanos(80_000), Nanos(20_000));
+        let waited = waits.iter().filter(|wait| **wait > Nanos::ZERO).count();
+        // It wants four fifths and has half: it waits, and mostly not.
+        assert!((2..100).contains(&waited), "{waited}: {waits:?}");
+        assert!(waits.iter().max() <= Some(&(TICK + TICK)), "{waits:?}");
+    }
+
+    #[test]
+    fn nobody_disturbs_a_thread_that_is_alone() {
+        let mut one = queue(1);
+        assert!(!one.shared());
+        assert_eq!(one.wants(0, Nanos(5)), Turn::Has);
+        assert_eq!(one.undisturbed(Nanos(7)), Nanos::MAX);
+        assert!(!one.must_give_up(Nanos::from_millis(50)));
+        assert_eq!(
+            one.sleeps(Nanos::from_millis(50), Nanos::from_millis(51)),
+            None
+        );
+        assert_eq!(one.wants(0, Nanos::from_millis(51)), Turn::Has);
+        assert_eq!(one.ends(Nanos::from_millis(52)), None);
+    }
+}

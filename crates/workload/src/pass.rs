@@ -1,0 +1,149 @@
+//! Passes over all blocks of a job, before and after it: laying out what reads are to find, and
+//! reading back what was written.
+
+use crate::Stop;
+use crate::control::{CHECK_INTERVAL, MAX_WAIT_AFTER_STOP};
+use crate::engine::{IoError, Traced};
+use crate::verify::Ledger;
+use crate::worker_error::{WorkerError, failed};
+use joulio_engine::{Buffer, Request};
+use joulio_job::VerifyResult;
+use joulio_nvme::wait::now;
+use joulio_units::Direction;
+use std::ops::Range;
+
+pub(crate) fn check<B: Buffer>(
+    ledger: &mut Ledger,
+    buffer: &B,
+    block: u64,
+    into: &mut VerifyResult,
+) {
+    buffer.copy_to(ledger.scratch());
+    into.blocks += 1;
+    if let Err(mismatch) = ledger.check(block) {
+        into.errors += 1;
+        into.first_error.get_or_insert_with(|| mismatch.to_string());
+    }
+}
+
+/// Passes over the blocks of one job, each at the job's depth.
+pub(crate) struct Pass<'a> {
+    /// Blocks of `bs` bytes that the job works on.
+    pub(crate) share: &'a Range<u64>,
+    pub(crate) bs: u64,
+    pub(crate) stop: &'a Stop,
+}
+
+impl Pass<'_> {
+    /// Writes every block of the share, so that reads find something to verify.
+    pub(crate) fn lay_out<E: Traced>(
+        &self,
+        engine: &mut E,
+        buffers: Vec<E::Buffer>,
+        ledger: &mut Ledger,
+    ) -> Result<Vec<E::Buffer>, WorkerError> {
+        let mut first_error = None;
+        let buffers = self.run(
+            Direction::Write,
+            engine,
+            buffers,
+            ledger,
+            self.share.clone(),
+            |ledger, block, outcome, _| {
+                if let Err(error) = outcome {
+                    ledger.forget(block);
+                    first_error.get_or_insert(error);
+                }
+            },
+        )?;
+        match first_error {
+            Some(error) => Err(WorkerError::Layout(error)),
+            None => Ok(buffers),
+        }
+    }
+
+    /// Reads every block that the job wrote, and checks it.
+    pub(crate) fn read_back<E: Traced>(
+        &self,
+        engine: &mut E,
+        buffers: Vec<E::Buffer>,
+        ledger: &mut Ledger,
+        checked: &mut VerifyResult,
+    ) -> Result<(), WorkerError> {
+        let blocks = self.share.clone();
+        let written: Vec<u64> = blocks.filter(|&block| ledger.written(block)).collect();
+        self.run(
+            Direction::Read,
+            engine,
+            buffers,
+            ledger,
+            written,
+            |ledger, block, outcome, buffer| match outcome {
+                Ok(()) => check(ledger, buffer, block, checked),
+                Err(error) => {
+                    checked.blocks += 1;
+                    checked.errors += 1;
+                    checked
+                        .first_error
+                        .get_or_insert_with(|| format!("block {block}: {error}"));
+                }
+            },
+        )?;
+        Ok(())
+    }
+
+    fn run<E: Traced>(
+        &self,
+        direction: Direction,
+        engine: &mut E,
+        mut buffers: Vec<E::Buffer>,
+        ledger: &mut Ledger,
+        blocks: impl IntoIterator<Item = u64>,
+        mut each: impl FnMut(&mut Ledger, u64, Result<(), IoError>, &E::Buffer),
+    ) -> Result<Vec<E::Buffer>, WorkerError> {
+        let all = buffers.len();
+        let bs = self.bs;
+        let mut blocks = blocks.into_iter();
+        let mut ended = Vec::with_capacity(all);
+        let mut last_wait = None;
+        loop {
+            while !self.stop.stopped()
+                && let Some(mut buffer) = buffers.pop()
+            {
+                let Some(block) = blocks.next() else {
+                    buffers.push(buffer);
+                    break;
+                };
+                if direction == Direction::Write {
+                    buffer.copy_from(ledger.fill(block));
+                }
+                let request = Request {
+                    direction,
+                    offset: block * bs,
+                    len: bs as u32,
+                    tag: block,
+                };
+                engine.prepare(request, buffer).map_err(failed)?;
+            }
+            engine.submit().map_err(failed)?;
+            if buffers.len() == all {
+                return Ok(buffers);
+            }
+            let at = now();
+            if self.stop.stopped() && at >= *last_wait.get_or_insert(at + MAX_WAIT_AFTER_STOP) {
+                engine.abandon();
+                return Err(WorkerError::Unfinished {
+                    requests: all - buffers.len(),
+                });
+            }
+            engine
+                .reap(1, now() + CHECK_INTERVAL, |done| ended.push(done))
+                .map_err(failed)?;
+            for done in ended.drain(..) {
+                let outcome = done.outcome.map_err(Into::into);
+                each(ledger, done.tag, outcome, &done.buffer);
+                buffers.push(done.buffer);
+            }
+        }
+    }
+}

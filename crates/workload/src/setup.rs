@@ -1,0 +1,28 @@
+//! What a run needs beside the job and the method.
+
+use crate::Stop;
+use crate::target::Target;
+use joulio_energy::Baseline;
+use joulio_model::MachineProfile;
+use std::path::Path;
+
+/// Surroundings of a run: all that it needs beside the job and the method.
+pub struct Setup<'a> {
+    /// The devices; job i runs on device i modulo their number.
+    pub targets: &'a [Box<dyn Target>],
+    /// The machine whose watts the model uses; None: no model.
+    pub machine: Option<&'a MachineProfile>,
+    /// The run is on that machine, so that its cores' frequency counts in the model.
+    pub at_home: bool,
+    /// Power of the idle machine by each meter, if that is known.
+    pub baseline: Option<&'a Baseline>,
+    /// Ends the run early.
+    pub stop: &'a Stop,
+    /// Root of the machine's own counters that show what spoiled a run: `/`, or a captured
+    /// tree.
+    pub root: &'a Path,
+    /// Called now and then with the fraction of the run that is over, 0 to 1.
+    pub progress: &'a (dyn Fn(f64) + Sync),
+    /// Events of the measured part that each queue is to keep, if it is to be traced.
+    pub trace: Option<usize>,
+}

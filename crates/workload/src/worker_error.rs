@@ -1,0 +1,44 @@
+//! How a job fails.
+
+use crate::engine::{EngineError, IoError};
+use crate::process::ProcessError;
+use joulio_kernel_io::DirectFileError;
+
+/// A job that ended without a result.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkerError {
+    /// The device, the driver or the kernel failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// Blocks that reads are to find could not be written.
+    #[error("writing the blocks to be verified failed: {0}")]
+    Layout(IoError),
+    /// The thread could not be put on its CPU.
+    #[error("--cpus_allowed: CPU {cpu}: {reason}")]
+    Cpu {
+        /// The CPU.
+        cpu: usize,
+        /// Error of the kernel.
+        reason: String,
+    },
+    /// The device or file that the job's process opens could not be opened.
+    #[error(transparent)]
+    File(#[from] DirectFileError),
+    /// The job's process failed.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// The job was stopped in a pass over its blocks, and the device did not end the I/Os in flight.
+    #[error("stopped, with {requests} I/Os in flight that the device did not end")]
+    Unfinished {
+        /// Number of I/Os.
+        requests: usize,
+    },
+    /// Another job could not start, so this one did not.
+    #[error("not started")]
+    NotStarted,
+}
+
+/// The error of an engine that cannot go on, as a job's.
+pub(crate) fn failed(error: impl Into<EngineError>) -> WorkerError {
+    WorkerError::Engine(error.into())
+}

@@ -63,7 +63,8 @@ fn a_device_becomes_a_profile_with_a_source_beside_each_figure() {
         &service["parallelism"],
         &service["read_bandwidth"],
     ];
-    for figure in rows {
+    // On a busy machine depth may gain nothing, and no bandwidth is seen.
+    for figure in rows.into_iter().filter(|row| !row.is_null()) {
         let source = figure["source"].as_str().unwrap();
         assert!(source.starts_with("mine.csv:"), "{figure:#}");
     }

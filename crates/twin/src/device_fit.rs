@@ -168,18 +168,15 @@ pub fn fit_device(
                 });
             }
         }
-        let service = &mut profile.service;
-        let (limit, table) = match direction {
-            Direction::Write => (&mut service.write_bandwidth, &mut service.write),
-            _ => (&mut service.read_bandwidth, &mut service.read),
-        };
-        if !alone.is_empty() {
-            *limit = bandwidth;
-            // Anything that the search can start from.
-            *table = alone.iter().map(|rate| first_guess(rate)).collect();
-            for (index, rate) in alone.iter().enumerate() {
-                by.service(&mut profile, index, rate)?;
+        if alone.is_empty() {
+            continue;
+        }
+        match by.alone(&mut profile, direction, &alone, bandwidth.clone()) {
+            // At depth it was slower than alone: something else was measured there.
+            Err(DeviceFitError::Quicker { .. }) if bandwidth.is_some() => {
+                by.alone(&mut profile, direction, &alone, None)?;
             }
+            result => result?,
         }
     }
     let deep_reads: Vec<_> = of(Direction::Read).filter(|rate| !rate.alone()).collect();
@@ -284,6 +281,28 @@ impl MeasuredBy<'_> {
         let setup = TwinSetup::new(self.machine, &devices);
         let policy = |_| self.method.mode.policy().unwrap_or(AnyPolicy::POLL);
         Ok(run_policy(&job, self.method, &setup, policy)?.iops())
+    }
+
+    /// Finds the service time of each size that was measured `alone`, with `bandwidth` as the limit.
+    fn alone(
+        &self,
+        profile: &mut DeviceProfile,
+        direction: Direction,
+        alone: &[&MeasuredRate],
+        bandwidth: Option<Figure>,
+    ) -> Result<(), DeviceFitError> {
+        let service = &mut profile.service;
+        let (limit, table) = match direction {
+            Direction::Write => (&mut service.write_bandwidth, &mut service.write),
+            _ => (&mut service.read_bandwidth, &mut service.read),
+        };
+        *limit = bandwidth;
+        // Anything that the search can start from.
+        *table = alone.iter().map(|rate| first_guess(rate)).collect();
+        for (index, rate) in alone.iter().enumerate() {
+            self.service(profile, index, rate)?;
+        }
+        Ok(())
     }
 
     /// Moves the service time at `index` of `rate`'s table until the twin's rate is the measured one.

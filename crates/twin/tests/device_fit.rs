@@ -168,6 +168,37 @@ fn smaller_writes_leave_the_servers_to_the_reads() {
 }
 
 #[test]
+fn a_rate_at_depth_below_that_alone_is_no_bandwidth() {
+    let rate = |bytes: u32, iodepth: usize, iops: f64| MeasuredRate {
+        place: format!("a.csv:{iodepth}"),
+        direction: Direction::Read,
+        bytes,
+        iodepth,
+        numjobs: 1,
+        iops,
+    };
+    let mut rates = vec![
+        rate(4096, 1, 50e3),
+        rate(4096, 16, 200e3),
+        rate(65_536, 1, 6e3),
+        rate(65_536, 16, 5e3),
+    ];
+    let (profile, beside) = fitted("hdd-7200", POLLED, &rates).unwrap();
+    assert!(profile.service.read_bandwidth.is_none());
+    for rate in beside.iter().filter(|rate| rate.iodepth == 1) {
+        assert!(rate.error().abs() < 0.01, "{rate:?}");
+    }
+    // One that is above it is.
+    rates[3].iops = 12e3;
+    let (profile, _) = fitted("hdd-7200", POLLED, &rates).unwrap();
+    let bandwidth = profile.service.read_bandwidth.unwrap().value;
+    assert!(
+        (bandwidth / (12e3 * 65_536.0) - 1.0).abs() < 0.01,
+        "{bandwidth}"
+    );
+}
+
+#[test]
 fn rates_that_are_no_device_s_are_refused() {
     let refused = |rates: &[MeasuredRate]| {
         let psync = Method {

@@ -56,7 +56,7 @@ pub use latency_summary::LatencySummary;
 pub use machine_counters::{DiskCounters, Dispatch, IdleCounters, MachineCounters, Missing};
 pub use method::Method;
 pub use phase::{Load, Phase};
-pub use quantity::{parse_count, parse_size, parse_time};
+pub use quantity::{parse_count, parse_size, parse_slo, parse_time};
 pub use read_write::ReadWrite;
 pub use run_result::RunResult;
 pub use schedule::{Due, Schedule};

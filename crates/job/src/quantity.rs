@@ -1,4 +1,6 @@
-//! fio's spellings of sizes, times and counts.
+//! fio's spellings of sizes, times and counts, and promises of latencies.
+
+use joulio_units::{Nanos, Percentile, Slo, SloError, SloLimit};
 
 /// Parses bytes: `4096`, `4k`, `1M`, `2GiB`; suffixes are powers of 1024, as fio's are by default.
 ///
@@ -56,6 +58,26 @@ pub fn parse_time(text: &str, plain: u64) -> Result<u64, String> {
     })
 }
 
+/// Parses a promise of latencies: `p99=15us,p99.9=40us`, numbers without a unit in microseconds; a
+/// time alone is the 99th percentile's.
+///
+/// # Errors
+/// Text that says what is wrong.
+pub fn parse_slo(text: &str) -> Result<Slo, String> {
+    let limits = text.split(',').map(|item| {
+        let (percentile, time) = match item.split_once('=') {
+            Some((name, time)) => (name.parse().map_err(|e: SloError| e.to_string())?, time),
+            None => (Percentile::P99, item),
+        };
+        Ok(SloLimit {
+            percentile,
+            latency: Nanos(parse_time(time, 1_000)?),
+        })
+    });
+    let limits: Vec<_> = limits.collect::<Result<_, String>>()?;
+    Slo::new(&limits).map_err(|error| error.to_string())
+}
+
 fn scaled(text: &str, unit: impl Fn(&str) -> Option<u64>) -> Option<u64> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, suffix) = text.split_at(digits);
@@ -73,6 +95,29 @@ fn power(suffix: &str, base: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn promises_are_lists_of_percentiles() {
+        let shown = |text: &str| parse_slo(text).map(|slo| slo.to_string());
+        assert_eq!(shown("15").unwrap(), "p99=15us");
+        assert_eq!(shown("1500ns").unwrap(), "p99=1500ns");
+        assert_eq!(
+            shown("p99.9=1ms,p99=15us").unwrap(),
+            "p99=15us,p99.9=1000us"
+        );
+        for (text, hint) in [
+            ("", "not a time"),
+            ("p99", "not a time"),
+            ("p99=", "not a time"),
+            ("p101=5us", "percentile"),
+            ("p99=5us,6us", "twice"),
+            ("p99=9us,p99.9=8us", "shorter"),
+            ("0", "no time"),
+        ] {
+            let error = shown(text).unwrap_err();
+            assert!(error.contains(hint), "{text}: {error}");
+        }
+    }
 
     #[test]
     fn sizes_are_fios() {

@@ -36,7 +36,7 @@ pub use joulio_job::{
     DirectionResult, DiskCounters, Dispatch, EnergyResult, EngineName, FaultCounts, FixedWindow,
     IdleCounters, IoStatistics, Job, JobError, JobKind, LatencySummary, Load, MachineCounters,
     Method, Phase, ReadWrite, RunResult, Spoiled, SpoiledBy, ThreadUsage, Threads, Unmetered,
-    Verify, VerifyResult, WaitCounters, WorkDone, parse_count, parse_size, parse_time,
+    Verify, VerifyResult, WaitCounters, WorkDone, parse_count, parse_size, parse_slo, parse_time,
 };
 pub use joulio_kernel_io::{CpuUse, RingOptions};
 pub use machine::{Counting as ThreadCounting, ThreadCounters};

@@ -19,6 +19,7 @@ pub mod experiment;
 pub mod grid;
 pub mod idle;
 pub mod inspect;
+pub mod interval;
 mod machine_profile;
 mod memory;
 pub mod meters;

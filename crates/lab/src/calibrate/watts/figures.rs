@@ -1,6 +1,6 @@
 //! What a calibration of watts finds.
 
-use super::interval::Interval;
+use crate::interval::Interval;
 use joulio_model::MeteredAt;
 use serde::Serialize;
 

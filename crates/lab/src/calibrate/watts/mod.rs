@@ -6,7 +6,6 @@ mod bench;
 mod block;
 mod error;
 mod figures;
-mod interval;
 mod metered;
 mod plan;
 mod profile;
@@ -17,10 +16,10 @@ mod tests;
 mod threads;
 mod topology;
 
+pub use crate::interval::Interval;
 pub use block::Rounds;
 pub use error::WattsError;
 pub use figures::{CoreFigure, CoresAwake, MeasuredWatts, StateWatts, WakeJoules};
-pub use interval::Interval;
 pub use profile::with_watts;
 
 use crate::power_log::wall_time;

@@ -1,7 +1,7 @@
 //! Measured watts as figures of a machine's profile.
 
 use super::figures::{CoreFigure, MeasuredWatts};
-use super::interval::Interval;
+use crate::interval::Interval;
 use joulio_model::machine::{CoreWatts, WakeEnergy};
 use joulio_model::{Figure, FigureKind, MachineProfile, MeteredAt};
 

@@ -9,8 +9,8 @@ use super::bench::{Cores, Joules};
 use super::block::{Block, Rounds, contrast, mean};
 use super::error::WattsError;
 use super::figures::{CoreFigure, CoresAwake, StateWatts, WakeJoules};
-use super::interval::Interval;
 use super::plan::{IdleStatePlan, Plan};
+use crate::interval::Interval;
 use joulio_units::Nanos;
 
 /// The shorter of the two sleeps by which wake-ups are measured, at least: at more wakes a second

@@ -249,7 +249,7 @@ fn what_has_no_meaning_in_virtual_time_is_refused_by_name() {
         ("--window 5", ["--window", "--twin"]),
         ("--loops 2", ["--loops", "--seed"]),
         ("--faults drop@0.1", ["--faults", "--twin"]),
-        ("--bs 4k:8k --numjobs 2", ["--bs 4k:8k", "one size"]),
+        ("--bs 4k:1000 --numjobs 2", ["bs: 1000", "multiple"]),
         ("--device ./x.img", ["./x.img", "emulated:"]),
         ("--device emulated:instant,seed=3", ["seed=", "--twin"]),
         ("--device emulated:nothing", ["nothing", "optane-900p"]),

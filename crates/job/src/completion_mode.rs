@@ -3,8 +3,8 @@
 use crate::parse_time;
 use joulio_units::Nanos;
 use joulio_wait::{
-    AnyPolicy, Dpas, Ehp, Hybrid, HybridTpause, Pas, Policy, PollPause, SkiRental, Tpause, Uintr,
-    UintrBlock, Umwait, UringHybrid,
+    ActiveCheck, AnyPolicy, Dpas, Ehp, Hybrid, HybridTpause, Pas, Policy, PollPause, SkiRental,
+    Tpause, Uintr, UintrBlock, Umwait, UringHybrid,
 };
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -45,6 +45,10 @@ pub enum CompletionMode {
     Uintr,
     /// `Uintr` for a time, then block.
     UintrBlock(Nanos),
+    /// `Uintr` while nobody else is runnable on the CPU, else block.
+    ActiveCheck,
+    /// Spin while nobody else is runnable on the CPU, else block.
+    ActiveCheckPoll,
     /// A thread of the kernel submits; the device's interrupt completes.
     SqPoll,
     /// A thread of the kernel submits and spins for completions.
@@ -53,7 +57,7 @@ pub enum CompletionMode {
 
 impl CompletionMode {
     /// Every mode, with its default parameter where it has one.
-    pub const ALL: [CompletionMode; 16] = [
+    pub const ALL: [CompletionMode; 18] = [
         CompletionMode::Poll,
         CompletionMode::PollPause(PollPause::PAUSES),
         CompletionMode::Interrupt,
@@ -68,6 +72,8 @@ impl CompletionMode {
         CompletionMode::Umwait,
         CompletionMode::Uintr,
         CompletionMode::UintrBlock(UintrBlock::STAY),
+        CompletionMode::ActiveCheck,
+        CompletionMode::ActiveCheckPoll,
         CompletionMode::SqPoll,
         CompletionMode::SqPollPoll,
     ];
@@ -108,6 +114,8 @@ impl CompletionMode {
             CompletionMode::Umwait => AnyPolicy::Umwait(Umwait),
             CompletionMode::Uintr => AnyPolicy::Uintr(Uintr),
             CompletionMode::UintrBlock(stay) => AnyPolicy::UintrBlock(UintrBlock::new(stay)),
+            CompletionMode::ActiveCheck => AnyPolicy::ActiveCheck(ActiveCheck::user_interrupt()),
+            CompletionMode::ActiveCheckPoll => AnyPolicy::ActiveCheck(ActiveCheck::poll()),
             CompletionMode::SqPoll | CompletionMode::SqPollPoll => return None,
         })
     }
@@ -133,6 +141,7 @@ impl FromStr for CompletionMode {
         // What HotStorage'22 calls it.
         let text = if text == "classic" { "poll" } else { text };
         match text.split_once('=') {
+            Some(("active-check", "poll")) => Ok(CompletionMode::ActiveCheckPoll),
             None if text == "ski-rental" => {
                 Ok(CompletionMode::SkiRental(SkiRental::COST_OF_A_WAKE))
             }
@@ -198,7 +207,7 @@ fn unknown(text: &str) -> String {
     format!(
         "'{text}' is not a completion mode: poll, poll-pause, poll-pause=4, interrupt, hybrid, hybrid=4us, uring-hybrid, ehp, \
          pas, dpas, dpas=3, ski-rental=2us, tpause, tpause=500ns, hybrid-tpause, umwait, uintr, \
-         uintr-block, uintr-block=50us, sqpoll, sqpoll+poll"
+         uintr-block, uintr-block=50us, active-check, active-check=poll, sqpoll, sqpoll+poll"
     )
 }
 
@@ -229,6 +238,8 @@ mod tests {
             "uintr",
             "uintr-block",
             "uintr-block=50us",
+            "active-check",
+            "active-check=poll",
             "sqpoll",
             "sqpoll+poll",
         ];

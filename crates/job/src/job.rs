@@ -172,6 +172,23 @@ impl Job {
         self.phases.iter().map(|phase| phase.load).collect()
     }
 
+    /// Loads of all jobs: those of job `index` stand together, from [`Job::first_load`] on.
+    pub fn all_loads(&self) -> Vec<Load> {
+        let sizes = match self.phases.is_empty() {
+            true => self.bs.count(),
+            false => 1,
+        };
+        (0..sizes).flat_map(|index| self.loads(index)).collect()
+    }
+
+    /// Place of the first load of job `index` in [`Job::all_loads`].
+    pub fn first_load(&self, index: usize) -> usize {
+        match self.phases.is_empty() {
+            true => index % self.bs.count(),
+            false => 0,
+        }
+    }
+
     /// Bytes of the I/Os of the job, one size or more.
     pub(crate) fn sizes(&self) -> Vec<u64> {
         match self.phases.as_slice() {

@@ -324,6 +324,14 @@ pub enum PolicyError {
         /// Missing feature.
         reason: String,
     },
+    /// The policy asks who else is runnable on its CPU.
+    #[error(
+        "{policy} asks before each wait whether another thread is runnable on its CPU, which no stock kernel says: simulate it, as by joulio bench --twin"
+    )]
+    AsksOthers {
+        /// The policy.
+        policy: String,
+    },
     /// The policy takes user interrupts, which are unavailable.
     #[error(transparent)]
     UserInterrupt(#[from] UintrError),

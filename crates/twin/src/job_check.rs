@@ -54,12 +54,7 @@ pub(crate) fn check_job(job: &Job, setup: &TwinSetup<'_>, cpus: usize) -> Result
             "must be 1 to 4096",
         ),
         (
-            job.bs.count() == 1,
-            "bs",
-            "must be one size: in virtual time all jobs have the same",
-        ),
-        (
-            u32::try_from(job.bs.of_job(0)).is_ok(),
+            job.bs.iter().all(|bs| u32::try_from(bs).is_ok()),
             "bs",
             "must be below 4 GiB",
         ),
@@ -95,7 +90,7 @@ pub(crate) fn check_job(job: &Job, setup: &TwinSetup<'_>, cpus: usize) -> Result
             return Err(TwinError::Job { field, problem });
         }
     }
-    for load in job.loads(0) {
+    for load in job.all_loads() {
         check_load(&load, setup.devices)?;
     }
     if let Some(&cpu) = job.cpus_allowed.iter().find(|&&cpu| cpu >= cpus) {

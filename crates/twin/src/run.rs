@@ -100,7 +100,7 @@ fn simulate(
         devices: (devices.iter().zip(0..))
             .map(|(profile, i)| {
                 let link = machine.link.as_ref();
-                Device::new(profile, link, &job.loads(0), from, seed.wrapping_add(i))
+                Device::new(profile, link, &job.all_loads(), from, seed.wrapping_add(i))
             })
             .collect(),
     };

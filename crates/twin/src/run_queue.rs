@@ -104,6 +104,12 @@ impl RunQueue {
         self.threads.len() > 1
     }
 
+    /// True if a thread beside `thread` is runnable.
+    pub(crate) fn others_runnable(&self, thread: usize) -> bool {
+        let runnable = |one: &Entity| one.state == State::Runnable && one.thread != thread;
+        self.threads.iter().any(runnable)
+    }
+
     /// `thread` is runnable at `at`, if it was not yet.
     pub(crate) fn wants(&mut self, thread: usize, at: Nanos) -> Turn {
         let index = self.index(thread);

@@ -176,7 +176,7 @@ impl StepCosts {
         if setup.dispatch == DispatchThread::Kworker {
             fixed += ns(&costs.wake_ns) + ns(&costs.switch_ns);
         }
-        let submit = job.loads(0).into_iter().map(|load| {
+        let submit = job.all_loads().into_iter().map(|load| {
             let data = costs.kib_ns.value * pace * f64::from(load.bs) / 1024.0;
             fixed + Nanos::nearest(data)
         });

@@ -53,6 +53,8 @@ pub(crate) struct JobThread<'a> {
     /// Waits in place of the policy.
     pub(crate) oracle: Option<OracleState>,
     pub(crate) timed: bool,
+    /// True if the policy is told before each wait who else is runnable.
+    pub(crate) asks_others: bool,
     /// Completions raise interrupts that the kernel takes: the driver's vector is unmasked, or what
     /// is out went to a queue of the kernel's that has interrupts.
     pub(crate) armed: bool,
@@ -71,6 +73,8 @@ pub(crate) struct JobThread<'a> {
     schedule: Schedule,
     /// Bytes of an I/O, by load.
     sizes: Vec<u32>,
+    /// Place of the job's first load among those of all jobs.
+    first_load: usize,
     end: Nanos,
     issued: u64,
     pub(crate) measuring: bool,
@@ -119,6 +123,7 @@ impl<'a> JobThread<'a> {
             device,
             oracle: None,
             timed: policy.timed(),
+            asks_others: policy.asks_others(),
             armed: always_interrupted(path, policy.steps()),
             user_interrupts: policy.steps().has(StepKind::UserInterrupt),
             policy,
@@ -129,7 +134,8 @@ impl<'a> JobThread<'a> {
             ended: Vec::with_capacity(job.iodepth),
             making: Nanos::ZERO,
             schedule,
-            sizes: job.loads(0).iter().map(|load| load.bs).collect(),
+            sizes: job.all_loads().iter().map(|load| load.bs).collect(),
+            first_load: job.first_load(index),
             end: job
                 .runtime
                 .map_or(Nanos::MAX, |runtime| job.ramp_time + runtime),
@@ -227,6 +233,7 @@ impl<'a> JobThread<'a> {
             let Some(mut due) = self.schedule.due(at) else {
                 break;
             };
+            due.load += self.first_load;
             if due.closed {
                 // Making it is not the I/O's time.
                 due.arrival += world.costs.app;

@@ -19,6 +19,10 @@ impl JobThread<'_> {
     pub(crate) fn wait(&mut self, at: Nanos, world: &mut World<'_>) -> Result<Nanos, TwinError> {
         let can = world.costs.can.and(self.policy.steps());
         let now = if self.timed { at } else { Nanos::ZERO };
+        if self.asks_others {
+            let others = world.cpus[self.cpu].run_queue.others_runnable(self.index);
+            self.policy.others_runnable(others);
+        }
         let step = match self.oracle_step(at, world) {
             Some(step) => step,
             None => self.policy.plan(&self.in_flight, can, now),

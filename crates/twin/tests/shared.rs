@@ -7,7 +7,7 @@ use joulio_job::{EngineName, Job};
 use joulio_model::MachineProfile;
 use joulio_twin::{TwinRun, TwinSetup, run_policy};
 use joulio_units::Nanos;
-use joulio_wait::AnyPolicy;
+use joulio_wait::{ActiveCheck, AnyPolicy};
 
 /// Reads at depth 1 of `jobs` on one CPU beside so many `neighbours`, for a second after the first
 /// tenth.
@@ -130,4 +130,35 @@ fn a_user_interrupt_for_a_thread_that_is_away_is_the_kernels() {
 fn uintr() -> AnyPolicy {
     let mode: joulio_job::CompletionMode = "uintr".parse().unwrap();
     mode.policy().unwrap()
+}
+
+#[test]
+fn active_checking_blocks_beside_others_and_stays_where_it_is_alone() {
+    let poll = || AnyPolicy::ActiveCheck(ActiveCheck::poll());
+    let interrupt = || AnyPolicy::ActiveCheck(ActiveCheck::user_interrupt());
+    // Alone it is what it stays by.
+    for (policy, same) in [
+        (
+            poll as fn() -> AnyPolicy,
+            (|| AnyPolicy::POLL) as fn() -> AnyPolicy,
+        ),
+        (interrupt, uintr),
+    ] {
+        let alone = reads(SLOW, 1, 0, policy);
+        assert_eq!(alone.counters.blocks, 0);
+        assert_eq!(alone.all().latency, reads(SLOW, 1, 0, same).all().latency);
+    }
+    // Beside a thread that always has work it is an interrupt.
+    let beside = reads(SLOW, 1, 1, poll);
+    let blocks = reads(SLOW, 1, 1, || AnyPolicy::INTERRUPT);
+    assert!(
+        beside.counters.blocks + 1 >= beside.ios(),
+        "{:?}",
+        beside.counters
+    );
+    assert_eq!(beside.all().latency, blocks.all().latency);
+    // Beside jobs that block now and then it blocks now and then.
+    let jobs = reads(SLOW, 3, 0, poll);
+    let blocked = jobs.counters.blocks;
+    assert!((1..jobs.ios()).contains(&blocked), "{:?}", jobs.counters);
 }

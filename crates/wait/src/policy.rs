@@ -53,6 +53,17 @@ pub trait Policy: Send {
         let _ = (slept, at);
     }
 
+    /// Reports whether the policy uses [`Policy::others_runnable`]. If so, it cannot wait where nobody
+    /// knows that.
+    fn asks_others(&self) -> bool {
+        false
+    }
+
+    /// Learns, before each [`Policy::plan`], whether another thread is runnable on the core.
+    fn others_runnable(&mut self, others: bool) {
+        let _ = others;
+    }
+
     /// Longest time, with I/O, until the policy has learnt how long to wait; zero once it has, or
     /// where it has nothing to learn.
     fn learning(&self) -> Nanos {

@@ -61,7 +61,9 @@ pub struct BenchArgs {
     /// see docs/policies.md), ski-rental=2us (poll that long, then interrupt) and, where the CPU
     /// has user-level waits, tpause, tpause=500ns (that long between polls), hybrid-tpause, umwait
     /// (until the completion is written), uintr and uintr-block=100us (until the device's interrupt
-    /// comes straight to the thread; after that long, by the kernel); of io_uring also sqpoll and
+    /// comes straight to the thread; after that long, by the kernel); with --twin active-check and
+    /// active-check=poll (uintr or poll, and interrupt while another thread is runnable on the CPU);
+    /// of io_uring also sqpoll and
     /// sqpoll+poll (a thread of the kernel submits). Default: poll,interrupt,hybrid of nvme,
     /// interrupt of the kernel's engines
     #[arg(long, value_delimiter = ',')]

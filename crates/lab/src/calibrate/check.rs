@@ -203,6 +203,9 @@ fn modes(half: Nanos) -> impl Iterator<Item = (CompletionMode, AnyPolicy)> {
 
 /// Why this machine cannot wait by `policy`; `None` if it can.
 fn lacks(policy: &AnyPolicy) -> Option<String> {
+    if policy.asks_others() {
+        return Some("no stock kernel says whether another thread is runnable on its CPU".into());
+    }
     let (waiter, steps) = (Waiter::new(), policy.steps());
     if steps.has(StepKind::UserInterrupt) {
         return Some("an emulated device raises no user interrupts".into());

@@ -4,14 +4,11 @@ use super::frequency::FrequencyError;
 use crate::error::OpenError;
 use joulio_model::ProfileError;
 use joulio_twin::TwinError;
-use joulio_workload::{BlockSizes, EngineName, JobError};
+use joulio_workload::{EngineName, JobError};
 
 /// An experiment that cannot be simulated.
 #[derive(Debug, thiserror::Error)]
 pub enum VirtualError {
-    /// Jobs of several block sizes.
-    #[error("--bs {0} with --twin: its jobs are of one size")]
-    Sizes(BlockSizes),
     /// A scheduler for an engine that is not the kernel's.
     #[error(
         "--scheduler with --twin: {0} has none: name engines of the kernel's, as --engine psync"

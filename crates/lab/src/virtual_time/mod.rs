@@ -66,9 +66,6 @@ impl VirtualExperiment {
         job: &Job,
         methods: Vec<Method>,
     ) -> Result<VirtualExperiment, VirtualError> {
-        if job.bs.count() > 1 {
-            return Err(VirtualError::Sizes(job.bs.clone()));
-        }
         for method in &methods {
             check_method(*method, job.iodepth)?;
         }

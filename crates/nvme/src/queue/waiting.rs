@@ -94,7 +94,8 @@ impl<D: Device> QueuePair<D> {
     ///
     /// # Errors
     /// The policy plans steps that this machine or this queue does not have
-    /// ([`PolicyError::NoStep`], [`PolicyError::NoVector`], [`PolicyError::UserInterrupt`]), or the
+    /// ([`PolicyError::NoStep`], [`PolicyError::NoVector`], [`PolicyError::UserInterrupt`]), it asks who
+    /// else is runnable ([`PolicyError::AsksOthers`]), or the
     /// device refuses to mask the vector; the policy stays as it was.
     pub fn set_policy(&mut self, policy: AnyPolicy) -> Result<(), PolicyError> {
         self.check_policy(&policy)?;
@@ -108,6 +109,10 @@ impl<D: Device> QueuePair<D> {
 
     /// Checks that this queue and this machine have the steps of `policy`.
     fn check_policy(&self, policy: &AnyPolicy) -> Result<(), PolicyError> {
+        if policy.asks_others() {
+            let policy = policy.name().into_owned();
+            return Err(PolicyError::AsksOthers { policy });
+        }
         let steps = policy.steps();
         let waiter = Waiter::new();
         let mut machine = waiter.can();

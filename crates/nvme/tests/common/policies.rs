@@ -24,7 +24,7 @@ fn all() -> Vec<AnyPolicy> {
 /// Whether this CPU has the steps of `policy`, and the emulated device its interrupts: user
 /// interrupts are those of a real one, and no waiter has them before it is attached to one.
 fn runs_here(policy: &AnyPolicy) -> bool {
-    policy.steps().and(Waiter::new().can()) == policy.steps()
+    policy.steps().and(Waiter::new().can()) == policy.steps() && !policy.asks_others()
 }
 
 /// Every policy that runs here.

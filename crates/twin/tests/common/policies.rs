@@ -3,14 +3,14 @@
 
 use joulio_units::Nanos;
 use joulio_wait::{
-    AnyPolicy, Dpas, Ehp, Hybrid, HybridTpause, Pas, SkiRental, Tpause, Uintr, UintrBlock, Umwait,
-    UringHybrid,
+    ActiveCheck, AnyPolicy, Dpas, Ehp, Hybrid, HybridTpause, Pas, SkiRental, Tpause, Uintr,
+    UintrBlock, Umwait, UringHybrid,
 };
 
 /// As many do on every processor.
 pub const POLICIES: usize = 9;
 /// And so many there are: those after them sleep lightly.
-pub const ALL: usize = 14;
+pub const ALL: usize = 16;
 
 /// The `which`th policy.
 pub fn policy(which: usize) -> AnyPolicy {
@@ -28,6 +28,8 @@ pub fn policy(which: usize) -> AnyPolicy {
         10 => AnyPolicy::HybridTpause(HybridTpause::new()),
         11 => AnyPolicy::Umwait(Umwait),
         12 => AnyPolicy::Uintr(Uintr),
-        _ => AnyPolicy::UintrBlock(UintrBlock::new(Nanos(20_000))),
+        13 => AnyPolicy::UintrBlock(UintrBlock::new(Nanos(20_000))),
+        14 => AnyPolicy::ActiveCheck(ActiveCheck::user_interrupt()),
+        _ => AnyPolicy::ActiveCheck(ActiveCheck::poll()),
     }
 }

@@ -1,6 +1,7 @@
 //! The policies, in one table. A new one is a file here, its lines in this one, and a name of
 //! `--completion`.
 
+mod active_check;
 mod dpas;
 mod ehp;
 mod hybrid;
@@ -18,6 +19,7 @@ mod umwait;
 mod uring_hybrid;
 mod user_interrupt;
 
+pub use active_check::ActiveCheck;
 pub use dpas::Dpas;
 pub use ehp::Ehp;
 pub use hybrid::Hybrid;
@@ -77,6 +79,20 @@ macro_rules! policies {
                 }
             }
 
+            fn asks_others(&self) -> bool {
+                match self {
+                    $(AnyPolicy::$policy(policy) => policy.asks_others(),)*
+                    AnyPolicy::Other(policy) => policy.asks_others(),
+                }
+            }
+
+            fn others_runnable(&mut self, others: bool) {
+                match self {
+                    $(AnyPolicy::$policy(policy) => policy.others_runnable(others),)*
+                    AnyPolicy::Other(policy) => policy.others_runnable(others),
+                }
+            }
+
             fn learning(&self) -> Nanos {
                 match self {
                     $(AnyPolicy::$policy(policy) => policy.learning(),)*
@@ -131,6 +147,7 @@ policies! {
     Umwait = Umwait;
     Uintr = Uintr;
     UintrBlock = UintrBlock::new(UintrBlock::STAY);
+    ActiveCheck = ActiveCheck::user_interrupt();
 }
 
 impl AnyPolicy {

@@ -3,18 +3,19 @@
 use crate::in_flight::InFlight;
 use crate::step_costs::{IdleStateTimes, StepCosts};
 use joulio_model::{CoreState, FrequencyRatio, MachineProfile, Pick};
-use joulio_units::{Joules, Nanos, Watts};
+use joulio_units::{Joules, Nanos, Slo, Watts};
 use joulio_wait::{Outstanding, Step, StepKind, StepSet};
 
 /// Rules of an oracle: what it may do, and what it has to keep.
 ///
-/// It takes the cheapest step for each wait, by the machine's watts, that keeps every latency it
-/// can under `limit`. The wait is all that it considers, so that above depth 1 another plan may be
-/// cheaper still: whoever compares takes the best of several, fixed plans among them.
+/// It knows when each I/O that is out completes, and takes the cheapest step for each wait, by the
+/// machine's watts, that keeps every latency it can under every limit of `slo`. The wait is all that it
+/// considers, so that above depth 1 another plan may be cheaper still: whoever compares takes the best
+/// of several, fixed plans among them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Oracle {
-    /// The longest that an I/O may take which would not take longer anyway.
-    pub limit: Nanos,
+    /// The promise: what an I/O may not exceed that would not do so anyway.
+    pub slo: Slo,
     /// Watts that flow while a closed loop waits, whatever its core does: the cost of time. Zero
     /// where the load comes by itself.
     pub share: Watts,
@@ -25,6 +26,12 @@ pub struct Oracle {
     /// True if the oracle may sleep while nothing is out. What an I/O will take is not known before
     /// it is, and its thread is slower after that sleep.
     pub nap: bool,
+    /// True if the oracle knows when the next I/O arrives, and is awake in time; else an arrival ends
+    /// what it is at, as any event would.
+    pub arrivals: bool,
+    /// True if the oracle lets as many I/Os exceed a limit as its percentile leaves, where that is
+    /// cheaper.
+    pub spend: bool,
 }
 
 /// An oracle on a machine.
@@ -42,7 +49,15 @@ pub(crate) struct OracleState {
     cold: Option<Nanos>,
     /// Completions and arrivals of what is out, the earliest first.
     upcoming: Vec<(Nanos, Nanos)>,
+    /// I/Os that are done.
+    done: u64,
+    /// I/Os of these that exceeded each limit.
+    late: [u64; Slo::MAX],
 }
+
+/// Fraction of the I/Os which a promise leaves that an oracle spends: what a run's end may add to those
+/// that are late stays within the rest.
+const SPENT: f64 = 0.95;
 
 /// A sequence of steps to a time.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +95,16 @@ impl OracleState {
             timer: machine.wake.timer_joules.joules(),
             cold: None,
             upcoming: Vec::new(),
+            done: 0,
+            late: [0; Slo::MAX],
+        }
+    }
+
+    /// Counts an I/O that took `latency`.
+    pub(crate) fn completed(&mut self, latency: Nanos) {
+        self.done += 1;
+        for (late, limit) in self.late.iter_mut().zip(self.oracle.slo.limits()) {
+            *late += u64::from(latency > limit.latency);
         }
     }
 
@@ -131,19 +156,30 @@ impl OracleState {
         None
     }
 
-    /// Returns true if the first `count` of those upcoming keep the limit, handed out by a poll at
-    /// `end`.
+    /// Returns true if the first `count` of those upcoming may be handed out by a poll at `plan`'s end:
+    /// they keep each limit that they would keep at once, or as many exceed it as may.
     fn keeps(&self, count: usize, plan: &Plan, costs: &StepCosts) -> bool {
-        let limit = self.oracle.limit;
         let cold = match self.cold {
             Some(idle) => costs.cold.after(idle).max(plan.cold),
             None => plan.cold,
         };
         let handed = plan.end + costs.leave + cold + costs.complete_all(count);
-        let mut first = self.upcoming.iter().take(count);
-        first.all(|&(finish, arrival)| {
-            let alone = finish + costs.leave + costs.complete;
-            handed - arrival <= limit || alone - arrival > limit
+        let limits = self.oracle.slo.limits().iter().zip(self.late);
+        let mut limits =
+            limits.map(|(limit, late)| (limit.latency, limit.percentile.above(), late));
+        limits.all(|(limit, above, late)| {
+            let first = self.upcoming.iter().take(count);
+            let broken = first.filter(|&&(finish, arrival)| {
+                let alone = finish + costs.leave + costs.complete;
+                handed - arrival > limit && alone - arrival <= limit
+            });
+            match broken.count() as u64 {
+                0 => true,
+                broken => {
+                    let may = SPENT * above * (self.done + count as u64) as f64;
+                    self.oracle.spend && (late + broken) as f64 <= may
+                }
+            }
         })
     }
 
@@ -160,7 +196,13 @@ impl OracleState {
         self.cold = cold;
         in_flight.upcoming(&mut self.upcoming);
         debug_assert_eq!(self.upcoming.len(), in_flight.count());
-        self.choose(at, deadline, costs)
+        if self.oracle.arrivals {
+            return self.choose(at, deadline, costs);
+        }
+        if self.upcoming.is_empty() && self.oracle.nap {
+            return Step::sleep_until(deadline);
+        }
+        self.choose(at, Nanos::MAX, costs).bounded(deadline)
     }
 
     /// The cheapest step, an I/O, until `deadline` at the latest.

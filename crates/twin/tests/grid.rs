@@ -8,12 +8,12 @@ use joulio_twin::TwinError;
 use joulio_twin::grid::{
     Axes, Candidate, Cell, GridError, LoadKind, Mechanism, Meter, Scenario, Sweep,
 };
-use joulio_units::Nanos;
+use joulio_units::{Nanos, Percentile, Slo};
 use joulio_wait::{AnyPolicy, Dpas, Ehp, Pas, SkiRental, Tpause, Umwait};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-fn sweep(ios: u64, slo: Option<Nanos>) -> Sweep {
+fn sweep(ios: u64, slo: Option<Slo>) -> Sweep {
     Sweep {
         machine: MachineProfile::builtin("generic-server").unwrap(),
         candidates: vec![
@@ -29,6 +29,7 @@ fn sweep(ios: u64, slo: Option<Nanos>) -> Sweep {
         ramp_time: Nanos::from_millis(1),
         slo,
         seed: 1,
+        replicates: 1,
         stop: Arc::default(),
     }
 }
@@ -73,11 +74,82 @@ fn nobody_who_keeps_the_promise_beats_the_best_or_the_oracle() {
                         "{row:#?}"
                     );
                 }
-                let poll = &row.policies[0];
-                assert!(poll.policy == "poll" && poll.keeps);
+                let oracles = row.oracle_joules_per_io.unwrap();
+                assert!(oracles.spending <= oracles.completions, "{row:#?}");
+                assert!(oracles.everything <= oracles.spending, "{row:#?}");
+                // Who is promised against keeps the promise.
+                let of = row.slo_of.as_deref().unwrap();
+                assert!(load.shares_cpus() || of == "poll");
+                assert!(kept().any(|one| one.policy == of), "{row:#?}");
             }
         }
     }
+}
+
+#[test]
+fn on_a_shared_cpu_the_promise_is_the_better_one_s() {
+    // Who spins waits for a tick now and then, on a slow device and on a quick one.
+    let beside = |device| scenario(device, 1, LoadKind::BesideCompute);
+    for (device, of) in [
+        ("samsung-960-evo", "interrupt"),
+        ("optane-p5800x", "interrupt"),
+    ] {
+        let rows = simulate(&sweep(20_000, None), &beside(device));
+        let poll = &rows[0].policies[0];
+        assert_eq!(rows[0].slo_of.as_deref(), Some(of), "{device}");
+        assert!(!poll.keeps && poll.p999_ns > 3e6, "{poll:#?}");
+    }
+}
+
+#[test]
+fn a_winner_wins_with_every_seed() {
+    let sweep = Sweep {
+        replicates: 3,
+        ..sweep(1_000, None)
+    };
+    let alone = |seed| Sweep {
+        seed,
+        replicates: 1,
+        ..self::sweep(1_000, None)
+    };
+    let (mut won, mut tied) = (0, 0);
+    for load in [LoadKind::Closed, LoadKind::Open { percent: 40 }] {
+        for device in ["optane-p5800x", "flash-gc"] {
+            let scenario = scenario(device, 4, load);
+            let rows = simulate(&sweep, &scenario);
+            let seeds = [1, 2, 3].map(|seed| simulate(&alone(seed), &scenario));
+            for (index, row) in rows.iter().enumerate() {
+                // Each seed is what it is alone.
+                for (at, one) in row.policies.iter().enumerate() {
+                    assert_eq!(one.by_seed.len(), 3);
+                    let joules = seeds
+                        .iter()
+                        .map(|rows| rows[index].policies[at].joules_per_io);
+                    let by_seed = one.by_seed.iter().map(|seed| seed.joules_per_io);
+                    assert!(by_seed.eq(joules), "{one:#?}");
+                    let keeps = seeds.iter().all(|rows| rows[index].policies[at].keeps);
+                    assert_eq!(one.keeps, keeps);
+                }
+                let best = row.best.as_deref().unwrap();
+                let joules = |name: &str| {
+                    let mut named = row.policies.iter();
+                    let one = named.find(|one| one.policy == name).unwrap();
+                    one.by_seed.iter().map(|seed| seed.joules_per_io)
+                };
+                let kept = row.policies.iter().filter(|one| one.keeps);
+                for other in kept.filter(|one| one.policy != best) {
+                    let less = joules(&other.policy).zip(joules(best));
+                    let less = less.filter(|(other, best)| other * 1.001 < *best).count();
+                    assert_eq!(row.ties.contains(&other.policy), less > 0, "{row:#?}");
+                    assert!(less < 3);
+                }
+                won += usize::from(!row.is_tie());
+                tied += usize::from(row.is_tie());
+                assert!(row.p99_noise >= 0.0 && row.p999_noise > 0.0);
+            }
+        }
+    }
+    assert!(won > 0, "{won} won, {tied} tied");
 }
 
 #[test]
@@ -114,7 +186,7 @@ fn the_same_sweep_gives_the_same_rows() {
 
 #[test]
 fn a_promise_under_the_device_s_own_latency_is_refused_by_name() {
-    let slo = Some(Nanos::from_micros(50));
+    let slo = Some(Slo::of(Percentile::P99, Nanos::from_micros(50)));
     let disk = scenario("hdd-7200", 1, LoadKind::Closed);
     let error = sweep(1_000, slo)
         .check(&disk, &device("hdd-7200"))
@@ -122,15 +194,19 @@ fn a_promise_under_the_device_s_own_latency_is_refused_by_name() {
     assert!(matches!(&error, GridError::Slo { device, .. } if device == "hdd-7200"));
     let error = error.to_string();
     assert!(
-        error.starts_with("slo: 50 us") && !error.contains('\n'),
+        error.starts_with("slo: p99 of 50 us") && !error.contains('\n'),
         "{error}"
     );
     // One that it can keep is kept by more than polling's.
+    let slo = Slo::of(Percentile::P99, Nanos::from_millis(1));
     let rows = simulate(
-        &sweep(1_000, Some(Nanos::from_millis(1))),
+        &sweep(1_000, Some(slo)),
         &scenario("samsung-983-zet", 1, LoadKind::Closed),
     );
-    assert!(rows.iter().all(|row| row.limit_ns == 1_000_000));
+    assert!(
+        rows.iter()
+            .all(|row| row.slo_ns == slo && row.slo_of.is_none())
+    );
     assert!(rows[0].policies.iter().all(|one| one.keeps));
 }
 

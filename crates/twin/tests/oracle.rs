@@ -8,18 +8,20 @@ use common::{device, machine, method};
 use joulio_job::{Arrivals, EngineName, Job};
 use joulio_model::MachineProfile;
 use joulio_twin::{Oracle, TwinRun, TwinSetup, run_oracle, run_policy};
-use joulio_units::{Nanos, Watts};
+use joulio_units::{Nanos, Percentile, Slo, Watts};
 use joulio_wait::{AnyPolicy, StepKind, StepSet};
 use policies::{POLICIES, policy};
 use proptest::prelude::*;
 
 fn oracle(limit: Nanos) -> Oracle {
     Oracle {
-        limit,
+        slo: Slo::of(Percentile::P99, limit),
         share: Watts(0.0),
         can: StepSet::NONE,
         batch: true,
         nap: true,
+        arrivals: true,
+        spend: false,
     }
 }
 
@@ -131,4 +133,79 @@ fn it_takes_only_the_steps_that_it_may() {
     let paused = run_oracle(&job, driver, &setup, may).unwrap();
     assert!(paused.cpus[0].1.paused > Nanos::ZERO);
     assert!(joules_per_io(&paused) < joules_per_io(&spun));
+}
+
+/// Runs a load that comes by itself, and returns what each of the oracles that `change` makes did.
+fn on_an_open_load(limit: Slo, changes: [fn(Oracle) -> Oracle; 2]) -> [TwinRun; 2] {
+    let job = Job {
+        arrivals: Arrivals::Poisson(Nanos::from_micros(300)),
+        iodepth: 4,
+        ..Job::random_reads(20_000)
+    };
+    let devices = [device("samsung-983-zet")];
+    let machine = machine();
+    let setup = TwinSetup::new(&machine, &devices);
+    changes.map(|change| {
+        let oracle = change(Oracle {
+            slo: limit,
+            ..oracle(Nanos(1))
+        });
+        run_oracle(&job, method(EngineName::Nvme), &setup, oracle).unwrap()
+    })
+}
+
+#[test]
+fn who_knows_arrivals_is_awake_when_they_come() {
+    let slo = Slo::of(Percentile::P99, Nanos::from_millis(1));
+    let [known, unknown] = on_an_open_load(
+        slo,
+        [
+            |oracle| oracle,
+            |oracle| Oracle {
+                arrivals: false,
+                ..oracle
+            },
+        ],
+    );
+    // Both give their CPU away for as long, but one comes back late.
+    assert!(known.counters.sleeps > 10_000 && unknown.counters.sleeps > 10_000);
+    let median = |done: &TwinRun| done.all().latency.value_at_quantile(0.5);
+    assert!(
+        median(&unknown) > median(&known) + 500,
+        "{} and {}",
+        median(&unknown),
+        median(&known)
+    );
+}
+
+#[test]
+fn who_may_spend_lets_so_many_be_late_as_the_promise_leaves_and_uses_less() {
+    let all = Slo::of(Percentile::P99, Nanos::from_micros(20));
+    let late = |done: &TwinRun| {
+        let latency = &done.all().latency;
+        let limit = all.limits()[0].latency.0;
+        latency.len() - latency.count_between(0, limit)
+    };
+    let [kept, spent] = on_an_open_load(
+        all,
+        [
+            |oracle| Oracle {
+                arrivals: false,
+                ..oracle
+            },
+            |oracle| Oracle {
+                arrivals: false,
+                spend: true,
+                ..oracle
+            },
+        ],
+    );
+    assert!(p99(&spent) <= Nanos::from_micros(20));
+    assert!(
+        late(&spent) > late(&kept),
+        "{} and {}",
+        late(&spent),
+        late(&kept)
+    );
+    assert!(joules_per_io(&spent) < joules_per_io(&kept));
 }

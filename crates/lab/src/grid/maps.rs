@@ -1,6 +1,7 @@
 //! Rows as maps: for each job, size, mix and view, the best policy by device, load and depth.
 
 use joulio_twin::grid::{Axes, Cell, LoadKind, Scenario, View};
+use std::fmt;
 
 /// Maps that fit on a picture.
 pub(super) const MAX_MAPS: usize = 36;
@@ -12,8 +13,42 @@ pub struct Map {
     pub title: String,
     /// Device and load of each line.
     pub lines: Vec<String>,
-    /// Best policy of each depth, by line; `None`: nobody keeps the promise, or it was not simulated.
-    pub tiles: Vec<Vec<Option<String>>>,
+    /// Tiles of each depth, by line; `None`: nobody keeps the promise, or it was not simulated.
+    pub tiles: Vec<Vec<Option<Tile>>>,
+}
+
+/// Best policy of a cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tile {
+    /// Name of the policy.
+    pub best: String,
+    /// True if another is the best with some of the seeds.
+    pub tie: bool,
+    /// Joules of an I/O of the next best over the best's, less one; `None`: there is none.
+    pub margin: Option<f64>,
+}
+
+impl Tile {
+    fn of(cell: &Cell) -> Option<Tile> {
+        Some(Tile {
+            best: cell.best.clone()?,
+            tie: cell.is_tie(),
+            margin: cell.margin,
+        })
+    }
+}
+
+/// `umwait +12`, percent; `~umwait +2` of a tie.
+impl fmt::Display for Tile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tie = if self.tie { "~" } else { "" };
+        write!(f, "{tie}{}", self.best)?;
+        match self.margin.map(|margin| 100.0 * margin) {
+            Some(percent) if percent < 9.5 => write!(f, " +{percent:.1}"),
+            Some(percent) => write!(f, " +{percent:.0}"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Number of maps of a grid.
@@ -54,7 +89,7 @@ fn map(
             let scenario = &row.scenario;
             scenario.device == device && scenario.load == load && scenario.iodepth == iodepth
         };
-        here.iter().find(same).and_then(|row| row.best.clone())
+        here.iter().find(same).and_then(|row| Tile::of(row))
     };
     let lines = axes
         .devices

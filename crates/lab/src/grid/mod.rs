@@ -7,7 +7,7 @@ mod state;
 mod tiles;
 
 pub use error::{PictureError, StateError, SweepError};
-pub use maps::{Map, maps};
+pub use maps::{Map, Tile, maps};
 pub use state::GridState;
 
 use crate::machine_profile;
@@ -15,7 +15,7 @@ use crate::output_file::{Existing, OutputFile};
 use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_twin::TwinError;
 use joulio_twin::grid::{Axes, Candidate, Cell, GridError, Scenario, Sweep};
-use joulio_units::Nanos;
+use joulio_units::{Nanos, Slo};
 use joulio_workload::Stop;
 use serde::Serialize;
 use std::path::Path;
@@ -36,10 +36,12 @@ pub struct GridOptions {
     pub number_ios: u64,
     /// Virtual time before measuring.
     pub ramp_time: Nanos,
-    /// Latency that 99 of 100 I/Os may not exceed; `None`: polling's and a hundredth.
-    pub slo: Option<Nanos>,
-    /// Seed of every random number.
+    /// The promise; `None`: as [`Sweep::slo`] has it.
+    pub slo: Option<Slo>,
+    /// Seed of every random number, of the first replicate.
     pub seed: u64,
+    /// Seeds that each policy has, at least 1.
+    pub replicates: u32,
 }
 
 /// A grid whose scenarios can all be simulated.
@@ -63,10 +65,12 @@ pub struct GridHeader<'a> {
     pub number_ios: u64,
     /// Seconds of virtual time before measuring.
     pub ramp_seconds: f64,
-    /// Seed of every random number.
+    /// Seed of every random number, of the first replicate.
     pub seed: u64,
-    /// Nanoseconds that 99 of 100 I/Os may not exceed; `None`: polling's and a hundredth.
-    pub slo_ns: Option<u64>,
+    /// Seeds that each policy has.
+    pub replicates: u32,
+    /// Nanoseconds that percentiles may not exceed; `None`: those of a policy and a hundredth.
+    pub slo_ns: Option<Slo>,
     /// Names of the policies beside polling.
     pub policies: Vec<&'a str>,
     /// Machine of the grid.
@@ -97,6 +101,7 @@ impl Grid {
             ramp_time: options.ramp_time,
             slo: options.slo,
             seed: options.seed,
+            replicates: options.replicates,
         };
         let grid = Grid {
             scenarios: axes.scenarios(),
@@ -126,7 +131,8 @@ impl Grid {
             number_ios: sweep.ios,
             ramp_seconds: sweep.ramp_time.seconds(),
             seed: sweep.seed,
-            slo_ns: sweep.slo.map(|slo| slo.0),
+            replicates: sweep.replicates,
+            slo_ns: sweep.slo,
             policies: policies.collect(),
             machine: &sweep.machine,
             devices: &self.devices,

@@ -1,18 +1,26 @@
 //! The maps as a picture.
 
 use super::error::PictureError;
-use super::maps::Map;
+use super::maps::{Map, Tile};
 use joulio_twin::grid::Axes;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 /// A tile, and what stands beside and above a map.
-const TILE: (i32, i32) = (78, 17);
+const TILE: (i32, i32) = (112, 17);
 const LEFT: i32 = 180;
 const TOP: i32 = 44;
 const GAP: i32 = 24;
+/// Height of what stands above all maps.
+const HEAD: i32 = 48;
 /// Maps beside each other.
 const ACROSS: usize = 2;
+
+/// Percent by which the best is better for its whole colour.
+const WHOLE: f64 = 10.0;
+
+/// Line below the title.
+const LEGEND: &str = "Number and shade: percent that the next best uses more, 10 and above in the whole colour, none: nobody else keeps it; ~: another is the best with some seeds";
 
 /// Colours that differ, also for most who do not see all of them (after Okabe and Ito,
 /// and lighter ones of the same hues).
@@ -40,14 +48,14 @@ pub(super) fn draw(machine: &str, axes: &Axes, maps: &[Map]) -> Result<String, P
     let (width, height) = (LEFT + columns * TILE.0 + GAP, TOP + lines * TILE.1 + GAP);
     let across = maps.len().clamp(1, ACROSS) as i32;
     let down = (maps.len() as i32 + across - 1) / across;
-    let size = (across * width, 30 + down * height);
+    let size = (across * width, HEAD + down * height);
     let mut names: Vec<&String> = Vec::new();
-    for name in maps
+    for tile in maps
         .iter()
         .flat_map(|map| map.tiles.iter().flatten().flatten())
     {
-        if !names.contains(&name) {
-            names.push(name);
+        if !names.contains(&&tile.best) {
+            names.push(&tile.best);
         }
     }
     let mut text = String::new();
@@ -60,15 +68,14 @@ pub(super) fn draw(machine: &str, axes: &Axes, maps: &[Map]) -> Result<String, P
             names: &names,
             axes,
         };
-        picture.words(
-            &format!("Least joules an I/O that keeps the promise, modelled on {machine}; by I/Os in flight"),
-            (8, 16),
-            14,
-            HPos::Left,
-        )?;
+        let title = format!(
+            "Least joules an I/O that keeps the promise, modelled on {machine}; by I/Os in flight"
+        );
+        picture.words(&title, (8, 16), 14, HPos::Left)?;
+        picture.words(LEGEND, (8, 34), 11, HPos::Left)?;
         for (index, map) in maps.iter().enumerate() {
             let (x, y) = (index as i32 % across, index as i32 / across);
-            picture.map(map, (x * width, 30 + y * height))?;
+            picture.map(map, (x * width, HEAD + y * height))?;
         }
         area.present().map_err(PictureError::drawing)?;
     }
@@ -117,19 +124,30 @@ impl Picture<'_, '_> {
         Ok(())
     }
 
-    fn tile(&self, best: Option<&String>, (left, top): (i32, i32)) -> Result<(), PictureError> {
-        let index = best.and_then(|best| self.names.iter().position(|name| *name == best));
+    fn tile(&self, tile: Option<&Tile>, (left, top): (i32, i32)) -> Result<(), PictureError> {
+        let index = tile.and_then(|tile| self.names.iter().position(|name| **name == tile.best));
         let colour = index.map_or(WHITE, |index| COLOURS[index % COLOURS.len()]);
+        let colour = tile.map_or(colour, |tile| shaded(colour, tile));
         let corners = [(left, top), (left + TILE.0 - 1, top + TILE.1 - 1)];
-        let tile = Rectangle::new(corners, colour.filled());
-        self.area.draw(&tile).map_err(PictureError::drawing)?;
-        let name = best.map_or("-", String::as_str);
+        let square = Rectangle::new(corners, colour.filled());
+        self.area.draw(&square).map_err(PictureError::drawing)?;
+        let name = tile.map_or_else(|| "-".to_string(), Tile::to_string);
         let middle = (left + TILE.0 / 2, top + TILE.1 / 2);
         // Dark tiles have light words: by the luminance of ITU-R BT.601.
         let RGBColor(red, green, blue) = colour;
         let [red, green, blue] = [red, green, blue].map(f64::from);
         let light = 0.299 * red + 0.587 * green + 0.114 * blue > 110.0;
         let ink = if light { &BLACK } else { &WHITE };
-        self.inked(name, middle, 10, HPos::Center, ink)
+        self.inked(&name, middle, 10, HPos::Center, ink)
     }
+}
+
+/// The `colour` of a tile, the paler the less its policy matters.
+fn shaded(colour: RGBColor, tile: &Tile) -> RGBColor {
+    let margin = tile
+        .margin
+        .map_or(1.0, |margin| (100.0 * margin / WHOLE).min(1.0));
+    let share = if tile.tie { 0.15 } else { 0.3 + 0.7 * margin };
+    let mixed = |part: u8| (255.0 - share * (255.0 - f64::from(part))).round() as u8;
+    RGBColor(mixed(colour.0), mixed(colour.1), mixed(colour.2))
 }

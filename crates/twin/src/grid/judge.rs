@@ -1,44 +1,12 @@
 //! Choice of the best candidate.
 
-use super::{Mechanism, Scenario, View};
-use crate::TwinRun;
+use super::replicate::{Knows, Outcome, Replicate};
+use super::{Scenario, View};
 use joulio_model::MachineProfile;
-use joulio_units::{Nanos, PastTdp};
+use joulio_units::{PastTdp, Slo};
 use serde::{Deserialize, Serialize};
 
-/// The run of a policy in a scenario.
-#[derive(Clone, Debug)]
-pub(crate) struct Outcome {
-    name: String,
-    mechanism: Mechanism,
-    pub(crate) done: TwinRun,
-    mean: f64,
-    p99: u64,
-    p999: u64,
-}
-
-/// The promise of a scenario.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ScenarioPromise {
-    pub(crate) limit: Nanos,
-    pub(crate) noise: f64,
-}
-
-impl Outcome {
-    pub(crate) fn of(name: &str, mechanism: Mechanism, done: TwinRun) -> Outcome {
-        let all = done.all();
-        Outcome {
-            name: name.into(),
-            mechanism,
-            mean: all.mean().unwrap_or(0.0),
-            p99: all.latency.value_at_quantile(0.99),
-            p999: all.latency.value_at_quantile(0.999),
-            done,
-        }
-    }
-}
-
-/// Costs of a policy in a cell. Everything in it is modelled.
+/// Costs of a policy in a cell, means over its seeds. Everything in it is modelled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judged {
     /// Name of the policy.
@@ -50,16 +18,15 @@ pub struct Judged {
     /// Mean latency in nanoseconds.
     pub mean_ns: f64,
     /// Nanoseconds of the 99th percentile.
-    pub p99_ns: u64,
-    /// Nanoseconds of the 99.9th percentile; 0 in rows of before it was kept.
-    #[serde(default)]
-    pub p999_ns: u64,
+    pub p99_ns: f64,
+    /// Nanoseconds of the 99.9th percentile.
+    pub p999_ns: f64,
     /// CPU time of an I/O in nanoseconds.
     pub cpu_ns_per_io: f64,
     /// Percent of the jobs' CPUs that the thread beside each had; absent: there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbour_percent: Option<f64>,
-    /// 99 of 100 I/Os keep the limit.
+    /// True if the promise is kept with each seed.
     pub keeps: bool,
     /// The package would draw more than its thermal design power.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,8 +34,36 @@ pub struct Judged {
     /// Joules an I/O over those of the best that keeps the promise, less one; below zero for one
     /// that does not keep it and uses less; `None` when there is no best.
     pub regret: Option<f64>,
-    /// Joules an I/O over those of the oracle, less one.
+    /// Joules an I/O over those of the oracle of completions, less one.
     pub regret_oracle: Option<f64>,
+    /// Figures of each seed, where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_seed: Vec<SeedFigures>,
+}
+
+/// Figures of a policy with one seed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeedFigures {
+    /// Joules of an I/O, at the cell's boundary.
+    pub joules_per_io: f64,
+    /// True if the promise is kept.
+    pub keeps: bool,
+    /// Joules an I/O over those of the best with this seed, less one.
+    pub regret: Option<f64>,
+    /// Joules an I/O over those of the oracle of completions with this seed, less one.
+    pub regret_oracle: Option<f64>,
+}
+
+/// Joules of an I/O of three oracles, each the best of its tries, of those of the one before it, and of
+/// every policy that keeps the promise.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OracleJoules {
+    /// Of who knows when each I/O completes.
+    pub completions: f64,
+    /// Of who knows that, and lets as many I/Os be late as the promise leaves.
+    pub spending: f64,
+    /// Of who knows when the next I/O arrives, too.
+    pub everything: f64,
 }
 
 /// A cell.
@@ -80,69 +75,202 @@ pub struct Cell {
     /// Mechanism and energy that the cell is judged by.
     #[serde(flatten)]
     pub view: View,
-    /// Nanoseconds that 99 of 100 I/Os may not exceed.
-    pub limit_ns: u64,
-    /// Fraction by which another seed changes polling's 99th percentile.
+    /// Nanoseconds that percentiles of the I/Os may not exceed; of the first seed, where another has
+    /// others.
+    pub slo_ns: Slo,
+    /// Policy whose latencies are promised; absent: the promise was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slo_of: Option<String>,
+    /// Largest of polling's 99th percentiles over the smallest, by seed, less one.
     pub p99_noise: f64,
-    /// The policy that uses least of those that keep the promise; `None`: polling does not keep it,
-    /// and nobody does.
+    /// Largest of polling's 99.9th percentiles over the smallest, by seed, less one.
+    pub p999_noise: f64,
+    /// The policy that uses least of those that keep the promise with each seed; `None`: nobody does.
     pub best: Option<String>,
-    /// Joules of an I/O of who knows the completion times; `None` when there is no best.
-    pub oracle_joules_per_io: Option<f64>,
+    /// Policies that keep it too and use less than the best with some of the seeds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ties: Vec<String>,
+    /// Joules of an I/O of the next best over the best's, less one; `None`: nobody else keeps the
+    /// promise, or all use the same.
+    pub margin: Option<f64>,
+    /// Joules of an I/O of who knows more; `None` when there is no best.
+    pub oracle_joules_per_io: Option<OracleJoules>,
     /// Each policy, in the order of the sweep.
     pub policies: Vec<Judged>,
+}
+
+impl Cell {
+    /// Returns true if another policy is the best with some of the seeds.
+    pub fn is_tie(&self) -> bool {
+        !self.ties.is_empty()
+    }
 }
 
 /// Joules that differ by less than a thousandth are the same.
 const TIE: f64 = 1.001;
 
-/// The row of `scenario` in `view`. An oracle knows what fixed policies know: the best of them is a
-/// try of its own.
+/// One seed in a view.
+struct Seen<'a> {
+    replicate: &'a Replicate,
+    /// Joules of an I/O of each outcome.
+    joules: Vec<f64>,
+    least: Option<f64>,
+    oracles: Option<OracleJoules>,
+}
+
+impl<'a> Seen<'a> {
+    fn new(
+        machine: &MachineProfile,
+        view: View,
+        index: usize,
+        replicate: &'a Replicate,
+    ) -> Seen<'a> {
+        let joules = |outcome: &Outcome| {
+            let all = view.boundary.read(machine, &outcome.done).0;
+            all / outcome.done.ios().max(1) as f64
+        };
+        let least = |outcomes: &mut dyn Iterator<Item = &Outcome>| {
+            let kept = outcomes.filter(|one| one.keeps).map(joules);
+            kept.min_by(f64::total_cmp)
+        };
+        let there = replicate.outcomes.iter();
+        let least_fixed = least(&mut there.filter(|one| one.mechanism <= view.mechanism));
+        let oracle = |knows: Knows, base: f64| {
+            let tries = replicate.tries[index].iter();
+            let tries = tries.filter(|one| one.0 == knows);
+            let mut tries = tries.map(|&(_, at)| &replicate.oracles[at].1);
+            least(&mut tries).map_or(base, |least| base.min(least))
+        };
+        let oracles = least_fixed.map(|base| {
+            let completions = oracle(Knows::Completions, base);
+            let spending = oracle(Knows::Spending, completions);
+            OracleJoules {
+                completions,
+                spending,
+                everything: oracle(Knows::Everything, spending),
+            }
+        });
+        Seen {
+            joules: replicate.outcomes.iter().map(joules).collect(),
+            least: least_fixed,
+            oracles,
+            replicate,
+        }
+    }
+
+    fn figures(&self, index: usize) -> SeedFigures {
+        let joules = self.joules[index];
+        let over = |base: Option<f64>| base.map(|base| joules / base - 1.0);
+        SeedFigures {
+            joules_per_io: joules,
+            keeps: self.replicate.outcomes[index].keeps,
+            regret: over(self.least),
+            regret_oracle: over(self.oracles.map(|oracles| oracles.completions)),
+        }
+    }
+}
+
+/// The row of `scenario` in the view at `index` of the sweep's; `replicates` are not none, and all have
+/// the same policies.
 pub(crate) fn judge(
     machine: &MachineProfile,
     scenario: &Scenario,
-    view: View,
-    outcomes: &[Outcome],
-    oracles: &[&Outcome],
-    verdict: ScenarioPromise,
+    (index, view): (usize, View),
+    replicates: &[Replicate],
 ) -> Cell {
-    let joules = |outcome: &Outcome| {
-        let all = view.boundary.read(machine, &outcome.done).0;
-        all / outcome.done.ios().max(1) as f64
-    };
-    let keeps = |outcome: &Outcome| outcome.p99 <= verdict.limit.0;
-    let there = |outcome: &&Outcome| outcome.mechanism <= view.mechanism;
-    let kept = || outcomes.iter().filter(there).filter(|one| keeps(one));
-    let least = kept().map(joules).min_by(f64::total_cmp);
+    let seen = replicates.iter();
+    let seen: Vec<_> = seen
+        .map(|one| Seen::new(machine, view, index, one))
+        .collect();
+    let first = &replicates[0];
+    let indices = 0..first.outcomes.len();
+    let there: Vec<usize> = indices
+        .filter(|&one| first.outcomes[one].mechanism <= view.mechanism)
+        .collect();
+    let kept = there.iter().copied();
+    let kept = kept.filter(|&one| replicates.iter().all(|seed| seed.outcomes[one].keeps));
+    let kept: Vec<usize> = kept.collect();
+    let joules = |one: usize| mean(seen.iter().map(|seed| seed.joules[one]));
+    let least = kept.iter().map(|&one| joules(one)).min_by(f64::total_cmp);
     // What differs by less is one policy by two names: the one that stands first has it.
-    let best = least.and_then(|least| kept().find(|one| joules(one) <= least * TIE));
-    let known = oracles
-        .iter()
-        .filter(|one| keeps(one))
-        .map(|one| joules(one));
-    let known = least.map(|least| known.fold(least, f64::min));
-    let over = |joules: f64, base: Option<f64>| base.map(|base| joules / base - 1.0);
-    let judged = |outcome: &Outcome| Judged {
-        policy: outcome.name.clone(),
-        joules_per_io: joules(outcome),
-        iops: outcome.done.iops(),
-        mean_ns: outcome.mean,
-        p99_ns: outcome.p99,
-        p999_ns: outcome.p999,
-        cpu_ns_per_io: outcome.done.cpu_per_io().unwrap_or(0.0),
-        neighbour_percent: outcome.done.neighbour_percent,
-        keeps: keeps(outcome),
-        past_tdp: outcome.done.result.past_tdp,
-        regret: over(joules(outcome), least),
-        regret_oracle: over(joules(outcome), known),
-    };
+    let best = least.and_then(|least| {
+        let mut kept = kept.iter().copied();
+        kept.find(|&one| joules(one) <= least * TIE)
+    });
+    let name = |one: usize| first.outcomes[one].name.clone();
+    let ties = best.map_or_else(Vec::new, |best| {
+        let wins = |one: usize| {
+            let mut seen = seen.iter();
+            seen.any(|seed| seed.joules[one] * TIE < seed.joules[best])
+        };
+        let ties = kept.iter().copied().filter(|&one| one != best && wins(one));
+        ties.map(name).collect()
+    });
+    let margin = best.and_then(|best| {
+        let others = kept.iter().map(|&one| joules(one) / joules(best));
+        let others = others.filter(|over| *over > TIE);
+        others.min_by(f64::total_cmp).map(|over| over - 1.0)
+    });
     Cell {
         scenario: scenario.clone(),
         view,
-        limit_ns: verdict.limit.0,
-        p99_noise: verdict.noise,
-        best: best.map(|best| best.name.clone()),
-        oracle_joules_per_io: known,
-        policies: outcomes.iter().filter(there).map(judged).collect(),
+        slo_ns: first.slo,
+        slo_of: first.slo_of.clone(),
+        p99_noise: first.noise.0,
+        p999_noise: first.noise.1,
+        best: best.map(name),
+        ties,
+        margin,
+        oracle_joules_per_io: best.and_then(|_| mean_oracles(&seen)),
+        policies: there.iter().map(|&one| judged(&seen, one)).collect(),
     }
+}
+
+fn judged(seen: &[Seen<'_>], index: usize) -> Judged {
+    let of = |figure: fn(&Outcome) -> f64| {
+        mean(
+            seen.iter()
+                .map(|seed| figure(&seed.replicate.outcomes[index])),
+        )
+    };
+    let outcomes = || seen.iter().map(|seed| &seed.replicate.outcomes[index]);
+    let by_seed: Vec<_> = seen.iter().map(|seed| seed.figures(index)).collect();
+    let all = |figure: fn(&SeedFigures) -> Option<f64>| {
+        let all: Option<Vec<f64>> = by_seed.iter().map(figure).collect();
+        all.map(|all| mean(all.into_iter()))
+    };
+    let neighbour = outcomes().map(|one| one.done.neighbour_percent);
+    let neighbour: Option<Vec<f64>> = neighbour.collect();
+    let past = outcomes().filter_map(|one| one.done.result.past_tdp);
+    Judged {
+        policy: seen[0].replicate.outcomes[index].name.clone(),
+        joules_per_io: mean(by_seed.iter().map(|seed| seed.joules_per_io)),
+        iops: of(|one| one.done.iops()),
+        mean_ns: of(|one| one.mean),
+        p99_ns: of(|one| one.p99 as f64),
+        p999_ns: of(|one| one.p999 as f64),
+        cpu_ns_per_io: of(|one| one.done.cpu_per_io().unwrap_or(0.0)),
+        neighbour_percent: neighbour.map(|all| mean(all.into_iter())),
+        keeps: by_seed.iter().all(|seed| seed.keeps),
+        past_tdp: past.max_by(|a, b| a.package_watts.total_cmp(&b.package_watts)),
+        regret: all(|seed| seed.regret),
+        regret_oracle: all(|seed| seed.regret_oracle),
+        by_seed: if seen.len() > 1 { by_seed } else { Vec::new() },
+    }
+}
+
+fn mean_oracles(seen: &[Seen<'_>]) -> Option<OracleJoules> {
+    let all: Option<Vec<OracleJoules>> = seen.iter().map(|seed| seed.oracles).collect();
+    let all = all?;
+    let of = |figure: fn(&OracleJoules) -> f64| mean(all.iter().map(figure));
+    Some(OracleJoules {
+        completions: of(|one| one.completions),
+        spending: of(|one| one.spending),
+        everything: of(|one| one.everything),
+    })
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len().max(1);
+    values.sum::<f64>() / count as f64
 }

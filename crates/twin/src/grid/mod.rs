@@ -6,11 +6,12 @@
 
 mod axes;
 mod judge;
+mod replicate;
 mod scenario;
 mod sweep;
 
 pub use axes::{Axes, View};
-pub use judge::{Cell, Judged};
+pub use judge::{Cell, Judged, OracleJoules, SeedFigures};
 pub use scenario::{LoadKind, Scenario};
 pub use sweep::{Candidate, GridError, Sweep};
 

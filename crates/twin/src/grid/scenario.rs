@@ -49,6 +49,11 @@ impl LoadKind {
         usize::from(self == LoadKind::BesideCompute)
     }
 
+    /// Returns true if the jobs' CPUs are not theirs alone.
+    pub fn shares_cpus(self) -> bool {
+        self.jobs_on_cpu() + self.neighbours() > 1
+    }
+
     /// Jobs on each CPU.
     fn jobs_on_cpu(self) -> usize {
         match self {

@@ -1,12 +1,12 @@
 //! A sweep over scenarios.
 
-use super::judge::{Cell, Outcome, ScenarioPromise, judge};
+use super::judge::{Cell, judge};
 use super::{Mechanism, Meter, Scenario, View};
 use crate::job_check::check_load;
-use crate::{Oracle, TwinError, TwinRun, TwinSetup, run_oracle, run_policy};
-use joulio_job::{Arrivals, CompletionMode, EngineName, Job, Load, Method};
+use crate::{TwinError, TwinSetup};
+use joulio_job::{Arrivals, CompletionMode, EngineName, Load, Method};
 use joulio_model::{DeviceProfile, MachineProfile, MeteredAt, ServiceModel};
-use joulio_units::{Direction, Nanos, Watts};
+use joulio_units::{Direction, Nanos, Percentile, Slo};
 use joulio_wait::{AnyPolicy, Policy, SkiRental, StepKind, StepSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicBool;
 pub enum GridError {
     /// The promise is one that the device breaks alone.
     #[error(
-        "slo: {} us is under what {device} itself takes for {what} of {bs} bytes, {} us",
+        "slo: {percentile} of {} us is under what {device} itself takes for {what} of {bs} bytes, {} us",
         micros(*.slo), micros(*.takes)
     )]
     Slo {
@@ -27,6 +27,8 @@ pub enum GridError {
         what: &'static str,
         /// Bytes of the I/O.
         bs: u32,
+        /// Percentile of the promise.
+        percentile: Percentile,
         /// Nanoseconds that were promised.
         slo: Nanos,
         /// Nanoseconds of the mean service time.
@@ -67,6 +69,11 @@ impl Candidate {
         }
     }
 
+    /// A new policy.
+    pub(super) fn policy(&self) -> AnyPolicy {
+        (self.make)()
+    }
+
     /// Every policy that does not only spin, ski-rental by the break-even of `machine`.
     pub fn all(machine: &MachineProfile) -> Vec<Candidate> {
         let watts = &machine.core_watts;
@@ -99,10 +106,13 @@ pub struct Sweep {
     pub ios: u64,
     /// Nanoseconds before the measured part, so that each policy has learnt.
     pub ramp_time: Nanos,
-    /// The latency that 99 of 100 I/Os may not exceed; `None`: polling's and a hundredth.
-    pub slo: Option<Nanos>,
-    /// Seed of every random number.
+    /// The promise; `None`: polling's 99th and 99.9th percentiles and a hundredth, where CPUs are shared
+    /// those of interrupts if their 99.9th is lower.
+    pub slo: Option<Slo>,
+    /// Seed of every random number, of the first replicate.
     pub seed: u64,
+    /// Seeds that each policy has, one after another; at least 1.
+    pub replicates: u32,
     /// Flag that ends a scenario in the middle once it is set ([`TwinError::Stopped`]).
     pub stop: Arc<AtomicBool>,
 }
@@ -113,13 +123,13 @@ impl Sweep {
 }
 
 /// The user-space driver, whose policies are compared.
-const DRIVER: Method = Method {
+pub(super) const DRIVER: Method = Method {
     engine: EngineName::Nvme,
     mode: CompletionMode::Poll,
 };
 
 /// I/Os that show what a closed loop does.
-const FIRST: u64 = 4_000;
+pub(super) const FIRST: u64 = 4_000;
 
 impl Sweep {
     /// Refuses I/Os that `scenario`'s device does not do, and a promise that it breaks alone.
@@ -141,12 +151,17 @@ impl Sweep {
         ];
         for (done, direction, what) in sides {
             let takes = service.mean(direction, scenario.bs);
-            if done && slo < takes {
+            let mut limits = slo.limits().iter();
+            // Half of the I/Os may well be quicker than the mean.
+            let broken =
+                limits.find(|limit| limit.latency < takes && limit.percentile >= Percentile::P99);
+            if let Some(limit) = broken.filter(|_| done) {
                 return Err(GridError::Slo {
                     device: device.name.clone(),
                     what,
                     bs: scenario.bs,
-                    slo,
+                    percentile: limit.percentile,
+                    slo: limit.latency,
                     takes,
                 });
             }
@@ -176,84 +191,10 @@ impl Sweep {
             stop: Some(&*self.stop),
             ..TwinSetup::new(&self.machine, devices)
         };
-        let poll = |job: &Job| run_policy(job, DRIVER, &setup, |_| AnyPolicy::POLL);
-        let capacity = poll(&scenario.closed(FIRST, Nanos::ZERO, self.seed))?.iops();
-        let job = scenario.job(self.ios, self.ramp_time, self.seed, capacity);
-        let polled = poll(&job)?;
-        let noise = poll(&Job {
-            seed: self.seed.wrapping_add(1),
-            ..job.clone()
-        })?;
-        let p99 = |done: &TwinRun| done.all().latency.value_at_quantile(0.99) as f64;
-        let verdict = ScenarioPromise {
-            limit: match self.slo {
-                Some(slo) => slo,
-                None => Nanos::nearest(p99(&polled) * 1.01),
-            },
-            noise: (p99(&noise) / p99(&polled).max(1.0) - 1.0).abs(),
-        };
-        let mut outcomes = vec![Outcome::of("poll", Mechanism::Eventfd, polled)];
-        for candidate in &self.candidates {
-            let done = run_policy(&job, DRIVER, &setup, |_| (candidate.make)());
-            let done = match done {
-                // The machine lacks what it needs.
-                Err(TwinError::Step { .. }) => continue,
-                done => done?,
-            };
-            outcomes.push(Outcome::of(&candidate.name, candidate.mechanism, done));
-        }
-        let mut simulated: Vec<(Oracle, Outcome)> = Vec::new();
-        let mut rows = Vec::new();
-        for view in views {
-            let tries = self.oracles(&job, *view, &outcomes[0], verdict.limit);
-            for oracle in &tries {
-                if simulated.iter().all(|(other, _)| other != oracle) {
-                    let done = run_oracle(&job, DRIVER, &setup, *oracle)?;
-                    simulated.push((*oracle, Outcome::of("oracle", view.mechanism, done)));
-                }
-            }
-            let tried = simulated
-                .iter()
-                .filter(|(oracle, _)| tries.contains(oracle));
-            let tried: Vec<_> = tried.map(|(_, outcome)| outcome).collect();
-            let row = judge(&self.machine, scenario, *view, &outcomes, &tried, verdict);
-            rows.push(row);
-        }
-        Ok(rows)
-    }
-
-    /// The oracle's tries: napping or not, and above depth 1 batching or not.
-    fn oracles(&self, job: &Job, view: View, polled: &Outcome, limit: Nanos) -> Vec<Oracle> {
-        let batches: &[bool] = if job.iodepth > 1 {
-            &[false, true]
-        } else {
-            &[false]
-        };
-        // A closed loop has no time in which nothing is out.
-        let closed = job.phases.is_empty() && job.arrivals == Arrivals::Closed;
-        let naps: &[bool] = if closed { &[true] } else { &[false, true] };
-        let share = self.share(closed, view.boundary, job, polled);
-        let tries = batches.iter().flat_map(|&batch| {
-            naps.iter().map(move |&nap| Oracle {
-                limit,
-                share,
-                can: view.mechanism.light(),
-                batch,
-                nap,
-            })
-        });
-        tries.collect()
-    }
-
-    /// Watts of `meter` that flow while a job of a closed loop waits, whatever its core does: all
-    /// that polling draws, without its cores, a job.
-    fn share(&self, closed: bool, meter: Meter, job: &Job, polled: &Outcome) -> Watts {
-        let seconds = polled.done.window.seconds();
-        if !closed || seconds == 0.0 {
-            return Watts(0.0);
-        }
-        let all = meter.read(&self.machine, &polled.done).0;
-        let others = all - polled.done.parts.cores.0;
-        Watts((others / seconds / job.numjobs as f64).max(0.0))
+        let replicates = self.replicates(scenario, &setup, views)?;
+        let rows = views.iter().copied().enumerate();
+        Ok(rows
+            .map(|view| judge(&self.machine, scenario, view, &replicates))
+            .collect())
     }
 }

@@ -63,6 +63,9 @@ impl JobThread<'_> {
                 &mut self.done.read
             };
             side.success(end.since(arrival), u64::from(bytes));
+            if let Some(oracle) = &mut self.oracle {
+                oracle.completed(end.since(arrival));
+            }
         }
         self.ended.clear();
         self.phase = ThreadPhase::Issue;

@@ -4,11 +4,11 @@ use crate::times::seconds;
 use clap::ValueEnum;
 use joulio_lab::grid::GridOptions;
 use joulio_twin::grid::{Axes, LoadKind, Sweep};
-use joulio_units::Nanos;
-use joulio_workload::{parse_count, parse_size, parse_time};
+use joulio_units::{Nanos, Slo};
+use joulio_workload::{parse_count, parse_size, parse_slo};
 use std::path::PathBuf;
 
-/// I/Os of each run: so many that a 99th percentile is no accident.
+/// I/Os of each run: so many that a 99.9th percentile is no accident.
 const FULL: u64 = 200_000;
 /// And those of the sample, which is done in less than two minutes.
 const SAMPLE: u64 = 40_000;
@@ -56,10 +56,11 @@ pub struct GridArgs {
     /// beside a thread that always has work)
     #[arg(long, value_delimiter = ',')]
     load: Vec<LoadKind>,
-    /// The promise: microseconds (or 1ms) that 99 of 100 I/Os may not exceed. Default: polling's
-    /// 99th percentile and a hundredth
-    #[arg(long, value_parser = microseconds)]
-    slo: Option<Nanos>,
+    /// The promise: latencies that percentiles may not exceed, as p99=15us,p99.9=40us; a time alone
+    /// is the 99th's. Default: polling's p99 and p99.9 and a hundredth, and where CPUs are shared
+    /// those of interrupts if their p99.9 is lower
+    #[arg(long, value_parser = parse_slo)]
+    slo: Option<Slo>,
     /// I/Os of each run, of all jobs (or 10k). Default: 200k, of the sample 40k
     #[arg(long = "number_ios", alias = "number-ios", value_parser = ios)]
     number_ios: Option<u64>,
@@ -70,6 +71,10 @@ pub struct GridArgs {
     /// Seed of every random number
     #[arg(long, alias = "randseed", default_value_t = 1)]
     seed: u64,
+    /// Seeds, the first and those after it; a policy that is the best with all of them wins, others tie.
+    /// Default: 1, of the sample 3
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=30))]
+    replicates: Option<u32>,
     /// Keep what is done in this file, and go on from there when it is; also for a part of a grid
     /// that it holds
     #[arg(long, value_name = "FILE")]
@@ -95,13 +100,6 @@ fn size(text: &str) -> Result<u32, String> {
     bytes.ok_or_else(|| format!("'{text}' is out of range: 1 byte to 4 GiB"))
 }
 
-fn microseconds(text: &str) -> Result<Nanos, String> {
-    match parse_time(text, 1_000)? {
-        0 => Err("a promise of no time cannot be kept".into()),
-        time => Ok(Nanos(time)),
-    }
-}
-
 fn ios(text: &str) -> Result<u64, String> {
     match parse_count(text)? {
         0..1_000 => Err(format!(
@@ -122,6 +120,7 @@ impl GridArgs {
             ramp_time: self.ramp_time.unwrap_or(Sweep::RAMP),
             slo: self.slo,
             seed: self.seed,
+            replicates: self.replicates.unwrap_or(if self.sample { 3 } else { 1 }),
         }
     }
 

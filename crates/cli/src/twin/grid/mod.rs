@@ -1,6 +1,7 @@
 //! `joulio twin grid`: every policy on every load.
 
 mod args;
+mod csv;
 mod progress;
 mod report;
 
@@ -65,7 +66,7 @@ pub fn run(args: &GridArgs) -> Outcome {
             grid: &header,
             cells: &done,
         })?,
-        GridFormat::Csv => print(&report::csv(&done)?)?,
+        GridFormat::Csv => print(&csv::csv(&done)?)?,
     }
     // The rows are shown, whatever became of the picture.
     drawn?;

@@ -1,16 +1,24 @@
-//! The rows as a table, and as CSV.
+//! The rows as a table.
 
 use crate::columns::columns;
-use crate::failure::Failure;
 use joulio_lab::grid::{GridHeader, maps};
+use joulio_lab::interval::Interval;
 use joulio_model::MeteredAt;
-use joulio_twin::grid::{Axes, Cell, Judged};
+use joulio_twin::grid::{Axes, Cell, Judged, OracleJoules};
 use joulio_units::PastTdp;
 use std::fmt::Write;
 
 /// What a column says, where it is there.
-const NEIGHBOUR: &str = "neighbour: percent of the CPU that a thread which computes beside each job has, the median of \
-     those cells; joules are without its own.\n";
+const NEIGHBOUR: &str = "neighbour: percent of the CPU that a thread which computes beside each job has, the median of those cells; joules\n\
+     are without its own.\n";
+
+/// What the columns say.
+const KEYS: &str = "\
+keeps: cells in which p99 and p99.9 keep the promise with every seed; best: with the least joules an I/O of those with
+every seed; ties: with some of the seeds, and another with the others
+regret: joules an I/O over the best's, and over those of an oracle: median, 90th percentile and worst of the cells in
+which it keeps the promise; +-: half of the median's 95 % interval over the seeds
+";
 
 /// More lines of maps are for a file.
 const MAX_LINES: usize = 300;
@@ -18,23 +26,41 @@ const MAX_LINES: usize = 300;
 /// For people.
 pub fn text(header: &GridHeader<'_>, rows: &[Cell]) -> String {
     let axes = header.axes;
+    let seeds = match header.replicates {
+        1 => String::new(),
+        seeds => format!(", {seeds} seeds"),
+    };
     let mut text = format!(
-        "{} cells on {}, {} I/Os a run, every figure modelled\n\n{}",
+        "{} cells on {}, {} I/Os a run{seeds}, every figure modelled\n",
         rows.len(),
         header.machine.name,
         header.number_ios,
-        policies(rows)
     );
-    text.push_str(
-        "keeps: cells in which 99 of 100 I/Os keep the promise; best: with the least joules an I/O of \
-         those\nregret: joules an I/O over the best's, and over those of an oracle: the median of the cells where it \
-         keeps it, and the worst.\n",
-    );
+    let parts = [
+        ("CPUs of the jobs' own", false),
+        ("CPUs that are shared", true),
+    ];
+    for (title, shared) in parts {
+        let part = rows.iter();
+        let part = part.filter(|row| row.scenario.load.shares_cpus() == shared);
+        let part: Vec<&Cell> = part.collect();
+        if !part.is_empty() {
+            let _ = write!(
+                text,
+                "\n{title}, {} cells\n\n{}",
+                part.len(),
+                policies(&part)
+            );
+        }
+    }
+    text.push_str(KEYS);
     if rows.iter().any(|row| row.scenario.load.neighbours() > 0) {
         text.push_str(NEIGHBOUR);
     }
+    text.push_str(&promises(rows));
+    text.push_str(&oracles(rows));
     text.push_str(&past_tdp(rows));
-    text.push_str(&noise(rows));
+    text.push_str(&noise(header, rows));
     let _ = write!(
         text,
         "\nBest, % of the cells of each view\n\n{}*: modelled\n",
@@ -71,7 +97,7 @@ pub fn text(header: &GridHeader<'_>, rows: &[Cell]) -> String {
         let lines = map.lines.into_iter().zip(map.tiles).map(|(name, tiles)| {
             let tiles = tiles
                 .into_iter()
-                .map(|best| best.unwrap_or_else(|| "-".into()));
+                .map(|tile| tile.map_or_else(|| "-".into(), |tile| tile.to_string()));
             std::iter::once(name).chain(tiles).collect::<Vec<_>>()
         });
         let count = header.len();
@@ -95,26 +121,70 @@ fn past_tdp(rows: &[Cell]) -> String {
     }
 }
 
-/// How far seeds are from each other.
-fn noise(rows: &[Cell]) -> String {
-    const MUCH: f64 = 0.1;
-    let mut all: Vec<_> = rows.iter().map(|row| row.p99_noise).collect();
-    all.sort_by(f64::total_cmp);
-    let (Some(median), Some(max)) = (all.get(all.len() / 2), all.last()) else {
-        return String::new();
+/// Whose latencies are promised, where that differs.
+fn promises(rows: &[Cell]) -> String {
+    let of = |name: &str| {
+        let of = rows
+            .iter()
+            .filter(|row| row.slo_of.as_deref() == Some(name));
+        of.count()
     };
-    let over = all.iter().filter(|noise| **noise > MUCH).count();
-    format!(
-        "Another seed changes polling's 99th percentile by {:.1} % in the median cell, by more than {:.0} % in {over} \
-         and by {:.1} % at most; policies are compared on the same.\n",
-        100.0 * median,
-        100.0 * MUCH,
-        100.0 * max
-    )
+    match of("interrupt") {
+        0 => String::new(),
+        cells => format!(
+            "The promise is what interrupts have in {cells} cells, where CPUs are shared, and what polling has in {}.\n",
+            of("poll")
+        ),
+    }
 }
 
-/// Every policy of `rows`, in the order of playing.
-fn names(rows: &[Cell]) -> Vec<&str> {
+/// How much less they use who know more.
+fn oracles(rows: &[Cell]) -> String {
+    let less = |of: fn(&OracleJoules) -> f64| {
+        let known = rows.iter().filter_map(|row| row.oracle_joules_per_io);
+        let less = known.map(|one| 100.0 * (1.0 - of(&one) / one.completions));
+        Spread::of(less)
+    };
+    match (less(|one| one.spending), less(|one| one.everything)) {
+        (Some(spending), Some(everything)) => format!(
+            "oracle: knows when I/Os complete. One that also lets as many be late as the promise leaves uses {:.1} % less in\n\
+             the median cell ({:.1} % at most), one that knows arrivals too {:.1} % ({:.1} %).\n",
+            spending.median, spending.worst, everything.median, everything.worst
+        ),
+        _ => String::new(),
+    }
+}
+
+/// How far seeds are from each other.
+fn noise(header: &GridHeader<'_>, rows: &[Cell]) -> String {
+    const MUCH: f64 = 0.1;
+    let all = |of: fn(&Cell) -> f64| Spread::of(rows.iter().map(of));
+    let (Some(p99), Some(p999)) = (all(|row| row.p99_noise), all(|row| row.p999_noise)) else {
+        return String::new();
+    };
+    let over = rows.iter().filter(|row| row.p999_noise > MUCH).count();
+    let mut text = format!(
+        "Another seed changes polling's p99 by {:.1} % in the median cell and {:.1} % at most, its p99.9 by {:.1} %, and by\n\
+         more than {:.0} % in {over}; policies are compared on the same.\n",
+        100.0 * p99.median,
+        100.0 * p99.worst,
+        100.0 * p999.median,
+        100.0 * MUCH,
+    );
+    if header.replicates > 1 {
+        let ties = rows.iter().filter(|row| row.is_tie()).count();
+        let nobody = rows.iter().filter(|row| row.best.is_none()).count();
+        let won = rows.len() - nobody - ties;
+        let _ = writeln!(
+            text,
+            "One policy is the best with every seed in {won} cells; {ties} are ties; in {nobody} nobody keeps the promise."
+        );
+    }
+    text
+}
+
+/// Every policy of `rows`, in the order of the sweep.
+fn names<'a>(rows: &[&'a Cell]) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
     for judged in rows.iter().flat_map(|row| &row.policies) {
         if !names.contains(&judged.policy.as_str()) {
@@ -124,151 +194,131 @@ fn names(rows: &[Cell]) -> Vec<&str> {
     names
 }
 
-/// A line a view: how often each policy is the best there.
+/// A line a view: how often each policy is the best there with every seed.
 fn views(axes: &Axes, rows: &[Cell]) -> String {
-    let names = names(rows);
+    let all: Vec<&Cell> = rows.iter().collect();
+    let names = names(&all);
+    let ties = rows.iter().any(Cell::is_tie);
     let modelled = names.iter().map(|name| format!("{name}*"));
     let header = std::iter::once("view".to_string())
         .chain(modelled)
+        .chain(ties.then(|| "ties*".into()))
         .collect();
     let lines = axes.views.iter().map(|view| {
         let here: Vec<_> = rows.iter().filter(|row| row.view == *view).collect();
+        let percent = |count: usize| match count {
+            0 => "-".to_string(),
+            count => format!("{:.0}", 100.0 * count as f64 / here.len() as f64),
+        };
         let share = |name: &&str| {
-            let best = here.iter().filter(|row| row.best.as_deref() == Some(name));
-            match best.count() {
-                0 => "-".to_string(),
-                best => format!("{:.0}", 100.0 * best as f64 / here.len() as f64),
-            }
+            let won = here.iter().filter(|row| won(row, name));
+            percent(won.count())
         };
         let view = format!("{}, {}", view.mechanism, view.boundary);
+        let tied = ties.then(|| percent(here.iter().filter(|row| row.is_tie()).count()));
         [view]
             .into_iter()
             .chain(names.iter().map(share))
+            .chain(tied)
             .collect::<Vec<_>>()
     });
     columns(header, lines, 1)
 }
 
+/// Returns true if the policy called `name` is the best of `row` with every seed.
+fn won(row: &Cell, name: &str) -> bool {
+    !row.is_tie() && row.best.as_deref() == Some(name)
+}
+
+/// Returns true if it is one of several that are the best with some seed.
+fn tied(row: &Cell, name: &str) -> bool {
+    row.is_tie() && (row.best.as_deref() == Some(name) || row.ties.iter().any(|tie| tie == name))
+}
+
+/// Where the values of many cells lie.
+struct Spread {
+    median: f64,
+    ninetieth: f64,
+    worst: f64,
+}
+
+impl Spread {
+    fn of(values: impl Iterator<Item = f64>) -> Option<Spread> {
+        let mut all: Vec<f64> = values.collect();
+        all.sort_by(f64::total_cmp);
+        Some(Spread {
+            median: *all.get(all.len() / 2)?,
+            ninetieth: *all.get(all.len() * 9 / 10)?,
+            worst: *all.last()?,
+        })
+    }
+}
+
 /// A line a policy.
-fn policies(rows: &[Cell]) -> String {
+fn policies(rows: &[&Cell]) -> String {
     let names = names(rows);
     let beside = rows.iter().any(|row| row.scenario.load.neighbours() > 0);
-    let mut header = vec![
-        "policy",
-        "cells",
-        "keeps*",
-        "best*",
-        "regret %*",
-        "worst*",
-        "to oracle %*",
-        "worst*",
-    ];
+    let seeds = rows
+        .iter()
+        .any(|row| row.policies.iter().any(|one| !one.by_seed.is_empty()));
+    let mut header = vec!["policy", "cells", "keeps*", "best*"];
+    header.extend(seeds.then_some("ties*"));
+    header.push("regret %*");
+    header.extend(seeds.then_some("+-*"));
+    header.extend(["90th*", "worst*", "to oracle %*", "90th*", "worst*"]);
     header.extend(beside.then_some("neighbour %*"));
     let lines = names.iter().map(|name| {
-        let there = |row: &&Cell| row.policies.iter().any(|one| one.policy == *name);
-        let of = |row: &'_ Cell| row.policies.iter().find(|one| one.policy == *name).cloned();
-        let there: Vec<&Cell> = rows.iter().filter(there).collect();
-        let judged: Vec<Judged> = there.iter().filter_map(|row| of(row)).collect();
-        let mut neighbour: Vec<f64> = judged
-            .iter()
-            .filter_map(|one| one.neighbour_percent)
-            .collect();
-        neighbour.sort_by(f64::total_cmp);
-        let neighbour = neighbour.get(neighbour.len() / 2);
-        let neighbour = neighbour.map_or_else(|| "-".into(), |median| format!("{median:.1}"));
-        let kept: Vec<Judged> = judged.into_iter().filter(|one| one.keeps).collect();
-        let best = there
-            .iter()
-            .filter(|row| row.best.as_deref() == Some(name))
-            .count();
+        let of = |row: &&'_ Cell| row.policies.iter().position(|one| one.policy == *name);
+        let there = || {
+            rows.iter()
+                .filter_map(|row| Some((*row, &row.policies[of(row)?])))
+        };
+        let kept: Vec<&Judged> = there().map(|one| one.1).filter(|one| one.keeps).collect();
+        let counted = |is: fn(&Cell, &str) -> bool| {
+            let cells = there().filter(|(row, _)| is(row, name));
+            cells.count().to_string()
+        };
         let figures = |of: fn(&Judged) -> Option<f64>| {
-            let mut all: Vec<f64> = kept.iter().filter_map(of).collect();
-            all.sort_by(f64::total_cmp);
-            match (all.get(all.len() / 2), all.last()) {
-                (Some(median), Some(worst)) => {
-                    [*median, *worst].map(|part| format!("{:.1}", 100.0 * part))
-                }
-                _ => ["-".to_string(), "-".to_string()],
+            let spread = Spread::of(kept.iter().filter_map(|one| of(one)));
+            match spread {
+                Some(all) => [all.median, all.ninetieth, all.worst].map(percent),
+                None => ["-", "-", "-"].map(String::from),
             }
         };
-        let counts = [there.len(), kept.len(), best].map(|count| count.to_string());
-        let name = std::iter::once(name.to_string());
-        let regret = figures(|one| one.regret);
-        let oracle = figures(|one| one.regret_oracle);
-        name.chain(counts)
-            .chain(regret)
-            .chain(oracle)
-            .chain(beside.then_some(neighbour))
-            .collect::<Vec<_>>()
+        let neighbour = there().filter_map(|(_, one)| one.neighbour_percent);
+        let neighbour = Spread::of(neighbour).map(|all| format!("{:.1}", all.median));
+        let [median, ninetieth, worst] = figures(|one| one.regret);
+        let mut line = vec![
+            name.to_string(),
+            there().count().to_string(),
+            kept.len().to_string(),
+        ];
+        line.push(counted(won));
+        line.extend(seeds.then(|| counted(tied)));
+        line.push(median);
+        line.extend(seeds.then(|| interval(&kept)));
+        line.extend([ninetieth, worst]);
+        line.extend(figures(|one| one.regret_oracle));
+        line.extend(beside.then(|| neighbour.unwrap_or_else(|| "-".into())));
+        line
     });
     columns(header.into_iter().map(String::from).collect(), lines, 1)
 }
 
-/// A line for each policy in each cell.
-pub fn csv(rows: &[Cell]) -> Result<String, Failure> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let header = [
-        "device",
-        "load",
-        "iodepth",
-        "numjobs",
-        "bs",
-        "rwmixread",
-        "mechanism",
-        "boundary",
-        "limit_ns",
-        "p99_noise",
-        "best",
-        "oracle_joules_per_io",
-        "policy",
-        "joules_per_io",
-        "iops",
-        "mean_ns",
-        "p99_ns",
-        "p999_ns",
-        "cpu_ns_per_io",
-        "neighbour_percent",
-        "keeps",
-        "modelled",
-        "past_tdp_watts",
-        "regret",
-        "regret_oracle",
-    ];
-    writer.write_record(header).map_err(Failure::run)?;
-    for row in rows {
-        let (scenario, view) = (&row.scenario, &row.view);
-        let number = |figure: Option<f64>| figure.map_or_else(String::new, |n| n.to_string());
-        for one in &row.policies {
-            let record = [
-                scenario.device.clone(),
-                scenario.load.to_string(),
-                scenario.iodepth.to_string(),
-                scenario.numjobs.to_string(),
-                scenario.bs.to_string(),
-                scenario.read_percent.to_string(),
-                view.mechanism.to_string(),
-                view.boundary.to_string(),
-                row.limit_ns.to_string(),
-                row.p99_noise.to_string(),
-                row.best.clone().unwrap_or_default(),
-                number(row.oracle_joules_per_io),
-                one.policy.clone(),
-                one.joules_per_io.to_string(),
-                one.iops.to_string(),
-                one.mean_ns.to_string(),
-                one.p99_ns.to_string(),
-                one.p999_ns.to_string(),
-                one.cpu_ns_per_io.to_string(),
-                number(one.neighbour_percent),
-                one.keeps.to_string(),
-                "true".into(),
-                number(one.past_tdp.map(|past| past.package_watts)),
-                number(one.regret),
-                number(one.regret_oracle),
-            ];
-            writer.write_record(record).map_err(Failure::run)?;
-        }
+fn percent(fraction: f64) -> String {
+    format!("{:.1}", 100.0 * fraction)
+}
+
+/// Half of the 95 % interval of the median regret over the seeds.
+fn interval(kept: &[&Judged]) -> String {
+    let seeds = kept.iter().map(|one| one.by_seed.len()).min().unwrap_or(0);
+    let medians = (0..seeds).filter_map(|seed| {
+        let regrets = kept.iter().filter_map(|one| one.by_seed[seed].regret);
+        Some(Spread::of(regrets)?.median)
+    });
+    let medians: Vec<f64> = medians.collect();
+    match medians.len() {
+        0 | 1 => "-".into(),
+        _ => percent(Interval::of(&medians, 0.0).half()),
     }
-    let bytes = writer.into_inner().map_err(Failure::run)?;
-    String::from_utf8(bytes).map_err(Failure::run)
 }

@@ -1,0 +1,97 @@
+//! The rows as CSV.
+
+use crate::failure::Failure;
+use joulio_lab::interval::Interval;
+use joulio_twin::grid::{Cell, Judged, OracleJoules};
+
+/// Half of the 95 % interval of the joules of an I/O over the seeds.
+fn half_interval(judged: &Judged) -> Option<f64> {
+    let joules = judged.by_seed.iter().map(|seed| seed.joules_per_io);
+    let joules: Vec<f64> = joules.collect();
+    (joules.len() > 1).then(|| Interval::of(&joules, 0.0).half())
+}
+
+/// A line for each policy in each cell.
+pub fn csv(rows: &[Cell]) -> Result<String, Failure> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let header = [
+        "device",
+        "load",
+        "iodepth",
+        "numjobs",
+        "bs",
+        "rwmixread",
+        "mechanism",
+        "boundary",
+        "slo",
+        "slo_of",
+        "p99_noise",
+        "p999_noise",
+        "best",
+        "ties",
+        "margin",
+        "oracle_completions_joules_per_io",
+        "oracle_spending_joules_per_io",
+        "oracle_everything_joules_per_io",
+        "policy",
+        "joules_per_io",
+        "joules_ci95",
+        "iops",
+        "mean_ns",
+        "p99_ns",
+        "p999_ns",
+        "cpu_ns_per_io",
+        "neighbour_percent",
+        "keeps",
+        "modelled",
+        "past_tdp_watts",
+        "regret",
+        "regret_oracle",
+    ];
+    writer.write_record(header).map_err(Failure::run)?;
+    for row in rows {
+        let (scenario, view) = (&row.scenario, &row.view);
+        let number = |figure: Option<f64>| figure.map_or_else(String::new, |n| n.to_string());
+        let oracle =
+            |of: fn(&OracleJoules) -> f64| number(row.oracle_joules_per_io.as_ref().map(of));
+        for one in &row.policies {
+            let record = [
+                scenario.device.clone(),
+                scenario.load.to_string(),
+                scenario.iodepth.to_string(),
+                scenario.numjobs.to_string(),
+                scenario.bs.to_string(),
+                scenario.read_percent.to_string(),
+                view.mechanism.to_string(),
+                view.boundary.to_string(),
+                row.slo_ns.to_string(),
+                row.slo_of.clone().unwrap_or_default(),
+                row.p99_noise.to_string(),
+                row.p999_noise.to_string(),
+                row.best.clone().unwrap_or_default(),
+                row.ties.join(" "),
+                number(row.margin),
+                oracle(|one| one.completions),
+                oracle(|one| one.spending),
+                oracle(|one| one.everything),
+                one.policy.clone(),
+                one.joules_per_io.to_string(),
+                number(half_interval(one)),
+                one.iops.to_string(),
+                one.mean_ns.to_string(),
+                one.p99_ns.to_string(),
+                one.p999_ns.to_string(),
+                one.cpu_ns_per_io.to_string(),
+                number(one.neighbour_percent),
+                one.keeps.to_string(),
+                "true".into(),
+                number(one.past_tdp.map(|past| past.package_watts)),
+                number(one.regret),
+                number(one.regret_oracle),
+            ];
+            writer.write_record(record).map_err(Failure::run)?;
+        }
+    }
+    let bytes = writer.into_inner().map_err(Failure::run)?;
+    String::from_utf8(bytes).map_err(Failure::run)
+}

@@ -1,0 +1,283 @@
+//! One seed of a scenario: what each policy and each oracle did on the same devices, I/O by I/O.
+
+use super::sweep::{DRIVER, FIRST};
+use super::{GridError, Mechanism, Meter, Scenario, Sweep, View};
+use crate::{Oracle, TwinError, TwinRun, TwinSetup, run_oracle, run_policy};
+use joulio_job::{Arrivals, Job};
+use joulio_units::{Nanos, Percentile, Slo, SloLimit, Watts};
+use joulio_wait::AnyPolicy;
+
+/// The run of a policy or of an oracle.
+#[derive(Clone, Debug)]
+pub(crate) struct Outcome {
+    pub(crate) name: String,
+    pub(crate) mechanism: Mechanism,
+    pub(crate) done: TwinRun,
+    pub(crate) mean: f64,
+    pub(crate) p99: u64,
+    pub(crate) p999: u64,
+    /// True if the promise is kept.
+    pub(crate) keeps: bool,
+}
+
+impl Outcome {
+    fn of(name: &str, mechanism: Mechanism, done: TwinRun) -> Outcome {
+        let all = done.all();
+        Outcome {
+            name: name.into(),
+            mechanism,
+            mean: all.mean().unwrap_or(0.0),
+            p99: all.latency.value_at_quantile(0.99),
+            p999: all.latency.value_at_quantile(0.999),
+            done,
+            keeps: false,
+        }
+    }
+
+    /// Judges by the promise.
+    fn judge(&mut self, slo: &Slo) {
+        let all = self.done.all();
+        self.keeps = slo.keeps(|percentile| match percentile {
+            Percentile::P99 => Nanos(self.p99),
+            Percentile::P99_9 => Nanos(self.p999),
+            other => Nanos(all.latency.value_at_quantile(other.quantile())),
+        });
+    }
+}
+
+/// What an oracle knows beside the I/Os that are out, and may do with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Knows {
+    /// When each completes.
+    Completions,
+    /// That, and that so many may be late.
+    Spending,
+    /// That, and when the next I/O arrives.
+    Everything,
+}
+
+/// One seed of a scenario.
+pub(crate) struct Replicate {
+    job: Job,
+    pub(crate) slo: Slo,
+    /// Policy whose latencies are promised, where the promise was not given.
+    pub(crate) slo_of: Option<String>,
+    /// Polling's 99th and 99.9th percentiles: the largest over the smallest by seed, less one.
+    pub(crate) noise: (f64, f64),
+    /// Each policy, polling first.
+    pub(crate) outcomes: Vec<Outcome>,
+    pub(crate) oracles: Vec<(Oracle, Outcome)>,
+    /// By view: the oracles that are tried there, by index.
+    pub(crate) tries: Vec<Vec<(Knows, usize)>>,
+}
+
+impl Sweep {
+    /// Simulates every policy and oracle with each seed.
+    pub(super) fn replicates(
+        &self,
+        scenario: &Scenario,
+        setup: &TwinSetup<'_>,
+        views: &[View],
+    ) -> Result<Vec<Replicate>, GridError> {
+        let seeds = (0..u64::from(self.replicates.max(1))).map(|n| self.seed.wrapping_add(n));
+        let replicates = seeds.map(|seed| self.policies(scenario, setup, seed));
+        let mut replicates = replicates.collect::<Result<Vec<_>, _>>()?;
+        let reference = reference(scenario, &replicates);
+        let noise = self.noise(scenario, setup, &replicates)?;
+        for one in &mut replicates {
+            one.promise(self.slo, reference);
+            one.noise = noise;
+            self.simulate_oracles(one, setup, views)?;
+        }
+        Ok(replicates)
+    }
+
+    /// Simulates every policy with `seed`; nothing is promised yet.
+    fn policies(
+        &self,
+        scenario: &Scenario,
+        setup: &TwinSetup<'_>,
+        seed: u64,
+    ) -> Result<Replicate, GridError> {
+        let (job, polled) = self.polled(scenario, setup, seed)?;
+        let mut outcomes = vec![Outcome::of("poll", Mechanism::Eventfd, polled)];
+        for candidate in &self.candidates {
+            let done = run_policy(&job, DRIVER, setup, |_| candidate.policy());
+            let done = match done {
+                // The machine lacks what it needs.
+                Err(TwinError::Step { .. }) => continue,
+                done => done?,
+            };
+            outcomes.push(Outcome::of(&candidate.name, candidate.mechanism, done));
+        }
+        Ok(Replicate {
+            job,
+            slo: like(&outcomes[0]),
+            slo_of: None,
+            noise: (0.0, 0.0),
+            outcomes,
+            oracles: Vec::new(),
+            tries: Vec::new(),
+        })
+    }
+
+    /// Adds the oracles of each of `views`.
+    fn simulate_oracles(
+        &self,
+        replicate: &mut Replicate,
+        setup: &TwinSetup<'_>,
+        views: &[View],
+    ) -> Result<(), GridError> {
+        let Replicate { job, slo, .. } = replicate;
+        for view in views {
+            let mut here = Vec::new();
+            for (knows, oracle) in self.tries(job, *view, &replicate.outcomes[0], *slo) {
+                let oracles = &mut replicate.oracles;
+                let known = oracles.iter().position(|(other, _)| *other == oracle);
+                let at = match known {
+                    Some(at) => at,
+                    None => {
+                        let done = run_oracle(job, DRIVER, setup, oracle)?;
+                        let mut outcome = Outcome::of("oracle", view.mechanism, done);
+                        outcome.judge(slo);
+                        oracles.push((oracle, outcome));
+                        oracles.len() - 1
+                    }
+                };
+                here.push((knows, at));
+            }
+            replicate.tries.push(here);
+        }
+        Ok(())
+    }
+
+    /// The job of `scenario` with `seed`, and polling's run of it.
+    fn polled(
+        &self,
+        scenario: &Scenario,
+        setup: &TwinSetup<'_>,
+        seed: u64,
+    ) -> Result<(Job, TwinRun), TwinError> {
+        let poll = |job: &Job| run_policy(job, DRIVER, setup, |_| AnyPolicy::POLL);
+        let capacity = poll(&scenario.closed(FIRST, Nanos::ZERO, seed))?.iops();
+        let job = scenario.job(self.ios, self.ramp_time, seed, capacity);
+        let done = poll(&job)?;
+        Ok((job, done))
+    }
+
+    /// Polling's 99th and 99.9th percentiles: the largest over the smallest by seed, less one; of one
+    /// seed alone by polling with another.
+    fn noise(
+        &self,
+        scenario: &Scenario,
+        setup: &TwinSetup<'_>,
+        replicates: &[Replicate],
+    ) -> Result<(f64, f64), GridError> {
+        let polled = replicates.iter().map(|one| &one.outcomes[0]);
+        let mut percentiles: Vec<_> = polled.map(|one| (one.p99, one.p999)).collect();
+        if percentiles.len() == 1 {
+            let (_, done) = self.polled(scenario, setup, self.seed.wrapping_add(1))?;
+            let other = Outcome::of("poll", Mechanism::Eventfd, done);
+            percentiles.push((other.p99, other.p999));
+        }
+        let spread = |of: fn(&(u64, u64)) -> u64| {
+            let all = || percentiles.iter().map(of);
+            let (least, most) = (all().min().unwrap_or(0), all().max().unwrap_or(0));
+            most as f64 / least.max(1) as f64 - 1.0
+        };
+        Ok((spread(|one| one.0), spread(|one| one.1)))
+    }
+
+    /// The oracles' tries: above depth 1 leaving completions or not, and where the load comes by itself
+    /// napping or not. Those that know more have the tries of those that know less beside their own.
+    fn tries(&self, job: &Job, view: View, polled: &Outcome, slo: Slo) -> Vec<(Knows, Oracle)> {
+        let deep = job.iodepth > 1;
+        // A closed loop has no time in which nothing is out.
+        let closed = job.phases.is_empty() && job.arrivals == Arrivals::Closed;
+        let share = self.share(closed, view.boundary, job, polled);
+        let oracle = |batch: bool, nap: bool| Oracle {
+            slo,
+            share,
+            can: view.mechanism.light(),
+            batch,
+            nap,
+            arrivals: false,
+            spend: false,
+        };
+        let batches: &[bool] = if deep { &[false, true] } else { &[false] };
+        let naps: &[bool] = if closed { &[true] } else { &[false, true] };
+        let mut tries = Vec::new();
+        for &batch in batches {
+            for &nap in naps {
+                tries.push((Knows::Completions, oracle(batch, nap)));
+            }
+        }
+        let spending = Oracle {
+            spend: true,
+            ..oracle(deep, true)
+        };
+        tries.push((Knows::Spending, spending));
+        // Nothing arrives in a closed loop.
+        for nap in naps.iter().copied().filter(|_| !closed) {
+            let everything = Oracle {
+                arrivals: true,
+                nap,
+                ..spending
+            };
+            tries.push((Knows::Everything, everything));
+        }
+        tries
+    }
+
+    /// Watts of `meter` that flow while a job of a closed loop waits, whatever its core does: all
+    /// that polling draws, without its cores, a job.
+    fn share(&self, closed: bool, meter: Meter, job: &Job, polled: &Outcome) -> Watts {
+        let seconds = polled.done.window.seconds();
+        if !closed || seconds == 0.0 {
+            return Watts(0.0);
+        }
+        let all = meter.read(&self.machine, &polled.done).0;
+        let others = all - polled.done.parts.cores.0;
+        Watts((others / seconds / job.numjobs as f64).max(0.0))
+    }
+}
+
+impl Replicate {
+    /// Promises `slo`, or what the outcome at `reference` has, and judges every policy by it.
+    fn promise(&mut self, slo: Option<Slo>, reference: usize) {
+        let outcome = &self.outcomes[reference];
+        (self.slo, self.slo_of) = match slo {
+            Some(slo) => (slo, None),
+            None => (like(outcome), Some(outcome.name.clone())),
+        };
+        for outcome in &mut self.outcomes {
+            outcome.judge(&self.slo);
+        }
+    }
+}
+
+/// Index of the policy whose latencies are promised: polling; where CPUs are shared, who spins may wait
+/// for a whole tick, and it is the one of polling and interrupts with the lower 99.9th percentile.
+fn reference(scenario: &Scenario, replicates: &[Replicate]) -> usize {
+    let p999 = |index: usize| -> u64 {
+        let seeds = replicates.iter();
+        seeds.map(|one| one.outcomes[index].p999).sum()
+    };
+    let mut outcomes = replicates[0].outcomes.iter();
+    let interrupt = outcomes.position(|one| one.name == "interrupt");
+    match interrupt.filter(|_| scenario.load.shares_cpus()) {
+        Some(interrupt) if p999(interrupt) < p999(0) => interrupt,
+        _ => 0,
+    }
+}
+
+/// The promise of what `outcome` has, and a hundredth.
+fn like(outcome: &Outcome) -> Slo {
+    let limit = |percentile, ns: u64| SloLimit {
+        percentile,
+        latency: Nanos::nearest(ns as f64 * 1.01).max(Nanos(1)),
+    };
+    let p99 = limit(Percentile::P99, outcome.p99);
+    let p999 = limit(Percentile::P99_9, outcome.p999);
+    Slo::new(&[p99, p999]).unwrap_or_else(|_| Slo::of(p99.percentile, p99.latency))
+}

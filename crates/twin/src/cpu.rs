@@ -16,6 +16,17 @@ pub(crate) enum Cause {
     Known,
 }
 
+/// What a hardware thread takes of its core from the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CoreUse {
+    /// Idle, or in `tpause` or `umwait`: C0.2 leaves the core to the other thread (SDM, TPAUSE).
+    None,
+    /// A loop of polls.
+    Spin,
+    /// Any other code.
+    Work,
+}
+
 /// Means by which a thread got its CPU.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Got {
@@ -37,8 +48,9 @@ pub(crate) struct Cpu {
     owner: usize,
     /// Time from which on nobody has the CPU.
     pub(crate) free: Nanos,
-    /// The latest idle time, for the other thread of its core.
+    /// The latest idle time, and the use of the core before `free`: for the other thread of its core.
     idle: (Nanos, Nanos),
+    using: CoreUse,
     recent: Recent,
     /// Start of the measured part: what is before it counts for nothing.
     from: Nanos,
@@ -79,6 +91,7 @@ impl Cpu {
             owner: usize::MAX,
             free: Nanos::ZERO,
             idle: (Nanos::ZERO, Nanos::ZERO),
+            using: CoreUse::None,
             recent: Recent::default(),
             from,
             times: CoreTimes::default(),
@@ -138,6 +151,11 @@ impl Cpu {
         let counted = self.counted(at, end);
         *self.times.doing(doing) += counted;
         self.free = end;
+        self.using = match doing {
+            Doing::Pause | Doing::Monitor => CoreUse::None,
+            Doing::Spin => CoreUse::Spin,
+            Doing::Kernel | Doing::Neighbour => CoreUse::Work,
+        };
         end
     }
 
@@ -148,9 +166,18 @@ impl Cpu {
         }
     }
 
-    /// Returns true if the CPU is running something at `at`, as far as it is known.
-    pub(crate) fn busy(&self, at: Nanos) -> bool {
-        at < self.free && !(self.idle.0 <= at && at < self.idle.1)
+    /// What it was given for last is work, not a spin.
+    #[inline]
+    pub(crate) fn works(&mut self) {
+        self.using = CoreUse::Work;
+    }
+
+    /// Returns what the CPU takes of its core at `at`, as far as it is known.
+    pub(crate) fn use_of_core(&self, at: Nanos) -> CoreUse {
+        match at < self.free && !(self.idle.0 <= at && at < self.idle.1) {
+            true => self.using,
+            false => CoreUse::None,
+        }
     }
 
     fn counted(&self, from: Nanos, to: Nanos) -> Nanos {

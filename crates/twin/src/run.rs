@@ -162,8 +162,8 @@ fn simulate(
 
 /// Does what is next until nobody has anything to do.
 ///
-/// A thread goes on without a turn as long as it touches only itself and a CPU of its own: its rings
-/// alone, and all that it does on a shared CPU, are seen by others.
+/// A thread goes on without a turn as long as it touches only itself and a core of its own: its rings
+/// alone, and all that it does on a shared CPU or core, are seen by others.
 fn advance(
     threads: &mut [Runner<'_, '_>],
     world: &mut World<'_>,
@@ -178,6 +178,8 @@ fn advance(
         let thread = &mut threads[index];
         let cpu = thread.cpu();
         let shared = world.cpus[cpu].run_queue.shared();
+        // The other thread of its core sees whether it runs.
+        let seen = shared || !world.beside[cpu].is_empty();
         loop {
             events += 1;
             if events.is_multiple_of(STOP_INTERVAL) && stopped() {
@@ -213,7 +215,7 @@ fn advance(
             if at == Nanos::MAX {
                 return Err(TwinError::TooLong);
             }
-            let alone = thread.alone() && !shared;
+            let alone = thread.alone() && !seen;
             let turn = Reverse((at, index));
             if !alone && queue.peek().is_some_and(|first| *first > turn) {
                 queue.push(turn);
@@ -275,7 +277,8 @@ fn report(
         };
         cores.extend(vec![spinning; spare]);
     }
-    let residencies = cores.iter().map(|core| core.residency(setup.frequency));
+    let smt = world.costs.smt_watts_share;
+    let residencies = (cores.iter()).map(|core| core.residency(setup.frequency, smt));
     let residencies: Vec<_> = residencies.collect();
     let active = world.devices.iter().map(|d| (d.profile, d.activity(end)));
     let active: Vec<_> = active.collect();

@@ -50,7 +50,11 @@ pub(crate) struct StepCosts {
     pub(crate) block_after: Nanos,
     pub(crate) slice: Nanos,
     pub(crate) tick: Nanos,
+    /// Factors on the time of code while the other thread of its core works, and while it spins.
     pub(crate) smt_slowdown: f64,
+    pub(crate) smt_spin_slowdown: f64,
+    /// Share of a core's watts that its other thread adds.
+    pub(crate) smt_watts_share: f64,
     /// Kind of work that the path's is paid for as.
     pub(crate) work: Doing,
     pub(crate) idle: Vec<IdleStateTimes>,
@@ -241,6 +245,13 @@ impl StepCosts {
             slice: fixed_ns(&costs.slice_ns),
             tick: costs.tick_ns.as_ref().map_or(DEFAULT_TICK, fixed_ns),
             smt_slowdown: costs.smt_slowdown.value,
+            smt_spin_slowdown: (costs.smt_spin_slowdown.as_ref())
+                .unwrap_or(&costs.smt_slowdown)
+                .value,
+            smt_watts_share: costs
+                .smt_watts_share
+                .as_ref()
+                .map_or(0.0, |share| share.value),
             work,
             idle: idle.collect(),
             can,

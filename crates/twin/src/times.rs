@@ -30,6 +30,8 @@ pub struct CoreTimes {
     /// The part of `kernel` that ran in the idle task's name: handlers that ended an idle state,
     /// and most of the transition into one and out of it.
     pub uncharged: Nanos,
+    /// Time in which several of a core's hardware threads ran; of a thread nothing.
+    pub together: Nanos,
     /// Wake-ups from an idle state by an interrupt.
     pub wakes: u64,
     /// Wake-ups from an idle state by a timer.
@@ -102,6 +104,7 @@ impl CoreTimes {
             of => Nanos::from_seconds(part.seconds() / of.seconds() * to),
         };
         let (busy, halted) = (sum.busy() + sum.neighbour, sum.c1 + sum.c1e + sum.c6);
+        let together = (busy.seconds() - awake).max(0.0);
         let rest = halted.seconds().min(whole - awake);
         CoreTimes {
             spin: share(sum.spin, busy, awake),
@@ -113,21 +116,29 @@ impl CoreTimes {
             c1: share(sum.c1, halted, rest),
             c1e: share(sum.c1e, halted, rest),
             c6: share(sum.c6, halted, rest),
+            together: Nanos::from_seconds(together),
             ..sum
         }
     }
 
     /// Returns the times as the power model takes them. Its names are those of causes where these
     /// are of states: what it pays as C1E it calls blocked, what it pays as C1 slept; C6 is in its
-    /// base. `frequency` is that of its clock while it ran; none: the profile's reference.
-    pub fn residency(&self, frequency: Option<FrequencyRatio>) -> Residency {
+    /// base. `frequency` is that of its clock while it ran; none: the profile's reference. Where several
+    /// threads of the core ran at once each beyond the first adds `smt_watts_share` of the core's watts.
+    pub fn residency(&self, frequency: Option<FrequencyRatio>, smt_watts_share: f64) -> Residency {
+        let running = self.busy() + self.neighbour;
+        let more = smt_watts_share * self.together.seconds() / running.seconds().max(1e-9);
+        let paid = |time: Nanos| match self.together {
+            Nanos::ZERO => time,
+            _ => Nanos::nearest(time.0 as f64 * (1.0 + more)),
+        };
         Residency {
-            spin: self.spin + self.neighbour + self.polled_idle,
-            kernel: self.kernel,
+            spin: paid(self.spin + self.neighbour + self.polled_idle),
+            kernel: paid(self.kernel),
             blocked: self.c1e,
             slept: self.c1,
-            paused: self.paused,
-            monitored: self.monitored,
+            paused: paid(self.paused),
+            monitored: paid(self.monitored),
             wakes: self.wakes,
             timer_wakes: self.timer_wakes,
             frequency: frequency.or(FrequencyRatio::new(1.0)),
@@ -147,6 +158,7 @@ impl AddAssign for CoreTimes {
         self.c1e += other.c1e;
         self.c6 += other.c6;
         self.uncharged += other.uncharged;
+        self.together += other.together;
         self.wakes += other.wakes;
         self.timer_wakes += other.timer_wakes;
     }

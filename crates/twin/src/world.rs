@@ -1,6 +1,6 @@
 //! What the jobs share.
 
-use crate::cpu::{Cause, Cpu, Got};
+use crate::cpu::{Cause, CoreUse, Cpu, Got};
 use crate::device::Device;
 use crate::step_costs::StepCosts;
 use crate::times::Doing;
@@ -73,12 +73,19 @@ impl World<'_> {
     /// Code, which is slower beside another thread of the core.
     #[inline]
     fn run(&mut self, cpu: usize, at: Nanos, time: Nanos, doing: Doing) -> Nanos {
-        let mut beside = self.beside[cpu].iter();
-        let time = if beside.any(|&other| self.cpus[other].busy(at)) {
-            Nanos::nearest(time.0 as f64 * self.costs.smt_slowdown)
-        } else {
-            time
+        let beside = self.beside[cpu].iter().map(|&other| &self.cpus[other]);
+        let slowdown = beside.map(|other| match other.use_of_core(at) {
+            CoreUse::None => 1.0,
+            CoreUse::Spin => self.costs.smt_spin_slowdown,
+            CoreUse::Work => self.costs.smt_slowdown,
+        });
+        let slowdown = slowdown.fold(1.0, f64::max);
+        let time = match slowdown == 1.0 {
+            true => time,
+            false => Nanos::nearest(time.0 as f64 * slowdown),
         };
-        self.cpus[cpu].spend(at, time, doing)
+        let end = self.cpus[cpu].spend(at, time, doing);
+        self.cpus[cpu].works();
+        end
     }
 }

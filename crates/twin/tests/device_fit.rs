@@ -167,16 +167,20 @@ fn smaller_writes_leave_the_servers_to_the_reads() {
     assert_eq!(servers(&rates), without);
 }
 
-#[test]
-fn a_rate_at_depth_below_that_alone_is_no_bandwidth() {
-    let rate = |bytes: u32, iodepth: usize, iops: f64| MeasuredRate {
+/// A rate of one job's reads.
+fn rate(bytes: u32, iodepth: usize, iops: f64) -> MeasuredRate {
+    MeasuredRate {
         place: format!("a.csv:{iodepth}"),
         direction: Direction::Read,
         bytes,
         iodepth,
         numjobs: 1,
         iops,
-    };
+    }
+}
+
+#[test]
+fn a_rate_at_depth_below_that_alone_is_no_bandwidth() {
     let mut rates = vec![
         rate(4096, 1, 50e3),
         rate(4096, 16, 200e3),
@@ -206,14 +210,6 @@ fn rates_that_are_no_device_s_are_refused() {
             ..POLLED
         };
         fitted("optane-900p", psync, rates).unwrap_err()
-    };
-    let rate = |bytes: u32, iodepth: usize, iops: f64| MeasuredRate {
-        place: format!("a.csv:{iodepth}"),
-        direction: Direction::Read,
-        bytes,
-        iodepth,
-        numjobs: 1,
-        iops,
     };
     let deep = refused(&[rate(4096, 8, 1e5)]);
     assert!(matches!(deep, DeviceFitError::NoReads), "{deep}");

@@ -86,6 +86,8 @@ fn costs(base: &MachineProfile, times: &StepTimes) -> Costs {
             1.4,
             "two threads on a core do 1.2 to 1.6 times the work of one; not measured",
         ),
+        smt_spin_slowdown: old.and_then(|old| old.smt_spin_slowdown.clone()),
+        smt_watts_share: old.and_then(|old| old.smt_watts_share.clone()),
         threads_per_core: kept(|costs| &costs.threads_per_core, 1.0, "not measured"),
         kernel: match old {
             Some(old) => old.kernel.clone(),

@@ -57,6 +57,13 @@ pub struct Costs {
     pub tick_ns: Option<Figure>,
     /// Factor on the time of code while the other thread of its core runs.
     pub smt_slowdown: Figure,
+    /// Factor on the time of code while the other thread of its core spins; absent: as `smt_slowdown`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smt_spin_slowdown: Option<Figure>,
+    /// Share of what a core draws while a thread runs that the other thread adds while it runs too, 0
+    /// to 1; absent: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smt_watts_share: Option<Figure>,
     /// Hardware threads of a core.
     pub threads_per_core: Figure,
     /// Nanoseconds that a file system adds to a path of the kernel; absent: they are in that path's
@@ -212,6 +219,12 @@ pub(super) fn check(check: &FigureCheck<'_>, costs: &Costs) -> Result<(), Profil
         check.inside("costs.tick_ns", tick, SLICE_NS)?;
     }
     check.within("costs.smt_slowdown", &costs.smt_slowdown, 1.0, 4.0)?;
+    if let Some(slowdown) = &costs.smt_spin_slowdown {
+        check.within("costs.smt_spin_slowdown", slowdown, 1.0, 4.0)?;
+    }
+    if let Some(share) = &costs.smt_watts_share {
+        check.within("costs.smt_watts_share", share, 0.0, 1.0)?;
+    }
     check.whole("costs.threads_per_core", &costs.threads_per_core, 1.0, 8.0)?;
     idle(check, &costs.idle)
 }
@@ -320,7 +333,11 @@ mod tests {
 
     /// The error message of the profile with `value` at `path`, its band left out.
     fn refusal(path: &str, value: f64) -> String {
-        let mut profile: Value = toml::from_str(XEON).unwrap();
+        refusal_of(XEON, path, value)
+    }
+
+    fn refusal_of(profile: &str, path: &str, value: f64) -> String {
+        let mut profile: Value = toml::from_str(profile).unwrap();
         let mut at = &mut profile;
         for key in path.split('.') {
             at = match key.parse::<usize>() {
@@ -334,6 +351,26 @@ mod tests {
         let text = toml::to_string(&profile).unwrap();
         let error = MachineProfile::parse(&text, "x.toml").unwrap_err();
         error.to_string()
+    }
+
+    #[test]
+    fn a_second_thread_that_makes_no_sense_is_refused_by_field() {
+        const SERVER: &str = include_str!("../../../../profiles/machines/generic-server.toml");
+        for (path, value, want) in [
+            (
+                "costs.smt_spin_slowdown",
+                0.5,
+                "costs.smt_spin_slowdown must",
+            ),
+            (
+                "costs.smt_watts_share",
+                1.5,
+                "costs.smt_watts_share must be from 0 to 1",
+            ),
+        ] {
+            let said = refusal_of(SERVER, path, value);
+            assert!(said.contains(want), "{path}: {said}");
+        }
     }
 
     #[test]

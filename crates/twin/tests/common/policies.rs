@@ -11,6 +11,8 @@ use joulio_wait::{
 pub const POLICIES: usize = 9;
 /// And so many there are: those after them sleep lightly.
 pub const ALL: usize = 16;
+/// Those from here on block at times.
+pub const BLOCKING: usize = 13;
 
 /// The `which`th policy.
 pub fn policy(which: usize) -> AnyPolicy {

@@ -160,6 +160,15 @@ impl MachineProfile {
         self.check(&self.name)
     }
 
+    /// Hardware threads of all cores, at least 1; one a core where the profile has no costs.
+    pub fn cpus(&self) -> usize {
+        let threads = self
+            .costs
+            .as_ref()
+            .map_or(1, |costs| costs.threads_per_core.count());
+        self.cores.count().max(1) as usize * threads.max(1) as usize
+    }
+
     /// Power of one core in `state` at the reference frequency.
     ///
     /// A pause or a monitor that the CPU does not have costs what spinning costs: it saves nothing.

@@ -14,7 +14,7 @@ use joulio_wait::{Outstanding, Step, StepKind, StepSet};
 /// of several, fixed plans among them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Oracle {
-    /// The promise: what an I/O may not exceed that would not do so anyway.
+    /// Limits that an I/O may exceed only if it would even when it was handed out at once.
     pub slo: Slo,
     /// Watts that flow while a closed loop waits, whatever its core does: the cost of time. Zero
     /// where the load comes by itself.
@@ -26,8 +26,8 @@ pub struct Oracle {
     /// True if the oracle may sleep while nothing is out. What an I/O will take is not known before
     /// it is, and its thread is slower after that sleep.
     pub nap: bool,
-    /// True if the oracle knows when the next I/O arrives, and is awake in time; else an arrival ends
-    /// what it is at, as any event would.
+    /// True if the oracle knows when the next I/O arrives, and is awake in time; else an arrival wakes
+    /// it, as any event would, and a nap is a sleep until then.
     pub arrivals: bool,
     /// True if the oracle lets as many I/Os exceed a limit as its percentile leaves, where that is
     /// cheaper.
@@ -49,7 +49,7 @@ pub(crate) struct OracleState {
     cold: Option<Nanos>,
     /// Completions and arrivals of what is out, the earliest first.
     upcoming: Vec<(Nanos, Nanos)>,
-    /// I/Os that are done.
+    /// Measured I/Os that are done.
     done: u64,
     /// I/Os of these that exceeded each limit.
     late: [u64; Slo::MAX],
@@ -100,7 +100,12 @@ impl OracleState {
         }
     }
 
-    /// Counts an I/O that took `latency`.
+    /// Returns true if it knows when the next I/O arrives.
+    pub(crate) fn knows_arrivals(&self) -> bool {
+        self.oracle.arrivals
+    }
+
+    /// Counts a measured I/O that took `latency`.
     pub(crate) fn completed(&mut self, latency: Nanos) {
         self.done += 1;
         for (late, limit) in self.late.iter_mut().zip(self.oracle.slo.limits()) {
@@ -205,7 +210,7 @@ impl OracleState {
         self.choose(at, Nanos::MAX, costs).bounded(deadline)
     }
 
-    /// The cheapest step, an I/O, until `deadline` at the latest.
+    /// The cheapest step per I/O, until `deadline` at the latest.
     fn choose(&self, at: Nanos, deadline: Nanos, costs: &StepCosts) -> Step {
         let targets = match self.oracle.batch {
             true => self.upcoming.len(),

@@ -87,7 +87,7 @@ fn simulate(
         return Err(TwinError::NoDevice);
     }
     let cores = machine.cores.count().max(1) as usize;
-    let cpus = cores * costs.threads_per_core.count().max(1) as usize;
+    let cpus = machine.cpus();
     check_job(job, setup, cpus)?;
     let (from, seed, path) = (job.ramp_time, job.seed, Path::of(method));
     let costs = StepCosts::new(setup, costs, job, path)?;
@@ -142,6 +142,9 @@ fn simulate(
         ))
     });
     let mut threads = threads.collect::<Result<Vec<_>, TwinError>>()?;
+    for thread in threads.iter().filter(|_| oracle.is_none()) {
+        thread.check_steps(&world)?;
+    }
     for thread in &mut threads {
         thread.oracle =
             oracle.map(|oracle| OracleState::new(machine, &world.costs, oracle, setup.frequency));

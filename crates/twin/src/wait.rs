@@ -14,6 +14,22 @@ use joulio_units::Nanos;
 use joulio_wait::{Policy, Step, StepKind};
 
 impl JobThread<'_> {
+    /// Refuses a policy that may plan a step which the machine lacks.
+    pub(crate) fn check_steps(&self, world: &World<'_>) -> Result<(), TwinError> {
+        let steps = self.policy.steps();
+        let lacks = |kind: &StepKind| steps.has(*kind) && !world.costs.can.has(*kind);
+        let lacking = StepKind::ALL.into_iter().find(lacks);
+        lacking.map_or(Ok(()), |kind| Err(self.lacks(kind, world)))
+    }
+
+    fn lacks(&self, kind: StepKind, world: &World<'_>) -> TwinError {
+        TwinError::Step {
+            policy: self.policy.name().into_owned(),
+            kind,
+            machine: world.machine.name.clone(),
+        }
+    }
+
     /// Asks the policy, and does the first half of its step: up to where the CPU is given away, if
     /// it is.
     pub(crate) fn wait(&mut self, at: Nanos, world: &mut World<'_>) -> Result<Nanos, TwinError> {
@@ -28,11 +44,7 @@ impl JobThread<'_> {
             None => self.policy.plan(&self.in_flight, can, now),
         };
         if self.oracle.is_none() && !can.has(step.kind) {
-            return Err(TwinError::Step {
-                policy: self.policy.name().into_owned(),
-                kind: step.kind,
-                machine: world.machine.name.clone(),
-            });
+            return Err(self.lacks(step.kind, world));
         }
         let step = step.bounded(self.deadline(at));
         // Arming unmasks the vector, and any other wait has it masked; by the kernel the I/O goes
@@ -135,9 +147,9 @@ impl JobThread<'_> {
         at: Nanos,
         world: &mut World<'_>,
     ) -> Nanos {
-        let cause = match self.oracle {
-            Some(_) => Cause::Known,
-            None => Cause::Timer,
+        let cause = match &self.oracle {
+            Some(oracle) if oracle.knows_arrivals() || until < self.deadline(start) => Cause::Known,
+            _ => Cause::Timer,
         };
         let got = world.take(self.cpu, self.index, at, cause);
         self.chill(&got);

@@ -13,7 +13,7 @@ use joulio_units::Nanos;
 use joulio_wait::{
     AnyPolicy, Class, Dpas, Hybrid, Outstanding, Policy, SkiRental, Slept, Step, StepKind, StepSet,
 };
-use policies::{ALL, BLOCKING, POLICIES, policy};
+use policies::{BLOCKING, POLICIES, policy};
 
 const IOS: u64 = 2_000;
 

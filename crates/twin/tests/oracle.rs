@@ -191,10 +191,12 @@ fn who_may_spend_lets_so_many_be_late_as_the_promise_leaves_and_uses_less() {
         [
             |oracle| Oracle {
                 arrivals: false,
+                nap: false,
                 ..oracle
             },
             |oracle| Oracle {
                 arrivals: false,
+                nap: false,
                 spend: true,
                 ..oracle
             },

@@ -6,7 +6,7 @@ use common::{device, method};
 use joulio_job::{EngineName, Job};
 use joulio_model::MachineProfile;
 use joulio_twin::{TwinRun, TwinSetup, run_policy};
-use joulio_units::{Direction, Nanos};
+use joulio_units::Nanos;
 use joulio_wait::{AnyPolicy, Tpause};
 
 /// CPUs 0 and 20 of generic-server are one core.

@@ -138,6 +138,9 @@ impl Slo {
         };
         slo.limits[..limits.len()].copy_from_slice(limits);
         slo.limits[..limits.len()].sort_by_key(|limit| limit.percentile);
+        // Promises of the same limits are equal, whatever the order that they came in.
+        let least = slo.limits[0];
+        slo.limits[limits.len()..].fill(least);
         if let Some(zero) = limits.iter().find(|limit| limit.latency == Nanos::ZERO) {
             return Err(SloError::Zero(zero.percentile));
         }

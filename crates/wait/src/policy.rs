@@ -53,8 +53,8 @@ pub trait Policy: Send {
         let _ = (slept, at);
     }
 
-    /// Reports whether the policy uses [`Policy::others_runnable`]. If so, it cannot wait where nobody
-    /// knows that.
+    /// Reports whether the policy uses [`Policy::others_runnable`]. A queue that cannot tell who is
+    /// runnable refuses such a policy.
     fn asks_others(&self) -> bool {
         false
     }

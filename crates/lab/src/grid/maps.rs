@@ -38,7 +38,7 @@ impl Tile {
     }
 }
 
-/// `umwait +12`, percent; `~umwait +2` of a tie.
+/// `umwait +12`, percent; `~umwait +2.0` of a tie.
 impl fmt::Display for Tile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tie = if self.tie { "~" } else { "" };

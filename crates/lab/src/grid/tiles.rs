@@ -7,24 +7,27 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 /// A tile, and what stands beside and above a map.
-const TILE: (i32, i32) = (112, 17);
+const TILE: (i32, i32) = (122, 17);
 const LEFT: i32 = 180;
 const TOP: i32 = 44;
 const GAP: i32 = 24;
 /// Height of what stands above all maps.
-const HEAD: i32 = 48;
+const HEAD: i32 = 64;
 /// Maps beside each other.
 const ACROSS: usize = 2;
 
 /// Percent by which the best is better for its whole colour.
 const WHOLE: f64 = 10.0;
 
-/// Line below the title.
-const LEGEND: &str = "Number and shade: percent that the next best uses more, 10 and above in the whole colour, none: nobody else keeps it; ~: another is the best with some seeds";
+/// Lines below the title.
+const LEGEND: [&str; 2] = [
+    "Number and shade: percent that the next best uses more; 10 and above in the whole colour.",
+    "No number: nobody else keeps it. ~: another is the best with some seeds. -: nobody keeps it.",
+];
 
 /// Colours that differ, also for most who do not see all of them (after Okabe and Ito,
 /// and lighter ones of the same hues).
-const COLOURS: [RGBColor; 14] = [
+const COLOURS: [RGBColor; 16] = [
     RGBColor(230, 159, 0),
     RGBColor(86, 180, 233),
     RGBColor(0, 158, 115),
@@ -39,6 +42,8 @@ const COLOURS: [RGBColor; 14] = [
     RGBColor(128, 185, 217),
     RGBColor(234, 175, 128),
     RGBColor(230, 188, 211),
+    RGBColor(94, 79, 47),
+    RGBColor(60, 60, 60),
 ];
 
 /// Draws an SVG of `maps`.
@@ -72,7 +77,9 @@ pub(super) fn draw(machine: &str, axes: &Axes, maps: &[Map]) -> Result<String, P
             "Least joules an I/O that keeps the promise, modelled on {machine}; by I/Os in flight"
         );
         picture.words(&title, (8, 16), 14, HPos::Left)?;
-        picture.words(LEGEND, (8, 34), 11, HPos::Left)?;
+        for (line, y) in LEGEND.iter().zip([34, 50]) {
+            picture.words(line, (8, y), 11, HPos::Left)?;
+        }
         for (index, map) in maps.iter().enumerate() {
             let (x, y) = (index as i32 % across, index as i32 / across);
             picture.map(map, (x * width, HEAD + y * height))?;

@@ -1,8 +1,8 @@
 //! Choice of the best candidate.
 
-use super::replicate::{Knows, Outcome, Replicate};
+use super::outcome::Outcome;
+use super::replicate::{Knows, Replicate};
 use super::{Scenario, View};
-use joulio_model::MachineProfile;
 use joulio_units::{PastTdp, Slo};
 use serde::{Deserialize, Serialize};
 
@@ -31,8 +31,9 @@ pub struct Judged {
     /// The package would draw more than its thermal design power.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub past_tdp: Option<PastTdp>,
-    /// Joules an I/O over those of the best that keeps the promise, less one; below zero for one
-    /// that does not keep it and uses less; `None` when there is no best.
+    /// Joules an I/O over those of who uses least with the same seed, of all that keep the promise with
+    /// every seed, less one: the mean over the seeds; below zero for one that does not keep it and uses
+    /// less; `None` when nobody keeps it.
     pub regret: Option<f64>,
     /// Joules an I/O over those of the oracle of completions, less one.
     pub regret_oracle: Option<f64>,
@@ -54,15 +55,15 @@ pub struct SeedFigures {
     pub regret_oracle: Option<f64>,
 }
 
-/// Joules of an I/O of three oracles, each the best of its tries, of those of the one before it, and of
-/// every policy that keeps the promise.
+/// Joules per I/O of three oracles, each the least of its tries, of the oracle above it, and of every
+/// policy that keeps the promise.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OracleJoules {
-    /// Of who knows when each I/O completes.
+    /// Oracle that knows when each I/O that is out completes.
     pub completions: f64,
-    /// Of who knows that, and lets as many I/Os be late as the promise leaves.
+    /// Oracle that knows that, and lets as many I/Os be late as the promise leaves.
     pub spending: f64,
-    /// Of who knows when the next I/O arrives, too.
+    /// Oracle that knows when the next I/O arrives, too.
     pub everything: f64,
 }
 
@@ -75,25 +76,26 @@ pub struct Cell {
     /// Mechanism and energy that the cell is judged by.
     #[serde(flatten)]
     pub view: View,
-    /// Nanoseconds that percentiles of the I/Os may not exceed; of the first seed, where another has
-    /// others.
+    /// Nanoseconds that percentiles of the I/Os may not exceed, with the first seed.
     pub slo_ns: Slo,
     /// Policy whose latencies are promised; absent: the promise was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slo_of: Option<String>,
-    /// Largest of polling's 99th percentiles over the smallest, by seed, less one.
+    /// How far another seed is from the first: polling's 99th percentile, the larger over the smaller,
+    /// less one.
     pub p99_noise: f64,
-    /// Largest of polling's 99.9th percentiles over the smallest, by seed, less one.
+    /// How far another seed is from the first: polling's 99.9th percentile, likewise.
     pub p999_noise: f64,
-    /// The policy that uses least of those that keep the promise with each seed; `None`: nobody does.
+    /// The policy with the least joules per I/O, mean over the seeds, of those that keep the promise with
+    /// each; `None`: nobody does.
     pub best: Option<String>,
-    /// Policies that keep it too and use less than the best with some of the seeds.
+    /// Policies that use least with some of the seeds, where the best does not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ties: Vec<String>,
-    /// Joules of an I/O of the next best over the best's, less one; `None`: nobody else keeps the
-    /// promise, or all use the same.
+    /// Joules per I/O of the next best over the best's, less one; 0: all that keep the promise use the
+    /// same; `None`: nobody else keeps it.
     pub margin: Option<f64>,
-    /// Joules of an I/O of who knows more; `None` when there is no best.
+    /// Joules per I/O of the oracles; `None` when there is no best.
     pub oracle_joules_per_io: Option<OracleJoules>,
     /// Each policy, in the order of the sweep.
     pub policies: Vec<Judged>,
@@ -119,29 +121,20 @@ struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    fn new(
-        machine: &MachineProfile,
-        view: View,
-        index: usize,
-        replicate: &'a Replicate,
-    ) -> Seen<'a> {
-        let joules = |outcome: &Outcome| {
-            let all = view.boundary.read(machine, &outcome.done).0;
-            all / outcome.done.ios().max(1) as f64
-        };
-        let least = |outcomes: &mut dyn Iterator<Item = &Outcome>| {
-            let kept = outcomes.filter(|one| one.keeps).map(joules);
-            kept.min_by(f64::total_cmp)
-        };
-        let there = replicate.outcomes.iter();
-        let least_fixed = least(&mut there.filter(|one| one.mechanism <= view.mechanism));
+    /// The seed `replicate` in the view at `index`, where the policies at `kept` keep the promise with
+    /// every seed.
+    fn new((index, view): (usize, View), kept: &[usize], replicate: &'a Replicate) -> Seen<'a> {
+        let outcomes = replicate.outcomes.iter();
+        let joules: Vec<f64> = outcomes.map(|one| one.joules(view.boundary)).collect();
+        let least = kept.iter().map(|&one| joules[one]).min_by(f64::total_cmp);
         let oracle = |knows: Knows, base: f64| {
-            let tries = replicate.tries[index].iter();
-            let tries = tries.filter(|one| one.0 == knows);
-            let mut tries = tries.map(|&(_, at)| &replicate.oracles[at].1);
-            least(&mut tries).map_or(base, |least| base.min(least))
+            let tries = replicate.tries[index].iter().filter(|one| one.0 == knows);
+            let tries = tries.map(|&(_, at)| &replicate.oracles[at].1);
+            let kept = tries.filter(|one| one.keeps);
+            kept.map(|one| one.joules(view.boundary))
+                .fold(base, f64::min)
         };
-        let oracles = least_fixed.map(|base| {
+        let oracles = least.map(|base| {
             let completions = oracle(Knows::Completions, base);
             let spending = oracle(Knows::Spending, completions);
             OracleJoules {
@@ -151,11 +144,17 @@ impl<'a> Seen<'a> {
             }
         });
         Seen {
-            joules: replicate.outcomes.iter().map(joules).collect(),
-            least: least_fixed,
+            joules,
+            least,
             oracles,
             replicate,
         }
+    }
+
+    /// Returns true if nobody uses less with this seed, but by a hair.
+    fn is_best(&self, index: usize) -> bool {
+        self.least
+            .is_some_and(|least| self.joules[index] <= least * TIE)
     }
 
     fn figures(&self, index: usize) -> SeedFigures {
@@ -173,15 +172,10 @@ impl<'a> Seen<'a> {
 /// The row of `scenario` in the view at `index` of the sweep's; `replicates` are not none, and all have
 /// the same policies.
 pub(crate) fn judge(
-    machine: &MachineProfile,
     scenario: &Scenario,
     (index, view): (usize, View),
     replicates: &[Replicate],
 ) -> Cell {
-    let seen = replicates.iter();
-    let seen: Vec<_> = seen
-        .map(|one| Seen::new(machine, view, index, one))
-        .collect();
     let first = &replicates[0];
     let indices = 0..first.outcomes.len();
     let there: Vec<usize> = indices
@@ -190,6 +184,10 @@ pub(crate) fn judge(
     let kept = there.iter().copied();
     let kept = kept.filter(|&one| replicates.iter().all(|seed| seed.outcomes[one].keeps));
     let kept: Vec<usize> = kept.collect();
+    let seen = replicates.iter();
+    let seen: Vec<_> = seen
+        .map(|one| Seen::new((index, view), &kept, one))
+        .collect();
     let joules = |one: usize| mean(seen.iter().map(|seed| seed.joules[one]));
     let least = kept.iter().map(|&one| joules(one)).min_by(f64::total_cmp);
     // What differs by less is one policy by two names: the one that stands first has it.
@@ -201,7 +199,7 @@ pub(crate) fn judge(
     let ties = best.map_or_else(Vec::new, |best| {
         let wins = |one: usize| {
             let mut seen = seen.iter();
-            seen.any(|seed| seed.joules[one] * TIE < seed.joules[best])
+            seen.any(|seed| seed.is_best(one) && !seed.is_best(best))
         };
         let ties = kept.iter().copied().filter(|&one| one != best && wins(one));
         ties.map(name).collect()
@@ -209,7 +207,8 @@ pub(crate) fn judge(
     let margin = best.and_then(|best| {
         let others = kept.iter().map(|&one| joules(one) / joules(best));
         let others = others.filter(|over| *over > TIE);
-        others.min_by(f64::total_cmp).map(|over| over - 1.0)
+        let next = others.min_by(f64::total_cmp).map(|over| over - 1.0);
+        next.or((kept.len() > 1).then_some(0.0))
     });
     Cell {
         scenario: scenario.clone(),
@@ -239,17 +238,17 @@ fn judged(seen: &[Seen<'_>], index: usize) -> Judged {
         let all: Option<Vec<f64>> = by_seed.iter().map(figure).collect();
         all.map(|all| mean(all.into_iter()))
     };
-    let neighbour = outcomes().map(|one| one.done.neighbour_percent);
+    let neighbour = outcomes().map(|one| one.neighbour_percent);
     let neighbour: Option<Vec<f64>> = neighbour.collect();
-    let past = outcomes().filter_map(|one| one.done.result.past_tdp);
+    let past = outcomes().filter_map(|one| one.past_tdp);
     Judged {
         policy: seen[0].replicate.outcomes[index].name.clone(),
         joules_per_io: mean(by_seed.iter().map(|seed| seed.joules_per_io)),
-        iops: of(|one| one.done.iops()),
+        iops: of(|one| one.iops),
         mean_ns: of(|one| one.mean),
         p99_ns: of(|one| one.p99 as f64),
         p999_ns: of(|one| one.p999 as f64),
-        cpu_ns_per_io: of(|one| one.done.cpu_per_io().unwrap_or(0.0)),
+        cpu_ns_per_io: of(|one| one.cpu_ns),
         neighbour_percent: neighbour.map(|all| mean(all.into_iter())),
         keeps: by_seed.iter().all(|seed| seed.keeps),
         past_tdp: past.max_by(|a, b| a.package_watts.total_cmp(&b.package_watts)),

@@ -6,6 +6,7 @@
 
 mod axes;
 mod judge;
+mod outcome;
 mod replicate;
 mod scenario;
 mod sweep;

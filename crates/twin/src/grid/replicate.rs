@@ -1,49 +1,12 @@
 //! One seed of a scenario: what each policy and each oracle did on the same devices, I/O by I/O.
 
+use super::outcome::Outcome;
 use super::sweep::{DRIVER, FIRST};
-use super::{GridError, Mechanism, Meter, Scenario, Sweep, View};
+use super::{GridError, Mechanism, Scenario, Sweep, View};
 use crate::{Oracle, TwinError, TwinRun, TwinSetup, run_oracle, run_policy};
 use joulio_job::{Arrivals, Job};
 use joulio_units::{Nanos, Percentile, Slo, SloLimit, Watts};
 use joulio_wait::AnyPolicy;
-
-/// The run of a policy or of an oracle.
-#[derive(Clone, Debug)]
-pub(crate) struct Outcome {
-    pub(crate) name: String,
-    pub(crate) mechanism: Mechanism,
-    pub(crate) done: TwinRun,
-    pub(crate) mean: f64,
-    pub(crate) p99: u64,
-    pub(crate) p999: u64,
-    /// True if the promise is kept.
-    pub(crate) keeps: bool,
-}
-
-impl Outcome {
-    fn of(name: &str, mechanism: Mechanism, done: TwinRun) -> Outcome {
-        let all = done.all();
-        Outcome {
-            name: name.into(),
-            mechanism,
-            mean: all.mean().unwrap_or(0.0),
-            p99: all.latency.value_at_quantile(0.99),
-            p999: all.latency.value_at_quantile(0.999),
-            done,
-            keeps: false,
-        }
-    }
-
-    /// Judges by the promise.
-    fn judge(&mut self, slo: &Slo) {
-        let all = self.done.all();
-        self.keeps = slo.keeps(|percentile| match percentile {
-            Percentile::P99 => Nanos(self.p99),
-            Percentile::P99_9 => Nanos(self.p999),
-            other => Nanos(all.latency.value_at_quantile(other.quantile())),
-        });
-    }
-}
 
 /// What an oracle knows beside the I/Os that are out, and may do with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +25,8 @@ pub(crate) struct Replicate {
     pub(crate) slo: Slo,
     /// Policy whose latencies are promised, where the promise was not given.
     pub(crate) slo_of: Option<String>,
-    /// Polling's 99th and 99.9th percentiles: the largest over the smallest by seed, less one.
+    /// How far another seed is from the first: polling's 99th and 99.9th percentiles, the larger over the
+    /// smaller, less one.
     pub(crate) noise: (f64, f64),
     /// Each policy, polling first.
     pub(crate) outcomes: Vec<Outcome>,
@@ -82,7 +46,7 @@ impl Sweep {
         let seeds = (0..u64::from(self.replicates.max(1))).map(|n| self.seed.wrapping_add(n));
         let replicates = seeds.map(|seed| self.policies(scenario, setup, seed));
         let mut replicates = replicates.collect::<Result<Vec<_>, _>>()?;
-        let reference = reference(scenario, &replicates);
+        let reference = self.reference(scenario, &replicates);
         let noise = self.noise(scenario, setup, &replicates)?;
         for one in &mut replicates {
             one.promise(self.slo, reference);
@@ -100,7 +64,10 @@ impl Sweep {
         seed: u64,
     ) -> Result<Replicate, GridError> {
         let (job, polled) = self.polled(scenario, setup, seed)?;
-        let mut outcomes = vec![Outcome::of("poll", Mechanism::Eventfd, polled)];
+        let outcome = |name: &str, mechanism, done: &TwinRun| {
+            Outcome::of(&self.machine, (name, mechanism), done, self.slo.as_ref())
+        };
+        let mut outcomes = vec![outcome("poll", Mechanism::Eventfd, &polled)];
         for candidate in &self.candidates {
             let done = run_policy(&job, DRIVER, setup, |_| candidate.policy());
             let done = match done {
@@ -108,7 +75,7 @@ impl Sweep {
                 Err(TwinError::Step { .. }) => continue,
                 done => done?,
             };
-            outcomes.push(Outcome::of(&candidate.name, candidate.mechanism, done));
+            outcomes.push(outcome(&candidate.name, candidate.mechanism, &done));
         }
         Ok(Replicate {
             job,
@@ -138,8 +105,8 @@ impl Sweep {
                     Some(at) => at,
                     None => {
                         let done = run_oracle(job, DRIVER, setup, oracle)?;
-                        let mut outcome = Outcome::of("oracle", view.mechanism, done);
-                        outcome.judge(slo);
+                        let named = ("oracle", view.mechanism);
+                        let outcome = Outcome::of(&self.machine, named, &done, Some(slo));
                         oracles.push((oracle, outcome));
                         oracles.len() - 1
                     }
@@ -159,14 +126,15 @@ impl Sweep {
         seed: u64,
     ) -> Result<(Job, TwinRun), TwinError> {
         let poll = |job: &Job| run_policy(job, DRIVER, setup, |_| AnyPolicy::POLL);
-        let capacity = poll(&scenario.closed(FIRST, Nanos::ZERO, seed))?.iops();
-        let job = scenario.job(self.ios, self.ramp_time, seed, capacity);
+        let cpus = self.machine.cpus();
+        let capacity = poll(&scenario.closed(FIRST, Nanos::ZERO, seed, cpus))?.iops();
+        let job = scenario.job(self.ios, self.ramp_time, seed, (capacity, cpus));
         let done = poll(&job)?;
         Ok((job, done))
     }
 
-    /// Polling's 99th and 99.9th percentiles: the largest over the smallest by seed, less one; of one
-    /// seed alone by polling with another.
+    /// How far another seed is from the first: polling's 99th and 99.9th percentiles, the larger over the
+    /// smaller, less one.
     fn noise(
         &self,
         scenario: &Scenario,
@@ -177,9 +145,10 @@ impl Sweep {
         let mut percentiles: Vec<_> = polled.map(|one| (one.p99, one.p999)).collect();
         if percentiles.len() == 1 {
             let (_, done) = self.polled(scenario, setup, self.seed.wrapping_add(1))?;
-            let other = Outcome::of("poll", Mechanism::Eventfd, done);
-            percentiles.push((other.p99, other.p999));
+            let all = done.all().latency;
+            percentiles.push((all.value_at_quantile(0.99), all.value_at_quantile(0.999)));
         }
+        percentiles.truncate(2);
         let spread = |of: fn(&(u64, u64)) -> u64| {
             let all = || percentiles.iter().map(of);
             let (least, most) = (all().min().unwrap_or(0), all().max().unwrap_or(0));
@@ -194,10 +163,14 @@ impl Sweep {
         let deep = job.iodepth > 1;
         // A closed loop has no time in which nothing is out.
         let closed = job.phases.is_empty() && job.arrivals == Arrivals::Closed;
-        let share = self.share(closed, view.boundary, job, polled);
+        // What the rest of the machine draws while a job of a closed loop waits, whatever its core does.
+        let share = match closed {
+            true => polled.others(view.boundary) / job.numjobs as f64,
+            false => 0.0,
+        };
         let oracle = |batch: bool, nap: bool| Oracle {
             slo,
-            share,
+            share: Watts(share),
             can: view.mechanism.light(),
             batch,
             nap,
@@ -207,67 +180,57 @@ impl Sweep {
         let batches: &[bool] = if deep { &[false, true] } else { &[false] };
         let naps: &[bool] = if closed { &[true] } else { &[false, true] };
         let mut tries = Vec::new();
-        for &batch in batches {
-            for &nap in naps {
+        for &nap in naps {
+            for &batch in batches {
                 tries.push((Knows::Completions, oracle(batch, nap)));
             }
+            let spending = Oracle {
+                spend: true,
+                ..oracle(deep, nap)
+            };
+            tries.push((Knows::Spending, spending));
         }
-        let spending = Oracle {
-            spend: true,
-            ..oracle(deep, true)
-        };
-        tries.push((Knows::Spending, spending));
         // Nothing arrives in a closed loop.
-        for nap in naps.iter().copied().filter(|_| !closed) {
+        for spend in [false, true].into_iter().filter(|_| !closed) {
             let everything = Oracle {
                 arrivals: true,
-                nap,
-                ..spending
+                spend,
+                ..oracle(deep, true)
             };
             tries.push((Knows::Everything, everything));
         }
         tries
     }
 
-    /// Watts of `meter` that flow while a job of a closed loop waits, whatever its core does: all
-    /// that polling draws, without its cores, a job.
-    fn share(&self, closed: bool, meter: Meter, job: &Job, polled: &Outcome) -> Watts {
-        let seconds = polled.done.window.seconds();
-        if !closed || seconds == 0.0 {
-            return Watts(0.0);
+    /// Index of the policy whose latencies are promised: polling; where CPUs are shared, who spins may
+    /// wait for a whole tick, and it is the one of polling and interrupts with the lower 99.9th
+    /// percentile.
+    fn reference(&self, scenario: &Scenario, replicates: &[Replicate]) -> usize {
+        let p999 = |index: usize| -> u64 {
+            let seeds = replicates.iter();
+            seeds.map(|one| one.outcomes[index].p999).sum()
+        };
+        let mut outcomes = replicates[0].outcomes.iter();
+        let interrupt = outcomes.position(|one| one.name == "interrupt");
+        match interrupt.filter(|_| scenario.shares_cpus(&self.machine)) {
+            Some(interrupt) if p999(interrupt) < p999(0) => interrupt,
+            _ => 0,
         }
-        let all = meter.read(&self.machine, &polled.done).0;
-        let others = all - polled.done.parts.cores.0;
-        Watts((others / seconds / job.numjobs as f64).max(0.0))
     }
 }
 
 impl Replicate {
-    /// Promises `slo`, or what the outcome at `reference` has, and judges every policy by it.
+    /// Promises `slo`, by which every policy is judged already, or what the outcome at `reference` has.
     fn promise(&mut self, slo: Option<Slo>, reference: usize) {
+        if let Some(slo) = slo {
+            self.slo = slo;
+            return;
+        }
         let outcome = &self.outcomes[reference];
-        (self.slo, self.slo_of) = match slo {
-            Some(slo) => (slo, None),
-            None => (like(outcome), Some(outcome.name.clone())),
-        };
+        (self.slo, self.slo_of) = (like(outcome), Some(outcome.name.clone()));
         for outcome in &mut self.outcomes {
             outcome.judge(&self.slo);
         }
-    }
-}
-
-/// Index of the policy whose latencies are promised: polling; where CPUs are shared, who spins may wait
-/// for a whole tick, and it is the one of polling and interrupts with the lower 99.9th percentile.
-fn reference(scenario: &Scenario, replicates: &[Replicate]) -> usize {
-    let p999 = |index: usize| -> u64 {
-        let seeds = replicates.iter();
-        seeds.map(|one| one.outcomes[index].p999).sum()
-    };
-    let mut outcomes = replicates[0].outcomes.iter();
-    let interrupt = outcomes.position(|one| one.name == "interrupt");
-    match interrupt.filter(|_| scenario.load.shares_cpus()) {
-        Some(interrupt) if p999(interrupt) < p999(0) => interrupt,
-        _ => 0,
     }
 }
 

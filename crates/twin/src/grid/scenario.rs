@@ -1,6 +1,7 @@
 //! A device with a load.
 
 use joulio_job::{Arrivals, Job, Load, Phase, ReadWrite};
+use joulio_model::MachineProfile;
 use joulio_units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -47,11 +48,6 @@ impl LoadKind {
     /// Threads of another program on each CPU of the jobs.
     pub fn neighbours(self) -> usize {
         usize::from(self == LoadKind::BesideCompute)
-    }
-
-    /// Returns true if the jobs' CPUs are not theirs alone.
-    pub fn shares_cpus(self) -> bool {
-        self.jobs_on_cpu() + self.neighbours() > 1
     }
 
     /// Jobs on each CPU.
@@ -131,8 +127,14 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// The closed loop, of `ios` in all.
-    pub(crate) fn closed(&self, ios: u64, ramp_time: Nanos, seed: u64) -> Job {
+    /// Returns true if the jobs' CPUs on `machine` are not theirs alone.
+    pub fn shares_cpus(&self, machine: &MachineProfile) -> bool {
+        let threads = self.load.jobs_on_cpu() + self.load.neighbours();
+        threads > 1 || self.numjobs > machine.cpus()
+    }
+
+    /// The closed loop, of `ios` in all, on a machine of so many `cpus`.
+    pub(crate) fn closed(&self, ios: u64, ramp_time: Nanos, seed: u64, cpus: usize) -> Job {
         let numjobs = self.numjobs * self.load.jobs_on_cpu();
         Job {
             rw: match self.read_percent {
@@ -145,7 +147,7 @@ impl Scenario {
             iodepth: self.iodepth,
             numjobs,
             cpus_allowed: match self.load {
-                LoadKind::Shared { .. } => (0..self.numjobs).collect(),
+                LoadKind::Shared { .. } => (0..self.numjobs.min(cpus)).collect(),
                 _ => Vec::new(),
             },
             number_ios: Some((ios / numjobs as u64).max(1)),
@@ -155,9 +157,15 @@ impl Scenario {
         }
     }
 
-    /// Returns the scenario's job, of `ios` in all, where the closed loop does `iops`.
-    pub(crate) fn job(&self, ios: u64, ramp_time: Nanos, seed: u64, iops: f64) -> Job {
-        let job = self.closed(ios, ramp_time, seed);
+    /// Returns the scenario's job, of `ios` in all, where the closed loop does `iops` on so many `cpus`.
+    pub(crate) fn job(
+        &self,
+        ios: u64,
+        ramp_time: Nanos,
+        seed: u64,
+        (iops, cpus): (f64, usize),
+    ) -> Job {
+        let job = self.closed(ios, ramp_time, seed, cpus);
         let every = |percent: f64| {
             // One each job.
             let seconds = self.numjobs as f64 / (iops.max(1e-6) * percent / 100.0);

@@ -34,6 +34,18 @@ pub enum GridError {
         /// Nanoseconds of the mean service time.
         takes: Nanos,
     },
+    /// A percentile that so few I/Os do not have.
+    #[error(
+        "slo: {percentile} is of one in {one_in} I/Os, and a run has {ios}: give --number_ios more"
+    )]
+    FewIos {
+        /// Percentile of the promise.
+        percentile: Percentile,
+        /// I/Os of which one may be above it.
+        one_in: u64,
+        /// I/Os of a run.
+        ios: u64,
+    },
     /// A view that the machine has no watts for.
     #[error("{machine} has no watts at the wall: its profile is of the package")]
     Wall {
@@ -111,7 +123,7 @@ pub struct Sweep {
     pub slo: Option<Slo>,
     /// Seed of every random number, of the first replicate.
     pub seed: u64,
-    /// Seeds that each policy has, one after another; at least 1.
+    /// Number of seeds: `seed` and those after it; at least 1.
     pub replicates: u32,
     /// Flag that ends a scenario in the middle once it is set ([`TwinError::Stopped`]).
     pub stop: Arc<AtomicBool>,
@@ -144,6 +156,16 @@ impl Sweep {
         };
         check_load(&load, std::slice::from_ref(device))?;
         let Some(slo) = self.slo else { return Ok(()) };
+        for percentile in slo.limits().iter().map(|limit| limit.percentile) {
+            let one_in = (1.0 / percentile.above()).round() as u64;
+            if self.ios < one_in {
+                return Err(GridError::FewIos {
+                    percentile,
+                    one_in,
+                    ios: self.ios,
+                });
+            }
+        }
         let service = ServiceModel::new(device, self.seed);
         let sides = [
             (scenario.read_percent > 0, Direction::Read, "a read"),
@@ -152,7 +174,7 @@ impl Sweep {
         for (done, direction, what) in sides {
             let takes = service.mean(direction, scenario.bs);
             let mut limits = slo.limits().iter();
-            // Half of the I/Os may well be quicker than the mean.
+            // A lower percentile may well be quicker than the mean.
             let broken =
                 limits.find(|limit| limit.latency < takes && limit.percentile >= Percentile::P99);
             if let Some(limit) = broken.filter(|_| done) {
@@ -194,7 +216,7 @@ impl Sweep {
         let replicates = self.replicates(scenario, &setup, views)?;
         let rows = views.iter().copied().enumerate();
         Ok(rows
-            .map(|view| judge(&self.machine, scenario, view, &replicates))
+            .map(|view| judge(scenario, view, &replicates))
             .collect())
     }
 }

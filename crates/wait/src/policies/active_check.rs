@@ -5,10 +5,10 @@ use joulio_units::Nanos;
 use std::borrow::Cow;
 
 /// The rule of Aeolia (SOSP'25), "active checking": the thread takes the device's interrupt itself and
-/// keeps its CPU, for to switch to idle and back takes longer than the interrupt; where another thread is
-/// runnable there it blocks.
+/// keeps its CPU, because switching to idle and back takes longer than the interrupt; where another
+/// thread is runnable there it blocks.
 ///
-/// Who is runnable, Aeolia's patched kernel says; joulio knows it in virtual time alone.
+/// Aeolia's patched kernel says who is runnable; joulio knows it in virtual time alone.
 #[derive(Clone, Debug)]
 pub struct ActiveCheck {
     /// Step of a thread that is alone.

@@ -71,8 +71,8 @@ pub struct GridArgs {
     /// Seed of every random number
     #[arg(long, alias = "randseed", default_value_t = 1)]
     seed: u64,
-    /// Seeds, the first and those after it; a policy that is the best with all of them wins, others tie.
-    /// Default: 1, of the sample 3
+    /// Seeds, the first and those after it: the best has the least joules on average, and ties with who
+    /// is the best with some of them. Default: 1, of the sample 3
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=30))]
     replicates: Option<u32>,
     /// Keep what is done in this file, and go on from there when it is; also for a part of a grid
@@ -103,7 +103,7 @@ fn size(text: &str) -> Result<u32, String> {
 fn ios(text: &str) -> Result<u64, String> {
     match parse_count(text)? {
         0..1_000 => Err(format!(
-            "'{text}' is too few for a 99th percentile: give at least 1000"
+            "'{text}' is too few for a 99.9th percentile: give at least 1000"
         )),
         count => Ok(count),
     }

@@ -35,7 +35,7 @@ pub fn csv(rows: &[Cell]) -> Result<String, Failure> {
         "oracle_everything_joules_per_io",
         "policy",
         "joules_per_io",
-        "joules_ci95",
+        "joules_ci95_half",
         "iops",
         "mean_ns",
         "p99_ns",

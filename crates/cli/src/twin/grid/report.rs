@@ -14,8 +14,8 @@ const NEIGHBOUR: &str = "neighbour: percent of the CPU that a thread which compu
 
 /// What the columns say.
 const KEYS: &str = "\
-keeps: cells in which p99 and p99.9 keep the promise with every seed; best: with the least joules an I/O of those with
-every seed; ties: with some of the seeds, and another with the others
+keeps: cells in which the promise is kept with every seed; best: with the least joules an I/O of those; ties: with the
+least with some seed, where another has it with the others
 regret: joules an I/O over the best's, and over those of an oracle: median, 90th percentile and worst of the cells in
 which it keeps the promise; +-: half of the median's 95 % interval over the seeds
 ";
@@ -42,7 +42,7 @@ pub fn text(header: &GridHeader<'_>, rows: &[Cell]) -> String {
     ];
     for (title, shared) in parts {
         let part = rows.iter();
-        let part = part.filter(|row| row.scenario.load.shares_cpus() == shared);
+        let part = part.filter(|row| row.scenario.shares_cpus(header.machine) == shared);
         let part: Vec<&Cell> = part.collect();
         if !part.is_empty() {
             let _ = write!(
@@ -194,7 +194,7 @@ fn names<'a>(rows: &[&'a Cell]) -> Vec<&'a str> {
     names
 }
 
-/// A line a view: how often each policy is the best there with every seed.
+/// A line a view: how often each policy is the best there, and no tie.
 fn views(axes: &Axes, rows: &[Cell]) -> String {
     let all: Vec<&Cell> = rows.iter().collect();
     let names = names(&all);
@@ -225,7 +225,7 @@ fn views(axes: &Axes, rows: &[Cell]) -> String {
     columns(header, lines, 1)
 }
 
-/// Returns true if the policy called `name` is the best of `row` with every seed.
+/// Returns true if the policy called `name` is the best of `row`, and no tie.
 fn won(row: &Cell, name: &str) -> bool {
     !row.is_tie() && row.best.as_deref() == Some(name)
 }
@@ -246,10 +246,12 @@ impl Spread {
     fn of(values: impl Iterator<Item = f64>) -> Option<Spread> {
         let mut all: Vec<f64> = values.collect();
         all.sort_by(f64::total_cmp);
+        let worst = *all.last()?;
+        let at = |rank: usize| all.get(rank - 1).copied().unwrap_or(worst);
         Some(Spread {
-            median: *all.get(all.len() / 2)?,
-            ninetieth: *all.get(all.len() * 9 / 10)?,
-            worst: *all.last()?,
+            median: at(all.len().div_ceil(2)),
+            ninetieth: at((all.len() * 9).div_ceil(10)),
+            worst,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Subject of a published number: a machine, devices, a workload, a completion mode.
 
 use crate::{DispatchThread, Path, TwinSetup};
-use joulio_job::{Arrivals, CompletionMode, Job, Method, ReadWrite};
+use joulio_job::{Arrivals, BlockSizes, CompletionMode, Job, Method, ReadWrite};
 use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_units::Nanos;
 use serde::Deserialize;
@@ -35,9 +35,9 @@ pub struct RunSpec {
     /// Percent of reads.
     #[serde(default = "all")]
     pub read_percent: u8,
-    /// Bytes of an I/O.
+    /// Bytes of an I/O; several: the jobs take them in turn.
     #[serde(default = "page")]
-    pub bs: u32,
+    pub bs: BlockSizes,
     /// I/Os in flight, each job.
     #[serde(default = "one")]
     pub iodepth: usize,
@@ -59,8 +59,8 @@ fn all() -> u8 {
     100
 }
 
-fn page() -> u32 {
-    4096
+fn page() -> BlockSizes {
+    4096.into()
 }
 
 /// Returns the time that a mode learns before it is itself: hybrid's statistics are those of the
@@ -83,7 +83,7 @@ impl RunSpec {
                 _ => ReadWrite::RandRw,
             },
             rwmixread: self.read_percent,
-            bs: u64::from(self.bs).into(),
+            bs: self.bs.clone(),
             iodepth: self.iodepth,
             numjobs: self.numjobs,
             ramp_time: learns(self.policy),

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 /// I/Os of each run: so many that a 99.9th percentile is no accident.
 const FULL: u64 = 200_000;
-/// And those of the sample, which is done in less than two minutes.
+/// And those of the sample, which is done in four minutes of a core.
 const SAMPLE: u64 = 40_000;
 
 /// `--output`.

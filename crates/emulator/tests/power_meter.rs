@@ -37,6 +37,9 @@ impl Evo {
     /// The 960 EVO, but for what `change` changes.
     fn but(change: impl FnOnce(&mut DeviceProfile)) -> Evo {
         let mut profile = DeviceProfile::builtin("samsung-960-evo").unwrap();
+        // So many are busy as there are I/Os, whatever their addresses.
+        profile.service.parallelism.value = 23.0;
+        profile.service.channel_share = None;
         profile.service.spread.value = 0.0;
         profile.service.tail = None;
         change(&mut profile);

@@ -3,7 +3,7 @@
 mod common;
 
 use common::busy::Busy;
-use common::{joulio, refused};
+use common::{joulio, refused, thorough};
 use serde_json::Value;
 use std::fs;
 use std::sync::{Mutex, PoisonError};
@@ -20,7 +20,7 @@ fn real_runs_and_the_twin_count_the_same_for_each_io() {
     // The tests share the CPUs with others.
     let line = "calibrate -o here.toml --allow-busy --check --device samsung-960-evo --number_ios 200 --output json";
     let mut calibrate = joulio(line);
-    if std::env::var_os("JOULIO_THOROUGH").is_none() {
+    if !thorough() {
         calibrate.args(["--rounds", "1"]);
     }
     let output = calibrate.current_dir(&room).output().unwrap();

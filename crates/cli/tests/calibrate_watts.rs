@@ -3,7 +3,7 @@
 mod common;
 
 use common::machine::{file, guest, server};
-use common::{failed, joulio, program, refused};
+use common::{failed, joulio, program, refused, thorough};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -73,11 +73,6 @@ fn what_makes_no_sense_is_refused() {
         let said = refused(room.path(), &line);
         assert!(said.contains(hint), "{line}: {said}");
     }
-}
-
-/// True in the whole gate: these measure for half a minute with all CPUs.
-fn thorough() -> bool {
-    std::env::var_os("JOULIO_THOROUGH").is_some()
 }
 
 /// RAPL's tree as it was captured: its counter stands still.

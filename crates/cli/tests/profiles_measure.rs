@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{begin, contents, ended, interrupt, joulio, refused, wait_for};
+use common::{begin, contents, ended, interrupt, joulio, refused, thorough, wait_for};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -100,11 +100,6 @@ fn a_device_becomes_a_profile_with_a_source_beside_each_figure() {
     ] {
         joulio(line).current_dir(&room).assert().success();
     }
-}
-
-/// True in the whole gate: each of these fits a profile.
-fn thorough() -> bool {
-    std::env::var_os("JOULIO_THOROUGH").is_some()
 }
 
 #[test]

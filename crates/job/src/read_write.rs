@@ -33,6 +33,23 @@ impl ReadWrite {
         (ReadWrite::Rw, "rw"),
     ];
 
+    /// Random I/Os of `direction`; reads, where it is neither reading nor writing.
+    pub fn random(direction: Direction) -> ReadWrite {
+        match direction {
+            Direction::Write => ReadWrite::RandWrite,
+            Direction::Read | Direction::Other => ReadWrite::RandRead,
+        }
+    }
+
+    /// Random I/Os of which so many percent, 0 to 100, are reads.
+    pub fn random_mix(read_percent: u8) -> ReadWrite {
+        match read_percent {
+            0 => ReadWrite::RandWrite,
+            100 => ReadWrite::RandRead,
+            _ => ReadWrite::RandRw,
+        }
+    }
+
     /// True for random offsets, false for sequential ones.
     pub fn is_random(self) -> bool {
         matches!(

@@ -25,10 +25,7 @@ impl Hidden {
     fn iops(&mut self, point: RatePoint) -> f64 {
         self.seed += 1;
         let job = Job {
-            rw: match point.direction {
-                Direction::Write => ReadWrite::RandWrite,
-                _ => ReadWrite::RandRead,
-            },
+            rw: ReadWrite::random(point.direction),
             bs: u64::from(point.bytes).into(),
             iodepth: point.iodepth,
             numjobs: point.numjobs,

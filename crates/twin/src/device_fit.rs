@@ -264,10 +264,7 @@ impl MeasuredBy<'_> {
     fn iops(&self, profile: &DeviceProfile, rate: &MeasuredRate) -> Result<f64, TwinError> {
         let jobs = rate.numjobs as u64;
         let job = Job {
-            rw: match rate.direction {
-                Direction::Write => ReadWrite::RandWrite,
-                _ => ReadWrite::RandRead,
-            },
+            rw: ReadWrite::random(rate.direction),
             bs: u64::from(rate.bytes).into(),
             iodepth: rate.iodepth,
             numjobs: rate.numjobs,

@@ -73,6 +73,9 @@ impl World<'_> {
     /// Code, which is slower beside another thread of the core.
     #[inline]
     fn run(&mut self, cpu: usize, at: Nanos, time: Nanos, doing: Doing) -> Nanos {
+        if self.beside[cpu].is_empty() {
+            return self.cpus[cpu].spend(at, time, doing);
+        }
         let beside = self.beside[cpu].iter().map(|&other| &self.cpus[other]);
         let slowdown = beside.map(|other| match other.use_of_core(at) {
             CoreUse::None => 1.0,

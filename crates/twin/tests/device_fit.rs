@@ -57,10 +57,7 @@ fn measured_by(
     let devices = [device.clone()];
     let setup = TwinSetup::new(&machine, &devices);
     let job = Job {
-        rw: match direction {
-            Direction::Write => ReadWrite::RandWrite,
-            _ => ReadWrite::RandRead,
-        },
+        rw: ReadWrite::random(direction),
         bs: u64::from(bytes).into(),
         iodepth,
         numjobs,

@@ -6,8 +6,9 @@ use crate::power::interval;
 use indicatif::{ProgressBar, ProgressStyle};
 use joulio_energy::Discovery;
 use joulio_lab::calibrate::watts::{
-    Interval, MeasuredWatts, Rounds, WattsCalibration, WattsError, WattsRequest,
+    MeasuredWatts, Rounds, WattsCalibration, WattsError, WattsRequest,
 };
+use joulio_lab::interval::Interval;
 use joulio_lab::meters;
 use joulio_units::Nanos;
 use joulio_workload::{Spoiled, Stop};

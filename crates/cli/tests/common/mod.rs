@@ -22,6 +22,11 @@ pub fn joulio(line: &str) -> Command {
     command
 }
 
+/// True in the whole gate, and where it is asked for: tests that measure for long, or often.
+pub fn thorough() -> bool {
+    std::env::var_os("JOULIO_THOROUGH").is_some()
+}
+
 /// The command, to be begun: with the default action for signals that whoever runs the tests may
 /// ignore, as nohup(1) does.
 pub fn program() -> std::process::Command {

@@ -74,10 +74,7 @@ impl<'a> RealRates<'a> {
 
     fn job(&self, point: RatePoint) -> Job {
         Job {
-            rw: match point.direction {
-                Direction::Write => ReadWrite::RandWrite,
-                _ => ReadWrite::RandRead,
-            },
+            rw: ReadWrite::random(point.direction),
             bs: u64::from(point.bytes).into(),
             iodepth: point.iodepth,
             numjobs: point.numjobs,

@@ -1,7 +1,7 @@
 //! Choice of the best candidate.
 
 use super::outcome::Outcome;
-use super::replicate::{Knows, Replicate};
+use super::replicate::{Knows, Replicate, Replicates};
 use super::{Scenario, View};
 use joulio_units::{PastTdp, Slo};
 use serde::{Deserialize, Serialize};
@@ -169,22 +169,26 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// The row of `scenario` in the view at `index` of the sweep's; `replicates` are not none, and all have
-/// the same policies.
+/// The row of `scenario` in the view at `index` of the sweep's.
 pub(crate) fn judge(
     scenario: &Scenario,
     (index, view): (usize, View),
-    replicates: &[Replicate],
+    replicates: &Replicates,
 ) -> Cell {
-    let first = &replicates[0];
+    let Replicates {
+        seeds,
+        noise,
+        slo_of,
+    } = replicates;
+    let first = &seeds[0];
     let indices = 0..first.outcomes.len();
     let there: Vec<usize> = indices
         .filter(|&one| first.outcomes[one].mechanism <= view.mechanism)
         .collect();
     let kept = there.iter().copied();
-    let kept = kept.filter(|&one| replicates.iter().all(|seed| seed.outcomes[one].keeps));
+    let kept = kept.filter(|&one| seeds.iter().all(|seed| seed.outcomes[one].keeps));
     let kept: Vec<usize> = kept.collect();
-    let seen = replicates.iter();
+    let seen = seeds.iter();
     let seen: Vec<_> = seen
         .map(|one| Seen::new((index, view), &kept, one))
         .collect();
@@ -214,9 +218,9 @@ pub(crate) fn judge(
         scenario: scenario.clone(),
         view,
         slo_ns: first.slo,
-        slo_of: first.slo_of.clone(),
-        p99_noise: first.noise.0,
-        p999_noise: first.noise.1,
+        slo_of: slo_of.clone(),
+        p99_noise: noise.0,
+        p999_noise: noise.1,
         best: best.map(name),
         ties,
         margin,

@@ -19,20 +19,32 @@ pub(crate) enum Knows {
     Everything,
 }
 
-/// One seed of a scenario.
-pub(crate) struct Replicate {
-    job: Job,
-    pub(crate) slo: Slo,
-    /// Policy whose latencies are promised, where the promise was not given.
-    pub(crate) slo_of: Option<String>,
+/// A scenario with every seed.
+pub(crate) struct Replicates {
+    /// One for each seed; at least one, and all have the same policies.
+    pub(crate) seeds: Vec<Replicate>,
     /// How far another seed is from the first: polling's 99th and 99.9th percentiles, the larger over the
     /// smaller, less one.
     pub(crate) noise: (f64, f64),
+    /// Policy whose latencies are promised, where the promise was not given.
+    pub(crate) slo_of: Option<String>,
+}
+
+/// One seed of a scenario.
+pub(crate) struct Replicate {
+    pub(crate) slo: Slo,
     /// Each policy, polling first.
     pub(crate) outcomes: Vec<Outcome>,
     pub(crate) oracles: Vec<(Oracle, Outcome)>,
     /// By view: the oracles that are tried there, by index.
     pub(crate) tries: Vec<Vec<(Knows, usize)>>,
+}
+
+/// The policies' runs of a job.
+struct Policies {
+    job: Job,
+    /// Each policy, polling first.
+    outcomes: Vec<Outcome>,
 }
 
 impl Sweep {
@@ -42,27 +54,39 @@ impl Sweep {
         scenario: &Scenario,
         setup: &TwinSetup<'_>,
         views: &[View],
-    ) -> Result<Vec<Replicate>, GridError> {
+    ) -> Result<Replicates, GridError> {
         let seeds = (0..u64::from(self.replicates.max(1))).map(|n| self.seed.wrapping_add(n));
-        let replicates = seeds.map(|seed| self.policies(scenario, setup, seed));
-        let mut replicates = replicates.collect::<Result<Vec<_>, _>>()?;
-        let reference = self.reference(scenario, &replicates);
-        let noise = self.noise(scenario, setup, &replicates)?;
-        for one in &mut replicates {
-            one.promise(self.slo, reference);
-            one.noise = noise;
-            self.simulate_oracles(one, setup, views)?;
-        }
-        Ok(replicates)
+        let simulated = seeds.map(|seed| self.policies(scenario, setup, seed));
+        let simulated = simulated.collect::<Result<Vec<_>, _>>()?;
+        let reference = self.reference(scenario, &simulated);
+        let slo_of = match self.slo {
+            Some(_) => None,
+            None => Some(simulated[0].outcomes[reference].name.clone()),
+        };
+        let noise = self.noise(scenario, setup, &simulated)?;
+        let seeds = simulated.into_iter().map(|Policies { job, mut outcomes }| {
+            // By a promise that was given they are judged already.
+            let slo = self.slo.unwrap_or_else(|| {
+                let slo = like(&outcomes[reference]);
+                outcomes.iter_mut().for_each(|outcome| outcome.judge(&slo));
+                slo
+            });
+            self.with_oracles(&job, slo, outcomes, setup, views)
+        });
+        Ok(Replicates {
+            seeds: seeds.collect::<Result<_, _>>()?,
+            noise,
+            slo_of,
+        })
     }
 
-    /// Simulates every policy with `seed`; nothing is promised yet.
+    /// Simulates every policy with `seed`.
     fn policies(
         &self,
         scenario: &Scenario,
         setup: &TwinSetup<'_>,
         seed: u64,
-    ) -> Result<Replicate, GridError> {
+    ) -> Result<Policies, GridError> {
         let (job, polled) = self.polled(scenario, setup, seed)?;
         let outcome = |name: &str, mechanism, done: &TwinRun| {
             Outcome::of(&self.machine, (name, mechanism), done, self.slo.as_ref())
@@ -77,45 +101,44 @@ impl Sweep {
             };
             outcomes.push(outcome(&candidate.name, candidate.mechanism, &done));
         }
-        Ok(Replicate {
-            job,
-            slo: like(&outcomes[0]),
-            slo_of: None,
-            noise: (0.0, 0.0),
-            outcomes,
-            oracles: Vec::new(),
-            tries: Vec::new(),
-        })
+        Ok(Policies { job, outcomes })
     }
 
-    /// Adds the oracles of each of `views`.
-    fn simulate_oracles(
+    /// Adds the oracles of each of `views` to the policies' `outcomes` of `job`.
+    fn with_oracles(
         &self,
-        replicate: &mut Replicate,
+        job: &Job,
+        slo: Slo,
+        outcomes: Vec<Outcome>,
         setup: &TwinSetup<'_>,
         views: &[View],
-    ) -> Result<(), GridError> {
-        let Replicate { job, slo, .. } = replicate;
+    ) -> Result<Replicate, GridError> {
+        let mut oracles: Vec<(Oracle, Outcome)> = Vec::new();
+        let mut tries = Vec::new();
         for view in views {
             let mut here = Vec::new();
-            for (knows, oracle) in self.tries(job, *view, &replicate.outcomes[0], *slo) {
-                let oracles = &mut replicate.oracles;
+            for (knows, oracle) in self.tries(job, *view, &outcomes[0], slo) {
                 let known = oracles.iter().position(|(other, _)| *other == oracle);
                 let at = match known {
                     Some(at) => at,
                     None => {
                         let done = run_oracle(job, DRIVER, setup, oracle)?;
                         let named = ("oracle", view.mechanism);
-                        let outcome = Outcome::of(&self.machine, named, &done, Some(slo));
+                        let outcome = Outcome::of(&self.machine, named, &done, Some(&slo));
                         oracles.push((oracle, outcome));
                         oracles.len() - 1
                     }
                 };
                 here.push((knows, at));
             }
-            replicate.tries.push(here);
+            tries.push(here);
         }
-        Ok(())
+        Ok(Replicate {
+            slo,
+            outcomes,
+            oracles,
+            tries,
+        })
     }
 
     /// The job of `scenario` with `seed`, and polling's run of it.
@@ -139,22 +162,20 @@ impl Sweep {
         &self,
         scenario: &Scenario,
         setup: &TwinSetup<'_>,
-        replicates: &[Replicate],
+        simulated: &[Policies],
     ) -> Result<(f64, f64), GridError> {
-        let polled = replicates.iter().map(|one| &one.outcomes[0]);
-        let mut percentiles: Vec<_> = polled.map(|one| (one.p99, one.p999)).collect();
-        if percentiles.len() == 1 {
-            let (_, done) = self.polled(scenario, setup, self.seed.wrapping_add(1))?;
-            let all = done.all().latency;
-            percentiles.push((all.value_at_quantile(0.99), all.value_at_quantile(0.999)));
-        }
-        percentiles.truncate(2);
-        let spread = |of: fn(&(u64, u64)) -> u64| {
-            let all = || percentiles.iter().map(of);
-            let (least, most) = (all().min().unwrap_or(0), all().max().unwrap_or(0));
-            most as f64 / least.max(1) as f64 - 1.0
+        let polled = |one: &Policies| (one.outcomes[0].p99, one.outcomes[0].p999);
+        let first = polled(&simulated[0]);
+        let other = match simulated.get(1) {
+            Some(other) => polled(other),
+            None => {
+                let (_, done) = self.polled(scenario, setup, self.seed.wrapping_add(1))?;
+                let all = done.all().latency;
+                (all.value_at_quantile(0.99), all.value_at_quantile(0.999))
+            }
         };
-        Ok((spread(|one| one.0), spread(|one| one.1)))
+        let over = |a: u64, b: u64| a.max(b) as f64 / a.min(b).max(1) as f64 - 1.0;
+        Ok((over(first.0, other.0), over(first.1, other.1)))
     }
 
     /// The oracles' tries: above depth 1 leaving completions or not, and where the load comes by itself
@@ -205,31 +226,16 @@ impl Sweep {
     /// Index of the policy whose latencies are promised: polling; where CPUs are shared, who spins may
     /// wait for a whole tick, and it is the one of polling and interrupts with the lower 99.9th
     /// percentile.
-    fn reference(&self, scenario: &Scenario, replicates: &[Replicate]) -> usize {
+    fn reference(&self, scenario: &Scenario, simulated: &[Policies]) -> usize {
         let p999 = |index: usize| -> u64 {
-            let seeds = replicates.iter();
+            let seeds = simulated.iter();
             seeds.map(|one| one.outcomes[index].p999).sum()
         };
-        let mut outcomes = replicates[0].outcomes.iter();
+        let mut outcomes = simulated[0].outcomes.iter();
         let interrupt = outcomes.position(|one| one.name == "interrupt");
         match interrupt.filter(|_| scenario.shares_cpus(&self.machine)) {
             Some(interrupt) if p999(interrupt) < p999(0) => interrupt,
             _ => 0,
-        }
-    }
-}
-
-impl Replicate {
-    /// Promises `slo`, by which every policy is judged already, or what the outcome at `reference` has.
-    fn promise(&mut self, slo: Option<Slo>, reference: usize) {
-        if let Some(slo) = slo {
-            self.slo = slo;
-            return;
-        }
-        let outcome = &self.outcomes[reference];
-        (self.slo, self.slo_of) = (like(outcome), Some(outcome.name.clone()));
-        for outcome in &mut self.outcomes {
-            outcome.judge(&self.slo);
         }
     }
 }

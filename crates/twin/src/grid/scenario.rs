@@ -137,11 +137,7 @@ impl Scenario {
     pub(crate) fn closed(&self, ios: u64, ramp_time: Nanos, seed: u64, cpus: usize) -> Job {
         let numjobs = self.numjobs * self.load.jobs_on_cpu();
         Job {
-            rw: match self.read_percent {
-                0 => ReadWrite::RandWrite,
-                100 => ReadWrite::RandRead,
-                _ => ReadWrite::RandRw,
-            },
+            rw: ReadWrite::random_mix(self.read_percent),
             rwmixread: self.read_percent,
             bs: u64::from(self.bs).into(),
             iodepth: self.iodepth,

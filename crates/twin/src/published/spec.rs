@@ -77,11 +77,7 @@ impl RunSpec {
     pub fn job(&self, ios: u64, seed: u64) -> Job {
         let jobs = self.numjobs.max(1) as u64;
         Job {
-            rw: match self.read_percent {
-                0 => ReadWrite::RandWrite,
-                100 => ReadWrite::RandRead,
-                _ => ReadWrite::RandRw,
-            },
+            rw: ReadWrite::random_mix(self.read_percent),
             rwmixread: self.read_percent,
             bs: self.bs.clone(),
             iodepth: self.iodepth,

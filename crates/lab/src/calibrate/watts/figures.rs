@@ -1,6 +1,7 @@
 //! What a calibration of watts finds.
 
 use crate::interval::Interval;
+use joulio_model::CoreState;
 use joulio_model::MeteredAt;
 use serde::Serialize;
 
@@ -53,7 +54,7 @@ pub struct StateWatts {
     pub name: String,
     /// Figure of the profile that it is.
     #[serde(skip)]
-    pub figure: Option<CoreFigure>,
+    pub figure: Option<CoreState>,
     /// Watts above an idle core; `None`: `why`.
     pub above_idle: Option<Interval>,
     /// Watts less than a spinning core draws.
@@ -80,45 +81,24 @@ pub struct WakeJoules {
     pub why: Option<String>,
 }
 
-/// A figure of `[core_watts]` in a machine's profile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CoreFigure {
-    /// `spin`.
-    Spin,
-    /// `pause_c01`.
-    PauseC01,
-    /// `pause_c02`.
-    PauseC02,
-    /// `monitor`.
-    Monitor,
-    /// `c1`.
-    C1,
-    /// `c1e`.
-    C1e,
-    /// `c6`.
-    C6,
-}
-
-impl CoreFigure {
-    /// The figure for an idle state of the kernel, by its name; `None` of one that no figure is of,
-    /// as POLL, in which the idle task spins.
-    pub fn of_idle_state(name: &str) -> Option<CoreFigure> {
-        let name = name.to_ascii_uppercase();
-        let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
-        let number: u32 = digits
-            .split(|c: char| !c.is_ascii_digit())
-            .next()?
-            .parse()
-            .ok()?;
-        match number {
-            0 => None,
-            _ if !name.starts_with('C') => None,
-            1 if name.starts_with("C1E") => Some(CoreFigure::C1e),
-            1 => Some(CoreFigure::C1),
-            // Without its voltage, or nearly: the deepest that profiles know.
-            2..=5 => None,
-            _ => Some(CoreFigure::C6),
-        }
+/// The state of `[core_watts]` that an idle state of the kernel is, by its name; `None` of one that no
+/// figure is of, as POLL, in which the idle task spins.
+pub fn figure_of_idle_state(name: &str) -> Option<CoreState> {
+    let name = name.to_ascii_uppercase();
+    let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let number: u32 = digits
+        .split(|c: char| !c.is_ascii_digit())
+        .next()?
+        .parse()
+        .ok()?;
+    match number {
+        0 => None,
+        _ if !name.starts_with('C') => None,
+        1 if name.starts_with("C1E") => Some(CoreState::C1e),
+        1 => Some(CoreState::C1),
+        // Without its voltage, or nearly: the deepest that profiles know.
+        2..=5 => None,
+        _ => Some(CoreState::C6),
     }
 }
 
@@ -128,7 +108,7 @@ impl MeasuredWatts {
         let spin = self
             .states
             .iter()
-            .find(|state| state.figure == Some(CoreFigure::Spin));
+            .find(|state| state.figure == Some(CoreState::Spin));
         spin?.above_idle
     }
 }
@@ -142,10 +122,10 @@ mod tests {
         let all = [
             "POLL", "C1", "C1E", "C1_ACPI", "C6", "C6P", "C10", "C3", "C0.2",
         ];
-        let of = all.map(CoreFigure::of_idle_state);
-        let deep = Some(CoreFigure::C6);
-        let c1 = Some(CoreFigure::C1);
-        let c1e = Some(CoreFigure::C1e);
+        let of = all.map(figure_of_idle_state);
+        let deep = Some(CoreState::C6);
+        let c1 = Some(CoreState::C1);
+        let c1e = Some(CoreState::C1e);
         assert_eq!(of, [None, c1, c1e, c1, deep, deep, deep, None, None]);
     }
 }

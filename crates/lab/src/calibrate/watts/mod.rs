@@ -16,10 +16,9 @@ mod tests;
 mod threads;
 mod topology;
 
-pub use crate::interval::Interval;
 pub use block::Rounds;
 pub use error::WattsError;
-pub use figures::{CoreFigure, CoresAwake, MeasuredWatts, StateWatts, WakeJoules};
+pub use figures::{CoresAwake, MeasuredWatts, StateWatts, WakeJoules};
 pub use profile::with_watts;
 
 use crate::power_log::wall_time;

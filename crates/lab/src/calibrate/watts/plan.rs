@@ -1,10 +1,11 @@
 //! What can be measured on a machine, and why the rest cannot.
 
 use super::activity::Activity;
-use super::figures::{CoreFigure, StateWatts};
+use super::figures::StateWatts;
 use super::topology::Topology;
 use joulio_cpu::{Depth, PauseLimits, UserWait};
 use joulio_host::knobs::idle_states;
+use joulio_model::CoreState;
 use joulio_units::Nanos;
 use std::path::Path;
 
@@ -18,7 +19,7 @@ pub struct Plan {
     /// Number of packages of the machine.
     pub packages: usize,
     /// What awake cores do beside spinning, and the figures that it gives.
-    pub waits: Vec<(Activity, Option<CoreFigure>)>,
+    pub waits: Vec<(Activity, Option<CoreState>)>,
     /// Idle states that the kernel may choose, the shallowest first.
     pub idle: Vec<IdleStatePlan>,
     /// States that cannot be measured here, with the reasons.
@@ -123,7 +124,7 @@ fn kind(activity: Activity) -> &'static str {
 }
 
 /// The waits of this CPU without the kernel in `depth`, with their figures or why there is none.
-fn user_waits(root: &Path, depth: Depth) -> [(Activity, Result<Option<CoreFigure>, String>); 2] {
+fn user_waits(root: &Path, depth: Depth) -> [(Activity, Result<Option<CoreState>, String>); 2] {
     let (pause, monitor) = (Activity::Pause(depth), Activity::Monitor(depth));
     let wait = match UserWait::detect(depth) {
         Ok(wait) => wait,
@@ -134,7 +135,7 @@ fn user_waits(root: &Path, depth: Depth) -> [(Activity, Result<Option<CoreFigure
     };
     // On AMD both are MWAITX: in one of its depths it is a `monitor`, the other does not idle.
     if wait.name() != "tpause" {
-        let figure = (depth == Depth::C02).then_some(CoreFigure::Monitor);
+        let figure = (depth == Depth::C02).then_some(CoreState::Monitor);
         let none = Err("mwaitx is measured as the wait for a write".into());
         return [(pause, none), (monitor, Ok(figure))];
     }
@@ -149,8 +150,8 @@ fn user_waits(root: &Path, depth: Depth) -> [(Activity, Result<Option<CoreFigure
         return [(pause, why()), (monitor, why())];
     }
     let figure = match depth {
-        Depth::C01 => CoreFigure::PauseC01,
-        Depth::C02 => CoreFigure::PauseC02,
+        Depth::C01 => CoreState::PauseC01,
+        Depth::C02 => CoreState::PauseC02,
     };
     // UMWAIT enters the same states: it is shown beside, and the profile has TPAUSE's.
     [(pause, Ok(Some(figure))), (monitor, Ok(None))]

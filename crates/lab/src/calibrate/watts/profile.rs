@@ -1,7 +1,8 @@
 //! Measured watts as figures of a machine's profile.
 
-use super::figures::{CoreFigure, MeasuredWatts};
+use super::figures::{MeasuredWatts, figure_of_idle_state};
 use crate::interval::Interval;
+use joulio_model::CoreState;
 use joulio_model::machine::{CoreWatts, WakeEnergy};
 use joulio_model::{Figure, FigureKind, MachineProfile, MeteredAt};
 
@@ -101,14 +102,14 @@ fn core_watts(base: &CoreWatts, by: &Source<'_>) -> CoreWatts {
         .watts
         .idle_state
         .as_deref()
-        .and_then(CoreFigure::of_idle_state);
+        .and_then(figure_of_idle_state);
     let (floor, floor_name) = match idle {
-        Some(CoreFigure::C1) => (&base.c1, "c1"),
-        Some(CoreFigure::C1e) => (&base.c1e, "c1e"),
+        Some(CoreState::C1) => (&base.c1, "c1"),
+        Some(CoreState::C1e) => (&base.c1e, "c1e"),
         _ => (&base.c6, "c6"),
     };
     let floor_band = floor.band.unwrap_or([floor.value; 2]);
-    let of = |wanted: CoreFigure, old: Option<&Figure>| -> Option<Figure> {
+    let of = |wanted: CoreState, old: Option<&Figure>| -> Option<Figure> {
         let state = by
             .watts
             .states
@@ -133,22 +134,22 @@ fn core_watts(base: &CoreWatts, by: &Source<'_>) -> CoreWatts {
         Some(by.measured(&in_full, LEAST_WATTS, &what))
     };
     let must = |wanted, old: &Figure| of(wanted, Some(old)).unwrap_or_else(|| old.clone());
-    let pause_c02 = of(CoreFigure::PauseC02, base.pause_c02.as_ref());
+    let pause_c02 = of(CoreState::PauseC02, base.pause_c02.as_ref());
     let mwaitx = by
         .watts
         .states
         .iter()
-        .any(|state| state.figure == Some(CoreFigure::Monitor) && state.above_idle.is_some());
-    let monitor = of(CoreFigure::Monitor, base.monitor.as_ref());
+        .any(|state| state.figure == Some(CoreState::Monitor) && state.above_idle.is_some());
+    let monitor = of(CoreState::Monitor, base.monitor.as_ref());
     let mut all = CoreWatts {
-        spin: must(CoreFigure::Spin, &base.spin),
+        spin: must(CoreState::Spin, &base.spin),
         kernel: by.stays(&base.kernel, ""),
-        pause_c01: of(CoreFigure::PauseC01, base.pause_c01.as_ref()),
+        pause_c01: of(CoreState::PauseC01, base.pause_c01.as_ref()),
         // A CPU has one or the other.
         monitor: monitor.filter(|_| mwaitx || pause_c02.is_none()),
         pause_c02: pause_c02.filter(|_| !mwaitx),
-        c1: must(CoreFigure::C1, &base.c1),
-        c1e: must(CoreFigure::C1e, &base.c1e),
+        c1: must(CoreState::C1, &base.c1),
+        c1e: must(CoreState::C1e, &base.c1e),
         c6: by.stays(&base.c6, "what an idle core still draws is in base_watts"),
     };
     ordered(&mut all);

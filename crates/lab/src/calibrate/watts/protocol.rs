@@ -8,9 +8,10 @@ use super::activity::{Activity, Arm};
 use super::bench::{Cores, Joules};
 use super::block::{Block, Rounds, contrast, mean};
 use super::error::WattsError;
-use super::figures::{CoreFigure, CoresAwake, StateWatts, WakeJoules};
+use super::figures::{CoresAwake, StateWatts, WakeJoules, figure_of_idle_state};
 use super::plan::{IdleStatePlan, Plan};
 use crate::interval::Interval;
+use joulio_model::CoreState;
 use joulio_units::Nanos;
 
 /// The shorter of the two sleeps by which wake-ups are measured, at least: at more wakes a second
@@ -107,7 +108,7 @@ impl Protocol<'_> {
             watts: contrast(&blocks, &weights),
         });
         let name = Activity::Spin.to_string();
-        let spin = StateWatts::of(name, Some(CoreFigure::Spin), above, None);
+        let spin = StateWatts::of(name, Some(CoreState::Spin), above, None);
         Ok((spin, uncore, awake))
     }
 
@@ -125,7 +126,7 @@ impl Protocol<'_> {
         let all = contrast(&blocks, &[-1.0, 1.0]);
         let cores = all.minus(&uncore.times(self.plan.packages as f64));
         let above = cores.times(1.0 / self.plan.cores.max(1) as f64);
-        let figure = CoreFigure::of_idle_state(&state.name);
+        let figure = figure_of_idle_state(&state.name);
         // The kernel counts a stay when it ends, which on an idle core may be windows later.
         Ok(StateWatts::of(state.name.clone(), figure, above, None))
     }
@@ -240,7 +241,7 @@ fn wake(state: Option<String>, blocks: &[Block], used: usize, busy: &Interval) -
 impl StateWatts {
     fn of(
         name: String,
-        figure: Option<CoreFigure>,
+        figure: Option<CoreState>,
         above: Interval,
         inside: Option<f64>,
     ) -> StateWatts {

@@ -5,12 +5,13 @@ mod machine;
 use super::activity::Activity;
 use super::block::Rounds;
 use super::error::WattsError;
-use super::figures::{CoreFigure, MeasuredWatts};
+use super::figures::MeasuredWatts;
 use super::plan::{IdleStatePlan, Plan};
 use super::profile::with_watts;
 use super::protocol::{Found, Protocol};
 use crate::interval::Interval;
 use joulio_cpu::Depth;
+use joulio_model::CoreState;
 use joulio_model::{FigureKind, MachineProfile, MeteredAt};
 use joulio_units::Nanos;
 use machine::{Simulated, Truth};
@@ -27,8 +28,8 @@ fn plan(truth: &Truth) -> Plan {
         packages: 1,
         waits: vec![
             (Activity::SpinPause, None),
-            (Activity::Pause(Depth::C01), Some(CoreFigure::PauseC01)),
-            (Activity::Pause(Depth::C02), Some(CoreFigure::PauseC02)),
+            (Activity::Pause(Depth::C01), Some(CoreState::PauseC01)),
+            (Activity::Pause(Depth::C02), Some(CoreState::PauseC02)),
             (Activity::Monitor(Depth::C02), None),
         ],
         idle: vec![

@@ -9,6 +9,7 @@ mod bind;
 mod calibrate;
 mod columns;
 mod failure;
+mod goal;
 mod inspect;
 mod knobs;
 mod limits;

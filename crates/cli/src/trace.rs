@@ -23,7 +23,7 @@ const WIDTH: usize = 100;
 #[derive(clap::Args)]
 pub struct TraceArgs {
     /// Completion mode: poll, interrupt, hybrid (sleep half the mean time, then poll), hybrid=4us
-    /// (sleep that long), uring-hybrid, ehp, pas, dpas, ski-rental=2us
+    /// (sleep that long), uring-hybrid, ehp, pas, dpas, ski-rental=2us, adaptive
     #[arg(long, default_value = "poll")]
     completion: CompletionMode,
     #[command(flatten)]
@@ -66,6 +66,7 @@ pub fn run(args: &TraceArgs) -> Outcome {
         window: None,
         ramp_time: args.ramp_time,
     };
+    args.work.goal.check([args.completion])?;
     let job = args.work.job(length, Verify::None)?;
     let path = args.file.as_deref();
     let file = path.map(|path| OutputFile::open(path, Existing::forced(args.force)));

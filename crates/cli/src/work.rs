@@ -1,6 +1,7 @@
 //! Flags of every command that does I/O, in fio's words and spellings.
 
 use crate::failure::Failure;
+use crate::goal::GoalArgs;
 use crate::phases::PhaseFlag;
 use crate::signals::cancel;
 use crate::times::{microseconds, seconds};
@@ -78,6 +79,8 @@ pub struct WorkArgs {
     /// CPUs for the jobs' threads, one each in turn: 0,2-4
     #[arg(long = "cpus_allowed", alias = "cpus-allowed", value_parser = parse_cpus)]
     cpus_allowed: Option<Cpus>,
+    #[command(flatten)]
+    pub goal: GoalArgs,
     /// Seed of every random number
     #[arg(long, alias = "randseed", default_value_t = 1, value_parser = whole::<u64>)]
     pub seed: u64,
@@ -223,6 +226,7 @@ impl WorkArgs {
                 .unwrap_or_default(),
             verify,
             seed: self.seed,
+            goal: self.goal.goal(),
         };
         job.check().map_err(Failure::input)?;
         if self.device.len() > job.numjobs && self.device.len() > 1 {

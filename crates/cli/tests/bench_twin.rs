@@ -88,7 +88,7 @@ fn every_run_counts_as_a_real_one_and_says_that_it_is_modelled() {
         .iter()
         .map(|run| &run["completion"]["requested"])
         .collect();
-    assert_eq!(requested, ["poll", "interrupt", "hybrid"]);
+    assert_eq!(requested, ["poll", "interrupt", "hybrid", "adaptive"]);
     for run in &all {
         assert_eq!(run["modelled"], true);
         let energy = &run["energy"][0];

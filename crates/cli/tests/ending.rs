@@ -37,7 +37,7 @@ fn an_interrupted_run_prints_its_table_and_says_what_was_not_run() {
     ] {
         let output = interrupted(LONG, signal);
         let said = String::from_utf8_lossy(&output.stderr);
-        let says = "cut short: nvme poll; not run: nvme interrupt, nvme hybrid";
+        let says = "cut short: nvme poll; not run: nvme interrupt, nvme hybrid, nvme adaptive";
         assert_eq!(said, format!("joulio: ended by {name}; {says}\n"));
         let text = String::from_utf8(output.stdout).expect("UTF-8");
         assert!(text.contains("IOPS"), "{text}");

@@ -157,7 +157,7 @@ fn each_completion_mode_is_a_run_of_the_documented_shape() {
         .iter()
         .map(|run| text(run, "/completion/requested"))
         .collect();
-    assert_eq!(requested, ["poll", "interrupt", "hybrid"]);
+    assert_eq!(requested, ["poll", "interrupt", "hybrid", "adaptive"]);
     for run in &runs {
         assert_shape(run);
         assert_consistent(run);

@@ -14,7 +14,7 @@ const KINDS: [&str; 6] = ["write", "randwrite", "randrw", "rw", "read", "randrea
 const MAGIC: &[u8; 8] = b"joulio\x01\xa5";
 
 fn assert_all_right(runs: &[Value], what: &str) {
-    assert_eq!(runs.len(), 3, "{what}: a run for each completion mode");
+    assert_eq!(runs.len(), 4, "{what}: a run for each completion mode");
     for run in runs {
         let verify = &run["verify"];
         assert_eq!(verify["errors"], 0, "{what}: {verify}");

@@ -26,6 +26,12 @@ pub trait Engine {
     /// There is no such memory, or the device cannot be given any.
     fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<Self::Buffer>, Self::Error>;
 
+    /// Learns that the request which is prepared next had to wait for `time` since it was due; an engine
+    /// may wait for its completion by that.
+    fn waited(&mut self, time: Nanos) {
+        let _ = time;
+    }
+
     /// Takes a request; there is room for as many as the engine's queue depth. A request that the
     /// device or the kernel refuses ends with a completion that says so.
     ///

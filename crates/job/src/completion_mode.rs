@@ -3,8 +3,8 @@
 use crate::parse_time;
 use joulio_units::Nanos;
 use joulio_wait::{
-    ActiveCheck, AnyPolicy, Dpas, Ehp, Hybrid, HybridTpause, Pas, Policy, PollPause, SkiRental,
-    Tpause, Uintr, UintrBlock, Umwait, UringHybrid,
+    ActiveCheck, Adaptive, AnyPolicy, Dpas, Ehp, Hybrid, HybridTpause, Pas, Policy, PollPause,
+    SkiRental, Tpause, Uintr, UintrBlock, Umwait, UringHybrid,
 };
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -49,6 +49,8 @@ pub enum CompletionMode {
     ActiveCheck,
     /// Spin while nobody else is runnable on the CPU, else block.
     ActiveCheckPoll,
+    /// The least energy within a promise.
+    Adaptive,
     /// A thread of the kernel submits; the device's interrupt completes.
     SqPoll,
     /// A thread of the kernel submits and spins for completions.
@@ -57,7 +59,7 @@ pub enum CompletionMode {
 
 impl CompletionMode {
     /// Every mode, with its default parameter where it has one.
-    pub const ALL: [CompletionMode; 18] = [
+    pub const ALL: [CompletionMode; 19] = [
         CompletionMode::Poll,
         CompletionMode::PollPause(PollPause::PAUSES),
         CompletionMode::Interrupt,
@@ -74,6 +76,7 @@ impl CompletionMode {
         CompletionMode::UintrBlock(UintrBlock::STAY),
         CompletionMode::ActiveCheck,
         CompletionMode::ActiveCheckPoll,
+        CompletionMode::Adaptive,
         CompletionMode::SqPoll,
         CompletionMode::SqPollPoll,
     ];
@@ -96,7 +99,7 @@ impl CompletionMode {
     }
 
     /// A new policy for a queue of the user-space driver; `None` for the modes that only the kernel
-    /// has.
+    /// has. The adaptive one knows nothing of the machine.
     pub fn policy(self) -> Option<AnyPolicy> {
         Some(match self {
             CompletionMode::Poll => AnyPolicy::POLL,
@@ -116,6 +119,7 @@ impl CompletionMode {
             CompletionMode::UintrBlock(stay) => AnyPolicy::UintrBlock(UintrBlock::new(stay)),
             CompletionMode::ActiveCheck => AnyPolicy::ActiveCheck(ActiveCheck::user_interrupt()),
             CompletionMode::ActiveCheckPoll => AnyPolicy::ActiveCheck(ActiveCheck::poll()),
+            CompletionMode::Adaptive => AnyPolicy::Adaptive(Adaptive::generic()),
             CompletionMode::SqPoll | CompletionMode::SqPollPoll => return None,
         })
     }
@@ -207,7 +211,7 @@ fn unknown(text: &str) -> String {
     format!(
         "'{text}' is not a completion mode: poll, poll-pause, poll-pause=4, interrupt, hybrid, hybrid=4us, uring-hybrid, ehp, \
          pas, dpas, dpas=3, ski-rental=2us, tpause, tpause=500ns, hybrid-tpause, umwait, uintr, \
-         uintr-block, uintr-block=50us, active-check, active-check=poll, sqpoll, sqpoll+poll"
+         uintr-block, uintr-block=50us, active-check, active-check=poll, adaptive, sqpoll, sqpoll+poll"
     )
 }
 
@@ -240,6 +244,7 @@ mod tests {
             "uintr-block=50us",
             "active-check",
             "active-check=poll",
+            "adaptive",
             "sqpoll",
             "sqpoll+poll",
         ];

@@ -2,6 +2,7 @@
 
 use crate::{Arrivals, BlockSizes, JobError, JobKind, Load, Phase, ReadWrite, Verify};
 use joulio_units::{Direction, MIN_WINDOW, Nanos};
+use joulio_wait::Goal;
 use serde::{Deserialize, Serialize};
 
 /// A workload, valid for any device once [`Job::area`] has accepted it.
@@ -41,6 +42,9 @@ pub struct Job {
     pub verify: Verify,
     /// Seed of every random number.
     pub seed: u64,
+    /// What the completion mode `adaptive` is to reach.
+    #[serde(default)]
+    pub goal: Goal,
 }
 
 impl Job {
@@ -63,6 +67,7 @@ impl Job {
             cpus_allowed: Vec::new(),
             verify: Verify::None,
             seed: 1,
+            goal: Goal::default(),
         }
     }
 

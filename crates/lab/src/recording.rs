@@ -34,6 +34,7 @@ pub fn record(
         stop,
         progress: &|_| {},
         root: Path::new("/"),
+        wait_costs: None,
         trace: Some(capacity(job.number_ios.unwrap_or(u64::MAX))),
     };
     let method = Method {

@@ -15,6 +15,8 @@ pub(crate) struct InFlightIo {
     pub(crate) load: usize,
     /// Time that latency counts from.
     pub(crate) arrival: Nanos,
+    /// True if it was made as soon as there was room for it.
+    pub(crate) closed: bool,
     /// When the policy heard of it; zero for a policy that wants no times.
     pub(crate) submitted: Nanos,
     /// True if the I/O was issued in the measured part.
@@ -51,6 +53,7 @@ impl InFlight {
             class: Class::new(Direction::Other, 0),
             load: 0,
             arrival: Nanos::ZERO,
+            closed: true,
             submitted: Nanos::ZERO,
             measured: false,
             place: 0,
@@ -73,6 +76,7 @@ impl InFlight {
             class: Class::new(due.direction, due.len),
             load: due.load,
             arrival: due.arrival,
+            closed: due.closed,
             submitted: Nanos::ZERO,
             measured,
             place: 0,

@@ -42,4 +42,5 @@ pub use path::{Path, check_method};
 pub use result::{DeviceResult, TwinRun};
 pub use run::{run, run_oracle, run_policy};
 pub use setup::{Coalescing, DispatchThread, TwinSetup};
+pub use step_costs::wait_costs;
 pub use times::CoreTimes;

@@ -12,6 +12,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A word with a policy.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PolicyEvent {
+    /// Report of how long the next command had waited for its submission, and when.
+    Waited(Nanos, Nanos),
+    /// Report of the time that the thread was ready and did not run, and when.
+    Lost(Nanos, Nanos),
     /// Report of a submission: the class of the command, and when.
     Submitted(Class, Nanos),
     /// Report of a completion: the class, the submission and the completion.
@@ -36,6 +40,8 @@ impl PolicyEvent {
     pub fn at(&self) -> Nanos {
         match self {
             PolicyEvent::Submitted(_, at)
+            | PolicyEvent::Waited(_, at)
+            | PolicyEvent::Lost(_, at)
             | PolicyEvent::Completed(_, _, at)
             | PolicyEvent::Woke(_, at)
             | PolicyEvent::Planned { now: at, .. } => *at,
@@ -90,6 +96,8 @@ pub fn replay(events: &[PolicyEvent], policy: &mut impl Policy) -> Result<usize,
     let mut planned = 0;
     for (index, event) in events.iter().enumerate() {
         match event {
+            PolicyEvent::Waited(time, at) => policy.waited(*time, *at),
+            PolicyEvent::Lost(time, at) => policy.lost(*time, *at),
             PolicyEvent::Submitted(class, at) => policy.submitted(*class, *at),
             PolicyEvent::Completed(class, submitted, at) => {
                 policy.completed(*class, *submitted, *at)
@@ -141,6 +149,20 @@ impl Policy for Recorder {
 
     fn timed(&self) -> bool {
         true
+    }
+
+    fn waited(&mut self, time: Nanos, at: Nanos) {
+        self.history.note(PolicyEvent::Waited(time, at));
+        self.inner.waited(time, at);
+    }
+
+    fn asks_lost(&self) -> bool {
+        self.inner.asks_lost()
+    }
+
+    fn lost(&mut self, time: Nanos, at: Nanos) {
+        self.history.note(PolicyEvent::Lost(time, at));
+        self.inner.lost(time, at);
     }
 
     fn submitted(&mut self, class: Class, at: Nanos) {

@@ -11,15 +11,15 @@ use crate::result::{Counted, DeviceResult, TwinRun};
 use crate::run_queue::Turn;
 use crate::runner::Runner;
 use crate::setup::TwinSetup;
-use crate::step_costs::StepCosts;
+use crate::step_costs::{StepCosts, adaptive_steps, wait_costs};
 use crate::thread::{JobThread, ThreadPhase, Wakening};
 use crate::times::CoreTimes;
 use crate::world::World;
 use joulio_energy::Model;
-use joulio_job::{IoStatistics, Job, Method, RunResult, Schedule};
+use joulio_job::{CompletionMode, IoStatistics, Job, Method, RunResult, Schedule};
 use joulio_model::{Pick, power};
 use joulio_units::Nanos;
-use joulio_wait::{AnyPolicy, Counters, Policy};
+use joulio_wait::{Adaptive, AnyPolicy, Counters, Policy};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,6 +38,18 @@ pub fn run(job: &Job, method: Method, setup: &TwinSetup<'_>) -> Result<TwinRun, 
     let Method { engine, mode } = method;
     if policy(method).is_none() {
         return Err(TwinError::Method { engine, mode });
+    }
+    if mode == CompletionMode::Adaptive {
+        let costs = wait_costs(job, method, setup)?;
+        let steps = adaptive_steps(setup.machine);
+        let own = Adaptive::new(costs, job.goal, job.numjobs, steps);
+        return simulate(
+            job,
+            method,
+            setup,
+            |_| AnyPolicy::Adaptive(own.clone()),
+            None,
+        );
     }
     let own = |_| policy(method).unwrap_or(AnyPolicy::POLL);
     simulate(job, method, setup, own, None)

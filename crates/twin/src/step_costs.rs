@@ -4,11 +4,11 @@ use crate::TwinError;
 use crate::path::Path;
 use crate::setup::{DispatchThread, TwinSetup};
 use crate::times::Doing;
-use joulio_job::Job;
-use joulio_model::Figure;
+use joulio_job::{Job, Method};
 use joulio_model::machine::costs::{Costs, IdleState, SchedulerCosts};
-use joulio_units::Nanos;
-use joulio_wait::{StepKind, StepSet};
+use joulio_model::{CoreState, Figure, MachineProfile};
+use joulio_units::{Nanos, Watts};
+use joulio_wait::{Adaptive, IdleCost, StepKind, StepSet, WaitCosts};
 
 /// The tick of a kernel with CONFIG_HZ=250, as Debian and Ubuntu build it.
 const DEFAULT_TICK: Nanos = Nanos::from_millis(4);
@@ -135,6 +135,44 @@ impl StepCosts {
         work + self.timer_set
     }
 
+    /// The costs by which a policy plans on `machine`, at its reference frequency.
+    pub(crate) fn wait_costs(&self, machine: &MachineProfile) -> WaitCosts {
+        let watts = |state| machine.core_watts(state);
+        let some = |figure: &Option<Figure>| figure.as_ref().map_or(0.0, |figure| figure.value);
+        let idle = self.idle.iter().map(|idle| IdleCost {
+            chosen: idle.chosen,
+            exit: idle.exit,
+            watts: watts(idle.state.into()),
+        });
+        WaitCosts {
+            poll: self.poll,
+            sleep_before: self.to_sleep(),
+            sleep_after: self.timer_slack + self.timer_fires + self.wake,
+            block_before: self.poll + self.block_before + self.switch,
+            block_after: self.interrupt + self.wake + self.block_after,
+            cold: [
+                self.cold.least,
+                self.cold.least + self.cold.grows,
+                self.cold.half,
+            ],
+            pause_exit: self.pause_exit,
+            user_interrupt: self.user_interrupt,
+            around: self.app
+                + self.submit.first().copied().unwrap_or_default()
+                + self.leave
+                + self.complete,
+            spin: watts(CoreState::Spin),
+            kernel: watts(CoreState::Kernel),
+            pause: watts(CoreState::PauseC02),
+            monitor: watts(CoreState::Monitor),
+            package: Watts(some(&machine.uncore_watts) + some(&machine.uncore_active_watts)),
+            wall: Watts(machine.base_watts.value + some(&machine.uncore_active_watts)),
+            idle: idle.collect(),
+            timer: machine.wake.timer_joules.joules(),
+            interrupt: machine.wake.interrupt_joules.joules(),
+        }
+    }
+
     /// Handing out `count` completions.
     pub(crate) fn complete_all(&self, count: usize) -> Nanos {
         Nanos(self.complete.0 * count as u64)
@@ -258,6 +296,37 @@ impl StepCosts {
             pause: Nanos::from_seconds(MAX_TSC / hertz.map_or(2e9, |hertz| hertz.value)),
         })
     }
+}
+
+/// The costs by which a policy plans on the machine of `setup`, where `method` does `job`.
+///
+/// # Errors
+/// [`TwinError`], if the machine has no costs or lacks the job's scheduler.
+pub fn wait_costs(
+    job: &Job,
+    method: Method,
+    setup: &TwinSetup<'_>,
+) -> Result<WaitCosts, TwinError> {
+    let machine = setup.machine;
+    let costs = machine.costs.as_ref().ok_or_else(|| TwinError::NoCosts {
+        machine: machine.name.clone(),
+    })?;
+    let costs = StepCosts::new(setup, costs, job, Path::of(method))?;
+    Ok(costs.wait_costs(machine))
+}
+
+/// The steps that the adaptive policy takes on `machine`: all that it has but user interrupts, which a
+/// thread has to be given first.
+pub(crate) fn adaptive_steps(machine: &MachineProfile) -> StepSet {
+    let watts = &machine.core_watts;
+    let mut steps = Adaptive::STEPS;
+    if watts.pause_c02.is_some() {
+        steps = steps.with(StepKind::Pause);
+    }
+    if watts.monitored().is_some() {
+        steps = steps.with(StepKind::Monitor);
+    }
+    steps
 }
 
 /// The costs of the job's scheduler.

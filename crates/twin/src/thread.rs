@@ -55,9 +55,13 @@ pub(crate) struct JobThread<'a> {
     pub(crate) timed: bool,
     /// True if the policy is told before each wait who else is runnable.
     pub(crate) asks_others: bool,
+    /// True if the policy is told what time the job loses to others.
+    pub(crate) asks_lost: bool,
     /// Completions raise interrupts that the kernel takes: the driver's vector is unmasked, or what
     /// is out went to a queue of the kernel's that has interrupts.
     pub(crate) armed: bool,
+    /// True if a block leaves that as it was before it: the driver's vector is masked again.
+    pub(crate) masks: bool,
     /// True if interrupts come straight to the thread.
     pub(crate) user_interrupts: bool,
     pub(crate) in_flight: InFlight,
@@ -106,6 +110,14 @@ fn always_interrupted(path: Path, steps: StepSet) -> bool {
     path != Path::User && steps == StepSet::NONE.with(StepKind::Block)
 }
 
+/// The driver's vector is unmasked only during blocks, where the policy has other steps too and takes no
+/// user interrupts.
+fn masks_between_blocks(path: Path, steps: StepSet) -> bool {
+    path == Path::User
+        && steps != StepSet::NONE.with(StepKind::Block)
+        && !steps.has(StepKind::UserInterrupt)
+}
+
 impl<'a> JobThread<'a> {
     pub(crate) fn new(
         index: usize,
@@ -124,7 +136,9 @@ impl<'a> JobThread<'a> {
             oracle: None,
             timed: policy.timed(),
             asks_others: policy.asks_others(),
+            asks_lost: policy.asks_lost(),
             armed: always_interrupted(path, policy.steps()),
+            masks: masks_between_blocks(path, policy.steps()),
             user_interrupts: policy.steps().has(StepKind::UserInterrupt),
             policy,
             in_flight: InFlight::new(job.iodepth),
@@ -255,6 +269,8 @@ impl<'a> JobThread<'a> {
         for &tag in &self.made {
             let io = self.in_flight.get(tag);
             let class = io.class;
+            let made = io.arrival + world.costs.app + world.costs.submit[io.load];
+            let waited = if io.closed { Nanos::ZERO } else { at - made };
             if let Some(locked) = locked {
                 at = device.lock(at, locked[io.side()]);
             }
@@ -262,6 +278,9 @@ impl<'a> JobThread<'a> {
             let submitted = if self.timed { at } else { Nanos::ZERO };
             self.in_flight.start(tag, submitted, finish);
             if self.timed {
+                if waited > Nanos::ZERO {
+                    self.policy.waited(waited, at);
+                }
                 self.policy.submitted(class, at);
             }
         }

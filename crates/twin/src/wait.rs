@@ -47,7 +47,7 @@ impl JobThread<'_> {
             return Err(self.lacks(step.kind, world));
         }
         let step = step.bounded(self.deadline(at));
-        // Arming unmasks the vector, and any other wait has it masked; by the kernel the I/O goes
+        // Arming unmasks the vector, and the driver masks it after the block; by the kernel the I/O goes
         // to a queue with interrupts, or to a polled one. Both writes to the vector's table are
         // posted, as the doorbell's is, and no profile has a figure for one: they cost nothing
         // here.
@@ -90,6 +90,9 @@ impl JobThread<'_> {
             Wakening::Slice { since } => {
                 self.phase = self.resumes;
                 let got = world.take(self.cpu, self.index, at, Cause::Timer);
+                if self.asks_lost && got.at > since {
+                    self.policy.lost(got.at - since, got.at);
+                }
                 self.chill(&got);
                 let switch = if got.cold.is_some() {
                     world.costs.switch

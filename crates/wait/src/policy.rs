@@ -36,6 +36,12 @@ pub trait Policy: Send {
         false
     }
 
+    /// Learns, before [`Policy::submitted`], that the command had to wait for `time` up to `at` since it
+    /// was requested, for room in the queue or for the core.
+    fn waited(&mut self, time: Nanos, at: Nanos) {
+        let _ = (time, at);
+    }
+
     /// Learns that a command of `class` was submitted at `at`.
     fn submitted(&mut self, class: Class, at: Nanos) {
         let _ = (class, at);
@@ -51,6 +57,16 @@ pub trait Policy: Send {
     /// planned.
     fn woke(&mut self, slept: Slept, at: Nanos) {
         let _ = (slept, at);
+    }
+
+    /// Reports whether the policy uses [`Policy::lost`]; such a one uses times, too.
+    fn asks_lost(&self) -> bool {
+        false
+    }
+
+    /// Learns, now and then, that the thread was ready to run and did not, for `time` up to `at`: others had its core.
+    fn lost(&mut self, time: Nanos, at: Nanos) {
+        let _ = (time, at);
     }
 
     /// Reports whether the policy uses [`Policy::others_runnable`]. A queue that cannot tell who is

@@ -140,6 +140,7 @@ pub fn run_traced(
                 share: areas[at].share(on_device, peers, bs),
                 may_write: target.info().may_write,
                 stop: setup.stop,
+                wait_costs: setup.wait_costs,
                 trace: setup.trace,
                 progress: done,
                 messages: messages.clone(),

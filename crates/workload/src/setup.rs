@@ -4,6 +4,7 @@ use crate::Stop;
 use crate::target::Target;
 use joulio_energy::Baseline;
 use joulio_model::MachineProfile;
+use joulio_nvme::wait::WaitCosts;
 use std::path::Path;
 
 /// Surroundings of a run: all that it needs beside the job and the method.
@@ -23,6 +24,9 @@ pub struct Setup<'a> {
     pub root: &'a Path,
     /// Called now and then with the fraction of the run that is over, 0 to 1.
     pub progress: &'a (dyn Fn(f64) + Sync),
+    /// What each step of a wait costs on this machine, for the completion mode `adaptive`; `None`: as
+    /// on a generic server.
+    pub wait_costs: Option<&'a WaitCosts>,
     /// Events of the measured part that each queue is to keep, if it is to be traced.
     pub trace: Option<usize>,
 }

@@ -13,8 +13,8 @@ use crate::worker_error::{WorkerError, failed};
 use io_loop::{IoLoop, Measured};
 use job_meter::JobMeter;
 use joulio_engine::Buffer;
-use joulio_job::{Availability, Job, Verify};
-use joulio_nvme::wait::now;
+use joulio_job::{Availability, CompletionMode, Job, Verify};
+use joulio_nvme::wait::{Adaptive, AnyPolicy, StepKind, WaitCosts, Waiter, now};
 use joulio_units::{Direction, Nanos};
 use rand::{Rng, SeedableRng};
 use std::ops::Range;
@@ -35,6 +35,8 @@ pub struct Worker<'a> {
     /// True if blocks without content may be given some before they are read.
     pub(crate) may_write: bool,
     pub(crate) stop: &'a Stop,
+    /// What each step of a wait costs on this machine, if that is known.
+    pub(crate) wait_costs: Option<&'a WaitCosts>,
     /// Events of the measured part that each queue is to keep.
     pub(crate) trace: Option<usize>,
     /// I/Os done, for the progress bar.
@@ -47,6 +49,18 @@ impl Worker<'_> {
     /// I/Os in flight.
     pub(crate) fn depth(&self) -> usize {
         self.job.iodepth
+    }
+
+    /// The policy of a queue of the user-space driver by `mode`, if it has one.
+    pub(crate) fn policy(&self, mode: CompletionMode) -> Option<AnyPolicy> {
+        if mode != CompletionMode::Adaptive {
+            return mode.policy();
+        }
+        let costs = self.wait_costs.cloned().unwrap_or_else(WaitCosts::generic);
+        // A thread has to be given user interrupts first.
+        let steps = Waiter::new().can().without(StepKind::UserInterrupt);
+        let own = Adaptive::new(costs, self.job.goal, self.job.numjobs, steps);
+        Some(AnyPolicy::Adaptive(own))
     }
 
     /// Reports that there is no engine.

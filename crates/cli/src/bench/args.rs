@@ -61,10 +61,11 @@ pub struct BenchArgs {
     /// see docs/policies.md), ski-rental=2us (poll that long, then interrupt) and, where the CPU
     /// has user-level waits, tpause, tpause=500ns (that long between polls), hybrid-tpause, umwait
     /// (until the completion is written), uintr and uintr-block=100us (until the device's interrupt
-    /// comes straight to the thread; after that long, by the kernel); with --twin active-check and
+    /// comes straight to the thread; after that long, by the kernel), adaptive (the least energy within
+    /// a promise, see docs/adaptive.md); with --twin active-check and
     /// active-check=poll (uintr or poll, and interrupt while another thread is runnable on the CPU);
     /// of io_uring also sqpoll and
-    /// sqpoll+poll (a thread of the kernel submits). Default: poll,interrupt,hybrid of nvme,
+    /// sqpoll+poll (a thread of the kernel submits). Default: poll,interrupt,hybrid,adaptive of nvme,
     /// interrupt of the kernel's engines
     #[arg(long, value_delimiter = ',')]
     completion: Vec<CompletionMode>,
@@ -158,12 +159,15 @@ impl BenchArgs {
                     CompletionMode::Poll,
                     CompletionMode::Interrupt,
                     CompletionMode::Hybrid,
+                    CompletionMode::Adaptive,
                 ],
                 ([], _) => &[CompletionMode::Interrupt],
                 (modes, _) => modes,
             };
             methods.extend(modes.iter().map(|&mode| Method { engine, mode }));
         }
+        let modes = methods.iter().map(|method| method.mode);
+        self.work.goal.check(modes)?;
         Ok(methods)
     }
 

@@ -206,6 +206,9 @@ fn lacks(policy: &AnyPolicy) -> Option<String> {
     if policy.asks_others() {
         return Some("no stock kernel says whether another thread is runnable on its CPU".into());
     }
+    if matches!(policy, AnyPolicy::Adaptive(_)) {
+        return Some("it plans by the times that it has seen, and those are not the twin's".into());
+    }
     let (waiter, steps) = (Waiter::new(), policy.steps());
     if steps.has(StepKind::UserInterrupt) {
         return Some("an emulated device raises no user interrupts".into());

@@ -7,7 +7,7 @@ use crate::targets::activity;
 use joulio_emulator::{EmulatedDevice, NamespaceOptions, Options, StoreOptions};
 use joulio_energy::Meters;
 use joulio_model::DeviceProfile;
-use joulio_nvme::wait::now;
+use joulio_nvme::wait::{Goal, now};
 use joulio_nvme::{Controller, ControllerOptions, DmaBuffer, Namespace, PollGroup};
 use joulio_units::Nanos;
 use joulio_workload::{
@@ -225,6 +225,7 @@ fn real(
         cpus_allowed: vec![cpus.job],
         verify: Verify::None,
         seed: 1,
+        goal: Goal::default(),
     };
     let method = Method {
         engine: EngineName::Nvme,
@@ -238,6 +239,7 @@ fn real(
         stop,
         root: Path::new("/"),
         progress: &|_| {},
+        wait_costs: None,
         trace: None,
     };
     Ok(run_job(&job, method, &setup, &mut Meters::default())?)

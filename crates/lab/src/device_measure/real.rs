@@ -95,6 +95,7 @@ impl<'a> RealRates<'a> {
             stop: self.stop,
             root: Path::new("/"),
             progress: &|_| {},
+            wait_costs: None,
             trace: None,
         };
         let done = run(job, self.method, &setup, &mut Meters::default());

@@ -16,6 +16,7 @@ use joulio_energy::{Baseline, Meters};
 use joulio_host::ChangeError;
 use joulio_host::knobs::KnobError;
 use joulio_model::MachineProfile;
+use joulio_twin::TwinSetup;
 use joulio_workload::{Job, Method, RunError, RunResult, Setup, Stop, Target, run};
 use std::path::Path;
 
@@ -148,6 +149,11 @@ impl Experiment<'_> {
         let changes = combination.apply(method, self.targets, |line| observer.note(line))?;
         let job = (self.job)(method);
         observer.begin(method, &job);
+        // A profile without costs leaves those of a generic server.
+        let wait_costs = self.machine.and_then(|machine| {
+            let setup = TwinSetup::new(machine, &[]);
+            joulio_twin::wait_costs(&job, method, &setup).ok()
+        });
         let setup = Setup {
             targets: self.targets,
             machine: self.machine,
@@ -156,6 +162,7 @@ impl Experiment<'_> {
             stop: self.stop,
             root: self.root,
             progress: &|fraction| observer.progress(fraction),
+            wait_costs: wait_costs.as_ref(),
             trace: None,
         };
         let result = run(&job, method, &setup, meters);

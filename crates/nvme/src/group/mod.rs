@@ -4,6 +4,7 @@ mod blocking;
 mod cache_line;
 mod core;
 mod queues;
+mod run_delay;
 mod tick;
 mod trial;
 mod waiting;
@@ -11,6 +12,7 @@ mod waiting;
 pub use cache_line::SharedCacheLine;
 
 use self::blocking::Blocking;
+use self::run_delay::RunDelay;
 use crate::queue::{Completed, Faults, QueuePair};
 use crate::{NvmeError, PolicyError};
 use joulio_device::Device;
@@ -36,6 +38,8 @@ pub struct PollGroup<D: Device> {
     busy: Option<BusyThread>,
     /// When the queues are to be checked next.
     next_tick: Nanos,
+    /// Time that the thread was ready and did not run.
+    run_delay: RunDelay,
     /// Calls of [`PollGroup::reap`].
     calls: u32,
 }
@@ -64,6 +68,7 @@ impl<D: Device> PollGroup<D> {
             line: None,
             busy: None,
             next_tick: Nanos::ZERO,
+            run_delay: RunDelay::default(),
             calls: 0,
         };
         group.joined();

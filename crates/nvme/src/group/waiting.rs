@@ -72,6 +72,13 @@ impl<D: Device> PollGroup<D> {
         } else {
             Nanos::ZERO
         };
+        if self.queues.iter().any(QueuePair::asks_lost)
+            && let Some(lost) = self.run_delay.lost(at)
+        {
+            for queue in &mut self.queues {
+                queue.lost(lost, at);
+            }
+        }
         let can = self.waiter.can();
         let mut merged: Option<Step> = None;
         for queue in &mut self.queues {

@@ -7,7 +7,7 @@ use joulio_device::{Device, DmaMemory, Vector};
 use joulio_trace::EventKind;
 use joulio_units::Nanos;
 use joulio_wait::{
-    AnyPolicy, CacheLine, Counters, Policy, Slept, Step, StepKind, StepSet, WaitError, Waiter,
+    AnyPolicy, CacheLine, Counters, Policy, Slept, Step, StepKind, StepSet, WaitError, Waiter, now,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -75,6 +75,24 @@ impl<D: Device> QueuePair<D> {
             let slept = if over { Slept::Over } else { Slept::Under };
             self.policy.woke(slept, at);
         }
+    }
+
+    /// Reports to the policy that the command which is submitted next had to wait for `time` since it was
+    /// requested, for room in the queue or for the core.
+    pub fn waited(&mut self, time: Nanos) {
+        if self.policy.timed() {
+            self.policy.waited(time, now());
+        }
+    }
+
+    /// Reports whether the policy wants to know what time its thread loses.
+    pub(crate) fn asks_lost(&self) -> bool {
+        self.policy.asks_lost()
+    }
+
+    /// Reports to the policy that the thread was ready and did not run, for `time` up to `at`.
+    pub(crate) fn lost(&mut self, time: Nanos, at: Nanos) {
+        self.policy.lost(time, at);
     }
 
     /// Changes with the policy, and is no other queue's.

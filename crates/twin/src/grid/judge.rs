@@ -183,7 +183,7 @@ pub(crate) fn judge(
     let first = &seeds[0];
     let indices = 0..first.outcomes.len();
     let there: Vec<usize> = indices
-        .filter(|&one| first.outcomes[one].mechanism <= view.mechanism)
+        .filter(|&one| first.outcomes[one].is_in(index, view))
         .collect();
     let kept = there.iter().copied();
     let kept = kept.filter(|&one| seeds.iter().all(|seed| seed.outcomes[one].keeps));

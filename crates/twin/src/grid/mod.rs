@@ -18,7 +18,7 @@ pub use sweep::{Candidate, GridError, Sweep};
 
 use joulio_model::{CoreState, MachineProfile, power};
 use joulio_units::{Joules, Nanos};
-use joulio_wait::{StepKind, StepSet};
+use joulio_wait::{Adaptive, Objective, StepKind, StepSet};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -53,6 +53,19 @@ impl Mechanism {
             Mechanism::Tpause
         } else {
             Mechanism::Eventfd
+        }
+    }
+
+    /// The steps that there are with it.
+    pub(crate) fn steps(self) -> StepSet {
+        let all = Adaptive::STEPS;
+        match self {
+            Mechanism::Eventfd => all,
+            Mechanism::Tpause => all.with(StepKind::Pause).with(StepKind::Monitor),
+            Mechanism::UserInterrupt => all
+                .with(StepKind::Pause)
+                .with(StepKind::Monitor)
+                .with(StepKind::UserInterrupt),
         }
     }
 
@@ -103,6 +116,15 @@ impl Meter {
             Meter::Wall => "wall",
             Meter::Package => "package",
             Meter::Cores => "cores",
+        }
+    }
+
+    /// The objective of a policy that this meter judges.
+    pub(crate) fn objective(self) -> Objective {
+        match self {
+            Meter::Wall => Objective::Wall,
+            Meter::Package => Objective::Package,
+            Meter::Cores => Objective::Cores,
         }
     }
 

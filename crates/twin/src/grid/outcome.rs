@@ -1,6 +1,6 @@
 //! What a run gave, by the figures that it is judged by.
 
-use super::{Mechanism, Meter};
+use super::{Mechanism, Meter, View};
 use crate::TwinRun;
 use joulio_model::MachineProfile;
 use joulio_units::{Nanos, PastTdp, Percentile, Slo};
@@ -10,6 +10,8 @@ use joulio_units::{Nanos, PastTdp, Percentile, Slo};
 pub(crate) struct Outcome {
     pub(crate) name: String,
     pub(crate) mechanism: Mechanism,
+    /// Index of the only view that it was simulated for; `None`: all that have its mechanism.
+    pub(crate) view: Option<usize>,
     /// Joules of an I/O, by meter.
     joules: [f64; Meter::ALL.len()],
     /// Watts of all but the jobs' cores, by meter.
@@ -47,6 +49,7 @@ impl Outcome {
         Outcome {
             name: name.into(),
             mechanism,
+            view: None,
             joules: read.map(|all| all / done.ios().max(1) as f64),
             others: read.map(|all| match seconds {
                 0.0 => 0.0,
@@ -61,6 +64,11 @@ impl Outcome {
             past_tdp: done.result.past_tdp,
             keeps: slo.is_some_and(|slo| slo.keeps(least)),
         }
+    }
+
+    /// Returns true if it takes part in `view`, at `index` of the sweep's.
+    pub(crate) fn is_in(&self, index: usize, view: View) -> bool {
+        self.mechanism <= view.mechanism && self.view.is_none_or(|only| only == index)
     }
 
     /// Joules of an I/O at `meter`.

@@ -2,11 +2,11 @@
 
 use super::outcome::Outcome;
 use super::sweep::{DRIVER, FIRST};
-use super::{GridError, Mechanism, Scenario, Sweep, View};
-use crate::{Oracle, TwinError, TwinRun, TwinSetup, run_oracle, run_policy};
+use super::{GridError, Mechanism, Meter, Scenario, Sweep, View};
+use crate::{Oracle, TwinError, TwinRun, TwinSetup, run_oracle, run_policy, wait_costs};
 use joulio_job::{Arrivals, Job};
 use joulio_units::{Nanos, Percentile, Slo, SloLimit, Watts};
-use joulio_wait::AnyPolicy;
+use joulio_wait::{Adaptive, AnyPolicy, Goal, Promised, WaitCosts};
 
 /// What an oracle knows beside the I/Os that are out, and may do with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +113,10 @@ impl Sweep {
         setup: &TwinSetup<'_>,
         views: &[View],
     ) -> Result<Replicate, GridError> {
+        let mut outcomes = outcomes;
+        for (index, view) in views.iter().enumerate() {
+            outcomes.extend(self.adaptive((index, *view), job, &outcomes[0], slo, setup)?);
+        }
         let mut oracles: Vec<(Oracle, Outcome)> = Vec::new();
         let mut tries = Vec::new();
         for view in views {
@@ -139,6 +143,37 @@ impl Sweep {
             oracles,
             tries,
         })
+    }
+
+    /// The policy that is given the promise and the boundary, in the view at `index`.
+    fn adaptive(
+        &self,
+        (index, view): (usize, View),
+        job: &Job,
+        polled: &Outcome,
+        slo: Slo,
+        setup: &TwinSetup<'_>,
+    ) -> Result<Option<Outcome>, GridError> {
+        let costs = WaitCosts {
+            package: Watts(polled.others(Meter::Package)),
+            wall: Watts(polled.others(Meter::Wall)),
+            ..wait_costs(job, DRIVER, setup)?
+        };
+        let goal = Goal {
+            objective: view.boundary.objective(),
+            promised: Promised::Slo(slo),
+        };
+        let policy = Adaptive::new(costs, goal, job.numjobs, view.mechanism.steps());
+        let own = |_| AnyPolicy::Adaptive(policy.clone());
+        let done = match run_policy(job, DRIVER, setup, own) {
+            // The machine lacks what it needs.
+            Err(TwinError::Step { .. }) => return Ok(None),
+            done => done?,
+        };
+        let named = ("adaptive", view.mechanism);
+        let mut outcome = Outcome::of(&self.machine, named, &done, Some(&slo));
+        outcome.view = Some(index);
+        Ok(Some(outcome))
     }
 
     /// The job of `scenario` with `seed`, and polling's run of it.

@@ -99,6 +99,8 @@ impl Candidate {
             (mode, _) => mode,
         };
         let modes = CompletionMode::ALL.into_iter().map(own);
+        // It is given the promise and the boundary of each view.
+        let modes = modes.filter(|mode| *mode != CompletionMode::Adaptive);
         // The oracle's own baseline is a spin: what only spins is no candidate beside it.
         let spins = StepSet::NONE.with(StepKind::Spin);
         let modes = modes.filter(|mode| mode.policy().is_some_and(|one| one.steps() != spins));

@@ -56,6 +56,8 @@ impl JobThread<'_> {
                 self.ended.push((wrote, bytes, io.arrival));
             }
         }
+        // The driver masks its vector when a block is over; what came until then has interrupted.
+        self.armed &= !self.masks;
         for &(wrote, bytes, arrival) in &self.ended {
             let side = if wrote {
                 &mut self.done.write

@@ -2,6 +2,7 @@
 //! `--completion`.
 
 mod active_check;
+mod adaptive;
 mod dpas;
 mod ehp;
 mod hybrid;
@@ -20,6 +21,7 @@ mod uring_hybrid;
 mod user_interrupt;
 
 pub use active_check::ActiveCheck;
+pub use adaptive::{Adaptive, Goal, IdleCost, Objective, Promised, WaitCosts};
 pub use dpas::Dpas;
 pub use ehp::Ehp;
 pub use hybrid::Hybrid;
@@ -100,6 +102,13 @@ macro_rules! policies {
                 }
             }
 
+            fn waited(&mut self, time: Nanos, at: Nanos) {
+                match self {
+                    $(AnyPolicy::$policy(policy) => policy.waited(time, at),)*
+                    AnyPolicy::Other(policy) => policy.waited(time, at),
+                }
+            }
+
             fn submitted(&mut self, class: Class, at: Nanos) {
                 match self {
                     $(AnyPolicy::$policy(policy) => policy.submitted(class, at),)*
@@ -111,6 +120,20 @@ macro_rules! policies {
                 match self {
                     $(AnyPolicy::$policy(policy) => policy.completed(class, submitted, at),)*
                     AnyPolicy::Other(policy) => policy.completed(class, submitted, at),
+                }
+            }
+
+            fn asks_lost(&self) -> bool {
+                match self {
+                    $(AnyPolicy::$policy(policy) => policy.asks_lost(),)*
+                    AnyPolicy::Other(policy) => policy.asks_lost(),
+                }
+            }
+
+            fn lost(&mut self, time: Nanos, at: Nanos) {
+                match self {
+                    $(AnyPolicy::$policy(policy) => policy.lost(time, at),)*
+                    AnyPolicy::Other(policy) => policy.lost(time, at),
                 }
             }
 
@@ -148,6 +171,7 @@ policies! {
     Uintr = Uintr;
     UintrBlock = UintrBlock::new(UintrBlock::STAY);
     ActiveCheck = ActiveCheck::user_interrupt();
+    Adaptive = Adaptive::generic();
 }
 
 impl AnyPolicy {

@@ -64,6 +64,10 @@ impl<D: Device> Engine for NvmeEngine<D> {
         Ok(buffers.into_iter().map(NvmeBuffer).collect())
     }
 
+    fn waited(&mut self, time: Nanos) {
+        self.group.queues()[0].waited(time);
+    }
+
     #[inline]
     fn prepare(&mut self, request: Request, buffer: NvmeBuffer) -> Result<(), NvmeError> {
         let block = u64::from(self.namespace.block_size());

@@ -170,6 +170,7 @@ mod tests {
             share: 0..10,
             may_write: false,
             stop: &stop,
+            wait_costs: None,
             trace: None,
             progress: &progress,
             messages,

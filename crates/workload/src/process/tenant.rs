@@ -87,6 +87,7 @@ fn work(
             share,
             may_write: target.info().may_write,
             stop,
+            wait_costs: None,
             trace: None,
             progress,
             messages,

@@ -146,6 +146,7 @@ fn setup(targets: &[Box<dyn Target>]) -> Setup<'_> {
         stop: &RUNNING,
         root: Path::new("/"),
         progress: &|_| {},
+        wait_costs: None,
         trace: None,
     }
 }

@@ -94,7 +94,7 @@ impl<D: Device + 'static> Target for NvmeTarget<D> {
     }
 
     fn work(&self, method: Method, worker: Worker<'_>) -> Result<(), WorkerError> {
-        let Some(policy) = method.mode.policy() else {
+        let Some(policy) = worker.policy(method.mode) else {
             let reason = format!(
                 "{} is a completion mode of the kernel: --engine io_uring",
                 method.mode

@@ -227,6 +227,9 @@ impl<'a, E: Traced> IoLoop<'a, E> {
                 len: due.len,
                 tag,
             };
+            if !due.closed && at > due.arrival {
+                self.engine.waited(at - due.arrival);
+            }
             self.engine.prepare(request, buffer).map_err(failed)?;
             self.issued += 1;
         }

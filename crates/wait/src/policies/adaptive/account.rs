@@ -1,0 +1,73 @@
+//! The bound of ski rental, kept over all waits.
+
+use super::costs::WaitCosts;
+use crate::{Step, StepKind};
+use joulio_units::Nanos;
+
+/// What waits have cost, and what they may: twice what they cost who knows when each I/O completes, and a
+/// wake-up each. Plans are made by what is likely; where they cost more than that, the core spins for the
+/// break-even time and blocks, which never does.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Account {
+    /// Nanojoules.
+    spent: f64,
+    may: f64,
+    /// The step that is taken, and since when.
+    taken: Option<(StepKind, Nanos)>,
+}
+
+/// Share of what may be spent from which on no plan is trusted.
+const TRUSTED: f64 = 0.9;
+/// Nanojoules after which both sides are half forgotten.
+const FORGOTTEN: f64 = 1e9;
+
+impl Account {
+    /// Returns true if plans have cost too much.
+    pub(super) fn is_overdrawn(&self) -> bool {
+        self.spent > TRUSTED * self.may
+    }
+
+    /// Takes `step` at `now`.
+    pub(super) fn took(&mut self, costs: &WaitCosts, step: Step, now: Nanos) {
+        self.end(costs, now);
+        self.taken = Some((step.kind, now));
+    }
+
+    /// Nothing is out from `now` on: what the core does then is not a wait for an I/O.
+    pub(super) fn pause(&mut self, costs: &WaitCosts, now: Nanos) {
+        self.end(costs, now);
+    }
+
+    /// An I/O that took `time` completed at `at`.
+    pub(super) fn completed(&mut self, costs: &WaitCosts, at: Nanos, time: u64) {
+        self.end(costs, at);
+        let time = time as f64;
+        let asleep = costs.asleep(time, costs.timer.0);
+        self.may += 2.0 * asleep.min(time * costs.spin.0) + costs.break_even() * costs.spin.0;
+        if self.may > FORGOTTEN {
+            self.may /= 2.0;
+            self.spent /= 2.0;
+        }
+    }
+
+    /// The step that was taken ends at `at`.
+    fn end(&mut self, costs: &WaitCosts, at: Nanos) {
+        let Some((kind, since)) = self.taken.take() else {
+            return;
+        };
+        let time = at.since(since).0 as f64;
+        self.spent += match kind {
+            StepKind::Spin => time * costs.spin.0,
+            StepKind::Pause | StepKind::UserInterrupt => time * costs.pause.0,
+            StepKind::Monitor => time * costs.monitor.0,
+            StepKind::Sleep => costs.asleep(time, costs.timer.0),
+            // As a sleep, but for its own times.
+            StepKind::Block => {
+                let asleep = costs.asleep(time, costs.interrupt.0);
+                let more = costs.block_before + costs.block_after;
+                let more = more.since(costs.sleep_before + costs.sleep_after).0 as f64;
+                asleep + more.min(time) * (costs.kernel.0 - costs.idle[0].watts.0).max(0.0)
+            }
+        };
+    }
+}

@@ -1,0 +1,148 @@
+//! What a step costs on a machine: its time and its joules.
+
+use super::goal::Objective;
+use joulio_units::{Joules, Nanos, Watts};
+
+/// Costs of the steps of a machine, by which [`crate::Adaptive`] plans.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WaitCosts {
+    /// Nanoseconds of one poll that finds nothing.
+    pub poll: Nanos,
+    /// Nanoseconds from the decision to sleep to an idle core.
+    pub sleep_before: Nanos,
+    /// Nanoseconds from a timer's interrupt to the thread's next instruction, on a core that is awake.
+    pub sleep_after: Nanos,
+    /// Nanoseconds from the decision to block to an idle core.
+    pub block_before: Nanos,
+    /// Nanoseconds from a device's interrupt to the thread's next instruction, on a core that is awake.
+    pub block_after: Nanos,
+    /// Nanoseconds that a thread loses after its core was idle for no time, after endless time, and
+    /// the idle time after which half of the difference is lost.
+    pub cold: [Nanos; 3],
+    /// Nanoseconds to leave a user-level wait.
+    pub pause_exit: Nanos,
+    /// Nanoseconds from a user interrupt to the thread's next instruction.
+    pub user_interrupt: Nanos,
+    /// Nanoseconds of an I/O's latency before its submission and after its completion is seen.
+    pub around: Nanos,
+    /// Watts of a core that spins.
+    pub spin: Watts,
+    /// Watts of a core in the kernel.
+    pub kernel: Watts,
+    /// Watts of a core in a user-level wait for a time.
+    pub pause: Watts,
+    /// Watts of a core in a user-level wait for a cache line.
+    pub monitor: Watts,
+    /// Watts of the package beside its cores.
+    pub package: Watts,
+    /// Watts of the machine beside its cores.
+    pub wall: Watts,
+    /// Idle states, from the shallowest; at least one.
+    pub idle: Vec<IdleCost>,
+    /// Joules of a wake-up by a timer.
+    pub timer: Joules,
+    /// Joules of a wake-up by an interrupt.
+    pub interrupt: Joules,
+}
+
+/// Costs of an idle state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IdleCost {
+    /// Nanoseconds of the shortest expected idle time for which the governor chooses it.
+    pub chosen: Nanos,
+    /// Nanoseconds to leave it.
+    pub exit: Nanos,
+    /// Watts of a core in it.
+    pub watts: Watts,
+}
+
+impl WaitCosts {
+    /// Costs of a server whose own are not known: those of the profile `generic-server`, for the
+    /// user-space driver.
+    pub fn generic() -> WaitCosts {
+        let idle = |chosen, exit, watts| IdleCost {
+            chosen: Nanos(chosen),
+            exit: Nanos(exit),
+            watts: Watts(watts),
+        };
+        WaitCosts {
+            poll: Nanos(60),
+            sleep_before: Nanos(1_927),
+            sleep_after: Nanos(940),
+            block_before: Nanos(2_836),
+            block_after: Nanos(2_543),
+            cold: [Nanos(345), Nanos(1_145), Nanos(20_000)],
+            pause_exit: Nanos(100),
+            user_interrupt: Nanos(600),
+            around: Nanos(336),
+            spin: Watts(4.0),
+            kernel: Watts(4.2),
+            pause: Watts(3.6),
+            monitor: Watts(3.6),
+            package: Watts(3.0),
+            wall: Watts(108.0),
+            idle: vec![
+                idle(2_000, 250, 1.44),
+                idle(20_000, 5_000, 0.88),
+                idle(600_000, 100_000, 0.1),
+            ],
+            timer: Joules(10e-6),
+            interrupt: Joules(8e-6),
+        }
+    }
+
+    /// Watts inside the boundary of `objective` that flow as long as an I/O of a closed loop takes,
+    /// whatever its core does, for each of `jobs`.
+    pub(super) fn share(&self, objective: Objective, jobs: usize) -> f64 {
+        let all = match objective {
+            Objective::Cores => 0.0,
+            Objective::Package => self.package.0,
+            Objective::Wall => self.wall.0,
+        };
+        all / jobs.max(1) as f64
+    }
+
+    /// The idle state that the governor chooses for a time of `expected` nanoseconds.
+    pub(super) fn idle_of(&self, expected: f64) -> IdleCost {
+        let mut states = self.idle.iter().rev();
+        let pays = states.find(|state| state.chosen.0 as f64 <= expected);
+        *pays.unwrap_or(&self.idle[0])
+    }
+
+    /// Nanoseconds that a thread loses after its core was idle for `idle` nanoseconds.
+    pub(super) fn cold_after(&self, idle: f64) -> f64 {
+        let [least, most, half] = self.cold.map(|time| time.0 as f64);
+        match idle + half {
+            0.0 => least,
+            sum => least + (most - least).max(0.0) * idle / sum,
+        }
+    }
+
+    /// Nanoseconds from the completion to the thread's next instruction after a block of `idle`
+    /// nanoseconds.
+    pub(super) fn block_delay(&self, idle: f64) -> f64 {
+        (self.idle_of(idle).exit + self.block_after).0 as f64
+    }
+
+    /// Nanoseconds by which an I/O may be late that arrives after a block of `idle` nanoseconds, twice what
+    /// is expected.
+    pub(super) fn nap_delay(&self, idle: f64) -> f64 {
+        2.0 * (self.block_delay(idle) + self.cold_after(idle))
+    }
+
+    /// Nanojoules of `time` nanoseconds from a decision to sleep to the thread's next instruction, with a
+    /// wake-up of `wake` joules.
+    pub(super) fn asleep(&self, time: f64, wake: f64) -> f64 {
+        let awake = (self.sleep_before + self.sleep_after).0 as f64;
+        let idle = (time - awake).max(0.0);
+        awake * self.kernel.0 + idle * self.idle_of(idle).watts.0 + wake * 1e9
+    }
+
+    /// Nanoseconds of spinning that cost what a block costs: the break-even of ski rental.
+    pub(super) fn break_even(&self) -> f64 {
+        let awake = (self.block_before + self.block_after).0 as f64 * self.kernel.0;
+        let wake = self.interrupt.0 * 1e9 + awake;
+        let saved = (self.spin.0 - self.idle[0].watts.0).max(self.spin.0 / 100.0);
+        wake / saved
+    }
+}

@@ -1,0 +1,79 @@
+//! What the policy is to reach.
+
+use joulio_units::Slo;
+use std::fmt;
+use std::str::FromStr;
+
+/// Boundary of the energy that is to be least.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum Objective {
+    /// The jobs' cores.
+    #[default]
+    Cores,
+    /// The package: all cores, and what they share.
+    Package,
+    /// The whole machine.
+    Wall,
+}
+
+impl Objective {
+    /// Every one.
+    pub const ALL: [Objective; 3] = [Objective::Cores, Objective::Package, Objective::Wall];
+
+    /// Name in flags and in the output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Objective::Cores => "cores",
+            Objective::Package => "package",
+            Objective::Wall => "wall",
+        }
+    }
+}
+
+impl fmt::Display for Objective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Objective {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Objective, String> {
+        let mut all = Objective::ALL.into_iter();
+        all.find(|one| one.name() == text)
+            .ok_or_else(|| format!("'{text}' is not an objective: cores, package, wall"))
+    }
+}
+
+/// Latencies that are promised.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Promised {
+    /// None: the least energy, whatever it takes.
+    Nothing,
+    /// Latencies that percentiles of the I/Os may not exceed.
+    Slo(Slo),
+    /// The 99th and 99.9th percentiles that polling would have, and this share of them, but three
+    /// microseconds at least; 0 to 10.
+    Budget(f64),
+}
+
+impl Default for Promised {
+    fn default() -> Promised {
+        Promised::Budget(0.05)
+    }
+}
+
+/// What [`crate::Adaptive`] is to reach: the least energy within a promise.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Goal {
+    /// Boundary of the energy.
+    pub objective: Objective,
+    /// Latencies that are promised.
+    pub promised: Promised,
+}

@@ -1,0 +1,143 @@
+//! What I/Os of a class took lately.
+
+use joulio_units::Nanos;
+
+/// I/Os that are remembered.
+pub(super) const KEPT: usize = 64;
+/// I/Os before a class has a history.
+pub(super) const FEW: usize = 16;
+/// Representatives of a history.
+pub(super) const POINTS: usize = 16;
+
+/// The latest times from submission to completion of one class, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct History {
+    times: [u32; KEPT],
+    next: u8,
+    count: u8,
+    /// I/Os in a row that took longer than any remembered.
+    surprises: u8,
+    /// I/Os in a row that were there when the core woke.
+    overs: u8,
+    longest: u32,
+    /// What that was when it was last asked for representatives; 0: it was not.
+    known: u32,
+    /// True if there are I/Os since.
+    fresh: bool,
+}
+
+impl Default for History {
+    fn default() -> History {
+        History {
+            times: [0; KEPT],
+            next: 0,
+            count: 0,
+            surprises: 0,
+            overs: 0,
+            longest: 0,
+            known: 0,
+            fresh: false,
+        }
+    }
+}
+
+/// Surprises in a row after which a history is forgotten but for its last I/Os.
+const SURPRISES: u8 = 4;
+
+impl History {
+    /// Number of I/Os that are remembered.
+    pub(super) fn len(&self) -> usize {
+        usize::from(self.count)
+    }
+
+    /// Returns true if there are I/Os since the last plan.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.fresh
+    }
+
+    /// Adds an I/O that took `time`. Returns true if the history was forgotten.
+    #[inline]
+    pub(super) fn add(&mut self, time: u64) -> bool {
+        let time = time.min(u64::from(u32::MAX)) as u32;
+        let longer = self.known > 0 && time > self.known.saturating_add(self.known / 4);
+        self.put(time);
+        self.overs = 0;
+        match longer && usize::from(self.count) > usize::from(SURPRISES) {
+            true => self.surprised(),
+            false => {
+                self.surprises = 0;
+                false
+            }
+        }
+    }
+
+    /// Adds an I/O that was there when the core woke, `within` after its submission: how long it took
+    /// is not known. What was remembered stays, unless it is longer; but for all of it if there were so
+    /// `many` in a row. Returns true if the history was forgotten.
+    pub(super) fn add_within(&mut self, within: u64, many: u8) -> bool {
+        self.overs = self.overs.saturating_add(1);
+        if self.overs >= many {
+            *self = History::default();
+            return true;
+        }
+        let within = within.min(u64::from(u32::MAX)) as u32;
+        let oldest = self.times[usize::from(self.next)];
+        let known = usize::from(self.count) == KEPT;
+        let time = if known && oldest <= within {
+            oldest
+        } else {
+            within - within / 64
+        };
+        self.put(time);
+        self.surprises = 0;
+        false
+    }
+
+    #[inline]
+    fn put(&mut self, time: u32) {
+        self.times[usize::from(self.next)] = time;
+        self.next = (self.next + 1) % KEPT as u8;
+        self.count = (self.count + 1).min(KEPT as u8);
+        self.longest = self.longest.max(time);
+        self.fresh = true;
+    }
+
+    /// One more I/O took longer than any remembered.
+    #[cold]
+    fn surprised(&mut self) -> bool {
+        self.surprises += 1;
+        if self.surprises < SURPRISES {
+            return false;
+        }
+        let last = usize::from(self.next) + KEPT;
+        let kept = usize::from(SURPRISES) - 1;
+        let mut forgotten = History::default();
+        for back in (1..=kept).rev() {
+            forgotten.put(self.times[(last - back) % KEPT]);
+        }
+        *self = forgotten;
+        true
+    }
+
+    /// Representatives of the times, ascending, each of as many I/Os; and forgets how long the longest
+    /// took that is no longer remembered.
+    pub(super) fn points(&mut self) -> [f64; POINTS] {
+        let count = self.len().max(1);
+        let mut sorted = self.times;
+        sorted[..count].sort_unstable();
+        self.longest = sorted[count - 1];
+        (self.known, self.fresh) = (self.longest, false);
+        std::array::from_fn(|point| f64::from(sorted[(2 * point + 1) * count / (2 * POINTS)]))
+    }
+
+    /// The shortest time that is remembered.
+    pub(super) fn shortest(&self) -> u64 {
+        let times = &self.times[..self.len().max(1)];
+        u64::from(times.iter().copied().min().unwrap_or(0))
+    }
+
+    /// The longest time that is remembered.
+    pub(super) fn longest(&self) -> Nanos {
+        Nanos(u64::from(self.longest))
+    }
+}

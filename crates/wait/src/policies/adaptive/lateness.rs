@@ -1,0 +1,76 @@
+//! How late a core wakes, as measured.
+
+use super::costs::WaitCosts;
+
+/// How late timers and interrupts are on this machine: what its costs say, until there is more to go by.
+#[derive(Clone, Debug)]
+pub(super) struct Lateness {
+    /// Nanoseconds from a timer's time to the thread's next instruction by the costs.
+    nominal: f64,
+    /// The mean of those that were measured lately, and their mean deviation.
+    mean: f64,
+    deviation: f64,
+    /// How many times as long as expected it takes to go on after a block.
+    slow: f64,
+    /// True if a timer or a block was measured since the last plan.
+    timed: bool,
+    blocked: bool,
+}
+
+/// Most times as long as expected that a wake-up is taken to take.
+pub(super) const SLOWEST: f64 = 16.0;
+/// Share of what was measured that is forgotten with each plan in which nothing is measured: else one
+/// long delay would end all sleeps.
+const FORGOTTEN: f64 = 1.0 / 256.0;
+
+impl Lateness {
+    pub(super) fn new(costs: &WaitCosts) -> Lateness {
+        let nominal = (costs.idle[0].exit + costs.sleep_after).0 as f64;
+        Lateness {
+            nominal,
+            mean: nominal,
+            deviation: 0.0,
+            slow: 1.0,
+            timed: false,
+            blocked: false,
+        }
+    }
+
+    /// Nanoseconds from a timer's time to the thread's next instruction that are hardly ever exceeded:
+    /// the mean and some mean deviations, as TCP finds its timeout (RFC 6298).
+    pub(super) fn timer(&self) -> f64 {
+        self.mean + 3.0 * self.deviation
+    }
+
+    /// How many times as long as expected it takes to go on after a block; at least 1.
+    pub(super) fn slow(&self) -> f64 {
+        self.slow.max(1.0)
+    }
+
+    /// A timer was `late` nanoseconds late.
+    pub(super) fn timer_was(&mut self, late: f64) {
+        // One that a preemption or a host's pause made longer says little of the next.
+        let late = late.min(8.0 * self.timer().max(self.nominal));
+        let over = late - self.mean;
+        self.mean += over / 8.0;
+        self.deviation += (over.abs() - self.deviation) / 8.0;
+        self.timed = true;
+    }
+
+    /// A block took so many `times` as long to end as expected.
+    pub(super) fn block_was(&mut self, times: f64) {
+        self.slow += (times.clamp(0.0, SLOWEST) - self.slow) / 64.0;
+        self.blocked = true;
+    }
+
+    /// Forgets a little of what was not measured since the last plan.
+    pub(super) fn forget(&mut self) {
+        if !std::mem::take(&mut self.timed) {
+            self.mean += (self.nominal - self.mean) * FORGOTTEN;
+            self.deviation -= self.deviation * FORGOTTEN;
+        }
+        if !std::mem::take(&mut self.blocked) {
+            self.slow += (1.0 - self.slow) * FORGOTTEN;
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Whether other threads want the core.
+
+use super::costs::WaitCosts;
+use super::plan::Watch;
+use crate::StepKind;
+use joulio_units::{Joules, Nanos, Watts};
+
+/// What a nanosecond of delay is worth where others want the core, in nanoseconds of its time.
+pub(super) const PRICE: f64 = 0.02;
+/// Time over which lost time is summed up.
+const WINDOW: Nanos = Nanos::from_millis(20);
+/// Share of it that has to be lost.
+const LOST: f64 = 0.1;
+/// Time after which a core that others wanted is taken for the thread's own again, to see.
+const PROBE: Nanos = Nanos::from_millis(100);
+
+/// The time that a thread was ready and did not run, lately.
+#[derive(Clone, Debug)]
+pub(super) struct Shared {
+    costs: WaitCosts,
+    watches: [Watch; 1],
+    since: Nanos,
+    lost: Nanos,
+    /// Until when the core counts as wanted.
+    until: Nanos,
+}
+
+impl Shared {
+    /// A thread on a machine of `costs`.
+    pub(super) fn new(costs: &WaitCosts) -> Shared {
+        let unit = Watts(1.0);
+        let idle = costs.idle.iter().map(|state| super::IdleCost {
+            watts: Watts(0.0),
+            ..*state
+        });
+        Shared {
+            costs: WaitCosts {
+                spin: unit,
+                kernel: unit,
+                pause: unit,
+                monitor: unit,
+                package: Watts(0.0),
+                wall: Watts(0.0),
+                idle: idle.collect(),
+                timer: Joules(0.0),
+                interrupt: Joules(0.0),
+                ..costs.clone()
+            },
+            watches: [Watch {
+                kind: StepKind::Spin,
+                watts: 1.0,
+                exit: 0.0,
+            }],
+            since: Nanos::ZERO,
+            lost: Nanos::ZERO,
+            until: Nanos::ZERO,
+        }
+    }
+
+    /// Costs of the steps in time of the core.
+    pub(super) fn costs(&self) -> &WaitCosts {
+        &self.costs
+    }
+
+    /// The watch that there is: all keep the core.
+    pub(super) fn watches(&self) -> &[Watch] {
+        &self.watches
+    }
+
+    /// Counts `time` that was lost, up to `at`. Returns true if the core is newly found wanted.
+    pub(super) fn lost(&mut self, time: Nanos, at: Nanos) -> bool {
+        if at.since(self.since) > WINDOW {
+            (self.since, self.lost) = (at - time, Nanos::ZERO);
+        }
+        self.lost += time;
+        let wanted = self.lost.0 as f64 > WINDOW.0 as f64 * LOST;
+        let news = wanted && at >= self.until;
+        if wanted {
+            self.until = at + PROBE;
+        }
+        news
+    }
+
+    /// Returns true if others want the core.
+    pub(super) fn is_crowded(&self, now: Nanos) -> bool {
+        now < self.until
+    }
+}

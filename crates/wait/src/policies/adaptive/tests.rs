@@ -1,0 +1,386 @@
+//! The policy on a modelled core with one I/O out at a time.
+
+use super::*;
+use crate::policies::testing::{Commands, READ, WRITE};
+use joulio_units::{Percentile, SloLimit};
+use proptest::prelude::*;
+
+const MICRO: u64 = 1_000;
+
+/// A core that takes as long for each step, and draws as much, as [`WaitCosts::generic`] says.
+struct Core {
+    policy: Adaptive,
+    costs: WaitCosts,
+    now: u64,
+    /// Nanojoules of all waits.
+    joules: f64,
+    /// Timers fire later by so many nanoseconds than the costs say.
+    lag: u64,
+    /// Kinds of the steps that were taken.
+    steps: Vec<StepKind>,
+}
+
+impl Core {
+    fn new(promised: Promised) -> Core {
+        let costs = WaitCosts::generic();
+        let goal = Goal {
+            promised,
+            ..Goal::default()
+        };
+        Core {
+            policy: Adaptive::new(costs.clone(), goal, 1, Adaptive::STEPS),
+            costs,
+            now: 1_000_000,
+            joules: 0.0,
+            lag: 0,
+            steps: Vec::new(),
+        }
+    }
+
+    /// One I/O of `class` that takes `time`; nanoseconds by which it is seen late.
+    fn io(&mut self, class: Class, time: u64) -> u64 {
+        let submitted = self.now;
+        let done = submitted + time;
+        self.policy.submitted(class, Nanos(submitted));
+        let seen = loop {
+            let commands = Commands(vec![(class, submitted)]);
+            let step = self
+                .policy
+                .plan(&commands, Adaptive::STEPS, Nanos(self.now));
+            self.steps.push(step.kind);
+            let until = step.until.0;
+            assert!(until > self.now, "{step:?} at {}", self.now);
+            match step.kind {
+                StepKind::Spin => {
+                    let end = done.min(until).max(self.now);
+                    self.joules += (end - self.now) as f64 * self.costs.spin.0;
+                    self.now = end;
+                    if done <= end {
+                        break end;
+                    }
+                }
+                StepKind::Sleep => {
+                    let over = self.sleep(until, done);
+                    if over {
+                        break self.now;
+                    }
+                }
+                StepKind::Block => {
+                    assert_eq!(step, Step::BLOCK);
+                    let asleep = self.now + self.costs.block_before.0;
+                    let after = self.costs.block_after.0;
+                    self.wake(asleep, done, after, self.costs.interrupt.0);
+                    break self.now;
+                }
+                kind => panic!("{kind:?} is not among the steps"),
+            }
+        };
+        self.policy.completed(class, Nanos(submitted), Nanos(seen));
+        self.now = seen + 300;
+        seen - done
+    }
+
+    fn sleep(&mut self, until: u64, done: u64) -> bool {
+        let asleep = self.now + self.costs.sleep_before.0;
+        let after = self.costs.sleep_after.0;
+        self.wake(asleep, until + self.lag, after, self.costs.timer.0);
+        let over = done <= self.now;
+        let slept = if over { Slept::Over } else { Slept::Under };
+        self.policy.woke(slept, Nanos(self.now));
+        over
+    }
+
+    /// Idle from `asleep` until `event`, then awake after the exit and `after`.
+    fn wake(&mut self, asleep: u64, event: u64, after: u64, joules: f64) {
+        let event = event.max(asleep);
+        let state = self.costs.idle_of((event - asleep) as f64);
+        let kernel = asleep - self.now + after;
+        let idle = event - asleep + state.exit.0;
+        self.joules +=
+            kernel as f64 * self.costs.kernel.0 + idle as f64 * state.watts.0 + joules * 1e9;
+        self.now = event + state.exit.0 + after;
+    }
+
+    /// The least that an I/O of `time` costs a core that knows when it completes.
+    fn oracle(&self, time: u64) -> f64 {
+        let mut awake = Core::new(Promised::Nothing);
+        awake.joules = 0.0;
+        let asleep = awake.now + self.costs.sleep_before.0;
+        awake.wake(
+            asleep,
+            awake.now + time,
+            self.costs.sleep_after.0,
+            self.costs.timer.0,
+        );
+        awake.joules.min(time as f64 * self.costs.spin.0)
+    }
+
+    fn took(&mut self, kind: StepKind) -> bool {
+        std::mem::take(&mut self.steps).contains(&kind)
+    }
+}
+
+fn slo(p99: u64, p999: u64) -> Promised {
+    let limit = |percentile, latency| SloLimit {
+        percentile,
+        latency: Nanos(latency),
+    };
+    let limits = [limit(Percentile::P99, p99), limit(Percentile::P99_9, p999)];
+    Promised::Slo(joulio_units::Slo::new(&limits).unwrap())
+}
+
+/// Numbers that look random, from 0 to 1.
+fn random(seed: &mut u64) -> f64 {
+    *seed = seed
+        .wrapping_mul(6_364_136_223_846_793_005)
+        .wrapping_add(1_442_695_040_888_963_407);
+    (*seed >> 40) as f64 / (1_u64 << 24) as f64
+}
+
+#[test]
+fn a_device_that_keeps_its_time_is_slept_for_and_never_kept_waiting() {
+    let mut core = Core::new(slo(110 * MICRO, 120 * MICRO));
+    let learning: u64 = (0..2_000)
+        .map(|_| core.io(READ, 100 * MICRO))
+        .max()
+        .unwrap();
+    assert!(learning < 10 * MICRO, "{learning}");
+    core.took(StepKind::Sleep);
+    let (before, late) = (
+        core.joules,
+        (0..500).map(|_| core.io(READ, 100 * MICRO)).max(),
+    );
+    assert!(core.took(StepKind::Sleep));
+    assert_eq!(late, Some(0));
+    let spinning = 500.0 * 100.0 * MICRO as f64 * core.costs.spin.0;
+    let spent = core.joules - before;
+    assert!(spent < 0.5 * spinning, "{spent} of {spinning}");
+}
+
+#[test]
+fn a_device_too_fast_to_sleep_for_is_watched() {
+    let mut core = Core::new(slo(4 * MICRO, 5 * MICRO));
+    for _ in 0..200 {
+        core.io(READ, 3 * MICRO);
+    }
+    core.steps.clear();
+    let late = (0..1_000).map(|_| core.io(READ, 3 * MICRO)).max();
+    assert_eq!(late, Some(0));
+    assert!(core.steps.iter().all(|kind| *kind == StepKind::Spin));
+}
+
+#[test]
+fn slow_ios_are_blocked_for() {
+    let mut core = Core::new(slo(20_000 * MICRO, 30_000 * MICRO));
+    let mut seed = 7;
+    let mut time = move || (5e6 + 1e7 * random(&mut seed)) as u64;
+    for _ in 0..400 {
+        core.io(READ, time());
+    }
+    core.steps.clear();
+    let before = core.joules;
+    for _ in 0..400 {
+        core.io(READ, time());
+    }
+    assert!(
+        core.steps.iter().all(|kind| *kind == StepKind::Block),
+        "{:?}",
+        core.steps
+    );
+    let spinning = 400.0 * 1e7 * core.costs.spin.0;
+    assert!(core.joules - before < spinning / 10.0);
+}
+
+#[test]
+fn a_device_that_gets_slower_or_quicker_is_followed_within_some_tens_of_ios() {
+    let mut core = Core::new(slo(2_000 * MICRO, 2_200 * MICRO));
+    for _ in 0..500 {
+        core.io(READ, 80 * MICRO);
+    }
+    for _ in 0..100 {
+        core.io(READ, 800 * MICRO);
+    }
+    core.steps.clear();
+    let before = core.joules;
+    for _ in 0..50 {
+        core.io(READ, 800 * MICRO);
+    }
+    assert!(core.joules - before < 0.6 * 50.0 * 800.0 * MICRO as f64 * core.costs.spin.0);
+    // It is quicker now, and is not slept through as if it were not.
+    for _ in 0..200 {
+        core.io(READ, 80 * MICRO);
+    }
+    let late = (0..100).map(|_| core.io(READ, 80 * MICRO)).max();
+    assert!(late.unwrap() < 20 * MICRO, "{late:?}");
+}
+
+#[test]
+fn reads_and_writes_are_learnt_apart() {
+    let mut core = Core::new(slo(250 * MICRO, 300 * MICRO));
+    for _ in 0..2_000 {
+        core.io(READ, 100 * MICRO);
+        core.io(WRITE, 20 * MICRO);
+    }
+    core.steps.clear();
+    assert!(core.io(WRITE, 20 * MICRO) <= 10 * MICRO);
+    assert!(core.io(READ, 100 * MICRO) <= 10 * MICRO);
+    assert!(core.took(StepKind::Sleep));
+}
+
+#[test]
+fn a_timer_that_is_late_costs_few_ios_their_promise() {
+    let (mut core, limit) = (Core::new(slo(105 * MICRO, 130 * MICRO)), 105 * MICRO);
+    core.lag = 25 * MICRO;
+    let ios = 4_000;
+    let late = (0..ios).filter(|_| 100 * MICRO + core.io(READ, 100 * MICRO) > limit);
+    let late = late.count();
+    assert!(late <= ios / 100, "{late} of {ios}");
+}
+
+#[test]
+fn a_core_without_ios_is_idle_within_ten_milliseconds() {
+    for promised in [Promised::Nothing, Promised::default(), slo(20_000, 30_000)] {
+        let mut core = Core::new(promised);
+        for _ in 0..100 {
+            core.io(READ, 10 * MICRO);
+        }
+        let quiet = core.now;
+        let mut steps = 0;
+        loop {
+            let now = Nanos(core.now);
+            let step = core
+                .policy
+                .plan(&Commands(Vec::new()), Adaptive::STEPS, now);
+            steps += 1;
+            if step == Step::BLOCK {
+                break;
+            }
+            assert_eq!(step.kind, StepKind::Spin);
+            core.now = step.until.0;
+        }
+        assert!(core.now - quiet <= 10_000 * MICRO + 1 && steps < 4);
+        // And stays so, whatever wakes it.
+        core.now += 1_000_000 * MICRO;
+        let step = core
+            .policy
+            .plan(&Commands(Vec::new()), Adaptive::STEPS, Nanos(core.now));
+        assert_eq!(step, Step::BLOCK);
+    }
+}
+
+#[test]
+fn on_a_core_that_others_want_it_gives_the_core_away_and_keeps_it_again_later() {
+    let mut core = Core::new(slo(30 * MICRO, 5_000 * MICRO));
+    let ios = |core: &mut Core, count: usize| {
+        core.steps.clear();
+        for _ in 0..count {
+            core.io(READ, 6 * MICRO);
+        }
+        let away = |kind: &&StepKind| matches!(kind, StepKind::Sleep | StepKind::Block);
+        core.steps.iter().filter(away).count()
+    };
+    ios(&mut core, 500);
+    assert_eq!(
+        ios(&mut core, 100),
+        0,
+        "spinning is cheaper where nobody waits"
+    );
+    for _ in 0..4 {
+        core.policy.lost(Nanos::from_millis(2), Nanos(core.now));
+    }
+    ios(&mut core, 40);
+    assert_eq!(ios(&mut core, 40), 40);
+    // Nobody takes any of its time for a tenth of a second.
+    ios(&mut core, 20_000);
+    assert_eq!(ios(&mut core, 40), 0);
+}
+
+/// Times of I/Os: constant, alternating, drifting, or with a heavy tail.
+fn times(kind: u8, base: u64, count: usize, seed: u64) -> Vec<u64> {
+    let mut seed = seed;
+    let base = base as f64;
+    let one = |index: usize| match kind {
+        0 => base,
+        1 => base * [1.0, 8.0][index % 2],
+        2 => base * (1.0 + index as f64 / 200.0),
+        _ => base / (0.02 + random(&mut seed)),
+    };
+    (0..count).map(one).map(|time| time as u64 + 1).collect()
+}
+
+proptest! {
+    /// Ski rental's bound, by the costs that the policy was given: where nothing is promised a wait
+    /// costs at most twice what it costs who knows the future, and a wake-up.
+    #[test]
+    fn without_a_promise_it_costs_at_most_twice_the_oracle(
+        kind in 0..4_u8, base in 1_000..500_000_u64, seed: u64
+    ) {
+        let mut core = Core::new(Promised::Nothing);
+        let times = times(kind, base, 1_000, seed);
+        for &time in &times {
+            core.io(READ, time);
+        }
+        let oracle: f64 = times.iter().map(|time| core.oracle(*time)).sum();
+        let wake = core.costs.break_even() * core.costs.spin.0;
+        let bound = 2.0 * oracle + times.len() as f64 * wake;
+        prop_assert!(core.joules <= bound, "{} of {bound}", core.joules);
+    }
+
+    /// With costs that are off by ten times either way, few I/Os are late that would not have been.
+    #[test]
+    fn wrong_costs_do_not_break_the_promise(
+        factor in prop_oneof![Just(0.1), Just(10.0)], base in 10_000..300_000_u64, seed: u64
+    ) {
+        let limit = base * 2;
+        let mut core = Core::new(slo(limit, limit * 2));
+        let off = |time: Nanos| Nanos::nearest(time.0 as f64 * factor);
+        let right = WaitCosts::generic();
+        let idle = right.idle.iter().map(|state| IdleCost { exit: off(state.exit), ..*state });
+        let wrong = WaitCosts {
+            sleep_before: off(right.sleep_before),
+            sleep_after: off(right.sleep_after),
+            block_before: off(right.block_before),
+            block_after: off(right.block_after),
+            idle: idle.collect(),
+            ..right
+        };
+        let goal = Goal { promised: slo(limit, limit * 2), ..Goal::default() };
+        core.policy = Adaptive::new(wrong, goal, 1, Adaptive::STEPS);
+        let (mut seed, mut late) = (seed, 0);
+        let ios = 3_000;
+        for _ in 0..ios {
+            let time = (base as f64 * (0.8 + 0.9 * random(&mut seed))) as u64;
+            late += usize::from(time + core.io(READ, time) > limit);
+        }
+        prop_assert!(late <= ios / 100 + 10, "{late} of {ios}");
+    }
+
+    /// Whatever the times are, also of clocks that stand still or go back, it plans steps that it has.
+    #[test]
+    fn it_plans_what_it_announced_whatever_it_is_told(
+        events in proptest::collection::vec((0..7_u8, any::<u64>(), any::<u64>(), 0..5_usize), 0..300),
+        promised in prop_oneof![
+            Just(Promised::Nothing), Just(Promised::Budget(0.0)), Just(Promised::default()),
+            Just(slo(1, 1)), Just(slo(u64::MAX, u64::MAX))
+        ]
+    ) {
+        let goal = Goal { promised, ..Goal::default() };
+        let mut policy = Adaptive::new(WaitCosts::generic(), goal, 1, Adaptive::STEPS);
+        for (kind, a, b, count) in events {
+            let class = [READ, WRITE, Class::new(joulio_units::Direction::Other, 0)][count % 3];
+            match kind {
+                0 => policy.submitted(class, Nanos(a)),
+                1 => policy.completed(class, Nanos(a), Nanos(b)),
+                2 => policy.woke(Slept::Over, Nanos(a)),
+                3 => policy.waited(Nanos(a), Nanos(b)),
+                4 => policy.lost(Nanos(a), Nanos(b)),
+                _ => {
+                    let commands = Commands(vec![(class, b); count]);
+                    let step = policy.plan(&commands, Adaptive::STEPS, Nanos(a));
+                    prop_assert!(Adaptive::STEPS.has(step.kind));
+                    prop_assert!(step.kind != StepKind::Sleep || step.until != Nanos::MAX);
+                }
+            }
+        }
+    }
+}

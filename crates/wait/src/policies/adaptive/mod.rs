@@ -558,6 +558,7 @@ impl State {
             false => shorter,
         };
         self.delayed = self.delayed.saturating_add(own);
+        self.shared.completed();
         if !self.promise.is_any() {
             self.account.completed(&self.costs, at, time);
         }

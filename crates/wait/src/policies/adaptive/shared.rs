@@ -6,13 +6,15 @@ use crate::StepKind;
 use joulio_units::{Joules, Nanos, Watts};
 
 /// What a nanosecond of delay is worth where others want the core, in nanoseconds of its time.
-pub(super) const PRICE: f64 = 0.02;
+pub(super) const PRICE: f64 = 0.5;
 /// Time over which lost time is summed up.
 const WINDOW: Nanos = Nanos::from_millis(20);
 /// Share of it that has to be lost.
 const LOST: f64 = 0.1;
-/// Time after which a core that others wanted is taken for the thread's own again, to see.
+/// Time and I/Os after which a core that others wanted is taken for the thread's own again, to see: a
+/// spin that is wrong costs a slice, which has to be rarer than one I/O in a thousand.
 const PROBE: Nanos = Nanos::from_millis(100);
+const PROBE_IOS: u32 = 4_000;
 
 /// The time that a thread was ready and did not run, lately.
 #[derive(Clone, Debug)]
@@ -21,8 +23,9 @@ pub(super) struct Shared {
     watches: [Watch; 1],
     since: Nanos,
     lost: Nanos,
-    /// Until when the core counts as wanted.
+    /// Until when the core counts as wanted, and for how many I/Os.
     until: Nanos,
+    ios: u32,
 }
 
 impl Shared {
@@ -54,6 +57,7 @@ impl Shared {
             since: Nanos::ZERO,
             lost: Nanos::ZERO,
             until: Nanos::ZERO,
+            ios: 0,
         }
     }
 
@@ -74,15 +78,21 @@ impl Shared {
         }
         self.lost += time;
         let wanted = self.lost.0 as f64 > WINDOW.0 as f64 * LOST;
-        let news = wanted && at >= self.until;
+        let news = wanted && !self.is_crowded(at);
         if wanted {
-            self.until = at + PROBE;
+            (self.until, self.ios) = (at + PROBE, PROBE_IOS);
         }
         news
     }
 
     /// Returns true if others want the core.
     pub(super) fn is_crowded(&self, now: Nanos) -> bool {
-        now < self.until
+        now < self.until || self.ios > 0
+    }
+
+    /// Counts an I/O.
+    #[inline]
+    pub(super) fn completed(&mut self) {
+        self.ios = self.ios.saturating_sub(1);
     }
 }

@@ -8,6 +8,8 @@ use joulio_units::{Nanos, Percentile};
 const FLOOR: f64 = 3_000.0;
 /// Share of what a percentile leaves that is spent.
 const SPENT: f64 = 0.92;
+/// The same of a limit that is learnt, and may be off by some per cent.
+const SPENT_LEARNT: f64 = 0.5;
 /// I/Os in which late ones are saved up, and owed.
 const WINDOW: f64 = 1_000.0;
 /// Factor on the price of a delay after one too many, and when none was for a while.
@@ -80,7 +82,12 @@ impl Promise {
         let limit = |percentile: Percentile, latency: u64, polled: Option<Quantile>| Kept {
             latency,
             polled,
-            share: percentile.above() * SPENT,
+            share: percentile.above()
+                * if polled.is_some() {
+                    SPENT_LEARNT
+                } else {
+                    SPENT
+                },
             credit: 0.0,
             ios: 0.0,
             late: 0.0,

@@ -11,7 +11,7 @@ use crate::result::{Counted, DeviceResult, TwinRun};
 use crate::run_queue::Turn;
 use crate::runner::Runner;
 use crate::setup::TwinSetup;
-use crate::step_costs::{StepCosts, adaptive_steps, wait_costs};
+use crate::step_costs::{StepCosts, adaptive};
 use crate::thread::{JobThread, ThreadPhase, Wakening};
 use crate::times::CoreTimes;
 use crate::world::World;
@@ -19,7 +19,7 @@ use joulio_energy::Model;
 use joulio_job::{CompletionMode, IoStatistics, Job, Method, RunResult, Schedule};
 use joulio_model::{Pick, power};
 use joulio_units::Nanos;
-use joulio_wait::{Adaptive, AnyPolicy, Counters, Policy};
+use joulio_wait::{AnyPolicy, Counters, Policy};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,9 +40,7 @@ pub fn run(job: &Job, method: Method, setup: &TwinSetup<'_>) -> Result<TwinRun, 
         return Err(TwinError::Method { engine, mode });
     }
     if mode == CompletionMode::Adaptive {
-        let costs = wait_costs(job, method, setup)?;
-        let steps = adaptive_steps(setup.machine);
-        let own = Adaptive::new(costs, job.goal, job.numjobs, steps);
+        let own = adaptive(job, method, setup)?;
         return simulate(
             job,
             method,

@@ -307,26 +307,29 @@ pub fn wait_costs(
     method: Method,
     setup: &TwinSetup<'_>,
 ) -> Result<WaitCosts, TwinError> {
+    Ok(step_costs(job, method, setup)?.wait_costs(setup.machine))
+}
+
+/// The adaptive policy of `job` by `method`: with all steps of the machine but user interrupts, which a
+/// thread has to be given first.
+pub(crate) fn adaptive(
+    job: &Job,
+    method: Method,
+    setup: &TwinSetup<'_>,
+) -> Result<Adaptive, TwinError> {
+    let costs = step_costs(job, method, setup)?;
+    let steps = costs.can.without(StepKind::UserInterrupt);
+    let costs = costs.wait_costs(setup.machine);
+    Ok(Adaptive::new(costs, job.goal, job.numjobs, steps))
+}
+
+/// The costs of `method` on the machine of `setup`.
+fn step_costs(job: &Job, method: Method, setup: &TwinSetup<'_>) -> Result<StepCosts, TwinError> {
     let machine = setup.machine;
     let costs = machine.costs.as_ref().ok_or_else(|| TwinError::NoCosts {
         machine: machine.name.clone(),
     })?;
-    let costs = StepCosts::new(setup, costs, job, Path::of(method))?;
-    Ok(costs.wait_costs(machine))
-}
-
-/// The steps that the adaptive policy takes on `machine`: all that it has but user interrupts, which a
-/// thread has to be given first.
-pub(crate) fn adaptive_steps(machine: &MachineProfile) -> StepSet {
-    let watts = &machine.core_watts;
-    let mut steps = Adaptive::STEPS;
-    if watts.pause_c02.is_some() {
-        steps = steps.with(StepKind::Pause);
-    }
-    if watts.monitored().is_some() {
-        steps = steps.with(StepKind::Monitor);
-    }
-    steps
+    StepCosts::new(setup, costs, job, Path::of(method))
 }
 
 /// The costs of the job's scheduler.
@@ -354,4 +357,22 @@ fn scheduler<'a>(
             }
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use joulio_job::{CompletionMode, EngineName};
+
+    #[test]
+    fn the_costs_of_a_machine_that_is_not_known_are_those_of_the_generic_server() {
+        let machine = MachineProfile::builtin("generic-server").unwrap();
+        let method = Method {
+            engine: EngineName::Nvme,
+            mode: CompletionMode::Adaptive,
+        };
+        let setup = TwinSetup::new(&machine, &[]);
+        let costs = wait_costs(&Job::random_reads(1), method, &setup).unwrap();
+        assert_eq!(costs, WaitCosts::generic());
+    }
 }

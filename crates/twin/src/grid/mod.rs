@@ -58,23 +58,20 @@ impl Mechanism {
 
     /// The steps that there are with it.
     pub(crate) fn steps(self) -> StepSet {
-        let all = Adaptive::STEPS;
+        let waits = Adaptive::STEPS
+            .with(StepKind::Pause)
+            .with(StepKind::Monitor);
         match self {
-            Mechanism::Eventfd => all,
-            Mechanism::Tpause => all.with(StepKind::Pause).with(StepKind::Monitor),
-            Mechanism::UserInterrupt => all
-                .with(StepKind::Pause)
-                .with(StepKind::Monitor)
-                .with(StepKind::UserInterrupt),
+            Mechanism::Eventfd => Adaptive::STEPS,
+            Mechanism::Tpause => waits,
+            Mechanism::UserInterrupt => waits.with(StepKind::UserInterrupt),
         }
     }
 
     /// The light steps that there are with it.
     pub(crate) fn light(self) -> StepSet {
-        match self {
-            Mechanism::Eventfd => StepSet::NONE,
-            _ => StepSet::NONE.with(StepKind::Pause).with(StepKind::Monitor),
-        }
+        let light = StepSet::NONE.with(StepKind::Pause).with(StepKind::Monitor);
+        self.steps().and(light)
     }
 
     /// Name in the output.

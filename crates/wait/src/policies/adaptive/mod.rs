@@ -225,34 +225,25 @@ impl State {
         let slack = self.promise.shortest() as f64 - 2.5 * self.worst;
         let behind = Promise::negligible_of(median).min(negligible).max(slack);
         let negligible = negligible.max(slack);
-        let tight = self.promise.is_tight();
         let crowded = self.shared.is_crowded(now);
-        let costs = if crowded {
-            self.shared.costs()
-        } else {
-            &self.costs
+        let (costs, watches) = match crowded {
+            true => (self.shared.costs(), self.shared.watches()),
+            false => (&self.costs, &*self.watches),
         };
-        let tight = tight && !crowded;
+        let tight = self.promise.is_tight() && !crowded;
+        // Where others want the core a delay is worth the same whatever is promised.
+        let worth = |price: f64| if crowded { shared::PRICE } else { price };
         let pricing = Pricing {
             costs,
-            watches: if crowded {
-                self.shared.watches()
-            } else {
-                &self.watches
-            },
+            watches,
             late: self.lateness.timer(),
             slow: self.lateness.slow(),
             share: if open || crowded { 0.0 } else { self.share },
             price: match open && tight {
                 true => FORBIDDEN,
-                false if crowded => shared::PRICE,
-                false => self.promise.price(Cause::Wait) * factor,
+                false => worth(self.promise.price(Cause::Wait) * factor),
             },
-            least: if crowded {
-                shared::PRICE
-            } else {
-                self.promise.least() * factor
-            },
+            least: worth(self.promise.least() * factor),
             negligible,
             promised: if tight {
                 self.promise.watch(costs.break_even()) as f64
@@ -263,14 +254,9 @@ impl State {
         let nap = Pricing {
             price: match tight {
                 true => FORBIDDEN,
-                false if crowded => shared::PRICE,
-                false => self.promise.price(Cause::Nap) * OPEN,
+                false => worth(self.promise.price(Cause::Nap) * OPEN),
             },
-            least: if crowded {
-                shared::PRICE
-            } else {
-                self.promise.least() * OPEN
-            },
+            least: worth(self.promise.least() * OPEN),
             negligible: behind,
             ..pricing
         };
@@ -677,9 +663,7 @@ impl State {
         self.took(step, now);
         step
     }
-}
 
-impl State {
     fn took(&mut self, step: Step, now: Nanos) {
         if self.polled != Nanos::MAX {
             // The first wait after a completion.

@@ -4,6 +4,7 @@ use crate::{Boundary, Energy, How, Place};
 use joulio_model::power::{self, DeviceActivity, Residency};
 use joulio_model::{DeviceProfile, MachineProfile, MeteredAt, Pick};
 use joulio_units::Nanos;
+use std::iter;
 
 /// A machine and the devices on it, as profiles have them.
 pub struct Model<'a> {
@@ -14,45 +15,60 @@ pub struct Model<'a> {
 }
 
 impl Model<'_> {
-    /// The energy of a window in which the submitters' cores spent their time as `cores` says, with
-    /// its band.
+    /// The energies of a window in which the submitters' cores spent their time as `cores` says, each
+    /// with its band: one a boundary, the widest that the profiles allow first.
     ///
-    /// At the package for a machine whose watts are of that, whatever the devices. At the wall when
-    /// every device has a profile; otherwise at the cores alone, because a wall figure without the
-    /// device would be too small by an unknown amount.
+    /// The widest is the wall when every device has a profile, and else the package: a figure of the
+    /// wall without the device would be too small by an unknown amount. Of a machine whose watts are
+    /// of the package it is that, whatever the devices. Then come the package, all of its cores
+    /// included, and the cores of the run alone.
+    pub fn energies(&self, window: Nanos, cores: &[Residency]) -> Vec<Energy> {
+        let widest = self.widest();
+        let narrower = [Boundary::Package, Boundary::Cores].into_iter();
+        let narrower = narrower.filter(|boundary| *boundary != widest);
+        let all = iter::once(widest).chain(narrower);
+        all.map(|boundary| self.energy_at(boundary, window, cores))
+            .collect()
+    }
+
+    /// The first of [`Model::energies`], of the widest boundary.
     pub fn energy(&self, window: Nanos, cores: &[Residency]) -> Energy {
+        self.energy_at(self.widest(), window, cores)
+    }
+
+    fn widest(&self) -> Boundary {
+        let known = self.devices.iter().all(|(profile, _)| profile.is_some());
+        match self.machine.boundary {
+            MeteredAt::Wall if known => Boundary::Wall,
+            MeteredAt::Wall | MeteredAt::Package => Boundary::Package,
+        }
+    }
+
+    fn energy_at(&self, boundary: Boundary, window: Nanos, cores: &[Residency]) -> Energy {
         let devices = self.devices.iter();
-        let devices: Option<Vec<_>> = devices
-            .map(|(profile, activity)| profile.map(|profile| (profile, *activity)))
+        let devices: Vec<_> = match boundary {
+            Boundary::Wall => devices
+                .filter_map(|(profile, activity)| Some(((*profile)?, *activity)))
+                .collect(),
+            _ => Vec::new(),
+        };
+        let machine = self.machine;
+        let joules = |pick| match boundary {
+            Boundary::Wall => power::energy(machine, &devices, window, cores, pick).total(),
+            Boundary::Package => {
+                let parts = power::energy(machine, &[], window, cores, pick);
+                power::package(machine, &parts, window, pick)
+            }
+            _ => power::cores_in_full(machine, cores, pick) + power::wakes(machine, cores, pick),
+        };
+        let names = devices.iter();
+        let names: String = names
+            .map(|(profile, _)| format!(" + {}", profile.name))
             .collect();
-        let parts = |devices: &[_], pick| power::energy(self.machine, devices, window, cores, pick);
-        let joules = |pick| match (self.machine.boundary, &devices) {
-            (MeteredAt::Package, _) => parts(&[], pick).without_devices(),
-            (MeteredAt::Wall, Some(devices)) => parts(devices, pick).total(),
-            (MeteredAt::Wall, None) => {
-                power::cores_in_full(self.machine, cores, pick)
-                    + power::wakes(self.machine, cores, pick)
-            }
-        };
-        let machine = &self.machine.name;
-        let (boundary, source) = match (self.machine.boundary, &devices) {
-            (MeteredAt::Package, _) => (Boundary::Package, format!("model of {machine}")),
-            (MeteredAt::Wall, Some(devices)) => {
-                let names = devices
-                    .iter()
-                    .map(|(profile, _)| format!(" + {}", profile.name));
-                let names: String = names.collect();
-                (Boundary::Wall, format!("model of {machine}{names}"))
-            }
-            (MeteredAt::Wall, None) => (
-                Boundary::Cores,
-                format!("model of {machine}, device not modelled"),
-            ),
-        };
         Energy {
             boundary,
             place: Place::Machine,
-            source,
+            source: format!("model of {}{names}", machine.name),
             modelled: true,
             idle_subtracted: false,
             joules: joules(Pick::Value),
@@ -95,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_without_a_profile_leaves_the_cores_boundary() {
+    fn a_device_without_a_profile_leaves_the_package() {
         let machine = server();
         let optane = DeviceProfile::builtin("optane-900p").unwrap();
         let known = Model {
@@ -110,10 +126,15 @@ mod tests {
         let (wall, bare) = (known.energy(WINDOW, &cores), unknown.energy(WINDOW, &cores));
         assert_eq!(
             (wall.boundary, bare.boundary),
-            (Boundary::Wall, Boundary::Cores)
+            (Boundary::Wall, Boundary::Package)
         );
         assert!(wall.modelled && bare.modelled);
-        assert_eq!(bare.joules, machine.core_watts.spin.watts() * WINDOW);
+        let all = unknown.energies(WINDOW, &cores);
+        assert_eq!(all[0], bare);
+        let last = &all[1];
+        assert_eq!((all.len(), last.boundary), (2, Boundary::Cores));
+        assert_eq!(last.joules, machine.core_watts.spin.watts() * WINDOW);
+        assert!(last.joules < bare.joules);
         assert!(wall.joules > bare.joules);
         assert_eq!(bare.per_joule(0), Some(0.0));
     }
@@ -160,7 +181,8 @@ mod tests {
             devices: vec![(None, idle())],
         };
         let [low, high] = machine.core_watts.spin.band.unwrap();
-        let band = model.energy(WINDOW, &[spinning()]).band.unwrap();
+        let all = model.energies(WINDOW, &[spinning()]);
+        let band = all.last().unwrap().band.unwrap();
         assert_eq!((band.low, band.high), (Joules(low), Joules(high)));
     }
 

@@ -38,7 +38,7 @@ fn only_a_package_past_its_tdp_says_so() {
 fn the_box_and_the_devices_are_not_in_the_package() {
     let machine = MachineProfile::builtin("xeon-6230").unwrap();
     let parts = spun(&machine, 20);
-    let package = package(&machine, &parts, SECOND);
+    let package = package(&machine, &parts, SECOND, joulio_model::Pick::Value);
     let cores = 20.0 * machine.core_watts.spin.value;
     let uncore = parts.uncore.0;
     assert!((package.0 - cores - uncore).abs() < 1e-6, "{package}");

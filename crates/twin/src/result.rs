@@ -44,7 +44,7 @@ pub struct TwinRun {
     pub neighbour_percent: Option<f64>,
     /// I/Os of each device.
     pub devices: Vec<DeviceResult>,
-    /// Joules, with the band of the profiles' figures.
+    /// Joules within the widest boundary, with the band of the profiles' figures.
     pub energy: Energy,
     /// Joules by the parts of the machine that they went into.
     pub parts: EnergyParts,
@@ -116,7 +116,7 @@ pub(crate) struct Counted<'a> {
     pub(crate) preempted: u64,
     /// Arrivals of an open loop that were due before the end and never issued.
     pub(crate) unissued: u64,
-    pub(crate) energy: &'a Energy,
+    pub(crate) energies: &'a [Energy],
 }
 
 impl Counted<'_> {
@@ -171,7 +171,9 @@ impl Counted<'_> {
             faults: FaultCounts::default(),
             system_calls: None,
             machine: self.machine(),
-            energy: vec![EnergyResult::new(self.energy, work)],
+            energy: (self.energies.iter())
+                .map(|energy| EnergyResult::new(energy, work))
+                .collect(),
             unmetered: Vec::new(),
             window: None,
             arrivals_not_issued: self.unissued,

@@ -309,7 +309,7 @@ fn report(
             write,
         }
     });
-    let energy = model.energy(window, &residencies);
+    let mut energies = model.energies(window, &residencies);
     let preempted = threads.iter().map(|thread| thread.done.preempted).sum();
     let counted = Counted {
         window,
@@ -319,7 +319,7 @@ fn report(
         cpus: &cpus,
         preempted,
         unissued: threads.iter().map(|thread| thread.done.unissued).sum(),
-        energy: &energy,
+        energies: &energies,
     };
     let policy = match oracle {
         true => "oracle".into(),
@@ -341,7 +341,7 @@ fn report(
         preempted,
         neighbour_percent,
         devices: devices.collect(),
-        energy,
+        energy: energies.swap_remove(0),
         parts,
     }
 }

@@ -5,11 +5,9 @@ mod common;
 use common::device;
 use joulio_model::MachineProfile;
 use joulio_twin::TwinError;
-use joulio_twin::grid::{
-    Axes, Candidate, Cell, GridError, LoadKind, Mechanism, Meter, Scenario, Sweep,
-};
+use joulio_twin::grid::{Axes, Candidate, Cell, GridError, LoadKind, Mechanism, Scenario, Sweep};
 use joulio_units::{Nanos, Percentile, Slo};
-use joulio_wait::{AnyPolicy, Dpas, Ehp, Pas, SkiRental, Tpause, Umwait};
+use joulio_wait::{AnyPolicy, Dpas, Ehp, Objective, Pas, SkiRental, Tpause, Umwait};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -164,9 +162,9 @@ fn a_view_has_the_policies_of_its_mechanism_and_the_energy_of_its_boundary() {
         rows.iter().find(same).unwrap()
     };
     let has = |row: &Cell, name: &str| row.policies.iter().any(|one| one.policy == name);
-    assert!(!has(of(Mechanism::Eventfd, Meter::Wall), "umwait"));
-    assert!(has(of(Mechanism::Tpause, Meter::Wall), "umwait"));
-    let [wall, package, cores] = Meter::ALL.map(|meter| of(Mechanism::Eventfd, meter));
+    assert!(!has(of(Mechanism::Eventfd, Objective::Wall), "umwait"));
+    assert!(has(of(Mechanism::Tpause, Objective::Wall), "umwait"));
+    let [wall, package, cores] = Objective::ALL.map(|meter| of(Mechanism::Eventfd, meter));
     for (wide, narrow) in [(wall, package), (package, cores)] {
         for (wide, narrow) in wide.policies.iter().zip(&narrow.policies) {
             assert!(wide.joules_per_io > narrow.joules_per_io);

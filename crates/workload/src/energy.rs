@@ -10,7 +10,7 @@ use sum::sum;
 /// idle energy; the model's last.
 pub(crate) fn figures(
     measured: &[MeterResult],
-    model: Option<(Energy, Option<String>)>,
+    model: Option<(Vec<Energy>, Option<String>)>,
     done: WorkDone,
 ) -> (Vec<EnergyResult>, Vec<Unmetered>) {
     let has = |of: Of| measured.iter().filter_map(move |meter| of(meter).ok());
@@ -26,9 +26,10 @@ pub(crate) fn figures(
     }
     let all = has(total).chain(has(above_idle)).chain(sums.iter());
     let mut figures: Vec<_> = all.map(|energy| EnergyResult::new(energy, done)).collect();
-    figures.extend(model.map(|(energy, note)| EnergyResult {
-        note,
-        ..EnergyResult::new(&energy, done)
+    let (energies, note) = model.unwrap_or_default();
+    figures.extend(energies.iter().map(|energy| EnergyResult {
+        note: note.clone(),
+        ..EnergyResult::new(energy, done)
     }));
     (figures, without)
 }

@@ -133,7 +133,7 @@ impl RunReport<'_> {
                 machine,
                 devices: devices.collect(),
             };
-            (model.energy(done.window, &cores), model.note(&cores))
+            (model.energies(done.window, &cores), model.note(&cores))
         });
         let (energy, unmetered) = figures(
             &done.energy,

@@ -89,7 +89,15 @@ fn rank(figure: &EnergyResult) -> (u8, usize, bool) {
     )
 }
 
-/// Every figure of every run, a line each, and what is to be known of them.
+/// The figures of a run that people are shown: the meters', and the model's of the widest boundary.
+fn shown(counts: &Counts) -> impl Iterator<Item = &EnergyResult> {
+    let model = counts.energy.iter().position(EnergyResult::is_model);
+    let all = counts.energy.iter().enumerate();
+    all.filter(move |(at, figure)| !figure.is_model() || Some(*at) == model)
+        .map(|(_, figure)| figure)
+}
+
+/// The figures of every run, a line each, and what is to be known of them.
 pub fn energy_table(runs: &[RunResult], column: Option<&Column>, text: &mut String) {
     let mut table = Table::new();
     table.load_style(NOTHING);
@@ -103,7 +111,7 @@ pub fn energy_table(runs: &[RunResult], column: Option<&Column>, text: &mut Stri
     let words = ["energy", "boundary", "source"].map(String::from);
     table.set_header(words.into_iter().chain(figures));
     for run in runs {
-        for figure in run.counts.iter().flat_map(|counts| &counts.energy) {
+        for figure in run.counts.iter().flat_map(shown) {
             table.add_row(row(run, figure));
         }
     }

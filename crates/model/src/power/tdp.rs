@@ -4,26 +4,26 @@ use joulio_units::{Joules, Nanos, PastTdp};
 
 use super::EnergyParts;
 use crate::machine::MachineProfile;
-use crate::{CoreState, MeteredAt};
+use crate::{CoreState, MeteredAt, Pick};
 
 /// Power of the package above its thermal design power, in a run of `window` whose energy went into
 /// `parts`; `None` where the package keeps its TDP, or the profile has none.
 pub fn past_tdp(machine: &MachineProfile, parts: &EnergyParts, window: Nanos) -> Option<PastTdp> {
     let tdp_watts = machine.tdp_watts.as_ref()?.value;
-    let package_watts = package(machine, parts, window).0 / window.seconds();
+    let package_watts = package(machine, parts, window, Pick::Value).0 / window.seconds();
     (package_watts > tdp_watts).then_some(PastTdp {
         package_watts,
         tdp_watts,
     })
 }
 
-/// Computes the package's share of `parts` in `window`: all of its cores, what they share beyond
+/// Computes the package's share of `parts` in `window`, all of them as `pick` says: all of its cores, what they share beyond
 /// its idle state, and wake-ups, with the supply's loss where watts are of the wall; of a machine
 /// whose watts are of the package, all but the devices.
-pub fn package(machine: &MachineProfile, parts: &EnergyParts, window: Nanos) -> Joules {
+pub fn package(machine: &MachineProfile, parts: &EnergyParts, window: Nanos, pick: Pick) -> Joules {
     if machine.boundary == MeteredAt::Package {
         return parts.without_devices();
     }
-    let asleep = machine.core_watts(CoreState::C6) * window;
+    let asleep = machine.core_watts_at(CoreState::C6, None, pick) * window;
     Joules(asleep.0 * machine.cores.value) + parts.cores + parts.uncore + parts.wakes
 }

@@ -1,7 +1,8 @@
 //! The cells of a grid.
 
-use super::{LoadKind, Mechanism, Meter, Scenario};
+use super::{LoadKind, Mechanism, Scenario};
 use joulio_model::{MachineProfile, MeteredAt};
+use joulio_wait::Objective;
 use serde::{Deserialize, Serialize};
 
 /// Mechanism and energy that a cell is judged by.
@@ -10,7 +11,7 @@ pub struct View {
     /// Mechanism that there is to wait with.
     pub mechanism: Mechanism,
     /// Boundary of the energy that counts.
-    pub boundary: Meter,
+    pub boundary: Objective,
 }
 
 /// The values of each axis: every one with every other.
@@ -45,7 +46,7 @@ impl Axes {
     /// All of it.
     pub fn full() -> Axes {
         let views = Mechanism::ALL.iter().flat_map(|&mechanism| {
-            Meter::ALL.iter().map(move |&boundary| View {
+            Objective::ALL.iter().map(move |&boundary| View {
                 mechanism,
                 boundary,
             })
@@ -82,10 +83,10 @@ impl Axes {
                 LoadKind::BesideCompute,
             ],
             views: vec![
-                view(Mechanism::Eventfd, Meter::Wall),
-                view(Mechanism::Eventfd, Meter::Cores),
-                view(Mechanism::Tpause, Meter::Cores),
-                view(Mechanism::UserInterrupt, Meter::Cores),
+                view(Mechanism::Eventfd, Objective::Wall),
+                view(Mechanism::Eventfd, Objective::Cores),
+                view(Mechanism::Tpause, Objective::Cores),
+                view(Mechanism::UserInterrupt, Objective::Cores),
             ],
             ..Axes::full()
         }
@@ -94,7 +95,7 @@ impl Axes {
     /// Without the views that `machine` has no watts for.
     pub fn on(mut self, machine: &MachineProfile) -> Axes {
         if machine.boundary == MeteredAt::Package {
-            self.views.retain(|view| view.boundary != Meter::Wall);
+            self.views.retain(|view| view.boundary != Objective::Wall);
         }
         self
     }

@@ -16,7 +16,7 @@ pub use judge::{Cell, Judged, OracleJoules, SeedFigures};
 pub use scenario::{LoadKind, Scenario};
 pub use sweep::{Candidate, GridError, Sweep};
 
-use joulio_model::{CoreState, MachineProfile, power};
+use joulio_model::{CoreState, MachineProfile, Pick, power};
 use joulio_units::{Joules, Nanos};
 use joulio_wait::{Adaptive, Objective, StepKind, StepSet};
 use serde::{Deserialize, Serialize};
@@ -90,63 +90,21 @@ impl fmt::Display for Mechanism {
     }
 }
 
-/// Boundary of the energy that counts. Another boundary, another winner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Meter {
-    /// The whole box, devices included.
-    Wall,
-    /// The package: all of its cores, what they share beyond its idle state, and wake-ups; of a
-    /// machine whose watts are of the package, all of those.
-    Package,
-    /// The cores of the jobs, and their wake-ups.
-    Cores,
-}
-
-impl Meter {
-    /// Every one.
-    pub const ALL: [Meter; 3] = [Meter::Wall, Meter::Package, Meter::Cores];
-
-    /// Name in the output.
-    pub fn name(self) -> &'static str {
-        match self {
-            Meter::Wall => "wall",
-            Meter::Package => "package",
-            Meter::Cores => "cores",
+/// Joules of `done` within the boundary `objective`, without what the threads of other programs added
+/// to them.
+pub(crate) fn joules(objective: Objective, machine: &MachineProfile, done: &TwinRun) -> Joules {
+    let others = done.cores.iter().map(|core| core.neighbour);
+    let others = others.fold(Nanos::ZERO, |sum, time| sum + time);
+    let spin = machine.core_watts(CoreState::Spin);
+    let floor = machine.core_watts(CoreState::C6);
+    let added = (spin * others).0 - (floor * others).0;
+    let all = match objective {
+        Objective::Wall => done.parts.total(),
+        Objective::Package => power::package(machine, &done.parts, done.window, Pick::Value),
+        Objective::Cores => {
+            let asleep = Joules((floor * done.window).0 * done.cores.len() as f64);
+            asleep + done.parts.cores + done.parts.wakes
         }
-    }
-
-    /// The objective of a policy that this meter judges.
-    pub(crate) fn objective(self) -> Objective {
-        match self {
-            Meter::Wall => Objective::Wall,
-            Meter::Package => Objective::Package,
-            Meter::Cores => Objective::Cores,
-        }
-    }
-
-    /// Returns what the meter would have read over `done`, without what the threads of other
-    /// programs added to it.
-    pub(crate) fn read(self, machine: &MachineProfile, done: &TwinRun) -> Joules {
-        let others = done.cores.iter().map(|core| core.neighbour);
-        let others = others.fold(Nanos::ZERO, |sum, time| sum + time);
-        let spin = machine.core_watts(CoreState::Spin);
-        let floor = machine.core_watts(CoreState::C6);
-        let added = (spin * others).0 - (floor * others).0;
-        let all = match self {
-            Meter::Wall => done.parts.total(),
-            Meter::Package => power::package(machine, &done.parts, done.window),
-            Meter::Cores => {
-                let asleep = Joules((floor * done.window).0 * done.cores.len() as f64);
-                asleep + done.parts.cores + done.parts.wakes
-            }
-        };
-        Joules(all.0 - added)
-    }
-}
-
-impl fmt::Display for Meter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
+    };
+    Joules(all.0 - added)
 }

@@ -1,9 +1,10 @@
 //! What a run gave, by the figures that it is judged by.
 
-use super::{Mechanism, Meter, View};
+use super::{Mechanism, View, joules};
 use crate::TwinRun;
 use joulio_model::MachineProfile;
 use joulio_units::{Nanos, PastTdp, Percentile, Slo};
+use joulio_wait::Objective;
 
 /// The run of a policy or of an oracle.
 #[derive(Clone, Debug)]
@@ -12,10 +13,10 @@ pub(crate) struct Outcome {
     pub(crate) mechanism: Mechanism,
     /// Index of the only view that it was simulated for; `None`: all that have its mechanism.
     pub(crate) view: Option<usize>,
-    /// Joules of an I/O, by meter.
-    joules: [f64; Meter::ALL.len()],
-    /// Watts of all but the jobs' cores, by meter.
-    others: [f64; Meter::ALL.len()],
+    /// Joules of an I/O, by objective.
+    joules: [f64; Objective::ALL.len()],
+    /// Watts of all but the jobs' cores, by objective.
+    others: [f64; Objective::ALL.len()],
     pub(crate) iops: f64,
     pub(crate) mean: f64,
     pub(crate) p99: u64,
@@ -44,7 +45,7 @@ impl Outcome {
                     .lowest_equivalent(quantile(percentile.quantile())),
             )
         };
-        let read = Meter::ALL.map(|meter| meter.read(machine, done).0);
+        let read = Objective::ALL.map(|objective| joules(objective, machine, done).0);
         let seconds = done.window.seconds();
         Outcome {
             name: name.into(),
@@ -71,14 +72,14 @@ impl Outcome {
         self.mechanism <= view.mechanism && self.view.is_none_or(|only| only == index)
     }
 
-    /// Joules of an I/O at `meter`.
-    pub(crate) fn joules(&self, meter: Meter) -> f64 {
-        self.joules[meter as usize]
+    /// Joules of an I/O within the boundary `objective`.
+    pub(crate) fn joules(&self, objective: Objective) -> f64 {
+        self.joules[objective as usize]
     }
 
-    /// Watts at `meter` of all but the jobs' cores.
-    pub(crate) fn others(&self, meter: Meter) -> f64 {
-        self.others[meter as usize]
+    /// Watts within the boundary `objective` of all but the jobs' cores.
+    pub(crate) fn others(&self, objective: Objective) -> f64 {
+        self.others[objective as usize]
     }
 
     /// Judges by a promise of the 99th and 99.9th percentiles.

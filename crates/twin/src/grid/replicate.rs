@@ -2,11 +2,11 @@
 
 use super::outcome::Outcome;
 use super::sweep::{DRIVER, FIRST};
-use super::{GridError, Mechanism, Meter, Scenario, Sweep, View};
+use super::{GridError, Mechanism, Scenario, Sweep, View};
 use crate::{Oracle, TwinError, TwinRun, TwinSetup, run_oracle, run_policy, wait_costs};
 use joulio_job::{Arrivals, Job};
 use joulio_units::{Nanos, Percentile, Slo, SloLimit, Watts};
-use joulio_wait::{Adaptive, AnyPolicy, Goal, Promised, WaitCosts};
+use joulio_wait::{Adaptive, AnyPolicy, Goal, Objective, Promised, WaitCosts};
 
 /// What an oracle knows beside the I/Os that are out, and may do with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,12 +155,12 @@ impl Sweep {
         setup: &TwinSetup<'_>,
     ) -> Result<Option<Outcome>, GridError> {
         let costs = WaitCosts {
-            package: Watts(polled.others(Meter::Package)),
-            wall: Watts(polled.others(Meter::Wall)),
+            package: Watts(polled.others(Objective::Package)),
+            wall: Watts(polled.others(Objective::Wall)),
             ..wait_costs(job, DRIVER, setup)?
         };
         let goal = Goal {
-            objective: view.boundary.objective(),
+            objective: view.boundary,
             promised: Promised::Slo(slo),
         };
         let policy = Adaptive::new(costs, goal, job.numjobs, view.mechanism.steps());

@@ -1,13 +1,13 @@
 //! A sweep over scenarios.
 
 use super::judge::{Cell, judge};
-use super::{Mechanism, Meter, Scenario, View};
+use super::{Mechanism, Scenario, View};
 use crate::job_check::check_load;
 use crate::{TwinError, TwinSetup};
 use joulio_job::{Arrivals, CompletionMode, EngineName, Load, Method};
 use joulio_model::{DeviceProfile, MachineProfile, MeteredAt, ServiceModel};
 use joulio_units::{Direction, Nanos, Percentile, Slo};
-use joulio_wait::{AnyPolicy, Policy, SkiRental, StepKind, StepSet};
+use joulio_wait::{AnyPolicy, Objective, Policy, SkiRental, StepKind, StepSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -205,7 +205,7 @@ impl Sweep {
     ) -> Result<Vec<Cell>, GridError> {
         self.check(scenario, device)?;
         let package = self.machine.boundary == MeteredAt::Package;
-        if package && views.iter().any(|view| view.boundary == Meter::Wall) {
+        if package && views.iter().any(|view| view.boundary == Objective::Wall) {
             let machine = self.machine.name.clone();
             return Err(GridError::Wall { machine });
         }

@@ -5,22 +5,23 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Boundary of the energy that is to be least.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Objective {
-    /// The jobs' cores.
+    /// The whole machine, devices included.
+    Wall,
+    /// The package: all of its cores, what they share beyond its idle state, and wake-ups; of a
+    /// machine whose watts are of the package, all of those.
+    Package,
+    /// The jobs' cores, and their wake-ups.
     #[default]
     Cores,
-    /// The package: all cores, and what they share.
-    Package,
-    /// The whole machine.
-    Wall,
 }
 
 impl Objective {
-    /// Every one.
-    pub const ALL: [Objective; 3] = [Objective::Cores, Objective::Package, Objective::Wall];
+    /// Every one, the widest first.
+    pub const ALL: [Objective; 3] = [Objective::Wall, Objective::Package, Objective::Cores];
 
     /// Name in flags and in the output.
     pub fn name(self) -> &'static str {

@@ -270,3 +270,54 @@ fn what_has_no_meaning_in_virtual_time_is_refused_by_name() {
         }
     }
 }
+
+#[test]
+fn energy_is_modelled_at_each_boundary_the_widest_first() {
+    for run in twin("--completion poll,interrupt") {
+        let figures = run["energy"].as_array().unwrap().iter();
+        let joules: Vec<_> = figures
+            .map(|figure| {
+                let joules = figure["joules"].as_f64().unwrap();
+                (figure["boundary"].as_str().unwrap().to_owned(), joules)
+            })
+            .collect();
+        let names: Vec<_> = joules.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["wall", "package", "cores"]);
+        assert!(joules.is_sorted_by(|wider, narrower| wider.1 > narrower.1));
+    }
+    let text = stdout(&format!("bench --twin {OPTANE} --completion poll"));
+    assert!(
+        text.contains("wall*") && !text.contains("package*"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_cpu_that_may_not_idle_deeply_wakes_sooner_and_draws_more() {
+    let device = "--machine xeon-8558 --device emulated:samsung-970-evo-plus --number_ios 2000";
+    let all = runs(&format!(
+        "--twin {device} --completion interrupt --max-cstate C1,C1E,C6"
+    ));
+    let of = |at: &str| -> Vec<f64> {
+        let all = all.iter();
+        all.map(|run| run.pointer(at).and_then(Value::as_f64).unwrap())
+            .collect()
+    };
+    let states: Vec<_> = all
+        .iter()
+        .map(|run| &run["settings"]["max-cstate"])
+        .collect();
+    assert_eq!(states, ["C1", "C1E", "C6"]);
+    assert!(of("/all/latency_ns/mean").is_sorted_by(|a, b| a < b));
+    assert!(of("/energy/0/watts").is_sorted_by(|a, b| a > b));
+    for (flag, why) in [
+        ("C9", "'C9' is not an idle state"),
+        ("C0", "it has C1, C1E, C6"),
+    ] {
+        let said = refused(
+            ".".as_ref(),
+            &format!("bench --twin {device} --max-cstate {flag}"),
+        );
+        assert!(said.contains(why), "{said}");
+    }
+}

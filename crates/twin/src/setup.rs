@@ -1,5 +1,6 @@
 //! The machine under a job, and its devices.
 
+use joulio_model::machine::costs::IdleState;
 use joulio_model::{DeviceProfile, FrequencyRatio, MachineProfile};
 use joulio_units::Nanos;
 use std::sync::atomic::AtomicBool;
@@ -43,6 +44,10 @@ pub struct TwinSetup<'a> {
     /// Clock of the jobs' cores over the reference of the machine's profile, as a governor that
     /// holds one frequency has it; `None` is the reference.
     pub frequency: Option<FrequencyRatio>,
+    /// Deepest idle state that the jobs' CPUs may enter, as `pm_qos_resume_latency_us` of a CPU has it
+    /// (Documentation/ABI/testing/sysfs-devices-power); `None` is each of the machine's. CPUs without
+    /// a job stay in the deepest.
+    pub max_cstate: Option<IdleState>,
     /// Threads on each CPU of the jobs that compute without end, as of another program.
     pub neighbours: usize,
     /// Flag that ends a run once it is set ([`crate::TwinError::Stopped`]); `None` is until its
@@ -52,7 +57,7 @@ pub struct TwinSetup<'a> {
 
 impl<'a> TwinSetup<'a> {
     /// `machine` with `devices`, without scheduler, file system, coalescing and neighbours, at its
-    /// reference frequency.
+    /// reference frequency, in each of its idle states.
     pub fn new(machine: &'a MachineProfile, devices: &'a [DeviceProfile]) -> TwinSetup<'a> {
         TwinSetup {
             machine,
@@ -62,6 +67,7 @@ impl<'a> TwinSetup<'a> {
             file_system: false,
             coalescing: None,
             frequency: None,
+            max_cstate: None,
             neighbours: 0,
             stop: None,
         }

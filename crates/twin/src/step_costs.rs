@@ -234,7 +234,8 @@ impl StepCosts {
         };
         let (timer_set, timer_fires) = half(&costs.timer_ns);
         let (block_before, block_after) = half(&path.block_ns);
-        let idle = costs.idle.iter().map(|idle| IdleStateTimes {
+        let allowed = costs.idle_up_to(setup.max_cstate).iter();
+        let idle = allowed.map(|idle| IdleStateTimes {
             state: idle.state,
             enter: some(&idle.enter_ns),
             exit: fixed_ns(&idle.exit_ns) + fixed_some(&path.exit_ns),

@@ -7,6 +7,7 @@ use crate::times::seconds;
 use crate::work::{Length, WorkArgs};
 use joulio_host::power_states::coalescing;
 use joulio_lab::experiment::EnergyOptions;
+use joulio_lab::virtual_time::IdleState;
 use joulio_lab::virtual_time::{CoreFrequency, VirtualOptions};
 use joulio_nvme::wait::{AnyPolicy, Hybrid, Policy};
 use joulio_nvme_spec::feature::InterruptCoalescing;
@@ -262,11 +263,7 @@ impl BenchArgs {
                 "--fixedbufs, --registerfiles and --sqthread_*",
                 "not modelled",
             ),
-            (
-                self.settings.others(),
-                "--max-cstate, --set and --cpu_dma_latency",
-                host,
-            ),
+            (self.settings.others(), "--set and --cpu_dma_latency", host),
             (
                 self.settings.loops > 1,
                 "--loops",
@@ -289,14 +286,19 @@ impl BenchArgs {
     }
 
     /// The experiment in virtual time that the flags describe.
-    pub fn virtual_time(&self) -> VirtualOptions {
-        VirtualOptions {
+    pub fn virtual_time(&self) -> Result<VirtualOptions, Failure> {
+        let states = self.settings.max_cstates().iter();
+        let states = states.map(|name| name.parse::<IdleState>());
+        let states = states.collect::<Result<_, _>>();
+        let max_cstates = states.map_err(|why| Failure::input(format!("--max-cstate: {why}")))?;
+        Ok(VirtualOptions {
             devices: self.work.device.clone(),
             machine: self.machine.clone(),
             schedulers: self.settings.schedulers().to_vec(),
             frequencies: self.frequency.clone(),
-            coalescing: self.coalescing,
-        }
+            max_cstates,
+            coalescing: self.coalescing.into_iter().collect(),
+        })
     }
 }
 

@@ -12,7 +12,7 @@ pub struct Flags {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     scheduler: Vec<String>,
     /// The deepest idle state that CPUs may enter, a list (C0, C1, C1E, C6 as the machine has
-    /// them): every run is done under each. Put back like a scheduler
+    /// them): every run is done under each. Put back like a scheduler; with --twin, of the jobs' CPUs
     #[arg(
         long = "max-cstate",
         alias = "max_cstate",
@@ -53,9 +53,14 @@ impl Flags {
         &self.scheduler
     }
 
+    /// The deepest idle states that were named.
+    pub fn max_cstates(&self) -> &[String] {
+        &self.max_cstate
+    }
+
     /// Whether anything else is to be set.
     pub fn others(&self) -> bool {
-        !self.max_cstate.is_empty() || !self.set.is_empty() || self.cpu_dma_latency.is_some()
+        !self.set.is_empty() || self.cpu_dma_latency.is_some()
     }
 
     /// The settings that the flags describe.

@@ -13,7 +13,7 @@ pub fn run(args: &BenchArgs) -> Outcome {
         return Err(Failure::input(format!("{flag} with --twin: {why}")));
     }
     let (job, methods) = (args.job()?, args.methods()?);
-    let experiment = VirtualExperiment::new(&args.virtual_time(), &job, methods);
+    let experiment = VirtualExperiment::new(&args.virtual_time()?, &job, methods);
     let experiment = experiment.map_err(Failure::input)?;
     let runs = experiment.run(|method| args.job_of(&job, method));
     let runs = runs.map_err(Failure::input)?;

@@ -3,6 +3,7 @@
 use super::frequency::FrequencyError;
 use crate::error::OpenError;
 use joulio_model::ProfileError;
+use joulio_model::machine::costs::IdleState;
 use joulio_twin::TwinError;
 use joulio_workload::{EngineName, JobError};
 
@@ -39,6 +40,16 @@ pub enum VirtualError {
     /// A frequency that the machine cannot have.
     #[error(transparent)]
     Frequency(#[from] FrequencyError),
+    /// An idle state that the machine does not have.
+    #[error("--max-cstate {state} with --twin: {machine} has no such idle state: it has {known}")]
+    IdleState {
+        /// State that was requested.
+        state: IdleState,
+        /// Name of the machine.
+        machine: String,
+        /// Names of its states.
+        known: String,
+    },
     /// The method or the job is not modelled.
     #[error("{}", in_flags(.0))]
     Method(TwinError),

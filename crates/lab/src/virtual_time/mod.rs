@@ -5,6 +5,7 @@ mod frequency;
 
 pub use error::VirtualError;
 pub use frequency::{CoreFrequency, FrequencyError};
+pub use joulio_model::machine::costs::IdleState;
 
 use crate::device_name::{DeviceKind, DeviceName};
 use crate::experiment::ManifestDevice;
@@ -31,8 +32,11 @@ pub struct VirtualOptions {
     /// Frequencies of the jobs' cores, at each of which every run is done; none: the machine's
     /// reference.
     pub frequencies: Vec<CoreFrequency>,
-    /// Interrupt coalescing of the devices.
-    pub coalescing: Option<InterruptCoalescing>,
+    /// Deepest idle states that the jobs' CPUs may enter, with each of which every run is done; none:
+    /// all of the machine's.
+    pub max_cstates: Vec<IdleState>,
+    /// Interrupt coalescings of the devices, with each of which every run is done; none: off.
+    pub coalescing: Vec<InterruptCoalescing>,
 }
 
 /// An experiment in virtual time whose runs can be simulated.
@@ -53,6 +57,7 @@ struct VirtualSettings {
     scheduler: Option<String>,
     /// Frequency as it was requested, and its ratio to the machine's reference.
     frequency: Option<(CoreFrequency, FrequencyRatio)>,
+    max_cstate: Option<IdleState>,
     coalescing: Option<InterruptCoalescing>,
 }
 
@@ -109,6 +114,7 @@ impl VirtualExperiment {
             scheduler: settings.scheduler.as_deref(),
             coalescing: settings.coalescing(),
             frequency: settings.frequency.map(|(_, ratio)| ratio),
+            max_cstate: settings.max_cstate,
             ..TwinSetup::new(&self.machine, &self.profiles)
         };
         let result = match run(job, method, &setup) {
@@ -142,23 +148,51 @@ impl VirtualExperiment {
     }
 }
 
-/// Every scheduler at every frequency that `machine` can have.
+/// Every combination of what `options` list, as far as `machine` can have it.
 fn settings(
     options: &VirtualOptions,
     machine: &MachineProfile,
-) -> Result<Vec<VirtualSettings>, FrequencyError> {
+) -> Result<Vec<VirtualSettings>, VirtualError> {
     let requested = options.frequencies.iter();
     let ratios = requested.map(|&frequency| Ok((frequency, frequency.ratio(machine)?)));
     let frequencies = or_none(ratios.collect::<Result<Vec<_>, FrequencyError>>()?);
-    let schedulers = or_none(options.schedulers.clone());
-    let at = |&frequency: &Option<(CoreFrequency, FrequencyRatio)>| {
-        schedulers.iter().map(move |scheduler| VirtualSettings {
-            scheduler: scheduler.clone(),
-            frequency,
-            coalescing: options.coalescing,
-        })
-    };
-    Ok(frequencies.iter().flat_map(at).collect())
+    for &state in &options.max_cstates {
+        check_idle_state(state, machine)?;
+    }
+    let mut all = Vec::new();
+    for &frequency in &frequencies {
+        for &max_cstate in &or_none(options.max_cstates.clone()) {
+            for scheduler in or_none(options.schedulers.clone()) {
+                for coalescing in or_none(options.coalescing.clone()) {
+                    all.push(VirtualSettings {
+                        scheduler: scheduler.clone(),
+                        frequency,
+                        max_cstate,
+                        coalescing,
+                    });
+                }
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Refuses an idle state that `machine` does not have.
+fn check_idle_state(state: IdleState, machine: &MachineProfile) -> Result<(), VirtualError> {
+    let costs = machine.costs.iter();
+    let states: Vec<_> = costs
+        .flat_map(|costs| &costs.idle)
+        .map(|costs| costs.state)
+        .collect();
+    if states.is_empty() || states.contains(&state) {
+        return Ok(());
+    }
+    let names: Vec<_> = states.iter().map(|state| state.name()).collect();
+    Err(VirtualError::IdleState {
+        state,
+        machine: machine.name.clone(),
+        known: names.join(", "),
+    })
 }
 
 /// Each of `values`, or `None` alone where there are none.
@@ -176,6 +210,7 @@ impl VirtualSettings {
         let values = [
             ("scheduler", self.scheduler.clone()),
             ("frequency", frequency),
+            ("max-cstate", self.max_cstate.map(|state| state.to_string())),
             ("coalescing", self.coalescing.map(describe)),
         ];
         let values = values.into_iter();

@@ -1,6 +1,8 @@
 //! The times of the steps of an I/O on a machine: the software around a device.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -150,7 +152,7 @@ impl IdleCosts {
 }
 
 /// An idle state by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IdleState {
     /// Not halted: the idle task polls for work (drivers/cpuidle/poll_state.c). Drawn as spinning.
@@ -171,6 +173,55 @@ impl From<IdleState> for CoreState {
             IdleState::C1e => CoreState::C1e,
             IdleState::C6 => CoreState::C6,
         }
+    }
+}
+
+impl IdleState {
+    /// Every one, from the shallowest to the deepest.
+    pub const ALL: [IdleState; 4] = [
+        IdleState::Poll,
+        IdleState::C1,
+        IdleState::C1e,
+        IdleState::C6,
+    ];
+
+    /// Name, as the kernel has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            IdleState::Poll => "POLL",
+            IdleState::C1 => "C1",
+            IdleState::C1e => "C1E",
+            IdleState::C6 => "C6",
+        }
+    }
+}
+
+impl fmt::Display for IdleState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Reads a name of any case; `C0` is `POLL`.
+impl FromStr for IdleState {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<IdleState, String> {
+        let name = text.to_ascii_uppercase();
+        let name = if name == "C0" { "POLL" } else { &*name };
+        let mut all = IdleState::ALL.into_iter();
+        all.find(|state| state.name() == name)
+            .ok_or_else(|| format!("'{text}' is not an idle state: C0, C1, C1E, C6"))
+    }
+}
+
+impl Costs {
+    /// The idle states of a CPU that may enter none deeper than `max`: the shallowest is always one
+    /// of them.
+    pub fn idle_up_to(&self, max: Option<IdleState>) -> &[IdleCosts] {
+        let deeper = |costs: &IdleCosts| max.is_some_and(|max| costs.state > max);
+        let allowed = self.idle.iter().position(deeper);
+        &self.idle[..allowed.unwrap_or(self.idle.len()).clamp(1, self.idle.len())]
     }
 }
 

@@ -124,6 +124,12 @@ impl WaitCosts {
         (self.idle_of(idle).exit + self.block_after).0 as f64
     }
 
+    /// Nanoseconds from a timer's time to the thread's next instruction after a sleep of `idle`
+    /// nanoseconds.
+    pub(super) fn timer_delay(&self, idle: f64) -> f64 {
+        (self.idle_of(idle).exit + self.sleep_after).0 as f64
+    }
+
     /// Nanoseconds by which an I/O may be late that arrives after a block of `idle` nanoseconds, twice what
     /// is expected.
     pub(super) fn nap_delay(&self, idle: f64) -> f64 {

@@ -1,13 +1,10 @@
 //! How late a core wakes, as measured.
 
-use super::costs::WaitCosts;
-
 /// How late timers and interrupts are on this machine: what its costs say, until there is more to go by.
 #[derive(Clone, Debug)]
 pub(super) struct Lateness {
-    /// Nanoseconds from a timer's time to the thread's next instruction by the costs.
-    nominal: f64,
-    /// The mean of those that were measured lately, and their mean deviation.
+    /// Nanoseconds by which timers were later than the costs say, in the mean of the latest, and their
+    /// mean deviation.
     mean: f64,
     deviation: f64,
     /// How many times as long as expected it takes to go on after a block.
@@ -24,11 +21,9 @@ pub(super) const SLOWEST: f64 = 16.0;
 const FORGOTTEN: f64 = 1.0 / 256.0;
 
 impl Lateness {
-    pub(super) fn new(costs: &WaitCosts) -> Lateness {
-        let nominal = (costs.idle[0].exit + costs.sleep_after).0 as f64;
+    pub(super) fn new() -> Lateness {
         Lateness {
-            nominal,
-            mean: nominal,
+            mean: 0.0,
             deviation: 0.0,
             slow: 1.0,
             timed: false,
@@ -36,8 +31,8 @@ impl Lateness {
         }
     }
 
-    /// Nanoseconds from a timer's time to the thread's next instruction that are hardly ever exceeded:
-    /// the mean and some mean deviations, as TCP finds its timeout (RFC 6298).
+    /// Nanoseconds beyond the costs' that a timer is hardly ever later: the mean and some mean deviations,
+    /// as TCP finds its timeout (RFC 6298). Below zero where timers are earlier.
     pub(super) fn timer(&self) -> f64 {
         self.mean + 3.0 * self.deviation
     }
@@ -47,11 +42,11 @@ impl Lateness {
         self.slow.max(1.0)
     }
 
-    /// A timer was `late` nanoseconds late.
-    pub(super) fn timer_was(&mut self, late: f64) {
+    /// A timer was `late` nanoseconds late, which `expected` by the costs.
+    pub(super) fn timer_was(&mut self, late: f64, expected: f64) {
         // One that a preemption or a host's pause made longer says little of the next.
-        let late = late.min(8.0 * self.timer().max(self.nominal));
-        let over = late - self.mean;
+        let late = late.min(8.0 * (expected + self.timer().max(0.0)));
+        let over = late - expected - self.mean;
         self.mean += over / 8.0;
         self.deviation += (over.abs() - self.deviation) / 8.0;
         self.timed = true;
@@ -66,7 +61,7 @@ impl Lateness {
     /// Forgets a little of what was not measured since the last plan.
     pub(super) fn forget(&mut self) {
         if !std::mem::take(&mut self.timed) {
-            self.mean += (self.nominal - self.mean) * FORGOTTEN;
+            self.mean -= self.mean * FORGOTTEN;
             self.deviation -= self.deviation * FORGOTTEN;
         }
         if !std::mem::take(&mut self.blocked) {

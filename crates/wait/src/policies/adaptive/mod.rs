@@ -184,7 +184,7 @@ impl State {
             unknown,
             promise,
             gaps: Gaps::default(),
-            lateness: Lateness::new(&costs),
+            lateness: Lateness::new(),
             depth: 1.0,
             planned: 1.0,
             shared: Shared::new(&costs),
@@ -257,7 +257,8 @@ impl State {
                 false => worth(self.promise.price(Cause::Nap) * OPEN),
             },
             least: worth(self.promise.least() * OPEN),
-            negligible: behind,
+            // One delay for all that wait behind it.
+            negligible: behind.max(self.promise.slack() as f64 * self.gaps.idle_share() / 2.0),
             ..pricing
         };
         self.gaps.plan(&nap, self.promise.is_any());
@@ -322,7 +323,7 @@ impl State {
     #[cold]
     fn arrived(&mut self, at: Nanos) {
         self.gaps.arrived();
-        if self.gaps.since.is_some() {
+        if self.gaps.is_one() {
             let gap = self.gaps.ended(at) as f64;
             self.delayed = 0;
             if self.last.0 == StepKind::Block {
@@ -370,12 +371,8 @@ impl State {
     /// Nothing is out.
     fn nap(&mut self, now: Nanos) -> Step {
         self.waiting.clear();
-        let since = *self.gaps.since.get_or_insert(now);
-        let until = self.gaps.watch_until(since);
-        if now < until {
-            return Step::SPIN.bounded(until);
-        }
-        Step::BLOCK
+        let since = self.gaps.began(now);
+        self.gaps.step(since, now)
     }
 }
 
@@ -500,7 +497,7 @@ impl State {
 
     #[inline]
     fn submitted(&mut self, at: Nanos) {
-        if self.polled == Nanos::MAX || self.gaps.since.is_some() {
+        if self.polled == Nanos::MAX || self.gaps.is_one() {
             self.arrived(at);
         }
         if self.waited > 0 {
@@ -600,8 +597,11 @@ impl State {
 
     fn woke(&mut self, at: Nanos) {
         // One that ended early was cut short by a deadline.
-        if self.last.0 == StepKind::Sleep && at >= self.last.1 {
-            self.lateness.timer_was((at - self.last.1).0 as f64);
+        let (kind, until, since) = self.last;
+        if kind == StepKind::Sleep && at >= until {
+            let length = until.since(since + self.costs.sleep_before).0 as f64;
+            let expected = self.costs.timer_delay(length);
+            self.lateness.timer_was((at - until).0 as f64, expected);
         }
     }
 

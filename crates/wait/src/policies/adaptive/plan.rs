@@ -57,7 +57,7 @@ pub(super) struct Pricing<'a> {
     pub(super) costs: &'a WaitCosts,
     /// Kinds of watch that there are, spinning first.
     pub(super) watches: &'a [Watch],
-    /// Nanoseconds from a timer's time to the thread's next instruction.
+    /// Nanoseconds by which a timer may be later than its costs say; below zero: earlier.
     pub(super) late: f64,
     /// How many times as long as expected it takes to go on after a block; at least 1.
     pub(super) slow: f64,
@@ -86,7 +86,8 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    fn one(joules: f64, delay: f64) -> Cost {
+    /// A cost of `joules` nanojoules, late by `delay` nanoseconds.
+    pub(super) fn one(joules: f64, delay: f64) -> Cost {
         let most = delay;
         Cost {
             joules,
@@ -110,7 +111,10 @@ impl Pricing<'_> {
     /// Nanoseconds after the submission at which a rest ends so that the core is back at `point`.
     pub(super) fn rest_until(&self, kind: StepKind, point: f64) -> f64 {
         match kind {
-            StepKind::Sleep => point - self.late,
+            StepKind::Sleep => {
+                let length = point - self.costs.sleep_before.0 as f64;
+                point - self.timer_delay(length)
+            }
             _ => point - self.costs.pause_exit.0 as f64,
         }
     }
@@ -123,6 +127,12 @@ impl Pricing<'_> {
             Then::Longest => (longest * 1.3 + self.costs.break_even()).max(self.promised),
             Then::Promise => self.promised.max(self.costs.break_even()),
         }
+    }
+
+    /// Nanoseconds from a timer's time to the thread's next instruction after a sleep of `length`, as they
+    /// were measured lately.
+    fn timer_delay(&self, length: f64) -> f64 {
+        (self.costs.timer_delay(length) + self.late).max(0.0)
     }
 
     /// Nanoseconds between the decision to rest and the end of the shortest rest.
@@ -191,7 +201,7 @@ impl Pricing<'_> {
         let length = (until - asleep).max(0.0);
         let state = costs.idle_of(length);
         let after = costs.sleep_after.0 as f64;
-        let end = asleep + length + self.late;
+        let end = asleep + length + self.timer_delay(length);
         let idle = (end - asleep - after).max(length);
         let joules = (before + after) * costs.kernel.0 + idle * state.watts.0 + costs.timer.0 * 1e9;
         (end, joules, costs.cold_after(length))

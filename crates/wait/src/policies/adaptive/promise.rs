@@ -7,16 +7,19 @@ use joulio_units::{Nanos, Percentile};
 /// Nanoseconds of the least latency budget.
 const FLOOR: f64 = 3_000.0;
 /// Share of what a percentile leaves that is spent.
-const SPENT: f64 = 0.92;
-/// The same of a limit that is learnt, and may be off by some per cent.
-const SPENT_LEARNT: f64 = 0.5;
-/// I/Os in which late ones are saved up, and owed.
+const SPENT: f64 = 0.8;
+/// The same of a limit that is learnt from polling: what polling leaves is known there.
+const SPENT_LEARNT: f64 = 0.92;
+/// I/Os in which late ones are saved up, and owed; so many late ones at least.
 const WINDOW: f64 = 1_000.0;
+const SAVED: f64 = 2.0;
 /// Factor on the price of a delay after one too many, and when none was for a while.
 const DEARER: f64 = 2.0;
 const CHEAPER: f64 = 0.97;
 /// Plans for which the price stays after one too many.
 const BLAMED: u32 = 2;
+/// Share of the slack between what polling has and a limit that a delay may have.
+const TRUST: f64 = 0.5;
 /// Nanoseconds for which an I/O is watched for at most, where the promise is not known.
 const UNKNOWN: u64 = 10_000_000;
 /// Factor on the least price at first.
@@ -37,8 +40,9 @@ const TIGHT: f64 = 0.3;
 struct Kept {
     /// Nanoseconds from submission to the sight of the completion.
     latency: u64,
-    /// What polling would have there, if that is what the limit is set by.
-    polled: Option<Quantile>,
+    /// What polling would have there, and whether the limit is set by it.
+    polled: Quantile,
+    learnt: bool,
     /// Late I/Os that each I/O leaves room for.
     share: f64,
     /// Room that is left.
@@ -46,6 +50,13 @@ struct Kept {
     /// I/Os, the older the less, and how many of them were late.
     ios: f64,
     late: f64,
+}
+
+impl Kept {
+    /// Late I/Os that can be saved up.
+    fn most(&self) -> f64 {
+        (self.share * WINDOW).max(SAVED)
+    }
 }
 
 /// What delays an I/O.
@@ -63,9 +74,10 @@ pub(super) struct Promise {
     kept: Vec<Kept>,
     /// The shortest limit.
     shortest: u64,
-    /// True if the limits are learnt, and the share that is added to what polling has.
-    learns: bool,
+    /// Share that is added to what polling has, where limits are learnt.
     budget: f64,
+    /// Share of the slack that a delay may have: less after one too many.
+    trust: f64,
     /// By cause.
     prices: [f64; 2],
     least: f64,
@@ -79,15 +91,11 @@ impl Promise {
     /// What is `promised` of latencies of which `around` are not the device's, where a delay is worth
     /// `least` watts at least.
     pub(super) fn new(promised: Promised, around: Nanos, least: f64) -> Promise {
-        let limit = |percentile: Percentile, latency: u64, polled: Option<Quantile>| Kept {
+        let limit = |percentile: Percentile, latency: u64, learnt: bool| Kept {
             latency,
-            polled,
-            share: percentile.above()
-                * if polled.is_some() {
-                    SPENT_LEARNT
-                } else {
-                    SPENT
-                },
+            polled: Quantile::new(percentile.above()),
+            learnt,
+            share: percentile.above() * if learnt { SPENT_LEARNT } else { SPENT },
             credit: 0.0,
             ios: 0.0,
             late: 0.0,
@@ -97,14 +105,12 @@ impl Promise {
             Promised::Slo(slo) => {
                 let limits = slo.limits().iter();
                 let kept =
-                    limits.map(|one| limit(one.percentile, one.latency.since(around).0, None));
+                    limits.map(|one| limit(one.percentile, one.latency.since(around).0, false));
                 (kept.collect(), 0.0)
             }
             Promised::Budget(budget) => {
-                let kept = [Percentile::P99, Percentile::P99_9].map(|percentile| {
-                    let polled = Quantile::new(percentile.above());
-                    limit(percentile, u64::MAX, Some(polled))
-                });
+                let percentiles = [Percentile::P99, Percentile::P99_9];
+                let kept = percentiles.map(|percentile| limit(percentile, u64::MAX, true));
                 (kept.to_vec(), *budget)
             }
         };
@@ -115,8 +121,8 @@ impl Promise {
             } else {
                 least * FIRST
             }; 2],
-            learns: kept.iter().any(|kept| kept.polled.is_some()),
             budget,
+            trust: TRUST,
             kept,
             least,
             ios: 0,
@@ -129,18 +135,16 @@ impl Promise {
     /// Learns that an I/O would have taken `time` had it been polled for.
     #[inline]
     pub(super) fn learn(&mut self, time: u64) {
-        if self.learns {
-            for polled in self.kept.iter_mut().filter_map(|kept| kept.polled.as_mut()) {
-                polled.add(time as f64);
-            }
+        for kept in &mut self.kept {
+            kept.polled.add(time as f64);
         }
     }
 
     /// Sets the limits to what polling would have, and the budget.
     fn limit(&mut self) {
         for kept in &mut self.kept {
-            if let Some(polled) = kept.polled.filter(|polled| polled.value() > 0.0) {
-                let polled = polled.value();
+            let polled = kept.polled.value();
+            if kept.learnt && polled > 0.0 {
                 let budget = f64::max(polled * self.budget, FLOOR);
                 kept.latency = (polled + budget) as u64;
             }
@@ -186,12 +190,26 @@ impl Promise {
         self.least
     }
 
-    /// Nanoseconds of a delay on which no limit hangs.
+    /// Nanoseconds of a delay on which no limit hangs: every I/O may have it.
     pub(super) fn negligible(&self) -> u64 {
         match self.shortest {
             // Nothing is promised, or it is not known yet.
             u64::MAX if self.is_any() => 0,
-            limit => limit / NEGLIGIBLE,
+            limit => (limit / NEGLIGIBLE).max(self.slack()),
+        }
+    }
+
+    /// Nanoseconds by which every I/O may be later than with polling, so that the percentiles are still
+    /// within the limits, or the part of them that is trusted.
+    pub(super) fn slack(&self) -> u64 {
+        let slack = |kept: &Kept| match kept.polled.value() {
+            0.0 => 0.0,
+            polled => kept.latency as f64 - polled,
+        };
+        let least = self.kept.iter().map(slack).fold(f64::MAX, f64::min);
+        match self.is_any() {
+            true => (least.max(0.0) * self.trust) as u64,
+            false => 0,
         }
     }
 
@@ -227,6 +245,7 @@ impl Promise {
             let price = &mut self.prices[cause as usize];
             *price = (*price * DEARER).min(1e9);
             self.blamed = BLAMED;
+            self.trust /= DEARER;
         }
         dearer
     }
@@ -240,7 +259,7 @@ impl Promise {
                 kept.ios /= 2.0;
                 kept.late /= 2.0;
             }
-            let most = kept.share * WINDOW;
+            let most = kept.most();
             kept.credit = (kept.credit + ios * kept.share).clamp(-most, most);
         }
     }
@@ -251,11 +270,12 @@ impl Promise {
         self.limit();
         self.blamed = self.blamed.saturating_sub(1);
         if self.blamed == 0 {
-            let saved = |kept: &Kept| kept.credit >= kept.share * WINDOW / 2.0;
+            let saved = |kept: &Kept| kept.credit >= kept.most() / 2.0;
             if self.kept.iter().all(saved) {
                 for price in &mut self.prices {
                     *price = (*price * CHEAPER).max(self.least);
                 }
+                self.trust = (self.trust / CHEAPER).min(TRUST);
             }
         }
     }

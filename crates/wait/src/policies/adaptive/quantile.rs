@@ -1,38 +1,62 @@
 //! The quantile of a stream of times, in one number.
 
 /// A quantile that follows its stream: a step up for each time above it, a smaller one down for each
-/// below, so that they balance where it is.
+/// below, so that they balance where it is. Steps are long as long as it is far off, and short later.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Quantile {
     value: f64,
-    up: f64,
-    down: f64,
+    above: f64,
+    /// Share of the value that the sum of both steps is.
+    pace: f64,
+    /// Times since the last one above the value.
+    since: f64,
 }
 
-/// Share of the value that the sum of both steps is.
-const PACE: f64 = 1.0 / 32.0;
+/// The pace far from the quantile, and near it.
+const FAST: f64 = 1.0 / 32.0;
+const SLOW: f64 = 1.0 / 512.0;
+/// Factor on the pace with each time above the value that comes when it may be expected.
+const SLOWER: f64 = 0.9;
+/// It is far off where times above the value come at so small a part of the interval that is expected,
+/// or at so many times of it.
+const EARLY: f64 = 1.0 / 32.0;
+const LATE: f64 = 10.0;
 
 impl Quantile {
     /// The quantile above which is the fraction `above` of the times.
     pub(super) fn new(above: f64) -> Quantile {
         Quantile {
             value: 0.0,
-            up: PACE * (1.0 - above),
-            down: PACE * above,
+            above,
+            pace: FAST,
+            since: 0.0,
         }
     }
 
     /// Adds a time.
     #[inline]
     pub(super) fn add(&mut self, time: f64) {
+        self.since += 1.0;
         if time <= self.value {
-            self.value -= self.value * self.down;
-        } else if self.value == 0.0 {
+            if self.since * self.above > LATE {
+                self.pace = FAST;
+            }
+            self.value -= self.value * self.pace * self.above;
+            return;
+        }
+        if self.value == 0.0 {
             self.value = time;
         } else {
             // No further than the time itself.
-            self.value = f64::min(self.value + self.value * self.up, time);
+            let next = self.value + self.value * self.pace * (1.0 - self.above);
+            self.value = f64::min(next, time);
         }
+        let expected = self.since * self.above;
+        self.pace = match expected < EARLY {
+            true => f64::min(self.pace / SLOWER, FAST),
+            false => f64::max(self.pace * SLOWER, SLOW),
+        };
+        self.since = 0.0;
     }
 
     /// The quantile, 0 before the first time.

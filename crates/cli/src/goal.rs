@@ -37,6 +37,11 @@ fn budget(text: &str) -> Result<Promised, String> {
 }
 
 impl GoalArgs {
+    /// The objective, if one was given.
+    pub fn objective(&self) -> Option<Objective> {
+        self.objective
+    }
+
     /// The goal that the flags describe.
     pub fn goal(&self) -> Goal {
         let slo = self.slo.map(Promised::Slo);

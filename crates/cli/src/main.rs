@@ -3,6 +3,7 @@
 // Doc comments on flags are the help text, where brackets mean "optional".
 #![allow(rustdoc::broken_intra_doc_links)]
 
+mod advise;
 mod bench;
 mod bench_job;
 mod bind;
@@ -48,6 +49,8 @@ struct Cli {
 enum Command {
     /// Run the same workload under each completion mode; one table.
     Bench(Box<bench::BenchArgs>),
+    /// What to choose for a workload: completion mode, scheduler, idle states, and why.
+    Advise(Box<advise::AdviseArgs>),
     /// Measure this machine's costs of the steps of an I/O, as a profile for bench --twin.
     Calibrate(calibrate::CalibrateArgs),
     /// Run a few I/Os and show the steps of each: for people, programs or ui.perfetto.dev.
@@ -106,6 +109,7 @@ fn command() -> ExitCode {
     };
     let result = match cli.command {
         Command::Bench(args) => bench::run(&args),
+        Command::Advise(args) => advise::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Trace(args) => trace::run(&args),
         Command::List(args) => list::run(&args),

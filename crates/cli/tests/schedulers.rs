@@ -264,3 +264,29 @@ fn devices_in_use_and_read_only_ones_are_not_written_to() {
     assert!(unmounted.is_ok_and(|status| status.success()));
     assert!(said.contains("in use"), "{said}");
 }
+
+#[test]
+fn what_is_advised_is_applied_and_stays_until_it_is_restored() {
+    let Some(disk) = Loop::new() else { return };
+    let before = disk.scheduler();
+    let Some(other) = another(&disk.offered(), &before) else {
+        return;
+    };
+    let line = format!(
+        "advise --device {} --engine psync --completion interrupt --scheduler {other} --number_ios 200 --runtime 5 --replicates 2 --meter none",
+        disk.device
+    );
+    let text = |line: &str| {
+        let output = disk.command(line).assert().success();
+        String::from_utf8(output.get_output().stdout.clone()).expect("UTF-8")
+    };
+    assert!(!text(&line).contains("Applied"));
+    assert_eq!(disk.scheduler(), before);
+    let applied = text(&format!("{line} --apply"));
+    assert_eq!(disk.scheduler(), other);
+    for what in ["joulio restore puts it back", "udev", &*other] {
+        assert!(applied.contains(what), "{applied}");
+    }
+    assert!(text("restore").contains(&before));
+    assert_eq!(disk.scheduler(), before);
+}

@@ -1,6 +1,7 @@
 //! Latency in a few figures.
 
 use crate::IoStatistics;
+use joulio_units::Percentile;
 use serde::Serialize;
 
 /// Latency in nanoseconds, from arrival to completion; all zero when there was no I/O.
@@ -21,6 +22,22 @@ pub struct LatencySummary {
 }
 
 impl LatencySummary {
+    /// The percentiles that a summary has, the lowest first.
+    pub const PERCENTILES: [Percentile; 4] = [
+        Percentile::P50,
+        Percentile::P90,
+        Percentile::P99,
+        Percentile::P99_9,
+    ];
+
+    /// Nanoseconds of one of these percentiles; `None` of any other.
+    pub fn percentile(&self, percentile: Percentile) -> Option<u64> {
+        let values = [self.p50, self.p90, self.p99, self.p999];
+        let mut all = LatencySummary::PERCENTILES.into_iter().zip(values);
+        all.find(|(one, _)| *one == percentile)
+            .map(|(_, value)| value)
+    }
+
     /// Summary of the latencies of `statistics`.
     pub fn new(statistics: &IoStatistics) -> LatencySummary {
         let h = &statistics.latency;

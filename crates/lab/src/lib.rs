@@ -5,6 +5,7 @@
 //! the command turns them into a line and an exit status.
 #![forbid(unsafe_code)]
 
+pub mod advise;
 pub mod calibrate;
 mod controller_name;
 mod cpu_time;

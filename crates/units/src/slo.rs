@@ -12,6 +12,10 @@ use crate::Nanos;
 pub struct Percentile(u32);
 
 impl Percentile {
+    /// Half of all.
+    pub const P50: Percentile = Percentile(50_000);
+    /// 9 of 10.
+    pub const P90: Percentile = Percentile(90_000);
     /// 99 of 100.
     pub const P99: Percentile = Percentile(99_000);
     /// 999 of 1000.

@@ -10,6 +10,7 @@ mod table;
 mod twin;
 
 pub use args::BenchArgs;
+pub use progress::BenchTerminal;
 
 use crate::Outcome;
 use crate::failure::{Failure, say};

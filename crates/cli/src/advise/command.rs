@@ -1,0 +1,91 @@
+//! The command that runs what is advised.
+
+use super::AdviseArgs;
+use joulio_lab::advise::Candidate;
+use joulio_workload::{Arrivals, EngineName, Job};
+
+/// The command that runs `job` as `chosen` does: fio's for the kernel's engines on what the kernel
+/// drives, else joulio's.
+pub fn of(args: &AdviseArgs, job: &Job, chosen: &Candidate) -> String {
+    let mut words = match chosen.engine.is_kernel() && !args.twin {
+        true => fio(args, chosen),
+        false => joulio(args, chosen),
+    };
+    words.push(format!("--rw={}", job.rw));
+    if job.rw.read_percent(job.rwmixread) % 100 != 0 {
+        words.push(format!("--rwmixread={}", job.rwmixread));
+    }
+    words.push(format!("--bs={}", job.bs));
+    words.push(format!("--iodepth={}", chosen.iodepth));
+    if job.numjobs > 1 {
+        words.push(format!("--numjobs={}", job.numjobs));
+    }
+    let interval = match job.arrivals {
+        Arrivals::Every(interval) | Arrivals::Poisson(interval) => Some(interval),
+        Arrivals::Closed | Arrivals::Bursts { .. } => None,
+    };
+    if let Some(interval) = interval.filter(|interval| interval.0 > 0) {
+        words.push(format!("--rate_iops={}", 1_000_000_000 / interval.0));
+        if matches!(job.arrivals, Arrivals::Poisson(_)) {
+            words.push("--rate_process=poisson".into());
+        }
+    }
+    words.join(" ")
+}
+
+fn joulio(args: &AdviseArgs, chosen: &Candidate) -> Vec<String> {
+    let mut words = vec!["joulio bench".to_owned()];
+    if args.twin {
+        words.push("--twin".into());
+    }
+    if let Some(machine) = &args.machine {
+        words.push(format!("--machine={}", quoted(machine)));
+    }
+    let devices = args.work.device.iter();
+    words.extend(devices.map(|device| format!("--device={}", quoted(&device.text()))));
+    words.push(format!("--engine={}", chosen.engine));
+    words.push(format!("--completion={}", chosen.completion));
+    for (name, value) in &chosen.settings {
+        words.push(match name.as_str() {
+            // Its value says it in words.
+            "coalescing" => format!("--coalescing={}", coalescing(value)),
+            name => format!("--{name}={value}"),
+        });
+    }
+    words
+}
+
+/// `8 completions or 200 us` as the flag has it.
+fn coalescing(words: &str) -> String {
+    let numbers = words.split_whitespace();
+    let numbers: Vec<_> = numbers.filter(|word| word.parse::<u32>().is_ok()).collect();
+    numbers.join(",")
+}
+
+fn fio(args: &AdviseArgs, chosen: &Candidate) -> Vec<String> {
+    let mut words = vec!["fio --name=advice --direct=1".to_owned()];
+    let devices = args.work.device.iter();
+    words.extend(devices.map(|device| format!("--filename={}", quoted(&device.text()))));
+    let polls = chosen.completion == "poll" || chosen.completion.starts_with("hybrid");
+    let engine = match chosen.engine {
+        EngineName::Psync => "pvsync2",
+        engine => engine.name(),
+    };
+    words.push(format!("--ioengine={engine}"));
+    if polls || chosen.completion == "sqpoll+poll" {
+        words.push("--hipri=1".into());
+    }
+    if chosen.completion.starts_with("sqpoll") {
+        words.push("--sqthread_poll=1".into());
+    }
+    words
+}
+
+/// `text` as a shell takes it for one word.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._:,=-+".contains(c);
+    match text.chars().all(plain) {
+        true => text.into(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}

@@ -1,0 +1,403 @@
+//! The choice among candidates.
+
+use super::break_even::BreakEven;
+use super::candidate::{Assessment, Candidate, Figures};
+use super::error::{AdviseError, Microseconds};
+use super::limits::{LimitSource, Limits};
+use super::yardstick::Yardstick;
+use crate::interval::Interval;
+use joulio_nvme::wait::{Objective, Promised};
+use joulio_units::{Boundary, Nanos, Watts};
+use joulio_workload::RunResult;
+use serde::Serialize;
+
+/// What advice is to go by.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AdviceOptions {
+    /// Boundary of the energy; `None`: the narrowest whose energy is measured, and else the jobs' cores.
+    pub objective: Option<Objective>,
+    /// Latencies that are promised.
+    pub promised: Promised,
+    /// Watts that may be drawn within the boundary: the most I/Os a second are sought within them, or in an
+    /// open loop the least latency.
+    pub cap: Option<Watts>,
+    /// True if I/Os come by themselves.
+    pub open: bool,
+    /// Watts of a busy core of the machine, where that is known.
+    pub spin_watts: Option<f64>,
+}
+
+/// What to choose, and why.
+#[derive(Clone, Debug, Serialize)]
+pub struct Advice {
+    /// Figure that candidates were compared by.
+    pub yardstick: Yardstick,
+    /// The promise, as nanoseconds by percentile.
+    #[serde(serialize_with = "by_percentile")]
+    pub promise: Limits,
+    /// Index of the best candidate.
+    pub best: usize,
+    /// Indices of candidates that cannot be told from it.
+    pub ties: Vec<usize>,
+    /// How it compares with the best of each other kind.
+    pub rivals: Vec<Rival>,
+    /// The cheapest candidate that breaks the promise, if it is cheaper than the best.
+    pub too_late: Option<TooLate>,
+    /// The best candidates within other boundaries, where these are others.
+    pub other_boundaries: Vec<OtherBoundary>,
+    /// Index of the best with all of the model's figures at the low ends of their bands, and at the high
+    /// ends, where it is another.
+    pub at_band_ends: [Option<usize>; 2],
+    /// All candidates, the cheapest of those that keep the promise first.
+    pub candidates: Vec<Assessment>,
+}
+
+/// A comparison of the best candidate with another.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Rival {
+    /// Index of the other candidate.
+    pub index: usize,
+    /// Percent by which the best takes less energy.
+    pub saves_percent: Interval,
+    /// True if it keeps the promise.
+    pub keeps: bool,
+    /// Watts of a busy core at which the other takes as little.
+    pub break_even: Option<BreakEven>,
+}
+
+/// A candidate that would take less energy than the best, and breaks the promise.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TooLate {
+    /// Index of the candidate.
+    pub index: usize,
+    /// Percent by which it takes less energy.
+    pub saves_percent: f64,
+}
+
+/// The best candidate within another boundary.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OtherBoundary {
+    /// Boundary.
+    pub boundary: Boundary,
+    /// Index of the candidate.
+    pub index: usize,
+}
+
+fn by_percentile<S: serde::Serializer>(limits: &Limits, to: S) -> Result<S::Ok, S::Error> {
+    use serde::ser::SerializeMap;
+    let mut map = to.serialize_map(None)?;
+    map.serialize_entry("from", &limits.source)?;
+    for limit in &limits.limits {
+        map.serialize_entry(&limit.percentile.to_string(), &limit.latency.0)?;
+    }
+    map.end()
+}
+
+impl Advice {
+    /// The advice that `runs` of the candidates give.
+    ///
+    /// # Errors
+    /// No candidate has figures within the boundary, or none keeps the promise or the cap.
+    pub fn of(runs: &[RunResult], options: &AdviceOptions) -> Result<Advice, AdviseError> {
+        let yardsticks = Yardstick::all(runs);
+        let Some(yardstick) = Yardstick::choose(&yardsticks, options.objective) else {
+            return Err(no_figure(runs, options.objective));
+        };
+        let others = yardsticks.iter();
+        let others: Vec<_> = others
+            .filter(|other| *other != yardstick && is_of_the_machine(other.boundary))
+            .cloned()
+            .collect();
+        let mut all = Assessment::all(runs, yardstick, &others);
+        let promise = Limits::of(&options.promised, &all)?;
+        all.iter_mut().for_each(|one| one.judge(&promise));
+        check_promise(&all, &promise)?;
+        let mut all = without_equals(all);
+        let rank = Rank { options };
+        all.sort_by(|a, b| rank.of(a).total_cmp(&rank.of(b)));
+        prefer_fewer_settings(&mut all, &rank);
+        let Some(best) = all.first().filter(|one| rank.allowed(one)) else {
+            return Err(check_cap(&all, options, yardstick.boundary));
+        };
+        let ties = ties(&all, &rank);
+        let rivals = rivals(&all, options, best.figures.as_ref(), &ties);
+        Ok(Advice {
+            ties,
+            too_late: too_late(&all),
+            other_boundaries: others
+                .iter()
+                .filter_map(|other| other_boundary(&all, other, &rank))
+                .collect(),
+            at_band_ends: [0, 1].map(|end| at_band_end(&all, end, &rank)),
+            rivals,
+            yardstick: yardstick.clone(),
+            promise,
+            best: 0,
+            candidates: all,
+        })
+    }
+
+    /// The best candidate.
+    pub fn chosen(&self) -> &Assessment {
+        &self.candidates[self.best]
+    }
+
+    /// True if there is a promise and it is kept by what is judged against polling.
+    pub fn has_limits(&self) -> bool {
+        !self.promise.limits.is_empty() && self.promise.source != LimitSource::NoPolling
+    }
+}
+
+/// Order of candidates: the lower, the better.
+struct Rank<'a> {
+    options: &'a AdviceOptions,
+}
+
+impl Rank<'_> {
+    /// Returns true if it keeps the promise and the cap.
+    fn allowed(&self, one: &Assessment) -> bool {
+        let draws = one.figures.as_ref().map(|figures| figures.watts.value);
+        let cap = self.options.cap.map_or(f64::INFINITY, |cap| cap.0);
+        one.keeps && draws.is_some_and(|watts| watts <= cap)
+    }
+
+    fn of(&self, one: &Assessment) -> f64 {
+        // Those without figures last, before them those that break the promise.
+        let Some(figures) = &one.figures else {
+            return f64::INFINITY;
+        };
+        let value = match (self.options.cap, self.options.open) {
+            (None, _) => figures.joules_per_io.value,
+            (Some(_), true) => figures.mean_ns.value,
+            (Some(_), false) => 1.0 / figures.iops.value.max(1e-9),
+        };
+        match self.allowed(one) {
+            true => value,
+            false => 1e15 + value,
+        }
+    }
+}
+
+fn is_of_the_machine(boundary: Boundary) -> bool {
+    !matches!(boundary, Boundary::Dram | Boundary::Device)
+}
+
+/// Leaves out candidates whose settings change nothing: in virtual time each of their figures is that of
+/// the same candidate without them.
+fn without_equals(all: Vec<Assessment>) -> Vec<Assessment> {
+    let mut kept: Vec<Assessment> = Vec::with_capacity(all.len());
+    for one in all {
+        let same = |other: &Assessment| {
+            other.candidate.is_same_method(&one.candidate)
+                && other.candidate.iodepth == one.candidate.iodepth
+                && other.candidate.settings.len() <= one.candidate.settings.len()
+                && other.figures == one.figures
+                && one.figures.is_some()
+        };
+        if !kept.iter().any(same) {
+            kept.push(one);
+        }
+    }
+    kept
+}
+
+/// Percent by which `best` takes less energy than `other`, paired by repetition.
+fn saves(best: &[f64], other: &[f64]) -> Interval {
+    let pairs = best.iter().zip(other);
+    let each: Vec<_> = pairs
+        .map(|(best, other)| 100.0 * (1.0 - best / other))
+        .collect();
+    Interval::of(&each, 0.0)
+}
+
+/// Puts first what needs the fewest settings, of those of the best method that cannot be told from the
+/// best.
+fn prefer_fewer_settings(all: &mut [Assessment], rank: &Rank<'_>) {
+    let Some(best) = all.first() else { return };
+    let same = ties(all, rank).into_iter();
+    let same = same.filter(|&index| all[index].candidate.is_same_method(&best.candidate));
+    let settings = |index: usize| all[index].candidate.settings.len();
+    let fewest = same.min_by_key(|&index| settings(index));
+    if let Some(index) = fewest.filter(|&index| settings(index) < settings(0)) {
+        all[..=index].rotate_right(1);
+    }
+}
+
+fn ties(all: &[Assessment], rank: &Rank<'_>) -> Vec<usize> {
+    let Some(best) = all.first() else {
+        return Vec::new();
+    };
+    let rest = all.iter().enumerate().skip(1);
+    let rest = rest.filter(|(_, one)| rank.allowed(one) && best.joules.len() > 1);
+    let ties = rest.filter(|(_, one)| !saves(&best.joules, &one.joules).is_above_zero());
+    ties.map(|(index, _)| index).collect()
+}
+
+/// How the best compares with polling, with interrupts, and with the next of another completion mode that
+/// can be told from it.
+fn rivals(
+    all: &[Assessment],
+    options: &AdviceOptions,
+    figures: Option<&Figures>,
+    ties: &[usize],
+) -> Vec<Rival> {
+    let (Some(best), Some(figures)) = (all.first(), figures) else {
+        return Vec::new();
+    };
+    let others = || {
+        let others = all.iter().enumerate().skip(1);
+        others.filter(|(index, one)| {
+            let other = !one.candidate.is_same_method(&best.candidate);
+            other && one.figures.is_some() && !ties.contains(index)
+        })
+    };
+    let named = |mode: &str| {
+        let mut named = others().filter(|(_, one)| one.candidate.completion == mode);
+        named.next()
+    };
+    let next = others().find(|(_, one)| one.keeps);
+    let mut rivals: Vec<Rival> = Vec::new();
+    for (index, one) in [next, named("poll"), named("interrupt")]
+        .into_iter()
+        .flatten()
+    {
+        let Some(other) = &one.figures else { continue };
+        if rivals.iter().any(|rival| rival.index == index) {
+            continue;
+        }
+        let watts = options.spin_watts;
+        rivals.push(Rival {
+            index,
+            saves_percent: saves(&best.joules, &one.joules),
+            keeps: one.keeps,
+            break_even: watts.and_then(|watts| BreakEven::between(figures, other, watts)),
+        });
+    }
+    rivals
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// Percent of energy for which a later candidate is worth a word.
+const WORTH: f64 = 1.0;
+
+fn too_late(all: &[Assessment]) -> Option<TooLate> {
+    let best = mean(&all.first()?.joules);
+    let late = all.iter().enumerate();
+    let late = late.filter(|(_, one)| !one.keeps && !one.falls_behind && one.figures.is_some());
+    let (index, cheapest) =
+        late.min_by(|(_, a), (_, b)| mean(&a.joules).total_cmp(&mean(&b.joules)))?;
+    let saves_percent = 100.0 * (1.0 - mean(&cheapest.joules) / best);
+    (saves_percent > WORTH).then_some(TooLate {
+        index,
+        saves_percent,
+    })
+}
+
+/// The best candidate by `other`, if it is of another method.
+fn other_boundary(all: &[Assessment], other: &Yardstick, rank: &Rank<'_>) -> Option<OtherBoundary> {
+    if rank.options.cap.is_some() {
+        return None;
+    }
+    let joules = |one: &Assessment| {
+        let figure = one.boundaries.iter().find(|(by, _)| by == other);
+        figure.map(|(_, joules)| mean(joules))
+    };
+    let allowed = all.iter().enumerate().filter(|(_, one)| one.keeps);
+    let figures = allowed.filter_map(|(index, one)| Some((index, joules(one)?)));
+    let (index, _) = figures.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    let best = &all.first()?.candidate;
+    (!all[index].candidate.is_same_method(best)).then_some(OtherBoundary {
+        boundary: other.boundary,
+        index,
+    })
+}
+
+/// The best candidate with the model's figures at an end of their bands, if it is of another method.
+fn at_band_end(all: &[Assessment], end: usize, rank: &Rank<'_>) -> Option<usize> {
+    if rank.options.cap.is_some() {
+        return None;
+    }
+    let at = |one: &Assessment| {
+        let (low, high) = one.figures.as_ref()?.joules_per_io_band?;
+        Some([low, high][end])
+    };
+    let allowed = all.iter().enumerate().filter(|(_, one)| one.keeps);
+    let figures = allowed.filter_map(|(index, one)| Some((index, at(one)?)));
+    let (index, _) = figures.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    let best = &all.first()?.candidate;
+    (!all[index].candidate.is_same_method(best)).then_some(index)
+}
+
+/// Why there is no figure within the boundary.
+fn no_figure(runs: &[RunResult], objective: Option<Objective>) -> AdviseError {
+    let figures = runs.iter().filter_map(|run| run.counts.as_ref());
+    if figures.count() > 0 {
+        let wanted = objective.map_or("cores", Objective::name);
+        return AdviseError::NoFigure(wanted.into());
+    }
+    let reasons = runs.iter().filter_map(|run| {
+        let completion = &run.completion;
+        let reason = completion.reason.as_ref()?;
+        Some(format!("{}: {reason}", completion.requested))
+    });
+    AdviseError::Unavailable(reasons.take(1).collect())
+}
+
+/// Refuses a promise that no candidate keeps.
+fn check_promise(all: &[Assessment], promise: &Limits) -> Result<(), AdviseError> {
+    if all.iter().any(|one| one.keeps) {
+        return Ok(());
+    }
+    for limit in &promise.limits {
+        let latency = |one: &Assessment| -> Option<Nanos> {
+            one.figures.as_ref()?.percentile(limit.percentile)
+        };
+        let known = all.iter().filter_map(|one| Some((one, latency(one)?)));
+        let quickest = known.min_by_key(|(_, latency)| *latency);
+        if let Some((one, latency)) = quickest.filter(|(_, latency)| *latency > limit.latency) {
+            return Err(AdviseError::Promise {
+                percentile: limit.percentile,
+                limit: Microseconds(limit.latency),
+                quickest: name(&one.candidate),
+                latency: Microseconds(latency),
+            });
+        }
+    }
+    // Each limit is kept by some, and all of them by none.
+    let first = promise.limits.first();
+    let quickest = all
+        .iter()
+        .filter_map(|one| Some((one, one.figures.as_ref()?)));
+    let quickest = quickest.min_by(|a, b| a.1.mean_ns.value.total_cmp(&b.1.mean_ns.value));
+    match (first, quickest) {
+        (Some(limit), Some((one, figures))) => Err(AdviseError::Promise {
+            percentile: limit.percentile,
+            limit: Microseconds(limit.latency),
+            quickest: name(&one.candidate),
+            latency: Microseconds(figures.percentile(limit.percentile).unwrap_or_default()),
+        }),
+        _ => Err(AdviseError::Unavailable("none has figures".into())),
+    }
+}
+
+fn check_cap(all: &[Assessment], options: &AdviceOptions, boundary: Boundary) -> AdviseError {
+    let figures = all.iter().filter(|one| one.keeps);
+    let figures = figures.filter_map(|one| Some((one, one.figures.as_ref()?.watts.value)));
+    match (options.cap, figures.min_by(|(_, a), (_, b)| a.total_cmp(b))) {
+        (Some(cap), Some((one, watts))) => AdviseError::Cap {
+            cap,
+            boundary,
+            least: name(&one.candidate),
+            watts: Watts(watts),
+        },
+        _ => AdviseError::Unavailable("none has figures".into()),
+    }
+}
+
+/// Name of a candidate in a message.
+fn name(candidate: &Candidate) -> String {
+    format!("{} {}", candidate.engine, candidate.completion)
+}

@@ -1,0 +1,121 @@
+//! The promise that candidates are judged by.
+
+use super::candidate::Assessment;
+use super::error::AdviseError;
+use joulio_nvme::wait::Promised;
+use joulio_units::{Nanos, Percentile};
+use joulio_workload::LatencySummary;
+use serde::Serialize;
+
+/// The least latency budget over polling.
+const FLOOR: Nanos = Nanos(3_000);
+
+/// The latency that a percentile may not exceed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// Percentile of the I/Os.
+    pub percentile: Percentile,
+    /// Nanoseconds that it may not exceed.
+    pub latency: Nanos,
+}
+
+/// Where limits come from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LimitSource {
+    /// Nothing is promised.
+    Nothing,
+    /// They were given.
+    Slo,
+    /// They are polling's latencies and a budget, by the polling candidate of this engine.
+    Polling {
+        /// Engine that polled.
+        engine: String,
+        /// Share of polling's latency by which it may be exceeded.
+        budget: f64,
+    },
+    /// There is a budget over polling, and no polling here.
+    NoPolling,
+}
+
+/// A promise: limits, and where they come from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// The limits; none: nothing is promised.
+    pub limits: Vec<Limit>,
+    /// Where they come from.
+    pub source: LimitSource,
+}
+
+impl Limits {
+    /// What is `promised`, of which a budget is over the polling candidate of the lowest 99th percentile.
+    ///
+    /// # Errors
+    /// A percentile is promised that results do not have.
+    pub(super) fn of(promised: &Promised, all: &[Assessment]) -> Result<Limits, AdviseError> {
+        let (limits, source) = match promised {
+            Promised::Nothing => (Vec::new(), LimitSource::Nothing),
+            Promised::Slo(slo) => {
+                let limits = slo.limits().iter().map(|limit| Limit {
+                    percentile: limit.percentile,
+                    latency: limit.latency,
+                });
+                (limits.collect(), LimitSource::Slo)
+            }
+            Promised::Budget(budget) => budget_over_polling(*budget, all),
+        };
+        let limits = Limits { limits, source };
+        limits.check()?;
+        Ok(limits)
+    }
+
+    fn check(&self) -> Result<(), AdviseError> {
+        let mut limits = self.limits.iter();
+        let reported = LatencySummary::PERCENTILES;
+        let unknown = limits.find(|limit| !reported.contains(&limit.percentile));
+        match unknown {
+            Some(limit) => Err(AdviseError::Percentile(limit.percentile)),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a promise that advice cannot judge, before anything is run.
+    ///
+    /// # Errors
+    /// As [`Limits::of`].
+    pub fn check_promised(promised: &Promised) -> Result<(), AdviseError> {
+        match promised {
+            Promised::Slo(_) => Limits::of(promised, &[]).map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns true if latencies whose percentiles `value` gives keep every limit.
+    pub(super) fn keeps(&self, value: impl Fn(Percentile) -> Option<Nanos>) -> bool {
+        let mut limits = self.limits.iter();
+        limits.all(|limit| value(limit.percentile).is_some_and(|value| value <= limit.latency))
+    }
+}
+
+fn budget_over_polling(budget: f64, all: &[Assessment]) -> (Vec<Limit>, LimitSource) {
+    let polls = |one: &&Assessment| {
+        let plain = one.candidate.settings.values().all(|value| value == "none");
+        one.candidate.completion == "poll" && one.effective.is_none() && plain
+    };
+    let polled = all.iter().filter(polls);
+    let polled = polled.filter_map(|one| Some((one, one.figures.as_ref()?)));
+    let polled = polled.min_by_key(|(_, figures)| figures.percentile(Percentile::P99));
+    let Some((polled, figures)) = polled else {
+        return (Vec::new(), LimitSource::NoPolling);
+    };
+    let limits = [Percentile::P99, Percentile::P99_9].map(|percentile| {
+        let latency = figures.percentile(percentile).unwrap_or_default();
+        let more = Nanos((latency.0 as f64 * budget) as u64).max(FLOOR);
+        Limit {
+            percentile,
+            latency: latency + more,
+        }
+    });
+    let engine = polled.candidate.engine.to_string();
+    (limits.into(), LimitSource::Polling { engine, budget })
+}

@@ -1,0 +1,160 @@
+//! Workloads that are observed, not described.
+
+use crate::disk_activity::{DiskError, WatchedDisks};
+use crate::pause::pause;
+use joulio_kernel_io::{Disks, Interval};
+use joulio_nvme::wait::now;
+use joulio_units::Nanos;
+use joulio_workload::{Arrivals, Job, ReadWrite, Stop};
+use serde::Serialize;
+
+/// Share of the time with an I/O out from which on a disk counts as never idle: a closed loop.
+const SATURATED: f64 = 0.95;
+/// I/Os in flight of a workload whose depth is not known because they come by themselves.
+const OPEN_DEPTH: usize = 32;
+/// The smallest and the largest I/O that is made of what was observed, in bytes.
+const SIZES: (u64, u64) = (512, 1 << 20);
+
+/// A workload as it was observed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Workload {
+    /// Name of the disk or the file that it was observed by.
+    pub from: String,
+    /// Seconds for which it was observed; `None`: times are not known.
+    pub seconds: Option<f64>,
+    /// I/Os that were observed.
+    pub ios: u64,
+    /// Percent of reads among the I/Os.
+    pub read_percent: u8,
+    /// Bytes of an I/O: the mean, as a power of two.
+    pub bs: u64,
+    /// True if most I/Os follow the one before.
+    pub sequential: bool,
+    /// I/Os a second, if they come by themselves; `None`: as soon as one completes.
+    pub rate: Option<u64>,
+    /// I/Os in flight, at most.
+    pub iodepth: usize,
+}
+
+impl Workload {
+    /// `job` with this workload in place of its own.
+    pub fn applied_to(&self, job: &Job) -> Job {
+        let rw = match (self.sequential, self.read_percent) {
+            (true, 100) => ReadWrite::Read,
+            (true, 0) => ReadWrite::Write,
+            (true, _) => ReadWrite::Rw,
+            (false, 100) => ReadWrite::RandRead,
+            (false, 0) => ReadWrite::RandWrite,
+            (false, _) => ReadWrite::RandRw,
+        };
+        Job {
+            rw,
+            rwmixread: self.read_percent,
+            bs: self.bs.into(),
+            iodepth: self.iodepth,
+            arrivals: match self.rate {
+                Some(rate) => Arrivals::Poisson(Nanos(1_000_000_000 / rate.max(1))),
+                None => Arrivals::Closed,
+            },
+            ..job.clone()
+        }
+    }
+
+    /// The power of two that is nearest to `bytes` an I/O.
+    pub(super) fn size(bytes: f64) -> u64 {
+        let exponent = bytes.max(1.0).log2().round().clamp(0.0, 62.0) as u32;
+        (1_u64 << exponent).clamp(SIZES.0, SIZES.1)
+    }
+
+    /// The workload of `interval` on the disk `from`; `None`: it was idle.
+    fn of(from: &str, interval: &Interval) -> Option<Workload> {
+        let ios = interval.reads + interval.writes;
+        if ios == 0 {
+            return None;
+        }
+        let bytes = interval.read_bytes + interval.write_bytes;
+        let reads = 100.0 * interval.reads as f64 / ios as f64;
+        let closed = interval.utilisation >= SATURATED;
+        Some(Workload {
+            from: from.into(),
+            seconds: Some(interval.seconds),
+            ios,
+            read_percent: reads.round() as u8,
+            bs: Workload::size(bytes as f64 / ios as f64),
+            sequential: false,
+            rate: (!closed).then(|| (interval.iops().round() as u64).max(1)),
+            iodepth: match closed {
+                true => (interval.queue.round() as usize).clamp(1, 1 << 10),
+                false => OPEN_DEPTH,
+            },
+        })
+    }
+}
+
+/// A disk that is observed.
+pub struct Observation(WatchedDisks);
+
+impl Observation {
+    /// Begins to observe the disk `name` by the kernel's counters.
+    ///
+    /// # Errors
+    /// There is no such disk, or its counters cannot be read.
+    pub fn begin(disks: Disks, name: &str) -> Result<Observation, DiskError> {
+        WatchedDisks::new(disks, &[name.into()], now()).map(Observation)
+    }
+
+    /// Observes it for `time`; `None`: it had no I/O, or `stop` came.
+    ///
+    /// # Errors
+    /// The counters cannot be read.
+    pub fn watch(mut self, time: Nanos, stop: &Stop) -> Result<Option<Workload>, DiskError> {
+        if !pause(time, stop, |_| {}) {
+            return Ok(None);
+        }
+        let seen = self.0.snapshot(now()).map_err(DiskError::Stats)?;
+        let mut devices = seen.devices.iter();
+        Ok(devices.find_map(|device| Workload::of(&device.name, &device.interval)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(utilisation: f64) -> Interval {
+        Interval {
+            ios: 4_000,
+            reads: 3_000,
+            writes: 1_000,
+            read_bytes: 3_000 * 4_096,
+            write_bytes: 1_000 * 8_192,
+            seconds: 2.0,
+            queue: 3.7,
+            utilisation,
+            ..Interval::default()
+        }
+    }
+
+    #[test]
+    fn counters_make_a_workload() {
+        let seen = Workload::of("sda", &interval(0.4)).unwrap();
+        assert_eq!((seen.read_percent, seen.bs), (75, 4_096));
+        assert_eq!((seen.rate, seen.iodepth), (Some(2_000), OPEN_DEPTH));
+        let busy = Workload::of("sda", &interval(0.99)).unwrap();
+        assert_eq!((busy.rate, busy.iodepth), (None, 4));
+        assert_eq!(Workload::of("sda", &Interval::default()), None);
+    }
+
+    #[test]
+    fn sizes_are_powers_of_two_that_an_io_can_have() {
+        for (bytes, size) in [
+            (0.0, 512),
+            (4_096.0, 4_096),
+            (5_000.0, 4_096),
+            (6_000.0, 8_192),
+            (1e9, 1 << 20),
+        ] {
+            assert_eq!(Workload::size(bytes), size, "{bytes}");
+        }
+    }
+}

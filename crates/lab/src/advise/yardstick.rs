@@ -1,0 +1,109 @@
+//! Which energy figure candidates are compared by.
+
+use joulio_nvme::wait::Objective;
+use joulio_units::Boundary;
+use joulio_workload::{Counts, EnergyResult, RunResult};
+use serde::Serialize;
+
+/// An energy figure that the runs have in common.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Yardstick {
+    /// Boundary of the energy.
+    pub boundary: Boundary,
+    /// Zone of the boundary.
+    pub zone: String,
+    /// Meter, or the model's profiles.
+    pub source: String,
+    /// True if it is computed, false if it is measured.
+    pub modelled: bool,
+}
+
+impl Yardstick {
+    /// Every figure that all `runs` with figures have, the best of its boundary each: measured before
+    /// modelled, the sum of packages before one of them.
+    pub(super) fn all(runs: &[RunResult]) -> Vec<Yardstick> {
+        let counts: Vec<_> = runs.iter().filter_map(|run| run.counts.as_ref()).collect();
+        let Some(first) = counts.first() else {
+            return Vec::new();
+        };
+        let boundaries = Boundary::ALL.iter();
+        let best = boundaries.filter_map(|&boundary| {
+            let figures = first.energy.iter();
+            let figures = figures.filter(|one| one.boundary == boundary && !one.idle_subtracted);
+            let all = figures.map(Yardstick::of);
+            let common = all.filter(|one| counts.iter().all(|run| one.figure(run).is_some()));
+            common.max_by_key(|one| (!one.modelled, one.zone.matches('+').count()))
+        });
+        best.collect()
+    }
+
+    /// The figure for `objective`; `None`: the narrowest that is measured, and else the model's of the
+    /// jobs' cores. A device's own is none of them.
+    pub(super) fn choose(all: &[Yardstick], objective: Option<Objective>) -> Option<&Yardstick> {
+        let boundary = |objective: Objective| match objective {
+            Objective::Wall => Boundary::Wall,
+            Objective::Package => Boundary::Package,
+            Objective::Cores => Boundary::Cores,
+        };
+        let at = |wanted: Boundary| all.iter().find(|one| one.boundary == wanted);
+        let beside = [Boundary::Dram, Boundary::Device];
+        let mut narrowest = all.iter().rev();
+        match objective {
+            Some(objective) => at(boundary(objective)),
+            None => narrowest
+                .find(|one| !one.modelled && !beside.contains(&one.boundary))
+                .or_else(|| at(Boundary::Cores))
+                .or_else(|| all.first()),
+        }
+    }
+
+    fn of(figure: &EnergyResult) -> Yardstick {
+        Yardstick {
+            boundary: figure.boundary,
+            zone: figure.zone.clone(),
+            source: figure.source.clone(),
+            modelled: figure.modelled,
+        }
+    }
+
+    /// The figure of a run.
+    pub(super) fn figure<'a>(&self, counts: &'a Counts) -> Option<&'a EnergyResult> {
+        counts.energy.iter().find(|figure| {
+            !figure.idle_subtracted
+                && figure.boundary == self.boundary
+                && figure.zone == self.zone
+                && figure.source == self.source
+        })
+    }
+
+    /// Joules of an I/O of each of `runs`; `None`: there is none, or one has no figure.
+    pub(super) fn joules(&self, runs: &[&Counts]) -> Option<Vec<f64>> {
+        let each = runs.iter().map(|run| self.figure(run)?.joules_per_io);
+        let all: Option<Vec<_>> = each.collect();
+        all.filter(|all| !all.is_empty())
+    }
+
+    /// Joules of an I/O by which the meter may be wrong, at most.
+    pub(super) fn error(&self, runs: &[&Counts]) -> f64 {
+        let errors = runs.iter().filter_map(|run| {
+            let figure = self.figure(run)?;
+            Some(figure.error_joules? / run.all.ios.max(1) as f64)
+        });
+        errors.fold(0.0, f64::max)
+    }
+
+    /// Joules of an I/O with all of the model's figures at the low ends of their bands, and at the high
+    /// ends, in the mean of `runs`.
+    pub(super) fn band(&self, runs: &[&Counts]) -> Option<(f64, f64)> {
+        let bands = runs.iter().map(|run| {
+            let figure = self.figure(run)?;
+            let (low, high) = figure.band_joules?;
+            let share = figure.joules_per_io? / figure.joules;
+            Some((low * share, high * share))
+        });
+        let bands: Vec<_> = bands.collect::<Option<_>>()?;
+        let count = bands.len().max(1) as f64;
+        let sum = |end: fn(&(f64, f64)) -> f64| bands.iter().map(end).sum::<f64>() / count;
+        (!bands.is_empty()).then(|| (sum(|band| band.0), sum(|band| band.1)))
+    }
+}

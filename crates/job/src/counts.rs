@@ -7,7 +7,7 @@ use crate::{
 use serde::Serialize;
 
 /// Figures of a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Counts {
     /// Seconds of the measured part, ramp not included.
     pub seconds: f64,

@@ -2,6 +2,7 @@
 
 mod args;
 mod figures;
+mod mostly;
 mod progress;
 mod run_name;
 mod settings;

@@ -2,7 +2,7 @@
 
 use super::figures::{Column, energy_table};
 use super::run_name::{SPOILED, name, with_engine};
-use super::sides;
+use super::{mostly, sides};
 use crate::columns::aligned;
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
@@ -197,7 +197,12 @@ fn notes(runs: &[RunResult], text: &mut String) {
                 run.completion.requested, counts.arrivals_not_issued
             );
         }
-        for note in [dispatch(counts), poller(counts)].into_iter().flatten() {
+        let chose = run.completion.effective.as_deref() == Some("adaptive");
+        let mostly = chose.then(|| mostly::text(counts)).flatten();
+        for note in [mostly, dispatch(counts), poller(counts)]
+            .into_iter()
+            .flatten()
+        {
             let _ = writeln!(text, "{requested}: {note}");
         }
         if let Some(window) = &counts.window {

@@ -284,7 +284,9 @@ fn a_trace_of_a_learner_without_its_ramp_says_so() {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
-    assert!(said.contains("spoiled: it had not learnt"), "{said}");
+    // Where it has no CPU for as long as it learns, it learns before the last of them.
+    let learnt = ["spoiled: it had not learnt", "spoiled: it learnt how long"];
+    assert!(learnt.iter().any(|why| said.contains(why)), "{said}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::work::{Length, WorkArgs};
 use joulio_lab::TargetName;
 use joulio_lab::advise::{AdviceOptions, Limits};
 use joulio_lab::experiment::EnergyOptions;
+use joulio_nvme::wait::Promised;
 use joulio_units::{Nanos, Watts};
 use joulio_workload::{
     Arrivals, CompletionMode, EngineName, Job, Method, RingOptions, Verify, parse_count,
@@ -45,8 +46,9 @@ pub struct AdviseArgs {
     #[arg(long = "read_iolog", alias = "read-iolog", value_name = "FILE", conflicts_with = "observe", conflicts_with_all = WORKLOAD)]
     pub read_iolog: Option<PathBuf>,
     /// Watts that may be drawn within the boundary of --objective: then the most IOPS are sought
-    /// within them, in an open loop the least latency. Depths up to --iodepth are tried
-    #[arg(long, value_name = "WATTS", value_parser = watts)]
+    /// within them, in an open loop the least latency. Depths up to --iodepth are tried; only --slo
+    /// promises latencies
+    #[arg(long, value_name = "WATTS", value_parser = watts, conflicts_with = "latency_budget")]
     pub cap: Option<Watts>,
     /// I/O schedulers, a list. Default: all that the disks have; of joulio's driver there is none
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
@@ -201,7 +203,11 @@ impl AdviseArgs {
     pub fn options(&self, job: &Job, spin_watts: Option<f64>) -> AdviceOptions {
         AdviceOptions {
             objective: self.work.goal.objective(),
-            promised: self.work.goal.goal().promised,
+            promised: match (self.cap, self.work.goal.goal().promised) {
+                // Another depth has another polling.
+                (Some(_), Promised::Budget(_)) => Promised::Nothing,
+                (_, promised) => promised,
+            },
             cap: self.cap,
             open: job.arrivals != Arrivals::Closed,
             spin_watts,

@@ -2,7 +2,9 @@
 
 use super::{AdviseArgs, Found};
 use crate::columns::columns;
-use joulio_lab::advise::{Advice, Assessment, Candidate, Diagnosis, LimitSource, Rival, Workload};
+use joulio_lab::advise::{
+    Advice, Assessment, Candidate, Diagnosis, LimitSource, Rival, Sought, Workload,
+};
 use joulio_lab::interval::Interval;
 use joulio_units::{Boundary, Nanos};
 use joulio_workload::{EngineName, Job};
@@ -169,11 +171,17 @@ fn percent(interval: &Interval) -> String {
 fn sentence(rival: &Rival, advice: &Advice) -> String {
     let other = &advice.candidates[rival.index];
     let name = name(&other.candidate, advice);
-    let saves = &rival.saves_percent;
-    let mut text = match (saves.low > 0.0, saves.high < 0.0) {
-        (true, _) => format!("{} less energy than {name}", percent(saves)),
-        (_, true) => format!("{} more energy than {name}", percent(saves)),
-        _ => format!("the energy of {name}, as far as can be told"),
+    let better = &rival.better_percent;
+    let how = percent(better);
+    let (less, more, what) = match advice.sought {
+        Sought::Energy => ("less energy than", "more energy than", "energy"),
+        Sought::Latency => ("lower latency than", "higher latency than", "latency"),
+        Sought::Iops => ("more IOPS than", "fewer IOPS than", "IOPS"),
+    };
+    let mut text = match (better.low > 0.0, better.high < 0.0) {
+        (true, _) => format!("{how} {less} {name}"),
+        (_, true) => format!("{how} {more} {name}"),
+        _ => format!("the {what} of {name}, as far as can be told"),
     };
     if other.falls_behind {
         text.push_str(", which does not keep up with the arrivals");

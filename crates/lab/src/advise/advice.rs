@@ -27,9 +27,23 @@ pub struct AdviceOptions {
     pub spin_watts: Option<f64>,
 }
 
+/// What is sought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sought {
+    /// The least energy of an I/O.
+    Energy,
+    /// The most I/Os a second, within a cap.
+    Iops,
+    /// The least mean latency, within a cap.
+    Latency,
+}
+
 /// What to choose, and why.
 #[derive(Clone, Debug, Serialize)]
 pub struct Advice {
+    /// What was sought.
+    pub sought: Sought,
     /// Figure that candidates were compared by.
     pub yardstick: Yardstick,
     /// The promise, as nanoseconds by percentile.
@@ -57,8 +71,9 @@ pub struct Advice {
 pub struct Rival {
     /// Index of the other candidate.
     pub index: usize,
-    /// Percent by which the best takes less energy.
-    pub saves_percent: Interval,
+    /// Percent by which the best takes less energy, has the lower latency, or does more I/Os a second, as
+    /// is sought.
+    pub better_percent: Interval,
     /// True if it keeps the promise.
     pub keeps: bool,
     /// Watts of a busy core at which the other takes as little.
@@ -120,10 +135,11 @@ impl Advice {
             return Err(check_cap(&all, options, yardstick.boundary));
         };
         let ties = ties(&all, &rank);
-        let rivals = rivals(&all, options, best.figures.as_ref(), &ties);
+        let rivals = rivals(&all, &rank, best.figures.as_ref(), &ties);
         Ok(Advice {
+            sought: rank.sought(),
             ties,
-            too_late: too_late(&all),
+            too_late: too_late(&all, &rank),
             other_boundaries: others
                 .iter()
                 .filter_map(|other| other_boundary(&all, other, &rank))
@@ -154,6 +170,35 @@ struct Rank<'a> {
 }
 
 impl Rank<'_> {
+    fn sought(&self) -> Sought {
+        match (self.options.cap, self.options.open) {
+            (None, _) => Sought::Energy,
+            (Some(_), true) => Sought::Latency,
+            (Some(_), false) => Sought::Iops,
+        }
+    }
+
+    /// Percent by which `best` is better than `other` in what is sought, paired by repetition.
+    fn better(&self, best: &Assessment, other: &Assessment) -> Interval {
+        let percent = |best: &[f64], other: &[f64]| -> Vec<f64> {
+            let pairs = best.iter().zip(other);
+            pairs
+                .map(|(best, other)| 100.0 * (1.0 - best / other))
+                .collect()
+        };
+        let each = match self.sought() {
+            Sought::Energy => percent(&best.joules, &other.joules),
+            Sought::Latency => percent(&best.means, &other.means),
+            Sought::Iops => {
+                let pairs = best.iops.iter().zip(&other.iops);
+                pairs
+                    .map(|(best, other)| 100.0 * (best / other - 1.0))
+                    .collect()
+            }
+        };
+        Interval::of(&each, 0.0)
+    }
+
     /// Returns true if it keeps the promise and the cap.
     fn allowed(&self, one: &Assessment) -> bool {
         let draws = one.figures.as_ref().map(|figures| figures.watts.value);
@@ -166,10 +211,10 @@ impl Rank<'_> {
         let Some(figures) = &one.figures else {
             return f64::INFINITY;
         };
-        let value = match (self.options.cap, self.options.open) {
-            (None, _) => figures.joules_per_io.value,
-            (Some(_), true) => figures.mean_ns.value,
-            (Some(_), false) => 1.0 / figures.iops.value.max(1e-9),
+        let value = match self.sought() {
+            Sought::Energy => figures.joules_per_io.value,
+            Sought::Latency => figures.mean_ns.value,
+            Sought::Iops => 1.0 / figures.iops.value.max(1e-9),
         };
         match self.allowed(one) {
             true => value,
@@ -201,15 +246,6 @@ fn without_equals(all: Vec<Assessment>) -> Vec<Assessment> {
     kept
 }
 
-/// Percent by which `best` takes less energy than `other`, paired by repetition.
-fn saves(best: &[f64], other: &[f64]) -> Interval {
-    let pairs = best.iter().zip(other);
-    let each: Vec<_> = pairs
-        .map(|(best, other)| 100.0 * (1.0 - best / other))
-        .collect();
-    Interval::of(&each, 0.0)
-}
-
 /// Puts first what needs the fewest settings, of those of the best method that cannot be told from the
 /// best.
 fn prefer_fewer_settings(all: &mut [Assessment], rank: &Rank<'_>) {
@@ -229,7 +265,7 @@ fn ties(all: &[Assessment], rank: &Rank<'_>) -> Vec<usize> {
     };
     let rest = all.iter().enumerate().skip(1);
     let rest = rest.filter(|(_, one)| rank.allowed(one) && best.joules.len() > 1);
-    let ties = rest.filter(|(_, one)| !saves(&best.joules, &one.joules).is_above_zero());
+    let ties = rest.filter(|(_, one)| !rank.better(best, one).is_above_zero());
     ties.map(|(index, _)| index).collect()
 }
 
@@ -237,7 +273,7 @@ fn ties(all: &[Assessment], rank: &Rank<'_>) -> Vec<usize> {
 /// can be told from it.
 fn rivals(
     all: &[Assessment],
-    options: &AdviceOptions,
+    rank: &Rank<'_>,
     figures: Option<&Figures>,
     ties: &[usize],
 ) -> Vec<Rival> {
@@ -255,7 +291,7 @@ fn rivals(
         let mut named = others().filter(|(_, one)| one.candidate.completion == mode);
         named.next()
     };
-    let next = others().find(|(_, one)| one.keeps);
+    let next = others().find(|(_, one)| rank.allowed(one));
     let mut rivals: Vec<Rival> = Vec::new();
     for (index, one) in [next, named("poll"), named("interrupt")]
         .into_iter()
@@ -265,10 +301,11 @@ fn rivals(
         if rivals.iter().any(|rival| rival.index == index) {
             continue;
         }
-        let watts = options.spin_watts;
+        let watts = rank.options.spin_watts;
+        let watts = watts.filter(|_| rank.sought() == Sought::Energy);
         rivals.push(Rival {
             index,
-            saves_percent: saves(&best.joules, &one.joules),
+            better_percent: rank.better(best, one),
             keeps: one.keeps,
             break_even: watts.and_then(|watts| BreakEven::between(figures, other, watts)),
         });
@@ -283,7 +320,10 @@ fn mean(values: &[f64]) -> f64 {
 /// Percent of energy for which a later candidate is worth a word.
 const WORTH: f64 = 1.0;
 
-fn too_late(all: &[Assessment]) -> Option<TooLate> {
+fn too_late(all: &[Assessment], rank: &Rank<'_>) -> Option<TooLate> {
+    if rank.sought() != Sought::Energy {
+        return None;
+    }
     let best = mean(&all.first()?.joules);
     let late = all.iter().enumerate();
     let late = late.filter(|(_, one)| !one.keeps && !one.falls_behind && one.figures.is_some());
@@ -298,7 +338,7 @@ fn too_late(all: &[Assessment]) -> Option<TooLate> {
 
 /// The best candidate by `other`, if it is of another method.
 fn other_boundary(all: &[Assessment], other: &Yardstick, rank: &Rank<'_>) -> Option<OtherBoundary> {
-    if rank.options.cap.is_some() {
+    if rank.sought() != Sought::Energy {
         return None;
     }
     let joules = |one: &Assessment| {
@@ -317,7 +357,7 @@ fn other_boundary(all: &[Assessment], other: &Yardstick, rank: &Rank<'_>) -> Opt
 
 /// The best candidate with the model's figures at an end of their bands, if it is of another method.
 fn at_band_end(all: &[Assessment], end: usize, rank: &Rank<'_>) -> Option<usize> {
-    if rank.options.cap.is_some() {
+    if rank.sought() != Sought::Energy {
         return None;
     }
     let at = |one: &Assessment| {

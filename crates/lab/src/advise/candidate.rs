@@ -79,6 +79,11 @@ pub struct Assessment {
     /// Joules of an I/O by repetition.
     #[serde(skip)]
     pub(super) joules: Vec<f64>,
+    /// I/Os per second by repetition, and nanoseconds of the mean latency.
+    #[serde(skip)]
+    pub(super) iops: Vec<f64>,
+    #[serde(skip)]
+    pub(super) means: Vec<f64>,
     /// The same within each boundary that has a figure.
     #[serde(skip)]
     pub(super) boundaries: Vec<(Yardstick, Vec<f64>)>,
@@ -126,6 +131,11 @@ impl Assessment {
             effective: effective.filter(|mode| *mode != candidate.completion),
             reason: completion.and_then(|completion| completion.reason.clone()),
             joules: yardstick.joules(&whole).unwrap_or_default(),
+            iops: whole.iter().map(|counts| counts.all.iops).collect(),
+            means: whole
+                .iter()
+                .map(|counts| counts.all.latency_ns.mean)
+                .collect(),
             boundaries: others
                 .iter()
                 .filter_map(|other| Some((other.clone(), other.joules(&whole)?)))

@@ -16,7 +16,7 @@ mod limits;
 mod observed;
 mod yardstick;
 
-pub use advice::{Advice, AdviceOptions, OtherBoundary, Rival, TooLate};
+pub use advice::{Advice, AdviceOptions, OtherBoundary, Rival, Sought, TooLate};
 pub use break_even::BreakEven;
 pub use candidate::{Assessment, Candidate, Figures};
 pub use diagnosis::{Diagnosis, diagnose};

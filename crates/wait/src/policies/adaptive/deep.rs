@@ -2,15 +2,16 @@
 
 use super::history::POINTS;
 use super::plan::{Cost, Plan, Pricing};
+use super::points::Points;
 
 /// I/Os out at once that are simulated, at most.
 pub(super) const DEEPEST: usize = 32;
 
 impl Pricing<'_> {
     /// The cost of an I/O by `plan` in a closed loop of `depth` that take `points`.
-    pub(super) fn deep(&self, plan: Plan, points: &[f64; POINTS], depth: usize) -> Cost {
+    pub(super) fn deep(&self, plan: Plan, points: &Points, depth: usize) -> Cost {
         let depth = depth.clamp(1, DEEPEST);
-        let (longest, work) = (points[POINTS - 1], self.costs.around.0 as f64);
+        let (longest, work) = (points.longest(), self.costs.around.0 as f64);
         let watch = self.watch(plan.watch);
         let watched = self.watch_until(plan, longest);
         let rest = plan.rest.map(|(kind, point)| {
@@ -26,11 +27,11 @@ impl Pricing<'_> {
             points[drawn]
         };
         for (index, io) in out[..depth].iter_mut().enumerate() {
-            let at = points[POINTS / 2] * index as f64 / depth as f64;
+            let at = points.median() * index as f64 / depth as f64;
             *io = (at, at + draw());
         }
         let out = &mut out[..depth];
-        let (mut at, mut cold) = (points[POINTS / 2], 0.0);
+        let (mut at, mut cold) = (points.median(), 0.0);
         let (mut start, wanted) = (at, 3 * depth + POINTS);
         let (mut done, mut joules, mut delay, mut most) = (0, 0.0, 0.0, 0.0);
         let (mut settled, mut before) = (false, 0);

@@ -1,5 +1,6 @@
 //! What I/Os of a class took lately.
 
+use super::points::Points;
 use joulio_units::Nanos;
 
 /// I/Os that are remembered.
@@ -121,13 +122,15 @@ impl History {
 
     /// Representatives of the times, ascending, each of as many I/Os; and forgets how long the longest
     /// took that is no longer remembered.
-    pub(super) fn points(&mut self) -> [f64; POINTS] {
+    pub(super) fn points(&mut self) -> Points {
         let count = self.len().max(1);
         let mut sorted = self.times;
         sorted[..count].sort_unstable();
         self.longest = sorted[count - 1];
         (self.known, self.fresh) = (self.longest, false);
-        std::array::from_fn(|point| f64::from(sorted[(2 * point + 1) * count / (2 * POINTS)]))
+        Points::new(std::array::from_fn(|point| {
+            f64::from(sorted[(2 * point + 1) * count / (2 * POINTS)])
+        }))
     }
 
     /// The shortest time that is remembered.

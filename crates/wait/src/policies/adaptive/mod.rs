@@ -8,6 +8,7 @@ mod goal;
 mod history;
 mod lateness;
 mod plan;
+mod points;
 mod promise;
 mod quantile;
 mod shared;
@@ -25,6 +26,7 @@ use history::{FEW, History, POINTS};
 use joulio_units::Nanos;
 use lateness::{Lateness, SLOWEST};
 use plan::{Plan, Pricing, Then, Watch};
+use points::Points;
 use promise::{Cause, Promise};
 use shared::Shared;
 use std::borrow::Cow;
@@ -313,8 +315,8 @@ impl State {
                     .rest
                     .map_or(u8::MAX, |(_, point)| surprising(point, depth)),
                 shortest: history.shortest(),
-                median: points[POINTS / 2],
-                spread: points[3 * POINTS / 4] - points[POINTS / 4],
+                median: points.median(),
+                spread: points.spread(),
             };
         }
     }
@@ -388,7 +390,7 @@ fn surprising(point: usize, depth: u32) -> u8 {
 fn choose(
     pricing: &Pricing<'_>,
     steps: StepSet,
-    (points, levels): (&[f64; POINTS], &[usize]),
+    (points, levels): (&Points, &[usize]),
     depth: usize,
 ) -> Plan {
     let mut best = (f64::MAX, Plan::unknown(false));
@@ -430,7 +432,9 @@ fn choose(
             if until <= pricing.before(kind) {
                 continue;
             }
-            for watch in [StepKind::Spin, watch] {
+            let others = [StepKind::Spin, watch];
+            let others = &others[usize::from(watch == StepKind::Spin)..];
+            for &watch in others {
                 consider(
                     &mut best,
                     Plan {

@@ -3,6 +3,7 @@
 use super::costs::WaitCosts;
 use super::deep::DEEPEST;
 use super::history::POINTS;
+use super::points::Points;
 use crate::StepKind;
 
 /// What ends a watch that sees nothing.
@@ -145,48 +146,39 @@ impl Pricing<'_> {
     }
 
     /// The cost of `plan` for I/Os that are alone and take `points`.
-    pub(super) fn alone(&self, plan: Plan, points: &[f64; POINTS]) -> Cost {
-        let mut sum = Cost::default();
-        let longest = points[POINTS - 1];
-        for &point in points {
-            let one = self.one(plan, points, longest, point);
-            sum.joules += one.joules;
-            sum.delay += one.delay;
-            sum.most = sum.most.max(one.delay);
+    pub(super) fn alone(&self, plan: Plan, points: &Points) -> Cost {
+        let rest = plan.rest.and_then(|(kind, point)| {
+            let until = self.rest_until(kind, points[point]);
+            (until > self.before(kind)).then(|| self.rest(kind, 0.0, until))
+        });
+        let (at, rested, cold) = rest.unwrap_or_default();
+        let watch = self.watch(plan.watch);
+        let until = self.watch_until(plan, points.longest());
+        let spin = self.costs.spin.0;
+        // Those that are there when the rest ends, those that are seen, and the others.
+        let there = rest.map_or(0, |_| points.within(at));
+        let watched = points.within(until).max(there);
+        let (rests, watches) = (there as f64, (watched - there) as f64);
+        let mut joules = rests * cold * spin
+            + (points.sum(there, watched) - watches * at) * watch.watts
+            + watches * (watch.exit + cold) * spin;
+        let mut delay = rests * (at + cold) - points.sum(0, there) + watches * (watch.exit + cold);
+        let mut most = watch.exit + cold;
+        if there > 0 {
+            most = most.max(at - points[0] + cold);
+        }
+        let vain = (until - at).max(0.0) * watch.watts;
+        for &time in points.after(watched) {
+            let blocked = self.block(at.max(until), time);
+            joules += vain + blocked.joules;
+            delay += blocked.delay + cold;
+            most = most.max(blocked.delay + cold);
         }
         Cost {
-            joules: sum.joules / POINTS as f64,
-            delay: sum.delay / POINTS as f64,
-            most: sum.most,
+            joules: rested + joules / POINTS as f64,
+            delay: delay / POINTS as f64,
+            most,
         }
-    }
-
-    /// The cost of `plan` for an I/O that takes `time`.
-    fn one(&self, plan: Plan, points: &[f64; POINTS], longest: f64, time: f64) -> Cost {
-        let (mut at, mut joules, mut cold) = (0.0, 0.0, 0.0);
-        if let Some((kind, point)) = plan.rest {
-            let until = self.rest_until(kind, points[point]);
-            if until > self.before(kind) {
-                let rest = self.rest(kind, at, until);
-                (at, joules, cold) = (rest.0, rest.1, rest.2);
-                if time <= at {
-                    let delay = at - time + cold;
-                    joules += cold * self.costs.spin.0;
-                    return Cost::one(joules, delay);
-                }
-            }
-        }
-        let watch = self.watch(plan.watch);
-        let until = self.watch_until(plan, longest);
-        if time <= until {
-            joules += (time - at) * watch.watts + (watch.exit + cold) * self.costs.spin.0;
-            let delay = watch.exit + cold;
-            return Cost::one(joules, delay);
-        }
-        joules += (until - at).max(0.0) * watch.watts;
-        at = at.max(until);
-        let blocked = self.block(at, time);
-        Cost::one(joules + blocked.joules, blocked.delay + cold)
     }
 
     /// The end, joules and cold start of a rest from `at` to `until`.
@@ -201,7 +193,8 @@ impl Pricing<'_> {
         let length = (until - asleep).max(0.0);
         let state = costs.idle_of(length);
         let after = costs.sleep_after.0 as f64;
-        let end = asleep + length + self.timer_delay(length);
+        let late = (state.exit + costs.sleep_after).0 as f64 + self.late;
+        let end = asleep + length + late.max(0.0);
         let idle = (end - asleep - after).max(length);
         let joules = (before + after) * costs.kernel.0 + idle * state.watts.0 + costs.timer.0 * 1e9;
         (end, joules, costs.cold_after(length))
@@ -236,7 +229,7 @@ impl Pricing<'_> {
     }
 
     /// What an I/O by `plan` is worth, where `depth` are out and take `points`.
-    pub(super) fn value(&self, plan: Plan, points: &[f64; POINTS], depth: usize) -> f64 {
+    pub(super) fn value(&self, plan: Plan, points: &Points, depth: usize) -> f64 {
         let cost = match depth {
             1 => {
                 let cost = self.alone(plan, points);

@@ -101,18 +101,21 @@ impl Core {
         self.now = event + state.exit.0 + after;
     }
 
-    /// The least that an I/O of `time` costs a core that knows when it completes.
+    /// The least that an I/O of `time` costs a core that knows when it completes. Where the governor would
+    /// choose a shallower state for a wait that is shorter by the break-even time, it is that: no policy
+    /// is to blame for a threshold.
     fn oracle(&self, time: u64) -> f64 {
-        let mut awake = Core::new(Promised::Nothing);
-        awake.joules = 0.0;
-        let asleep = awake.now + self.costs.sleep_before.0;
-        awake.wake(
-            asleep,
-            awake.now + time,
-            self.costs.sleep_after.0,
-            self.costs.timer.0,
-        );
-        awake.joules.min(time as f64 * self.costs.spin.0)
+        let asleep = |shorter: u64| {
+            let idle = time.saturating_sub(self.costs.sleep_before.0);
+            let state = self.costs.idle_of(idle.saturating_sub(shorter) as f64);
+            let kernel = self.costs.sleep_before.0 + self.costs.sleep_after.0;
+            let idle = idle + state.exit.0;
+            kernel as f64 * self.costs.kernel.0
+                + idle as f64 * state.watts.0
+                + self.costs.timer.0 * 1e9
+        };
+        let dearer = asleep(0).max(asleep(self.costs.break_even() as u64));
+        dearer.min(time as f64 * self.costs.spin.0)
     }
 
     fn took(&mut self, kind: StepKind) -> bool {

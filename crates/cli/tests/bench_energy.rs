@@ -245,13 +245,15 @@ fn meters_are_chosen_and_the_model_requested_by_name() {
         "--runtime 1 --ramp_time 0 --meter powercap:package-1 --machine generic-server",
     );
     let reported: Vec<_> = figures(&all).iter().map(|figure| &figure["zone"]).collect();
-    assert_eq!(reported, ["package-1", "wall"]);
-    let model = figure(&all, "wall");
-    assert_eq!(model["modelled"], true);
-    let band = model["band_joules"].as_array().expect("a band");
-    let joules = model["joules"].as_f64().expect("joules");
-    let (low, high) = (band[0].as_f64().unwrap(), band[1].as_f64().unwrap());
-    assert!(low < joules && joules < high, "{model:#}");
+    assert_eq!(reported, ["package-1", "wall", "package", "cores"]);
+    for zone in ["wall", "package", "cores"] {
+        let model = figure(&all, zone);
+        assert_eq!(model["modelled"], true);
+        let band = model["band_joules"].as_array().expect("a band");
+        let joules = model["joules"].as_f64().expect("joules");
+        let (low, high) = (band[0].as_f64().unwrap(), band[1].as_f64().unwrap());
+        assert!(low < joules && joules < high, "{model:#}");
+    }
     let device = report(&tree, "--number_ios 10 --meter nvme:emulated:instant");
     // Too short a run for a figure, and it says so.
     let without = device["runs"][0]["unmetered"].as_array().expect("a list");

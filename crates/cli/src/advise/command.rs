@@ -12,7 +12,7 @@ pub fn of(args: &AdviseArgs, job: &Job, chosen: &Candidate) -> String {
         false => joulio(args, chosen),
     };
     words.push(format!("--rw={}", job.rw));
-    if job.rw.read_percent(job.rwmixread) % 100 != 0 {
+    if !job.rw.read_percent(job.rwmixread).is_multiple_of(100) {
         words.push(format!("--rwmixread={}", job.rwmixread));
     }
     words.push(format!("--bs={}", job.bs));

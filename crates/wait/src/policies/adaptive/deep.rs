@@ -31,17 +31,15 @@ impl Pricing<'_> {
             *io = (at, at + draw());
         }
         let out = &mut out[..depth];
+        let mut newest = out[depth - 1].0;
         let (mut at, mut cold) = (points.median(), 0.0);
         let (mut start, wanted) = (at, 3 * depth + POINTS);
         let (mut done, mut joules, mut delay, mut most) = (0, 0.0, 0.0, 0.0);
         let (mut settled, mut before) = (false, 0);
         while done < wanted {
-            let (mut oldest, mut newest, mut first) = (f64::MAX, 0.0_f64, f64::MAX);
-            for io in out.iter() {
-                oldest = oldest.min(io.0);
-                newest = newest.max(io.0);
-                first = first.min(io.1);
-            }
+            // No time is not a number: a comparison does for the least.
+            let least = |least: f64, time: f64| if time < least { time } else { least };
+            let first = out.iter().fold(f64::MAX, |first, io| least(first, io.1));
             if first <= at {
                 let seen = at;
                 at += cold;
@@ -52,6 +50,7 @@ impl Pricing<'_> {
                     most = f64::max(most, at - io.1);
                     at += work;
                     *io = (at, at + draw());
+                    newest = at;
                     done += 1;
                 }
                 if !settled && done >= depth {
@@ -62,8 +61,11 @@ impl Pricing<'_> {
                 }
                 continue;
             }
-            let resting = rest.filter(|(_, until, before)| oldest + until > at + before);
-            if let Some((kind, until, _)) = resting {
+            let resting = rest.and_then(|(kind, until, before)| {
+                let oldest = out.iter().fold(f64::MAX, |oldest, io| least(oldest, io.0));
+                (oldest + until > at + before).then_some((kind, until, oldest))
+            });
+            if let Some((kind, until, oldest)) = resting {
                 let (end, spent, chill) = self.rest(kind, at, oldest + until);
                 at = end;
                 joules += spent;

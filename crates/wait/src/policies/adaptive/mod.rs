@@ -56,6 +56,10 @@ struct State {
     depth: f64,
     /// What that was when plans were made.
     planned: f64,
+    /// The I/O that was submitted last: the place of its class, and when.
+    newest: (u8, Nanos),
+    /// True if the plan of some class begins with a rest.
+    rests: bool,
     /// Who else has the core.
     shared: Shared,
     /// What waits have cost, where nothing is promised.
@@ -132,6 +136,8 @@ const REST: Nanos = Nanos::from_micros(16);
 const WAITING: usize = 256;
 /// Price in watts at which no delay pays.
 const FORBIDDEN: f64 = 1e12;
+/// Commands out from which on it is enough to look at the newest where no plan has a rest.
+const MANY: usize = 4;
 /// Points of the history at which a rest may end.
 const LEVELS: [usize; 6] = [0, 2, 5, 8, 12, 15];
 /// Factor on what a delay is worth where the load comes by itself: what waits behind a delayed I/O is
@@ -189,6 +195,8 @@ impl State {
             lateness: Lateness::new(),
             depth: 1.0,
             planned: 1.0,
+            newest: (0, Nanos::ZERO),
+            rests: false,
             shared: Shared::new(&costs),
             account: Account::default(),
             waits: 0,
@@ -319,6 +327,7 @@ impl State {
                 spread: points.spread(),
             };
         }
+        self.rests = self.plans.iter().any(|class| class.rest_until > 0);
     }
 
     /// An I/O comes by itself at `at`: nothing has completed since the last wait.
@@ -467,8 +476,8 @@ impl Policy for Adaptive {
     }
 
     #[inline]
-    fn submitted(&mut self, _: Class, at: Nanos) {
-        self.0.submitted(at);
+    fn submitted(&mut self, class: Class, at: Nanos) {
+        self.0.submitted(class, at);
     }
 
     #[inline]
@@ -500,7 +509,10 @@ impl State {
     }
 
     #[inline]
-    fn submitted(&mut self, at: Nanos) {
+    fn submitted(&mut self, class: Class, at: Nanos) {
+        if let Some(kept) = class.kept() {
+            self.newest = (kept as u8, at);
+        }
         if self.polled == Nanos::MAX || self.gaps.is_one() {
             self.arrived(at);
         }
@@ -513,11 +525,34 @@ impl State {
     fn completed(&mut self, class: Class, submitted: Nanos, at: Nanos) {
         let time = at.since(submitted).0;
         let first = std::mem::replace(&mut self.polled, at) == Nanos::MAX;
+        let awake = self.last.0 == StepKind::Spin && self.idle == 0.0;
+        let kept = class.kept();
+        if kept.is_some() && !self.promise.is_any() {
+            self.account.completed(&self.costs, at, time);
+        }
+        match kept {
+            Some(kept) if awake && self.waiting.is_empty() => {
+                let forgotten = self.history[kept].add(time);
+                self.promise.learn(time);
+                self.saw(time, (0, Cause::Wait), forgotten);
+            }
+            kept => self.completed_late(kept, (submitted, time), at, first),
+        }
+    }
+
+    /// An I/O is seen that the policy, or what was before it, may have delayed.
+    fn completed_late(
+        &mut self,
+        kept: Option<usize>,
+        (submitted, time): (Nanos, u64),
+        at: Nanos,
+        first: bool,
+    ) {
         let waited = match self.waiting.is_empty() {
             true => (0, 0),
             false => self.take_waiting(submitted),
         };
-        let Some(kept) = class.kept() else { return };
+        let Some(kept) = kept else { return };
         let (kind, until, since) = self.last;
         if first && kind == StepKind::Block {
             self.idle += at.since(since).0 as f64;
@@ -539,20 +574,24 @@ impl State {
             self.promise
                 .learn(whole.saturating_sub(own.saturating_add(waited.1)));
         }
+        self.delayed = self.delayed.saturating_add(own);
+        self.saw(whole, (blame, cause), seen.forgotten);
+    }
+
+    /// Counts an I/O that took `whole` from its request on, of which so much at most was the policy's
+    /// doing by that cause.
+    #[inline]
+    fn saw(&mut self, whole: u64, (blame, cause): (u64, Cause), forgotten: bool) {
         let shorter = self.worst - whole as f64;
         self.worst -= match shorter > 0.0 {
             true => shorter / 64.0,
             false => shorter,
         };
-        self.delayed = self.delayed.saturating_add(own);
         self.shared.completed();
-        if !self.promise.is_any() {
-            self.account.completed(&self.costs, at, time);
-        }
-        if seen.forgotten {
+        if forgotten {
             self.again = Nanos::ZERO;
         }
-        if self.promise.seen(whole, blame, cause) || seen.forgotten {
+        if self.promise.seen(whole, blame, cause) || forgotten {
             self.waits = 0;
         }
     }
@@ -625,6 +664,31 @@ impl State {
             0 => {}
             _ => self.waits -= 1,
         }
+        let step = match self.watch_newest(count, now) {
+            Some(step) => step,
+            None => self.look_at(outstanding, now),
+        };
+        if !self.promise.is_any() {
+            self.account.took(&self.costs, step, now);
+        }
+        self.took(step, now);
+        step
+    }
+
+    /// Watches where many I/Os are out and no plan has a rest, as long as the newest of them says.
+    #[inline]
+    fn watch_newest(&self, count: usize, now: Nanos) -> Option<Step> {
+        if count < MANY || self.rests {
+            return None;
+        }
+        let (kept, submitted) = self.newest;
+        let plan = &self.plans[usize::from(kept)];
+        let until = submitted + Nanos(plan.watch_until);
+        (until > now).then(|| Step::new(plan.plan.watch, until))
+    }
+
+    /// What the plans of all I/Os that are out say.
+    fn look_at(&self, outstanding: &dyn Outstanding, now: Nanos) -> Step {
         let (mut rest, mut watch) = (Nanos::MAX, Nanos::ZERO);
         let (mut rest_kind, mut watch_kind) = (StepKind::Sleep, StepKind::Spin);
         outstanding.for_each(&mut |class, submitted| {
@@ -654,18 +718,13 @@ impl State {
             StepKind::Sleep => self.costs.sleep_before,
             _ => self.costs.poll,
         };
-        let step = if rest != Nanos::MAX && rest > now + before {
+        if rest != Nanos::MAX && rest > now + before {
             Step::new(rest_kind, rest)
         } else if watch > now {
             Step::new(watch_kind, watch)
         } else {
             Step::BLOCK
-        };
-        if !self.promise.is_any() {
-            self.account.took(&self.costs, step, now);
         }
-        self.took(step, now);
-        step
     }
 
     fn took(&mut self, step: Step, now: Nanos) {

@@ -32,6 +32,8 @@ const NEGLIGIBLE_OF: f64 = 100.0;
 /// forgotten.
 const KNOWN: f64 = 10.0;
 const FORGOTTEN: f64 = 64.0;
+/// I/Os that are learnt of together where they are below all that is learnt.
+const TOGETHER: u32 = 32;
 /// Share of them from which on the promise is tight.
 const TIGHT: f64 = 0.3;
 
@@ -74,6 +76,10 @@ pub(super) struct Promise {
     kept: Vec<Kept>,
     /// The shortest limit.
     shortest: u64,
+    /// A time below what polling would have at each percentile, and I/Os below it that are not learnt of
+    /// yet.
+    low: u64,
+    below: u32,
     /// Share that is added to what polling has, where limits are learnt.
     budget: f64,
     /// Share of the slack that a delay may have: less after one too many.
@@ -116,6 +122,8 @@ impl Promise {
         };
         let mut promise = Promise {
             shortest: u64::MAX,
+            low: 0,
+            below: 0,
             prices: [if kept.is_empty() {
                 least
             } else {
@@ -135,9 +143,24 @@ impl Promise {
     /// Learns that an I/O would have taken `time` had it been polled for.
     #[inline]
     pub(super) fn learn(&mut self, time: u64) {
-        for kept in &mut self.kept {
-            kept.polled.add(time as f64);
+        if time < self.low && self.below < TOGETHER {
+            self.below += 1;
+            return;
         }
+        self.learn_slowly(time);
+    }
+
+    /// Learns of one I/O, and of those that were below all that is learnt.
+    #[cold]
+    fn learn_slowly(&mut self, time: u64) {
+        let below = std::mem::take(&mut self.below);
+        let mut low = f64::MAX;
+        for kept in &mut self.kept {
+            kept.polled.add_below(below);
+            kept.polled.add(time as f64);
+            low = low.min(kept.polled.value());
+        }
+        self.low = low as u64;
     }
 
     /// Sets the limits to what polling would have, and the budget.

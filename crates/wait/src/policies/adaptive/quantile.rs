@@ -33,17 +33,23 @@ impl Quantile {
         }
     }
 
+    /// Adds so many times below the value.
+    pub(super) fn add_below(&mut self, times: u32) {
+        let times = f64::from(times);
+        self.since += times;
+        if self.since * self.above > LATE {
+            self.pace = FAST;
+        }
+        self.value -= self.value * self.pace * self.above * times;
+    }
+
     /// Adds a time.
-    #[inline]
     pub(super) fn add(&mut self, time: f64) {
-        self.since += 1.0;
         if time <= self.value {
-            if self.since * self.above > LATE {
-                self.pace = FAST;
-            }
-            self.value -= self.value * self.pace * self.above;
+            self.add_below(1);
             return;
         }
+        self.since += 1.0;
         if self.value == 0.0 {
             self.value = time;
         } else {

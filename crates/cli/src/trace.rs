@@ -10,7 +10,7 @@ use crate::work::{Length, WorkArgs};
 use clap::ValueEnum;
 use joulio_lab::experiment::{ExperimentError, MissingRuns};
 use joulio_lab::output_file::{Existing, OutputFile};
-use joulio_lab::{open_targets, record};
+use joulio_lab::{machine_profile, open_targets, record};
 use joulio_trace::{Timeline, json, perfetto, text};
 use joulio_units::Nanos;
 use joulio_workload::{CompletionMode, EngineName, RingOptions, Verify, parse_count};
@@ -34,6 +34,10 @@ pub struct TraceArgs {
     /// Seconds to run before the trace begins, so that hybrid has learnt how long to sleep
     #[arg(long = "ramp_time", alias = "ramp-time", default_value = "200ms", value_parser = seconds)]
     ramp_time: Nanos,
+    /// The machine by whose costs adaptive plans: a name, or a path to a .toml file. Default: the one
+    /// that fits this processor; without one, a generic server
+    #[arg(long)]
+    machine: Option<String>,
     /// text, json or perfetto
     #[arg(long, alias = "output-format", value_enum, default_value = "text")]
     output: Format,
@@ -77,13 +81,14 @@ pub fn run(args: &TraceArgs) -> Outcome {
         // Events are the user-space driver's own.
         place.check(EngineName::Nvme)?;
     }
+    let machine = machine_profile(args.machine.as_deref()).map_err(Failure::input)?;
     let ring = RingOptions::default();
     let stop = stop_on_signals()?;
     let targets = open_targets(&args.work.targets(ring), &job, &[EngineName::Nvme]);
     let targets = targets.map_err(|error| Failure::from(error).after_signal())?;
-    let recorded = record(&job, args.completion, &targets, &stop);
+    let recorded = record(&job, args.completion, &targets, &machine, &stop);
     let recorded = recorded.map_err(|error| Failure::from(ExperimentError::from(error)));
-    let (result, threads) = recorded.map_err(Failure::after_signal)?;
+    let (result, timeline) = recorded.map_err(Failure::after_signal)?;
     if let Some(reason) = &result.completion.reason {
         let requested = &result.completion.requested;
         match &result.completion.effective {
@@ -91,7 +96,7 @@ pub fn run(args: &TraceArgs) -> Outcome {
             None => return Err(Failure::run(format!("{requested}: unavailable: {reason}"))),
         }
     }
-    let output = render(&Timeline::new(&threads), args.output).map_err(Failure::run)?;
+    let output = render(&timeline, args.output).map_err(Failure::run)?;
     match file {
         Some(file) => file.write(&output).map_err(Failure::run)?,
         None => print(&output)?,

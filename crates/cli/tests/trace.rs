@@ -116,3 +116,26 @@ fn text_has_a_line_for_every_io() {
         7
     );
 }
+
+#[test]
+fn adaptive_says_by_which_plan_it_waited_and_what_that_cost() {
+    let flags = "--number_ios 300 --ramp_time 0 --output json --completion adaptive";
+    let trace = json(&format!("trace {flags}"));
+    let ios = trace["ios"].as_array().unwrap();
+    // Expected once there is a history.
+    let last = ios.last().unwrap()["plan"]["expected_joules"].as_f64();
+    assert!(last.is_some_and(|joules| joules > 0.0), "{last:?}");
+    assert_eq!(ios[0]["plan"]["expected_joules"], Value::Null);
+    for io in ios {
+        let plan = &io["plan"];
+        assert!(plan["watch_until_ns"].is_u64(), "{io:#}");
+        let realised = plan["realised_joules"].as_f64().unwrap();
+        let waited = ["slept_ns", "blocked_ns", "polled_ns", "paused_ns"];
+        let waited = waited.map(|kind| io["meanwhile"][kind].as_u64().unwrap());
+        // Something was spent where the core waited.
+        let waits = waited.iter().sum::<u64>() > 0;
+        assert_eq!(realised > 0.0, waits, "{io:#}");
+    }
+    // Who has no plan by class says nothing of one.
+    assert!(traced("poll")["ios"][0].get("plan").is_none());
+}

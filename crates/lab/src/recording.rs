@@ -1,7 +1,10 @@
 //! A run whose queues record their events.
 
 use joulio_energy::Meters;
-use joulio_trace::{Event, Thread};
+use joulio_model::MachineProfile;
+use joulio_trace::{Event, Timeline, WaitKind};
+use joulio_twin::TwinSetup;
+use joulio_wait::{StepKind, WaitCosts};
 use joulio_workload::{
     CompletionMode, EngineName, Job, Method, RunError, RunResult, Setup, Stop, Target, run_traced,
 };
@@ -15,8 +18,9 @@ const MIN_EVENTS: u64 = 4 << 10;
 const MAX_EVENTS: u64 = 1 << 20;
 const _: () = assert!(MAX_EVENTS * (size_of::<Event>() as u64) < 32 << 20);
 
-/// Runs `job` by joulio's own driver in completion mode `mode`, and returns what each thread
-/// recorded beside the result. Of very many I/Os the last are recorded.
+/// Runs `job` by joulio's own driver in completion mode `mode`, and returns the timeline of what its
+/// threads recorded beside the result. Of very many I/Os the last are recorded. Waits that were
+/// planned are priced by the costs of `machine`.
 ///
 /// # Errors
 /// The job does not fit the targets, or the run fails.
@@ -24,8 +28,15 @@ pub fn record(
     job: &Job,
     mode: CompletionMode,
     targets: &[Box<dyn Target>],
+    machine: &MachineProfile,
     stop: &Stop,
-) -> Result<(RunResult, Vec<Thread>), RunError> {
+) -> Result<(RunResult, Timeline), RunError> {
+    let method = Method {
+        engine: EngineName::Nvme,
+        mode,
+    };
+    let costs = joulio_twin::wait_costs(job, method, &TwinSetup::new(machine, &[])).ok();
+    let costs = costs.unwrap_or_else(WaitCosts::generic);
     let setup = Setup {
         targets,
         machine: None,
@@ -34,14 +45,23 @@ pub fn record(
         stop,
         progress: &|_| {},
         root: Path::new("/"),
-        wait_costs: None,
+        wait_costs: Some(&costs),
         trace: Some(capacity(job.number_ios.unwrap_or(u64::MAX))),
     };
-    let method = Method {
-        engine: EngineName::Nvme,
-        mode,
-    };
-    run_traced(job, method, &setup, &mut Meters::default())
+    let (result, threads) = run_traced(job, method, &setup, &mut Meters::default())?;
+    let mut timeline = Timeline::new(&threads);
+    timeline.price(|kind, time| costs.energy(step(kind), time));
+    Ok((result, timeline))
+}
+
+/// The step that a wait of the trace was.
+fn step(kind: WaitKind) -> StepKind {
+    match kind {
+        WaitKind::Sleep => StepKind::Sleep,
+        WaitKind::Block => StepKind::Block,
+        WaitKind::Spin => StepKind::Spin,
+        WaitKind::Pause => StepKind::Pause,
+    }
 }
 
 /// Events that a queue keeps for `ios` I/Os.

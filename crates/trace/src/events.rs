@@ -1,5 +1,6 @@
 //! The list of all events.
 
+use crate::WaitKind;
 use joulio_units::{Direction, Nanos};
 
 /// Something that happened on a queue, or to the core that waits on it.
@@ -42,6 +43,27 @@ pub enum EventKind {
     Doorbell {
         /// Commands written since the last doorbell.
         commands: u32,
+    },
+    /// The plan by which the policy waited for a command, before its completion. Times count from the
+    /// submission, in nanoseconds, at most `u32::MAX`.
+    Plan {
+        /// Kind of the rest, if there is one.
+        rest: Option<WaitKind>,
+        /// CID.
+        cid: u16,
+        /// End of the rest.
+        rest_ns: u32,
+        /// End of the watch, after which the core blocks.
+        watch_ns: u32,
+    },
+    /// What that plan was expected to cost.
+    Expected {
+        /// CID.
+        cid: u16,
+        /// Nanojoules of the core.
+        nanojoules: u32,
+        /// Nanoseconds from the completion to its sight, in the mean.
+        delay_ns: u32,
     },
     /// A completion was taken from the completion queue and delivered.
     Complete {

@@ -1,7 +1,7 @@
 //! The timeline for programs.
 
 use crate::text::words::{mark, operation};
-use crate::{Core, Io, Mark, Timeline, Wait, WaitKind, WokenBy};
+use crate::{Core, Io, Mark, PlanOfIo, Timeline, Wait, WaitKind, WokenBy};
 use joulio_units::Nanos;
 use serde::Serialize;
 use std::io::{Error, Write};
@@ -56,6 +56,19 @@ struct IoView {
     /// A completion of a command that had been completed before.
     doubled: bool,
     meanwhile: Option<MeanwhileView>,
+    /// How the policy meant to wait; times count from the submission.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan: Option<PlanView>,
+}
+
+#[derive(Serialize)]
+struct PlanView {
+    rest: Option<&'static str>,
+    rest_until_ns: Option<u64>,
+    watch_until_ns: u64,
+    expected_joules: Option<f64>,
+    expected_delay_ns: Option<u64>,
+    realised_joules: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -140,6 +153,20 @@ impl IoView {
             status: io.completed.map(|completed| completed.status),
             doubled: io.doubled,
             meanwhile: io.whole().map(|_| MeanwhileView::new(io)),
+            plan: io.plan.as_ref().map(PlanView::new),
+        }
+    }
+}
+
+impl PlanView {
+    fn new(plan: &PlanOfIo) -> PlanView {
+        PlanView {
+            rest: plan.rest.map(|(kind, _)| wait_name(kind)),
+            rest_until_ns: plan.rest.map(|(_, until)| until.0),
+            watch_until_ns: plan.watch_until.0,
+            expected_joules: plan.expected.map(|joules| joules.0),
+            expected_delay_ns: plan.expected.map(|_| plan.expected_delay.0),
+            realised_joules: plan.realised.map(|joules| joules.0),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Finding the halves of I/Os and waits among the events of one thread.
 
-use crate::timeline::{CompletedIo, Core, Io, Mark, Ring, Submitted, Thread, Timeline};
+use crate::timeline::{CompletedIo, Core, Io, Mark, PlanOfIo, Ring, Submitted, Thread, Timeline};
 use crate::{Event, EventKind, Meanwhile, Wait, WaitKind};
-use joulio_units::Nanos;
+use joulio_units::{Joules, Nanos};
 use std::collections::HashMap;
 
 /// A queue: two controllers may both have a queue 1, but each queue has a recorder of its own.
@@ -108,6 +108,31 @@ impl Matching {
                 self.submit(queue, cid, submitted);
             }
             EventKind::Doorbell { commands } => self.ring(queue, at, commands),
+            EventKind::Plan {
+                rest,
+                cid,
+                rest_ns,
+                watch_ns,
+            } => {
+                let plan = PlanOfIo {
+                    rest: rest.map(|kind| (kind, Nanos(rest_ns.into()))),
+                    watch_until: Nanos(watch_ns.into()),
+                    expected: None,
+                    expected_delay: Nanos::ZERO,
+                    realised: None,
+                };
+                self.planned(queue, cid, |io| io.plan = Some(plan));
+            }
+            EventKind::Expected {
+                cid,
+                nanojoules,
+                delay_ns,
+            } => self.planned(queue, cid, |io| {
+                if let Some(plan) = &mut io.plan {
+                    plan.expected = Some(Joules(f64::from(nanojoules) * 1e-9));
+                    plan.expected_delay = Nanos(delay_ns.into());
+                }
+            }),
             EventKind::Complete { cid, status } => {
                 self.complete(queue, cid, CompletedIo { at, status });
             }
@@ -141,7 +166,15 @@ impl Matching {
             doorbell: None,
             completed: None,
             doubled: false,
+            plan: None,
             meanwhile: Meanwhile::default(),
+        }
+    }
+
+    /// Notes the plan of an I/O that is outstanding.
+    fn planned(&mut self, queue: Queue, cid: u16, note: impl FnOnce(&mut Io)) {
+        if let Some(Slot::Outstanding(index)) = self.slots.get(&(queue, cid)) {
+            note(&mut self.ios[*index]);
         }
     }
 

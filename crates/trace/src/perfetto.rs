@@ -8,9 +8,9 @@
 mod lanes;
 
 use crate::json::wait_name;
-use crate::text::words::{mark, missing, operation};
+use crate::text::words::{mark, missing, operation, steps};
 use crate::{Core, Io, Mark, Timeline, Wait};
-use joulio_units::Nanos;
+use joulio_units::{Joules, Nanos};
 use lanes::Lanes;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -196,7 +196,7 @@ fn io(
 /// Returns what Perfetto shows of an I/O that is selected.
 fn details(io: &Io) -> Value {
     let meanwhile = &io.meanwhile;
-    json!({
+    let mut details = json!({
         "cid": format!("{:#06x}", io.cid),
         "bytes": io.submitted.map(|submitted| submitted.bytes),
         "status": io.completed.map(|completed| completed.status),
@@ -210,5 +210,12 @@ fn details(io: &Io) -> Value {
         "polled_us": micros(meanwhile.polled),
         "paused_us": micros(meanwhile.paused),
         "polls": meanwhile.polls,
-    })
+    });
+    if let Some(plan) = &io.plan {
+        let microjoules = |joules: Option<Joules>| joules.map(|joules| joules.0 * 1e6);
+        details["plan"] = steps(plan).into();
+        details["expected_uj"] = json!(microjoules(plan.expected));
+        details["realised_uj"] = json!(microjoules(plan.realised));
+    }
+    details
 }

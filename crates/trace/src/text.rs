@@ -7,14 +7,17 @@ use crate::{Core, Io, Mark, Timeline, WaitKind, WokenBy};
 use bar::Scale;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
+use joulio_units::Joules;
 use std::fmt::Write;
-use words::{mark, micros, missing, operation};
+use words::{mark, micros, missing, operation, steps};
 
 const COLUMNS: [&str; 11] = [
     "#", "q", "op", "bytes", "submit", "bell", "asleep", "woken", "polled", "complete", "total",
 ];
+/// Columns of I/Os that were planned: steps, and microjoules as expected and as they came.
+const PLAN_COLUMNS: [&str; 3] = ["plan", "exp", "real"];
 /// Columns of words, which stand to the left.
-const OPERATION: usize = 2;
+const WORDS: [usize; 2] = [2, COLUMNS.len()];
 /// A bar is at least this wide, and a line then longer than requested.
 const MIN_BAR: usize = 10;
 
@@ -85,13 +88,22 @@ fn core_line(core: &Core) -> String {
 fn lines(timeline: &Timeline, width: usize, text: &mut String) {
     let mut table = Table::new();
     table.load_style(NOTHING);
-    table.set_header(COLUMNS);
+    let planned = is_planned(timeline);
+    let columns = |planned_columns: bool| match planned_columns {
+        true => &PLAN_COLUMNS[..],
+        false => &[],
+    };
+    table.set_header(COLUMNS.iter().chain(columns(planned)));
     for (index, io) in timeline.ios.iter().enumerate() {
-        table.add_row(cells(timeline, index, io));
+        let mut row = cells(timeline, index, io).to_vec();
+        if planned {
+            row.extend(plan_cells(io));
+        }
+        table.add_row(row);
     }
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 1));
-        if index != OPERATION {
+        if !WORDS.contains(&index) {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
@@ -168,6 +180,26 @@ fn cells(timeline: &Timeline, index: usize, io: &Io) -> [String; COLUMNS.len()] 
     ]
 }
 
+/// True if some I/O was waited for by a plan.
+fn is_planned(timeline: &Timeline) -> bool {
+    timeline.ios.iter().any(|io| io.plan.is_some())
+}
+
+fn plan_cells(io: &Io) -> [String; PLAN_COLUMNS.len()] {
+    let microjoules = |joules: Option<Joules>| match joules {
+        Some(joules) => format!("{:.1}", joules.0 * 1e6),
+        None => "-".into(),
+    };
+    match &io.plan {
+        Some(plan) => [
+            steps(plan),
+            microjoules(plan.expected),
+            microjoules(plan.realised),
+        ],
+        None => [(); 3].map(|()| "-".into()),
+    }
+}
+
 /// QID; after its thread's place in the heading where there are several threads.
 fn queue(timeline: &Timeline, io: &Io) -> String {
     match timeline.cores.len() {
@@ -185,6 +217,12 @@ fn legend(timeline: &Timeline, text: &mut String) {
          timer (t) or an interrupt (i). In the bar: . doorbell not rung, z asleep by a timer,\n\
          b blocked for an interrupt, p polling, u user-level wait, - the core ran something else, > cut off.\n",
     );
+    if is_planned(timeline) {
+        text.push_str(
+            "plan: what is done until so many us after the submission, and then; in microjoules of the core,\n\
+             modelled: what that was expected to cost (exp) and what it did (real).\n",
+        );
+    }
     if timeline.overwritten() > 0 {
         text.push_str(
             "Older events were overwritten: what is left of their I/Os has no submission.\n",

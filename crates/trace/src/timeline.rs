@@ -1,7 +1,7 @@
 //! The timeline: what events of many rings add up to.
 
-use crate::{EventKind, Meanwhile, Recorded, Wait};
-use joulio_units::{Direction, Nanos};
+use crate::{EventKind, Meanwhile, Recorded, Wait, WaitKind};
+use joulio_units::{Direction, Joules, Nanos};
 
 /// A thread, and the recordings of the queues that it waits on.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +55,7 @@ pub struct Ring {
 }
 
 /// A command from submission to completion, as far as it was recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Io {
     /// Index of the thread in [`Timeline::cores`].
     pub core: usize,
@@ -72,8 +72,25 @@ pub struct Io {
     pub completed: Option<CompletedIo>,
     /// True if the completion is the second one of a single submission.
     pub doubled: bool,
+    /// Plan by which the policy waited for it, where it had one.
+    pub plan: Option<PlanOfIo>,
     /// Time of the core by kind of wait, from submission to completion; zero unless both were recorded.
     pub meanwhile: Meanwhile,
+}
+
+/// The plan by which a policy waited for an I/O. Times count from the submission.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlanOfIo {
+    /// Kind and end of the rest; `None`: there is none.
+    pub rest: Option<(WaitKind, Nanos)>,
+    /// End of the watch, after which the core blocks; zero: it blocks at once.
+    pub watch_until: Nanos,
+    /// Joules of the core that were expected; `None` where the policy could not tell.
+    pub expected: Option<Joules>,
+    /// Nanoseconds from the completion to its sight that were expected, in the mean.
+    pub expected_delay: Nanos,
+    /// Joules of the core's waits that fell on the I/O, once [`Timeline::price`] has priced them.
+    pub realised: Option<Joules>,
 }
 
 /// A submission.

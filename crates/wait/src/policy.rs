@@ -1,6 +1,6 @@
 //! The trait of all policies: pure decisions.
 
-use crate::{Class, Step, StepSet};
+use crate::{Class, PlannedWait, Step, StepSet};
 use joulio_units::Nanos;
 use std::borrow::Cow;
 
@@ -84,6 +84,13 @@ pub trait Policy: Send {
     /// where it has nothing to learn.
     fn learning(&self) -> Nanos {
         Nanos::ZERO
+    }
+
+    /// Returns how I/Os of `class` are waited for now, and what is expected of that; `None` where the
+    /// policy has no plan by class.
+    fn planned(&self, class: Class) -> Option<PlannedWait> {
+        let _ = class;
+        None
     }
 
     /// Plans how to wait now, with steps out of `can` only.

@@ -282,8 +282,9 @@ impl<D: Device> QueuePair<D> {
     /// Reports a completion seen at `at` to the policy and the trace.
     #[inline(never)]
     fn learn(&mut self, cid: CommandId, at: Nanos, status: Status) {
-        self.trace_complete(at, cid, status);
         let (submitted, class) = self.slots.noted(cid);
+        self.trace_plan(at, cid, class);
+        self.trace_complete(at, cid, status);
         // Commands submitted before the policy came have no time.
         if submitted != Nanos::ZERO {
             self.policy.completed(class, submitted, at);

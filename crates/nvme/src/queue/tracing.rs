@@ -3,9 +3,9 @@
 use super::{CompletionFault, QueuePair};
 use joulio_device::Device;
 use joulio_nvme_spec::{CommandId, Status};
-use joulio_trace::{Event, EventKind, FaultKind, Recorded};
+use joulio_trace::{Event, EventKind, FaultKind, Recorded, WaitKind};
 use joulio_units::{Direction, Nanos};
-use joulio_wait::{Policy, now};
+use joulio_wait::{Class, Policy, StepKind, now};
 
 impl<D: Device> QueuePair<D> {
     /// Starts a recording of the last `capacity` events.
@@ -61,6 +61,43 @@ impl<D: Device> QueuePair<D> {
                 bytes,
             },
         });
+    }
+
+    /// Records by which plan the policy has waited for command `cid`.
+    pub(super) fn trace_plan(&mut self, at: Nanos, cid: CommandId, class: Class) {
+        if !self.trace.is_on() {
+            return;
+        }
+        let Some(planned) = self.policy.planned(class) else {
+            return;
+        };
+        let (queue, cid) = (self.id.0, cid.0);
+        let ns = |time: Nanos| time.0.min(u32::MAX.into()) as u32;
+        let rest = planned.rest.map(|(kind, until)| match kind {
+            StepKind::Pause => (WaitKind::Pause, until),
+            _ => (WaitKind::Sleep, until),
+        });
+        self.trace.record(|| Event {
+            at,
+            queue,
+            kind: EventKind::Plan {
+                rest: rest.map(|(kind, _)| kind),
+                cid,
+                rest_ns: rest.map_or(0, |(_, until)| ns(until)),
+                watch_ns: ns(planned.watch_until),
+            },
+        });
+        if let Some(expected) = planned.expected {
+            self.trace.record(|| Event {
+                at,
+                queue,
+                kind: EventKind::Expected {
+                    cid,
+                    nanojoules: (expected.energy.0 * 1e9) as u32,
+                    delay_ns: ns(expected.delay),
+                },
+            });
+        }
     }
 
     pub(super) fn trace_complete(&mut self, at: Nanos, cid: CommandId, status: Status) {

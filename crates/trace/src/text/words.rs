@@ -1,6 +1,6 @@
 //! Words and figures.
 
-use crate::{EventKind, FaultKind, Io};
+use crate::{EventKind, FaultKind, Io, PlanOfIo, WaitKind};
 use joulio_units::{Direction, Nanos};
 
 /// Microseconds, to a tenth.
@@ -17,6 +17,20 @@ pub(crate) fn operation(io: &Io) -> &'static str {
         Some(Direction::Other) => "other",
         None => "?",
     }
+}
+
+/// The steps of a plan, each with its end in microseconds after the submission: `z` asleep by a timer, `u`
+/// a user-level wait, `p` polling, `b` blocked.
+pub(crate) fn steps(plan: &PlanOfIo) -> String {
+    let mut steps = match plan.rest {
+        Some((WaitKind::Sleep, until)) => format!("z{} ", micros(until)),
+        Some((_, until)) => format!("u{} ", micros(until)),
+        None => String::new(),
+    };
+    if plan.watch_until > Nanos::ZERO {
+        steps += &format!("p{} ", micros(plan.watch_until));
+    }
+    steps + "b"
 }
 
 /// Why an I/O is not whole.

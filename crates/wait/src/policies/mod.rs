@@ -35,7 +35,7 @@ pub use umwait::Umwait;
 pub use uring_hybrid::UringHybrid;
 pub use user_interrupt::{Uintr, UintrBlock};
 
-use crate::{Class, Outstanding, Policy, Slept, Step, StepSet};
+use crate::{Class, Outstanding, PlannedWait, Policy, Slept, Step, StepSet};
 use joulio_units::Nanos;
 use std::borrow::Cow;
 
@@ -120,6 +120,13 @@ macro_rules! policies {
                 match self {
                     $(AnyPolicy::$policy(policy) => policy.completed(class, submitted, at),)*
                     AnyPolicy::Other(policy) => policy.completed(class, submitted, at),
+                }
+            }
+
+            fn planned(&self, class: Class) -> Option<PlannedWait> {
+                match self {
+                    $(AnyPolicy::$policy(policy) => policy.planned(class),)*
+                    AnyPolicy::Other(policy) => policy.planned(class),
                 }
             }
 

@@ -55,19 +55,6 @@ impl Account {
         let Some((kind, since)) = self.taken.take() else {
             return;
         };
-        let time = at.since(since).0 as f64;
-        self.spent += match kind {
-            StepKind::Spin => time * costs.spin.0,
-            StepKind::Pause | StepKind::UserInterrupt => time * costs.pause.0,
-            StepKind::Monitor => time * costs.monitor.0,
-            StepKind::Sleep => costs.asleep(time, costs.timer.0),
-            // As a sleep, but for its own times.
-            StepKind::Block => {
-                let asleep = costs.asleep(time, costs.interrupt.0);
-                let more = costs.block_before + costs.block_after;
-                let more = more.since(costs.sleep_before + costs.sleep_after).0 as f64;
-                asleep + more.min(time) * (costs.kernel.0 - costs.idle[0].watts.0).max(0.0)
-            }
-        };
+        self.spent += costs.spent(kind, at.since(since));
     }
 }

@@ -1,6 +1,7 @@
 //! What a step costs on a machine: its time and its joules.
 
 use super::goal::Objective;
+use crate::StepKind;
 use joulio_units::{Joules, Nanos, Watts};
 
 /// Costs of the steps of a machine, by which [`crate::Adaptive`] plans.
@@ -142,6 +143,29 @@ impl WaitCosts {
         let awake = (self.sleep_before + self.sleep_after).0 as f64;
         let idle = (time - awake).max(0.0);
         awake * self.kernel.0 + idle * self.idle_of(idle).watts.0 + wake * 1e9
+    }
+
+    /// Joules that a core has spent `time` after it began a step of `kind`.
+    pub fn energy(&self, kind: StepKind, time: Nanos) -> Joules {
+        Joules(self.spent(kind, time) * 1e-9)
+    }
+
+    /// Nanojoules that a core has spent `time` after it began a step of `kind`.
+    pub(super) fn spent(&self, kind: StepKind, time: Nanos) -> f64 {
+        let time = time.0 as f64;
+        match kind {
+            StepKind::Spin => time * self.spin.0,
+            StepKind::Pause | StepKind::UserInterrupt => time * self.pause.0,
+            StepKind::Monitor => time * self.monitor.0,
+            StepKind::Sleep => self.asleep(time, self.timer.0),
+            // As a sleep, but for its own times.
+            StepKind::Block => {
+                let asleep = self.asleep(time, self.interrupt.0);
+                let more = self.block_before + self.block_after;
+                let more = more.since(self.sleep_before + self.sleep_after).0 as f64;
+                asleep + more.min(time) * (self.kernel.0 - self.idle[0].watts.0).max(0.0)
+            }
+        }
     }
 
     /// Nanoseconds of spinning that cost what a block costs: the break-even of ski rental.

@@ -86,7 +86,8 @@ impl Pricing<'_> {
         }
         let ios = f64::from((done - before) as u32);
         Cost {
-            joules: (joules + self.share * (at - start)) / ios,
+            joules: joules / ios,
+            time: (at - start) / ios,
             delay: delay / ios,
             most,
         }

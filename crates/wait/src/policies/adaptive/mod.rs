@@ -18,14 +18,16 @@ mod tests;
 pub use costs::{IdleCost, WaitCosts};
 pub use goal::{Goal, Objective, Promised};
 
-use crate::{Class, Outstanding, Policy, Slept, Step, StepKind, StepSet};
+use crate::{
+    Class, ExpectedCost, Outstanding, PlannedWait, Policy, Slept, Step, StepKind, StepSet,
+};
 use account::Account;
 use deep::DEEPEST;
 use gaps::Gaps;
 use history::{FEW, History, POINTS};
-use joulio_units::Nanos;
+use joulio_units::{Joules, Nanos};
 use lateness::{Lateness, SLOWEST};
-use plan::{Plan, Pricing, Then, Watch};
+use plan::{Cost, Plan, Pricing, Then, Watch};
 use points::Points;
 use promise::{Cause, Promise};
 use shared::Shared;
@@ -110,6 +112,8 @@ struct ClassPlan {
     median: f64,
     /// Nanoseconds between the quarters of them.
     spread: f64,
+    /// What an I/O is expected to cost, where that is known.
+    cost: Option<Cost>,
 }
 
 impl ClassPlan {
@@ -124,6 +128,20 @@ impl ClassPlan {
             shortest: 0,
             median: 0.0,
             spread: 0.0,
+            cost: None,
+        }
+    }
+
+    /// The plan as others see it.
+    fn planned(&self) -> PlannedWait {
+        PlannedWait {
+            rest: (self.rest_until > 0).then_some((self.rest, Nanos(self.rest_until))),
+            watch: self.plan.watch,
+            watch_until: Nanos(self.watch_until),
+            expected: self.cost.map(|cost| ExpectedCost {
+                energy: Joules(cost.joules * 1e-9),
+                delay: Nanos(cost.delay as u64),
+            }),
         }
     }
 }
@@ -277,6 +295,12 @@ impl State {
             negligible,
             ..pricing
         };
+        // What a plan by time of the core costs in joules.
+        let joules = Pricing {
+            costs: &self.costs,
+            watches: &self.watches,
+            ..pricing
+        };
         for (history, class) in self.history.iter_mut().zip(&mut self.plans) {
             if history.len() == 0 {
                 *class = self.unknown;
@@ -286,13 +310,17 @@ impl State {
                 continue;
             }
             let points = history.points();
-            let plan = match history.len() < FEW {
-                true => Plan::unknown(self.promise.is_any()),
-                false if self.account.is_overdrawn() => Plan::unknown(false),
+            let (plan, cost) = match history.len() < FEW {
+                true => (Plan::unknown(self.promise.is_any()), None),
+                false if self.account.is_overdrawn() => (Plan::unknown(false), None),
                 false => {
                     let levels: &[usize] = if open { &[0] } else { &LEVELS };
                     choose(&pricing, self.steps, (&points, levels), depth as usize)
                 }
+            };
+            let cost = match crowded {
+                true => cost.map(|_| joules.cost(plan, &points, depth as usize)),
+                false => cost,
             };
             let longest = history.longest().0 as f64;
             let (rest, rest_until) = match plan.rest {
@@ -325,6 +353,7 @@ impl State {
                 shortest: history.shortest(),
                 median: points.median(),
                 spread: points.spread(),
+                cost,
             };
         }
         self.rests = self.plans.iter().any(|class| class.rest_until > 0);
@@ -401,12 +430,13 @@ fn choose(
     steps: StepSet,
     (points, levels): (&Points, &[usize]),
     depth: usize,
-) -> Plan {
-    let mut best = (f64::MAX, Plan::unknown(false));
-    let consider = |best: &mut (f64, Plan), plan: Plan| {
-        let value = pricing.value(plan, points, depth);
+) -> (Plan, Option<Cost>) {
+    let mut best = (f64::MAX, Plan::unknown(false), None);
+    let consider = |best: &mut (f64, Plan, Option<Cost>), plan: Plan| {
+        let cost = pricing.cost(plan, points, depth);
+        let value = pricing.value(cost, depth);
         if value < best.0 {
-            *best = (value, plan);
+            *best = (value, plan, Some(cost));
         }
     };
     for watch in pricing.watches.iter().map(|watch| watch.kind) {
@@ -455,7 +485,7 @@ fn choose(
             }
         }
     }
-    best.1
+    (best.1, best.2)
 }
 
 impl Policy for Adaptive {
@@ -483,6 +513,11 @@ impl Policy for Adaptive {
     #[inline]
     fn completed(&mut self, class: Class, submitted: Nanos, at: Nanos) {
         self.0.completed(class, submitted, at);
+    }
+
+    fn planned(&self, class: Class) -> Option<PlannedWait> {
+        let class = class.kept()?;
+        Some(self.0.plans[class].planned())
     }
 
     fn asks_lost(&self) -> bool {

@@ -78,8 +78,10 @@ pub(super) struct Pricing<'a> {
 /// What a plan costs an I/O.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cost {
-    /// Nanojoules.
+    /// Nanojoules of the core.
     pub(super) joules: f64,
+    /// Nanoseconds that an I/O takes of the closed loop, or how much more than by another plan.
+    pub(super) time: f64,
     /// Nanoseconds by which it is late, in the mean.
     pub(super) delay: f64,
     /// Nanoseconds by which it is late at most.
@@ -89,11 +91,11 @@ pub(super) struct Cost {
 impl Cost {
     /// A cost of `joules` nanojoules, late by `delay` nanoseconds.
     pub(super) fn one(joules: f64, delay: f64) -> Cost {
-        let most = delay;
         Cost {
             joules,
+            time: delay,
             delay,
-            most,
+            most: delay,
         }
     }
 }
@@ -174,9 +176,11 @@ impl Pricing<'_> {
             delay += blocked.delay + cold;
             most = most.max(blocked.delay + cold);
         }
+        let delay = delay / POINTS as f64;
         Cost {
             joules: rested + joules / POINTS as f64,
-            delay: delay / POINTS as f64,
+            time: delay,
+            delay,
             most,
         }
     }
@@ -228,18 +232,17 @@ impl Pricing<'_> {
         }
     }
 
-    /// What an I/O by `plan` is worth, where `depth` are out and take `points`.
-    pub(super) fn value(&self, plan: Plan, points: &Points, depth: usize) -> f64 {
-        let cost = match depth {
-            1 => {
-                let cost = self.alone(plan, points);
-                Cost {
-                    joules: cost.joules + self.share * cost.delay,
-                    ..cost
-                }
-            }
+    /// The cost of `plan`, where `depth` are out and take `points`.
+    pub(super) fn cost(&self, plan: Plan, points: &Points, depth: usize) -> Cost {
+        match depth {
+            1 => self.alone(plan, points),
             deep => self.deep(plan, points, deep),
-        };
-        cost.joules + self.price(cost) * cost.delay / depth.min(DEEPEST) as f64
+        }
+    }
+
+    /// What a plan of this `cost` is worth, where `depth` are out.
+    pub(super) fn value(&self, cost: Cost, depth: usize) -> f64 {
+        let delay = self.price(cost) * cost.delay / depth.min(DEEPEST) as f64;
+        cost.joules + self.share * cost.time + delay
     }
 }

@@ -1,0 +1,27 @@
+//! A plan for the I/Os of a class, as a policy reports it.
+
+use crate::StepKind;
+use joulio_units::{Joules, Nanos};
+
+/// How a policy means to wait for an I/O: a rest, a watch, and a block after it. Times count from the
+/// submission.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlannedWait {
+    /// Kind of the rest, [`StepKind::Sleep`] or [`StepKind::Pause`], and its end; `None`: no rest.
+    pub rest: Option<(StepKind, Nanos)>,
+    /// Kind of the watch.
+    pub watch: StepKind,
+    /// End of the watch, after which the core blocks; zero: it blocks at once.
+    pub watch_until: Nanos,
+    /// Expected cost; `None` before the class has a history.
+    pub expected: Option<ExpectedCost>,
+}
+
+/// What a wait is expected to cost an I/O.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ExpectedCost {
+    /// Joules of the core.
+    pub energy: Joules,
+    /// Mean nanoseconds from the completion to the thread's sight of it.
+    pub delay: Nanos,
+}

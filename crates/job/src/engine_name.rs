@@ -60,7 +60,12 @@ impl EngineName {
             EngineName::Libaio => mode == Mode::Interrupt,
             EngineName::IoUring => matches!(
                 mode,
-                Mode::Interrupt | Mode::Poll | Mode::Hybrid | Mode::SqPoll | Mode::SqPollPoll
+                Mode::Interrupt
+                    | Mode::Poll
+                    | Mode::Hybrid
+                    | Mode::Adaptive
+                    | Mode::SqPoll
+                    | Mode::SqPollPoll
             ),
         }
     }

@@ -81,6 +81,12 @@ pub enum KernelEngineError {
         /// Reason.
         missing: Missing,
     },
+    /// A policy takes steps that a ring has not.
+    #[error("io_uring: {policy} waits by steps that a ring or this machine does not have")]
+    Policy {
+        /// Name of the policy.
+        policy: String,
+    },
     /// Queue depth out of range.
     #[error("{engine}: queue depth {requested} is not within 1 to {limit}")]
     Depth {

@@ -43,4 +43,4 @@ pub use lock_holder::LockHolder;
 pub use psync::Psync;
 pub use release::Release;
 pub use throttle::{NoThrottles, Throttled, Throttles};
-pub use uring::{IoUring, RingOptions};
+pub use uring::{IoUring, PolicyUring, RingOptions};

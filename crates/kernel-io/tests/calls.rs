@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Scratch, one, request, ring, rings};
+use common::{Scratch, one, policy_rings, request, ring, rings};
 use joulio_engine::Engine;
 use joulio_job::CompletionMode;
 use joulio_kernel_io::{
@@ -73,6 +73,17 @@ fn an_io_costs_one_system_call_by_psync_two_by_the_others_none_by_sqpoll() {
         let calls = uring.calls();
         assert!((ios..=2 * ios).contains(&calls.system_calls), "{calls:?}");
         assert_eq!(calls.system_calls, ios + calls.waiting.blocks);
+    }
+    for (name, mut ring) in policy_rings(&file, 1) {
+        per_run(&mut || drop(one(&mut ring, request(Direction::Read, 1, 1))));
+        let calls = ring.calls();
+        // A thread that spins asks once a completion was announced: a device that is polled is asked all
+        // the time.
+        let polled = calls.waiting.polls;
+        let steps = calls.waiting.blocks + calls.waiting.sleeps + 3 * ios;
+        assert!(calls.system_calls <= steps + polled, "{name}: {calls:?}");
+        let asked = ring.polls_device();
+        assert!(asked || calls.system_calls <= steps, "{name}: {calls:?}");
     }
     if let Some(mut sqpoll) = ring(&file, 1, CompletionMode::SqPoll, options) {
         per_run(&mut || drop(one(&mut sqpoll, request(Direction::Read, 1, 1))));

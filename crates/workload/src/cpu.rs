@@ -2,6 +2,7 @@
 
 use crate::spoiled::Scheduled;
 use joulio_job::ThreadUsage;
+use joulio_nvme::wait::run_delay;
 use joulio_units::Nanos;
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::sys::time::TimeVal;
@@ -36,14 +37,14 @@ pub(crate) fn scheduled() -> Scheduled {
     let usage = this_thread();
     Scheduled {
         ran,
-        ..scheduling(&usage, run_delay("/proc/thread-self"))
+        ..scheduling(&usage, run_delay(None))
     }
 }
 
 /// Returns what another thread of this process has had of its CPU; the time that it ran is in
 /// ticks.
 pub(crate) fn scheduled_of(tid: i32) -> Scheduled {
-    let delay = run_delay(&format!("/proc/self/task/{tid}"));
+    let delay = run_delay(Some(tid));
     scheduling(&thread(tid), delay)
 }
 
@@ -54,17 +55,6 @@ fn scheduling(usage: &ThreadUsage, run_delay: Option<Nanos>) -> Scheduled {
         wakes: usage.voluntary_switches,
         preemptions: usage.involuntary_switches,
     }
-}
-
-/// Returns the time that a thread has waited on run queues: the second number of its schedstat
-/// (Documentation/scheduler/sched-stats.rst), where the kernel counts it.
-fn run_delay(folder: &str) -> Option<Nanos> {
-    let text = fs::read_to_string(format!("{folder}/schedstat")).ok()?;
-    text.split_ascii_whitespace()
-        .nth(1)?
-        .parse()
-        .ok()
-        .map(Nanos)
 }
 
 /// Another thread's of this process, from /proc/self/task (proc(5)); zero when it is gone. Times

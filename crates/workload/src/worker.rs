@@ -14,7 +14,7 @@ use io_loop::{IoLoop, Measured};
 use job_meter::JobMeter;
 use joulio_engine::Buffer;
 use joulio_job::{Availability, CompletionMode, Job, Verify};
-use joulio_nvme::wait::{Adaptive, AnyPolicy, StepKind, WaitCosts, Waiter, now};
+use joulio_nvme::wait::{Adaptive, AnyPolicy, StepSet, WaitCosts, now};
 use joulio_units::{Direction, Nanos};
 use rand::{Rng, SeedableRng};
 use std::ops::Range;
@@ -51,14 +51,12 @@ impl Worker<'_> {
         self.job.iodepth
     }
 
-    /// The policy of a queue of the user-space driver by `mode`, if it has one.
-    pub(crate) fn policy(&self, mode: CompletionMode) -> Option<AnyPolicy> {
+    /// The policy by `mode`, if it has one, of a thread that can wait by `steps`.
+    pub(crate) fn policy(&self, mode: CompletionMode, steps: StepSet) -> Option<AnyPolicy> {
         if mode != CompletionMode::Adaptive {
             return mode.policy();
         }
         let costs = self.wait_costs.cloned().unwrap_or_else(WaitCosts::generic);
-        // A thread has to be given user interrupts first.
-        let steps = Waiter::new().can().without(StepKind::UserInterrupt);
         let own = Adaptive::new(costs, self.job.goal, self.job.numjobs, steps);
         Some(AnyPolicy::Adaptive(own))
     }

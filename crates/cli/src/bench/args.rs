@@ -162,6 +162,7 @@ impl BenchArgs {
                     CompletionMode::Hybrid,
                     CompletionMode::Adaptive,
                 ],
+                ([], EngineName::IoUring) => &[CompletionMode::Interrupt, CompletionMode::Adaptive],
                 ([], _) => &[CompletionMode::Interrupt],
                 (modes, _) => modes,
             };

@@ -1,10 +1,12 @@
 //! io_uring(7) as an engine.
 
+mod by_policy;
 mod poller;
 mod ring;
 mod setup;
 mod waiting;
 
+pub use by_policy::PolicyUring;
 pub use setup::RingOptions;
 
 use crate::slots::Slots;
@@ -121,6 +123,15 @@ impl IoUring {
         }
     }
 
+    /// Registers `buffers`, where that is an option and none are registered.
+    fn register(&mut self, buffers: &[Buffer]) -> Result<(), KernelEngineError> {
+        if self.options.fixed_buffers && !self.ring.has_registered() {
+            let registered = self.ring.register(buffers);
+            registered.map_err(|errno| self.refusal("io_uring_register(buffers)", errno))?;
+        }
+        Ok(())
+    }
+
     fn refusal(&self, call: &'static str, errno: Errno) -> KernelEngineError {
         setup::refusal(call, errno, self.mode, &self.options)
     }
@@ -168,10 +179,7 @@ impl Engine for IoUring {
     /// 5.13); those of later calls are ordinary ones.
     fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<Buffer>, KernelEngineError> {
         let buffers = Buffer::allocate(count, len)?;
-        if self.options.fixed_buffers && !self.ring.has_registered() {
-            let registered = self.ring.register(&buffers);
-            registered.map_err(|errno| self.refusal("io_uring_register(buffers)", errno))?;
-        }
+        self.register(&buffers)?;
         Ok(buffers)
     }
 

@@ -192,6 +192,12 @@ impl Ring {
         self.ring.submission().need_wakeup()
     }
 
+    /// A completion waits to be put into the ring by the next call; of a ring that announces such.
+    #[inline]
+    pub(super) fn announces(&mut self) -> bool {
+        self.ring.submission().taskrun()
+    }
+
     /// io_uring_enter(2). A `timeout` needs [`Ring::has_timeouts`].
     #[inline]
     pub(super) fn enter(

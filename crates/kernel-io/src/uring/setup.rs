@@ -29,6 +29,7 @@ const SQPOLL: u32 = 1 << 1;
 const SQ_AFF: u32 = 1 << 2;
 pub(super) const R_DISABLED: u32 = 1 << 6;
 const COOP_TASKRUN: u32 = 1 << 8;
+const TASKRUN_FLAG: u32 = 1 << 9;
 const SINGLE_ISSUER: u32 = 1 << 12;
 const DEFER_TASKRUN: u32 = 1 << 13;
 const HYBRID_IOPOLL: u32 = 1 << 17;
@@ -36,7 +37,8 @@ const HYBRID_IOPOLL: u32 = 1 << 17;
 /// Completions are handed over when the thread asks, without an interprocessor interrupt: as fio
 /// sets it up, where the kernel has it (6.1). The ring belongs to the thread that enables it, so
 /// that it can be made in one and used in another.
-const BY_ONE_THREAD: u32 = COOP_TASKRUN | SINGLE_ISSUER | DEFER_TASKRUN | R_DISABLED;
+/// What waits to be handed over is announced in memory, so that a thread that spins need not ask.
+const BY_ONE_THREAD: u32 = COOP_TASKRUN | TASKRUN_FLAG | SINGLE_ISSUER | DEFER_TASKRUN | R_DISABLED;
 
 /// A ring as it was made.
 pub(super) struct Opened {

@@ -73,7 +73,7 @@ impl IoUring {
         Ok(())
     }
 
-    fn block(&mut self, wanted: usize, deadline: Nanos) -> Result<(), Errno> {
+    pub(super) fn block(&mut self, wanted: usize, deadline: Nanos) -> Result<(), Errno> {
         let began = now();
         let timeout = (deadline != Nanos::MAX).then(|| deadline - began);
         if self.timeouts || timeout.is_none() {
@@ -117,14 +117,30 @@ impl IoUring {
         self.calls.waiting.empty_polls += polls;
     }
 
-    fn take(&mut self, sink: impl FnMut(Completion)) -> usize {
+    pub(super) fn take(&mut self, sink: impl FnMut(Completion)) -> usize {
         let delivered = self.ring.take(sink);
         self.calls.completed += delivered as u64;
         delivered
     }
 
+    /// Looks for a completion: the device is polled where the ring polls; a ring that interrupts
+    /// complete is asked for it only once it has announced one.
+    pub(super) fn has_completion(&mut self) -> Result<bool, Errno> {
+        if !self.ring.is_empty() {
+            return Ok(true);
+        }
+        let ask = match self.mode {
+            CompletionMode::Interrupt => self.ring.announces(),
+            _ => self.sent() > 0,
+        };
+        if ask {
+            self.get_events(0, None)?;
+        }
+        Ok(ask && !self.ring.is_empty())
+    }
+
     /// Requests that will end.
-    fn sent(&self) -> usize {
+    pub(super) fn sent(&self) -> usize {
         self.ring.outstanding() - self.ring.staged()
     }
 }

@@ -5,10 +5,10 @@ use joulio_engine::Request;
 use joulio_job::CompletionMode;
 use joulio_kernel_io::{
     Access, Completion, DirectFile, IoUring, KernelEngine, KernelEngineError, Libaio, Missing,
-    Psync, RingOptions,
+    PolicyUring, Psync, RingOptions,
 };
 use joulio_units::{Direction, Nanos};
-use joulio_wait::now;
+use joulio_wait::{AnyPolicy, Policy, now};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -99,6 +99,32 @@ pub trait Claim {
     fn of(&self, engine: impl KernelEngine, name: &str, depth: usize);
 }
 
+/// A ring by every policy that it has the steps for, or none where the machine has no such thing.
+pub fn policy_rings(file: &Arc<DirectFile>, depth: usize) -> Vec<(String, PolicyUring)> {
+    let plain = RingOptions::default();
+    let fixed = RingOptions {
+        fixed_buffers: true,
+        registered_file: true,
+        ..plain
+    };
+    let mut rings = Vec::new();
+    for options in [plain, fixed] {
+        for policy in AnyPolicy::all() {
+            let name = policy.name().into_owned();
+            match PolicyUring::new(Arc::clone(file), depth, policy, options) {
+                Ok(ring) => rings.push((format!("io_uring by {name} {options:?}"), ring)),
+                Err(KernelEngineError::Policy { policy }) => assert_eq!(policy, name),
+                Err(KernelEngineError::Missing { missing, .. }) => {
+                    assert!(missing != Missing::NoPollQueues);
+                    eprintln!("not here: {name}: {missing}");
+                }
+                Err(error) => panic!("{name}: {error}"),
+            }
+        }
+    }
+    rings
+}
+
 /// Claims it of psync at depth 1, and of the others at depths 1 and 32.
 pub fn of_every_engine(file: &Arc<DirectFile>, claim: &impl Claim) {
     let psync = Psync::new(Arc::clone(file), 1, CompletionMode::Interrupt).unwrap();
@@ -110,6 +136,9 @@ pub fn of_every_engine(file: &Arc<DirectFile>, claim: &impl Claim) {
             if let Some(ring) = ring(file, depth, mode, options) {
                 claim.of(ring, &format!("io_uring {mode} {options:?}"), depth);
             }
+        }
+        for (name, ring) in policy_rings(file, depth) {
+            claim.of(ring, &name, depth);
         }
     }
 }
@@ -132,6 +161,11 @@ pub fn of_every_engine_and_mode(file: &Arc<DirectFile>, claim: &impl Claim) {
             if let Some(ring) = here("io_uring", mode, ring) {
                 claim.of(ring, &format!("io_uring {mode}"), depth);
             }
+        }
+    }
+    for depth in [1, 32] {
+        for (name, ring) in policy_rings(file, depth) {
+            claim.of(ring, &name, depth);
         }
     }
 }

@@ -82,7 +82,7 @@ impl Limits {
     /// Refuses a promise that advice cannot judge, before anything is run.
     ///
     /// # Errors
-    /// As [`Limits::of`].
+    /// [`AdviseError::Percentile`], if advice does not report a percentile that is promised.
     pub fn check_promised(promised: &Promised) -> Result<(), AdviseError> {
         match promised {
             Promised::Slo(_) => Limits::of(promised, &[]).map(drop),

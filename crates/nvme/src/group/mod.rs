@@ -4,7 +4,6 @@ mod blocking;
 mod cache_line;
 mod core;
 mod queues;
-mod run_delay;
 mod tick;
 mod trial;
 mod waiting;
@@ -12,12 +11,11 @@ mod waiting;
 pub use cache_line::SharedCacheLine;
 
 use self::blocking::Blocking;
-use self::run_delay::RunDelay;
 use crate::queue::{Completed, Faults, QueuePair};
 use crate::{NvmeError, PolicyError};
 use joulio_device::Device;
 use joulio_units::Nanos;
-use joulio_wait::{BusyThread, Counters, Waiter};
+use joulio_wait::{BusyThread, Counters, RunDelay, Waiter};
 
 /// Queues that one core waits on. The core waits, not the queue: the steps that the queues'
 /// policies plan are merged into one.

@@ -7,7 +7,8 @@ use crate::worker::Worker;
 use crate::worker_error::{WorkerError, failed};
 use joulio_job::{Availability, CompletionMode, Counts, EngineName, Method};
 use joulio_kernel_io::{
-    self as kernel, Access, Blocks, IoUring, Libaio, Psync, Release, RingOptions, expect, judge,
+    self as kernel, Access, Blocks, IoUring, Libaio, PolicyUring, Psync, Release, RingOptions,
+    expect, judge,
 };
 use std::sync::Arc;
 
@@ -113,6 +114,7 @@ fn check(mode: CompletionMode) -> Result<(), String> {
         | CompletionMode::Interrupt
         | CompletionMode::Hybrid
         | CompletionMode::HybridFixed(_)
+        | CompletionMode::Adaptive
         | CompletionMode::SqPoll
         | CompletionMode::SqPollPoll => Ok(()),
         mode => Err(format!(
@@ -184,10 +186,12 @@ impl Target for KernelTarget {
             EngineName::Nvme => unreachable!("refused above"),
             EngineName::Psync => self.run(Psync::new(file, depth, mode), worker),
             EngineName::Libaio => self.run(Libaio::new(file, depth, mode), worker),
-            EngineName::IoUring => {
-                let ring = IoUring::new(file, depth, mode, self.ring);
-                self.run(ring, worker)
-            }
+            EngineName::IoUring => match worker.policy(mode, PolicyUring::steps()) {
+                Some(policy) if mode == CompletionMode::Adaptive => {
+                    self.run(PolicyUring::new(file, depth, policy, self.ring), worker)
+                }
+                _ => self.run(IoUring::new(file, depth, mode, self.ring), worker),
+            },
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::worker_error::{WorkerError, failed};
 use joulio_device::Device;
 use joulio_job::{Availability, Counts, EngineName, Method, WaitCounters};
 use joulio_model::DeviceProfile;
+use joulio_nvme::wait::{StepKind, Waiter};
 use joulio_nvme::{Controller, Namespace, NvmeError};
 use std::sync::Arc;
 
@@ -94,7 +95,9 @@ impl<D: Device + 'static> Target for NvmeTarget<D> {
     }
 
     fn work(&self, method: Method, worker: Worker<'_>) -> Result<(), WorkerError> {
-        let Some(policy) = worker.policy(method.mode) else {
+        // A thread has to be given user interrupts first.
+        let steps = Waiter::new().can().without(StepKind::UserInterrupt);
+        let Some(policy) = worker.policy(method.mode, steps) else {
             let reason = format!(
                 "{} is a completion mode of the kernel: --engine io_uring",
                 method.mode

@@ -58,6 +58,8 @@ struct State {
     depth: f64,
     /// What that was when plans were made.
     planned: f64,
+    /// Nanoseconds from a submission to the first wait after it.
+    begin: f64,
     /// The I/O that was submitted last: the place of its class, and when.
     newest: (u8, Nanos),
     /// True if the plan of some class begins with a rest.
@@ -213,6 +215,7 @@ impl State {
             lateness: Lateness::new(),
             depth: 1.0,
             planned: 1.0,
+            begin: 0.0,
             newest: (0, Nanos::ZERO),
             rests: false,
             shared: Shared::new(&costs),
@@ -264,6 +267,7 @@ impl State {
         let pricing = Pricing {
             costs,
             watches,
+            begin: if depth == 1 { self.begin } else { 0.0 },
             late: self.lateness.timer(),
             slow: self.lateness.slow(),
             share: if open || crowded { 0.0 } else { self.share },
@@ -333,7 +337,7 @@ impl State {
                     let until = pricing.rest_until(kind, time);
                     (
                         kind,
-                        if until > pricing.before(kind) {
+                        if until > pricing.shortest(kind) {
                             until
                         } else {
                             0.0
@@ -468,7 +472,7 @@ fn choose(
         }
         for &point in levels {
             let until = pricing.rest_until(kind, points[point]);
-            if until <= pricing.before(kind) {
+            if until <= pricing.shortest(kind) {
                 continue;
             }
             let others = [StepKind::Spin, watch];
@@ -693,6 +697,11 @@ impl State {
             return step;
         }
         self.depth += (count as f64 - self.depth) / 16.0;
+        // The first wait after a completion, and after a submission that followed it.
+        if self.newest.1 >= self.polled {
+            let begin = now.since(self.newest.1).0 as f64;
+            self.begin += (begin - self.begin) / 16.0;
+        }
         self.gaps.waited();
         match self.waits {
             0 if now >= self.again || self.has_changed() => self.replan(now),

@@ -58,6 +58,8 @@ pub(super) struct Pricing<'a> {
     pub(super) costs: &'a WaitCosts,
     /// Kinds of watch that there are, spinning first.
     pub(super) watches: &'a [Watch],
+    /// Nanoseconds from the submission to the first wait, of an I/O that is alone.
+    pub(super) begin: f64,
     /// Nanoseconds by which a timer may be later than its costs say; below zero: earlier.
     pub(super) late: f64,
     /// How many times as long as expected it takes to go on after a block; at least 1.
@@ -138,6 +140,11 @@ impl Pricing<'_> {
         (self.costs.timer_delay(length) + self.late).max(0.0)
     }
 
+    /// Nanoseconds from the submission of an I/O that is alone to the end of the shortest rest.
+    pub(super) fn shortest(&self, kind: StepKind) -> f64 {
+        self.begin + self.before(kind)
+    }
+
     /// Nanoseconds between the decision to rest and the end of the shortest rest.
     pub(super) fn before(&self, kind: StepKind) -> f64 {
         let before = match kind {
@@ -151,9 +158,9 @@ impl Pricing<'_> {
     pub(super) fn alone(&self, plan: Plan, points: &Points) -> Cost {
         let rest = plan.rest.and_then(|(kind, point)| {
             let until = self.rest_until(kind, points[point]);
-            (until > self.before(kind)).then(|| self.rest(kind, 0.0, until))
+            (until > self.shortest(kind)).then(|| self.rest(kind, self.begin, until))
         });
-        let (at, rested, cold) = rest.unwrap_or_default();
+        let (at, rested, cold) = rest.unwrap_or((self.begin, 0.0, 0.0));
         let watch = self.watch(plan.watch);
         let until = self.watch_until(plan, points.longest());
         let spin = self.costs.spin.0;
@@ -162,7 +169,7 @@ impl Pricing<'_> {
         let watched = points.within(until).max(there);
         let (rests, watches) = (there as f64, (watched - there) as f64);
         let mut joules = rests * cold * spin
-            + (points.sum(there, watched) - watches * at) * watch.watts
+            + (points.sum(there, watched) - watches * at).max(0.0) * watch.watts
             + watches * (watch.exit + cold) * spin;
         let mut delay = rests * (at + cold) - points.sum(0, there) + watches * (watch.exit + cold);
         let mut most = watch.exit + cold;

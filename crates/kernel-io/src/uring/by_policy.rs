@@ -1,0 +1,411 @@
+//! io_uring(7) waited for by a policy: a ring that interrupts complete, and one that polls where the
+//! device has queues for it.
+
+use super::{IoUring, RingOptions};
+use crate::engine::idle_until;
+use crate::{
+    Buffer, Calls, Completion, DirectFile, Failure, KernelEngine, KernelEngineError, Missing,
+};
+use joulio_engine::{Engine, Request};
+use joulio_job::{CompletionMode, EngineName};
+use joulio_units::Nanos;
+use joulio_wait::{
+    AnyPolicy, Blocked, Class, Counters, Outstanding, Policy, RunDelay, Slept, Step, StepKind,
+    StepSet, WaitError, Waiter, Watched, Woken, now, sleep,
+};
+use rustix::io::Errno;
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Time between two polls of a ring that no interrupt completes, where the policy would block.
+const BETWEEN_POLLS: Nanos = Nanos::from_micros(50);
+
+/// Two rings on a file, and the policy by which one thread waits for both.
+///
+/// A request goes to the polled ring if its plan watches for it, to the other one if the thread is to
+/// block at once. Spinning on the other one takes no system call: the kernel says in memory that an
+/// interrupt has come (IORING_SQ_TASKRUN, Linux 5.19), or puts the completion there.
+pub struct PolicyUring {
+    blocking: IoUring,
+    polled: Option<IoUring>,
+    policy: AnyPolicy,
+    waiter: Waiter,
+    run_delay: RunDelay,
+    out: InFlight,
+    can: StepSet,
+    /// Calls of [`Engine::reap`].
+    reaps: u64,
+    /// Counters of the steps that the waiter does not count.
+    counters: Counters,
+    /// System calls beside the rings'.
+    system_calls: u64,
+}
+
+impl PolicyUring {
+    /// Makes the rings for `depth` requests that are waited for by `policy`.
+    ///
+    /// # Errors
+    /// io_uring, the depth, an option or a step of the policy is unavailable; the error says why. A
+    /// device without queues to poll is none.
+    pub fn new(
+        file: Arc<DirectFile>,
+        depth: usize,
+        policy: AnyPolicy,
+        options: RingOptions,
+    ) -> Result<PolicyUring, KernelEngineError> {
+        let can = PolicyUring::steps();
+        if policy.steps().and(can) != policy.steps() || policy.asks_others() {
+            return Err(KernelEngineError::Policy {
+                policy: policy.name().into_owned(),
+            });
+        }
+        let open = |mode| IoUring::new(Arc::clone(&file), depth, mode, options);
+        let polled = match open(CompletionMode::Poll) {
+            Ok(ring) => Some(ring),
+            Err(KernelEngineError::Missing {
+                missing: Missing::NoPollQueues,
+                ..
+            }) => None,
+            Err(error) => return Err(error),
+        };
+        Ok(PolicyUring {
+            blocking: open(CompletionMode::Interrupt)?,
+            polled,
+            policy,
+            waiter: Waiter::new(),
+            run_delay: RunDelay::default(),
+            out: InFlight::new(depth),
+            can,
+            reaps: 0,
+            counters: Counters::default(),
+            system_calls: 0,
+        })
+    }
+
+    /// Steps that a thread can wait for a ring by on this machine: there is no cache line to watch, as a
+    /// completion may be announced in either of two, and a user interrupt is a driver's own.
+    pub fn steps() -> StepSet {
+        let can = Waiter::new().can();
+        can.without(StepKind::Monitor)
+            .without(StepKind::UserInterrupt)
+    }
+
+    /// True if the device has queues to poll, and requests may go there.
+    pub fn polls_device(&self) -> bool {
+        self.polled.is_some()
+    }
+
+    /// The ring for a request of `class`.
+    fn ring(&mut self, class: Class) -> &mut IoUring {
+        let watched = self.policy.planned(class);
+        let watched = watched.is_none_or(|plan| plan.watch_until > Nanos::ZERO);
+        match &mut self.polled {
+            Some(polled) if watched => polled,
+            _ => &mut self.blocking,
+        }
+    }
+
+    /// Hands out what has ended, and tells the policy.
+    fn take(&mut self, mut sink: impl FnMut(Completion)) -> usize {
+        let rings = [Some(&mut self.blocking), self.polled.as_mut()];
+        let (policy, out) = (&mut self.policy, &mut self.out);
+        let mut at = None;
+        let mut delivered = 0;
+        for ring in rings.into_iter().flatten() {
+            delivered += ring.take(|mut completion| {
+                // Slots deliver what was held only, under its tag.
+                let Some(sent) = out.end(completion.tag) else {
+                    return;
+                };
+                completion.tag = sent.tag;
+                let at = *at.get_or_insert_with(now);
+                policy.completed(sent.class, sent.at, at);
+                sink(completion);
+            });
+        }
+        delivered
+    }
+
+    /// One wait by the policy's plan, until `deadline` at most.
+    fn wait(&mut self, deadline: Nanos) -> Result<(), KernelEngineError> {
+        let at = now();
+        if self.policy.asks_lost()
+            && let Some(lost) = self.run_delay.lost(at)
+        {
+            self.policy.lost(lost, at);
+        }
+        let step = self.policy.plan(&self.out, self.can, at).bounded(deadline);
+        let mut rings = Rings {
+            blocking: &mut self.blocking,
+            polled: self.polled.as_mut(),
+            error: None,
+            counters: &mut self.counters,
+            system_calls: &mut self.system_calls,
+        };
+        let woken = self.waiter.run(step, &mut rings);
+        if let Some(errno) = rings.error {
+            return Err(self.blocking.refusal("io_uring_enter(wait)", errno));
+        }
+        let woken = woken.map_err(|error| match error {
+            WaitError::Interrupt(error) => match error.downcast::<Errno>() {
+                Ok(errno) => self.blocking.refusal("io_uring_enter(wait)", *errno),
+                Err(_) => self.blocking.refusal("io_uring_enter(wait)", Errno::IO),
+            },
+            // The policy was made with steps of this machine.
+            _ => self.blocking.refusal("a wait", Errno::NOTSUP),
+        })?;
+        if step.kind == StepKind::Sleep {
+            self.slept(step, at);
+        } else if step.kind == StepKind::Block && woken == Woken::TimedOut {
+            let slept = self.is_over();
+            self.policy.woke(slept, now());
+        }
+        Ok(())
+    }
+
+    fn slept(&mut self, step: Step, began: Nanos) {
+        let end = now();
+        let slept = self.is_over();
+        self.policy.woke(slept, end);
+        self.system_calls += 1;
+        self.counters.sleeps += 1;
+        self.counters.oversleeps += u64::from(slept == Slept::Over);
+        self.counters.slept += end - began;
+        self.counters.overslept += end - step.until;
+    }
+
+    /// Whether a completion is there after a sleep.
+    fn is_over(&mut self) -> Slept {
+        // A failure shows at the next wait.
+        let there = |ring: &mut IoUring| ring.has_completion().unwrap_or(false);
+        match self.rings().any(there) {
+            true => Slept::Over,
+            false => Slept::Under,
+        }
+    }
+
+    fn rings(&mut self) -> impl Iterator<Item = &mut IoUring> {
+        [Some(&mut self.blocking), self.polled.as_mut()]
+            .into_iter()
+            .flatten()
+    }
+}
+
+impl Engine for PolicyUring {
+    type Buffer = Buffer;
+    type Failure = Failure;
+    type Error = KernelEngineError;
+
+    fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<Buffer>, KernelEngineError> {
+        let buffers = self.blocking.buffers(count, len)?;
+        if let Some(polled) = &mut self.polled {
+            polled.register(&buffers)?;
+        }
+        Ok(buffers)
+    }
+
+    fn waited(&mut self, time: Nanos) {
+        if self.policy.timed() {
+            self.policy.waited(time, now());
+        }
+    }
+
+    fn prepare(&mut self, request: Request, buffer: Buffer) -> Result<(), KernelEngineError> {
+        let class = Class::new(request.direction, request.len);
+        let at = now();
+        let Some(tag) = self.out.begin(request.tag, class, at) else {
+            return Err(self.out.full());
+        };
+        let held = Request { tag, ..request };
+        if let Err(error) = self.ring(class).prepare(held, buffer) {
+            self.out.end(tag);
+            return Err(error);
+        }
+        self.policy.submitted(class, at);
+        Ok(())
+    }
+
+    fn submit(&mut self) -> Result<(), KernelEngineError> {
+        self.rings().try_for_each(IoUring::submit)
+    }
+
+    fn reap(
+        &mut self,
+        min: usize,
+        deadline: Nanos,
+        mut sink: impl FnMut(Completion),
+    ) -> Result<usize, KernelEngineError> {
+        self.reaps += 1;
+        let mut delivered = self.take(&mut sink);
+        if delivered == 0 && min == 0 && self.is_over() == Slept::Over {
+            delivered = self.take(&mut sink);
+        }
+        while delivered < min {
+            if self.out.count() == 0 && deadline == Nanos::MAX {
+                break;
+            }
+            self.wait(deadline)?;
+            delivered += self.take(&mut sink);
+            if delivered < min && now() >= deadline {
+                break;
+            }
+        }
+        Ok(delivered)
+    }
+
+    fn abandon(&mut self) {
+        self.rings().for_each(IoUring::abandon);
+    }
+
+    fn effective(&mut self) -> String {
+        self.policy.name().into_owned()
+    }
+
+    fn counters(&mut self) -> Counters {
+        let mut all = self.calls().waiting;
+        all += self.waiter.counters();
+        all
+    }
+
+    fn system_calls(&self) -> Option<u64> {
+        Some(self.calls().system_calls)
+    }
+
+    fn learning(&mut self) -> Nanos {
+        self.policy.learning()
+    }
+}
+
+impl KernelEngine for PolicyUring {
+    fn calls(&self) -> Calls {
+        let mut all = self.blocking.calls();
+        if let Some(polled) = &self.polled {
+            let other = polled.calls();
+            all.system_calls += other.system_calls;
+            all.submits += other.submits;
+            all.submitted += other.submitted;
+            all.completed += other.completed;
+            all.strange += other.strange;
+            all.waiting += other.waiting;
+        }
+        all.reaps = self.reaps;
+        all.system_calls += self.system_calls + 3 * self.run_delay.reads();
+        all.waiting += self.counters;
+        all
+    }
+}
+
+/// Both rings during one wait.
+struct Rings<'a> {
+    blocking: &'a mut IoUring,
+    polled: Option<&'a mut IoUring>,
+    error: Option<Errno>,
+    counters: &'a mut Counters,
+    system_calls: &'a mut u64,
+}
+
+impl Watched for Rings<'_> {
+    fn ready(&mut self) -> bool {
+        self.counters.polls += 1;
+        let rings = [Some(&mut *self.blocking), self.polled.as_deref_mut()];
+        for ring in rings.into_iter().flatten() {
+            match ring.has_completion() {
+                Ok(false) => {}
+                Ok(true) => return true,
+                Err(errno) => {
+                    self.error = Some(errno);
+                    return true;
+                }
+            }
+        }
+        self.counters.empty_polls += 1;
+        false
+    }
+
+    /// A ring's interrupts are never held back.
+    fn arm(&mut self) -> Result<(), Box<dyn Error + Send + Sync>> {
+        Ok(())
+    }
+
+    fn block(&mut self, until: Nanos) -> Result<Blocked, Box<dyn Error + Send + Sync>> {
+        let polled = self.polled.as_ref().is_some_and(|ring| ring.sent() > 0);
+        if polled {
+            // Nothing wakes a thread for what is in that ring.
+            let began = now();
+            let end = until.min(began + BETWEEN_POLLS);
+            sleep(Duration::from_nanos((end - began).0));
+            *self.system_calls += 1;
+            self.counters.sleeps += 1;
+            self.counters.slept += now() - began;
+        } else if self.blocking.sent() > 0 {
+            self.blocking.block(1, until)?;
+            if self.blocking.has_completion()? {
+                self.counters.wakes += 1;
+                return Ok(Blocked::Interrupted);
+            }
+        } else {
+            idle_until(until);
+            *self.system_calls += 1;
+        }
+        Ok(Blocked::TimedOut)
+    }
+}
+
+/// A request that is out.
+#[derive(Clone, Copy)]
+struct Sent {
+    /// The tag that its sender gave it.
+    tag: u64,
+    class: Class,
+    at: Nanos,
+}
+
+/// The requests that are out, each by a tag of its own.
+struct InFlight {
+    sent: Vec<Option<Sent>>,
+    free: Vec<usize>,
+}
+
+impl InFlight {
+    fn new(depth: usize) -> InFlight {
+        InFlight {
+            sent: vec![None; depth],
+            free: (0..depth).rev().collect(),
+        }
+    }
+
+    /// Takes a request of `tag`; `None` when there is no room for it.
+    fn begin(&mut self, tag: u64, class: Class, at: Nanos) -> Option<u64> {
+        let index = self.free.pop()?;
+        self.sent[index] = Some(Sent { tag, class, at });
+        Some(index as u64)
+    }
+
+    /// The request that [`InFlight::begin`] gave this tag has ended.
+    fn end(&mut self, tag: u64) -> Option<Sent> {
+        let index = usize::try_from(tag).ok()?;
+        let sent = self.sent.get_mut(index)?.take()?;
+        self.free.push(index);
+        Some(sent)
+    }
+
+    fn full(&self) -> KernelEngineError {
+        KernelEngineError::Full {
+            engine: EngineName::IoUring,
+            depth: self.sent.len(),
+        }
+    }
+}
+
+impl Outstanding for InFlight {
+    fn count(&self) -> usize {
+        self.sent.len() - self.free.len()
+    }
+
+    fn for_each(&self, each: &mut dyn FnMut(Class, Nanos)) {
+        for sent in self.sent.iter().flatten() {
+            each(sent.class, sent.at);
+        }
+    }
+}

@@ -162,7 +162,6 @@ impl BenchArgs {
                     CompletionMode::Hybrid,
                     CompletionMode::Adaptive,
                 ],
-                ([], EngineName::IoUring) => &[CompletionMode::Interrupt, CompletionMode::Adaptive],
                 ([], _) => &[CompletionMode::Interrupt],
                 (modes, _) => modes,
             };

@@ -8,7 +8,7 @@ use std::fs;
 use tempfile::TempDir;
 
 const FLASH: &str =
-    "advise --twin --machine xeon-6230 --device emulated:samsung-980-pro --number_ios 5k";
+    "advise --twin --machine xeon-6230 --device emulated:samsung-980-pro --number_ios 1k";
 
 fn advice(line: &str) -> Value {
     json(&format!("{line} -o json"))
@@ -112,7 +112,8 @@ fn the_break_even_is_where_both_take_the_same() {
 
 #[test]
 fn a_cap_buys_the_most_iops_within_it() {
-    let line = format!("{FLASH} --iodepth 16 --objective wall --cap 112W");
+    let longer = FLASH.replace("1k", "2k");
+    let line = format!("{longer} --iodepth 4 --objective wall --cap 112W");
     let advice = advice(&line);
     let all = candidates(&advice);
     let watts = |one: &Value| number(one, "/figures/watts/value");
@@ -124,7 +125,7 @@ fn a_cap_buys_the_most_iops_within_it() {
     let most = allowed.map(iops).fold(0.0, f64::max);
     assert!(iops(best) >= 0.99 * most);
     let depths: Vec<_> = figures().map(|one| one["iodepth"].as_u64()).collect();
-    for depth in [1, 2, 4, 8, 16] {
+    for depth in [1, 2, 4] {
         assert!(depths.contains(&Some(depth)), "{depth}");
     }
 }

@@ -44,7 +44,7 @@ impl EngineName {
             EngineName::Nvme => "the modes of a policy",
             EngineName::Psync => "interrupt, poll, hybrid and hybrid=TIME",
             EngineName::Libaio => "interrupt",
-            EngineName::IoUring => "interrupt, poll, hybrid, sqpoll and sqpoll+poll",
+            EngineName::IoUring => "interrupt, poll, hybrid, adaptive, sqpoll and sqpoll+poll",
         }
     }
 

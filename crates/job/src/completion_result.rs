@@ -1,9 +1,9 @@
 //! Requested and effective completion mode.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The completion mode that was requested, and the effective one.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CompletionResult {
     /// Requested completion mode, as `--completion` named it.
     pub requested: String,

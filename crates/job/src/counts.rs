@@ -4,10 +4,10 @@ use crate::{
     DirectionResult, EnergyResult, FaultCounts, FixedWindow, MachineCounters, Threads, Unmetered,
     VerifyResult, WaitCounters,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Figures of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
     /// Seconds of the measured part, ramp not included.
     pub seconds: f64,

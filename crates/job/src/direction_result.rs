@@ -2,10 +2,10 @@
 
 use crate::{IoStatistics, LatencySummary};
 use joulio_units::Nanos;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Counts and rates of one direction, or of both.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DirectionResult {
     /// I/Os that succeeded.
     pub ios: u64,

@@ -1,10 +1,10 @@
 //! Energy figures of a run.
 
 use joulio_units::{Boundary, Energy, Nanos};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One figure of a run's energy.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EnergyResult {
     /// Boundary: the parts of the machine that the figure includes.
     pub boundary: Boundary,
@@ -39,7 +39,7 @@ pub struct EnergyResult {
 }
 
 /// A meter, or a sum of several, that has no figure of a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Unmetered {
     /// Name of the meter, or zones of the sum.
     pub meter: String,

@@ -1,9 +1,9 @@
 //! Counters of faults.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Faults of devices, and what was done about them, all jobs together, ramp included.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FaultCounts {
     /// Completions of an earlier command of their slot, not delivered.
     pub stale_completions: u64,

@@ -1,9 +1,9 @@
 //! Fixed work in a fixed window.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Fixed work in a fixed window: who is done early races to idle.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FixedWindow {
     /// Seconds of the window that was requested.
     pub requested_seconds: f64,

@@ -2,10 +2,10 @@
 
 use crate::IoStatistics;
 use joulio_units::Percentile;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Latency in nanoseconds, from arrival to completion; all zero when there was no I/O.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencySummary {
     /// Arithmetic mean.
     pub mean: f64,

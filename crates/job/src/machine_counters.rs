@@ -1,14 +1,14 @@
 //! Counters of the machine.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Reasons for counters that are `null`, by their names.
-pub type Missing = BTreeMap<&'static str, String>;
+pub type Missing = BTreeMap<String, String>;
 
 /// Counters of the machine, from the first job's beginning to the last one's end. A counter that it
 /// does not have is `null`, and `missing` says why.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachineCounters {
     /// Interrupts of the devices' I/O queues, by the kernel's count.
     pub device_interrupts: Option<u64>,
@@ -33,7 +33,7 @@ pub struct MachineCounters {
 }
 
 /// I/Os of the disks that a run was on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskCounters {
     /// Reads and writes completed.
     pub ios: u64,
@@ -46,7 +46,7 @@ pub struct DiskCounters {
 }
 
 /// Use of an idle state, on all CPUs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct IdleCounters {
     /// Entries into the state.
     pub entries: u64,
@@ -56,7 +56,7 @@ pub struct IdleCounters {
 
 /// Requests by who dispatched them: with a scheduler a worker of the kernel's may, which costs up
 /// to half of the throughput, and has nothing to do with how the scheduler schedules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dispatch {
     /// The jobs' own threads (block:block_rq_issue).
     pub by_jobs: u64,

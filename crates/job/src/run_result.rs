@@ -4,11 +4,11 @@ use crate::{
     BlockSizes, CompletionResult, Counts, EngineName, Job, JobKind, Method, ReadWrite, Spoiled,
 };
 use joulio_units::PastTdp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// One workload in one completion mode. Figures are there if the mode, or another, was effective.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
     /// The devices, as they were named.
     pub devices: Vec<String>,
@@ -32,7 +32,7 @@ pub struct RunResult {
     pub ramp_seconds: f64,
     /// `closed`, `open`, or `closed and open` in phases.
     #[serde(rename = "loop")]
-    pub loop_: &'static str,
+    pub loop_: String,
     /// True if the run was ended early.
     pub interrupted: bool,
     /// True for a run in virtual time: every figure is a model's, none was measured.
@@ -68,12 +68,49 @@ impl RunResult {
             numjobs: job.numjobs,
             job_kind: job.kind,
             ramp_seconds: job.ramp_time.seconds(),
-            loop_: job.loop_name(),
+            loop_: job.loop_name().into(),
             interrupted: false,
             modelled: false,
             spoiled: Vec::new(),
             past_tdp: None,
             counts,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CompletionMode, LatencySummary};
+
+    #[test]
+    fn a_result_is_the_same_after_json() {
+        let method = Method {
+            engine: EngineName::Nvme,
+            mode: CompletionMode::Poll,
+        };
+        let completion = CompletionResult {
+            requested: "poll".into(),
+            effective: Some("poll".into()),
+            reason: None,
+        };
+        let mut counts = Counts::default();
+        counts.read.latency_ns = LatencySummary {
+            mean: 8125.25,
+            p50: 8000,
+            ..LatencySummary::default()
+        };
+        counts
+            .machine
+            .missing
+            .insert("cycles".into(), "not counted here".into());
+        for counts in [Some(counts), None] {
+            let devices = vec!["optane-900p".to_owned()];
+            let job = Job::random_reads(1);
+            let result = RunResult::new(&job, method, devices, completion.clone(), counts);
+            let text = serde_json::to_string(&result).expect("a result");
+            let read: RunResult = serde_json::from_str(&text).expect("a result");
+            assert_eq!(read, result);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Runs whose figures are the machine's doing.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A reason why a run's figures are not those of its completion mode.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spoiled {
     /// Cause.
     pub by: SpoiledBy,
@@ -14,7 +14,7 @@ pub struct Spoiled {
 }
 
 /// Cause of a spoiled run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SpoiledBy {
     /// A job's thread was ready to run, and others ran on its CPU.

@@ -44,7 +44,7 @@ impl ThreadUsage {
 }
 
 /// CPU time by role.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Threads {
     /// Threads of the jobs.
     pub submitter: ThreadUsage,

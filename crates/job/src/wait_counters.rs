@@ -1,10 +1,10 @@
 //! Counters of waiting.
 
 use joulio_wait::Counters;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Counters of waiting, all jobs together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WaitCounters {
     /// Polls of completion queues.
     pub polls: u64,

@@ -204,7 +204,12 @@ impl Counted<'_> {
     }
 
     fn machine(&self) -> MachineCounters {
-        let none = |name| (name, "virtual time has no such counter".to_owned());
+        let none = |name| {
+            (
+                str::to_owned(name),
+                "virtual time has no such counter".to_owned(),
+            )
+        };
         MachineCounters {
             device_interrupts: Some(self.counters.interrupts),
             missing: NOT_MODELLED.into_iter().map(none).collect(),

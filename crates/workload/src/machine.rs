@@ -75,7 +75,7 @@ struct Found<'a>(&'a mut Missing);
 
 impl Found<'_> {
     fn of<T>(&mut self, name: &'static str, counted: Result<T, String>) -> Option<T> {
-        counted.map_err(|why| self.0.insert(name, why)).ok()
+        counted.map_err(|why| self.0.insert(name.into(), why)).ok()
     }
 }
 

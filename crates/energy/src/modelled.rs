@@ -3,7 +3,7 @@
 use crate::{Boundary, Energy, How, Place};
 use joulio_model::power::{self, DeviceActivity, Residency};
 use joulio_model::{DeviceProfile, MachineProfile, MeteredAt, Pick};
-use joulio_units::Nanos;
+use joulio_units::{Joules, Nanos};
 use std::iter;
 
 /// A machine and the devices on it, as profiles have them.
@@ -36,6 +36,11 @@ impl Model<'_> {
         self.energy_at(self.widest(), window, cores)
     }
 
+    /// The energy of the devices that have profiles, all together, with its band.
+    pub fn devices_energy(&self, window: Nanos) -> Energy {
+        self.energy_at(Boundary::Device, window, &[])
+    }
+
     fn widest(&self) -> Boundary {
         let known = self.devices.iter().all(|(profile, _)| profile.is_some());
         match self.machine.boundary {
@@ -47,7 +52,7 @@ impl Model<'_> {
     fn energy_at(&self, boundary: Boundary, window: Nanos, cores: &[Residency]) -> Energy {
         let devices = self.devices.iter();
         let devices: Vec<_> = match boundary {
-            Boundary::Wall => devices
+            Boundary::Wall | Boundary::Device => devices
                 .filter_map(|(profile, activity)| Some(((*profile)?, *activity)))
                 .collect(),
             _ => Vec::new(),
@@ -59,6 +64,11 @@ impl Model<'_> {
                 let parts = power::energy(machine, &[], window, cores, pick);
                 power::package(machine, &parts, window, pick)
             }
+            Boundary::Device => devices
+                .iter()
+                .fold(Joules::default(), |sum, (profile, activity)| {
+                    sum + power::device(profile, activity, pick)
+                }),
             _ => power::cores_in_full(machine, cores, pick) + power::wakes(machine, cores, pick),
         };
         let names = devices.iter();
@@ -68,7 +78,10 @@ impl Model<'_> {
         Energy {
             boundary,
             place: Place::Machine,
-            source: format!("model of {}{names}", machine.name),
+            source: match boundary {
+                Boundary::Device => format!("model of{}", names.trim_start_matches(" +")),
+                _ => format!("model of {}{names}", machine.name),
+            },
             modelled: true,
             idle_subtracted: false,
             joules: joules(Pick::Value),
@@ -88,7 +101,7 @@ impl Model<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use joulio_units::{Band, Joules};
+    use joulio_units::Band;
 
     const WINDOW: Nanos = Nanos::from_millis(1_000);
 

@@ -1,14 +1,20 @@
 //! The figures of a run.
 
 use crate::{
-    DirectionResult, EnergyResult, FaultCounts, FixedWindow, MachineCounters, Threads, Unmetered,
-    VerifyResult, WaitCounters,
+    DirectionResult, EnergyResult, FaultCounts, FixedWindow, MachineCounters, Moment, Threads,
+    Unmetered, VerifyResult, WaitCounters,
 };
 use serde::{Deserialize, Serialize};
 
 /// Figures of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
+    /// Beginning of the measured part; `null` in virtual time.
+    #[serde(default)]
+    pub begin: Option<Moment>,
+    /// End of the measured part; `null` in virtual time.
+    #[serde(default)]
+    pub end: Option<Moment>,
     /// Seconds of the measured part, ramp not included.
     pub seconds: f64,
     /// Reads.
@@ -42,4 +48,15 @@ pub struct Counts {
     pub verify: Option<VerifyResult>,
     /// Description of the first I/O that failed.
     pub first_error: Option<String>,
+}
+
+impl Counts {
+    /// Interrupts that the jobs took, or, where the kernel takes them, those of the device; `None`:
+    /// not counted.
+    pub fn interrupts(&self) -> Option<u64> {
+        match self.system_calls {
+            Some(_) => self.machine.device_interrupts,
+            None => Some(self.wait.interrupts),
+        }
+    }
 }

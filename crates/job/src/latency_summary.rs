@@ -17,12 +17,15 @@ pub struct LatencySummary {
     pub p99: u64,
     /// 99.9th percentile.
     pub p999: u64,
+    /// 99.999th percentile; `None`: not kept.
+    #[serde(default)]
+    pub p99999: Option<u64>,
     /// Longest.
     pub max: u64,
 }
 
 impl LatencySummary {
-    /// The percentiles that a summary has, the lowest first.
+    /// The percentiles that promises are about, the lowest first.
     pub const PERCENTILES: [Percentile; 4] = [
         Percentile::P50,
         Percentile::P90,
@@ -54,6 +57,7 @@ impl LatencySummary {
             p90: quantile(0.9),
             p99: quantile(0.99),
             p999: quantile(0.999),
+            p99999: (!h.is_empty()).then(|| quantile(0.99999)),
             max: if h.is_empty() { 0 } else { h.max() },
         }
     }

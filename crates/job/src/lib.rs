@@ -14,6 +14,7 @@ mod completion_mode;
 mod completion_result;
 mod counts;
 mod direction_result;
+mod energy_choice;
 mod energy_result;
 mod engine_name;
 mod fault_counts;
@@ -24,6 +25,8 @@ mod job_kind;
 mod latency_summary;
 mod machine_counters;
 mod method;
+mod metric;
+mod moment;
 mod phase;
 mod quantity;
 mod read_write;
@@ -55,6 +58,10 @@ pub use joulio_units::MIN_WINDOW;
 pub use latency_summary::LatencySummary;
 pub use machine_counters::{DiskCounters, Dispatch, IdleCounters, MachineCounters, Missing};
 pub use method::Method;
+pub use metric::{
+    Better, EnergyMetric, LatencyStatistic, Metric, MetricValue, Side, UnknownMetric,
+};
+pub use moment::Moment;
 pub use phase::{Load, Phase};
 pub use quantity::{parse_count, parse_size, parse_slo, parse_time};
 pub use read_write::ReadWrite;

@@ -32,6 +32,7 @@ pub mod power_states;
 mod printable;
 mod profile_folder;
 mod profile_text;
+pub mod record;
 mod recording;
 pub mod selftest;
 pub mod serve;

@@ -8,9 +8,11 @@ mod break_even;
 mod claims;
 mod numbers;
 mod orders;
+mod promise;
 mod savings;
 
-use crate::published::{Basis, Metric, Paper, ProfileField, Profiles, SimulationError, Simulator};
+use crate::published::{Basis, Paper, ProfileField, Profiles, SimulationError, Simulator};
+use joulio_job::Metric;
 use serde::Serialize;
 
 pub use break_even::Rule;

@@ -4,13 +4,11 @@
 //! and compares, [`crate::fit`] moves the fitted figures of the profiles until they meet them.
 
 mod field;
-mod metric;
 mod paper;
 mod simulator;
 mod spec;
 
 pub use field::{FieldError, ProfileField};
-pub use metric::Metric;
 pub use paper::{
     Basis, BreakEven, Conflict, Fitted, Input, Paper, PaperError, PublishedClaim, PublishedNumber,
     Saving, Silent,

@@ -159,6 +159,8 @@ impl Counted<'_> {
             window: self.window,
         };
         Counts {
+            begin: None,
+            end: None,
             seconds: self.window.seconds(),
             read: DirectionResult::new(self.read, self.window),
             write: DirectionResult::new(self.write, self.window),

@@ -310,6 +310,7 @@ fn report(
         }
     });
     let mut energies = model.energies(window, &residencies);
+    energies.push(model.devices_energy(window));
     let preempted = threads.iter().map(|thread| thread.done.preempted).sum();
     let counted = Counted {
         window,

@@ -1,9 +1,10 @@
 //! What the twin promises about published numbers, by the code that `joulio twin check` runs.
 
+use joulio_job::{LatencyStatistic, Metric, Side};
 use joulio_model::{DeviceProfile, Figure, FigureKind, MachineProfile};
 use joulio_twin::check::{CheckReport, NumberCheck, Summary, check};
 use joulio_twin::fit::fit;
-use joulio_twin::published::{Basis, Metric, Paper, ProfileField, Profiles, PublishedNumber};
+use joulio_twin::published::{Basis, Paper, ProfileField, Profiles, PublishedNumber};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -47,7 +48,10 @@ fn numbers_that_nothing_was_fitted_to_are_met() {
 
 /// Of one run the same metric, or what Little's law makes of it in a closed loop.
 fn same(a: &PublishedNumber, b: &PublishedNumber) -> bool {
-    let little = [Metric::Iops, Metric::LatencyUs];
+    let little = [
+        Metric::Iops(Side::All),
+        Metric::Latency(Side::All, LatencyStatistic::Mean),
+    ];
     let metrics = a.metric == b.metric || little.contains(&a.metric) && little.contains(&b.metric);
     metrics && a.run == b.run && a.over == b.over && a.minus == b.minus
 }

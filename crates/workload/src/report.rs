@@ -9,13 +9,14 @@ use crate::target::{TargetActivity, Verdict};
 use joulio_energy::Model;
 use joulio_job::{
     CompletionResult, Counts, DirectionResult, FaultCounts, FixedWindow, IoStatistics, Job, Method,
-    RunResult, Spoiled, ThreadUsage, Threads, Verify, WorkDone,
+    Moment, RunResult, Spoiled, ThreadUsage, Threads, Verify, WorkDone,
 };
 use joulio_model::{DeviceActivity, MachineProfile, Residency};
 use joulio_nvme::Faults;
-use joulio_nvme::wait::Counters;
+use joulio_nvme::wait::{Counters, now};
 use joulio_trace::Thread;
 use joulio_units::Nanos;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Report of a run: the job and the setup that its result is about.
 pub(crate) struct RunReport<'a> {
@@ -144,7 +145,10 @@ impl RunReport<'_> {
                 window: done.window,
             },
         );
+        let moments = Moments::now();
         Counts {
+            begin: Some(moments.at(start)),
+            end: Some(moments.at(end)),
             seconds: window.seconds(),
             read: DirectionResult::new(&read, window),
             write: DirectionResult::new(&write, window),
@@ -166,6 +170,31 @@ impl RunReport<'_> {
             falls_behind: self.job.falls_behind(all.ios + all.errors, unissued),
             verify: (self.job.verify != Verify::None).then_some(done.verify),
             first_error: done.jobs.iter().find_map(|job| job.first_error.clone()),
+        }
+    }
+}
+
+/// The two clocks at one moment, from which others are reckoned.
+struct Moments {
+    unix_seconds: f64,
+    monotonic: Nanos,
+}
+
+impl Moments {
+    fn now() -> Moments {
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH);
+        Moments {
+            unix_seconds: unix.unwrap_or_default().as_secs_f64(),
+            monotonic: now(),
+        }
+    }
+
+    /// The moment `at` on the monotonic clock.
+    fn at(&self, at: Nanos) -> Moment {
+        let monotonic_seconds = at.seconds();
+        Moment {
+            unix_seconds: self.unix_seconds + (monotonic_seconds - self.monotonic.seconds()),
+            monotonic_seconds,
         }
     }
 }

@@ -5,7 +5,6 @@ use super::run_name::name;
 use crate::columns::aligned;
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
-use joulio_energy::Boundary;
 use joulio_workload::{Counts, EnergyResult, RunResult};
 use std::fmt::Write;
 
@@ -24,11 +23,11 @@ impl Column {
     pub fn of(runs: &[RunResult]) -> Option<Column> {
         let all: Vec<_> = runs.iter().filter_map(|run| run.counts.as_ref()).collect();
         let figures = all.iter().flat_map(|counts| &counts.energy);
-        let whole = figures.filter(|figure| !figure.idle_subtracted && !is_part(figure, &all));
+        let whole = figures.filter(|figure| !figure.idle_subtracted && !figure.is_part_in(&all));
         let columns = whole.map(|figure| {
             let column = Column::from(figure);
             let lacking = all.iter().filter(|counts| column.figure(counts).is_none());
-            (lacking.count(), rank(figure), column)
+            (lacking.count(), figure.rank(), column)
         });
         let best = columns.min_by_key(|(lacking, rank, _)| (*lacking, *rank));
         best.map(|(.., column)| column)
@@ -55,38 +54,6 @@ impl From<&EnergyResult> for Column {
             modelled: figure.modelled,
         }
     }
-}
-
-/// Returns true for one of several figures that stand side by side, with a sum in one of the runs,
-/// or a reason why there is none.
-fn is_part(figure: &EnergyResult, runs: &[&Counts]) -> bool {
-    let sums = runs.iter().flat_map(|counts| {
-        let had = counts.energy.iter().map(|figure| &figure.zone);
-        had.chain(counts.unmetered.iter().map(|meter| &meter.meter))
-    });
-    let mut sums = sums.map(|sum| sum.split(" + ").collect::<Vec<_>>());
-    sums.any(|parts| parts.len() > 1 && parts.contains(&figure.zone.as_str()))
-}
-
-/// Rank of a boundary: the lower, the better it shows what a machine draws.
-fn rank(figure: &EnergyResult) -> (u8, usize, bool) {
-    let boundary = Boundary::ALL.iter().position(|b| *b == figure.boundary);
-    let wide = matches!(
-        figure.boundary,
-        Boundary::Wall | Boundary::Psys | Boundary::Package
-    );
-    let kind = match (figure.modelled, wide, figure.is_model()) {
-        (false, true, _) => 0,
-        (_, _, true) => 1,
-        (false, false, _) => 2,
-        (true, ..) => 3,
-    };
-    // Of several packages their sum.
-    (
-        kind,
-        boundary.unwrap_or(usize::MAX),
-        !figure.zone.contains('+'),
-    )
 }
 
 /// The figures of a run that people are shown: the meters', and the model's of the widest boundary.

@@ -124,20 +124,14 @@ fn cells(counts: &Counts) -> impl Iterator<Item = String> {
     let more = [
         format!("{:.2}", cpu * 1e6 / ios),
         format!("{:.1}", counts.wait.polls as f64 / ios),
-        interrupts(counts).map_or_else(|| "-".into(), |count| per_io(count, counts)),
+        counts
+            .interrupts()
+            .map_or_else(|| "-".into(), |count| per_io(count, counts)),
         per_io(counts.threads.submitter.voluntary_switches, counts),
         per_io(counts.wait.wakes, counts),
         per_io(counts.wait.sleeps, counts),
     ];
     sides::cells(&counts.all).into_iter().chain(more)
-}
-
-/// Interrupts that the jobs took, or, where the kernel takes them, those of the device.
-fn interrupts(counts: &Counts) -> Option<u64> {
-    match counts.system_calls {
-        Some(_) => counts.machine.device_interrupts,
-        None => Some(counts.wait.interrupts),
-    }
 }
 
 fn watts(figure: Option<&EnergyResult>) -> [String; 3] {

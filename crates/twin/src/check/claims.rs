@@ -1,7 +1,8 @@
 //! Claims that a source makes in words.
 
 use super::metrics;
-use crate::published::{Metric, Paper, PublishedClaim, SimulationError, Simulator};
+use crate::published::{Paper, PublishedClaim, SimulationError, Simulator};
+use joulio_job::Metric;
 use serde::Serialize;
 
 /// A claim, and whether it comes out.

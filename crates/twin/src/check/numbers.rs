@@ -1,9 +1,9 @@
 //! Numbers against numbers.
 
+use super::promise::{promise, promise_of_gain};
 use super::{INCREMENT, metrics};
-use crate::published::{
-    Basis, Metric, Paper, ProfileField, PublishedNumber, SimulationError, Simulator,
-};
+use crate::published::{Basis, Paper, ProfileField, PublishedNumber, SimulationError, Simulator};
+use joulio_job::Metric;
 use joulio_units::PastTdp;
 use serde::Serialize;
 
@@ -73,8 +73,8 @@ fn row(
     let increment = !number.minus.is_empty();
     let percent = !number.over.is_empty();
     let promised = match percent {
-        true => number.metric.promise_of_gain(number.fitted),
-        false => number.metric.promise(number.fitted),
+        true => promise_of_gain(number.metric, number.fitted),
+        false => promise(number.metric, number.fitted),
     };
     let mut row = NumberCheck {
         paper: paper.name.clone(),

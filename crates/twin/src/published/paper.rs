@@ -1,6 +1,7 @@
 //! The files of published numbers.
 
-use super::{Metric, RunSpec};
+use super::RunSpec;
+use joulio_job::Metric;
 use serde::{Deserialize, Serialize};
 
 /// A source and what it printed.

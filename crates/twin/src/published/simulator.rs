@@ -1,7 +1,8 @@
 //! Simulates the runs that published numbers are about, each once.
 
-use super::{FieldError, Metric, Paper, ProfileField, RunSpec};
+use super::{FieldError, Paper, ProfileField, RunSpec};
 use crate::{TwinError, TwinRun, run_policy};
+use joulio_job::Metric;
 use joulio_model::{DeviceProfile, MachineProfile, ProfileError};
 use joulio_wait::AnyPolicy;
 use serde::Serialize;
@@ -270,8 +271,7 @@ impl Simulator {
     /// [`SimulationError`], if the run is not there, cannot be simulated, or did no I/O.
     pub fn metric(&mut self, name: &str, metric: Metric) -> Result<f64, SimulationError> {
         let run = self.run(name)?;
-        metric
-            .of(&run)
-            .ok_or_else(|| SimulationError::Empty(name.to_owned()))
+        let value = metric.of(&run.result).map(|value| value.value);
+        value.ok_or_else(|| SimulationError::Empty(name.to_owned()))
     }
 }

@@ -1,0 +1,12 @@
+//! A moment by two clocks.
+
+use serde::{Deserialize, Serialize};
+
+/// A moment by the wall clock, which loggers share, and by the monotonic one, which nobody sets.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Moment {
+    /// Seconds since 1970.
+    pub unix_seconds: f64,
+    /// Seconds of `CLOCK_MONOTONIC`.
+    pub monotonic_seconds: f64,
+}

@@ -1,0 +1,63 @@
+//! A run with its place in a sweep: one line of JSON.
+
+use joulio_workload::RunResult;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Values of a sweep's factors at one of its points, by the factors' names, each as its flag has it:
+/// `bs` is `4k`, `numjobs` is `8`.
+pub type Point = BTreeMap<String, String>;
+
+/// One run of a sweep. A run that was unavailable is one too: its result has no counts, and the reason.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunRecord {
+    /// Name of the sweep, unique in its experiment.
+    pub sweep: String,
+    /// Factors of the run.
+    pub point: Point,
+    /// Repetition of the point, from 1.
+    pub replicate: u32,
+    /// Place in the order in which the sweep's runs were to be done, from 1.
+    pub order: u64,
+    /// What the run was done on.
+    pub platform: Platform,
+    /// Name of the CPU or, in virtual time, of the machine's profile.
+    pub machine: String,
+    /// The result.
+    pub result: RunResult,
+}
+
+/// What a run was done on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Platform {
+    /// Devices that are hardware, or the kernel's own.
+    Real,
+    /// A controller in software, driven on this machine.
+    Emulated,
+    /// A virtual machine that emulates its CPU: counts are good, times are not.
+    Guest,
+    /// Virtual time.
+    Twin,
+}
+
+impl RunRecord {
+    /// Reason why the run is kept apart, never a part of a mean: it was not done, not whole, or not
+    /// what it was to be. `None`: it counts.
+    pub fn apart(&self) -> Option<String> {
+        let result = &self.result;
+        if result.counts.is_none() {
+            let reason = result.completion.reason.as_deref();
+            return Some(reason.unwrap_or("it was not done").to_owned());
+        }
+        if result.interrupted {
+            return Some("it was ended early".into());
+        }
+        if let Some(spoiled) = result.spoiled.first() {
+            return Some(spoiled.why.clone());
+        }
+        // The machine did something else than was requested.
+        result.completion.reason.clone()
+    }
+}

@@ -5,7 +5,7 @@ use crate::columns::columns;
 use joulio_lab::advise::{
     Advice, Assessment, Candidate, Diagnosis, LimitSource, Rival, Sought, Workload,
 };
-use joulio_lab::interval::Interval;
+use joulio_lab::statistics::Interval;
 use joulio_units::{Boundary, Nanos};
 use joulio_workload::{EngineName, Job};
 use std::fmt::Write;

@@ -8,8 +8,8 @@ use joulio_energy::Discovery;
 use joulio_lab::calibrate::watts::{
     MeasuredWatts, Rounds, WattsCalibration, WattsError, WattsRequest,
 };
-use joulio_lab::interval::Interval;
 use joulio_lab::meters;
+use joulio_lab::statistics::Interval;
 use joulio_units::Nanos;
 use joulio_workload::{Spoiled, Stop};
 use std::path::PathBuf;

@@ -5,7 +5,7 @@ use super::candidate::{Assessment, Candidate, Figures};
 use super::error::{AdviseError, Microseconds};
 use super::limits::{LimitSource, Limits};
 use super::yardstick::Yardstick;
-use crate::interval::Interval;
+use crate::statistics::Interval;
 use joulio_nvme::wait::{Objective, Promised};
 use joulio_units::{Boundary, Nanos, Watts};
 use joulio_workload::RunResult;

@@ -37,7 +37,7 @@ impl BreakEven {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interval::Interval;
+    use crate::statistics::Interval;
     use std::collections::BTreeMap;
 
     fn figures(cpu_us: f64, microjoules: f64) -> Figures {

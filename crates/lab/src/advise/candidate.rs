@@ -2,7 +2,7 @@
 
 use super::limits::Limits;
 use super::yardstick::Yardstick;
-use crate::interval::Interval;
+use crate::statistics::Interval;
 use joulio_units::{Nanos, Percentile};
 use joulio_workload::{Counts, EngineName, LatencySummary, RunResult};
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! The rows as CSV.
 
 use crate::failure::Failure;
-use joulio_lab::interval::Interval;
+use joulio_lab::statistics::Interval;
 use joulio_twin::grid::{Cell, Judged, OracleJoules};
 
 /// Half of the 95 % interval of the joules of an I/O over the seeds.

@@ -2,7 +2,7 @@
 
 use crate::columns::columns;
 use joulio_lab::grid::{GridHeader, maps};
-use joulio_lab::interval::Interval;
+use joulio_lab::statistics::Interval;
 use joulio_model::MeteredAt;
 use joulio_twin::grid::{Axes, Cell, Judged, OracleJoules};
 use joulio_units::PastTdp;

@@ -7,7 +7,7 @@
 use super::activity::Arm;
 use super::bench::{Cores, Joules, Ran};
 use super::error::WattsError;
-use crate::interval::Interval;
+use crate::statistics::Interval;
 use joulio_units::Nanos;
 
 /// The arms of a block, each measured twice.

@@ -1,6 +1,6 @@
 //! What a calibration of watts finds.
 
-use crate::interval::Interval;
+use crate::statistics::Interval;
 use joulio_model::CoreState;
 use joulio_model::MeteredAt;
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! Measured watts as figures of a machine's profile.
 
 use super::figures::{MeasuredWatts, figure_of_idle_state};
-use crate::interval::Interval;
+use crate::statistics::Interval;
 use joulio_model::CoreState;
 use joulio_model::machine::{CoreWatts, WakeEnergy};
 use joulio_model::{Figure, FigureKind, MachineProfile, MeteredAt};

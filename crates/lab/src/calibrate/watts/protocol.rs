@@ -10,7 +10,7 @@ use super::block::{Block, Rounds, contrast, mean};
 use super::error::WattsError;
 use super::figures::{CoresAwake, StateWatts, WakeJoules, figure_of_idle_state};
 use super::plan::{IdleStatePlan, Plan};
-use crate::interval::Interval;
+use crate::statistics::Interval;
 use joulio_model::CoreState;
 use joulio_units::Nanos;
 

@@ -9,7 +9,7 @@ use super::figures::MeasuredWatts;
 use super::plan::{IdleStatePlan, Plan};
 use super::profile::with_watts;
 use super::protocol::{Found, Protocol};
-use crate::interval::Interval;
+use crate::statistics::Interval;
 use joulio_cpu::Depth;
 use joulio_model::CoreState;
 use joulio_model::{FigureKind, MachineProfile, MeteredAt};

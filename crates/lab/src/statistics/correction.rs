@@ -1,0 +1,45 @@
+//! Correction of probabilities for many comparisons.
+
+use serde::{Deserialize, Serialize};
+
+/// How probabilities are corrected where many comparisons are made: of 56, each at 5 %, about three
+/// differ by chance alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Correction {
+    /// Holm's: that any comparison is a false alarm is as improbable as is said of one.
+    #[default]
+    Holm,
+    /// Benjamini and Hochberg's: so many of the differences that are found may be false alarms.
+    BenjaminiHochberg,
+    /// None: each comparison by itself.
+    None,
+}
+
+impl Correction {
+    /// `p` corrected, in the order in which they came.
+    pub fn apply(self, p: &[f64]) -> Vec<f64> {
+        let mut ranks: Vec<usize> = (0..p.len()).collect();
+        ranks.sort_by(|&a, &b| p[a].total_cmp(&p[b]));
+        let m = p.len();
+        let mut corrected = vec![1.0; m];
+        match self {
+            Correction::None => corrected.copy_from_slice(p),
+            Correction::Holm => {
+                let mut largest: f64 = 0.0;
+                for (rank, &index) in ranks.iter().enumerate() {
+                    largest = largest.max(p[index] * (m - rank) as f64);
+                    corrected[index] = largest.min(1.0);
+                }
+            }
+            Correction::BenjaminiHochberg => {
+                let mut smallest: f64 = 1.0;
+                for (rank, &index) in ranks.iter().enumerate().rev() {
+                    smallest = smallest.min(p[index] * m as f64 / (rank + 1) as f64);
+                    corrected[index] = smallest;
+                }
+            }
+        }
+        corrected
+    }
+}

@@ -1,0 +1,111 @@
+//! Whether two samples differ, and by how much.
+
+use super::{CONFIDENCE, Interval, mean, student, variance};
+use serde::{Deserialize, Serialize};
+use statrs::function::gamma::ln_gamma;
+
+/// Test by which two independent samples are compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TTest {
+    /// Student's, for which both vary alike.
+    Student,
+    /// Welch's, for which each varies as it does.
+    #[default]
+    Welch,
+}
+
+/// Two independent samples beside each other.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// First mean less the second, with its 95 % interval.
+    pub difference: Interval,
+    /// The difference over its standard error.
+    pub t: f64,
+    /// Degrees of freedom.
+    pub freedom: f64,
+    /// Probability of a difference as large, either way, if there is none.
+    pub p: f64,
+    /// Hedges' g: the difference in standard deviations, without the bias of small samples.
+    pub effect: f64,
+}
+
+impl TTest {
+    /// Compares `a` with `b`; `None` if either has fewer than two values.
+    ///
+    /// Samples that do not vary at all differ for certain (p is 0) or not at all (p is 1).
+    pub fn compare(self, a: &[f64], b: &[f64]) -> Option<Comparison> {
+        if a.len() < 2 || b.len() < 2 {
+            return None;
+        }
+        let (n_a, n_b) = (a.len() as f64, b.len() as f64);
+        let (var_a, var_b) = (variance(a), variance(b));
+        let pooled_freedom = n_a + n_b - 2.0;
+        let pooled = ((n_a - 1.0) * var_a + (n_b - 1.0) * var_b) / pooled_freedom;
+        let (error, freedom) = match self {
+            TTest::Student => ((pooled * (1.0 / n_a + 1.0 / n_b)).sqrt(), pooled_freedom),
+            TTest::Welch => error_and_freedom((var_a / n_a, n_a), (var_b / n_b, n_b)),
+        };
+        let difference = mean(a) - mean(b);
+        let over = |by: f64| match (difference == 0.0, by == 0.0) {
+            (true, _) => 0.0,
+            (_, true) => f64::INFINITY.copysign(difference),
+            _ => difference / by,
+        };
+        let t = over(error);
+        Some(Comparison {
+            difference: Interval::around(
+                difference,
+                student::quantile(freedom, CONFIDENCE) * error,
+            ),
+            t,
+            freedom,
+            p: student::two_sided(t, freedom),
+            effect: over(pooled.sqrt()) * small_sample(pooled_freedom),
+        })
+    }
+}
+
+/// `a`'s mean over `b`'s, with its 95 % interval: Welch's, of the logarithms' difference. `None` if
+/// either has fewer than two values, or a mean is not above zero.
+pub fn ratio(a: &[f64], b: &[f64]) -> Option<Interval> {
+    let (mean_a, mean_b) = (mean(a), mean(b));
+    if a.len() < 2 || b.len() < 2 || mean_a <= 0.0 || mean_b <= 0.0 {
+        return None;
+    }
+    let relative = |sample: &[f64], mean: f64| {
+        let n = sample.len() as f64;
+        (variance(sample) / n / (mean * mean), n)
+    };
+    let (error, freedom) = error_and_freedom(relative(a, mean_a), relative(b, mean_b));
+    let (middle, half) = (
+        (mean_a / mean_b).ln(),
+        student::quantile(freedom, CONFIDENCE) * error,
+    );
+    Some(Interval {
+        value: mean_a / mean_b,
+        low: (middle - half).exp(),
+        high: (middle + half).exp(),
+    })
+}
+
+/// Standard error of the difference of two means, each given as the variance of the mean and the
+/// number of values, and its degrees of freedom by Welch and Satterthwaite.
+fn error_and_freedom((a, n_a): (f64, f64), (b, n_b): (f64, f64)) -> (f64, f64) {
+    let both = a + b;
+    let freedom = match both == 0.0 {
+        true => n_a + n_b - 2.0,
+        false => both * both / (a * a / (n_a - 1.0) + b * b / (n_b - 1.0)),
+    };
+    (both.sqrt(), freedom)
+}
+
+/// Hedges' correction of an effect that is estimated with so many degrees of freedom.
+fn small_sample(freedom: f64) -> f64 {
+    let half = freedom / 2.0;
+    match freedom < 2.0 {
+        // The gamma function of (1 - 1) / 2 has no value.
+        true => f64::NAN,
+        false => (ln_gamma(half) - ln_gamma(half - 0.5)).exp() / half.sqrt(),
+    }
+}

@@ -3,6 +3,7 @@
 use crate::limits::open_files_advice;
 use crate::signal::{Signal, signal};
 use joulio_host::ChangeError;
+use joulio_lab::advise::AdviseError;
 use joulio_lab::calibrate::CalibrateError;
 use joulio_lab::calibrate::watts::WattsError;
 use joulio_lab::device_measure::DeviceMeasureError;
@@ -146,6 +147,16 @@ impl From<CalibrateError> for Failure {
     fn from(error: CalibrateError) -> Failure {
         match error {
             CalibrateError::Interrupted => Failure::interrupted(error),
+            error => Failure::either(error.is_refusal(), error),
+        }
+    }
+}
+
+impl From<AdviseError> for Failure {
+    fn from(error: AdviseError) -> Failure {
+        match error {
+            AdviseError::Interrupted(what) => Failure::interrupted(what),
+            AdviseError::Experiment(error) => Failure::from(error).after_signal(),
             error => Failure::either(error.is_refusal(), error),
         }
     }

@@ -17,7 +17,6 @@ mod limits;
 mod list;
 mod nvme_cli;
 mod output;
-mod phases;
 mod power;
 mod power_log;
 mod power_states;

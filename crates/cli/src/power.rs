@@ -1,7 +1,6 @@
 //! `joulio power`: the meters of this machine.
 
 mod idle;
-mod report;
 mod table;
 mod watch;
 
@@ -12,10 +11,9 @@ use crate::power_log;
 use crate::signals::{cancel, stop_on_signals};
 use crate::times::seconds;
 use joulio_energy::{Discovery, Filtering, MIN_WINDOW, Root};
-use joulio_lab::{ControllerName, meters, pause};
+use joulio_lab::{ControllerName, MeterListing, meters, pause};
 use joulio_units::Nanos;
 use joulio_workload::{Stop, parse_count};
-use report::MeterListing;
 use std::path::PathBuf;
 
 /// Every meter: what it includes, its present power over a second or more, and for one that cannot

@@ -8,9 +8,8 @@ use crate::failure::{Failure, say};
 use crate::output::Format;
 use crate::power::{interval, lines};
 use crate::signals::{cancel, stop_on_signals};
-use joulio_energy::{Baseline, Root};
 use joulio_kernel_io::Disks;
-use joulio_lab::idle::{IdleError, idle_baseline};
+use joulio_lab::idle::idle_baseline_if_any;
 use joulio_lab::stat::{Stat, metrics_path};
 use joulio_lab::{ControllerName, WatchedDisks, meters, pause};
 use joulio_units::Nanos;
@@ -69,7 +68,7 @@ pub fn run(args: &StatArgs) -> Outcome {
     let watched = WatchedDisks::new(disks, &args.disks, root.clock().now())?;
     watched.notes().iter().for_each(|note| say(note));
     let mut discovery = meters::discover_with(&root, &args.meter, &args.device, &cancel())?;
-    let (baseline, notes) = baseline(args, &root)?;
+    let (baseline, notes) = idle_baseline_if_any(&root, args.idle_baseline.as_deref())?;
     let mut out = Out::new(args, notes)?;
     let stop = stop_on_signals()?;
     out.begin(args.interval, discovery.meters.is_empty())?;
@@ -82,21 +81,4 @@ pub fn run(args: &StatArgs) -> Outcome {
         left = left.map(|left| left - 1);
     }
     Ok(())
-}
-
-/// Returns the idle baseline, if there is one, and the notes on it. One that was not
-/// requested and is of no use is no reason to stop.
-fn baseline(args: &StatArgs, root: &Root) -> Result<(Option<Baseline>, Vec<String>), IdleError> {
-    let file = args.idle_baseline.as_deref();
-    match (idle_baseline(root, file), file) {
-        (Ok(Some((baseline, differences))), _) => {
-            let notes = differences
-                .iter()
-                .map(|what| format!("idle baseline: {what}"));
-            Ok((Some(baseline), notes.collect()))
-        }
-        (Ok(None), _) => Ok((None, Vec::new())),
-        (Err(why), None) => Ok((None, vec![format!("idle baseline not used: {why}")])),
-        (Err(error), Some(_)) => Err(error),
-    }
 }

@@ -6,14 +6,14 @@ use crate::failure::{Failure, say};
 use crate::output::print;
 use crate::signals::stop_on_signals;
 use crate::times::seconds;
-use crate::work::{Length, WorkArgs};
+use crate::work::WorkArgs;
 use clap::ValueEnum;
-use joulio_lab::experiment::{ExperimentError, MissingRuns};
+use joulio_lab::experiment::{MissingRuns, WorkloadOptions};
 use joulio_lab::output_file::{Existing, OutputFile};
-use joulio_lab::{machine_profile, open_targets, record};
+use joulio_lab::{Recording, RecordingOptions};
 use joulio_trace::{Timeline, json, perfetto, text};
 use joulio_units::Nanos;
-use joulio_workload::{CompletionMode, EngineName, RingOptions, Verify, parse_count};
+use joulio_workload::{CompletionMode, RingOptions, parse_count};
 use std::io;
 use std::path::PathBuf;
 
@@ -64,31 +64,16 @@ enum Format {
 
 /// `joulio trace`.
 pub fn run(args: &TraceArgs) -> Outcome {
-    let length = Length {
-        runtime: None,
-        number_ios: Some(args.number_ios),
-        window: None,
-        ramp_time: args.ramp_time,
-    };
-    args.work.goal.check([args.completion])?;
-    let job = args.work.job(length, Verify::None)?;
+    let recording = Recording::new(args.options())?;
     let path = args.file.as_deref();
     let file = path.map(|path| OutputFile::open(path, Existing::forced(args.force)));
     let file = file
         .transpose()
         .map_err(|error| Failure::input(format!("--file: {error}")))?;
-    for place in &args.work.device {
-        // Events are the user-space driver's own.
-        place.check(EngineName::Nvme)?;
-    }
-    let machine = machine_profile(args.machine.as_deref()).map_err(Failure::input)?;
-    let ring = RingOptions::default();
     let stop = stop_on_signals()?;
-    let targets = open_targets(&args.work.targets(ring), &job, &[EngineName::Nvme]);
-    let targets = targets.map_err(|error| Failure::from(error).after_signal())?;
-    let recorded = record(&job, args.completion, &targets, &machine, &stop);
-    let recorded = recorded.map_err(|error| Failure::from(ExperimentError::from(error)));
-    let (result, timeline) = recorded.map_err(Failure::after_signal)?;
+    let recorded = recording.run(&stop);
+    let recorded = recorded.map_err(|error| Failure::from(error).after_signal());
+    let (result, timeline) = recorded?;
     if let Some(reason) = &result.completion.reason {
         let requested = &result.completion.requested;
         match &result.completion.effective {
@@ -113,6 +98,21 @@ pub fn run(args: &TraceArgs) -> Outcome {
     match result.interrupted {
         true => Err(Failure::interrupted("not all I/Os are in it")),
         false => Ok(()),
+    }
+}
+
+impl TraceArgs {
+    fn options(&self) -> RecordingOptions {
+        RecordingOptions {
+            targets: self.work.targets(RingOptions::default()),
+            workload: WorkloadOptions {
+                number_ios: Some(self.number_ios),
+                ramp_time: Some(self.ramp_time),
+                ..self.work.workload()
+            },
+            completion: self.completion,
+            machine: self.machine.clone(),
+        }
     }
 }
 

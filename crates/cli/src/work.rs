@@ -1,18 +1,13 @@
 //! Flags of every command that does I/O, in fio's words and spellings.
 
-use crate::failure::Failure;
 use crate::goal::GoalArgs;
-use crate::phases::PhaseFlag;
 use crate::signals::cancel;
 use crate::times::{microseconds, seconds};
 use joulio_emulator::FaultPlan;
+use joulio_lab::experiment::{self, RatePhase, WorkloadOptions};
 use joulio_lab::{TargetName, TargetOptions};
-use joulio_nvme::ControllerOptions;
 use joulio_units::Nanos;
-use joulio_workload::{
-    Arrivals, BlockSizes, Job, JobKind, Load, Phase, ReadWrite, RingOptions, Verify, parse_count,
-    parse_size,
-};
+use joulio_workload::{BlockSizes, ReadWrite, RingOptions, parse_count, parse_size};
 
 /// Flags that fio has mean what they mean there.
 #[derive(clap::Args)]
@@ -54,7 +49,7 @@ pub struct WorkArgs {
         group = "rate",
         conflicts_with_all = ["rate_iops", "thinktime"]
     )]
-    phases: Vec<PhaseFlag>,
+    phases: Vec<RatePhase>,
     /// Open loop: between I/Os of --rate_iops and --phases passes the same time (linear), or they
     /// arrive at random with that rate (poisson)
     #[arg(
@@ -108,27 +103,11 @@ pub struct WorkArgs {
     max_retries: u8,
 }
 
-/// The least time of an admin command: many of them are slower than any I/O.
-const MIN_ADMIN_TIMEOUT: Nanos = Nanos::from_millis(1_000);
-
 fn timeout(text: &str) -> Result<Nanos, String> {
     match seconds(text)? {
         Nanos(0..10_000_000) => Err(format!("'{text}' is too short: give at least 10ms")),
         time => Ok(time),
     }
-}
-
-/// How long to do it: each command has its own defaults.
-#[derive(Clone, Copy, Debug)]
-pub struct Length {
-    /// How long to run, the ramp not included.
-    pub runtime: Option<Nanos>,
-    /// I/Os of each job, the ramp's not counted.
-    pub number_ios: Option<u64>,
-    /// How long energy is counted for, if longer than the work.
-    pub window: Option<Nanos>,
-    /// How long to run before measuring.
-    pub ramp_time: Nanos,
 }
 
 /// How I/Os of a rate arrive.
@@ -159,137 +138,42 @@ fn parse_cpus(text: &str) -> Result<Cpus, String> {
     Ok(Cpus(cpus))
 }
 
-/// Refuses CPUs that this process may not use.
-fn check_cpus(cpus: &[usize]) -> Result<(), Failure> {
-    if cpus.is_empty() {
-        return Ok(());
-    }
-    let allowed = rustix::thread::sched_getaffinity(None).map_err(Failure::run)?;
-    match cpus.iter().find(|&&cpu| !allowed.is_set(cpu)) {
-        Some(cpu) => Err(Failure::input(format!(
-            "--cpus_allowed: CPU {cpu} is not one that this process may use"
-        ))),
-        None => Ok(()),
-    }
-}
-
 impl WorkArgs {
     /// The devices that the flags describe, and how to open them, with rings as `ring` says.
     pub fn targets(&self, ring: RingOptions) -> TargetOptions {
         TargetOptions {
             devices: self.device.clone(),
-            seed: self.seed,
             allow_write: self.allow_write,
             faults: self.faults.clone(),
-            controller: self.controller(),
+            io_timeout: Some(self.io_timeout),
+            max_retries: self.max_retries,
             ring,
-        }
-    }
-
-    fn controller(&self) -> ControllerOptions {
-        ControllerOptions {
-            io_timeout: self.io_timeout,
-            admin_timeout: self.io_timeout.max(MIN_ADMIN_TIMEOUT),
-            retries: self.max_retries,
             cancel: cancel(),
-            ..ControllerOptions::default()
         }
     }
 
-    /// The job that the flags describe, for `length`, its data checked as `verify` says.
-    pub fn job(&self, length: Length, verify: Verify) -> Result<Job, Failure> {
-        let job = self.job_anywhere(length, verify)?;
-        check_cpus(&job.cpus_allowed)?;
-        Ok(job)
-    }
-
-    /// The same for whatever machine: its CPUs are not searched on this one.
-    pub fn job_anywhere(&self, length: Length, verify: Verify) -> Result<Job, Failure> {
-        let job = Job {
+    /// The workload that the flags describe, its length aside.
+    pub fn workload(&self) -> WorkloadOptions {
+        let cpus = self.cpus_allowed.clone();
+        WorkloadOptions {
             rw: self.rw,
             rwmixread: self.rwmixread,
             bs: self.bs.clone(),
             iodepth: self.iodepth,
             numjobs: self.numjobs,
-            kind: JobKind::Thread,
             size: self.size,
-            runtime: length.runtime,
-            number_ios: length.number_ios,
-            window: length.window,
-            ramp_time: length.ramp_time,
-            arrivals: self.arrivals()?,
-            phases: self.phases()?,
-            cpus_allowed: self
-                .cpus_allowed
-                .clone()
-                .map(|cpus| cpus.0)
-                .unwrap_or_default(),
-            verify,
+            rate_iops: self.rate_iops,
+            rate_process: match self.rate_process {
+                RateProcess::Linear => experiment::RateProcess::Linear,
+                RateProcess::Poisson => experiment::RateProcess::Poisson,
+            },
+            phases: self.phases.clone(),
+            thinktime: self.thinktime,
+            thinktime_blocks: self.thinktime_blocks,
+            cpus_allowed: cpus.map(|cpus| cpus.0).unwrap_or_default(),
             seed: self.seed,
-            goal: self.goal.goal(),
-        };
-        job.check().map_err(Failure::input)?;
-        if self.device.len() > job.numjobs && self.device.len() > 1 {
-            return Err(Failure::input(format!(
-                "--numjobs: {} devices and {} jobs: each device needs at least one job",
-                self.device.len(),
-                job.numjobs
-            )));
+            goal: self.goal.options(),
+            ..WorkloadOptions::default()
         }
-        Ok(job)
-    }
-
-    /// Arrivals of `rate` I/Os a second, which is above zero.
-    fn at_rate(&self, rate: u64) -> Arrivals {
-        let interval = Nanos(1_000_000_000 / rate);
-        match self.rate_process {
-            RateProcess::Linear => Arrivals::Every(interval),
-            RateProcess::Poisson => Arrivals::Poisson(interval),
-        }
-    }
-
-    /// The phases of a load that changes; none of one that does not.
-    fn phases(&self) -> Result<Vec<Phase>, Failure> {
-        if self.phases.is_empty() {
-            return Ok(Vec::new());
-        }
-        if self.bs.count() > 1 {
-            return Err(Failure::input(
-                "--phases: jobs of several sizes have no phases: give one --bs",
-            ));
-        }
-        let bs = u32::try_from(self.bs.of_job(0));
-        let bs = bs.map_err(|_| Failure::input("--bs: must be below 4 GiB"))?;
-        let read_percent = self.rw.read_percent(self.rwmixread);
-        let phases = self.phases.iter().map(|flag| Phase {
-            length: flag.length,
-            load: Load {
-                read_percent,
-                bs,
-                arrivals: flag
-                    .rate
-                    .map_or(Arrivals::Closed, |rate| self.at_rate(rate)),
-            },
-        });
-        Ok(phases.collect())
-    }
-
-    fn arrivals(&self) -> Result<Arrivals, Failure> {
-        Ok(match (self.rate_iops, self.thinktime) {
-            (Some(0), _) => return Err(Failure::input("--rate_iops: must be above zero")),
-            (Some(rate), _) => self.at_rate(rate),
-            (None, Some(Nanos::ZERO)) => {
-                return Err(Failure::input("--thinktime: must be above zero"));
-            }
-            (None, Some(interval)) => match self.thinktime_blocks {
-                None | Some(1) => Arrivals::Every(interval),
-                Some(0) => return Err(Failure::input("--thinktime_blocks: must be above zero")),
-                Some(ios) => Arrivals::Bursts {
-                    ios,
-                    every: interval,
-                },
-            },
-            (None, None) => Arrivals::Closed,
-        })
     }
 }

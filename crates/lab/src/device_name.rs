@@ -28,6 +28,17 @@ pub enum DeviceKind {
     Own(OwnAddress),
 }
 
+impl Default for DeviceName {
+    /// An emulated device of the profile by default.
+    fn default() -> DeviceName {
+        DeviceName {
+            text: format!("emulated:{DEFAULT_PROFILE}"),
+            nsid: 1,
+            kind: DeviceKind::Emulated(Emulated::of_profile(DEFAULT_PROFILE)),
+        }
+    }
+}
+
 impl FromStr for DeviceName {
     type Err = DeviceNameError;
 

@@ -204,6 +204,28 @@ pub fn idle_baseline(
     Ok(Some((baseline, differences)))
 }
 
+/// The idle baseline of the machine `root`, if there is one, and notes on it, a line each. The usual
+/// file is no reason to fail: one that is of no use has a note.
+///
+/// # Errors
+/// The named `file` cannot be read, or holds no baseline of this machine.
+pub fn idle_baseline_if_any(
+    root: &Root,
+    file: Option<&Path>,
+) -> Result<(Option<Baseline>, Vec<String>), IdleError> {
+    match (idle_baseline(root, file), file) {
+        (Ok(Some((baseline, differences))), _) => {
+            let notes = differences
+                .iter()
+                .map(|what| format!("idle baseline: {what}"));
+            Ok((Some(baseline), notes.collect()))
+        }
+        (Ok(None), _) => Ok((None, Vec::new())),
+        (Err(why), None) => Ok((None, vec![format!("idle baseline not used: {why}")])),
+        (Err(error), Some(_)) => Err(error),
+    }
+}
+
 fn read(path: &Path) -> io::Result<String> {
     // A FIFO would be waited for, whatever signal comes.
     if !fs::metadata(path)?.is_file() {

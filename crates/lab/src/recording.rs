@@ -1,12 +1,15 @@
 //! A run whose queues record their events.
 
+use crate::experiment::{EnergyError, ExperimentError, WorkloadOptions, check_cpus};
+use crate::machine_profile;
+use crate::targets::{TargetOptions, open_targets};
 use joulio_energy::Meters;
 use joulio_model::MachineProfile;
 use joulio_trace::{Event, Timeline, WaitKind};
 use joulio_twin::TwinSetup;
 use joulio_wait::{StepKind, WaitCosts};
 use joulio_workload::{
-    CompletionMode, EngineName, Job, Method, RunError, RunResult, Setup, Stop, Target, run_traced,
+    CompletionMode, EngineName, Job, Method, RunResult, Setup, Stop, run_traced,
 };
 use std::path::Path;
 
@@ -18,40 +21,83 @@ const MIN_EVENTS: u64 = 4 << 10;
 const MAX_EVENTS: u64 = 1 << 20;
 const _: () = assert!(MAX_EVENTS * (size_of::<Event>() as u64) < 32 << 20);
 
-/// Runs `job` by joulio's own driver in completion mode `mode`, and returns the timeline of what its
-/// threads recorded beside the result. Of very many I/Os the last are recorded. Waits that were
-/// planned are priced by the costs of `machine`.
-///
-/// # Errors
-/// The job does not fit the targets, or the run fails.
-pub fn record(
-    job: &Job,
-    mode: CompletionMode,
-    targets: &[Box<dyn Target>],
-    machine: &MachineProfile,
-    stop: &Stop,
-) -> Result<(RunResult, Timeline), RunError> {
-    let method = Method {
-        engine: EngineName::Nvme,
-        mode,
-    };
-    let costs = joulio_twin::wait_costs(job, method, &TwinSetup::new(machine, &[])).ok();
-    let costs = costs.unwrap_or_else(WaitCosts::generic);
-    let setup = Setup {
-        targets,
-        machine: None,
-        at_home: false,
-        baseline: None,
-        stop,
-        progress: &|_| {},
-        root: Path::new("/"),
-        wait_costs: Some(&costs),
-        trace: Some(capacity(job.number_ios.unwrap_or(u64::MAX))),
-    };
-    let (result, threads) = run_traced(job, method, &setup, &mut Meters::default())?;
-    let mut timeline = Timeline::new(&threads);
-    timeline.price(|kind, time| costs.energy(step(kind), time));
-    Ok((result, timeline))
+/// A run to record, as it is requested.
+#[derive(Clone, Debug)]
+pub struct RecordingOptions {
+    /// Devices, and how they are opened.
+    pub targets: TargetOptions,
+    /// The workload.
+    pub workload: WorkloadOptions,
+    /// Completion mode of joulio's own driver, whose events are recorded.
+    pub completion: CompletionMode,
+    /// Machine by whose costs `adaptive` plans: a name, or a path to a .toml file; `None`: the one
+    /// that fits this processor, or a generic server.
+    pub machine: Option<String>,
+}
+
+/// A run to record, whose options make sense; nothing is opened yet.
+#[derive(Debug)]
+pub struct Recording {
+    options: RecordingOptions,
+    job: Job,
+    machine: MachineProfile,
+}
+
+impl Recording {
+    /// Checks what can be checked before anything is opened.
+    ///
+    /// # Errors
+    /// An option makes no sense, a device is not one of the driver's, or there is no such machine.
+    pub fn new(options: RecordingOptions) -> Result<Recording, ExperimentError> {
+        options.workload.goal.check([options.completion])?;
+        let job = options.workload.job()?;
+        options.targets.check_jobs(&job)?;
+        check_cpus(&job.cpus_allowed)?;
+        for device in &options.targets.devices {
+            device.check(EngineName::Nvme)?;
+        }
+        let machine = machine_profile(options.machine.as_deref()).map_err(EnergyError::from)?;
+        Ok(Recording {
+            options,
+            job,
+            machine,
+        })
+    }
+
+    /// Runs the job and returns the timeline of what its threads recorded beside the result. Of very
+    /// many I/Os the last are recorded. Waits that were planned are priced by the machine's costs.
+    ///
+    /// # Errors
+    /// A device cannot be opened, or the run fails.
+    pub fn run(&self, stop: &Stop) -> Result<(RunResult, Timeline), ExperimentError> {
+        let Recording {
+            options,
+            job,
+            machine,
+        } = self;
+        let targets = open_targets(&options.targets, job, &[EngineName::Nvme])?;
+        let method = Method {
+            engine: EngineName::Nvme,
+            mode: options.completion,
+        };
+        let costs = joulio_twin::wait_costs(job, method, &TwinSetup::new(machine, &[])).ok();
+        let costs = costs.unwrap_or_else(WaitCosts::generic);
+        let setup = Setup {
+            targets: &targets,
+            machine: None,
+            at_home: false,
+            baseline: None,
+            stop,
+            progress: &|_| {},
+            root: Path::new("/"),
+            wait_costs: Some(&costs),
+            trace: Some(capacity(job.number_ios.unwrap_or(u64::MAX))),
+        };
+        let (result, threads) = run_traced(job, method, &setup, &mut Meters::default())?;
+        let mut timeline = Timeline::new(&threads);
+        timeline.price(|kind, time| costs.energy(step(kind), time));
+        Ok((result, timeline))
+    }
 }
 
 /// The step that a wait of the trace was.

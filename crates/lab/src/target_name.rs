@@ -16,6 +16,13 @@ pub enum TargetName {
     Kernel(PathBuf),
 }
 
+impl Default for TargetName {
+    /// The emulated device that commands use where none is named.
+    fn default() -> TargetName {
+        TargetName::Own(DeviceName::default())
+    }
+}
+
 impl FromStr for TargetName {
     type Err = DeviceNameError;
 

@@ -9,29 +9,80 @@ use crate::target_name::TargetName;
 use joulio_device::Device;
 use joulio_emulator::{EmulatedDevice, FaultPlan};
 use joulio_host::controller::{OwnAddress, open_pcie, open_vfio_user};
-use joulio_nvme::{Controller, ControllerOptions};
-use joulio_units::Direction;
+use joulio_nvme::{Cancel, Controller, ControllerOptions};
+use joulio_units::{Direction, Nanos};
 use joulio_workload::{
-    EmulatedInfo, EngineName, Job, NvmeTarget, RingOptions, Target, TargetActivity, Verify, check,
+    EmulatedInfo, EngineName, Job, JobError, NvmeTarget, RingOptions, Target, TargetActivity,
+    Verify, check,
 };
 use std::fs::remove_file;
 use std::path::PathBuf;
+
+/// The least time of an admin command: many of them are slower than any I/O.
+const MIN_ADMIN_TIMEOUT: Nanos = Nanos::from_millis(1_000);
 
 /// Devices of a run, and how they are opened.
 #[derive(Clone, Debug)]
 pub struct TargetOptions {
     /// The devices. Jobs are spread over them.
     pub devices: Vec<TargetName>,
-    /// Seed of emulated devices that have none of their own.
-    pub seed: u64,
     /// Data on the devices may be lost.
     pub allow_write: bool,
     /// Faults that emulated devices commit.
     pub faults: FaultPlan,
-    /// Options of the controllers that joulio drives. Queues are counted by the jobs.
-    pub controller: ControllerOptions,
+    /// Nanoseconds that an I/O may take before it is aborted; `None`: the driver's usual time limits.
+    pub io_timeout: Option<Nanos>,
+    /// Times that an I/O is sent again whose status allows it, or that a reset ended.
+    pub max_retries: u8,
     /// Options of the rings on what the kernel drives.
     pub ring: RingOptions,
+    /// Flag that ends waits for a controller.
+    pub cancel: Cancel,
+}
+
+impl Default for TargetOptions {
+    fn default() -> TargetOptions {
+        TargetOptions {
+            devices: vec![TargetName::default()],
+            allow_write: false,
+            faults: FaultPlan::default(),
+            io_timeout: None,
+            max_retries: 0,
+            ring: RingOptions::default(),
+            cancel: Cancel::default(),
+        }
+    }
+}
+
+impl TargetOptions {
+    /// Refuses several devices of which some would have no job.
+    pub(crate) fn check_jobs(&self, job: &Job) -> Result<(), JobError> {
+        let devices = self.devices.len();
+        match devices > job.numjobs && devices > 1 {
+            true => Err(JobError {
+                flag: "--numjobs",
+                problem: format!(
+                    "{devices} devices and {} jobs: each device needs at least one job",
+                    job.numjobs
+                ),
+            }),
+            false => Ok(()),
+        }
+    }
+
+    /// Options of a controller with `queues` queue pairs for I/O.
+    fn controller(&self, queues: u16) -> ControllerOptions {
+        let usual = ControllerOptions::default();
+        let admin_timeout = self.io_timeout.map(|time| time.max(MIN_ADMIN_TIMEOUT));
+        ControllerOptions {
+            queues,
+            io_timeout: self.io_timeout.unwrap_or(usual.io_timeout),
+            admin_timeout: admin_timeout.unwrap_or(usual.admin_timeout),
+            retries: self.max_retries,
+            cancel: self.cancel.clone(),
+            ..usual
+        }
+    }
 }
 
 /// Opens every device, and checks that the job can run there. Refuses to write where that takes a
@@ -146,10 +197,7 @@ fn open_one(
         .div_ceil(options.devices.len())
         .min(u16::MAX.into()) as u16;
     let may_write = may_write(device, options.allow_write);
-    let how = ControllerOptions {
-        queues: jobs_each,
-        ..options.controller.clone()
-    };
+    let how = options.controller(jobs_each);
     let name = match device {
         TargetName::Own(name) => name,
         TargetName::Kernel(path) => {
@@ -160,7 +208,10 @@ fn open_one(
         }
     };
     match &name.kind {
-        DeviceKind::Emulated(emulated) => open_emulated(options, name, emulated, how, may_write),
+        DeviceKind::Emulated(emulated) => {
+            let controller = emulated.open(&name.text, how, job.seed, &options.faults)?;
+            inside(name, emulated, controller, may_write)
+        }
         DeviceKind::Own(OwnAddress::Pcie(address)) => {
             outside(name, open_pcie(*address, how)?, may_write)
         }
@@ -190,14 +241,13 @@ fn outside<D: Device>(
     Ok(Box::new(target?))
 }
 
-fn open_emulated(
-    options: &TargetOptions,
+/// A controller that is emulated in this process.
+fn inside(
     name: &DeviceName,
     emulated: &Emulated,
-    how: ControllerOptions,
+    controller: Controller<EmulatedDevice>,
     may_write: bool,
 ) -> Result<Box<dyn Target>, OpenError> {
-    let controller = emulated.open(&name.text, how, options.seed, &options.faults)?;
     let inside = EmulatedInfo {
         profile: emulated.profile()?,
         activity,

@@ -1,109 +1,55 @@
 //! `joulio advise`: what to choose for a workload, and why.
 
 mod args;
-mod command;
-mod lasting;
-mod real;
 mod text;
-mod twin;
 
 pub use args::AdviseArgs;
 
 use crate::Outcome;
-use crate::failure::{Failure, say};
+use crate::bench::BenchTerminal;
+use crate::failure::say;
 use crate::output::{Format, print, print_json};
 use crate::signals::stop_on_signals;
-use joulio_kernel_io::Disks;
-use joulio_lab::TargetName;
-use joulio_lab::advise::{Advice, Diagnosis, Observation, Workload, read_iolog};
-use joulio_lab::experiment::Manifest;
-use joulio_workload::{Job, Stop};
-use serde::Serialize;
-
-/// What `--output json` prints.
-#[derive(Serialize)]
-struct AdviseReport<'a> {
-    manifest: &'a Manifest,
-    /// Workload that was observed; `None`: it was described.
-    observed: Option<&'a Workload>,
-    diagnoses: &'a [Diagnosis],
-    /// Command that runs the advice.
-    command: String,
-    #[serde(flatten)]
-    advice: &'a Advice,
-}
-
-/// What was found, really or in virtual time.
-struct Found {
-    job: Job,
-    manifest: Manifest,
-    /// Words that say where, for people.
-    place: String,
-    diagnoses: Vec<Diagnosis>,
-    advice: Advice,
-    /// Disks of the kernel that it was found on.
-    disks: Vec<String>,
-}
+use joulio_lab::advise::{AdviceReport, Advising, Applied};
+use std::fmt::Write;
 
 /// `joulio advise`.
 pub fn run(args: &AdviseArgs) -> Outcome {
-    let described = args.job()?;
+    let advising = Advising::new(args.request())?;
     let stop = stop_on_signals()?;
-    let observed = observed(args, &stop)?;
-    let job = match &observed {
-        Some(workload) => workload.applied_to(&described),
-        None => described,
-    };
-    job.check().map_err(Failure::input)?;
-    let found = match args.twin {
-        true => twin::find(args, job)?,
-        false => real::find(args, job, &stop)?,
-    };
-    let command = command::of(args, &found.job, &found.advice.chosen().candidate);
+    let request = advising.request().clone();
+    let report = advising.find(&stop, &BenchTerminal::default())?;
     match args.output {
-        Format::Normal => {
-            let text = text::advice(args, observed.as_ref(), &found, &command);
-            print(&text)?;
-        }
-        Format::Json => print_json(&AdviseReport {
-            manifest: &found.manifest,
-            observed: observed.as_ref(),
-            diagnoses: &found.diagnoses,
-            command,
-            advice: &found.advice,
-        })?,
+        Format::Normal => print(&text::advice(&request, &report, args.explain))?,
+        Format::Json => print_json(&report)?,
     }
     match args.apply {
-        true => real::apply(&found),
+        true => apply(&report),
         false => Ok(()),
     }
 }
 
-/// The workload that is observed, if one is to be.
-fn observed(args: &AdviseArgs, stop: &Stop) -> Result<Option<Workload>, Failure> {
-    if let Some(path) = &args.read_iolog {
-        return read_iolog(path).map(Some).map_err(Failure::input);
-    }
-    let Some(time) = args.observe else {
-        return Ok(None);
-    };
-    let disk = match (&args.disk, args.work.device.first()) {
-        (Some(disk), _) => disk.clone(),
-        (None, Some(TargetName::Kernel(path))) => path.display().to_string(),
-        _ => {
-            return Err(Failure::input(
-                "--observe: which block device? name it by --disk, as nvme0n1, or as the first --device",
-            ));
+/// `--apply`: makes the settings of the advice, and leaves them.
+fn apply(report: &AdviceReport) -> Outcome {
+    let applied = match report.apply(say)? {
+        Applied::Nothing => {
+            return print(
+                "\nNothing to apply: the completion mode is the program's own choice, and no setting of the machine helps.\n",
+            );
         }
+        Applied::Already => "Nothing to apply: every setting is so already.".into(),
+        Applied::Changed(settings) => format!(
+            "Applied: {}. joulio restore puts it back.",
+            settings.join(", ")
+        ),
     };
-    let observation = Observation::begin(Disks::at("/"), &disk)?;
-    say(&format!("watching {disk} for {} s", time.seconds()));
-    match observation.watch(time, stop)? {
-        Some(workload) => Ok(Some(workload)),
-        None if stop.stopped() => Err(Failure::interrupted("nothing was observed")),
-        None => Err(Failure::run(format!(
-            "--observe: {disk} had no I/O in {} s: watch it for longer, or describe the workload",
-            time.seconds()
-        ))),
+    let mut text = format!("\n{applied}\n");
+    for file in report.lasting() {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "To make it last, in {}:", file.path);
+        for line in file.lines {
+            let _ = writeln!(text, "  {line}");
+        }
     }
+    print(&text)
 }

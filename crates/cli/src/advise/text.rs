@@ -1,56 +1,54 @@
 //! The advice for people: sentences, and the table behind them.
 
-use super::{AdviseArgs, Found};
 use crate::columns::columns;
 use joulio_lab::advise::{
-    Advice, Assessment, Candidate, Diagnosis, LimitSource, Rival, Sought, Workload,
+    Advice, AdviceReport, AdviceRequest, Assessment, Candidate, Diagnosis, LimitSource, Rival,
+    Sought,
 };
 use joulio_lab::statistics::Interval;
-use joulio_units::{Boundary, Nanos};
+use joulio_units::{Boundary, Nanos, Watts};
 use joulio_workload::{EngineName, Job};
 use std::fmt::Write;
 
-/// The whole advice.
-pub fn advice(
-    args: &AdviseArgs,
-    observed: Option<&Workload>,
-    found: &Found,
-    command: &str,
-) -> String {
-    let advice = &found.advice;
-    let mut text = heading(args, observed, found);
+/// The whole advice; with the table of all candidates, if that is to `explain` it.
+pub fn advice(request: &AdviceRequest, report: &AdviceReport, explain: bool) -> String {
+    let advice = &report.advice;
+    let mut text = heading(request, report);
     text.push_str(&promise(advice));
-    diagnoses(&found.diagnoses, &mut text);
+    diagnoses(&report.diagnoses, &mut text);
     text.push('\n');
-    chosen(args, advice, &mut text);
+    chosen(request.cap, advice, &mut text);
     for rival in &advice.rivals {
         let _ = writeln!(text, "  {}", sentence(rival, advice));
     }
     ties(advice, &mut text);
     overturned(advice, &mut text);
-    let _ = writeln!(text, "\nTo run it:\n  {command}");
-    if args.explain {
+    let _ = writeln!(text, "\nTo run it:\n  {}", report.command);
+    if explain {
         text.push('\n');
         text.push_str(&table(advice));
     }
     text
 }
 
-fn heading(args: &AdviseArgs, observed: Option<&Workload>, found: &Found) -> String {
+fn heading(request: &AdviceRequest, report: &AdviceReport) -> String {
+    let job = &report.job;
     let Job {
         rw, bs, numjobs, ..
-    } = &found.job;
-    let job = &found.job;
-    let devices = args.work.device.iter();
+    } = job;
+    let devices = request.experiment.targets.devices.iter();
     let devices: Vec<_> = devices.map(joulio_lab::TargetName::text).collect();
+    let place = match &report.modelled_on {
+        Some(machine) => format!("in virtual time on {machine}: every figure is modelled"),
+        None => "on this machine".into(),
+    };
     let mut text = format!(
-        "{rw}, bs {bs}, iodepth {}, numjobs {numjobs}, {} loop\non {}, {}\n",
+        "{rw}, bs {bs}, iodepth {}, numjobs {numjobs}, {} loop\non {}, {place}\n",
         job.iodepth,
         job.loop_name(),
         devices.join(", "),
-        found.place
     );
-    if let Some(workload) = observed {
+    if let Some(workload) = &report.observed {
         let rate = workload.rate.map_or_else(
             || "one after the other".into(),
             |rate| format!("{rate} a second, as Poisson's"),
@@ -126,10 +124,10 @@ fn place(boundary: Boundary) -> String {
     format!("at the {boundary}")
 }
 
-fn chosen(args: &AdviseArgs, advice: &Advice, text: &mut String) {
+fn chosen(cap: Option<Watts>, advice: &Advice, text: &mut String) {
     let best = advice.chosen();
     let Some(figures) = &best.figures else { return };
-    let what = match args.cap {
+    let what = match cap {
         None => String::new(),
         Some(cap) => format!(" within {cap}"),
     };

@@ -2,95 +2,54 @@
 
 mod args;
 mod figures;
-mod mostly;
 mod progress;
-mod run_name;
 mod settings;
 mod sides;
 mod table;
-mod twin;
 
 pub use args::BenchArgs;
 pub use progress::BenchTerminal;
 
 use crate::Outcome;
-use crate::failure::{Failure, say};
+use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
 use crate::signals::stop_on_signals;
-use joulio_kernel_io::{Throttled, Throttles};
-use joulio_lab::experiment::{EnergySources, Experiment, Manifest, MissingRuns, judge};
-use joulio_lab::open_targets;
-use joulio_workload::{EngineName, RingOptions, RunResult, Stop};
-use serde::Serialize;
-use std::path::Path;
-
-#[derive(Serialize)]
-struct BenchReport<'a> {
-    manifest: &'a Manifest,
-    runs: &'a [RunResult],
-}
+use joulio_lab::experiment::{Experiment, MissingRuns, judge};
+use joulio_lab::results::run_name;
+use joulio_workload::{RunResult, Stop};
 
 /// `joulio bench`.
 pub fn run(args: &BenchArgs) -> Outcome {
-    if args.twin {
-        return twin::run(args);
-    }
-    let job = args.job()?;
-    let (engines, methods) = (args.engines()?, args.methods()?);
-    if args.ring() != RingOptions::default() && !engines.contains(&EngineName::IoUring) {
+    let options = args.options();
+    let virtual_time = options.twin.is_some();
+    if args.strict && virtual_time {
         return Err(Failure::input(
-            "--fixedbufs, --registerfiles and --sqthread_* are of io_uring, which is not among the engines: add it to --engine, or leave them out",
+            "--strict with --twin: nothing spoils a run in virtual time",
         ));
     }
+    let experiment = Experiment::new(options)?;
     // Before there is anything that a signal would leave behind, or that is waited for.
-    let stop = stop_on_signals()?;
-    let options = args.work.targets(args.ring());
-    let targets = open_targets(&options, &job, &engines);
-    let targets = targets.map_err(|error| Failure::from(error).after_signal())?;
-    let settings = args.settings.settings();
-    let combinations = settings.combinations(&targets).map_err(Failure::input)?;
-    let sources = EnergySources::open(&args.energy(), &targets);
-    let mut sources = sources.map_err(Failure::input)?;
-    let mut manifest = Manifest::new(&options, &job, &sources, &targets);
-    if args.output == Format::Normal {
-        let names: Vec<_> = targets.iter().map(|target| &*target.info().name).collect();
-        print(&table::heading(&job, &names, &args.work.faults))?;
-    }
-    let root = args.root.as_deref().unwrap_or(Path::new("/"));
-    let throttles = Throttles::read(root);
-    let experiment = Experiment {
-        targets: &targets,
-        methods: &methods,
-        job: &|method| args.job_of(&job, method),
-        settings: &settings,
-        loops: args.settings.loops,
-        machine: sources.machine.as_ref(),
-        at_home: sources.at_home,
-        baseline: sources.baseline.as_ref().map(|(baseline, _)| baseline),
-        stop: &stop,
-        root,
+    let stop = match virtual_time {
+        true => Stop::default(),
+        false => stop_on_signals()?,
     };
-    let observer = progress::BenchTerminal::default();
-    let result = experiment.run(&combinations, &mut sources.meters, &observer)?;
-    let (runs, missing) = (result.runs, result.missing);
-    manifest.interrupted = stop.stopped();
-    manifest.not_run = missing.not_run.clone();
-    manifest.throttled = Throttled::between(&throttles, &Throttles::read(root));
-    if manifest.throttled == Throttled::Yes {
-        say(
-            "CPUs were throttled for their temperature during the runs: the figures are lower than the machine's",
-        );
+    let opened = experiment.open();
+    let opened = opened.map_err(|error| Failure::from(error).after_signal())?;
+    let heading = table::heading(&experiment, &opened);
+    let people = args.output == Format::Normal;
+    // What takes its time is told of before.
+    if people && !virtual_time {
+        print(&heading)?;
     }
+    let result = opened.run(&stop, &BenchTerminal::default())?;
     match args.output {
-        Format::Normal => print(&table::table(&runs))?,
-        Format::Json => print_json(&BenchReport {
-            manifest: &manifest,
-            runs: &runs,
-        })?,
+        Format::Normal if virtual_time => print(&(heading + &table::table(&result.runs)))?,
+        Format::Normal => print(&table::table(&result.runs))?,
+        Format::Json => print_json(&result)?,
     }
-    verdict(&runs, &missing, &stop)?;
+    verdict(&result.runs, &result.missing, &stop)?;
     match args.strict {
-        true => unspoiled(&runs),
+        true => unspoiled(&result.runs),
         false => Ok(()),
     }
 }
@@ -105,7 +64,7 @@ fn unspoiled(runs: &[RunResult]) -> Outcome {
         "{} of {} run(s) spoiled; the first, {}: {}",
         spoiled().count(),
         runs.len(),
-        run_name::name(first),
+        run_name(first),
         first.spoiled[0].why
     )))
 }

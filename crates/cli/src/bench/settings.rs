@@ -48,21 +48,6 @@ fn microseconds(text: &str) -> Result<u32, String> {
 }
 
 impl Flags {
-    /// The schedulers that were named.
-    pub fn schedulers(&self) -> &[String] {
-        &self.scheduler
-    }
-
-    /// The deepest idle states that were named.
-    pub fn max_cstates(&self) -> &[String] {
-        &self.max_cstate
-    }
-
-    /// Whether anything else is to be set.
-    pub fn others(&self) -> bool {
-        !self.set.is_empty() || self.cpu_dma_latency.is_some()
-    }
-
     /// The settings that the flags describe.
     pub fn settings(&self) -> ExperimentSettings {
         ExperimentSettings {

@@ -1,7 +1,7 @@
 //! Throughput and latency: of all I/Os in the table of runs, of reads and writes apart below it.
 
-use super::run_name::name;
 use crate::columns::columns;
+use joulio_lab::results::run_name;
 use joulio_workload::{DirectionResult, RunResult};
 
 /// The columns of [`cells`].
@@ -30,7 +30,7 @@ pub fn table(runs: &[RunResult]) -> Option<String> {
         let mixed = counts.filter(|counts| counts.read.ios > 0 && counts.write.ios > 0);
         let sides = mixed.map(|counts| [("read", &counts.read), ("write", &counts.write)]);
         sides.into_iter().flatten().map(|(direction, side)| {
-            let words = [name(run), direction.to_string()];
+            let words = [run_name(run), direction.to_string()];
             words.into_iter().chain(cells(side)).collect()
         })
     });

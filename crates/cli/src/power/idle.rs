@@ -1,13 +1,13 @@
 //! `joulio power --idle`: what the machine draws when it does nothing.
 
 use super::Run;
-use super::report::ListedMeter;
 use super::table;
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
 use indicatif::{ProgressBar, ProgressStyle};
 use joulio_energy::Discovery;
+use joulio_lab::ListedMeter;
 use joulio_lab::idle::{IdleMeasurement, IdleResult};
 use joulio_units::Nanos;
 

@@ -1,7 +1,7 @@
 //! The table for people.
 
-use super::report::{ListedMeter, MeterListing};
 use crate::columns::{clean, columns};
+use joulio_lab::{ListedMeter, MeterListing};
 use std::fmt::Write;
 
 /// All meters, a line each; below it the reasons, and what would help.

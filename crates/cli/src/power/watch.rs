@@ -1,14 +1,13 @@
 //! `joulio power --watch`.
 
 use super::Run;
-use super::report::ListedMeter;
 use super::table;
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json_line};
 use joulio_energy::{Discovery, MeterResult};
-use joulio_lab::pause;
 use joulio_lab::power_log::wall_time::now;
+use joulio_lab::{ListedMeter, pause};
 use serde::Serialize;
 use std::io::{IsTerminal, stdout};
 

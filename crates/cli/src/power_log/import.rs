@@ -5,18 +5,10 @@ use crate::Outcome;
 use crate::failure::Failure;
 use crate::output::{Format, Output, print, print_json};
 use clap::ValueEnum;
-use joulio_energy::alignment::Alignment;
-use joulio_energy::logger::{self, LogOptions, PowerLog};
-use joulio_lab::power_log::AlignedLog;
-use joulio_lab::power_log::wall_time::utc;
-use serde_json::{Value, json};
+use joulio_energy::logger::{self, LogOptions};
+use joulio_lab::power_log::{AlignmentSummary, LogReport, LogSummary, read_log};
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::Read;
 use std::path::PathBuf;
-
-/// A logger holds 1.4 million samples: less than a tenth of this.
-const LARGEST: u64 = 1 << 30;
 
 /// Read a plug logger's export, and give windows their energy at the wall
 ///
@@ -61,45 +53,30 @@ enum Decimal {
 
 /// `joulio power import`.
 pub fn import(args: &ImportArgs) -> Outcome {
-    let log = args.log()?;
-    let aligned = match &args.windows {
-        Some(path) => Some(AlignedLog::new(&log, path)?),
-        None => None,
-    };
+    let log = read_log(&args.file, &args.options())?;
+    let report = LogReport::new(&log, args.windows.as_deref())?;
     match args.output.format {
-        Format::Json => print_json(&json!({
-            "log": log_json(&log),
-            "alignment": aligned.as_ref().map(|aligned| alignment_json(&aligned.alignment)),
-            "windows": aligned.as_ref().map(|aligned| &aligned.figures),
-            "without_figure": aligned.as_ref().map(|aligned| &aligned.failed),
-        }))?,
+        Format::Json => print_json(&report)?,
         Format::Normal => {
-            let mut text = log_text(&log);
-            if let Some(aligned) = &aligned {
-                text += &alignment_text(&aligned.alignment);
-                text += &format!("\n{}", table(&aligned.figures));
+            let mut text = log_text(&report.log);
+            if let Some(alignment) = &report.alignment {
+                text += &alignment_text(alignment);
+            }
+            if let Some(windows) = &report.windows {
+                text += &format!("\n{}", table(windows));
             }
             print(&text)?;
         }
     }
-    match aligned.iter().find_map(|aligned| aligned.failed.first()) {
+    match report.without_figure.iter().flatten().next() {
         Some(why) => Err(Failure::run(why)),
         None => Ok(()),
     }
 }
 
 impl ImportArgs {
-    fn log(&self) -> Result<PowerLog, Failure> {
-        let name = self.file.display();
-        let wrong = |why: &dyn std::fmt::Display| Failure::input(format!("{name}: {why}"));
-        let file = File::open(&self.file).map_err(|error| wrong(&error))?;
-        let mut bytes = vec![];
-        let read = file.take(LARGEST + 1).read_to_end(&mut bytes);
-        read.map_err(|error| wrong(&error))?;
-        if bytes.len() as u64 > LARGEST {
-            return Err(wrong(&"too large for a logger's file"));
-        }
-        let options = LogOptions {
+    fn options(&self) -> LogOptions {
+        LogOptions {
             date_order: self.date_order.map(|order| match order {
                 DateOrder::Mdy => logger::DateOrder::MonthDayYear,
                 DateOrder::Dmy => logger::DateOrder::DayMonthYear,
@@ -109,30 +86,24 @@ impl ImportArgs {
                 Decimal::Point => logger::Decimal::Point,
                 Decimal::Comma => logger::Decimal::Comma,
             }),
-        };
-        PowerLog::import(&bytes, &options).map_err(|error| wrong(&error))
+        }
     }
 }
 
-fn missing(log: &PowerLog) -> u64 {
-    log.gaps.iter().map(|gap| gap.missing).sum()
-}
-
-fn log_text(log: &PowerLog) -> String {
+fn log_text(log: &LogSummary) -> String {
     let mut text = format!(
         "log    logger {}, {} samples, one every {} s, from {} to {} by its clock\n",
         log.serials.join(", "),
-        log.samples.len(),
-        log.interval.seconds(),
-        utc(log.start),
-        utc(log.end())
+        log.samples,
+        log.interval_seconds,
+        log.start,
+        log.end
     );
-    if !log.gaps.is_empty() {
+    if log.gaps > 0 {
         let _ = writeln!(
             text,
             "       {} samples missing in {} gaps",
-            missing(log),
-            log.gaps.len()
+            log.missing, log.gaps
         );
     }
     if log.truncated {
@@ -141,62 +112,22 @@ fn log_text(log: &PowerLog) -> String {
     text
 }
 
-fn log_json(log: &PowerLog) -> Value {
-    json!({
-        "serials": log.serials,
-        "start": utc(log.start),
-        "end": utc(log.end()),
-        "utc_offset_seconds": log.offset,
-        "date_order": log.date_order.to_string(),
-        "interval_seconds": log.interval.seconds(),
-        "averaged": log.averaged,
-        "samples": log.samples.len(),
-        "missing": missing(log),
-        "gaps": log.gaps.len(),
-        "events": log.events.len(),
-        "truncated": log.truncated,
-    })
-}
-
-fn alignment_text(alignment: &Alignment) -> String {
-    let error = alignment.uncertainty;
+fn alignment_text(alignment: &AlignmentSummary) -> String {
     let mut text = format!(
-        "clock  the logger's is {:+.2} s (within {error:.2} s) from the machine's at {}\n",
-        alignment.offset,
-        utc(alignment.at)
+        "clock  the logger's is {:+.2} s (within {:.2} s) from the machine's at {}\n",
+        alignment.offset_seconds, alignment.offset_error_seconds, alignment.at
     );
-    if let (Some(drift), Some(apart)) = (alignment.drift_ppm, drift_error_ppm(alignment)) {
+    if let (Some(drift), Some(apart)) = (alignment.drift_ppm, alignment.drift_error_ppm) {
         let _ = writeln!(text, "       drift {drift:+.1} ppm (within {apart:.1} ppm)");
     }
-    let residual = alignment.residual;
+    let residual = alignment.residual_seconds;
     let _ = writeln!(
         text,
         "       {} markers, edges {} s off, correlation {:.2}, elsewhere {:.2} of it",
-        alignment.markers.len(),
+        alignment.markers,
         residual.map_or("?".into(), |residual| format!("{residual:.2}")),
         alignment.correlation,
         alignment.runner_up
     );
     text
-}
-
-fn alignment_json(alignment: &Alignment) -> Value {
-    json!({
-        "at": utc(alignment.at),
-        "offset_seconds": alignment.offset,
-        "offset_error_seconds": alignment.uncertainty,
-        "drift_ppm": alignment.drift_ppm,
-        "drift_error_ppm": drift_error_ppm(alignment),
-        "residual_seconds": alignment.residual,
-        "correlation": alignment.correlation,
-        "runner_up": alignment.runner_up,
-        "markers": alignment.markers.len(),
-    })
-}
-
-/// The first and the last marker's offsets may be off to opposite sides.
-fn drift_error_ppm(alignment: &Alignment) -> Option<f64> {
-    let (first, last) = (alignment.markers.first()?, alignment.markers.last()?);
-    let apart = last.at.since(first.at).seconds();
-    (apart > 0.0).then(|| 2.0 * alignment.uncertainty / apart * 1e6)
 }

@@ -1,10 +1,55 @@
 //! Why there is no advice.
 
+use super::iolog::IologError;
+use crate::disk_activity::DiskError;
+use crate::experiment::{BadResults, ExperimentError};
+use joulio_host::power_states::coalescing::ParseCoalescingError;
 use joulio_units::{Boundary, Nanos, Percentile, Watts};
+use joulio_workload::JobError;
 
-/// Why there is no advice. Nothing was changed.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+/// Why there is no advice.
+#[derive(Debug, thiserror::Error)]
 pub enum AdviseError {
+    /// The workload makes no sense: change the flag that is named.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// No engine has a completion mode that was named.
+    #[error("--engine, --completion: no engine has any of these completion modes at this iodepth")]
+    NoMethod,
+    /// A workload is to be observed, and no disk was named.
+    #[error(
+        "--observe: which block device? name it by --disk, as nvme0n1, or as the first --device"
+    )]
+    NoDisk,
+    /// The disk to observe is none, or its counters cannot be read.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// The log to take the workload from is none.
+    #[error(transparent)]
+    Iolog(#[from] IologError),
+    /// The disk that was observed was idle.
+    #[error(
+        "--observe: {disk} had no I/O in {} s: watch it for longer, or describe the workload",
+        time.seconds()
+    )]
+    NoIo {
+        /// Name of the disk.
+        disk: String,
+        /// Nanoseconds that it was watched for.
+        time: Nanos,
+    },
+    /// An interrupt coalescing that is none.
+    #[error(transparent)]
+    Coalescing(#[from] ParseCoalescingError),
+    /// The runs of the candidates failed.
+    #[error(transparent)]
+    Experiment(#[from] ExperimentError),
+    /// The results of the runs are no success.
+    #[error(transparent)]
+    Bad(#[from] BadResults),
+    /// A signal ended it early: what there is not.
+    #[error("{0}")]
+    Interrupted(&'static str),
     /// A percentile that results do not have.
     #[error("--slo {0}: advice goes by p50, p90, p99 and p99.9: promise one of these")]
     Percentile(Percentile),
@@ -45,6 +90,17 @@ pub enum AdviseError {
         /// Its watts.
         watts: Watts,
     },
+}
+
+impl AdviseError {
+    /// True if it is because of what was requested, and nothing is left changed.
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            AdviseError::Experiment(error) => error.is_refusal(),
+            AdviseError::NoIo { .. } | AdviseError::Bad(_) | AdviseError::Interrupted(_) => false,
+            _ => true,
+        }
+    }
 }
 
 /// A time as people read it, in microseconds.

@@ -1,28 +1,41 @@
 //! Advice: the completion mode and the settings that take the least energy within a promise, from runs
 //! of every one of them, really or in virtual time.
 //!
+//! An [`AdviceRequest`] is checked and sought by [`Advising`], which gives an [`AdviceReport`]. In it
 //! [`groups`] says what to run, [`Advice::of`] chooses from the results, [`diagnose`] says what holds
 //! this machine back. [`Workload`]s that are not described but observed come from the kernel's counters
 //! and from fio's logs.
 
 mod advice;
+mod apply;
 mod break_even;
 mod candidate;
+mod command;
 mod diagnosis;
 mod error;
+mod find;
+mod found;
 mod groups;
 mod iolog;
 mod limits;
 mod observed;
+mod real;
+mod report;
+mod request;
+mod simulated;
 mod yardstick;
 
 pub use advice::{Advice, AdviceOptions, OtherBoundary, Rival, Sought, TooLate};
+pub use apply::{Applied, LastingFile};
 pub use break_even::BreakEven;
 pub use candidate::{Assessment, Candidate, Figures};
 pub use diagnosis::{Diagnosis, diagnose};
 pub use error::AdviseError;
+pub use find::Advising;
 pub use groups::{CandidateGroup, groups};
 pub use iolog::{IologError, read_iolog};
 pub use limits::{Limit, LimitSource, Limits};
 pub use observed::{Observation, Workload};
+pub use report::AdviceReport;
+pub use request::{AdviceRequest, Observe};
 pub use yardstick::Yardstick;

@@ -9,15 +9,12 @@ use crate::device_rates::parse_rates;
 use crate::open_targets;
 use crate::target_name::TargetName;
 use crate::targets::TargetOptions;
-use joulio_emulator::FaultPlan;
 use joulio_model::{DeviceProfile, Figure, FigureKind, MachineProfile};
-use joulio_nvme::{Cancel, ControllerOptions};
+use joulio_nvme::Cancel;
 use joulio_twin::TwinError;
 use joulio_twin::device_fit::{DeviceFitError, FittedRate, MeasuredBy, fit_device};
 use joulio_units::{Direction, Nanos};
-use joulio_workload::{
-    EngineName, Job, Method, ReadWrite, RingOptions, Stop, Target, TargetInfo, check,
-};
+use joulio_workload::{EngineName, Job, Method, ReadWrite, Stop, Target, TargetInfo, check};
 
 /// Sizes that are measured at depth 1, in bytes, as far as the device transfers them at once.
 const SIZES: [u64; 4] = [4 << 10, 16 << 10, 64 << 10, 128 << 10];
@@ -195,14 +192,9 @@ impl MeasureOptions {
     fn targets(&self) -> TargetOptions {
         TargetOptions {
             devices: vec![self.device.clone()],
-            seed: 1,
             allow_write: self.allow_write,
-            faults: FaultPlan::default(),
-            controller: ControllerOptions {
-                cancel: self.cancel.clone(),
-                ..ControllerOptions::default()
-            },
-            ring: RingOptions::default(),
+            cancel: self.cancel.clone(),
+            ..TargetOptions::default()
         }
     }
 

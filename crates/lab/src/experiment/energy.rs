@@ -45,8 +45,6 @@ pub struct EnergyOptions {
     pub machine: Option<String>,
     /// Folder of a captured tree that the meters are read from; `None`: this machine's.
     pub root: Option<PathBuf>,
-    /// Faults of the devices: those that fail on purpose are not read for their power.
-    pub faults: FaultPlan,
 }
 
 /// The sources of an experiment's energy figures.
@@ -113,12 +111,14 @@ impl EnergyNote {
 }
 
 impl EnergySources {
-    /// Opens the sources of the machine, and of the devices `targets`.
+    /// Opens the sources of the machine, and of the devices `targets`; those that fail on purpose, by
+    /// `faults`, are not read for their power.
     ///
     /// # Errors
     /// A meter that was chosen cannot be had, or a file cannot be read.
     pub fn open(
         options: &EnergyOptions,
+        faults: &FaultPlan,
         targets: &[Box<dyn Target>],
     ) -> Result<EnergySources, EnergyError> {
         let root = root(options.root.as_deref())?;
@@ -129,7 +129,7 @@ impl EnergySources {
             return Err(EnergyError::NoDevice(word.clone()));
         }
         let infos = targets.iter().map(|target| (target, target.info()));
-        for (target, info) in infos.filter(|(_, info)| options.asks(&info.name)) {
+        for (target, info) in infos.filter(|(_, info)| options.asks(&info.name, faults)) {
             if let Some(control) = target.power() {
                 let emulated = info.profile.is_some();
                 add_device(&info.name, control, emulated, &root, &mut discovery);
@@ -196,13 +196,13 @@ impl EnergySources {
 impl EnergyOptions {
     /// Returns true if the meter in the device `name` is chosen. Devices that fail on purpose are not
     /// read: they may do so then.
-    fn asks(&self, name: &str) -> bool {
+    fn asks(&self, name: &str, faults: &FaultPlan) -> bool {
         let chosen = |word: &String| match word.strip_prefix(DEVICE_METER) {
             Some(named) => named == name,
             None => matches!(word.as_str(), "all" | "nvme" | "device"),
         };
         let chosen = self.meters.is_empty() || self.meters.iter().any(chosen);
-        chosen && self.faults.is_empty()
+        chosen && faults.is_empty()
     }
 
     /// A meter that is chosen by name, of none of the devices.

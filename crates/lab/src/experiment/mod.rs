@@ -1,177 +1,216 @@
 //! Experiments: settings x completion modes x repetitions, one after the other, and their results.
+//!
+//! [`ExperimentOptions`] say what is requested; flags and files make the same ones.
+//! [`Experiment::new`] checks what can be checked without a device, [`Experiment::open`] opens
+//! devices and meters or makes ready for virtual time, [`OpenExperiment::run`] returns the
+//! [`ExperimentResult`] that tables, JSON and reports are made of.
 
 mod energy;
+mod error;
+mod goal;
+mod in_virtual_time;
 mod manifest;
 mod missing;
+mod observer;
+mod options;
+mod rate_phase;
+mod result;
 mod settings;
+mod testbed;
 mod verdict;
+mod workload;
 
 pub use energy::{EnergyError, EnergyNote, EnergyOptions, EnergySources};
+pub use error::ExperimentError;
+pub use goal::{GoalOptions, parse_latency_budget};
 pub use manifest::{Manifest, ManifestDevice};
 pub use missing::MissingRuns;
+pub use observer::Observer;
+pub use options::ExperimentOptions;
+pub use rate_phase::RatePhase;
+pub use result::ExperimentResult;
 pub use settings::{ExperimentSettings, SettingCombination, SettingError};
+pub use testbed::{Series, SeriesResult, Testbed};
 pub use verdict::{BadResults, judge};
+pub(crate) use workload::check_cpus;
+pub use workload::{RateProcess, WorkloadOptions};
 
-use joulio_energy::{Baseline, Meters};
-use joulio_host::ChangeError;
-use joulio_host::knobs::KnobError;
-use joulio_model::MachineProfile;
-use joulio_twin::TwinSetup;
-use joulio_workload::{Job, Method, RunError, RunResult, Setup, Stop, Target, run};
-use std::path::Path;
+use crate::virtual_time::VirtualExperiment;
+use joulio_kernel_io::{Throttled, Throttles};
+use joulio_workload::{EngineName, Job, Method, Stop};
 
-/// An experiment: everything that all its runs have in common.
-pub struct Experiment<'a> {
-    /// The devices.
-    pub targets: &'a [Box<dyn Target>],
-    /// Methods, each of which is run under every combination of settings.
-    pub methods: &'a [Method],
-    /// The job as a method does it: one that learns has a longer ramp.
-    pub job: &'a dyn Fn(Method) -> Job,
-    /// Settings of the machine.
-    pub settings: &'a ExperimentSettings,
-    /// Repetitions of all runs, in turn.
-    pub loops: u32,
-    /// Machine whose watts the energy model uses.
-    pub machine: Option<&'a MachineProfile>,
-    /// True if that machine is this one.
-    pub at_home: bool,
-    /// Energy of the idle machine.
-    pub baseline: Option<&'a Baseline>,
-    /// Flag that ends the experiment early.
-    pub stop: &'a Stop,
-    /// Folder of the tree that counters and meters are read from.
-    pub root: &'a Path,
+/// An experiment whose options make sense; nothing is opened yet.
+#[derive(Debug)]
+pub struct Experiment {
+    options: ExperimentOptions,
+    engines: Vec<EngineName>,
+    methods: Vec<Method>,
+    job: Job,
 }
 
-/// Observer of an experiment: receives its runs, their progress, and notes.
-pub trait Observer: Sync {
-    /// A run begins.
-    fn begin(&self, method: Method, job: &Job);
-
-    /// `fraction` of the run is over.
-    fn progress(&self, fraction: f64);
-
-    /// The run has ended.
-    fn end(&self);
-
-    /// Something that the user has to know, as a line.
-    fn note(&self, line: &str);
+/// An experiment that can be run: on this machine, or in virtual time.
+pub struct OpenExperiment<'a> {
+    experiment: &'a Experiment,
+    place: Place,
 }
 
-/// Results of an experiment.
-#[derive(Debug, Default)]
-pub struct ExperimentResult {
-    /// Results of the runs, in their order.
-    pub runs: Vec<RunResult>,
-    /// Runs that were ended early, or not begun.
-    pub missing: MissingRuns,
+enum Place {
+    Here {
+        testbed: Box<Testbed>,
+        combinations: Vec<SettingCombination>,
+        manifest: Box<Manifest>,
+    },
+    VirtualTime(Box<VirtualExperiment>),
 }
 
-/// Why an experiment ended.
-#[derive(Debug, thiserror::Error)]
-pub enum ExperimentError {
-    /// A setting of the machine cannot be had.
-    #[error(transparent)]
-    Setting(#[from] SettingError),
-    /// The CPUs' latency cannot be held.
-    #[error(transparent)]
-    Latency(#[from] KnobError),
-    /// A setting could not be made, or not be put back.
-    #[error(transparent)]
-    Change(#[from] Box<ChangeError>),
-    /// A run failed.
-    #[error(transparent)]
-    Run(#[from] RunError),
-}
-
-impl ExperimentError {
-    /// True if nothing was done, and nothing is left changed.
-    pub fn is_refusal(&self) -> bool {
-        match self {
-            ExperimentError::Setting(_) | ExperimentError::Latency(_) => true,
-            ExperimentError::Change(error) => !error.leaves_changes(),
-            ExperimentError::Run(error) => matches!(error, RunError::Job(_)),
+impl Experiment {
+    /// Checks what can be checked before anything is opened.
+    ///
+    /// # Errors
+    /// An option makes no sense, or does not go with another.
+    pub fn new(options: ExperimentOptions) -> Result<Experiment, ExperimentError> {
+        in_virtual_time::check(&options)?;
+        let job = options.job()?;
+        let engines = options.engines()?;
+        let methods = options.methods(&engines);
+        let modes = methods.iter().map(|method| method.mode);
+        options.workload.goal.check(modes)?;
+        if options.twin.is_none() {
+            check_cpus(&job.cpus_allowed)?;
+            options.check_ring(&engines)?;
         }
+        Ok(Experiment {
+            options,
+            engines,
+            methods,
+            job,
+        })
+    }
+
+    /// What was requested.
+    pub fn options(&self) -> &ExperimentOptions {
+        &self.options
+    }
+
+    /// The job of all runs; one that learns has a longer ramp.
+    pub fn job(&self) -> &Job {
+        &self.job
+    }
+
+    /// Methods of the runs.
+    pub fn methods(&self) -> &[Method] {
+        &self.methods
+    }
+
+    /// Opens the devices and the meters, or reads the profiles of virtual time.
+    ///
+    /// # Errors
+    /// A device, a meter, a setting or a profile cannot be had. Nothing was changed.
+    pub fn open(&self) -> Result<OpenExperiment<'_>, ExperimentError> {
+        let ExperimentOptions {
+            targets,
+            energy,
+            settings,
+            ..
+        } = &self.options;
+        let place = match &self.options.twin {
+            Some(twin) => {
+                let options = in_virtual_time::options(&self.options, twin)?;
+                let methods = self.methods.clone();
+                let experiment = VirtualExperiment::new(&options, &self.job, methods)?;
+                Place::VirtualTime(Box::new(experiment))
+            }
+            None => {
+                let opened = Testbed::open(targets, energy, &self.job, &self.engines, settings);
+                let (testbed, combinations) = opened?;
+                Place::Here {
+                    manifest: Box::new(testbed.manifest(targets, &self.job)),
+                    testbed: Box::new(testbed),
+                    combinations,
+                }
+            }
+        };
+        Ok(OpenExperiment {
+            experiment: self,
+            place,
+        })
     }
 }
 
-impl Experiment<'_> {
-    /// Does every run, read by `meters`. When it is stopped, what came before is the result.
+impl OpenExperiment<'_> {
+    /// Names of the devices.
+    pub fn devices(&self) -> Vec<&str> {
+        match &self.place {
+            Place::Here { testbed, .. } => {
+                let targets = testbed.targets().iter();
+                targets.map(|target| &*target.info().name).collect()
+            }
+            Place::VirtualTime(experiment) => {
+                let devices = experiment.devices.iter();
+                devices.map(|device| &*device.name).collect()
+            }
+        }
+    }
+
+    /// Name of the modelled machine; `None`: the runs are real.
+    pub fn modelled_on(&self) -> Option<&str> {
+        match &self.place {
+            Place::Here { .. } => None,
+            Place::VirtualTime(experiment) => Some(&experiment.machine.name),
+        }
+    }
+
+    /// Does every run. When it is stopped, what came before is the result.
     ///
     /// # Errors
     /// A setting or a run failed, and it was not stopped.
     pub fn run(
-        &self,
-        combinations: &[SettingCombination],
-        meters: &mut Meters,
+        self,
+        stop: &Stop,
         observer: &dyn Observer,
     ) -> Result<ExperimentResult, ExperimentError> {
-        let _latency = self.settings.hold_latency()?;
-        let mut result = ExperimentResult::default();
-        let missing = &mut result.missing;
-        for number in 1..=self.loops {
-            for combination in combinations {
-                for &method in self.methods {
-                    let repetition = (number, self.loops);
-                    if self.stop.stopped() {
-                        missing.not_run(method, combination, repetition);
-                        continue;
-                    }
-                    let mut run = match self.one(combination, method, meters, observer) {
-                        Ok(run) => run,
-                        // What came before it is a result all the same.
-                        Err(why) if self.stop.is_requested() => {
-                            missing.lost(method, combination, repetition, &why.to_string());
-                            continue;
-                        }
-                        Err(why) => return Err(why),
-                    };
-                    run.settings.extend(self.settings.held());
-                    if run.interrupted {
-                        missing.cut_short(method, combination, repetition);
-                    }
-                    result.runs.push(run);
-                }
+        let Experiment {
+            options,
+            methods,
+            job,
+            ..
+        } = self.experiment;
+        let job_of = |method| options.job_of(job, method);
+        let (mut testbed, combinations, mut manifest) = match self.place {
+            Place::VirtualTime(experiment) => {
+                return Ok(ExperimentResult {
+                    runs: experiment.run(job_of)?,
+                    manifest: in_virtual_time::manifest(&experiment, job),
+                    missing: MissingRuns::default(),
+                });
             }
-        }
-        Ok(result)
-    }
-
-    /// One run, under settings that are put back after it, whatever comes.
-    fn one(
-        &self,
-        combination: &SettingCombination,
-        method: Method,
-        meters: &mut Meters,
-        observer: &dyn Observer,
-    ) -> Result<RunResult, ExperimentError> {
-        let changes = combination.apply(method, self.targets, |line| observer.note(line))?;
-        let job = (self.job)(method);
-        observer.begin(method, &job);
-        // A profile without costs leaves those of a generic server.
-        let wait_costs = self.machine.and_then(|machine| {
-            let setup = TwinSetup::new(machine, &[]);
-            joulio_twin::wait_costs(&job, method, &setup).ok()
-        });
-        let setup = Setup {
-            targets: self.targets,
-            machine: self.machine,
-            at_home: self.at_home,
-            baseline: self.baseline,
-            stop: self.stop,
-            root: self.root,
-            progress: &|fraction| observer.progress(fraction),
-            wait_costs: wait_costs.as_ref(),
-            trace: None,
+            Place::Here {
+                testbed,
+                combinations,
+                manifest,
+            } => (testbed, combinations, *manifest),
         };
-        let result = run(&job, method, &setup, meters);
-        observer.end();
-        for note in changes.finish().map_err(Box::new)? {
-            observer.note(&note);
+        let throttles = Throttles::read(testbed.root());
+        let series = Series {
+            methods,
+            job: &job_of,
+            settings: &options.settings,
+            combinations: &combinations,
+            loops: options.loops,
+        };
+        let SeriesResult { runs, missing } = testbed.run(&series, stop, observer)?;
+        manifest.interrupted = stop.stopped();
+        manifest.not_run = missing.not_run.clone();
+        manifest.throttled = Throttled::between(&throttles, &Throttles::read(testbed.root()));
+        if manifest.throttled == Throttled::Yes {
+            observer.note(
+                "CPUs were throttled for their temperature during the runs: the figures are lower than the machine's",
+            );
         }
-        let mut result = result?;
-        result.settings = combination.values.clone();
-        Ok(result)
+        Ok(ExperimentResult {
+            manifest,
+            runs,
+            missing,
+        })
     }
 }

@@ -6,6 +6,7 @@ mod figures;
 mod gauge;
 mod person;
 mod state;
+mod summary;
 mod swap;
 pub mod wall_time;
 
@@ -15,4 +16,5 @@ pub use figures::LoggedDevicePower;
 pub use gauge::{Gauge, GaugeReading};
 pub use person::Person;
 pub use state::{SwapPlan, SwapState, SwapWindow, WindowEnergy};
+pub use summary::{AlignmentSummary, LogReport, LogSummary, read_log};
 pub use swap::{SwapOptions, SwapSteps};

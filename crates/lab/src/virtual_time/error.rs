@@ -15,6 +15,17 @@ pub enum VirtualError {
         "--scheduler with --twin: {0} has none: name engines of the kernel's, as --engine psync"
     )]
     Scheduler(EngineName),
+    /// An option that has no meaning in virtual time.
+    #[error("{flag} with --twin: {why}")]
+    Senseless {
+        /// Flag of the option.
+        flag: &'static str,
+        /// Reason why it has none.
+        why: &'static str,
+    },
+    /// A name that is no idle state's.
+    #[error("--max-cstate: {0}")]
+    NoIdleState(String),
     /// The machine has no profile of that name.
     #[error(transparent)]
     Profile(#[from] ProfileError),

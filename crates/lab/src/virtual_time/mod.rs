@@ -2,10 +2,12 @@
 
 mod error;
 mod frequency;
+mod twin_options;
 
 pub use error::VirtualError;
 pub use frequency::{CoreFrequency, FrequencyError};
 pub use joulio_model::machine::costs::IdleState;
+pub use twin_options::TwinOptions;
 
 use crate::device_name::{DeviceKind, DeviceName};
 use crate::experiment::ManifestDevice;

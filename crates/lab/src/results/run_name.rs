@@ -1,20 +1,20 @@
-//! The name of a run in the tables.
+//! Names of runs in tables and reports.
 
 use joulio_workload::{EngineName, RunResult};
 
-/// Mark of a spoiled run.
+/// Mark of a spoiled run in its name.
 pub const SPOILED: &str = "!";
 
 /// The completion mode that a run got, after the engine if that is the kernel's, before what was
 /// set; marked if it was spoiled.
-pub fn name(run: &RunResult) -> String {
+pub fn run_name(run: &RunResult) -> String {
     let effective = run.completion.effective.as_deref();
     let mark = if run.spoiled.is_empty() { "" } else { SPOILED };
-    with_engine(run, effective.unwrap_or(&run.completion.requested)) + mark
+    mode_name(run, effective.unwrap_or(&run.completion.requested)) + mark
 }
 
 /// The name of `mode`, with the engine and the settings of `run`.
-pub fn with_engine(run: &RunResult, mode: &str) -> String {
+pub fn mode_name(run: &RunResult, mode: &str) -> String {
     let method = match run.engine {
         EngineName::Nvme => mode.into(),
         engine => format!("{engine} {mode}"),

@@ -1,23 +1,22 @@
 //! The phases of a load, as `--phases` has them: `20k:5s,2k:10s`.
 
-use crate::times::duration;
 use joulio_units::Nanos;
-use joulio_workload::parse_count;
+use joulio_workload::{parse_count, parse_time};
 use std::str::FromStr;
 
 /// A rate that holds for a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PhaseFlag {
+pub struct RatePhase {
     /// I/Os that arrive at each job in a second; `None`: a closed loop.
     pub rate: Option<u64>,
-    /// How long it holds.
+    /// Nanoseconds that it holds.
     pub length: Nanos,
 }
 
-impl FromStr for PhaseFlag {
+impl FromStr for RatePhase {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<PhaseFlag, String> {
+    fn from_str(text: &str) -> Result<RatePhase, String> {
         let Some((rate, length)) = text.split_once(':') else {
             return Err(format!(
                 "'{text}' is not a phase: write RATE:TIME, as 20k:5s, or max:5s for a closed loop"
@@ -30,8 +29,10 @@ impl FromStr for PhaseFlag {
                 rate => Some(rate),
             },
         };
-        let length = duration(length)?;
-        Ok(PhaseFlag { rate, length })
+        match parse_time(length, 1_000_000_000).map(Nanos)? {
+            Nanos::ZERO => Err("no time at all: must be above zero".into()),
+            length => Ok(RatePhase { rate, length }),
+        }
     }
 }
 
@@ -41,7 +42,7 @@ mod tests {
 
     #[test]
     fn a_phase_is_a_rate_and_a_time() {
-        let phase = |rate, ms| PhaseFlag {
+        let phase = |rate, ms| RatePhase {
             rate,
             length: Nanos::from_millis(ms),
         };
@@ -62,7 +63,7 @@ mod tests {
             "fast:5s",
             "20k:5s:6s",
         ] {
-            assert!(text.parse::<PhaseFlag>().is_err(), "{text}");
+            assert!(text.parse::<RatePhase>().is_err(), "{text}");
         }
     }
 }

@@ -1,15 +1,15 @@
 //! The command that runs what is advised.
 
-use super::AdviseArgs;
-use joulio_lab::advise::Candidate;
+use super::candidate::Candidate;
+use super::request::AdviceRequest;
 use joulio_workload::{Arrivals, EngineName, Job};
 
 /// The command that runs `job` as `chosen` does: fio's for the kernel's engines on what the kernel
 /// drives, else joulio's.
-pub fn of(args: &AdviseArgs, job: &Job, chosen: &Candidate) -> String {
-    let mut words = match chosen.engine.is_kernel() && !args.twin {
-        true => fio(args, chosen),
-        false => joulio(args, chosen),
+pub(super) fn of(request: &AdviceRequest, job: &Job, chosen: &Candidate) -> String {
+    let mut words = match chosen.engine.is_kernel() && !request.in_virtual_time() {
+        true => fio(request, chosen),
+        false => joulio(request, chosen),
     };
     words.push(format!("--rw={}", job.rw));
     if !job.rw.read_percent(job.rwmixread).is_multiple_of(100) {
@@ -33,15 +33,15 @@ pub fn of(args: &AdviseArgs, job: &Job, chosen: &Candidate) -> String {
     words.join(" ")
 }
 
-fn joulio(args: &AdviseArgs, chosen: &Candidate) -> Vec<String> {
+fn joulio(request: &AdviceRequest, chosen: &Candidate) -> Vec<String> {
     let mut words = vec!["joulio bench".to_owned()];
-    if args.twin {
+    if request.in_virtual_time() {
         words.push("--twin".into());
     }
-    if let Some(machine) = &args.machine {
+    if let Some(machine) = &request.experiment.energy.machine {
         words.push(format!("--machine={}", quoted(machine)));
     }
-    let devices = args.work.device.iter();
+    let devices = request.experiment.targets.devices.iter();
     words.extend(devices.map(|device| format!("--device={}", quoted(&device.text()))));
     words.push(format!("--engine={}", chosen.engine));
     words.push(format!("--completion={}", chosen.completion));
@@ -62,9 +62,9 @@ fn coalescing(words: &str) -> String {
     numbers.join(",")
 }
 
-fn fio(args: &AdviseArgs, chosen: &Candidate) -> Vec<String> {
+fn fio(request: &AdviceRequest, chosen: &Candidate) -> Vec<String> {
     let mut words = vec!["fio --name=advice --direct=1".to_owned()];
-    let devices = args.work.device.iter();
+    let devices = request.experiment.targets.devices.iter();
     words.extend(devices.map(|device| format!("--filename={}", quoted(&device.text()))));
     let polls = chosen.completion == "poll" || chosen.completion.starts_with("hybrid");
     let engine = match chosen.engine {

@@ -1,45 +1,58 @@
-//! Rows of the meters' table and JSON.
+//! Meters of a machine, listed: what each shows, or why it shows nothing.
 
 use joulio_energy::{Filtering, Finding, FindingState, How, MeterKind, MeterResult};
 use serde::Serialize;
 
-/// Every meter.
-#[derive(Serialize)]
+/// Every meter of a machine, as `joulio power --output json` prints them.
+#[derive(Clone, Debug, Serialize)]
 pub struct MeterListing {
-    /// The form of this report.
+    /// Version of this form.
     pub version: u32,
-    /// Whether the processor adds noise to its counters.
+    /// Noise that the processor adds to its counters.
     pub energy_filtering: String,
     /// Meters that are read, then the others.
     pub meters: Vec<ListedMeter>,
 }
 
-/// One meter.
-#[derive(Serialize)]
+/// One meter, with the figure of a window or the reason for none.
+#[derive(Clone, Debug, Serialize)]
 pub struct ListedMeter {
+    /// Name, as `--meter` takes it.
     pub name: String,
+    /// Source: perf, powercap, hwmon, ipmi, redfish, nvme.
     pub source: String,
+    /// Boundary: the parts of the machine that it includes.
     pub boundary: Option<String>,
+    /// Zone of the boundary.
     pub zone: Option<String>,
+    /// `readable`, `failed`, `unreadable`, `absent` or `unused`.
     pub state: &'static str,
+    /// True if its figure is computed, false if it is measured.
     pub modelled: bool,
+    /// True if the energy that the idle machine would have used is taken off.
     pub idle_subtracted: bool,
+    /// Mean watts of the window.
     pub watts: Option<f64>,
-    /// How far `watts` may be from what the meter's hardware counted.
+    /// Watts by which `watts` may differ from what the meter's hardware counted.
     pub error_watts: Option<f64>,
+    /// Joules in the window.
     pub joules: Option<f64>,
+    /// Joules by which `joules` may differ from what the meter's hardware counted.
     pub error_joules: Option<f64>,
+    /// Seconds of the window.
     pub window_seconds: Option<f64>,
     /// Origin of the figure.
     pub how: Option<String>,
-    /// Why there is no figure.
+    /// Reason why there is no figure.
     pub why: Option<String>,
-    /// The command that would allow it.
+    /// Command that would allow it.
     pub allow: Option<String>,
+    /// Remarks on the meter.
     pub notes: Vec<String>,
 }
 
 impl MeterListing {
+    /// The meters that were `measured`, then the `others`.
     pub fn new(
         measured: &[MeterResult],
         others: &[Finding],

@@ -1,23 +1,27 @@
 //! Advice from virtual time.
 
-use super::{AdviseArgs, Found};
-use crate::failure::Failure;
+use super::advice::Advice;
+use super::error::AdviseError;
+use super::found::Found;
+use super::groups::{CandidateGroup, groups};
+use super::request::AdviceRequest;
+use crate::experiment::{EnergyError, EnergyNote, ExperimentError, Manifest};
+use crate::machine_profile;
+use crate::virtual_time::{IdleState, VirtualError, VirtualExperiment, VirtualOptions};
 use joulio_host::power_states::coalescing;
-use joulio_lab::advise::{Advice, CandidateGroup, groups};
-use joulio_lab::experiment::{EnergyNote, Manifest};
-use joulio_lab::machine_profile;
-use joulio_lab::virtual_time::{IdleState, VirtualExperiment, VirtualOptions};
 use joulio_nvme::wait::Policy;
 use joulio_units::Nanos;
 use joulio_workload::{Job, Method, RunResult};
 use std::iter;
 
-/// Simulates all candidates.
-pub fn find(args: &AdviseArgs, job: Job) -> Result<Found, Failure> {
-    let machine = machine_profile(args.machine.as_deref()).map_err(Failure::input)?;
+/// Simulates all candidates of `job`.
+pub(super) fn find(request: &AdviceRequest, job: &Job) -> Result<Found, AdviseError> {
+    let options = &request.experiment;
+    let machine = machine_profile(options.energy.machine.as_deref());
+    let machine = machine.map_err(|error| ExperimentError::from(EnergyError::from(error)))?;
     let costs = machine.costs.as_ref();
     let states = costs.map_or(&[][..], |costs| &costs.idle[..]);
-    let max_cstates: Vec<String> = match args.max_cstate.as_slice() {
+    let max_cstates: Vec<String> = match options.settings.max_cstates.as_slice() {
         // The deepest is none to be kept from, and one that polls saves nothing.
         [] => (states.iter().rev().skip(1).rev())
             .filter(|costs| costs.state != IdleState::Poll)
@@ -25,54 +29,49 @@ pub fn find(args: &AdviseArgs, job: Job) -> Result<Found, Failure> {
             .collect(),
         named => named.to_vec(),
     };
-    let schedulers: Vec<String> = match args.scheduler.as_slice() {
+    let schedulers: Vec<String> = match options.settings.schedulers.as_slice() {
         [] => {
             let known = costs.iter().flat_map(|costs| costs.scheduler.keys());
             iter::once("none".into()).chain(known.cloned()).collect()
         }
         named => named.to_vec(),
     };
-    let methods = args.methods(&job)?;
+    let methods = request.methods(job)?;
     let mut runs = Vec::new();
     let mut devices = None;
-    for iodepth in args.depths(&job) {
+    for iodepth in request.depths(job) {
         let job = Job {
             iodepth,
             ..job.clone()
         };
-        let coalescing = args.coalescing(&job);
+        let coalescing = request.coalescing(&job);
         for group in groups(&methods, &schedulers, &max_cstates, &coalescing) {
-            let experiment = experiment(args, &job, &group)?;
-            for seed in 0..u64::from(args.replicates) {
+            let experiment = experiment(request, &job, &group)?;
+            for seed in 0..u64::from(options.loops) {
                 let seeded = |method: Method| Job {
                     seed: job.seed.wrapping_add(seed),
                     ramp_time: ramp(&job, method),
                     ..job.clone()
                 };
-                let all = experiment.run(seeded).map_err(Failure::input)?;
+                let all = experiment.run(seeded).map_err(ExperimentError::from)?;
                 runs.extend(all.into_iter().map(without_none));
             }
             devices = Some(experiment.devices);
         }
     }
     let spin = machine.core_watts.spin.value;
-    let advice = Advice::of(&runs, &args.options(&job, Some(spin))).map_err(Failure::input)?;
     let energy = EnergyNote::modelled(&machine);
-    let place = format!(
-        "in virtual time on {}: every figure is modelled",
-        machine.name
-    );
     Ok(Found {
-        manifest: Manifest::modelled(&job, devices.unwrap_or_default(), energy),
-        job,
-        place,
+        manifest: Manifest::modelled(job, devices.unwrap_or_default(), energy),
+        advice: Advice::of(&runs, &request.options(job, Some(spin)))?,
+        modelled_on: Some(machine.name),
         diagnoses: Vec::new(),
-        advice,
         disks: Vec::new(),
     })
 }
 
-/// The ramp of a method: one that learns has twice the time that it learns in, but no less than the job's.
+/// The ramp of a method: one that learns has twice the time that it learns in, but no less than the
+/// job's.
 fn ramp(job: &Job, method: Method) -> Nanos {
     let policy = method.mode.policy();
     let learning = policy.map_or(Nanos::ZERO, |policy| policy.learning());
@@ -87,22 +86,22 @@ fn without_none(mut run: RunResult) -> RunResult {
 }
 
 fn experiment(
-    args: &AdviseArgs,
+    request: &AdviceRequest,
     job: &Job,
     group: &CandidateGroup,
-) -> Result<VirtualExperiment, Failure> {
+) -> Result<VirtualExperiment, AdviseError> {
     let states = group.max_cstates.iter();
     let states = states.map(|name| name.parse::<IdleState>());
     let states = states.collect::<Result<_, _>>();
     let values = group.coalescing.iter().map(|text| coalescing::parse(text));
-    let values = values.collect::<Result<_, _>>().map_err(Failure::input)?;
     let options = VirtualOptions {
-        devices: args.work.device.clone(),
-        machine: args.machine.clone(),
+        devices: request.experiment.targets.devices.clone(),
+        machine: request.experiment.energy.machine.clone(),
         schedulers: group.schedulers.clone(),
         frequencies: Vec::new(),
-        max_cstates: states.map_err(|why| Failure::input(format!("--max-cstate: {why}")))?,
-        coalescing: values,
+        max_cstates: states.map_err(|why| ExperimentError::from(VirtualError::NoIdleState(why)))?,
+        coalescing: values.collect::<Result<_, _>>()?,
     };
-    VirtualExperiment::new(&options, job, group.methods.clone()).map_err(Failure::input)
+    let experiment = VirtualExperiment::new(&options, job, group.methods.clone());
+    Ok(experiment.map_err(ExperimentError::from)?)
 }

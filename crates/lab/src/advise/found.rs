@@ -1,0 +1,16 @@
+//! What runs of the candidates gave.
+
+use super::advice::Advice;
+use super::diagnosis::Diagnosis;
+use crate::experiment::Manifest;
+
+/// Advice from the runs of all candidates, real or simulated.
+pub(super) struct Found {
+    pub manifest: Manifest,
+    /// Name of the modelled machine; `None`: the runs were real.
+    pub modelled_on: Option<String>,
+    pub diagnoses: Vec<Diagnosis>,
+    pub advice: Advice,
+    /// Disks of the kernel that it was found on.
+    pub disks: Vec<String>,
+}

@@ -1,0 +1,134 @@
+//! Advice from runs on this machine.
+
+use super::advice::Advice;
+use super::diagnosis::diagnose;
+use super::error::AdviseError;
+use super::found::Found;
+use super::groups::groups;
+use super::request::AdviceRequest;
+use crate::experiment::{
+    ExperimentError, ExperimentSettings, Observer, Series, SeriesResult, Testbed, judge,
+};
+use crate::target_name::TargetName;
+use joulio_host::knobs::{KnobValues, Setting};
+use joulio_host::{Knob, Knobs, Machine};
+use joulio_workload::{Job, Method, Stop, Target};
+use std::path::Path;
+
+/// Root of the settings, and of what is read of the machine.
+const ROOT: &str = "/";
+
+/// Runs all candidates of `job`.
+pub(super) fn find(
+    request: &AdviceRequest,
+    job: &Job,
+    stop: &Stop,
+    observer: &dyn Observer,
+) -> Result<Found, AdviseError> {
+    let options = &request.experiment;
+    let methods = request.methods(job)?;
+    let mut engines: Vec<_> = methods.iter().map(|method| method.engine).collect();
+    engines.dedup();
+    for device in &options.targets.devices {
+        for engine in &engines {
+            device.check(*engine).map_err(ExperimentError::from)?;
+        }
+    }
+    let none = ExperimentSettings::default();
+    let opened = Testbed::open(&options.targets, &options.energy, job, &engines, &none);
+    let (mut testbed, _) = opened?;
+    let manifest = testbed.manifest(&options.targets, job);
+    let disks = disks(testbed.targets());
+    let (schedulers, max_cstates) = settings(&options.settings, &disks);
+    let mut all = SeriesResult::default();
+    for iodepth in request.depths(job) {
+        let job = Job {
+            iodepth,
+            ..job.clone()
+        };
+        for group in groups(&methods, &schedulers, &max_cstates, &[]) {
+            let settings = ExperimentSettings {
+                schedulers: group.schedulers,
+                max_cstates: group.max_cstates,
+                ..ExperimentSettings::default()
+            };
+            let series = Series {
+                methods: &group.methods,
+                job: &|_: Method| job.clone(),
+                settings: &settings,
+                combinations: &testbed.combinations(&settings)?,
+                loops: options.loops,
+            };
+            let result = testbed.run(&series, stop, observer)?;
+            all.runs.extend(result.runs);
+        }
+    }
+    if stop.stopped() {
+        let what = "no advice: not all candidates were run";
+        return Err(AdviseError::Interrupted(what));
+    }
+    judge(&all.runs, stop)?;
+    let paths = options
+        .targets
+        .devices
+        .iter()
+        .filter_map(|device| match device {
+            TargetName::Kernel(path) => Some(path.as_path()),
+            TargetName::Own(_) => None,
+        });
+    let paths: Vec<&Path> = paths.collect();
+    let machine = Machine::read(ROOT, &paths);
+    let spin = testbed.sources().machine.as_ref();
+    let spin = spin.map(|machine| machine.core_watts.spin.value);
+    Ok(Found {
+        manifest,
+        modelled_on: None,
+        diagnoses: diagnose(Path::new(ROOT), &machine, &all.runs),
+        advice: Advice::of(&all.runs, &request.options(job, spin))?,
+        disks,
+    })
+}
+
+fn disks(targets: &[Box<dyn Target>]) -> Vec<String> {
+    let disks = targets
+        .iter()
+        .filter_map(|target| target.info().disk.as_ref());
+    let mut disks: Vec<_> = disks.map(|disk| disk.name.clone()).collect();
+    disks.sort();
+    disks.dedup();
+    disks
+}
+
+/// Schedulers that all disks can have, and idle states that CPUs can be kept from going deeper than,
+/// but the deepest; those that were `named` instead.
+fn settings(named: &ExperimentSettings, disks: &[String]) -> (Vec<String>, Vec<String>) {
+    let knobs = Knobs::at(ROOT);
+    let allowed = |knob: &Knob| match knobs.read(knob).map(|reading| reading.allowed) {
+        Ok(KnobValues::OneOf(names)) => names,
+        _ => Vec::new(),
+    };
+    let schedulers = match named.schedulers.as_slice() {
+        [] => {
+            let each = disks
+                .iter()
+                .map(|disk| allowed(&Knob::queue(disk, Setting::Scheduler)));
+            let common = each.reduce(|common, names| {
+                let both = common.into_iter();
+                both.filter(|name| names.contains(name)).collect()
+            });
+            // One is what there is.
+            common.filter(|names| names.len() > 1).unwrap_or_default()
+        }
+        named => named.to_vec(),
+    };
+    let states = match named.max_cstates.as_slice() {
+        [] => {
+            let mut states = allowed(&Knob::MaxCstate);
+            states.retain(|name| name != "C0" && name != "POLL");
+            states.pop();
+            states
+        }
+        named => named.to_vec(),
+    };
+    (schedulers, states)
+}

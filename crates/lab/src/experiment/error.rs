@@ -1,0 +1,54 @@
+//! Why an experiment ended.
+
+use super::energy::EnergyError;
+use super::settings::SettingError;
+use crate::error::OpenError;
+use crate::virtual_time::VirtualError;
+use joulio_host::ChangeError;
+use joulio_host::knobs::KnobError;
+use joulio_workload::{JobError, RunError};
+
+/// Why an experiment ended.
+#[derive(Debug, thiserror::Error)]
+pub enum ExperimentError {
+    /// The workload makes no sense: change the flag that is named.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// A device cannot be opened, or the job cannot run on it.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A meter, a profile or the idle baseline cannot be had.
+    #[error(transparent)]
+    Energy(#[from] EnergyError),
+    /// The experiment cannot be simulated.
+    #[error(transparent)]
+    Virtual(#[from] VirtualError),
+    /// A setting of the machine cannot be had.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// The CPUs' latency cannot be held.
+    #[error(transparent)]
+    Latency(#[from] KnobError),
+    /// A setting could not be made, or not be put back.
+    #[error(transparent)]
+    Change(#[from] Box<ChangeError>),
+    /// A run failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+impl ExperimentError {
+    /// True if nothing was done, and nothing is left changed.
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            ExperimentError::Job(_)
+            | ExperimentError::Open(_)
+            | ExperimentError::Energy(_)
+            | ExperimentError::Virtual(_)
+            | ExperimentError::Setting(_)
+            | ExperimentError::Latency(_) => true,
+            ExperimentError::Change(error) => !error.leaves_changes(),
+            ExperimentError::Run(error) => matches!(error, RunError::Job(_)),
+        }
+    }
+}

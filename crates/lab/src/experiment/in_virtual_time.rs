@@ -1,0 +1,91 @@
+//! An experiment's options, as virtual time takes them.
+
+use super::energy::EnergyNote;
+use super::manifest::Manifest;
+use super::options::ExperimentOptions;
+use crate::virtual_time::{
+    IdleState, TwinOptions, VirtualError, VirtualExperiment, VirtualOptions,
+};
+use joulio_workload::{Job, JobKind, RingOptions, Verify};
+
+/// Refuses an option that has no meaning in virtual time, in an experiment there.
+pub(super) fn check(options: &ExperimentOptions) -> Result<(), VirtualError> {
+    let senseless = senseless(options).filter(|_| options.twin.is_some());
+    match senseless {
+        Some((flag, why)) => Err(VirtualError::Senseless { flag, why }),
+        None => Ok(()),
+    }
+}
+
+/// An option that was given and has no meaning in virtual time, and why.
+fn senseless(options: &ExperimentOptions) -> Option<(&'static str, &'static str)> {
+    let ExperimentOptions {
+        targets,
+        workload,
+        settings,
+        loops,
+        energy,
+        ..
+    } = options;
+    let meters = "nothing is measured in virtual time";
+    let host = "it is a setting of this machine, which virtual time does not touch";
+    let others = !settings.set.is_empty() || settings.cpu_dma_latency.is_some();
+    let flags = [
+        (
+            workload.kind == JobKind::Process,
+            "--process",
+            "jobs are threads in virtual time",
+        ),
+        (
+            workload.verify != Verify::None,
+            "--verify",
+            "no data moves in virtual time",
+        ),
+        (workload.window.is_some(), "--window", "not modelled"),
+        (!energy.meters.is_empty(), "--meter", meters),
+        (energy.idle_baseline.is_some(), "--idle-baseline", meters),
+        (energy.root.is_some(), "--root", meters),
+        (
+            !targets.faults.is_empty(),
+            "--faults",
+            "devices make no faults in virtual time",
+        ),
+        (
+            targets.ring != RingOptions::default(),
+            "--fixedbufs, --registerfiles and --sqthread_*",
+            "not modelled",
+        ),
+        (others, "--set and --cpu_dma_latency", host),
+        (
+            *loops > 1,
+            "--loops",
+            "the same seed gives the same figures: change --seed",
+        ),
+    ];
+    let given = flags.into_iter().find(|(given, ..)| *given);
+    given.map(|(_, flag, why)| (flag, why))
+}
+
+/// `options` and those of `twin` as an experiment in virtual time takes them.
+pub(super) fn options(
+    options: &ExperimentOptions,
+    twin: &TwinOptions,
+) -> Result<VirtualOptions, VirtualError> {
+    let states = options.settings.max_cstates.iter();
+    let states = states.map(|name| name.parse::<IdleState>());
+    let states = states.collect::<Result<_, _>>();
+    Ok(VirtualOptions {
+        devices: options.targets.devices.clone(),
+        machine: options.energy.machine.clone(),
+        schedulers: options.settings.schedulers.clone(),
+        frequencies: twin.frequencies.clone(),
+        max_cstates: states.map_err(VirtualError::NoIdleState)?,
+        coalescing: twin.coalescing.clone(),
+    })
+}
+
+/// The manifest of `job` in `experiment`.
+pub(super) fn manifest(experiment: &VirtualExperiment, job: &Job) -> Manifest {
+    let energy = EnergyNote::modelled(&experiment.machine);
+    Manifest::modelled(job, experiment.devices.clone(), energy)
+}

@@ -1,0 +1,180 @@
+//! Where runs are done: devices and meters, opened.
+
+use super::energy::{EnergyOptions, EnergySources};
+use super::error::ExperimentError;
+use super::manifest::Manifest;
+use super::missing::MissingRuns;
+use super::observer::Observer;
+use super::settings::{ExperimentSettings, SettingCombination};
+use crate::targets::{TargetOptions, open_targets};
+use joulio_twin::TwinSetup;
+use joulio_workload::{EngineName, Job, Method, RunResult, Setup, Stop, Target, run};
+use std::path::{Path, PathBuf};
+
+/// Devices and meters, opened: what all runs of an experiment have in common.
+pub struct Testbed {
+    targets: Vec<Box<dyn Target>>,
+    sources: EnergySources,
+    root: PathBuf,
+}
+
+/// Runs of several methods under each combination of settings, repeated.
+pub struct Series<'a> {
+    /// Methods, each of which is run under every combination of settings.
+    pub methods: &'a [Method],
+    /// The job as a method does it: one that learns has a longer ramp.
+    pub job: &'a dyn Fn(Method) -> Job,
+    /// Settings of the machine.
+    pub settings: &'a ExperimentSettings,
+    /// Combinations of those settings, as [`Testbed::combinations`] has checked them.
+    pub combinations: &'a [SettingCombination],
+    /// Repetitions of all runs, in turn.
+    pub loops: u32,
+}
+
+/// Results of a series.
+#[derive(Debug, Default)]
+pub struct SeriesResult {
+    /// Results of the runs, in their order.
+    pub runs: Vec<RunResult>,
+    /// Runs that were ended early, or not begun.
+    pub missing: MissingRuns,
+}
+
+impl Testbed {
+    /// Opens the devices for `job` by each of `engines`, then the combinations of `settings` and the
+    /// meters. Nothing is changed.
+    ///
+    /// # Errors
+    /// A device, a setting or a meter cannot be had.
+    pub fn open(
+        options: &TargetOptions,
+        energy: &EnergyOptions,
+        job: &Job,
+        engines: &[EngineName],
+        settings: &ExperimentSettings,
+    ) -> Result<(Testbed, Vec<SettingCombination>), ExperimentError> {
+        let targets = open_targets(options, job, engines)?;
+        let combinations = settings.combinations(&targets)?;
+        let sources = EnergySources::open(energy, &options.faults, &targets)?;
+        let root = energy.root.clone().unwrap_or_else(|| "/".into());
+        let testbed = Testbed {
+            targets,
+            sources,
+            root,
+        };
+        Ok((testbed, combinations))
+    }
+
+    /// The devices.
+    pub fn targets(&self) -> &[Box<dyn Target>] {
+        &self.targets
+    }
+
+    /// Sources of energy figures.
+    pub fn sources(&self) -> &EnergySources {
+        &self.sources
+    }
+
+    /// Root of the tree that counters and meters are read from.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The manifest of `job` here; the devices were opened as `options` say.
+    pub fn manifest(&self, options: &TargetOptions, job: &Job) -> Manifest {
+        Manifest::new(options, job, &self.sources, &self.targets)
+    }
+
+    /// Every combination of `settings`, checked: nothing is changed when one cannot be had.
+    ///
+    /// # Errors
+    /// A setting or a value is not one of this machine's, or of the devices'.
+    pub fn combinations(
+        &self,
+        settings: &ExperimentSettings,
+    ) -> Result<Vec<SettingCombination>, ExperimentError> {
+        Ok(settings.combinations(&self.targets)?)
+    }
+
+    /// Does every run of `series`. When it is stopped, what came before is the result.
+    ///
+    /// # Errors
+    /// A setting or a run failed, and it was not stopped.
+    pub fn run(
+        &mut self,
+        series: &Series<'_>,
+        stop: &Stop,
+        observer: &dyn Observer,
+    ) -> Result<SeriesResult, ExperimentError> {
+        let _latency = series.settings.hold_latency()?;
+        let mut result = SeriesResult::default();
+        let missing = &mut result.missing;
+        for number in 1..=series.loops {
+            for combination in series.combinations {
+                for &method in series.methods {
+                    let repetition = (number, series.loops);
+                    if stop.stopped() {
+                        missing.not_run(method, combination, repetition);
+                        continue;
+                    }
+                    let job = (series.job)(method);
+                    let mut run = match self.one(&job, combination, method, stop, observer) {
+                        Ok(run) => run,
+                        // What came before it is a result all the same.
+                        Err(why) if stop.is_requested() => {
+                            missing.lost(method, combination, repetition, &why.to_string());
+                            continue;
+                        }
+                        Err(why) => return Err(why),
+                    };
+                    run.settings.extend(series.settings.held());
+                    if run.interrupted {
+                        missing.cut_short(method, combination, repetition);
+                    }
+                    result.runs.push(run);
+                }
+            }
+        }
+        Ok(result)
+    }
+
+    /// One run, under settings that are put back after it, whatever comes.
+    fn one(
+        &mut self,
+        job: &Job,
+        combination: &SettingCombination,
+        method: Method,
+        stop: &Stop,
+        observer: &dyn Observer,
+    ) -> Result<RunResult, ExperimentError> {
+        let changes = combination.apply(method, &self.targets, |line| observer.note(line))?;
+        observer.begin(method, job);
+        let machine = self.sources.machine.as_ref();
+        // A profile without costs leaves those of a generic server.
+        let wait_costs = machine.and_then(|machine| {
+            let setup = TwinSetup::new(machine, &[]);
+            joulio_twin::wait_costs(job, method, &setup).ok()
+        });
+        let baseline = self.sources.baseline.as_ref();
+        let setup = Setup {
+            targets: &self.targets,
+            machine,
+            at_home: self.sources.at_home,
+            baseline: baseline.map(|(baseline, _)| baseline),
+            stop,
+            root: &self.root,
+            progress: &|fraction| observer.progress(fraction),
+            wait_costs: wait_costs.as_ref(),
+            trace: None,
+        };
+        let result = run(job, method, &setup, &mut self.sources.meters);
+        observer.end();
+        for note in changes.finish().map_err(Box::new)? {
+            observer.note(&note);
+        }
+        let mut result = result?;
+        result.settings = combination.values.clone();
+        Ok(result)
+    }
+}

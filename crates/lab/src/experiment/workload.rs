@@ -1,0 +1,200 @@
+//! The workload of an experiment, as flags and files describe it.
+
+use super::goal::GoalOptions;
+use super::rate_phase::RatePhase;
+use joulio_units::Nanos;
+use joulio_workload::{
+    Arrivals, BlockSizes, Job, JobError, JobKind, Load, Phase, ReadWrite, Verify,
+};
+
+/// A workload as it is requested, in fio's words.
+#[derive(Clone, Debug)]
+pub struct WorkloadOptions {
+    /// Pattern and direction.
+    pub rw: ReadWrite,
+    /// Percent of reads in a mixed workload.
+    pub rwmixread: u8,
+    /// Bytes of an I/O; of several sizes each job takes one.
+    pub bs: BlockSizes,
+    /// I/Os in flight of each job.
+    pub iodepth: usize,
+    /// Jobs: threads or processes.
+    pub numjobs: usize,
+    /// Threads or processes.
+    pub kind: JobKind,
+    /// Bytes of each device that are used, from its start; `None`: all.
+    pub size: Option<u64>,
+    /// Open loop: I/Os that arrive at each job in a second.
+    pub rate_iops: Option<u64>,
+    /// Arrivals of the I/Os of `rate_iops` and `phases`.
+    pub rate_process: RateProcess,
+    /// Rates in turn, over and over; empty: one load all the time.
+    pub phases: Vec<RatePhase>,
+    /// Open loop: nanoseconds from one burst of I/Os to the next.
+    pub thinktime: Option<Nanos>,
+    /// I/Os of a burst; `None`: 1.
+    pub thinktime_blocks: Option<u32>,
+    /// CPUs for the jobs' threads, in turn; empty: any.
+    pub cpus_allowed: Vec<usize>,
+    /// Nanoseconds to run, the ramp not included.
+    pub runtime: Option<Nanos>,
+    /// I/Os of each job, the ramp's not counted.
+    pub number_ios: Option<u64>,
+    /// Nanoseconds that energy is counted for, if longer than the work.
+    pub window: Option<Nanos>,
+    /// Nanoseconds to run before measuring; `None`: as long as the command usually has it.
+    pub ramp_time: Option<Nanos>,
+    /// Data verification.
+    pub verify: Verify,
+    /// Seed of every random number.
+    pub seed: u64,
+    /// What the completion mode `adaptive` is to reach.
+    pub goal: GoalOptions,
+}
+
+/// Arrivals of I/Os that have a rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RateProcess {
+    /// Equal intervals.
+    #[default]
+    Linear,
+    /// Random intervals, as of many clients that know nothing of each other.
+    Poisson,
+}
+
+impl Default for WorkloadOptions {
+    fn default() -> WorkloadOptions {
+        WorkloadOptions {
+            rw: ReadWrite::RandRead,
+            rwmixread: 50,
+            bs: 4096.into(),
+            iodepth: 1,
+            numjobs: 1,
+            kind: JobKind::Thread,
+            size: None,
+            rate_iops: None,
+            rate_process: RateProcess::Linear,
+            phases: Vec::new(),
+            thinktime: None,
+            thinktime_blocks: None,
+            cpus_allowed: Vec::new(),
+            runtime: None,
+            number_ios: None,
+            window: None,
+            ramp_time: None,
+            verify: Verify::None,
+            seed: 1,
+            goal: GoalOptions::default(),
+        }
+    }
+}
+
+impl WorkloadOptions {
+    /// The job that these options describe.
+    ///
+    /// # Errors
+    /// [`JobError`], naming the first flag that makes no sense.
+    pub fn job(&self) -> Result<Job, JobError> {
+        let job = Job {
+            rw: self.rw,
+            rwmixread: self.rwmixread,
+            bs: self.bs.clone(),
+            iodepth: self.iodepth,
+            numjobs: self.numjobs,
+            kind: self.kind,
+            size: self.size,
+            runtime: self.runtime,
+            number_ios: self.number_ios,
+            window: self.window,
+            ramp_time: self.ramp_time.unwrap_or_default(),
+            arrivals: self.arrivals()?,
+            phases: self.phases()?,
+            cpus_allowed: self.cpus_allowed.clone(),
+            verify: self.verify,
+            seed: self.seed,
+            goal: self.goal.goal(),
+        };
+        job.check()?;
+        Ok(job)
+    }
+
+    fn arrivals(&self) -> Result<Arrivals, JobError> {
+        let above_zero = |flag| wrong(flag, "must be above zero");
+        Ok(match (self.rate_iops, self.thinktime) {
+            (Some(0), _) => return Err(above_zero("--rate_iops")),
+            (Some(rate), _) => self.at_rate(rate),
+            (None, Some(Nanos::ZERO)) => return Err(above_zero("--thinktime")),
+            (None, Some(interval)) => match self.thinktime_blocks {
+                None | Some(1) => Arrivals::Every(interval),
+                Some(0) => return Err(above_zero("--thinktime_blocks")),
+                Some(ios) => Arrivals::Bursts {
+                    ios,
+                    every: interval,
+                },
+            },
+            (None, None) => Arrivals::Closed,
+        })
+    }
+
+    /// Arrivals of `rate` I/Os a second, which is above zero.
+    fn at_rate(&self, rate: u64) -> Arrivals {
+        let interval = Nanos(1_000_000_000 / rate);
+        match self.rate_process {
+            RateProcess::Linear => Arrivals::Every(interval),
+            RateProcess::Poisson => Arrivals::Poisson(interval),
+        }
+    }
+
+    fn phases(&self) -> Result<Vec<Phase>, JobError> {
+        if self.phases.is_empty() {
+            return Ok(Vec::new());
+        }
+        if self.bs.count() > 1 {
+            return Err(wrong(
+                "--phases",
+                "jobs of several sizes have no phases: give one --bs",
+            ));
+        }
+        if self.phases.iter().any(|phase| phase.rate == Some(0)) {
+            return Err(wrong("--phases", "a rate must be above zero"));
+        }
+        let bs = u32::try_from(self.bs.of_job(0));
+        let bs = bs.map_err(|_| wrong("--bs", "must be below 4 GiB"))?;
+        let read_percent = self.rw.read_percent(self.rwmixread);
+        let phases = self.phases.iter().map(|phase| Phase {
+            length: phase.length,
+            load: Load {
+                read_percent,
+                bs,
+                arrivals: phase
+                    .rate
+                    .map_or(Arrivals::Closed, |rate| self.at_rate(rate)),
+            },
+        });
+        Ok(phases.collect())
+    }
+}
+
+/// Refuses CPUs that this process may not use.
+pub(crate) fn check_cpus(cpus: &[usize]) -> Result<(), JobError> {
+    const FLAG: &str = "--cpus_allowed";
+    if cpus.is_empty() {
+        return Ok(());
+    }
+    let allowed = rustix::thread::sched_getaffinity(None)
+        .map_err(|error| wrong(FLAG, &format!("the CPUs of this process: {error}")))?;
+    match cpus.iter().find(|&&cpu| !allowed.is_set(cpu)) {
+        Some(cpu) => Err(wrong(
+            FLAG,
+            &format!("CPU {cpu} is not one that this process may use"),
+        )),
+        None => Ok(()),
+    }
+}
+
+fn wrong(flag: &'static str, problem: &str) -> JobError {
+    JobError {
+        flag,
+        problem: problem.into(),
+    }
+}

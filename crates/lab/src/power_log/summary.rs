@@ -1,0 +1,162 @@
+//! A logger's record and its place on the machine's clock, in figures.
+
+use super::aligned::AlignedLog;
+use super::error::PowerLogError;
+use super::figures::LoggedDevicePower;
+use super::wall_time::utc;
+use joulio_energy::alignment::Alignment;
+use joulio_energy::logger::{LogOptions, PowerLog};
+use serde::Serialize;
+use std::fmt::Display;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Bytes of the largest file that is read: a logger holds 1.4 million samples, less than a tenth.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// An imported log, as `--output json` prints it.
+#[derive(Clone, Debug, Serialize)]
+pub struct LogReport {
+    /// The log itself.
+    pub log: LogSummary,
+    /// Relation of the logger's clock to the machine's; `None`: without windows.
+    pub alignment: Option<AlignmentSummary>,
+    /// Power of each window.
+    pub windows: Option<Vec<LoggedDevicePower>>,
+    /// Name of each window without a figure, and why.
+    pub without_figure: Option<Vec<String>>,
+}
+
+/// Figures of a log.
+#[derive(Clone, Debug, Serialize)]
+pub struct LogSummary {
+    /// Serial numbers of the logger and its sensors.
+    pub serials: Vec<String>,
+    /// Time of the first sample, UTC.
+    pub start: String,
+    /// Time of the last sample, UTC.
+    pub end: String,
+    /// Seconds east of UTC of the file's times.
+    pub utc_offset_seconds: i32,
+    /// Order of month, day and year in the file's dates.
+    pub date_order: String,
+    /// Seconds from one sample to the next.
+    pub interval_seconds: f64,
+    /// True if a sample is the mean over its interval.
+    pub averaged: bool,
+    /// Samples.
+    pub samples: usize,
+    /// Samples that are missing in the gaps.
+    pub missing: u64,
+    /// Gaps.
+    pub gaps: usize,
+    /// Other notes of the logger.
+    pub events: usize,
+    /// True if the file was cut.
+    pub truncated: bool,
+}
+
+/// Figures of the relation of two clocks.
+#[derive(Clone, Debug, Serialize)]
+pub struct AlignmentSummary {
+    /// Time of the machine that the offset is for, UTC.
+    pub at: String,
+    /// Seconds of the logger's clock less the machine's.
+    pub offset_seconds: f64,
+    /// Seconds by which the offset may be wrong.
+    pub offset_error_seconds: f64,
+    /// Growth of the offset in parts per million; `None`: one marker.
+    pub drift_ppm: Option<f64>,
+    /// Parts per million by which the drift may be wrong: the first and the last marker's offsets may
+    /// be off to opposite sides.
+    pub drift_error_ppm: Option<f64>,
+    /// Root mean square of the distances of edges from the markers', in seconds.
+    pub residual_seconds: Option<f64>,
+    /// Least correlation of a marker with the trace, 0 to 1.
+    pub correlation: f64,
+    /// Best correlation elsewhere, relative to the best.
+    pub runner_up: f64,
+    /// Markers.
+    pub markers: usize,
+}
+
+/// Reads a logger's export.
+///
+/// # Errors
+/// The file cannot be read, is no such log, or leaves open what `options` does not say.
+pub fn read_log(path: &Path, options: &LogOptions) -> Result<PowerLog, PowerLogError> {
+    let wrong = |why: &dyn Display| PowerLogError::File {
+        path: path.into(),
+        why: why.to_string(),
+    };
+    let file = File::open(path).map_err(|error| wrong(&error))?;
+    let mut bytes = vec![];
+    let read = file.take(MAX_BYTES + 1).read_to_end(&mut bytes);
+    read.map_err(|error| wrong(&error))?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(wrong(&"too large for a logger's file"));
+    }
+    PowerLog::import(&bytes, options).map_err(|error| wrong(&error))
+}
+
+impl LogReport {
+    /// The figures of `log`; with those of the windows of the file `windows`, if one is named.
+    ///
+    /// # Errors
+    /// The file cannot be read, or its markers are not in the log.
+    pub fn new(log: &PowerLog, windows: Option<&Path>) -> Result<LogReport, PowerLogError> {
+        let aligned = windows.map(|path| AlignedLog::new(log, path)).transpose()?;
+        let alignment = aligned.as_ref().map(|aligned| &aligned.alignment);
+        let alignment = alignment.map(AlignmentSummary::of);
+        let windows = aligned.map(|aligned| (aligned.figures, aligned.failed));
+        let (windows, without_figure) = windows.unzip();
+        Ok(LogReport {
+            log: LogSummary::of(log),
+            alignment,
+            windows,
+            without_figure,
+        })
+    }
+}
+
+impl LogSummary {
+    fn of(log: &PowerLog) -> LogSummary {
+        LogSummary {
+            serials: log.serials.clone(),
+            start: utc(log.start),
+            end: utc(log.end()),
+            utc_offset_seconds: log.offset,
+            date_order: log.date_order.to_string(),
+            interval_seconds: log.interval.seconds(),
+            averaged: log.averaged,
+            samples: log.samples.len(),
+            missing: log.gaps.iter().map(|gap| gap.missing).sum(),
+            gaps: log.gaps.len(),
+            events: log.events.len(),
+            truncated: log.truncated,
+        }
+    }
+}
+
+impl AlignmentSummary {
+    fn of(alignment: &Alignment) -> AlignmentSummary {
+        AlignmentSummary {
+            at: utc(alignment.at),
+            offset_seconds: alignment.offset,
+            offset_error_seconds: alignment.uncertainty,
+            drift_ppm: alignment.drift_ppm,
+            drift_error_ppm: drift_error_ppm(alignment),
+            residual_seconds: alignment.residual,
+            correlation: alignment.correlation,
+            runner_up: alignment.runner_up,
+            markers: alignment.markers.len(),
+        }
+    }
+}
+
+fn drift_error_ppm(alignment: &Alignment) -> Option<f64> {
+    let (first, last) = (alignment.markers.first()?, alignment.markers.last()?);
+    let apart = last.at.since(first.at).seconds();
+    (apart > 0.0).then(|| 2.0 * alignment.uncertainty / apart * 1e6)
+}

@@ -1,0 +1,63 @@
+//! The energy figure that runs are compared by.
+
+use joulio_workload::{Counts, EnergyResult, RunResult};
+
+/// The figure that stands in the runs' own table: of one source and boundary, or runs could not be
+/// compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnergyColumn {
+    /// Meter, or the model's profiles.
+    pub source: String,
+    /// Zone of the boundary.
+    pub zone: String,
+    /// True if it is computed, false if it is measured.
+    pub modelled: bool,
+}
+
+impl EnergyColumn {
+    /// The widest that was measured, if that has the processor's packages in it; else the model's,
+    /// and without one what there is: one that all runs have, or failing that the most. Never one
+    /// package of several, be it that their sum could not be had.
+    pub fn of(runs: &[RunResult]) -> Option<EnergyColumn> {
+        let all: Vec<_> = runs.iter().filter_map(|run| run.counts.as_ref()).collect();
+        let figures = all.iter().flat_map(|counts| &counts.energy);
+        let whole = figures.filter(|figure| !figure.idle_subtracted && !figure.is_part_in(&all));
+        let columns = whole.map(|figure| {
+            let column = EnergyColumn::from(figure);
+            let lacking = all.iter().filter(|counts| column.figure(counts).is_none());
+            (lacking.count(), figure.rank(), column)
+        });
+        let best = columns.min_by_key(|(lacking, rank, _)| (*lacking, *rank));
+        best.map(|(.., column)| column)
+    }
+
+    /// Mark of a modelled figure.
+    pub fn star(&self) -> &'static str {
+        if self.modelled { "*" } else { "" }
+    }
+
+    /// Returns the figure of one run.
+    pub fn figure<'a>(&self, counts: &'a Counts) -> Option<&'a EnergyResult> {
+        counts.energy.iter().find(|figure| {
+            figure.source == self.source && figure.zone == self.zone && !figure.idle_subtracted
+        })
+    }
+}
+
+impl From<&EnergyResult> for EnergyColumn {
+    fn from(figure: &EnergyResult) -> EnergyColumn {
+        EnergyColumn {
+            source: figure.source.clone(),
+            zone: figure.zone.clone(),
+            modelled: figure.modelled,
+        }
+    }
+}
+
+/// The figures of a run that people are shown: the meters', and the model's of the widest boundary.
+pub fn shown(counts: &Counts) -> impl Iterator<Item = &EnergyResult> {
+    let model = counts.energy.iter().position(EnergyResult::is_model);
+    let all = counts.energy.iter().enumerate();
+    all.filter(move |(at, figure)| !figure.is_model() || Some(*at) == model)
+        .map(|(_, figure)| figure)
+}

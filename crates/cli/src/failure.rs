@@ -15,10 +15,8 @@ use joulio_lab::power_log::PowerLogError;
 use joulio_lab::power_states::PowerStatesError;
 use joulio_lab::selftest::SelftestError;
 use joulio_lab::{DiskError, OpenError};
-use joulio_workload::Spoiled;
 use std::fmt::Display;
 use std::io::{ErrorKind, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
 /// Why a command ended.
@@ -36,16 +34,6 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// `file` is not written, for `figures` are not their own: a profile is used for months, and
-    /// nobody sees what else ran when it was measured. `measure` says how to do it again.
-    pub fn not_written(file: &Path, figures: &str, spoiled: &Spoiled, measure: &str) -> Failure {
-        Failure::run(format!(
-            "-o {}: not written, {figures} own: {}; then {measure} again, or say --allow-busy",
-            file.display(),
-            spoiled.why
-        ))
-    }
-
     /// A failure before anything was done.
     pub fn input(error: impl Display) -> Failure {
         Failure::Input(error.to_string())

@@ -146,14 +146,14 @@ pub fn run(args: &CalibrateArgs) -> Outcome {
     }
 }
 
-/// `file` is not written.
+/// `file` is not written: a profile is used for months, and nobody sees what else ran when it was
+/// measured.
 fn not_written(file: &Path, spoiled: &Spoiled) -> Failure {
-    Failure::not_written(
-        file,
-        "the figures are not the machine's",
-        spoiled,
-        "calibrate",
-    )
+    Failure::run(format!(
+        "-o {}: not written, the figures are not the machine's own: {}; then calibrate again, or say --allow-busy",
+        file.display(),
+        spoiled.why
+    ))
 }
 
 fn report(calibration: &Calibration, compared: Option<&Checked>, device: &DeviceProfile) -> String {

@@ -14,9 +14,6 @@ use joulio_units::Nanos;
 use joulio_workload::{Spoiled, Stop};
 use std::path::PathBuf;
 
-/// Words of --states that are not names of the kernel's idle states.
-const WORDS: [&str; 4] = ["pause", "tpause", "umwait", "wake"];
-
 /// Flags of `joulio calibrate --watts`.
 #[derive(clap::Args)]
 pub struct WattsArgs {
@@ -62,11 +59,6 @@ impl WattsArgs {
         let Some(discovery) = discovery else {
             return Ok(None);
         };
-        if rounds < 2 {
-            return Err(Failure::input(
-                "--rounds: --watts needs at least 2, of one alone it is not known how far it is off",
-            ));
-        }
         let request = WattsRequest {
             root: self.root.clone().unwrap_or_else(|| "/".into()),
             rounds: Rounds {
@@ -76,28 +68,7 @@ impl WattsArgs {
             states: self.states.clone(),
             strict,
         };
-        let watts = WattsCalibration::new(request, discovery)?;
-        let unknown = |word: &&String| {
-            let known = WORDS
-                .into_iter()
-                .map(String::from)
-                .chain(watts.idle_states());
-            !known
-                .into_iter()
-                .any(|name| name.eq_ignore_ascii_case(word))
-        };
-        if let Some(word) = self.states.iter().find(unknown) {
-            let idle: Vec<String> = watts.idle_states().collect();
-            let idle = match idle.is_empty() {
-                true => "; the kernel shows no idle states here".to_owned(),
-                false => format!(", {}", idle.join(", ")),
-            };
-            return Err(Failure::input(format!(
-                "--states: '{word}' is none of {}{idle}",
-                WORDS.join(", ")
-            )));
-        }
-        Ok(Some(watts))
+        Ok(Some(WattsCalibration::new(request, discovery)?))
     }
 }
 

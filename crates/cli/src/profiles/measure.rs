@@ -2,21 +2,18 @@
 
 use crate::Outcome;
 use crate::columns::columns;
-use crate::failure::{Failure, say};
+use crate::failure::say;
 use crate::output::{Format, print, print_json};
 use crate::signals::{cancel, stop_on_signals};
 use crate::times::duration;
+use joulio_lab::TargetName;
 use joulio_lab::device_measure::{
-    DeviceMeasureError, DeviceMeasurement, MeasureOptions, RatePoint,
+    MeasureOptions, ProfiledRate, Profiling, ProfilingOptions, RatePoint,
 };
-use joulio_lab::output_file::{Existing, OutputFile};
-use joulio_lab::{TargetName, machine_profile, printable, profile_text};
-use joulio_model::{DeviceProfile, MachineProfile};
-use joulio_twin::device_fit::FittedRate;
+use joulio_lab::output_file::Existing;
 use joulio_units::Nanos;
-use joulio_workload::{EngineName, Method, Spoiled, parse_size};
-use serde::Serialize;
-use std::path::{Path, PathBuf};
+use joulio_workload::{EngineName, parse_size};
+use std::path::PathBuf;
 
 /// Measures what a profile needs of a device and makes that profile: latency at depth 1 by block
 /// size, the rate at saturation over rising depth, and the link with large blocks; by polling, where
@@ -69,175 +66,59 @@ pub struct MeasureDeviceArgs {
     output: Format,
 }
 
-#[derive(Serialize)]
-struct Measured<'a> {
-    machine: &'a str,
-    engine: EngineName,
-    completion: String,
-    /// Why not by polling, if not.
-    not_polled: Option<&'a str>,
-    profile: &'a DeviceProfile,
-    rates: Vec<MeasuredRow<'a>>,
-}
-
-#[derive(Serialize)]
-struct MeasuredRow<'a> {
-    #[serde(flatten)]
-    rate: &'a FittedRate,
-    /// Runs.
-    runs: usize,
-    /// The least and the most I/Os a second of a run that counts.
-    range: [f64; 2],
-    /// Why the rate is not the device's own, if it is not.
-    spoiled: Option<&'a Spoiled>,
+impl MeasureDeviceArgs {
+    fn options(&self) -> ProfilingOptions {
+        ProfilingOptions {
+            measure: MeasureOptions {
+                device: self.device.clone(),
+                engine: self.engine,
+                sizes: self.bs.clone(),
+                runtime: self.runtime,
+                loops: self.loops,
+                allow_write: self.allow_write,
+                strict: !self.allow_busy,
+                cancel: cancel(),
+            },
+            machine: self.machine.clone(),
+            base: self.base.clone(),
+            out: self.out.clone(),
+            existing: Existing::forced(self.force),
+        }
+    }
 }
 
 /// `joulio profiles measure`.
 pub(super) fn run(args: &MeasureDeviceArgs) -> Outcome {
-    let (toml, csv) = files(args)?;
-    let machine = machine_profile(args.machine.as_deref()).map_err(Failure::input)?;
-    let base = DeviceProfile::load(&args.base).map_err(Failure::input)?;
+    let profiling = Profiling::new(args.options())?;
     let stop = stop_on_signals()?;
-    let options = MeasureOptions {
-        device: args.device.clone(),
-        engine: args.engine,
-        sizes: args.bs.clone(),
-        runtime: args.runtime,
-        loops: args.loops,
-        allow_write: args.allow_write,
-        strict: !args.allow_busy,
-        cancel: cancel(),
-    };
     let mut progress = Progress::default();
-    let begun = &mut |point| progress.begun(point);
-    let measured = DeviceMeasurement::measure(&options, &machine, &base, &stop, begun);
+    let profiled = profiling.run(&stop, &mut |point| progress.begun(point));
     progress.end();
-    let measured = measured.map_err(|error| match error {
-        DeviceMeasureError::Spoiled(spoiled) => not_written(&args.out, &spoiled),
-        error => error.into(),
-    })?;
-    let again = again(args, &machine, measured.method);
-    let rates = measured.csv(&[again]);
-    // As its file is called, for that is how it is requested.
-    let name = args.out.file_stem().unwrap_or_default();
-    let named = csv_path(&args.out);
-    let named = printable(&named.file_name().unwrap_or_default().to_string_lossy());
-    let fitted = measured.profile(
-        &name.to_string_lossy(),
-        (&rates, &named),
-        &machine,
-        &base,
-        &stop,
-    );
-    let (profile, beside) = match fitted {
-        Ok(fitted) => fitted,
-        Err(error @ DeviceMeasureError::Interrupted) => return Err(error.into()),
-        Err(error) => {
-            // They took a while, and may be fitted on another machine's profile.
-            csv.write(&rates).map_err(Failure::run)?;
-            let file = csv_path(&args.out);
-            return Err(Failure::run(format!(
-                "{error}; no profile is written, the rates are in {}",
-                file.display()
-            )));
-        }
-    };
-    let comment = format!(
-        "By joulio profiles measure: what is called a guess is of {}, not of this device.",
-        base.name
-    );
-    let text = profile_text(&profile, &comment).map_err(Failure::run)?;
-    if stop.stopped() {
-        return Err(DeviceMeasureError::Interrupted.into());
+    let profiled = profiled?;
+    if args.output == Format::Json {
+        return print_json(&profiled);
     }
-    csv.write(&rates).map_err(Failure::run)?;
-    toml.write(&text).map_err(Failure::run)?;
-    report(args.output, &machine, &measured, &profile, &beside)
-}
-
-/// The files of the profile and of the rates.
-fn files(args: &MeasureDeviceArgs) -> Result<(OutputFile, OutputFile), Failure> {
-    // Whatever takes a profile takes a file by this ending.
-    if args.out.extension().is_none_or(|ending| ending != "toml") {
-        return Err(Failure::input(format!(
-            "-o {}: must end in .toml, by which a profile in a file is known",
-            args.out.display()
-        )));
+    if let Some(why) = &profiled.not_polled {
+        say(&format!("by interrupts, not by polling: {why}"));
     }
-    let open = |path: &Path| {
-        let file = OutputFile::open(path, Existing::forced(args.force));
-        file.map_err(|error| Failure::input(format!("-o: {error}")))
-    };
-    Ok((open(&args.out)?, open(&csv_path(&args.out))?))
-}
-
-/// The file of the rates beside the profile's.
-fn csv_path(out: &Path) -> PathBuf {
-    out.with_extension("csv")
-}
-
-/// The command that makes the same profile of the rates.
-fn again(args: &MeasureDeviceArgs, machine: &MachineProfile, method: Method) -> String {
-    format!(
-        "Fitted by: joulio profiles fit {} --machine {} --base {} --ioengine {} --completion {} -o {}",
-        csv_path(&args.out).display(),
-        args.machine.as_ref().unwrap_or(&machine.name),
-        args.base,
-        method.engine,
-        method.mode,
-        args.out.display()
-    )
-}
-
-/// The files are not written.
-fn not_written(file: &Path, spoiled: &Spoiled) -> Failure {
-    Failure::not_written(file, "the rates are not the device's", spoiled, "measure")
-}
-
-fn report(
-    output: Format,
-    machine: &MachineProfile,
-    measured: &DeviceMeasurement,
-    profile: &DeviceProfile,
-    beside: &[FittedRate],
-) -> Outcome {
-    let rows = beside.iter().zip(&measured.points);
-    match output {
-        Format::Json => print_json(&Measured {
-            machine: &machine.name,
-            engine: measured.method.engine,
-            completion: measured.method.mode.to_string(),
-            not_polled: measured.not_polled.as_deref(),
-            profile,
-            rates: rows
-                .map(|(rate, runs)| MeasuredRow {
-                    rate,
-                    runs: runs.runs.len(),
-                    range: runs.range(),
-                    spoiled: runs.spoiled(),
-                })
-                .collect(),
-        }),
-        Format::Normal => {
-            if let Some(why) = &measured.not_polled {
-                say(&format!("by interrupts, not by polling: {why}"));
-            }
-            print(&table(measured, beside))?;
-            let spoiled = measured.points.iter().filter_map(|runs| runs.spoiled());
-            match spoiled.into_iter().next() {
-                Some(spoiled) => print(&format!("!: spoiled: {}\n", spoiled.why)),
-                None => Ok(()),
-            }
-        }
+    print(&table(&profiled.rates))?;
+    let mut spoiled = profiled
+        .rates
+        .iter()
+        .filter_map(|rate| rate.spoiled.as_ref());
+    match spoiled.next() {
+        Some(spoiled) => print(&format!("!: spoiled: {}\n", spoiled.why)),
+        None => Ok(()),
     }
 }
 
 /// Each rate with the range of its runs, beside the twin's.
-fn table(measured: &DeviceMeasurement, beside: &[FittedRate]) -> String {
-    let rows = beside.iter().zip(&measured.points).map(|(rate, runs)| {
-        let [least, most] = runs.range();
+fn table(rates: &[ProfiledRate]) -> String {
+    let rows = rates.iter().map(|one| {
+        let rate = &one.rate;
+        let [least, most] = one.range;
         let rw = if rate.write { "randwrite" } else { "randread" };
-        let mark = if runs.spoiled().is_some() { " !" } else { "" };
+        let mark = if one.spoiled.is_some() { " !" } else { "" };
         vec![
             rate.place.clone(),
             format!("{rw}{mark}"),

@@ -2,14 +2,51 @@
 
 use crate::device_rates::DeviceRatesError;
 use crate::error::OpenError;
+use crate::output_file::OutputFileError;
 use joulio_model::ProfileError;
 use joulio_twin::TwinError;
 use joulio_twin::device_fit::DeviceFitError;
 use joulio_workload::{JobError, Method, RunError, Spoiled};
+use std::path::PathBuf;
 
 /// Why there are no rates of a device, or no profile of them.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceMeasureError {
+    /// The profile's file has another ending.
+    #[error("-o {}: must end in .toml, by which a profile in a file is known", .0.display())]
+    NoToml(PathBuf),
+    /// A file cannot be written: name another.
+    #[error("-o: {0}")]
+    File(#[from] OutputFileError),
+    /// There is no such machine, or no such profile to take the rest from.
+    #[error(transparent)]
+    NoProfile(ProfileError),
+    /// The rates are not the device's own, and a profile is used for months.
+    #[error(
+        "-o {}: not written, the rates are not the device's own: {}; then measure again, or say --allow-busy",
+        path.display(),
+        spoiled.why
+    )]
+    NotWritten {
+        /// File of the profile.
+        path: PathBuf,
+        /// Reason why the rates are not the device's own.
+        spoiled: Spoiled,
+    },
+    /// There are rates, and no profile is what was measured.
+    #[error("{error}; no profile is written, the rates are in {}", path.display())]
+    RatesOnly {
+        /// Reason why there is no profile.
+        error: Box<DeviceMeasureError>,
+        /// File of the rates.
+        path: PathBuf,
+    },
+    /// The profile cannot be written as TOML.
+    #[error(transparent)]
+    Toml(#[from] toml_edit::ser::Error),
+    /// A file could not be written after all.
+    #[error(transparent)]
+    Write(OutputFileError),
     /// The device cannot be opened, or not for that engine.
     #[error(transparent)]
     Open(#[from] OpenError),
@@ -71,6 +108,7 @@ impl DeviceMeasureError {
         match self {
             Error::Run(error) => matches!(error, RunError::Job(_)),
             Error::Open(_) | Error::Size { .. } | Error::Job(_) | Error::Machine(_) => true,
+            Error::NoToml(_) | Error::File(_) | Error::NoProfile(_) => true,
             _ => false,
         }
     }

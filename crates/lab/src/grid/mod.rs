@@ -1,14 +1,20 @@
 //! Grids: every policy on every load in virtual time, kept in a state file meanwhile, and drawn
 //! as maps.
 
+mod csv;
 mod error;
 mod maps;
 mod state;
+mod summary;
 mod tiles;
 
+pub use csv::csv;
 pub use error::{PictureError, StateError, SweepError};
 pub use maps::{Map, Tile, maps};
 pub use state::GridState;
+pub use summary::{
+    PolicySummary, Spread, is_best, oracle_savings, past_tdp, policies, policy_names,
+};
 
 use crate::machine_profile;
 use crate::output_file::{Existing, OutputFile};

@@ -1,7 +1,6 @@
 //! `joulio twin grid`: every policy on every load.
 
 mod args;
-mod csv;
 mod progress;
 mod report;
 
@@ -12,7 +11,7 @@ use crate::failure::{Failure, say};
 use crate::output::{print, print_json};
 use crate::signals::{cancel, stop_on_signals};
 use args::GridFormat;
-use joulio_lab::grid::{Grid, GridHeader};
+use joulio_lab::grid::{Grid, GridHeader, csv};
 use joulio_lab::output_file::{Existing, same_file};
 use joulio_twin::grid::Cell;
 use progress::GridProgress;
@@ -66,7 +65,7 @@ pub fn run(args: &GridArgs) -> Outcome {
             grid: &header,
             cells: &done,
         })?,
-        GridFormat::Csv => print(&csv::csv(&done)?)?,
+        GridFormat::Csv => print(&csv(&done).map_err(Failure::run)?)?,
     }
     // The rows are shown, whatever became of the picture.
     drawn?;

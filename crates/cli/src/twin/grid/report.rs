@@ -1,11 +1,11 @@
 //! The rows as a table.
 
 use crate::columns::columns;
-use joulio_lab::grid::{GridHeader, maps};
-use joulio_lab::statistics::Interval;
+use joulio_lab::grid::{
+    self, GridHeader, Spread, is_best, maps, oracle_savings, policies, policy_names,
+};
 use joulio_model::MeteredAt;
-use joulio_twin::grid::{Axes, Cell, Judged, OracleJoules};
-use joulio_units::PastTdp;
+use joulio_twin::grid::{Axes, Cell};
 use std::fmt::Write;
 
 /// What a column says, where it is there.
@@ -49,7 +49,7 @@ pub fn text(header: &GridHeader<'_>, rows: &[Cell]) -> String {
                 text,
                 "\n{title}, {} cells\n\n{}",
                 part.len(),
-                policies(&part)
+                policy_table(&part)
             );
         }
     }
@@ -108,14 +108,9 @@ pub fn text(header: &GridHeader<'_>, rows: &[Cell]) -> String {
 
 /// The cells in which some policy would draw more than the part is sold for.
 fn past_tdp(rows: &[Cell]) -> String {
-    let past = |row: &Cell| row.policies.iter().filter_map(|one| one.past_tdp).collect();
-    let past: Vec<Vec<PastTdp>> = rows.iter().map(past).collect();
-    let max = past.iter().flatten();
-    let max = max.max_by(|a, b| a.package_watts.total_cmp(&b.package_watts));
-    let cells = past.iter().filter(|all| !all.is_empty()).count();
-    match max {
-        Some(max) => {
-            format!("Past TDP in {cells} cells, whose figures are of no real machine: {max}.\n")
+    match grid::past_tdp(rows) {
+        Some((cells, most)) => {
+            format!("Past TDP in {cells} cells, whose figures are of no real machine: {most}.\n")
         }
         None => String::new(),
     }
@@ -140,18 +135,13 @@ fn promises(rows: &[Cell]) -> String {
 
 /// How much less they use who know more.
 fn oracles(rows: &[Cell]) -> String {
-    let less = |of: fn(&OracleJoules) -> f64| {
-        let known = rows.iter().filter_map(|row| row.oracle_joules_per_io);
-        let less = known.map(|one| 100.0 * (1.0 - of(&one) / one.completions));
-        Spread::of(less)
-    };
-    match (less(|one| one.spending), less(|one| one.everything)) {
-        (Some(spending), Some(everything)) => format!(
+    match oracle_savings(rows) {
+        Some((spending, everything)) => format!(
             "oracle: knows when I/Os complete. One that also lets as many be late as the promise leaves uses {:.1} % less in\n\
              the median cell ({:.1} % at most), one that knows arrivals too {:.1} % ({:.1} %).\n",
             spending.median, spending.worst, everything.median, everything.worst
         ),
-        _ => String::new(),
+        None => String::new(),
     }
 }
 
@@ -183,21 +173,9 @@ fn noise(header: &GridHeader<'_>, rows: &[Cell]) -> String {
     text
 }
 
-/// Every policy of `rows`, in the order of the sweep.
-fn names<'a>(rows: &[&'a Cell]) -> Vec<&'a str> {
-    let mut names: Vec<&str> = Vec::new();
-    for judged in rows.iter().flat_map(|row| &row.policies) {
-        if !names.contains(&judged.policy.as_str()) {
-            names.push(&judged.policy);
-        }
-    }
-    names
-}
-
 /// A line a view: how often each policy is the best there, and no tie.
 fn views(axes: &Axes, rows: &[Cell]) -> String {
-    let all: Vec<&Cell> = rows.iter().collect();
-    let names = names(&all);
+    let names = policy_names(rows);
     let ties = rows.iter().any(Cell::is_tie);
     let modelled = names.iter().map(|name| format!("{name}*"));
     let header = std::iter::once("view".to_string())
@@ -211,7 +189,7 @@ fn views(axes: &Axes, rows: &[Cell]) -> String {
             count => format!("{:.0}", 100.0 * count as f64 / here.len() as f64),
         };
         let share = |name: &&str| {
-            let won = here.iter().filter(|row| won(row, name));
+            let won = here.iter().filter(|row| is_best(row, name));
             percent(won.count())
         };
         let view = format!("{}, {}", view.mechanism, view.boundary);
@@ -225,40 +203,8 @@ fn views(axes: &Axes, rows: &[Cell]) -> String {
     columns(header, lines, 1)
 }
 
-/// Returns true if the policy called `name` is the best of `row`, and no tie.
-fn won(row: &Cell, name: &str) -> bool {
-    !row.is_tie() && row.best.as_deref() == Some(name)
-}
-
-/// Returns true if it is one of several that are the best with some seed.
-fn tied(row: &Cell, name: &str) -> bool {
-    row.is_tie() && (row.best.as_deref() == Some(name) || row.ties.iter().any(|tie| tie == name))
-}
-
-/// Where the values of many cells lie.
-struct Spread {
-    median: f64,
-    ninetieth: f64,
-    worst: f64,
-}
-
-impl Spread {
-    fn of(values: impl Iterator<Item = f64>) -> Option<Spread> {
-        let mut all: Vec<f64> = values.collect();
-        all.sort_by(f64::total_cmp);
-        let worst = *all.last()?;
-        let at = |rank: usize| all.get(rank - 1).copied().unwrap_or(worst);
-        Some(Spread {
-            median: at(all.len().div_ceil(2)),
-            ninetieth: at((all.len() * 9).div_ceil(10)),
-            worst,
-        })
-    }
-}
-
 /// A line a policy.
-fn policies(rows: &[&Cell]) -> String {
-    let names = names(rows);
+fn policy_table(rows: &[&Cell]) -> String {
     let beside = rows.iter().any(|row| row.scenario.load.neighbours() > 0);
     let seeds = rows
         .iter()
@@ -269,39 +215,23 @@ fn policies(rows: &[&Cell]) -> String {
     header.extend(seeds.then_some("+-*"));
     header.extend(["90th*", "worst*", "to oracle %*", "90th*", "worst*"]);
     header.extend(beside.then_some("neighbour %*"));
-    let lines = names.iter().map(|name| {
-        let of = |row: &&'_ Cell| row.policies.iter().position(|one| one.policy == *name);
-        let there = || {
-            rows.iter()
-                .filter_map(|row| Some((*row, &row.policies[of(row)?])))
-        };
-        let kept: Vec<&Judged> = there().map(|one| one.1).filter(|one| one.keeps).collect();
-        let counted = |is: fn(&Cell, &str) -> bool| {
-            let cells = there().filter(|(row, _)| is(row, name));
-            cells.count().to_string()
-        };
-        let figures = |of: fn(&Judged) -> Option<f64>| {
-            let spread = Spread::of(kept.iter().filter_map(|one| of(one)));
-            match spread {
-                Some(all) => [all.median, all.ninetieth, all.worst].map(percent),
-                None => ["-", "-", "-"].map(String::from),
-            }
-        };
-        let neighbour = there().filter_map(|(_, one)| one.neighbour_percent);
-        let neighbour = Spread::of(neighbour).map(|all| format!("{:.1}", all.median));
-        let [median, ninetieth, worst] = figures(|one| one.regret);
-        let mut line = vec![
-            name.to_string(),
-            there().count().to_string(),
-            kept.len().to_string(),
-        ];
-        line.push(counted(won));
-        line.extend(seeds.then(|| counted(tied)));
+    let spread = |of: Option<Spread>| match of {
+        Some(all) => [all.median, all.ninetieth, all.worst].map(percent),
+        None => ["-", "-", "-"].map(String::from),
+    };
+    let none = || "-".to_string();
+    let lines = policies(rows).into_iter().map(|one| {
+        let [median, ninetieth, worst] = spread(one.regret);
+        let counts = [one.cells, one.keeps, one.best].map(|count| count.to_string());
+        let mut line = vec![one.policy];
+        line.extend(counts);
+        line.extend(seeds.then(|| one.ties.to_string()));
         line.push(median);
-        line.extend(seeds.then(|| interval(&kept)));
+        line.extend(seeds.then(|| one.median_half.map_or_else(none, percent)));
         line.extend([ninetieth, worst]);
-        line.extend(figures(|one| one.regret_oracle));
-        line.extend(beside.then(|| neighbour.unwrap_or_else(|| "-".into())));
+        line.extend(spread(one.to_oracle));
+        let neighbour = one.neighbour_percent.map(|percent| format!("{percent:.1}"));
+        line.extend(beside.then(|| neighbour.unwrap_or_else(none)));
         line
     });
     columns(header.into_iter().map(String::from).collect(), lines, 1)
@@ -309,18 +239,4 @@ fn policies(rows: &[&Cell]) -> String {
 
 fn percent(fraction: f64) -> String {
     format!("{:.1}", 100.0 * fraction)
-}
-
-/// Half of the 95 % interval of the median regret over the seeds.
-fn interval(kept: &[&Judged]) -> String {
-    let seeds = kept.iter().map(|one| one.by_seed.len()).min().unwrap_or(0);
-    let medians = (0..seeds).filter_map(|seed| {
-        let regrets = kept.iter().filter_map(|one| one.by_seed[seed].regret);
-        Some(Spread::of(regrets)?.median)
-    });
-    let medians: Vec<f64> = medians.collect();
-    match medians.len() {
-        0 | 1 => "-".into(),
-        _ => percent(Interval::of(&medians, 0.0).half()),
-    }
 }

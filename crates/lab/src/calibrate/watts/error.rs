@@ -19,6 +19,21 @@ pub enum WattsError {
         "--watts: needs two cores of one package, to tell theirs from what they share: this process may use {0}"
     )]
     OneCore(usize),
+    /// One round says not how far it is off.
+    #[error("--rounds: --watts needs at least 2, of one alone it is not known how far it is off")]
+    OneRound,
+    /// A name that no state has here.
+    #[error(
+        "--states: '{word}' is none of {}{}",
+        WORDS.join(", "),
+        idle_names(idle)
+    )]
+    NoState {
+        /// Name that was given.
+        word: String,
+        /// Names of the kernel's idle states.
+        idle: Vec<String>,
+    },
     /// A meter failed in the middle.
     #[error("--watts: {name}: {why}")]
     Meter {
@@ -67,9 +82,20 @@ pub enum WattsError {
     Panicked,
 }
 
+/// Names of states that are not the kernel's idle states.
+pub(super) const WORDS: [&str; 4] = ["pause", "tpause", "umwait", "wake"];
+
+fn idle_names(idle: &[String]) -> String {
+    match idle.is_empty() {
+        true => "; the kernel shows no idle states here".to_owned(),
+        false => format!(", {}", idle.join(", ")),
+    }
+}
+
 impl WattsError {
     /// True if nothing was measured, since it cannot be here.
     pub fn is_refusal(&self) -> bool {
-        matches!(self, WattsError::NoMeter(_) | WattsError::OneCore(_))
+        use WattsError::{NoMeter, NoState, OneCore, OneRound};
+        matches!(self, NoMeter(_) | OneCore(_) | OneRound | NoState { .. })
     }
 }

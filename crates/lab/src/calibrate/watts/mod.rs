@@ -17,6 +17,7 @@ mod threads;
 mod topology;
 
 pub use block::Rounds;
+use error::WORDS;
 pub use error::WattsError;
 pub use figures::{CoresAwake, MeasuredWatts, StateWatts, WakeJoules};
 pub use profile::with_watts;
@@ -60,19 +61,18 @@ impl<'a> WattsCalibration<'a> {
         u64::from(self.plan.windows()) * u64::from(self.request.rounds.blocks)
     }
 
-    /// Names of the kernel's idle states, the shallowest first.
-    pub fn idle_states(&self) -> impl Iterator<Item = String> {
-        self.plan.idle.iter().map(|state| state.name.clone())
-    }
-
     /// Checks that there is a meter among those of `discovery`, and that there are cores enough.
     ///
     /// # Errors
-    /// There is no meter, or one core; each meter says why.
+    /// There is no meter, or one core; each meter says why. One round is too few, and states have to
+    /// be this machine's.
     pub fn new(
         request: WattsRequest,
         discovery: &'a mut Discovery,
     ) -> Result<WattsCalibration<'a>, WattsError> {
+        if request.rounds.blocks < 2 {
+            return Err(WattsError::OneRound);
+        }
         Metered::of(discovery, &Stop::default())?;
         let allowed = rustix::thread::sched_getaffinity(None);
         let allowed = allowed.map_err(|errno| WattsError::Pin { cpu: 0, errno })?;
@@ -84,6 +84,15 @@ impl<'a> WattsCalibration<'a> {
             return Err(WattsError::OneCore(topology.used.len()));
         }
         let plan = Plan::of(&request.root, &topology, &request.states);
+        let idle: Vec<String> = plan.idle.iter().map(|state| state.name.clone()).collect();
+        let unknown = |word: &&String| {
+            let mut known = WORDS.into_iter().chain(idle.iter().map(String::as_str));
+            !known.any(|name| name.eq_ignore_ascii_case(word))
+        };
+        if let Some(word) = request.states.iter().find(unknown) {
+            let word = word.clone();
+            return Err(WattsError::NoState { word, idle });
+        }
         Ok(WattsCalibration {
             request,
             discovery,

@@ -1,18 +1,14 @@
-//! The rows as CSV.
+//! A grid's rows as CSV.
 
-use crate::failure::Failure;
-use joulio_lab::statistics::Interval;
-use joulio_twin::grid::{Cell, Judged, OracleJoules};
+use super::summary::joules_half;
+use joulio_twin::grid::{Cell, OracleJoules};
+use std::io;
 
-/// Half of the 95 % interval of the joules of an I/O over the seeds.
-fn half_interval(judged: &Judged) -> Option<f64> {
-    let joules = judged.by_seed.iter().map(|seed| seed.joules_per_io);
-    let joules: Vec<f64> = joules.collect();
-    (joules.len() > 1).then(|| Interval::of(&joules, 0.0).half())
-}
-
-/// A line for each policy in each cell.
-pub fn csv(rows: &[Cell]) -> Result<String, Failure> {
+/// The text of a CSV file of `rows`: a line for each policy in each cell.
+///
+/// # Errors
+/// The rows cannot be written.
+pub fn csv(rows: &[Cell]) -> io::Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let header = [
         "device",
@@ -48,7 +44,7 @@ pub fn csv(rows: &[Cell]) -> Result<String, Failure> {
         "regret",
         "regret_oracle",
     ];
-    writer.write_record(header).map_err(Failure::run)?;
+    writer.write_record(header)?;
     for row in rows {
         let (scenario, view) = (&row.scenario, &row.view);
         let number = |figure: Option<f64>| figure.map_or_else(String::new, |n| n.to_string());
@@ -76,7 +72,7 @@ pub fn csv(rows: &[Cell]) -> Result<String, Failure> {
                 oracle(|one| one.everything),
                 one.policy.clone(),
                 one.joules_per_io.to_string(),
-                number(half_interval(one)),
+                number(joules_half(one)),
                 one.iops.to_string(),
                 one.mean_ns.to_string(),
                 one.p99_ns.to_string(),
@@ -89,9 +85,9 @@ pub fn csv(rows: &[Cell]) -> Result<String, Failure> {
                 number(one.regret),
                 number(one.regret_oracle),
             ];
-            writer.write_record(record).map_err(Failure::run)?;
+            writer.write_record(record)?;
         }
     }
-    let bytes = writer.into_inner().map_err(Failure::run)?;
-    String::from_utf8(bytes).map_err(Failure::run)
+    let bytes = writer.into_inner().map_err(io::Error::other)?;
+    String::from_utf8(bytes).map_err(io::Error::other)
 }

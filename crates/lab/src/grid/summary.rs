@@ -1,0 +1,173 @@
+//! A grid's rows, summed up: how each policy did, and how far figures are from each other.
+
+use crate::statistics::Interval;
+use joulio_twin::grid::{Cell, Judged, OracleJoules};
+use joulio_units::PastTdp;
+
+/// Where the values of many cells lie.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// Median.
+    pub median: f64,
+    /// 90th percentile.
+    pub ninetieth: f64,
+    /// Largest.
+    pub worst: f64,
+}
+
+impl Spread {
+    /// Spread of `values`; `None`: there are none.
+    pub fn of(values: impl Iterator<Item = f64>) -> Option<Spread> {
+        let mut all: Vec<f64> = values.collect();
+        all.sort_by(f64::total_cmp);
+        let worst = *all.last()?;
+        let at = |rank: usize| all.get(rank - 1).copied().unwrap_or(worst);
+        Some(Spread {
+            median: at(all.len().div_ceil(2)),
+            ninetieth: at((all.len() * 9).div_ceil(10)),
+            worst,
+        })
+    }
+}
+
+/// How a policy did in many cells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PolicySummary {
+    /// Name of the policy.
+    pub policy: String,
+    /// Cells in which it was simulated.
+    pub cells: usize,
+    /// Cells in which it keeps the promise with every seed.
+    pub keeps: usize,
+    /// Cells in which it is the best, and no tie.
+    pub best: usize,
+    /// Cells in which it is one of several that are the best with some seed.
+    pub ties: usize,
+    /// Joules of an I/O over the best's, less one, of the cells in which it keeps the promise.
+    pub regret: Option<Spread>,
+    /// Half of the 95 % interval of the median regret over the seeds; `None`: there are not two.
+    pub median_half: Option<f64>,
+    /// Joules of an I/O over an oracle's, less one, of the same cells.
+    pub to_oracle: Option<Spread>,
+    /// Percent of the CPU that a thread which computes beside each job has, the median.
+    pub neighbour_percent: Option<f64>,
+}
+
+/// Every policy of `rows`, in the order of the sweep.
+pub fn policy_names<'a>(rows: impl IntoIterator<Item = &'a Cell>) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for judged in rows.into_iter().flat_map(|row| &row.policies) {
+        if !names.contains(&judged.policy.as_str()) {
+            names.push(&judged.policy);
+        }
+    }
+    names
+}
+
+/// How each policy of `rows` did, in the order of the sweep.
+pub fn policies(rows: &[&Cell]) -> Vec<PolicySummary> {
+    let names = policy_names(rows.iter().copied()).into_iter();
+    names.map(|name| PolicySummary::of(name, rows)).collect()
+}
+
+impl PolicySummary {
+    fn of(name: &str, rows: &[&Cell]) -> PolicySummary {
+        let at = |row: &Cell| row.policies.iter().position(|one| one.policy == name);
+        let there = rows
+            .iter()
+            .filter_map(|row| Some((*row, &row.policies[at(row)?])));
+        let there: Vec<(&Cell, &Judged)> = there.collect();
+        let kept = there.iter().map(|one| one.1).filter(|one| one.keeps);
+        let kept: Vec<&Judged> = kept.collect();
+        let counted =
+            |is: fn(&Cell, &str) -> bool| there.iter().filter(|(row, _)| is(row, name)).count();
+        let spread =
+            |of: fn(&Judged) -> Option<f64>| Spread::of(kept.iter().filter_map(|one| of(one)));
+        let neighbour = there.iter().filter_map(|(_, one)| one.neighbour_percent);
+        PolicySummary {
+            policy: name.into(),
+            cells: there.len(),
+            keeps: kept.len(),
+            best: counted(is_best),
+            ties: counted(is_tied),
+            regret: spread(|one| one.regret),
+            median_half: median_half(&kept),
+            to_oracle: spread(|one| one.regret_oracle),
+            neighbour_percent: Spread::of(neighbour).map(|all| all.median),
+        }
+    }
+}
+
+/// Returns true if the policy called `name` is the best of `row`, and no tie.
+pub fn is_best(row: &Cell, name: &str) -> bool {
+    !row.is_tie() && row.best.as_deref() == Some(name)
+}
+
+/// Returns true if the policy called `name` is one of several that are the best of `row` with some
+/// seed.
+fn is_tied(row: &Cell, name: &str) -> bool {
+    row.is_tie() && (row.best.as_deref() == Some(name) || row.ties.iter().any(|tie| tie == name))
+}
+
+/// Half of the 95 % interval of the median regret over the seeds.
+fn median_half(kept: &[&Judged]) -> Option<f64> {
+    let seeds = kept.iter().map(|one| one.by_seed.len()).min().unwrap_or(0);
+    let medians = (0..seeds).filter_map(|seed| {
+        let regrets = kept.iter().filter_map(|one| one.by_seed[seed].regret);
+        Some(Spread::of(regrets)?.median)
+    });
+    let medians: Vec<f64> = medians.collect();
+    (medians.len() > 1).then(|| Interval::of(&medians, 0.0).half())
+}
+
+/// Half of the 95 % interval of the joules of an I/O over the seeds; `None`: there are not two.
+pub fn joules_half(judged: &Judged) -> Option<f64> {
+    let joules = judged.by_seed.iter().map(|seed| seed.joules_per_io);
+    let joules: Vec<f64> = joules.collect();
+    (joules.len() > 1).then(|| Interval::of(&joules, 0.0).half())
+}
+
+/// Percent by which oracles that know more than completions use less than the one that does not: one
+/// that also spends what the promise leaves, and one that knows arrivals too.
+pub fn oracle_savings(rows: &[Cell]) -> Option<(Spread, Spread)> {
+    let less = |of: fn(&OracleJoules) -> f64| {
+        let known = rows.iter().filter_map(|row| row.oracle_joules_per_io);
+        Spread::of(known.map(|one| 100.0 * (1.0 - of(&one) / one.completions)))
+    };
+    less(|one| one.spending).zip(less(|one| one.everything))
+}
+
+/// Cells in which some policy would draw more than the part is sold for, and the most of that.
+pub fn past_tdp(rows: &[Cell]) -> Option<(usize, PastTdp)> {
+    let past = |row: &Cell| -> Vec<PastTdp> {
+        let policies = row.policies.iter();
+        policies.filter_map(|one| one.past_tdp).collect()
+    };
+    let past: Vec<_> = rows
+        .iter()
+        .map(past)
+        .filter(|all| !all.is_empty())
+        .collect();
+    let most = past.iter().flatten();
+    let most = most.max_by(|a, b| a.package_watts.total_cmp(&b.package_watts));
+    Some((past.len(), *most?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spread_is_of_values_that_there_are() {
+        let spread = Spread::of((1..=10).rev().map(f64::from)).unwrap();
+        let expected = Spread {
+            median: 5.0,
+            ninetieth: 9.0,
+            worst: 10.0,
+        };
+        assert_eq!(spread, expected);
+        let one = Spread::of([2.0].into_iter()).unwrap();
+        assert_eq!((one.median, one.ninetieth, one.worst), (2.0, 2.0, 2.0));
+        assert_eq!(Spread::of(std::iter::empty()), None);
+    }
+}

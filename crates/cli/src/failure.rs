@@ -99,6 +99,12 @@ impl From<ChangeError> for Failure {
     }
 }
 
+impl From<Box<ChangeError>> for Failure {
+    fn from(error: Box<ChangeError>) -> Failure {
+        Failure::from(*error)
+    }
+}
+
 /// Implements `From` for errors that come before anything is done.
 macro_rules! refusals {
     ($($error:ty),*) => {

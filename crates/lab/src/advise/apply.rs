@@ -34,7 +34,7 @@ impl AdviceReport {
     ///
     /// # Errors
     /// A setting cannot be made.
-    pub fn apply(&self, report: impl Fn(&str)) -> Result<Applied, ChangeError> {
+    pub fn apply(&self, report: impl Fn(&str)) -> Result<Applied, Box<ChangeError>> {
         let wanted = self.wanted();
         if wanted.is_empty() {
             return Ok(Applied::Nothing);

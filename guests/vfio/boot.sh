@@ -7,14 +7,16 @@ source "$(dirname "${BASH_SOURCE[0]}")/../guest.sh"
 
 common_usage() {
     guest_usage
+    echo "  --cpu MODEL          of QEMU's, with its features, e.g. Nehalem,+pku ($cpu)"
     echo '  --monitor SOCKET     QEMU'\''s human monitor, e.g. for "device_del nvme0"'
 }
 
-monitor=''
+monitor='' cpu=Nehalem
 
 # common_option NAME VALUE: false when it is none of these.
 common_option() {
     case $1 in
+    --cpu) cpu=$2 ;;
     --monitor) monitor=$2 ;;
     *) guest_option "$@" ;;
     esac
@@ -27,7 +29,7 @@ prepare() {
     # shellcheck disable=SC2054 # the commas are QEMU's
     qemu=(
         -nodefaults -no-user-config -display none -no-reboot
-        -cpu Nehalem -smp "$cpus" -m "$memory"
+        -cpu "$cpu" -smp "$cpus" -m "$memory"
         -chardev "stdio,id=console,signal=off,logfile=$log" -serial chardev:console
         -chardev "file,id=artefacts,path=$work/artefacts.tar" -serial chardev:artefacts
         -device isa-debug-exit,iobase=0xf4,iosize=0x04

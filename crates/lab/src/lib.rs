@@ -34,6 +34,7 @@ mod profile_folder;
 mod profile_text;
 pub mod record;
 mod recording;
+pub mod report;
 pub mod results;
 pub mod selftest;
 pub mod serve;

@@ -7,7 +7,7 @@ mod ipmi;
 #[cfg(feature = "redfish")]
 mod netrc;
 mod redfish;
-mod url;
+pub(crate) mod url;
 
 pub(crate) use credentials::CREDENTIALS;
 pub(crate) use ipmi::allow as allow_ipmi;

@@ -1,6 +1,6 @@
 //! Choice of the meters to read: `--meter`.
 
-use crate::bmc::RedfishUrl;
+use crate::bmc::url::RedfishUrl;
 use crate::finding::{Finding, Found};
 use crate::meter::{About, Source};
 use crate::{Boundary, UnknownBoundary};

@@ -21,6 +21,7 @@ pub mod grid;
 pub mod idle;
 pub mod inspect;
 mod machine_profile;
+mod manifest_device;
 mod memory;
 mod meter_listing;
 pub mod meters;

@@ -8,7 +8,7 @@ use joulio_units::Watts;
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{self, Profile};
-use crate::power::Residency;
+use crate::power::residency::Residency;
 use crate::{CoreState, Figure, Frequency, FrequencyRatio, Link, Pick, ProfileError};
 
 /// A machine, as the power model sees it.

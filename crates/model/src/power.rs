@@ -16,7 +16,7 @@
 
 mod cores;
 mod device;
-mod residency;
+pub(crate) mod residency;
 mod tdp;
 
 use std::ops::Add;

@@ -4,7 +4,8 @@
 use crate::NvmeError;
 use crate::cancel::{Cancel, Over, Patience};
 use crate::power::AdminData;
-use crate::queue::{CompletionRing, SubmissionRing};
+use crate::queue::completion::CompletionRing;
+use crate::queue::submission::SubmissionRing;
 use crate::registers::Registers;
 use joulio_device::{Device, DmaMemory};
 use joulio_nvme_spec::register::{Aqa, Cap, completion_doorbell, submission_doorbell};

@@ -125,7 +125,7 @@ impl Advice {
             .collect();
         let mut all = Assessment::all(runs, yardstick, &others);
         let promise = Limits::of(&options.promised, &all)?;
-        all.iter_mut().for_each(|one| one.judge(&promise));
+        all.iter_mut().for_each(|one| promise.judge(one));
         check_promise(&all, &promise)?;
         let mut all = without_equals(all);
         let rank = Rank { options };

@@ -1,6 +1,5 @@
 //! Candidates, and what their runs were like.
 
-use super::limits::Limits;
 use super::yardstick::Yardstick;
 use crate::statistics::Interval;
 use joulio_units::{Nanos, Percentile};
@@ -146,13 +145,6 @@ impl Assessment {
             keeps: false,
             candidate,
         }
-    }
-
-    /// Judges it by `limits`.
-    pub(super) fn judge(&mut self, limits: &Limits) {
-        let figures = self.figures.as_ref();
-        let keeps = figures.is_some_and(|figures| limits.keeps(|p| figures.percentile(p)));
-        self.keeps = keeps && !self.falls_behind;
     }
 }
 

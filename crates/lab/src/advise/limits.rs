@@ -90,8 +90,15 @@ impl Limits {
         }
     }
 
+    /// Judges `one` by the limits.
+    pub(super) fn judge(&self, one: &mut Assessment) {
+        let figures = one.figures.as_ref();
+        let keeps = figures.is_some_and(|figures| self.keeps(|p| figures.percentile(p)));
+        one.keeps = keeps && !one.falls_behind;
+    }
+
     /// Returns true if latencies whose percentiles `value` gives keep every limit.
-    pub(super) fn keeps(&self, value: impl Fn(Percentile) -> Option<Nanos>) -> bool {
+    fn keeps(&self, value: impl Fn(Percentile) -> Option<Nanos>) -> bool {
         let mut limits = self.limits.iter();
         limits.all(|limit| value(limit.percentile).is_some_and(|value| value <= limit.latency))
     }

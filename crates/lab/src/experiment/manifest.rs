@@ -1,6 +1,7 @@
 //! The manifest of a result: what it takes beside the figures to run it again and understand it.
 
 use super::energy::{EnergyNote, EnergySources};
+use crate::manifest_device::ManifestDevice;
 use crate::target_name::TargetName;
 use crate::targets::TargetOptions;
 use joulio_energy::{Processor, Root};
@@ -40,21 +41,6 @@ pub struct Manifest {
     pub interrupted: bool,
     /// Runs that are missing.
     pub not_run: Vec<String>,
-}
-
-/// Device of an experiment.
-#[derive(Clone, Debug, Serialize)]
-pub struct ManifestDevice {
-    /// Name that the user gave it.
-    pub name: String,
-    /// Bytes of its namespace.
-    pub bytes: u64,
-    /// Bytes of a block.
-    pub block_bytes: u32,
-    /// Name of the profile that it follows; `None`: it is not emulated.
-    pub emulates: Option<String>,
-    /// NVMe power state before the runs; `None` where it cannot be read.
-    pub power_state: Option<u8>,
 }
 
 impl Manifest {

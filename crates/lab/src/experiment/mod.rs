@@ -20,10 +20,11 @@ mod testbed;
 mod verdict;
 mod workload;
 
+pub use crate::manifest_device::ManifestDevice;
 pub use energy::{EnergyError, EnergyNote, EnergyOptions, EnergySources};
 pub use error::ExperimentError;
 pub use goal::{GoalOptions, parse_latency_budget};
-pub use manifest::{Manifest, ManifestDevice};
+pub use manifest::Manifest;
 pub use missing::MissingRuns;
 pub use observer::Observer;
 pub use options::ExperimentOptions;

@@ -1,6 +1,6 @@
 //! Why a self-test ended without a report.
 
-use super::uintr::SetupError;
+use super::uintr::setup::SetupError;
 use joulio_cpu::MissingFeature;
 use joulio_cpu::uintr::UintrError;
 use rustix::io::Errno;

@@ -10,8 +10,8 @@ pub use joulio_model::machine::costs::IdleState;
 pub use twin_options::TwinOptions;
 
 use crate::device_name::{DeviceKind, DeviceName};
-use crate::experiment::ManifestDevice;
 use crate::machine_profile;
+use crate::manifest_device::ManifestDevice;
 use crate::target_name::TargetName;
 use joulio_host::power_states::coalescing::{coalesced, describe};
 use joulio_model::{DeviceProfile, FrequencyRatio, MachineProfile};

@@ -9,7 +9,7 @@ mod namespaces;
 mod power;
 mod queues;
 mod recovery;
-mod shared;
+pub(crate) mod shared;
 
 pub(crate) use shared::Shared;
 

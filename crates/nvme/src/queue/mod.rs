@@ -1,7 +1,7 @@
 //! An I/O queue pair.
 
 mod commands;
-mod completion;
+pub(crate) mod completion;
 mod faults;
 mod info;
 mod interrupt;
@@ -10,20 +10,19 @@ pub(crate) mod prp;
 mod recovery;
 mod retry;
 mod slots;
-mod submission;
+pub(crate) mod submission;
 mod tracing;
 mod waiting;
 
 pub use commands::MAX_RANGES;
-pub(crate) use completion::CompletionRing;
 pub use faults::Faults;
 pub use info::QueueInfo;
 pub(crate) use layout::Layout;
 pub use slots::CompletionFault;
 pub(crate) use slots::MAX_SLOTS;
-pub(crate) use submission::SubmissionRing;
 
-use crate::controller::Shared;
+use crate::controller::shared::Shared;
+use completion::CompletionRing;
 use interrupt::Interrupt;
 use joulio_device::{Device, DmaBuffer, DmaDomain, DmaMemory, Vector};
 use joulio_nvme_spec::{Command, CommandId, QueueId, Status};
@@ -34,6 +33,7 @@ use prp::Lists;
 use retry::Retries;
 use slots::{Entry, Slots};
 use std::sync::Arc;
+use submission::SubmissionRing;
 use zerocopy::little_endian::U32;
 
 /// A completed command.

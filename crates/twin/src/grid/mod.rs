@@ -9,6 +9,7 @@ mod judge;
 mod outcome;
 mod replicate;
 mod scenario;
+mod simulate;
 mod sweep;
 
 pub use axes::{Axes, View};

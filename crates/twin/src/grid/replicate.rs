@@ -1,12 +1,20 @@
 //! One seed of a scenario: what each policy and each oracle did on the same devices, I/O by I/O.
 
 use super::outcome::Outcome;
-use super::sweep::{DRIVER, FIRST};
 use super::{GridError, Mechanism, Scenario, Sweep, View};
 use crate::{Oracle, TwinError, TwinRun, TwinSetup, run_oracle, run_policy, wait_costs};
-use joulio_job::{Arrivals, Job};
+use joulio_job::{Arrivals, CompletionMode, EngineName, Job, Method};
 use joulio_units::{Nanos, Percentile, Slo, SloLimit, Watts};
 use joulio_wait::{Adaptive, AnyPolicy, Goal, Objective, Promised, WaitCosts};
+
+/// The user-space driver, whose policies are compared.
+const DRIVER: Method = Method {
+    engine: EngineName::Nvme,
+    mode: CompletionMode::Poll,
+};
+
+/// I/Os that show what a closed loop does.
+const FIRST: u64 = 4_000;
 
 /// What an oracle knows beside the I/Os that are out, and may do with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

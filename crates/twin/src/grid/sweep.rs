@@ -1,13 +1,12 @@
 //! A sweep over scenarios.
 
-use super::judge::{Cell, judge};
-use super::{Mechanism, Scenario, View};
+use super::{Mechanism, Scenario};
+use crate::TwinError;
 use crate::job_check::check_load;
-use crate::{TwinError, TwinSetup};
-use joulio_job::{Arrivals, CompletionMode, EngineName, Load, Method};
-use joulio_model::{DeviceProfile, MachineProfile, MeteredAt, ServiceModel};
+use joulio_job::{Arrivals, CompletionMode, Load};
+use joulio_model::{DeviceProfile, MachineProfile, ServiceModel};
 use joulio_units::{Direction, Nanos, Percentile, Slo};
-use joulio_wait::{AnyPolicy, Objective, Policy, SkiRental, StepKind, StepSet};
+use joulio_wait::{AnyPolicy, Policy, SkiRental, StepKind, StepSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -136,15 +135,6 @@ impl Sweep {
     pub const RAMP: Nanos = Nanos::from_millis(110);
 }
 
-/// The user-space driver, whose policies are compared.
-pub(super) const DRIVER: Method = Method {
-    engine: EngineName::Nvme,
-    mode: CompletionMode::Poll,
-};
-
-/// I/Os that show what a closed loop does.
-pub(super) const FIRST: u64 = 4_000;
-
 impl Sweep {
     /// Refuses I/Os that `scenario`'s device does not do, and a promise that it breaks alone.
     ///
@@ -191,34 +181,5 @@ impl Sweep {
             }
         }
         Ok(())
-    }
-
-    /// Simulates `scenario`, and judges it in each of `views`.
-    ///
-    /// # Errors
-    /// [`GridError`], if the scenario cannot be simulated or the machine has no such view.
-    pub fn simulate(
-        &self,
-        scenario: &Scenario,
-        device: &DeviceProfile,
-        views: &[View],
-    ) -> Result<Vec<Cell>, GridError> {
-        self.check(scenario, device)?;
-        let package = self.machine.boundary == MeteredAt::Package;
-        if package && views.iter().any(|view| view.boundary == Objective::Wall) {
-            let machine = self.machine.name.clone();
-            return Err(GridError::Wall { machine });
-        }
-        let devices = std::slice::from_ref(device);
-        let setup = TwinSetup {
-            neighbours: scenario.load.neighbours(),
-            stop: Some(&*self.stop),
-            ..TwinSetup::new(&self.machine, devices)
-        };
-        let replicates = self.replicates(scenario, &setup, views)?;
-        let rows = views.iter().copied().enumerate();
-        Ok(rows
-            .map(|view| judge(scenario, view, &replicates))
-            .collect())
     }
 }

@@ -2,7 +2,7 @@
 
 mod consumer;
 mod delivery;
-mod setup;
+pub(super) mod setup;
 mod sweep;
 
 use super::error::SelftestError;

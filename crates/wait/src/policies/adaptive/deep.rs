@@ -1,11 +1,7 @@
 //! What a plan costs where several I/Os are out: a short simulation by what they took lately.
 
-use super::history::POINTS;
-use super::plan::{Cost, Plan, Pricing};
-use super::points::Points;
-
-/// I/Os out at once that are simulated, at most.
-pub(super) const DEEPEST: usize = 32;
+use super::plan::{Cost, DEEPEST, Plan, Pricing};
+use super::points::{POINTS, Points};
 
 impl Pricing<'_> {
     /// The cost of an I/O by `plan` in a closed loop of `depth` that take `points`.

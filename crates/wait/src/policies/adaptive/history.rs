@@ -1,14 +1,12 @@
 //! What I/Os of a class took lately.
 
-use super::points::Points;
+use super::points::{POINTS, Points};
 use joulio_units::Nanos;
 
 /// I/Os that are remembered.
 pub(super) const KEPT: usize = 64;
 /// I/Os before a class has a history.
 pub(super) const FEW: usize = 16;
-/// Representatives of a history.
-pub(super) const POINTS: usize = 16;
 
 /// The latest times from submission to completion of one class, in nanoseconds.
 #[derive(Clone, Copy, Debug)]

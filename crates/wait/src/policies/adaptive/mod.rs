@@ -22,13 +22,12 @@ use crate::{
     Class, ExpectedCost, Outstanding, PlannedWait, Policy, Slept, Step, StepKind, StepSet,
 };
 use account::Account;
-use deep::DEEPEST;
 use gaps::Gaps;
-use history::{FEW, History, POINTS};
+use history::{FEW, History};
 use joulio_units::{Joules, Nanos};
 use lateness::{Lateness, SLOWEST};
-use plan::{Cost, Plan, Pricing, Then, Watch};
-use points::Points;
+use plan::{Cost, DEEPEST, Plan, Pricing, Then, Watch};
+use points::{POINTS, Points};
 use promise::{Cause, Promise};
 use shared::Shared;
 use std::borrow::Cow;

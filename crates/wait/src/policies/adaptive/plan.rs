@@ -1,10 +1,11 @@
 //! A plan of a wait, and what it costs by what I/Os took lately.
 
 use super::costs::WaitCosts;
-use super::deep::DEEPEST;
-use super::history::POINTS;
-use super::points::Points;
+use super::points::{POINTS, Points};
 use crate::StepKind;
+
+/// I/Os out at once that are simulated, at most.
+pub(super) const DEEPEST: usize = 32;
 
 /// What ends a watch that sees nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,9 @@
 //! Representatives of what I/Os took.
 
-use super::history::POINTS;
 use std::ops::Index;
+
+/// Representatives of a history.
+pub(super) const POINTS: usize = 16;
 
 /// Times that stand for as many I/Os each, ascending, in nanoseconds.
 #[derive(Clone, Copy, Debug)]

@@ -28,7 +28,7 @@ pub struct TraceArgs {
     completion: CompletionMode,
     #[command(flatten)]
     work: WorkArgs,
-    /// I/Os of each job (or 10k). Of very many, the last are shown
+    /// I/Os of each job on each of its devices (or 10k). Of very many, the last are shown
     #[arg(long = "number_ios", alias = "number-ios", default_value = "32", value_parser = parse_count)]
     number_ios: u64,
     /// Seconds to run before the trace begins, so that hybrid has learnt how long to sleep

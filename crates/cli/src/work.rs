@@ -5,18 +5,20 @@ use crate::signals::cancel;
 use crate::times::{microseconds, seconds};
 use joulio_emulator::FaultPlan;
 use joulio_lab::experiment::{self, RatePhase, WorkloadOptions};
-use joulio_lab::{TargetName, TargetOptions};
+use joulio_lab::{TargetName, TargetNames, TargetOptions};
 use joulio_units::Nanos;
 use joulio_workload::{BlockSizes, ReadWrite, RingOptions, parse_count, parse_size};
 
 /// Flags that fio has mean what they mean there.
 #[derive(clap::Args)]
 pub struct WorkArgs {
-    /// Device: emulated:PROFILE[,file=PATH][,size=BYTES][,lba=512|4096][,seed=N] or
+    /// Device: emulated:PROFILE[,file=PATH][,size=BYTES][,lba=512|4096][,seed=N][,count=N] or
     /// pcie:ADDRESS[,nsid=N] or vfio-user:SOCKET[,nsid=N], which joulio drives, or the path of a
-    /// block device or file, which the kernel drives. Repeatable: jobs are spread over devices
+    /// block device or file, which the kernel drives. Repeatable: jobs are spread over devices; of
+    /// fewer jobs than devices each has several, of joulio's own driver and of one kind, and waits
+    /// for them together. count=7: seven equal ones
     #[arg(long, default_value = "emulated:optane-900p")]
-    pub device: Vec<TargetName>,
+    pub device: Vec<TargetNames>,
     /// read, write, randread, randwrite, randrw or rw
     #[arg(long, alias = "readwrite", default_value = "randread")]
     rw: ReadWrite,
@@ -26,18 +28,18 @@ pub struct WorkArgs {
     /// Bytes of an I/O; 4k:8k: jobs take the sizes in turn
     #[arg(long, alias = "blocksize", default_value = "4k")]
     bs: BlockSizes,
-    /// I/Os in flight, each job
+    /// I/Os in flight, each job on each of its devices
     #[arg(long, default_value_t = 1, value_parser = whole::<usize>)]
     iodepth: usize,
-    /// Threads, each with a queue pair or a ring of its own
+    /// Threads, each with a queue pair on each of its devices, or a ring, of its own
     #[arg(long, default_value_t = 1, value_parser = whole::<usize>)]
     numjobs: usize,
     /// Bytes of each device to use, from its start. With --verify jobs share them, otherwise each
     /// job uses all of them. Default: the whole namespace
     #[arg(long, value_parser = parse_size)]
     size: Option<u64>,
-    /// Open loop: this many I/Os a second arrive at each job, by the clock; latency counts from
-    /// the arrival
+    /// Open loop: this many I/Os a second arrive at each job, for each of its devices, by the clock;
+    /// latency counts from the arrival
     #[arg(long = "rate_iops", alias = "rate-iops", value_parser = parse_count, group = "rate", conflicts_with = "thinktime")]
     rate_iops: Option<u64>,
     /// A load that changes, over and over: a list of RATE:TIME, as 20k:5s,2k:10s, each of them
@@ -139,10 +141,16 @@ fn parse_cpus(text: &str) -> Result<Cpus, String> {
 }
 
 impl WorkArgs {
+    /// The devices, each by itself.
+    pub fn devices(&self) -> Vec<TargetName> {
+        let devices = self.device.iter();
+        devices.flat_map(|one| one.names()).cloned().collect()
+    }
+
     /// The devices that the flags describe, and how to open them, with rings as `ring` says.
     pub fn targets(&self, ring: RingOptions) -> TargetOptions {
         TargetOptions {
-            devices: self.device.clone(),
+            devices: self.devices(),
             allow_write: self.allow_write,
             faults: self.faults.clone(),
             io_timeout: Some(self.io_timeout),

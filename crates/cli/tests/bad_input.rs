@@ -53,14 +53,10 @@ fn a_depth_that_no_queue_has_is_refused() {
 }
 
 #[test]
-fn each_job_needs_a_queue_pair_and_each_device_a_job() {
+fn each_job_needs_a_queue_pair() {
     bench("--numjobs 0", &["--numjobs", "at least 1"]);
     bench("--numjobs 32", &["--numjobs", "32", "has 31"]);
     bench("--numjobs 257", &["--numjobs", "at most 256"]);
-    bench(
-        "--device emulated:instant --device emulated:instant",
-        &["--numjobs", "2 devices", "1 jobs"],
-    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use joulio_wait::Counters;
 use std::error::Error;
 use std::fmt::Display;
 
-/// Does I/O for one thread on one device or file.
+/// Does I/O for one thread on one device or file, or on several devices.
 ///
 /// The path of one I/O: [`prepare`](Engine::prepare) takes a request with its buffer,
 /// [`submit`](Engine::submit) sends all that were prepared, [`reap`](Engine::reap) waits and hands
@@ -20,19 +20,24 @@ pub trait Engine {
     /// How the engine itself fails.
     type Error: Error + Send + Sync + 'static;
 
-    /// Allocates `count` zeroed buffers of `len` bytes.
+    /// Allocates `count` zeroed buffers of `len` bytes for device `device` of the engine's, from 0.
     ///
     /// # Errors
     /// There is no such memory, or the device cannot be given any.
-    fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<Self::Buffer>, Self::Error>;
+    fn buffers(
+        &mut self,
+        device: usize,
+        count: usize,
+        len: usize,
+    ) -> Result<Vec<Self::Buffer>, Self::Error>;
 
-    /// Learns that the request which is prepared next had to wait for `time` since it was due; an engine
-    /// may wait for its completion by that.
-    fn waited(&mut self, time: Nanos) {
-        let _ = time;
+    /// Learns that the request which is prepared next for `device` had to wait for `time` since it was
+    /// due; an engine may wait for its completion by that.
+    fn waited(&mut self, device: usize, time: Nanos) {
+        let _ = (device, time);
     }
 
-    /// Takes a request; there is room for as many as the engine's queue depth. A request that the
+    /// Takes a request; there is room for as many as the engine's queue depth, of each device. A request that the
     /// device or the kernel refuses ends with a completion that says so.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use joulio_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Arrivals of a workload's I/Os, at each job.
+/// Arrivals of a workload's I/Os, at each job on each of its devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Arrivals {
     /// Closed loop: as soon as one I/O completes, the next goes out.

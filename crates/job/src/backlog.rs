@@ -7,7 +7,7 @@ use crate::{Arrivals, Job};
 const CHANCE: f64 = 2.0;
 
 impl Job {
-    /// Returns true if the device fell behind the arrivals, of which `ios` were issued and `left`
+    /// Returns true if the `devices` fell behind the arrivals, of which `ios` were issued and `left`
     /// were not.
     ///
     /// A device that keeps up leaves some too, when the end comes just after several at once. Their
@@ -15,8 +15,8 @@ impl Job {
     /// and the number that was issued is below the number that arrived by more than the standard
     /// error of a count of random arrivals, singly or in bursts. A regular clock has a smaller one;
     /// the rest is for service times that vary as much.
-    pub fn falls_behind(&self, ios: u64, left: u64) -> bool {
-        let in_flight = (self.iodepth * self.numjobs) as u64;
+    pub fn falls_behind(&self, devices: usize, ios: u64, left: u64) -> bool {
+        let in_flight = (self.iodepth * self.numjobs.max(devices)) as u64;
         let together = self.loads(0).into_iter().map(|load| match load.arrivals {
             Arrivals::Bursts { ios, .. } => ios,
             _ => 1,
@@ -44,20 +44,21 @@ mod tests {
     fn a_few_at_the_end_are_chance_and_a_part_of_all_is_not() {
         let random = job(4, Arrivals::Poisson(Nanos(1_000)));
         for (ios, left) in [(10_000, 0), (10_000, 4), (10_000, 200), (0, 4), (3, 5)] {
-            assert!(!random.falls_behind(ios, left), "{ios} {left}");
+            assert!(!random.falls_behind(1, ios, left), "{ios} {left}");
         }
         for (ios, left) in [(10_000, 205), (9_000, 1_000), (0, 5), (10, 10)] {
-            assert!(random.falls_behind(ios, left), "{ios} {left}");
+            assert!(random.falls_behind(1, ios, left), "{ios} {left}");
         }
     }
 
     #[test]
     fn what_all_jobs_have_in_flight_is_no_backlog() {
         let mut job = job(8, Arrivals::Every(Nanos(1_000)));
-        assert!(job.falls_behind(40, 20));
+        assert!(job.falls_behind(1, 40, 20));
+        assert!(!job.falls_behind(3, 40, 20));
         job.numjobs = 3;
-        assert!(!job.falls_behind(40, 20));
-        assert!(job.falls_behind(40, 25));
+        assert!(!job.falls_behind(1, 40, 20));
+        assert!(job.falls_behind(1, 40, 25));
     }
 
     #[test]
@@ -65,7 +66,7 @@ mod tests {
         let every = Nanos(1_000_000);
         let bursts = job(1, Arrivals::Bursts { ios: 100, every });
         // 10 bursts, the last of them not begun.
-        assert!(!bursts.falls_behind(900, 100));
-        assert!(bursts.falls_behind(2_000, 8_000));
+        assert!(!bursts.falls_behind(1, 900, 100));
+        assert!(bursts.falls_behind(1, 2_000, 8_000));
     }
 }

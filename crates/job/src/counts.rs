@@ -1,8 +1,8 @@
 //! The figures of a run.
 
 use crate::{
-    DirectionResult, EnergyResult, FaultCounts, FixedWindow, MachineCounters, Moment, Threads,
-    Unmetered, VerifyResult, WaitCounters,
+    DeviceCounts, DirectionResult, EnergyResult, FaultCounts, FixedWindow, MachineCounters, Moment,
+    Threads, Unmetered, VerifyResult, WaitCounters,
 };
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,8 @@ pub struct Counts {
     pub write: DirectionResult,
     /// Reads and writes together.
     pub all: DirectionResult,
+    /// Figures of each device, in the order in which the devices were named.
+    pub per_device: Vec<DeviceCounts>,
     /// CPU time of the threads, by role.
     pub threads: Threads,
     /// Counters of waiting.

@@ -14,7 +14,7 @@ pub struct Job {
     pub rwmixread: u8,
     /// Bytes of an I/O.
     pub bs: BlockSizes,
-    /// I/Os in flight of each job.
+    /// I/Os in flight of each job, on each of its devices ([`Job::assignments`]).
     pub iodepth: usize,
     /// Jobs: threads or processes.
     pub numjobs: usize,
@@ -24,7 +24,7 @@ pub struct Job {
     pub size: Option<u64>,
     /// Nanoseconds to run, the ramp not included; `None` is until `number_ios` are done.
     pub runtime: Option<Nanos>,
-    /// I/Os of each job, the ramp's not counted; `None` is until `runtime` is over.
+    /// I/Os of each job on each of its devices, the ramp's not counted; `None` is until `runtime` is over.
     pub number_ios: Option<u64>,
     /// Nanoseconds that energy is counted for, from the beginning of the measured part: whoever is
     /// done earlier races to idle. `None` is to the end of the work. Goes with `number_ios`.

@@ -7,12 +7,14 @@
 
 mod area;
 mod arrivals;
+mod assignment;
 mod availability;
 mod backlog;
 mod block_sizes;
 mod completion_mode;
 mod completion_result;
 mod counts;
+mod device_counts;
 mod direction_result;
 mod energy_choice;
 mod energy_result;
@@ -41,11 +43,13 @@ mod wait_counters;
 
 pub use area::Area;
 pub use arrivals::Arrivals;
+pub use assignment::Assignment;
 pub use availability::Availability;
 pub use block_sizes::BlockSizes;
 pub use completion_mode::CompletionMode;
 pub use completion_result::CompletionResult;
 pub use counts::Counts;
+pub use device_counts::DeviceCounts;
 pub use direction_result::DirectionResult;
 pub use energy_result::{EnergyResult, Unmetered, WorkDone};
 pub use engine_name::EngineName;

@@ -22,7 +22,7 @@ pub struct RunResult {
     pub rw: ReadWrite,
     /// Bytes of an I/O; a list: jobs take them in turn.
     pub bs: BlockSizes,
-    /// I/Os in flight, each job.
+    /// I/Os in flight, each job on each of its devices.
     pub iodepth: usize,
     /// Jobs.
     pub numjobs: usize,
@@ -81,7 +81,7 @@ impl RunResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CompletionMode, LatencySummary};
+    use crate::{CompletionMode, DeviceCounts, LatencySummary};
 
     #[test]
     fn a_result_is_the_same_after_json() {
@@ -104,6 +104,7 @@ mod tests {
             .machine
             .missing
             .insert("cycles".into(), "not counted here".into());
+        counts.per_device = vec![DeviceCounts::default()];
         for counts in [Some(counts), None] {
             let devices = vec!["optane-900p".to_owned()];
             let job = Job::random_reads(1);

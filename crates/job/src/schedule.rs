@@ -1,6 +1,6 @@
 //! When each I/O of a job arrives, and what it does.
 
-use crate::{Arrivals, Job, Load};
+use crate::{Arrivals, Assignment, Job, Load};
 use joulio_units::{Direction, Nanos};
 use rand_distr::{Bernoulli, Distribution, Exp1, Poisson};
 use rand_pcg::Pcg64Mcg;
@@ -62,8 +62,22 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Schedule of job `index` of `job`, from `start` on.
+    /// Schedule of job `index` of `job`, which has one device, from `start` on.
     pub fn new(job: &Job, index: usize, start: Nanos) -> Schedule {
+        Schedule::seeded(job, index, index, start)
+    }
+
+    /// Schedule of job `index` of `job` on one of its devices, from `start` on.
+    pub fn of_assignment(
+        job: &Job,
+        index: usize,
+        assignment: Assignment,
+        start: Nanos,
+    ) -> Schedule {
+        Schedule::seeded(job, index, assignment.index, start)
+    }
+
+    fn seeded(job: &Job, index: usize, seed: usize, start: Nanos) -> Schedule {
         let lengths = job.phases.iter().map(|phase| phase.length);
         let lengths = lengths.chain(job.phases.is_empty().then_some(Nanos::MAX));
         let loads = job.loads(index).into_iter().zip(lengths);
@@ -75,7 +89,7 @@ impl Schedule {
             until: start + loads[0].length,
             next_arrival: start,
             burst: 0,
-            random: Pcg64Mcg::seed_from_u64(job.seed ^ (index as u64 + 1) << 32),
+            random: Pcg64Mcg::seed_from_u64(job.seed ^ (seed as u64 + 1) << 32),
             loads,
         };
         schedule.begin(start);

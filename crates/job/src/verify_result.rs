@@ -12,3 +12,12 @@ pub struct VerifyResult {
     /// Description of the first wrong block.
     pub first_error: Option<String>,
 }
+
+impl VerifyResult {
+    /// Adds the blocks of `other`.
+    pub fn add(&mut self, other: VerifyResult) {
+        self.blocks += other.blocks;
+        self.errors += other.errors;
+        self.first_error = self.first_error.take().or(other.first_error);
+    }
+}

@@ -155,10 +155,11 @@ fn read(
     let poller = || switches(&format!("self/task/{}", poller?));
     let before = poller();
     let blocks = (file.size() / u64::from(BLOCK)).max(1);
-    let mut buffers = engine.buffers(1, BLOCK as usize)?;
+    let mut buffers = engine.buffers(0, 1, BLOCK as usize)?;
     for n in 0..ios {
         let Some(buffer) = buffers.pop() else { break };
         let request = Request {
+            device: 0,
             direction: Direction::Read,
             offset: n * 7919 % blocks * u64::from(BLOCK),
             len: BLOCK,

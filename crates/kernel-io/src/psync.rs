@@ -90,7 +90,12 @@ impl Engine for Psync {
     type Failure = Failure;
     type Error = KernelEngineError;
 
-    fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<Buffer>, KernelEngineError> {
+    fn buffers(
+        &mut self,
+        _: usize,
+        count: usize,
+        len: usize,
+    ) -> Result<Vec<Buffer>, KernelEngineError> {
         Buffer::allocate(count, len)
     }
 

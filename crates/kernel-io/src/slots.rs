@@ -173,6 +173,7 @@ mod tests {
 
     fn request(tag: u64) -> Request {
         Request {
+            device: 0,
             direction: Direction::Read,
             offset: 0,
             len: 4096,

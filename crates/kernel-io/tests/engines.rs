@@ -21,7 +21,7 @@ fn pattern(block: u64, salt: u8) -> Vec<u8> {
 
 /// Sends a request for every block, as many at once as the depth, and sees each end once.
 fn sweep(engine: &mut impl KernelEngine, direction: Direction, depth: usize, salt: u8, name: &str) {
-    let mut buffers = engine.buffers(depth, BLOCK as usize).unwrap();
+    let mut buffers = engine.buffers(0, depth, BLOCK as usize).unwrap();
     let (mut next, mut ended) = (0, HashSet::new());
     while ended.len() < BLOCKS as usize {
         while next < BLOCKS {
@@ -133,7 +133,7 @@ impl Claim for ThereIsRoomForTheDepth {
         assert_eq!(engine.reap(0, Nanos::MAX, |_| ended += 1).unwrap(), 0);
         assert_eq!(engine.reap(1, now(), |_| ended += 1).unwrap(), 0);
         assert_eq!(engine.reap(1, Nanos::MAX, |_| ended += 1).unwrap(), 0);
-        let mut buffers = engine.buffers(depth + 1, BLOCK as usize).unwrap();
+        let mut buffers = engine.buffers(0, depth + 1, BLOCK as usize).unwrap();
         let extra = buffers.pop().unwrap();
         for (tag, buffer) in buffers.into_iter().enumerate() {
             let request = request(Direction::Read, 0, tag as u64);
@@ -162,7 +162,7 @@ struct ShortDeadlinesLoseNothing;
 impl Claim for ShortDeadlinesLoseNothing {
     fn of(&self, mut engine: impl KernelEngine, name: &str, depth: usize) {
         let mut tags = HashSet::new();
-        for (tag, buffer) in (0..).zip(engine.buffers(depth, BLOCK as usize).unwrap()) {
+        for (tag, buffer) in (0..).zip(engine.buffers(0, depth, BLOCK as usize).unwrap()) {
             let request = request(Direction::Read, tag, tag);
             engine.prepare(request, buffer).unwrap();
         }
@@ -191,7 +191,7 @@ struct ADroppedEngineHasEndedItsRequests<'a>(&'a Arc<DirectFile>);
 impl Claim for ADroppedEngineHasEndedItsRequests<'_> {
     fn of(&self, mut engine: impl KernelEngine, name: &str, depth: usize) {
         let salt = name.len() as u8 ^ depth as u8;
-        let buffers = engine.buffers(depth, BLOCK as usize).unwrap();
+        let buffers = engine.buffers(0, depth, BLOCK as usize).unwrap();
         for (block, mut buffer) in (0..).zip(buffers) {
             buffer.copy_from_slice(&pattern(block, salt));
             engine
@@ -222,7 +222,7 @@ struct WhatWasNotSentIsNotDone<'a>(&'a Arc<DirectFile>);
 
 impl Claim for WhatWasNotSentIsNotDone<'_> {
     fn of(&self, mut engine: impl KernelEngine, name: &str, _: usize) {
-        let mut buffer = engine.buffers(1, BLOCK as usize).unwrap().pop().unwrap();
+        let mut buffer = engine.buffers(0, 1, BLOCK as usize).unwrap().pop().unwrap();
         buffer.fill(0xFF);
         engine
             .prepare(request(Direction::Write, 7, 0), buffer)

@@ -42,7 +42,7 @@ struct NothingIsAllocated;
 
 impl Claim for NothingIsAllocated {
     fn of(&self, mut engine: impl KernelEngine, name: &str, depth: usize) {
-        let mut buffers = engine.buffers(depth, BLOCK as usize).unwrap();
+        let mut buffers = engine.buffers(0, depth, BLOCK as usize).unwrap();
         let done = measure(|| {
             for number in 0..ROUNDS {
                 round(&mut engine, number, &mut buffers);
@@ -76,7 +76,7 @@ impl Marked {
 
 impl Claim for Marked {
     fn of(&self, mut engine: impl KernelEngine, name: &str, depth: usize) {
-        let mut buffers = engine.buffers(depth, BLOCK as usize).unwrap();
+        let mut buffers = engine.buffers(0, depth, BLOCK as usize).unwrap();
         // The first submission enables the ring of io_uring.
         round(&mut engine, 0, &mut buffers);
         let before = engine.calls().system_calls;

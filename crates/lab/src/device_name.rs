@@ -1,6 +1,6 @@
 //! Device names.
 //!
-//! `emulated:PROFILE[,file=PATH][,size=BYTES][,lba=512|4096][,seed=N][,interrupts=joulio_uintr]`, `pcie:ADDRESS[,nsid=N]`,
+//! `emulated:PROFILE[,file=PATH][,size=BYTES][,lba=512|4096][,seed=N][,interrupts=joulio_uintr][#N]`, `pcie:ADDRESS[,nsid=N]`,
 //! or `vfio-user:SOCKET[,nsid=N]`.
 
 use crate::device_name_error::{DeviceNameError, number};
@@ -44,6 +44,10 @@ impl FromStr for DeviceName {
 
     fn from_str(text: &str) -> Result<DeviceName, DeviceNameError> {
         let (scheme, rest) = text.split_once(':').unwrap_or((text, ""));
+        let (rest, number) = match scheme {
+            "emulated" => numbered(rest),
+            _ => (rest, None),
+        };
         let mut parts = rest.split(',');
         let first = parts.next().unwrap_or_default();
         let mut nsid = 1;
@@ -58,7 +62,12 @@ impl FromStr for DeviceName {
                 for part in once(parts)? {
                     emulated.set(part)?;
                 }
-                DeviceKind::Emulated(emulated)
+                DeviceKind::Emulated(match number {
+                    Some(number) => emulated
+                        .numbered(number)
+                        .ok_or_else(|| DeviceNameError::CountOfFile(text.into()))?,
+                    None => emulated,
+                })
             }
             "pcie" | "vfio-user" => {
                 let address = text.parse()?;
@@ -74,6 +83,19 @@ impl FromStr for DeviceName {
             nsid,
             kind,
         })
+    }
+}
+
+/// A name without the number of one of several equal devices: `optane-900p#3`. A file's path may
+/// have one of its own.
+fn numbered(rest: &str) -> (&str, Option<u64>) {
+    let number = rest.rsplit_once('#').and_then(|(rest, number)| {
+        let is_path = rest.rsplit(',').next()?.starts_with("file=");
+        (!is_path).then_some((rest, number.parse().ok()?))
+    });
+    match number {
+        Some((rest, number)) => (rest, Some(number)),
+        None => (rest, None),
     }
 }
 
@@ -124,6 +146,8 @@ mod tests {
         for good in [
             "emulated:instant",
             "emulated:optane-900p,file=/tmp/x.img,size=1G,lba=4096,seed=7",
+            "emulated:optane-900p,size=1G#3",
+            "emulated:instant,file=/tmp/x#3",
             "pcie:0000:01:00.0",
             "pcie:01:00.0,nsid=2",
             "vfio-user:/run/nvme.sock",
@@ -144,6 +168,7 @@ mod tests {
             "emulated:instant,size=1M,seed=1,size=1M",
             "emulated:instant,file=a,file=b",
             "emulated:instant,interrupts=eventfd,interrupts=eventfd",
+            "emulated:instant,file=a,size=1M#2",
             "pcie:0000:01:00.0,nsid=1,nsid=2",
             "vfio-user:nvme.sock,nsid=1,nsid=1",
         ] {

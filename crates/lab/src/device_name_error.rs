@@ -33,6 +33,12 @@ pub enum DeviceNameError {
     /// A parameter that was given more than once.
     #[error("'{0}' and '{1}': give one of them")]
     Twice(String, String),
+    /// A number of devices that cannot be.
+    #[error("'{0}': 1 to 256 devices")]
+    Count(String),
+    /// Several devices that would share a file.
+    #[error("'{0}': count= is of devices in memory: name those with a file= one by one")]
+    CountOfFile(String),
     /// A value that has to be a number.
     #[error("'{0}': not a number")]
     NotANumber(String),

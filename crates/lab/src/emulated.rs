@@ -21,6 +21,8 @@ pub struct Emulated {
     lba: Option<u32>,
     seed: Option<u64>,
     real_interrupts: bool,
+    /// Number among equal devices, from 0, by which their seeds differ.
+    number: u64,
 }
 
 /// A namespace in memory is this large unless `size=` says otherwise: writing to one as large as
@@ -52,6 +54,12 @@ impl Emulated {
             }
         }
         Ok(())
+    }
+
+    /// Device `number`, from 0, of several equal ones; `None` where they would share a file.
+    pub(crate) fn numbered(self, number: u64) -> Option<Emulated> {
+        let shared = self.file.is_some();
+        (!shared).then_some(Emulated { number, ..self })
     }
 
     /// True if its file has data that somebody may want to keep.
@@ -148,7 +156,7 @@ impl Emulated {
         self.check_size(&profile)?;
         let mut options = Options::new(profile);
         options.name = name.into();
-        options.seed = self.seed.unwrap_or(seed);
+        options.seed = self.seed.unwrap_or(seed).wrapping_add(self.number);
         options.real_interrupts = self.real_interrupts;
         let store = match &self.file {
             Some(path) => StoreOptions::File {

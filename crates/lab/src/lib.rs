@@ -59,6 +59,6 @@ pub use printable::printable;
 pub use profile_folder::{ProfileFolder, ProfileFolderError};
 pub use profile_text::profile_text;
 pub use recording::{Recording, RecordingOptions};
-pub use target_name::TargetName;
+pub use target_name::{TargetName, TargetNames};
 pub(crate) use targets::open_targets;
 pub use targets::{TargetOptions, activity};

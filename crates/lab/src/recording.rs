@@ -51,7 +51,6 @@ impl Recording {
     pub fn new(options: RecordingOptions) -> Result<Recording, ExperimentError> {
         options.workload.goal.check([options.completion])?;
         let job = options.workload.job()?;
-        options.targets.check_jobs(&job)?;
         check_cpus(&job.cpus_allowed)?;
         for device in &options.targets.devices {
             device.check(EngineName::Nvme)?;

@@ -1,7 +1,7 @@
 //! Names of targets: a controller that joulio drives, or a device or file that the kernel drives.
 
 use crate::device_name::DeviceName;
-use crate::device_name_error::DeviceNameError;
+use crate::device_name_error::{DeviceNameError, number};
 use crate::error::OpenError;
 use joulio_workload::EngineName;
 use std::path::PathBuf;
@@ -44,6 +44,65 @@ impl FromStr for TargetName {
     }
 }
 
+/// `--device` of a command that does I/O, which may name several equal devices:
+/// `emulated:optane-900p,count=7`.
+#[derive(Clone, Debug)]
+pub struct TargetNames {
+    text: String,
+    names: Vec<TargetName>,
+}
+
+/// Most devices that one name stands for.
+const MAX_COUNT: u64 = 256;
+
+impl TargetNames {
+    /// The name as it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The targets, at least one.
+    pub fn names(&self) -> &[TargetName] {
+        &self.names
+    }
+}
+
+impl FromStr for TargetNames {
+    type Err = DeviceNameError;
+
+    fn from_str(text: &str) -> Result<TargetNames, DeviceNameError> {
+        let is_count = |part: &&str| part.starts_with("count=");
+        let counts: Vec<_> = text.split(',').skip(1).filter(is_count).collect();
+        let count = match counts.as_slice() {
+            _ if !text.starts_with("emulated:") => None,
+            [] => None,
+            [count] => Some(*count),
+            [first, second, ..] => {
+                return Err(DeviceNameError::Twice((*first).into(), (*second).into()));
+            }
+        };
+        let Some(count) = count else {
+            let names = vec![text.parse()?];
+            let text = text.into();
+            return Ok(TargetNames { text, names });
+        };
+        if text.split(',').any(|part| part.starts_with("file=")) {
+            return Err(DeviceNameError::CountOfFile(text.into()));
+        }
+        let one: Vec<_> = text.split(',').filter(|part| !is_count(part)).collect();
+        let one = one.join(",");
+        let how_many: u64 = number(count, count.trim_start_matches("count="))?;
+        if !(1..=MAX_COUNT).contains(&how_many) {
+            return Err(DeviceNameError::Count(count.into()));
+        }
+        let names = (0..how_many).map(|number| format!("{one}#{number}").parse());
+        Ok(TargetNames {
+            text: text.into(),
+            names: names.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
 impl TargetName {
     /// The name as it was written.
     pub fn text(&self) -> String {
@@ -75,6 +134,41 @@ impl TargetName {
                 Err(OpenError::NeedsController(path.clone()))
             }
             _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        let names: TargetNames = text.parse().unwrap();
+        assert_eq!(names.text(), text);
+        names.names().iter().map(TargetName::text).collect()
+    }
+
+    #[test]
+    fn a_count_is_as_many_equal_devices() {
+        assert_eq!(names("emulated:instant"), ["emulated:instant"]);
+        assert_eq!(
+            names("emulated:instant,count=2,size=1M"),
+            ["emulated:instant,size=1M#0", "emulated:instant,size=1M#1"]
+        );
+        assert_eq!(names("emulated:instant,count=7").len(), 7);
+        // A path is a path.
+        assert_eq!(names("./a,count=2"), ["./a,count=2"]);
+        for bad in [
+            "emulated:instant,count=0",
+            "emulated:instant,count=257",
+            "emulated:instant,count=x",
+            "emulated:instant,count=2,count=3",
+            "emulated:instant,count=2,file=a",
+            "pcie:0000:01:00.0,count=2",
+            "vfio-user:a,count=2",
+        ] {
+            let error = bad.parse::<TargetNames>().unwrap_err().to_string();
+            assert!(!error.is_empty() && !error.contains('\n'), "{bad}: {error}");
         }
     }
 }

@@ -12,8 +12,7 @@ use joulio_host::controller::{OwnAddress, open_pcie, open_vfio_user};
 use joulio_nvme::{Cancel, Controller, ControllerOptions};
 use joulio_units::{Direction, Nanos};
 use joulio_workload::{
-    EmulatedInfo, EngineName, Job, JobError, NvmeTarget, RingOptions, Target, TargetActivity,
-    Verify, check,
+    EmulatedInfo, EngineName, Job, NvmeTarget, RingOptions, Target, TargetActivity, Verify, check,
 };
 use std::fs::remove_file;
 use std::path::PathBuf;
@@ -24,7 +23,7 @@ const MIN_ADMIN_TIMEOUT: Nanos = Nanos::from_millis(1_000);
 /// Devices of a run, and how they are opened.
 #[derive(Clone, Debug)]
 pub struct TargetOptions {
-    /// The devices. Jobs are spread over them.
+    /// The devices. Jobs are spread over them, or they over fewer jobs.
     pub devices: Vec<TargetName>,
     /// Data on the devices may be lost.
     pub allow_write: bool,
@@ -55,21 +54,6 @@ impl Default for TargetOptions {
 }
 
 impl TargetOptions {
-    /// Refuses several devices of which some would have no job.
-    pub(crate) fn check_jobs(&self, job: &Job) -> Result<(), JobError> {
-        let devices = self.devices.len();
-        match devices > job.numjobs && devices > 1 {
-            true => Err(JobError {
-                flag: "--numjobs",
-                problem: format!(
-                    "{devices} devices and {} jobs: each device needs at least one job",
-                    job.numjobs
-                ),
-            }),
-            false => Ok(()),
-        }
-    }
-
     /// Options of a controller with `queues` queue pairs for I/O.
     fn controller(&self, queues: u16) -> ControllerOptions {
         let usual = ControllerOptions::default();
@@ -108,7 +92,10 @@ pub fn open_targets(
     for engine in engines {
         check(job, *engine, &targets)?;
     }
-    let sizes = (0..job.numjobs).map(|index| job.max_bs(index));
+    let sizes = (0..job.numjobs).map(|index| {
+        let devices = job.assignments(index, targets.len()).len();
+        job.max_bs(index).saturating_mul(devices as u64)
+    });
     let buffers = sizes.fold(0, |sum: u64, bs| {
         sum.saturating_add(bs.saturating_mul(job.iodepth as u64))
     });
@@ -192,10 +179,8 @@ fn open_one(
     job: &Job,
     device: &TargetName,
 ) -> Result<Box<dyn Target>, OpenError> {
-    let jobs_each = job
-        .numjobs
-        .div_ceil(options.devices.len())
-        .min(u16::MAX.into()) as u16;
+    let jobs_each = job.jobs_on(0, options.devices.len());
+    let jobs_each = jobs_each.min(u16::MAX.into()) as u16;
     let may_write = may_write(device, options.allow_write);
     let how = options.controller(jobs_each);
     let name = match device {

@@ -2,8 +2,9 @@
 
 use crate::{CoreTimes, Path};
 use joulio_job::{
-    CompletionMode, CompletionResult, Counts, DirectionResult, EnergyResult, FaultCounts,
-    IoStatistics, Job, MachineCounters, Method, RunResult, ThreadUsage, Threads, WorkDone,
+    CompletionMode, CompletionResult, Counts, DeviceCounts, DirectionResult, EnergyResult,
+    FaultCounts, IoStatistics, Job, MachineCounters, Method, RunResult, ThreadUsage, Threads,
+    WorkDone,
 };
 use joulio_model::{EnergyParts, Transfer};
 use joulio_units::{Energy, Nanos};
@@ -111,6 +112,8 @@ pub(crate) struct Counted<'a> {
     pub(crate) window: Nanos,
     pub(crate) read: &'a IoStatistics,
     pub(crate) write: &'a IoStatistics,
+    /// Reads and writes of each device.
+    pub(crate) devices: &'a [(IoStatistics, IoStatistics)],
     pub(crate) counters: Counters,
     pub(crate) cpus: &'a [(usize, CoreTimes)],
     pub(crate) preempted: u64,
@@ -138,19 +141,18 @@ impl Counted<'_> {
             effective: Some(effective),
             reason: None,
         };
+        let counts = self.counts(job, method, &devices);
         RunResult {
             modelled: true,
-            ..RunResult::new(
-                job,
-                method,
-                devices,
-                completion,
-                Some(self.counts(job, method)),
-            )
+            ..RunResult::new(job, method, devices, completion, Some(counts))
         }
     }
 
-    fn counts(&self, job: &Job, method: Method) -> Counts {
+    fn counts(&self, job: &Job, method: Method, devices: &[String]) -> Counts {
+        let per_device = devices.iter().zip(self.devices);
+        let per_device = per_device
+            .map(|(name, (read, write))| DeviceCounts::new(name.clone(), read, write, self.window));
+        let per_device = per_device.collect();
         let mut all = self.read.clone();
         all.add(self.write);
         let work = WorkDone {
@@ -165,6 +167,7 @@ impl Counted<'_> {
             read: DirectionResult::new(self.read, self.window),
             write: DirectionResult::new(self.write, self.window),
             all: DirectionResult::new(&all, self.window),
+            per_device,
             threads: Threads {
                 submitter: self.usage(job, method),
                 ..Threads::default()
@@ -179,7 +182,7 @@ impl Counted<'_> {
             unmetered: Vec::new(),
             window: None,
             arrivals_not_issued: self.unissued,
-            falls_behind: job.falls_behind(all.ios, self.unissued),
+            falls_behind: job.falls_behind(devices.len(), all.ios, self.unissued),
             verify: None,
             first_error: None,
         }

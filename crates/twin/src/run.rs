@@ -252,7 +252,11 @@ fn report(
     let window = end - job.ramp_time;
     let (mut read, mut write) = (IoStatistics::new(), IoStatistics::new());
     let mut counters = Counters::default();
+    let mut by_device = vec![(IoStatistics::new(), IoStatistics::new()); world.devices.len()];
     for thread in threads {
+        let (reads, writes) = &mut by_device[thread.device];
+        reads.add(&thread.done.read);
+        writes.add(&thread.done.write);
         read.add(&thread.done.read);
         write.add(&thread.done.write);
         counters += thread.counted();
@@ -319,6 +323,7 @@ fn report(
         counters,
         cpus: &cpus,
         preempted,
+        devices: &by_device,
         unissued: threads.iter().map(|thread| thread.done.unissued).sum(),
         energies: &energies,
     };

@@ -48,7 +48,7 @@ pub(crate) struct JobThread<'a> {
     pub(crate) job: &'a Job,
     pub(crate) coalescing: Option<Coalescing>,
     pub(crate) cpu: usize,
-    device: usize,
+    pub(crate) device: usize,
     pub(crate) policy: AnyPolicy,
     /// Waits in place of the policy.
     pub(crate) oracle: Option<OracleState>,

@@ -131,9 +131,7 @@ impl Conductor<'_> {
             match self.next(start)? {
                 Some(JobMessage::Verified(result)) => {
                     verified += 1;
-                    sum.blocks += result.blocks;
-                    sum.errors += result.errors;
-                    sum.first_error = sum.first_error.or(result.first_error);
+                    sum.add(result);
                 }
                 // A job that ends without having verified has failed.
                 Some(JobMessage::Ended) if ended < verified => ended += 1,
@@ -206,7 +204,8 @@ impl Conductor<'_> {
             .map(|runtime| (now() - start).seconds() / (self.job.ramp_time + runtime).seconds());
         let by_ios = self.job.number_ios.map(|n| {
             let ios = self.progress.iter().map(|ios| ios.load(Ordering::Relaxed));
-            ios.sum::<u64>() as f64 / (n as f64 * self.job.numjobs as f64)
+            let works = self.job.numjobs.max(self.setup.targets.len());
+            ios.sum::<u64>() as f64 / (n as f64 * works as f64)
         });
         by_time.unwrap_or(0.0).max(by_ios.unwrap_or(0.0)).min(1.0)
     }

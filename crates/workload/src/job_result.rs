@@ -9,6 +9,17 @@ use joulio_trace::Recorded;
 use joulio_units::Nanos;
 use serde::{Deserialize, Serialize};
 
+/// I/Os of a job on one of its devices.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct ShareResult {
+    /// Number of the device, from 0.
+    pub(crate) device: usize,
+    /// Reads.
+    pub(crate) read: IoStatistics,
+    /// Writes.
+    pub(crate) write: IoStatistics,
+}
+
 /// Figures of one job's measured part. Those of a process come without what only the user-space
 /// driver has.
 #[derive(Serialize, Deserialize)]
@@ -19,10 +30,8 @@ pub(crate) struct JobResult {
     pub(crate) started: Nanos,
     /// End of the measured part.
     pub(crate) ended: Nanos,
-    /// Reads.
-    pub(crate) read: IoStatistics,
-    /// Writes.
-    pub(crate) write: IoStatistics,
+    /// I/Os, by the job's devices.
+    pub(crate) shares: Vec<ShareResult>,
     /// Counters of waiting.
     pub(crate) counters: Counters,
     /// True if the counters hold the time blocked and asleep.
@@ -62,8 +71,7 @@ impl JobResult {
             index,
             started: start,
             ended: start,
-            read: IoStatistics::new(),
-            write: IoStatistics::new(),
+            shares: Vec::new(),
             counters: Counters::default(),
             counts_waiting: true,
             faults: Faults::default(),

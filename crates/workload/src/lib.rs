@@ -21,6 +21,7 @@ mod report;
 mod run;
 mod run_error;
 mod setup;
+mod share;
 pub mod spoiled;
 mod stopped;
 mod surroundings;
@@ -33,11 +34,11 @@ pub use control::Stop;
 pub use joulio_engine::Engine;
 pub use joulio_job::{
     Area, Arrivals, Availability, Better, BlockSizes, CompletionMode, CompletionResult, Counts,
-    DirectionResult, DiskCounters, Dispatch, EnergyMetric, EnergyResult, EngineName, FaultCounts,
-    FixedWindow, IdleCounters, IoStatistics, Job, JobError, JobKind, LatencySummary, Load,
-    MachineCounters, Method, Metric, MetricValue, Phase, ReadWrite, RunResult, Spoiled, SpoiledBy,
-    ThreadUsage, Threads, Unmetered, Verify, VerifyResult, WaitCounters, WorkDone, parse_count,
-    parse_size, parse_slo, parse_time,
+    DeviceCounts, DirectionResult, DiskCounters, Dispatch, EnergyMetric, EnergyResult, EngineName,
+    FaultCounts, FixedWindow, IdleCounters, IoStatistics, Job, JobError, JobKind, LatencySummary,
+    Load, MachineCounters, Method, Metric, MetricValue, Phase, ReadWrite, RunResult, Spoiled,
+    SpoiledBy, ThreadUsage, Threads, Unmetered, Verify, VerifyResult, WaitCounters, WorkDone,
+    parse_count, parse_size, parse_slo, parse_time,
 };
 pub use joulio_kernel_io::{CpuUse, RingOptions};
 pub use machine::{Counting as ThreadCounting, ThreadCounters};

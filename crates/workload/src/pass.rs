@@ -4,32 +4,36 @@
 use crate::Stop;
 use crate::control::{CHECK_INTERVAL, MAX_WAIT_AFTER_STOP};
 use crate::engine::{IoError, Traced};
+use crate::share::Share;
 use crate::verify::Ledger;
 use crate::worker_error::{WorkerError, failed};
 use joulio_engine::{Buffer, Request};
 use joulio_job::VerifyResult;
 use joulio_nvme::wait::now;
 use joulio_units::Direction;
-use std::ops::Range;
 
 pub(crate) fn check<B: Buffer>(
     ledger: &mut Ledger,
     buffer: &B,
     block: u64,
     into: &mut VerifyResult,
+    share: &Share,
 ) {
     buffer.copy_to(ledger.scratch());
     into.blocks += 1;
     if let Err(mismatch) = ledger.check(block) {
         into.errors += 1;
-        into.first_error.get_or_insert_with(|| mismatch.to_string());
+        let first = &mut into.first_error;
+        first.get_or_insert_with(|| share.describe(mismatch));
     }
 }
 
-/// Passes over the blocks of one job, each at the job's depth.
+/// Passes over a job's blocks of one device, each at the job's depth.
 pub(crate) struct Pass<'a> {
-    /// Blocks of `bs` bytes that the job works on.
-    pub(crate) share: &'a Range<u64>,
+    /// Number of the device among the job's, from 0.
+    pub(crate) device: usize,
+    /// The job's share of it.
+    pub(crate) share: &'a Share,
     pub(crate) bs: u64,
     pub(crate) stop: &'a Stop,
 }
@@ -48,7 +52,7 @@ impl Pass<'_> {
             engine,
             buffers,
             ledger,
-            self.share.clone(),
+            self.share.blocks.clone(),
             |ledger, block, outcome, _| {
                 if let Err(error) = outcome {
                     ledger.forget(block);
@@ -70,7 +74,7 @@ impl Pass<'_> {
         ledger: &mut Ledger,
         checked: &mut VerifyResult,
     ) -> Result<(), WorkerError> {
-        let blocks = self.share.clone();
+        let blocks = self.share.blocks.clone();
         let written: Vec<u64> = blocks.filter(|&block| ledger.written(block)).collect();
         self.run(
             Direction::Read,
@@ -79,13 +83,13 @@ impl Pass<'_> {
             ledger,
             written,
             |ledger, block, outcome, buffer| match outcome {
-                Ok(()) => check(ledger, buffer, block, checked),
+                Ok(()) => check(ledger, buffer, block, checked, self.share),
                 Err(error) => {
                     checked.blocks += 1;
                     checked.errors += 1;
-                    checked
-                        .first_error
-                        .get_or_insert_with(|| format!("block {block}: {error}"));
+                    checked.first_error.get_or_insert_with(|| {
+                        self.share.describe(format_args!("block {block}: {error}"))
+                    });
                 }
             },
         )?;
@@ -118,6 +122,7 @@ impl Pass<'_> {
                     buffer.copy_from(ledger.fill(block));
                 }
                 let request = Request {
+                    device: self.device,
                     direction,
                     offset: block * bs,
                     len: bs as u32,

@@ -8,8 +8,8 @@ use crate::spoiled::{Evidence, JobEvidence, judge, settings_lost};
 use crate::target::{TargetActivity, Verdict};
 use joulio_energy::Model;
 use joulio_job::{
-    CompletionResult, Counts, DirectionResult, FaultCounts, FixedWindow, IoStatistics, Job, Method,
-    Moment, RunResult, Spoiled, ThreadUsage, Threads, Verify, WorkDone,
+    CompletionResult, Counts, DeviceCounts, DirectionResult, FaultCounts, FixedWindow,
+    IoStatistics, Job, Method, Moment, RunResult, Spoiled, ThreadUsage, Threads, Verify, WorkDone,
 };
 use joulio_model::{DeviceActivity, MachineProfile, Residency};
 use joulio_nvme::Faults;
@@ -107,16 +107,29 @@ impl RunReport<'_> {
             device: done.did.device_threads,
             ..Threads::default()
         };
+        let mut sides = vec![(IoStatistics::new(), IoStatistics::new()); self.setup.targets.len()];
         for job in &done.jobs {
-            read.add(&job.read);
-            write.add(&job.write);
+            for share in &job.shares {
+                let (reads, writes) = &mut sides[share.device];
+                reads.add(&share.read);
+                writes.add(&share.write);
+            }
             counters += job.counters;
             faults += job.faults;
             threads.submitter.add(job.usage);
             threads.kernel.add(job.kernel_usage);
         }
+        for (reads, writes) in &sides {
+            read.add(reads);
+            write.add(writes);
+        }
         let mut all = read.clone();
         all.add(&write);
+        let devices = self.setup.targets.iter().zip(&sides);
+        let per_device = devices.map(|(target, (reads, writes))| {
+            DeviceCounts::new(target.info().name.clone(), reads, writes, window)
+        });
+        let per_device = per_device.collect();
         let unissued = done.jobs.iter().map(|job| job.unissued).sum();
         let model = self.setup.machine.map(|machine| {
             let home = self.setup.at_home.then_some(machine);
@@ -153,6 +166,7 @@ impl RunReport<'_> {
             read: DirectionResult::new(&read, window),
             write: DirectionResult::new(&write, window),
             all: DirectionResult::new(&all, window),
+            per_device,
             threads,
             wait: counters.into(),
             faults: fault_counts(faults),
@@ -167,7 +181,11 @@ impl RunReport<'_> {
                 fits: window <= requested,
             }),
             arrivals_not_issued: unissued,
-            falls_behind: self.job.falls_behind(all.ios + all.errors, unissued),
+            falls_behind: self.job.falls_behind(
+                self.setup.targets.len(),
+                all.ios + all.errors,
+                unissued,
+            ),
             verify: (self.job.verify != Verify::None).then_some(done.verify),
             first_error: done.jobs.iter().find_map(|job| job.first_error.clone()),
         }

@@ -7,11 +7,12 @@ use crate::protocol::JobMessage;
 use crate::report::RunReport;
 use crate::run_error::RunError;
 use crate::setup::Setup;
+use crate::share::Share;
 use crate::target::Target;
 use crate::worker::Worker;
 use crate::worker_error::WorkerError;
 use joulio_energy::Meters;
-use joulio_job::{Area, EngineName, Job, JobError, JobKind, Method, RunResult};
+use joulio_job::{Area, Assignment, EngineName, Job, JobError, JobKind, Method, RunResult};
 use joulio_trace::Thread;
 use joulio_units::Direction;
 use std::sync::atomic::AtomicU64;
@@ -36,6 +37,7 @@ pub fn check(
         });
     }
     let wrong = |flag, problem| JobError { flag, problem };
+    check_together(job, engine, targets)?;
     targets
         .iter()
         .enumerate()
@@ -67,7 +69,7 @@ pub fn check(
                     ),
                 ));
             }
-            let jobs = (job.numjobs + targets.len() - 1 - index) / targets.len();
+            let jobs = job.jobs_on(index, targets.len());
             if jobs > info.max_jobs {
                 return Err(wrong(
                     "--numjobs",
@@ -92,6 +94,41 @@ pub fn check(
             job.area(info.size, info.block_size, info.max_transfer)
         })
         .collect()
+}
+
+/// Checks that each job can wait for its devices together, where it has several.
+fn check_together(
+    job: &Job,
+    engine: EngineName,
+    targets: &[Box<dyn Target>],
+) -> Result<(), JobError> {
+    let (jobs, devices) = (job.numjobs, targets.len());
+    if devices <= jobs {
+        return Ok(());
+    }
+    let wrong = |problem| {
+        let flag = "--numjobs";
+        Err(JobError { flag, problem })
+    };
+    if engine.is_kernel() {
+        return wrong(format!(
+            "{jobs} job(s) for {devices} devices: a job has one device by {engine}; give --numjobs {devices}, or controllers to joulio's own driver"
+        ));
+    }
+    for index in 0..jobs {
+        let all = job.assignments(index, devices).into_iter();
+        let mut all = all.map(|one| &targets[one.device]);
+        let first = all.next();
+        let strange = all.find(|other| !first.is_some_and(|first| first.joins(&***other)));
+        if let (Some(first), Some(other)) = (first, strange) {
+            return wrong(format!(
+                "{jobs} job(s) for {devices} devices: {} and {} are of two kinds, which one job cannot wait for together; give --numjobs {devices}, or devices of one kind",
+                first.info().name,
+                other.info().name
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Runs `job` with `method` on the targets, read by `meters`.
@@ -119,26 +156,36 @@ pub fn run_traced(
     meters: &mut Meters,
 ) -> Result<(RunResult, Vec<Thread>), RunError> {
     let areas = check(job, method.engine, setup.targets)?;
+    let several = setup.targets.len() > 1;
     let progress: Vec<AtomicU64> = (0..job.numjobs).map(|_| AtomicU64::new(0)).collect();
     thread::scope(|scope| {
         let (messages, inbox) = channel();
         let mut orders = Vec::new();
         let mut threads = Vec::new();
         for (index, done) in progress.iter().enumerate() {
-            let at = index % setup.targets.len();
-            let target = &setup.targets[at];
-            // Jobs on one device share its blocks when they verify.
-            let on_device = index / setup.targets.len();
-            let peers = (job.numjobs + setup.targets.len() - 1 - at) / setup.targets.len();
             let bs = job.max_bs(index);
+            let assignments = job.assignments(index, setup.targets.len());
+            let of_job = assignments.iter().map(|one| &*setup.targets[one.device]);
+            let of_job: Vec<&dyn Target> = of_job.collect();
+            let shares = assignments.iter().map(|&assignment| {
+                let Assignment {
+                    device, at, jobs, ..
+                } = assignment;
+                Share {
+                    assignment,
+                    // Jobs on one device share its blocks when they verify.
+                    blocks: areas[device].share(at, jobs, bs),
+                    may_write: setup.targets[device].info().may_write,
+                    name: several.then(|| setup.targets[device].info().name.clone()),
+                }
+            });
             let (order, inbox_of_job) = channel();
             orders.push(order);
             let worker = Worker {
                 job,
                 index,
                 bs,
-                share: areas[at].share(on_device, peers, bs),
-                may_write: target.info().may_write,
+                shares: shares.collect(),
                 stop: setup.stop,
                 wait_costs: setup.wait_costs,
                 trace: setup.trace,
@@ -148,7 +195,7 @@ pub fn run_traced(
             };
             let for_process = match job.kind {
                 JobKind::Thread => None,
-                JobKind::Process => target.for_process(),
+                JobKind::Process => of_job[0].for_process(),
             };
             let farewell = Farewell(messages.clone());
             let thread = thread::Builder::new()
@@ -159,7 +206,7 @@ pub fn run_traced(
                         return relay(worker, method, target);
                     }
                     place(job, index)?;
-                    target.work(method, worker)
+                    of_job[0].work(&of_job, method, worker)
                 });
             threads.push(thread.map_err(RunError::Threads)?);
         }

@@ -18,9 +18,10 @@ pub use verdict::Verdict;
 use crate::worker::Worker;
 use crate::worker_error::WorkerError;
 use joulio_job::{Counts, Method};
+use std::any::Any;
 
 /// A device or file that jobs run on.
-pub trait Target: Observed + Send + Sync {
+pub trait Target: Observed + Any + Send + Sync {
     /// Facts about the target.
     fn info(&self) -> &TargetInfo;
 
@@ -35,12 +36,22 @@ pub trait Target: Observed + Send + Sync {
         None
     }
 
-    /// Runs one job by `method`.
+    /// Reports whether one job can wait for this target and `other` together.
+    fn joins(&self, _other: &dyn Target) -> bool {
+        false
+    }
+
+    /// Runs one job by `method` on `targets`, all of the job's: this one, and those that it joins.
     ///
     /// # Errors
     /// The device, the engine or the job's thread failed. A completion mode that is unavailable is
     /// no error: the job reports it.
-    fn work(&self, method: Method, worker: Worker<'_>) -> Result<(), WorkerError>;
+    fn work(
+        &self,
+        targets: &[&dyn Target],
+        method: Method,
+        worker: Worker<'_>,
+    ) -> Result<(), WorkerError>;
 
     /// Judges by what was counted during a run's I/Os whether `method` was effective.
     fn judge(&self, method: Method, counts: &Counts) -> Verdict;

@@ -1,5 +1,6 @@
 //! One job, from its engine to its result.
 
+mod device_work;
 mod in_flight;
 mod io_loop;
 mod job_meter;
@@ -8,8 +9,10 @@ use crate::Stop;
 use crate::engine::Traced;
 use crate::pass::Pass;
 use crate::protocol::{JobMessage, JobOrder};
+use crate::share::Share;
 use crate::verify::Ledger;
 use crate::worker_error::{WorkerError, failed};
+use device_work::Prepared;
 use io_loop::{IoLoop, Measured};
 use job_meter::JobMeter;
 use joulio_engine::Buffer;
@@ -17,7 +20,6 @@ use joulio_job::{Availability, CompletionMode, Job, Verify};
 use joulio_nvme::wait::{Adaptive, AnyPolicy, StepSet, WaitCosts, now};
 use joulio_units::{Direction, Nanos};
 use rand::{Rng, SeedableRng};
-use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender};
 use std::thread;
@@ -30,10 +32,8 @@ pub struct Worker<'a> {
     pub(crate) index: usize,
     /// Bytes of the job's longest I/O.
     pub(crate) bs: u64,
-    /// Blocks of `bs` bytes that the job works on.
-    pub(crate) share: Range<u64>,
-    /// True if blocks without content may be given some before they are read.
-    pub(crate) may_write: bool,
+    /// Shares of the job's devices, at least one.
+    pub(crate) shares: Vec<Share>,
     pub(crate) stop: &'a Stop,
     /// What each step of a wait costs on this machine, if that is known.
     pub(crate) wait_costs: Option<&'a WaitCosts>,
@@ -46,7 +46,7 @@ pub struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    /// I/Os in flight.
+    /// I/Os in flight on each device.
     pub(crate) fn depth(&self) -> usize {
         self.job.iodepth
     }
@@ -68,56 +68,71 @@ impl Worker<'_> {
 
     /// Runs the job on `engine`, through the states that `protocol.rs` draws.
     pub(crate) fn run<E: Traced>(self, engine: &mut E) -> Result<(), WorkerError> {
-        let (buffers, ledger) = self.prepare(engine)?;
+        let devices = self.prepare(engine)?;
         // Opening takes its time, and must not take it from the ramp.
         let meter = JobMeter::open();
         let effective = Availability::Effective(engine.effective());
         self.report(JobMessage::Ready(effective))?;
         let start = self.wait_for_start()?;
-        let io_loop = IoLoop::new(&self, engine, buffers, ledger, meter, start);
+        let io_loop = IoLoop::new(&self, engine, devices, meter, start);
         thread::sleep(Duration::from_nanos((start - now()).0));
         let Measured {
             result,
-            buffers,
-            ledger,
+            devices,
             mut checked,
         } = io_loop.run()?;
         self.report(JobMessage::Finished(Box::new(result)))?;
         self.wait_for_verify()?;
-        if let Some(mut ledger) = ledger
-            && self.job.rw.does(Direction::Write)
-        {
-            self.pass()
-                .read_back(engine, buffers, &mut ledger, &mut checked)?;
+        for (number, device) in devices.into_iter().enumerate() {
+            if let Some(mut ledger) = device.ledger
+                && self.job.rw.does(Direction::Write)
+            {
+                let pass = self.pass(number);
+                pass.read_back(engine, device.buffers, &mut ledger, &mut checked)?;
+            }
         }
         self.report(JobMessage::Verified(checked))
     }
 
-    /// Buffers with content, and what stands on the device, laid out if the job verifies.
-    fn prepare<E: Traced>(
+    /// Buffers with content, and what stands on each device, laid out if the job verifies.
+    fn prepare<E: Traced>(&self, engine: &mut E) -> Result<Vec<Prepared<E::Buffer>>, WorkerError> {
+        let devices = 0..self.shares.len();
+        devices
+            .map(|number| self.prepare_device(engine, number))
+            .collect()
+    }
+
+    fn prepare_device<E: Traced>(
         &self,
         engine: &mut E,
-    ) -> Result<(Vec<E::Buffer>, Option<Ledger>), WorkerError> {
-        let bs = self.bs as usize;
-        let mut buffers = engine.buffers(self.job.iodepth, bs).map_err(failed)?;
+        number: usize,
+    ) -> Result<Prepared<E::Buffer>, WorkerError> {
+        let (bs, share) = (self.bs as usize, &self.shares[number]);
+        let mut buffers = engine
+            .buffers(number, self.job.iodepth, bs)
+            .map_err(failed)?;
         let mut content = vec![0; bs];
         rand_pcg::Pcg64Mcg::seed_from_u64(self.job.seed).fill_bytes(&mut content);
         for buffer in &mut buffers {
             buffer.copy_from(&content);
         }
         if self.job.verify == Verify::None {
-            return Ok((buffers, None));
+            let ledger = None;
+            return Ok(Prepared { buffers, ledger });
         }
-        let mut ledger = Ledger::new(self.share.clone(), bs, self.job.seed);
-        if self.may_write && self.job.rw.does(Direction::Read) {
-            buffers = self.pass().lay_out(engine, buffers, &mut ledger)?;
+        let mut ledger = Ledger::new(share.blocks.clone(), bs, self.job.seed);
+        if share.may_write && self.job.rw.does(Direction::Read) {
+            let pass = self.pass(number);
+            buffers = pass.lay_out(engine, buffers, &mut ledger)?;
         }
-        Ok((buffers, Some(ledger)))
+        let ledger = Some(ledger);
+        Ok(Prepared { buffers, ledger })
     }
 
-    fn pass(&self) -> Pass<'_> {
+    fn pass(&self, device: usize) -> Pass<'_> {
         Pass {
-            share: &self.share,
+            device,
+            share: &self.shares[device],
             bs: self.bs,
             stop: self.stop,
         }

@@ -69,7 +69,7 @@ pub struct BenchArgs {
     /// Seconds to measure (or 500ms, 2m). Default: 5, unless --number_ios is given
     #[arg(long, value_parser = seconds)]
     runtime: Option<Nanos>,
-    /// I/Os of each job (or 10k, 1M)
+    /// I/Os of each job on each of its devices (or 10k, 1M)
     #[arg(long = "number_ios", alias = "number-ios", value_parser = parse_count)]
     number_ios: Option<u64>,
     /// Seconds to run before measuring. Default: 1; with --number_ios 0, but for a policy that

@@ -15,14 +15,20 @@ use std::iter::once;
 pub fn heading(experiment: &Experiment, opened: &OpenExperiment<'_>) -> String {
     let job = experiment.job();
     let faults = &experiment.options().targets.faults;
+    let names = opened.devices();
+    // What is of a job is of each of its devices.
+    let (each, of_each) = match names.len() > job.numjobs {
+        true => ("device", " a device"),
+        false => ("job", ""),
+    };
     let length = match (job.runtime, job.number_ios) {
         (Some(time), None) => format!(
             "{} s after a ramp of {} s",
             time.seconds(),
             job.ramp_time.seconds()
         ),
-        (Some(time), Some(n)) => format!("{n} I/Os a job or {} s", time.seconds()),
-        (None, n) => format!("{} I/Os a job", n.unwrap_or(0)),
+        (Some(time), Some(n)) => format!("{n} I/Os a {each} or {} s", time.seconds()),
+        (None, n) => format!("{} I/Os a {each}", n.unwrap_or(0)),
     };
     let window = job.window.map_or_else(String::new, |window| {
         format!(", energy over {} s", window.seconds())
@@ -40,7 +46,7 @@ pub fn heading(experiment: &Experiment, opened: &OpenExperiment<'_>) -> String {
         format!("\nin virtual time on {machine}: every figure is modelled")
     });
     format!(
-        "{}, bs {}, iodepth {}, numjobs {}{}, {} loop{phases}, {length}{window}\non {}{faults}{modelled}\n\n",
+        "{}, bs {}, iodepth {}{of_each}, numjobs {}{}, {} loop{phases}, {length}{window}\non {}{faults}{modelled}\n\n",
         job.rw,
         job.bs,
         job.iodepth,
@@ -50,8 +56,31 @@ pub fn heading(experiment: &Experiment, opened: &OpenExperiment<'_>) -> String {
             JobKind::Process => " (processes)",
         },
         job.loop_name(),
-        opened.devices().join(", ")
+        listed(&names)
     )
+}
+
+/// `names`, those of equal devices that `count=` made as one: `emulated:instant#0-6`.
+fn listed(names: &[&str]) -> String {
+    let mut listed: Vec<(&str, Option<&str>, Option<&str>)> = Vec::new();
+    for name in names {
+        let (base, number) = match name.rsplit_once('#') {
+            Some((base, number)) => (base, Some(number)),
+            None => (*name, None),
+        };
+        match listed.last_mut() {
+            Some((before, Some(_), last)) if *before == base && number.is_some() => *last = number,
+            _ => listed.push((base, number, None)),
+        }
+    }
+    let listed = listed
+        .into_iter()
+        .map(|(base, first, last)| match (first, last) {
+            (None, _) => base.to_owned(),
+            (Some(first), None) => format!("{base}#{first}"),
+            (Some(first), Some(last)) => format!("{base}#{first}-{last}"),
+        });
+    listed.collect::<Vec<_>>().join(", ")
 }
 
 /// All runs, a line each; their energy, a line each figure.

@@ -197,15 +197,20 @@ impl Engine for PolicyUring {
     type Failure = Failure;
     type Error = KernelEngineError;
 
-    fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<Buffer>, KernelEngineError> {
-        let buffers = self.blocking.buffers(count, len)?;
+    fn buffers(
+        &mut self,
+        _: usize,
+        count: usize,
+        len: usize,
+    ) -> Result<Vec<Buffer>, KernelEngineError> {
+        let buffers = self.blocking.buffers(0, count, len)?;
         if let Some(polled) = &mut self.polled {
             polled.register(&buffers)?;
         }
         Ok(buffers)
     }
 
-    fn waited(&mut self, time: Nanos) {
+    fn waited(&mut self, _: usize, time: Nanos) {
         if self.policy.timed() {
             self.policy.waited(time, now());
         }

@@ -106,6 +106,7 @@ impl IoUring {
     fn probe(mut self, file: &DirectFile) -> Result<(), KernelEngineError> {
         let len = file.logical_block();
         let request = Request {
+            device: 0,
             direction: Direction::Read,
             offset: 0,
             len,
@@ -177,7 +178,12 @@ impl Engine for IoUring {
 
     /// With fixed buffers the first call registers its own, at most 16384 (1024 before Linux
     /// 5.13); those of later calls are ordinary ones.
-    fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<Buffer>, KernelEngineError> {
+    fn buffers(
+        &mut self,
+        _: usize,
+        count: usize,
+        len: usize,
+    ) -> Result<Vec<Buffer>, KernelEngineError> {
         let buffers = Buffer::allocate(count, len)?;
         self.register(&buffers)?;
         Ok(buffers)

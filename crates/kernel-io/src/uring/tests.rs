@@ -41,9 +41,10 @@ fn old_ring(depth: usize) -> Option<IoUring> {
 #[test]
 fn without_timeouts_the_ring_is_waited_for_by_poll() {
     let Some(mut ring) = old_ring(4) else { return };
-    let buffers = ring.buffers(4, 4096).unwrap();
+    let buffers = ring.buffers(0, 4, 4096).unwrap();
     for (tag, buffer) in (0..).zip(buffers) {
         let request = Request {
+            device: 0,
             direction: Direction::Read,
             offset: tag * 4096,
             len: 4096,
@@ -68,12 +69,13 @@ fn without_timeouts_the_ring_is_waited_for_by_poll() {
 fn a_ring_that_gave_up_its_requests_is_dropped_at_once() {
     let Some(mut ring) = old_ring(1) else { return };
     let request = Request {
+        device: 0,
         direction: Direction::Read,
         offset: 0,
         len: 4096,
         tag: 0,
     };
-    let buffer = ring.buffers(1, 4096).unwrap().pop().unwrap();
+    let buffer = ring.buffers(0, 1, 4096).unwrap().pop().unwrap();
     ring.ring.lose(&request, buffer);
     ring.abandon();
     let began = now();

@@ -39,6 +39,7 @@ impl Scratch {
 
 pub fn request(direction: Direction, block: u64, tag: u64) -> Request {
     Request {
+        device: 0,
         direction,
         offset: block * u64::from(BLOCK),
         len: BLOCK,
@@ -186,7 +187,7 @@ fn here<E>(engine: &str, mode: CompletionMode, made: Result<E, KernelEngineError
 
 /// One request from beginning to end.
 pub fn one(engine: &mut impl KernelEngine, request: Request) -> Completion {
-    let buffer = engine.buffers(1, BLOCK as usize).unwrap().pop().unwrap();
+    let buffer = engine.buffers(0, 1, BLOCK as usize).unwrap().pop().unwrap();
     engine.prepare(request, buffer).unwrap();
     engine.submit().unwrap();
     let mut ended = Vec::new();

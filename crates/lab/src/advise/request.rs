@@ -54,9 +54,7 @@ impl AdviceRequest {
 
     /// The job that the request describes, checked.
     pub(super) fn described(&self) -> Result<Job, AdviseError> {
-        let ExperimentOptions {
-            targets, workload, ..
-        } = &self.experiment;
+        let ExperimentOptions { workload, .. } = &self.experiment;
         Limits::check_promised(&workload.goal.goal().promised)?;
         let counted = self.in_virtual_time().then_some(NUMBER_IOS);
         let counted = counted.filter(|_| workload.runtime.is_none());
@@ -69,7 +67,6 @@ impl AdviceRequest {
             ..workload.clone()
         };
         let job = job.job()?;
-        targets.check_jobs(&job)?;
         if !self.in_virtual_time() {
             check_cpus(&job.cpus_allowed)?;
         }

@@ -105,7 +105,6 @@ impl ExperimentOptions {
             ..self.workload.clone()
         };
         let job = workload.job()?;
-        self.targets.check_jobs(&job)?;
         Ok(job)
     }
 

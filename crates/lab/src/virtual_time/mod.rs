@@ -18,7 +18,7 @@ use joulio_model::{DeviceProfile, FrequencyRatio, MachineProfile};
 use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_twin::{Coalescing, TwinError, TwinSetup, check_method, run};
 use joulio_units::Nanos;
-use joulio_workload::{CompletionResult, Job, Method, RunResult};
+use joulio_workload::{CompletionResult, Job, JobError, Method, RunResult};
 use std::collections::BTreeMap;
 
 /// An experiment in virtual time as it is requested.
@@ -80,6 +80,15 @@ impl VirtualExperiment {
         if let Some(own) = own.filter(|_| !options.schedulers.is_empty()) {
             return Err(VirtualError::Scheduler(own.engine));
         }
+        if options.devices.len() > job.numjobs {
+            let problem = format!(
+                "{} device(s) and {} job(s): in virtual time each device needs a job",
+                options.devices.len(),
+                job.numjobs
+            );
+            let flag = "--numjobs";
+            return Err(JobError { flag, problem }.into());
+        }
         let machine = machine_profile(options.machine.as_deref())?;
         let devices = options.devices.iter().map(|name| device(name, job));
         let devices: Vec<_> = devices.collect::<Result<_, _>>()?;
@@ -119,11 +128,16 @@ impl VirtualExperiment {
             max_cstate: settings.max_cstate,
             ..TwinSetup::new(&self.machine, &self.profiles)
         };
-        let result = match run(job, method, &setup) {
+        let mut result = match run(job, method, &setup) {
             Ok(run) => run.result,
             Err(error @ TwinError::Step { .. }) => self.unavailable(job, method, &error),
             Err(error) => return Err(VirtualError::Twin(error)),
         };
+        let counted = result.counts.iter_mut();
+        let devices = counted.flat_map(|counts| &mut counts.per_device);
+        for (device, name) in devices.zip(self.names()) {
+            device.device = name;
+        }
         Ok(RunResult {
             devices: self.names(),
             settings: settings.names(),

@@ -1,4 +1,4 @@
-//! The user-space NVMe driver as an engine: one queue pair, a poll group of one.
+//! The user-space NVMe driver as an engine: a queue pair on each device, in one poll group.
 
 use super::Traced;
 use joulio_device::Device;
@@ -12,31 +12,40 @@ use joulio_trace::Recorded;
 use joulio_units::{Direction, Nanos};
 use std::sync::Arc;
 
-/// A queue pair on a namespace.
+/// A namespace and its controller.
+type Place<D> = (Arc<Controller<D>>, Namespace);
+
+/// A queue pair on each of some namespaces, which one core waits on.
 pub struct NvmeEngine<D: Device> {
     group: PollGroup<D>,
-    namespace: Namespace,
-    controller: Arc<Controller<D>>,
+    /// The namespaces, in the order of the group's queues.
+    places: Vec<Place<D>>,
+    /// Queues with commands that their device was not rung for yet.
+    unrung: Vec<usize>,
 }
 
 impl<D: Device> NvmeEngine<D> {
-    /// A queue pair of `depth` that waits as `policy` says, on the calling thread; the inner error
-    /// is a policy that cannot be had here.
+    /// Queue pairs of `depth` on `places`, which wait as the policies beside them say, on the
+    /// calling thread; the inner error is a policy that cannot be had here.
     pub fn new(
-        controller: Arc<Controller<D>>,
-        namespace: Namespace,
+        places: Vec<(Place<D>, AnyPolicy)>,
         depth: usize,
-        policy: AnyPolicy,
     ) -> Result<Result<NvmeEngine<D>, PolicyError>, NvmeError> {
-        let mut queue = controller.create_queue_pair(depth)?;
-        if let Err(error) = queue.set_policy(policy) {
-            return Ok(Err(error));
+        let mut queues = Vec::with_capacity(places.len());
+        let mut kept = Vec::with_capacity(places.len());
+        for (place, policy) in places {
+            let mut queue = place.0.create_queue_pair(depth)?;
+            if let Err(error) = queue.set_policy(policy) {
+                return Ok(Err(error));
+            }
+            queues.push(queue);
+            kept.push(place);
         }
-        let mut group = PollGroup::new(vec![queue]);
+        let mut group = PollGroup::new(queues);
         Ok(group.attach().map(|()| NvmeEngine {
             group,
-            namespace,
-            controller,
+            unrung: Vec::with_capacity(kept.len()),
+            places: kept,
         }))
     }
 }
@@ -59,23 +68,34 @@ impl<D: Device> Engine for NvmeEngine<D> {
     type Failure = Status;
     type Error = NvmeError;
 
-    fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<NvmeBuffer>, NvmeError> {
-        let buffers = self.controller.allocate_buffers(count, len)?;
+    fn buffers(
+        &mut self,
+        device: usize,
+        count: usize,
+        len: usize,
+    ) -> Result<Vec<NvmeBuffer>, NvmeError> {
+        let (controller, _) = &self.places[device];
+        let buffers = controller.allocate_buffers(count, len)?;
         Ok(buffers.into_iter().map(NvmeBuffer).collect())
     }
 
-    fn waited(&mut self, time: Nanos) {
-        self.group.queues()[0].waited(time);
+    fn waited(&mut self, device: usize, time: Nanos) {
+        self.group.queues()[device].waited(time);
     }
 
     #[inline]
     fn prepare(&mut self, request: Request, buffer: NvmeBuffer) -> Result<(), NvmeError> {
-        let block = u64::from(self.namespace.block_size());
-        let (lba, blocks) = (request.offset / block, request.len / block as u32);
-        let queue = &mut self.group.queues()[0];
+        let (_, namespace) = &self.places[request.device];
+        // A power of two.
+        let shift = namespace.block_size().trailing_zeros();
+        let (lba, blocks) = (request.offset >> shift, request.len >> shift);
+        let queue = &mut self.group.queues()[request.device];
+        if self.unrung.last() != Some(&request.device) {
+            self.unrung.push(request.device);
+        }
         let result = match request.direction {
-            Direction::Write => queue.write(&self.namespace, lba, blocks, buffer.0, request.tag),
-            _ => queue.read(&self.namespace, lba, blocks, buffer.0, request.tag),
+            Direction::Write => queue.write(namespace, lba, blocks, buffer.0, request.tag),
+            _ => queue.read(namespace, lba, blocks, buffer.0, request.tag),
         };
         result.map_err(|rejected| NvmeError::Unsupported {
             device: queue.info().device_name.into(),
@@ -85,7 +105,9 @@ impl<D: Device> Engine for NvmeEngine<D> {
 
     #[inline]
     fn submit(&mut self) -> Result<(), NvmeError> {
-        self.group.queues()[0].ring();
+        for device in self.unrung.drain(..) {
+            self.group.queues()[device].ring();
+        }
         Ok(())
     }
 
@@ -138,7 +160,9 @@ impl<D: Device> Engine for NvmeEngine<D> {
     }
 
     fn learning(&mut self) -> Nanos {
-        self.group.queues()[0].info().policy.learning()
+        let queues = self.group.queues().iter();
+        let learning = queues.map(|queue| queue.info().policy.learning());
+        learning.max().unwrap_or_default()
     }
 }
 

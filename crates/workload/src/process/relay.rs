@@ -62,11 +62,15 @@ fn attend(
 ) -> Result<(), WorkerError> {
     let job = worker.index;
     let failed = |source| ProcessError::Start { job, source };
+    // The kernel's engines take one device.
+    let share = &worker.shares[0];
     let part = Part {
         job: worker.job.clone(),
         index: job,
         bs: worker.bs,
-        share: worker.share.clone(),
+        assignment: share.assignment,
+        blocks: share.blocks.clone(),
+        name: share.name.clone(),
         method,
         target,
     };
@@ -155,6 +159,7 @@ fn pass_on(job_orders: &Receiver<JobOrder>, stop: &Stop, over: &AtomicBool, mut 
 mod tests {
     use super::*;
     use crate::protocol::JobMessage;
+    use crate::share::Share;
     use joulio_job::{Availability, CompletionMode, EngineName, Job};
     use std::sync::atomic::AtomicU64;
     use std::sync::mpsc::channel;
@@ -167,8 +172,12 @@ mod tests {
             job: &job,
             index: 3,
             bs: 4096,
-            share: 0..10,
-            may_write: false,
+            shares: vec![Share {
+                assignment: job.assignments(0, 1)[0],
+                blocks: 0..10,
+                may_write: false,
+                name: None,
+            }],
             stop: &stop,
             wait_costs: None,
             trace: None,

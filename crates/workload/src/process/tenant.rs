@@ -4,6 +4,7 @@ use super::wire::{Ending, Line, Order, Part, hear, say};
 use crate::Stop;
 use crate::place::place;
 use crate::protocol::{JobMessage, JobOrder};
+use crate::share::Share;
 use crate::target::{KernelTarget, Target};
 use crate::worker::Worker;
 use crate::worker_error::WorkerError;
@@ -74,7 +75,9 @@ fn work(
         job,
         index,
         bs,
-        share,
+        assignment,
+        blocks,
+        name,
         method,
         target,
     } = part;
@@ -84,8 +87,12 @@ fn work(
             job: &job,
             index,
             bs,
-            share,
-            may_write: target.info().may_write,
+            shares: vec![Share {
+                assignment,
+                blocks,
+                may_write: target.info().may_write,
+                name,
+            }],
             stop,
             wait_costs: None,
             trace: None,
@@ -93,7 +100,7 @@ fn work(
             messages,
             orders,
         };
-        target.work(method, worker)
+        target.work(&[&target], method, worker)
     });
     match worked {
         Ok(()) => Ending::Done,

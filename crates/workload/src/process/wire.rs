@@ -2,7 +2,7 @@
 
 use crate::protocol::{JobMessage, JobOrder};
 use crate::target::ProcessTarget;
-use joulio_job::{Job, Method};
+use joulio_job::{Assignment, Job, Method};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, ErrorKind, Write};
@@ -14,7 +14,9 @@ pub(super) struct Part {
     pub(super) job: Job,
     pub(super) index: usize,
     pub(super) bs: u64,
-    pub(super) share: Range<u64>,
+    pub(super) assignment: Assignment,
+    pub(super) blocks: Range<u64>,
+    pub(super) name: Option<String>,
     pub(super) method: Method,
     pub(super) target: ProcessTarget,
 }

@@ -8,6 +8,7 @@ use joulio_engine::{Buffer, Completion, Engine, Request};
 use joulio_job::{Arrivals, CompletionMode, Load, Phase, ReadWrite, Schedule};
 use joulio_nvme::wait::{Counters, now};
 use joulio_units::Nanos;
+use std::any::Any;
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex};
 
@@ -41,7 +42,7 @@ impl Engine for Instant {
     type Failure = IoError;
     type Error = EngineError;
 
-    fn buffers(&mut self, count: usize, _: usize) -> Result<Vec<NoData>, EngineError> {
+    fn buffers(&mut self, _: usize, count: usize, _: usize) -> Result<Vec<NoData>, EngineError> {
         Ok((0..count).map(|_| NoData).collect())
     }
 
@@ -106,7 +107,11 @@ impl Target for Fragile {
         Verdict::AsRequested
     }
 
-    fn work(&self, _: Method, worker: Worker<'_>) -> Result<(), WorkerError> {
+    fn joins(&self, other: &dyn Target) -> bool {
+        (other as &dyn Any).is::<Fragile>()
+    }
+
+    fn work(&self, _: &[&dyn Target], _: Method, worker: Worker<'_>) -> Result<(), WorkerError> {
         let mut engine = Instant {
             done: Vec::new(),
             reaps_until_panic: self.reaps_until_panic.filter(|_| worker.index == 0),
@@ -122,13 +127,18 @@ const PSYNC: Method = Method {
     mode: CompletionMode::Interrupt,
 };
 
+const NVME: Method = Method {
+    engine: EngineName::Nvme,
+    mode: CompletionMode::Poll,
+};
+
 fn info() -> TargetInfo {
     TargetInfo {
         name: "fragile".into(),
         size: 1 << 20,
         block_size: 512,
         max_transfer: 1 << 20,
-        engines: vec![(EngineName::Psync, 8)],
+        engines: vec![(EngineName::Psync, 8), (EngineName::Nvme, 8)],
         max_jobs: 8,
         may_write: false,
         disk: None,
@@ -241,6 +251,41 @@ fn open_loops_at_random_in_bursts_and_in_phases_issue_what_is_scheduled() {
             assert_eq!(all, 300);
         }
     }
+}
+
+#[test]
+fn a_device_is_given_the_same_by_a_job_of_its_own_and_by_one_with_several() {
+    // By device: the I/Os in their order.
+    let issued = |numjobs| {
+        let log = Log::default();
+        let target = || -> Box<dyn Target> {
+            Box::new(Fragile {
+                info: TargetInfo {
+                    may_write: true,
+                    ..info()
+                },
+                reaps_until_panic: None,
+                log: log.clone(),
+            })
+        };
+        let targets = [target(), target(), target()];
+        let job = Job {
+            numjobs,
+            rw: ReadWrite::RandRw,
+            ..job()
+        };
+        let result = run(&job, NVME, &setup(&targets), &mut Meters::default()).unwrap();
+        let counts = result.counts.unwrap();
+        assert!(counts.per_device.iter().all(|device| device.all.ios == 100));
+        let mut devices = vec![Vec::new(); targets.len()];
+        for (index, _, request) in log.lock().unwrap().iter() {
+            let device = job.assignments(*index, targets.len())[request.device].device;
+            devices[device].push((request.direction, request.offset, request.len));
+        }
+        devices
+    };
+    assert_eq!(issued(1), issued(3));
+    assert_eq!(issued(2), issued(3));
 }
 
 #[test]

@@ -168,7 +168,12 @@ impl Target for KernelTarget {
         })
     }
 
-    fn work(&self, method: Method, worker: Worker<'_>) -> Result<(), WorkerError> {
+    fn work(
+        &self,
+        _: &[&dyn Target],
+        method: Method,
+        worker: Worker<'_>,
+    ) -> Result<(), WorkerError> {
         let Method { engine, mode } = method;
         if !engine.is_kernel() {
             let reason = "the user-space driver takes pcie:ADDRESS, after joulio bind";

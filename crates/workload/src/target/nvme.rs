@@ -9,6 +9,7 @@ use joulio_job::{Availability, Counts, EngineName, Method, WaitCounters};
 use joulio_model::DeviceProfile;
 use joulio_nvme::wait::{StepKind, Waiter};
 use joulio_nvme::{Controller, Namespace, NvmeError};
+use std::any::Any;
 use std::sync::Arc;
 
 /// Facts that an emulated device reports of itself, and a real one does not.
@@ -94,19 +95,33 @@ impl<D: Device + 'static> Target for NvmeTarget<D> {
         &self.info
     }
 
-    fn work(&self, method: Method, worker: Worker<'_>) -> Result<(), WorkerError> {
+    fn joins(&self, other: &dyn Target) -> bool {
+        (other as &dyn Any).is::<Self>()
+    }
+
+    fn work(
+        &self,
+        targets: &[&dyn Target],
+        method: Method,
+        worker: Worker<'_>,
+    ) -> Result<(), WorkerError> {
         // A thread has to be given user interrupts first.
         let steps = Waiter::new().can().without(StepKind::UserInterrupt);
-        let Some(policy) = worker.policy(method.mode, steps) else {
+        let policies = targets.iter().map(|_| worker.policy(method.mode, steps));
+        let Some(policies) = policies.collect::<Option<Vec<_>>>() else {
             let reason = format!(
                 "{} is a completion mode of the kernel: --engine io_uring",
                 method.mode
             );
             return worker.refuse(Availability::Unavailable(reason));
         };
-        let controller = Arc::clone(&self.controller);
-        let depth = worker.depth();
-        let engine = NvmeEngine::new(controller, self.namespace, depth, policy);
+        let own = targets.iter().map(|target| {
+            let target = (*target as &dyn Any).downcast_ref::<Self>();
+            target.expect("joined, as `check` demands")
+        });
+        let places = own.map(|own| (Arc::clone(&own.controller), own.namespace));
+        let places = places.zip(policies).collect();
+        let engine = NvmeEngine::new(places, worker.depth());
         match engine.map_err(failed)? {
             Ok(mut engine) => worker.run(&mut engine),
             Err(reason) => worker.refuse(Availability::Unavailable(reason.to_string())),

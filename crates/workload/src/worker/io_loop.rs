@@ -1,18 +1,17 @@
-//! The loop of one job: issue, wait, record.
+//! The run loop of one job.
 
 use super::Worker;
-use super::in_flight::{InFlight, InFlightIo};
+use super::device_work::{DeviceWork, Prepared};
+use super::in_flight::InFlightIo;
 use super::job_meter::JobMeter;
 use crate::control::{CHECK_INTERVAL, MAX_WAIT_AFTER_STOP};
 use crate::engine::{IoError, Traced};
-use crate::job_result::JobResult;
+use crate::job_result::{JobResult, ShareResult};
 use crate::pass::check;
-use crate::pattern::Pattern;
 use crate::protocol::JobMessage;
-use crate::verify::Ledger;
 use crate::worker_error::{WorkerError, failed};
 use joulio_engine::{Buffer, Completion, Engine, Request};
-use joulio_job::{IoStatistics, Schedule, VerifyResult};
+use joulio_job::{Arrivals, Verify, VerifyResult};
 use joulio_nvme::wait::now;
 use joulio_units::{Direction, Nanos};
 use std::sync::atomic::Ordering;
@@ -20,29 +19,45 @@ use std::sync::atomic::Ordering;
 /// Result of the loop, and what verification goes on with.
 pub(super) struct Measured<B> {
     pub(super) result: JobResult,
-    pub(super) buffers: Vec<B>,
-    pub(super) ledger: Option<Ledger>,
+    /// The devices, in the job's order.
+    pub(super) devices: Vec<Prepared<B>>,
     /// Blocks whose content was checked as they were read.
     pub(super) checked: VerifyResult,
 }
 
+/// Bits of a tag that number an I/O in flight on its device; the device's number is above them.
+const SLOT_BITS: u32 = 32;
+
+/// An I/O that has ended and is not counted yet.
+struct Ended {
+    device: usize,
+    io: InFlightIo,
+    outcome: Result<(), IoError>,
+}
+
 /// The loop: first the ramp, whose I/Os do not count, then the measured part.
+///
+/// A turn begins when completions have been reaped. It reads the clock once: what completed has
+/// completed then, and what is issued in its place is issued then. Statistics come after the
+/// doorbell, while the devices work.
 pub(super) struct IoLoop<'a, E: Engine> {
     worker: &'a Worker<'a>,
     engine: &'a mut E,
-    pattern: Pattern,
-    schedule: Schedule,
-    ledger: Option<Ledger>,
-    in_flight: InFlight,
-    /// Buffers of no I/O in flight.
-    buffers: Vec<E::Buffer>,
+    devices: Vec<DeviceWork<E::Buffer>>,
+    /// I/Os in flight on all devices.
+    in_flight: usize,
+    /// True if I/Os of some load arrive by the clock.
+    by_clock: bool,
+    /// True if data is verified.
+    verifies: bool,
     completed: Vec<Completion<E::Buffer, E::Failure>>,
+    ended: Vec<Ended>,
     ramp_end: Nanos,
     end: Nanos,
-    issued: u64,
     measuring: bool,
+    /// I/Os done, for the progress bar.
+    done: u64,
     meter: JobMeter,
-    checked: VerifyResult,
     result: JobResult,
 }
 
@@ -50,29 +65,32 @@ impl<'a, E: Traced> IoLoop<'a, E> {
     pub(super) fn new(
         worker: &'a Worker<'a>,
         engine: &'a mut E,
-        buffers: Vec<E::Buffer>,
-        ledger: Option<Ledger>,
+        devices: Vec<Prepared<E::Buffer>>,
         meter: JobMeter,
         start: Nanos,
     ) -> Self {
-        let depth = buffers.len();
         let ramp_end = start + worker.job.ramp_time;
         let runtime = worker.job.runtime;
+        let loads = worker.job.loads(worker.index);
+        let works = worker.shares.iter().zip(devices);
+        let devices: Vec<_> = works
+            .map(|(share, prepared)| DeviceWork::new(worker, share, prepared, start))
+            .collect();
+        let slots = worker.job.iodepth * devices.len();
         IoLoop {
             worker,
             engine,
-            pattern: Pattern::new(worker.job, worker.index, worker.share.clone()),
-            schedule: Schedule::new(worker.job, worker.index, start),
-            ledger,
-            in_flight: InFlight::new(depth),
-            buffers,
-            completed: Vec::with_capacity(depth),
+            devices,
+            in_flight: 0,
+            by_clock: loads.iter().any(|load| load.arrivals != Arrivals::Closed),
+            verifies: worker.job.verify != Verify::None,
+            completed: Vec::with_capacity(slots),
+            ended: Vec::with_capacity(slots),
             ramp_end,
             end: runtime.map_or(Nanos::MAX, |runtime| ramp_end + runtime),
-            issued: 0,
             measuring: false,
+            done: 0,
             meter,
-            checked: VerifyResult::default(),
             result: JobResult::new(worker.index, start),
         }
     }
@@ -80,19 +98,27 @@ impl<'a, E: Traced> IoLoop<'a, E> {
     /// Runs to the end of the measured part.
     pub(super) fn run(mut self) -> Result<Measured<E::Buffer>, WorkerError> {
         let mut give_up = None;
+        let mut everywhere = true;
         loop {
-            let mut at = now();
+            let seen = now();
+            self.end_completed();
+            let mut at = seen;
             if !self.measuring && at >= self.ramp_end {
+                self.count(seen);
                 self.begin()?;
-                // Beginning took its time, which is nobody's latency.
+                everywhere = true;
+                at = now();
+            } else if self.verifies {
                 at = now();
             }
-            let issuing = self.issuing(at);
+            // Beginning and verifying took their time, which is nobody's latency.
+            let issuing = at < self.end && !self.worker.stop.stopped();
             if issuing {
-                self.issue(at)?;
-                self.engine.submit().map_err(failed)?;
+                self.issue(at, everywhere || self.by_clock)?;
+                everywhere = false;
             }
-            if self.in_flight.is_empty() && !issuing {
+            self.count(seen);
+            if self.in_flight == 0 && !(issuing && self.has_more()) {
                 break;
             }
             if !issuing
@@ -110,7 +136,6 @@ impl<'a, E: Traced> IoLoop<'a, E> {
             let completed = &mut self.completed;
             let reaped = self.engine.reap(1, deadline, |one| completed.push(one));
             reaped.map_err(failed)?;
-            self.record();
         }
         self.finish()
     }
@@ -119,9 +144,10 @@ impl<'a, E: Traced> IoLoop<'a, E> {
     fn begin(&mut self) -> Result<(), WorkerError> {
         self.measuring = true;
         self.worker.report(JobMessage::Began)?;
-        self.issued = 0;
-        self.result.read.clear();
-        self.result.write.clear();
+        for device in &mut self.devices {
+            device.begin();
+        }
+        self.done = 0;
         self.result.first_error = None;
         let trace = self.worker.trace;
         self.meter.begin(self.engine, trace, &mut self.result);
@@ -131,17 +157,20 @@ impl<'a, E: Traced> IoLoop<'a, E> {
     /// Gives up the I/Os in flight: their buffers stay with the engine, which ends with the job.
     fn abandon(&mut self) {
         self.engine.abandon();
-        for io in self.in_flight.iter() {
-            // Nobody knows what stands there now.
-            if let Some(ledger) = &mut self.ledger
-                && io.direction == Direction::Write
-            {
-                ledger.forget(io.block);
+        for (device, share) in self.devices.iter_mut().zip(&self.worker.shares) {
+            let ios: Vec<_> = device.in_flight.iter().copied().collect();
+            for io in ios {
+                // Nobody knows what stands there now.
+                if let Some(ledger) = &mut device.ledger
+                    && io.direction == Direction::Write
+                {
+                    ledger.forget(io.block);
+                }
+                device.statistics(io.direction).errors += 1;
+                self.result.first_error.get_or_insert_with(|| {
+                    share.describe(io.describe(self.worker.bs, IoError::Unfinished))
+                });
             }
-            statistics(&mut self.result, io.direction).errors += 1;
-            self.result
-                .first_error
-                .get_or_insert_with(|| io.describe(self.worker.bs, IoError::Unfinished));
         }
     }
 
@@ -152,59 +181,103 @@ impl<'a, E: Traced> IoLoop<'a, E> {
         }
         self.result.unissued = self.unissued();
         self.meter.finish(self.engine, &mut self.result);
+        let mut checked = VerifyResult::default();
+        let mut devices = Vec::new();
+        for (device, share) in self.devices.into_iter().zip(&self.worker.shares) {
+            self.result.shares.push(ShareResult {
+                device: share.assignment.device,
+                read: device.read,
+                write: device.write,
+            });
+            checked.add(device.checked);
+            devices.push(Prepared {
+                buffers: device.buffers,
+                ledger: device.ledger,
+            });
+        }
         Ok(Measured {
             result: self.result,
-            buffers: self.buffers,
-            ledger: self.ledger,
-            checked: self.checked,
+            devices,
+            checked,
         })
     }
 
     /// Arrivals of an open loop that were due and were not issued.
     fn unissued(&self) -> u64 {
-        let left = |n: u64| n - self.issued.min(n);
-        let wanted = self.worker.job.number_ios.map_or(u64::MAX, left);
-        self.schedule.clone().left(self.end.min(now()), wanted)
+        let end = self.end.min(now());
+        let of_device = |device: &DeviceWork<_>| {
+            let left = |n: u64| n.saturating_sub(device.issued);
+            let wanted = self.worker.job.number_ios.map_or(u64::MAX, left);
+            device.schedule.clone().left(end, wanted)
+        };
+        self.devices.iter().map(of_device).sum()
     }
 
-    fn issuing(&self, at: Nanos) -> bool {
-        let enough = self.measuring && self.worker.job.number_ios.is_some_and(|n| self.issued >= n);
-        at < self.end && !enough && !self.worker.stop.stopped()
+    /// Number of I/Os of each device in this part of the job, if that is limited.
+    #[inline]
+    fn limit(&self) -> Option<u64> {
+        self.worker.job.number_ios.filter(|_| self.measuring)
+    }
+
+    /// Reports whether a device is still to be given I/Os.
+    fn has_more(&self) -> bool {
+        let limit = self.limit().unwrap_or(u64::MAX);
+        self.devices.iter().any(|device| device.issued < limit)
     }
 
     /// Time until which to wait for a completion: the next check for a stop; in an open loop also
     /// the next arrival that can go out, and the end of the ramp or of the measured part.
+    #[inline]
     fn deadline(&self, at: Nanos, issuing: bool) -> Nanos {
         let check = at + CHECK_INTERVAL;
-        let next = self.schedule.next();
-        if next == Nanos::MAX || !issuing || self.in_flight.is_full() {
+        if !self.by_clock || !issuing {
             return check;
         }
+        let limit = self.limit().unwrap_or(u64::MAX);
+        let open = self.devices.iter().filter(|device| {
+            let more = device.issued < limit && !device.in_flight.is_full();
+            more && device.schedule.next() != Nanos::MAX
+        });
+        let next = open.map(|device| device.schedule.next()).min();
         let turn = if self.measuring {
             self.end
         } else {
             self.ramp_end
         };
-        check.min(next).min(turn)
+        next.map_or(check, |next| check.min(next).min(turn))
     }
 
-    /// Issues all that is due and has a free buffer.
-    fn issue(&mut self, at: Nanos) -> Result<(), WorkerError> {
-        let limit = self.worker.job.number_ios.filter(|_| self.measuring);
-        while !self.in_flight.is_full() {
-            if limit.is_some_and(|n| self.issued >= n) {
-                break;
+    /// Issues all that is due and has a free buffer: on every device, or on those alone where an
+    /// I/O has just ended. Rings the doorbells.
+    #[inline]
+    fn issue(&mut self, at: Nanos, everywhere: bool) -> Result<(), WorkerError> {
+        if everywhere {
+            for device in 0..self.devices.len() {
+                self.issue_on(device, at)?;
             }
-            let Some(mut due) = self.schedule.due(at) else {
+        } else {
+            for index in 0..self.ended.len() {
+                self.issue_on(self.ended[index].device, at)?;
+            }
+        }
+        self.engine.submit().map_err(failed)
+    }
+
+    #[inline]
+    fn issue_on(&mut self, number: usize, at: Nanos) -> Result<(), WorkerError> {
+        let limit = self.limit().unwrap_or(u64::MAX);
+        let device = &mut self.devices[number];
+        while !device.in_flight.is_full() && device.issued < limit {
+            let Some(mut due) = device.schedule.due(at) else {
                 break;
             };
             let direction = due.direction;
-            let block = self.block();
-            let Some(mut buffer) = self.buffers.pop() else {
+            let block = device.block();
+            let Some(mut buffer) = device.buffers.pop() else {
                 break;
             };
             if direction == Direction::Write
-                && let Some(ledger) = &mut self.ledger
+                && let Some(ledger) = &mut device.ledger
             {
                 buffer.copy_from(ledger.fill(block));
                 if due.closed {
@@ -212,7 +285,7 @@ impl<'a, E: Traced> IoLoop<'a, E> {
                     due.arrival = now();
                 }
             }
-            let Some(tag) = self.in_flight.start(InFlightIo {
+            let Some(slot) = device.in_flight.start(InFlightIo {
                 arrival: due.arrival,
                 block,
                 len: due.len,
@@ -222,79 +295,92 @@ impl<'a, E: Traced> IoLoop<'a, E> {
                 break;
             };
             let request = Request {
+                device: number,
                 direction,
                 offset: block * self.worker.bs,
                 len: due.len,
-                tag,
+                tag: (number as u64) << SLOT_BITS | slot,
             };
             if !due.closed && at > due.arrival {
-                self.engine.waited(at - due.arrival);
+                self.engine.waited(number, at - due.arrival);
             }
             self.engine.prepare(request, buffer).map_err(failed)?;
-            self.issued += 1;
+            device.issued += 1;
+            self.in_flight += 1;
         }
         Ok(())
     }
 
-    /// The next block; with verification, the next that no I/O is on. There is one, because a
-    /// share has at least as many blocks as the job has I/Os.
-    fn block(&mut self) -> u64 {
-        let mut block = self.pattern.block();
-        if let Some(ledger) = &mut self.ledger {
-            while !ledger.claim(block) {
-                block = self.pattern.after(block);
-            }
-        }
-        block
-    }
-
-    /// Records what completed.
-    fn record(&mut self) {
-        let at = now();
+    /// Takes back what completed: the buffers are free again.
+    #[inline]
+    fn end_completed(&mut self) {
         let mut completed = std::mem::take(&mut self.completed);
         for completion in completed.drain(..) {
-            self.record_one(completion, at);
+            self.end_one(completion);
         }
         self.completed = completed;
-        let ios = self.result.read.ios + self.result.write.ios;
-        self.worker.progress.store(ios, Ordering::Relaxed);
     }
 
-    fn record_one(&mut self, completion: Completion<E::Buffer, E::Failure>, at: Nanos) {
-        let Some(io) = self.in_flight.end(completion.tag) else {
+    #[inline]
+    fn end_one(&mut self, completion: Completion<E::Buffer, E::Failure>) {
+        let number = (completion.tag >> SLOT_BITS) as usize;
+        let Some(device) = self.devices.get_mut(number) else {
             return;
         };
-        let bs = self.worker.bs;
+        let slot = completion.tag & ((1 << SLOT_BITS) - 1);
+        let Some(io) = device.in_flight.end(slot) else {
+            return;
+        };
+        self.in_flight -= 1;
         let outcome = completion.outcome.map_err(Into::into);
-        // The ramp's do not count, though they end in the measured part.
-        if !self.measuring || io.measured {
-            let statistics = statistics(&mut self.result, io.direction);
-            match outcome {
-                Ok(()) => statistics.success(at - io.arrival, io.len.into()),
-                Err(error) => {
-                    statistics.errors += 1;
-                    let first = &mut self.result.first_error;
-                    first.get_or_insert_with(|| io.describe(bs, error));
-                }
-            }
-        }
-        if let Some(ledger) = &mut self.ledger {
+        if let Some(mut ledger) = device.ledger.take() {
             ledger.release(io.block);
             match (io.direction, outcome) {
-                (Direction::Read, Ok(())) if !self.worker.may_write || ledger.written(io.block) => {
-                    check(ledger, &completion.buffer, io.block, &mut self.checked);
+                (Direction::Read, Ok(())) if device.is_known(&ledger, io.block) => {
+                    let checked = &mut device.checked;
+                    let share = &self.worker.shares[number];
+                    check(&mut ledger, &completion.buffer, io.block, checked, share);
                 }
                 (Direction::Write, Err(_)) => ledger.forget(io.block),
                 _ => {}
             }
+            device.ledger = Some(ledger);
         }
-        self.buffers.push(completion.buffer);
+        device.buffers.push(completion.buffer);
+        self.ended.push(Ended {
+            device: number,
+            io,
+            outcome,
+        });
     }
-}
 
-fn statistics(result: &mut JobResult, direction: Direction) -> &mut IoStatistics {
-    match direction {
-        Direction::Write => &mut result.write,
-        _ => &mut result.read,
+    /// Counts what was seen completed at `at`.
+    #[inline]
+    fn count(&mut self, at: Nanos) {
+        for Ended {
+            device,
+            io,
+            outcome,
+        } in self.ended.drain(..)
+        {
+            // The ramp's do not count, though they end in the measured part.
+            if self.measuring && !io.measured {
+                continue;
+            }
+            let statistics = self.devices[device].statistics(io.direction);
+            match outcome {
+                Ok(()) => {
+                    statistics.success(at - io.arrival, io.len.into());
+                    self.done += 1;
+                }
+                Err(error) => {
+                    statistics.errors += 1;
+                    let Worker { bs, shares, .. } = self.worker;
+                    let first = &mut self.result.first_error;
+                    first.get_or_insert_with(|| shares[device].describe(io.describe(*bs, error)));
+                }
+            }
+        }
+        self.worker.progress.store(self.done, Ordering::Relaxed);
     }
 }

@@ -1,0 +1,112 @@
+//! Which devices each job works on.
+
+use crate::Job;
+use serde::{Deserialize, Serialize};
+
+/// A job's work on one of its devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Assignment {
+    /// Number of the device, from 0.
+    pub device: usize,
+    /// Number of this work among all of the run, from 0. Random numbers go by it, so that a device
+    /// is given the same I/Os by a job of its own and by one that has several devices.
+    pub index: usize,
+    /// Place among the jobs on the device, from 0.
+    pub at: usize,
+    /// Number of jobs on the device.
+    pub jobs: usize,
+}
+
+impl Job {
+    /// Assignments of job `job` where there are `devices`, at least one of each. With as many jobs
+    /// as devices or more, job i has device i modulo their number; with fewer, device i has job i
+    /// modulo theirs, and a job does on each of its devices what it would do on it alone: queue
+    /// depth, arrivals and number of I/Os are of each device.
+    pub fn assignments(&self, job: usize, devices: usize) -> Vec<Assignment> {
+        if devices <= self.numjobs {
+            let devices = devices.max(1);
+            let device = job % devices;
+            return vec![Assignment {
+                device,
+                index: job,
+                at: job / devices,
+                jobs: self.jobs_on(device, devices),
+            }];
+        }
+        let all = (job..devices).step_by(self.numjobs.max(1));
+        all.map(|device| Assignment {
+            device,
+            index: device,
+            at: 0,
+            jobs: 1,
+        })
+        .collect()
+    }
+
+    /// Number of jobs on device `device` of `devices`.
+    pub fn jobs_on(&self, device: usize, devices: usize) -> usize {
+        match devices <= self.numjobs {
+            true => (self.numjobs + devices - 1 - device) / devices.max(1),
+            false => 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn assignments(numjobs: usize, devices: usize) -> Vec<Vec<Assignment>> {
+        let job = Job {
+            numjobs,
+            ..Job::random_reads(1)
+        };
+        (0..numjobs)
+            .map(|index| job.assignments(index, devices))
+            .collect()
+    }
+
+    fn devices_of(numjobs: usize, devices: usize) -> Vec<Vec<usize>> {
+        let all = assignments(numjobs, devices).into_iter();
+        all.map(|of| of.iter().map(|one| one.device).collect())
+            .collect()
+    }
+
+    #[test]
+    fn jobs_are_spread_over_devices_and_devices_over_fewer_jobs() {
+        assert_eq!(devices_of(1, 1), [[0]]);
+        assert_eq!(devices_of(3, 2), [[0], [1], [0]]);
+        assert_eq!(devices_of(1, 3), [[0, 1, 2]]);
+        assert_eq!(devices_of(2, 5), [vec![0, 2, 4], vec![1, 3]]);
+    }
+
+    #[test]
+    fn every_device_has_its_jobs_and_every_index_is_used_once() {
+        for numjobs in 1..9 {
+            for devices in 1..9 {
+                let all = assignments(numjobs, devices).concat();
+                assert_eq!(all.len(), numjobs.max(devices));
+                let mut indices: Vec<_> = all.iter().map(|one| one.index).collect();
+                indices.sort_unstable();
+                assert!(indices.into_iter().eq(0..all.len()));
+                for device in 0..devices {
+                    let there: Vec<_> = all.iter().filter(|one| one.device == device).collect();
+                    let places = there.iter().map(|one| one.at);
+                    assert!(places.eq(0..there.len()) && !there.is_empty());
+                    assert!(there.iter().all(|one| one.jobs == there.len()));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_device_is_given_the_same_work_by_a_job_of_its_own_and_by_one_with_several() {
+        let indices = |numjobs| {
+            let mut all = assignments(numjobs, 7).concat();
+            all.sort_unstable_by_key(|one| one.device);
+            all.iter().map(|one| one.index).collect::<Vec<_>>()
+        };
+        assert_eq!(indices(1), indices(7));
+        assert_eq!(indices(3), indices(7));
+    }
+}

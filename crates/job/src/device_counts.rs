@@ -1,0 +1,37 @@
+//! The figures of one device of a run.
+
+use crate::{DirectionResult, IoStatistics};
+use joulio_units::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// Figures of one device, all jobs on it together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeviceCounts {
+    /// The device, as it was named.
+    pub device: String,
+    /// Reads.
+    pub read: DirectionResult,
+    /// Writes.
+    pub write: DirectionResult,
+    /// Reads and writes together.
+    pub all: DirectionResult,
+}
+
+impl DeviceCounts {
+    /// Figures of `device`, whose I/Os were counted in `window`.
+    pub fn new(
+        device: String,
+        read: &IoStatistics,
+        write: &IoStatistics,
+        window: Nanos,
+    ) -> DeviceCounts {
+        let mut all = read.clone();
+        all.add(write);
+        DeviceCounts {
+            device,
+            read: DirectionResult::new(read, window),
+            write: DirectionResult::new(write, window),
+            all: DirectionResult::new(&all, window),
+        }
+    }
+}

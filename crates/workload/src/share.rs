@@ -1,0 +1,27 @@
+//! The part of a device that a job works on.
+
+use joulio_job::Assignment;
+use std::fmt::Display;
+use std::ops::Range;
+
+/// A job's share of one of its devices.
+#[derive(Clone, Debug)]
+pub(crate) struct Share {
+    pub(crate) assignment: Assignment,
+    /// Blocks of the job's block size that the job works on.
+    pub(crate) blocks: Range<u64>,
+    /// True if blocks without content may be given some before they are read.
+    pub(crate) may_write: bool,
+    /// Name of the device, where the run has several.
+    pub(crate) name: Option<String>,
+}
+
+impl Share {
+    /// What went wrong there, with the device's name where it is not the only one.
+    pub(crate) fn describe(&self, what: impl Display) -> String {
+        match &self.name {
+            Some(name) => format!("{name}: {what}"),
+            None => what.to_string(),
+        }
+    }
+}

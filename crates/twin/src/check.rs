@@ -6,19 +6,18 @@
 
 mod break_even;
 mod claims;
+pub mod judge;
 mod numbers;
 mod orders;
 mod promise;
 mod savings;
 
 use crate::published::{Basis, Paper, ProfileField, Profiles, SimulationError, Simulator};
-use joulio_job::Metric;
 use serde::Serialize;
 
 pub use break_even::Rule;
 pub use claims::Observation;
 pub use numbers::NumberCheck;
-pub(crate) use numbers::{error, modelled};
 pub use orders::PublishedOrder;
 pub use savings::SavingCheck;
 
@@ -285,15 +284,4 @@ fn conflicts(
         }
     }
     Ok(found)
-}
-
-/// `metric` of each of `runs`.
-fn metrics(
-    simulator: &mut Simulator,
-    runs: &[String],
-    metric: Metric,
-) -> Result<Vec<f64>, SimulationError> {
-    runs.iter()
-        .map(|run| simulator.metric(run, metric))
-        .collect()
 }

@@ -9,7 +9,7 @@
 mod search;
 mod write;
 
-use crate::check::{error, modelled};
+use crate::check::judge::{error, estimate};
 use crate::published::{
     Fitted, Paper, ProfileField, Profiles, PublishedNumber, SimulationError, Simulator,
 };
@@ -139,7 +139,7 @@ impl Job<'_> {
             simulator.set(&self.field, value)?;
             let mut max: f64 = 0.0;
             for number in &self.numbers {
-                max = max.max(error(number, modelled(number, simulator)?).abs());
+                max = max.max(error(number, estimate(number, simulator)?.value).abs());
             }
             Ok::<_, SimulationError>(max)
         })?;
@@ -149,7 +149,7 @@ impl Job<'_> {
 
     fn change(&self, simulator: &mut Simulator) -> Result<Change, SimulationError> {
         let residual = |number: &&PublishedNumber| {
-            let modelled = modelled(number, simulator)?;
+            let modelled = estimate(number, simulator)?.value;
             Ok(Residual {
                 paper: self.paper.name.clone(),
                 what: number.what.clone(),

@@ -1,6 +1,6 @@
 //! Claims that a source makes in words.
 
-use super::metrics;
+use super::judge::{self, Estimate, Verdict};
 use crate::published::{Paper, PublishedClaim, SimulationError, Simulator};
 use joulio_job::Metric;
 use serde::Serialize;
@@ -45,27 +45,11 @@ fn observe(
     claim: &PublishedClaim,
     simulator: &mut Simulator,
 ) -> Result<Observation, SimulationError> {
-    let mut chains = Vec::new();
-    for chain in &claim.rising {
-        let values = metrics(simulator, chain, claim.metric)?;
-        chains.push(chain.iter().cloned().zip(values).collect::<Vec<_>>());
-    }
-    let step = 1.0 + claim.min_percent / 100.0;
-    let rises = |chain: &Vec<(String, f64)>| {
-        let pairs = chain.windows(2);
-        pairs.into_iter().all(|pair| pair[1].1 > pair[0].1 * step)
-    };
-    let changes = |chain: &Vec<(String, f64)>| {
-        let pairs = chain.windows(2);
-        let changes = pairs.map(|pair| pair[1].1 / pair[0].1 - 1.0);
-        changes.min_by(f64::total_cmp)
-    };
-    let least = chains.iter().filter_map(changes);
-    let least = least.min_by(f64::total_cmp);
-    let holds = if claim.any {
-        chains.iter().any(rises)
-    } else {
-        chains.iter().all(rises)
+    let judged = judge::claim(claim, simulator)?;
+    let holds = judged.verdict == Verdict::Holds;
+    let values = |chain: Vec<(String, Estimate)>| {
+        let values = chain.into_iter();
+        values.map(|(run, is)| (run, is.value)).collect()
     };
     Ok(Observation {
         paper: paper.name.clone(),
@@ -73,7 +57,7 @@ fn observe(
         metric: claim.metric,
         holds,
         known: claim.known.clone().filter(|_| !holds),
-        miss: least.filter(|_| !holds),
-        chains,
+        miss: judged.miss,
+        chains: judged.chains.into_iter().map(values).collect(),
     })
 }

@@ -1,7 +1,6 @@
 //! Numbers against numbers.
 
-use super::promise::{promise, promise_of_gain};
-use super::{INCREMENT, metrics};
+use super::judge;
 use crate::published::{Basis, Paper, ProfileField, PublishedNumber, SimulationError, Simulator};
 use joulio_job::Metric;
 use joulio_units::PastTdp;
@@ -69,26 +68,19 @@ fn row(
     number: &PublishedNumber,
     simulator: &mut Simulator,
 ) -> Result<NumberCheck, SimulationError> {
-    let modelled = modelled(number, simulator)?;
-    let increment = !number.minus.is_empty();
-    let percent = !number.over.is_empty();
-    let promised = match percent {
-        true => promise_of_gain(number.metric, number.fitted),
-        false => promise(number.metric, number.fitted),
-    };
+    let judged = judge::number(number, simulator)?;
     let mut row = NumberCheck {
         paper: paper.name.clone(),
         what: number.what.clone(),
         metric: number.metric,
-        increment,
-        percent,
+        increment: !number.minus.is_empty(),
+        percent: !number.over.is_empty(),
         basis: number.basis(),
         published: number.value,
         published_to: number.to,
-        modelled,
-        error: error(number, modelled),
-        // Of differences only those of times are promised.
-        allowed: promised.map(|max| if increment { INCREMENT } else { max }),
+        modelled: judged.estimate.value,
+        error: judged.error,
+        allowed: judged.allowed,
         band: band(number, simulator)?,
         known: None,
         past_tdp: past_tdp(number, simulator)?,
@@ -114,52 +106,6 @@ fn past_tdp(
     Ok(worst)
 }
 
-/// Returns what the twin says of `number`.
-pub(crate) fn modelled(
-    number: &PublishedNumber,
-    simulator: &mut Simulator,
-) -> Result<f64, SimulationError> {
-    let runs = metrics(simulator, &number.run, number.metric)?;
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let refused =
-        |problem: &str| SimulationError::Data(format!("number '{}' {problem}", number.what));
-    if runs.is_empty() {
-        return Err(refused("names no run"));
-    }
-    let other = |names: &[String], simulator: &mut Simulator| {
-        if names.len() != runs.len() {
-            return Err(refused("needs as many runs to compare with as it has"));
-        }
-        metrics(simulator, names, number.metric)
-    };
-    let pairs = |others: Vec<f64>, of: fn(f64, f64) -> f64| {
-        let pairs = runs.iter().zip(others);
-        mean(
-            &pairs
-                .map(|(run, other)| of(*run, other))
-                .collect::<Vec<_>>(),
-        )
-    };
-    Ok(if !number.minus.is_empty() {
-        pairs(other(&number.minus, simulator)?, |run, other| run - other)
-    } else if !number.over.is_empty() {
-        pairs(other(&number.over, simulator)?, |run, other| {
-            (run / other - 1.0) * 100.0
-        })
-    } else {
-        mean(&runs)
-    })
-}
-
-/// Returns the error of `modelled` against what was printed, as a fraction of it; nothing inside a
-/// printed range. Of a gain that is the error of the gain: 5.9 % for 14.6 % is 60 % off, though the
-/// two ratios are within 8 %.
-pub(crate) fn error(number: &PublishedNumber, modelled: f64) -> f64 {
-    let (low, high) = (number.value, number.to.unwrap_or(number.value));
-    let nearest = modelled.clamp(low, high);
-    (modelled - nearest) / nearest.abs().max(f64::MIN_POSITIVE)
-}
-
 /// The number with one figure at either end of its band.
 fn band(
     number: &PublishedNumber,
@@ -174,7 +120,7 @@ fn band(
     let mut ends = [0.0; 2];
     for (end, to) in ends.iter_mut().zip([low, high]) {
         simulator.set(&field, to)?;
-        *end = modelled(number, simulator)?;
+        *end = judge::estimate(number, simulator)?.value;
     }
     simulator.set(&field, figure.value)?;
     Ok(Some(ends))

@@ -4,7 +4,7 @@
 //! things. It moves no time, so that the joules of an I/O are a straight line over it: two runs give
 //! the gain at every saving, and the saving of every gain.
 
-use super::numbers::modelled;
+use super::judge;
 use crate::published::{Paper, ProfileField, Saving, SimulationError, Simulator};
 use serde::Serialize;
 
@@ -59,7 +59,7 @@ fn of(
         let number = paper.number(what).ok_or_else(refused)?;
         let mut gain = |percent: f64| {
             simulator.set(&field, whole * (1.0 - percent / 100.0))?;
-            modelled(number, simulator)
+            Ok::<f64, SimulationError>(judge::estimate(number, simulator)?.value)
         };
         let gains = saving.percent.iter();
         let gains: Result<Vec<_>, SimulationError> = gains

@@ -1,0 +1,387 @@
+//! The judge: published numbers and claims against values of their runs, whoever has these.
+//!
+//! [`Simulator`] has them from the twin, the lab from records of runs. What is judged, and by which
+//! rule, stands here alone.
+
+use super::INCREMENT;
+use super::promise::{promise, promise_of_gain};
+use crate::published::{PublishedClaim, PublishedNumber, SimulationError, Simulator};
+use joulio_job::Metric;
+use serde::Serialize;
+
+/// Values of published runs by the runs' names.
+pub trait Estimates {
+    /// Why a run has no value.
+    type Error;
+
+    /// Value of `metric` in the run called `run`.
+    ///
+    /// # Errors
+    /// The run has none, and why.
+    fn estimate(&mut self, run: &str, metric: Metric) -> Result<Estimate, Self::Error>;
+
+    /// Whether `metric` is larger in the run `to` than `step` times that of the run `from`.
+    ///
+    /// # Errors
+    /// One of them has no value, and why.
+    fn rise(
+        &mut self,
+        from: &str,
+        to: &str,
+        metric: Metric,
+        step: f64,
+    ) -> Result<Verdict, Self::Error> {
+        let (from, to) = (self.estimate(from, metric)?, self.estimate(to, metric)?);
+        let least = from.times(step);
+        let apart = to.value - least.value;
+        let half = to.half.hypot(least.half);
+        Ok(match () {
+            () if apart > half => Verdict::Holds,
+            () if apart <= -half => Verdict::Fails,
+            () => Verdict::Untold,
+        })
+    }
+
+    /// The failure of data that make no sense.
+    fn refused(problem: String) -> Self::Error;
+}
+
+/// A value, and how far it may be off.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The value: a mean, where there were several runs.
+    pub value: f64,
+    /// Half of its 95 % interval; zero of a value that has no noise, infinite of a single measurement.
+    pub half: f64,
+}
+
+/// What becomes of a number or a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// It comes out.
+    Holds,
+    /// It comes out otherwise.
+    Fails,
+    /// The values are not sure enough to tell.
+    Untold,
+}
+
+/// A published number beside a value.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct JudgedNumber {
+    /// The value.
+    pub estimate: Estimate,
+    /// Error as a fraction of what was printed, nothing inside a printed range; of a gain, a fraction
+    /// of the gain.
+    pub error: f64,
+    /// Largest error that is promised; `None`: nothing is.
+    pub allowed: Option<f64>,
+    /// Whether the error is within its promise; without a promise, whether it is told from none.
+    pub verdict: Verdict,
+}
+
+/// A claim in words beside values.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JudgedClaim {
+    /// Whether it comes out.
+    pub verdict: Verdict,
+    /// Fraction by which the metric changes where it should rise and does not; the worst of all.
+    pub miss: Option<f64>,
+    /// The runs and their values, chain by chain.
+    pub chains: Vec<Vec<(String, Estimate)>>,
+}
+
+impl Estimate {
+    /// A value without noise.
+    pub fn exact(value: f64) -> Estimate {
+        Estimate { value, half: 0.0 }
+    }
+
+    fn times(self, factor: f64) -> Estimate {
+        Estimate {
+            value: self.value * factor,
+            half: self.half * factor.abs(),
+        }
+    }
+
+    fn minus(self, other: Estimate) -> Estimate {
+        Estimate {
+            value: self.value - other.value,
+            half: self.half.hypot(other.half),
+        }
+    }
+
+    /// Percent by which it exceeds `other`.
+    fn percent_over(self, other: Estimate) -> Estimate {
+        let ratio = self.value / other.value;
+        let relative = (self.half / self.value).hypot(other.half / other.value);
+        Estimate {
+            value: (ratio - 1.0) * 100.0,
+            half: 100.0 * (ratio * relative).abs(),
+        }
+    }
+
+    fn mean(all: &[Estimate]) -> Estimate {
+        let n = all.len() as f64;
+        let halves = all.iter().map(|one| one.half.powi(2)).sum::<f64>();
+        Estimate {
+            value: all.iter().map(|one| one.value).sum::<f64>() / n,
+            half: halves.sqrt() / n,
+        }
+    }
+}
+
+impl Verdict {
+    /// Of several that must all hold: one that fails decides, then one that is not told.
+    pub fn all(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
+        let worst = |one: Verdict, other: Verdict| match (one, other) {
+            (Verdict::Fails, _) | (_, Verdict::Fails) => Verdict::Fails,
+            (Verdict::Untold, _) | (_, Verdict::Untold) => Verdict::Untold,
+            _ => Verdict::Holds,
+        };
+        verdicts.into_iter().fold(Verdict::Holds, worst)
+    }
+
+    /// Of several of which one must hold.
+    pub fn any(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
+        let best = |one: Verdict, other: Verdict| match (one, other) {
+            (Verdict::Holds, _) | (_, Verdict::Holds) => Verdict::Holds,
+            (Verdict::Untold, _) | (_, Verdict::Untold) => Verdict::Untold,
+            _ => Verdict::Fails,
+        };
+        verdicts.into_iter().fold(Verdict::Fails, best)
+    }
+}
+
+/// Returns what `estimates` have for `number`: of its runs the mean, the difference from others, or
+/// the percentage over others.
+///
+/// # Errors
+/// A run has no value, or the number names runs that make no sense.
+pub fn estimate<E: Estimates>(
+    number: &PublishedNumber,
+    estimates: &mut E,
+) -> Result<Estimate, E::Error> {
+    let refused = |problem: &str| E::refused(format!("number '{}' {problem}", number.what));
+    let mut values = |runs: &[String]| -> Result<Vec<Estimate>, E::Error> {
+        let value = |run: &String| estimates.estimate(run, number.metric);
+        runs.iter().map(value).collect()
+    };
+    let runs = values(&number.run)?;
+    if runs.is_empty() {
+        return Err(refused("names no run"));
+    }
+    let (others, of): (_, fn(Estimate, Estimate) -> Estimate) =
+        match (number.minus.is_empty(), number.over.is_empty()) {
+            (false, _) => (&number.minus, Estimate::minus),
+            (_, false) => (&number.over, Estimate::percent_over),
+            _ => return Ok(Estimate::mean(&runs)),
+        };
+    if others.len() != runs.len() {
+        return Err(refused("needs as many runs to compare with as it has"));
+    }
+    let pairs = runs.iter().zip(values(others)?);
+    let each: Vec<_> = pairs.map(|(run, other)| of(*run, other)).collect();
+    Ok(Estimate::mean(&each))
+}
+
+/// Judges `number` by `estimates`.
+///
+/// # Errors
+/// As [`estimate`].
+pub fn number<E: Estimates>(
+    number: &PublishedNumber,
+    estimates: &mut E,
+) -> Result<JudgedNumber, E::Error> {
+    let estimate = estimate(number, estimates)?;
+    let promised = match number.over.is_empty() {
+        false => promise_of_gain(number.metric, number.fitted),
+        true => promise(number.metric, number.fitted),
+    };
+    // Of differences only those of times are promised.
+    let allowed = promised.map(|max| {
+        if number.minus.is_empty() {
+            max
+        } else {
+            INCREMENT
+        }
+    });
+    let error = error(number, estimate.value);
+    let most = allowed.unwrap_or(0.0);
+    let noise = estimate.half / whole(nearest(number, estimate.value));
+    let verdict = match () {
+        () if allowed.is_none() && error == 0.0 => Verdict::Holds,
+        () if error.abs() + noise <= most => Verdict::Holds,
+        () if error.abs() - noise > most => Verdict::Fails,
+        () => Verdict::Untold,
+    };
+    Ok(JudgedNumber {
+        estimate,
+        error,
+        allowed,
+        verdict,
+    })
+}
+
+/// Judges `claim` by `estimates`.
+///
+/// # Errors
+/// A run has no value.
+pub fn claim<E: Estimates>(
+    claim: &PublishedClaim,
+    estimates: &mut E,
+) -> Result<JudgedClaim, E::Error> {
+    let step = 1.0 + claim.min_percent / 100.0;
+    let (mut chains, mut verdicts) = (Vec::new(), Vec::new());
+    for chain in &claim.rising {
+        let value = |run: &String| Ok((run.clone(), estimates.estimate(run, claim.metric)?));
+        chains.push(chain.iter().map(value).collect::<Result<Vec<_>, _>>()?);
+        let pairs = chain.windows(2);
+        let rises = pairs.map(|pair| estimates.rise(&pair[0], &pair[1], claim.metric, step));
+        verdicts.push(Verdict::all(rises.collect::<Result<Vec<_>, _>>()?));
+    }
+    let verdict = match claim.any {
+        true => Verdict::any(verdicts),
+        false => Verdict::all(verdicts),
+    };
+    let pairs = chains.iter().flat_map(|chain| chain.windows(2));
+    let changes = pairs.map(|pair| pair[1].1.value / pair[0].1.value - 1.0);
+    let least = changes.min_by(f64::total_cmp);
+    Ok(JudgedClaim {
+        verdict,
+        miss: least.filter(|_| verdict != Verdict::Holds),
+        chains,
+    })
+}
+
+/// Returns the error of `value` against what was printed, as a fraction of it; nothing inside a
+/// printed range. Of a gain that is the error of the gain: 5.9 % for 14.6 % is 60 % off, though the
+/// two ratios are within 8 %.
+pub fn error(number: &PublishedNumber, value: f64) -> f64 {
+    let nearest = nearest(number, value);
+    (value - nearest) / whole(nearest)
+}
+
+/// What an error is a fraction of: of a printed nothing one unit.
+fn whole(printed: f64) -> f64 {
+    match printed == 0.0 {
+        true => 1.0,
+        false => printed.abs(),
+    }
+}
+
+/// What of the printed range is nearest to `value`.
+fn nearest(number: &PublishedNumber, value: f64) -> f64 {
+    value.clamp(number.value, number.to.unwrap_or(number.value))
+}
+
+impl Estimates for Simulator {
+    type Error = SimulationError;
+
+    fn estimate(&mut self, run: &str, metric: Metric) -> Result<Estimate, SimulationError> {
+        Ok(Estimate::exact(self.metric(run, metric)?))
+    }
+
+    fn refused(problem: String) -> SimulationError {
+        SimulationError::Data(problem)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs by name: value and half of the interval.
+    struct Known(Vec<(&'static str, f64, f64)>);
+
+    impl Estimates for Known {
+        type Error = String;
+
+        fn estimate(&mut self, run: &str, _: Metric) -> Result<Estimate, String> {
+            let found = self.0.iter().find(|known| known.0 == run);
+            let found = found.map(|&(_, value, half)| Estimate { value, half });
+            found.ok_or_else(|| format!("no {run}"))
+        }
+
+        fn refused(problem: String) -> String {
+            problem
+        }
+    }
+
+    fn published(keys: &str) -> PublishedNumber {
+        let text = format!("what = \"it\"\nrun = [\"a\"]\nmetric = \"iops\"\n{keys}");
+        toml::from_str(&text).unwrap()
+    }
+
+    fn claimed(keys: &str) -> PublishedClaim {
+        toml::from_str(&format!("what = \"so\"\nmetric = \"iops\"\n{keys}")).unwrap()
+    }
+
+    #[test]
+    fn a_number_holds_fails_or_is_not_told_by_its_interval() {
+        // A tenth is promised of IOPS that nothing was fitted to.
+        let judged = |value: f64, half: f64| {
+            let mut known = Known(vec![("a", value, half)]);
+            number(&published("value = 100"), &mut known)
+                .unwrap()
+                .verdict
+        };
+        assert_eq!(judged(105.0, 4.0), Verdict::Holds);
+        assert_eq!(judged(105.0, 6.0), Verdict::Untold);
+        assert_eq!(judged(120.0, 4.0), Verdict::Fails);
+        assert_eq!(judged(105.0, f64::INFINITY), Verdict::Untold);
+        assert_eq!(judged(110.0, 0.0), Verdict::Holds);
+    }
+
+    #[test]
+    fn differences_and_percentages_carry_their_intervals() {
+        let mut known = Known(vec![("a", 110.0, 3.0), ("b", 100.0, 4.0)]);
+        let less = published("value = 10\nminus = [\"b\"]");
+        assert_eq!(
+            estimate(&less, &mut known),
+            Ok(Estimate {
+                value: 10.0,
+                half: 5.0
+            })
+        );
+        let over = published("value = 10\nover = [\"b\"]");
+        let found = estimate(&over, &mut known).unwrap();
+        // 1.1 x the root of (3/110)^2 + (4/100)^2.
+        assert!((found.value - 10.0).abs() < 1e-9 && (found.half - 5.325).abs() < 1e-3);
+        let unlike = published("value = 10\nover = [\"b\", \"a\"]");
+        let refused = estimate(&unlike, &mut known).unwrap_err();
+        assert!(refused.contains("needs as many runs"), "{refused}");
+    }
+
+    #[test]
+    fn a_claim_holds_only_where_every_rise_is_told() {
+        let mut known = Known(vec![
+            ("a", 100.0, 1.0),
+            ("b", 110.0, 1.0),
+            ("c", 111.0, 1.0),
+        ]);
+        let mut verdict = |keys: &str| claim(&claimed(keys), &mut known).unwrap().verdict;
+        assert_eq!(verdict("rising = [[\"a\", \"b\"]]"), Verdict::Holds);
+        assert_eq!(verdict("rising = [[\"b\", \"a\"]]"), Verdict::Fails);
+        assert_eq!(verdict("rising = [[\"a\", \"b\", \"c\"]]"), Verdict::Untold);
+        let any = "any = true\nrising = [[\"b\", \"c\"], [\"a\", \"c\"]]";
+        assert_eq!(verdict(any), Verdict::Holds);
+        assert_eq!(
+            verdict("min_percent = 20\nrising = [[\"a\", \"b\"]]"),
+            Verdict::Fails
+        );
+        assert_eq!(
+            verdict("min_percent = -5\nrising = [[\"c\", \"b\"]]"),
+            Verdict::Holds
+        );
+        let missing = claim(&claimed("rising = [[\"a\", \"x\"]]"), &mut known);
+        assert_eq!(missing.unwrap_err(), "no x");
+    }
+
+    #[test]
+    fn of_a_printed_nothing_the_error_is_in_units() {
+        let none = published("value = 0");
+        assert_eq!((error(&none, 0.0), error(&none, 0.25)), (0.0, 0.25));
+    }
+}

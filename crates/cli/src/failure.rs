@@ -14,6 +14,8 @@ use joulio_lab::meters::MetersError;
 use joulio_lab::power_log::PowerLogError;
 use joulio_lab::power_states::PowerStatesError;
 use joulio_lab::selftest::SelftestError;
+use joulio_lab::state_file::StateError;
+use joulio_lab::sweep::{FactorError, SweepFailure, SweepOptionsError};
 use joulio_lab::{DiskError, OpenError};
 use std::fmt::Display;
 use std::io::{ErrorKind, Write};
@@ -99,6 +101,13 @@ impl From<ChangeError> for Failure {
     }
 }
 
+impl From<FactorError> for Failure {
+    /// A factor is named as its flag is.
+    fn from(error: FactorError) -> Failure {
+        Failure::input(format!("--{error}"))
+    }
+}
+
 impl From<Box<ChangeError>> for Failure {
     fn from(error: Box<ChangeError>) -> Failure {
         Failure::from(*error)
@@ -127,14 +136,16 @@ macro_rules! refusals_or_runs {
     };
 }
 
-refusals!(DiskError, MetersError, OpenError);
+refusals!(DiskError, MetersError, OpenError, SweepOptionsError);
 refusals_or_runs!(
     ExperimentError,
     IdleError,
     PowerLogError,
     PowerStatesError,
     SelftestError,
-    SweepError
+    StateError,
+    SweepError,
+    SweepFailure
 );
 
 impl From<CalibrateError> for Failure {

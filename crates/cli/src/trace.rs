@@ -64,6 +64,7 @@ enum Format {
 
 /// `joulio trace`.
 pub fn run(args: &TraceArgs) -> Outcome {
+    args.work.check_single()?;
     let recording = Recording::new(args.options())?;
     let path = args.file.as_deref();
     let file = path.map(|path| OutputFile::open(path, Existing::forced(args.force)));

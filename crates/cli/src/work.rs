@@ -1,13 +1,17 @@
 //! Flags of every command that does I/O, in fio's words and spellings.
 
+use crate::Outcome;
+use crate::failure::Failure;
 use crate::goal::GoalArgs;
 use crate::signals::cancel;
 use crate::times::{microseconds, seconds};
 use joulio_emulator::FaultPlan;
 use joulio_lab::experiment::{self, RatePhase, WorkloadOptions};
-use joulio_lab::{TargetName, TargetNames, TargetOptions};
+use joulio_lab::sweep::{Axes, ComparedDevices, DeviceSet, Factor, FactorError};
+use joulio_lab::{TargetName, TargetOptions};
 use joulio_units::Nanos;
 use joulio_workload::{BlockSizes, ReadWrite, RingOptions, parse_count, parse_size};
+use std::fmt::{self, Display, Formatter};
 
 /// Flags that fio has mean what they mean there.
 #[derive(clap::Args)]
@@ -16,32 +20,37 @@ pub struct WorkArgs {
     /// pcie:ADDRESS[,nsid=N] or vfio-user:SOCKET[,nsid=N], which joulio drives, or the path of a
     /// block device or file, which the kernel drives. Repeatable: jobs are spread over devices; of
     /// fewer jobs than devices each has several, of joulio's own driver and of one kind, and waits
-    /// for them together. count=7: seven equal ones
+    /// for them together. count=7: seven equal ones. A+B: a run on A and one on B (bench)
     #[arg(long, default_value = "emulated:optane-900p")]
-    pub device: Vec<TargetNames>,
-    /// read, write, randread, randwrite, randrw or rw
-    #[arg(long, alias = "readwrite", default_value = "randread")]
-    rw: ReadWrite,
-    /// Percent of reads in randrw and rw
-    #[arg(long, default_value_t = 50, value_parser = whole::<u8>)]
-    rwmixread: u8,
-    /// Bytes of an I/O; 4k:8k: jobs take the sizes in turn
-    #[arg(long, alias = "blocksize", default_value = "4k")]
-    bs: BlockSizes,
-    /// I/Os in flight, each job on each of its devices
-    #[arg(long, default_value_t = 1, value_parser = whole::<usize>)]
-    iodepth: usize,
-    /// Threads, each with a queue pair on each of its devices, or a ring, of its own
-    #[arg(long, default_value_t = 1, value_parser = whole::<usize>)]
-    numjobs: usize,
+    device: Vec<ComparedDevices>,
+    /// read, write, randread, randwrite, randrw or rw; in bench a list
+    #[arg(
+        long,
+        alias = "readwrite",
+        default_value = "randread",
+        value_delimiter = ','
+    )]
+    rw: Vec<ReadWrite>,
+    /// Percent of reads in randrw and rw; in bench a list
+    #[arg(long, default_value = "50", value_parser = whole::<u8>, value_delimiter = ',')]
+    rwmixread: Vec<u8>,
+    /// Bytes of an I/O; 4k:8k: jobs take the sizes in turn. In bench a list
+    #[arg(long, alias = "blocksize", default_value = "4k", value_delimiter = ',')]
+    bs: Vec<BlockSizes>,
+    /// I/Os in flight, each job on each of its devices; in bench a list
+    #[arg(long, default_value = "1", value_parser = whole::<usize>, value_delimiter = ',')]
+    iodepth: Vec<usize>,
+    /// Threads, each with a queue pair on each of its devices, or a ring, of its own; in bench a list
+    #[arg(long, default_value = "1", value_parser = whole::<usize>, value_delimiter = ',')]
+    numjobs: Vec<usize>,
     /// Bytes of each device to use, from its start. With --verify jobs share them, otherwise each
     /// job uses all of them. Default: the whole namespace
     #[arg(long, value_parser = parse_size)]
     size: Option<u64>,
     /// Open loop: this many I/Os a second arrive at each job, for each of its devices, by the clock;
-    /// latency counts from the arrival
-    #[arg(long = "rate_iops", alias = "rate-iops", value_parser = parse_count, group = "rate", conflicts_with = "thinktime")]
-    rate_iops: Option<u64>,
+    /// latency counts from the arrival. In bench a list, in which max is a closed loop
+    #[arg(long = "rate_iops", alias = "rate-iops", value_parser = rate, group = "rate", conflicts_with = "thinktime", value_delimiter = ',')]
+    rate_iops: Vec<Rate>,
     /// A load that changes, over and over: a list of RATE:TIME, as 20k:5s,2k:10s, each of them
     /// --rate_iops for so long; max:5s is a closed loop. The first begins with the ramp
     #[arg(
@@ -124,6 +133,30 @@ enum RateProcess {
 #[derive(Clone, Debug)]
 struct Cpus(Vec<usize>);
 
+/// A value of `--rate_iops`; none: a closed loop.
+#[derive(Clone, Copy, Debug)]
+struct Rate(Option<u64>);
+
+fn rate(text: &str) -> Result<Rate, String> {
+    match text {
+        "max" => Ok(Rate(None)),
+        _ => parse_count(text).map(|rate| Rate(Some(rate))),
+    }
+}
+
+impl Display for Rate {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(rate) => write!(f, "{rate}"),
+            None => f.write_str("max"),
+        }
+    }
+}
+
+fn texts<T: Display>(values: &[T]) -> Vec<String> {
+    values.iter().map(T::to_string).collect()
+}
+
 fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
     let number = text.parse::<u64>().ok().and_then(|n| n.try_into().ok());
     number.ok_or_else(|| format!("'{text}' is out of range: write a whole number, zero or above"))
@@ -141,13 +174,52 @@ fn parse_cpus(text: &str) -> Result<Cpus, String> {
 }
 
 impl WorkArgs {
-    /// The devices, each by itself.
+    /// The devices, each by itself; of lists the first.
     pub fn devices(&self) -> Vec<TargetName> {
-        let devices = self.device.iter();
-        devices.flat_map(|one| one.names()).cloned().collect()
+        let first = DeviceSet::of_flags(&self.device).into_iter().next();
+        first.map(|set| set.targets()).unwrap_or_default()
     }
 
-    /// The devices that the flags describe, and how to open them, with rings as `ring` says.
+    /// Refuses lists, in a command that does one workload on one set of devices.
+    pub fn check_single(&self) -> Outcome {
+        let lists = [
+            ("--device", DeviceSet::of_flags(&self.device).len()),
+            ("--rw", self.rw.len()),
+            ("--rwmixread", self.rwmixread.len()),
+            ("--bs", self.bs.len()),
+            ("--iodepth", self.iodepth.len()),
+            ("--numjobs", self.numjobs.len()),
+            ("--rate_iops", self.rate_iops.len()),
+        ];
+        match lists.into_iter().find(|(_, values)| *values > 1) {
+            Some((flag, _)) => Err(Failure::input(format!(
+                "{flag}: lists are bench's: give one value"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// The lists of devices and of the workload's factors.
+    pub fn axes(&self) -> Result<Axes, FactorError> {
+        let mut axes = Axes::default();
+        let mut set = |factor, values: Vec<String>| match values.is_empty() {
+            true => Ok(()),
+            false => axes.set(factor, values),
+        };
+        set(Factor::Device, texts(&DeviceSet::of_flags(&self.device)))?;
+        set(Factor::Rw, texts(&self.rw))?;
+        set(Factor::RwMixRead, texts(&self.rwmixread))?;
+        set(Factor::Bs, texts(&self.bs))?;
+        set(Factor::IoDepth, texts(&self.iodepth))?;
+        set(Factor::NumJobs, texts(&self.numjobs))?;
+        set(Factor::RateIops, texts(&self.rate_iops))?;
+        let think = self.thinktime.map(|time| format!("{}ns", time.0));
+        set(Factor::ThinkTime, think.into_iter().collect())?;
+        Ok(axes)
+    }
+
+    /// The devices that the flags describe, of lists the first, and how to open them, with rings as
+    /// `ring` says.
     pub fn targets(&self, ring: RingOptions) -> TargetOptions {
         TargetOptions {
             devices: self.devices(),
@@ -160,17 +232,18 @@ impl WorkArgs {
         }
     }
 
-    /// The workload that the flags describe, its length aside.
+    /// The workload that the flags describe, of lists the first, its length aside.
     pub fn workload(&self) -> WorkloadOptions {
         let cpus = self.cpus_allowed.clone();
+        let usual = WorkloadOptions::default();
         WorkloadOptions {
-            rw: self.rw,
-            rwmixread: self.rwmixread,
-            bs: self.bs.clone(),
-            iodepth: self.iodepth,
-            numjobs: self.numjobs,
+            rw: self.rw.first().copied().unwrap_or(usual.rw),
+            rwmixread: self.rwmixread.first().copied().unwrap_or(usual.rwmixread),
+            bs: self.bs.first().cloned().unwrap_or(usual.bs),
+            iodepth: self.iodepth.first().copied().unwrap_or(usual.iodepth),
+            numjobs: self.numjobs.first().copied().unwrap_or(usual.numjobs),
             size: self.size,
-            rate_iops: self.rate_iops,
+            rate_iops: self.rate_iops.first().and_then(|rate| rate.0),
             rate_process: match self.rate_process {
                 RateProcess::Linear => experiment::RateProcess::Linear,
                 RateProcess::Poisson => experiment::RateProcess::Poisson,

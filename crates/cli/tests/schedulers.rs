@@ -117,7 +117,7 @@ fn every_scheduler_has_its_runs_and_is_put_back() {
     let before = disk.scheduler();
     let list = offered.join(",");
     let line = format!(
-        "bench --device {} --scheduler {list} --loops 2 --set nr_requests=48 --number_ios 200 --meter none --output json",
+        "bench --device {} --scheduler {list} --replicates 2 --set nr_requests=48 --number_ios 200 --meter none --output json",
         disk.device
     );
     let output = disk
@@ -222,7 +222,7 @@ fn a_setting_that_cannot_be_is_refused_before_anything_is_changed() {
         ),
         (format!("--device {device} --set nr_requests"), "NAME=VALUE"),
         ("--scheduler none".into(), "takes a block device"),
-        (format!("--device {device} --loops 0"), "--loops"),
+        (format!("--device {device} --replicates 0"), "--replicates"),
     ] {
         let said = refused(disk.room.path(), &format!("bench --number_ios 50 {line}"));
         assert!(said.contains(want), "{line}: {said}");

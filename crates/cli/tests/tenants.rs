@@ -292,7 +292,6 @@ fn bad_tenants_are_refused_and_nothing_is_changed() {
         (format!("--device {file} --bs 4k:8k"), "raise --numjobs"),
         (format!("--device {file} --bs 4k:0 --numjobs 2"), "--bs"),
         (format!("--device {file} --bs 4k: --numjobs 2"), "--bs"),
-        (format!("--device {file} --bs 4k,8k --numjobs 2"), "--bs"),
         (
             format!("--device {file} --bs 4k:12M --numjobs 2 --size 8M"),
             "hold no block of 12582912 bytes",

@@ -33,6 +33,9 @@ pub struct RunResult {
     /// `closed`, `open`, or `closed and open` in phases.
     #[serde(rename = "loop")]
     pub loop_: String,
+    /// Description of what ended the run without a result; `null`: it did not fail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
     /// True if the run was ended early.
     pub interrupted: bool,
     /// True for a run in virtual time: every figure is a model's, none was measured.
@@ -69,6 +72,7 @@ impl RunResult {
             job_kind: job.kind,
             ramp_seconds: job.ramp_time.seconds(),
             loop_: job.loop_name().into(),
+            failure: None,
             interrupted: false,
             modelled: false,
             spoiled: Vec::new(),

@@ -1,5 +1,9 @@
 //! A run with its place in a sweep: one line of JSON.
 
+mod store;
+
+pub use store::RecordStore;
+
 use joulio_workload::RunResult;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -47,6 +51,9 @@ impl RunRecord {
     /// what it was to be. `None`: it counts.
     pub fn apart(&self) -> Option<String> {
         let result = &self.result;
+        if let Some(failure) = &result.failure {
+            return Some(failure.clone());
+        }
         if result.counts.is_none() {
             let reason = result.completion.reason.as_deref();
             return Some(reason.unwrap_or("it was not done").to_owned());

@@ -2,7 +2,7 @@
 
 use crate::experiment::{EnergyError, ExperimentError, WorkloadOptions, check_cpus};
 use crate::machine_profile;
-use crate::targets::{TargetOptions, open_targets};
+use crate::targets::{Demand, TargetOptions, open_targets};
 use joulio_energy::Meters;
 use joulio_model::MachineProfile;
 use joulio_trace::{Event, Timeline, WaitKind};
@@ -74,7 +74,11 @@ impl Recording {
             job,
             machine,
         } = self;
-        let targets = open_targets(&options.targets, job, &[EngineName::Nvme])?;
+        let demand = Demand {
+            job: job.clone(),
+            engine: EngineName::Nvme,
+        };
+        let targets = open_targets(&options.targets, &[demand])?;
         let method = Method {
             engine: EngineName::Nvme,
             mode: options.completion,

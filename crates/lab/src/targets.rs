@@ -69,39 +69,85 @@ impl TargetOptions {
     }
 }
 
-/// Opens every device, and checks that the job can run there. Refuses to write where that takes a
-/// word, before anything is opened.
+/// A job that devices are opened for, and the engine that is to do it.
+#[derive(Clone, Debug)]
+pub struct Demand {
+    /// The job.
+    pub job: Job,
+    /// Engine of the job.
+    pub engine: EngineName,
+}
+
+/// Opens every device with queues for all `demands`, and checks that each of them can run there.
+/// Refuses to write where that takes a word, before anything is opened.
 ///
 /// # Errors
-/// A device cannot be opened, or the job cannot run on it. Files that opening created are removed.
+/// A device cannot be opened, or a job cannot run on it. Files that opening created are removed.
 pub fn open_targets(
     options: &TargetOptions,
-    job: &Job,
-    engines: &[EngineName],
+    demands: &[Demand],
 ) -> Result<Vec<Box<dyn Target>>, OpenError> {
-    refuse_to_overwrite(options, job)?;
-    refuse_under_loops(options, job)?;
-    refuse_faults(options)?;
+    for demand in demands {
+        refuse_data_loss(options, &demand.job)?;
+    }
     let mut created = Created::default();
+    let targets = open_each(options, demands, &mut created)?;
+    for demand in demands {
+        check(&demand.job, demand.engine, &targets)?;
+        check_buffers(&demand.job, targets.len())?;
+    }
+    created.0.clear();
+    Ok(targets)
+}
+
+/// Opens every device with queues for all `demands`, whether or not they can run there.
+///
+/// # Errors
+/// A device cannot be opened.
+pub fn open_unchecked(
+    options: &TargetOptions,
+    demands: &[Demand],
+) -> Result<Vec<Box<dyn Target>>, OpenError> {
+    let mut created = Created::default();
+    let targets = open_each(options, demands, &mut created)?;
+    created.0.clear();
+    Ok(targets)
+}
+
+fn open_each(
+    options: &TargetOptions,
+    demands: &[Demand],
+    created: &mut Created,
+) -> Result<Vec<Box<dyn Target>>, OpenError> {
+    refuse_faults(options)?;
     let mut targets = Vec::new();
     for device in &options.devices {
         let missing = emulated(device).and_then(Emulated::missing_file);
-        targets.push(open_one(options, job, device)?);
+        targets.push(open_one(options, demands, device)?);
         created.0.extend(missing);
     }
-    for engine in engines {
-        check(job, *engine, &targets)?;
-    }
+    Ok(targets)
+}
+
+/// Refuses buffers that half of the free memory does not hold, of `job` on so many `devices`.
+pub(crate) fn check_buffers(job: &Job, devices: usize) -> Result<(), OpenError> {
     let sizes = (0..job.numjobs).map(|index| {
-        let devices = job.assignments(index, targets.len()).len();
+        let devices = job.assignments(index, devices).len();
         job.max_bs(index).saturating_mul(devices as u64)
     });
     let buffers = sizes.fold(0, |sum: u64, bs| {
         sum.saturating_add(bs.saturating_mul(job.iodepth as u64))
     });
-    check_memory("buffers", buffers, "lower --iodepth, --numjobs or --bs")?;
-    created.0.clear();
-    Ok(targets)
+    check_memory("buffers", buffers, "lower --iodepth, --numjobs or --bs")
+}
+
+/// Refuses to write where that takes a word.
+///
+/// # Errors
+/// `job` writes, and data would be lost, or the device cannot be written to.
+pub(crate) fn refuse_data_loss(options: &TargetOptions, job: &Job) -> Result<(), OpenError> {
+    refuse_to_overwrite(options, job)?;
+    refuse_under_loops(options, job)
 }
 
 /// Files that opening created, removed again when the command is refused after all.
@@ -176,25 +222,28 @@ fn refuse_faults(options: &TargetOptions) -> Result<(), OpenError> {
 
 fn open_one(
     options: &TargetOptions,
-    job: &Job,
+    demands: &[Demand],
     device: &TargetName,
 ) -> Result<Box<dyn Target>, OpenError> {
-    let jobs_each = job.jobs_on(0, options.devices.len());
-    let jobs_each = jobs_each.min(u16::MAX.into()) as u16;
+    let jobs = || demands.iter().map(|demand| &demand.job);
+    let devices = options.devices.len();
+    let jobs_each = jobs().map(|job| job.jobs_on(0, devices)).max();
+    let jobs_each = jobs_each.unwrap_or(1).min(u16::MAX.into()) as u16;
     let may_write = may_write(device, options.allow_write);
     let how = options.controller(jobs_each);
     let name = match device {
         TargetName::Own(name) => name,
         TargetName::Kernel(path) => {
             // Opening for writing is refused while it is mounted: reading need not be.
-            let writes = job.does(Direction::Write);
+            let writes = jobs().any(|job| job.does(Direction::Write));
             let target = open_kernel(path, may_write && writes, options.ring)?;
             return Ok(Box::new(target));
         }
     };
     match &name.kind {
         DeviceKind::Emulated(emulated) => {
-            let controller = emulated.open(&name.text, how, job.seed, &options.faults)?;
+            let seed = jobs().next().map_or(1, |job| job.seed);
+            let controller = emulated.open(&name.text, how, seed, &options.faults)?;
             inside(name, emulated, controller, may_write)
         }
         DeviceKind::Own(OwnAddress::Pcie(address)) => {

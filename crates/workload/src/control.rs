@@ -30,6 +30,14 @@ impl Stop {
         self.requested.store(true, Ordering::Relaxed);
     }
 
+    /// The flag of another run: what ends this one by request ends that, a failure does not.
+    pub fn of_another_run(&self) -> Stop {
+        Stop {
+            requested: self.requested.clone(),
+            failed: Arc::default(),
+        }
+    }
+
     /// Ends the other jobs of a run, as one of them failed.
     pub(crate) fn fail(&self) {
         self.failed.store(true, Ordering::Relaxed);

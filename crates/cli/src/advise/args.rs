@@ -17,7 +17,7 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 pub struct AdviseArgs {
     #[command(flatten)]
-    work: WorkArgs,
+    pub work: WorkArgs,
     /// Engines, a list. Default: nvme on a controller, io_uring and psync on a block device or a
     /// file; with --twin all of them
     #[arg(long, value_delimiter = ',')]
@@ -137,7 +137,7 @@ impl AdviseArgs {
                     max_cstates: self.max_cstate.clone(),
                     ..ExperimentSettings::default()
                 },
-                loops: self.replicates,
+                replicates: self.replicates,
                 energy: EnergyOptions {
                     meters: self.meter.clone(),
                     machine: self.machine.clone(),

@@ -15,6 +15,7 @@ use std::fmt::Write;
 
 /// `joulio advise`.
 pub fn run(args: &AdviseArgs) -> Outcome {
+    args.work.check_single()?;
     let advising = Advising::new(args.request())?;
     let stop = stop_on_signals()?;
     let request = advising.request().clone();

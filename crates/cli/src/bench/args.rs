@@ -1,16 +1,19 @@
 //! The flags of `joulio bench` beside those of the work.
 
 use super::settings::Flags;
+use crate::failure::Failure;
 use crate::output::Format;
 use crate::times::seconds;
 use crate::work::WorkArgs;
 use joulio_host::power_states::coalescing;
 use joulio_lab::experiment::{EnergyOptions, ExperimentOptions, WorkloadOptions};
-use joulio_lab::virtual_time::{CoreFrequency, TwinOptions};
+use joulio_lab::sweep::{Order, SweepOptions};
+use joulio_lab::virtual_time::{CoreFrequency, TwinOptions, VirtualSurroundings};
 use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_units::Nanos;
 use joulio_workload::{CompletionMode, EngineName, JobKind, RingOptions, Verify, parse_count};
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// fio's options of io_uring.
 #[derive(clap::Args)]
@@ -113,6 +116,18 @@ pub struct BenchArgs {
     /// as 8,200. A real device's: joulio power-states
     #[arg(long, value_name = "COUNT,US", value_parser = coalescing::parse, requires = "twin")]
     coalescing: Option<InterruptCoalescing>,
+    /// How often each run is done: all of them, then all again, each time with another seed. The table
+    /// has the means with their 95 % intervals, and what cannot be told from the best
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    replicates: u32,
+    /// listed, or random: in each repetition another order, by --seed, so that what drifts meanwhile
+    /// favours no run
+    #[arg(long, default_value = "listed", value_parser = Order::from_str, hide_default_value = true)]
+    order: Order,
+    /// Keep each run in this file, a line of JSON each, and go on from what it has: lists and
+    /// --replicates may be others than before
+    #[arg(long, value_name = "FILE")]
+    pub state: Option<PathBuf>,
     /// Exit status 1 when the machine spoiled a run: a CPU that others ran on, steal time,
     /// throttling, a stop. The table marks such runs by !, and the JSON has the reasons as spoiled
     #[arg(long)]
@@ -126,8 +141,17 @@ pub struct BenchArgs {
 }
 
 impl BenchArgs {
-    /// The experiment that the flags describe.
-    pub fn options(&self) -> ExperimentOptions {
+    /// The sweep that the flags describe.
+    pub fn options(&self) -> Result<SweepOptions, Failure> {
+        Ok(SweepOptions {
+            base: self.base(),
+            axes: self.work.axes()?,
+            order: self.order,
+        })
+    }
+
+    /// The experiment that all runs are, but for what the lists say.
+    fn base(&self) -> ExperimentOptions {
         let ring = RingOptions {
             poller_idle_ms: self.ring.sqthread_poll_idle,
             poller_cpu: self.ring.sqthread_poll_cpu,
@@ -151,7 +175,7 @@ impl BenchArgs {
                 ..self.work.workload()
             },
             settings: self.settings.settings(),
-            loops: self.settings.loops,
+            replicates: self.replicates,
             energy: EnergyOptions {
                 meters: self.meter.clone(),
                 idle_baseline: self.idle_baseline.clone(),
@@ -161,6 +185,7 @@ impl BenchArgs {
             twin: self.twin.then(|| TwinOptions {
                 frequencies: self.frequency.clone(),
                 coalescing: self.coalescing.into_iter().collect(),
+                surroundings: VirtualSurroundings::default(),
             }),
         }
     }
@@ -180,7 +205,8 @@ mod tests {
 
     #[test]
     fn without_flags_the_experiment_is_the_default_one() {
-        let mut options = Bench::try_parse_from(["bench"]).unwrap().args.options();
+        let args = Bench::try_parse_from(["bench"]).unwrap().args;
+        let mut options = args.options().unwrap().base;
         let timeout = options.targets.io_timeout.take();
         assert_eq!(timeout, Some(Nanos::from_millis(30_000)));
         options.targets.cancel = Cancel::default();

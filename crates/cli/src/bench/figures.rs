@@ -3,68 +3,89 @@
 use crate::columns::aligned;
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
-use joulio_lab::results::{EnergyColumn, run_name, shown};
+use joulio_lab::record::RunRecord;
+use joulio_lab::results::{EnergyColumn, Varied, run_name, shown, unmetered};
 use joulio_workload::{EnergyResult, RunResult};
 use std::fmt::Write;
 
 /// The figures of every run, a line each, and what is to be known of them.
-pub fn energy_table(runs: &[RunResult], column: Option<&EnergyColumn>, text: &mut String) {
+pub fn energy_table(
+    varied: &Varied,
+    records: &[&RunRecord],
+    column: Option<&EnergyColumn>,
+    text: &mut String,
+) {
     let mut table = Table::new();
     table.load_style(NOTHING);
     // Where measured figures stand beside the model's, a star stands at each of the model's.
-    let star = match runs.iter().all(|run| run.modelled) {
+    let star = match records.iter().all(|record| record.result.modelled) {
         true => "*",
         false => "",
     };
     let figures = ["W", "+-", "from", "to", "uJ/IO", "IO/J", "MiB/J"];
     let figures = figures.map(|name| format!("{name}{star}"));
     let words = ["energy", "boundary", "source"].map(String::from);
-    table.set_header(words.into_iter().chain(figures));
-    for run in runs {
-        for figure in run.counts.iter().flat_map(shown) {
-            table.add_row(row(run, figure));
+    table.set_header(varied.names().chain(words).chain(figures));
+    for record in records {
+        for figure in record.result.counts.iter().flat_map(shown) {
+            let place = varied.values(&record.point).into_iter();
+            table.add_row(place.chain(row(&record.result, figure)));
         }
     }
     if table.row_count() > 0 {
         text.push('\n');
-        text.push_str(&aligned(&mut table, 3));
+        text.push_str(&aligned(&mut table, 3 + varied.count()));
     }
     text.push('\n');
-    for run in runs {
-        for meter in run.counts.iter().flat_map(|counts| &counts.unmetered) {
-            let _ = writeln!(text, "{}: {}: {}", run_name(run), meter.meter, meter.why);
-        }
+    for line in unmetered(varied, records) {
+        let _ = writeln!(text, "{line}");
     }
-    let all = || runs.iter().filter_map(|run| run.counts.as_ref());
+    let lines = star_note(column).into_iter().chain(energy_notes(records));
+    for line in lines {
+        let _ = writeln!(text, "{line}");
+    }
+}
+
+/// Source and boundary of the figure that runs are compared by; `None`: there is none.
+pub fn star_note(column: Option<&EnergyColumn>) -> Option<String> {
+    let column = column?;
+    let star = column.star();
+    let how = if column.modelled {
+        "modelled, not measured"
+    } else {
+        "measured"
+    };
+    Some(format!(
+        "W{star}, uJ/IO{star}, IO/J{star}: {how}, {}, {}.",
+        column.zone, column.source
+    ))
+}
+
+/// What is to be known of the energy figures, a line each.
+pub fn energy_notes(records: &[&RunRecord]) -> Vec<String> {
+    let all = || {
+        records
+            .iter()
+            .filter_map(|record| record.result.counts.as_ref())
+    };
     let has = |what: fn(&EnergyResult) -> bool| all().any(|c| c.energy.iter().any(what));
-    if let Some(column) = column {
-        let star = column.star();
-        let how = if column.modelled {
-            "modelled, not measured"
-        } else {
-            "measured"
-        };
-        let _ = writeln!(
-            text,
-            "W{star}, uJ/IO{star}, IO/J{star}: {how}, {}, {}.",
-            column.zone, column.source
-        );
-    }
+    let mut lines = Vec::new();
     if has(EnergyResult::is_model) {
-        text.push_str(
+        lines.push(
             "The model: time in each wait state times the profiles' watts; from and to, with all of \
-             them at the ends of their bands.\n",
+             them at the ends of their bands."
+                .into(),
         );
     }
     let mut notes = all().flat_map(|counts| &counts.energy);
-    if let Some(note) = notes.find_map(|figure| figure.note.as_ref()) {
-        let _ = writeln!(text, "{note}");
-    }
+    lines.extend(notes.find_map(|figure| figure.note.clone()));
     if has(|figure| figure.error_joules.is_some()) {
-        text.push_str(
-            "+-: what the meter's steps, updates and sampling allow; its own accuracy is not in it.\n",
+        lines.push(
+            "+-: what the meter's steps, updates and sampling allow; its own accuracy is not in it."
+                .into(),
         );
     }
+    lines
 }
 
 fn row(run: &RunResult, figure: &EnergyResult) -> [String; 10] {

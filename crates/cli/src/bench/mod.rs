@@ -1,80 +1,119 @@
-//! `joulio bench`: the same workload under each completion mode.
+//! `joulio bench`: workloads under each completion mode, a row for each combination of the lists.
 
 mod args;
+mod end;
 mod figures;
+mod means;
 mod progress;
 mod settings;
 mod sides;
 mod table;
 
 pub use args::BenchArgs;
+pub use end::verdict;
 pub use progress::BenchTerminal;
 
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
 use crate::signals::stop_on_signals;
-use joulio_lab::experiment::{Experiment, MissingRuns, judge};
-use joulio_lab::results::run_name;
-use joulio_workload::{RunResult, Stop};
+use joulio_lab::record::{RecordStore, RunRecord};
+use joulio_lab::results::Varied;
+use joulio_lab::sweep::{Axes, Sweep, SweepOptions, SweepReport, SweepSession, Unfit};
+use joulio_workload::{RingOptions, Stop};
+
+/// Name of a bench's sweep in its records.
+const SWEEP: &str = "bench";
+
+/// Points of a bench: nobody reads a table of more.
+const MAX_POINTS: u64 = 10_000;
 
 /// `joulio bench`.
 pub fn run(args: &BenchArgs) -> Outcome {
-    let options = args.options();
-    let virtual_time = options.twin.is_some();
+    let options = args.options()?;
+    let virtual_time = options.base.twin.is_some();
     if args.strict && virtual_time {
         return Err(Failure::input(
             "--strict with --twin: nothing spoils a run in virtual time",
         ));
     }
-    let experiment = Experiment::new(options)?;
+    let axes = options.all_axes()?;
+    check(&options, &axes)?;
+    let runs = options.runs(&axes)?;
+    let job = options.base.job().map_err(Failure::input)?;
     // Before there is anything that a signal would leave behind, or that is waited for.
     let stop = match virtual_time {
         true => Stop::default(),
         false => stop_on_signals()?,
     };
-    let opened = experiment.open();
+    let opened = SweepSession::open(&options, &runs, &stop);
     let opened = opened.map_err(|error| Failure::from(error).after_signal())?;
-    let heading = table::heading(&experiment, &opened);
+    let mut store = RecordStore::open(args.state.as_deref(), &options.header())?;
+    let mut heading = table::heading(&options, &axes, &job, &opened.devices());
+    if let Some(machine) = opened.modelled_on() {
+        heading += &format!("\nin virtual time on {machine}: every figure is modelled");
+    }
+    heading += "\n\n";
     let people = args.output == Format::Normal;
     // What takes its time is told of before.
     if people && !virtual_time {
         print(&heading)?;
     }
-    let result = opened.run(&stop, &BenchTerminal::default())?;
+    let sweep = Sweep {
+        name: SWEEP,
+        runs: &runs,
+        replicates: options.base.replicates,
+        unfit: Unfit::Refuse,
+    };
+    let (manifest, end) = opened.run(&sweep, &mut store, &stop, &BenchTerminal::default())?;
+    let records = sweep.records(&store);
     match args.output {
-        Format::Normal if virtual_time => print(&(heading + &table::table(&result.runs)))?,
-        Format::Normal => print(&table::table(&result.runs))?,
-        Format::Json => print_json(&result)?,
+        _ if all_failed(&records) => {}
+        Format::Normal => {
+            let heading = if virtual_time { heading } else { String::new() };
+            print(&(heading + &text(&options, &axes, &records)))?;
+        }
+        Format::Json => print_json(&SweepReport::new(&manifest, &records))?,
     }
-    verdict(&result.runs, &result.missing, &stop)?;
+    end::judge(&end, &records, &stop)?;
     match args.strict {
-        true => unspoiled(&result.runs),
+        true => end::unspoiled(&records),
         false => Ok(()),
     }
 }
 
-/// `--strict`: figures that the machine spoiled are not a success.
-fn unspoiled(runs: &[RunResult]) -> Outcome {
-    let spoiled = || runs.iter().filter(|run| !run.spoiled.is_empty());
-    let Some(first) = spoiled().next() else {
-        return Ok(());
-    };
-    Err(Failure::run(format!(
-        "{} of {} run(s) spoiled; the first, {}: {}",
-        spoiled().count(),
-        runs.len(),
-        run_name(first),
-        first.spoiled[0].why
-    )))
+/// Refuses lists that nobody wants crossed, and options of an engine that is not there.
+fn check(options: &SweepOptions, axes: &Axes) -> Outcome {
+    if axes.count() > MAX_POINTS {
+        return Err(Failure::input(format!(
+            "{} combinations are too many for a bench: at most {MAX_POINTS}",
+            axes.count()
+        )));
+    }
+    let given = options.base.targets.ring != RingOptions::default();
+    let engines = axes.values(joulio_lab::sweep::Factor::Engine);
+    if given && !engines.iter().any(|engine| engine == "io_uring") {
+        return Err(Failure::input(
+            "--fixedbufs, --registerfiles and --sqthread_* are of io_uring, which is not among the engines: add it to --engine, or leave them out",
+        ));
+    }
+    Ok(())
 }
 
-/// Returns what is missing, and what is wrong with the rest.
-pub fn verdict(runs: &[RunResult], missing: &MissingRuns, stop: &Stop) -> Outcome {
-    let judged = judge(runs, stop);
-    match (missing.summary(), judged) {
-        (None, judged) => judged.map_err(Failure::run),
-        (Some(missing), Ok(())) => Err(Failure::interrupted(missing)),
-        (Some(missing), Err(error)) => Err(Failure::interrupted(format!("{missing}; {error}"))),
+/// True if there are no figures, and the reason is on standard error.
+fn all_failed(records: &[&RunRecord]) -> bool {
+    !records.is_empty() && records.iter().all(|one| one.result.failure.is_some())
+}
+
+/// The table for people: a line a run, or a point where runs are repeated.
+fn text(options: &SweepOptions, axes: &Axes, records: &[&RunRecord]) -> String {
+    let varied = Varied::new(axes);
+    let points = axes.points();
+    if options.base.replicates > 1 {
+        return means::table(&varied, records, &points);
     }
+    // Whatever the order of the runs, equal ones stand together.
+    let mut records = records.to_vec();
+    records.sort_by_key(|record| points.iter().position(|point| *point == record.point));
+    table::table(&varied, &records)
 }

@@ -11,7 +11,7 @@ const STEPS: u64 = 1000;
 struct Bar(ProgressBar);
 
 impl Bar {
-    fn new(method: Method, job: &Job) -> Bar {
+    fn new(method: Method, job: &Job, place: Option<(usize, usize)>) -> Bar {
         let bar = ProgressBar::new(STEPS);
         // The template is a constant: it parses or the tests fail.
         if let Ok(style) =
@@ -19,7 +19,12 @@ impl Bar {
         {
             bar.set_style(style.progress_chars("=> "));
         }
-        bar.set_message(format!("{} {} {}", method.engine, method.mode, job.rw));
+        let place = place.filter(|(_, all)| *all > 1);
+        let place = place.map_or_else(String::new, |(over, all)| format!("{}/{all} ", over + 1));
+        bar.set_message(format!(
+            "{place}{} {} {}",
+            method.engine, method.mode, job.rw
+        ));
         Bar(bar)
     }
 
@@ -34,17 +39,27 @@ impl Bar {
 
 /// The terminal of a bench: a bar for the run that goes on, notes on standard error.
 #[derive(Default)]
-pub struct BenchTerminal(Mutex<Option<Bar>>);
+pub struct BenchTerminal {
+    bar: Mutex<Option<Bar>>,
+    /// Runs that are over, and all of them.
+    place: Mutex<Option<(usize, usize)>>,
+}
 
 impl BenchTerminal {
     fn bar(&self) -> MutexGuard<'_, Option<Bar>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.bar.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Observer for BenchTerminal {
+    fn planned(&self, over: usize, all: usize) {
+        let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        *place = Some((over, all));
+    }
+
     fn begin(&self, method: Method, job: &Job) {
-        *self.bar() = Some(Bar::new(method, job));
+        let place = *self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        *self.bar() = Some(Bar::new(method, job, place));
     }
 
     fn progress(&self, fraction: f64) {

@@ -27,9 +27,6 @@ pub struct Flags {
     /// Microseconds that CPUs may take to wake, held in /dev/cpu_dma_latency during the runs
     #[arg(long = "cpu_dma_latency", alias = "cpu-dma-latency", value_name = "US", value_parser = microseconds)]
     cpu_dma_latency: Option<u32>,
-    /// How often all runs are done, in turn
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub loops: u32,
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

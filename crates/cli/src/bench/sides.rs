@@ -1,8 +1,9 @@
 //! Throughput and latency: of all I/Os in the table of runs, of reads and writes apart below it.
 
 use crate::columns::columns;
-use joulio_lab::results::run_name;
-use joulio_workload::{DirectionResult, RunResult};
+use joulio_lab::record::RunRecord;
+use joulio_lab::results::{Varied, run_name};
+use joulio_workload::DirectionResult;
 
 /// The columns of [`cells`].
 pub const NAMES: [&str; 7] = ["IOPS", "MiB/s", "mean us", "p50", "p99", "p99.9", "max"];
@@ -24,20 +25,24 @@ pub fn cells(side: &DirectionResult) -> [String; 7] {
 }
 
 /// Reads and writes of the runs that did both, a line each; None: there is no such run.
-pub fn table(runs: &[RunResult]) -> Option<String> {
-    let rows = runs.iter().flat_map(|run| {
+pub fn table(varied: &Varied, records: &[&RunRecord]) -> Option<String> {
+    let rows = records.iter().flat_map(|record| {
+        let run = &record.result;
         let counts = run.counts.as_ref();
         let mixed = counts.filter(|counts| counts.read.ios > 0 && counts.write.ios > 0);
         let sides = mixed.map(|counts| [("read", &counts.read), ("write", &counts.write)]);
         sides.into_iter().flatten().map(|(direction, side)| {
             let words = [run_name(run), direction.to_string()];
-            words.into_iter().chain(cells(side)).collect()
+            let place = varied.values(&record.point).into_iter();
+            place.chain(words).chain(cells(side)).collect()
         })
     });
     let rows: Vec<Vec<String>> = rows.collect();
-    let modelled = runs.iter().any(|run| run.modelled);
+    let modelled = records.iter().any(|record| record.result.modelled);
     let star = if modelled { "*" } else { "" };
     let figures = NAMES.map(|name| format!("{name}{star}"));
-    let header = ["mixed", ""].map(String::from).into_iter().chain(figures);
-    (!rows.is_empty()).then(|| format!("\n{}", columns(header.collect(), rows, 2)))
+    let words = ["mixed", ""].map(String::from);
+    let header = varied.names().chain(words).chain(figures);
+    let left = 2 + varied.count();
+    (!rows.is_empty()).then(|| format!("\n{}", columns(header.collect(), rows, left)))
 }

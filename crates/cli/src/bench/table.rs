@@ -5,19 +5,19 @@ use super::sides;
 use crate::columns::aligned;
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
-use joulio_lab::experiment::{Experiment, OpenExperiment};
-use joulio_lab::results::{EnergyColumn, notes, run_name};
-use joulio_workload::{Counts, EnergyResult, JobKind, RunResult, WaitCounters};
+use joulio_lab::record::RunRecord;
+use joulio_lab::results::{EnergyColumn, Varied, notes, run_name};
+use joulio_lab::sweep::{Axes, Factor, SweepOptions};
+use joulio_workload::{Counts, EnergyResult, Job, JobKind, WaitCounters};
 use std::fmt::Write;
 use std::iter::once;
 
 /// Returns the heading: what is about to run.
-pub fn heading(experiment: &Experiment, opened: &OpenExperiment<'_>) -> String {
-    let job = experiment.job();
-    let faults = &experiment.options().targets.faults;
-    let names = opened.devices();
+pub fn heading(options: &SweepOptions, axes: &Axes, job: &Job, devices: &[&str]) -> String {
+    let faults = &options.base.targets.faults;
     // What is of a job is of each of its devices.
-    let (each, of_each) = match names.len() > job.numjobs {
+    let (each, of_each) = match devices.len() > job.numjobs && axes.values(Factor::Device).len() < 2
+    {
         true => ("device", " a device"),
         false => ("job", ""),
     };
@@ -42,21 +42,22 @@ pub fn heading(experiment: &Experiment, opened: &OpenExperiment<'_>) -> String {
     } else {
         format!("\nwith faults {faults}")
     };
-    let modelled = opened.modelled_on().map_or_else(String::new, |machine| {
-        format!("\nin virtual time on {machine}: every figure is modelled")
-    });
+    let list = |factor, one: String| match axes.values(factor) {
+        [] => one,
+        values => values.join(","),
+    };
     format!(
-        "{}, bs {}, iodepth {}{of_each}, numjobs {}{}, {} loop{phases}, {length}{window}\non {}{faults}{modelled}\n\n",
-        job.rw,
-        job.bs,
-        job.iodepth,
-        job.numjobs,
+        "{}, bs {}, iodepth {}{of_each}, numjobs {}{}, {} loop{phases}, {length}{window}\non {}{faults}",
+        list(Factor::Rw, job.rw.to_string()),
+        list(Factor::Bs, job.bs.to_string()),
+        list(Factor::IoDepth, job.iodepth.to_string()),
+        list(Factor::NumJobs, job.numjobs.to_string()),
         match job.kind {
             JobKind::Thread => "",
             JobKind::Process => " (processes)",
         },
         job.loop_name(),
-        listed(&names)
+        listed(devices)
     )
 }
 
@@ -84,8 +85,9 @@ fn listed(names: &[&str]) -> String {
 }
 
 /// All runs, a line each; their energy, a line each figure.
-pub fn table(runs: &[RunResult]) -> String {
-    let column = EnergyColumn::of(runs);
+pub fn table(varied: &Varied, records: &[&RunRecord]) -> String {
+    let runs: Vec<_> = records.iter().map(|record| &record.result).collect();
+    let column = EnergyColumn::of(&runs);
     let mut table = Table::new();
     table.load_style(NOTHING);
     let star = column.as_ref().map_or("", EnergyColumn::star);
@@ -111,11 +113,13 @@ pub fn table(runs: &[RunResult]) -> String {
     let names = sides::NAMES.into_iter().chain(names);
     let names = names.chain(light.iter().map(|(name, _)| *name));
     let names = names.map(|name| format!("{name}{mark}"));
-    table.set_header(once("completion".into()).chain(names).chain(energy));
-    for run in runs {
-        if let Some(counts) = &run.counts {
+    let first = varied.names().chain(once("completion".into()));
+    table.set_header(first.chain(names).chain(energy));
+    for record in records {
+        if let Some(counts) = &record.result.counts {
             let figure = column.as_ref().and_then(|column| column.figure(counts));
-            let name = once(run_name(run));
+            let place = varied.values(&record.point).into_iter();
+            let name = place.chain(once(run_name(&record.result)));
             let light = light
                 .iter()
                 .map(|(_, count)| per_io(count(&counts.wait), counts));
@@ -123,10 +127,10 @@ pub fn table(runs: &[RunResult]) -> String {
             table.add_row(cells.chain(watts(figure)));
         }
     }
-    let mut text = aligned(&mut table, 1);
-    text.extend(sides::table(runs));
+    let mut text = aligned(&mut table, 1 + varied.count());
+    text.extend(sides::table(varied, records));
     let mut below = String::new();
-    for note in notes(runs) {
+    for note in notes(varied, records) {
         // Writing to a string does not fail.
         let _ = writeln!(below, "{note}");
     }
@@ -137,7 +141,7 @@ pub fn table(runs: &[RunResult]) -> String {
         text.push('\n');
         text.push_str(&below);
     }
-    energy_table(runs, column.as_ref(), &mut text);
+    energy_table(varied, records, column.as_ref(), &mut text);
     text
 }
 

@@ -10,6 +10,7 @@ use crate::experiment::{
     ExperimentError, ExperimentSettings, Observer, Series, SeriesResult, Testbed, judge,
 };
 use crate::target_name::TargetName;
+use crate::targets::Demand;
 use joulio_host::knobs::{KnobValues, Setting};
 use joulio_host::{Knob, Knobs, Machine};
 use joulio_workload::{Job, Method, Stop, Target};
@@ -34,9 +35,12 @@ pub(super) fn find(
             device.check(*engine).map_err(ExperimentError::from)?;
         }
     }
-    let none = ExperimentSettings::default();
-    let opened = Testbed::open(&options.targets, &options.energy, job, &engines, &none);
-    let (mut testbed, _) = opened?;
+    let demands = engines.iter().map(|&engine| Demand {
+        job: job.clone(),
+        engine,
+    });
+    let demands: Vec<_> = demands.collect();
+    let mut testbed = Testbed::open(&options.targets, &options.energy, &demands)?;
     let manifest = testbed.manifest(&options.targets, job);
     let disks = disks(testbed.targets());
     let (schedulers, max_cstates) = settings(&options.settings, &disks);
@@ -57,7 +61,7 @@ pub(super) fn find(
                 job: &|_: Method| job.clone(),
                 settings: &settings,
                 combinations: &testbed.combinations(&settings)?,
-                loops: options.loops,
+                replicates: options.replicates,
             };
             let result = testbed.run(&series, stop, observer)?;
             all.runs.extend(result.runs);

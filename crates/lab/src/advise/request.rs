@@ -23,7 +23,7 @@ const COALESCED: usize = 4;
 #[derive(Clone, Debug)]
 pub struct AdviceRequest {
     /// Devices, workload and sources of energy; the engines, completion modes, schedulers and idle
-    /// states that candidates are made of, of each of which none is all that make sense. Its loops
+    /// states that candidates are made of, of each of which none is all that make sense. Its replicates
     /// are the repetitions of each run: in virtual time, seeds.
     pub experiment: ExperimentOptions,
     /// Where the workload comes from, if it is not described by the experiment's.

@@ -7,7 +7,9 @@ use super::groups::{CandidateGroup, groups};
 use super::request::AdviceRequest;
 use crate::experiment::{EnergyError, EnergyNote, ExperimentError, Manifest};
 use crate::machine_profile;
-use crate::virtual_time::{IdleState, VirtualError, VirtualExperiment, VirtualOptions};
+use crate::virtual_time::{
+    IdleState, VirtualError, VirtualExperiment, VirtualOptions, VirtualSurroundings,
+};
 use joulio_host::power_states::coalescing;
 use joulio_nvme::wait::Policy;
 use joulio_units::Nanos;
@@ -47,7 +49,7 @@ pub(super) fn find(request: &AdviceRequest, job: &Job) -> Result<Found, AdviseEr
         let coalescing = request.coalescing(&job);
         for group in groups(&methods, &schedulers, &max_cstates, &coalescing) {
             let experiment = experiment(request, &job, &group)?;
-            for seed in 0..u64::from(options.loops) {
+            for seed in 0..u64::from(options.replicates) {
                 let seeded = |method: Method| Job {
                     seed: job.seed.wrapping_add(seed),
                     ramp_time: ramp(&job, method),
@@ -101,6 +103,7 @@ fn experiment(
         frequencies: Vec::new(),
         max_cstates: states.map_err(|why| ExperimentError::from(VirtualError::NoIdleState(why)))?,
         coalescing: values.collect::<Result<_, _>>()?,
+        surroundings: VirtualSurroundings::default(),
     };
     let experiment = VirtualExperiment::new(&options, job, group.methods.clone());
     Ok(experiment.map_err(ExperimentError::from)?)

@@ -6,9 +6,8 @@ use super::point::{PointRuns, RatePoint};
 use super::real::RealRates;
 use super::text::rates_text;
 use crate::device_rates::parse_rates;
-use crate::open_targets;
 use crate::target_name::TargetName;
-use crate::targets::TargetOptions;
+use crate::targets::{Demand, TargetOptions, open_unchecked, refuse_data_loss};
 use joulio_model::{DeviceProfile, Figure, FigureKind, MachineProfile};
 use joulio_nvme::Cancel;
 use joulio_twin::TwinError;
@@ -91,7 +90,13 @@ impl DeviceMeasurement {
             numjobs: MAX_JOBS.min(cpus()),
             ..Job::random_reads(1)
         };
-        let targets = open_targets(&options.targets(), &job, &[])?;
+        let how = options.targets();
+        refuse_data_loss(&how, &job)?;
+        let demand = Demand {
+            job: job.clone(),
+            engine,
+        };
+        let targets = open_unchecked(&how, &[demand])?;
         check(&Job { numjobs: 1, ..job }, engine, &targets)?;
         let Some(info) = targets.first().map(|target| target.info().clone()) else {
             return Err(DeviceMeasureError::Interrupted);

@@ -1,12 +1,8 @@
 //! An experiment's options, as virtual time takes them.
 
-use super::energy::EnergyNote;
-use super::manifest::Manifest;
 use super::options::ExperimentOptions;
-use crate::virtual_time::{
-    IdleState, TwinOptions, VirtualError, VirtualExperiment, VirtualOptions,
-};
-use joulio_workload::{Job, JobKind, RingOptions, Verify};
+use crate::virtual_time::{IdleState, TwinOptions, VirtualError, VirtualOptions};
+use joulio_workload::{JobKind, RingOptions, Verify};
 
 /// Refuses an option that has no meaning in virtual time, in an experiment there.
 pub(super) fn check(options: &ExperimentOptions) -> Result<(), VirtualError> {
@@ -23,7 +19,6 @@ fn senseless(options: &ExperimentOptions) -> Option<(&'static str, &'static str)
         targets,
         workload,
         settings,
-        loops,
         energy,
         ..
     } = options;
@@ -56,11 +51,6 @@ fn senseless(options: &ExperimentOptions) -> Option<(&'static str, &'static str)
             "not modelled",
         ),
         (others, "--set and --cpu_dma_latency", host),
-        (
-            *loops > 1,
-            "--loops",
-            "the same seed gives the same figures: change --seed",
-        ),
     ];
     let given = flags.into_iter().find(|(given, ..)| *given);
     given.map(|(_, flag, why)| (flag, why))
@@ -81,11 +71,6 @@ pub(super) fn options(
         frequencies: twin.frequencies.clone(),
         max_cstates: states.map_err(VirtualError::NoIdleState)?,
         coalescing: twin.coalescing.clone(),
+        surroundings: twin.surroundings,
     })
-}
-
-/// The manifest of `job` in `experiment`.
-pub(super) fn manifest(experiment: &VirtualExperiment, job: &Job) -> Manifest {
-    let energy = EnergyNote::modelled(&experiment.machine);
-    Manifest::modelled(job, experiment.devices.clone(), energy)
 }

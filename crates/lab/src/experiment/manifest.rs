@@ -80,6 +80,21 @@ impl Manifest {
         }
     }
 
+    /// Names of the devices.
+    pub fn device_names(&self) -> Vec<&str> {
+        let devices = self.devices.iter();
+        devices.map(|device| device.name.as_str()).collect()
+    }
+
+    /// Adds the devices of `other` that are not in it.
+    pub fn add_devices(&mut self, other: Manifest) {
+        for device in other.devices {
+            if !self.devices.iter().any(|one| one.name == device.name) {
+                self.devices.push(device);
+            }
+        }
+    }
+
     /// Manifest of `job` in virtual time.
     pub fn modelled(job: &Job, devices: Vec<ManifestDevice>, energy: EnergyNote) -> Manifest {
         Manifest {

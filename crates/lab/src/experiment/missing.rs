@@ -1,7 +1,7 @@
 //! Runs that an experiment that was ended early has not done.
 
-use super::settings::SettingCombination as Combination;
 use joulio_workload::Method;
+use std::collections::BTreeMap;
 
 /// Names in a summary; of more, their number.
 const MAX_NAMES: usize = 8;
@@ -16,24 +16,17 @@ pub struct MissingRuns {
 
 impl MissingRuns {
     /// Adds a run that was ended early.
-    pub(super) fn cut_short(&mut self, method: Method, combination: &Combination, of: (u32, u32)) {
-        self.cut_short.push(name(method, combination, of));
+    pub(crate) fn cut_short(&mut self, name: String) {
+        self.cut_short.push(name);
     }
 
     /// Adds a run that was not begun.
-    pub(super) fn not_run(&mut self, method: Method, combination: &Combination, of: (u32, u32)) {
-        self.not_run.push(name(method, combination, of));
+    pub(crate) fn not_run(&mut self, name: String) {
+        self.not_run.push(name);
     }
 
     /// Adds a run that was ended early and has no result, and why.
-    pub(super) fn lost(
-        &mut self,
-        method: Method,
-        combination: &Combination,
-        of: (u32, u32),
-        why: &str,
-    ) {
-        let name = name(method, combination, of);
+    pub(crate) fn lost(&mut self, name: &str, why: &str) {
         self.cut_short.push(format!("{name} ({why})"));
     }
 
@@ -48,16 +41,19 @@ impl MissingRuns {
     }
 }
 
-/// Returns the name of a run, such as `io_uring poll (scheduler=none, 2 of 3)`.
-fn name(method: Method, combination: &Combination, (number, of): (u32, u32)) -> String {
-    let settings = combination.values.iter();
+/// The name of a run among others: `io_uring poll (scheduler=none, 2 of 3)`.
+pub fn run_name(
+    Method { engine, mode }: Method,
+    settings: &BTreeMap<String, String>,
+    (number, of): (u32, u32),
+) -> String {
     let mut notes: Vec<_> = settings
+        .iter()
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
     if of > 1 {
         notes.push(format!("{number} of {of}"));
     }
-    let Method { engine, mode } = method;
     match notes.is_empty() {
         true => format!("{engine} {mode}"),
         false => format!("{engine} {mode} ({})", notes.join(", ")),
@@ -83,13 +79,11 @@ mod tests {
             engine: EngineName::IoUring,
             mode: CompletionMode::Poll,
         };
-        let mut missing = MissingRuns::default();
-        let mut combination = Combination::default();
-        missing.not_run(method, &combination, (1, 1));
-        combination.values.insert("scheduler".into(), "none".into());
-        missing.not_run(method, &combination, (2, 3));
-        let names = ["io_uring poll", "io_uring poll (scheduler=none, 2 of 3)"];
-        assert_eq!(missing.not_run, names);
+        let mut settings = BTreeMap::new();
+        assert_eq!(run_name(method, &settings, (1, 1)), "io_uring poll");
+        settings.insert("scheduler".into(), "none".into());
+        let name = run_name(method, &settings, (2, 3));
+        assert_eq!(name, "io_uring poll (scheduler=none, 2 of 3)");
     }
 
     #[test]

@@ -1,9 +1,8 @@
 //! Experiments: settings x completion modes x repetitions, one after the other, and their results.
 //!
 //! [`ExperimentOptions`] say what is requested; flags and files make the same ones.
-//! [`Experiment::new`] checks what can be checked without a device, [`Experiment::open`] opens
-//! devices and meters or makes ready for virtual time, [`OpenExperiment::run`] returns the
-//! [`ExperimentResult`] that tables, JSON and reports are made of.
+//! [`Experiment::new`] checks what can be checked without a device, a [`Testbed`] is the devices and
+//! meters that it is run on, opened. [`crate::sweep`] does many.
 
 mod energy;
 mod error;
@@ -14,7 +13,6 @@ mod missing;
 mod observer;
 mod options;
 mod rate_phase;
-mod result;
 mod settings;
 mod testbed;
 mod verdict;
@@ -25,20 +23,18 @@ pub use energy::{EnergyError, EnergyNote, EnergyOptions, EnergySources};
 pub use error::ExperimentError;
 pub use goal::{GoalOptions, parse_latency_budget};
 pub use manifest::Manifest;
-pub use missing::MissingRuns;
+pub use missing::{MissingRuns, run_name};
 pub use observer::Observer;
 pub use options::ExperimentOptions;
 pub use rate_phase::RatePhase;
-pub use result::ExperimentResult;
 pub use settings::{ExperimentSettings, SettingCombination, SettingError};
 pub use testbed::{Series, SeriesResult, Testbed};
 pub use verdict::{BadResults, judge};
 pub(crate) use workload::check_cpus;
 pub use workload::{RateProcess, WorkloadOptions};
 
-use crate::virtual_time::VirtualExperiment;
-use joulio_kernel_io::{Throttled, Throttles};
-use joulio_workload::{EngineName, Job, Method, Stop};
+use crate::virtual_time::{TwinOptions, VirtualExperiment};
+use joulio_workload::{EngineName, Job, Method};
 
 /// An experiment whose options make sense; nothing is opened yet.
 #[derive(Debug)]
@@ -49,23 +45,9 @@ pub struct Experiment {
     job: Job,
 }
 
-/// An experiment that can be run: on this machine, or in virtual time.
-pub struct OpenExperiment<'a> {
-    experiment: &'a Experiment,
-    place: Place,
-}
-
-enum Place {
-    Here {
-        testbed: Box<Testbed>,
-        combinations: Vec<SettingCombination>,
-        manifest: Box<Manifest>,
-    },
-    VirtualTime(Box<VirtualExperiment>),
-}
-
 impl Experiment {
-    /// Checks what can be checked before anything is opened.
+    /// Checks what can be checked before anything is opened. Options of io_uring need it among the
+    /// engines.
     ///
     /// # Errors
     /// An option makes no sense, or does not go with another.
@@ -103,115 +85,25 @@ impl Experiment {
         &self.methods
     }
 
-    /// Opens the devices and the meters, or reads the profiles of virtual time.
+    /// Engines of the runs.
+    pub fn engines(&self) -> &[EngineName] {
+        &self.engines
+    }
+
+    /// The job as `method` does it: one that learns has a longer ramp.
+    pub fn job_of(&self, method: Method) -> Job {
+        self.options.job_of(&self.job, method)
+    }
+
+    /// The experiment in virtual time.
     ///
     /// # Errors
-    /// A device, a meter, a setting or a profile cannot be had. Nothing was changed.
-    pub fn open(&self) -> Result<OpenExperiment<'_>, ExperimentError> {
-        let ExperimentOptions {
-            targets,
-            energy,
-            settings,
-            ..
-        } = &self.options;
-        let place = match &self.options.twin {
-            Some(twin) => {
-                let options = in_virtual_time::options(&self.options, twin)?;
-                let methods = self.methods.clone();
-                let experiment = VirtualExperiment::new(&options, &self.job, methods)?;
-                Place::VirtualTime(Box::new(experiment))
-            }
-            None => {
-                let opened = Testbed::open(targets, energy, &self.job, &self.engines, settings);
-                let (testbed, combinations) = opened?;
-                Place::Here {
-                    manifest: Box::new(testbed.manifest(targets, &self.job)),
-                    testbed: Box::new(testbed),
-                    combinations,
-                }
-            }
-        };
-        Ok(OpenExperiment {
-            experiment: self,
-            place,
-        })
-    }
-}
-
-impl OpenExperiment<'_> {
-    /// Names of the devices.
-    pub fn devices(&self) -> Vec<&str> {
-        match &self.place {
-            Place::Here { testbed, .. } => {
-                let targets = testbed.targets().iter();
-                targets.map(|target| &*target.info().name).collect()
-            }
-            Place::VirtualTime(experiment) => {
-                let devices = experiment.devices.iter();
-                devices.map(|device| &*device.name).collect()
-            }
-        }
-    }
-
-    /// Name of the modelled machine; `None`: the runs are real.
-    pub fn modelled_on(&self) -> Option<&str> {
-        match &self.place {
-            Place::Here { .. } => None,
-            Place::VirtualTime(experiment) => Some(&experiment.machine.name),
-        }
-    }
-
-    /// Does every run. When it is stopped, what came before is the result.
-    ///
-    /// # Errors
-    /// A setting or a run failed, and it was not stopped.
-    pub fn run(
-        self,
-        stop: &Stop,
-        observer: &dyn Observer,
-    ) -> Result<ExperimentResult, ExperimentError> {
-        let Experiment {
-            options,
-            methods,
-            job,
-            ..
-        } = self.experiment;
-        let job_of = |method| options.job_of(job, method);
-        let (mut testbed, combinations, mut manifest) = match self.place {
-            Place::VirtualTime(experiment) => {
-                return Ok(ExperimentResult {
-                    runs: experiment.run(job_of)?,
-                    manifest: in_virtual_time::manifest(&experiment, job),
-                    missing: MissingRuns::default(),
-                });
-            }
-            Place::Here {
-                testbed,
-                combinations,
-                manifest,
-            } => (testbed, combinations, *manifest),
-        };
-        let throttles = Throttles::read(testbed.root());
-        let series = Series {
-            methods,
-            job: &job_of,
-            settings: &options.settings,
-            combinations: &combinations,
-            loops: options.loops,
-        };
-        let SeriesResult { runs, missing } = testbed.run(&series, stop, observer)?;
-        manifest.interrupted = stop.stopped();
-        manifest.not_run = missing.not_run.clone();
-        manifest.throttled = Throttled::between(&throttles, &Throttles::read(testbed.root()));
-        if manifest.throttled == Throttled::Yes {
-            observer.note(
-                "CPUs were throttled for their temperature during the runs: the figures are lower than the machine's",
-            );
-        }
-        Ok(ExperimentResult {
-            manifest,
-            runs,
-            missing,
-        })
+    /// It is not modelled, or it is none in virtual time.
+    pub fn in_virtual_time(&self) -> Result<VirtualExperiment, ExperimentError> {
+        let usual = TwinOptions::default();
+        let twin = self.options.twin.as_ref().unwrap_or(&usual);
+        let options = in_virtual_time::options(&self.options, twin)?;
+        let methods = self.methods.clone();
+        Ok(VirtualExperiment::new(&options, &self.job, methods)?)
     }
 }

@@ -4,6 +4,9 @@ use joulio_workload::{Job, Method};
 
 /// Observer of an experiment: receives its runs, their progress, and notes.
 pub trait Observer: Sync {
+    /// Of so many runs, so many are over.
+    fn planned(&self, _over: usize, _all: usize) {}
+
     /// A run begins.
     fn begin(&self, method: Method, job: &Job);
 

@@ -24,7 +24,7 @@ pub struct ExperimentOptions {
     /// Settings of the machine, under each combination of which every run is done.
     pub settings: ExperimentSettings,
     /// Repetitions of all runs, in turn, at least 1.
-    pub loops: u32,
+    pub replicates: u32,
     /// Sources of energy figures, and the machine of the model.
     pub energy: EnergyOptions,
     /// Virtual time in place of this machine; `None`: real runs.
@@ -39,7 +39,7 @@ impl Default for ExperimentOptions {
             completion: Vec::new(),
             workload: WorkloadOptions::default(),
             settings: ExperimentSettings::default(),
-            loops: 1,
+            replicates: 1,
             energy: EnergyOptions::default(),
             twin: None,
         }
@@ -78,15 +78,20 @@ impl ExperimentOptions {
         Ok(engines)
     }
 
+    /// Completion modes of `engine`: those that are named, or its usual ones.
+    pub fn modes(&self, engine: EngineName) -> &[CompletionMode] {
+        match (self.completion.as_slice(), engine) {
+            ([], EngineName::Nvme) => &ExperimentOptions::MODES,
+            ([], _) => &[CompletionMode::Interrupt],
+            (modes, _) => modes,
+        }
+    }
+
     /// Each of `engines` in each completion mode, in turn; where none is named, those of
     /// [`ExperimentOptions::MODES`], of the kernel's engines interrupts.
     pub fn methods(&self, engines: &[EngineName]) -> Vec<Method> {
         let each = engines.iter().flat_map(|&engine| {
-            let modes: &[CompletionMode] = match (self.completion.as_slice(), engine) {
-                ([], EngineName::Nvme) => &ExperimentOptions::MODES,
-                ([], _) => &[CompletionMode::Interrupt],
-                (modes, _) => modes,
-            };
+            let modes = self.modes(engine);
             modes.iter().map(move |&mode| Method { engine, mode })
         });
         each.collect()

@@ -78,13 +78,13 @@ impl ExperimentSettings {
     }
 
     /// Keeps the CPUs as quick to wake as was requested, until it is dropped.
-    pub(super) fn hold_latency(&self) -> Result<Option<CpuLatency>, KnobError> {
+    pub(crate) fn hold_latency(&self) -> Result<Option<CpuLatency>, KnobError> {
         let held = self.cpu_dma_latency.map(|us| CpuLatency::hold(ROOT, us));
         held.transpose()
     }
 
     /// Values of what is set for all runs beside a combination, by name.
-    pub(super) fn held(&self) -> impl Iterator<Item = (String, String)> {
+    pub(crate) fn held(&self) -> impl Iterator<Item = (String, String)> {
         let latency = self.cpu_dma_latency;
         latency
             .map(|us| ("cpu_dma_latency".into(), us.to_string()))

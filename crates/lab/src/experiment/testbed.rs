@@ -3,12 +3,12 @@
 use super::energy::{EnergyOptions, EnergySources};
 use super::error::ExperimentError;
 use super::manifest::Manifest;
-use super::missing::MissingRuns;
+use super::missing::{MissingRuns, run_name};
 use super::observer::Observer;
 use super::settings::{ExperimentSettings, SettingCombination};
-use crate::targets::{TargetOptions, open_targets};
+use crate::targets::{Demand, TargetOptions, open_targets, open_unchecked};
 use joulio_twin::TwinSetup;
-use joulio_workload::{EngineName, Job, Method, RunResult, Setup, Stop, Target, run};
+use joulio_workload::{Job, Method, RunResult, Setup, Stop, Target, run};
 use std::path::{Path, PathBuf};
 
 /// Devices and meters, opened: what all runs of an experiment have in common.
@@ -29,7 +29,7 @@ pub struct Series<'a> {
     /// Combinations of those settings, as [`Testbed::combinations`] has checked them.
     pub combinations: &'a [SettingCombination],
     /// Repetitions of all runs, in turn.
-    pub loops: u32,
+    pub replicates: u32,
 }
 
 /// Results of a series.
@@ -42,28 +42,45 @@ pub struct SeriesResult {
 }
 
 impl Testbed {
-    /// Opens the devices for `job` by each of `engines`, then the combinations of `settings` and the
-    /// meters. Nothing is changed.
+    /// Opens the devices with queues for all `demands`, each of which is to fit them, and the meters.
+    /// Nothing is changed.
     ///
     /// # Errors
-    /// A device, a setting or a meter cannot be had.
+    /// A device or a meter cannot be had, or a job cannot run on a device.
     pub fn open(
         options: &TargetOptions,
         energy: &EnergyOptions,
-        job: &Job,
-        engines: &[EngineName],
-        settings: &ExperimentSettings,
-    ) -> Result<(Testbed, Vec<SettingCombination>), ExperimentError> {
-        let targets = open_targets(options, job, engines)?;
-        let combinations = settings.combinations(&targets)?;
+        demands: &[Demand],
+    ) -> Result<Testbed, ExperimentError> {
+        let targets = open_targets(options, demands)?;
+        Testbed::of(targets, options, energy)
+    }
+
+    /// The same, whether or not the jobs of `demands` can run on the devices.
+    ///
+    /// # Errors
+    /// A device or a meter cannot be had.
+    pub fn open_unchecked(
+        options: &TargetOptions,
+        energy: &EnergyOptions,
+        demands: &[Demand],
+    ) -> Result<Testbed, ExperimentError> {
+        let targets = open_unchecked(options, demands)?;
+        Testbed::of(targets, options, energy)
+    }
+
+    fn of(
+        targets: Vec<Box<dyn Target>>,
+        options: &TargetOptions,
+        energy: &EnergyOptions,
+    ) -> Result<Testbed, ExperimentError> {
         let sources = EnergySources::open(energy, &options.faults, &targets)?;
         let root = energy.root.clone().unwrap_or_else(|| "/".into());
-        let testbed = Testbed {
+        Ok(Testbed {
             targets,
             sources,
             root,
-        };
-        Ok((testbed, combinations))
+        })
     }
 
     /// The devices.
@@ -110,27 +127,28 @@ impl Testbed {
         let _latency = series.settings.hold_latency()?;
         let mut result = SeriesResult::default();
         let missing = &mut result.missing;
-        for number in 1..=series.loops {
+        for number in 1..=series.replicates {
             for combination in series.combinations {
                 for &method in series.methods {
-                    let repetition = (number, series.loops);
+                    let name = run_name(method, &combination.values, (number, series.replicates));
                     if stop.stopped() {
-                        missing.not_run(method, combination, repetition);
+                        missing.not_run(name);
                         continue;
                     }
                     let job = (series.job)(method);
-                    let mut run = match self.one(&job, combination, method, stop, observer) {
+                    let run = self.run_one(&job, combination, method, stop, observer);
+                    let mut run = match run {
                         Ok(run) => run,
                         // What came before it is a result all the same.
                         Err(why) if stop.is_requested() => {
-                            missing.lost(method, combination, repetition, &why.to_string());
+                            missing.lost(&name, &why.to_string());
                             continue;
                         }
                         Err(why) => return Err(why),
                     };
                     run.settings.extend(series.settings.held());
                     if run.interrupted {
-                        missing.cut_short(method, combination, repetition);
+                        missing.cut_short(name);
                     }
                     result.runs.push(run);
                 }
@@ -139,8 +157,12 @@ impl Testbed {
         Ok(result)
     }
 
-    /// One run, under settings that are put back after it, whatever comes.
-    fn one(
+    /// One run, under settings that are put back after it, whatever comes. A failure ends no other
+    /// run.
+    ///
+    /// # Errors
+    /// A setting or the run failed.
+    pub fn run_one(
         &mut self,
         job: &Job,
         combination: &SettingCombination,
@@ -162,7 +184,7 @@ impl Testbed {
             machine,
             at_home: self.sources.at_home,
             baseline: baseline.map(|(baseline, _)| baseline),
-            stop,
+            stop: &stop.of_another_run(),
             root: &self.root,
             progress: &|fraction| observer.progress(fraction),
             wait_costs: wait_costs.as_ref(),

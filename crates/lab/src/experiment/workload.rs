@@ -118,6 +118,20 @@ impl WorkloadOptions {
         Ok(job)
     }
 
+    /// The job as far as results name it, whether or not it makes sense.
+    pub(crate) fn nominal(&self) -> Job {
+        Job {
+            rw: self.rw,
+            rwmixread: self.rwmixread,
+            bs: self.bs.clone(),
+            iodepth: self.iodepth,
+            numjobs: self.numjobs,
+            kind: self.kind,
+            ramp_time: self.ramp_time.unwrap_or_default(),
+            ..Job::random_reads(0)
+        }
+    }
+
     fn arrivals(&self) -> Result<Arrivals, JobError> {
         let above_zero = |flag| wrong(flag, "must be above zero");
         Ok(match (self.rate_iops, self.thinktime) {

@@ -1,12 +1,11 @@
 //! Errors of a grid, of its state file and of its picture.
 
 use crate::output_file::OutputFileError;
-use joulio_kernel_io::LockHolder;
+use crate::state_file::StateError;
 use joulio_model::ProfileError;
 use joulio_twin::TwinError;
 use joulio_twin::grid::GridError;
 use std::fmt::Display;
-use std::io;
 use std::path::PathBuf;
 
 /// Failure of a sweep: before it began, or in its course.
@@ -36,54 +35,6 @@ impl SweepError {
 impl From<TwinError> for SweepError {
     fn from(error: TwinError) -> SweepError {
         SweepError::Grid(error.into())
-    }
-}
-
-/// A state file that cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum StateError {
-    /// A directory, a pipe, a device.
-    #[error("--state {}: not a regular file: name one, or a new one", .0.display())]
-    NotAFile(PathBuf),
-    /// Another process writes it.
-    #[error("--state {}: {holder} writes it: wait for that, or take a copy", path.display())]
-    Locked {
-        /// Path of the file.
-        path: PathBuf,
-        /// Process that writes it.
-        holder: LockHolder,
-    },
-    /// The header is that of another grid, or of no grid.
-    #[error("--state {}: is of another grid, or none: name another file", .0.display())]
-    Another(PathBuf),
-    /// A text of one line that is no header.
-    #[error("--state {}: is no grid: name another file", .0.display())]
-    NoGrid(PathBuf),
-    /// The operating system refuses to open, read or write it.
-    #[error("--state {}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Error of the operating system.
-        source: io::Error,
-    },
-    /// The rows of a scenario could not be written.
-    #[error("{}: {source}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Error of the operating system.
-        source: io::Error,
-    },
-    /// A row has no form as JSON.
-    #[error(transparent)]
-    Json(#[from] serde_json::Error),
-}
-
-impl StateError {
-    /// Returns true if nothing was simulated.
-    fn is_refusal(&self) -> bool {
-        !matches!(self, StateError::Write { .. } | StateError::Json(_))
     }
 }
 

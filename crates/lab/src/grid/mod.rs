@@ -9,7 +9,7 @@ mod summary;
 mod tiles;
 
 pub use csv::csv;
-pub use error::{PictureError, StateError, SweepError};
+pub use error::{PictureError, SweepError};
 pub use maps::{Map, Tile, maps};
 pub use state::GridState;
 pub use summary::{

@@ -1,15 +1,11 @@
 //! The state file of a grid: a header, then a line for each cell that is done.
 
-use super::error::StateError;
-use joulio_kernel_io::LockHolder;
+use crate::state_file::{StateError, StateFile};
 use joulio_twin::grid::{Cell, Scenario};
-use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Returns true if a file that begins with `kept` may hold the cells of `header`: all that a cell
 /// hangs on is the same, and its devices are among those of the file. Which scenarios it has is
@@ -37,7 +33,7 @@ fn has(kept: &Value, header: &Value) -> bool {
 /// The cells that are done, by scenario.
 pub struct GridState {
     done: HashMap<Scenario, Vec<Cell>>,
-    file: Option<(PathBuf, File)>,
+    file: Option<StateFile>,
 }
 
 impl GridState {
@@ -56,40 +52,10 @@ impl GridState {
             file: None,
         };
         let Some(path) = path else { return Ok(state) };
-        let wrong = |source| StateError::Io {
-            path: path.into(),
-            source,
-        };
-        if path.exists() && !path.is_file() {
-            return Err(StateError::NotAFile(path.into()));
-        }
-        let mut options = OpenOptions::new();
-        let options = options.read(true).write(true).create(true).truncate(false);
-        let mut file = options.open(path).map_err(wrong)?;
-        // Two that write would cut each other's rows off.
-        flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| StateError::Locked {
-            path: path.into(),
-            holder: LockHolder::of(&file),
-        })?;
-        let mut text = String::new();
-        file.read_to_string(&mut text).map_err(wrong)?;
         let header = serde_json::to_value(header)?;
-        let kept = match text.split_once('\n') {
-            Some((first, rest)) => {
-                if !serde_json::from_str(first).is_ok_and(|kept| has(&kept, &header)) {
-                    return Err(StateError::Another(path.into()));
-                }
-                first.len() + 1 + state.take(rest, views)
-            }
-            None if text.is_empty() || header.to_string().starts_with(&text) => 0,
-            None => return Err(StateError::NoGrid(path.into())),
-        };
-        file.set_len(kept as u64).map_err(wrong)?;
-        file.seek(SeekFrom::End(0)).map_err(wrong)?;
-        if kept == 0 {
-            writeln!(file, "{header}").map_err(wrong)?;
-        }
-        state.file = Some((path.into(), file));
+        let (mut file, text) = StateFile::open(path, "grid", &header, |kept| has(kept, &header))?;
+        file.keep(state.take(&text, views))?;
+        state.file = Some(file);
         Ok(state)
     }
 
@@ -125,17 +91,13 @@ impl GridState {
     /// # Errors
     /// The file cannot be written.
     pub fn add(&mut self, scenario: &Scenario, rows: Vec<Cell>) -> Result<(), StateError> {
-        if let Some((path, file)) = &mut self.file {
+        if let Some(file) = &mut self.file {
             let mut text = String::new();
             for row in &rows {
                 text += &serde_json::to_string(row)?;
                 text.push('\n');
             }
-            let written = file.write_all(text.as_bytes());
-            written.map_err(|source| StateError::Write {
-                path: path.clone(),
-                source,
-            })?;
+            file.append(&text)?;
         }
         self.done.insert(scenario.clone(), rows);
         Ok(())

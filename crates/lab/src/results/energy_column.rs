@@ -18,7 +18,7 @@ impl EnergyColumn {
     /// The widest that was measured, if that has the processor's packages in it; else the model's,
     /// and without one what there is: one that all runs have, or failing that the most. Never one
     /// package of several, be it that their sum could not be had.
-    pub fn of(runs: &[RunResult]) -> Option<EnergyColumn> {
+    pub fn of(runs: &[&RunResult]) -> Option<EnergyColumn> {
         let all: Vec<_> = runs.iter().filter_map(|run| run.counts.as_ref()).collect();
         let figures = all.iter().flat_map(|counts| &counts.energy);
         let whole = figures.filter(|figure| !figure.idle_subtracted && !figure.is_part_in(&all));

@@ -2,10 +2,14 @@
 //! by, and what is to be known beside the figures.
 
 mod energy_column;
+mod means;
 mod mostly;
 mod notes;
 mod run_name;
+mod varied;
 
 pub use energy_column::{EnergyColumn, shown};
-pub use notes::notes;
+pub use means::{MeanOf, MeanRow, ties};
+pub use notes::{notes, unmetered};
 pub use run_name::{SPOILED, mode_name, run_name};
+pub use varied::Varied;

@@ -1,22 +1,45 @@
 //! What is to be known of runs beside their figures: what was unavailable, and what went wrong.
 
 use super::mostly;
-use super::run_name::{SPOILED, mode_name};
+use super::run_name::{SPOILED, mode_name, run_name};
+use super::varied::Varied;
+use crate::record::RunRecord;
 use joulio_workload::{Counts, RunResult};
 
 /// Share of a disk's I/Os that others than the jobs dispatched, from which on it is told: the rest of
 /// the machine's I/Os are among them.
 const MANY: f64 = 0.1;
 
-/// What is to be known of `runs` beside their figures, a line each.
-pub fn notes(runs: &[RunResult]) -> Vec<String> {
-    let mut notes: Vec<String> = runs.iter().flat_map(of_run).collect();
-    if runs.iter().any(|run| !run.spoiled.is_empty()) {
+/// Runs from which on equal notes stand once, with the number of runs.
+const FEW: usize = 12;
+
+/// Note on a run.
+struct Note {
+    /// The run that it is on.
+    on: String,
+    /// What notes of other runs have to have in common with it to stand for them.
+    kind: String,
+    text: String,
+}
+
+/// What is to be known of the runs of `records` beside their figures, a line each.
+pub fn notes(varied: &Varied, records: &[&RunRecord]) -> Vec<String> {
+    let of_runs = records.iter().flat_map(|record| {
+        let prefix = varied.prefix(record);
+        let notes = of_run(&record.result).into_iter();
+        notes.map(move |note| Note {
+            on: prefix.clone() + &note.on,
+            ..note
+        })
+    });
+    let mut notes = lines(of_runs.collect(), records.len());
+    let runs = || records.iter().map(|record| &record.result);
+    if runs().any(|run| !run.spoiled.is_empty()) {
         notes.push(format!(
             "{SPOILED}: spoiled: its figures are the machine's doing, not the completion mode's."
         ));
     }
-    let mut counts = runs.iter().filter_map(|run| run.counts.as_ref());
+    let mut counts = runs().filter_map(|run| run.counts.as_ref());
     let threads = counts.find_map(|counts| {
         let threads = counts.threads.device.threads;
         (threads > 0).then_some(threads)
@@ -29,48 +52,99 @@ pub fn notes(runs: &[RunResult]) -> Vec<String> {
     notes
 }
 
+/// Meters that have no figure of a run, and why, a line each.
+pub fn unmetered(varied: &Varied, records: &[&RunRecord]) -> Vec<String> {
+    let notes = records.iter().flat_map(|record| {
+        let run = &record.result;
+        let on = varied.prefix(record) + &run_name(run);
+        let meters = run.counts.iter().flat_map(|counts| &counts.unmetered);
+        meters.map(move |meter| {
+            let text = format!("{}: {}", meter.meter, meter.why);
+            Note {
+                on: on.clone(),
+                kind: text.clone(),
+                text,
+            }
+        })
+    });
+    lines(notes.collect(), records.len())
+}
+
+/// The lines of `notes` on so many `runs`: of many runs, the first of each kind and the number of the
+/// others.
+fn lines(notes: Vec<Note>, runs: usize) -> Vec<String> {
+    if runs <= FEW {
+        let lines = notes.into_iter();
+        return lines
+            .map(|note| format!("{}: {}", note.on, note.text))
+            .collect();
+    }
+    let mut kinds: Vec<(Note, usize)> = Vec::new();
+    for note in notes {
+        match kinds.iter_mut().find(|(first, _)| first.kind == note.kind) {
+            Some((_, more)) => *more += 1,
+            None => kinds.push((note, 0)),
+        }
+    }
+    let lines = kinds.into_iter().map(|(note, more)| match more {
+        0 => format!("{}: {}", note.on, note.text),
+        more => format!("{} and {more} more run(s): {}", note.on, note.text),
+    });
+    lines.collect()
+}
+
 /// Notes on one run: those on how it came about, then those on its figures.
-fn of_run(run: &RunResult) -> Vec<String> {
+fn of_run(run: &RunResult) -> Vec<Note> {
     let requested = mode_name(run, &run.completion.requested);
-    let mode = &run.completion.requested;
     let mut notes = Vec::new();
+    let mut add = |on: &str, kind: &str, text: String| {
+        notes.push(Note {
+            on: on.to_owned(),
+            kind: kind.to_owned(),
+            text,
+        });
+    };
     if let Some(reason) = &run.completion.reason {
         let effective = run.completion.effective.as_deref();
         let effective = effective.map_or("unavailable".into(), |mode| format!("effective: {mode}"));
-        notes.push(format!("{requested}: {effective}: {reason}"));
+        add(&requested, reason, format!("{effective}: {reason}"));
     }
     for spoiled in &run.spoiled {
-        notes.push(format!("{requested}: spoiled: {}", spoiled.why));
+        let kind = format!("spoiled {:?}", spoiled.by);
+        add(&requested, &kind, format!("spoiled: {}", spoiled.why));
     }
     if let Some(past) = run.past_tdp {
-        notes.push(format!("{requested}: {past}"));
+        add(&requested, "past TDP", past.to_string());
     }
+    let mode = &run.completion.requested;
     if run.interrupted {
-        notes.push(format!("{mode}: ended early"));
+        add(mode, "ended early", "ended early".into());
     }
     let Some(counts) = &run.counts else {
         return notes;
     };
     let failed = counts.all.errors;
     let failed = (failed > 0).then(|| format!("{failed} I/Os failed"));
-    let arrivals = [failed, troubles(counts), late(counts)];
-    notes.extend(
-        arrivals
-            .into_iter()
-            .flatten()
-            .map(|note| format!("{mode}: {note}")),
-    );
+    for (kind, text) in [
+        ("failed", failed),
+        ("troubles", troubles(counts)),
+        ("late", late(counts)),
+    ] {
+        text.into_iter().for_each(|text| add(mode, kind, text));
+    }
     let chose = run.completion.effective.as_deref() == Some("adaptive");
     let mostly = chose.then(|| mostly::text(counts)).flatten();
-    let threads = [mostly, dispatch(counts), poller(counts)];
-    let threads = threads.into_iter().flatten();
-    notes.extend(threads.map(|note| format!("{requested}: {note}")));
-    let ends = [window(counts), verified(counts)];
-    notes.extend(
-        ends.into_iter()
-            .flatten()
-            .map(|note| format!("{mode}: {note}")),
-    );
+    for (kind, text) in [
+        ("mostly", mostly),
+        ("dispatch", dispatch(counts)),
+        ("poller", poller(counts)),
+    ] {
+        text.into_iter()
+            .for_each(|text| add(&requested, kind, text));
+    }
+    for (kind, text) in [("window", window(counts)), ("verified", verified(counts))] {
+        text.into_iter().for_each(|text| add(mode, kind, text));
+    }
     notes
 }
 

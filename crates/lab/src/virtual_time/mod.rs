@@ -7,7 +7,7 @@ mod twin_options;
 pub use error::VirtualError;
 pub use frequency::{CoreFrequency, FrequencyError};
 pub use joulio_model::machine::costs::IdleState;
-pub use twin_options::TwinOptions;
+pub use twin_options::{TwinOptions, VirtualSurroundings};
 
 use crate::device_name::{DeviceKind, DeviceName};
 use crate::machine_profile;
@@ -16,7 +16,7 @@ use crate::target_name::TargetName;
 use joulio_host::power_states::coalescing::{coalesced, describe};
 use joulio_model::{DeviceProfile, FrequencyRatio, MachineProfile};
 use joulio_nvme_spec::feature::InterruptCoalescing;
-use joulio_twin::{Coalescing, TwinError, TwinSetup, check_method, run};
+use joulio_twin::{Coalescing, DispatchThread, TwinError, TwinSetup, check_method, run};
 use joulio_units::Nanos;
 use joulio_workload::{CompletionResult, Job, JobError, Method, RunResult};
 use std::collections::BTreeMap;
@@ -39,6 +39,8 @@ pub struct VirtualOptions {
     pub max_cstates: Vec<IdleState>,
     /// Interrupt coalescings of the devices, with each of which every run is done; none: off.
     pub coalescing: Vec<InterruptCoalescing>,
+    /// What is beside the jobs and in their path, in all runs.
+    pub surroundings: VirtualSurroundings,
 }
 
 /// An experiment in virtual time whose runs can be simulated.
@@ -51,6 +53,7 @@ pub struct VirtualExperiment {
     profiles: Vec<DeviceProfile>,
     methods: Vec<Method>,
     settings: Vec<VirtualSettings>,
+    surroundings: VirtualSurroundings,
 }
 
 /// Settings of a run.
@@ -99,6 +102,7 @@ impl VirtualExperiment {
             devices,
             profiles,
             methods,
+            surroundings: options.surroundings,
         })
     }
 
@@ -126,6 +130,12 @@ impl VirtualExperiment {
             coalescing: settings.coalescing(),
             frequency: settings.frequency.map(|(_, ratio)| ratio),
             max_cstate: settings.max_cstate,
+            neighbours: self.surroundings.neighbours,
+            file_system: self.surroundings.file_system,
+            dispatch: match self.surroundings.kworker {
+                true => DispatchThread::Kworker,
+                false => DispatchThread::Inline,
+            },
             ..TwinSetup::new(&self.machine, &self.profiles)
         };
         let mut result = match run(job, method, &setup) {

@@ -10,4 +10,17 @@ pub struct TwinOptions {
     pub frequencies: Vec<CoreFrequency>,
     /// Interrupt coalescings of the devices; none: off.
     pub coalescing: Vec<InterruptCoalescing>,
+    /// What is beside the jobs and in their path, in all runs.
+    pub surroundings: VirtualSurroundings,
+}
+
+/// What is beside the jobs and in their path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VirtualSurroundings {
+    /// Threads on each CPU of the jobs that compute without end.
+    pub neighbours: usize,
+    /// True if a file system is in the path.
+    pub file_system: bool,
+    /// True if a thread of the kernel hands requests to the driver.
+    pub kworker: bool,
 }

@@ -1,0 +1,90 @@
+//! The table of repeated runs: means with their 95 % intervals, and what ties.
+
+use super::figures::star_note;
+use crate::columns::aligned;
+use comfy_table::Table;
+use comfy_table::presets::NOTHING;
+use joulio_lab::record::{Point, RunRecord};
+use joulio_lab::results::{EnergyColumn, MeanOf, MeanRow, SPOILED, Varied, notes, ties, unmetered};
+use joulio_lab::statistics::Summary;
+use std::fmt::Write;
+
+/// Every point, a line each, in the order of `points`.
+pub fn table(varied: &Varied, records: &[&RunRecord], points: &[Point]) -> String {
+    let runs: Vec<_> = records.iter().map(|record| &record.result).collect();
+    let column = EnergyColumn::of(&runs);
+    let rows = MeanRow::of(records, points);
+    let modelled = runs.iter().any(|run| run.modelled);
+    let star = |figure: MeanOf| match column.as_ref() {
+        Some(column) if figure.is_energy() => column.star(),
+        _ if modelled => "*",
+        _ => "",
+    };
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    let figures = MeanOf::ALL.iter().flat_map(|figure| {
+        let name = format!("{}{}", figure.name(), star(*figure));
+        [name, "+-".to_owned()]
+    });
+    let words = ["completion", "runs"].map(String::from);
+    table.set_header(varied.names().chain(words).chain(figures));
+    for row in &rows {
+        let words = [row.name.clone(), count(row)];
+        let figures = MeanOf::ALL.iter();
+        let cells = figures.flat_map(|figure| cells(row.summary(*figure, column.as_ref())));
+        let place = varied.values(row.point).into_iter();
+        table.add_row(place.chain(words).chain(cells));
+    }
+    let mut text = aligned(&mut table, 1 + varied.count());
+    text.push('\n');
+    let mut below = ties(varied, &rows, column.as_ref());
+    below.extend(notes(varied, records));
+    if rows.iter().any(|row| row.apart > 0) {
+        below.push(format!(
+            "runs: those that count, of all; {SPOILED}: the others are kept apart, never in a mean."
+        ));
+    }
+    if modelled {
+        below.push("*: modelled, in virtual time; repetitions have seeds of their own.".into());
+    }
+    below.push("+-: half of the mean's 95 % interval over the repetitions.".into());
+    below.extend(unmetered(varied, records));
+    below.extend(star_note(column.as_ref()));
+    below.extend(model_note(records));
+    for line in below {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{line}");
+    }
+    text
+}
+
+/// The remark on the model's figures, if there is one.
+fn model_note(records: &[&RunRecord]) -> Option<String> {
+    let counts = records.iter().filter_map(|one| one.result.counts.as_ref());
+    let mut figures = counts.flat_map(|counts| &counts.energy);
+    figures.find_map(|figure| figure.note.clone())
+}
+
+/// The repetitions that count, of how many.
+fn count(row: &MeanRow<'_>) -> String {
+    let all = row.runs.len() + row.apart;
+    let mark = if row.apart > 0 { SPOILED } else { "" };
+    format!("{}/{all}{mark}", row.runs.len())
+}
+
+fn cells(summary: Option<Summary>) -> [String; 2] {
+    let Some(summary) = summary else {
+        return ["-", "-"].map(String::from);
+    };
+    let half = summary.mean.half();
+    let digits = match summary.mean.value.abs() {
+        value if value >= 1_000.0 => 0,
+        value if value >= 10.0 => 1,
+        _ => 2,
+    };
+    let shown = match half.is_finite() {
+        true => format!("{half:.digits$}"),
+        false => "-".into(),
+    };
+    [format!("{:.digits$}", summary.mean.value), shown]
+}

@@ -1,0 +1,101 @@
+//! The records of a sweep, in a state file that the sweep goes on from.
+
+use super::{Point, RunRecord};
+use crate::state_file::{StateError, StateFile};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// What makes a run another one: sweep, point, repetition.
+type Key = (String, Point, u32);
+
+/// Records by run, kept in a state file or in memory alone.
+#[derive(Debug, Default)]
+pub struct RecordStore {
+    records: Vec<RunRecord>,
+    places: HashMap<Key, usize>,
+    file: Option<StateFile>,
+    /// Lines that could not be written so far, as on a full disk.
+    unsaved: String,
+}
+
+impl RecordStore {
+    /// Records of the state file `path`, whose header is to be `header`; without a path in memory.
+    ///
+    /// # Errors
+    /// The file cannot be used, or is of another bench.
+    pub fn open(path: Option<&Path>, header: &Value) -> Result<RecordStore, StateError> {
+        let mut store = RecordStore::default();
+        let Some(path) = path else { return Ok(store) };
+        let (mut file, text) = StateFile::open(path, "bench", header, |kept| kept == header)?;
+        let mut kept = 0;
+        for line in text.split_inclusive('\n') {
+            let whole = line.strip_suffix('\n');
+            let Some(record) = whole.and_then(|line| serde_json::from_str(line).ok()) else {
+                break;
+            };
+            kept += line.len();
+            store.insert(record);
+        }
+        file.keep(kept)?;
+        store.file = Some(file);
+        Ok(store)
+    }
+
+    /// True if the run was done, or cannot be had. One that failed is to be tried again.
+    pub fn has(&self, sweep: &str, point: &Point, replicate: u32) -> bool {
+        let key = (sweep.to_owned(), point.clone(), replicate);
+        let place = self.places.get(&key);
+        place.is_some_and(|&at| self.records[at].result.failure.is_none())
+    }
+
+    /// Adds `record`, in place of an earlier one of the same run. A run that was ended early is not
+    /// kept in the file: it is done again.
+    ///
+    /// # Errors
+    /// The file cannot be written: the record is held, and written with the next one.
+    pub fn add(&mut self, record: RunRecord) -> Result<(), StateError> {
+        if !record.result.interrupted && self.file.is_some() {
+            self.unsaved += &serde_json::to_string(&record)?;
+            self.unsaved.push('\n');
+        }
+        self.insert(record);
+        self.save()
+    }
+
+    /// Writes what could not be written before.
+    ///
+    /// # Errors
+    /// It still cannot.
+    pub fn save(&mut self) -> Result<(), StateError> {
+        if let Some(file) = &mut self.file
+            && !self.unsaved.is_empty()
+        {
+            file.append(&self.unsaved)?;
+            self.unsaved.clear();
+        }
+        Ok(())
+    }
+
+    fn insert(&mut self, record: RunRecord) {
+        let key = (record.sweep.clone(), record.point.clone(), record.replicate);
+        match self.places.get(&key) {
+            Some(&at) => self.records[at] = record,
+            None => {
+                self.places.insert(key, self.records.len());
+                self.records.push(record);
+            }
+        }
+    }
+
+    /// The records, as they were added.
+    pub fn records(&self) -> &[RunRecord] {
+        &self.records
+    }
+
+    /// The record of a run.
+    pub fn get(&self, sweep: &str, point: &Point, replicate: u32) -> Option<&RunRecord> {
+        let key = (sweep.to_owned(), point.clone(), replicate);
+        self.places.get(&key).map(|&at| &self.records[at])
+    }
+}

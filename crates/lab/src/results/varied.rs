@@ -1,0 +1,60 @@
+//! What differs between runs: the columns before their figures, and their names below the table.
+
+use crate::record::{Point, RunRecord};
+use crate::sweep::{Axes, Factor};
+
+/// Factors that a run's name has.
+const NAMED: [Factor; 6] = [
+    Factor::Engine,
+    Factor::Completion,
+    Factor::Scheduler,
+    Factor::MaxCstate,
+    Factor::Frequency,
+    Factor::Coalescing,
+];
+
+/// Factors with more than one value that the runs' names do not have.
+#[derive(Clone, Debug, Default)]
+pub struct Varied {
+    factors: Vec<Factor>,
+}
+
+impl Varied {
+    /// What varies in `axes`.
+    pub fn new(axes: &Axes) -> Varied {
+        let mut factors = axes.varied();
+        factors.retain(|factor| !NAMED.contains(factor));
+        Varied { factors }
+    }
+
+    /// Names of the factors.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        self.factors.iter().map(|factor| factor.name().to_owned())
+    }
+
+    /// Values at `point`, one a factor.
+    pub fn values(&self, point: &Point) -> Vec<String> {
+        let values = self.factors.iter().map(|factor| factor.text(point));
+        values.map(|text| text.unwrap_or("-").to_owned()).collect()
+    }
+
+    /// Number of factors.
+    pub fn count(&self) -> usize {
+        self.factors.len()
+    }
+
+    /// What stands before the name of a run of `record` in a sentence: `bs 4k, `.
+    pub fn prefix(&self, record: &RunRecord) -> String {
+        self.place(&record.point)
+            .map_or_else(String::new, |place| place + ", ")
+    }
+
+    /// The values at `point` in words: `bs 4k, iodepth 8`; `None` if nothing varies.
+    pub fn place(&self, point: &Point) -> Option<String> {
+        let words = self.names().zip(self.values(point));
+        let words: Vec<_> = words
+            .map(|(name, value)| format!("{name} {value}"))
+            .collect();
+        (!words.is_empty()).then(|| words.join(", "))
+    }
+}

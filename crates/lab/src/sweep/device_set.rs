@@ -1,0 +1,137 @@
+//! The devices of one run: a value of the factor `device`.
+
+use crate::device_name_error::DeviceNameError;
+use crate::{TargetName, TargetNames};
+use std::fmt;
+use std::str::FromStr;
+
+/// Devices that the jobs of a run are spread over. As text they stand as on a command line:
+/// `A --device B`.
+#[derive(Clone, Debug)]
+pub struct DeviceSet(Vec<TargetNames>);
+
+/// Beginnings of names of devices: where a `+` before one parts two of them.
+const BEGINNINGS: [&str; 7] = [
+    "emulated:",
+    "pcie:",
+    "vfio-user:",
+    "nvme-tcp:",
+    "/",
+    "./",
+    "../",
+];
+
+/// Separator of the devices of one run.
+const BESIDE: &str = " --device ";
+
+impl DeviceSet {
+    /// The devices, each by itself.
+    pub fn targets(&self) -> Vec<TargetName> {
+        let all = self.0.iter().flat_map(TargetNames::names);
+        all.cloned().collect()
+    }
+
+    /// Every set of one device of each of `flags`.
+    pub fn of_flags(flags: &[ComparedDevices]) -> Vec<DeviceSet> {
+        let mut sets = vec![DeviceSet(Vec::new())];
+        for flag in flags {
+            let longer = sets.iter().flat_map(|set| {
+                let one = |name: &TargetNames| {
+                    let more = set.0.iter().chain([name]).cloned();
+                    DeviceSet(more.collect())
+                };
+                flag.0.iter().map(one).collect::<Vec<_>>()
+            });
+            sets = longer.collect();
+        }
+        sets
+    }
+}
+
+/// Devices that are compared, one a run: a flag's `A+B`.
+#[derive(Clone, Debug)]
+pub struct ComparedDevices(Vec<TargetNames>);
+
+impl FromStr for ComparedDevices {
+    type Err = DeviceNameError;
+
+    fn from_str(text: &str) -> Result<ComparedDevices, DeviceNameError> {
+        let names = compared(text).into_iter().map(str::parse);
+        names.collect::<Result<_, _>>().map(ComparedDevices)
+    }
+}
+
+/// The names in `A+B`: a plus within a path is a part of it.
+fn compared(flag: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut start = 0;
+    for (at, _) in flag.match_indices('+') {
+        let rest = &flag[at + 1..];
+        if at > start
+            && BEGINNINGS
+                .iter()
+                .any(|beginning| rest.starts_with(beginning))
+        {
+            names.push(&flag[start..at]);
+            start = at + 1;
+        }
+    }
+    names.push(&flag[start..]);
+    names
+}
+
+impl FromStr for DeviceSet {
+    type Err = DeviceNameError;
+
+    fn from_str(text: &str) -> Result<DeviceSet, DeviceNameError> {
+        let names = text.split(BESIDE).map(str::parse);
+        names.collect::<Result<_, _>>().map(DeviceSet)
+    }
+}
+
+impl fmt::Display for DeviceSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.0.iter().map(TargetNames::text).collect();
+        f.write_str(&names.join(BESIDE))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sets(flags: &[&str]) -> Vec<String> {
+        let flags: Vec<_> = flags.iter().map(|flag| flag.parse().unwrap()).collect();
+        let sets = DeviceSet::of_flags(&flags);
+        sets.iter().map(DeviceSet::to_string).collect()
+    }
+
+    #[test]
+    fn a_plus_compares_and_a_second_flag_shares() {
+        assert_eq!(
+            sets(&["emulated:a+emulated:b"]),
+            ["emulated:a", "emulated:b"]
+        );
+        assert_eq!(
+            sets(&["emulated:a,size=1M+/dev/x", "pcie:01:00.0"]),
+            [
+                "emulated:a,size=1M --device pcie:01:00.0",
+                "/dev/x --device pcie:01:00.0"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_plus_in_a_path_is_a_part_of_it() {
+        assert_eq!(sets(&["./a+b.img"]), ["./a+b.img"]);
+        assert_eq!(sets(&["./a+b.img+./c"]), ["./a+b.img", "./c"]);
+    }
+
+    #[test]
+    fn a_set_reads_back() {
+        for text in ["emulated:a", "./x --device pcie:0000:01:00.0"] {
+            assert_eq!(text.parse::<DeviceSet>().unwrap().to_string(), text);
+        }
+        assert!("".parse::<DeviceSet>().is_err());
+    }
+}

@@ -1,0 +1,22 @@
+//! Sweeps: lists of factors crossed, each combination run several times in some order, and one
+//! record a run.
+
+mod axes;
+mod device_set;
+mod factor;
+mod options;
+mod order;
+mod real;
+mod runner;
+mod session;
+mod virtual_runner;
+
+pub use axes::Axes;
+pub use device_set::{ComparedDevices, DeviceSet};
+pub use factor::{Factor, FactorError, method};
+pub use options::{SweepOptions, SweepOptionsError};
+pub use order::{Order, PlannedRun, plan};
+pub use real::RealRunner;
+pub use runner::{RunFailure, Runner, Sweep, SweepEnd, SweepFailure, Unfit};
+pub use session::{SweepReport, SweepRun, SweepSession};
+pub use virtual_runner::VirtualRunner;

@@ -1,0 +1,301 @@
+//! A sweep as it is requested, and the experiment of each of its runs.
+
+use super::axes::Axes;
+use super::device_set::DeviceSet;
+use super::factor::{Factor, FactorError, method};
+use super::order::{Order, PlannedRun, plan};
+use crate::experiment::{Experiment, ExperimentError, ExperimentOptions};
+use crate::targets::Demand;
+use crate::virtual_time::TwinOptions;
+use joulio_host::power_states::coalescing;
+use joulio_nvme_spec::feature::InterruptCoalescing;
+use joulio_units::Nanos;
+use joulio_workload::{EngineName, JobKind, RingOptions, parse_time};
+use serde_json::{Value, json};
+use std::fmt::Display;
+
+/// A sweep as it is requested: what the flags of `joulio bench` say, and what a file can.
+#[derive(Clone, Debug, Default)]
+pub struct SweepOptions {
+    /// The experiment that runs are, but for what the factors say.
+    pub base: ExperimentOptions,
+    /// Lists of devices and of the workload's factors. Those of methods and settings are in the
+    /// experiment; a list here is in their place.
+    pub axes: Axes,
+    /// Order of the points within a repetition.
+    pub order: Order,
+}
+
+impl SweepOptions {
+    /// All lists: those of the sweep, and of the experiment's methods and settings.
+    ///
+    /// # Errors
+    /// A list has a value twice, or one that makes no sense.
+    pub fn all_axes(&self) -> Result<Axes, FactorError> {
+        let mut all = self.axes.clone();
+        let base = &self.base;
+        let mut set = |factor, values: Vec<String>| match values.is_empty() {
+            true => Ok(()),
+            false if !self.axes.values(factor).is_empty() => Ok(()),
+            false => all.set(factor, values),
+        };
+        let engines = self.engines()?;
+        let modes = engines.iter().map(|engine| base.modes(*engine));
+        let widest = modes.max_by_key(|modes| modes.len()).unwrap_or_default();
+        set(Factor::Engine, texts(&engines))?;
+        set(Factor::Completion, texts(widest))?;
+        set(Factor::Scheduler, base.settings.schedulers.clone())?;
+        set(Factor::MaxCstate, base.settings.max_cstates.clone())?;
+        if let Some(twin) = &base.twin {
+            set(Factor::Frequency, texts(&twin.frequencies))?;
+            let coalescing = twin.coalescing.iter().map(|value| coalescing_text(*value));
+            set(Factor::Coalescing, coalescing.collect())?;
+        }
+        Ok(all)
+    }
+
+    /// Engines: those that are named, or the usual one of the first device.
+    fn engines(&self) -> Result<Vec<EngineName>, FactorError> {
+        let named = self.base.engines.as_slice();
+        if !named.is_empty() {
+            return Ok(named.to_vec());
+        }
+        let first: Option<DeviceSet> = match self.axes.values(Factor::Device).first() {
+            Some(text) => Some(Factor::Device.parse(text)?),
+            None => None,
+        };
+        let first = first.map(|set| set.targets());
+        let first = first.unwrap_or_else(|| self.base.targets.devices.clone());
+        Ok(first
+            .first()
+            .map(|device| device.engine())
+            .into_iter()
+            .collect())
+    }
+
+    /// Runs of all points of `axes`, in their order. Where no completion modes are named, each
+    /// engine has its own.
+    ///
+    /// # Errors
+    /// A point has no method.
+    pub fn runs(&self, axes: &Axes) -> Result<Vec<PlannedRun>, FactorError> {
+        let mut points = axes.points();
+        if self.axes.values(Factor::Completion).is_empty() {
+            let methods = points.iter().map(method);
+            let methods: Vec<_> = methods.collect::<Result<_, _>>()?;
+            let mut methods = methods.into_iter();
+            points.retain(|_| {
+                let method = methods.next();
+                method.is_some_and(|one| self.base.modes(one.engine).contains(&one.mode))
+            });
+        }
+        let seed = self.base.workload.seed;
+        Ok(plan(&points, self.base.replicates, self.order, seed))
+    }
+
+    /// The experiment of `run` alone. Each repetition has a seed of its own, the same for all of its
+    /// points.
+    ///
+    /// # Errors
+    /// A factor's value makes no sense.
+    pub fn options_of(&self, run: &PlannedRun) -> Result<ExperimentOptions, FactorError> {
+        let point = &run.point;
+        let mut options = ExperimentOptions {
+            replicates: 1,
+            ..self.base.clone()
+        };
+        let method = method(point)?;
+        (options.engines, options.completion) = (vec![method.engine], vec![method.mode]);
+        if method.engine != EngineName::IoUring {
+            options.targets.ring = RingOptions::default();
+        }
+        if let Some(set) = Factor::Device.value::<DeviceSet>(point)? {
+            options.targets.devices = set.targets();
+        }
+        let workload = &mut options.workload;
+        workload.seed = workload.seed.wrapping_add(u64::from(run.replicate) - 1);
+        update(&mut workload.rw, Factor::Rw.value(point)?);
+        update(&mut workload.rwmixread, Factor::RwMixRead.value(point)?);
+        update(&mut workload.bs, Factor::Bs.value(point)?);
+        update(&mut workload.iodepth, Factor::IoDepth.value(point)?);
+        update(&mut workload.numjobs, Factor::NumJobs.value(point)?);
+        match Factor::RateIops.text(point) {
+            None => {}
+            Some("max") => workload.rate_iops = None,
+            Some(_) => workload.rate_iops = Factor::RateIops.value(point)?,
+        }
+        if let Some(text) = Factor::ThinkTime.text(point) {
+            let time = parse_time(text, 1_000).map_err(|why| Factor::ThinkTime.wrong(why))?;
+            workload.thinktime = Some(Nanos(time));
+        }
+        match Factor::Process.value(point)? {
+            Some(true) => workload.kind = JobKind::Process,
+            Some(false) => workload.kind = JobKind::Thread,
+            None => {}
+        }
+        let one = |factor: Factor| factor.text(point).map(str::to_owned).into_iter().collect();
+        options.settings.schedulers = one(Factor::Scheduler);
+        options.settings.max_cstates = one(Factor::MaxCstate);
+        if let Some(twin) = &mut options.twin {
+            *twin = twin_of(twin, run)?;
+        }
+        Ok(options)
+    }
+
+    /// The experiment of `run` alone, checked as far as it can be before anything is opened.
+    ///
+    /// # Errors
+    /// A factor's value makes no sense, or does not go with another.
+    pub fn experiment(&self, run: &PlannedRun) -> Result<Experiment, SweepOptionsError> {
+        Ok(Experiment::new(self.options_of(run)?)?)
+    }
+
+    /// All that a run's result hangs on beside its factors, as a state file's header has it.
+    pub fn header(&self) -> Value {
+        let mut base = self.base.clone();
+        base.replicates = 1;
+        // What is listed is no part of it.
+        let usual = ExperimentOptions::default();
+        base.engines = Vec::new();
+        base.completion = Vec::new();
+        base.targets.devices = Vec::new();
+        base.targets.cancel = usual.targets.cancel;
+        base.settings.schedulers = Vec::new();
+        base.settings.max_cstates = Vec::new();
+        let (workload, usual) = (&mut base.workload, usual.workload);
+        (workload.rw, workload.rwmixread) = (usual.rw, usual.rwmixread);
+        (workload.bs, workload.iodepth) = (usual.bs, usual.iodepth);
+        (workload.numjobs, workload.rate_iops) = (usual.numjobs, usual.rate_iops);
+        workload.thinktime = usual.thinktime;
+        if let Some(twin) = &mut base.twin {
+            *twin = TwinOptions {
+                surroundings: twin.surroundings,
+                ..TwinOptions::default()
+            };
+        }
+        json!({ "joulio": env!("CARGO_PKG_VERSION"), "experiment": format!("{base:?}") })
+    }
+}
+
+/// What is to be opened for an experiment of one method.
+pub(super) fn demand(experiment: &Experiment) -> Option<Demand> {
+    let method = *experiment.methods().first()?;
+    Some(Demand {
+        job: experiment.job_of(method),
+        engine: method.engine,
+    })
+}
+
+/// A run of a sweep that makes no sense.
+#[derive(Debug, thiserror::Error)]
+pub enum SweepOptionsError {
+    /// A value of a factor.
+    #[error(transparent)]
+    Factor(#[from] FactorError),
+    /// The values together.
+    #[error(transparent)]
+    Experiment(#[from] ExperimentError),
+}
+
+fn twin_of(twin: &TwinOptions, run: &PlannedRun) -> Result<TwinOptions, FactorError> {
+    let point = &run.point;
+    let frequency = Factor::Frequency.value(point)?;
+    let coalescing = Factor::Coalescing.text(point).map(coalescing::parse);
+    let coalescing = coalescing.transpose();
+    let mut surroundings = twin.surroundings;
+    update(
+        &mut surroundings.neighbours,
+        Factor::Neighbours.value(point)?,
+    );
+    Ok(TwinOptions {
+        frequencies: frequency.into_iter().collect(),
+        coalescing: (coalescing.map_err(|why| Factor::Coalescing.wrong(why))?)
+            .into_iter()
+            .collect(),
+        surroundings,
+    })
+}
+
+fn update<T>(field: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *field = value;
+    }
+}
+
+/// `value` as `--coalescing` has it.
+fn coalescing_text(value: InterruptCoalescing) -> String {
+    let count = coalescing::completions(value);
+    format!("{count},{}", coalescing::microseconds(value))
+}
+
+fn texts<T: Display>(values: &[T]) -> Vec<String> {
+    values.iter().map(T::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use joulio_workload::{Arrivals, ReadWrite};
+
+    fn run(point: &[(&str, &str)], replicate: u32) -> PlannedRun {
+        let method = [("engine", "nvme"), ("completion", "hybrid")];
+        let all = method.iter().chain(point);
+        PlannedRun {
+            point: all.map(|(k, v)| ((*k).into(), (*v).into())).collect(),
+            replicate,
+            order: 1,
+        }
+    }
+
+    #[test]
+    fn a_point_becomes_an_experiment() {
+        let point = [
+            ("rw", "randrw"),
+            ("rwmixread", "70"),
+            ("bs", "8k"),
+            ("iodepth", "4"),
+            ("numjobs", "2"),
+            ("rate_iops", "1000"),
+            ("scheduler", "none"),
+        ];
+        let options = SweepOptions::default().options_of(&run(&point, 3)).unwrap();
+        assert_eq!(options.settings.schedulers, ["none"]);
+        let job = options.job().unwrap();
+        assert_eq!((job.rw, job.rwmixread), (ReadWrite::RandRw, 70));
+        assert_eq!((job.iodepth, job.numjobs, job.seed), (4, 2, 3));
+        assert_eq!(job.bs, 8192.into());
+        assert_eq!(job.arrivals, Arrivals::Every(Nanos(1_000_000)));
+        let max = run(&[("rate_iops", "max")], 1);
+        let closed = SweepOptions::default().options_of(&max).unwrap();
+        assert_eq!(closed.job().unwrap().arrivals, Arrivals::Closed);
+    }
+
+    #[test]
+    fn each_engine_has_its_own_completion_modes_by_default() {
+        let mut options = SweepOptions::default();
+        options.base.engines = vec![EngineName::Nvme, EngineName::Psync];
+        let axes = options.all_axes().unwrap();
+        let runs = options.runs(&axes).unwrap();
+        let shown = runs.iter().map(|run| {
+            let point = &run.point;
+            format!("{} {}", point["engine"], point["completion"])
+        });
+        let shown: Vec<_> = shown.collect();
+        assert_eq!(
+            shown.join(", "),
+            "nvme poll, nvme interrupt, nvme hybrid, nvme adaptive, psync interrupt"
+        );
+    }
+
+    #[test]
+    fn a_header_is_that_of_other_lists_and_not_of_another_workload() {
+        let options = SweepOptions::default();
+        let mut other = options.clone();
+        other.base.workload.iodepth = 8;
+        other.base.engines = vec![EngineName::Psync];
+        other.base.replicates = 7;
+        assert_eq!(options.header(), other.header());
+        other.base.workload.runtime = Some(Nanos(1));
+        assert_ne!(options.header(), other.header());
+    }
+}

@@ -1,0 +1,218 @@
+//! Runs on this machine.
+
+use super::factor::{Factor, method};
+use super::options::{SweepOptions, SweepOptionsError, demand};
+use super::order::PlannedRun;
+use super::runner::{RunFailure, Runner};
+use crate::device_name::{DeviceKind, DeviceName};
+use crate::error::OpenError;
+use crate::experiment::{
+    Experiment, ExperimentError, ExperimentOptions, Manifest, Observer, Testbed,
+};
+use crate::record::Platform;
+use crate::target_name::TargetName;
+use crate::targets::check_buffers;
+use joulio_energy::{Processor, Root};
+use joulio_workload::{JobError, RunError, RunResult, Stop};
+
+/// Runs on this machine's devices, which are opened as the runs need them.
+pub struct RealRunner<'a> {
+    options: &'a SweepOptions,
+    /// Runs that are to be done: devices are opened with queues for all of them.
+    runs: &'a [PlannedRun],
+    stop: &'a Stop,
+    /// Devices that are open, and the value of the factor `device` that they are.
+    open: Option<(String, Testbed)>,
+}
+
+impl<'a> RealRunner<'a> {
+    /// A runner of `runs`, which `stop` ends early; no device is open yet.
+    pub fn new(
+        options: &'a SweepOptions,
+        runs: &'a [PlannedRun],
+        stop: &'a Stop,
+    ) -> RealRunner<'a> {
+        RealRunner {
+            options,
+            runs,
+            stop,
+            open: None,
+        }
+    }
+
+    /// Checks that every run makes sense, opens the devices of each, one set after the other, and
+    /// checks that it can be done there; the manifest of them all. Nothing is changed.
+    ///
+    /// # Errors
+    /// A run makes no sense, devices cannot be opened, or a run cannot be done.
+    pub fn check(&mut self) -> Result<Manifest, SweepOptionsError> {
+        let mut experiments = Vec::new();
+        for run in self.runs {
+            experiments.push((at(run), self.options.experiment(run)?));
+        }
+        let mut manifest: Option<Manifest> = None;
+        for name in self.device_sets() {
+            let here = experiments.iter().filter(|(at, _)| *at == name);
+            let here: Vec<_> = here.map(|(_, experiment)| experiment).collect();
+            let Some(first) = here.first() else { continue };
+            let demands: Vec<_> = here.iter().filter_map(|one| demand(one)).collect();
+            // What is open may be one of them.
+            self.open = None;
+            let ExperimentOptions {
+                targets, energy, ..
+            } = first.options();
+            let testbed = Testbed::open(targets, energy, &demands)?;
+            for experiment in &here {
+                testbed.combinations(&experiment.options().settings)?;
+            }
+            let one = testbed.manifest(targets, first.job());
+            match &mut manifest {
+                None => manifest = Some(one),
+                Some(manifest) => manifest.add_devices(one),
+            }
+            self.open = Some((name, testbed));
+        }
+        let none = JobError {
+            flag: "--device",
+            problem: "nothing to run".into(),
+        };
+        Ok(manifest.ok_or_else(|| ExperimentError::from(none))?)
+    }
+
+    /// Devices of the runs, each set once, in the order of the runs.
+    fn device_sets(&self) -> Vec<String> {
+        let mut sets: Vec<String> = Vec::new();
+        for run in self.runs {
+            if !sets.iter().any(|set| set == at(run)) {
+                sets.push(at(run).to_owned());
+            }
+        }
+        sets
+    }
+
+    /// The devices of `run`, whose `experiment` it is: opened if they are not.
+    fn testbed(
+        &mut self,
+        run: &PlannedRun,
+        experiment: &Experiment,
+    ) -> Result<&mut Testbed, ExperimentError> {
+        let name = at(run);
+        let (open, testbed) = match self.open.take() {
+            Some(open) if open.0 == name => open,
+            other => {
+                // What is open may be one of them.
+                drop(other);
+                let here = self.runs.iter().filter(|run| at(run) == name);
+                let experiments = here.filter_map(|run| self.options.experiment(run).ok());
+                let demands: Vec<_> = experiments.filter_map(|one| demand(&one)).collect();
+                let ExperimentOptions {
+                    targets, energy, ..
+                } = experiment.options();
+                let testbed = Testbed::open_unchecked(targets, energy, &demands)?;
+                (name.to_owned(), testbed)
+            }
+        };
+        Ok(&mut self.open.insert((open, testbed)).1)
+    }
+
+    fn try_run(
+        &mut self,
+        run: &PlannedRun,
+        observer: &dyn Observer,
+    ) -> Result<RunResult, SweepOptionsError> {
+        let experiment = self.options.experiment(run)?;
+        let method = method(&run.point)?;
+        let job = experiment.job_of(method);
+        let devices = experiment.options().targets.devices.len();
+        check_buffers(&job, devices).map_err(ExperimentError::from)?;
+        let stop = self.stop;
+        let settings = &experiment.options().settings;
+        let testbed = self.testbed(run, &experiment)?;
+        let combinations = testbed.combinations(settings)?;
+        let _latency = settings.hold_latency().map_err(ExperimentError::from)?;
+        // Of lists of one value there is one combination.
+        let combination = combinations.first().cloned().unwrap_or_default();
+        let mut result = testbed.run_one(&job, &combination, method, stop, observer)?;
+        result.settings.extend(settings.held());
+        Ok(result)
+    }
+}
+
+impl Runner for RealRunner<'_> {
+    fn options(&self) -> &SweepOptions {
+        self.options
+    }
+
+    fn run(&mut self, run: &PlannedRun, observer: &dyn Observer) -> Result<RunResult, RunFailure> {
+        let failure = match self.try_run(run, observer) {
+            Ok(result) => return Ok(result),
+            Err(error) => RunFailure::from(error),
+        };
+        if matches!(failure, RunFailure::Failed(_)) {
+            // A device that has failed may be another when it is opened again.
+            self.open = None;
+        }
+        Err(failure)
+    }
+
+    fn machine(&self) -> String {
+        Processor::of(&Root::system()).name
+    }
+
+    fn platform(&self, run: &PlannedRun) -> Platform {
+        if in_guest() {
+            return Platform::Guest;
+        }
+        let options = self.options.options_of(run);
+        let devices = options.map(|options| options.targets.devices);
+        match devices.is_ok_and(|devices| devices.iter().all(is_emulated)) {
+            true => Platform::Emulated,
+            false => Platform::Real,
+        }
+    }
+}
+
+impl From<SweepOptionsError> for RunFailure {
+    fn from(error: SweepOptionsError) -> RunFailure {
+        let why = error.to_string();
+        let SweepOptionsError::Experiment(error) = error else {
+            return RunFailure::Unfit(why);
+        };
+        match error {
+            ExperimentError::Change(_) => RunFailure::Fatal(error),
+            ExperimentError::Run(RunError::Job(_)) => RunFailure::Unfit(why),
+            ExperimentError::Run(_) => RunFailure::Failed(why),
+            // It was there when the sweep began, or may be there for the next run.
+            ExperimentError::Open(open) if open.is_lost() => RunFailure::Failed(why),
+            _ => RunFailure::Unfit(why),
+        }
+    }
+}
+
+impl OpenError {
+    /// True if the device itself failed or is not there: it may have been, and may be again.
+    fn is_lost(&self) -> bool {
+        matches!(
+            self,
+            OpenError::Controller(_) | OpenError::Namespace(_) | OpenError::Kernel(_)
+        )
+    }
+}
+
+fn is_emulated(device: &TargetName) -> bool {
+    let TargetName::Own(DeviceName { kind, .. }) = device else {
+        return false;
+    };
+    matches!(kind, DeviceKind::Emulated(_))
+}
+
+/// True if the CPU itself is emulated, as by QEMU's TCG: its times are nobody's.
+fn in_guest() -> bool {
+    let cpu = Processor::of(&Root::system()).name;
+    cpu.contains("QEMU TCG") || cpu.contains("QEMU Virtual CPU")
+}
+
+/// Value of the factor `device` of `run`.
+fn at(run: &PlannedRun) -> &str {
+    Factor::Device.text(&run.point).unwrap_or_default()
+}

@@ -1,0 +1,148 @@
+//! A sweep that can be run: on this machine, or in virtual time.
+
+use super::options::{SweepOptions, SweepOptionsError};
+use super::order::PlannedRun;
+use super::real::RealRunner;
+use super::runner::{Runner, Sweep, SweepEnd, SweepFailure};
+use super::virtual_runner::VirtualRunner;
+use crate::experiment::{Manifest, Observer};
+use crate::record::{Point, RecordStore, RunRecord};
+use joulio_kernel_io::{Throttled, Throttles};
+use joulio_workload::{RunResult, Stop};
+use serde::Serialize;
+use std::path::Path;
+
+/// A sweep whose every run can be done, with its devices open or its profiles read.
+pub struct SweepSession<'a> {
+    options: &'a SweepOptions,
+    manifest: Manifest,
+    place: Place<'a>,
+}
+
+enum Place<'a> {
+    Here(Box<RealRunner<'a>>),
+    VirtualTime(Box<VirtualRunner<'a>>),
+}
+
+impl<'a> SweepSession<'a> {
+    /// Checks every one of `runs`, and opens its devices or reads its profiles. `stop` ends the runs
+    /// early.
+    ///
+    /// # Errors
+    /// A run makes no sense, or cannot be done. Nothing was changed.
+    pub fn open(
+        options: &'a SweepOptions,
+        runs: &'a [PlannedRun],
+        stop: &'a Stop,
+    ) -> Result<SweepSession<'a>, SweepOptionsError> {
+        let (manifest, place) = match options.base.twin {
+            Some(_) => {
+                let runner = VirtualRunner::new(options)?;
+                let manifest = runner.check(runs)?;
+                (manifest, Place::VirtualTime(Box::new(runner)))
+            }
+            None => {
+                let mut runner = RealRunner::new(options, runs, stop);
+                let manifest = runner.check()?;
+                (manifest, Place::Here(Box::new(runner)))
+            }
+        };
+        Ok(SweepSession {
+            options,
+            manifest,
+            place,
+        })
+    }
+
+    /// Names of the devices.
+    pub fn devices(&self) -> Vec<&str> {
+        self.manifest.device_names()
+    }
+
+    /// Name of the modelled machine; `None`: the runs are real.
+    pub fn modelled_on(&self) -> Option<&str> {
+        match &self.place {
+            Place::Here(_) => None,
+            Place::VirtualTime(runner) => Some(runner.machine_name()),
+        }
+    }
+
+    /// Does every run of `sweep` that `store` does not have. Also returns the manifest of the runs.
+    ///
+    /// # Errors
+    /// The sweep cannot go on.
+    pub fn run(
+        self,
+        sweep: &Sweep<'_>,
+        store: &mut RecordStore,
+        stop: &Stop,
+        observer: &dyn Observer,
+    ) -> Result<(Manifest, SweepEnd), SweepFailure> {
+        let root = self.options.base.energy.root.as_deref();
+        let root = root.unwrap_or(Path::new("/"));
+        let mut manifest = self.manifest;
+        let (mut here, mut in_virtual_time);
+        let (runner, real): (&mut dyn Runner, bool) = match self.place {
+            Place::Here(runner) => {
+                here = runner;
+                (&mut *here, true)
+            }
+            Place::VirtualTime(runner) => {
+                in_virtual_time = runner;
+                (&mut *in_virtual_time, false)
+            }
+        };
+        let before = real.then(|| Throttles::read(root));
+        let end = sweep.run(runner, store, stop, observer)?;
+        manifest.interrupted = stop.stopped();
+        manifest.not_run = end.missing.not_run.clone();
+        if let Some(before) = before {
+            manifest.throttled = Throttled::between(&before, &Throttles::read(root));
+        }
+        if manifest.throttled == Throttled::Yes {
+            observer.note(
+                "CPUs were throttled for their temperature during the runs: the figures are lower than the machine's",
+            );
+        }
+        Ok((manifest, end))
+    }
+}
+
+/// A sweep's results, as `--output json` prints them.
+#[derive(Debug, Serialize)]
+pub struct SweepReport<'a> {
+    /// What it takes beside the figures to run it again and understand it.
+    pub manifest: &'a Manifest,
+    /// Results of the runs.
+    pub runs: Vec<SweepRun<'a>>,
+}
+
+/// A result, with its place among the others.
+#[derive(Debug, Serialize)]
+pub struct SweepRun<'a> {
+    /// Factors of the run.
+    pub point: &'a Point,
+    /// Repetition of the point, from 1.
+    pub replicate: u32,
+    /// Place in the order in which the runs were to be done, from 1.
+    pub order: u64,
+    /// The result.
+    #[serde(flatten)]
+    pub result: &'a RunResult,
+}
+
+impl<'a> SweepReport<'a> {
+    /// The report of `records`.
+    pub fn new(manifest: &'a Manifest, records: &[&'a RunRecord]) -> SweepReport<'a> {
+        let runs = records.iter().map(|record| SweepRun {
+            point: &record.point,
+            replicate: record.replicate,
+            order: record.order,
+            result: &record.result,
+        });
+        SweepReport {
+            manifest,
+            runs: runs.collect(),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Runs in virtual time.
+
+use super::options::{SweepOptions, SweepOptionsError};
+use super::order::PlannedRun;
+use super::runner::{RunFailure, Runner};
+use crate::experiment::{EnergyNote, ExperimentError, Manifest, Observer};
+use crate::machine_profile;
+use crate::record::Platform;
+use crate::virtual_time::VirtualError;
+use joulio_model::MachineProfile;
+use joulio_twin::TwinError;
+use joulio_workload::RunResult;
+
+/// Runs in virtual time, on a machine that has a profile.
+pub struct VirtualRunner<'a> {
+    options: &'a SweepOptions,
+    machine: MachineProfile,
+}
+
+impl<'a> VirtualRunner<'a> {
+    /// A runner on the machine of `options`: the one that is named, the one that fits this
+    /// processor, or a generic server.
+    ///
+    /// # Errors
+    /// The machine has no profile of that name.
+    pub fn new(options: &'a SweepOptions) -> Result<VirtualRunner<'a>, SweepOptionsError> {
+        let machine = machine_profile(options.base.energy.machine.as_deref());
+        let machine = machine.map_err(|why| ExperimentError::from(VirtualError::from(why)))?;
+        Ok(VirtualRunner { options, machine })
+    }
+
+    /// Name of the machine.
+    pub fn machine_name(&self) -> &str {
+        &self.machine.name
+    }
+
+    /// Checks that every one of `runs` can be simulated; the manifest of them all.
+    ///
+    /// # Errors
+    /// A run, a setting or a device is not modelled, or a profile is missing.
+    pub fn check(&self, runs: &[PlannedRun]) -> Result<Manifest, SweepOptionsError> {
+        let note = EnergyNote::modelled(&self.machine);
+        let mut manifest: Option<Manifest> = None;
+        for run in runs {
+            let experiment = self.options.experiment(run)?;
+            let devices = experiment.in_virtual_time()?.devices;
+            let one = Manifest::modelled(experiment.job(), devices, note.clone());
+            match &mut manifest {
+                None => manifest = Some(one),
+                Some(manifest) => manifest.add_devices(one),
+            }
+        }
+        let none = || self.options.base.job().map_err(ExperimentError::from);
+        Ok(match manifest {
+            Some(manifest) => manifest,
+            None => Manifest::modelled(&none()?, Vec::new(), note),
+        })
+    }
+
+    /// Simulates `run`.
+    ///
+    /// # Errors
+    /// It is not modelled.
+    pub fn simulate(&self, run: &PlannedRun) -> Result<RunResult, SweepOptionsError> {
+        let experiment = self.options.experiment(run)?;
+        let simulated = experiment.in_virtual_time()?;
+        let results = simulated.run(|method| experiment.job_of(method));
+        let mut results = results.map_err(ExperimentError::from)?;
+        let none = || ExperimentError::from(VirtualError::Twin(TwinError::NoDevice));
+        Ok(results.pop().ok_or_else(none)?)
+    }
+}
+
+impl Runner for VirtualRunner<'_> {
+    fn options(&self) -> &SweepOptions {
+        self.options
+    }
+
+    fn run(&mut self, run: &PlannedRun, _: &dyn Observer) -> Result<RunResult, RunFailure> {
+        Ok(self.simulate(run)?)
+    }
+
+    fn machine(&self) -> String {
+        self.machine.name.clone()
+    }
+
+    fn platform(&self, _: &PlannedRun) -> Platform {
+        Platform::Twin
+    }
+}

@@ -175,7 +175,7 @@ fn parse_cpus(text: &str) -> Result<Cpus, String> {
 
 impl WorkArgs {
     /// The devices, each by itself; of lists the first.
-    pub fn devices(&self) -> Vec<TargetName> {
+    fn devices(&self) -> Vec<TargetName> {
         let first = DeviceSet::of_flags(&self.device).into_iter().next();
         first.map(|set| set.targets()).unwrap_or_default()
     }

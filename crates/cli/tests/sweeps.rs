@@ -175,7 +175,7 @@ fn wrong_lists_are_refused_by_their_flag() {
         ),
         ("--order shuffled", "listed or random"),
         ("--replicates 0", "--replicates"),
-        ("--iodepth 1,100000", "--iodepth"),
+        ("--iodepth 1,100000", "iodepth"),
     ] {
         for twin in ["", "--twin"] {
             let said = refused(

@@ -29,7 +29,7 @@ fn a_block_size_that_the_device_cannot_do_is_refused() {
         &["--bs", "4096"],
     );
     bench("--bs 0", &["--bs", "above zero"]);
-    bench("--bs 256k", &["--bs", "at most 131072"]);
+    bench("--bs 2G", &["--bs", "at most 1073741824"]);
     bench("--bs 18446744073709551615", &["--bs"]);
     bench("--bs 18446744073709551616", &["--bs", "4k"]);
     bench("--bs=-4k", &["--bs", "4k"]);

@@ -249,3 +249,45 @@ fn each_run_s_begin_and_end_are_there_by_both_clocks() {
         before = end;
     }
 }
+
+#[test]
+fn ios_longer_than_the_device_takes_at_once_go_out_in_parts_and_come_back_whole() {
+    let report = json(
+        "bench --device emulated:optane-900p,size=64M --rw randrw --verify crc32c --allow-write --bs 128k,256k,1M,384k --iodepth 1,3 --number_ios 60 --ramp_time 0 --completion poll,interrupt --output json",
+    );
+    let runs = report["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 16);
+    for run in runs {
+        let bytes = run["bs"].as_u64().unwrap();
+        assert_eq!(run["all"]["ios"], 60, "{run}");
+        let verify = &run["verify"];
+        assert_eq!(verify["errors"], 0, "{verify}");
+        // Every block that was written is read back.
+        assert!(verify["blocks"].as_u64().unwrap() >= 60 * bytes / 4096 / 4);
+    }
+    // More parts than a queue holds: the rest waits for its turn.
+    let report = json(
+        "bench --device emulated:instant,size=1G --bs 1M --iodepth 200 --number_ios 400 --ramp_time 0 --completion poll --output json",
+    );
+    assert_eq!(report["runs"][0]["all"]["ios"], 400);
+}
+
+#[test]
+fn virtual_time_splits_as_a_real_run_does() {
+    let report = json(
+        "bench --twin --machine xeon-e3-1230v5 --device emulated:optane-900p --engine psync --completion interrupt --bs 128k,256k,1M --number_ios 200 --output json",
+    );
+    let runs = report["runs"].as_array().unwrap();
+    let interrupts = runs
+        .iter()
+        .map(|run| run["wait"]["interrupts"].as_u64().unwrap());
+    assert_eq!(interrupts.collect::<Vec<_>>(), [200, 400, 1600]);
+    let latency: Vec<_> = runs
+        .iter()
+        .map(|run| run["all"]["latency_ns"]["mean"].as_f64().unwrap())
+        .collect();
+    assert!(
+        latency[0] < latency[1] && latency[1] < latency[2],
+        "{latency:?}"
+    );
+}

@@ -34,13 +34,15 @@ impl Area {
     }
 }
 
+/// Bytes of the longest I/O. What a device does not transfer at once goes out in parts.
+pub const MAX_IO: u32 = 1 << 30;
+
 impl Job {
-    /// The part that this job uses of a device of `size` bytes in logical blocks of `block` bytes,
-    /// which transfers `max_transfer` bytes at once.
+    /// The part that this job uses of a device of `size` bytes in logical blocks of `block` bytes.
     ///
     /// # Errors
     /// [`JobError`], if the job does not fit the device.
-    pub fn area(&self, size: u64, block: u32, max_transfer: u32) -> Result<Area, JobError> {
+    pub fn area(&self, size: u64, block: u32) -> Result<Area, JobError> {
         let wrong = |flag, problem| Err(JobError { flag, problem });
         let used = self.size.unwrap_or(size);
         if used > size {
@@ -56,12 +58,10 @@ impl Job {
                     format!("{bs} is not a multiple of the device's block of {block} bytes"),
                 );
             }
-            if bs > max_transfer.into() {
+            if bs > MAX_IO.into() {
                 return wrong(
                     "--bs",
-                    format!(
-                        "{bs} is more than the device transfers at once: at most {max_transfer}"
-                    ),
+                    format!("{bs} is longer than an I/O can be: at most {MAX_IO}"),
                 );
             }
             if used < bs && self.size.is_none() {
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn jobs_that_do_not_verify_have_all_of_it_in_their_own_blocks() {
-        let area = job().area(100 * 4096 + 512, 512, 1 << 17).unwrap();
+        let area = job().area(100 * 4096 + 512, 512).unwrap();
         assert_eq!(area.share(1, 3, 4096), 0..100);
         assert_eq!(area.share(2, 3, 8192), 0..50);
     }
@@ -162,7 +162,7 @@ mod tests {
             size in 1_u64..100_000_000,
         ) {
             let job = Job { bs, numjobs, iodepth, verify: Verify::Crc32c, ..job() };
-            let Ok(area) = job.area(size, 512, 1 << 17) else {
+            let Ok(area) = job.area(size, 512) else {
                 return Ok(());
             };
             let mut end = 0;

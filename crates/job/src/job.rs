@@ -255,19 +255,19 @@ pub(crate) mod tests {
         let flag = |change: fn(&mut Job)| {
             let mut job = job();
             change(&mut job);
-            let area = job.check().and_then(|()| job.area(1 << 20, 512, 1 << 17));
+            let area = job.check().and_then(|()| job.area(1 << 20, 512));
             area.unwrap_err().flag
         };
         assert_eq!(flag(|j| j.bs = 0.into()), "--bs");
         assert_eq!(flag(|j| j.bs = 1000.into()), "--bs");
-        assert_eq!(flag(|j| j.bs = (1 << 18).into()), "--bs");
+        assert_eq!(flag(|j| j.bs = (1 << 21).into()), "--bs");
         assert_eq!(flag(|j| j.bs = "4k:8k".parse().unwrap()), "--bs");
         fn two(j: &mut Job, bs: &str) {
             (j.numjobs, j.bs) = (2, bs.parse().unwrap());
         }
         assert_eq!(flag(|j| two(j, "4k:0")), "--bs");
         assert_eq!(flag(|j| two(j, "4k:1000")), "--bs");
-        assert_eq!(flag(|j| two(j, "4k:256k")), "--bs");
+        assert_eq!(flag(|j| two(j, "4k:2M")), "--bs");
         assert_eq!(flag(|j| j.size = Some(1 << 21)), "--size");
         assert_eq!(flag(|j| j.size = Some(4095)), "--size");
         assert_eq!(flag(|j| j.runtime = Some(Nanos::ZERO)), "--runtime");
@@ -301,7 +301,7 @@ pub(crate) mod tests {
             let mut job = job();
             job.phases = vec![phase; 2];
             change(&mut job);
-            let area = job.check().and_then(|()| job.area(1 << 20, 512, 1 << 17));
+            let area = job.check().and_then(|()| job.area(1 << 20, 512));
             area.map_err(|error| error.flag)
         };
         assert!(check(|_| {}).is_ok());

@@ -41,7 +41,7 @@ mod verify;
 mod verify_result;
 mod wait_counters;
 
-pub use area::Area;
+pub use area::{Area, MAX_IO};
 pub use arrivals::Arrivals;
 pub use assignment::Assignment;
 pub use availability::Availability;

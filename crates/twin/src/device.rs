@@ -10,8 +10,8 @@ pub(crate) struct Device<'a> {
     pub(crate) profile: &'a DeviceProfile,
     service: ServiceModel,
     power: PowerStates,
-    /// Bytes and mean service times of the reads and writes of each load.
-    loads: Vec<(u32, [Nanos; 2])>,
+    /// I/Os of each load.
+    loads: Vec<LoadParts>,
     /// Start of the measured part: what is before it counts for nothing.
     from: Nanos,
     /// Energy that the device would have drawn idle until `from`; none until an I/O comes in the
@@ -24,6 +24,22 @@ pub(crate) struct Device<'a> {
     unlocked: Nanos,
 }
 
+/// The parts that an I/O goes out in, as the kernel splits what a device does not transfer at once.
+#[derive(Clone, Copy, Debug)]
+struct LoadParts {
+    /// Bytes of the I/O.
+    bytes: u32,
+    /// Bytes of a part; the last may be shorter.
+    part: u32,
+    /// Mean service times of a whole part, of reads and writes.
+    means: [Nanos; 2],
+}
+
+/// Number of parts in which `profile` is given an I/O of so many `bytes`.
+pub(crate) fn parts(profile: &DeviceProfile, bytes: u32) -> u32 {
+    bytes.div_ceil(profile.max_transfer().max(1)).max(1)
+}
+
 impl<'a> Device<'a> {
     pub(crate) fn new(
         profile: &'a DeviceProfile,
@@ -34,10 +50,18 @@ impl<'a> Device<'a> {
     ) -> Self {
         let service = ServiceModel::on_link(profile, seed, link);
         let means = |bytes| [Direction::Read, Direction::Write].map(|d| service.mean(d, bytes));
+        let of_load = |bytes: u32| {
+            let part = bytes.min(profile.max_transfer().max(1));
+            LoadParts {
+                bytes,
+                part,
+                means: means(part),
+            }
+        };
         Device {
             profile,
             power: PowerStates::new(profile, Nanos::ZERO),
-            loads: loads.iter().map(|l| (l.bs, means(l.bs))).collect(),
+            loads: loads.iter().map(|load| of_load(load.bs)).collect(),
             service,
             from,
             before: None,
@@ -60,7 +84,7 @@ impl<'a> Device<'a> {
     pub(crate) fn submit(&mut self, at: Nanos, direction: Direction, load: usize) -> Nanos {
         debug_assert!(at >= self.latest, "time runs back at the device");
         self.latest = at;
-        let (bytes, means) = self.loads[load];
+        let LoadParts { bytes, part, means } = self.loads[load];
         if at >= self.from {
             if self.before.is_none() {
                 self.before = Some(self.power.idle_energy(self.from));
@@ -69,13 +93,21 @@ impl<'a> Device<'a> {
                 Direction::Write => (&mut self.activity.write, means[1]),
                 _ => (&mut self.activity.read, means[0]),
             };
-            transfer.ios += 1;
+            let parts = u64::from(bytes.div_ceil(part));
+            transfer.ios += parts;
             transfer.bytes += u64::from(bytes);
-            transfer.service += mean;
+            transfer.service += Nanos(mean.0 * parts);
         }
         let start = self.power.submitted(at);
         let stretch = self.power.stretch(direction);
-        let finish = self.service.start_at_pace(start, direction, bytes, stretch);
+        let mut finish = self.service.start_at_pace(start, direction, part, stretch);
+        let mut left = bytes - part;
+        while left > 0 {
+            let bytes = left.min(part);
+            let end = self.service.start_at_pace(start, direction, bytes, stretch);
+            finish = finish.max(end);
+            left -= bytes;
+        }
         self.power.idle_since(finish);
         finish
     }

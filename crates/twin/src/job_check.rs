@@ -1,7 +1,7 @@
 //! Check that a job can be simulated.
 
 use crate::{TwinError, TwinSetup};
-use joulio_job::{Job, Load};
+use joulio_job::{Job, Load, MAX_IO};
 use joulio_model::DeviceProfile;
 use joulio_units::Nanos;
 
@@ -10,6 +10,12 @@ pub(crate) fn check_load(load: &Load, devices: &[DeviceProfile]) -> Result<(), T
     let wrong = |field, problem| Err(TwinError::Job { field, problem });
     if load.bs == 0 {
         return wrong("bs", "must be above zero".into());
+    }
+    if load.bs > MAX_IO {
+        return wrong(
+            "bs",
+            format!("{} is longer than an I/O can be: at most {MAX_IO}", load.bs),
+        );
     }
     if load.read_percent > 100 {
         return wrong("read_percent", "must be 0 to 100".into());
@@ -26,18 +32,7 @@ pub(crate) fn check_load(load: &Load, devices: &[DeviceProfile]) -> Result<(), T
         let problem = format!("{bs} is not a multiple of {name}'s block of {block} bytes");
         return wrong("bs", problem);
     }
-    match devices.iter().find(|d| d.max_transfer() < load.bs) {
-        None => Ok(()),
-        Some(device) => wrong(
-            "bs",
-            format!(
-                "{} is more than {} transfers at once: at most {}",
-                load.bs,
-                device.name,
-                device.max_transfer()
-            ),
-        ),
-    }
+    Ok(())
 }
 
 /// Refuses what cannot be simulated on `setup`, whose machine has so many `cpus`.

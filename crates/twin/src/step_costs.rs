@@ -1,6 +1,7 @@
 //! The costs of a profile, in whole nanoseconds, for one job.
 
 use crate::TwinError;
+use crate::device;
 use crate::path::Path;
 use crate::setup::{DispatchThread, TwinSetup};
 use crate::times::Doing;
@@ -24,6 +25,8 @@ pub(crate) struct StepCosts {
     pub(crate) leave: Nanos,
     /// Time from the caller to the doorbell, by load.
     pub(crate) submit: Vec<Nanos>,
+    /// Commands that an I/O goes out in, by load.
+    pub(crate) parts: Vec<u32>,
     /// Between the doorbell and the first poll.
     pub(crate) rung: Nanos,
     /// The scheduler's share, on a busy core and on one that was idle; `None` costs nothing.
@@ -218,9 +221,14 @@ impl StepCosts {
         if setup.dispatch == DispatchThread::Kworker {
             fixed += ns(&costs.wake_ns) + ns(&costs.switch_ns);
         }
+        let devices = setup.devices.iter();
+        let parts = |bytes| {
+            let of_each = devices.clone().map(|profile| device::parts(profile, bytes));
+            of_each.max().unwrap_or(1)
+        };
         let submit = job.all_loads().into_iter().map(|load| {
             let data = costs.kib_ns.value * pace * f64::from(load.bs) / 1024.0;
-            fixed + Nanos::nearest(data)
+            Nanos(fixed.0 * u64::from(parts(load.bs))) + Nanos::nearest(data)
         });
         let scheduler = scheduler(costs, setup.scheduler)?.map(|scheduler| {
             let cold = share(&costs.cold_slowdown);
@@ -262,6 +270,7 @@ impl StepCosts {
             enter,
             leave,
             submit: submit.collect(),
+            parts: job.all_loads().iter().map(|load| parts(load.bs)).collect(),
             rung: match on {
                 Path::Uring => ns(&costs.crossing_ns),
                 _ => Nanos::ZERO,

@@ -340,7 +340,7 @@ fn what_cannot_be_simulated_is_refused_by_name() {
     };
     let poll = || AnyPolicy::POLL;
     assert!(refused(sized(0), poll).starts_with("bs: "));
-    assert!(refused(sized(1 << 20), poll).contains("at most 131072"));
+    assert!(refused(sized(1 << 31), poll).contains("at most 1073741824"));
     let none = Job {
         iodepth: 0,
         ..job()

@@ -91,7 +91,7 @@ pub fn check(
                     ),
                 ));
             }
-            job.area(info.size, info.block_size, info.max_transfer)
+            job.area(info.size, info.block_size)
         })
         .collect()
 }

@@ -51,6 +51,11 @@ impl Worker<'_> {
         self.job.iodepth
     }
 
+    /// Bytes of the longest I/O.
+    pub(crate) fn longest(&self) -> u64 {
+        self.bs
+    }
+
     /// The policy by `mode`, if it has one, of a thread that can wait by `steps`.
     pub(crate) fn policy(&self, mode: CompletionMode, steps: StepSet) -> Option<AnyPolicy> {
         if mode != CompletionMode::Adaptive {

@@ -271,7 +271,7 @@ fn device(target: &TargetName, job: &Job) -> Result<(DeviceProfile, ManifestDevi
     }
     let profile = emulated.profile()?;
     let (bytes, block_bytes) = emulated.geometry(&profile)?;
-    job.area(bytes, block_bytes, profile.max_transfer())?;
+    job.area(bytes, block_bytes)?;
     let device = ManifestDevice {
         name: text.clone(),
         bytes,

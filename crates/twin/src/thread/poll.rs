@@ -43,6 +43,11 @@ impl JobThread<'_> {
                 }
             }
             end = world.work(self.cpu, end, world.costs.complete);
+            // The other commands of an I/O that went out in parts.
+            for _ in 1..world.costs.parts[io.load] {
+                end = self.interrupted(end, world);
+                end = world.work(self.cpu, end, world.costs.complete);
+            }
             if let Some(scheduler) = &world.costs.scheduler {
                 let cost = &scheduler[usize::from(self.chilled)];
                 end = world.work(self.cpu, end, cost.after[io.side()]);

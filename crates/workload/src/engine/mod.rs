@@ -2,8 +2,10 @@
 
 mod error;
 mod nvme;
+mod split;
 mod traced;
 
 pub use error::{EngineError, IoError};
 pub use nvme::{NvmeBuffer, NvmeEngine};
+pub use split::{Split, SplitBuffer};
 pub use traced::Traced;

@@ -17,12 +17,9 @@ pub struct Split<E: Engine> {
     part: u32,
     /// Parts of the longest request.
     parts: usize,
-    /// Parts that may be in flight: the inner engine's queue depth.
+    /// Parts that may be in flight on a device: the inner engine's queue depth.
     depth: usize,
-    /// Parts in flight.
-    in_flight: usize,
-    /// Parts for which the inner engine had no room.
-    waiting: VecDeque<(Request, E::Buffer)>,
+    devices: Vec<DeviceParts<E::Buffer>>,
     /// Requests in flight by slot; a part's tag is its slot x `parts` and its place.
     whole: Vec<Option<Whole<E>>>,
     free: Vec<usize>,
@@ -30,9 +27,17 @@ pub struct Split<E: Engine> {
     completed: Vec<Completion<E::Buffer, E::Failure>>,
 }
 
+/// The parts of one device.
+struct DeviceParts<B> {
+    in_flight: usize,
+    /// Parts for which the inner engine had no room.
+    waiting: VecDeque<(Request, B)>,
+}
+
 /// A request of which parts are in flight.
 struct Whole<E: Engine> {
     tag: u64,
+    device: usize,
     left: usize,
     buffer: SplitBuffer<E::Buffer>,
     outcome: Result<(), E::Failure>,
@@ -62,40 +67,58 @@ impl<B: Buffer> Buffer for SplitBuffer<B> {
 }
 
 impl<E: Engine> Split<E> {
-    /// `inner`, whose queue is `depth` deep, in parts of `part` bytes; up to `requests` requests of
-    /// `longest` bytes are in flight.
-    pub fn new(inner: E, depth: usize, part: u32, longest: u64, requests: usize) -> Split<E> {
+    /// `inner`, whose queues are `depth` deep, in parts of `part` bytes of requests of `longest` bytes
+    /// at most; up to `requests` requests are in flight on each of so many `devices`.
+    pub fn new(
+        inner: E,
+        (depth, part): (usize, u32),
+        longest: u64,
+        (requests, devices): (usize, usize),
+    ) -> Split<E> {
         let parts = longest.div_ceil(part.into()).max(1) as usize;
+        let all = requests * devices;
+        let device = || DeviceParts {
+            in_flight: 0,
+            waiting: VecDeque::with_capacity(requests * parts),
+        };
         Split {
             inner,
             part,
             parts,
             depth,
-            in_flight: 0,
-            waiting: VecDeque::with_capacity(requests * parts),
-            whole: (0..requests).map(|_| None).collect(),
-            free: (0..requests).rev().collect(),
-            completed: Vec::with_capacity(depth),
+            devices: (0..devices).map(|_| device()).collect(),
+            whole: (0..all).map(|_| None).collect(),
+            free: (0..all).rev().collect(),
+            completed: Vec::with_capacity(depth * devices),
         }
     }
 
-    /// Gives the inner engine the parts that wait, as far as it has room.
-    fn prepare_waiting(&mut self) -> Result<(), E::Error> {
-        while self.in_flight < self.depth
-            && let Some((request, buffer)) = self.waiting.pop_front()
-        {
-            self.inner.prepare(request, buffer)?;
-            self.in_flight += 1;
+    /// Gives the inner engine the parts that wait, as far as it has room; true if it was given any.
+    fn prepare_waiting(&mut self) -> Result<bool, E::Error> {
+        let mut any = false;
+        for device in &mut self.devices {
+            while device.in_flight < self.depth
+                && let Some((request, buffer)) = device.waiting.pop_front()
+            {
+                self.inner.prepare(request, buffer)?;
+                device.in_flight += 1;
+                any = true;
+            }
         }
-        Ok(())
+        Ok(any)
     }
 
     /// Counts a part that ended; its request, if that was the last.
     fn end(&mut self, part: Completion<E::Buffer, E::Failure>) -> Option<Whole<E>> {
-        self.in_flight -= 1;
-        let (slot, place) = (part.tag as usize / self.parts, part.tag as usize % self.parts);
+        let (slot, place) = (
+            part.tag as usize / self.parts,
+            part.tag as usize % self.parts,
+        );
         let whole = self.whole.get_mut(slot)?;
         let request = whole.as_mut()?;
+        if let Some(device) = self.devices.get_mut(request.device) {
+            device.in_flight -= 1;
+        }
         if let Some(buffer) = request.buffer.parts.get_mut(place) {
             *buffer = Some(part.buffer);
         }
@@ -116,10 +139,16 @@ impl<E: Engine> Engine for Split<E> {
     type Failure = E::Failure;
     type Error = E::Error;
 
-    fn buffers(&mut self, count: usize, len: usize) -> Result<Vec<Self::Buffer>, E::Error> {
+    fn buffers(
+        &mut self,
+        device: usize,
+        count: usize,
+        len: usize,
+    ) -> Result<Vec<Self::Buffer>, E::Error> {
         let part = self.part as usize;
         let parts = len.div_ceil(part).max(1);
-        let mut all = self.inner.buffers(count * parts, part.min(len))?.into_iter();
+        let all = self.inner.buffers(device, count * parts, part.min(len))?;
+        let mut all = all.into_iter();
         let buffers = (0..count).map(|_| SplitBuffer {
             parts: all.by_ref().take(parts).map(Some).collect(),
             part,
@@ -127,8 +156,8 @@ impl<E: Engine> Engine for Split<E> {
         Ok(buffers.collect())
     }
 
-    fn waited(&mut self, time: Nanos) {
-        self.inner.waited(time);
+    fn waited(&mut self, device: usize, time: Nanos) {
+        self.inner.waited(device, time);
     }
 
     fn prepare(&mut self, request: Request, mut buffer: Self::Buffer) -> Result<(), E::Error> {
@@ -144,20 +173,24 @@ impl<E: Engine> Engine for Split<E> {
                 continue;
             };
             let request = Request {
+                device: request.device,
                 direction: request.direction,
                 offset: request.offset + u64::from(before),
                 len: (request.len - before).min(self.part),
                 tag: (slot * self.parts + place) as u64,
             };
-            self.waiting.push_back((request, part));
+            if let Some(device) = self.devices.get_mut(request.device) {
+                device.waiting.push_back((request, part));
+            }
         }
         self.whole[slot] = Some(Whole {
             tag: request.tag,
+            device: request.device,
             left: parts,
             buffer,
             outcome: Ok(()),
         });
-        self.prepare_waiting()
+        self.prepare_waiting().map(|_| ())
     }
 
     fn submit(&mut self) -> Result<(), E::Error> {
@@ -174,7 +207,9 @@ impl<E: Engine> Engine for Split<E> {
         loop {
             let wanted = usize::from(delivered < min);
             let completed = &mut self.completed;
-            let reaped = self.inner.reap(wanted, deadline, |one| completed.push(one))?;
+            let reaped = self
+                .inner
+                .reap(wanted, deadline, |one| completed.push(one))?;
             let mut completed = std::mem::take(&mut self.completed);
             for part in completed.drain(..) {
                 if let Some(whole) = self.end(part) {
@@ -187,8 +222,7 @@ impl<E: Engine> Engine for Split<E> {
                 }
             }
             self.completed = completed;
-            if !self.waiting.is_empty() {
-                self.prepare_waiting()?;
+            if self.prepare_waiting()? {
                 self.inner.submit()?;
             }
             // Nothing came although something was wanted: the deadline, or nothing is in flight.

@@ -13,7 +13,7 @@ pub struct TargetInfo {
     pub size: u64,
     /// Logical block size in bytes.
     pub block_size: u32,
-    /// Longest I/O in bytes.
+    /// Bytes that it transfers at once; longer I/Os go out in parts.
     pub max_transfer: u32,
     /// Engines that it has, each with the greatest queue depth of a job.
     pub engines: Vec<(EngineName, usize)>,

@@ -5,7 +5,7 @@ use super::{Observed, PowerHandle, Target, TargetInfo, Verdict};
 use crate::engine::Traced;
 use crate::worker::Worker;
 use crate::worker_error::{WorkerError, failed};
-use joulio_job::{Availability, CompletionMode, Counts, EngineName, Method};
+use joulio_job::{Availability, CompletionMode, Counts, EngineName, MAX_IO, Method};
 use joulio_kernel_io::{
     self as kernel, Access, Blocks, IoUring, Libaio, PolicyUring, Psync, Release, RingOptions,
     expect, judge,
@@ -16,8 +16,6 @@ use std::sync::Arc;
 const MAX_DEPTH: usize = 32768;
 /// Most jobs: more threads are a mistake.
 const MAX_JOBS: usize = 256;
-/// Longest I/O in bytes.
-const MAX_IO: u32 = 1 << 30;
 
 /// A block device or a file.
 pub struct KernelTarget {

@@ -1,7 +1,7 @@
 //! A namespace that the user-space driver drives.
 
 use super::{Observed, PowerHandle, Target, TargetActivity, TargetInfo, Verdict};
-use crate::engine::NvmeEngine;
+use crate::engine::{NvmeEngine, Split};
 use crate::worker::Worker;
 use crate::worker_error::{WorkerError, failed};
 use joulio_device::Device;
@@ -121,9 +121,22 @@ impl<D: Device + 'static> Target for NvmeTarget<D> {
         });
         let places = own.map(|own| (Arc::clone(&own.controller), own.namespace));
         let places = places.zip(policies).collect();
-        let engine = NvmeEngine::new(places, worker.depth());
+        // Of unlike devices all are given what the least takes at once.
+        let infos = targets.iter().map(|target| target.info());
+        let part = infos.clone().map(|info| info.max_transfer).min();
+        let part = part.unwrap_or(u32::MAX);
+        let longest = worker.longest();
+        let parts = longest.div_ceil(part.into()).max(1);
+        let deepest = infos.map(|info| info.max_depth(method.engine)).min();
+        let depth = worker.depth().saturating_mul(parts as usize);
+        let depth = depth.min(deepest.unwrap_or(depth));
+        let engine = NvmeEngine::new(places, depth);
         match engine.map_err(failed)? {
-            Ok(mut engine) => worker.run(&mut engine),
+            Ok(mut engine) if parts == 1 => worker.run(&mut engine),
+            Ok(engine) => {
+                let requests = (worker.depth(), targets.len());
+                worker.run(&mut Split::new(engine, (depth, part), longest, requests))
+            }
             Err(reason) => worker.refuse(Availability::Unavailable(reason.to_string())),
         }
     }

@@ -1,0 +1,214 @@
+//! `joulio advise`: the least energy within a promise, and nothing that the runs do not say.
+
+use crate::common::{joulio, json, refused};
+use serde_json::Value;
+use std::fs;
+use tempfile::TempDir;
+
+const FLASH: &str =
+    "advise --twin --machine xeon-6230 --device emulated:samsung-980-pro --number_ios 1k";
+
+fn advice(line: &str) -> Value {
+    json(&format!("{line} -o json"))
+}
+
+fn candidates(advice: &Value) -> &[Value] {
+    advice["candidates"].as_array().expect("candidates")
+}
+
+fn number(value: &Value, pointer: &str) -> f64 {
+    let number = value.pointer(pointer).and_then(Value::as_f64);
+    number.unwrap_or_else(|| panic!("{pointer} of {value:#}"))
+}
+
+fn text(line: &str) -> String {
+    let assert = joulio(line).assert().success();
+    String::from_utf8(assert.get_output().stdout.clone()).expect("UTF-8")
+}
+
+#[test]
+fn the_best_takes_the_least_energy_of_all_that_keep_the_promise() {
+    let advice = advice(FLASH);
+    assert_eq!(advice["promise"]["from"]["polling"]["engine"], "nvme");
+    assert_eq!(advice["yardstick"]["boundary"], "cores");
+    assert_eq!(advice["yardstick"]["modelled"], true);
+    let all = candidates(&advice);
+    let best = &all[advice["best"].as_u64().expect("an index") as usize];
+    let joules = |one: &Value| number(one, "/figures/joules_per_io/value");
+    let limits = ["p99", "p99.9"].map(|name| number(&advice["promise"], &format!("/{name}")));
+    let figures = all.iter().filter(|one| !one["figures"].is_null());
+    let (mut kept, mut broken) = (0, 0);
+    for one in figures {
+        let of = |name: &str| number(&one["figures"]["percentiles_ns"], &format!("/{name}"));
+        let keeps = of("p99") <= limits[0] && of("p99.9") <= limits[1];
+        assert_eq!(one["keeps"], keeps, "{one:#}");
+        if keeps {
+            assert!(joules(best) <= joules(one) * 1.01, "{one:#}");
+            kept += 1;
+        } else {
+            broken += 1;
+        }
+    }
+    assert!(kept > 5 && broken > 5, "{kept} kept, {broken} broken");
+    // A mode that the machine lacks has a reason, and no figures.
+    let gone = all.iter().filter(|one| one["figures"].is_null());
+    assert!(gone.clone().count() > 0);
+    for one in gone {
+        assert!(
+            one["reason"]
+                .as_str()
+                .is_some_and(|why| why.contains("xeon-6230"))
+        );
+    }
+}
+
+#[test]
+fn another_boundary_and_another_promise_have_another_best() {
+    let best = |flags: &str| {
+        let advice = advice(&format!("{FLASH} {flags}"));
+        candidates(&advice)[0]["completion"]
+            .as_str()
+            .expect("a mode")
+            .to_owned()
+    };
+    // The whole machine waits for who sleeps.
+    let (cores, wall) = (best("--objective cores"), best("--objective wall"));
+    assert_ne!(cores, wall);
+    // Nobody who sleeps is as quick as this.
+    let polled = advice(&format!("{FLASH} --latency-budget none"));
+    let loose = candidates(&polled)[0]["completion"]
+        .as_str()
+        .expect("a mode");
+    assert_eq!(polled["promise"]["from"], "nothing");
+    assert_ne!(loose, "poll");
+    assert!(
+        text(&format!("{FLASH} --objective cores")).contains("at the wall the least energy is")
+    );
+}
+
+#[test]
+fn the_break_even_is_where_both_take_the_same() {
+    let advice = advice(FLASH);
+    let all = candidates(&advice);
+    let rivals = advice["rivals"].as_array().expect("rivals");
+    let (best, mut checked) = (&all[0], 0);
+    for rival in rivals {
+        let Some(even) = rival["break_even"].as_object() else {
+            continue;
+        };
+        let other = &all[rival["index"].as_u64().expect("an index") as usize];
+        let more = number(&even["watts"], "") - number(&even["spin_watts"], "");
+        let at = |one: &Value| {
+            let cpu = number(one, "/figures/cpu_us_per_io") * 1e-6;
+            number(one, "/figures/joules_per_io/value") + more * cpu
+        };
+        assert!((at(best) / at(other) - 1.0).abs() < 1e-6, "{rival:#}");
+        checked += 1;
+    }
+    assert!(checked > 0, "{rivals:#?}");
+}
+
+#[test]
+fn a_cap_buys_the_most_iops_within_it() {
+    let longer = FLASH.replace("1k", "2k");
+    let line = format!("{longer} --iodepth 4 --objective wall --cap 112W");
+    let advice = advice(&line);
+    let all = candidates(&advice);
+    let watts = |one: &Value| number(one, "/figures/watts/value");
+    let iops = |one: &Value| number(one, "/figures/iops/value");
+    let figures = || all.iter().filter(|one| !one["figures"].is_null());
+    let best = &all[0];
+    assert!(watts(best) <= 112.0);
+    let allowed = figures().filter(|one| one["keeps"] == true && watts(one) <= 112.0);
+    let most = allowed.map(iops).fold(0.0, f64::max);
+    assert!(iops(best) >= 0.99 * most);
+    let depths: Vec<_> = figures().map(|one| one["iodepth"].as_u64()).collect();
+    for depth in [1, 2, 4] {
+        assert!(depths.contains(&Some(depth)), "{depth}");
+    }
+}
+
+#[test]
+fn the_command_that_it_names_runs() {
+    for flags in [
+        "",
+        "--iodepth 8 --rate_iops 20k --rate_process poisson --latency-budget none",
+    ] {
+        let advice = advice(&format!("{FLASH} {flags}"));
+        let command = advice["command"].as_str().expect("a command");
+        let words = command
+            .strip_prefix("joulio ")
+            .expect("a command of joulio's");
+        let run = json(&format!("{words} --number_ios 1000 --output json"));
+        assert_eq!(run["runs"].as_array().map(Vec::len), Some(1));
+        let settings = &candidates(&advice)[0]["settings"];
+        assert_eq!(run["runs"][0]["settings"], *settings, "{command}");
+    }
+}
+
+#[test]
+fn a_log_of_fios_is_the_workload() {
+    let folder = TempDir::new().expect("a folder");
+    let path = folder.path().join("log");
+    fs::write(
+        &path,
+        "fio version 3 iolog\n0 f add\n0 f open\n0 f read 0 16384\n1 f write 65536 16384\n\
+         2 f read 16384 16384\n3 f read 131072 16384\n4 f close\n",
+    )
+    .expect("written");
+    let line = format!("{FLASH} --read_iolog {}", path.display());
+    let advice = advice(&line);
+    let seen = &advice["observed"];
+    assert_eq!(
+        (&seen["bs"], &seen["read_percent"]),
+        (&16384.into(), &75.into())
+    );
+    assert_eq!(seen["rate"], 1333);
+    let command = advice["command"].as_str().expect("a command");
+    for word in [
+        "--rw=randrw",
+        "--rwmixread=75",
+        "--bs=16k",
+        "--rate_iops=1333",
+    ] {
+        assert!(command.contains(word), "{command}");
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_what_to_do() {
+    let folder = TempDir::new().expect("a folder");
+    for (flags, why) in [
+        ("--slo p99=1us", "nothing here is as quick"),
+        ("--slo p95=1ms", "p50, p90, p99 and p99.9"),
+        ("--cap 5W --objective wall", "allow more"),
+        ("--cap 0", "write watts above zero"),
+        ("--read_iolog /dev/null", "not a regular file"),
+        ("--observe 1s", "name it by --disk"),
+        ("--observe 1s --disk no-such-disk", "no-such-disk"),
+        ("--observe 1s --disk x --bs 8k", "cannot be used"),
+        ("--apply", "cannot be used"),
+        ("--max-cstate C9", "not an idle state"),
+        ("--engine libaio --completion poll", "no engine has any"),
+    ] {
+        let said = refused(folder.path(), &format!("{FLASH} {flags}"));
+        assert!(said.contains(why), "{flags}: {said}");
+    }
+}
+
+#[test]
+fn really_run_it_says_what_holds_the_machine_back_and_leaves_it_as_it_was() {
+    let advice = advice("advise --completion poll,interrupt,uintr --number_ios 500 --runtime 5");
+    let all = candidates(&advice);
+    let modes: Vec<_> = all.iter().map(|one| one["completion"].as_str()).collect();
+    for mode in ["poll", "interrupt"] {
+        assert!(modes.contains(&Some(mode)), "{modes:?}");
+    }
+    assert!(advice["diagnoses"].is_array());
+    assert_eq!(advice["manifest"]["modelled"], false);
+    let command = advice["command"].as_str().expect("a command");
+    assert!(
+        command.starts_with("joulio bench --device=emulated:optane-900p"),
+        "{command}"
+    );
+}

@@ -1,0 +1,126 @@
+//! `joulio calibrate`: this machine's times, and the twin with them beside real runs.
+
+use crate::common::busy::Busy;
+use crate::common::{joulio, refused, thorough};
+use serde_json::Value;
+use std::fs;
+use std::sync::{Mutex, PoisonError};
+use tempfile::TempDir;
+
+/// Beside what keeps a CPU busy a calibration takes several times as long.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Times are this machine's and are not asserted: only what is counted is.
+#[test]
+fn real_runs_and_the_twin_count_the_same_for_each_io() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let room = TempDir::new().unwrap();
+    // The tests share the CPUs with others.
+    let line = "calibrate -o here.toml --allow-busy --check --device samsung-960-evo --number_ios 200 --output json";
+    let mut calibrate = joulio(line);
+    if !thorough() {
+        calibrate.args(["--rounds", "1"]);
+    }
+    let output = calibrate.current_dir(&room).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    // 1 when a latency is further off than it may be, which is no matter here.
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{said}");
+    let report: Value = serde_json::from_slice(&output.stdout).expect(&said);
+    let modes = report["check"].as_array().unwrap();
+    let each = ["interrupts", "sleeps", "wakes"];
+    let (polls, sleeps, blocks) = ([0.0; 3], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]);
+    // A read takes 70 us: more than ten of EHP's overheads, and than a break-even.
+    let expected = [
+        ("poll", polls),
+        ("interrupt", blocks),
+        ("hybrid", sleeps),
+        ("uring-hybrid", sleeps),
+        ("ehp", blocks),
+        ("pas", sleeps),
+        ("ski-rental", blocks),
+        ("hybrid=", sleeps),
+    ];
+    for (name, expected) in expected {
+        let named = |mode: &&Value| mode["completion"].as_str().unwrap().starts_with(name);
+        let mode = modes
+            .iter()
+            .find(named)
+            .unwrap_or_else(|| panic!("{name}: {report:#}"));
+        assert!(mode["real"]["modelled"] == false && mode["twin"]["modelled"] == true);
+        for (count, expected) in each.iter().zip(expected) {
+            let [twin, real] = ["twin", "real"].map(|side| mode[side][count].as_f64().unwrap());
+            assert_eq!([twin, real], [expected; 2], "{count} of {mode:#}");
+        }
+        // Whoever shares this machine's CPUs preempts a job now and then.
+        assert!(mode["alike"].as_f64().unwrap() > 0.5, "{mode:#}");
+    }
+    // DPAS sleeps for a hundred I/Os and polls for a thousand: which of the two is seen hangs on
+    // times.
+    let dpas = modes
+        .iter()
+        .find(|mode| mode["completion"].as_str().unwrap().starts_with("dpas"));
+    for side in ["real", "twin"] {
+        assert_eq!(dpas.unwrap()[side]["interrupts"], 0.0, "{report:#}");
+    }
+    // Every completion mode of the driver's is there, or why it is not.
+    let others = report["not_checked"].as_array().unwrap();
+    assert_eq!(modes.len() + others.len(), 18, "{report:#}");
+    for other in others {
+        assert!(!other["why"].as_str().unwrap().is_empty(), "{other:#}");
+    }
+    assert_eq!(report["costs"]["crossing_ns"]["kind"], "measured");
+    // What was written is a machine that can be simulated.
+    let line =
+        "bench --twin --machine here.toml --number_ios 100 --completion interrupt --output json";
+    let output = joulio(line).current_dir(&room).assert().success();
+    let report: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    assert_eq!(report["runs"][0]["wait"]["blocks"], 100);
+}
+
+#[test]
+fn a_busy_machine_is_not_calibrated() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let room = TempDir::new().unwrap();
+    // A calibration's jobs run on the first.
+    let _busy = Busy::on_the_first_cpu(1);
+    let output = joulio("calibrate -o here.toml")
+        .current_dir(&room)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("-o here.toml: not written"), "{said}");
+    assert!(
+        said.contains("ran other programs for") && said.contains("--allow-busy"),
+        "{said}"
+    );
+    assert!(!room.path().join("here.toml").exists());
+}
+
+#[test]
+fn a_file_that_is_there_is_not_written_over() {
+    let room = TempDir::new().unwrap();
+    fs::write(room.path().join("here.toml"), "mine").unwrap();
+    let said = refused(room.path(), "calibrate -o here.toml");
+    assert!(
+        said.contains("here.toml") && said.contains("another"),
+        "{said}"
+    );
+    let said = refused(room.path(), "calibrate --check --number_ios 10G");
+    assert!(
+        said.contains("--number_ios") && said.contains("1M"),
+        "{said}"
+    );
+    let said = refused(room.path(), "calibrate --machine nothing");
+    assert!(
+        said.contains("nothing") && said.contains("generic-server"),
+        "{said}"
+    );
+    let said = refused(room.path(), "calibrate --rounds 0");
+    assert!(
+        said.contains("--rounds") && said.contains("1..=100"),
+        "{said}"
+    );
+    let said = refused(room.path(), "calibrate --number_ios 10");
+    assert!(said.contains("--check"), "{said}");
+}

@@ -1,0 +1,155 @@
+//! `joulio bench` by the kernel's engines, on a file.
+
+use crate::common::{failed, json, refused};
+use serde_json::Value;
+use std::fs::File;
+use std::io::Write;
+use tempfile::TempDir;
+
+/// A folder on a disk: /tmp may be in memory, where there is no direct I/O to speak of.
+fn room() -> TempDir {
+    TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory")
+}
+
+/// A file of 16 MiB with data.
+fn room_with_file() -> (TempDir, String) {
+    let room = room();
+    let path = room.path().join("disk.img");
+    let mut file = File::create(&path).expect("created");
+    file.write_all(&vec![0x5a; 16 << 20]).expect("written");
+    file.sync_all().expect("synced");
+    let name = path.display().to_string();
+    (room, name)
+}
+
+fn runs(line: &str) -> Vec<Value> {
+    let report = json(&format!("bench --meter none --output json {line}"));
+    report["runs"].as_array().expect("runs").clone()
+}
+
+#[test]
+fn every_engine_writes_and_reads_back_what_it_wrote() {
+    let (_room, file) = room_with_file();
+    let runs = runs(&format!(
+        "--device {file} --engine psync,libaio,io_uring --rw randrw --verify crc32c --number_ios 400 --allow-write"
+    ));
+    let engines: Vec<_> = runs.iter().map(|run| &run["engine"]).collect();
+    assert_eq!(engines, ["psync", "libaio", "io_uring"]);
+    for run in &runs {
+        assert_eq!(run["completion"]["effective"], "interrupt", "{run:#}");
+        assert_eq!(run["all"]["ios"], 400);
+        assert_eq!(run["all"]["errors"], 0);
+        assert_eq!(run["verify"]["errors"], 0);
+        assert!(run["verify"]["blocks"].as_u64() >= Some(200), "{run:#}");
+        let calls = run["system_calls"].as_u64().expect("counted");
+        assert!(calls >= 400, "{calls}");
+        assert_eq!(run["threads"]["kernel"]["threads"], 0);
+    }
+}
+
+#[test]
+fn a_thread_of_the_kernels_is_distinguished() {
+    let (_room, file) = room_with_file();
+    let runs = runs(&format!(
+        "--device {file} --completion interrupt,sqpoll --iodepth 8 --number_ios 3000 --fixedbufs --registerfiles"
+    ));
+    let [interrupt, sqpoll] = runs.as_slice() else {
+        panic!("two runs");
+    };
+    assert_eq!(interrupt["engine"], "io_uring");
+    assert_eq!(sqpoll["completion"]["effective"], "sqpoll", "{sqpoll:#}");
+    assert_eq!(sqpoll["threads"]["kernel"]["threads"], 1);
+    let calls = |run: &Value| run["system_calls"].as_u64().expect("counted");
+    // The thread submits: the job hardly calls the kernel any more.
+    assert!(
+        calls(sqpoll) < calls(interrupt),
+        "{} {}",
+        calls(sqpoll),
+        calls(interrupt)
+    );
+    assert_eq!(sqpoll["all"]["ios"], 3000);
+}
+
+#[test]
+fn what_an_engine_cannot_do_is_unavailable_and_says_why() {
+    let (room, file) = room_with_file();
+    let runs = runs(&format!(
+        "--device {file} --engine psync,libaio --completion interrupt,sqpoll+poll,hybrid=1500ns --number_ios 50"
+    ));
+    for run in runs
+        .iter()
+        .filter(|run| run["completion"]["requested"] != "interrupt")
+    {
+        assert_eq!(run["completion"]["effective"], Value::Null);
+        assert!(run["completion"]["reason"].is_string());
+        assert_eq!(run.get("all"), None, "{run:#}");
+    }
+    let said = failed(
+        room.path(),
+        &format!(
+            "bench --device {file} --engine libaio --completion poll --number_ios 50 --output json"
+        ),
+        1,
+    );
+    assert!(said.contains("no completion mode"), "{said}");
+}
+
+#[test]
+fn machine_counters_are_counts_or_have_a_reason() {
+    let (_room, file) = room_with_file();
+    for place in [file.as_str(), "emulated:instant"] {
+        let runs = runs(&format!("--device {place} --number_ios 50"));
+        let machine = runs[0]["machine"].as_object().expect("an object");
+        for (name, value) in machine.iter().filter(|(name, _)| *name != "missing") {
+            let why = &machine["missing"][name];
+            assert_eq!(value.is_null(), why.is_string(), "{name}: {machine:#?}");
+        }
+    }
+}
+
+#[test]
+fn bad_places_are_refused_and_nothing_is_changed() {
+    let (room, file) = room_with_file();
+    let nothing = room.path().join("nothing.img");
+    File::create(&nothing).expect("created");
+    let empty = nothing.display().to_string();
+    for (line, want) in [
+        (format!("--device {file} --rw randwrite"), "--allow-write"),
+        (format!("--device {file} --engine nvme"), "joulio bind"),
+        (
+            format!("--device {file} --engine psync --iodepth 2"),
+            "at most 1",
+        ),
+        (
+            format!("--device {file} --engine spdk"),
+            "psync, libaio, io_uring",
+        ),
+        (format!("--device {file} --faults drop@1"), "--faults"),
+        (format!("--device {file} --bs 1000"), "--bs"),
+        (format!("--device {file} --size 1G"), "past the end"),
+        (format!("--device {empty}"), "fallocate"),
+        (
+            "--device /dev/null".into(),
+            "neither a block device nor a regular file",
+        ),
+        ("--device /nowhere/disk".into(), "/nowhere/disk"),
+        ("--device ./nothing-here".into(), "./nothing-here"),
+        (
+            "--device emulated:instant --engine io_uring".into(),
+            "--device /dev/nvme0n1",
+        ),
+        (
+            format!("--device {file} --device emulated:instant --numjobs 2"),
+            "--engine",
+        ),
+        (
+            format!("--device {file} --iodepth 32768 --numjobs 200 --bs 1M"),
+            "--iodepth",
+        ),
+    ] {
+        let said = refused(room.path(), &format!("bench {line}"));
+        assert!(said.contains(want), "{line}: {said}");
+    }
+    let said = refused(room.path(), &format!("trace --device {file}"));
+    assert!(said.contains("user-space driver"), "{said}");
+}

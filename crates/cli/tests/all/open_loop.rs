@@ -1,0 +1,92 @@
+//! I/Os that arrive by the clock are all done.
+
+use crate::common::runs;
+
+#[test]
+fn every_io_that_arrives_is_done() {
+    for rate in [
+        "--rate_iops 20k",
+        "--rate_iops 20k --rate_process poisson",
+        "--thinktime 50",
+        "--thinktime 1ns",
+        "--thinktime 200 --thinktime_blocks 8",
+    ] {
+        let flags = format!(
+            "--device emulated:instant,size=1M --number_ios 1000 --iodepth 4 --numjobs 2 {rate}"
+        );
+        for run in runs(&flags) {
+            assert_eq!(run["loop"], "open", "{rate}");
+            assert_eq!(run["all"]["ios"], 2000, "{rate}");
+            assert_eq!(run["all"]["errors"], 0, "{rate}");
+        }
+    }
+}
+
+#[test]
+fn no_more_ios_are_done_than_arrive() {
+    // An arrival every 20 ms of 100: at 0, 20, 40, 60 and 80.
+    let flags = "--device emulated:instant,size=1M --runtime 100ms --ramp_time 0 --thinktime 20ms";
+    for run in runs(flags) {
+        assert!(run["all"]["ios"].as_u64().is_some_and(|n| n <= 5), "{run}");
+    }
+}
+
+#[test]
+fn a_burst_arrives_whole() {
+    // Bursts at 0 and 1 h: the second is later than the run.
+    let flags = "--device emulated:instant,size=1M --runtime 100ms --ramp_time 0 --thinktime 1h \
+                 --thinktime_blocks 3 --iodepth 2";
+    for run in runs(flags) {
+        let left = run["arrivals_not_issued"].as_u64().unwrap();
+        assert_eq!(run["all"]["ios"].as_u64().unwrap() + left, 3, "{run}");
+    }
+}
+
+#[test]
+fn random_arrivals_are_done_or_counted_as_not_issued() {
+    // Far more arrive than one in flight can do, and they are counted without taking as long.
+    let flags = "--device emulated:instant,size=1M --runtime 100ms --ramp_time 0 --rate_iops 1G \
+                 --rate_process poisson";
+    for run in runs(flags) {
+        let left = run["arrivals_not_issued"].as_u64().unwrap();
+        let all = run["all"]["ios"].as_u64().unwrap() + left;
+        assert!((99_000_000..101_000_000).contains(&all), "{all}");
+        assert_eq!(run["falls_behind"], true);
+    }
+}
+
+#[test]
+fn phases_take_turns() {
+    // 10 I/Os arrive in 10 ms and 40 in the next 10, twice: exactly, in virtual time.
+    let flags = "--twin --machine xeon-e3-1230v5 --device emulated:optane-900p --completion poll \
+                 --iodepth 8 --runtime 40ms --ramp_time 0 --phases 1k:10ms,4k:10ms";
+    for run in runs(flags) {
+        assert_eq!(run["loop"], "open");
+        assert_eq!(run["all"]["ios"], 2 * (10 + 40));
+        assert_eq!(run["arrivals_not_issued"], 0);
+    }
+    let flags = "--device emulated:instant,size=1M --iodepth 4 --numjobs 2 --rw randrw \
+                 --number_ios 1000 --phases 20k:10ms,max:1ms,1k:2ms --rate_process poisson";
+    for run in runs(flags) {
+        assert_eq!(run["loop"], "closed and open");
+        assert_eq!(run["all"]["ios"], 2000);
+        assert!(run["read"]["ios"].as_u64() > Some(0) && run["write"]["ios"].as_u64() > Some(0));
+    }
+}
+
+#[test]
+fn without_a_rate_the_loop_is_closed() {
+    for run in runs("--device emulated:instant,size=1M --number_ios 10") {
+        assert_eq!(run["loop"], "closed");
+    }
+}
+
+#[test]
+fn data_is_verified_in_an_open_loop_too() {
+    let flags = "--device emulated:instant,size=1M --number_ios 500 --iodepth 4 --rate_iops 20k \
+                 --rw randrw --verify=crc32c";
+    for run in runs(flags) {
+        assert_eq!(run["verify"]["errors"], 0);
+        assert!(run["verify"]["blocks"].as_u64().is_some_and(|n| n > 0));
+    }
+}

@@ -1,0 +1,186 @@
+//! Files that commands write: refused before the work, whole after it, and what was there is kept.
+
+use crate::common::machine::{file, server};
+use crate::common::{contents, joulio, refused};
+use std::fs;
+use std::path::Path;
+use tempfile::{TempDir, tempdir};
+
+const GRID: &str = "twin grid --machine generic-server --device optane-p5800x --iodepth 1 \
+                    --numjobs 1 --bs 4k --rwmixread 100 --load closed --number_ios 1000 \
+                    --ramp_time 1ms";
+const TRACE: &str = "trace --device emulated:instant,size=1M --number_ios 32 --ramp_time 0";
+
+fn room() -> TempDir {
+    tempdir().expect("a temporary directory")
+}
+
+/// Runs a command in `room` where no file can have more than a kilobyte, as on a full disk; it ends
+/// with status 1 and a line that holds `hint`, and nothing in `room` is created or changed. What it
+/// writes to standard output.
+#[track_caller]
+fn on_a_full_disk(room: &Path, line: &str, hint: &str) -> String {
+    let before = contents(room);
+    let mut command = assert_cmd::Command::new("sh");
+    let script = "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\"";
+    command.args(["-c", script]);
+    command.arg(assert_cmd::cargo::cargo_bin!("joulio"));
+    command.args(line.split_whitespace());
+    let output = command.current_dir(room).output().expect("it ran");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{line}: {said}");
+    let reported: Vec<_> = said.lines().filter(|line| line.contains(hint)).collect();
+    assert!(
+        reported.len() == 1 && reported[0].contains("File too large"),
+        "{line}: {said}"
+    );
+    assert_eq!(contents(room), before, "{line}: changed something");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+#[test]
+fn a_place_that_is_none_is_reported_before_the_work() {
+    let lines = [
+        "calibrate -o",
+        &format!("{GRID} --svg"),
+        &format!("{TRACE} --file"),
+        "stat --count 1 --openmetrics",
+        "power marker --file",
+        "power swap --devices a --file",
+    ];
+    for line in lines {
+        for (place, hint) in [
+            ("no/such/place.prom", "there is no folder no/such"),
+            ("here.prom", "s a directory"),
+        ] {
+            let room = room();
+            fs::create_dir(room.path().join("here.prom")).expect("made");
+            let said = refused(room.path(), &format!("{line} {place}"));
+            let exists = said.contains("is there already") && line.contains("swap");
+            assert!(said.contains(place), "{line}: {said}");
+            assert!(said.contains(hint) || exists, "{line}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_there_is_kept_without_a_word() {
+    for line in [
+        "calibrate -o there",
+        &format!("{GRID} --svg there"),
+        &format!("{TRACE} --file there"),
+    ] {
+        let room = room();
+        fs::write(room.path().join("there"), "mine").expect("written");
+        let said = refused(room.path(), line);
+        assert!(
+            said.contains("there is there already") && said.contains("--force"),
+            "{line}: {said}"
+        );
+    }
+}
+
+#[test]
+fn a_file_is_written_over_by_force() {
+    for (line, beginning) in [
+        (format!("{GRID} --force --svg there"), "<svg"),
+        (format!("{TRACE} --force --output json --file there"), "{"),
+    ] {
+        let room = room();
+        let there = room.path().join("there");
+        fs::write(&there, "mine").expect("written");
+        joulio(&line).current_dir(&room).assert().success();
+        let text = fs::read_to_string(&there).expect("read");
+        assert!(text.starts_with(beginning), "{line}: {text}");
+        assert_eq!(fs::read_dir(&room).expect("read").count(), 1);
+    }
+}
+
+#[test]
+fn force_says_of_what() {
+    for line in ["calibrate --force", "trace --force", "twin grid --force"] {
+        let said = refused(room().path(), line);
+        assert!(said.contains("required"), "{line}: {said}");
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_neither_a_part_nor_a_loss() {
+    for there in [None, Some("mine")] {
+        let room = room();
+        if let Some(text) = there {
+            fs::write(room.path().join("out"), text).expect("written");
+        }
+        let force = if there.is_some() { "--force" } else { "" };
+        let line = format!("{TRACE} --output perfetto {force} --file out");
+        on_a_full_disk(room.path(), &line, "cannot write out");
+        let line = format!("{GRID} {force} --svg out");
+        let shown = on_a_full_disk(room.path(), &line, "--svg: cannot write out");
+        // The rows are shown all the same.
+        assert!(
+            shown.contains("poll") && shown.contains("regret"),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn a_stream_can_be_written_to_and_a_full_one_is_reported() {
+    let room = room();
+    let line = format!("{TRACE} --output json --file");
+    let mut command = joulio(&format!("{line} /dev/stdout"));
+    let output = command.current_dir(&room).assert().success();
+    let text = output.get_output().stdout.clone();
+    serde_json::from_slice::<serde_json::Value>(&text).expect("JSON");
+    let mut command = joulio(&format!("{line} /dev/full"));
+    let output = command.current_dir(&room).assert().code(1);
+    let said = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+    // What else runs on this machine may have spoiled the run, which is reported before.
+    let last = said.lines().last().expect("a line");
+    assert!(
+        last.starts_with("joulio: cannot write /dev/full: No space left"),
+        "{said}"
+    );
+}
+
+#[test]
+fn files_that_another_program_made_are_not_replaced() {
+    let tree = server();
+    let root = tree.path().display();
+    file(&tree, "proc/diskstats", "");
+    for (line, maker) in [
+        (
+            format!("stat --root {root} --count 1 --openmetrics mine.prom"),
+            "joulio stat",
+        ),
+        (
+            format!("power --root {root} --idle 1 --file mine.prom"),
+            "joulio power --idle",
+        ),
+        ("power marker --file mine.prom".into(), "joulio power swap"),
+        (
+            "twin grid --sample --state mine.prom".into(),
+            "name another file",
+        ),
+    ] {
+        let room = room();
+        fs::write(room.path().join("mine.prom"), "# a thesis\n").expect("written");
+        let said = refused(room.path(), &line);
+        assert!(
+            said.contains("mine.prom") && said.contains(maker),
+            "{line}: {said}"
+        );
+    }
+}
+
+#[test]
+fn a_grid_is_kept_in_a_regular_file_that_is_not_its_picture() {
+    for (flags, hint) in [
+        ("--state /dev/zero", "not a regular file"),
+        ("--state .", "not a regular file"),
+        ("--state same --svg same", "name two"),
+    ] {
+        let said = refused(room().path(), &format!("{GRID} {flags}"));
+        assert!(said.contains(hint), "{flags}: {said}");
+    }
+}

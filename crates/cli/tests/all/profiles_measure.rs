@@ -1,0 +1,217 @@
+//! `joulio profiles measure`: a device measured, and its profile. Rates are this machine's and are not
+//! asserted: crates/lab/tests/device_measure.rs has them in virtual time.
+
+use crate::common::{begin, contents, ended, interrupt, joulio, refused, thorough, wait_for};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use tempfile::tempdir;
+
+/// As short as it can be; the tests share the CPUs with others.
+const SHORT: &str = "--machine xeon-6230 --runtime 20ms --loops 1 --allow-busy";
+
+fn measure(room: &Path, line: &str) -> Value {
+    let line = format!("profiles measure {line} {SHORT} --output json");
+    let output = joulio(&line).current_dir(room).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{line}: {said}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Every figure in `value`: what has a kind.
+fn figures<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
+    match value {
+        Value::Object(map) if map.contains_key("kind") => found.push(value),
+        Value::Object(map) => map.values().for_each(|value| figures(value, found)),
+        Value::Array(array) => array.iter().for_each(|value| figures(value, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn a_device_becomes_a_profile_with_a_source_beside_each_figure() {
+    let room = tempdir().unwrap();
+    let device = "--device emulated:optane-900p,size=64M --bs 4k,64k";
+    let report = measure(room.path(), &format!("{device} -o mine.toml"));
+    assert_eq!(
+        (&report["engine"], &report["completion"]),
+        (&"nvme".into(), &"poll".into())
+    );
+    // Two sizes alone, and each of them deeper.
+    let rates = report["rates"].as_array().unwrap();
+    let at = |bytes: u64, deep: bool| {
+        let found = rates.iter().filter(|rate| {
+            let alone = rate["iodepth"] == 1 && rate["numjobs"] == 1;
+            rate["bytes"] == bytes && alone != deep
+        });
+        found.count()
+    };
+    assert_eq!((at(4096, false), at(65_536, false)), (1, 1));
+    assert!(at(4096, true) >= 1 && at(65_536, true) >= 1, "{report:#}");
+    let mut all = Vec::new();
+    figures(&report["profile"], &mut all);
+    for figure in &all {
+        assert!(!figure["source"].as_str().unwrap().is_empty(), "{figure:#}");
+    }
+    // What was measured says by which row, what was not that it is another's.
+    let service = &report["profile"]["service"];
+    let rows = [
+        &service["read"][0]["us"],
+        &service["read"][1]["us"],
+        &service["parallelism"],
+        &service["read_bandwidth"],
+    ];
+    // On a busy machine depth may gain nothing, and no bandwidth is seen.
+    for figure in rows.into_iter().filter(|row| !row.is_null()) {
+        let source = figure["source"].as_str().unwrap();
+        assert!(source.starts_with("mine.csv:"), "{figure:#}");
+    }
+    let capacity = &report["profile"]["capacity_bytes"];
+    assert_eq!(
+        (&capacity["kind"], capacity["value"].as_f64()),
+        (&"measured".into(), Some(67_108_864.0))
+    );
+    let csv = fs::read_to_string(room.path().join("mine.csv")).unwrap();
+    assert!(
+        csv.contains("# No writes") && !csv.contains("randwrite"),
+        "{csv}"
+    );
+    assert!(service["write"].as_array().unwrap().iter().all(|point| {
+        point["us"]["source"]
+            .as_str()
+            .unwrap()
+            .starts_with("as samsung-980-pro: ")
+    }));
+    // Who fits the rates again has the same figures, by the command that stands there.
+    let command = csv
+        .lines()
+        .find_map(|line| line.strip_prefix("# Fitted by: joulio "));
+    let again = command.unwrap().replace("-o mine.toml", "--output json");
+    let output = joulio(&again).current_dir(&room).output().unwrap();
+    let again: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(&again["profile"]["service"], service);
+    // Everything that takes a profile takes it.
+    for line in [
+        "profiles mine.toml",
+        "bench --device emulated:./mine.toml,size=64M --number_ios 50 --completion poll",
+        "bench --twin --machine xeon-6230 --device emulated:./mine.toml --number_ios 50",
+    ] {
+        joulio(line).current_dir(&room).assert().success();
+    }
+}
+
+#[test]
+fn writes_are_measured_by_word_alone() {
+    if !thorough() {
+        return;
+    }
+    let room = tempdir().unwrap();
+    let disk = room.path().join("disk.img");
+    let data: Vec<u8> = (0..16_u32 << 20).map(|byte| (byte % 251) as u8).collect();
+    fs::write(&disk, &data).unwrap();
+    let device = "--device emulated:optane-900p,file=disk.img --bs 4k";
+    measure(room.path(), &format!("{device} -o reads.toml"));
+    assert!(fs::read(&disk).unwrap() == data, "reads changed the data");
+    let report = measure(room.path(), &format!("{device} -o both.toml --allow-write"));
+    assert!(fs::read(&disk).unwrap() != data, "writes changed nothing");
+    let write = &report["profile"]["service"]["write"];
+    assert_eq!(write.as_array().unwrap().len(), 1);
+    let source = write[0]["us"]["source"].as_str().unwrap();
+    assert!(source.starts_with("both.csv:"), "{source}");
+}
+
+#[test]
+fn the_kernel_s_path_measures_a_file_and_leaves_it_as_it_is() {
+    if !thorough() {
+        return;
+    }
+    // Beside the build, where O_DIRECT is had.
+    let room = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let disk = room.path().join("disk.img");
+    let data = vec![7_u8; 4 << 20];
+    fs::write(&disk, &data).unwrap();
+    let line =
+        format!("profiles measure --device ./disk.img --ioengine psync --bs 4k -o p.toml {SHORT}");
+    let output = joulio(&line).current_dir(&room).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    // A file may be quicker than the machine that was named; its rates are kept then too.
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{said}");
+    assert!(
+        output.status.success() || said.contains("rates are in p.csv"),
+        "{said}"
+    );
+    let csv = fs::read_to_string(room.path().join("p.csv")).unwrap();
+    assert!(csv.contains(" by psync "), "{csv}");
+    let rows: Vec<_> = csv
+        .lines()
+        .filter(|line| line.starts_with("randread,"))
+        .collect();
+    assert!(rows[0].starts_with("randread,4k,1,1,"), "{csv}");
+    // One I/O a job: depth is by jobs.
+    assert!(rows[1].starts_with("randread,4k,1,4,"), "{csv}");
+    assert!(fs::read(&disk).unwrap() == data);
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused_before_anything_is_done() {
+    let room = tempdir().unwrap();
+    fs::write(room.path().join("there.csv"), "mine").unwrap();
+    let device = "profiles measure --device emulated:optane-900p";
+    for (line, want) in [
+        (format!("{device} -o mine.txt"), "must end in .toml"),
+        (
+            format!("{device} -o there.toml"),
+            "there.csv is there already",
+        ),
+        (
+            format!("{device} -o m.toml --bs 1000"),
+            "--bs: 1000: give a multiple",
+        ),
+        (
+            format!("{device} -o m.toml --bs 4k,1M"),
+            "transfers at most 131072 B",
+        ),
+        (
+            format!("{device} -o m.toml --ioengine io_uring"),
+            "take a block device or a file",
+        ),
+        (format!("{device} -o m.toml --base nothing"), "unknown"),
+        (format!("{device} -o m.toml --loops 0"), "1..=100"),
+        (format!("{device} -o m.toml --runtime 0"), "above zero"),
+        (
+            "profiles measure --device nowhere -o m.toml".into(),
+            "not a device",
+        ),
+        ("profiles measure -o m.toml".into(), "--device"),
+        (device.into(), "--out"),
+    ] {
+        let said = refused(room.path(), &line);
+        assert!(said.contains(want), "{line}: no '{want}' in: {said}");
+    }
+}
+
+#[test]
+fn a_signal_ends_it_and_nothing_is_written() {
+    let room = tempdir().unwrap();
+    let out = room.path().join("mine.toml");
+    let line = format!(
+        "profiles measure --device emulated:optane-900p,size=64M --runtime 100 -o {}",
+        out.display()
+    );
+    let child = begin(&line);
+    let status = format!("/proc/{}/status", child.id());
+    wait_for("handler of SIGINT", || {
+        let status = fs::read_to_string(&status).ok()?;
+        let caught = status
+            .lines()
+            .find_map(|line| line.strip_prefix("SigCgt:"))?;
+        let caught = u64::from_str_radix(caught.trim(), 16).ok()?;
+        (caught & 0b10 != 0).then_some(())
+    });
+    interrupt(&child);
+    let output = ended(child);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("nothing is written"), "{said}");
+    assert!(contents(room.path()).is_empty());
+}

@@ -1,0 +1,290 @@
+//! `joulio bench --scheduler` on a loop device over memory: every scheduler has its run, and the
+//! device has its own again after it, whatever ended the run. As root; says so and does nothing
+//! where no loop device is to be had.
+
+use crate::common::{joulio, refused, wait_for};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use tempfile::TempDir;
+
+/// A loop device, and a place for the journal.
+struct Loop {
+    device: String,
+    room: TempDir,
+}
+
+impl Loop {
+    fn new() -> Option<Loop> {
+        Loop::with(&[])
+    }
+
+    /// With more words for losetup(8).
+    fn with(words: &[&str]) -> Option<Loop> {
+        let room = TempDir::new_in("/dev/shm")
+            .or_else(|_| tempfile::tempdir())
+            .ok()?;
+        let image = room.path().join("disk.img");
+        fs::write(&image, vec![7; 8 << 20]).expect("written");
+        let made = Command::new("losetup")
+            .args(["--find", "--show", "--sector-size", "4096"])
+            .args(words)
+            .arg(&image)
+            .output();
+        let Some(made) = made.ok().filter(|made| made.status.success()) else {
+            eprintln!("skipped: no loop device to be had (not root?)");
+            return None;
+        };
+        let device = String::from_utf8(made.stdout).expect("UTF-8").trim().into();
+        Some(Loop { device, room })
+    }
+
+    fn file(&self) -> PathBuf {
+        let name = self.device.trim_start_matches("/dev/");
+        format!("/sys/block/{name}/queue/scheduler").into()
+    }
+
+    fn offered(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.file()).expect("read");
+        let names = text.split_whitespace();
+        names
+            .map(|name| name.trim_matches(['[', ']']).into())
+            .collect()
+    }
+
+    fn scheduler(&self) -> String {
+        let text = fs::read_to_string(self.file()).expect("read");
+        let set = text.split_once('[').expect("one is set").1;
+        set.split_once(']').expect("closed").0.into()
+    }
+
+    fn set(&self, name: &str) {
+        fs::write(self.file(), name).expect("set");
+    }
+
+    fn command(&self, line: &str) -> assert_cmd::Command {
+        let mut command = joulio(line);
+        command.env("XDG_STATE_HOME", self.room.path());
+        command
+    }
+
+    /// A run that goes on for long, under way with `scheduler`.
+    fn running(&self, scheduler: &str) -> Child {
+        let mut command = crate::common::program();
+        let line = format!(
+            "bench --device {} --scheduler {scheduler} --meter none --runtime 600 --output json",
+            self.device
+        );
+        command
+            .args(line.split(' '))
+            .env("XDG_STATE_HOME", self.room.path());
+        let child = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("started");
+        wait_for("scheduler that is set", || {
+            (self.scheduler() == scheduler).then_some(())
+        });
+        child
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["-d", &self.device]).status();
+    }
+}
+
+/// One that is not `other`, if the kernel has two.
+fn another(offered: &[String], other: &str) -> Option<String> {
+    offered.iter().find(|name| *name != other).cloned()
+}
+
+fn signal(child: &Child, signal: Signal) {
+    let pid = Pid::from_raw(child.id() as i32).expect("a process");
+    kill_process(pid, signal).expect("signalled");
+}
+
+#[test]
+fn every_scheduler_has_its_runs_and_is_put_back() {
+    let Some(disk) = Loop::new() else { return };
+    let offered = disk.offered();
+    let before = disk.scheduler();
+    let list = offered.join(",");
+    let line = format!(
+        "bench --device {} --scheduler {list} --replicates 2 --set nr_requests=48 --number_ios 200 --meter none --output json",
+        disk.device
+    );
+    let output = disk
+        .command(&line)
+        .assert()
+        .success()
+        .get_output()
+        .stdout
+        .clone();
+    let report: Value = serde_json::from_slice(&output).expect("JSON");
+    let runs = report["runs"].as_array().expect("runs");
+    let reported: Vec<_> = runs
+        .iter()
+        .map(|run| run["settings"]["scheduler"].as_str())
+        .collect();
+    // Interleaved: all of them, and then all of them again.
+    let twice: Vec<_> = offered
+        .iter()
+        .chain(&offered)
+        .map(|name| Some(name.as_str()))
+        .collect();
+    assert_eq!(reported, twice);
+    for run in runs {
+        assert_eq!(
+            (&run["all"]["ios"], &run["all"]["errors"]),
+            (&200.into(), &0.into())
+        );
+        assert_eq!(run["settings"]["nr_requests"], "48");
+    }
+    let disk_before = &report["manifest"]["machine"]["disks"][0]["scheduler"]["value"];
+    assert_eq!(*disk_before, before);
+    assert_eq!(disk.scheduler(), before);
+}
+
+#[test]
+fn what_a_killed_run_has_set_is_put_back_by_restore() {
+    let Some(disk) = Loop::new() else { return };
+    let before = disk.scheduler();
+    let Some(other) = another(&disk.offered(), &before) else {
+        return;
+    };
+    let mut child = disk.running(&other);
+    signal(&child, Signal::KILL);
+    child.wait().expect("gone");
+    assert_eq!(disk.scheduler(), other);
+    let reported = disk.command("restore").assert().success();
+    let reported = String::from_utf8(reported.get_output().stdout.clone()).expect("UTF-8");
+    assert!(reported.contains("scheduler"), "{reported}");
+    assert_eq!(disk.scheduler(), before);
+    // There is nothing left.
+    disk.set(&other);
+    disk.command("restore").assert().success();
+    assert_eq!(disk.scheduler(), other);
+}
+
+#[test]
+fn the_next_run_puts_back_what_a_killed_one_has_left() {
+    let Some(disk) = Loop::new() else { return };
+    let before = disk.scheduler();
+    let Some(other) = another(&disk.offered(), &before) else {
+        return;
+    };
+    let mut child = disk.running(&other);
+    signal(&child, Signal::KILL);
+    child.wait().expect("gone");
+    let line = format!(
+        "bench --device {} --scheduler {other} --number_ios 50 --meter none",
+        disk.device
+    );
+    disk.command(&line).assert().success();
+    assert_eq!(disk.scheduler(), before);
+}
+
+#[test]
+fn an_interrupted_run_puts_back_what_it_has_set() {
+    let Some(disk) = Loop::new() else { return };
+    let before = disk.scheduler();
+    let Some(other) = another(&disk.offered(), &before) else {
+        return;
+    };
+    let mut child = disk.running(&other);
+    signal(&child, Signal::INT);
+    assert_eq!(child.wait().expect("ended").code(), Some(130));
+    assert_eq!(disk.scheduler(), before);
+}
+
+#[test]
+fn a_setting_that_cannot_be_is_refused_before_anything_is_changed() {
+    let Some(disk) = Loop::new() else { return };
+    let before = disk.scheduler();
+    let device = &disk.device;
+    for (line, want) in [
+        (format!("--device {device} --scheduler nope"), "it can be"),
+        (format!("--device {device} --scheduler none,nope"), "nope"),
+        (
+            format!("--device {device} --set nr_requests=many"),
+            "nr_requests",
+        ),
+        (
+            format!("--device {device} --set nothing=1"),
+            "no setting nothing",
+        ),
+        (format!("--device {device} --set nr_requests"), "NAME=VALUE"),
+        ("--scheduler none".into(), "takes a block device"),
+        (format!("--device {device} --replicates 0"), "--replicates"),
+    ] {
+        let said = refused(disk.room.path(), &format!("bench --number_ios 50 {line}"));
+        assert!(said.contains(want), "{line}: {said}");
+        assert_eq!(disk.scheduler(), before);
+    }
+}
+
+#[test]
+fn devices_in_use_and_read_only_ones_are_not_written_to() {
+    let write = "--rw randwrite --allow-write --number_ios 50";
+    if let Some(disk) = Loop::with(&["--read-only"]) {
+        let line = format!("bench --device {} {write}", disk.device);
+        let said = refused(disk.room.path(), &line);
+        assert!(said.contains("read-only"), "{said}");
+    }
+    let Some(disk) = Loop::new() else { return };
+    let made = Command::new("mkfs.ext4")
+        .args(["-q", &disk.device])
+        .status();
+    let mounted = disk.room.path().join("mounted");
+    fs::create_dir(&mounted).expect("made");
+    let mount = || {
+        Command::new("mount")
+            .arg(&disk.device)
+            .arg(&mounted)
+            .status()
+    };
+    if !made.is_ok_and(|made| made.success()) || !mount().is_ok_and(|made| made.success()) {
+        eprintln!("skipped: nothing can be mounted here");
+        return;
+    }
+    // Outside of the room: what is mounted there is a folder to be inspected.
+    let room = TempDir::new().expect("a temporary directory");
+    let said = refused(
+        room.path(),
+        &format!("bench --device {} {write}", disk.device),
+    );
+    let unmounted = Command::new("umount").arg(&mounted).status();
+    assert!(unmounted.is_ok_and(|status| status.success()));
+    assert!(said.contains("in use"), "{said}");
+}
+
+#[test]
+fn what_is_advised_is_applied_and_stays_until_it_is_restored() {
+    let Some(disk) = Loop::new() else { return };
+    let before = disk.scheduler();
+    let Some(other) = another(&disk.offered(), &before) else {
+        return;
+    };
+    let line = format!(
+        "advise --device {} --engine psync --completion interrupt --scheduler {other} --number_ios 200 --runtime 5 --replicates 2 --meter none",
+        disk.device
+    );
+    let text = |line: &str| {
+        let output = disk.command(line).assert().success();
+        String::from_utf8(output.get_output().stdout.clone()).expect("UTF-8")
+    };
+    assert!(!text(&line).contains("Applied"));
+    assert_eq!(disk.scheduler(), before);
+    let applied = text(&format!("{line} --apply"));
+    assert_eq!(disk.scheduler(), other);
+    for what in ["joulio restore puts it back", "udev", &*other] {
+        assert!(applied.contains(what), "{applied}");
+    }
+    assert!(text("restore").contains(&before));
+    assert_eq!(disk.scheduler(), before);
+}

@@ -1,0 +1,377 @@
+//! `joulio stat`, on trees whose counters change while it runs.
+
+use crate::common::machine::{file, guest, server};
+use crate::common::running::Running;
+use crate::common::{joulio, refused};
+use openmetrics_parser::openmetrics::parse_openmetrics;
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use tempfile::{TempDir, tempdir};
+
+/// Reads, and writes of half as many, of 4 KiB.
+fn count(tree: &TempDir, devices: &[(&str, u64)]) {
+    let line = |&(name, reads): &(&str, u64)| {
+        let writes = reads / 2;
+        let (read_sectors, write_sectors) = (8 * reads, 8 * writes);
+        let (read_ms, write_ms) = (2 * reads, 6 * writes);
+        format!(
+            "8 0 {name} {reads} 0 {read_sectors} {read_ms} {writes} 0 {write_sectors} {write_ms} 0 1 1\n"
+        )
+    };
+    let lines: String = devices.iter().map(line).collect();
+    for (name, _) in devices {
+        file(tree, &format!("sys/block/{name}/size"), "1000\n");
+    }
+    file(tree, "proc/diskstats", &lines);
+}
+
+fn with_disks(tree: TempDir) -> TempDir {
+    count(&tree, &[("sda", 100), ("sdb", 100)]);
+    tree
+}
+
+fn line(tree: &TempDir, more: &str) -> String {
+    format!("stat --root {} {more}", tree.path().display())
+}
+
+fn output(line: &str) -> String {
+    // The baseline that may be kept on this machine is not the tree's.
+    let mut command = joulio(line);
+    let assert = command.env("XDG_STATE_HOME", "/nowhere").assert().success();
+    String::from_utf8(assert.get_output().stdout.clone()).expect("UTF-8")
+}
+
+fn named<'a>(line: &'a Value, list: &str, name: &str) -> &'a Value {
+    let rows = line[list].as_array().expect("a list");
+    let found = rows.iter().find(|row| row["name"] == name);
+    found.unwrap_or_else(|| panic!("no {name} in {line:#}"))
+}
+
+fn number(value: &Value) -> f64 {
+    value
+        .as_f64()
+        .unwrap_or_else(|| panic!("{value}: a number"))
+}
+
+const PACKAGE: &str = "powercap:package-0";
+const ENERGY: &str = "sys/class/powercap/intel-rapl:0/energy_uj";
+
+#[test]
+fn an_interval_has_what_was_counted_in_it_and_each_meter_over_all_ios() {
+    let tree = with_disks(server());
+    let mut stat = Running::begin(&line(&tree, ""));
+    let first = stat.line();
+    // Not the figures since boot.
+    assert_eq!(named(&first, "devices", "sda")["read_ios"], 0);
+    assert_eq!(
+        named(&first, "devices", "sda")["await_seconds"],
+        Value::Null
+    );
+    let package = named(&first, "meters", PACKAGE);
+    assert_eq!(
+        (&package["joules"], &package["ios"]),
+        (&0.0.into(), &0.into())
+    );
+    assert_eq!(package["joules_per_io"], Value::Null);
+    assert_eq!(package["above_idle"], Value::Null);
+
+    file(&tree, ENERGY, "4000000\n");
+    count(&tree, &[("sda", 140), ("sdb", 120)]);
+    let lines = stat.until(|line| named(line, "devices", "sda")["read_ios"] != 0);
+    let last = lines.last().expect("one");
+    let (sda, sdb) = (named(last, "devices", "sda"), named(last, "devices", "sdb"));
+    assert_eq!(
+        (&sda["read_ios"], &sda["write_ios"]),
+        (&40.into(), &20.into())
+    );
+    assert_eq!(
+        (&sdb["read_ios"], &sdb["write_ios"]),
+        (&20.into(), &10.into())
+    );
+    assert_eq!(
+        (&sda["read_bytes"], &sda["write_bytes"]),
+        (&163_840.into(), &81_920.into())
+    );
+    assert_eq!(number(&sda["read_await_seconds"]), 0.002);
+    assert_eq!(number(&sda["write_await_seconds"]), 0.006);
+    // Its energy may have been seen an interval before its I/Os.
+    let joules: f64 = lines
+        .iter()
+        .map(|line| number(&named(line, "meters", PACKAGE)["joules"]))
+        .sum();
+    assert!((joules - 3.0).abs() < 1e-9, "{joules}");
+    for name in [PACKAGE, "hwmon:power_meter/power1"] {
+        let meter = named(last, "meters", name);
+        assert_eq!(meter["ios"], 90);
+        assert_eq!(meter["ios_of"], serde_json::json!(["sda", "sdb"]));
+        // Text holds a figure to its last digit but one.
+        let per_io = number(&meter["joules"]) / 90.0;
+        assert!((number(&meter["joules_per_io"]) - per_io).abs() < 1e-9);
+        assert_eq!(
+            (&meter["modelled"], &meter["idle_subtracted"]),
+            (&false.into(), &false.into())
+        );
+    }
+    let wall = named(last, "meters", "hwmon:power_meter/power1");
+    assert_eq!(
+        (&wall["boundary"], &wall["place"]),
+        (&"wall".into(), &"machine".into())
+    );
+    assert!((number(&wall["watts"]) - 250.0).abs() < 1e-6);
+    stat.end();
+}
+
+#[test]
+fn only_named_devices_are_listed_and_counted() {
+    let tree = with_disks(server());
+    let mut stat = Running::begin(&line(&tree, "/dev/sdb --meter package"));
+    stat.line();
+    count(&tree, &[("sda", 1000), ("sdb", 104)]);
+    let lines = stat.until(|line| named(line, "devices", "sdb")["read_ios"] != 0);
+    let last = lines.last().expect("one");
+    assert_eq!(last["devices"].as_array().map(Vec::len), Some(1));
+    assert_eq!(last["meters"].as_array().map(Vec::len), Some(1));
+    assert_eq!(named(last, "meters", PACKAGE)["ios"], 6);
+    stat.end();
+}
+
+#[test]
+fn a_device_that_goes_is_noted_and_the_others_go_on() {
+    let tree = with_disks(guest());
+    let mut stat = Running::begin(&line(&tree, ""));
+    stat.line();
+    count(&tree, &[("sda", 100)]);
+    let lines = stat.until(|line| line["devices"].as_array().map(Vec::len) == Some(1));
+    assert_eq!(lines.last().expect("one")["notes"][0], "sdb is gone");
+    assert_eq!(stat.line()["notes"], serde_json::json!([]));
+    stat.end();
+}
+
+#[test]
+fn a_mapped_device_is_shown_and_not_counted_again() {
+    let tree = with_disks(server());
+    count(&tree, &[("dm-0", 0), ("sda", 0)]);
+    fs::create_dir_all(tree.path().join("sys/block/dm-0/slaves/sda")).expect("made");
+    let mut stat = Running::begin(&line(&tree, ""));
+    stat.line();
+    count(&tree, &[("dm-0", 20), ("sda", 20)]);
+    let lines = stat.until(|line| named(line, "devices", "sda")["read_ios"] != 0);
+    let last = lines.last().expect("one");
+    assert_eq!(named(last, "devices", "dm-0")["read_ios"], 20);
+    assert_eq!(named(last, "devices", "dm-0")["stands_on"][0], "sda");
+    assert_eq!(named(last, "meters", PACKAGE)["ios"], 30);
+    stat.end();
+    let table = output(&line(&tree, "--count 2"));
+    let reported = "dm-0: on sda, and its I/Os are not counted again";
+    assert_eq!(table.matches(reported).count(), 1, "{table}");
+}
+
+#[test]
+fn tables_have_their_headers_at_every_interval() {
+    let table = output(&line(&with_disks(server()), "--count 2"));
+    assert_eq!(
+        table.matches(" device  r/s  w/s  rMiB/s").count(),
+        2,
+        "{table}"
+    );
+    assert_eq!(table.matches(" meter ").count(), 2, "{table}");
+    assert_eq!(table.matches("reads and writes of the devices").count(), 1);
+    assert!(!table.contains("idle"), "{table}");
+    let wall = table
+        .lines()
+        .find(|line| line.contains("power_meter/power1"));
+    let cells: Vec<_> = wall.expect("a line").split_whitespace().collect();
+    assert_eq!(cells[1..5], ["wall", "hwmon", "measured", "250.000"]);
+    assert_eq!(cells[6], "-", "no I/Os: {table}");
+}
+
+#[test]
+fn without_a_meter_the_devices_are_shown_all_the_same() {
+    let tree = with_disks(guest());
+    let table = output(&line(&tree, "--count 2"));
+    assert_eq!(
+        table.matches("no meter: see joulio power\n").count(),
+        1,
+        "{table}"
+    );
+    assert_eq!(table.matches(" sda ").count(), 2, "{table}");
+    assert!(!table.contains(" meter "), "{table}");
+    let json = output(&line(&tree, "--count 1 --output json"));
+    let json: Value = serde_json::from_str(&json).expect("an object");
+    assert_eq!(json["meters"], serde_json::json!([]));
+}
+
+#[test]
+fn what_is_above_idle_is_reported_beside_the_whole() {
+    let (tree, room) = (
+        with_disks(server()),
+        tempdir().expect("a temporary directory"),
+    );
+    let baseline = room.path().join("idle.json");
+    let root = tree.path().display();
+    output(&format!(
+        "power --root {root} --idle 1s --file {}",
+        baseline.display()
+    ));
+    file(
+        &tree,
+        "sys/class/hwmon/hwmon0/power1_average",
+        "260000000\n",
+    );
+    let stat = line(
+        &tree,
+        &format!("--count 1 --idle-baseline {}", baseline.display()),
+    );
+    let json: Value =
+        serde_json::from_str(&output(&format!("{stat} --output json"))).expect("JSON");
+    let wall = named(&json, "meters", "hwmon:power_meter/power1");
+    assert!((number(&wall["watts"]) - 260.0).abs() < 1e-6, "{wall:#}");
+    assert!(
+        (number(&wall["above_idle"]["watts"]) - 10.0).abs() < 1e-6,
+        "{wall:#}"
+    );
+    assert_eq!(wall["above_idle"]["idle_subtracted"], true);
+    let table = output(&stat);
+    assert!(table.contains("W>idle  uJ/IO>idle"), "{table}");
+}
+
+#[test]
+fn a_kept_baseline_of_no_use_is_reported_and_a_named_one_is_refused() {
+    let (tree, room) = (
+        with_disks(server()),
+        tempdir().expect("a temporary directory"),
+    );
+    let kept = room.path().join("joulio/idle-baseline.json");
+    fs::create_dir_all(kept.parent().expect("a folder")).expect("made");
+    fs::write(&kept, "{}").expect("written");
+    let mut stat = joulio(&line(&tree, "--count 1"));
+    let assert = stat.env("XDG_STATE_HOME", room.path()).assert().success();
+    let said = String::from_utf8_lossy(&assert.get_output().stdout).into_owned();
+    assert!(said.contains("idle baseline not used: "), "{said}");
+    let named = line(&tree, &format!("--idle-baseline {}", kept.display()));
+    assert!(refused(room.path(), &named).contains("not an idle baseline"));
+}
+
+#[test]
+fn a_modelled_device_is_called_so_and_divided_by_no_others_ios() {
+    let tree = with_disks(guest());
+    let stat = line(
+        &tree,
+        "--interval 2 --count 1 --device emulated:optane-900p",
+    );
+    let json: Value =
+        serde_json::from_str(&output(&format!("{stat} --output json"))).expect("JSON");
+    let device = named(&json, "meters", "nvme:emulated:optane-900p");
+    assert_eq!(
+        (&device["modelled"], &device["boundary"]),
+        (&true.into(), &"device".into())
+    );
+    assert!(number(&device["joules"]) > 0.0);
+    assert_eq!(
+        (&device["ios"], &device["joules_per_io"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert!(
+        device["problem"]
+            .as_str()
+            .expect("printed")
+            .contains("none of the block devices")
+    );
+    let table = output(&stat);
+    let row = table.lines().find(|line| line.contains("nvme:emulated"));
+    assert!(row.expect("a row").contains(" modelled "), "{table}");
+}
+
+#[test]
+fn the_metrics_are_those_of_all_intervals() {
+    let (tree, room) = (
+        with_disks(server()),
+        tempdir().expect("a temporary directory"),
+    );
+    let path = room.path().join("joulio.prom");
+    let mut stat = Running::begin(&line(&tree, &format!("--openmetrics {}", path.display())));
+    let mut lines = vec![stat.line()];
+    file(&tree, ENERGY, "4000000\n");
+    count(&tree, &[("sda", 140), ("sdb", 120)]);
+    lines.extend(stat.until(|line| named(line, "devices", "sda")["read_ios"] != 0));
+    // The file is written after the line, and before the next.
+    stat.line();
+    let text = fs::read_to_string(&path).expect("there");
+    stat.end();
+    let metrics = parse_openmetrics(&text).expect("OpenMetrics");
+    for family in [
+        "joulio_energy_joules",
+        "joulio_power_watts",
+        "joulio_device_ios",
+        "joulio_device_bytes",
+    ] {
+        assert!(metrics.families.contains_key(family), "{text}");
+    }
+    for sample in [
+        r#"joulio_energy_joules_total{domain="package",place="package-0",meter="powercap:package-0",source="powercap",modelled="false"} 3.0"#,
+        r#"joulio_device_ios_total{device="sda",direction="read"} 40"#,
+        r#"joulio_device_ios_total{device="sdb",direction="write"} 10"#,
+        r#"joulio_device_bytes_total{device="sda",direction="write"} 81920"#,
+    ] {
+        assert!(text.lines().any(|line| line == sample), "{sample}\n{text}");
+    }
+    let wall = r#"joulio_power_watts{domain="wall",place="machine",meter="hwmon:power_meter/power1",source="hwmon",modelled="false"} "#;
+    let watts = text.lines().find_map(|line| line.strip_prefix(wall));
+    let watts: f64 = watts.and_then(|watts| watts.parse().ok()).expect("watts");
+    assert!((watts - 250.0).abs() < 1e-6, "{text}");
+    assert!(text.ends_with("# EOF\n"), "{text}");
+    let mode = fs::metadata(&path).expect("there").permissions().mode();
+    assert_eq!(mode & 0o7777, 0o644);
+    assert_eq!(fs::read_dir(room.path()).expect("there").count(), 1);
+}
+
+#[test]
+fn what_cannot_be_done_is_refused() {
+    let tree = with_disks(server());
+    let bare = guest();
+    let room = tempdir().expect("a temporary directory");
+    let cases = [
+        (line(&tree, "--interval 900ms"), "at least 1 s"),
+        (
+            line(&tree, "sdc"),
+            "no block device 'sdc': there are sda, sdb",
+        ),
+        (
+            line(&tree, "sda /dev/nothing"),
+            "no block device 'nothing': there are sda, sdb",
+        ),
+        (line(&bare, ""), "proc/diskstats"),
+        (line(&tree, "--meter pakage"), "package"),
+        (
+            line(&tree, "--meter powercap:package-7"),
+            "there is no powercap:package-7",
+        ),
+        (
+            line(&tree, "--idle-baseline /nowhere/b.json"),
+            "/nowhere/b.json",
+        ),
+        (line(&tree, "--openmetrics joulio.txt"), "must end in .prom"),
+        (
+            line(&tree, "--openmetrics /nowhere/joulio.prom"),
+            "/nowhere/joulio.prom",
+        ),
+        (line(&tree, "--output xml"), "xml"),
+        ("stat --root /nowhere".into(), "/nowhere is not a folder"),
+    ];
+    for (line, expected) in cases {
+        let said = refused(room.path(), &line);
+        assert!(said.contains(expected), "{line}: {said}");
+    }
+}
+
+#[test]
+fn this_machine_has_its_own_figures() {
+    let json = output("stat --count 1 --output json");
+    let json: Value = serde_json::from_str(&json).expect("an object");
+    assert!(number(&json["seconds"]) >= 1.0);
+    for device in json["devices"].as_array().expect("devices") {
+        let utilisation = number(&device["utilisation"]);
+        assert!((0.0..=1.0).contains(&utilisation), "{device:#}");
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! `valgrind --tool=callgrind target/release/examples/reads 20000`
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/all/common/mod.rs"]
 mod common;
 
 use common::{Host, options, transfer};

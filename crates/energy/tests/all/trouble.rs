@@ -1,0 +1,105 @@
+//! Windows in which something goes wrong.
+
+use crate::common::*;
+use joulio_energy::{MeterError, Meters, Select, WindowError};
+use joulio_units::Nanos;
+use std::io::ErrorKind;
+
+#[test]
+fn a_zone_that_vanishes_takes_only_its_own_figure_along() {
+    let mut machine = watts(50.0);
+    let window = machine.meters.open_unsampled();
+    machine.clock.advance(Nanos(2 * SECOND.0));
+    machine
+        .files
+        .fails(machine.tree.path(PACKAGE_0), ErrorKind::NotFound);
+    let measured = window.close(None);
+    assert_eq!(
+        *error(&measured[0]),
+        WindowError::Meter(MeterError::Removed {
+            what: PACKAGE_0.into()
+        })
+    );
+    let other = &measured[1].figure.as_ref().expect("a figure").total;
+    assert!((other.watts().0 - 100.0).abs() < 0.01);
+}
+
+#[test]
+fn a_folder_that_is_taken_out_is_a_zone_that_vanishes() {
+    let (tree, clock) = (server(), TestClock::at(SECOND));
+    let mut meters =
+        Meters::discover(&tree.root().with_clock(clock.clone()), &Select::all()).meters;
+    let mut window = meters.open_unsampled();
+    clock.advance(SECOND);
+    tree.remove("/sys/class/powercap/intel-rapl:1");
+    window.tick();
+    clock.advance(SECOND);
+    let figures = figures(window.close(None));
+    let gone: Vec<_> = figures.iter().map(Result::is_err).collect();
+    assert_eq!(gone, [false, true, false, false]);
+}
+
+#[test]
+fn a_zone_that_came_back_has_no_figure_until_the_next_lap() {
+    let mut machine = watts(50.0);
+    let path = machine.tree.path(PACKAGE_0);
+    let mut window = machine.meters.open_unsampled();
+    machine.files.fails(path.clone(), ErrorKind::NotFound);
+    window.tick();
+    machine.files.recovers(&path);
+    machine.clock.advance(Nanos(2 * SECOND.0));
+    assert!(window.lap(None)[0].figure.is_err());
+    machine.clock.advance(Nanos(2 * SECOND.0));
+    assert!((totals(window.lap(None))[0].watts().0 - 50.0).abs() < 0.01);
+}
+
+#[test]
+fn a_meter_that_fails_at_the_start_has_no_figure() {
+    let mut machine = watts(50.0);
+    let path = machine.tree.path(PACKAGE_0);
+    machine
+        .files
+        .fails(path.clone(), ErrorKind::PermissionDenied);
+    let window = machine.meters.open_unsampled();
+    machine.files.recovers(&path);
+    machine.clock.advance(Nanos(2 * SECOND.0));
+    let measured = window.close(None);
+    assert!(matches!(
+        error(&measured[0]),
+        WindowError::Meter(MeterError::Denied { .. })
+    ));
+    assert!(measured[1].figure.is_ok());
+}
+
+#[test]
+fn a_clock_that_goes_back_leaves_no_figure() {
+    let mut machine = watts(50.0);
+    let mut window = machine.meters.open_unsampled();
+    machine.clock.set(Nanos::from_millis(500));
+    let measured = window.lap(None);
+    assert!(matches!(
+        error(&measured[0]),
+        WindowError::ClockWentBack { .. }
+    ));
+    // What is measured after that is sound again.
+    machine.clock.advance(Nanos(2 * SECOND.0));
+    assert!(window.close(None)[0].figure.is_ok());
+}
+
+#[test]
+fn a_machine_that_slept_leaves_no_figure() {
+    let mut machine = watts(50.0);
+    let mut window = machine.meters.open_unsampled();
+    machine.clock.advance(Nanos(2 * SECOND.0));
+    machine.clock.suspend(Nanos(60 * SECOND.0));
+    for measured in window.lap(None) {
+        assert_eq!(
+            *error(&measured),
+            WindowError::Suspended {
+                slept: Nanos(60 * SECOND.0)
+            }
+        );
+    }
+    machine.clock.advance(Nanos(2 * SECOND.0));
+    assert!(window.close(None)[0].figure.is_ok());
+}

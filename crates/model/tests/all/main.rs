@@ -1,0 +1,14 @@
+//! The profiles' tests, a module each, all of them one program.
+
+mod bands;
+mod bounds;
+mod common;
+mod devices;
+mod energy;
+mod figures;
+mod garbage_collection;
+mod power_states;
+mod profiles;
+mod service_times;
+mod tdp;
+mod uncore_and_frequency;

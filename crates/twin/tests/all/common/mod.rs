@@ -1,0 +1,23 @@
+//! What the tests share: a machine and devices.
+#![allow(dead_code, reason = "each test file uses some of it")]
+
+pub mod policies;
+
+use joulio_job::{CompletionMode, EngineName, Method};
+use joulio_model::{DeviceProfile, MachineProfile};
+
+pub fn machine() -> MachineProfile {
+    MachineProfile::builtin("xeon-e3-1230v5").unwrap()
+}
+
+pub fn device(name: &str) -> DeviceProfile {
+    DeviceProfile::builtin(name).unwrap()
+}
+
+/// A method whose path is the one of `engine`.
+pub fn method(engine: EngineName) -> Method {
+    Method {
+        engine,
+        mode: CompletionMode::Poll,
+    }
+}

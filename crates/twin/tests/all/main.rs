@@ -1,0 +1,13 @@
+//! The twin's tests, a module each, all of them one program.
+
+mod common;
+mod counters;
+mod device_fit;
+mod grid;
+mod oracle;
+mod properties;
+mod published;
+mod replay;
+mod shared;
+mod sizes;
+mod smt;

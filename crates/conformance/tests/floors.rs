@@ -154,3 +154,22 @@ fn unsafe_code_is_in_the_rooms_that_are_named() -> Result<()> {
     assert_eq!(unsafe_rooms()?, named);
     Ok(())
 }
+
+/// A file that no program names is a test that never runs.
+#[test]
+fn every_file_of_tests_is_a_module_of_its_program() -> Result<()> {
+    for room in fs::read_dir(workspace().join("crates"))? {
+        let folder = room?.path().join("tests/all");
+        let Ok(program) = fs::read_to_string(folder.join("main.rs")) else {
+            continue;
+        };
+        for file in fs::read_dir(&folder)? {
+            let path = file?.path();
+            let name = path.file_stem().ok_or("a file without a name")?;
+            let name = name.to_string_lossy();
+            let module = program.lines().any(|line| line == format!("mod {name};"));
+            assert!(module || name == "main", "{} never runs", path.display());
+        }
+    }
+    Ok(())
+}

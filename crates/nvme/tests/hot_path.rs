@@ -1,5 +1,6 @@
 //! What an I/O must not do, however the core waits for it, and what a queue pair may take.
 
+#[path = "all/common/mod.rs"]
 mod common;
 
 use allocation_counter::measure;

@@ -1,5 +1,6 @@
 //! As many queue pairs as a controller has, all at once.
 
+#[path = "all/common/mod.rs"]
 mod common;
 
 use joulio_emulator::EmulatedDevice;

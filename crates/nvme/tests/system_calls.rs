@@ -4,6 +4,7 @@
 //! The test runs itself under `strace`, a file for each thread: that of the driver's has marks in
 //! it, writes to nowhere.
 
+#[path = "all/common/mod.rs"]
 mod common;
 
 use common::policies::{self, Waits};

@@ -1,5 +1,6 @@
 //! A core that spins against a device thread of its own process, on too few CPUs.
 
+#[path = "all/common/mod.rs"]
 mod common;
 
 use common::{instant, watched};

@@ -1,8 +1,6 @@
 //! Asynchronous events: what the controller reports unrequested.
 
-mod common;
-
-use common::{Spy, open};
+use crate::common::{Spy, open};
 use joulio_device::{Device, Doorbell};
 use joulio_emulator::{Fault, Stepper};
 use joulio_nvme::Controller;

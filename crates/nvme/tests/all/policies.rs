@@ -1,7 +1,5 @@
 //! What a policy hears, and what happens to one that does not keep its word.
 
-mod common;
-
 use joulio_nvme::wait::{
     AnyPolicy, Class, Hybrid, Outstanding, Policy, Slept, Step, StepKind, StepSet, WaitError, now,
 };
@@ -74,13 +72,13 @@ impl Policy for Liar {
 
 struct Fixture {
     stepper: joulio_emulator::Stepper,
-    group: PollGroup<common::Spy>,
+    group: PollGroup<crate::common::Spy>,
     namespace: joulio_nvme::Namespace,
-    controller: joulio_nvme::Controller<common::Spy>,
+    controller: joulio_nvme::Controller<crate::common::Spy>,
 }
 
 fn fixture() -> Fixture {
-    let (controller, stepper, _) = common::open();
+    let (controller, stepper, _) = crate::common::open();
     let namespace = controller.namespace(1).unwrap();
     let group = PollGroup::new(vec![controller.create_queue_pair(4).unwrap()]);
     Fixture {
@@ -246,7 +244,7 @@ impl Policy for Witness {
 /// Reads and writes of three sizes at `depth`, until so many epochs are over.
 fn sleeps_over_epochs(depth: usize, epochs: u32) {
     let options = ControllerOptions::default();
-    let (controller, _) = common::open_spawned("", common::Seen::default(), options);
+    let (controller, _) = crate::common::open_spawned("", crate::common::Seen::default(), options);
     let namespace = controller.namespace(1).unwrap();
     let testimony = Arc::<Mutex<Testimony>>::default();
     let mut queue = controller.create_queue_pair(depth).unwrap();
@@ -296,7 +294,7 @@ fn sleeps_over_epochs(depth: usize, epochs: u32) {
 
 #[test]
 fn no_sleep_of_hybrid_is_longer_than_its_estimate_says() {
-    common::watched(|| {
+    crate::common::watched(|| {
         sleeps_over_epochs(1, 6);
         sleeps_over_epochs(4, 6);
     });

@@ -1,9 +1,7 @@
 //! Waiting ends when nobody wants to wait any more. Every time limit here is longer than a test may
 //! take.
 
-mod common;
-
-use common::{Seen, Spy, instant, open_spawned, open_stepped, watched};
+use crate::common::{Seen, Spy, instant, open_spawned, open_stepped, watched};
 use joulio_emulator::{EmulatedDevice, Fault};
 use joulio_nvme::{Cancel, Controller, ControllerOptions, NvmeError, PollGroup};
 use joulio_units::Nanos;

@@ -1,8 +1,6 @@
 //! Completions that belong to no command: rejected and counted, never delivered.
 
-mod common;
-
-use common::{Seen, open};
+use crate::common::{Seen, open};
 use joulio_device::SharedMemory;
 use joulio_nvme::{Completed, CompletionFault, Controller, Namespace, QueuePair};
 use joulio_units::Nanos;
@@ -14,9 +12,9 @@ const DEPTH: usize = 4;
 struct Fixture {
     stepper: joulio_emulator::Stepper,
     namespace: Namespace,
-    queue: QueuePair<common::Spy>,
+    queue: QueuePair<crate::common::Spy>,
     memory: Arc<SharedMemory>,
-    controller: Controller<common::Spy>,
+    controller: Controller<crate::common::Spy>,
 }
 
 fn fixture() -> Fixture {

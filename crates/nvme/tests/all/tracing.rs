@@ -1,7 +1,5 @@
 //! What a queue that is traced records.
 
-mod common;
-
 use joulio_nvme::PollGroup;
 use joulio_nvme::trace::{EventKind, FaultKind, Thread, Timeline, WaitKind};
 use joulio_nvme::wait::{AnyPolicy, now};
@@ -9,7 +7,7 @@ use joulio_units::{Direction, Nanos};
 
 #[test]
 fn a_batch_is_its_submissions_one_doorbell_and_its_completions() {
-    let (controller, stepper, _) = common::open();
+    let (controller, stepper, _) = crate::common::open();
     let namespace = controller.namespace(1).unwrap();
     let mut group = PollGroup::new(vec![controller.create_queue_pair(8).unwrap()]);
     let mut buffers = controller.allocate_buffers(2, 4096).unwrap();
@@ -49,7 +47,7 @@ fn a_batch_is_its_submissions_one_doorbell_and_its_completions() {
 
 #[test]
 fn doorbells_count_how_many_commands_also_around_the_ring() {
-    let (controller, stepper, _) = common::open();
+    let (controller, stepper, _) = crate::common::open();
     let namespace = controller.namespace(1).unwrap();
     let mut group = PollGroup::new(vec![controller.create_queue_pair(4).unwrap()]);
     group.start_trace(256);
@@ -71,7 +69,7 @@ fn doorbells_count_how_many_commands_also_around_the_ring() {
 
 #[test]
 fn a_queue_that_is_not_traced_any_more_records_nothing() {
-    let (controller, stepper, _) = common::open();
+    let (controller, stepper, _) = crate::common::open();
     let namespace = controller.namespace(1).unwrap();
     let mut group = PollGroup::new(vec![controller.create_queue_pair(8).unwrap()]);
     group.start_trace(16);
@@ -86,7 +84,7 @@ fn a_queue_that_is_not_traced_any_more_records_nothing() {
 
 #[test]
 fn a_forged_completion_is_a_fault_and_completes_nothing() {
-    let (controller, _stepper, seen) = common::open();
+    let (controller, _stepper, seen) = crate::common::open();
     let mut group = PollGroup::new(vec![controller.create_queue_pair(4).unwrap()]);
     let memory = seen.last_memory();
     group.start_trace(16);
@@ -111,7 +109,7 @@ fn a_wait_is_recorded_as_its_policy_waits() {
         (AnyPolicy::POLL, WaitKind::Spin),
         (AnyPolicy::INTERRUPT, WaitKind::Block),
     ] {
-        let (controller, _stepper, _) = common::open();
+        let (controller, _stepper, _) = crate::common::open();
         let mut queue = controller.create_queue_pair(4).unwrap();
         queue.set_policy(policy).unwrap();
         let mut group = PollGroup::new(vec![queue]);

@@ -1,8 +1,6 @@
 //! Commands that do not complete in time: what an Abort brings about.
 
-mod common;
-
-use common::{Seen, Spy, open_spawned, open_stepped, watched};
+use crate::common::{Seen, Spy, open_spawned, open_stepped, watched};
 use joulio_nvme::spec::Status;
 use joulio_nvme::trace::EventKind;
 use joulio_nvme::wait::now;

@@ -1,8 +1,6 @@
 //! A shutdown has the time that the controller says it needs (RTD3E), and no more.
 
-mod common;
-
-use common::{Seen, open_stepped, watched};
+use crate::common::{Seen, open_stepped, watched};
 use joulio_nvme::ControllerOptions;
 use std::time::Duration;
 

@@ -1,8 +1,6 @@
 //! A controller that a reset does not bring back: everything says so, and nothing waits.
 
-mod common;
-
-use common::{Seen, Spy, open_spawned, open_stepped, watched};
+use crate::common::{Seen, Spy, open_spawned, open_stepped, watched};
 use joulio_emulator::Fault;
 use joulio_nvme::spec::Status;
 use joulio_nvme::spec::feature::FeatureId;

@@ -1,8 +1,6 @@
 //! Resets that CC.EN cannot do: the function is reset.
 
-mod common;
-
-use common::{Seen, Spy, open_spawned, watched};
+use crate::common::{Seen, Spy, open_spawned, watched};
 use joulio_emulator::Fault;
 use joulio_nvme::spec::Status;
 use joulio_nvme::wait::AnyPolicy;

@@ -1,7 +1,5 @@
 //! Which completions raise an interrupt: those that a core blocked for, and no others.
 
-mod common;
-
 use joulio_emulator::EmulatedDevice;
 use joulio_nvme::wait::{
     AnyPolicy, Class, Counters, Outstanding, Policy, SkiRental, Step, StepKind, StepSet, now,
@@ -37,7 +35,7 @@ impl Policy for BlockOnceInAHundred {
 }
 
 fn open() -> Controller<EmulatedDevice> {
-    let device = EmulatedDevice::spawn(&common::instant()).unwrap();
+    let device = EmulatedDevice::spawn(&crate::common::instant()).unwrap();
     Controller::open(device, ControllerOptions::default()).unwrap()
 }
 
@@ -84,7 +82,7 @@ fn ios_found_by_spinning_raise_no_interrupt_after_a_block() {
 
 #[test]
 fn a_blocking_queue_beside_a_polling_one_raises_no_interrupt_while_the_core_spins() {
-    let (controller, stepper, _) = common::open();
+    let (controller, stepper, _) = crate::common::open();
     let namespace = controller.namespace(1).unwrap();
     let mut buffers = controller.allocate_buffers(2, 512).unwrap();
     let mut blocking = controller.create_queue_pair(1).unwrap();
@@ -113,7 +111,7 @@ fn a_blocking_queue_beside_a_polling_one_raises_no_interrupt_while_the_core_spin
 /// interrupts are not remapped.
 #[test]
 fn a_vector_that_a_kernel_has_rewritten_is_set_again() {
-    common::watched(rewrite_and_check);
+    crate::common::watched(rewrite_and_check);
 }
 
 fn rewrite_and_check() {

@@ -1,8 +1,6 @@
 //! How a command says where its data is, as it stands in the submission queue.
 
-mod common;
-
-use common::{Seen, open_stepped};
+use crate::common::{Seen, open_stepped};
 use joulio_device::SharedMemory;
 use joulio_nvme::ControllerOptions;
 use joulio_units::Nanos;

@@ -1,8 +1,6 @@
 //! A line that the interrupts of several queues are to write.
 
-mod common;
-
-use common::{Seen, Spy};
+use crate::common::{Seen, Spy};
 use joulio_emulator::Options;
 use joulio_nvme::wait::AnyPolicy;
 use joulio_nvme::{Controller, ControllerOptions, DmaBuffer, PolicyError, PollGroup};
@@ -23,13 +21,13 @@ fn group(seen: Seen, queues: u16) -> Pair {
     let make = Options {
         queue_pairs: queues,
         vectors: queues + 1,
-        ..common::instant()
+        ..crate::common::instant()
     };
     let options = ControllerOptions {
         queues,
         ..ControllerOptions::default()
     };
-    let (controller, stepper, _) = common::open_stepped_as(&make, seen, options);
+    let (controller, stepper, _) = crate::common::open_stepped_as(&make, seen, options);
     let queues = (0..queues).map(|_| controller.create_queue_pair(1).unwrap());
     Pair {
         group: PollGroup::new(queues.collect()),
@@ -62,7 +60,7 @@ impl Pair {
 
 #[test]
 fn a_redirected_interrupt_that_writes_nothing_is_reported_and_restored() {
-    common::watched(|| {
+    crate::common::watched(|| {
         let seen = Seen::unredirectable();
         let mut pair = pair(seen.clone());
         let buffer = pair.controller.allocate_buffers(1, 512).unwrap().remove(0);

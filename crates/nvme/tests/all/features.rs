@@ -1,8 +1,6 @@
 //! Features that were set outlive a reset, or are said to be gone.
 
-mod common;
-
-use common::{Seen, Spy, instant, open_stepped_as};
+use crate::common::{Seen, Spy, instant, open_stepped_as};
 use joulio_device::Device;
 use joulio_emulator::{Options, Stepper};
 use joulio_model::DeviceProfile;

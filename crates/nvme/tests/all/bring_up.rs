@@ -1,8 +1,6 @@
 //! Controllers that do not come up, and what a queue pair does at its edges.
 
-mod common;
-
-use common::Seen;
+use crate::common::Seen;
 use joulio_device::{Device, DeviceError, DmaMemory, Vector};
 use joulio_emulator::{EmulatedDevice, EmulatedDoorbell, NamespaceOptions, Options, StoreOptions};
 use joulio_model::DeviceProfile;
@@ -198,7 +196,7 @@ fn a_system_with_fewer_vectors_gives_the_first_queues_theirs_and_says_so_to_the_
         queues: 4,
         ..ControllerOptions::default()
     };
-    let (controller, _stepper, _) = common::open_stepped(Seen::with_vectors(2), options);
+    let (controller, _stepper, _) = crate::common::open_stepped(Seen::with_vectors(2), options);
     assert_eq!((controller.max_queues(), controller.vectors()), (4, 2));
     let mut first = controller.create_queue_pair(4).unwrap();
     let mut second = controller.create_queue_pair(4).unwrap();
@@ -229,7 +227,7 @@ proptest! {
         depth in 1usize..20,
         batches in proptest::collection::vec((0usize..24, 0usize..24), 1..60),
     ) {
-        let (controller, stepper, _) = common::open();
+        let (controller, stepper, _) = crate::common::open();
         let namespace = controller.namespace(1).unwrap();
         let mut queue = controller.create_queue_pair(depth).unwrap();
         let mut buffers = controller.allocate_buffers(depth, 512).unwrap();

@@ -1,8 +1,6 @@
 //! Finding namespaces: on controllers with a list of them, with a wrong one, and with none.
 
-mod common;
-
-use common::{Seen, Spy, instant, open_stepped_as};
+use crate::common::{Seen, Spy, instant, open_stepped_as};
 use joulio_emulator::{Fault, NamespaceOptions, Options, Stepper, StoreOptions};
 use joulio_nvme::spec::Status;
 use joulio_nvme::spec::register::Version;

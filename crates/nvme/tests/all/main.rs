@@ -1,0 +1,20 @@
+//! The driver's tests, a module each, of one program: those beside it need a process of their own.
+
+mod aborts;
+mod bring_up;
+mod cancel;
+mod common;
+mod data_pointers;
+mod events;
+mod features;
+mod function_reset;
+mod hostile_completions;
+mod interrupts;
+mod namespaces;
+mod policies;
+mod removal;
+mod reset_fails;
+mod resets;
+mod shared_cache_line;
+mod shutdown;
+mod tracing;

@@ -53,8 +53,17 @@ pub enum EventKind {
         cid: u16,
         /// End of the rest.
         rest_ns: u32,
-        /// End of the watch, after which the core blocks.
+        /// End of the close watch, after which the core blocks.
         watch_ns: u32,
+    },
+    /// The loose watch of that plan, between its rest and its close watch: it sees a completion a little later.
+    Loose {
+        /// Kind of the watch.
+        wait: WaitKind,
+        /// CID.
+        cid: u16,
+        /// End of the watch.
+        loose_ns: u32,
     },
     /// What that plan was expected to cost.
     Expected {

@@ -65,6 +65,8 @@ struct IoView {
 struct PlanView {
     rest: Option<&'static str>,
     rest_until_ns: Option<u64>,
+    loose: Option<&'static str>,
+    loose_until_ns: Option<u64>,
     watch_until_ns: u64,
     expected_joules: Option<f64>,
     expected_delay_ns: Option<u64>,
@@ -163,6 +165,8 @@ impl PlanView {
         PlanView {
             rest: plan.rest.map(|(kind, _)| wait_name(kind)),
             rest_until_ns: plan.rest.map(|(_, until)| until.0),
+            loose: plan.loose.map(|(kind, _)| wait_name(kind)),
+            loose_until_ns: plan.loose.map(|(_, until)| until.0),
             watch_until_ns: plan.watch_until.0,
             expected_joules: plan.expected.map(|joules| joules.0),
             expected_delay_ns: plan.expected.map(|_| plan.expected_delay.0),

@@ -116,6 +116,7 @@ impl Matching {
             } => {
                 let plan = PlanOfIo {
                     rest: rest.map(|kind| (kind, Nanos(rest_ns.into()))),
+                    loose: None,
                     watch_until: Nanos(watch_ns.into()),
                     expected: None,
                     expected_delay: Nanos::ZERO,
@@ -123,6 +124,15 @@ impl Matching {
                 };
                 self.planned(queue, cid, |io| io.plan = Some(plan));
             }
+            EventKind::Loose {
+                wait,
+                cid,
+                loose_ns,
+            } => self.planned(queue, cid, |io| {
+                if let Some(plan) = &mut io.plan {
+                    plan.loose = Some((wait, Nanos(loose_ns.into())));
+                }
+            }),
             EventKind::Expected {
                 cid,
                 nanojoules,

@@ -83,7 +83,10 @@ pub struct Io {
 pub struct PlanOfIo {
     /// Kind and end of the rest; `None`: there is none.
     pub rest: Option<(WaitKind, Nanos)>,
-    /// End of the watch, after which the core blocks; zero: it blocks at once.
+    /// Kind and end of the loose watch, which sees a completion later than a close one; `None`: there is
+    /// none.
+    pub loose: Option<(WaitKind, Nanos)>,
+    /// End of the close watch, after which the core blocks; zero: it blocks at once.
     pub watch_until: Nanos,
     /// Joules of the core that were expected; `None` where the policy could not tell.
     pub expected: Option<Joules>,

@@ -3,13 +3,16 @@
 use crate::StepKind;
 use joulio_units::{Joules, Nanos};
 
-/// How a policy means to wait for an I/O: a rest, a watch, and a block after it. Times count from the
-/// submission.
+/// How a policy means to wait for an I/O: a rest, a loose watch, a close one, and a block after it. Times
+/// count from the submission.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlannedWait {
     /// Kind of the rest, [`StepKind::Sleep`] or [`StepKind::Pause`], and its end; `None`: no rest.
     pub rest: Option<(StepKind, Nanos)>,
-    /// Kind of the watch.
+    /// Kind of the loose watch, which sees a completion later than a close one, and its end; `None`: there
+    /// is none.
+    pub loose: Option<(StepKind, Nanos)>,
+    /// Kind of the close watch.
     pub watch: StepKind,
     /// End of the watch, after which the core blocks; zero: it blocks at once.
     pub watch_until: Nanos,

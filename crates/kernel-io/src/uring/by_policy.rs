@@ -98,8 +98,12 @@ impl PolicyUring {
 
     /// The ring for a request of `class`.
     fn ring(&mut self, class: Class) -> &mut IoUring {
-        let watched = self.policy.planned(class);
-        let watched = watched.is_none_or(|plan| plan.watch_until > Nanos::ZERO);
+        let planned = self.policy.planned(class);
+        let watched = planned.is_none_or(|plan| {
+            // Who blocks for it first needs an interrupt, even if it watches later.
+            let blocks = plan.loose.is_some_and(|(kind, _)| kind == StepKind::Block);
+            !blocks && plan.watch_until > Nanos::ZERO
+        });
         match &mut self.polled {
             Some(polled) if watched => polled,
             _ => &mut self.blocking,

@@ -7,9 +7,6 @@ use joulio_units::{Nanos, Percentile};
 use joulio_workload::LatencySummary;
 use serde::Serialize;
 
-/// The least latency budget over polling.
-const FLOOR: Nanos = Nanos(3_000);
-
 /// The latency that a percentile may not exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
@@ -62,7 +59,7 @@ impl Limits {
                 });
                 (limits.collect(), LimitSource::Slo)
             }
-            Promised::Budget(budget) => budget_over_polling(*budget, all),
+            Promised::Budget { share, floor, .. } => budget_over_polling((*share, *floor), all),
         };
         let limits = Limits { limits, source };
         limits.check()?;
@@ -104,7 +101,10 @@ impl Limits {
     }
 }
 
-fn budget_over_polling(budget: f64, all: &[Assessment]) -> (Vec<Limit>, LimitSource) {
+fn budget_over_polling(
+    (budget, floor): (f64, Nanos),
+    all: &[Assessment],
+) -> (Vec<Limit>, LimitSource) {
     let polls = |one: &&Assessment| {
         let plain = one.candidate.settings.values().all(|value| value == "none");
         one.candidate.completion == "poll" && one.effective.is_none() && plain
@@ -117,7 +117,7 @@ fn budget_over_polling(budget: f64, all: &[Assessment]) -> (Vec<Limit>, LimitSou
     };
     let limits = [Percentile::P99, Percentile::P99_9].map(|percentile| {
         let latency = figures.percentile(percentile).unwrap_or_default();
-        let more = Nanos((latency.0 as f64 * budget) as u64).max(FLOOR);
+        let more = Nanos((latency.0 as f64 * budget) as u64).max(floor);
         Limit {
             percentile,
             latency: latency + more,

@@ -142,7 +142,7 @@ impl AdviceRequest {
             objective: goal.objective,
             promised: match (self.cap, goal.goal().promised) {
                 // Another depth has another polling.
-                (Some(_), Promised::Budget(_)) => Promised::Nothing,
+                (Some(_), Promised::Budget { .. }) => Promised::Nothing,
                 (_, promised) => promised,
             },
             cap: self.cap,

@@ -61,7 +61,7 @@ pub fn parse_latency_budget(text: &str) -> Result<Promised, String> {
     }
     let percent = text.strip_suffix('%').unwrap_or(text);
     match percent.parse::<f64>() {
-        Ok(percent) if (0.0..=1_000.0).contains(&percent) => Ok(Promised::Budget(percent / 100.0)),
+        Ok(percent) if (0.0..=1_000.0).contains(&percent) => Ok(Promised::budget(percent / 100.0)),
         _ => Err(format!(
             "'{text}' is not a latency budget: write 5%, 0% to 1000%, or none"
         )),
@@ -75,8 +75,8 @@ mod tests {
     #[test]
     fn a_budget_is_a_percentage_or_none() {
         let budget = parse_latency_budget;
-        assert_eq!(budget("5%"), Ok(Promised::Budget(0.05)));
-        assert_eq!(budget("0.5"), Ok(Promised::Budget(0.005)));
+        assert_eq!(budget("5%"), Ok(Promised::budget(0.05)));
+        assert_eq!(budget("0.5"), Ok(Promised::budget(0.005)));
         assert_eq!(budget("none"), Ok(Promised::Nothing));
         for wrong in ["", "%", "-1%", "1001%", "NaN", "inf%", "5us"] {
             assert!(budget(wrong).unwrap_err().contains("5%"), "{wrong}");

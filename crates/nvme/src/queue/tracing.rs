@@ -87,6 +87,21 @@ impl<D: Device> QueuePair<D> {
                 watch_ns: ns(planned.watch_until),
             },
         });
+        if let Some((kind, until)) = planned.loose {
+            let wait = match kind {
+                StepKind::Block => WaitKind::Block,
+                _ => WaitKind::Pause,
+            };
+            self.trace.record(|| Event {
+                at,
+                queue,
+                kind: EventKind::Loose {
+                    wait,
+                    cid,
+                    loose_ns: ns(until),
+                },
+            });
+        }
         if let Some(expected) = planned.expected {
             self.trace.record(|| Event {
                 at,

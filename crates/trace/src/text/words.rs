@@ -27,6 +27,11 @@ pub(crate) fn steps(plan: &PlanOfIo) -> String {
         Some((_, until)) => format!("u{} ", micros(until)),
         None => String::new(),
     };
+    match plan.loose {
+        Some((WaitKind::Block, until)) => steps += &format!("b{} ", micros(until)),
+        Some((_, until)) => steps += &format!("u{} ", micros(until)),
+        None => {}
+    }
     if plan.watch_until > Nanos::ZERO {
         steps += &format!("p{} ", micros(plan.watch_until));
     }

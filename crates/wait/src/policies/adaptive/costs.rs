@@ -131,12 +131,6 @@ impl WaitCosts {
         (self.idle_of(idle).exit + self.sleep_after).0 as f64
     }
 
-    /// Nanoseconds by which an I/O may be late that arrives after a block of `idle` nanoseconds, twice what
-    /// is expected.
-    pub(super) fn nap_delay(&self, idle: f64) -> f64 {
-        2.0 * (self.block_delay(idle) + self.cold_after(idle))
-    }
-
     /// Nanojoules of `time` nanoseconds from a decision to sleep to the thread's next instruction, with a
     /// wake-up of `wake` joules.
     pub(super) fn asleep(&self, time: f64, wake: f64) -> f64 {

@@ -1,6 +1,7 @@
 //! Times in which nothing is out.
 
 use super::plan::{Cost, Pricing, Watch};
+use super::promise::Promise;
 use crate::{Step, StepKind};
 use joulio_units::Nanos;
 
@@ -15,15 +16,19 @@ pub(super) struct Gaps {
     count: usize,
     /// When the last I/O that was out completed, once it is waited for the next.
     since: Option<Nanos>,
-    /// Mean nanoseconds of a gap, and of the time between two, lately; and the end of the last one.
-    idle: f64,
-    busy: f64,
-    end: Nanos,
     /// Waits since an I/O came by itself.
     waits: u32,
     /// Kind of the watch, and its nanoseconds before the core blocks.
     kind: StepKind,
     watch: f64,
+    /// Mean nanoseconds of a gap, and of the time between two, lately; and the end of the last one.
+    idle: f64,
+    busy: f64,
+    end: Nanos,
+    /// Nanoseconds by which an I/O is late that ends a gap.
+    delay: f64,
+    /// Nanoseconds that those took lately, of which few took more.
+    slowest: f64,
 }
 
 /// Waits without an I/O that comes by itself after which the load is a closed loop.
@@ -40,12 +45,14 @@ impl Default for Gaps {
             next: 0,
             count: 0,
             since: None,
-            idle: 0.0,
-            busy: 0.0,
-            end: Nanos::ZERO,
             waits: CLOSED,
             kind: StepKind::Spin,
             watch: 0.0,
+            idle: 0.0,
+            busy: 0.0,
+            end: Nanos::ZERO,
+            delay: 0.0,
+            slowest: 0.0,
         }
     }
 }
@@ -77,12 +84,9 @@ impl Gaps {
         now
     }
 
-    /// Share of the time in which nothing is out, 0 to 1.
-    pub(super) fn idle_share(&self) -> f64 {
-        match self.idle + self.busy {
-            0.0 => 0.0,
-            sum => self.idle / sum,
-        }
+    /// Returns true if nothing is out for more than half of the time.
+    pub(super) fn prevail(&self) -> bool {
+        self.idle > self.busy
     }
 
     /// An I/O came by itself.
@@ -113,39 +117,66 @@ impl Gaps {
         }
     }
 
-    /// Plans anew; what nothing is known of is watched where latencies are `promised`.
-    pub(super) fn plan(&mut self, pricing: &Pricing<'_>, promised: bool) {
+    /// Plans anew; what nothing is known of is watched where latencies are `promised`. What comes after a
+    /// gap took `longest` lately, and is one of the slowest I/Os in so many cases as `alone` says.
+    pub(super) fn plan(&mut self, pricing: &Pricing<'_>, alone: f64) {
         let lengths = &self.lengths[..self.count];
         if lengths.is_empty() {
-            (self.kind, self.watch) = match promised {
-                true => (StepKind::Spin, QUIET),
-                false => (StepKind::Spin, pricing.costs.break_even()),
+            self.kind = StepKind::Spin;
+            self.watch = match pricing.promise {
+                Some(_) => QUIET,
+                None => pricing.costs.break_even(),
             };
             return;
         }
-        let spin = pricing.costs.spin.0;
-        let cost = |watch: Watch, most: f64| -> f64 {
+        let costs = pricing.costs;
+        let spin = costs.spin.0;
+        let mean = lengths.iter().map(|length| *length as f64).sum::<f64>() / lengths.len() as f64;
+        let cost = |watch: Watch, most: f64| -> (f64, f64) {
             let exit = Cost::one(watch.exit * spin, watch.exit);
-            let one = lengths.iter().map(|&length| {
-                let length = length as f64;
-                let watched = length.min(most) * watch.watts;
+            let (mut joules, mut late, mut delay) = (0.0, 0.0, 0.0_f64);
+            for length in lengths.iter().map(|length| *length as f64) {
                 let end = match length <= most {
                     true => exit,
                     false => pricing.block(most, length),
                 };
-                watched + end.joules + pricing.price(end) * end.delay
-            });
-            one.sum()
+                joules += length.min(most) * watch.watts + end.joules;
+                late += end.delay;
+                delay = delay.max(end.delay);
+            }
+            let count = lengths.len() as f64;
+            let (joules, late) = (joules / count, late / count);
+            // What comes by itself is late alone, and those behind it.
+            let fraction = match self.slowest + delay > pricing.due {
+                true => 1.0,
+                false => alone,
+            };
+            let risk = |promise: &Promise| promise.risk(delay + pricing.nap, fraction);
+            let risk = pricing.promise.map_or(0.0, risk);
+            (joules + pricing.price * late + spin * mean * risk, delay)
         };
-        let mut best = (f64::MAX, StepKind::Spin, QUIET);
+        let mut best = (f64::MAX, StepKind::Spin, QUIET, 0.0);
         for watch in pricing.watches {
-            for most in [QUIET, pricing.costs.break_even(), 0.0] {
-                let cost = cost(*watch, most);
+            for most in [QUIET, costs.break_even(), 0.0] {
+                let (cost, delay) = cost(*watch, most);
                 if cost < best.0 {
-                    best = (cost, watch.kind, most);
+                    best = (cost, watch.kind, most, delay);
                 }
             }
         }
-        (self.kind, self.watch) = (best.1, best.2);
+        (self.kind, self.watch, self.delay) = (best.1, best.2, best.3);
+    }
+
+    /// Nanoseconds by which an I/O that ends a gap may be late.
+    pub(super) fn delay(&self) -> f64 {
+        self.delay
+    }
+
+    /// An I/O that came when nothing was out took `time`.
+    pub(super) fn took(&mut self, time: f64) {
+        self.slowest = match time > self.slowest {
+            true => time,
+            false => self.slowest - (self.slowest - time) / 64.0,
+        };
     }
 }

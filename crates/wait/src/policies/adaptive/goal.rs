@@ -1,6 +1,6 @@
 //! What the policy is to reach.
 
-use joulio_units::Slo;
+use joulio_units::{Nanos, Slo};
 use std::fmt;
 use std::str::FromStr;
 
@@ -58,14 +58,41 @@ pub enum Promised {
     Nothing,
     /// Latencies that percentiles of the I/Os may not exceed.
     Slo(Slo),
-    /// The 99th and 99.9th percentiles that polling would have, and this share of them, but three
-    /// microseconds at least; 0 to 10.
-    Budget(f64),
+    /// The 99th and 99.9th percentiles that polling has, and a share of them, 0 to 10, but so many
+    /// nanoseconds at least.
+    Budget {
+        /// Share of the percentile.
+        share: f64,
+        /// The least that a percentile may be exceeded by.
+        floor: Nanos,
+        /// Percentiles that polling has, where they are known; else they are learnt.
+        polled: Option<Slo>,
+    },
+}
+
+impl Promised {
+    /// Polling's percentiles, and `share` of them, but three microseconds at least: less than that is in
+    /// the noise of most machines.
+    pub const fn budget(share: f64) -> Promised {
+        Promised::Budget {
+            share,
+            floor: Nanos::from_micros(3),
+            polled: None,
+        }
+    }
+
+    /// Nanoseconds by which a percentile may be exceeded that polling has at `polled` nanoseconds.
+    pub(super) fn over(&self, polled: f64) -> f64 {
+        match self {
+            Promised::Budget { share, floor, .. } => f64::max(polled * share, floor.0 as f64),
+            _ => 0.0,
+        }
+    }
 }
 
 impl Default for Promised {
     fn default() -> Promised {
-        Promised::Budget(0.05)
+        Promised::budget(0.05)
     }
 }
 

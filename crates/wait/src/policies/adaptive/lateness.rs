@@ -15,7 +15,7 @@ pub(super) struct Lateness {
 }
 
 /// Most times as long as expected that a wake-up is taken to take.
-pub(super) const SLOWEST: f64 = 16.0;
+const SLOWEST: f64 = 16.0;
 /// Share of what was measured that is forgotten with each plan in which nothing is measured: else one
 /// long delay would end all sleeps.
 const FORGOTTEN: f64 = 1.0 / 256.0;

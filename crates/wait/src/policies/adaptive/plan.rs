@@ -2,47 +2,55 @@
 
 use super::costs::WaitCosts;
 use super::points::{POINTS, Points};
+use super::promise::Promise;
 use crate::StepKind;
 
 /// I/Os out at once that are simulated, at most.
 pub(super) const DEEPEST: usize = 32;
 
-/// What ends a watch that sees nothing.
+/// End of a watch that sees nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
-    /// Nothing is watched: the core blocks at once.
-    Block,
     /// The core blocks when watching has cost as much as a block.
     BreakEven,
-    /// The core blocks when an I/O takes longer than any that is remembered.
+    /// The core blocks when an I/O takes longer than any that is remembered, and than is promised.
     Longest,
     /// The core blocks when an I/O has taken longer than is promised.
     Promise,
 }
 
-/// A plan: perhaps a rest, then a watch, then a block.
+/// A plan: perhaps a rest, perhaps a loose watch, then a close watch, then a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Plan {
     /// Kind of the rest, [`StepKind::Sleep`] or [`StepKind::Pause`], and the point of the history at which
     /// the core is to be back.
     pub(super) rest: Option<(StepKind, usize)>,
-    /// Kind of the watch.
+    /// Kind of the loose watch, by which an I/O may be seen as late as is harmless before it is due.
+    pub(super) loose: Option<StepKind>,
+    /// Kind of the close watch; a block goes on until it sees something.
     pub(super) watch: StepKind,
-    /// End of the watch.
+    /// End of the close watch.
     pub(super) then: Then,
 }
 
 impl Plan {
-    /// The plan for I/Os of which nothing is known, where latencies are `promised` and where not.
-    pub(super) const fn unknown(promised: bool) -> Plan {
+    /// A close watch.
+    pub(super) const fn watch(watch: StepKind, then: Then) -> Plan {
         Plan {
             rest: None,
-            watch: StepKind::Spin,
-            then: match promised {
-                true => Then::Promise,
-                false => Then::BreakEven,
-            },
+            loose: None,
+            watch,
+            then,
         }
+    }
+
+    /// The plan for I/Os of which nothing is known, where latencies are `promised` and where not.
+    pub(super) const fn unknown(promised: bool) -> Plan {
+        let then = match promised {
+            true => Then::Promise,
+            false => Then::BreakEven,
+        };
+        Plan::watch(StepKind::Spin, then)
     }
 }
 
@@ -55,10 +63,13 @@ pub(super) struct Watch {
 }
 
 /// What plans are priced by.
+#[derive(Clone, Copy)]
 pub(super) struct Pricing<'a> {
     pub(super) costs: &'a WaitCosts,
     /// Kinds of watch that there are, spinning first.
     pub(super) watches: &'a [Watch],
+    /// The promise that counts.
+    pub(super) promise: Option<&'a Promise>,
     /// Nanoseconds from the submission to the first wait, of an I/O that is alone.
     pub(super) begin: f64,
     /// Nanoseconds by which a timer may be later than its costs say; below zero: earlier.
@@ -67,14 +78,19 @@ pub(super) struct Pricing<'a> {
     pub(super) slow: f64,
     /// Watts that are spent as long as the I/O takes, whatever the core does.
     pub(super) share: f64,
-    /// Watts that a delayed I/O is worth, as the promise has it.
+    /// Watts that a delayed I/O is worth.
     pub(super) price: f64,
-    /// Watts that it is worth where nothing is promised, and for so short a delay that no promise hangs
-    /// on it.
-    pub(super) least: f64,
-    /// Nanoseconds of such a delay.
-    pub(super) negligible: f64,
-    /// Nanoseconds of the longest limit, where I/Os exceed it nearly as often as they may; else zero.
+    /// Nanoseconds from its submission for which an I/O may be left unseen.
+    pub(super) due: f64,
+    /// Nanoseconds for which an I/O is watched for after it is due, in the mean.
+    pub(super) after_due: f64,
+    /// I/Os before one of the slowest that it waited for, one after the other.
+    pub(super) chain: f64,
+    /// Share of the I/Os that come while others are out, and wait for the core until it wakes.
+    pub(super) between: f64,
+    /// Nanoseconds by which it is late already, as a nap delayed it or those before it.
+    pub(super) nap: f64,
+    /// Nanoseconds of the longest limit.
     pub(super) promised: f64,
 }
 
@@ -87,7 +103,9 @@ pub(super) struct Cost {
     pub(super) time: f64,
     /// Nanoseconds by which it is late, in the mean.
     pub(super) delay: f64,
-    /// Nanoseconds by which it is late at most.
+    /// Nanoseconds by which one is late that takes longest.
+    pub(super) tail: f64,
+    /// Nanoseconds by which one is late at most.
     pub(super) most: f64,
 }
 
@@ -98,6 +116,7 @@ impl Cost {
             joules,
             time: delay,
             delay,
+            tail: delay,
             most: delay,
         }
     }
@@ -125,10 +144,24 @@ impl Pricing<'_> {
         }
     }
 
-    /// Nanoseconds after the submission at which the watch of `plan` ends, where I/Os took `longest`.
+    /// Nanoseconds after the submission at which the loose watch of `plan` ends, so that what it sees is
+    /// seen before it is due.
+    pub(super) fn loose_until(&self, plan: Plan) -> f64 {
+        let until = match plan.loose {
+            None => 0.0,
+            Some(StepKind::Block) => self.due - self.block(self.begin, self.due).delay,
+            Some(kind) => {
+                let slept = plan.rest.filter(|rest| rest.0 == StepKind::Sleep);
+                let cold = slept.map_or(0.0, |_| self.costs.cold_after(self.due));
+                self.due - self.watch(kind).exit - cold
+            }
+        };
+        until.max(0.0)
+    }
+
+    /// Nanoseconds after the submission at which the close watch of `plan` ends, where I/Os took `longest`.
     pub(super) fn watch_until(&self, plan: Plan, longest: f64) -> f64 {
         match plan.then {
-            Then::Block => 0.0,
             Then::BreakEven => self.costs.break_even(),
             Then::Longest => (longest * 1.3 + self.costs.break_even()).max(self.promised),
             Then::Promise => self.promised.max(self.costs.break_even()),
@@ -161,36 +194,105 @@ impl Pricing<'_> {
             let until = self.rest_until(kind, points[point]);
             (until > self.shortest(kind)).then(|| self.rest(kind, self.begin, until))
         });
-        let (at, rested, cold) = rest.unwrap_or((self.begin, 0.0, 0.0));
-        let watch = self.watch(plan.watch);
-        let until = self.watch_until(plan, points.longest());
-        let spin = self.costs.spin.0;
-        // Those that are there when the rest ends, those that are seen, and the others.
+        let (mut at, rested, mut cold) = rest.unwrap_or((self.begin, 0.0, 0.0));
+        let (mut joules, mut delay, mut most) = (0.0, 0.0, 0.0_f64);
         let there = rest.map_or(0, |_| points.within(at));
-        let watched = points.within(until).max(there);
-        let (rests, watches) = (there as f64, (watched - there) as f64);
-        let mut joules = rests * cold * spin
-            + (points.sum(there, watched) - watches * at).max(0.0) * watch.watts
-            + watches * (watch.exit + cold) * spin;
-        let mut delay = rests * (at + cold) - points.sum(0, there) + watches * (watch.exit + cold);
-        let mut most = watch.exit + cold;
+        joules += there as f64 * cold * self.costs.spin.0;
+        delay += there as f64 * (at + cold) - points.sum(0, there);
         if there > 0 {
-            most = most.max(at - points[0] + cold);
+            most = at + cold - points[0];
         }
-        let vain = (until - at).max(0.0) * watch.watts;
-        for &time in points.after(watched) {
-            let blocked = self.block(at.max(until), time);
+        let mut seen = there;
+        if let Some(kind) = plan.loose {
+            let until = self.loose_until(plan).max(at);
+            let within = points.within(until).max(seen);
+            if kind == StepKind::Block {
+                for &time in &points.after(seen)[..within - seen] {
+                    let blocked = self.block(at, time);
+                    joules += blocked.joules;
+                    delay += blocked.delay;
+                    most = most.max(blocked.delay);
+                }
+                if within < POINTS {
+                    let vain = self.block(at, until);
+                    joules += (POINTS - within) as f64 * vain.joules;
+                    cold = self.costs.cold_after(until - at);
+                    at = until + (vain.delay - cold).max(0.0);
+                }
+                seen = within;
+            } else {
+                let watch = self.watch(kind);
+                self.watched(
+                    watch,
+                    (seen, within),
+                    (at, cold),
+                    points,
+                    (&mut joules, &mut delay),
+                );
+                joules += (POINTS - within) as f64 * (until - at) * watch.watts;
+                (at, seen) = (until, within);
+            }
+        }
+        if plan.watch == StepKind::Block {
+            let mut tail = 0.0;
+            for &time in points.after(seen) {
+                let blocked = self.block(at, time);
+                joules += blocked.joules;
+                delay += blocked.delay;
+                tail = f64::max(tail, blocked.delay);
+            }
+            let delay = delay / POINTS as f64;
+            return Cost {
+                joules: rested + joules / POINTS as f64,
+                time: delay,
+                delay,
+                tail,
+                most: most.max(tail),
+            };
+        }
+        let watch = self.watch(plan.watch);
+        let until = self.watch_until(plan, points.longest()).max(at);
+        let within = points.within(until).max(seen);
+        self.watched(
+            watch,
+            (seen, within),
+            (at, cold),
+            points,
+            (&mut joules, &mut delay),
+        );
+        let vain = (until - at) * watch.watts;
+        for &time in points.after(within) {
+            let blocked = self.block(until, time);
             joules += vain + blocked.joules;
             delay += blocked.delay + cold;
-            most = most.max(blocked.delay + cold);
         }
         let delay = delay / POINTS as f64;
         Cost {
             joules: rested + joules / POINTS as f64,
             time: delay,
             delay,
-            most,
+            tail: watch.exit + cold,
+            most: most.max(watch.exit + cold),
         }
+    }
+
+    /// Adds the joules and the delay of those of `points` at `from` to `to`, seen by `watch` that begins at
+    /// `at` by a thread that is slower by `cold` then.
+    fn watched(
+        &self,
+        watch: Watch,
+        (from, to): (usize, usize),
+        (at, cold): (f64, f64),
+        points: &Points,
+        (joules, delay): (&mut f64, &mut f64),
+    ) {
+        let many = (to - from) as f64;
+        let late = watch.exit + cold;
+        let sum = points.sum(from, to);
+        // Those that are there when it begins were waited for by what was before.
+        let watched: f64 = (sum - many * at).max(0.0);
+        *joules += watched * watch.watts + many * late * self.costs.spin.0;
+        *delay += many * late + (many * at - sum).max(0.0);
     }
 
     /// The end, joules and cold start of a rest from `at` to `until`.
@@ -232,14 +334,6 @@ impl Pricing<'_> {
         Cost::one(joules, end - time + cold)
     }
 
-    /// Watts that the delay of `cost` is worth.
-    pub(super) fn price(&self, cost: Cost) -> f64 {
-        match cost.most <= self.negligible {
-            true => self.least,
-            false => self.price,
-        }
-    }
-
     /// The cost of `plan`, where `depth` are out and take `points`.
     pub(super) fn cost(&self, plan: Plan, points: &Points, depth: usize) -> Cost {
         match depth {
@@ -248,9 +342,41 @@ impl Pricing<'_> {
         }
     }
 
-    /// What a plan of this `cost` is worth, where `depth` are out.
-    pub(super) fn value(&self, cost: Cost, depth: usize) -> f64 {
-        let delay = self.price(cost) * cost.delay / depth.min(DEEPEST) as f64;
-        cost.joules + self.share * cost.time + delay
+    /// Nanoseconds from an I/O's arrival while the core waits by `plan` to its submission, at most.
+    fn wake(&self, plan: Plan) -> f64 {
+        let costs = self.costs;
+        let blocks = plan.loose == Some(StepKind::Block) || plan.watch == StepKind::Block;
+        let after = match plan.rest {
+            _ if blocks => costs.block_after,
+            Some((StepKind::Sleep, _)) => costs.sleep_after,
+            _ => return self.watch(plan.loose.unwrap_or(plan.watch)).exit,
+        };
+        let exit = costs.idle.last().map_or(0, |state| state.exit.0);
+        (exit + after.0) as f64 * self.slow
+    }
+
+    /// What a `plan` of this `cost` is worth, where `depth` are out that take `median`.
+    pub(super) fn value(&self, plan: Plan, cost: Cost, (median, depth): (f64, usize)) -> f64 {
+        let depth = depth.min(DEEPEST) as f64;
+        let late = cost.tail + self.chain * cost.delay + self.nap;
+        let risk = self.promise.map_or(0.0, |promise| {
+            let between = match self.between > 0.0 {
+                true => promise.risk(late + self.wake(plan), self.between),
+                false => 0.0,
+            };
+            between + promise.risk(late, 1.0)
+        });
+        // What no point of the history tells of.
+        let after = match plan.watch {
+            StepKind::Block => 0.0,
+            kind => self.watch(kind).watts * self.after_due,
+        };
+        // What polling costs.
+        let polled = self.costs.spin.0 * median / depth;
+        cost.joules
+            + after
+            + self.share * cost.time
+            + self.price * cost.delay / depth
+            + polled * risk
     }
 }

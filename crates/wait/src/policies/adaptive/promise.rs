@@ -1,305 +1,348 @@
-//! What is promised, and what a delay is worth so that it is kept.
+//! What is promised, and how many more I/Os a delay would make late.
 
 use super::goal::Promised;
-use super::quantile::Quantile;
+use super::tail::Tail;
 use joulio_units::{Nanos, Percentile};
 
-/// Nanoseconds of the least latency budget.
-const FLOOR: f64 = 3_000.0;
-/// Share of what a percentile leaves that is spent.
-const SPENT: f64 = 0.8;
-/// The same of a limit that is learnt from polling: what polling leaves is known there.
-const SPENT_LEARNT: f64 = 0.92;
-/// I/Os in which late ones are saved up, and owed; so many late ones at least.
-const WINDOW: f64 = 1_000.0;
-const SAVED: f64 = 2.0;
-/// Factor on the price of a delay after one too many, and when none was for a while.
-const DEARER: f64 = 2.0;
-const CHEAPER: f64 = 0.97;
-/// Plans for which the price stays after one too many.
-const BLAMED: u32 = 2;
-/// Share of the slack between what polling has and a limit that a delay may have.
-const TRUST: f64 = 0.5;
+/// Share of the I/Os that may be late which are made late by more than is harmless, where polling leaves no
+/// more; and of what is left where that is known.
+const OWN: f64 = 0.03;
+const SPENT: f64 = 0.9;
+/// Share of the I/Os that may be late from which on nothing is tried that may change what the device does.
+const FULL: f64 = 0.95;
+/// Late I/Os that are allowed beyond these before there are so many.
+const LOAN: f64 = 0.5;
+const REPAID: f64 = 20.0;
+/// Share of the slack by which all I/Os may be late: of a closed loop, and where some are late as others are;
+/// and by which all may be whatever else is unknown.
+const HARMLESS: f64 = 0.98;
+const CAREFUL: f64 = 0.85;
+const TINY: f64 = 0.4;
+/// Share of the I/Os that may be late which are expected to be, where some are late as others are.
+const EXPECTED: f64 = 0.97;
+/// Part by which expectations are not told from one another.
+const ALIKE: f64 = 0.002;
+/// Factor on delays where more was late than was expected, and when that was not so for a while; the most.
+const WORSE: f64 = 1.5;
+const BETTER: f64 = 0.9;
+const WORST: f64 = 16.0;
+/// I/Os that are above what is taken for a percentile while there are too few I/Os to have it.
+const RANK: f64 = 3.0;
 /// Nanoseconds for which an I/O is watched for at most, where the promise is not known.
 const UNKNOWN: u64 = 10_000_000;
-/// Factor on the least price at first.
-const FIRST: f64 = 16.0;
-/// A delay is negligible that is one so-manieth of a limit.
-const NEGLIGIBLE: u64 = 200;
-/// A delay hardly delays what waits behind an I/O, that is one so-manieth of its time.
-const NEGLIGIBLE_OF: f64 = 100.0;
-/// Late I/Os that are allowed before it is known how many there are, and after which they are half
-/// forgotten.
-const KNOWN: f64 = 10.0;
-const FORGOTTEN: f64 = 64.0;
-/// I/Os that are learnt of together where they are below all that is learnt.
-const TOGETHER: u32 = 32;
-/// Share of them from which on the promise is tight.
-const TIGHT: f64 = 0.3;
+/// What is told apart of latencies begins at this share of the lowest percentile that is promised.
+const FLOOR: f64 = 0.5;
+/// Share of the lowest promised percentile from which on an I/O is one of the slowest.
+const SLOW: f64 = 0.9;
+/// Times as many quick I/Os in a row as there are for each above the percentile, after which the device is
+/// taken for a faster one; and the share of what was learnt that is kept then.
+const FASTER: f64 = 32.0;
+const KEPT: f32 = 0.125;
 
-/// A limit, and how many more I/Os may exceed it by the policy's own doing.
+/// A latency that a percentile of the I/Os may not exceed.
 #[derive(Clone, Copy, Debug)]
-struct Kept {
-    /// Nanoseconds from submission to the sight of the completion.
-    latency: u64,
-    /// What polling would have there, and whether the limit is set by it.
-    polled: Quantile,
-    learnt: bool,
-    /// Late I/Os that each I/O leaves room for.
+struct Limit {
+    /// Fraction of the I/Os that may exceed it.
     share: f64,
-    /// Room that is left.
-    credit: f64,
-    /// I/Os, the older the less, and how many of them were late.
-    ios: f64,
+    /// Nanoseconds from the request to the sight of the completion; 0: not known yet.
+    latency: f64,
+    /// What polling has at the percentile; 0: not known yet.
+    polled: f64,
+    /// True if it is learnt from what polling has.
+    learnt: bool,
+    /// Nanoseconds by which any I/O may be later than by polling, for what is known; 0: nothing is.
+    slack: f64,
+    /// I/Os that may exceed it, of those that are remembered.
+    rank: f64,
+    /// I/Os that exceeded it, and those of them that polling would not have had above its percentile.
     late: f64,
+    own: f64,
+    /// True if no more of either may be.
+    full: bool,
+    spent: bool,
 }
 
-impl Kept {
-    /// Late I/Os that can be saved up.
-    fn most(&self) -> f64 {
-        (self.share * WINDOW).max(SAVED)
+impl Limit {
+    /// Judges by so many I/Os, of which `alone` exceed it by the device alone. Returns true if it is newly
+    /// full or spent.
+    fn judge(&mut self, ios: f64, alone: f64) -> bool {
+        let may = ios * self.share;
+        let loan = LOAN * (1.0 - may / REPAID).max(0.0);
+        let left = match self.slack > 0.0 {
+            true => may * OWN,
+            false => f64::max(may * OWN, may * SPENT - alone),
+        };
+        let before = (self.full, self.spent);
+        self.full = self.late - loan > may * FULL;
+        self.spent = self.own - loan > left;
+        self.full & !before.0 || self.spent & !before.1
     }
 }
 
-/// What delays an I/O.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cause {
-    /// The way in which it was waited for.
-    Wait,
-    /// A nap when it arrived.
-    Nap,
+/// What the sight of an I/O says of the promise.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sight {
+    /// True if it is one of the slowest.
+    pub(super) slow: bool,
+    /// True if plans should be made anew.
+    pub(super) worse: bool,
 }
 
-/// The promise, and the price of a delay in watts.
+/// The promise, and what I/Os took.
 #[derive(Clone, Debug)]
 pub(super) struct Promise {
-    kept: Vec<Kept>,
-    /// The shortest limit.
-    shortest: u64,
-    /// A time below what polling would have at each percentile, and I/Os below it that are not learnt of
-    /// yet.
-    low: u64,
+    limits: Vec<Limit>,
+    promised: Promised,
+    /// Nanoseconds of an I/O's latency that are not waited.
+    around: f64,
+    /// Latencies that polling would have had, and those that the I/Os had.
+    polled: Tail,
+    had: Tail,
+    /// Shortest latency that is promised.
+    nearest: u64,
+    /// True if more were late by the policy's doing since I/Os were taken in, though none should have been.
+    worse: bool,
+    /// True if the load is a closed loop.
+    closed: bool,
+    /// How many times as long as expected delays are taken for; at least 1.
+    doubt: f64,
+    /// Latency of the slowest I/Os, and how many were quicker since the last of them.
+    high: u64,
     below: u32,
-    /// Share that is added to what polling has, where limits are learnt.
-    budget: f64,
-    /// Share of the slack that a delay may have: less after one too many.
-    trust: f64,
-    /// By cause.
-    prices: [f64; 2],
-    least: f64,
-    /// I/Os since the credits were counted.
-    ios: u32,
-    /// Plans until delays become cheaper again.
-    blamed: u32,
 }
 
 impl Promise {
-    /// What is `promised` of latencies of which `around` are not the device's, where a delay is worth
-    /// `least` watts at least.
-    pub(super) fn new(promised: Promised, around: Nanos, least: f64) -> Promise {
-        let limit = |percentile: Percentile, latency: u64, learnt: bool| Kept {
-            latency,
-            polled: Quantile::new(percentile.above()),
-            learnt,
-            share: percentile.above() * if learnt { SPENT_LEARNT } else { SPENT },
-            credit: 0.0,
-            ios: 0.0,
+    /// What is `promised` of latencies of which `around` are not the device's.
+    pub(super) fn new(promised: Promised, around: Nanos) -> Promise {
+        let around = around.0 as f64;
+        let limit = |percentile: Percentile| Limit {
+            share: percentile.above(),
+            latency: 0.0,
+            polled: 0.0,
+            learnt: true,
+            slack: 0.0,
+            rank: 0.0,
             late: 0.0,
+            own: 0.0,
+            full: false,
+            spent: false,
         };
-        let (kept, budget) = match &promised {
-            Promised::Nothing => (Vec::new(), 0.0),
+        let limits: Vec<Limit> = match &promised {
+            Promised::Nothing => Vec::new(),
             Promised::Slo(slo) => {
-                let limits = slo.limits().iter();
-                let kept =
-                    limits.map(|one| limit(one.percentile, one.latency.since(around).0, false));
-                (kept.collect(), 0.0)
+                let limits = slo.limits().iter().map(|one| Limit {
+                    latency: (one.latency.0 as f64 - around).max(1.0),
+                    learnt: false,
+                    ..limit(one.percentile)
+                });
+                limits.collect()
             }
-            Promised::Budget(budget) => {
-                let percentiles = [Percentile::P99, Percentile::P99_9];
-                let kept = percentiles.map(|percentile| limit(percentile, u64::MAX, true));
-                (kept.to_vec(), *budget)
+            Promised::Budget {
+                polled: Some(polled),
+                ..
+            } => {
+                let limits = polled.limits().iter().map(|one| {
+                    let polled = one.latency.0 as f64;
+                    let slack = promised.over(polled);
+                    Limit {
+                        latency: (polled + slack - around).max(1.0),
+                        learnt: false,
+                        slack,
+                        ..limit(one.percentile)
+                    }
+                });
+                limits.collect()
+            }
+            Promised::Budget { polled: None, .. } => {
+                [Percentile::P99, Percentile::P99_9].map(limit).to_vec()
             }
         };
-        let mut promise = Promise {
-            shortest: u64::MAX,
-            low: 0,
+        Promise {
+            limits,
+            promised,
+            around,
+            polled: Tail::new(),
+            had: Tail::new(),
+            nearest: u64::MAX,
+            worse: false,
+            closed: true,
+            doubt: 1.0,
+            high: u64::MAX,
             below: 0,
-            prices: [if kept.is_empty() {
-                least
-            } else {
-                least * FIRST
-            }; 2],
-            budget,
-            trust: TRUST,
-            kept,
-            least,
-            ios: 0,
-            blamed: 0,
-        };
-        promise.limit();
-        promise
+        }
     }
 
-    /// Learns that an I/O would have taken `time` had it been polled for.
+    /// Counts an I/O that polling would have seen `polled` nanoseconds after its request, and that was seen
+    /// `had` after it.
     #[inline]
-    pub(super) fn learn(&mut self, time: u64) {
-        if time < self.low && self.below < TOGETHER {
-            self.below += 1;
+    pub(super) fn seen(&mut self, polled: u64, had: u64) -> Sight {
+        self.polled.add(polled);
+        self.had.add(had);
+        self.below += 1;
+        let slow = polled >= self.high;
+        if slow {
+            self.below = 0;
+        }
+        let worse = had > self.nearest && self.late(polled as f64, had as f64);
+        Sight { slow, worse }
+    }
+
+    /// Counts an I/O that exceeds a limit.
+    #[cold]
+    fn late(&mut self, polled: f64, had: f64) -> bool {
+        let ios = self.polled.ios();
+        let mut worse = false;
+        for limit in &mut self.limits {
+            if had <= limit.latency {
+                continue;
+            }
+            limit.late += 1.0;
+            if polled <= limit.latency - limit.slack {
+                limit.own += 1.0;
+                self.worse |= limit.spent;
+            }
+            worse |= limit.judge(ios, self.polled.above(limit.latency));
+        }
+        worse
+    }
+
+    /// Takes in the I/Os of late; `closed` tells that the load is a closed loop.
+    pub(super) fn refresh(&mut self, closed: bool) {
+        self.closed = closed;
+        if self.limits.is_empty() || !self.polled.has_grown() {
             return;
         }
-        self.learn_slowly(time);
-    }
-
-    /// Learns of one I/O, and of those that were below all that is learnt.
-    #[cold]
-    fn learn_slowly(&mut self, time: u64) {
-        let below = std::mem::take(&mut self.below);
-        let mut low = f64::MAX;
-        for kept in &mut self.kept {
-            kept.polled.add_below(below);
-            kept.polled.add(time as f64);
-            low = low.min(kept.polled.value());
-        }
-        self.low = low as u64;
-    }
-
-    /// Sets the limits to what polling would have, and the budget.
-    fn limit(&mut self) {
-        for kept in &mut self.kept {
-            let polled = kept.polled.value();
-            if kept.learnt && polled > 0.0 {
-                let budget = f64::max(polled * self.budget, FLOOR);
-                kept.latency = (polled + budget) as u64;
+        let least = self.limits.iter().map(|limit| limit.share);
+        let expected = least.fold(0.0, f64::max) * f64::from(self.below);
+        if expected > FASTER && self.limits.iter().any(|limit| limit.learnt) {
+            self.polled.scale(KEPT);
+            self.had.scale(KEPT);
+            self.below = 0;
+            for limit in &mut self.limits {
+                limit.own *= f64::from(KEPT);
             }
         }
-        let limits = self.kept.iter().map(|kept| kept.latency);
-        self.shortest = limits.min().unwrap_or(u64::MAX);
-    }
-
-    /// Watts that a delay is worth now.
-    pub(super) fn price(&self, cause: Cause) -> f64 {
-        self.prices[cause as usize]
-    }
-
-    /// Returns true if I/Os exceed some limit nearly as often as they may, or it is not known.
-    pub(super) fn is_tight(&self) -> bool {
-        let tight = |kept: &Kept| {
-            let may = kept.ios * kept.share;
-            may < KNOWN || kept.late > may * TIGHT
+        let lowest = self.limits.iter().map(|limit| match limit.learnt {
+            true => limit.polled,
+            false => limit.latency.min(limit.polled),
+        });
+        let floor = lowest.fold(f64::MAX, f64::min) * FLOOR;
+        let halved = self.polled.sum_up(floor as u64);
+        self.had.sum_up(floor as u64);
+        for limit in &mut self.limits {
+            let may = self.polled.ios() * limit.share;
+            limit.rank = may.max(RANK);
+            limit.polled = self.polled.at(limit.rank);
+            if limit.learnt {
+                limit.slack = self.promised.over(limit.polled + self.around);
+                limit.latency = limit.polled + limit.slack;
+                limit.late = self.had.above(limit.latency);
+            } else if halved {
+                limit.late /= 2.0;
+            }
+            if halved {
+                limit.own /= 2.0;
+            }
+            limit.judge(self.polled.ios(), self.polled.above(limit.latency));
+        }
+        self.doubt = match std::mem::take(&mut self.worse) {
+            true => (self.doubt * WORSE).min(WORST),
+            false => (self.doubt * BETTER).max(1.0),
         };
-        self.kept.iter().any(tight)
+        let latencies = self.limits.iter().map(|limit| limit.latency);
+        self.nearest = latencies.fold(f64::MAX, f64::min) as u64;
+        let polled = self.limits.iter().map(|limit| limit.polled);
+        self.high = (polled.fold(f64::MAX, f64::min) * SLOW) as u64;
     }
 
-    /// Nanoseconds of the shortest limit.
-    pub(super) fn shortest(&self) -> u64 {
-        self.shortest
-    }
-
-    /// Nanoseconds for which an I/O of which nothing is known is watched for: as long as is promised, or as
-    /// long as costs what a block costs, `break_even`.
-    pub(super) fn watch(&self, break_even: f64) -> u64 {
-        let limits = self.kept.iter().map(|kept| kept.latency);
-        let longest = limits.max().unwrap_or(0);
-        longest.min(UNKNOWN).max(break_even as u64)
+    /// Nanoseconds for which one I/O of all is watched for closely after it is due, in the mean.
+    pub(super) fn after_due(&self) -> f64 {
+        let due = self.due();
+        let longest = self.limits.iter().map(|limit| limit.latency);
+        let longest = longest.fold(0.0, f64::max);
+        match self.polled.ios() {
+            0.0 => 0.0,
+            ios => self.polled.above(due) / ios * (longest - due) / 2.0,
+        }
     }
 
     /// Returns true if something is promised.
     pub(super) fn is_any(&self) -> bool {
-        !self.kept.is_empty()
+        !self.limits.is_empty()
     }
 
-    /// Watts that a delay is worth at least.
-    pub(super) fn least(&self) -> f64 {
-        self.least
+    /// Nanoseconds from its request for which an I/O may be left unseen whatever it takes: endless where
+    /// nothing is promised.
+    pub(super) fn due(&self) -> f64 {
+        let due = self.limits.iter().map(|limit| match limit.learnt {
+            true => limit.polled,
+            false => limit.latency,
+        });
+        due.fold(f64::INFINITY, f64::min)
     }
 
-    /// Nanoseconds of a delay on which no limit hangs: every I/O may have it.
-    pub(super) fn negligible(&self) -> u64 {
-        match self.shortest {
-            // Nothing is promised, or it is not known yet.
-            u64::MAX if self.is_any() => 0,
-            limit => (limit / NEGLIGIBLE).max(self.slack()),
-        }
-    }
-
-    /// Nanoseconds by which every I/O may be later than with polling, so that the percentiles are still
-    /// within the limits, or the part of them that is trusted.
-    pub(super) fn slack(&self) -> u64 {
-        let slack = |kept: &Kept| match kept.polled.value() {
-            0.0 => 0.0,
-            polled => kept.latency as f64 - polled,
+    /// By how much more the I/Os that may be late are exceeded where a `fraction` of those near a limit is
+    /// seen `delay` nanoseconds later than with polling: 1 is all that may be; endless where none is left.
+    pub(super) fn risk(&self, delay: f64, fraction: f64) -> f64 {
+        let delay = delay * self.doubt;
+        let mut slacks = self.limits.iter().map(|limit| limit.slack);
+        let (share, expected) = match self.closed {
+            true => (HARMLESS, 1.0),
+            false => (CAREFUL, EXPECTED),
         };
-        let least = self.kept.iter().map(slack).fold(f64::MAX, f64::min);
-        match self.is_any() {
-            true => (least.max(0.0) * self.trust) as u64,
-            false => 0,
+        if slacks.all(|slack| delay <= slack * share) {
+            return 0.0;
         }
-    }
-
-    /// Nanoseconds of a delay that hardly delays what waits behind I/Os that take `time`.
-    pub(super) fn negligible_of(time: f64) -> f64 {
-        time / NEGLIGIBLE_OF
-    }
-
-    /// Counts an I/O that was seen `time` after its submission, of which `own` nanoseconds at most were the
-    /// policy's doing. Returns true if delays are dearer now.
-    #[inline]
-    pub(super) fn seen(&mut self, time: u64, own: u64, cause: Cause) -> bool {
-        self.ios = self.ios.saturating_add(1);
-        time > self.shortest && self.late(time, own, cause)
-    }
-
-    #[cold]
-    fn late(&mut self, time: u64, own: u64, cause: Cause) -> bool {
-        self.settle();
-        let (alone, shortest) = (time.saturating_sub(own), self.shortest);
-        let mut dearer = false;
-        for kept in &mut self.kept {
-            if time > kept.latency {
-                kept.credit -= 1.0;
-                kept.late += 1.0;
-                let mattered = own > shortest / NEGLIGIBLE && alone <= kept.latency;
-                dearer |= mattered && kept.credit < 0.0;
+        let risk = |limit: &Limit| {
+            if limit.rank == 0.0 {
+                return f64::INFINITY;
             }
-        }
-        // Once between two plans.
-        dearer &= self.blamed != BLAMED;
-        if dearer {
-            let price = &mut self.prices[cause as usize];
-            *price = (*price * DEARER).min(1e9);
-            self.blamed = BLAMED;
-            self.trust /= DEARER;
-        }
-        dearer
+            let alone = self.polled.above(limit.latency);
+            let late = match limit.latency - delay {
+                time if time > 0.0 => self.polled.above(time),
+                _ => self.polled.ios(),
+            };
+            let late = alone + fraction * (late - alone);
+            let may = match limit.slack > 0.0 {
+                true => f64::max(limit.rank * expected, alone),
+                false => f64::max(limit.rank * FULL, alone),
+            };
+            match (late - may) / limit.rank {
+                over if over < ALIKE => 0.0,
+                _ if limit.spent => f64::INFINITY,
+                _ if limit.full && limit.slack == 0.0 => f64::INFINITY,
+                over => over,
+            }
+        };
+        self.limits.iter().map(risk).sum()
     }
 
-    /// Counts what the I/Os since the last time have earned.
-    fn settle(&mut self) {
-        let ios = f64::from(std::mem::take(&mut self.ios));
-        for kept in &mut self.kept {
-            kept.ios += ios;
-            if kept.ios * kept.share > FORGOTTEN {
-                kept.ios /= 2.0;
-                kept.late /= 2.0;
-            }
-            let most = kept.most();
-            kept.credit = (kept.credit + ios * kept.share).clamp(-most, most);
-        }
+    /// Returns true if no promise is broken where every I/O is so much later than by polling, whatever that
+    /// does to the device.
+    pub(super) fn is_tiny(&self, delay: f64) -> bool {
+        let mut limits = self.limits.iter();
+        limits.all(|limit| delay <= limit.slack * TINY)
     }
 
-    /// Makes delays cheaper where the policy has not been to blame for a while.
-    pub(super) fn relax(&mut self) {
-        self.settle();
-        self.limit();
-        self.blamed = self.blamed.saturating_sub(1);
-        if self.blamed == 0 {
-            let saved = |kept: &Kept| kept.credit >= kept.most() / 2.0;
-            if self.kept.iter().all(saved) {
-                for price in &mut self.prices {
-                    *price = (*price * CHEAPER).max(self.least);
-                }
-                self.trust = (self.trust / CHEAPER).min(TRUST);
-            }
-        }
+    /// Returns true if it is known what polling has.
+    pub(super) fn is_over_polling(&self) -> bool {
+        self.limits.iter().all(|limit| limit.slack > 0.0)
+    }
+
+    /// Returns true if so many I/Os are late that nothing should be tried that may change what the device
+    /// does.
+    pub(super) fn is_full(&self) -> bool {
+        self.limits.iter().any(|limit| limit.full || limit.spent)
+    }
+
+    /// Nanoseconds for which an I/O of which nothing is known is watched for: as long as is promised, or as
+    /// long as costs what a block costs, `break_even`.
+    pub(super) fn watch(&self, break_even: f64) -> f64 {
+        let longest = self.limits.iter().map(|limit| match limit.latency {
+            0.0 => UNKNOWN as f64,
+            latency => latency,
+        });
+        let longest = longest.fold(0.0, f64::max);
+        longest.min(UNKNOWN as f64).max(break_even)
     }
 }

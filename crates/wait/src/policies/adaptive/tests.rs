@@ -66,11 +66,19 @@ impl Core {
                     }
                 }
                 StepKind::Block => {
-                    assert_eq!(step, Step::BLOCK);
                     let asleep = self.now + self.costs.block_before.0;
                     let after = self.costs.block_after.0;
-                    self.wake(asleep, done, after, self.costs.interrupt.0);
-                    break self.now;
+                    let over = done <= until;
+                    self.wake(asleep, done.min(until), after, self.costs.interrupt.0);
+                    if over {
+                        break self.now;
+                    }
+                    let over = done <= self.now;
+                    let slept = if over { Slept::Over } else { Slept::Under };
+                    self.policy.woke(slept, Nanos(self.now));
+                    if over {
+                        break self.now;
+                    }
                 }
                 kind => panic!("{kind:?} is not among the steps"),
             }
@@ -363,7 +371,7 @@ proptest! {
     fn it_plans_what_it_announced_whatever_it_is_told(
         events in proptest::collection::vec((0..7_u8, any::<u64>(), any::<u64>(), 0..5_usize), 0..300),
         promised in prop_oneof![
-            Just(Promised::Nothing), Just(Promised::Budget(0.0)), Just(Promised::default()),
+            Just(Promised::Nothing), Just(Promised::budget(0.0)), Just(Promised::default()),
             Just(slo(1, 1)), Just(slo(u64::MAX, u64::MAX))
         ]
     ) {

@@ -1,0 +1,78 @@
+//! I/Os that are submitted together: each waits until all of them are made.
+
+use joulio_units::Nanos;
+
+/// Batches that are remembered.
+const KEPT: usize = 64;
+
+/// I/Os that were submitted at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Batch {
+    at: Nanos,
+    /// How many others there are beside each.
+    pub(super) others: u32,
+    /// True if they would not have been submitted together by polling.
+    pub(super) own: bool,
+}
+
+/// Batches of two or more, lately, each at the place that its time has.
+#[derive(Clone, Debug)]
+pub(super) struct Batches {
+    kept: [Batch; KEPT],
+    latest: Batch,
+}
+
+/// The batch of an I/O that is alone.
+const ALONE: Batch = Batch {
+    at: Nanos::MAX,
+    others: 0,
+    own: false,
+};
+
+#[inline]
+fn place(at: Nanos) -> usize {
+    (at.0 ^ at.0 >> 6 ^ at.0 >> 12) as usize % KEPT
+}
+
+impl Batches {
+    pub(super) fn new() -> Batches {
+        Batches {
+            kept: [ALONE; KEPT],
+            latest: ALONE,
+        }
+    }
+
+    /// An I/O is submitted at `at`; whether it would have been at another time by polling.
+    #[inline]
+    pub(super) fn submitted(&mut self, at: Nanos, own: bool) {
+        if at != self.latest.at {
+            self.latest = Batch { at, others: 0, own };
+            return;
+        }
+        self.latest.others += 1;
+        self.kept[place(at)] = self.latest;
+    }
+
+    /// The batch that was submitted at `at`.
+    #[inline]
+    pub(super) fn of(&self, at: Nanos) -> Batch {
+        let batch = self.kept[place(at)];
+        if batch.at == at { batch } else { ALONE }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_of_a_batch_knows_how_many_others_there_are() {
+        let mut batches = Batches::new();
+        for at in [10, 20, 20, 20, 30] {
+            batches.submitted(Nanos(at), at == 20);
+        }
+        let others = [10, 20, 30].map(|at| batches.of(Nanos(at)).others);
+        assert_eq!(others, [0, 2, 0]);
+        assert!(batches.of(Nanos(20)).own && !batches.of(Nanos(30)).own);
+    }
+}

@@ -1,0 +1,212 @@
+//! I/Os that had to wait before they were submitted, and how much of that is the policy's doing.
+
+use joulio_units::Nanos;
+
+/// I/Os of which it is remembered how long they waited to be submitted.
+const KEPT: usize = 256;
+
+/// Times as long as I/Os take that find the device idle, from which on the device let one wait for others.
+const QUEUED: f64 = 1.1;
+
+/// Delays that are handed from one I/O to those that wait for it.
+#[derive(Clone, Debug)]
+pub(super) struct Delays {
+    /// I/Os that are out and had to wait.
+    out: Vec<Waited>,
+    /// What the completion that was seen last leaves to who waited for it.
+    left: Left,
+    /// Nanoseconds that the next I/O waited.
+    next: u64,
+    /// Of the slowest I/Os, in the mean of late: those before each that it waited for, and the share that
+    /// came by themselves.
+    chain: f64,
+    alone: f64,
+    /// Share of the slowest I/Os that the device let wait for others.
+    queued: f64,
+    /// Nanoseconds that the device took lately for I/Os that found it idle, of which few took more.
+    first: f64,
+    /// Share of the I/Os of late that came by themselves while others were out.
+    between: f64,
+}
+
+/// An I/O that waited.
+#[derive(Clone, Copy, Debug)]
+struct Waited {
+    submitted: Nanos,
+    time: u64,
+    own: u64,
+    chain: u32,
+}
+
+/// Delay that an I/O had by the policy's doing, and how many before it, one after the other, handed it on.
+#[derive(Clone, Copy, Debug, Default)]
+struct Left {
+    own: u64,
+    chain: u32,
+}
+
+/// What an I/O waited before its submission.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Before {
+    /// Nanoseconds.
+    pub(super) time: u64,
+    /// How much of it is the policy's doing.
+    pub(super) own: u64,
+    chain: u32,
+}
+
+impl Delays {
+    pub(super) fn new() -> Delays {
+        Delays {
+            out: Vec::with_capacity(KEPT),
+            left: Left::default(),
+            next: 0,
+            // Until the slowest are known: each waited for one that came by itself.
+            chain: 1.0,
+            alone: 1.0,
+            queued: 0.0,
+            first: 0.0,
+            between: 0.0,
+        }
+    }
+
+    /// An I/O was submitted; whether it came by itself while others were out.
+    #[inline]
+    pub(super) fn came_between(&mut self, so: bool) {
+        self.between += (f64::from(u8::from(so)) - self.between) / 256.0;
+    }
+
+    /// Share of the I/Os that come by themselves while others are out, and are late for it.
+    pub(super) fn between(&self) -> f64 {
+        self.between * (1.0 - self.queued)
+    }
+
+    /// The next I/O waited for `time`.
+    pub(super) fn waited(&mut self, time: u64) {
+        self.next = time;
+    }
+
+    /// Returns true if the next I/O waited.
+    #[inline]
+    pub(super) fn is_next(&self) -> bool {
+        self.next > 0
+    }
+
+    /// Nothing is submitted for now.
+    #[inline]
+    pub(super) fn pause(&mut self) {
+        self.next = 0;
+    }
+
+    /// Returns true if an I/O that is out waited.
+    #[inline]
+    pub(super) fn is_any(&self) -> bool {
+        !self.out.is_empty()
+    }
+
+    /// An I/O that came by itself is submitted at `at`: what it waited is the policy's doing, as far as
+    /// that took `woken` to go on.
+    pub(super) fn arrived(&mut self, at: Nanos, woken: u64) {
+        self.left = Left {
+            own: self.next.min(woken),
+            chain: 0,
+        };
+        self.push(at, 0);
+    }
+
+    /// The I/O that waited is submitted at `at`.
+    #[cold]
+    pub(super) fn submitted(&mut self, at: Nanos) {
+        self.push(at, self.left.chain + 1);
+    }
+
+    fn push(&mut self, at: Nanos, chain: u32) {
+        let time = std::mem::take(&mut self.next);
+        if time == 0 {
+            return;
+        }
+        if self.out.len() == KEPT {
+            // Commands that a reset ended are still there.
+            self.out.clear();
+        }
+        self.out.push(Waited {
+            submitted: at,
+            time,
+            own: self.left.own.min(time),
+            chain,
+        });
+    }
+
+    /// What the I/O waited that was submitted at `submitted` and completed.
+    #[cold]
+    pub(super) fn take(&mut self, submitted: Nanos) -> Before {
+        let mut out = self.out.iter();
+        match out.position(|one| one.submitted == submitted) {
+            Some(index) => {
+                let one = self.out.swap_remove(index);
+                Before {
+                    time: one.time,
+                    own: one.own,
+                    chain: one.chain,
+                }
+            }
+            None => Before::default(),
+        }
+    }
+
+    /// An I/O that waited so `before` was seen, late by `own` in all.
+    #[inline]
+    pub(super) fn leave(&mut self, before: Before, own: u64) {
+        self.left = Left {
+            own,
+            chain: before.chain,
+        };
+    }
+
+    /// One of the slowest I/Os waited so `before`, and took `time` of the device; `open` tells that the load comes by itself.
+    #[cold]
+    pub(super) fn slowest(&mut self, before: Before, time: f64, open: bool) {
+        let queued = f64::from(u8::from(self.is_queued(time)));
+        self.queued += (queued - self.queued) / 16.0;
+        self.chain += (f64::from(before.chain) - self.chain) / 16.0;
+        self.alone += (f64::from(u8::from(open)) - self.alone) / 16.0;
+    }
+
+    /// The device took `time` for an I/O that found it idle.
+    pub(super) fn took_first(&mut self, time: f64) {
+        self.first = match time > self.first {
+            true => time,
+            false => self.first - (self.first - time) / 64.0,
+        };
+    }
+
+    /// Returns true if the device let an I/O wait for others that took `time` of it. Nothing comes of a delay
+    /// before the submission of such a one.
+    pub(super) fn is_queued(&self, time: f64) -> bool {
+        self.first > 0.0 && time > self.first * QUEUED
+    }
+
+    /// Nanoseconds that one of those that are out waited at most.
+    #[inline]
+    pub(super) fn longest(&self) -> u64 {
+        match self.out.is_empty() {
+            true => 0,
+            false => self.out.iter().map(|one| one.time).max().unwrap_or(0),
+        }
+    }
+
+    /// I/Os that one of the slowest waited for, one after the other.
+    pub(super) fn chain(&self) -> f64 {
+        self.chain * (1.0 - self.queued)
+    }
+
+    /// Share of the slowest I/Os that came by themselves.
+    pub(super) fn alone(&self) -> f64 {
+        self.alone
+    }
+
+    /// Nothing is out.
+    pub(super) fn clear(&mut self) {
+        self.out.clear();
+    }
+}

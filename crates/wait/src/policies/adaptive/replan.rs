@@ -1,0 +1,142 @@
+//! Plans, made anew by what is known now.
+
+use super::choose::{LEVELS, choose};
+use super::class_plan::{ClassPlan, surprising};
+use super::history::FEW;
+use super::plan::{DEEPEST, Plan, Pricing, Then};
+use super::{State, shared};
+use crate::StepKind;
+use joulio_units::Nanos;
+
+/// Waits between two plans.
+const WAITS: u32 = 32;
+/// Time between two plans above depth 1, for each pair of I/Os that are out.
+const REST: Nanos = Nanos::from_micros(16);
+
+impl State {
+    /// Makes the plans anew.
+    #[cold]
+    pub(super) fn replan(&mut self, now: Nanos) {
+        self.promise.refresh(self.came == 0);
+        self.lateness.forget();
+        let depth = self.depth.round().max(1.0) as u32;
+        self.planned = self.depth;
+        let deep = u64::from(depth.min(DEEPEST as u32));
+        let rest = if depth == 1 { 0 } else { REST.0 * deep * deep };
+        (self.waits, self.again) = (WAITS, now + Nanos(rest));
+        let open = self.gaps.open();
+        let crowded = self.shared.is_crowded(now);
+        let (costs, watches) = match crowded {
+            true => (self.shared.costs(), self.shared.watches()),
+            false => (&self.costs, &*self.watches),
+        };
+        let promised = self.promise.watch(costs.break_even());
+        self.unknown = ClassPlan::unknown(promised as u64);
+        let promise = (!crowded && self.promise.is_any()).then_some(&self.promise);
+        let pricing = Pricing {
+            costs,
+            watches,
+            promise,
+            begin: if depth == 1 { self.begin } else { 0.0 },
+            late: self.lateness.timer(),
+            slow: self.lateness.slow(),
+            share: if open || crowded { 0.0 } else { self.share },
+            // Where others want the core a delay is worth the same whatever is promised.
+            price: match crowded {
+                true => shared::PRICE,
+                false => costs.spin.0,
+            },
+            due: promise.map_or(f64::INFINITY, |promise| promise.due()),
+            after_due: promise.map_or(0.0, |promise| promise.after_due()),
+            chain: self.delays.chain(),
+            between: self.delays.between(),
+            nap: 0.0,
+            promised: promise.map_or(0.0, |_| promised),
+        };
+        // What the I/Os themselves are late by adds to that of a nap; who has more of the time is first.
+        let before = Pricing {
+            nap: match self.gaps.prevail() {
+                true => 0.0,
+                false => self.tail,
+            },
+            ..pricing
+        };
+        self.gaps.plan(&before, self.delays.alone());
+        let pricing = Pricing {
+            nap: self.gaps.delay() * self.delays.alone(),
+            ..pricing
+        };
+        // What a plan by time of the core costs in joules.
+        let joules = Pricing {
+            costs: &self.costs,
+            watches: &self.watches,
+            ..pricing
+        };
+        // Of what nothing is known, nothing else is either: it may be late as a block makes it.
+        let blocked = pricing.block(0.0, 1e12).delay;
+        let late = blocked * (1.0 + pricing.chain) + pricing.nap;
+        let unknown = match promise.is_some_and(|promise| promise.risk(late, 1.0) == 0.0) {
+            true => Plan::watch(StepKind::Block, Then::Longest),
+            false => Plan::unknown(self.promise.is_any()),
+        };
+        let mut tail = 0.0_f64;
+        for (history, class) in self.history.iter_mut().zip(&mut self.plans) {
+            if history.len() == 0 {
+                *class = self.unknown;
+                continue;
+            }
+            if !history.is_fresh() {
+                continue;
+            }
+            let points = history.points();
+            let (plan, cost) = match history.len() < FEW {
+                true => (unknown, None),
+                false if self.account.is_overdrawn() => (Plan::unknown(false), None),
+                false => {
+                    let levels = match open && depth > 1 {
+                        // Who comes by itself does not come evenly.
+                        true => &LEVELS[..1],
+                        false => &LEVELS[..],
+                    };
+                    choose(&pricing, self.steps, (&points, levels), depth as usize)
+                }
+            };
+            let cost = match crowded {
+                true => cost.map(|_| joules.cost(plan, &points, depth as usize)),
+                false => cost,
+            };
+            if let Some(cost) = cost {
+                tail = tail.max(cost.tail + pricing.chain * cost.delay);
+            }
+            let longest = history.longest().0 as f64;
+            let rest = plan.rest.map(|(kind, point)| {
+                let time = match point {
+                    // It is to be awake when the shortest completes.
+                    0 => history.shortest() as f64 - 2.0 * costs.poll.0 as f64,
+                    point => points[point],
+                };
+                let until = pricing.rest_until(kind, time);
+                let worth = until > pricing.shortest(kind);
+                (kind, if worth { until } else { 0.0 })
+            });
+            let (rest, rest_until) = rest.unwrap_or((StepKind::Sleep, 0.0));
+            *class = ClassPlan {
+                plan,
+                rest,
+                rest_until: rest_until as u64,
+                loose_until: pricing.loose_until(plan) as u64,
+                watch_until: pricing.watch_until(plan, longest) as u64,
+                many: plan
+                    .rest
+                    .map_or(u8::MAX, |(_, point)| surprising(point, depth)),
+                shortest: history.shortest(),
+                median: points.median(),
+                spread: points.spread(),
+                cost,
+            };
+        }
+        self.tail = tail;
+        let waits = |class: &ClassPlan| class.rest_until > 0 || class.loose_until > 0;
+        self.looks = self.plans.iter().any(waits);
+    }
+}

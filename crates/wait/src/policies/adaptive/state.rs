@@ -1,0 +1,465 @@
+//! What the policy knows, what it learns from each I/O, and what its plans say of a wait.
+
+use super::account::Account;
+use super::batches::{Batch, Batches};
+use super::class_plan::ClassPlan;
+use super::costs::WaitCosts;
+use super::delays::{Before, Delays};
+use super::gaps::Gaps;
+use super::goal::Goal;
+use super::history::History;
+use super::lateness::Lateness;
+use super::plan::Watch;
+use super::promise::Promise;
+use super::shared::Shared;
+use crate::{Class, Outstanding, PlannedWait, Step, StepKind, StepSet};
+use joulio_units::Nanos;
+
+/// What the policy knows, and what it plans.
+#[derive(Clone, Debug)]
+pub(super) struct State {
+    pub(super) costs: WaitCosts,
+    /// Watts that flow as long as an I/O of a closed loop takes, whatever the core does.
+    pub(super) share: f64,
+    pub(super) steps: StepSet,
+    pub(super) watches: Vec<Watch>,
+    pub(super) history: [History; Class::KEPT],
+    pub(super) plans: [ClassPlan; Class::KEPT],
+    pub(super) unknown: ClassPlan,
+    pub(super) promise: Promise,
+    pub(super) gaps: Gaps,
+    /// Delays that I/Os hand on to those that wait for them.
+    pub(super) delays: Delays,
+    /// I/Os that were submitted together.
+    batches: Batches,
+    /// How late timers and interrupts are, as measured lately.
+    pub(super) lateness: Lateness,
+    /// Who else has the core.
+    pub(super) shared: Shared,
+    /// What waits have cost, where nothing is promised.
+    pub(super) account: Account,
+    /// Commands out at a wait, lately; and when plans were made.
+    pub(super) depth: f64,
+    pub(super) planned: f64,
+    /// Nanoseconds from a submission to the first wait after it.
+    pub(super) begin: f64,
+    /// Nanoseconds by which one of the slowest I/Os is late by its plan.
+    pub(super) tail: f64,
+    /// True if the plan of some class has a rest or a loose watch.
+    pub(super) looks: bool,
+    /// Waits until plans are made anew, and when they may be.
+    pub(super) waits: u32,
+    pub(super) again: Nanos,
+    /// The I/O that was submitted last: the place of its class, and when.
+    newest: (u8, Nanos),
+    /// The step that was taken last, its end at the latest, and its begin.
+    last: (StepKind, Nanos, Nanos),
+    /// When the completions of the last poll were seen.
+    polled: Nanos,
+    /// When the I/O was submitted that ended the last gap.
+    ended: Nanos,
+    /// Nanoseconds that the core was idle since the last completion.
+    idle: f64,
+    /// I/Os until the load is taken for a closed loop.
+    pub(super) came: u32,
+}
+
+/// What the sight of a completion says.
+struct Seen {
+    /// Nanoseconds by which it is late by the policy's doing.
+    own: u64,
+    /// True if the class's history was forgotten.
+    forgotten: bool,
+}
+
+/// I/Os after one that came by itself in which the load is not taken for a closed loop.
+const CAME: u32 = 16_384;
+/// Commands out from which on it is enough to look at the newest where no plan has a rest or a loose watch.
+const MANY: usize = 4;
+
+impl State {
+    pub(super) fn new(costs: WaitCosts, goal: Goal, jobs: usize, steps: StepSet) -> State {
+        let spin = costs.spin.0;
+        let exit = costs.pause_exit.0 as f64;
+        let watches = [
+            (StepKind::Spin, spin, 0.0),
+            (StepKind::Monitor, costs.monitor.0, exit),
+            (
+                StepKind::UserInterrupt,
+                costs.pause.0,
+                costs.user_interrupt.0 as f64,
+            ),
+        ];
+        let watches = watches.into_iter();
+        let watches = watches.filter(|(kind, ..)| steps.has(*kind));
+        let watches = watches.map(|(kind, watts, exit)| Watch { kind, watts, exit });
+        let promise = Promise::new(goal.promised, costs.around);
+        let unknown = ClassPlan::unknown(promise.watch(costs.break_even()) as u64);
+        State {
+            watches: watches.collect(),
+            history: [History::default(); Class::KEPT],
+            plans: [unknown; Class::KEPT],
+            unknown,
+            promise,
+            gaps: Gaps::default(),
+            delays: Delays::new(),
+            batches: Batches::new(),
+            lateness: Lateness::new(),
+            shared: Shared::new(&costs),
+            account: Account::default(),
+            depth: 1.0,
+            planned: 1.0,
+            begin: 0.0,
+            tail: 0.0,
+            looks: false,
+            waits: 0,
+            again: Nanos::ZERO,
+            newest: (0, Nanos::ZERO),
+            last: (StepKind::Spin, Nanos::ZERO, Nanos::ZERO),
+            polled: Nanos::ZERO,
+            ended: Nanos::MAX,
+            idle: 0.0,
+            came: 0,
+            share: costs.share(goal.objective, jobs),
+            costs,
+            steps,
+        }
+    }
+
+    /// How the I/Os of the class at `kept` are waited for.
+    pub(super) fn planned_of(&self, kept: usize) -> PlannedWait {
+        self.plans[kept].planned()
+    }
+
+    pub(super) fn waited(&mut self, time: Nanos) {
+        self.delays.waited(time.0);
+    }
+
+    #[inline]
+    pub(super) fn submitted(&mut self, class: Class, at: Nanos) {
+        if let Some(kept) = class.kept() {
+            self.newest = (kept as u8, at);
+        }
+        let itself = self.polled == Nanos::MAX || self.gaps.is_one();
+        let rested = self.idle > 0.0 || self.last.0 != StepKind::Spin;
+        self.batches.submitted(at, rested && !itself);
+        self.came = self.came.saturating_sub(1);
+        if self.came > 0 || itself {
+            self.delays
+                .came_between(itself && !self.gaps.is_one() && at != self.ended);
+        }
+        if itself {
+            self.arrived(at);
+        }
+        if self.delays.is_next() {
+            self.delays.submitted(at);
+        }
+    }
+
+    /// An I/O comes by itself at `at`: nothing has completed since the last wait.
+    #[cold]
+    fn arrived(&mut self, at: Nanos) {
+        self.gaps.arrived();
+        self.delays.arrived(at, self.woken());
+        self.came = self.came.max(CAME);
+        if self.gaps.is_one() {
+            let gap = self.gaps.ended(at) as f64;
+            self.ended = at;
+            if self.last.0 == StepKind::Block {
+                self.idle = gap;
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn completed(&mut self, class: Class, submitted: Nanos, at: Nanos) {
+        let time = at.since(submitted).0;
+        let first = std::mem::replace(&mut self.polled, at) == Nanos::MAX;
+        let awake = self.last.0 == StepKind::Spin && self.idle == 0.0;
+        let batch = self.batches.of(submitted);
+        let kept = class.kept();
+        if kept.is_some() && !self.promise.is_any() {
+            self.account.completed(&self.costs, at, time);
+        }
+        match kept {
+            Some(kept) if awake && batch.others == 0 && !self.delays.is_any() => {
+                let forgotten = self.history[kept].add(time);
+                self.saw(
+                    (submitted, Before::default()),
+                    (time, time, time),
+                    forgotten,
+                );
+            }
+            kept => self.completed_late(kept, (submitted, time, batch), at, first),
+        }
+    }
+
+    /// An I/O is seen that the policy, or what was before it, may have delayed.
+    fn completed_late(
+        &mut self,
+        kept: Option<usize>,
+        (submitted, time, batch): (Nanos, u64, Batch),
+        at: Nanos,
+        first: bool,
+    ) {
+        let mut before = match self.delays.is_any() {
+            true => self.delays.take(submitted),
+            false => Before::default(),
+        };
+        let Some(kept) = kept else { return };
+        let (kind, _, since) = self.last;
+        if first && kind == StepKind::Block {
+            self.idle += self.idle_of(kind, at.since(since));
+        }
+        let seen = self.seen(kept, time, at);
+        if submitted != self.ended && self.delays.is_queued(time as f64) {
+            before.own = 0;
+        }
+        // All of a batch are made before any is submitted.
+        let making = self.costs.around.0.saturating_mul(u64::from(batch.others));
+        let mut own = seen.own.saturating_add(before.own);
+        if batch.own {
+            own = own.saturating_add(making);
+        }
+        let mut had = time.saturating_add(before.time).saturating_add(making);
+        if self.idle > 0.0 {
+            let cold = self.costs.cold_after(self.idle) as u64;
+            own = own.saturating_add(cold);
+            had = had.saturating_add(cold);
+        }
+        let polled = had.saturating_sub(own);
+        self.saw((submitted, before), (time, polled, had), seen.forgotten);
+    }
+
+    /// Counts an I/O that was seen `had` nanoseconds after its request, and would have been `polled` after it
+    /// by polling.
+    #[inline]
+    fn saw(
+        &mut self,
+        (submitted, before): (Nanos, Before),
+        (time, polled, had): (u64, u64, u64),
+        forgotten: bool,
+    ) {
+        self.shared.completed();
+        self.delays.leave(before, had - polled);
+        if submitted == self.ended {
+            self.gaps.took(polled as f64);
+            self.delays.took_first(time as f64);
+        }
+        let sight = self.promise.seen(polled, had);
+        if sight.slow {
+            self.delays.slowest(before, time as f64, self.gaps.open());
+        }
+        if forgotten || sight.worse {
+            (self.waits, self.again) = (0, Nanos::ZERO);
+        }
+    }
+
+    /// Remembers that an I/O of the class at `kept` was seen at `at`, `time` after its submission.
+    #[inline]
+    fn seen(&mut self, kept: usize, time: u64, at: Nanos) -> Seen {
+        let (history, plan) = (&mut self.history[kept], &self.plans[kept]);
+        let (kind, until, since) = self.last;
+        let exact = |history: &mut History, own: u64| Seen {
+            own: own.min(time),
+            forgotten: history.add(time.saturating_sub(own)),
+        };
+        match kind {
+            StepKind::Spin => exact(history, 0),
+            StepKind::Monitor => exact(history, self.costs.pause_exit.0),
+            StepKind::UserInterrupt => exact(history, self.costs.user_interrupt.0),
+            StepKind::Block => {
+                let expected = self.costs.block_delay(at.since(since).0 as f64);
+                // A block among I/Os that differ by more says nothing of it.
+                let tells = plan.spread < 4.0 * expected;
+                if tells && plan.median > 0.0 {
+                    self.lateness
+                        .block_was((time as f64 - plan.median) / expected);
+                }
+                exact(history, (expected * self.lateness.slow()) as u64)
+            }
+            // Another queue of the core had it awake before.
+            StepKind::Sleep | StepKind::Pause if at < until => exact(history, 0),
+            StepKind::Sleep | StepKind::Pause => Seen {
+                own: time.saturating_sub(plan.shortest).max(1).min(time),
+                forgotten: history.add_within(time, plan.many),
+            },
+        }
+    }
+
+    pub(super) fn lost(&mut self, time: Nanos, at: Nanos) {
+        if self.shared.lost(time, at) {
+            (self.waits, self.again) = (0, Nanos::ZERO);
+        }
+    }
+
+    pub(super) fn woke(&mut self, at: Nanos) {
+        let (kind, until, since) = self.last;
+        if matches!(kind, StepKind::Sleep | StepKind::Block) {
+            let idle = self.idle_of(kind, at.since(since));
+            if kind == StepKind::Block && at >= until {
+                let late = (at - until).0 as f64;
+                self.lateness.block_was(late / self.costs.block_delay(idle));
+            }
+            self.idle += idle;
+            // It is taken into account.
+            self.last.2 = at;
+        }
+        // One that ended early was cut short by a deadline.
+        if kind == StepKind::Sleep && at >= until {
+            let length = until.since(since + self.costs.sleep_before).0 as f64;
+            let expected = self.costs.timer_delay(length);
+            self.lateness.timer_was((at - until).0 as f64, expected);
+        }
+    }
+
+    /// Nanoseconds until the core goes on after the step that it takes, at most.
+    fn woken(&self) -> u64 {
+        let exit = self
+            .costs
+            .idle
+            .last()
+            .map_or(Nanos::ZERO, |state| state.exit);
+        let slow = |time: Nanos| (time.0 as f64 * self.lateness.slow()) as u64;
+        match self.last.0 {
+            StepKind::Spin => 0,
+            StepKind::Pause | StepKind::Monitor => self.costs.pause_exit.0,
+            StepKind::UserInterrupt => self.costs.user_interrupt.0,
+            StepKind::Sleep => slow(exit + self.costs.sleep_after),
+            StepKind::Block => slow(exit + self.costs.block_after),
+        }
+    }
+
+    /// Nanoseconds for which the core was idle in a step of `kind` that took `time`.
+    fn idle_of(&self, kind: StepKind, time: Nanos) -> f64 {
+        let awake = match kind {
+            StepKind::Sleep => self.costs.sleep_before + self.costs.sleep_after,
+            _ => self.costs.block_before + self.costs.block_after,
+        };
+        (time.since(awake).0 as f64).max(1.0)
+    }
+
+    #[inline]
+    pub(super) fn plan(&mut self, outstanding: &dyn Outstanding, now: Nanos) -> Step {
+        self.delays.pause();
+        let count = outstanding.count();
+        if count == 0 {
+            let step = self.nap(now);
+            self.account.pause(&self.costs, now);
+            self.took(step, now);
+            return step;
+        }
+        self.depth += (count as f64 - self.depth) / 16.0;
+        // The first wait after a completion, and after a submission that followed it.
+        if self.newest.1 >= self.polled {
+            let begin = now.since(self.newest.1).0 as f64;
+            self.begin += (begin - self.begin) / 16.0;
+        }
+        self.gaps.waited();
+        match self.waits {
+            0 if now >= self.again || self.has_changed() => self.replan(now),
+            0 => {}
+            _ => self.waits -= 1,
+        }
+        let step = match self.watch_newest(count, now) {
+            Some(step) => step,
+            None => self.look_at(outstanding, now),
+        };
+        if !self.promise.is_any() {
+            self.account.took(&self.costs, step, now);
+        }
+        self.took(step, now);
+        step
+    }
+
+    /// Returns true if there are many more or fewer I/Os out than plans were made for.
+    fn has_changed(&self) -> bool {
+        self.depth > 1.5 * self.planned || self.planned > 1.5 * self.depth
+    }
+
+    /// Nothing is out.
+    fn nap(&mut self, now: Nanos) -> Step {
+        self.delays.clear();
+        let since = self.gaps.began(now);
+        self.gaps.step(since, now)
+    }
+
+    /// Watches where many I/Os are out and no plan has a rest or a loose watch, as long as the newest of them
+    /// says.
+    #[inline]
+    fn watch_newest(&self, count: usize, now: Nanos) -> Option<Step> {
+        if count < MANY || self.looks {
+            return None;
+        }
+        let (kept, submitted) = self.newest;
+        let plan = &self.plans[usize::from(kept)];
+        let until = submitted + Nanos(plan.watch_until);
+        (until > now).then(|| watch(plan, until))
+    }
+
+    /// What the plans of all I/Os that are out say.
+    fn look_at(&self, outstanding: &dyn Outstanding, now: Nanos) -> Step {
+        let waited = self.delays.longest();
+        let (mut rest, mut loose, mut close) = (Nanos::MAX, Nanos::MAX, Nanos::ZERO);
+        let (mut rest_kind, mut loose_kind) = (StepKind::Sleep, StepKind::Block);
+        let mut closely = Step::BLOCK;
+        outstanding.for_each(&mut |class, submitted| {
+            let plan = match class.kept() {
+                Some(kept) => &self.plans[kept],
+                None => &self.unknown,
+            };
+            let until = submitted + Nanos(plan.watch_until);
+            if until <= now {
+                // It takes longer than any lately: nobody watches for it alone.
+                return;
+            }
+            if until > close {
+                close = until;
+                closely = watch(plan, until);
+            }
+            let until = submitted + Nanos(plan.rest_until);
+            if until < rest {
+                rest = until;
+                rest_kind = plan.rest;
+            }
+            let kind = plan.plan.loose.unwrap_or(plan.plan.watch);
+            loose_kind = loose_kind.min(kind);
+            if plan.plan.watch != StepKind::Block {
+                let until = submitted + Nanos(plan.loose_until.saturating_sub(waited));
+                loose = loose.min(until);
+            }
+        });
+        if close == Nanos::ZERO {
+            return Step::BLOCK;
+        }
+        let before = match rest_kind {
+            StepKind::Sleep => self.costs.sleep_before,
+            _ => self.costs.poll,
+        };
+        if rest != Nanos::MAX && rest > now + before {
+            Step::new(rest_kind, rest)
+        } else if loose > now {
+            Step::new(loose_kind, loose)
+        } else {
+            closely
+        }
+    }
+
+    fn took(&mut self, step: Step, now: Nanos) {
+        if self.polled != Nanos::MAX {
+            // The first wait after a completion.
+            self.polled = Nanos::MAX;
+            self.idle = 0.0;
+        }
+        self.last = (step.kind, step.until, now);
+    }
+}
+
+/// The close watch of `plan`.
+#[inline]
+fn watch(plan: &ClassPlan, until: Nanos) -> Step {
+    match plan.plan.watch {
+        StepKind::Block => Step::BLOCK,
+        kind => Step::new(kind, until),
+    }
+}

@@ -1,0 +1,178 @@
+//! The longest times of a stream: how many were above any time, of how many.
+
+/// Parts of an octave that are told apart: a time is known to a 128th.
+const PARTS: usize = 128;
+const PART_BITS: u32 = PARTS.trailing_zeros();
+/// The shortest octave begins at so many nanoseconds, and so many are kept.
+const FIRST: u32 = PART_BITS;
+const OCTAVES: usize = 32;
+const BUCKETS: usize = OCTAVES * PARTS;
+/// Times after which all counts are halved: the older the less.
+const FORGOTTEN: f64 = 65_536.0;
+/// Times by which the stream has to grow before it is summed up anew: a share, and at least so many.
+const GROWN: f64 = 1.0 / 32.0;
+const FEW: u32 = 16;
+
+/// A histogram of the upper part of a stream of times, in nanoseconds.
+#[derive(Clone, Debug)]
+pub(super) struct Tail {
+    counts: Box<[f32]>,
+    /// Times in a bucket and all above it, when they were summed up last.
+    above: Box<[f32]>,
+    /// The highest bucket that counts anything.
+    top: usize,
+    /// Times below this are only counted, not told apart.
+    floor: u64,
+    /// Times until they were summed up last, and since.
+    total: f64,
+    fresh: u32,
+    wanted: u32,
+}
+
+/// The bucket of `time`.
+#[inline]
+fn bucket(time: u64) -> usize {
+    let time = time.max(1 << FIRST);
+    let octave = 63 - time.leading_zeros();
+    let part = (time >> (octave - PART_BITS)) as usize & (PARTS - 1);
+    ((octave - FIRST) as usize * PARTS + part).min(BUCKETS - 1)
+}
+
+/// The lower end of a bucket, and its width.
+fn bounds(bucket: usize) -> (f64, f64) {
+    let (octave, part) = (bucket / PARTS, bucket % PARTS);
+    let width = (1_u64 << octave) as f64;
+    ((PARTS + part) as f64 * width, width)
+}
+
+impl Tail {
+    pub(super) fn new() -> Tail {
+        Tail {
+            counts: vec![0.0; BUCKETS].into(),
+            above: vec![0.0; BUCKETS].into(),
+            top: 0,
+            floor: 0,
+            total: 0.0,
+            fresh: 0,
+            wanted: FEW,
+        }
+    }
+
+    /// Adds a time.
+    #[inline]
+    pub(super) fn add(&mut self, time: u64) {
+        self.fresh += 1;
+        if time >= self.floor {
+            let bucket = bucket(time);
+            self.counts[bucket] += 1.0;
+            self.top = self.top.max(bucket);
+        }
+    }
+
+    /// Returns true if there are enough times since they were summed up.
+    #[inline]
+    pub(super) fn has_grown(&self) -> bool {
+        self.fresh >= self.wanted
+    }
+
+    /// Sums up what was added, and does not tell apart any longer what is below `floor`. Returns true if all
+    /// counts were halved.
+    pub(super) fn sum_up(&mut self, floor: u64) -> bool {
+        self.total += f64::from(std::mem::take(&mut self.fresh));
+        let halved = self.total > FORGOTTEN;
+        if halved {
+            self.scale(0.5);
+        }
+        self.floor = floor;
+        let lowest = bucket(floor);
+        let mut sum = 0.0;
+        for bucket in (0..=self.top).rev() {
+            sum += self.counts[bucket];
+            self.above[bucket] = sum;
+            if bucket <= lowest {
+                break;
+            }
+        }
+        self.wanted = ((self.total * GROWN) as u32).max(FEW);
+        halved
+    }
+
+    /// Forgets all but this share of each count.
+    pub(super) fn scale(&mut self, share: f32) {
+        for count in &mut self.counts[..=self.top] {
+            *count *= share;
+        }
+        self.total *= f64::from(share);
+    }
+
+    /// Number of times.
+    #[inline]
+    pub(super) fn ios(&self) -> f64 {
+        self.total + f64::from(self.fresh)
+    }
+
+    /// How many of them are above `time`; all, where it is below what is told apart.
+    pub(super) fn above(&self, time: f64) -> f64 {
+        if time < self.floor as f64 {
+            return self.total;
+        }
+        let bucket = bucket(time as u64);
+        if bucket > self.top {
+            return 0.0;
+        }
+        let (low, width) = bounds(bucket);
+        let here = f64::from(self.counts[bucket]);
+        let next = f64::from(self.above[bucket]) - here;
+        next + here * (1.0 - ((time - low) / width).clamp(0.0, 1.0))
+    }
+
+    /// The time that so many of them are above, 0 where there are fewer.
+    pub(super) fn at(&self, rank: f64) -> f64 {
+        let lowest = bucket(self.floor);
+        for bucket in (lowest..=self.top).rev() {
+            let (sum, here) = (
+                f64::from(self.above[bucket]),
+                f64::from(self.counts[bucket]),
+            );
+            if sum >= rank && here > 0.0 {
+                let (low, width) = bounds(bucket);
+                let over = (sum - rank) / here;
+                return low + width * over.min(1.0);
+            }
+        }
+        0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_and_counts_are_those_of_the_times() {
+        let mut tail = Tail::new();
+        // 100 to 200 us, one each ten nanoseconds.
+        for n in 0..10_000_u64 {
+            tail.add(100_000 + (n * 617) % 10_000 * 10);
+        }
+        tail.sum_up(150_000);
+        assert_eq!(tail.ios(), 10_000.0);
+        for (rank, time) in [(100.0, 199_000.0), (500.0, 195_000.0), (1_000.0, 190_000.0)] {
+            let (at, above) = (tail.at(rank), tail.above(time));
+            assert!((at / time - 1.0).abs() < 0.003, "{at} of {time}");
+            assert!((above / rank - 1.0).abs() < 0.6, "{above} of {rank}");
+        }
+        assert_eq!(tail.above(300_000.0), 0.0);
+        assert_eq!(Tail::new().at(1.0), 0.0);
+    }
+
+    #[test]
+    fn any_time_has_a_bucket_that_holds_it() {
+        for time in [0, 1, 127, 128, 129, 4_095, 1 << 30, 1 << 40, u64::MAX] {
+            let (low, width) = bounds(bucket(time));
+            if (128..1 << 38).contains(&time) {
+                assert!((low..low + width).contains(&(time as f64)), "{time}");
+            }
+        }
+    }
+}

@@ -101,9 +101,6 @@ impl Sweep {
         };
         let mut outcomes = vec![outcome("poll", Mechanism::Eventfd, &polled)];
         for candidate in &self.candidates {
-            if std::env::var_os("DEV").is_some() && candidate.name != "interrupt" {
-                continue;
-            }
             let done = run_policy(&job, DRIVER, setup, |_| candidate.policy());
             let done = match done {
                 // The machine lacks what it needs.
@@ -132,10 +129,6 @@ impl Sweep {
         let mut tries = Vec::new();
         for view in views {
             let mut here = Vec::new();
-            if std::env::var_os("DEV").is_some() {
-                tries.push(here);
-                continue;
-            }
             for (knows, oracle) in self.tries(job, *view, &outcomes[0], slo) {
                 let known = oracles.iter().position(|(other, _)| *other == oracle);
                 let at = match known {

@@ -19,14 +19,12 @@
 #include <linux/cpuhotplug.h>
 #include <linux/delay.h>
 #include <linux/eventfd.h>
-#include <linux/file.h>
 #include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/irqdesc.h>
 #include <linux/irqdomain.h>
 #include <linux/list.h>
 #include <linux/module.h>
-#include <linux/poll.h>
 #include <linux/sched.h>
 #include <linux/version.h>
 #include <asm/hw_irq.h>
@@ -207,51 +205,30 @@ static void del_producer(struct irq_bypass_consumer *consumer, struct irq_bypass
  */
 static int on_signal(wait_queue_entry_t *entry, unsigned int mode, int sync, void *key)
 {
-	struct receiver *r = container_of(entry, struct receiver, signalled);
+	struct receiver *r = container_of(entry, struct receiver, listener.entry);
 
 	if (key_to_poll(key) & EPOLLIN)
 		WRITE_ONCE(r->missed, true);
 	return 0;
 }
 
-struct listening {
-	poll_table table;
-	struct receiver *receiver;
-};
-
-static void listen(struct file *file, wait_queue_head_t *signals, poll_table *table)
-{
-	struct receiver *r = container_of(table, struct listening, table)->receiver;
-
-	r->signals = signals;
-	/* In its own order: nobody waits for what it does. */
-	add_wait_queue(signals, &r->signalled);
-}
-
 /* From now on the receiver knows of the eventfd's signals, of those before as of one. */
 static int get_eventfd(struct receiver *r, int fd)
 {
-	struct listening listening = { .receiver = r };
-	struct file *file = eventfd_fget(fd);
-	struct eventfd_ctx *eventfd;
+	int before;
 
-	if (IS_ERR(file))
-		return PTR_ERR(file);
-	/* Also keeps what the receiver waits in. */
-	eventfd = eventfd_ctx_fileget(file);
 	WRITE_ONCE(r->missed, false);
-	init_waitqueue_func_entry(&r->signalled, on_signal);
-	init_poll_funcptr(&listening.table, listen);
-	if (vfs_poll(file, &listening.table) & EPOLLIN)
+	before = listener_open(&r->listener, fd, on_signal);
+	if (before < 0)
+		return before;
+	if (before)
 		WRITE_ONCE(r->missed, true);
-	fput(file);
-	WRITE_ONCE(r->eventfd, eventfd);
+	WRITE_ONCE(r->eventfd, r->listener.eventfd);
 	return 0;
 }
 
 static void put_eventfd(struct receiver *r)
 {
-	struct eventfd_ctx *eventfd = r->eventfd;
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&r->lock, flags);
@@ -259,8 +236,7 @@ static void put_eventfd(struct receiver *r)
 	raw_spin_unlock_irqrestore(&r->lock, flags);
 	/* Nobody starts it any more, and it reads the pointer once. */
 	irq_work_sync(&r->rescue);
-	remove_wait_queue(r->signals, &r->signalled);
-	eventfd_ctx_put(eventfd);
+	listener_close(&r->listener);
 }
 
 static void drop_consumer(struct receiver *r)
@@ -356,6 +332,7 @@ int binding_init(struct receiver *r)
 	if (!zalloc_cpumask_var(&r->affinity, GFP_KERNEL_ACCOUNT))
 		return -ENOMEM;
 	mutex_init(&r->binding);
+	xa_init_flags(&r->watches, XA_FLAGS_ALLOC);
 	r->consumer.add_producer = add_producer;
 	r->consumer.del_producer = del_producer;
 	return 0;
@@ -364,6 +341,7 @@ int binding_init(struct receiver *r)
 void binding_free(struct receiver *r)
 {
 	free_cpumask_var(r->affinity);
+	xa_destroy(&r->watches);
 }
 
 int bindings_init(void)

@@ -93,6 +93,26 @@ static long client_source(const void __user *from)
 	return copy_from_user(&source, from, sizeof(source)) ? -EFAULT : source_create(&source);
 }
 
+static long client_watch(struct client *client, const void __user *from)
+{
+	struct joulio_uintr_watch watch;
+
+	if (copy_from_user(&watch, from, sizeof(watch)))
+		return -EFAULT;
+	if (watch.flags)
+		return -EINVAL;
+	return watch_add(client->receiver, watch.eventfd);
+}
+
+static long client_unwatch(struct client *client, const void __user *from)
+{
+	__u32 number;
+
+	if (copy_from_user(&number, from, sizeof(number)))
+		return -EFAULT;
+	return watch_remove(client->receiver, number);
+}
+
 /* What only the registered thread itself may ask for. */
 static long client_own(struct client *client, unsigned int request, void __user *argument)
 {
@@ -106,6 +126,10 @@ static long client_own(struct client *client, unsigned int request, void __user 
 		return client_unregister(client);
 	case JOULIO_UINTR_BIND:
 		return client_bind(client, argument);
+	case JOULIO_UINTR_WATCH:
+		return client_watch(client, argument);
+	case JOULIO_UINTR_UNWATCH:
+		return client_unwatch(client, argument);
 	default: /* JOULIO_UINTR_UNBIND */
 		return binding_unbind(client->receiver);
 	}
@@ -127,6 +151,8 @@ static long client_ioctl(struct file *file, unsigned int request, unsigned long 
 	case JOULIO_UINTR_BIND:
 	case JOULIO_UINTR_UNBIND:
 	case JOULIO_UINTR_STATUS:
+	case JOULIO_UINTR_WATCH:
+	case JOULIO_UINTR_UNWATCH:
 		break;
 	default:
 		return -ENOTTY;

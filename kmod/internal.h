@@ -8,10 +8,13 @@
 #include <linux/irqbypass.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
+#include <linux/poll.h>
 #include <linux/preempt.h>
+#include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 
 #include "joulio_uintr.h"
 
@@ -70,6 +73,19 @@ void registers_load(const struct uintr_registers *regs, const struct uintr_memor
 		    u8 vector);
 void registers_save(struct uintr_registers *regs);
 void registers_set_vector(u8 vector);
+void registers_request(u8 user_vector);
+
+/* watch.c: signals of eventfds. */
+
+struct listener {
+	struct eventfd_ctx *eventfd;
+	wait_queue_head_t *signals; /* the eventfd's */
+	wait_queue_entry_t entry;
+	poll_table table; /* while it is being opened */
+};
+
+int listener_open(struct listener *listener, int fd, wait_queue_func_t called);
+void listener_close(struct listener *listener);
 
 /* receiver.c: a registered thread's state. */
 
@@ -108,6 +124,9 @@ struct receiver {
 	struct eventfd_ctx *eventfd; /* also read by rescue, without the lock */
 	struct irq_work rescue;
 	bool missed; /* the eventfd was signalled; written without the lock */
+	bool notified; /* a watched one was, and the thread has yet to hear of it */
+	bool notifying; /* the call to its CPU is under way */
+	call_single_data_t notify;
 
 	/*
 	 * binding.c's. The mutex serialises bind and unbind; what the consumer's
@@ -117,12 +136,13 @@ struct receiver {
 	bool bound; /* the consumer is registered */
 	bool binds; /* and the thread is waiting for its interrupt */
 	struct irq_bypass_consumer consumer;
-	wait_queue_entry_t signalled; /* on the eventfd */
-	wait_queue_head_t *signals;   /* the eventfd's */
+	struct listener listener; /* on the eventfd */
 	unsigned int irq; /* the one that was taken, 0: none */
 	bool balanced;	  /* what it was before */
 	cpumask_var_t affinity;
 	struct list_head taken;
+
+	struct xarray watches; /* watch.c's, under the mutex as well */
 };
 
 struct receiver *receiver_current(void);
@@ -134,6 +154,8 @@ void receiver_arm(struct receiver *r);
 void receiver_disarm(struct receiver *r);
 void receiver_status(struct receiver *r, struct joulio_uintr_status *status);
 void receiver_lose_vector(unsigned int cpu, unsigned int vector);
+void receiver_notify(struct receiver *r);
+void receiver_settle(struct receiver *r);
 
 /* lifetime.c: its beginning and end. */
 int receivers_init(void);
@@ -152,6 +174,11 @@ void binding_free(struct receiver *r);
 int binding_bind(struct receiver *r, int eventfd);
 int binding_unbind(struct receiver *r);
 bool binding_route_holds(const struct irq_route *route);
+
+/* watch.c: eventfds whose signals are user interrupts too. */
+int watch_add(struct receiver *r, int fd);
+int watch_remove(struct receiver *r, u32 number);
+void watches_end(struct receiver *r);
 
 /* hooks.c: what the kernel reports of threads and vectors. */
 int hooks_init(void);

@@ -11,7 +11,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define JOULIO_UINTR_ABI 1
+#define JOULIO_UINTR_ABI 2
 
 /* joulio_uintr_info.flags */
 #define JOULIO_UINTR_HARDWARE (1 << 0)    /* this CPU has user interrupts and they are on */
@@ -34,6 +34,14 @@ struct joulio_uintr_bind {
 	__u32 flags;   /* 0 */
 };
 
+/* Watches of one thread at once. */
+#define JOULIO_UINTR_WATCHES 1024
+
+struct joulio_uintr_watch {
+	__s32 eventfd; /* any: its signals are user interrupts of the thread */
+	__u32 flags;   /* 0 */
+};
+
 /* joulio_uintr_status.state */
 #define JOULIO_UINTR_NONE 0
 #define JOULIO_UINTR_REGISTERED 1
@@ -49,9 +57,10 @@ struct joulio_uintr_status {
 	__u32 cpu;
 	__u64 switches_out; /* the thread left its CPU */
 	__u64 switches_in;  /* and came back */
-	__u64 injected;     /* user interrupts for what the eventfd reported while it was away */
+	__u64 injected;     /* user interrupts for what an eventfd reported while it was away */
 	__u64 rescued;      /* a device's was pending when it left: the eventfd was signalled */
-	__u64 reserved[2];  /* 0 */
+	__u64 notified;     /* user interrupts for what a watched one reported while it ran */
+	__u64 reserved;     /* 0 */
 };
 
 struct joulio_uintr_source {
@@ -78,6 +87,13 @@ struct joulio_uintr_source {
  * raises it; a read gives a u64: how often it was raised, counted before it is.
  */
 #define JOULIO_UINTR_SOURCE _IOW(JOULIO_UINTR_TYPE, 6, struct joulio_uintr_source)
+
+/*
+ * From now on a signal of that eventfd is a user interrupt of the calling thread.
+ * Returns the number of the watch, by which UNWATCH ends it.
+ */
+#define JOULIO_UINTR_WATCH _IOW(JOULIO_UINTR_TYPE, 9, struct joulio_uintr_watch)
+#define JOULIO_UINTR_UNWATCH _IOW(JOULIO_UINTR_TYPE, 10, __u32)
 
 /* On the descriptor of a test interrupt: */
 #define JOULIO_UINTR_RAISE_AFTER _IOW(JOULIO_UINTR_TYPE, 7, __u64) /* in so many ns, once */

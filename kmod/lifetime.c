@@ -24,7 +24,7 @@ static void receiver_free(struct kref *kref)
 {
 	struct receiver *r = container_of(kref, struct receiver, kref);
 
-	irq_work_sync(&r->rescue);
+	receiver_settle(r);
 	binding_free(r);
 	put_task_struct(r->task);
 	kfree(r->memory);
@@ -47,6 +47,7 @@ static void receiver_let_go(struct receiver *r)
 {
 	receiver_unload_elsewhere(r);
 	binding_unbind(r);
+	watches_end(r);
 	receiver_put(r);
 }
 
@@ -151,10 +152,12 @@ void receiver_close(struct receiver *r)
 		r->life = RECEIVER_CLOSED;
 	raw_spin_unlock_irqrestore(&r->lock, flags);
 
-	if (mine)
+	if (mine) {
 		receiver_let_go(r);
-	else
+	} else {
 		binding_unbind(r);
+		watches_end(r);
+	}
 	receiver_put(r);
 }
 

@@ -82,6 +82,11 @@ static void receiver_load(struct receiver *r)
 			r->status.injected++;
 		}
 	}
+	if (r->notified) {
+		r->notified = false;
+		r->regs.requests |= BIT_ULL(r->user_vector);
+		r->status.injected++;
+	}
 	registers_load(&r->regs, r->memory, vector);
 	r->cpu = smp_processor_id();
 	__this_cpu_write(loaded, r);
@@ -97,6 +102,62 @@ static void receiver_unload(struct receiver *r)
 		r->status.rescued++;
 		irq_work_queue(&r->rescue);
 	}
+}
+
+/* A watched eventfd was signalled, and the thread is on this CPU. Under the lock. */
+static void receiver_inject(struct receiver *r)
+{
+	if (!r->notified)
+		return;
+	r->notified = false;
+	r->status.notified++;
+	registers_request(r->user_vector);
+}
+
+static void receiver_inject_here(void *info)
+{
+	struct receiver *r = info;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&r->lock, flags);
+	r->notifying = false;
+	/* Else it has left, and hears of it when it comes back. */
+	if (r->cpu == smp_processor_id())
+		receiver_inject(r);
+	raw_spin_unlock_irqrestore(&r->lock, flags);
+}
+
+/*
+ * A watched eventfd was signalled. In any context, under the eventfd's lock: so
+ * nothing that is done under the receiver's may signal one.
+ */
+void receiver_notify(struct receiver *r)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&r->lock, flags);
+	r->notified = true;
+	if (r->cpu == smp_processor_id())
+		receiver_inject(r);
+	else if (r->cpu >= 0 && !r->notifying)
+		/* As long as the lock is held the thread stays there, and its CPU online. */
+		r->notifying = !smp_call_function_single_async(r->cpu, &r->notify);
+	raw_spin_unlock_irqrestore(&r->lock, flags);
+}
+
+/* When this returns no call is under way. Nobody notifies it any more. */
+void receiver_settle(struct receiver *r)
+{
+	unsigned long flags;
+	bool notifying;
+
+	irq_work_sync(&r->rescue);
+	do {
+		cpu_relax();
+		raw_spin_lock_irqsave(&r->lock, flags);
+		notifying = r->notifying;
+		raw_spin_unlock_irqrestore(&r->lock, flags);
+	} while (notifying);
 }
 
 /* The thread is back on a CPU; interrupts are on, preemption is off. */
@@ -184,6 +245,7 @@ void receiver_attach(struct receiver *r)
 
 	raw_spin_lock_init(&r->lock);
 	init_irq_work(&r->rescue, receiver_rescue);
+	INIT_CSD(&r->notify, receiver_inject_here, r);
 	preempt_notifier_init(&r->notifier, &receiver_ops);
 	r->regs.owner = atomic64_inc_return(&owners);
 

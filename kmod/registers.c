@@ -157,6 +157,12 @@ void registers_save(struct uintr_registers *regs)
 		cr4_uintr(false);
 }
 
+/* From now on that user interrupt is pending, of the thread whose state is loaded. */
+void registers_request(u8 user_vector)
+{
+	write_register(MSR_UINTR_RR, read_requests() | BIT_ULL(user_vector));
+}
+
 /* Nothing of anybody's is left on this CPU. */
 static void registers_forget(void)
 {

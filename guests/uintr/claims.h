@@ -25,6 +25,8 @@ int open_device(void);
 long register_thread(int device);
 long bind_thread(int device, int eventfd);
 long unbind_thread(int device);
+long watch(int device, int eventfd);
+long unwatch(int device, uint32_t number);
 struct joulio_uintr_status status(int device);
 /* A process or a thread that ended lets go a moment later. */
 void bind_soon(int device, int eventfd);
@@ -37,6 +39,9 @@ bool hardware(void);
 uint64_t handler_address(void);
 void let_through(void); /* by a registered thread only */
 void hold_back(void);
+uint64_t handler_runs(void);
+void handler_clear(void);
+void handler_wait(int device); /* until the handler has run since; a dry one: until it would have */
 
 /* The machine. */
 void read_text(const char *path, char *text, size_t size);
@@ -74,6 +79,7 @@ void nvme_stop(void);
 /* The claims; each ends the program when it does not hold. */
 void claims_of_sources(void);
 void claims_of_switches(void);
+void claims_of_watches(void);
 void claims_of_hardware(void);
 void claims_of_bindings(const char *address);
 void claims_of_affinity(const char *address);

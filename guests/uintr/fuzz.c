@@ -51,9 +51,9 @@ static int some_fd(struct random *random)
 
 static unsigned long some_request(struct random *random)
 {
-	unsigned int number = below(random, 10), size = below(random, 80);
+	unsigned int number = below(random, 12), size = below(random, 80);
 
-	switch (below(random, 16)) {
+	switch (below(random, 20)) {
 	case 0: return next(random);
 	case 1: return _IOC(below(random, 4), JOULIO_UINTR_TYPE, number, size);
 	case 2: return JOULIO_UINTR_INFO;
@@ -64,6 +64,8 @@ static unsigned long some_request(struct random *random)
 	case 10: case 11: return JOULIO_UINTR_STATUS;
 	case 12: return JOULIO_UINTR_SOURCE;
 	case 13: return JOULIO_UINTR_RAISE_AFTER;
+	case 14: case 15: case 16: return JOULIO_UINTR_WATCH;
+	case 17: return JOULIO_UINTR_UNWATCH;
 	default: return JOULIO_UINTR_RAISE_AT;
 	}
 }
@@ -79,8 +81,10 @@ static void *some_argument(struct random *random, unsigned long request, uint64_
 		memset(space, 0, 64);
 		if (request == JOULIO_UINTR_REGISTER)
 			space[0] = handler_address();
-		else if (request == JOULIO_UINTR_BIND)
+		else if (request == JOULIO_UINTR_BIND || request == JOULIO_UINTR_WATCH)
 			space[0] = (uint32_t)some_fd(random);
+		else if (request == JOULIO_UINTR_UNWATCH)
+			space[0] = below(random, 8);
 		else if (request == JOULIO_UINTR_SOURCE)
 			space[0] = (uint32_t)some_fd(random) | below(random, 3) << 32;
 		else if (request == JOULIO_UINTR_RAISE_AFTER)
@@ -187,7 +191,7 @@ static void *nonsense(void *seed)
 		void *argument = some_argument(&random, request, space);
 		int result = ioctl(some_fd(&random), request, argument);
 
-		if (result > 0) {
+		if (result > 0 && request != JOULIO_UINTR_WATCH) {
 			/* A new source, in place of another descriptor. */
 			slot = 1 + 3 * below(&random, FDS / 3);
 			close(fds[slot]);

@@ -16,6 +16,8 @@
 static int device, eventfd, source;
 
 static volatile uint64_t delivered;
+/* What the handler had counted, and a dry module noted, when it was cleared. */
+static uint64_t cleared, noted;
 
 /* Counts, posts the request for the next one, and returns. */
 __asm__(".text\n"
@@ -57,6 +59,31 @@ void let_through(void)
 void hold_back(void)
 {
 	__asm__ volatile("clui");
+}
+
+uint64_t handler_runs(void)
+{
+	return delivered;
+}
+
+void handler_clear(void)
+{
+	cleared = delivered;
+}
+
+void handler_wait(int device)
+{
+	struct joulio_uintr_status now;
+
+	if (hardware()) {
+		while (delivered == cleared)
+			;
+		return;
+	}
+	do {
+		now = status(device);
+	} while (now.notified + now.injected == noted);
+	noted = now.notified + now.injected;
 }
 
 /* Whether they are let through; where the instruction is none, the process dies. */

@@ -63,6 +63,18 @@ long unbind_thread(int device)
 	return call(device, JOULIO_UINTR_UNBIND, NULL);
 }
 
+long watch(int device, int eventfd)
+{
+	struct joulio_uintr_watch watch = { .eventfd = eventfd };
+
+	return call(device, JOULIO_UINTR_WATCH, &watch);
+}
+
+long unwatch(int device, uint32_t number)
+{
+	return call(device, JOULIO_UINTR_UNWATCH, &number);
+}
+
 struct joulio_uintr_status status(int device)
 {
 	struct joulio_uintr_status status;

@@ -18,6 +18,8 @@ int main(int argc, char **argv)
 		claims_of_sources();
 	else if (!strcmp(what, "switches"))
 		claims_of_switches();
+	else if (!strcmp(what, "watches"))
+		claims_of_watches();
 	else if (!strcmp(what, "hardware"))
 		claims_of_hardware();
 	else if (!strcmp(what, "lives"))

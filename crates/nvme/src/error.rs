@@ -335,14 +335,6 @@ pub enum PolicyError {
     /// The policy takes user interrupts, which are unavailable.
     #[error(transparent)]
     UserInterrupt(#[from] UintrError),
-    /// Several queues of the group take user interrupts.
-    #[error(
-        "user interrupts of one queue reach one thread, and {queues} queues of the group take them: use a thread each, or umwait for many queues"
-    )]
-    OneQueue {
-        /// Number of them.
-        queues: usize,
-    },
     /// The policy takes interrupts, which a redirected vector does not raise, or the memory is
     /// another device's.
     #[error(

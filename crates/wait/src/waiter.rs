@@ -100,24 +100,38 @@ impl Waiter {
         Receiver::open(Depth::default()).map(drop)
     }
 
-    /// Makes the calling thread, which is to be pinned to a CPU, take the device interrupt that
-    /// signals `event` as user interrupts. Only that thread may run this waiter then.
+    /// Makes the calling thread, which is to be pinned to a CPU, take the device interrupts that
+    /// signal `events` as user interrupts: the first without the kernel, the others by its
+    /// handler, since a CPU delivers one interrupt directly. Only that thread may run this waiter
+    /// then. Those that it took before are given back.
     ///
     /// # Errors
     /// User interrupts are missing ([`Waiter::may_receive`]), the thread is not pinned, or the
     /// interrupt cannot be bound to it.
-    pub fn receive(&mut self, event: BorrowedFd<'_>) -> Result<(), UintrError> {
+    pub fn receive(&mut self, events: &[BorrowedFd<'_>]) -> Result<(), UintrError> {
         // A thread has one: the old one goes first.
+        self.release();
+        let Some((direct, others)) = events.split_first() else {
+            return Ok(());
+        };
+        let receiver = Receiver::open(Depth::default())?;
+        self.delivered = receiver.delivered();
+        let direct = fcntl_dupfd_cloexec(direct, 0)
+            .map_err(|errno| UintrError::Call { call: "dup", errno })?;
+        let binding = Binding::new(receiver, direct)?;
+        for other in others {
+            binding.receiver().watch(*other)?;
+        }
+        self.binding = Some(binding);
+        self.can = self.can.with(StepKind::UserInterrupt);
+        Ok(())
+    }
+
+    /// Gives the interrupts of [`Waiter::receive`] back to the kernel.
+    pub fn release(&mut self) {
         self.count_delivered();
         self.binding = None;
         self.can = self.can.without(StepKind::UserInterrupt);
-        let receiver = Receiver::open(Depth::default())?;
-        self.delivered = receiver.delivered();
-        let event = fcntl_dupfd_cloexec(event, 0)
-            .map_err(|errno| UintrError::Call { call: "dup", errno })?;
-        self.binding = Some(Binding::new(receiver, event)?);
-        self.can = self.can.with(StepKind::UserInterrupt);
-        Ok(())
     }
 
     /// Asks the module whether the thread still has the interrupt of [`Waiter::receive`], and takes

@@ -9,18 +9,20 @@ use std::ffi::c_void;
 use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
 
 /// The version of the interface that is written here.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 const TYPE: u8 = 0xbb;
 const INFO: Opcode = opcode::read::<Info>(TYPE, 0);
 const REGISTER: Opcode = opcode::write::<Thread>(TYPE, 1);
 const UNREGISTER: Opcode = opcode::none(TYPE, 2);
-const BIND: Opcode = opcode::write::<Bind>(TYPE, 3);
+const BIND: Opcode = opcode::write::<Event>(TYPE, 3);
 const UNBIND: Opcode = opcode::none(TYPE, 4);
 const STATUS: Opcode = opcode::read::<RawStatus>(TYPE, 5);
 const SOURCE: Opcode = opcode::write::<NewSource>(TYPE, 6);
 const RAISE_AFTER: Opcode = opcode::write::<u64>(TYPE, 7);
 const RAISE_AT: Opcode = opcode::write::<u64>(TYPE, 8);
+const WATCH: Opcode = opcode::write::<Event>(TYPE, 9);
+const UNWATCH: Opcode = opcode::write::<u32>(TYPE, 10);
 
 /// Version of the module's interface, and flags of what it has.
 #[derive(Clone, Copy, Debug)]
@@ -42,11 +44,25 @@ struct Thread {
     flags: u32,
 }
 
+/// `struct joulio_uintr_bind`, and `struct joulio_uintr_watch`.
 #[repr(C)]
-struct Bind {
+struct Event {
     eventfd: i32,
     flags: u32,
 }
+
+impl Event {
+    fn new(eventfd: BorrowedFd<'_>) -> Event {
+        Event {
+            eventfd: std::os::fd::AsRawFd::as_raw_fd(&eventfd),
+            flags: 0,
+        }
+    }
+}
+
+/// A watch that is to begin; the request returns its number.
+#[repr(transparent)]
+struct NewWatch(Event);
 
 /// `struct joulio_uintr_status`.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +76,8 @@ pub(super) struct RawStatus {
     pub(super) switches_in: u64,
     pub(super) injected: u64,
     pub(super) rescued: u64,
-    pub(super) reserved: [u64; 2],
+    pub(super) notified: u64,
+    pub(super) reserved: u64,
 }
 
 #[repr(C)]
@@ -101,12 +118,19 @@ pub(super) fn unregister(device: BorrowedFd<'_>) -> Result<()> {
 }
 
 pub(super) fn bind(device: BorrowedFd<'_>, eventfd: BorrowedFd<'_>) -> Result<()> {
-    let bind = Bind {
-        eventfd: std::os::fd::AsRawFd::as_raw_fd(&eventfd),
-        flags: 0,
-    };
-    // SAFETY: the request reads a Bind.
-    unsafe { ioctl(device, Setter::<BIND, Bind>::new(bind)) }
+    // SAFETY: the request reads an Event.
+    unsafe { ioctl(device, Setter::<BIND, Event>::new(Event::new(eventfd))) }
+}
+
+/// Begins a watch of `eventfd` and returns its number.
+pub(super) fn watch(device: BorrowedFd<'_>, eventfd: BorrowedFd<'_>) -> Result<u32> {
+    // SAFETY: the request reads an Event and returns a number.
+    unsafe { ioctl(device, NewWatch(Event::new(eventfd))) }
+}
+
+pub(super) fn unwatch(device: BorrowedFd<'_>, number: u32) -> Result<()> {
+    // SAFETY: the request reads a u32.
+    unsafe { ioctl(device, Setter::<UNWATCH, u32>::new(number)) }
 }
 
 pub(super) fn unbind(device: BorrowedFd<'_>) -> Result<()> {
@@ -163,6 +187,25 @@ unsafe impl Ioctl for NewSource {
     }
 }
 
+// SAFETY: the request reads this structure, writes nothing to it, and returns a number.
+unsafe impl Ioctl for NewWatch {
+    type Output = u32;
+
+    const IS_MUTATING: bool = false;
+
+    fn opcode(&self) -> Opcode {
+        WATCH
+    }
+
+    fn as_ptr(&mut self) -> *mut c_void {
+        std::ptr::from_mut(self).cast()
+    }
+
+    unsafe fn output_from_ptr(out: IoctlOutput, _: *mut c_void) -> Result<u32> {
+        u32::try_from(out).map_err(|_| Errno::INVAL)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,6 +224,8 @@ mod tests {
             SOURCE,
             RAISE_AFTER,
             RAISE_AT,
+            WATCH,
+            UNWATCH,
         ];
         let header = [
             0x8008_bb00,
@@ -192,11 +237,14 @@ mod tests {
             0x4010_bb06,
             0x4008_bb07,
             0x4008_bb08,
+            0x4008_bb09,
+            0x4004_bb0a,
         ];
         assert_eq!(requests, header);
         assert_eq!(offset_of!(Thread, user_vector), 8);
         assert_eq!(offset_of!(RawStatus, switches_out), 16);
         assert_eq!(offset_of!(RawStatus, rescued), 40);
+        assert_eq!(offset_of!(RawStatus, notified), 48);
         assert_eq!(offset_of!(NewSource, cpu), 4);
     }
 }

@@ -45,6 +45,11 @@ pub enum UintrError {
         "64 threads of this process take user interrupts already, and there are no more vectors"
     )]
     TooMany,
+    /// More watched eventfds than a thread has.
+    #[error(
+        "this thread watches 1024 eventfds already, and can watch no more: give each thread fewer queues"
+    )]
+    TooManyWatches,
     /// The thread already takes user interrupts, of another device.
     #[error("this thread takes the user interrupts of another device already: one device a thread")]
     SecondOfThread,

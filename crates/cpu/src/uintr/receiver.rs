@@ -126,6 +126,31 @@ impl Receiver {
         abi::unbind(self.device.as_fd()).map_err(UintrError::other("unbind"))
     }
 
+    /// Watches `eventfd`, whose signals are user interrupts of the thread from now on, whoever makes
+    /// them: at once while it runs, else when it runs again. So a thread that has one device's
+    /// interrupt without the kernel has those of others too, by the kernel's handler but without
+    /// a system call or a switch. The descriptor need not stay open. Returns the number of the
+    /// watch.
+    ///
+    /// # Errors
+    /// [`UintrError::TooManyWatches`], or the module's.
+    pub fn watch(&self, eventfd: BorrowedFd<'_>) -> Result<u32, UintrError> {
+        self.check_thread()?;
+        abi::watch(self.device.as_fd(), eventfd).map_err(|errno| match errno {
+            Errno::NOSPC => UintrError::TooManyWatches,
+            errno => UintrError::other("watch")(errno),
+        })
+    }
+
+    /// Ends the watch of that number.
+    ///
+    /// # Errors
+    /// The module's.
+    pub fn unwatch(&self, number: u32) -> Result<(), UintrError> {
+        self.check_thread()?;
+        abi::unwatch(self.device.as_fd(), number).map_err(UintrError::other("unwatch"))
+    }
+
     /// Reads the state and the counters that the module has of it.
     ///
     /// # Errors

@@ -30,11 +30,13 @@ pub struct ReceiverStatus {
     pub switches_out: u64,
     /// Number of times that it came back.
     pub switches_in: u64,
-    /// User interrupts without a device's, one a return to the CPU before which the eventfd was
-    /// signalled: its device's went to the kernel.
+    /// User interrupts without a device's, one a return to the CPU before which the eventfd, or a
+    /// watched one, was signalled.
     pub injected: u64,
     /// Times that a device's was pending when the thread left: the eventfd was signalled for it.
     pub rescued: u64,
+    /// User interrupts for signals of watched eventfds while the thread ran.
+    pub notified: u64,
 }
 
 impl From<RawStatus> for ReceiverStatus {
@@ -53,6 +55,7 @@ impl From<RawStatus> for ReceiverStatus {
             switches_in: raw.switches_in,
             injected: raw.injected,
             rescued: raw.rescued,
+            notified: raw.notified,
         }
     }
 }

@@ -13,7 +13,7 @@ pub use cache_line::SharedCacheLine;
 use self::blocking::Blocking;
 use crate::queue::{Completed, Faults, QueuePair};
 use crate::{NvmeError, PolicyError};
-use joulio_device::Device;
+use joulio_device::{Device, Vector};
 use joulio_units::Nanos;
 use joulio_wait::{BusyThread, Counters, RunDelay, Waiter};
 
@@ -82,6 +82,8 @@ impl<D: Device> PollGroup<D> {
     /// Adds a queue.
     pub fn push(&mut self, queue: QueuePair<D>) {
         self.queues.push(queue);
+        // The next wait takes its interrupt too, where it takes any.
+        self.waiter.release();
         self.joined();
     }
 
@@ -140,27 +142,23 @@ impl<D: Device> PollGroup<D> {
 
     /// Makes the calling thread, which is to be pinned to a CPU, the one that waits. Policies that
     /// take user interrupts need that; their first wait does it otherwise, and then fails if user
-    /// interrupts cannot be had.
+    /// interrupts cannot be had. Of several queues that take them the first has its interrupt
+    /// without the kernel, the others by the kernel's handler ([`joulio_wait::Waiter::receive`]).
     ///
     /// # Errors
-    /// Several queues take user interrupts ([`PolicyError::OneQueue`]), the thread cannot take them
-    /// ([`PolicyError::UserInterrupt`]), or the vector cannot be unmasked.
+    /// The thread cannot take user interrupts ([`PolicyError::UserInterrupt`]), or a vector cannot be
+    /// unmasked.
     pub fn attach(&mut self) -> Result<(), PolicyError> {
         self.register();
-        let interrupts = self.queues.iter_mut().map(QueuePair::interrupt);
-        let mut queues = interrupts.filter(|interrupt| interrupt.user_vector().is_some());
-        let Some(interrupt) = queues.next() else {
-            return Ok(());
-        };
-        match queues.count() {
-            0 => {}
-            more => return Err(PolicyError::OneQueue { queues: more + 1 }),
+        for queue in &mut self.queues {
+            let interrupt = queue.interrupt();
+            if interrupt.user_vector().is_some() {
+                interrupt.unmask()?;
+            }
         }
-        interrupt.unmask()?;
-        if let Some(vector) = interrupt.user_vector() {
-            self.waiter.receive(vector.event())?;
-        }
-        Ok(())
+        let vectors = self.queues.iter().filter_map(QueuePair::user_vector);
+        let events: Vec<_> = vectors.map(Vector::event).collect();
+        Ok(self.waiter.receive(&events)?)
     }
 
     /// The cache line that the interrupts of all queues write, for a core that watches several at

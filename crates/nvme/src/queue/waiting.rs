@@ -193,6 +193,11 @@ impl<D: Device> QueuePair<D> {
         self.interrupt.blocking_vector()
     }
 
+    /// The vector, if the policy takes its interrupts as user interrupts.
+    pub(crate) fn user_vector(&self) -> Option<&Vector> {
+        self.interrupt.user_vector()
+    }
+
     /// The memory that the vector is redirected to.
     pub(crate) fn redirected_to(&self) -> Option<&Arc<DmaMemory>> {
         self.interrupt.target()

@@ -68,3 +68,15 @@ impl RunRecord {
         result.completion.reason.clone()
     }
 }
+
+impl Platform {
+    /// Name, as a record has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Platform::Real => "real",
+            Platform::Emulated => "emulated",
+            Platform::Guest => "guest",
+            Platform::Twin => "twin",
+        }
+    }
+}

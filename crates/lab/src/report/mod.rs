@@ -1,8 +1,33 @@
 //! From records to a report that judges: tables, figures, observations with verdicts.
 
+mod answers;
+mod assemble;
+mod chart;
+mod csv;
+mod data;
+mod figure;
+mod files;
+mod finding;
+mod markdown;
+mod page;
 mod spec;
+mod table;
+#[cfg(test)]
+mod tests;
+mod value;
+mod verdict;
+mod wait;
+mod words;
 
+pub use assemble::{Apart, ExperimentReport, NumberLine, Report, SetReport, Shown, Status};
+pub use data::{Cell, Data, Estimate};
+pub use figure::{Axis, Drawing, Entry, Figure, Mark, Panel, Series, Style, Tie, Tile, Tiles, Xy};
+pub use files::{WriteError, write};
+pub use finding::{Finding, findings};
+pub use page::page;
 pub use spec::{
     Cells, FigureKind, FigureSpec, Layer, Less, ObservationSpec, OneOrMore, Part, Peak, Rising,
     SpecError, TableKind, TableSpec, Times, Where, Within,
 };
+pub use table::{Change, Mean, Row, Table, Value};
+pub use verdict::{Observed, Outcome, Part as ObservedPart};

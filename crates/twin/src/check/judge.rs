@@ -9,6 +9,9 @@ use crate::published::{PublishedClaim, PublishedNumber, SimulationError, Simulat
 use joulio_job::Metric;
 use serde::Serialize;
 
+/// Error up to which a number of which nothing is promised counts as reproduced, as a fraction.
+pub const USUAL: f64 = 0.10;
+
 /// Values of published runs by the runs' names.
 pub trait Estimates {
     /// Why a run has no value.
@@ -77,7 +80,7 @@ pub struct JudgedNumber {
     pub error: f64,
     /// Largest error that is promised; `None`: nothing is.
     pub allowed: Option<f64>,
-    /// Whether the error is within its promise; without a promise, whether it is told from none.
+    /// Whether the error is within its promise, without one within [`USUAL`].
     pub verdict: Verdict,
 }
 
@@ -208,10 +211,9 @@ pub fn number<E: Estimates>(
         }
     });
     let error = error(number, estimate.value);
-    let most = allowed.unwrap_or(0.0);
+    let most = allowed.unwrap_or(USUAL);
     let noise = estimate.half / whole(nearest(number, estimate.value));
     let verdict = match () {
-        () if allowed.is_none() && error == 0.0 => Verdict::Holds,
         () if error.abs() + noise <= most => Verdict::Holds,
         () if error.abs() - noise > most => Verdict::Fails,
         () => Verdict::Untold,

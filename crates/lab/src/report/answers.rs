@@ -1,0 +1,255 @@
+//! Which points of an experiment answer the runs that a source's published numbers are about.
+
+use super::data::{Cell, Data, Estimate};
+use super::value::number;
+use crate::record::Point;
+use crate::statistics::{SIGNIFICANCE, TTest};
+use joulio_twin::check::judge::{self, Estimates, Verdict};
+use joulio_twin::published::{Paper, PublishedNumber, RunSpec};
+use joulio_workload::{CompletionMode, Metric, ReadWrite};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
+
+/// Published runs, and the points that answer them.
+#[derive(Debug, Default)]
+pub struct Answers {
+    paper: Option<Paper>,
+    /// Points by run, that with most repetitions first.
+    points: HashMap<String, Vec<(String, Point)>>,
+}
+
+/// Factors of a published run that may be another's here, as long as neither side has several.
+#[derive(Debug, Default)]
+struct Loose {
+    device: bool,
+    engine: bool,
+    scheduler: bool,
+}
+
+/// What stands in for a run by its name: the records of the point that answers it.
+pub struct OfRecords<'a> {
+    data: &'a Data,
+    answers: &'a Answers,
+    /// Comparisons that are made together: by Bonferroni each is as sure as all are to be.
+    together: f64,
+}
+
+impl Answers {
+    /// The points of `data` that answer the runs of `paper`.
+    pub fn of(paper: Option<Paper>, data: &Data) -> Answers {
+        let Some(paper) = paper else {
+            return Answers::default();
+        };
+        let cells: Vec<&Cell> = data.cells().filter(|cell| !cell.runs.is_empty()).collect();
+        let loose = Loose::of(&paper, &cells);
+        let mut points = HashMap::new();
+        for run in &paper.run {
+            let matching = cells.iter().filter(|cell| answers(run, cell, &loose));
+            let mut matching: Vec<_> = matching.collect();
+            matching.sort_by_key(|cell| Reverse(cell.runs.len()));
+            let place = |cell: &&&Cell| (cell.sweep.clone(), cell.point.clone());
+            points.insert(run.name.clone(), matching.iter().map(place).collect());
+        }
+        Answers {
+            paper: Some(paper),
+            points,
+        }
+    }
+
+    /// The source.
+    pub fn paper(&self) -> Option<&Paper> {
+        self.paper.as_ref()
+    }
+
+    /// What the source printed of `metric` at a point: a value, or the ends of a range.
+    pub fn printed(
+        &self,
+        sweep: &str,
+        point: &Point,
+        metric: Metric,
+    ) -> Option<(f64, Option<f64>)> {
+        let plain = |number: &&PublishedNumber| {
+            number.metric == metric && number.minus.is_empty() && number.over.is_empty()
+        };
+        let here = |run: &String| {
+            let found = self.points.get(run);
+            found.is_some_and(|all| all.iter().any(|(of, at)| of == sweep && at == point))
+        };
+        let mut numbers = self.paper.iter().flat_map(|paper| &paper.number);
+        let found = numbers
+            .find(|number| plain(number) && matches!(number.run.as_slice(), [run] if here(run)));
+        found.map(|number| (number.value, number.to))
+    }
+
+    /// Values of the published runs in `data`.
+    pub fn estimates<'a>(&'a self, data: &'a Data) -> OfRecords<'a> {
+        OfRecords {
+            data,
+            answers: self,
+            together: 1.0,
+        }
+    }
+}
+
+impl OfRecords<'_> {
+    /// The same for `comparisons` that are made together.
+    pub fn among(self, comparisons: usize) -> Self {
+        OfRecords {
+            together: comparisons.max(1) as f64,
+            ..self
+        }
+    }
+
+    fn cell(&self, run: &str) -> Result<&Cell, String> {
+        let none = || format!("no run here is that of '{run}'");
+        let places = self.answers.points.get(run);
+        let (sweep, point) = places.and_then(|all| all.first()).ok_or_else(none)?;
+        self.data.cell(sweep, point).ok_or_else(none)
+    }
+
+    fn found(&self, run: &str, metric: Metric) -> Result<Estimate, String> {
+        let none = || format!("the run of '{run}' has no {metric}");
+        self.cell(run)?.estimate(metric).ok_or_else(none)
+    }
+}
+
+impl Estimates for OfRecords<'_> {
+    type Error = String;
+
+    fn estimate(&mut self, run: &str, metric: Metric) -> Result<judge::Estimate, String> {
+        let found = self.found(run, metric)?;
+        Ok(judge::Estimate {
+            value: found.mean.value,
+            half: found.noise(),
+        })
+    }
+
+    fn rise(&mut self, from: &str, to: &str, metric: Metric, step: f64) -> Result<Verdict, String> {
+        let (low, high) = (self.found(from, metric)?, self.found(to, metric)?);
+        if self.answers.points.get(from) == self.answers.points.get(to) {
+            return Err(format!("'{from}' and '{to}' are the same run here"));
+        }
+        if low.energy != high.energy {
+            return Err(format!(
+                "'{from}' and '{to}' have energy of unlike boundaries"
+            ));
+        }
+        let step = Step::of(&low, &high, step);
+        Ok(step.verdict((step.p * self.together).min(1.0)))
+    }
+
+    fn refused(problem: String) -> String {
+        problem
+    }
+}
+
+/// A step from one estimate to another that is to be larger.
+pub(super) struct Step {
+    /// It is larger.
+    above: bool,
+    /// Probability of a difference as large by chance; 1: not known.
+    pub p: f64,
+}
+
+impl Step {
+    /// Of `to` above `factor` times `from`, by Welch's test where both were repeated.
+    pub fn of(from: &Estimate, to: &Estimate, factor: f64) -> Step {
+        let scaled: Vec<f64> = from.values.iter().map(|value| value * factor).collect();
+        let compared = TTest::Welch.compare(&to.values, &scaled);
+        // In virtual time once is enough: nothing varies but by the seed.
+        let exact = from.modelled && to.modelled;
+        Step {
+            above: to.mean.value > from.mean.value * factor,
+            p: compared.map_or(if exact { 0.0 } else { 1.0 }, |compared| compared.p),
+        }
+    }
+
+    /// Whether it rises, where `p` is its probability after a correction.
+    pub fn verdict(&self, p: f64) -> Verdict {
+        match (p <= SIGNIFICANCE, self.above) {
+            (false, _) => Verdict::Untold,
+            (true, true) => Verdict::Holds,
+            (true, false) => Verdict::Fails,
+        }
+    }
+}
+
+impl Loose {
+    fn of(paper: &Paper, cells: &[&Cell]) -> Loose {
+        let one = |values: BTreeSet<Option<String>>| values.len() < 2;
+        let here = |factor: &str| one(cells.iter().map(|cell| cell.factor(factor)).collect());
+        let runs = &paper.run;
+        let there = |value: fn(&RunSpec) -> Option<String>| one(runs.iter().map(value).collect());
+        Loose {
+            device: there(|run| Some(run.device.clone())),
+            engine: there(|run| Some(run.method().engine.to_string())) && here("engine"),
+            scheduler: there(|run| run.scheduler.clone()) && here("scheduler"),
+        }
+    }
+}
+
+/// Returns true if `cell` is what `run` is about.
+fn answers(run: &RunSpec, cell: &Cell, loose: &Loose) -> bool {
+    let is = |factor: &str, value: String| cell.factor(factor) == Some(value);
+    let method = run.method();
+    let mode = || {
+        cell.factor("completion")
+            .and_then(|text| text.parse::<CompletionMode>().ok())
+    };
+    let scheduler = || cell.factor("scheduler").unwrap_or_else(|| "none".into());
+    is("bs", run.bs.to_string())
+        && is("iodepth", run.iodepth.to_string())
+        && is("numjobs", run.numjobs.to_string())
+        && mode() == Some(method.mode)
+        && pattern(run, cell)
+        && arrivals(run, cell)
+        && devices(run, cell)
+        && (loose.device
+            || cell
+                .factor("device")
+                .is_some_and(|name| name.contains(&run.device)))
+        && (loose.engine || engine(run, cell))
+        && (loose.scheduler || scheduler() == run.scheduler.as_deref().unwrap_or("none"))
+}
+
+/// The user-space driver is not the kernel, and io_uring not the calls that wait.
+fn engine(run: &RunSpec, cell: &Cell) -> bool {
+    let asynchronous = ["libaio", "io_uring"];
+    let here = cell.factor("engine").unwrap_or_default();
+    let there = run.method().engine.to_string();
+    here == there || (there == "psync" && run.iodepth > 1 && asynchronous.contains(&here.as_str()))
+}
+
+fn pattern(run: &RunSpec, cell: &Cell) -> bool {
+    let rw = ReadWrite::random_mix(run.read_percent);
+    let mixed = cell
+        .factor("rwmixread")
+        .and_then(|text| text.parse::<u8>().ok());
+    let mixed = mixed.unwrap_or(50);
+    cell.factor("rw") == Some(rw.to_string())
+        && (rw != ReadWrite::RandRw || mixed == run.read_percent)
+}
+
+fn arrivals(run: &RunSpec, cell: &Cell) -> bool {
+    let every = cell.point.get("thinktime");
+    let every = every
+        .and_then(|text| number("thinktime", text))
+        .map(|nanos| nanos / 1e3);
+    let rate = cell.point.get("rate_iops").filter(|rate| *rate != "max");
+    let rate = rate
+        .and_then(|rate| rate.parse::<f64>().ok())
+        .map(|rate| 1e6 / rate);
+    match (run.every_us, every.or(rate)) {
+        (None, None) => true,
+        (Some(run), Some(here)) => (run - here).abs() < 1e-6 * run,
+        _ => false,
+    }
+}
+
+fn devices(run: &RunSpec, cell: &Cell) -> bool {
+    let here = cell
+        .runs
+        .first()
+        .map_or(0, |record| record.result.devices.len());
+    run.devices.max(1) == here
+}

@@ -1,0 +1,292 @@
+//! A report's content: every table, figure and observation of experiments, on each machine.
+
+use super::answers::Answers;
+use super::data::Data;
+use super::figure::{Figure, Maker};
+use super::spec::{FigureSpec, ObservationSpec, TableSpec};
+use super::table::{Table, TableMaker};
+use super::verdict::{Judge, Observed, Outcome};
+use super::words;
+use crate::record::{Platform, RunRecord};
+use joulio_model::MachineProfile;
+use joulio_twin::check::judge;
+use joulio_twin::published::{Basis, Paper};
+use serde::Serialize;
+
+/// What an experiment is to show, and of which source.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a> {
+    /// Short name, as its file has it.
+    pub name: &'a str,
+    /// Title.
+    pub title: &'a str,
+    /// Short name of the source of published numbers, `HS22`.
+    pub published: Option<&'a str>,
+    /// Its tables.
+    pub tables: &'a [TableSpec],
+    /// Its figures.
+    pub figures: &'a [FigureSpec],
+    /// Its observations.
+    pub observations: &'a [ObservationSpec],
+}
+
+/// Content of a report.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Version of joulio.
+    pub joulio: String,
+    /// Experiments, in the order in which they were given.
+    pub experiments: Vec<ExperimentReport>,
+}
+
+/// One experiment.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExperimentReport {
+    /// Short name.
+    pub name: String,
+    /// Title.
+    pub title: String,
+    /// Short name of the source of published numbers.
+    pub published: Option<String>,
+    /// Title, authors and place of that source.
+    pub source: Option<String>,
+    /// What it shows on each machine and platform.
+    pub sets: Vec<SetReport>,
+}
+
+/// An experiment on one machine and platform.
+#[derive(Clone, Debug, Serialize)]
+pub struct SetReport {
+    /// What the runs were done on.
+    pub platform: Platform,
+    /// Name of the CPU or of the machine's profile.
+    pub machine: String,
+    /// Devices, as they were named.
+    pub devices: Vec<String>,
+    /// Runs that count.
+    pub runs: usize,
+    /// Runs that are kept apart.
+    pub apart: Vec<Apart>,
+    /// Tables.
+    pub tables: Vec<Table>,
+    /// Figures.
+    pub figures: Vec<Figure>,
+    /// Observations, and what becomes of them.
+    pub observed: Vec<Observed>,
+    /// Published numbers beside ours.
+    pub numbers: Vec<NumberLine>,
+    /// What becomes of each table and figure.
+    pub status: Vec<Status>,
+}
+
+/// Runs that are kept apart, for one reason.
+#[derive(Clone, Debug, Serialize)]
+pub struct Apart {
+    /// The sweep and its point.
+    pub at: String,
+    /// Number of runs.
+    pub runs: usize,
+    /// Why.
+    pub why: String,
+}
+
+/// A published number beside ours.
+#[derive(Clone, Debug, Serialize)]
+pub struct NumberLine {
+    /// Description of the number.
+    pub what: String,
+    /// Words of the metric.
+    pub metric: String,
+    /// Printed number, or lower end of the printed range.
+    pub published: f64,
+    /// Upper end of the printed range.
+    pub published_to: Option<f64>,
+    /// Our number.
+    pub here: f64,
+    /// Half of its 95 % interval; `None`: one run, or virtual time.
+    pub half: Option<f64>,
+    /// Percent by which ours differs; of a gain in percent of the gain.
+    pub error_percent: f64,
+    /// Percent up to which it counts as reproduced.
+    pub allowed_percent: f64,
+    /// What becomes of it.
+    pub outcome: Outcome,
+    /// In virtual time: what the agreement rests on.
+    pub basis: Option<Basis>,
+}
+
+/// What becomes of a table or a figure.
+#[derive(Clone, Debug, Serialize)]
+pub struct Status {
+    /// Name in the source.
+    pub id: String,
+    /// Title.
+    pub title: String,
+    /// True if it has data here.
+    pub data: bool,
+    /// What the observations that it shows become, the worst of them; `NoData` where none speaks of it.
+    pub outcome: Outcome,
+    /// Why, in a sentence.
+    pub because: String,
+}
+
+impl Report {
+    /// The report of `experiments`, each with its records, beside what `papers` printed.
+    pub fn new(papers: &[Paper], experiments: Vec<(Shown<'_>, Vec<RunRecord>)>) -> Report {
+        let one = |(shown, records): (Shown<'_>, Vec<RunRecord>)| {
+            let paper = shown.published.and_then(|name| {
+                let mut papers = papers.iter();
+                papers.find(|paper| paper.name.eq_ignore_ascii_case(name))
+            });
+            ExperimentReport {
+                name: shown.name.to_owned(),
+                title: shown.title.to_owned(),
+                published: shown.published.map(str::to_owned),
+                source: paper.map(|paper| paper.source.clone()),
+                sets: Data::sets(records)
+                    .iter()
+                    .map(|data| SetReport::new(shown, paper, data))
+                    .collect(),
+            }
+        };
+        Report {
+            joulio: env!("CARGO_PKG_VERSION").to_owned(),
+            experiments: experiments.into_iter().map(one).collect(),
+        }
+    }
+}
+
+impl SetReport {
+    fn new(shown: Shown<'_>, paper: Option<&Paper>, data: &Data) -> SetReport {
+        let answers = Answers::of(paper.cloned(), data);
+        let tdp = MachineProfile::builtin(&data.machine).ok();
+        let tdp_watts = tdp.and_then(|machine| Some(machine.tdp_watts?.value));
+        let table = |spec| {
+            let (data, answers) = (data, &answers);
+            TableMaker {
+                spec,
+                data,
+                answers,
+            }
+            .make()
+        };
+        let figure = |spec| {
+            let (data, answers) = (data, &answers);
+            let maker = Maker {
+                spec,
+                data,
+                answers,
+                tdp_watts,
+            };
+            maker.make()
+        };
+        let tables: Vec<Table> = shown.tables.iter().map(table).collect();
+        let figures: Vec<Figure> = shown.figures.iter().map(figure).collect();
+        let judge = Judge {
+            data,
+            answers: &answers,
+        };
+        let observed = shown.observations.iter().map(|spec| judge.observe(spec));
+        let observed: Vec<Observed> = observed.collect();
+        let status =
+            tables
+                .iter()
+                .map(|table| Status::of(&table.id, &table.title, &table.problem, &observed))
+                .chain(figures.iter().map(|figure| {
+                    Status::of(&figure.id, &figure.title, &figure.problem, &observed)
+                }));
+        SetReport {
+            platform: data.platform,
+            machine: data.machine.clone(),
+            devices: devices(data),
+            runs: data.cells().map(|cell| cell.runs.len()).sum(),
+            apart: apart(data),
+            numbers: numbers(&answers, data),
+            status: status.collect(),
+            tables,
+            figures,
+            observed,
+        }
+    }
+}
+
+impl Status {
+    fn of(id: &str, title: &str, problem: &Option<String>, observed: &[Observed]) -> Status {
+        let speaking = observed
+            .iter()
+            .filter(|one| one.shown.iter().any(|shown| shown == id));
+        let rank = |outcome: Outcome| match outcome {
+            Outcome::Differs => 3,
+            Outcome::Untold => 2,
+            Outcome::Holds => 1,
+            Outcome::NoData => 0,
+        };
+        let decides = speaking.max_by_key(|one| rank(one.outcome));
+        let because = match (problem, decides) {
+            (Some(problem), _) => problem.clone(),
+            (None, Some(one)) => format!("{}: {}", one.id, one.because),
+            (None, None) => "no observation speaks of it".to_owned(),
+        };
+        Status {
+            id: id.to_owned(),
+            title: title.to_owned(),
+            data: problem.is_none(),
+            outcome: decides
+                .filter(|_| problem.is_none())
+                .map_or(Outcome::NoData, |one| one.outcome),
+            because,
+        }
+    }
+}
+
+fn devices(data: &Data) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let runs = data.cells().flat_map(|cell| &cell.runs);
+    for device in runs.flat_map(|run| &run.result.devices) {
+        if !found.contains(device) {
+            found.push(device.clone());
+        }
+    }
+    found
+}
+
+fn apart(data: &Data) -> Vec<Apart> {
+    let mut found: Vec<Apart> = Vec::new();
+    for cell in data.cells() {
+        for (_, why) in &cell.apart {
+            let point = cell.point.iter();
+            let point = point.map(|(factor, value)| format!("{} {value}", words::factor(factor)));
+            let at = format!("{}: {}", cell.sweep, point.collect::<Vec<_>>().join(", "));
+            match found.iter_mut().find(|one| one.at == at && one.why == *why) {
+                Some(one) => one.runs += 1,
+                None => found.push(Apart {
+                    at,
+                    runs: 1,
+                    why: why.clone(),
+                }),
+            }
+        }
+    }
+    found
+}
+
+fn numbers(answers: &Answers, data: &Data) -> Vec<NumberLine> {
+    let numbers = answers.paper().into_iter().flat_map(|paper| &paper.number);
+    let line = |number| {
+        let judged = judge::number(number, &mut answers.estimates(data)).ok()?;
+        let half = judged.estimate.half;
+        Some(NumberLine {
+            what: number.what.clone(),
+            metric: words::metric(number.metric),
+            published: number.value,
+            published_to: number.to,
+            here: judged.estimate.value,
+            half: Some(half).filter(|half| half.is_finite() && *half > 0.0),
+            error_percent: judged.error * 100.0,
+            allowed_percent: judged.allowed.unwrap_or(judge::USUAL) * 100.0,
+            outcome: judged.verdict.into(),
+            basis: (data.platform == Platform::Twin).then(|| number.basis()),
+        })
+    };
+    numbers.filter_map(line).collect()
+}

@@ -1,0 +1,117 @@
+//! Bars side by side, and on each other.
+
+use super::colour::Colours;
+use super::frame::{BOTTOM, Frame, LEFT, RIGHT, TOP, round};
+use super::lines::{range, whisker, words_of};
+use super::marker::printed;
+use super::scale::Scale;
+use crate::report::figure::{Mark, Series, Style, Xy};
+use crate::report::value::short;
+use maud::{Markup, html};
+
+/// A bar: its series and mark, where it stands, how wide it is, and from where to where it goes.
+struct Bar<'a> {
+    series: &'a Series,
+    mark: &'a Mark,
+    left: f64,
+    width: f64,
+    from: f64,
+    to: f64,
+}
+
+/// Widest bar.
+const WIDEST: f64 = 46.0;
+
+pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Markup {
+    let bars = bars(xy);
+    let mut values: Vec<f64> = bars.iter().flat_map(|bar| [bar.from, bar.to]).collect();
+    let marks = || xy.series.iter().flat_map(|series| &series.marks);
+    if xy.style == Style::Bars {
+        values.extend(
+            marks()
+                .filter_map(|mark| mark.interval)
+                .flat_map(|(a, b)| [a, b]),
+        );
+        values.extend(marks().filter_map(|mark| Some(mark.published?.0)));
+    }
+    let y_scale = Scale::of(&values, (BOTTOM, TOP + 6.0), false);
+    let modelled = marks().count() > 0 && marks().all(|mark| mark.modelled);
+    let slot = slot(xy);
+    let places = xy.x.values.iter().enumerate();
+    let places =
+        places.map(|(index, (text, _))| (text.clone(), LEFT + (index as f64 + 0.5) * slot));
+    let frame = Frame {
+        id,
+        words,
+        x: &xy.x.label,
+        y: &xy.y,
+        marks: places.collect(),
+        y_scale: &y_scale,
+        modelled,
+    };
+    let few = bars.len() <= 10;
+    frame.around(&html! {
+        @for bar in &bars {
+            @let index = colours.index(&bar.series.name);
+            @let (from, to) = (y_scale.place(bar.from), y_scale.place(bar.to));
+            @let top = from.min(to);
+            @let class = if bar.mark.modelled { format!("bar stroke-{index}") } else { format!("bar fill-{index} stroke-{index}") };
+            @let fill = bar.mark.modelled.then(|| format!("url(#hatch-{index})"));
+            rect class=(class) fill=[fill] x=(round(bar.left)) y=(round(top)) width=(round(bar.width))
+                height=(round((from - to).abs().max(0.8))) {
+                title { (words_of(bar.series, bar.mark)) }
+            }
+            @if xy.style == Style::Bars {
+                @let middle = bar.left + bar.width / 2.0;
+                (whisker(bar.mark, middle, &y_scale, index))
+                @if few && bar.width > 20.0 {
+                    @let above = bar.mark.interval.map_or(top, |(_, high)| y_scale.place(high).min(top));
+                    text.value x=(round(middle)) y=(round(above - 4.0)) text-anchor="middle" { (short(bar.mark.y)) }
+                }
+                @if let Some((value, to)) = bar.mark.published {
+                    @let at = (middle, y_scale.place(to.map_or(value, |to| f64::midpoint(value, to))));
+                    (printed(index, at, &format!("{} at {}: printed {}", bar.series.name, bar.mark.at, range(value, to))))
+                }
+            } @else if (from - to).abs() > 13.0 && bar.width > 26.0 {
+                text.value.inside x=(round(bar.left + bar.width / 2.0)) y=(round(f64::midpoint(from, to) + 4.0))
+                    text-anchor="middle" { (short(bar.mark.y)) }
+            }
+        }
+    })
+}
+
+/// Width that a value of x has.
+fn slot(xy: &Xy) -> f64 {
+    (RIGHT - LEFT) / xy.x.values.len().max(1) as f64
+}
+
+fn bars(xy: &Xy) -> Vec<Bar<'_>> {
+    let slot = slot(xy);
+    let stacked = xy.style == Style::Stacked;
+    let beside = if stacked { 1 } else { xy.series.len().max(1) };
+    let width = (slot * 0.8 / beside as f64).min(WIDEST);
+    let mut bars = Vec::new();
+    for (place, (at, _)) in xy.x.values.iter().enumerate() {
+        let middle = LEFT + (place as f64 + 0.5) * slot;
+        let first = middle - width * beside as f64 / 2.0;
+        let mut ground = 0.0;
+        for (turn, series) in xy.series.iter().enumerate() {
+            let Some(mark) = series.marks.iter().find(|mark| mark.at == *at) else {
+                continue;
+            };
+            let turn = if stacked { 0 } else { turn };
+            bars.push(Bar {
+                series,
+                mark,
+                left: first + turn as f64 * width + 0.75,
+                width: width - 1.5,
+                from: ground,
+                to: ground + mark.y,
+            });
+            if stacked {
+                ground += mark.y;
+            }
+        }
+    }
+    bars
+}

@@ -1,0 +1,111 @@
+//! What stands around the values of a drawing: ground, axes, words.
+
+use super::scale::Scale;
+use crate::report::value::short;
+use maud::{Markup, html};
+
+/// Sizes of a drawing: as wide as a telephone.
+pub const WIDTH: f64 = 380.0;
+pub const HEIGHT: f64 = 262.0;
+pub const LEFT: f64 = 54.0;
+pub const RIGHT: f64 = 368.0;
+pub const TOP: f64 = 24.0;
+pub const BOTTOM: f64 = 214.0;
+
+/// A drawing: words for its axes, what they mark, and whether its ground is hatched.
+pub struct Frame<'a> {
+    pub id: &'a str,
+    pub words: &'a str,
+    pub x: &'a str,
+    pub y: &'a str,
+    /// Words along the x axis and their places.
+    pub marks: Vec<(String, f64)>,
+    pub y_scale: &'a Scale,
+    pub modelled: bool,
+}
+
+/// Width of a letter, about.
+const LETTER: f64 = 5.9;
+
+impl Frame<'_> {
+    /// The drawing of `inside` within the frame.
+    pub fn around(&self, inside: &Markup) -> Markup {
+        let title = format!("{}-words", self.id);
+        html! {
+            svg.plot role="img" aria-labelledby=(title)
+                viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) {
+                title id=(title) { (self.words) }
+                @if self.modelled {
+                    rect x=(LEFT) y=(TOP) width=(RIGHT - LEFT) height=(BOTTOM - TOP)
+                        fill="url(#hatch-ground)" {}
+                }
+                text.axis-name x="4" y="12" { (self.y) }
+                @for tick in &self.y_scale.ticks {
+                    @let y = round(self.y_scale.place(*tick));
+                    line.grid x1=(LEFT) x2=(RIGHT) y1=(y) y2=(y) {}
+                    text.tick x=(LEFT - 6.0) y=(round(y + 4.0)) text-anchor="end" { (short(*tick)) }
+                }
+                (inside)
+                line.axis x1=(LEFT) x2=(RIGHT) y1=(BOTTOM) y2=(BOTTOM) {}
+                @for (text, x) in self.shown() {
+                    @let x = round(x);
+                    line.axis x1=(x) x2=(x) y1=(BOTTOM) y2=(BOTTOM + 4.0) {}
+                    text.tick x=(x) y=(BOTTOM + 17.0) text-anchor="middle" {
+                        @match self.broken(&text) {
+                            Some((first, second)) => {
+                                (first)
+                                tspan x=(x) dy="11" { (second) }
+                            },
+                            None => (text),
+                        }
+                    }
+                }
+                text.axis-name x=(f64::midpoint(LEFT, RIGHT)) y=(HEIGHT - 8.0) text-anchor="middle" {
+                    (self.x)
+                }
+                @if self.modelled {
+                    text.modelled-mark x=(RIGHT) y="12" text-anchor="end" { "modelled" }
+                }
+            }
+        }
+    }
+
+    /// The halves of a mark that has no room in one line: `samsung-`, `850-evo`.
+    fn broken<'t>(&self, text: &'t str) -> Option<(&'t str, &'t str)> {
+        let places = self.marks.iter().zip(self.marks.iter().skip(1));
+        let room = places
+            .map(|(one, other)| other.1 - one.1)
+            .fold(f64::MAX, f64::min);
+        let middle = text.len() / 2;
+        let gaps = text.match_indices(['-', ' ', ',']).map(|(at, _)| at + 1);
+        let gap = gaps.min_by_key(|at| at.abs_diff(middle))?;
+        (width(text) > room - 3.0).then(|| text.split_at(gap))
+    }
+
+    /// Of the marks along x those that have room beside each other.
+    fn shown(&self) -> Vec<(String, f64)> {
+        let mut shown: Vec<(String, f64)> = Vec::new();
+        let mut free = f64::MIN;
+        for (text, x) in &self.marks {
+            let lines = self
+                .broken(text)
+                .map_or([text.as_str(), ""], |(a, b)| [a, b]);
+            let half = lines.into_iter().map(width).fold(0.0, f64::max) / 2.0;
+            if x - half > free {
+                free = x + half + 2.0;
+                shown.push((text.clone(), *x));
+            }
+        }
+        shown
+    }
+}
+
+/// Width that `text` takes, about.
+fn width(text: &str) -> f64 {
+    text.chars().count() as f64 * LETTER
+}
+
+/// A place with a tenth of a unit.
+pub fn round(place: f64) -> f64 {
+    (place * 10.0).round() / 10.0
+}

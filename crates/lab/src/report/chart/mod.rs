@@ -1,0 +1,95 @@
+//! Drawings as SVG, themed by the page's style sheet: colours are its variables, and what is
+//! modelled is hatched.
+//!
+//! Written by maud and not by plotters, whose SVG has its colours and sizes built in, no classes, no
+//! patterns and no words for a screen reader.
+
+mod bars;
+mod colour;
+mod frame;
+mod legend;
+mod lines;
+mod marker;
+mod scale;
+mod tiles;
+
+use super::figure::{Drawing, Figure, Panel, Style};
+use maud::{Markup, html};
+
+pub use colour::Colours;
+pub use legend::legend;
+
+/// The drawing of `panel`, whose ids begin with `id`.
+pub fn draw(panel: &Panel, colours: &Colours, id: &str, words: &str) -> Markup {
+    match &panel.drawing {
+        Drawing::Tiles(tiles) => tiles::draw(tiles, colours, id, words),
+        Drawing::Xy(xy) => match xy.style {
+            Style::Lines | Style::Scatter => lines::draw(xy, colours, id, words),
+            Style::Bars | Style::Stacked => bars::draw(xy, colours, id, words),
+        },
+    }
+}
+
+/// Definitions that every drawing of a page refers to: one hatch a colour, and that of a modelled
+/// drawing's ground.
+pub fn definitions() -> Markup {
+    html! {
+        svg.definitions aria-hidden="true" width="0" height="0" {
+            defs {
+                pattern #hatch-ground width="7" height="7" patternUnits="userSpaceOnUse"
+                    patternTransform="rotate(45)" {
+                    line.hatch-ground x1="0" y1="0" x2="0" y2="7" {}
+                }
+                pattern #hatch-key width="4" height="4" patternUnits="userSpaceOnUse"
+                    patternTransform="rotate(45)" {
+                    line.hatch-ground x1="1" y1="0" x2="1" y2="4" {}
+                }
+                @for index in 0..colour::COUNT {
+                    pattern id=(format!("hatch-{index}")) width="5" height="5"
+                        patternUnits="userSpaceOnUse" patternTransform="rotate(45)" {
+                        rect class=(format!("fill-{index}")) width="5" height="5" opacity="0.35" {}
+                        line class=(format!("stroke-{index}")) x1="0" y1="0" x2="0" y2="5"
+                            stroke-width="4" {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Words for a screen reader: what `figure` draws in one sentence.
+pub fn describe(figure: &Figure, panel: &Panel) -> String {
+    let modelled = if figure.modelled { " Modelled." } else { "" };
+    let of = match panel.title.is_empty() {
+        true => String::new(),
+        false => format!(", {}", panel.title),
+    };
+    let what = match &panel.drawing {
+        Drawing::Tiles(tiles) => {
+            let kind = match tiles.difference {
+                true => "difference of",
+                false => "best by",
+            };
+            format!(
+                "{kind} {} for each {} and {}",
+                tiles.metric, tiles.columns.0, tiles.rows.0
+            )
+        }
+        Drawing::Xy(xy) => {
+            let names: Vec<&str> = xy
+                .series
+                .iter()
+                .map(|series| series.name.as_str())
+                .collect();
+            let by = match names.as_slice() {
+                [] | [""] => String::new(),
+                names => format!(" for {}", names.join(", ")),
+            };
+            format!("{} over {}{by}", xy.y, xy.x.label)
+        }
+    };
+    format!(
+        "{}: {}{of}: {what}.{modelled} The table below it has the numbers.",
+        figure.id, figure.title
+    )
+}

@@ -1,0 +1,141 @@
+//! Scales of axes, and round values along them.
+
+/// Values to places.
+#[derive(Clone, Debug)]
+pub struct Scale {
+    from: f64,
+    to: f64,
+    /// Places of both ends.
+    places: (f64, f64),
+    logarithmic: bool,
+    /// Values that are marked.
+    pub ticks: Vec<f64>,
+}
+
+/// Largest over smallest value from which on a y axis is logarithmic.
+const WIDE: f64 = 60.0;
+
+/// Share of a step by which a value may stand above the last mark.
+const OVER: f64 = 0.06;
+
+impl Scale {
+    /// A scale from zero, or from below where there is less, to beyond the largest of `values`;
+    /// logarithmic where they are far apart and `may_be_logarithmic`.
+    pub fn of(values: &[f64], places: (f64, f64), may_be_logarithmic: bool) -> Scale {
+        let finite = || values.iter().copied().filter(|value| value.is_finite());
+        let least = finite().fold(f64::MAX, f64::min);
+        let most = finite().fold(f64::MIN, f64::max);
+        if least > most {
+            return Scale::linear(0.0, 1.0, places);
+        }
+        if may_be_logarithmic && least > 0.0 && most / least > WIDE {
+            return Scale::logarithmic(least, most, places);
+        }
+        match (least < 0.0, most > 0.0) {
+            (true, true) => Scale::linear(least, most, places),
+            (true, false) => Scale::linear(least, 0.0, places),
+            (false, true) => Scale::linear(0.0, most, places),
+            (false, false) => Scale::linear(0.0, 1.0, places),
+        }
+    }
+
+    /// A scale of `from` to `to`, widened to round values.
+    fn linear(from: f64, to: f64, places: (f64, f64)) -> Scale {
+        let step = round_step((to - from) / 4.0);
+        let (low, high) = ((from / step - 1e-9).ceil(), (to / step - OVER).ceil());
+        let low = if from < 0.0 {
+            (from / step).floor()
+        } else {
+            low
+        };
+        let ticks = (low as i64..=high as i64).map(|index| index as f64 * step);
+        let ticks: Vec<f64> = ticks.collect();
+        Scale {
+            from: ticks.first().copied().unwrap_or(from),
+            to: ticks.last().copied().unwrap_or(to),
+            places,
+            logarithmic: false,
+            ticks,
+        }
+    }
+
+    /// A scale of powers of ten around `from` and `to`.
+    fn logarithmic(from: f64, to: f64, places: (f64, f64)) -> Scale {
+        let (low, high) = (from.log10().floor(), to.log10().ceil());
+        let ticks = (low as i32..=high as i32).map(|power| 10f64.powi(power));
+        Scale {
+            from: 10f64.powf(low),
+            to: 10f64.powf(high),
+            places,
+            logarithmic: true,
+            ticks: ticks.collect(),
+        }
+    }
+
+    /// A scale of exactly `from` to `to` that marks `ticks`.
+    pub fn fixed(
+        from: f64,
+        to: f64,
+        places: (f64, f64),
+        logarithmic: bool,
+        ticks: Vec<f64>,
+    ) -> Scale {
+        let apart = to > from;
+        Scale {
+            from: if apart { from } else { from - 0.5 },
+            to: if apart { to } else { to + 0.5 },
+            places,
+            logarithmic: logarithmic && apart,
+            ticks,
+        }
+    }
+
+    /// Place of `value`.
+    pub fn place(&self, value: f64) -> f64 {
+        let along = |value: f64| match self.logarithmic {
+            true => value.max(f64::MIN_POSITIVE).log10(),
+            false => value,
+        };
+        let share = (along(value) - along(self.from)) / (along(self.to) - along(self.from));
+        let (start, end) = self.places;
+        start + share.clamp(-0.05, 1.05) * (end - start)
+    }
+}
+
+/// The smallest of 1, 2, 2.5, 5 and 10 times a power of ten that is at least `step`.
+fn round_step(step: f64) -> f64 {
+    let step = step.max(f64::MIN_POSITIVE);
+    let power = 10f64.powf(step.log10().floor());
+    let rounds = [1.0, 2.0, 2.5, 5.0, 10.0].map(|round| round * power);
+    let found = rounds
+        .into_iter()
+        .find(|round| *round >= step * (1.0 - 1e-9));
+    found.unwrap_or(10.0 * power)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_hold_the_values() {
+        let scale = Scale::of(&[96_722.0, 120_470.0], (200.0, 0.0), true);
+        assert_eq!(scale.ticks, [0.0, 50_000.0, 100_000.0, 150_000.0]);
+        assert_eq!(scale.place(0.0), 200.0);
+        assert_eq!(scale.place(150_000.0), 0.0);
+        let scale = Scale::of(&[-3.0, 8.0], (100.0, 0.0), true);
+        assert_eq!(scale.ticks, [-5.0, 0.0, 5.0, 10.0]);
+        assert!((scale.place(0.0) - 100.0 * 2.0 / 3.0).abs() < 1e-9);
+        let scale = Scale::of(&[], (100.0, 0.0), true);
+        assert_eq!(scale.ticks.first(), Some(&0.0));
+    }
+
+    #[test]
+    fn values_far_apart_stand_on_powers_of_ten() {
+        let scale = Scale::of(&[10.1, 12_000.0], (400.0, 0.0), true);
+        assert_eq!(scale.ticks, [10.0, 100.0, 1_000.0, 10_000.0, 100_000.0]);
+        assert!((scale.place(100.0) - 300.0).abs() < 1e-9);
+        let bars = Scale::of(&[10.1, 12_000.0], (400.0, 0.0), false);
+        assert_eq!(bars.ticks[0], 0.0);
+    }
+}

@@ -1,0 +1,136 @@
+//! Tiles in rows and columns.
+
+use super::colour::Colours;
+use super::frame::round;
+use crate::report::figure::{Tie, Tile, Tiles};
+use crate::report::value::{probability, short, signed};
+use maud::{Markup, html};
+
+const WIDE: f64 = 46.0;
+const HIGH: f64 = 28.0;
+const LEFT: f64 = 44.0;
+const TOP: f64 = 54.0;
+
+/// Percent by which the best is better for its whole colour.
+const WHOLE: f64 = 10.0;
+
+pub fn draw(tiles: &Tiles, colours: &Colours, id: &str, words: &str) -> Markup {
+    let (columns, rows) = (&tiles.columns.1, &tiles.rows.1);
+    let width = (LEFT + columns.len() as f64 * WIDE + 6.0).max(230.0);
+    let height = TOP + rows.len() as f64 * HIGH + 8.0;
+    let title = format!("{id}-words");
+    let all = || tiles.tiles();
+    let modelled = all().count() > 0 && all().all(|tile| tile.modelled);
+    let largest = all()
+        .map(|tile| tile.value.abs())
+        .fold(f64::MIN_POSITIVE, f64::max);
+    html! {
+        svg.plot.tiles role="img" aria-labelledby=(title) viewBox=(format!("0 0 {width} {height}"))
+            style=(format!("max-width: {}px", (width * 1.35).round())) {
+            title id=(title) { (words) }
+            text.axis-name x=(LEFT) y="12" { (tiles.columns.0) " →" }
+            text.axis-name x="0" y="28" { (tiles.rows.0) " ↓" }
+            @if modelled {
+                text.modelled-mark x=(width - 6.0) y="12" text-anchor="end" { "modelled" }
+            }
+            @for (index, column) in columns.iter().enumerate() {
+                text.tick x=(LEFT + (index as f64 + 0.5) * WIDE) y=(TOP - 8.0) text-anchor="middle" { (column) }
+            }
+            @for (line, (row, of_row)) in rows.iter().zip(&tiles.tiles).enumerate() {
+                @let top = TOP + line as f64 * HIGH;
+                text.tick x=(LEFT - 6.0) y=(top + HIGH / 2.0 + 4.0) text-anchor="end" { (row) }
+                @for (index, tile) in of_row.iter().enumerate() {
+                    @let left = LEFT + index as f64 * WIDE;
+                    @if let Some(tile) = tile {
+                        (one(tile, colours, (left, top), largest))
+                    } @else {
+                        rect.tile.empty x=(left + 1.0) y=(top + 1.0) width=(WIDE - 2.0) height=(HIGH - 2.0) {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn one(tile: &Tile, colours: &Colours, (left, top): (f64, f64), largest: f64) -> Markup {
+    let (x, y, w, h) = (left + 1.0, top + 1.0, WIDE - 2.0, HIGH - 2.0);
+    let (index, depth) = match &tile.best {
+        Some(best) => (colours.index(best), (tile.value / WHOLE).min(1.0)),
+        // Above nothing warm, below it cold.
+        None => (usize::from(tile.value > 0.0), (tile.value / largest).abs()),
+    };
+    let counts = matches!(tile.tie, Tie::No | Tie::Unknown);
+    let opacity = match tile.tie {
+        Tie::Noise => 0.0,
+        Tie::Band => 0.12,
+        _ => 0.16 + 0.44 * depth,
+    };
+    let text = match (&tile.best, tile.tie) {
+        (Some(_), Tie::Noise) => "tie".to_owned(),
+        (None, Tie::Noise) => "≈ 0".to_owned(),
+        (Some(best), tie) => {
+            let about = if tie == Tie::Band { "≈" } else { "" };
+            format!("{} {about}{}", initial(best), margin(tile.value))
+        }
+        (None, tie) => {
+            let about = if tie == Tie::Band { "≈" } else { "" };
+            format!("{about}{}", signed_short(tile.value))
+        }
+    };
+    let class = match tile.tie {
+        Tie::Noise => "tile noise".to_owned(),
+        Tie::Band => format!("tile doubtful stroke-{index}"),
+        _ => format!("tile stroke-{index}"),
+    };
+    html! {
+        g.tile-group {
+            title { (words(tile)) }
+            rect class=(format!("ground fill-{index}")) x=(x) y=(y) width=(w) height=(h) opacity=(round(opacity * 100.0) / 100.0) {}
+            @if tile.modelled {
+                rect x=(x) y=(y) width=(w) height=(h) fill="url(#hatch-ground)" {}
+            }
+            rect class=(class) x=(x) y=(y) width=(w) height=(h) {}
+            text class=(if counts { "tile-text" } else { "tile-text muted" })
+                x=(x + w / 2.0) y=(y + h / 2.0 + 4.0) text-anchor="middle" { (text) }
+        }
+    }
+}
+
+/// The letter of a name in its tiles and in the legend.
+pub fn initial(name: &str) -> String {
+    name.chars().take(1).flat_map(char::to_uppercase).collect()
+}
+
+/// Percent in the room of a tile.
+fn margin(percent: f64) -> String {
+    match percent {
+        p if p >= 9.95 => format!("{p:.0}"),
+        p => format!("{p:.1}"),
+    }
+}
+
+/// A difference in the room of a tile.
+fn signed_short(value: f64) -> String {
+    match value.abs() {
+        size if size >= 9.95 => format!("{value:+.0}"),
+        _ => format!("{value:+.1}"),
+    }
+}
+
+/// All of a tile, for who points at it.
+pub fn words(tile: &Tile) -> String {
+    let entries = tile.entries.iter();
+    let entries = entries.map(|entry| format!("{} {}", entry.name, short(entry.value)));
+    let entries = entries.collect::<Vec<_>>().join(", ");
+    let mut words = match &tile.best {
+        Some(best) => format!("{best} by {} %: {entries}", margin(tile.value)),
+        None => format!("{}: {entries}", signed(tile.value)),
+    };
+    words += &match (tile.tie, tile.p) {
+        (Tie::Noise, Some(p)) => format!("; a tie by noise (p {})", probability(p)),
+        (Tie::Band, _) => "; a tie by the model's band".to_owned(),
+        (_, Some(p)) => format!("; p {}", probability(p)),
+        _ => "; not repeated".to_owned(),
+    };
+    words
+}

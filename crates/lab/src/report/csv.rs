@@ -1,0 +1,162 @@
+//! The data as CSV.
+
+use super::figure::{Drawing, Figure};
+use super::table::{Table, Value};
+use csv::Writer;
+
+/// Columns of a figure's file.
+const MARKS: [&str; 14] = [
+    "figure",
+    "panel",
+    "series",
+    "x",
+    "y_name",
+    "y",
+    "low",
+    "high",
+    "n",
+    "band_low",
+    "band_high",
+    "modelled",
+    "printed",
+    "printed_to",
+];
+
+/// Columns of a file of tiles.
+const TILES: [&str; 13] = [
+    "figure", "panel", "row", "column", "best", "value", "low", "high", "p", "tie", "name", "mean",
+    "modelled",
+];
+
+/// The numbers of `figure`, a line a value.
+pub fn figure_csv(figure: &Figure) -> String {
+    let mut writer = Writer::from_writer(Vec::new());
+    let tiles = figure
+        .panels
+        .iter()
+        .any(|p| matches!(p.drawing, Drawing::Tiles(_)));
+    let header: &[&str] = if tiles { &TILES } else { &MARKS };
+    let mut rows = vec![header.iter().map(|name| (*name).to_owned()).collect()];
+    for panel in &figure.panels {
+        match &panel.drawing {
+            Drawing::Xy(xy) => {
+                let scatter = xy.x.values.is_empty();
+                for series in &xy.series {
+                    rows.extend(series.marks.iter().map(|mark| {
+                        vec![
+                            figure.id.clone(),
+                            panel.title.clone(),
+                            series.name.clone(),
+                            if scatter {
+                                mark.x.to_string()
+                            } else {
+                                mark.at.clone()
+                            },
+                            xy.y.clone(),
+                            mark.y.to_string(),
+                            optional(mark.interval.map(|ends| ends.0)),
+                            optional(mark.interval.map(|ends| ends.1)),
+                            mark.n.to_string(),
+                            optional(mark.band.map(|ends| ends.0)),
+                            optional(mark.band.map(|ends| ends.1)),
+                            mark.modelled.to_string(),
+                            optional(mark.published.map(|printed| printed.0)),
+                            optional(mark.published.and_then(|printed| printed.1)),
+                        ]
+                    }));
+                }
+            }
+            Drawing::Tiles(tiles) => {
+                for (row, line) in tiles.rows.1.iter().zip(&tiles.tiles) {
+                    for (column, tile) in tiles.columns.1.iter().zip(line) {
+                        let Some(tile) = tile else { continue };
+                        rows.extend(tile.entries.iter().map(|entry| {
+                            vec![
+                                figure.id.clone(),
+                                panel.title.clone(),
+                                row.clone(),
+                                column.clone(),
+                                tile.best.clone().unwrap_or_default(),
+                                tile.value.to_string(),
+                                optional(tile.interval.map(|ends| ends.0)),
+                                optional(tile.interval.map(|ends| ends.1)),
+                                optional(tile.p),
+                                format!("{:?}", tile.tie).to_lowercase(),
+                                entry.name.clone(),
+                                entry.value.to_string(),
+                                tile.modelled.to_string(),
+                            ]
+                        }));
+                    }
+                }
+            }
+        }
+    }
+    text(&mut writer, rows)
+}
+
+/// The numbers of `table`, a line a value.
+pub fn table_csv(table: &Table) -> String {
+    let mut writer = Writer::from_writer(Vec::new());
+    let header = [
+        "table",
+        "row",
+        "column",
+        "value",
+        "low",
+        "high",
+        "n",
+        "modelled",
+        "p",
+        "printed",
+        "printed_to",
+    ];
+    let mut rows = vec![header.iter().map(|name| (*name).to_owned()).collect()];
+    for row in &table.rows {
+        for (column, value) in table.columns.iter().zip(&row.cells) {
+            let mut line = vec![table.id.clone(), row.heads.join(", "), column.clone()];
+            match value {
+                Value::None => continue,
+                Value::Text(text) => {
+                    line.push(text.clone());
+                    line.extend(vec![String::new(); 7]);
+                }
+                Value::Mean(mean) => line.extend([
+                    mean.value.to_string(),
+                    optional(mean.interval.map(|ends| ends.0)),
+                    optional(mean.interval.map(|ends| ends.1)),
+                    mean.n.to_string(),
+                    mean.modelled.to_string(),
+                    String::new(),
+                    optional(mean.published.map(|printed| printed.0)),
+                    optional(mean.published.and_then(|printed| printed.1)),
+                ]),
+                Value::Change(change) => line.extend([
+                    change.percent.to_string(),
+                    optional(change.interval.map(|ends| ends.0)),
+                    optional(change.interval.map(|ends| ends.1)),
+                    String::new(),
+                    String::new(),
+                    optional(change.p),
+                    optional(change.published),
+                    String::new(),
+                ]),
+            }
+            rows.push(line);
+        }
+    }
+    text(&mut writer, rows)
+}
+
+fn optional(value: Option<f64>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+/// `rows` as text. Writing to memory cannot fail.
+fn text(writer: &mut Writer<Vec<u8>>, rows: Vec<Vec<String>>) -> String {
+    for row in rows {
+        let _ = writer.write_record(row);
+    }
+    let _ = writer.flush();
+    String::from_utf8_lossy(writer.get_ref()).into_owned()
+}

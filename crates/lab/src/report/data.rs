@@ -1,0 +1,214 @@
+//! Records by sweep and point, and estimates of their figures.
+
+use super::spec::Where;
+use super::value::sort_values;
+use crate::record::{Platform, Point, RunRecord};
+use crate::statistics::Interval;
+use joulio_units::Boundary;
+use joulio_workload::{Metric, MetricValue};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+/// Records of one experiment on one machine and one platform.
+#[derive(Debug)]
+pub struct Data {
+    /// What the runs were done on.
+    pub platform: Platform,
+    /// Name of the CPU or of the machine's profile.
+    pub machine: String,
+    cells: BTreeMap<(String, Point), Cell>,
+}
+
+/// The repetitions of one point of a sweep.
+#[derive(Debug)]
+pub struct Cell {
+    /// Name of the sweep.
+    pub sweep: String,
+    /// Factors of the point.
+    pub point: Point,
+    /// Runs that count, by repetition.
+    pub runs: Vec<RunRecord>,
+    /// Runs that are kept apart: their repetition, and why.
+    pub apart: Vec<(u32, String)>,
+}
+
+/// A figure of a point: its repetitions, with what is known of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// Value of each repetition.
+    pub values: Vec<f64>,
+    /// Their mean, with its 95 % interval: infinitely wide of a single one.
+    pub mean: Interval,
+    /// The mean with the model's parameters at the ends of their bands; `None`: no model's energy.
+    pub band: Option<(f64, f64)>,
+    /// True for a model's value, false for a measured one.
+    pub modelled: bool,
+    /// Boundary and source of an energy figure.
+    pub energy: Option<(Boundary, String)>,
+}
+
+impl Data {
+    /// Records by platform and machine, each pair a set of its own: what was measured on unlike
+    /// machines is never in one mean.
+    pub fn sets(records: impl IntoIterator<Item = RunRecord>) -> Vec<Data> {
+        let mut sets: BTreeMap<(Platform, String), Data> = BTreeMap::new();
+        for record in records {
+            let key = (record.platform, record.machine.clone());
+            let set = sets.entry(key).or_insert_with(|| Data {
+                platform: record.platform,
+                machine: record.machine.clone(),
+                cells: BTreeMap::new(),
+            });
+            set.add(record);
+        }
+        let mut sets: Vec<_> = sets.into_values().collect();
+        for cell in sets.iter_mut().flat_map(|set| set.cells.values_mut()) {
+            cell.runs.sort_by_key(|run| run.replicate);
+            cell.apart.sort();
+        }
+        sets
+    }
+
+    fn add(&mut self, record: RunRecord) {
+        let key = (record.sweep.clone(), record.point.clone());
+        let cell = match self.cells.entry(key) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(Cell {
+                sweep: record.sweep.clone(),
+                point: record.point.clone(),
+                runs: Vec::new(),
+                apart: Vec::new(),
+            }),
+        };
+        match record.apart() {
+            Some(why) => cell.apart.push((record.replicate, why)),
+            None => cell.runs.push(record),
+        }
+    }
+
+    /// Points, sweep by sweep.
+    pub fn cells(&self) -> impl Iterator<Item = &Cell> {
+        self.cells.values()
+    }
+
+    /// Points of `sweep` whose factors have one of the values of `filter`.
+    pub fn select<'a>(&'a self, sweep: &'a str, filter: &'a Where) -> Vec<&'a Cell> {
+        let of_sweep = self.cells().filter(|cell| cell.sweep == sweep);
+        of_sweep.filter(|cell| cell.is_in(filter)).collect()
+    }
+
+    /// The point of a sweep.
+    pub fn cell(&self, sweep: &str, point: &Point) -> Option<&Cell> {
+        self.cells.get(&(sweep.to_owned(), point.clone()))
+    }
+
+    /// Values of `factor` in `cells`, in an order that people expect.
+    pub fn values(cells: &[&Cell], factor: &str) -> Vec<String> {
+        let mut values: Vec<String> = Vec::new();
+        for cell in cells {
+            if let Some(value) = cell.factor(factor)
+                && !values.contains(&value)
+            {
+                values.push(value);
+            }
+        }
+        sort_values(factor, &mut values);
+        values
+    }
+}
+
+impl Cell {
+    /// Value of `factor`: of the point or, where the sweep has not named it, of the runs.
+    /// An emulated device has its profile's name.
+    pub fn factor(&self, factor: &str) -> Option<String> {
+        if let Some(value) = self.point.get(factor) {
+            return Some(plain(factor, value).to_owned());
+        }
+        let result = &self.runs.first()?.result;
+        Some(match factor {
+            "device" => result.devices.join(","),
+            "engine" => result.engine.to_string(),
+            "completion" => result.completion.requested.clone(),
+            "rw" => result.rw.to_string(),
+            "bs" => result.bs.to_string(),
+            "iodepth" => result.iodepth.to_string(),
+            "numjobs" => result.numjobs.to_string(),
+            _ => return None,
+        })
+    }
+
+    /// Returns true if every factor of `filter` has one of its values.
+    pub fn is_in(&self, filter: &Where) -> bool {
+        filter.iter().all(|(factor, values)| {
+            let value = self.factor(factor);
+            let is = |value: &str| {
+                values
+                    .values()
+                    .iter()
+                    .any(|one| plain(factor, one) == value)
+            };
+            value.is_some_and(|value| is(&value))
+        })
+    }
+
+    /// The estimate of a count by its name; `None` where no run has it.
+    pub fn count(&self, _name: &str) -> Option<Estimate> {
+        None
+    }
+
+    /// The estimate of `metric`; `None` where no run has one, or runs have it at unlike boundaries.
+    pub fn estimate(&self, metric: Metric) -> Option<Estimate> {
+        let found = self.runs.iter().filter_map(|run| metric.of(&run.result));
+        Estimate::of(&found.collect::<Vec<_>>())
+    }
+}
+
+/// `value` of a factor without what stands before an emulated device's profile.
+fn plain<'a>(factor: &str, value: &'a str) -> &'a str {
+    match factor {
+        "device" => value.strip_prefix("emulated:").unwrap_or(value),
+        _ => value,
+    }
+}
+
+impl Estimate {
+    fn of(found: &[MetricValue]) -> Option<Estimate> {
+        let first = found.first()?;
+        let unlike =
+            |one: &MetricValue| one.energy != first.energy || one.modelled != first.modelled;
+        if found.iter().any(unlike) {
+            return None;
+        }
+        let values: Vec<f64> = found.iter().map(|one| one.value).collect();
+        let n = values.len() as f64;
+        let bands = found.iter().map(|one| one.band);
+        let bands: Option<Vec<_>> = bands.collect();
+        let mean = |end: fn(&(f64, f64)) -> f64, bands: &[(f64, f64)]| {
+            bands.iter().map(end).sum::<f64>() / n
+        };
+        Some(Estimate {
+            mean: Interval::of(&values, 0.0),
+            band: bands.map(|all| (mean(|band| band.0, &all), mean(|band| band.1, &all))),
+            modelled: first.modelled,
+            energy: first.energy.clone(),
+            values,
+        })
+    }
+
+    /// Half of the mean's 95 % interval; nothing of a model's single value, which no chance moves.
+    pub fn noise(&self) -> f64 {
+        match self.modelled && self.values.len() < 2 {
+            true => 0.0,
+            false => self.mean.half(),
+        }
+    }
+
+    /// Returns true if the model's bands of both overlap: which is the more is not known of any
+    /// machine of the kind, however often it is simulated.
+    pub fn bands_overlap(&self, other: &Estimate) -> bool {
+        match (self.band, other.band) {
+            (Some(one), Some(other)) => one.0 <= other.1 && other.0 <= one.1,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Figures: from records to what is drawn, and said beside the drawing.
+
+mod scatter;
+mod stacked;
+mod tiles;
+mod xy;
+
+use super::answers::Answers;
+use super::data::{Cell, Data, Estimate};
+use super::spec::{FigureKind, FigureSpec};
+use crate::statistics::Quadratic;
+use joulio_units::Boundary;
+use joulio_workload::Metric;
+use serde::Serialize;
+
+pub use tiles::{Entry, Tie, Tile, Tiles};
+
+/// A figure with its data.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figure {
+    /// Name in the source.
+    pub id: String,
+    /// Title in a few words.
+    pub title: String,
+    /// Drawings side by side; none: there is nothing to draw.
+    pub panels: Vec<Panel>,
+    /// True if a value in it is a model's.
+    pub modelled: bool,
+    /// Boundaries and sources of its energy figures.
+    pub energy: Vec<(Boundary, String)>,
+    /// What stands below it.
+    pub note: Option<String>,
+    /// Why there is nothing to draw.
+    pub problem: Option<String>,
+}
+
+/// One drawing of a figure.
+#[derive(Clone, Debug, Serialize)]
+pub struct Panel {
+    /// Values of the factors that it is of, and its metric where the figure has several.
+    pub title: String,
+    /// Its data.
+    pub drawing: Drawing,
+}
+
+/// Data of a drawing.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Drawing {
+    /// Values along an axis.
+    Xy(Xy),
+    /// Tiles in rows and columns.
+    Tiles(Tiles),
+}
+
+/// Values along an axis.
+#[derive(Clone, Debug, Serialize)]
+pub struct Xy {
+    /// How they are drawn.
+    pub style: Style,
+    /// The x axis.
+    pub x: Axis,
+    /// Words of the y axis.
+    pub y: String,
+    /// Lines, or bars of one colour.
+    pub series: Vec<Series>,
+    /// A line across: its words and where.
+    pub limit: Option<(String, f64)>,
+}
+
+/// How values along an axis are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Style {
+    /// Marks joined by lines.
+    Lines,
+    /// Bars side by side.
+    Bars,
+    /// Bars on each other.
+    Stacked,
+    /// Marks.
+    Scatter,
+}
+
+/// An x axis.
+#[derive(Clone, Debug, Serialize)]
+pub struct Axis {
+    /// Words of the axis.
+    pub label: String,
+    /// Values that stand along it, in order, each at its place of [`Mark::x`]; of a scatter none.
+    pub values: Vec<(String, f64)>,
+    /// True where equal factors are equally far apart.
+    pub logarithmic: bool,
+}
+
+/// One line, or the bars of one colour.
+#[derive(Clone, Debug, Serialize)]
+pub struct Series {
+    /// Name in the legend.
+    pub name: String,
+    /// Its marks, along x.
+    pub marks: Vec<Mark>,
+    /// Parabola through them.
+    pub fit: Option<Quadratic>,
+}
+
+/// One value.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Mark {
+    /// Place along the x axis.
+    pub x: f64,
+    /// The x value as the factor has it, or the point's label in a scatter.
+    pub at: String,
+    /// The value: mean of the repetitions.
+    pub y: f64,
+    /// Ends of the mean's 95 % interval; `None`: one repetition.
+    pub interval: Option<(f64, f64)>,
+    /// The value with the model's parameters at the ends of their bands.
+    pub band: Option<(f64, f64)>,
+    /// Number of repetitions.
+    pub n: usize,
+    /// True for a model's value.
+    pub modelled: bool,
+    /// Power of a package past what it is sold to draw, in virtual time.
+    pub past_tdp: bool,
+    /// What the source printed of it: a value, or the ends of a range.
+    pub published: Option<(f64, Option<f64>)>,
+}
+
+/// What a figure is made from.
+pub(super) struct Maker<'a> {
+    pub spec: &'a FigureSpec,
+    pub data: &'a Data,
+    pub answers: &'a Answers,
+    /// Watts that the machine's package is sold to draw.
+    pub tdp_watts: Option<f64>,
+}
+
+impl Maker<'_> {
+    /// The figure.
+    pub fn make(&self) -> Figure {
+        let made = match self.spec.kind {
+            FigureKind::Lines | FigureKind::Bars => self.xy(),
+            FigureKind::Scatter => self.scatter(),
+            FigureKind::Stacked => self.stacked(),
+            FigureKind::BestTiles | FigureKind::DifferenceTiles => self.tiles(),
+        };
+        let (panels, problem) = match made {
+            Ok(panels) if panels.is_empty() => (panels, Some(self.nothing())),
+            Ok(panels) => (panels, None),
+            Err(problem) => (Vec::new(), Some(problem)),
+        };
+        Figure {
+            id: self.spec.id.clone(),
+            title: self.spec.title.clone(),
+            modelled: panels.iter().any(Panel::is_modelled),
+            energy: self.energy(),
+            panels,
+            note: self.spec.note.clone(),
+            problem,
+        }
+    }
+
+    /// Boundaries and sources of the energy in the figure.
+    fn energy(&self) -> Vec<(Boundary, String)> {
+        let mut found = Vec::new();
+        let mut metrics = self.spec.y_metrics();
+        metrics.extend(self.spec.x.iter().filter_map(|x| x.parse::<Metric>().ok()));
+        metrics.extend(self.spec.layer.iter().filter_map(|layer| layer.metric));
+        metrics.extend(self.spec.part.iter().filter_map(|part| part.metric));
+        let sweeps = self.spec.layer.iter().filter_map(|l| l.sweep.as_deref());
+        for sweep in self.spec.sweep.as_deref().into_iter().chain(sweeps) {
+            for cell in self.data.select(sweep, &self.spec.filter) {
+                let all = metrics
+                    .iter()
+                    .filter_map(|metric| cell.estimate(*metric)?.energy);
+                for energy in all {
+                    if !found.contains(&energy) {
+                        found.push(energy);
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// Why there is nothing to draw.
+    fn nothing(&self) -> String {
+        let sweeps = self.spec.layer.iter().filter_map(|l| l.sweep.as_deref());
+        let mut apart = Vec::new();
+        for sweep in self.spec.sweep.as_deref().into_iter().chain(sweeps) {
+            let cells = self.data.select(sweep, &self.spec.filter);
+            apart.extend(cells.into_iter().flat_map(|cell| &cell.apart));
+        }
+        let because = match (apart.first(), &self.spec.needs) {
+            (Some((_, why)), _) => format!("every run of it was kept apart: {why}"),
+            (None, Some(needs)) => format!("it needs {needs}"),
+            (None, None) => "no run of it was done".into(),
+        };
+        format!("No data here: {because}.")
+    }
+
+    /// The mark of `cell` at `x`, or nothing where it has no such figure.
+    fn mark(&self, cell: &Cell, metric: Metric, at: &str, x: f64) -> Option<Mark> {
+        let estimate = cell.estimate(metric)?;
+        let past = cell.runs.iter().any(|run| run.result.past_tdp.is_some());
+        Some(Mark {
+            past_tdp: past,
+            published: self.answers.printed(&cell.sweep, &cell.point, metric),
+            ..Mark::of(&estimate, at, x)
+        })
+    }
+}
+
+impl Mark {
+    fn of(estimate: &Estimate, at: &str, x: f64) -> Mark {
+        let mean = estimate.mean;
+        Mark {
+            x,
+            at: at.to_owned(),
+            y: mean.value,
+            interval: mean.half().is_finite().then_some((mean.low, mean.high)),
+            band: estimate.band,
+            n: estimate.values.len(),
+            modelled: estimate.modelled,
+            past_tdp: false,
+            published: None,
+        }
+    }
+}
+
+impl Panel {
+    fn is_modelled(&self) -> bool {
+        match &self.drawing {
+            Drawing::Xy(xy) => xy.series.iter().flat_map(|s| &s.marks).any(|m| m.modelled),
+            Drawing::Tiles(tiles) => tiles.tiles().any(|tile| tile.modelled),
+        }
+    }
+}
+
+/// Name of `cell` among others by its values of `factors`: `poll`, `4k, 8`.
+pub(super) fn name(cell: &Cell, factors: &[String]) -> Option<String> {
+    let values = factors.iter().map(|factor| cell.factor(factor));
+    Some(values.collect::<Option<Vec<_>>>()?.join(", "))
+}
+
+/// Names of `cells` by their values of `factors`, in the order of the factors' values.
+pub(super) fn names(cells: &[&Cell], factors: &[String]) -> Vec<String> {
+    let mut names = vec![String::new()];
+    for factor in factors {
+        let values = Data::values(cells, factor);
+        let longer = names.iter().flat_map(|name| {
+            values.iter().map(move |value| match name.is_empty() {
+                true => value.clone(),
+                false => format!("{name}, {value}"),
+            })
+        });
+        names = longer.collect();
+    }
+    names.retain(|one| {
+        cells
+            .iter()
+            .any(|cell| name(cell, factors).as_ref() == Some(one))
+    });
+    names
+}
+
+/// The only one of `cells`, that with the largest `metric` if `largest`; `None` without any.
+///
+/// # Errors
+/// There are several: what they differ in.
+pub(super) fn only<'a>(
+    cells: &[&'a Cell],
+    metric: Metric,
+    largest: bool,
+) -> Result<Option<&'a Cell>, String> {
+    let having = cells.iter().filter(|cell| cell.estimate(metric).is_some());
+    let having: Vec<&Cell> = having.copied().collect();
+    let value = |cell: &Cell| cell.estimate(metric).map_or(f64::MIN, |e| e.mean.value);
+    match having.as_slice() {
+        [] => Ok(None),
+        [one] => Ok(Some(one)),
+        [one, other, ..] if !largest => {
+            let mut factors = one.point.keys();
+            let differs = factors.find(|factor| one.point.get(*factor) != other.point.get(*factor));
+            let differs = differs.map_or("", String::as_str);
+            Err(format!(
+                "several points fall on one mark: they differ in {differs}, which the figure does \
+                 not name"
+            ))
+        }
+        all => Ok(all
+            .iter()
+            .copied()
+            .max_by(|a, b| value(a).total_cmp(&value(b)))),
+    }
+}

@@ -1,0 +1,252 @@
+//! Tiles: the best of several, or a difference, in each combination of two factors.
+
+use super::{Drawing, Maker, Panel, name, names, only};
+use crate::report::data::{Cell, Data, Estimate};
+use crate::report::spec::{FigureKind, Less};
+use crate::report::words;
+use crate::statistics::{Interval, SIGNIFICANCE};
+use joulio_workload::{Better, Metric};
+use serde::Serialize;
+
+/// Tiles in rows and columns.
+#[derive(Clone, Debug, Serialize)]
+pub struct Tiles {
+    /// Words of the metric.
+    pub metric: String,
+    /// Words of the columns' factor, and its values.
+    pub columns: (String, Vec<String>),
+    /// Words of the rows' factor, and its values.
+    pub rows: (String, Vec<String>),
+    /// Rows of tiles; `None`: no data.
+    pub tiles: Vec<Vec<Option<Tile>>>,
+    /// True for differences, false for the best of several.
+    pub difference: bool,
+}
+
+/// One tile.
+#[derive(Clone, Debug, Serialize)]
+pub struct Tile {
+    /// The best of several; `None` in tiles of a difference.
+    pub best: Option<String>,
+    /// Percent by which the best is better than the next, or the difference.
+    pub value: f64,
+    /// Ends of the value's 95 % interval; `None`: not known.
+    pub interval: Option<(f64, f64)>,
+    /// Probability of a difference as large by chance, corrected; `None`: not known.
+    pub p: Option<f64>,
+    /// Whether the difference counts.
+    pub tie: Tie,
+    /// What was compared, the best first.
+    pub entries: Vec<Entry>,
+    /// True if a value is a model's.
+    pub modelled: bool,
+}
+
+/// Whether a difference counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tie {
+    /// It does.
+    No,
+    /// It is no larger than chance makes it.
+    Noise,
+    /// The model's bands of both overlap.
+    Band,
+    /// There are no repetitions to tell by.
+    Unknown,
+}
+
+/// One of those that a tile compares.
+#[derive(Clone, Debug, Serialize)]
+pub struct Entry {
+    /// Name: the values of the factors.
+    pub name: String,
+    /// The mean.
+    pub value: f64,
+    /// Ends of its 95 % interval; `None`: one repetition.
+    pub interval: Option<(f64, f64)>,
+    /// Number of repetitions.
+    pub n: usize,
+}
+
+impl Tiles {
+    /// All that have data.
+    pub fn tiles(&self) -> impl Iterator<Item = &Tile> {
+        self.tiles.iter().flatten().flatten()
+    }
+}
+
+impl Maker<'_> {
+    pub(super) fn tiles(&self) -> Result<Vec<Panel>, String> {
+        let spec = self.spec;
+        let Some(metric) = spec.metric else {
+            return Err("it has no metric".into());
+        };
+        let all = self
+            .data
+            .select(spec.sweep.as_deref().unwrap_or(""), &spec.filter);
+        let (x, y) = (spec.x.as_deref().unwrap_or(""), spec.y.values().first());
+        let y = y.map_or("", String::as_str);
+        let mut panels = Vec::new();
+        for panel in names(&all, spec.panel.values()) {
+            let here = all.iter().copied();
+            let here = here.filter(|c| name(c, spec.panel.values()).as_ref() == Some(&panel));
+            let here: Vec<&Cell> = here.collect();
+            let (columns, rows) = (Data::values(&here, x), Data::values(&here, y));
+            let mut tiles = Vec::new();
+            for row in &rows {
+                let mut line = Vec::new();
+                for column in &columns {
+                    let cells = here.iter().copied().filter(|cell| {
+                        cell.factor(x).as_ref() == Some(column)
+                            && cell.factor(y).as_ref() == Some(row)
+                    });
+                    let cells: Vec<&Cell> = cells.collect();
+                    line.push(match (&spec.less, spec.kind) {
+                        (Some(less), FigureKind::DifferenceTiles) => {
+                            self.difference(&cells, metric, less)?
+                        }
+                        _ => self.best(&cells, metric)?,
+                    });
+                }
+                tiles.push(line);
+            }
+            if tiles.iter().flatten().flatten().next().is_none() {
+                continue;
+            }
+            panels.push(Panel {
+                title: panel,
+                drawing: Drawing::Tiles(Tiles {
+                    metric: words::metric(metric),
+                    columns: (words::factor(x).into(), columns),
+                    rows: (words::factor(y).into(), rows),
+                    tiles,
+                    difference: spec.kind == FigureKind::DifferenceTiles,
+                }),
+            });
+        }
+        self.correct(&mut panels);
+        Ok(panels)
+    }
+
+    /// The best of `cells` against the next.
+    fn best(&self, cells: &[&Cell], metric: Metric) -> Result<Option<Tile>, String> {
+        let by = self.spec.best.values();
+        let mut found: Vec<(String, Estimate)> = Vec::new();
+        for one in names(cells, by) {
+            let of_name = cells.iter().copied();
+            let of_name = of_name.filter(|cell| name(cell, by).as_ref() == Some(&one));
+            let cell = only(&of_name.collect::<Vec<_>>(), metric, self.spec.largest)?;
+            found.extend(cell.and_then(|cell| Some((one, cell.estimate(metric)?))));
+        }
+        let higher = metric.better() != Some(Better::Lower);
+        found.sort_by(|a, b| {
+            let (a, b) = (a.1.mean.value, b.1.mean.value);
+            if higher {
+                b.total_cmp(&a)
+            } else {
+                a.total_cmp(&b)
+            }
+        });
+        let [(best, first), (_, second), ..] = found.as_slice() else {
+            return Ok(None);
+        };
+        if first.energy != second.energy {
+            return Err("its energy figures are of unlike boundaries".into());
+        }
+        let (more, less) = if higher {
+            (first, second)
+        } else {
+            (second, first)
+        };
+        let ratio = crate::statistics::ratio(&more.values, &less.values);
+        let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+        Ok(Some(Tile {
+            best: Some(best.clone()),
+            value: percent(more.mean.value / less.mean.value),
+            interval: ratio.map(|r| (percent(r.low), percent(r.high))),
+            ..self.tile(first, second, &found)
+        }))
+    }
+
+    /// `less.of` less `less.less`, of `cells`.
+    fn difference(
+        &self,
+        cells: &[&Cell],
+        metric: Metric,
+        less: &Less,
+    ) -> Result<Option<Tile>, String> {
+        let estimate = |value: &str| -> Result<Option<Estimate>, String> {
+            let cells = cells.iter().copied();
+            let cells = cells.filter(|c| c.factor(&less.factor).as_deref() == Some(value));
+            let cell = only(&cells.collect::<Vec<_>>(), metric, self.spec.largest)?;
+            Ok(cell.and_then(|cell| cell.estimate(metric)))
+        };
+        let (Some(of), Some(from)) = (estimate(&less.of)?, estimate(&less.less)?) else {
+            return Ok(None);
+        };
+        if of.energy != from.energy {
+            return Err("its energy figures are of unlike boundaries".into());
+        }
+        let compared = self.spec.test.compare(&of.values, &from.values);
+        let interval = compared.map(|c| (c.difference.low, c.difference.high));
+        let value = of.mean.value - from.mean.value;
+        let both = [(less.of.clone(), of), (less.less.clone(), from)];
+        Ok(Some(Tile {
+            best: None,
+            value,
+            interval,
+            ..self.tile(&both[0].1, &both[1].1, &both)
+        }))
+    }
+
+    fn tile(&self, one: &Estimate, other: &Estimate, all: &[(String, Estimate)]) -> Tile {
+        let compared = self.spec.test.compare(&one.values, &other.values);
+        let entry = |(name, estimate): &(String, Estimate)| {
+            let Interval { value, low, high } = estimate.mean;
+            Entry {
+                name: name.clone(),
+                value,
+                interval: (high - low).is_finite().then_some((low, high)),
+                n: estimate.values.len(),
+            }
+        };
+        Tile {
+            best: None,
+            value: 0.0,
+            interval: None,
+            p: compared.map(|compared| compared.p),
+            tie: match one.bands_overlap(other) {
+                true => Tie::Band,
+                false => Tie::Unknown,
+            },
+            entries: all.iter().map(entry).collect(),
+            modelled: all.iter().any(|(_, estimate)| estimate.modelled),
+        }
+    }
+
+    /// Corrects the probabilities of all tiles together, and says which are ties.
+    fn correct(&self, panels: &mut [Panel]) {
+        let tiles = panels
+            .iter_mut()
+            .flat_map(|panel| match &mut panel.drawing {
+                Drawing::Tiles(tiles) => tiles.tiles.iter_mut(),
+                Drawing::Xy(_) => [].iter_mut(),
+            });
+        let mut tiles: Vec<&mut Tile> = tiles.flatten().flatten().collect();
+        let known: Vec<f64> = tiles.iter().filter_map(|tile| tile.p).collect();
+        let mut corrected = self.spec.correction.apply(&known).into_iter();
+        for tile in &mut tiles {
+            if tile.p.is_none() {
+                continue;
+            }
+            tile.p = corrected.next();
+            let chance = tile.p.is_some_and(|p| p > SIGNIFICANCE);
+            tile.tie = match (chance, tile.tie) {
+                (true, _) => Tie::Noise,
+                (false, Tie::Band) => Tie::Band,
+                (false, _) => Tie::No,
+            };
+        }
+    }
+}

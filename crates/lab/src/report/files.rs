@@ -1,0 +1,60 @@
+//! The report's files.
+
+use super::assemble::Report;
+use super::csv::{figure_csv, table_csv};
+use super::markdown::markdown;
+use super::page::page;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A report that cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {source}", path.display())]
+pub struct WriteError {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// Error of the operating system.
+    pub source: io::Error,
+}
+
+/// Writes `report` into `folder`, which is made: `report.html`, which needs no other file,
+/// `report.json`, `report.md`, and a CSV file of each table and figure in `data/`. Files of these names
+/// are replaced. Returns the page's path.
+///
+/// # Errors
+/// A file or a folder cannot be written.
+pub fn write(report: &Report, folder: &Path) -> Result<PathBuf, WriteError> {
+    let data = folder.join("data");
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| WriteError { path, source }
+    };
+    fs::create_dir_all(&data).map_err(failed(&data))?;
+    let put = |path: PathBuf, text: &str| fs::write(&path, text).map_err(failed(&path));
+    let json = serde_json::to_string_pretty(report);
+    let json = json.map_err(io::Error::from).map_err(failed(folder))?;
+    put(folder.join("report.json"), &json)?;
+    put(folder.join("report.md"), &markdown(report))?;
+    for experiment in &report.experiments {
+        for set in &experiment.sets {
+            let name = |id: &str| {
+                let plain = id.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+                data.join(format!(
+                    "{}-{}-{plain}.csv",
+                    experiment.name,
+                    set.platform.name()
+                ))
+            };
+            for table in set.tables.iter().filter(|table| table.problem.is_none()) {
+                put(name(&table.id), &table_csv(table))?;
+            }
+            for figure in set.figures.iter().filter(|figure| figure.problem.is_none()) {
+                put(name(&figure.id), &figure_csv(figure))?;
+            }
+        }
+    }
+    let html = folder.join("report.html");
+    put(html.clone(), &page(report))?;
+    Ok(html)
+}

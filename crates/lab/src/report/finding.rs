@@ -1,0 +1,125 @@
+//! What was found, in five sentences with their certainty.
+
+use super::assemble::{Report, SetReport};
+use super::verdict::{Observed, Outcome};
+use super::words;
+use crate::record::Platform;
+use serde::Serialize;
+
+/// One sentence of the first screen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The sentence.
+    pub sentence: String,
+    /// What became of the observation that it is about.
+    pub outcome: Option<Outcome>,
+    /// How sure it is.
+    pub certainty: String,
+}
+
+/// Sentences of the first screen.
+const COUNT: usize = 5;
+
+/// The five sentences of `report`: how much of the sources comes out, the observations that matter
+/// most, and what all of it rests on.
+pub fn findings(report: &Report) -> Vec<Finding> {
+    let sets: Vec<&SetReport> = report.experiments.iter().flat_map(|e| &e.sets).collect();
+    if sets.is_empty() {
+        return vec![Finding {
+            sentence: "Nothing was found: there are no runs.".into(),
+            outcome: None,
+            certainty: "no record was read".into(),
+        }];
+    }
+    let mut found = vec![overall(&sets)];
+    let mut headlines: Vec<&Observed> = sets.iter().flat_map(|set| &set.observed).collect();
+    headlines.retain(|one| one.headline.is_some() && one.outcome != Outcome::NoData);
+    headlines.sort_by_key(|one| one.headline);
+    let room = COUNT - 2;
+    let mut said: Vec<&str> = Vec::new();
+    for one in headlines {
+        if said.len() < room && !said.contains(&one.text.as_str()) {
+            said.push(&one.text);
+            found.push(Finding {
+                sentence: format!("{} {}", one.text, sentence(&one.because)),
+                outcome: Some(one.outcome),
+                certainty: one.certainty.clone(),
+            });
+        }
+    }
+    found.push(basis(&sets));
+    found
+}
+
+/// Words as a sentence of its own.
+fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    let Some(first) = letters.next() else {
+        return String::new();
+    };
+    let end = if words.ends_with('.') { "" } else { "." };
+    let capital: String = first.to_uppercase().chain(letters).collect();
+    format!("{capital}{end}")
+}
+
+fn overall(sets: &[&SetReport]) -> Finding {
+    let observed = || sets.iter().flat_map(|set| &set.observed);
+    let count = |outcome: Outcome| observed().filter(|one| one.outcome == outcome).count();
+    let numbers = || sets.iter().flat_map(|set| &set.numbers);
+    let (all, holds) = (observed().count(), count(Outcome::Holds));
+    let mut sentence = match all {
+        0 => "No observation is named.".to_owned(),
+        _ => format!(
+            "Of {all} observations {holds} hold here, {} do not, {} cannot be told and {} were not run.",
+            count(Outcome::Differs),
+            count(Outcome::Untold),
+            count(Outcome::NoData),
+        ),
+    };
+    let compared = numbers().count();
+    if compared > 0 {
+        let met = numbers()
+            .filter(|line| line.outcome == Outcome::Holds)
+            .count();
+        sentence += &format!(
+            " Of {compared} printed numbers {met} come out within what is promised of them."
+        );
+    }
+    Finding {
+        sentence,
+        outcome: None,
+        certainty: "each by its own test, at 95 %".into(),
+    }
+}
+
+fn basis(sets: &[&SetReport]) -> Finding {
+    let mut platforms: Vec<Platform> = sets.iter().map(|set| set.platform).collect();
+    platforms.sort();
+    platforms.dedup();
+    let how: Vec<&str> = platforms.iter().map(|p| words::platform(*p)).collect();
+    let runs: usize = sets.iter().map(|set| set.runs).sum();
+    let apart: usize = sets
+        .iter()
+        .flat_map(|set| &set.apart)
+        .map(|apart| apart.runs)
+        .sum();
+    let shown = || sets.iter().flat_map(|set| &set.status);
+    let (all, data) = (
+        shown().count(),
+        shown().filter(|status| status.data).count(),
+    );
+    let certainty = match platforms.as_slice() {
+        [Platform::Twin] => "nothing is measured: as sure as the profiles are",
+        [Platform::Real] => "measured",
+        _ => "each figure says what it rests on",
+    };
+    Finding {
+        sentence: format!(
+            "It rests on {runs} runs, {}; {apart} more were kept apart, and {data} of {all} tables and \
+             figures have data.",
+            how.join(" and ")
+        ),
+        outcome: None,
+        certainty: certainty.into(),
+    }
+}

@@ -1,0 +1,225 @@
+//! One experiment: its observations, numbers, tables and figures.
+
+use super::badge;
+use super::data_table;
+use super::status::{class, word};
+use crate::report::assemble::{ExperimentReport, NumberLine, SetReport};
+use crate::report::chart::{self, Colours};
+use crate::report::csv::figure_csv;
+use crate::report::figure::{Drawing, Figure, Panel};
+use crate::report::table::Table;
+use crate::report::value::{short, signed};
+use crate::report::verdict::Observed;
+use joulio_twin::published::Basis;
+use joulio_units::Boundary;
+use maud::{Markup, html};
+
+pub fn section(experiment: &ExperimentReport) -> Markup {
+    let title = format!("{}-title", experiment.name);
+    html! {
+        section.experiment id=(experiment.name) aria-labelledby=(title) {
+            h2 id=(title) { (experiment.title) }
+            @if let Some(source) = &experiment.source {
+                p.source { "Compared with: " (source) }
+            }
+            @if experiment.sets.is_empty() {
+                p { "No run of it is here." }
+            }
+            @for set in &experiment.sets {
+                (one(&experiment.name, set))
+            }
+        }
+    }
+}
+
+fn one(experiment: &str, set: &SetReport) -> Markup {
+    let prefix = format!("{experiment}-{}", set.platform.name());
+    html! {
+        p.set { (badge(set.platform)) " " strong { (set.machine) } ", " (set.devices.join(", ")) ", " (set.runs) " runs" }
+        @if !set.observed.is_empty() {
+            h3 { "Observations" }
+            ul.observations {
+                @for one in &set.observed {
+                    (observation(&prefix, one))
+                }
+            }
+        }
+        h3 { "Tables and figures" }
+        div.figures {
+            @for table in &set.tables {
+                (tabled(&prefix, table))
+            }
+            @for figure in &set.figures {
+                (drawn(&prefix, figure))
+            }
+        }
+        @if !set.numbers.is_empty() {
+            (numbers(set))
+        }
+    }
+}
+
+fn observation(prefix: &str, one: &Observed) -> Markup {
+    html! {
+        li id=(format!("{prefix}-says-{}", one.id)) {
+            p.claim { span class=(class(one.outcome)) { (word(one.outcome)) } " " strong { (one.id) } " " (one.text) }
+            p.because { (one.because) }
+            p.certainty { (one.certainty)
+                @if !one.shown.is_empty() {
+                    ". See "
+                    @for (index, id) in one.shown.iter().enumerate() {
+                        @if index > 0 { ", " }
+                        a href=(format!("#{prefix}-{id}")) { (id) }
+                    }
+                }
+            }
+            @if one.parts.len() > 1 {
+                details {
+                    summary { "Its " (one.parts.len()) " parts" }
+                    ul.parts {
+                        @for part in &one.parts {
+                            li { span class=(class(part.outcome)) { (word(part.outcome)) } " " (part.because) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn drawn(prefix: &str, figure: &Figure) -> Markup {
+    let id = format!("{prefix}-{}", figure.id);
+    let caption = format!("{id}-caption");
+    let colours = Colours::of(figure);
+    html! {
+        figure.wide[figure.panels.len() > 1] id=(id) aria-labelledby=(caption) {
+            figcaption id=(caption) {
+                strong { (figure.id) } " " (figure.title)
+                @if figure.modelled { " " span.badge.modelled { "modelled" } }
+                (boundaries(&figure.energy))
+            }
+            @if let Some(problem) = &figure.problem {
+                p.problem { (problem) }
+            } @else {
+                (chart::legend(figure, &colours))
+                div.panels.tiled[tiled(figure)] {
+                    @for (index, panel) in figure.panels.iter().enumerate() {
+                        div.panel {
+                            @if !panel.title.is_empty() { h4 { (panel.title) } }
+                            (chart::draw(panel, &colours, &format!("{id}-{index}"), &chart::describe(figure, panel)))
+                        }
+                    }
+                }
+                @if let Some(note) = &figure.note { p.note { (note) } }
+                details.numbers {
+                    summary { "Numbers of " (figure.id) }
+                    (data_table::of(figure))
+                    (download(&figure.id, &figure_csv(figure)))
+                }
+            }
+        }
+    }
+}
+
+/// Boundaries of energy, which are printed wherever there is energy.
+fn boundaries(energy: &[(Boundary, String)]) -> Markup {
+    let mut found: Vec<(Boundary, Vec<&str>)> = Vec::new();
+    for (boundary, source) in energy {
+        match found.iter_mut().find(|(of, _)| of == boundary) {
+            Some((_, sources)) => sources.push(source),
+            None => found.push((*boundary, vec![source])),
+        }
+    }
+    html! {
+        @for (boundary, sources) in found {
+            span.boundary { "energy within: " (boundary) ", by " (sources.join("; ")) }
+        }
+    }
+}
+
+fn download(id: &str, csv: &str) -> Markup {
+    let name = format!("{id}.csv");
+    html! {
+        p.download { a download=(name) href=(data_uri(csv)) { "Download " (name) } }
+    }
+}
+
+/// `csv` as an address that needs no network.
+fn data_uri(csv: &str) -> String {
+    let mut uri = String::from("data:text/csv;charset=utf-8,");
+    for byte in csv.bytes() {
+        match byte {
+            b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'.' | b'-' | b'_' | b',' => {
+                uri.push(char::from(byte));
+            }
+            other => uri += &format!("%{other:02X}"),
+        }
+    }
+    uri
+}
+
+fn tabled(prefix: &str, table: &Table) -> Markup {
+    let id = format!("{prefix}-{}", table.id);
+    let caption = format!("{id}-caption");
+    html! {
+        figure.tabled.wide[table.columns.len() + table.row_heads.len() > 4] id=(id) aria-labelledby=(caption) {
+            figcaption id=(caption) {
+                strong { (table.id) } " " (table.title)
+                @if table.modelled { " " span.badge.modelled { "modelled" } }
+                (boundaries(&table.energy))
+            }
+            @if let Some(problem) = &table.problem {
+                p.problem { (problem) }
+            } @else {
+                (data_table::printed(table))
+                @if let Some(note) = &table.note { p.note { (note) } }
+            }
+        }
+    }
+}
+
+/// Returns true for a figure of tiles, whose panels need more room.
+fn tiled(figure: &Figure) -> bool {
+    let tiles = |panel: &Panel| matches!(panel.drawing, Drawing::Tiles(_));
+    figure.panels.iter().any(tiles)
+}
+
+/// Published numbers beside ours.
+fn numbers(set: &SetReport) -> Markup {
+    html! {
+        h3 { "Printed numbers beside ours" }
+        div.scroll tabindex="0" role="region" aria-label="Printed numbers beside ours" {
+            table {
+                thead { tr {
+                    th scope="col" { "what" } th scope="col" { "printed" } th scope="col" { "here" }
+                    th scope="col" { "difference" } th scope="col" { "promised within" } th scope="col" { "" }
+                } }
+                tbody {
+                    @for line in &set.numbers { (number(line)) }
+                }
+            }
+        }
+    }
+}
+
+fn number(line: &NumberLine) -> Markup {
+    let printed = match line.published_to {
+        Some(to) => format!("{} to {}", short(line.published), short(to)),
+        None => short(line.published),
+    };
+    let basis = match line.basis {
+        Some(Basis::Fitted) => " (a profile was fitted to it)",
+        Some(Basis::Implied) => " (implied by what was fitted)",
+        _ => "",
+    };
+    html! {
+        tr {
+            th scope="row" { (line.what) span.muted { (basis) } }
+            td { (printed) }
+            td { (short(line.here)) @if let Some(half) = line.half { span.muted { " ± " (short(half)) } } }
+            td { (signed(line.error_percent)) " %" }
+            td { (short(line.allowed_percent)) " %" }
+            td { span class=(class(line.outcome)) { (word(line.outcome)) } }
+        }
+    }
+}

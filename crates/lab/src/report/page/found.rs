@@ -1,0 +1,32 @@
+//! The first screen: what was found, in five sentences.
+
+use super::status::{class, word};
+use crate::report::assemble::Report;
+use crate::report::finding::{Finding, findings};
+use maud::{Markup, html};
+
+pub fn section(report: &Report) -> Markup {
+    html! {
+        section #found aria-labelledby="found-title" {
+            h2 #found-title { "What was found" }
+            ol.findings {
+                @for finding in findings(report) {
+                    (one(&finding))
+                }
+            }
+        }
+    }
+}
+
+fn one(finding: &Finding) -> Markup {
+    html! {
+        li {
+            @if let Some(outcome) = finding.outcome {
+                span class=(class(outcome)) { (word(outcome)) }
+                " "
+            }
+            (finding.sentence)
+            span.certainty { (finding.certainty) }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Every table and figure of the experiments, and what becomes of it.
+
+use super::badge;
+use crate::report::assemble::{Report, Status};
+use crate::report::verdict::Outcome;
+use maud::{Markup, html};
+
+/// A word for an outcome.
+pub fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Holds => "✓ holds",
+        Outcome::Differs => "✗ differs",
+        Outcome::Untold => "? not told",
+        Outcome::NoData => "– no data",
+    }
+}
+
+/// The style of an outcome.
+pub fn class(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Holds => "outcome holds",
+        Outcome::Differs => "outcome differs",
+        Outcome::Untold => "outcome untold",
+        Outcome::NoData => "outcome none",
+    }
+}
+
+pub fn section(report: &Report) -> Markup {
+    html! {
+        section #status aria-labelledby="status-title" {
+            h2 #status-title { "Every table and figure" }
+            @for experiment in &report.experiments {
+                @for set in &experiment.sets {
+                    h3 { (experiment.title) }
+                    p { (badge(set.platform)) " " (set.machine) }
+                    div.scroll tabindex="0" role="region" aria-label=(format!("Tables and figures of {}", experiment.title)) {
+                        table.status {
+                            thead { tr {
+                                th scope="col" { "" } th scope="col" { "what it shows" }
+                                th scope="col" { "here" } th scope="col" { "why" }
+                            } }
+                            tbody {
+                                @for status in &set.status {
+                                    (row(&experiment.name, set.platform.name(), status))
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn row(experiment: &str, platform: &str, status: &Status) -> Markup {
+    let target = format!("#{experiment}-{platform}-{}", status.id);
+    let outcome = match (status.data, status.outcome) {
+        (true, Outcome::NoData) => html! { span.outcome.none { "data, no verdict" } },
+        _ => html! { span class=(class(status.outcome)) { (word(status.outcome)) } },
+    };
+    html! {
+        tr {
+            th scope="row" { a href=(target) { (status.id) } }
+            td.words { (status.title) }
+            td { (outcome) }
+            td.words { (status.because) }
+        }
+    }
+}

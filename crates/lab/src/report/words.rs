@@ -1,0 +1,71 @@
+//! Names of factors, metrics and platforms as people read them.
+
+use crate::record::Platform;
+use joulio_workload::{EnergyMetric, Metric};
+
+/// Words for a factor.
+pub fn factor(name: &str) -> &str {
+    match name {
+        "bs" => "request size",
+        "iodepth" => "I/O depth",
+        "numjobs" => "jobs",
+        "rw" => "pattern",
+        "completion" => "completion mode",
+        "rate_iops" => "arrivals per second and job",
+        "rwmixread" => "reads, %",
+        "max-cstate" => "deepest idle state",
+        other => other,
+    }
+}
+
+/// Words for a metric, with its unit.
+pub fn metric(metric: Metric) -> String {
+    let name = metric.to_string();
+    let (side, rest) = match name.split_once('_') {
+        Some((side @ ("read" | "write"), rest)) => (format!("{side} "), rest),
+        _ => (String::new(), name.as_str()),
+    };
+    let boundary = match metric {
+        Metric::Energy(_, Some(boundary)) => format!(" ({boundary})"),
+        _ => String::new(),
+    };
+    let plain = match metric {
+        Metric::Energy(EnergyMetric::Watts, _) => "power, W",
+        Metric::Energy(EnergyMetric::IosPerJoule, _) => "I/Os per joule",
+        Metric::Energy(EnergyMetric::BytesPerJoule, _) => "bytes per joule",
+        Metric::Energy(EnergyMetric::JoulesPerMillion, _) => "joules per million I/Os",
+        _ => match rest {
+            "iops" => "IOPS",
+            "bytes_per_second" => "bytes per second",
+            "latency_us" => "mean latency, µs",
+            "p50_us" => "median latency, µs",
+            "p90_us" => "p90 latency, µs",
+            "p99_us" => "p99 latency, µs",
+            "p999_us" => "p99.9 latency, µs",
+            "p99999_us" => "p99.999 latency, µs",
+            "max_us" => "longest latency, µs",
+            "cpu_percent" => "CPU of each job, %",
+            "cpu_percent_all" => "CPU of all jobs, %",
+            "system_percent_all" => "system CPU of all jobs, %",
+            "cpu_us" => "CPU µs per I/O",
+            "switches" => "context switches per I/O",
+            "interrupts" => "interrupts per second",
+            "interrupts_per_io" => "interrupts per I/O",
+            "polls" => "polls per I/O",
+            "useful_polls_percent" => "polls that found something, %",
+            "sleeps" => "sleeps per I/O",
+            _ => return format!("{name}, {}", metric.unit()),
+        },
+    };
+    format!("{side}{plain}{boundary}")
+}
+
+/// Words for what runs were done on.
+pub fn platform(platform: Platform) -> &'static str {
+    match platform {
+        Platform::Real => "measured on a real device",
+        Platform::Emulated => "measured; the device is emulated",
+        Platform::Guest => "counted in a guest whose CPU is emulated",
+        Platform::Twin => "modelled in virtual time",
+    }
+}

@@ -97,7 +97,7 @@ impl Schedule {
     }
 
     /// The next I/O, if it is due at `at`; in a closed loop one always is.
-    #[inline]
+    #[inline(always)]
     pub fn due(&mut self, at: Nanos) -> Option<Due> {
         while at >= self.until && self.next_arrival >= self.until {
             self.next_load();

@@ -65,12 +65,34 @@ struct Path {
     curve: LatencyCurve,
     /// Nanoseconds per byte that the machine's link takes longer than the device's own.
     slower: f64,
-    /// The size requested last, and its mean: most workloads have one.
-    last: (u32, f64),
+    /// The size requested last: most workloads have one.
+    last: RequestSize,
     /// The link's nanoseconds per byte; 0 when it is not a limit.
     link_ns_per_byte: f64,
     /// When the link falls free.
     link_free: Nanos,
+}
+
+/// A size of requests.
+#[derive(Clone, Copy, Debug)]
+struct RequestSize {
+    bytes: u32,
+    /// Mean service time in nanoseconds.
+    mean_ns: f64,
+    /// Nanoseconds on the link, and the same as a time.
+    link_ns: f64,
+    link: Nanos,
+}
+
+impl RequestSize {
+    /// Time on the link of a device that is slowed down by `stretch`.
+    #[inline]
+    fn takes(&self, stretch: f64) -> Nanos {
+        match stretch == 1.0 {
+            true => self.link,
+            false => Nanos::nearest(stretch * self.link_ns),
+        }
+    }
 }
 
 impl ServiceModel {
@@ -111,7 +133,7 @@ impl ServiceModel {
     ///
     /// `now` should not fall from call to call; an I/O given out of order queues all the same.
     pub fn start(&mut self, now: Nanos, direction: Direction, bytes: u32) -> Nanos {
-        self.start_at_pace(now, direction, bytes, 1.0)
+        self.begin(now, direction, bytes, 1.0)
     }
 
     /// Starts an I/O on a device that is slowed down: service and transfer take `stretch` times as
@@ -123,25 +145,31 @@ impl ServiceModel {
         bytes: u32,
         stretch: f64,
     ) -> Nanos {
+        self.begin(now, direction, bytes, stretch)
+    }
+
+    /// One body, in which a device that is not slowed down multiplies nothing.
+    #[inline(always)]
+    fn begin(&mut self, now: Nanos, direction: Direction, bytes: u32, stretch: f64) -> Nanos {
         if self.instant {
             return now;
         }
         let spread = &mut self.spread;
-        let (path, service) = match direction {
-            Direction::Read => {
-                let mean = self.read.mean_ns(bytes);
-                (&mut self.read, spread.draw_read(mean))
-            }
-            Direction::Write => {
-                let mean = self.write.mean_ns(bytes);
-                (&mut self.write, spread.draw(mean))
-            }
+        let path = match direction {
+            Direction::Read => &mut self.read,
+            Direction::Write => &mut self.write,
             Direction::Other => return now + Nanos::nearest(stretch * spread.draw(self.flush_ns)),
         };
+        let size = path.size(bytes);
+        let service = match direction {
+            Direction::Read => spread.draw_read(size.mean_ns),
+            _ => spread.draw(size.mean_ns),
+        };
+        let takes = size.takes(stretch);
         if let Some(channels) = &mut self.channels {
-            let transferred = path.transfer(now, bytes, stretch);
+            let transferred = path.transfer(now, takes);
             let alone = Nanos::nearest(stretch * service);
-            let rest = alone - path.takes(bytes, stretch);
+            let rest = alone - takes;
             let channel = spread.any_of(channels.free.len());
             let free = &mut channels.free[channel];
             let mut begun = transferred.max(*free);
@@ -169,7 +197,7 @@ impl ServiceModel {
             }
             None => taken,
         };
-        let transferred = path.transfer(taken, bytes, stretch);
+        let transferred = path.transfer(taken, takes);
         let finish = (reached + Nanos::nearest(stretch * service)).max(transferred);
         *server = Reverse(finish);
         finish
@@ -195,40 +223,55 @@ impl Path {
         let own = bytes_per_second.map_or(0.0, |bandwidth| 1e9 / bandwidth);
         let slower = link.map_or(0.0, |link| (link.ns_per_byte() - own).max(0.0));
         let curve = LatencyCurve::new(points, own);
-        Path {
-            last: (0, curve.mean_ns(0)),
+        let mut path = Path {
+            last: RequestSize {
+                bytes: 0,
+                mean_ns: 0.0,
+                link_ns: 0.0,
+                link: Nanos::ZERO,
+            },
             curve,
             slower,
             link_ns_per_byte: own + slower,
             link_free: Nanos::ZERO,
-        }
+        };
+        path.last = path.size_of(0);
+        path
     }
 
     fn is_instant(&self) -> bool {
         self.curve.is_zero() && self.link_ns_per_byte == 0.0
     }
 
-    /// The mean service time of a request of `bytes`.
+    /// Mean service time, and time on the link, of a request of `bytes`.
     #[inline]
-    fn mean_ns(&mut self, bytes: u32) -> f64 {
-        if self.last.0 != bytes {
-            let transfer = self.slower * f64::from(bytes);
-            self.last = (bytes, self.curve.mean_ns(bytes) + transfer);
+    fn size(&mut self, bytes: u32) -> &RequestSize {
+        if self.last.bytes != bytes {
+            self.last = self.size_of(bytes);
         }
-        self.last.1
+        &self.last
     }
 
-    /// Takes the link's next turn from `from` on and says when the transfer ends.
-    fn transfer(&mut self, from: Nanos, bytes: u32, stretch: f64) -> Nanos {
+    #[cold]
+    fn size_of(&self, bytes: u32) -> RequestSize {
+        let transfer = self.slower * f64::from(bytes);
+        let link_ns = self.link_ns_per_byte * f64::from(bytes);
+        RequestSize {
+            bytes,
+            mean_ns: self.curve.mean_ns(bytes) + transfer,
+            link_ns,
+            link: Nanos::nearest(link_ns),
+        }
+    }
+
+    /// Takes the link's next turn from `from` on, for the time that the transfer `takes`; says when it
+    /// ends.
+    #[inline]
+    fn transfer(&mut self, from: Nanos, takes: Nanos) -> Nanos {
         if self.link_ns_per_byte == 0.0 {
             return from;
         }
-        self.link_free = self.link_free.max(from) + self.takes(bytes, stretch);
+        self.link_free = self.link_free.max(from) + takes;
         self.link_free
-    }
-
-    /// Time that the link takes for `bytes`.
-    fn takes(&self, bytes: u32, stretch: f64) -> Nanos {
-        Nanos::nearest(stretch * self.link_ns_per_byte * f64::from(bytes))
     }
 }

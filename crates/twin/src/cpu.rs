@@ -3,6 +3,7 @@
 use crate::run_queue::RunQueue;
 use crate::step_costs::{IdleStateTimes, StepCosts};
 use crate::times::{CoreTimes, Doing};
+use joulio_model::machine::costs::IdleState;
 use joulio_units::Nanos;
 
 /// Cause of the end of an idle state.
@@ -27,6 +28,15 @@ pub(crate) enum CoreUse {
     Work,
 }
 
+/// What a thread takes of its core by what it does.
+const USE_OF_CORE: [CoreUse; Doing::COUNT] = {
+    let mut uses = [CoreUse::Work; Doing::COUNT];
+    uses[Doing::Spin as usize] = CoreUse::Spin;
+    uses[Doing::Pause as usize] = CoreUse::None;
+    uses[Doing::Monitor as usize] = CoreUse::None;
+    uses
+};
+
 /// Means by which a thread got its CPU.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Got {
@@ -48,13 +58,18 @@ pub(crate) struct Cpu {
     owner: usize,
     /// Time from which on nobody has the CPU.
     pub(crate) free: Nanos,
-    /// The latest idle time, and the use of the core before `free`: for the other thread of its core.
+    /// The latest idle time, and what it does until `free`: for the other thread of its core.
     idle: (Nanos, Nanos),
-    using: CoreUse,
+    latest: Doing,
     recent: Recent,
     /// Start of the measured part: what is before it counts for nothing.
     from: Nanos,
-    pub(crate) times: CoreTimes,
+    /// Time by what the thread did.
+    done: [Nanos; Doing::COUNT],
+    /// Time by idle state.
+    idled: [Nanos; IdleState::ALL.len()],
+    /// The rest of its times.
+    times: CoreTimes,
 }
 
 /// The governor's memory: the last idle times.
@@ -91,17 +106,32 @@ impl Cpu {
             owner: usize::MAX,
             free: Nanos::ZERO,
             idle: (Nanos::ZERO, Nanos::ZERO),
-            using: CoreUse::None,
+            latest: Doing::Pause,
             recent: Recent::default(),
             from,
+            done: [Nanos::ZERO; Doing::COUNT],
+            idled: [Nanos::ZERO; IdleState::ALL.len()],
             times: CoreTimes::default(),
         }
+    }
+
+    /// Its times in the measured part.
+    pub(crate) fn times(&self) -> CoreTimes {
+        let mut times = self.times;
+        for doing in Doing::ALL {
+            *times.doing(doing) = self.done[doing as usize];
+        }
+        for state in IdleState::ALL {
+            *times.idling(state) = self.idled[state as usize];
+        }
+        times
     }
 
     /// Gives the CPU to thread `job`, which `cause` makes runnable at `at`. Time since it was given away
     /// is idle, in the state that the governor picked: the deepest that the expected length pays
     /// for. A timer's length is known; another is the mean of the last, as the menu governor has it
     /// when idle times differ little.
+    #[inline(always)]
     pub(crate) fn take(&mut self, job: usize, at: Nanos, cause: Cause, costs: &StepCosts) -> Got {
         if at <= self.free {
             // Giving it away has paid for the switch.
@@ -128,7 +158,7 @@ impl Cpu {
         let entered = self.spend(self.free, state.enter, Doing::Kernel);
         let awake = entered.max(at) + state.exit;
         let idle = self.counted(entered, awake);
-        *self.times.idling(state.state) += idle;
+        self.idled[state.state as usize] += idle;
         self.idle = (entered, awake);
         self.free = awake;
         self.owner = job;
@@ -146,48 +176,53 @@ impl Cpu {
     }
 
     /// Spends `time` from `at` on; when that is over.
+    #[inline]
     pub(crate) fn spend(&mut self, at: Nanos, time: Nanos, doing: Doing) -> Nanos {
-        let end = at + time;
-        let counted = self.counted(at, end);
-        *self.times.doing(doing) += counted;
-        self.free = end;
-        self.using = match doing {
-            Doing::Pause | Doing::Monitor => CoreUse::None,
-            Doing::Spin => CoreUse::Spin,
-            Doing::Kernel | Doing::Neighbour => CoreUse::Work,
+        // Both are far below 2^63: a run that is longer is refused.
+        let end = Nanos(at.0.wrapping_add(time.0));
+        let counted = match at >= self.from {
+            true => time,
+            false => end.since(self.from),
         };
+        let done = &mut self.done[doing as usize];
+        done.0 = done.0.wrapping_add(counted.0);
+        self.free = end;
+        self.latest = doing;
         end
     }
 
     /// `time` that ended at `end` was spent in the idle task's name.
+    #[inline]
     pub(crate) fn uncharge(&mut self, end: Nanos, time: Nanos) {
         if end > self.from {
             self.times.uncharged += time;
         }
     }
 
-    /// What it was given for last is work, not a spin.
+    /// What it does until it is free is work, not a spin.
     #[inline]
     pub(crate) fn works(&mut self) {
-        self.using = CoreUse::Work;
+        self.latest = Doing::Kernel;
     }
 
     /// Returns what the CPU takes of its core at `at`, as far as it is known.
     pub(crate) fn use_of_core(&self, at: Nanos) -> CoreUse {
         match at < self.free && !(self.idle.0 <= at && at < self.idle.1) {
-            true => self.using,
+            true => USE_OF_CORE[self.latest as usize],
             false => CoreUse::None,
         }
     }
 
+    #[inline]
     fn counted(&self, from: Nanos, to: Nanos) -> Nanos {
         to.since(from.max(self.from))
     }
 }
 
 /// The deepest state that `expected` pays for, or the shallowest.
-fn pick(states: &[IdleStateTimes], expected: Nanos) -> IdleStateTimes {
+#[inline]
+fn pick(states: &[IdleStateTimes], expected: Nanos) -> &IdleStateTimes {
     let pays = states.iter().rev().find(|s| s.chosen <= expected);
     // A profile's rules hold that there is a state.
-    *pays.unwrap_or(&states[0])
+    pays.unwrap_or(&states[0])
 }

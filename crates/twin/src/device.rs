@@ -1,38 +1,41 @@
 //! A device: when it finishes, and what it did.
 
-use joulio_job::Load;
+use joulio_job::{IoStatistics, Load};
 use joulio_model::{DeviceActivity, DeviceProfile, Link, PowerStates, ServiceModel, Transfer};
 use joulio_units::{Direction, Joules, Nanos};
 
-/// A modelled device in virtual time.
+/// A modelled device in virtual time, in power state 0: nobody requests another, and none is left by
+/// idle time.
 #[derive(Clone, Debug)]
 pub(crate) struct Device<'a> {
     pub(crate) profile: &'a DeviceProfile,
     service: ServiceModel,
-    power: PowerStates,
-    /// I/Os of each load.
     loads: Vec<LoadParts>,
+    /// The reads and the writes that ended, of those that were issued in the measured part.
+    pub(crate) completed: [IoStatistics; 2],
     /// Start of the measured part: what is before it counts for nothing.
     from: Nanos,
-    /// Energy that the device would have drawn idle until `from`; none until an I/O comes in the
-    /// measured part.
-    before: Option<Joules>,
-    activity: DeviceActivity,
     /// The latest submission.
     latest: Nanos,
     /// When the lock of its queues' scheduler falls free.
     unlocked: Nanos,
 }
 
-/// The parts that an I/O goes out in, as the kernel splits what a device does not transfer at once.
+/// Directions by side.
+const DIRECTIONS: [Direction; 2] = [Direction::Read, Direction::Write];
+
+/// The I/Os of a load, in the parts that the kernel splits them into where a device does not transfer
+/// one at once.
 #[derive(Clone, Copy, Debug)]
 struct LoadParts {
-    /// Bytes of the I/O.
+    /// Bytes of an I/O.
     bytes: u32,
     /// Bytes of a part; the last may be shorter.
     part: u32,
     /// Mean service times of a whole part, of reads and writes.
     means: [Nanos; 2],
+    /// Reads and writes of the measured part.
+    ios: [u64; 2],
 }
 
 /// Number of parts in which `profile` is given an I/O of so many `bytes`.
@@ -49,23 +52,21 @@ impl<'a> Device<'a> {
         seed: u64,
     ) -> Self {
         let service = ServiceModel::on_link(profile, seed, link);
-        let means = |bytes| [Direction::Read, Direction::Write].map(|d| service.mean(d, bytes));
-        let of_load = |bytes: u32| {
-            let part = bytes.min(profile.max_transfer().max(1));
+        let of_load = |load: &Load| {
+            let part = load.bs.min(profile.max_transfer().max(1));
             LoadParts {
-                bytes,
+                bytes: load.bs,
                 part,
-                means: means(part),
+                means: DIRECTIONS.map(|direction| service.mean(direction, part)),
+                ios: [0, 0],
             }
         };
         Device {
             profile,
-            power: PowerStates::new(profile, Nanos::ZERO),
-            loads: loads.iter().map(|load| of_load(load.bs)).collect(),
+            loads: loads.iter().map(of_load).collect(),
+            completed: [IoStatistics::new(), IoStatistics::new()],
             service,
             from,
-            before: None,
-            activity: DeviceActivity::default(),
             latest: Nanos::ZERO,
             unlocked: Nanos::ZERO,
         }
@@ -77,54 +78,57 @@ impl<'a> Device<'a> {
         self.unlocked
     }
 
-    /// Takes an I/O of the `load`th load at `at`; when it is finished. As the emulator's namespaces
-    /// do it: it waits for
-    /// the power state first, and takes as long as that state stretches it.
+    /// Takes a read (0) or a write (1) of the `load`th load at `at`; when it is finished.
     #[inline]
-    pub(crate) fn submit(&mut self, at: Nanos, direction: Direction, load: usize) -> Nanos {
+    pub(crate) fn submit(&mut self, at: Nanos, side: usize, load: usize) -> Nanos {
         debug_assert!(at >= self.latest, "time runs back at the device");
         self.latest = at;
-        let LoadParts { bytes, part, means } = self.loads[load];
-        if at >= self.from {
-            if self.before.is_none() {
-                self.before = Some(self.power.idle_energy(self.from));
-            }
-            let (transfer, mean) = match direction {
-                Direction::Write => (&mut self.activity.write, means[1]),
-                _ => (&mut self.activity.read, means[0]),
-            };
-            let parts = u64::from(bytes.div_ceil(part));
-            transfer.ios += parts;
-            transfer.bytes += u64::from(bytes);
-            transfer.service += Nanos(mean.0 * parts);
+        let load = &mut self.loads[load];
+        load.ios[side] += u64::from(at >= self.from);
+        let finish = self.service.start(at, DIRECTIONS[side], load.part);
+        if load.part == load.bytes {
+            return finish;
         }
-        let start = self.power.submitted(at);
-        let stretch = self.power.stretch(direction);
-        let mut finish = self.service.start_at_pace(start, direction, part, stretch);
-        let mut left = bytes - part;
+        let LoadParts { bytes, part, .. } = *load;
+        self.submit_rest(at, side, (bytes - part, part)).max(finish)
+    }
+
+    /// Takes what is left of an I/O, so many bytes in parts of so many; when all of it is finished.
+    #[cold]
+    fn submit_rest(&mut self, at: Nanos, side: usize, (mut left, part): (u32, u32)) -> Nanos {
+        let mut finish = at;
         while left > 0 {
             let bytes = left.min(part);
-            let end = self.service.start_at_pace(start, direction, bytes, stretch);
-            finish = finish.max(end);
+            finish = finish.max(self.service.start(at, DIRECTIONS[side], bytes));
             left -= bytes;
         }
-        self.power.idle_since(finish);
         finish
     }
 
     /// Returns what the device did in the measured part until `end`.
     pub(crate) fn activity(&self, end: Nanos) -> DeviceActivity {
-        let before = self.before;
-        let before = before.unwrap_or_else(|| self.power.idle_energy(self.from.min(end)));
+        let power = PowerStates::new(self.profile, Nanos::ZERO);
+        let before = power.idle_energy(self.from.min(end));
+        let [read, write] = self.done();
         DeviceActivity {
             window: end.since(self.from),
-            idle: Some(Joules(self.power.idle_energy(end).0 - before.0)),
-            ..self.activity
+            read,
+            write,
+            idle: Some(Joules(power.idle_energy(end).0 - before.0)),
         }
     }
 
-    /// I/Os and bytes of both directions.
+    /// Commands and bytes of both directions.
     pub(crate) fn done(&self) -> [Transfer; 2] {
-        [self.activity.read, self.activity.write]
+        [0, 1].map(|side| {
+            let mut sum = Transfer::default();
+            for load in &self.loads {
+                let commands = load.ios[side] * u64::from(load.bytes.div_ceil(load.part));
+                sum.ios += commands;
+                sum.bytes += load.ios[side] * u64::from(load.bytes);
+                sum.service += Nanos(load.means[side].0.saturating_mul(commands));
+            }
+            sum
+        })
     }
 }

@@ -1,6 +1,5 @@
 //! The I/Os of a job that are out.
 
-use joulio_job::Due;
 use joulio_units::{Direction, Nanos};
 use joulio_wait::{Class, Outstanding};
 use std::cmp::Reverse;
@@ -9,39 +8,65 @@ use std::collections::BinaryHeap;
 /// An I/O.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InFlightIo {
-    pub(crate) direction: Direction,
-    pub(crate) class: Class,
-    /// Index of the job's load that it is of.
-    pub(crate) load: usize,
     /// Time that latency counts from.
     pub(crate) arrival: Nanos,
+    /// When the policy heard of it; zero for a policy that wants no times.
+    submitted: Nanos,
+    pub(crate) class: Class,
+    /// Index of the job's load that it is of.
+    pub(crate) load: u16,
+    /// Index of the I/O in `tags`.
+    place: u16,
     /// True if it was made as soon as there was room for it.
     pub(crate) closed: bool,
-    /// When the policy heard of it; zero for a policy that wants no times.
-    pub(crate) submitted: Nanos,
     /// True if the I/O was issued in the measured part.
     pub(crate) measured: bool,
-    /// Index of the I/O in `live`.
-    place: usize,
 }
 
 impl InFlightIo {
     /// 0 for what reads, 1 for what writes.
     #[inline]
     pub(crate) fn side(&self) -> usize {
-        usize::from(self.direction == Direction::Write)
+        usize::from(self.class.direction() == Direction::Write)
     }
+
+    /// When the policy heard of it; zero for a policy that wants no times.
+    #[inline]
+    pub(crate) fn submitted(&self) -> Nanos {
+        self.submitted
+    }
+}
+
+/// The end of an I/O: when, and its tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Finish {
+    at: Nanos,
+    tag: u16,
+}
+
+impl Finish {
+    /// The end of nothing.
+    const NEVER: Finish = Finish {
+        at: Nanos::MAX,
+        tag: u16::MAX,
+    };
 }
 
 /// The I/Os of a job by tag. After `new` nothing allocates.
 #[derive(Clone, Debug)]
 pub(crate) struct InFlight {
-    ios: Vec<InFlightIo>,
-    free: Vec<u16>,
-    /// Tags that are with the device.
-    live: Vec<u16>,
-    /// When each of these finishes, the earliest on top.
-    finishes: BinaryHeap<Reverse<(Nanos, u16)>>,
+    ios: Box<[InFlightIo]>,
+    /// All tags: those that are with the device, then those that are made, then the free ones, of which
+    /// the first is the latest that fell free.
+    tags: Box<[u16]>,
+    /// Number of tags that are with the device.
+    live: usize,
+    /// Number of tags that are not free.
+    used: usize,
+    /// The end of the I/O that finishes first.
+    first: Finish,
+    /// The others' that are with the device, the earliest on top.
+    rest: BinaryHeap<Reverse<Finish>>,
     /// For [`InFlight::nth`].
     sorted: Vec<Nanos>,
 }
@@ -49,110 +74,147 @@ pub(crate) struct InFlight {
 impl InFlight {
     pub(crate) fn new(depth: usize) -> InFlight {
         let none = InFlightIo {
-            direction: Direction::Other,
+            arrival: Nanos::ZERO,
+            submitted: Nanos::ZERO,
             class: Class::new(Direction::Other, 0),
             load: 0,
-            arrival: Nanos::ZERO,
-            closed: true,
-            submitted: Nanos::ZERO,
-            measured: false,
             place: 0,
+            closed: true,
+            measured: false,
         };
         InFlight {
-            ios: vec![none; depth],
-            free: (0..depth as u16).rev().collect(),
-            live: Vec::with_capacity(depth),
-            finishes: BinaryHeap::with_capacity(depth),
+            ios: vec![none; depth].into(),
+            tags: (0..depth as u16).collect(),
+            live: 0,
+            used: 0,
+            first: Finish::NEVER,
+            rest: BinaryHeap::with_capacity(depth),
             sorted: Vec::with_capacity(depth),
         }
     }
 
-    /// A free place for an I/O.
     #[inline]
-    pub(crate) fn take(&mut self, due: Due, measured: bool) -> Option<u16> {
-        let tag = self.free.pop()?;
-        self.ios[usize::from(tag)] = InFlightIo {
-            direction: due.direction,
-            class: Class::new(due.direction, due.len),
-            load: due.load,
-            arrival: due.arrival,
-            closed: due.closed,
-            submitted: Nanos::ZERO,
-            measured,
-            place: 0,
-        };
-        Some(tag)
-    }
-
     pub(crate) fn has_room(&self) -> bool {
-        !self.free.is_empty()
+        self.used < self.tags.len()
     }
 
-    pub(crate) fn get(&self, tag: u16) -> &InFlightIo {
-        &self.ios[usize::from(tag)]
-    }
-
-    /// The device has it, and finishes it at `finish`.
+    /// A free place, where there is room, for an I/O that is made.
     #[inline]
-    pub(crate) fn start(&mut self, tag: u16, submitted: Nanos, finish: Nanos) {
+    pub(crate) fn make(&mut self) -> &mut InFlightIo {
+        let tag = self.tags[self.used];
+        self.used += 1;
+        &mut self.ios[usize::from(tag)]
+    }
+
+    /// Returns true if some are made that are not with the device.
+    #[inline]
+    pub(crate) fn has_made(&self) -> bool {
+        self.live < self.used
+    }
+
+    /// The I/Os that are made and not with the device.
+    pub(crate) fn made(&self) -> impl Iterator<Item = &InFlightIo> {
+        let tags = self.tags[self.live..self.used].iter();
+        tags.map(|&tag| &self.ios[usize::from(tag)])
+    }
+
+    /// The device takes the first of those that are made, and finishes it when `submit` says; that I/O.
+    #[inline(always)]
+    pub(crate) fn start(
+        &mut self,
+        submit: impl FnOnce(&InFlightIo) -> (Nanos, Nanos),
+    ) -> &InFlightIo {
+        let tag = self.tags[self.live];
         let io = &mut self.ios[usize::from(tag)];
+        let (submitted, at) = submit(io);
         io.submitted = submitted;
-        io.place = self.live.len();
-        self.live.push(tag);
-        self.finishes.push(Reverse((finish, tag)));
+        io.place = self.live as u16;
+        let finish = Finish { at, tag };
+        if self.live == 0 {
+            self.first = finish;
+        } else {
+            let later = finish.max(self.first);
+            self.first = finish.min(self.first);
+            self.rest.push(Reverse(later));
+        }
+        self.live += 1;
+        io
     }
 
     /// When the first of them is finished; never, if there is none.
     #[inline]
     pub(crate) fn first(&self) -> Nanos {
-        self.finishes.peek().map_or(Nanos::MAX, |first| first.0.0)
+        self.first.at
+    }
+
+    /// The end of each that is with the device, in no order.
+    fn finishes(&self) -> impl Iterator<Item = Finish> {
+        let first = (self.live > 0).then_some(self.first);
+        first.into_iter().chain(self.rest.iter().map(|rest| rest.0))
     }
 
     /// When `n` of them are finished, counted from 1; never, if there are fewer.
     pub(crate) fn nth(&mut self, n: u32) -> Nanos {
         let n = n as usize;
-        if n > self.finishes.len() {
+        if n > self.live {
             return Nanos::MAX;
         }
-        self.sorted.clear();
-        self.sorted.extend(self.finishes.iter().map(|f| f.0.0));
-        *self.sorted.select_nth_unstable(n - 1).1
+        let mut sorted = std::mem::take(&mut self.sorted);
+        sorted.clear();
+        sorted.extend(self.finishes().map(|finish| finish.at));
+        let nth = *sorted.select_nth_unstable(n - 1).1;
+        self.sorted = sorted;
+        nth
     }
 
     /// When each that is with the device finishes, and when it arrived, the earliest first.
     pub(crate) fn upcoming(&self, upcoming: &mut Vec<(Nanos, Nanos)>) {
         upcoming.clear();
-        let each = self.finishes.iter();
-        upcoming.extend(each.map(|Reverse((finish, tag))| (*finish, self.get(*tag).arrival)));
+        let arrival = |tag: u16| self.ios[usize::from(tag)].arrival;
+        let each = self.finishes();
+        upcoming.extend(each.map(|finish| (finish.at, arrival(finish.tag))));
         upcoming.sort_unstable();
     }
 
-    /// Takes out the first, if it is finished by `at`.
-    #[inline]
-    pub(crate) fn finished(&mut self, at: Nanos) -> Option<InFlightIo> {
-        let &Reverse((finish, tag)) = self.finishes.peek()?;
+    /// Takes out the first, if it is finished by `at` and none is made.
+    #[inline(always)]
+    pub(crate) fn finished(&mut self, at: Nanos) -> Option<&InFlightIo> {
+        let Finish { at: finish, tag } = self.first;
         if finish > at {
             return None;
         }
-        self.finishes.pop();
-        let io = self.ios[usize::from(tag)];
-        self.live.swap_remove(io.place);
-        if let Some(&moved) = self.live.get(io.place) {
-            self.ios[usize::from(moved)].place = io.place;
+        debug_assert_eq!(self.live, self.used);
+        self.live -= 1;
+        self.used = self.live;
+        if self.live == 0 {
+            self.first = Finish::NEVER;
+        } else {
+            self.first = self.rest.pop().map_or(Finish::NEVER, |rest| rest.0);
+            // The last one takes its place, and it the last's.
+            let place = self.ios[usize::from(tag)].place;
+            let last = std::mem::replace(&mut self.tags[self.live], tag);
+            self.tags[usize::from(place)] = last;
+            self.ios[usize::from(last)].place = place;
         }
-        self.free.push(tag);
-        Some(io)
+        Some(&self.ios[usize::from(tag)])
+    }
+
+    /// The `count` I/Os that were taken out last, if none was made since.
+    #[inline]
+    pub(crate) fn taken_out(&self, count: usize) -> impl Iterator<Item = &InFlightIo> {
+        let tags = self.tags[self.used..][..count].iter();
+        tags.map(|&tag| &self.ios[usize::from(tag)])
     }
 }
 
 impl Outstanding for InFlight {
     fn count(&self) -> usize {
-        self.live.len()
+        self.live
     }
 
     fn for_each(&self, each: &mut dyn FnMut(Class, Nanos)) {
-        for &tag in &self.live {
-            let io = self.get(tag);
+        for &tag in &self.tags[..self.live] {
+            let io = &self.ios[usize::from(tag)];
             each(io.class, io.submitted);
         }
     }

@@ -11,11 +11,14 @@
 #![warn(clippy::missing_errors_doc)]
 #![forbid(unsafe_code)]
 
+mod advance;
 pub mod check;
+mod core_threads;
 mod cpu;
 mod device;
 pub mod device_fit;
 mod error;
+mod event_queue;
 pub mod fit;
 pub mod grid;
 mod in_flight;
@@ -25,12 +28,15 @@ mod oracle;
 mod path;
 pub mod published;
 pub mod replay;
+mod report;
 mod result;
 mod run;
 mod run_queue;
 mod runner;
+mod seat;
 mod setup;
 mod step_costs;
+mod stop;
 mod thread;
 mod times;
 mod wait;

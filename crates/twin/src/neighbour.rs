@@ -1,15 +1,15 @@
 //! A thread of another program, which always has work.
 
 use crate::cpu::Cause;
+use crate::seat::Seat;
 use crate::times::Doing;
-use crate::world::World;
 use joulio_units::Nanos;
 
 /// A thread that computes without end on a CPU of the jobs; it ends with the last of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Neighbour {
-    /// The thread's number in the run.
-    pub(crate) index: usize,
+    /// Place among the threads of its core.
+    pub(crate) place: usize,
     pub(crate) cpu: usize,
     /// True while another thread has the CPU.
     pub(crate) off: bool,
@@ -18,16 +18,16 @@ pub(crate) struct Neighbour {
 impl Neighbour {
     /// Computes until another thread may be given the CPU; when that is, or nothing more where all
     /// the jobs of its CPU have ended.
-    pub(crate) fn step(&mut self, at: Nanos, world: &mut World<'_>) -> Option<Nanos> {
+    pub(crate) fn step(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Option<Nanos> {
         if self.off {
             self.off = false;
-            return Some(world.take(self.cpu, self.index, at, Cause::Timer).at);
+            return Some(seat.take(self.place, at, Cause::Timer).at);
         }
-        let run_queue = &world.cpus[self.cpu].run_queue;
+        let run_queue = &seat.cpu.run_queue;
         if run_queue.deserted() {
             return None;
         }
         let until = run_queue.undisturbed(at);
-        Some(world.cpus[self.cpu].spend(at, until - at, Doing::Neighbour))
+        Some(seat.cpu.spend(at, until - at, Doing::Neighbour))
     }
 }

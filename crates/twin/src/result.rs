@@ -1,5 +1,6 @@
 //! The result of a run in virtual time.
 
+use crate::device::Device;
 use crate::{CoreTimes, Path};
 use joulio_job::{
     CompletionMode, CompletionResult, Counts, DeviceCounts, DirectionResult, EnergyResult,
@@ -112,8 +113,7 @@ pub(crate) struct Counted<'a> {
     pub(crate) window: Nanos,
     pub(crate) read: &'a IoStatistics,
     pub(crate) write: &'a IoStatistics,
-    /// Reads and writes of each device.
-    pub(crate) devices: &'a [(IoStatistics, IoStatistics)],
+    pub(crate) devices: &'a [Device<'a>],
     pub(crate) counters: Counters,
     pub(crate) cpus: &'a [(usize, CoreTimes)],
     pub(crate) preempted: u64,
@@ -150,8 +150,10 @@ impl Counted<'_> {
 
     fn counts(&self, job: &Job, method: Method, devices: &[String]) -> Counts {
         let per_device = devices.iter().zip(self.devices);
-        let per_device = per_device
-            .map(|(name, (read, write))| DeviceCounts::new(name.clone(), read, write, self.window));
+        let per_device = per_device.map(|(name, device)| {
+            let [read, write] = &device.completed;
+            DeviceCounts::new(name.clone(), read, write, self.window)
+        });
         let per_device = per_device.collect();
         let mut all = self.read.clone();
         all.add(self.write);

@@ -174,16 +174,22 @@ impl RunQueue {
     /// The latest time until which nothing can take the CPU from the thread that has it at `at`: the
     /// next tick while another is runnable, and the next wake-up; never, if there is neither.
     pub(crate) fn undisturbed(&self, at: Nanos) -> Nanos {
-        let mut until = Nanos::MAX;
-        for (index, entity) in self.threads.iter().enumerate() {
-            let own = self.current == Some(index);
-            until = match entity.state {
-                State::Runnable if !own => until.min(self.after(at)),
-                State::Off | State::Delayed => until.min(entity.wakes.max(at)),
-                _ => until,
-            };
+        let (mut wakes, mut runnable) = (Nanos::MAX, 0);
+        for entity in &self.threads {
+            match entity.state {
+                State::Runnable => runnable += 1,
+                State::Off | State::Delayed => wakes = wakes.min(entity.wakes),
+                State::Ended => {}
+            }
         }
-        until
+        let own = self.current.map(|index| self.threads[index].state);
+        let others = runnable - usize::from(own == Some(State::Runnable));
+        let tick = if others > 0 {
+            self.after(at)
+        } else {
+            Nanos::MAX
+        };
+        wakes.max(at).min(tick)
     }
 
     /// True if all threads have ended but for the endless ones.

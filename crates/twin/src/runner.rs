@@ -2,8 +2,9 @@
 
 use crate::TwinError;
 use crate::neighbour::Neighbour;
+use crate::seat::Seat;
 use crate::thread::{JobThread, ThreadPhase};
-use crate::world::World;
+use joulio_model::MachineProfile;
 use joulio_units::Nanos;
 
 /// A thread of the run.
@@ -17,6 +18,27 @@ impl Runner<'_, '_> {
         match self {
             Runner::Job(job) => job.cpu,
             Runner::Neighbour(neighbour) => neighbour.cpu,
+        }
+    }
+
+    pub(crate) fn is_job(&self) -> bool {
+        matches!(self, Runner::Job(_))
+    }
+
+    /// The error that ended it, if one did.
+    pub(crate) fn refused(&self, machine: &MachineProfile) -> Option<TwinError> {
+        match self {
+            Runner::Job(job) => job.refused(machine),
+            Runner::Neighbour(_) => None,
+        }
+    }
+
+    /// Returns true if it is about to ring a doorbell.
+    #[inline]
+    pub(crate) fn rings(&self) -> bool {
+        match self {
+            Runner::Job(job) => job.phase == ThreadPhase::Ring,
+            Runner::Neighbour(_) => false,
         }
     }
 
@@ -39,23 +61,13 @@ impl Runner<'_, '_> {
 
     /// Does the next thing at `at`; when the one after is to be done, or nothing more.
     #[inline]
-    pub(crate) fn step(
-        &mut self,
-        at: Nanos,
-        world: &mut World<'_>,
-    ) -> Result<Option<Nanos>, TwinError> {
+    pub(crate) fn step(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Option<Nanos> {
         match self {
-            Runner::Job(job) => job.step(at, world),
-            Runner::Neighbour(neighbour) => Ok(neighbour.step(at, world)),
-        }
-    }
-
-    /// Returns true if what comes next is seen by nobody on another CPU.
-    #[inline]
-    pub(crate) fn alone(&self) -> bool {
-        match self {
-            Runner::Job(job) => job.phase != ThreadPhase::Ring,
-            Runner::Neighbour(_) => true,
+            Runner::Job(job) => {
+                let next = job.step(at, seat);
+                job.goes_on().then_some(next)
+            }
+            Runner::Neighbour(neighbour) => neighbour.step(at, seat),
         }
     }
 }

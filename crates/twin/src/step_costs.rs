@@ -42,8 +42,11 @@ pub(crate) struct StepCosts {
     pub(crate) timer_slack: Nanos,
     /// After how much idle time which cold start.
     pub(crate) cold: ColdStart,
-    /// The share of switches and wake-ups that the system charges to the thread.
-    pub(crate) charged: f64,
+    /// The share of switches and wake-ups that the system charges to nobody.
+    pub(crate) uncharged_share: f64,
+    /// Parts of `switch` and `wake` that it charges to nobody.
+    pub(crate) switch_uncharged: Nanos,
+    pub(crate) wake_uncharged: Nanos,
     /// An interrupt that comes straight to the thread.
     pub(crate) user_interrupt: Nanos,
     /// Leaving a pause.
@@ -80,9 +83,12 @@ impl ColdStart {
         if self.grows == Nanos::ZERO || idle == Nanos::ZERO {
             return self.least;
         }
-        let [grows, idle, half] = [self.grows, idle, self.half].map(|time| u128::from(time.0));
-        let grown = grows * idle / (idle + half);
-        self.least + Nanos(grown as u64)
+        let [grows, idle, half] = [self.grows, idle, self.half].map(|time| time.0);
+        let grown = match grows.checked_mul(idle) {
+            Some(product) => product / (idle + half),
+            None => (u128::from(grows) * u128::from(idle) / u128::from(idle + half)) as u64,
+        };
+        self.least + Nanos(grown)
     }
 }
 
@@ -196,6 +202,7 @@ impl StepCosts {
         let fixed_ns = |figure: &Figure| Nanos::nearest(figure.value);
         let fixed_some = |figure: &Option<Figure>| figure.as_ref().map_or(Nanos::ZERO, fixed_ns);
         let share = |figure: &Option<Figure>| figure.as_ref().map_or(1.0, |figure| figure.value);
+        let uncharged_share = 1.0 - share(&costs.charged_share);
         let half = |figure: &Figure| {
             let whole = ns(figure);
             let first = Nanos(whole.0 / 2);
@@ -285,7 +292,9 @@ impl StepCosts {
             timer_fires,
             timer_slack: fixed_ns(&costs.timer_slack_ns),
             cold,
-            charged: share(&costs.charged_share),
+            uncharged_share,
+            switch_uncharged: Nanos::nearest(ns(&costs.switch_ns).0 as f64 * uncharged_share),
+            wake_uncharged: Nanos::nearest(ns(&costs.wake_ns).0 as f64 * uncharged_share),
             user_interrupt: some(&costs.user_interrupt_ns),
             pause_exit: fixed_some(&costs.pause_exit_ns),
             block_before,

@@ -6,15 +6,18 @@
 
 mod poll;
 
-use crate::TwinError;
-use crate::in_flight::InFlight;
+use crate::core_threads::LONGEST;
+use crate::in_flight::{InFlight, InFlightIo};
 use crate::oracle::OracleState;
 use crate::path::Path;
+use crate::seat::Seat;
 use crate::setup::Coalescing;
-use crate::world::World;
-use joulio_job::{IoStatistics, Job, Schedule};
-use joulio_units::Nanos;
-use joulio_wait::{AnyPolicy, Counters, Outstanding, Policy, Slept, StepKind, StepSet};
+use crate::step_costs::StepCosts;
+use joulio_job::{Job, Load, Schedule};
+use joulio_units::{Direction, Nanos};
+use joulio_wait::{
+    AnyPolicy, Class, Counters, Outstanding, Policy, Slept, Step, StepKind, StepSet,
+};
 
 /// Phase of a job: what it does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +31,13 @@ pub(crate) enum ThreadPhase {
     /// Waits, with the CPU.
     Wait,
     /// Wants its CPU back.
-    Woken(Wakening),
+    Woken,
+    /// Has nothing more to do.
+    Ended,
 }
+
+/// What a job does next, and when.
+pub(crate) type Next = (ThreadPhase, Nanos);
 
 /// Event that wakes a job that gave its CPU away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,15 +52,26 @@ pub(crate) enum Wakening {
 }
 
 pub(crate) struct JobThread<'a> {
-    pub(crate) index: usize,
+    /// Place among the threads of its core.
+    pub(crate) place: usize,
     pub(crate) job: &'a Job,
     pub(crate) coalescing: Option<Coalescing>,
     pub(crate) cpu: usize,
-    pub(crate) device: usize,
+    /// True if others see what the job does on its CPU: threads that share it, or the other hardware
+    /// thread of its core.
+    pub(crate) seen: bool,
+    device: usize,
     pub(crate) policy: AnyPolicy,
+    /// The steps that the policy may plan and the machine has.
+    pub(crate) can: StepSet,
     /// Waits in place of the policy.
     pub(crate) oracle: Option<OracleState>,
     pub(crate) timed: bool,
+    /// Step that the policy plans for every wait.
+    pub(crate) fixed: Option<Step>,
+    /// True if nobody asks for more than times: that step is planned for every wait and nobody is told of
+    /// anything, interrupts come at once, and there is no scheduler.
+    pub(crate) plain: bool,
     /// True if the policy is told before each wait who else is runnable.
     pub(crate) asks_others: bool,
     /// True if the policy is told what time the job loses to others.
@@ -66,22 +85,24 @@ pub(crate) struct JobThread<'a> {
     pub(crate) user_interrupts: bool,
     pub(crate) in_flight: InFlight,
     pub(crate) phase: ThreadPhase,
+    /// Event that woke it last, or will.
+    pub(crate) wakening: Wakening,
+    /// Step that the policy planned and did not announce, or the machine lacks: it ended the job.
+    pub(crate) lacking: Option<StepKind>,
     /// Phase that it goes on with when it has its CPU again, which was taken from it.
     pub(crate) resumes: ThreadPhase,
-    /// I/Os that are made and not with the device.
-    made: Vec<u16>,
-    /// The measured I/Os of one poll: whether each wrote, its bytes, and when it arrived.
-    ended: Vec<(bool, u32, Nanos)>,
-    /// Time that it takes to make and submit the I/Os in `made`.
+    /// Time that it takes to make and submit the I/Os that are not with the device yet.
     making: Nanos,
     schedule: Schedule,
-    /// Bytes of an I/O, by load.
-    sizes: Vec<u32>,
-    /// Place of the job's first load among those of all jobs.
-    first_load: usize,
+    loads: Vec<ThreadLoad>,
+    /// True if I/Os of some load go out in several commands.
+    in_parts: bool,
     end: Nanos,
-    issued: u64,
+    /// I/Os that are still to be issued.
+    left: u64,
     pub(crate) measuring: bool,
+    /// Time at which the measured part begins; never, once it has.
+    measures_from: Nanos,
     /// The CPU was idle since the last completion, for so long at most.
     pub(crate) cold: Option<Nanos>,
     /// True if the CPU was idle before the last completion.
@@ -93,11 +114,38 @@ pub(crate) struct JobThread<'a> {
     pub(crate) done: Done,
 }
 
+/// A load, as one job does it.
+struct ThreadLoad {
+    /// Place of the load among those of all jobs.
+    index: u16,
+    bytes: u32,
+    /// Classes of a read and a write.
+    classes: [Class; 2],
+    /// Commands that an I/O goes out in.
+    parts: u32,
+    /// Time that it takes to make and submit an I/O.
+    making: Nanos,
+}
+
+impl ThreadLoad {
+    /// Loads of job `index` of `job`, in the order of its schedule.
+    fn all(job: &Job, index: usize, costs: &StepCosts) -> Vec<ThreadLoad> {
+        let places = job.first_load(index)..;
+        let loads = job.loads(index).into_iter().zip(places);
+        let load = |(load, place): (Load, usize)| ThreadLoad {
+            index: place as u16,
+            bytes: load.bs,
+            classes: [Direction::Read, Direction::Write].map(|d| Class::new(d, load.bs)),
+            parts: costs.parts[place],
+            making: costs.app + costs.submit[place],
+        };
+        loads.map(load).collect()
+    }
+}
+
 /// Counts of what a job did in the measured part.
 pub(crate) struct Done {
     pub(crate) ended: Nanos,
-    pub(crate) read: IoStatistics,
-    pub(crate) write: IoStatistics,
     /// Arrivals that were due and never issued.
     pub(crate) unissued: u64,
     /// Times that the job's CPU was taken for another.
@@ -123,38 +171,44 @@ impl<'a> JobThread<'a> {
         index: usize,
         job: &'a Job,
         (path, coalescing): (Path, Option<Coalescing>),
-        (cpu, device): (usize, usize),
+        (cpu, place, device): (usize, usize, usize),
         policy: AnyPolicy,
+        costs: &StepCosts,
         schedule: Schedule,
     ) -> JobThread<'a> {
         JobThread {
-            index,
+            place,
             job,
             coalescing,
             cpu,
+            seen: false,
             device,
             oracle: None,
             timed: policy.timed(),
+            fixed: policy.fixed(),
+            plain: false,
             asks_others: policy.asks_others(),
             asks_lost: policy.asks_lost(),
             armed: always_interrupted(path, policy.steps()),
             masks: masks_between_blocks(path, policy.steps()),
             user_interrupts: policy.steps().has(StepKind::UserInterrupt),
+            can: costs.can.and(policy.steps()),
             policy,
             in_flight: InFlight::new(job.iodepth),
             phase: ThreadPhase::Issue,
+            wakening: Wakening::Slice { since: Nanos::ZERO },
+            lacking: None,
             resumes: ThreadPhase::Issue,
-            made: Vec::with_capacity(job.iodepth),
-            ended: Vec::with_capacity(job.iodepth),
             making: Nanos::ZERO,
             schedule,
-            sizes: job.all_loads().iter().map(|load| load.bs).collect(),
-            first_load: job.first_load(index),
+            in_parts: costs.parts.iter().any(|parts| *parts > 1),
+            loads: ThreadLoad::all(job, index, costs),
             end: job
                 .runtime
                 .map_or(Nanos::MAX, |runtime| job.ramp_time + runtime),
-            issued: 0,
+            left: u64::MAX,
             measuring: false,
+            measures_from: job.ramp_time,
             cold: None,
             chilled: false,
             announced: 0,
@@ -162,33 +216,102 @@ impl<'a> JobThread<'a> {
             before: Counters::default(),
             done: Done {
                 ended: Nanos::ZERO,
-                read: IoStatistics::new(),
-                write: IoStatistics::new(),
                 unissued: 0,
                 preempted: 0,
             },
         }
     }
 
-    /// Does the next thing at `at`; when the one after is to be done, or nothing more.
-    #[inline]
-    pub(crate) fn step(
-        &mut self,
-        at: Nanos,
-        world: &mut World<'_>,
-    ) -> Result<Option<Nanos>, TwinError> {
-        match self.phase {
-            ThreadPhase::Issue => Ok(self.issue(at, world)),
-            ThreadPhase::Ring => Ok(Some(self.ring(at, world))),
-            ThreadPhase::Poll => Ok(Some(self.poll(at, world))),
-            ThreadPhase::Wait => self.wait(at, world).map(Some),
-            ThreadPhase::Woken(how) => Ok(Some(self.woken(how, at, world))),
+    /// Does the next thing at `at`; when the one after is to be done, or the job has ended.
+    pub(crate) fn step(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
+        let next;
+        (self.phase, next) = match self.phase {
+            ThreadPhase::Issue => self.issue::<false>(at, seat),
+            ThreadPhase::Ring => (ThreadPhase::Poll, self.ring::<false>(at, seat)),
+            ThreadPhase::Poll => self.poll::<false>(at, seat),
+            ThreadPhase::Wait => self.wait::<false>(at, seat),
+            ThreadPhase::Woken => self.woken::<false>(at, seat),
+            ThreadPhase::Ended => (ThreadPhase::Ended, at),
+        };
+        next
+    }
+
+    /// Does the next things from `at` on, of a job that is alone on its core: so many `rings` of the
+    /// doorbell, and all up to the one after these. Returns when that is due, or the job has ended.
+    pub(crate) fn until_ring(&mut self, at: Nanos, rings: u32, seat: &mut Seat<'_, '_>) -> Nanos {
+        match self.plain {
+            true => self.rings::<true>(at, rings, seat),
+            false => self.rings::<false>(at, rings, seat),
         }
+    }
+
+    /// Returns whether the job is `plain`.
+    pub(crate) fn is_plain(&self, costs: &StepCosts) -> bool {
+        let planned = self.fixed.is_some_and(|step| self.can.has(step.kind));
+        let told = self.timed || self.asks_others || self.oracle.is_some();
+        planned && !told && self.coalescing.is_none() && costs.scheduler.is_none()
+    }
+
+    /// What [`JobThread::until_ring`] does, without what a `plain` job has no use for.
+    #[inline(always)]
+    fn rings<const PLAIN: bool>(
+        &mut self,
+        mut at: Nanos,
+        mut rings: u32,
+        seat: &mut Seat<'_, '_>,
+    ) -> Nanos {
+        while at <= LONGEST && self.phase != ThreadPhase::Ended {
+            if self.phase == ThreadPhase::Ring {
+                if rings == 0 {
+                    break;
+                }
+                rings -= 1;
+            }
+            at = self.round::<PLAIN>(at, seat);
+        }
+        at
+    }
+
+    /// The phases of an I/O in their order, from the present one on, so that each knows the next. No
+    /// loop, so that nothing is made ready for another round.
+    #[inline(never)]
+    fn round<const PLAIN: bool>(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
+        let (mut phase, mut at) = (self.phase, at);
+        if phase == ThreadPhase::Ring {
+            (phase, at) = (ThreadPhase::Poll, self.ring::<PLAIN>(at, seat));
+        }
+        if phase == ThreadPhase::Poll {
+            (phase, at) = self.poll::<PLAIN>(at, seat);
+        }
+        if phase == ThreadPhase::Wait {
+            (phase, at) = self.wait::<PLAIN>(at, seat);
+            if at > LONGEST {
+                self.phase = phase;
+                return at;
+            }
+        }
+        if phase == ThreadPhase::Woken {
+            (phase, at) = self.woken::<PLAIN>(at, seat);
+        }
+        if phase == ThreadPhase::Poll {
+            (phase, at) = self.poll::<PLAIN>(at, seat);
+        }
+        if phase == ThreadPhase::Issue {
+            (phase, at) = self.issue::<PLAIN>(at, seat);
+        }
+        self.phase = phase;
+        at
+    }
+
+    /// Returns false once the job has nothing more to do.
+    #[inline]
+    pub(crate) fn goes_on(&self) -> bool {
+        self.phase != ThreadPhase::Ended
     }
 
     /// Returns true if the job has given its CPU away.
     pub(crate) fn is_off(&self) -> bool {
-        matches!(self.phase, ThreadPhase::Woken(_))
+        self.phase == ThreadPhase::Woken
     }
 
     /// Its CPU is taken for another thread, at `since`.
@@ -198,100 +321,102 @@ impl<'a> JobThread<'a> {
             ThreadPhase::Wait => ThreadPhase::Poll,
             phase => phase,
         };
-        self.phase = ThreadPhase::Woken(Wakening::Slice { since });
+        self.phase = ThreadPhase::Woken;
+        self.wakening = Wakening::Slice { since };
         self.done.preempted += u64::from(self.measuring);
     }
 
-    fn issue(&mut self, at: Nanos, world: &mut World<'_>) -> Option<Nanos> {
-        if !self.measuring && at >= self.job.ramp_time {
+    #[inline(always)]
+    fn issue<const PLAIN: bool>(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
+        if at >= self.measures_from {
+            self.measures_from = Nanos::MAX;
             self.measuring = true;
-            self.issued = 0;
+            self.left = self.job.number_ios.unwrap_or(u64::MAX);
             self.before = self.counters;
         }
         let issuing = self.issuing(at);
         if issuing {
-            self.make(at, world);
+            self.make(at, seat);
         }
-        if self.made.is_empty() {
+        if !self.in_flight.has_made() {
             if self.in_flight.count() == 0 && !issuing {
                 self.done.ended = at;
-                let wanted = self
-                    .job
-                    .number_ios
-                    .map_or(u64::MAX, |n| n - self.issued.min(n));
-                self.done.unissued = self.schedule.clone().left(self.end.min(at), wanted);
-                return None;
+                self.done.unissued = self.schedule.clone().left(self.end.min(at), self.left);
+                return (ThreadPhase::Ended, at);
             }
-            self.phase = ThreadPhase::Poll;
-            return Some(at);
+            return (ThreadPhase::Poll, at);
         }
-        let mut work = world.costs.enter + std::mem::take(&mut self.making);
-        if let Some(scheduler) = &world.costs.scheduler {
+        let mut work = seat.costs.enter + std::mem::take(&mut self.making);
+        if !PLAIN && let Some(scheduler) = &seat.costs.scheduler {
             let cost = &scheduler[usize::from(self.chilled)];
-            let sides = self.made.iter().map(|tag| self.in_flight.get(*tag).side());
+            let sides = self.in_flight.made().map(InFlightIo::side);
             work += sides.fold(Nanos::ZERO, |sum, side| sum + cost.before[side]);
         }
-        self.phase = ThreadPhase::Ring;
-        Some(world.work(self.cpu, at, work))
+        (ThreadPhase::Ring, seat.work(at, work))
     }
 
+    #[inline]
     fn issuing(&self, at: Nanos) -> bool {
-        let enough = self.measuring && self.job.number_ios.is_some_and(|n| self.issued >= n);
-        at < self.end && !enough
+        at < self.end && self.left > 0
     }
 
     /// Makes all that is due and has room.
-    fn make(&mut self, at: Nanos, world: &World<'_>) {
-        let limit = self.job.number_ios.filter(|_| self.measuring);
-        while self.in_flight.has_room() && limit.is_none_or(|n| self.issued < n) {
-            let Some(mut due) = self.schedule.due(at) else {
+    #[inline(always)]
+    fn make(&mut self, at: Nanos, seat: &Seat<'_, '_>) {
+        while self.in_flight.has_room() && self.left > 0 {
+            let Some(due) = self.schedule.due(at) else {
                 break;
             };
-            due.load += self.first_load;
-            if due.closed {
-                // Making it is not the I/O's time.
-                due.arrival += world.costs.app;
-            }
-            self.making += world.costs.app + world.costs.submit[due.load];
-            if let Some(tag) = self.in_flight.take(due, self.measuring) {
-                self.made.push(tag);
-            }
-            self.issued += 1;
+            let load = &self.loads[due.load];
+            // Making it is not the I/O's time.
+            let app = if due.closed {
+                seat.costs.app
+            } else {
+                Nanos::ZERO
+            };
+            let io = self.in_flight.make();
+            io.arrival = due.arrival + app;
+            io.class = load.classes[usize::from(due.direction == Direction::Write)];
+            io.load = due.load as u16;
+            io.closed = due.closed;
+            io.measured = self.measuring;
+            self.making += load.making;
+            self.left -= 1;
         }
     }
 
     /// Rings, once the scheduler's lock is had; when that is done.
-    fn ring(&mut self, mut at: Nanos, world: &mut World<'_>) -> Nanos {
-        let scheduler = &world.costs.scheduler;
+    #[inline(always)]
+    fn ring<const PLAIN: bool>(&mut self, mut at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
+        let scheduler = seat.costs.scheduler.filter(|_| !PLAIN);
         let locked = scheduler.map(|cost| cost[usize::from(self.chilled)].locked);
         let start = at;
-        let device = &mut world.devices[self.device];
-        for &tag in &self.made {
-            let io = self.in_flight.get(tag);
-            let class = io.class;
-            let made = io.arrival + world.costs.app + world.costs.submit[io.load];
-            let waited = if io.closed { Nanos::ZERO } else { at - made };
-            if let Some(locked) = locked {
-                at = device.lock(at, locked[io.side()]);
-            }
-            let finish = device.submit(at, io.direction, io.load);
-            let submitted = if self.timed { at } else { Nanos::ZERO };
-            self.in_flight.start(tag, submitted, finish);
-            if self.timed {
-                if waited > Nanos::ZERO {
-                    self.policy.waited(waited, at);
+        let device = &mut seat.devices[self.device];
+        while self.in_flight.has_made() {
+            let rung = at;
+            let io = self.in_flight.start(|io| {
+                if let Some(locked) = locked {
+                    at = device.lock(at, locked[io.side()]);
                 }
-                self.policy.submitted(class, at);
+                let load = self.loads[usize::from(io.load)].index;
+                let finish = device.submit(at, io.side(), usize::from(load));
+                let timed = !PLAIN && self.timed;
+                (if timed { at } else { Nanos::ZERO }, finish)
+            });
+            if !PLAIN && self.timed {
+                let made = io.arrival + self.loads[usize::from(io.load)].making;
+                if !io.closed && rung > made {
+                    self.policy.waited(rung - made, at);
+                }
+                self.policy.submitted(io.class, at);
             }
         }
-        self.made.clear();
-        self.phase = ThreadPhase::Poll;
         if at > start {
-            world.cpus[self.cpu].spend(start, at - start, world.costs.work);
+            seat.cpu.spend(start, at - start, seat.costs.work);
         }
-        match world.costs.rung {
+        match seat.costs.rung {
             Nanos::ZERO => at,
-            rung => world.work(self.cpu, at, rung),
+            rung => seat.work(at, rung),
         }
     }
 
@@ -312,9 +437,12 @@ impl<'a> JobThread<'a> {
     /// Until when to wait for a completion: the next arrival that can go out, and the next thing to
     /// be done without one.
     pub(crate) fn deadline(&self, at: Nanos) -> Nanos {
-        let next = self.schedule.next();
-        if next == Nanos::MAX || !self.in_flight.has_room() || !self.issuing(at) {
+        if !self.in_flight.has_room() || !self.issuing(at) {
             return Nanos::MAX;
+        }
+        let next = self.schedule.next();
+        if next == Nanos::MAX {
+            return next;
         }
         let turn = if self.measuring {
             self.end

@@ -49,6 +49,17 @@ pub(crate) enum Doing {
     Neighbour,
 }
 
+impl Doing {
+    pub(crate) const ALL: [Doing; 5] = [
+        Doing::Spin,
+        Doing::Kernel,
+        Doing::Pause,
+        Doing::Monitor,
+        Doing::Neighbour,
+    ];
+    pub(crate) const COUNT: usize = Doing::ALL.len();
+}
+
 impl CoreTimes {
     pub(crate) fn doing(&mut self, doing: Doing) -> &mut Nanos {
         match doing {

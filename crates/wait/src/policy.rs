@@ -93,6 +93,11 @@ pub trait Policy: Send {
         None
     }
 
+    /// Step that the policy plans for every wait, whatever happens; `None`: that depends.
+    fn fixed(&self) -> Option<Step> {
+        None
+    }
+
     /// Plans how to wait now, with steps out of `can` only.
     fn plan(&mut self, outstanding: &dyn Outstanding, can: StepSet, now: Nanos) -> Step;
 }

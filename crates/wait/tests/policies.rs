@@ -98,6 +98,11 @@ impl Core {
         while !self.flying.0.is_empty() && !self.ready() {
             let steps = self.policy.steps();
             let step = self.policy.plan(&self.flying, steps, self.now);
+            let fixed = self.policy.fixed();
+            assert!(
+                fixed.is_none_or(|fixed| fixed == step),
+                "{fixed:?}, and {step:?}"
+            );
             self.planned.push(Planned {
                 now: self.now,
                 step,
@@ -281,4 +286,15 @@ fn ski_rental_blocks_for_slow_ios_alone() {
     let slow = Core::new(policy(), 0).steady(100, 80_000);
     assert_eq!(kinds(&slow, StepKind::Block), 100);
     assert_eq!(kinds(&slow, StepKind::Sleep), 0);
+}
+
+#[test]
+fn who_plans_one_step_for_every_wait_says_so_and_learns_nothing() {
+    let fixed = |policy: &AnyPolicy| policy.fixed().is_some();
+    let all = AnyPolicy::all();
+    let names: Vec<_> = all.iter().filter(|p| fixed(p)).map(|p| p.name()).collect();
+    assert_eq!(names, ["poll", "interrupt", "tpause", "umwait", "uintr"]);
+    for policy in all.iter().filter(|policy| fixed(policy)) {
+        assert!(!policy.timed() && !policy.asks_others() && !policy.asks_lost());
+    }
 }

@@ -41,11 +41,13 @@ impl Spread {
     }
 
     /// The nanoseconds of one I/O whose mean is `mean_ns`.
+    #[inline]
     pub(super) fn draw(&mut self, mean_ns: f64) -> f64 {
         self.around(mean_ns, 0.0)
     }
 
     /// Draws the time of a read, which may be one of the slow ones.
+    #[inline]
     pub(super) fn draw_read(&mut self, mean_ns: f64) -> f64 {
         let Some(tail) = &self.tail else {
             return self.around(mean_ns, 0.0);
@@ -71,6 +73,7 @@ impl Spread {
     }
 
     /// A draw about `mean_ns` less `elsewhere`: never under the floor, which is the whole mean's.
+    #[inline(always)]
     fn around(&mut self, mean_ns: f64, elsewhere: f64) -> f64 {
         let Some(above) = &self.above else {
             return (mean_ns - elsewhere).max(0.0);

@@ -1,92 +1,103 @@
 //! Taking in what ended.
 
-use super::{JobThread, ThreadPhase};
-use crate::world::World;
-use joulio_units::{Direction, Nanos};
+use super::{JobThread, Next, ThreadPhase};
+use crate::seat::Seat;
+use joulio_units::Nanos;
 use joulio_wait::{Outstanding, Policy};
 
 impl JobThread<'_> {
     /// One poll of the completion queue; takes in all that is there. An I/O ends for the workload
     /// when the poll hands them out, all at once.
-    pub(super) fn poll(&mut self, at: Nanos, world: &mut World<'_>) -> Nanos {
+    #[inline(always)]
+    pub(super) fn poll<const PLAIN: bool>(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
         self.counters.polls += 1;
         if self.in_flight.first() > at {
             self.counters.empty_polls += 1;
-            let at = world.spin(self.cpu, at, world.costs.poll);
+            let at = seat.spin(at, seat.costs.poll);
             let deadline = self.deadline(at);
             // Nothing to wait for is no reason to wait, as in the driver.
             let nothing = self.in_flight.count() == 0 && deadline == Nanos::MAX;
-            let due = at >= deadline || nothing;
-            self.phase = if due {
-                ThreadPhase::Issue
-            } else {
-                ThreadPhase::Wait
-            };
-            return at;
+            if at >= deadline || nothing {
+                return (ThreadPhase::Issue, at);
+            }
+            return (ThreadPhase::Wait, at);
         }
         // What is there now: the work of taking it in shows no more.
-        let seen = if self.timed { at } else { Nanos::ZERO };
-        let mut work = world.costs.leave;
+        let timed = !PLAIN && self.timed;
+        let seen = if timed { at } else { Nanos::ZERO };
+        let mut work = seat.costs.leave;
         let cold = self.cold.take();
         if let Some(idle) = cold {
-            work += world.costs.cold.after(idle);
+            work += seat.costs.cold.after(idle);
         }
         self.chilled = cold.is_some();
-        let mut end = world.work(self.cpu, at, work);
+        let mut end = at;
         let mut announced = std::mem::take(&mut self.announced);
+        let mut ended = 0;
         while let Some(io) = self.in_flight.finished(at) {
+            let (class, submitted, side) = (io.class, io.submitted(), io.side());
+            let load = usize::from(io.load);
+            ended += 1;
             match announced.checked_sub(1) {
                 Some(rest) => announced = rest,
-                None => {
-                    end = self.interrupted(end, world);
+                None if self.armed && !self.user_interrupts => {
+                    end = seat.work(end, std::mem::take(&mut work));
+                    end = self.interrupted(end, seat);
                     announced = self.threshold() - 1;
                 }
+                None => announced = self.threshold() - 1,
             }
-            end = world.work(self.cpu, end, world.costs.complete);
-            // The other commands of an I/O that went out in parts.
-            for _ in 1..world.costs.parts[io.load] {
-                end = self.interrupted(end, world);
-                end = world.work(self.cpu, end, world.costs.complete);
+            if !seat.alone() {
+                // The other thread of the core may begin or end something in between.
+                end = seat.work(end, std::mem::take(&mut work));
             }
-            if let Some(scheduler) = &world.costs.scheduler {
+            work += seat.costs.complete;
+            if self.in_parts {
+                end = seat.work(end, std::mem::take(&mut work));
+                end = self.other_parts(load, end, seat);
+            }
+            if !PLAIN && let Some(scheduler) = &seat.costs.scheduler {
                 let cost = &scheduler[usize::from(self.chilled)];
-                end = world.work(self.cpu, end, cost.after[io.side()]);
+                end = seat.work(end, std::mem::take(&mut work));
+                end = seat.work(end, cost.after[side]);
             }
-            if self.timed {
-                self.policy.completed(io.class, io.submitted, seen);
-            }
-            if io.measured {
-                let wrote = io.direction == Direction::Write;
-                let bytes = self.sizes[io.load];
-                self.ended.push((wrote, bytes, io.arrival));
+            if timed {
+                self.policy.completed(class, submitted, seen);
             }
         }
+        end = seat.work(end, work);
         // The driver masks its vector when a block is over; what came until then has interrupted.
         self.armed &= !self.masks;
-        for &(wrote, bytes, arrival) in &self.ended {
-            let side = if wrote {
-                &mut self.done.write
-            } else {
-                &mut self.done.read
-            };
-            side.success(end.since(arrival), u64::from(bytes));
-            if let Some(oracle) = &mut self.oracle {
-                oracle.completed(end.since(arrival));
+        for io in self.in_flight.taken_out(ended).filter(|io| io.measured) {
+            let (latency, load) = (end.since(io.arrival), &self.loads[usize::from(io.load)]);
+            let completed = &mut seat.devices[self.device].completed;
+            completed[io.side()].success(latency, u64::from(load.bytes));
+            if !PLAIN && let Some(oracle) = &mut self.oracle {
+                oracle.completed(latency);
             }
         }
-        self.ended.clear();
-        self.phase = ThreadPhase::Issue;
-        end
+        (ThreadPhase::Issue, end)
+    }
+
+    /// Takes in the other commands of an I/O of `load` that went out in parts.
+    #[cold]
+    fn other_parts(&mut self, load: usize, mut at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
+        for _ in 1..self.loads[load].parts {
+            at = self.interrupted(at, seat);
+            at = seat.work(at, seat.costs.complete);
+        }
+        at
     }
 
     /// Pays for an interrupt that nothing waited for: that of a completion which came while the
     /// vector was armed for another's block. User interrupts stay off while completions are taken
     /// in, as SPDK+ has them.
-    fn interrupted(&mut self, at: Nanos, world: &mut World<'_>) -> Nanos {
+    #[inline]
+    fn interrupted(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
         if !self.armed || self.user_interrupts {
             return at;
         }
         self.counters.interrupts += 1;
-        world.kernel(self.cpu, at, world.costs.interrupt)
+        seat.kernel(at, seat.costs.interrupt)
     }
 }

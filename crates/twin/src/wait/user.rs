@@ -1,15 +1,15 @@
 //! Waiting in light power states, without the kernel.
 
+use crate::seat::Seat;
 use crate::thread::JobThread;
 use crate::times::Doing;
-use crate::world::World;
 use joulio_units::Nanos;
 use joulio_wait::Step;
 
 impl JobThread<'_> {
     /// Polls, pauses, polls: a completion is seen by the first poll after it.
-    pub(super) fn pause(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
-        let costs = &world.costs;
+    pub(super) fn pause(&mut self, step: Step, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
+        let costs = seat.costs;
         let length = step.max_pause.min(costs.pause);
         let cycle = costs.poll + length + costs.pause_exit;
         let until = self.in_flight.first().min(step.until);
@@ -24,15 +24,15 @@ impl JobThread<'_> {
         // The last pause is cut short by the end of the step.
         let latest = step.until.max(at) + costs.pause_exit;
         let end = (at + Nanos(cycles * cycle.0)).min(latest.max(at + polled));
-        let cpu = &mut world.cpus[self.cpu];
+        let cpu = &mut seat.cpu;
         let paused = cpu.spend(at, polled, Doing::Spin);
         cpu.spend(paused, end - paused, Doing::Pause)
     }
 
     /// Waits for the write of the completion, or the time; again each time that the system's limit
     /// is over.
-    pub(super) fn monitor(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
-        let costs = &world.costs;
+    pub(super) fn monitor(&mut self, step: Step, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
+        let costs = seat.costs;
         let until = self.in_flight.first().min(step.until);
         let waits = until.since(at).0.div_ceil(costs.pause.0).max(1);
         self.counters.polls += waits;
@@ -47,29 +47,34 @@ impl JobThread<'_> {
         } else {
             until
         };
-        let cpu = &mut world.cpus[self.cpu];
+        let cpu = &mut seat.cpu;
         let waiting = cpu.spend(at, polled, Doing::Spin);
         let end = waiting.max(until + exit);
         cpu.spend(waiting, end - waiting, Doing::Monitor)
     }
 
     /// Sleeps lightly until the interrupt that comes straight to the thread, or the time.
-    pub(super) fn user_interrupt(&mut self, step: Step, at: Nanos, world: &mut World<'_>) -> Nanos {
+    pub(super) fn user_interrupt(
+        &mut self,
+        step: Step,
+        at: Nanos,
+        seat: &mut Seat<'_, '_>,
+    ) -> Nanos {
         let raised = self.raised();
         let interrupted = raised <= step.until;
         let until = raised.min(step.until);
         let until = if until == Nanos::MAX {
-            at + world.costs.pause
+            at + seat.costs.pause
         } else {
             until.max(at)
         };
         self.counters.pauses += 1;
-        let awake = world.cpus[self.cpu].spend(at, until - at, Doing::Pause);
+        let awake = seat.cpu.spend(at, until - at, Doing::Pause);
         if !interrupted {
-            return world.cpus[self.cpu].spend(awake, world.costs.pause_exit, Doing::Pause);
+            return seat.cpu.spend(awake, seat.costs.pause_exit, Doing::Pause);
         }
         self.counters.user_interrupts += 1;
         self.announced = self.threshold();
-        world.work(self.cpu, awake, world.costs.user_interrupt)
+        seat.work(awake, seat.costs.user_interrupt)
     }
 }

@@ -17,6 +17,10 @@ impl Policy for Interrupt {
         StepSet::NONE.with(StepKind::Block)
     }
 
+    fn fixed(&self) -> Option<Step> {
+        Some(Step::BLOCK)
+    }
+
     #[inline]
     fn plan(&mut self, _: &dyn Outstanding, _: StepSet, _: Nanos) -> Step {
         Step::BLOCK

@@ -151,6 +151,13 @@ macro_rules! policies {
                 }
             }
 
+            fn fixed(&self) -> Option<Step> {
+                match self {
+                    $(AnyPolicy::$policy(policy) => policy.fixed(),)*
+                    AnyPolicy::Other(policy) => policy.fixed(),
+                }
+            }
+
             #[inline]
             fn plan(&mut self, outstanding: &dyn Outstanding, can: StepSet, now: Nanos) -> Step {
                 match self {

@@ -17,6 +17,10 @@ impl Policy for Poll {
         StepSet::NONE.with(StepKind::Spin)
     }
 
+    fn fixed(&self) -> Option<Step> {
+        Some(Step::SPIN)
+    }
+
     #[inline]
     fn plan(&mut self, _: &dyn Outstanding, _: StepSet, _: Nanos) -> Step {
         Step::SPIN

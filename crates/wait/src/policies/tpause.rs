@@ -37,6 +37,10 @@ impl Policy for Tpause {
         StepSet::NONE.with(StepKind::Pause)
     }
 
+    fn fixed(&self) -> Option<Step> {
+        Some(Step::pause(self.pause))
+    }
+
     #[inline]
     fn plan(&mut self, _: &dyn Outstanding, _: StepSet, _: Nanos) -> Step {
         Step::pause(self.pause)

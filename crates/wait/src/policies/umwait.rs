@@ -18,6 +18,10 @@ impl Policy for Umwait {
         StepSet::NONE.with(StepKind::Monitor)
     }
 
+    fn fixed(&self) -> Option<Step> {
+        Some(Step::forever(StepKind::Monitor))
+    }
+
     #[inline]
     fn plan(&mut self, _: &dyn Outstanding, _: StepSet, _: Nanos) -> Step {
         Step::forever(StepKind::Monitor)

@@ -20,6 +20,10 @@ impl Policy for Uintr {
         StepSet::NONE.with(StepKind::UserInterrupt)
     }
 
+    fn fixed(&self) -> Option<Step> {
+        Some(Step::forever(StepKind::UserInterrupt))
+    }
+
     #[inline]
     fn plan(&mut self, _: &dyn Outstanding, _: StepSet, _: Nanos) -> Step {
         Step::forever(StepKind::UserInterrupt)

@@ -1,0 +1,158 @@
+//! The threads of one core, which see what each other does.
+
+use crate::TwinError;
+use crate::event_queue::EventQueue;
+use crate::run_queue::Turn;
+use crate::runner::Runner;
+use crate::stop::Stop;
+use crate::thread::JobThread;
+use crate::world::World;
+use joulio_units::Nanos;
+
+/// The latest time that a run reaches, in nanoseconds: sums of two do not overflow.
+pub(crate) const LONGEST: Nanos = Nanos(1 << 63);
+
+/// The threads on the hardware threads of a core. Nobody on another core sees what they do until one of
+/// them rings a doorbell.
+pub(crate) enum CoreThreads<'r, 'a> {
+    /// One job, and its number in the run.
+    One(&'r mut JobThread<'a>, usize),
+    Several(Several<'r, 'a>),
+}
+
+/// Threads that see what each other does.
+pub(crate) struct Several<'r, 'a> {
+    /// Each with its number in the run, in order.
+    threads: Vec<(usize, Runner<'r, 'a>)>,
+    /// When each goes on, by its place among `threads`.
+    events: EventQueue,
+}
+
+impl<'r, 'a> CoreThreads<'r, 'a> {
+    /// `threads` with their numbers in the run, in order; all begin at 0.
+    pub(crate) fn new(mut threads: Vec<(usize, Runner<'r, 'a>)>) -> CoreThreads<'r, 'a> {
+        if threads.len() == 1
+            && let Some((number, Runner::Job(job))) = threads.pop_if(|one| one.1.is_job())
+        {
+            return CoreThreads::One(job, number);
+        }
+        let mut events = EventQueue::new(threads.len());
+        (0..threads.len()).for_each(|place| events.set(place, Nanos::ZERO, place));
+        CoreThreads::Several(Several { threads, events })
+    }
+
+    /// Does what comes next at `at`, so many `rings` of doorbells included, up to the ring after these;
+    /// when that is due, and the number of its thread. `None`: all threads have ended.
+    ///
+    /// # Errors
+    /// [`TwinError`], if the run is too long or stopped, or a policy planned a step that the machine
+    /// lacks.
+    #[inline(always)]
+    pub(crate) fn until_ring(
+        &mut self,
+        at: Nanos,
+        rings: u32,
+        world: &mut World<'_>,
+        stop: &mut Stop<'_>,
+    ) -> Result<Option<(Nanos, usize)>, TwinError> {
+        match self {
+            CoreThreads::One(job, number) => {
+                stop.check()?;
+                let next = job.until_ring(at, rings, &mut world.seat(job.cpu));
+                if next <= LONGEST && job.goes_on() {
+                    return Ok(Some((next, *number)));
+                }
+                match job.refused(world.machine) {
+                    Some(error) => Err(error),
+                    None if job.goes_on() => Err(TwinError::TooLong),
+                    None => Ok(None),
+                }
+            }
+            CoreThreads::Several(several) => several.until_ring(rings, world, stop),
+        }
+    }
+}
+
+impl Several<'_, '_> {
+    fn until_ring(
+        &mut self,
+        mut rings: u32,
+        world: &mut World<'_>,
+        stop: &mut Stop<'_>,
+    ) -> Result<Option<(Nanos, usize)>, TwinError> {
+        while let Some((at, place)) = self.events.first() {
+            stop.check()?;
+            let (number, thread) = &mut self.threads[place];
+            if thread.rings() {
+                if rings == 0 {
+                    return Ok(Some((at, *number)));
+                }
+                rings -= 1;
+            }
+            let limit = self.events.first_but(place);
+            match turn(thread, at, (place, limit), world, &mut self.events) {
+                Some(next) if next > LONGEST => return Err(TwinError::TooLong),
+                Some(next) => self.events.set(place, next, place),
+                None => {
+                    if let Some(error) = thread.refused(world.machine) {
+                        return Err(error);
+                    }
+                    self.events.clear(place);
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The next things of the thread at `place`, which others see, up to `limit`, when another thread goes on;
+/// when the one after is to be done, unless the thread has to wait for its CPU or has ended.
+fn turn(
+    thread: &mut Runner<'_, '_>,
+    mut at: Nanos,
+    (place, limit): (usize, Nanos),
+    world: &mut World<'_>,
+    events: &mut EventQueue,
+) -> Option<Nanos> {
+    let mut seat = world.seat(thread.cpu());
+    let shared = seat.cpu.run_queue.shared();
+    if shared {
+        if thread.is_off() {
+            if seat.cpu.run_queue.wants(place, at) == Turn::Waits {
+                return None;
+            }
+        } else if seat.cpu.run_queue.must_give_up(at) {
+            thread.preempted(at);
+            let heir = seat.cpu.run_queue.give_up(at);
+            if heir == Some(place) {
+                return Some(at);
+            }
+            if let Some(heir) = heir {
+                events.set(heir, at, heir);
+            }
+            return None;
+        }
+    }
+    let mut next = thread.step(at, &mut seat);
+    // On as long as nothing else happens on the core, and its CPU is not taken.
+    while let Some(on) = next
+        && on < limit.min(LONGEST)
+        && !thread.is_off()
+        && !thread.rings()
+        && !(shared && seat.cpu.run_queue.must_give_up(on))
+    {
+        at = on;
+        next = thread.step(at, &mut seat);
+    }
+    if shared && (next.is_none() || thread.is_off()) {
+        let free = seat.cpu.free.max(at);
+        let heir = match next {
+            Some(wakes) => seat.cpu.run_queue.sleeps(free, wakes),
+            None => seat.cpu.run_queue.ends(free),
+        };
+        if let Some(heir) = heir {
+            events.set(heir, free, heir);
+        }
+    }
+    next
+}

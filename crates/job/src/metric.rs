@@ -26,6 +26,8 @@ pub enum Metric {
     CpuUs,
     /// Times an I/O that a job gave its CPU away.
     Switches,
+    /// Times a second that the jobs gave their CPUs away.
+    SwitchesPerSecond,
     /// Device interrupts a second.
     Interrupts,
     /// Device interrupts an I/O.
@@ -129,12 +131,13 @@ const STATISTICS: [(LatencyStatistic, &str); 7] = [
     (LatencyStatistic::Max, "max_us"),
 ];
 
-const PLAIN: [(Metric, &str); 10] = [
+const PLAIN: [(Metric, &str); 11] = [
     (Metric::CpuPercent, "cpu_percent"),
     (Metric::CpuPercentAll, "cpu_percent_all"),
     (Metric::SystemPercentAll, "system_percent_all"),
     (Metric::CpuUs, "cpu_us"),
     (Metric::Switches, "switches"),
+    (Metric::SwitchesPerSecond, "switches_per_second"),
     (Metric::Interrupts, "interrupts"),
     (Metric::InterruptsPerIo, "interrupts_per_io"),
     (Metric::Polls, "polls"),
@@ -185,6 +188,7 @@ impl Metric {
             Metric::CpuPercent | Metric::CpuPercentAll | Metric::SystemPercentAll => "% of a CPU",
             Metric::CpuUs => "CPU us/IO",
             Metric::Switches => "cs/IO",
+            Metric::SwitchesPerSecond => "cs/s",
             Metric::Interrupts => "intr/s",
             Metric::InterruptsPerIo => "intr/IO",
             Metric::Polls => "polls/IO",
@@ -243,6 +247,9 @@ impl Metric {
             Metric::SystemPercentAll => system / seconds * 100.0,
             Metric::CpuUs => cpu * 1e6 / ios,
             Metric::Switches => counts.threads.submitter.voluntary_switches as f64 / ios,
+            Metric::SwitchesPerSecond => {
+                counts.threads.submitter.voluntary_switches as f64 / seconds
+            }
             Metric::Interrupts => interrupts()? / seconds,
             Metric::InterruptsPerIo => interrupts()? / ios,
             Metric::Polls => wait.polls as f64 / ios,

@@ -23,6 +23,7 @@ pub struct Answers {
 struct Loose {
     device: bool,
     engine: bool,
+    /// The source has one scheduler, and a device without one may stand for it.
     scheduler: bool,
 }
 
@@ -183,7 +184,12 @@ impl Loose {
         Loose {
             device: there(|run| Some(run.device.clone())),
             engine: there(|run| Some(run.method().engine.to_string())) && here("engine"),
-            scheduler: there(|run| run.scheduler.clone()) && here("scheduler"),
+            scheduler: runs
+                .iter()
+                .filter_map(|run| run.scheduler.as_ref())
+                .collect::<BTreeSet<_>>()
+                .len()
+                < 2,
         }
     }
 }
@@ -196,7 +202,6 @@ fn answers(run: &RunSpec, cell: &Cell, loose: &Loose) -> bool {
         cell.factor("completion")
             .and_then(|text| text.parse::<CompletionMode>().ok())
     };
-    let scheduler = || cell.factor("scheduler").unwrap_or_else(|| "none".into());
     is("bs", run.bs.to_string())
         && is("iodepth", run.iodepth.to_string())
         && is("numjobs", run.numjobs.to_string())
@@ -209,7 +214,16 @@ fn answers(run: &RunSpec, cell: &Cell, loose: &Loose) -> bool {
                 .factor("device")
                 .is_some_and(|name| name.contains(&run.device)))
         && (loose.engine || engine(run, cell))
-        && (loose.scheduler || scheduler() == run.scheduler.as_deref().unwrap_or("none"))
+        && scheduler(run, cell, loose)
+}
+
+/// What has no scheduler answers those of one scheduler alone.
+fn scheduler(run: &RunSpec, cell: &Cell, loose: &Loose) -> bool {
+    match (cell.factor("scheduler"), &run.scheduler) {
+        (Some(here), there) => here == there.as_deref().unwrap_or("none"),
+        (None, None) => true,
+        (None, Some(_)) => loose.scheduler,
+    }
 }
 
 /// The user-space driver is not the kernel, and io_uring not the calls that wait.

@@ -5,7 +5,7 @@ use super::data::Data;
 use super::figure::{Figure, Maker};
 use super::spec::{FigureSpec, ObservationSpec, TableSpec};
 use super::table::{Table, TableMaker};
-use super::verdict::{Judge, Observed, Outcome};
+use super::verdict::{Judge, Observed, Outcome, tolerance};
 use super::words;
 use crate::record::{Platform, RunRecord};
 use joulio_model::MachineProfile;
@@ -283,8 +283,8 @@ fn numbers(answers: &Answers, data: &Data) -> Vec<NumberLine> {
             here: judged.estimate.value,
             half: Some(half).filter(|half| half.is_finite() && *half > 0.0),
             error_percent: judged.error * 100.0,
-            allowed_percent: judged.allowed.unwrap_or(judge::USUAL) * 100.0,
-            outcome: judged.verdict.into(),
+            allowed_percent: tolerance(&judged) * 100.0,
+            outcome: judged.within(tolerance(&judged)).into(),
             basis: (data.platform == Platform::Twin).then(|| number.basis()),
         })
     };

@@ -122,7 +122,7 @@ impl Cell {
     /// An emulated device has its profile's name.
     pub fn factor(&self, factor: &str) -> Option<String> {
         if let Some(value) = self.point.get(factor) {
-            return Some(plain(factor, value).to_owned());
+            return Some(plain(factor, value));
         }
         let result = &self.runs.first()?.result;
         Some(match factor {
@@ -156,6 +156,15 @@ impl Cell {
         None
     }
 
+    /// The estimate of a metric, or of a count by its name.
+    pub fn estimate_of(&self, metric: Option<Metric>, count: Option<&str>) -> Option<Estimate> {
+        match (metric, count) {
+            (Some(metric), _) => self.estimate(metric),
+            (None, Some(count)) => self.count(count),
+            (None, None) => None,
+        }
+    }
+
     /// The estimate of `metric`; `None` where no run has one, or runs have it at unlike boundaries.
     pub fn estimate(&self, metric: Metric) -> Option<Estimate> {
         let found = self.runs.iter().filter_map(|run| metric.of(&run.result));
@@ -163,12 +172,14 @@ impl Cell {
     }
 }
 
-/// `value` of a factor without what stands before an emulated device's profile.
-fn plain<'a>(factor: &str, value: &'a str) -> &'a str {
-    match factor {
-        "device" => value.strip_prefix("emulated:").unwrap_or(value),
-        _ => value,
+/// `value` of a factor as people call it: an emulated device by its profile, without its size.
+fn plain(factor: &str, value: &str) -> String {
+    if factor != "device" {
+        return value.to_owned();
     }
+    let name = value.strip_prefix("emulated:").unwrap_or(value);
+    let parts = name.split(',').filter(|part| !part.starts_with("size="));
+    parts.collect::<Vec<_>>().join(",")
 }
 
 impl Estimate {

@@ -9,7 +9,7 @@ use super::words;
 use crate::record::Platform;
 use crate::statistics::Correction;
 use joulio_twin::check::judge::{self, Verdict};
-use joulio_twin::published::{PublishedClaim, PublishedNumber};
+use joulio_twin::published::{ProfileField, Profiles, PublishedClaim, PublishedNumber};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -92,8 +92,26 @@ impl Judge<'_> {
     /// What becomes of `spec` here.
     pub fn observe(&self, spec: &ObservationSpec) -> Observed {
         let mut parts = Vec::new();
-        parts.extend(spec.claims.iter().map(|what| self.claim(what)));
-        parts.extend(spec.numbers.iter().map(|what| self.number(what)));
+        let paper = self.answers.paper();
+        let claims = paper
+            .into_iter()
+            .flat_map(|paper| &paper.claim)
+            .map(|claim| &claim.what);
+        let numbers = paper
+            .into_iter()
+            .flat_map(|paper| &paper.number)
+            .map(|number| &number.what);
+        parts.extend(
+            named(&spec.claims, claims)
+                .into_iter()
+                .map(|what| self.claim(&what)),
+        );
+        parts.extend(
+            named(&spec.numbers, numbers)
+                .into_iter()
+                .map(|what| self.number(&what)),
+        );
+        parts.extend(spec.inputs.iter().map(|what| self.input(what)));
         parts.extend(spec.rising.iter().map(|rising| self.rising(rising)));
         parts.extend(spec.within.iter().map(|within| self.within(within)));
         let outcome = outcome(&parts);
@@ -278,7 +296,7 @@ impl Judge<'_> {
             Err(why) => Part::none(what, why),
             Ok(judged) => Part {
                 what: what.to_owned(),
-                outcome: judged.verdict.into(),
+                outcome: judged.within(tolerance(&judged)).into(),
                 because: format!(
                     "{what}: printed {}, here {} ({} %)",
                     printed(number),
@@ -289,8 +307,49 @@ impl Judge<'_> {
         }
     }
 
+    /// A number that the profile of the device holds as it was printed.
+    fn input(&self, what: &str) -> Part {
+        let mut inputs = self
+            .answers
+            .paper()
+            .into_iter()
+            .flat_map(|paper| &paper.input);
+        let Some(input) = inputs.find(|input| input.what == what) else {
+            return Part::none(what, format!("no input is called '{what}'"));
+        };
+        if !matches!(self.data.platform, Platform::Twin | Platform::Emulated) {
+            return Part::none(what, "the device itself was not asked".into());
+        }
+        let field = input
+            .field
+            .parse::<ProfileField>()
+            .map_err(|error| error.to_string());
+        let held = field.and_then(|field| {
+            let figure = Profiles::default().figure(&field);
+            figure.map_err(|error| error.to_string())
+        });
+        match held {
+            Err(why) => Part::none(what, why),
+            Ok(held) => Part {
+                what: what.to_owned(),
+                outcome: match (held.value - input.value).abs() <= 1e-9 * input.value.abs() {
+                    true => Outcome::Holds,
+                    false => Outcome::Differs,
+                },
+                because: format!(
+                    "{what}: printed {}, in the device's profile {}",
+                    short(input.value),
+                    short(held.value)
+                ),
+            },
+        }
+    }
+
     fn rising(&self, rising: &Rising) -> Part {
-        let words = words::metric(rising.metric);
+        let words = match (rising.metric, &rising.count) {
+            (Some(metric), _) => words::metric(metric),
+            (None, count) => count.clone().unwrap_or_default(),
+        };
         let what = format!("{words} rises along {}", rising.order.join(", "));
         let groups = self.groups(rising);
         let step = 1.0 + rising.min_percent / 100.0;
@@ -378,7 +437,10 @@ impl Judge<'_> {
             let at = |value: &String| {
                 let mut cells = cells.iter();
                 let cell = cells.find(|cell| name(cell, along).as_ref() == Some(value))?;
-                Some((value.clone(), cell.estimate(rising.metric)?))
+                Some((
+                    value.clone(),
+                    cell.estimate_of(rising.metric, rising.count.as_deref())?,
+                ))
             };
             rising.order.iter().filter_map(at).collect()
         };
@@ -427,6 +489,32 @@ impl Part {
     }
 }
 
+/// Those of `all` that `patterns` name, and patterns that name none, for which there is nothing.
+fn named<'a>(patterns: &[String], all: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let all: Vec<&String> = all.collect();
+    let mut found = Vec::new();
+    for pattern in patterns {
+        let matching = all.iter().filter(|what| matches(pattern, what));
+        let before = found.len();
+        found.extend(matching.map(|what| (*what).clone()));
+        if found.len() == before {
+            found.push(pattern.clone());
+        }
+    }
+    found
+}
+
+/// Returns true for a text that is `pattern`, in which one `*` stands for any text.
+fn matches(pattern: &str, text: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == text,
+        Some((start, end)) => {
+            let rest = text.strip_prefix(start);
+            rest.is_some_and(|rest| rest.ends_with(end))
+        }
+    }
+}
+
 /// What becomes of an observation whose parts became so.
 fn outcome(parts: &[Part]) -> Outcome {
     let any = |outcome: Outcome| parts.iter().any(|part| part.outcome == outcome);
@@ -467,6 +555,12 @@ fn tally(verdicts: &[(usize, Verdict)]) -> String {
         text += &format!(", not told in {untold}");
     }
     text
+}
+
+/// Error up to which a number counts as reproduced here, as a fraction: what is promised of it in
+/// virtual time, where that is more than what is usual.
+pub(super) fn tolerance(judged: &judge::JudgedNumber) -> f64 {
+    judged.allowed.unwrap_or(judge::USUAL).max(judge::USUAL)
 }
 
 /// What was printed: a value or a range.

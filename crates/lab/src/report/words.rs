@@ -49,6 +49,7 @@ pub fn metric(metric: Metric) -> String {
             "system_percent_all" => "system CPU of all jobs, %",
             "cpu_us" => "CPU µs per I/O",
             "switches" => "context switches per I/O",
+            "switches_per_second" => "context switches per second",
             "interrupts" => "interrupts per second",
             "interrupts_per_io" => "interrupts per I/O",
             "polls" => "polls per I/O",

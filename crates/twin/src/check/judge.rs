@@ -78,6 +78,8 @@ pub struct JudgedNumber {
     /// Error as a fraction of what was printed, nothing inside a printed range; of a gain, a fraction
     /// of the gain.
     pub error: f64,
+    /// Half of the estimate's 95 % interval as such a fraction.
+    pub noise: f64,
     /// Largest error that is promised; `None`: nothing is.
     pub allowed: Option<f64>,
     /// Whether the error is within its promise, without one within [`USUAL`].
@@ -210,20 +212,29 @@ pub fn number<E: Estimates>(
             INCREMENT
         }
     });
-    let error = error(number, estimate.value);
-    let most = allowed.unwrap_or(USUAL);
     let noise = estimate.half / whole(nearest(number, estimate.value));
-    let verdict = match () {
-        () if error.abs() + noise <= most => Verdict::Holds,
-        () if error.abs() - noise > most => Verdict::Fails,
-        () => Verdict::Untold,
+    let judged = JudgedNumber {
+        estimate,
+        error: error(number, estimate.value),
+        noise,
+        allowed,
+        verdict: Verdict::Untold,
     };
     Ok(JudgedNumber {
-        estimate,
-        error,
-        allowed,
-        verdict,
+        verdict: judged.within(allowed.unwrap_or(USUAL)),
+        ..judged
     })
+}
+
+impl JudgedNumber {
+    /// Whether the error is within `most`, a fraction.
+    pub fn within(&self, most: f64) -> Verdict {
+        match () {
+            () if self.error.abs() + self.noise <= most => Verdict::Holds,
+            () if self.error.abs() - self.noise > most => Verdict::Fails,
+            () => Verdict::Untold,
+        }
+    }
 }
 
 /// Judges `claim` by `estimates`.

@@ -1,7 +1,7 @@
 //! Bars side by side, and on each other.
 
 use super::colour::Colours;
-use super::frame::{BOTTOM, Frame, LEFT, RIGHT, TOP, round};
+use super::frame::{BOTTOM, Frame, LEFT, RIGHT, TOP, round, width};
 use super::lines::{range, whisker, words_of};
 use super::marker::printed;
 use super::scale::Scale;
@@ -49,7 +49,6 @@ pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Markup {
         y_scale: &y_scale,
         modelled,
     };
-    let few = bars.len() <= 10;
     frame.around(&html! {
         @for bar in &bars {
             @let index = colours.index(&bar.series.name);
@@ -64,7 +63,7 @@ pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Markup {
             @if xy.style == Style::Bars {
                 @let middle = bar.left + bar.width / 2.0;
                 (whisker(bar.mark, middle, &y_scale, index))
-                @if few && bar.width > 20.0 {
+                @if bar.width > width(&short(bar.mark.y)) {
                     @let above = bar.mark.interval.map_or(top, |(_, high)| y_scale.place(high).min(top));
                     text.value x=(round(middle)) y=(round(above - 4.0)) text-anchor="middle" { (short(bar.mark.y)) }
                 }

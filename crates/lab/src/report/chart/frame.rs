@@ -24,6 +24,12 @@ pub struct Frame<'a> {
     pub modelled: bool,
 }
 
+/// Height that turned words take beyond a line.
+const TURNED: f64 = 46.0;
+
+/// Height of a second line of words.
+const SECOND: f64 = 11.0;
+
 /// Width of a letter, about.
 const LETTER: f64 = 5.9;
 
@@ -31,9 +37,20 @@ impl Frame<'_> {
     /// The drawing of `inside` within the frame.
     pub fn around(&self, inside: &Markup) -> Markup {
         let title = format!("{}-words", self.id);
+        let turned = self.turned();
+        let two = self
+            .marks
+            .iter()
+            .any(|(text, _)| self.broken(text).is_some());
+        let height = HEIGHT
+            + match (turned, two) {
+                (true, _) => TURNED,
+                (false, true) => SECOND,
+                _ => 0.0,
+            };
         html! {
             svg.plot role="img" aria-labelledby=(title)
-                viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) {
+                viewBox=(format!("0 0 {WIDTH} {height}")) {
                 title id=(title) { (self.words) }
                 @if self.modelled {
                     rect x=(LEFT) y=(TOP) width=(RIGHT - LEFT) height=(BOTTOM - TOP)
@@ -47,9 +64,13 @@ impl Frame<'_> {
                 }
                 (inside)
                 line.axis x1=(LEFT) x2=(RIGHT) y1=(BOTTOM) y2=(BOTTOM) {}
-                @for (text, x) in self.shown() {
+                @for (text, x) in self.shown(turned) {
                     @let x = round(x);
                     line.axis x1=(x) x2=(x) y1=(BOTTOM) y2=(BOTTOM + 4.0) {}
+                    @if turned {
+                        text.tick x=(x + 3.0) y=(BOTTOM + 14.0) text-anchor="end"
+                            transform=(format!("rotate(-38 {} {})", x + 3.0, BOTTOM + 14.0)) { (text) }
+                    } @else {
                     text.tick x=(x) y=(BOTTOM + 17.0) text-anchor="middle" {
                         @match self.broken(&text) {
                             Some((first, second)) => {
@@ -59,8 +80,9 @@ impl Frame<'_> {
                             None => (text),
                         }
                     }
+                    }
                 }
-                text.axis-name x=(f64::midpoint(LEFT, RIGHT)) y=(HEIGHT - 8.0) text-anchor="middle" {
+                text.axis-name x=(f64::midpoint(LEFT, RIGHT)) y=(height - 8.0) text-anchor="middle" {
                     (self.x)
                 }
                 @if self.modelled {
@@ -82,8 +104,21 @@ impl Frame<'_> {
         (width(text) > room - 3.0).then(|| text.split_at(gap))
     }
 
+    /// Returns true where words along the axis are turned, as they have no room beside each other in
+    /// two lines. Numbers are left out instead.
+    fn turned(&self) -> bool {
+        let names = self
+            .marks
+            .iter()
+            .any(|(text, _)| !text.starts_with(|c: char| c.is_ascii_digit()));
+        names && self.shown(false).len() < self.marks.len()
+    }
+
     /// Of the marks along x those that have room beside each other.
-    fn shown(&self) -> Vec<(String, f64)> {
+    fn shown(&self, turned: bool) -> Vec<(String, f64)> {
+        if turned {
+            return self.marks.clone();
+        }
         let mut shown: Vec<(String, f64)> = Vec::new();
         let mut free = f64::MIN;
         for (text, x) in &self.marks {
@@ -101,7 +136,7 @@ impl Frame<'_> {
 }
 
 /// Width that `text` takes, about.
-fn width(text: &str) -> f64 {
+pub fn width(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER
 }
 

@@ -12,11 +12,20 @@ pub fn legend(figure: &Figure, colours: &Colours) -> Markup {
         Drawing::Xy(xy) => Some(xy),
         Drawing::Tiles(_) => None,
     });
-    let tiles = figure.panels.iter().find_map(|panel| match &panel.drawing {
-        Drawing::Tiles(tiles) => Some(tiles),
-        Drawing::Xy(_) => None,
-    });
-    let ties = |tie: Tie| tiles.is_some_and(|tiles| tiles.tiles().any(|tile| tile.tie == tie));
+    let tiles = || {
+        figure
+            .panels
+            .iter()
+            .filter_map(|panel| match &panel.drawing {
+                Drawing::Tiles(tiles) => Some(tiles),
+                Drawing::Xy(_) => None,
+            })
+    };
+    let ties = |tie: Tie| {
+        tiles()
+            .flat_map(|tiles| tiles.tiles())
+            .any(|tile| tile.tie == tie)
+    };
     let marks = || {
         xy.iter()
             .flat_map(|xy| &xy.series)
@@ -24,7 +33,7 @@ pub fn legend(figure: &Figure, colours: &Colours) -> Markup {
     };
     let bars = xy.is_some_and(|xy| matches!(xy.style, Style::Bars | Style::Stacked));
     let all_modelled = figure.modelled && xy.is_none_or(|_| marks().all(|mark| mark.modelled));
-    let best = tiles.is_some_and(|tiles| !tiles.difference);
+    let best = tiles().any(|tiles| !tiles.difference);
     html! {
         ul.legend {
             @for (name, index) in colours.iter() {
@@ -43,7 +52,7 @@ pub fn legend(figure: &Figure, colours: &Colours) -> Markup {
                     }
                 }
             }
-            @if tiles.is_some_and(|tiles| tiles.difference) {
+            @if tiles().any(|tiles| tiles.difference) {
                 li { svg.key viewBox="0 0 18 12" aria-hidden="true" { rect.fill-1 x="2" y="1" width="14" height="10" opacity="0.6" {} } "more" }
                 li { svg.key viewBox="0 0 18 12" aria-hidden="true" { rect.fill-0 x="2" y="1" width="14" height="10" opacity="0.6" {} } "less" }
             }

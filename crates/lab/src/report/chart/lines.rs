@@ -22,7 +22,7 @@ pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Markup {
     );
     values.extend(all().filter_map(|mark| Some(mark.published?.0)));
     values.extend(xy.limit.iter().map(|(_, at)| *at));
-    let y_scale = Scale::of(&values, (BOTTOM, TOP + 4.0), true);
+    let y_scale = Scale::of(&values, (BOTTOM, TOP + 4.0), xy.style == Style::Lines);
     let modelled = all().count() > 0 && all().all(|mark| mark.modelled);
     let mixed = !modelled && all().any(|mark| mark.modelled);
     let place = |mark: &Mark| (x_scale.place(mark.x), y_scale.place(mark.y));
@@ -85,7 +85,7 @@ fn x_scale(xy: &Xy) -> Scale {
     if xy.style == Style::Scatter {
         let marks = xy.series.iter().flat_map(|series| &series.marks);
         let values: Vec<f64> = marks.map(|mark| mark.x).collect();
-        return Scale::of(&values, (LEFT, RIGHT - INSET), true);
+        return Scale::of(&values, (LEFT, RIGHT - INSET), false);
     }
     let values = || xy.x.values.iter().map(|(_, x)| *x);
     let least = values().fold(f64::MAX, f64::min);

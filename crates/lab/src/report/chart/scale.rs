@@ -61,7 +61,7 @@ impl Scale {
 
     /// A scale of powers of ten around `from` and `to`.
     fn logarithmic(from: f64, to: f64, places: (f64, f64)) -> Scale {
-        let (low, high) = (from.log10().floor(), to.log10().ceil());
+        let (low, high) = (from.log10().floor(), (to.log10() - OVER / 4.0).ceil());
         let ticks = (low as i32..=high as i32).map(|power| 10f64.powi(power));
         Scale {
             from: 10f64.powf(low),

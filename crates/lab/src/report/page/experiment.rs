@@ -132,8 +132,20 @@ fn boundaries(energy: &[(Boundary, String)]) -> Markup {
     }
     html! {
         @for (boundary, sources) in found {
-            span.boundary { "energy within: " (boundary) ", by " (sources.join("; ")) }
+            span.boundary { "energy within: " (boundary) ", by " (together(&sources)) }
         }
+    }
+}
+
+/// Names of sources; of models of one machine with several devices the machine once.
+fn together(sources: &[&str]) -> String {
+    let split = sources.iter().map(|source| source.split_once(" + "));
+    match split.collect::<Option<Vec<_>>>() {
+        Some(parts) if parts.len() > 1 && parts.iter().all(|part| part.0 == parts[0].0) => {
+            let devices: Vec<&str> = parts.iter().map(|part| part.1).collect();
+            format!("{} with {}", parts[0].0, devices.join(", "))
+        }
+        _ => sources.join("; "),
     }
 }
 

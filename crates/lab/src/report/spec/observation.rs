@@ -16,12 +16,16 @@ pub struct ObservationSpec {
     /// Ids of the tables and figures that show it.
     #[serde(default)]
     pub shown: Vec<String>,
-    /// Claims of the source's file of published numbers that it makes, by their `what`.
+    /// Claims of the source's file of published numbers that it makes, by their `what`; `*` stands
+    /// for any text.
     #[serde(default)]
     pub claims: Vec<String>,
-    /// Numbers of that file that it names, by their `what`.
+    /// Numbers of that file that it names, likewise.
     #[serde(default)]
     pub numbers: Vec<String>,
+    /// Numbers that profiles hold as they were printed, by their `what` in that file.
+    #[serde(default)]
+    pub inputs: Vec<String>,
     /// Values of a factor along which a metric rises.
     #[serde(default)]
     pub rising: Vec<Rising>,
@@ -46,7 +50,9 @@ pub struct Rising {
     #[serde(default, rename = "where")]
     pub filter: Where,
     /// The metric.
-    pub metric: Metric,
+    pub metric: Option<Metric>,
+    /// Named count of the records, in place of a metric.
+    pub count: Option<String>,
     /// The factor.
     pub along: String,
     /// Values of the factor in the order in which the metric rises; those that were not run are left
@@ -107,7 +113,8 @@ impl ObservationSpec {
     }
 
     fn parts(&self) -> Result<(), String> {
-        let said = self.claims.len() + self.numbers.len() + self.rising.len() + self.within.len();
+        let said = self.claims.len() + self.numbers.len() + self.inputs.len();
+        let said = said + self.rising.len() + self.within.len();
         if said == 0 && self.needs.is_none() {
             return Err(
                 "nothing says whether it holds: name claims, numbers, rising or within, or what it \
@@ -117,6 +124,10 @@ impl ObservationSpec {
         }
         if self.rising.iter().any(|rising| rising.order.len() < 2) {
             return Err("'rising' needs two values or more in its 'order'".into());
+        }
+        let either = |rising: &Rising| rising.metric.is_some() != rising.count.is_some();
+        if !self.rising.iter().all(either) {
+            return Err("'rising' needs either 'metric' or 'count'".into());
         }
         let turned = |within: &Within| within.from.is_nan() || within.from > within.to;
         match self.within.iter().any(turned) {

@@ -75,7 +75,7 @@ impl RunReport<'_> {
         });
         let mut spoiled = judge(&Evidence {
             window: done.window,
-            jobs: done.jobs.iter().map(seen).collect(),
+            jobs: done.jobs.iter().map(|job| self.seen(job)).collect(),
             devices: done.did.device_scheduled,
             happened: done.did.happened.clone(),
             cpus: &self.job.cpus_allowed,
@@ -84,6 +84,25 @@ impl RunReport<'_> {
         });
         spoiled.extend(lost);
         spoiled
+    }
+
+    /// Returns the evidence that shows whether a job was spoiled.
+    fn seen(&self, job: &JobResult) -> JobEvidence {
+        let waits = job.counters.blocks + job.counters.sleeps;
+        let due = match (self.job.runtime, self.job.number_ios) {
+            (Some(time), None) if !self.setup.stop.stopped() => time,
+            _ => Nanos::ZERO,
+        };
+        JobEvidence {
+            index: job.index,
+            window: job.ended - job.started,
+            due,
+            scheduled: job.scheduled,
+            never_waits: job.counts_waiting && waits == 0,
+            kernel: job.kernel_scheduled,
+            learning: job.learning,
+            stopped: job.stopped,
+        }
     }
 
     fn counts(&self, done: Finished) -> Counts {
@@ -227,20 +246,6 @@ fn fault_counts(f: Faults) -> FaultCounts {
         ended_by_reset: f.ended_by_reset,
         retries: f.retries,
         vectors_rewritten: f.vectors_rewritten,
-    }
-}
-
-/// Returns the evidence that shows whether a job was spoiled.
-fn seen(job: &JobResult) -> JobEvidence {
-    let waits = job.counters.blocks + job.counters.sleeps;
-    JobEvidence {
-        index: job.index,
-        window: job.ended - job.started,
-        scheduled: job.scheduled,
-        never_waits: job.counts_waiting && waits == 0,
-        kernel: job.kernel_scheduled,
-        learning: job.learning,
-        stopped: job.stopped,
     }
 }
 

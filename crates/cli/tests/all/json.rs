@@ -1,6 +1,6 @@
 //! `--output json` has the documented shape, and its figures agree with each other.
 
-use crate::common::{json, runs};
+use crate::common::{json, runs, short_ramp};
 use serde_json::Value;
 
 const SMALL: &str = "--device emulated:optane-900p,size=16M --number_ios 2000 --machine generic-server --meter none";
@@ -125,7 +125,10 @@ fn assert_consistent(run: &Value) {
 
 #[test]
 fn a_report_says_what_it_was_made_by_and_of() {
-    let report = json(&format!("bench --output json --seed 7 {SMALL}"));
+    let report = json(&format!(
+        "bench --output json --seed 7 {SMALL} {}",
+        short_ramp()
+    ));
     let manifest = &report["manifest"];
     for key in ["joulio", "kernel", "cpu"] {
         assert!(manifest[key].is_string(), "{key}");
@@ -150,7 +153,7 @@ fn a_report_says_what_it_was_made_by_and_of() {
 
 #[test]
 fn each_completion_mode_is_a_run_of_the_documented_shape() {
-    let runs = runs(SMALL);
+    let runs = runs(&format!("{SMALL} {}", short_ramp()));
     let requested: Vec<_> = runs
         .iter()
         .map(|run| text(run, "/completion/requested"))
@@ -201,7 +204,8 @@ fn interrupts_and_wakes_are_no_more_than_ios() {
 fn every_job_does_its_number_of_ios_and_no_more() {
     for (jobs, depth) in [(1, 1), (1, 32), (3, 8)] {
         for run in runs(&format!(
-            "{SMALL} --rw randrw --numjobs {jobs} --iodepth {depth}"
+            "{SMALL} {} --rw randrw --numjobs {jobs} --iodepth {depth}",
+            short_ramp()
         )) {
             assert_shape(&run);
             assert_consistent(&run);
@@ -228,10 +232,13 @@ fn a_depth_beyond_the_number_of_ios_does_not_add_any() {
 
 #[test]
 fn a_mix_of_one_kind_has_none_of_the_other() {
-    for run in runs(&format!("{SMALL} --rw randrw --rwmixread 0")) {
+    for run in runs(&format!(
+        "{SMALL} {} --rw randrw --rwmixread 0",
+        short_ramp()
+    )) {
         assert_eq!(count(&run, "/read/ios"), 0);
     }
-    for run in runs(&format!("{SMALL} --rw rw --rwmixread 100")) {
+    for run in runs(&format!("{SMALL} {} --rw rw --rwmixread 100", short_ramp())) {
         assert_eq!(count(&run, "/write/ios"), 0);
     }
 }

@@ -1,6 +1,6 @@
 //! I/Os that arrive by the clock are all done.
 
-use crate::common::runs;
+use crate::common::{runs, short_ramp};
 
 #[test]
 fn every_io_that_arrives_is_done() {
@@ -12,7 +12,8 @@ fn every_io_that_arrives_is_done() {
         "--thinktime 200 --thinktime_blocks 8",
     ] {
         let flags = format!(
-            "--device emulated:instant,size=1M --number_ios 1000 --iodepth 4 --numjobs 2 {rate}"
+            "--device emulated:instant,size=1M --number_ios 1000 --iodepth 4 --numjobs 2 {rate} {}",
+            short_ramp()
         );
         for run in runs(&flags) {
             assert_eq!(run["loop"], "open", "{rate}");

@@ -1,6 +1,6 @@
 //! Data that is written is the data that is read, and data that is not is found.
 
-use crate::common::{failed, joulio, runs};
+use crate::common::{failed, joulio, runs, short_ramp};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -42,7 +42,8 @@ fn no_block_is_wrong_in_any_direction_in_any_completion_mode_with_any_block_size
         for rw in KINDS {
             let flags = format!(
                 "--device emulated:instant,size=1M,lba={lba} --rw {rw} --number_ios 500 \
-                 --iodepth 8 --verify=crc32c"
+                 --iodepth 8 --verify=crc32c {}",
+                short_ramp()
             );
             assert_all_right(&runs(&flags), &flags);
         }
@@ -55,7 +56,8 @@ fn no_block_is_wrong_at_the_smallest_and_the_largest_size() {
         for rw in ["randrw", "randread"] {
             let flags = format!(
                 "--device emulated:optane-900p,size={size} --rw {rw} --bs {bs} --number_ios 300 \
-                 --iodepth 8 --numjobs 2 --verify=crc32c"
+                 --iodepth 8 --numjobs 2 --verify=crc32c {}",
+                short_ramp()
             );
             assert_all_right(&runs(&flags), &flags);
         }

@@ -2,7 +2,7 @@
 //! leaves of the other.
 
 use crate::common::running::wait_for_work;
-use crate::common::{ended, joulio, refused, runs, wait_for_end};
+use crate::common::{ended, joulio, refused, runs, short_ramp, wait_for_end};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -88,8 +88,9 @@ fn working(room: &Path, completion: &str) -> Child {
 fn assert_right(room: &Path, completion: &str) {
     let line = format!(
         "--device vfio-user:{}/s --rw randrw --size 1m --number_ios 500 --iodepth 8 \
-         --verify=crc32c --allow-write --completion {completion}",
-        room.display()
+         --verify=crc32c --allow-write --completion {completion} {}",
+        room.display(),
+        short_ramp()
     );
     let runs = runs(&line);
     assert_eq!(runs.len(), completion.split(',').count());

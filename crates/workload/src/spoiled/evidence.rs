@@ -32,6 +32,8 @@ pub(crate) struct Learning {
 pub(crate) struct JobEvidence {
     pub(crate) index: usize,
     pub(crate) window: Nanos,
+    /// Time that the measured part was to take; zero: as long as its I/Os take.
+    pub(crate) due: Nanos,
     pub(crate) scheduled: Scheduled,
     /// True if the job never blocked or slept, and was to have its CPU all the time.
     pub(crate) never_waits: bool,

@@ -49,12 +49,15 @@ pub(crate) fn judge(run: &Evidence<'_>) -> Vec<Spoiled> {
 
 fn preempted(run: &Evidence<'_>) -> Option<Spoiled> {
     let worst = run.jobs.iter().max_by(|one, other| {
-        share(one.lost(), one.window).total_cmp(&share(other.lost(), other.window))
+        share(one.lost(), one.whole()).total_cmp(&share(other.lost(), other.whole()))
     })?;
     let job = (run.jobs.len() > 1).then_some(worst.index);
-    lost(SpoiledBy::Preempted, worst.lost(), worst.window, |extent| {
-        reasons::preempted(job, extent, worst.scheduled.preemptions)
-    })
+    lost(
+        SpoiledBy::Preempted,
+        worst.lost(),
+        worst.whole(),
+        |extent| reasons::preempted(job, extent, worst.scheduled.preemptions),
+    )
 }
 
 fn device(run: &Evidence<'_>) -> Option<Spoiled> {
@@ -135,8 +138,18 @@ impl Scheduled {
 }
 
 impl JobEvidence {
+    /// Returns the time that the job was measured, or was to be: it may have had no CPU when its
+    /// measured part began.
+    fn whole(&self) -> Nanos {
+        self.window.max(self.due)
+    }
+
     /// Returns the time that the job had no CPU when it should have had one.
     fn lost(&self) -> Nanos {
+        self.lost_in_window() + self.due.since(self.window)
+    }
+
+    fn lost_in_window(&self) -> Nanos {
         let waited = self.scheduled.waited(self.window);
         let switches = SPINNER_SWITCHES * self.window.seconds() + 1.0;
         match self.never_waits && self.scheduled.wakes as f64 <= switches {

@@ -27,6 +27,11 @@ pub fn thorough() -> bool {
     std::env::var_os("JOULIO_THOROUGH").is_some()
 }
 
+/// Flags of a run whose ramp nobody asks after: without one, unless all is to be tested.
+pub fn short_ramp() -> &'static str {
+    if thorough() { "" } else { "--ramp_time 0" }
+}
+
 /// The command, to be begun: with the default action for signals that whoever runs the tests may
 /// ignore, as nohup(1) does.
 pub fn program() -> std::process::Command {

@@ -55,6 +55,24 @@ fn an_idle_machine_s_run_is_not_spoiled() {
 }
 
 #[test]
+fn a_job_that_had_no_cpu_until_its_time_was_over_is_spoiled() {
+    let missed = JobEvidence {
+        window: Nanos(4_000),
+        due: SECOND,
+        ..JobEvidence::default()
+    };
+    let reason = judge(&run(&[missed]));
+    assert_eq!(reason[0].by, SpoiledBy::Preempted);
+    assert!(reason[0].share.unwrap() > 0.999, "{reason:?}");
+    // What ends by its number of I/Os has no time that is due.
+    let counted = JobEvidence {
+        due: Nanos::ZERO,
+        ..missed
+    };
+    assert_eq!(by(&run(&[counted])), []);
+}
+
+#[test]
 fn a_poller_that_shares_its_cpu_is_spoiled_by_how_much_it_lost() {
     for lost in [
         poller(510, Some(490)),

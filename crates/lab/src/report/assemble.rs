@@ -224,7 +224,7 @@ impl Status {
         let decides = speaking.max_by_key(|one| rank(one.outcome));
         let because = match (problem, decides) {
             (Some(problem), _) => problem.clone(),
-            (None, Some(one)) => format!("{}: {}", one.id, one.because),
+            (None, Some(one)) => one.because.clone(),
             (None, None) => "no observation speaks of it".to_owned(),
         };
         Status {

@@ -57,6 +57,8 @@ pub struct Part {
     pub outcome: Outcome,
     /// The figures that decide.
     pub because: String,
+    /// Percent by which it is off, of a printed number.
+    pub off_percent: Option<f64>,
 }
 
 /// Two neighbours along a factor, in one combination of the others.
@@ -129,22 +131,24 @@ impl Judge<'_> {
 
     fn because(&self, spec: &ObservationSpec, outcome: Outcome, parts: &[Part]) -> String {
         let of = |outcome: Outcome| parts.iter().filter(move |part| part.outcome == outcome);
-        let mut because: Vec<String> = match outcome {
+        let mut because: Vec<String> = Vec::new();
+        match outcome {
             Outcome::NoData => match &spec.needs {
-                Some(needs) => vec![format!("it needs {needs}")],
-                None => of(outcome)
-                    .take(1)
-                    .map(|part| part.because.clone())
-                    .collect(),
+                Some(needs) => because.push(format!("it needs {needs}")),
+                None => because.extend(of(outcome).take(1).map(|part| part.because.clone())),
             },
-            _ => of(outcome)
-                .take(2)
-                .map(|part| part.because.clone())
-                .collect(),
-        };
-        let more = of(outcome).count().saturating_sub(2);
-        if more > 0 && outcome != Outcome::NoData {
-            because.push(format!("and {more} more alike"));
+            _ => {
+                because.extend(numbers_together(parts));
+                let words =
+                    of(outcome).filter(|part| because.is_empty() || part.off_percent.is_none());
+                let words: Vec<&Part> = words.collect();
+                because.extend(words.iter().take(2).map(|part| part.because.clone()));
+                match words.len() {
+                    0..=2 => {}
+                    3 => because.push("and 1 more alike".into()),
+                    more => because.push(format!("and {} more alike", more - 2)),
+                }
+            }
         }
         if outcome != Outcome::NoData {
             let missing = of(Outcome::NoData).count();
@@ -229,11 +233,11 @@ impl Judge<'_> {
         let words = words::metric(claim.metric);
         let because = shown.map_or_else(String::new, |pair| {
             format!(
-                "{words}: {} ({}), {} ({}): {} %",
-                short(pair[0].1.value),
-                self.run_name(&pair[0].0),
+                "{words}: {} ({}) over {} ({}), {} %",
                 short(pair[1].1.value),
                 self.run_name(&pair[1].0),
+                short(pair[0].1.value),
+                self.run_name(&pair[0].0),
                 signed(change(pair) * 100.0),
             )
         });
@@ -241,6 +245,7 @@ impl Judge<'_> {
             what: what.to_owned(),
             outcome: judged.verdict.into(),
             because,
+            off_percent: None,
         }
     }
 
@@ -303,6 +308,7 @@ impl Judge<'_> {
                     short(judged.estimate.value),
                     signed(judged.error * 100.0),
                 ),
+                off_percent: Some(judged.error * 100.0),
             },
         }
     }
@@ -341,6 +347,7 @@ impl Judge<'_> {
                     short(input.value),
                     short(held.value)
                 ),
+                off_percent: Some((held.value / input.value - 1.0) * 100.0),
             },
         }
     }
@@ -404,6 +411,7 @@ impl Judge<'_> {
             what,
             outcome: verdict.into(),
             because: format!("{words}: {}; {extreme}", tally(&by_group)),
+            off_percent: None,
         }
     }
 
@@ -475,6 +483,7 @@ impl Judge<'_> {
             what,
             outcome: verdict.into(),
             because: format!("{words}: {} to {}", short(least), short(most)),
+            off_percent: None,
         }
     }
 }
@@ -485,8 +494,32 @@ impl Part {
             what: what.to_owned(),
             outcome: Outcome::NoData,
             because,
+            off_percent: None,
         }
     }
+}
+
+/// Numbers that stand together in a sentence, from so many on.
+const TOGETHER: usize = 3;
+
+/// Printed numbers in a sentence: how many come out, and the one that is furthest off. `None`: they are
+/// few, and stand by themselves.
+fn numbers_together(parts: &[Part]) -> Option<String> {
+    let numbers = parts.iter().filter(|part| part.outcome != Outcome::NoData);
+    let numbers = numbers.filter_map(|part| Some((part, part.off_percent?.abs())));
+    let numbers: Vec<(&Part, f64)> = numbers.collect();
+    let furthest = numbers.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let holds = numbers
+        .iter()
+        .filter(|(part, _)| part.outcome == Outcome::Holds);
+    (numbers.len() >= TOGETHER).then(|| {
+        format!(
+            "{} of {} printed numbers come out; furthest off is {}",
+            holds.count(),
+            numbers.len(),
+            furthest.0.because
+        )
+    })
 }
 
 /// Those of `all` that `patterns` name, and patterns that name none, for which there is nothing.

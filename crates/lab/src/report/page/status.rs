@@ -33,17 +33,9 @@ pub fn section(report: &Report) -> Markup {
                 @for set in &experiment.sets {
                     h3 { (experiment.title) }
                     p { (badge(set.platform)) " " (set.machine) }
-                    div.scroll tabindex="0" role="region" aria-label=(format!("Tables and figures of {}", experiment.title)) {
-                        table.status {
-                            thead { tr {
-                                th scope="col" { "" } th scope="col" { "what it shows" }
-                                th scope="col" { "here" } th scope="col" { "why" }
-                            } }
-                            tbody {
-                                @for status in &set.status {
-                                    (row(&experiment.name, set.platform.name(), status))
-                                }
-                            }
+                    ul.status aria-label=(format!("Tables and figures of {}", experiment.title)) {
+                        @for status in &set.status {
+                            (row(&experiment.name, set.platform.name(), status))
                         }
                     }
                 }
@@ -59,11 +51,11 @@ fn row(experiment: &str, platform: &str, status: &Status) -> Markup {
         _ => html! { span class=(class(status.outcome)) { (word(status.outcome)) } },
     };
     html! {
-        tr {
-            th scope="row" { a href=(target) { (status.id) } }
-            td.words { (status.title) }
-            td { (outcome) }
-            td.words { (status.because) }
+        li {
+            a href=(target) { (status.id) }
+            " " span.what { (status.title) }
+            " " (outcome)
+            " " span.why { (status.because) }
         }
     }
 }

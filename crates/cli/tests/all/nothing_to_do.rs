@@ -135,7 +135,7 @@ fn io_that_a_device_does_not_do_is_not_played() {
     for (bs, hint) in [
         ("1", "1 is not a multiple"),
         ("4k,513", "513 is not a multiple"),
-        ("1G", "at most 131072"),
+        ("2G", "at most 1073741824"),
     ] {
         refused_with(
             &format!("{grid} --device optane-900p --bs {bs}"),

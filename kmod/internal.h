@@ -22,8 +22,10 @@ extern bool dry_run;
 extern bool test_source;
 #ifdef JOULIO_UINTR_TESTS
 extern bool no_notifiers;
+extern bool sends;
 #else
 #define no_notifiers false
+#define sends false
 #endif
 
 /* cr4.c: whether user interrupts exist. */
@@ -56,7 +58,7 @@ struct uintr_target {
 /* In memory of its own, since the CPU writes to it. */
 struct uintr_memory {
 	struct uintr_upid upid;
-	struct uintr_target targets[1];
+	struct uintr_target targets[2]; /* the second in tests only, see sends.c */
 };
 
 /* What a thread has in the CPU's registers, while it is not on a CPU. */
@@ -109,6 +111,7 @@ struct receiver {
 	struct uintr_memory *memory;
 	struct preempt_notifier notifier;
 	struct work_struct gone;
+	struct receiver *before; /* sends.c's */
 	u8 user_vector;
 
 	/*
@@ -183,6 +186,13 @@ void watches_end(struct receiver *r);
 /* hooks.c: what the kernel reports of threads and vectors. */
 int hooks_init(void);
 void hooks_exit(void);
+
+/* sends.c: senduipi sends, in tests. */
+void sends_arm(struct receiver *r, u8 vector);
+void sends_take(struct receiver *r);
+void sends_disarm(struct receiver *r);
+void sends_join(struct receiver *r);
+struct receiver *sends_leave(struct receiver *r);
 
 /* source.c: an interrupt without a device. */
 int source_create(const struct joulio_uintr_source *request);

@@ -20,15 +20,20 @@
 
 static struct workqueue_struct *leavers;
 
+static void receiver_put(struct receiver *r);
+
 static void receiver_free(struct kref *kref)
 {
 	struct receiver *r = container_of(kref, struct receiver, kref);
+	struct receiver *before = sends ? sends_leave(r) : NULL;
 
 	receiver_settle(r);
 	binding_free(r);
 	put_task_struct(r->task);
 	kfree(r->memory);
 	kfree(r);
+	if (before)
+		receiver_put(before);
 	/*
 	 * Never the last reference while code of the module runs: a file's
 	 * caller has the file's, and a work item's end is waited for by
@@ -121,6 +126,8 @@ struct receiver *receiver_register(const struct joulio_uintr_thread *thread)
 	INIT_WORK(&r->gone, receiver_gone);
 
 	kref_get(&r->kref);
+	if (sends)
+		sends_join(r);
 	receiver_attach(r);
 	return r;
 free:

@@ -37,9 +37,12 @@ static void receiver_rescue(struct irq_work *work)
  * A device's interrupt does not say whom it is for: the request is there before
  * it comes. One that finds none would be taken by the CPU and given to nobody.
  */
-static void receiver_prefill(struct receiver *r)
+static void receiver_prefill(struct receiver *r, u8 vector)
 {
-	set_bit(r->user_vector, (unsigned long *)&r->memory->upid.requests);
+	if (sends)
+		sends_arm(r, vector);
+	else
+		set_bit(r->user_vector, (unsigned long *)&r->memory->upid.requests);
 }
 
 /*
@@ -75,7 +78,7 @@ static void receiver_load(struct receiver *r)
 	u8 vector = receiver_vector(r);
 
 	if (vector) {
-		receiver_prefill(r);
+		receiver_prefill(r, vector);
 		if (READ_ONCE(r->missed)) {
 			WRITE_ONCE(r->missed, false);
 			r->regs.requests |= BIT_ULL(r->user_vector);
@@ -87,6 +90,8 @@ static void receiver_load(struct receiver *r)
 		r->regs.requests |= BIT_ULL(r->user_vector);
 		r->status.injected++;
 	}
+	if (sends)
+		sends_take(r);
 	registers_load(&r->regs, r->memory, vector);
 	r->cpu = smp_processor_id();
 	__this_cpu_write(loaded, r);
@@ -95,6 +100,8 @@ static void receiver_load(struct receiver *r)
 /* On the CPU that holds the state, under the lock. */
 static void receiver_unload(struct receiver *r)
 {
+	if (sends)
+		sends_disarm(r);
 	registers_save(&r->regs);
 	r->cpu = -1;
 	__this_cpu_write(loaded, NULL);
@@ -208,8 +215,11 @@ static void receiver_disarm_here(void *info)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&r->lock, flags);
-	if (r->cpu == smp_processor_id() && !r->route.irqd)
+	if (r->cpu == smp_processor_id() && !r->route.irqd) {
+		if (sends)
+			sends_disarm(r);
 		registers_set_vector(0);
+	}
 	raw_spin_unlock_irqrestore(&r->lock, flags);
 }
 
@@ -302,7 +312,7 @@ void receiver_arm(struct receiver *r)
 	raw_spin_lock_irqsave(&r->lock, flags);
 	vector = r->cpu == smp_processor_id() ? receiver_vector(r) : 0;
 	if (vector) {
-		receiver_prefill(r);
+		receiver_prefill(r, vector);
 		registers_set_vector(vector);
 	}
 	raw_spin_unlock_irqrestore(&r->lock, flags);

@@ -96,10 +96,13 @@ static int registers_check(void)
 	return 0;
 }
 
-/*
- * From now on @vector is the thread's, 0: none is. The table has one entry, so
- * its last index is 0.
- */
+/* The table has one entry, so its last index is 0. */
+static void write_vector(u8 vector)
+{
+	write_register(MSR_UINTR_MISC, (u64)vector << 32 | (sends ? 1 : 0));
+}
+
+/* From now on @vector is the thread's, 0: none is. */
 void registers_set_vector(u8 vector)
 {
 	struct held *here = this_cpu_ptr(&held);
@@ -107,7 +110,7 @@ void registers_set_vector(u8 vector)
 	if (here->vector == vector)
 		return;
 	here->vector = vector;
-	write_register(MSR_UINTR_MISC, (u64)vector << 32);
+	write_vector(vector);
 }
 
 void registers_load(const struct uintr_registers *regs, const struct uintr_memory *memory,
@@ -130,7 +133,7 @@ void registers_load(const struct uintr_registers *regs, const struct uintr_memor
 		write_register(MSR_UINTR_TT, (uintptr_t)memory->targets | TT_ENABLE);
 		write_register(MSR_UINTR_RR, regs->requests);
 		/* Last: nothing may arrive before there is a place for it. */
-		write_register(MSR_UINTR_MISC, (u64)vector << 32);
+		write_vector(vector);
 	} else {
 		if (here->requests != regs->requests)
 			write_register(MSR_UINTR_RR, regs->requests);

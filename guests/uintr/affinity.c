@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "claims.h"
@@ -19,13 +20,47 @@ static const char *late_mask;
 static long late_result;
 static int at_once;
 
+static void trace_moves(void)
+{
+	trace_event("irq_vectors/vector_update");
+	trace_event("irq_vectors/vector_free_moved");
+}
+
+#define SHUT_DOWN 239 /* the kernel's vector of an interrupt that has none */
+
+/* Moves of the interrupt that the kernel has not cleaned up after. */
+static int moves_under_way(void)
+{
+	FILE *file = fopen("/sys/kernel/tracing/trace", "re");
+	int moves = 0, an_irq, vector, cpu, old;
+	char line[512], *at;
+
+	CHECK(file);
+	while (fgets(line, sizeof(line), file)) {
+		at = strstr(line, "vector_update: ");
+		if (at && sscanf(at, "vector_update: irq=%d vector=%d cpu=%d prev_vector=%d", &an_irq,
+				 &vector, &cpu, &old) == 4 && an_irq == irq && old &&
+		    old != SHUT_DOWN)
+			moves++;
+		at = strstr(line, "vector_free_moved: ");
+		if (at && sscanf(at, "vector_free_moved: irq=%d", &an_irq) == 1 && an_irq == irq)
+			moves--;
+	}
+	fclose(file);
+	return moves;
+}
+
 /*
  * The kernel cleans up after a move a little later; another one that comes before
  * waits for the next interrupt, which does not come here.
  */
 static void until_cleaned_up(void)
 {
-	usleep(50000);
+	time_t end = time(NULL) + 20;
+
+	while (moves_under_way() && time(NULL) < end)
+		usleep(1000);
+	SAYS(moves_under_way(), 0);
 }
 
 static void user_space_cannot_move_it(int device, int eventfd)
@@ -86,7 +121,8 @@ static void a_write_that_was_let_through_before_is_noticed(int device, int event
 {
 	static char page[4096] __attribute__((aligned(4096))) = "1";
 	struct uffdio_copy copy = { .src = (uintptr_t)page, .len = sizeof(page) };
-	int uffd = memory_that_waits(), tries = 1000000;
+	int uffd = memory_that_waits();
+	time_t end;
 	struct joulio_uintr_status now;
 	uint64_t switches;
 	struct uffd_msg message;
@@ -101,9 +137,10 @@ static void a_write_that_was_let_through_before_is_noticed(int device, int event
 	copy.dst = (uintptr_t)late_mask;
 	CHECK(ioctl(uffd, UFFDIO_COPY, &copy) == 0);
 	switches = status(device).switches_in;
+	end = time(NULL) + 20;
 	do
 		now = status(device);
-	while (now.state == JOULIO_UINTR_BOUND && --tries);
+	while (now.state == JOULIO_UINTR_BOUND && time(NULL) < end);
 	SAYS(now.state, JOULIO_UINTR_LOST);
 	/* Reported by the kernel, rather than found when the thread came back to its CPU. */
 	at_once += now.switches_in == switches;
@@ -199,6 +236,7 @@ void claims_of_affinity(const char *address)
 	struct vfio vfio;
 
 	vfio_open(&vfio, address);
+	trace_moves();
 	vfio_vectors(&vfio, &eventfd, 1);
 	irq = vfio_irq(&vfio, 0);
 	SAYS(register_thread(device), 0);

@@ -22,6 +22,7 @@ void said(const char *file, int line, const char *call, long result, long expect
 /* The module. Calls return -errno. */
 long call(int fd, unsigned long request, void *argument);
 int open_device(void);
+long register_with(int device, uint64_t handler, uint32_t user_vector);
 long register_thread(int device);
 long bind_thread(int device, int eventfd);
 long unbind_thread(int device);
@@ -47,6 +48,7 @@ void handler_wait(int device); /* until the handler has run since; a dry one: un
 void read_text(const char *path, char *text, size_t size);
 void pin(int cpu);
 void online(int cpu, bool on);
+void trace_event(const char *name);
 uint64_t taken(int eventfd);
 int irq_of(const char *name);
 uint64_t interrupts(int irq, int cpu);
@@ -81,6 +83,8 @@ void claims_of_sources(void);
 void claims_of_switches(void);
 void claims_of_watches(void);
 void claims_of_hardware(void);
+void claims_of_counters(void);
+void claims_of_ipis(void);
 void claims_of_bindings(const char *address);
 void claims_of_affinity(const char *address);
 void claims_of_lives(void);

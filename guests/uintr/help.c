@@ -41,14 +41,19 @@ int open_device(void)
 	return device;
 }
 
-long register_thread(int device)
+long register_with(int device, uint64_t handler, uint32_t user_vector)
 {
-	struct joulio_uintr_thread thread = { .handler = handler_address(), .user_vector = 5 };
+	struct joulio_uintr_thread thread = { .handler = handler, .user_vector = user_vector };
 	long result = call(device, JOULIO_UINTR_REGISTER, &thread);
 
 	if (!result)
 		let_through();
 	return result;
+}
+
+long register_thread(int device)
+{
+	return register_with(device, handler_address(), 5);
 }
 
 long bind_thread(int device, int eventfd)
@@ -156,6 +161,18 @@ void online(int cpu, bool on)
 
 	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
 	SAYS(write_text(path, on ? "1" : "0"), 0);
+}
+
+/* From now on, and nothing of before. */
+void trace_event(const char *name)
+{
+	int fd = open("/sys/kernel/tracing/trace", O_WRONLY | O_TRUNC | O_CLOEXEC);
+	char path[128];
+
+	CHECK(fd >= 0);
+	close(fd);
+	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/enable", name);
+	SAYS(write_text(path, "1"), 0);
 }
 
 /* How often it was signalled since the last poll. */

@@ -148,7 +148,8 @@ void claims_of_sources(void)
 	SAYS(call(device, JOULIO_UINTR_INFO, &info), 0);
 	SAYS(info.abi, JOULIO_UINTR_ABI);
 	SAYS(info.flags & JOULIO_UINTR_TEST_SOURCE, JOULIO_UINTR_TEST_SOURCE);
-	CHECK(!(info.flags & JOULIO_UINTR_DRY_RUN) != !(info.flags & JOULIO_UINTR_HARDWARE));
+	SAYS(info.flags & (JOULIO_UINTR_DRY_RUN | JOULIO_UINTR_HARDWARE),
+	     hardware() ? JOULIO_UINTR_HARDWARE : JOULIO_UINTR_DRY_RUN);
 
 	every_raise_is_an_interrupt(device, 0);
 	every_raise_is_an_interrupt(device, 1);

@@ -36,6 +36,8 @@ pub enum Metric {
     Polls,
     /// Percent of polls that found a completion.
     UsefulPolls,
+    /// Percent of the jobs' CPUs in which these did not wait; in virtual time alone.
+    UsefulCpu,
     /// Sleeps an I/O.
     Sleeps,
     /// A figure of energy; without a boundary at the one that shows best what the machine draws,
@@ -131,7 +133,7 @@ const STATISTICS: [(LatencyStatistic, &str); 7] = [
     (LatencyStatistic::Max, "max_us"),
 ];
 
-const PLAIN: [(Metric, &str); 11] = [
+const PLAIN: [(Metric, &str); 12] = [
     (Metric::CpuPercent, "cpu_percent"),
     (Metric::CpuPercentAll, "cpu_percent_all"),
     (Metric::SystemPercentAll, "system_percent_all"),
@@ -142,6 +144,7 @@ const PLAIN: [(Metric, &str); 11] = [
     (Metric::InterruptsPerIo, "interrupts_per_io"),
     (Metric::Polls, "polls"),
     (Metric::UsefulPolls, "useful_polls_percent"),
+    (Metric::UsefulCpu, "useful_cpu_percent"),
     (Metric::Sleeps, "sleeps"),
 ];
 
@@ -193,6 +196,7 @@ impl Metric {
             Metric::InterruptsPerIo => "intr/IO",
             Metric::Polls => "polls/IO",
             Metric::UsefulPolls => "% of polls",
+            Metric::UsefulCpu => "% of the CPUs",
             Metric::Sleeps => "sleeps/IO",
             Metric::Energy(EnergyMetric::Watts, _) => "W",
             Metric::Energy(EnergyMetric::IosPerJoule, _) => "IO/J",
@@ -205,7 +209,7 @@ impl Metric {
     pub fn better(self) -> Option<Better> {
         match self {
             Metric::Iops(_) | Metric::BytesPerSecond(_) => Some(Better::Higher),
-            Metric::UsefulPolls => Some(Better::Higher),
+            Metric::UsefulPolls | Metric::UsefulCpu => Some(Better::Higher),
             Metric::Energy(EnergyMetric::IosPerJoule | EnergyMetric::BytesPerJoule, _) => {
                 Some(Better::Higher)
             }
@@ -219,6 +223,12 @@ impl Metric {
         let counts = run.counts.as_ref()?;
         match self {
             Metric::Energy(metric, boundary) => metric.of(counts, boundary),
+            Metric::UsefulCpu => Some(MetricValue {
+                value: run.useful_cpu_percent?,
+                modelled: run.modelled,
+                band: None,
+                energy: None,
+            }),
             plain => Some(MetricValue {
                 value: plain.plain(counts, run.numjobs)?,
                 modelled: run.modelled,
@@ -258,7 +268,7 @@ impl Metric {
                 useful as f64 / wait.polls as f64 * 100.0
             }
             Metric::Sleeps => wait.sleeps as f64 / ios,
-            Metric::UsefulPolls | Metric::Energy(..) => return None,
+            Metric::UsefulPolls | Metric::UsefulCpu | Metric::Energy(..) => return None,
         })
     }
 }
@@ -437,7 +447,10 @@ mod tests {
             numjobs: 2,
             ..Job::random_reads(500)
         };
-        RunResult::new(&job, method, Vec::new(), completion, Some(counts))
+        RunResult {
+            useful_cpu_percent: Some(12.5),
+            ..RunResult::new(&job, method, Vec::new(), completion, Some(counts))
+        }
     }
 
     fn value(name: &str) -> Option<f64> {
@@ -482,6 +495,7 @@ mod tests {
             ("interrupts_per_io", 0.1),
             ("polls", 4.0),
             ("useful_polls_percent", 25.0),
+            ("useful_cpu_percent", 12.5),
             ("sleeps", 0.0),
             ("watts", 10.0),
             ("wall_watts", 10.0),

@@ -45,6 +45,10 @@ pub struct RunResult {
     /// In virtual time alone: the power of a package that draws more than it is sold to draw.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub past_tdp: Option<PastTdp>,
+    /// In virtual time alone: percent of the jobs' CPUs in which these did not wait, be it by polls that
+    /// found nothing, paused or idle.
+    #[serde(default)]
+    pub useful_cpu_percent: Option<f64>,
     /// The figures.
     #[serde(flatten)]
     pub counts: Option<Counts>,
@@ -77,6 +81,7 @@ impl RunResult {
             modelled: false,
             spoiled: Vec::new(),
             past_tdp: None,
+            useful_cpu_percent: None,
             counts,
         }
     }

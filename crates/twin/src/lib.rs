@@ -44,7 +44,7 @@ mod world;
 
 pub use error::TwinError;
 pub use oracle::Oracle;
-pub use path::{Path, check_method};
+pub use path::{Path, check_devices, check_method};
 pub use result::{DeviceResult, TwinRun};
 pub use run::{run, run_oracle, run_policy};
 pub use setup::{Coalescing, DispatchThread, TwinSetup};

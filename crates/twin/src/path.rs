@@ -70,6 +70,23 @@ pub fn check_method(method: Method, iodepth: usize) -> Result<(), TwinError> {
     Ok(())
 }
 
+/// Refuses `devices` for `method` that fewer jobs cannot share out.
+///
+/// # Errors
+/// [`TwinError::Job`]: the kernel's engines have a device a job.
+pub fn check_devices(method: Method, numjobs: usize, devices: usize) -> Result<(), TwinError> {
+    if devices <= numjobs || !method.engine.is_kernel() {
+        return Ok(());
+    }
+    Err(TwinError::Job {
+        field: "numjobs",
+        problem: format!(
+            "{numjobs} job(s) for {devices} devices: one of {} has one device: --numjobs {devices}",
+            method.engine
+        ),
+    })
+}
+
 /// A new policy of `method`; `None`: it has none.
 pub(crate) fn policy(method: Method) -> Option<AnyPolicy> {
     match (method.engine, method.mode) {

@@ -9,6 +9,7 @@ use crate::world::World;
 use joulio_energy::Model;
 use joulio_job::{IoStatistics, Method, RunResult};
 use joulio_model::{Pick, power};
+use joulio_units::Nanos;
 use joulio_wait::{Counters, Policy};
 
 /// The result of a run that is over: of its `threads`, on the CPUs that are `used`.
@@ -101,13 +102,18 @@ pub(crate) fn report(
     };
     let policy = match oracle {
         true => "oracle".into(),
-        false => threads[0].policy.name().into_owned(),
+        false => threads[0].queue.policy.name().into_owned(),
     };
     let names = setup.devices.iter().map(|device| device.name.clone());
     let result = counted.result(job, method, names.collect(), policy);
     TwinRun {
         result: RunResult {
             past_tdp: power::past_tdp(world.machine, &parts, window),
+            useful_cpu_percent: (could > 0.0).then(|| {
+                let polled = Nanos(counters.empty_polls * world.costs.poll.0);
+                let working = cpus.iter().map(|(_, times)| times.working().seconds());
+                (working.sum::<f64>() - polled.seconds()).max(0.0) / could * 100.0
+            }),
             ..result
         },
         window,

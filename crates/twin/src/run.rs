@@ -8,15 +8,15 @@ use crate::device::Device;
 use crate::job_check::check_job;
 use crate::neighbour::Neighbour;
 use crate::oracle::{Oracle, OracleState};
-use crate::path::{Path, check_method, policy};
+use crate::path::{Path, check_devices, check_method, policy};
 use crate::report::report;
 use crate::result::TwinRun;
 use crate::runner::Runner;
 use crate::setup::TwinSetup;
 use crate::step_costs::{StepCosts, adaptive};
-use crate::thread::{JobThread, ThreadPhase, Wakening};
+use crate::thread::{DeviceQueue, JobThread, ThreadPhase, Wakening};
 use crate::world::World;
-use joulio_job::{CompletionMode, Job, Method, Schedule};
+use joulio_job::{CompletionMode, Job, Method};
 use joulio_units::Nanos;
 use joulio_wait::AnyPolicy;
 use std::collections::BTreeMap;
@@ -48,7 +48,7 @@ pub fn run(job: &Job, method: Method, setup: &TwinSetup<'_>) -> Result<TwinRun, 
 }
 
 /// Runs `job` on the path of `method`, where each job waits by the policy that `policy` makes for
-/// its index.
+/// its index, or of several devices for the index of each of its assignments.
 ///
 /// # Errors
 /// As [`run`]; any policy is taken.
@@ -94,6 +94,17 @@ fn simulate(
     let cpus = machine.cpus();
     check_job(job, setup, cpus)?;
     let (from, seed, path) = (job.ramp_time, job.seed, Path::of(method));
+    check_devices(method, job.numjobs, devices.len())?;
+    if oracle.is_some() && devices.len() > job.numjobs {
+        return Err(TwinError::Job {
+            field: "numjobs",
+            problem: format!(
+                "{} for {} devices: an oracle knows of one device a job",
+                job.numjobs,
+                devices.len()
+            ),
+        });
+    }
     let costs = StepCosts::new(setup, costs, job, path)?;
     let mut world = World {
         machine,
@@ -140,20 +151,25 @@ fn simulate(
     };
     world.beside = (0..cpus).map(beside).collect();
     let threads = (0..job.numjobs).map(|index| {
-        let at = (places[index].0, places[index].1, index % devices.len());
-        let schedule = Schedule::new(job, index, Nanos::ZERO);
         let raises = (path, setup.coalescing);
-        Ok(JobThread::new(
+        let queues = job.assignments(index, devices.len()).into_iter();
+        let mut queues = queues.map(|assignment| {
+            let policy = policy(assignment.index);
+            DeviceQueue::new(job, index, assignment, policy)
+        });
+        let first = queues.next().expect("a job has a device");
+        let others = queues.collect();
+        JobThread::new(
             index,
             job,
             raises,
-            at,
-            policy(index),
+            places[index],
+            first,
+            others,
             &world.costs,
-            schedule,
-        ))
+        )
     });
-    let mut threads = threads.collect::<Result<Vec<_>, TwinError>>()?;
+    let mut threads: Vec<_> = threads.collect();
     for thread in threads.iter().filter(|_| oracle.is_none()) {
         thread.check_steps(machine)?;
     }

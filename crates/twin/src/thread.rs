@@ -5,19 +5,20 @@
 //! [`JobThread::step`] does all of that at once.
 
 mod poll;
+mod queue;
+
+pub(crate) use queue::DeviceQueue;
 
 use crate::core_threads::LONGEST;
-use crate::in_flight::{InFlight, InFlightIo};
+use crate::in_flight::InFlightIo;
 use crate::oracle::OracleState;
 use crate::path::Path;
 use crate::seat::Seat;
 use crate::setup::Coalescing;
 use crate::step_costs::StepCosts;
-use joulio_job::{Job, Load, Schedule};
+use joulio_job::{Job, Load};
 use joulio_units::{Direction, Nanos};
-use joulio_wait::{
-    AnyPolicy, Class, Counters, Outstanding, Policy, Slept, Step, StepKind, StepSet,
-};
+use joulio_wait::{Class, Counters, Policy, Slept, Step, StepKind, StepSet};
 
 /// Phase of a job: what it does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +61,9 @@ pub(crate) struct JobThread<'a> {
     /// True if others see what the job does on its CPU: threads that share it, or the other hardware
     /// thread of its core.
     pub(crate) seen: bool,
-    device: usize,
-    pub(crate) policy: AnyPolicy,
+    pub(crate) queue: DeviceQueue,
+    /// Its queues for further devices, in one poll group with that one, by policies of the same kind.
+    pub(crate) others: Vec<DeviceQueue>,
     /// The steps that the policy may plan and the machine has.
     pub(crate) can: StepSet,
     /// Waits in place of the policy.
@@ -70,7 +72,7 @@ pub(crate) struct JobThread<'a> {
     /// Step that the policy plans for every wait.
     pub(crate) fixed: Option<Step>,
     /// True if nobody asks for more than times: that step is planned for every wait and nobody is told of
-    /// anything, interrupts come at once, and there is no scheduler.
+    /// anything, interrupts come at once, there is no scheduler, and one device.
     pub(crate) plain: bool,
     /// True if the policy is told before each wait who else is runnable.
     pub(crate) asks_others: bool,
@@ -83,7 +85,6 @@ pub(crate) struct JobThread<'a> {
     pub(crate) masks: bool,
     /// True if interrupts come straight to the thread.
     pub(crate) user_interrupts: bool,
-    pub(crate) in_flight: InFlight,
     pub(crate) phase: ThreadPhase,
     /// Event that woke it last, or will.
     pub(crate) wakening: Wakening,
@@ -93,13 +94,10 @@ pub(crate) struct JobThread<'a> {
     pub(crate) resumes: ThreadPhase,
     /// Time that it takes to make and submit the I/Os that are not with the device yet.
     making: Nanos,
-    schedule: Schedule,
     loads: Vec<ThreadLoad>,
     /// True if I/Os of some load go out in several commands.
     in_parts: bool,
     end: Nanos,
-    /// I/Os that are still to be issued.
-    left: u64,
     pub(crate) measuring: bool,
     /// Time at which the measured part begins; never, once it has.
     measures_from: Nanos,
@@ -171,18 +169,18 @@ impl<'a> JobThread<'a> {
         index: usize,
         job: &'a Job,
         (path, coalescing): (Path, Option<Coalescing>),
-        (cpu, place, device): (usize, usize, usize),
-        policy: AnyPolicy,
+        (cpu, place): (usize, usize),
+        queue: DeviceQueue,
+        others: Vec<DeviceQueue>,
         costs: &StepCosts,
-        schedule: Schedule,
     ) -> JobThread<'a> {
+        let policy = &queue.policy;
         JobThread {
             place,
             job,
             coalescing,
             cpu,
             seen: false,
-            device,
             oracle: None,
             timed: policy.timed(),
             fixed: policy.fixed(),
@@ -193,20 +191,18 @@ impl<'a> JobThread<'a> {
             masks: masks_between_blocks(path, policy.steps()),
             user_interrupts: policy.steps().has(StepKind::UserInterrupt),
             can: costs.can.and(policy.steps()),
-            policy,
-            in_flight: InFlight::new(job.iodepth),
+            queue,
+            others,
             phase: ThreadPhase::Issue,
             wakening: Wakening::Slice { since: Nanos::ZERO },
             lacking: None,
             resumes: ThreadPhase::Issue,
             making: Nanos::ZERO,
-            schedule,
             in_parts: costs.parts.iter().any(|parts| *parts > 1),
             loads: ThreadLoad::all(job, index, costs),
             end: job
                 .runtime
                 .map_or(Nanos::MAX, |runtime| job.ramp_time + runtime),
-            left: u64::MAX,
             measuring: false,
             measures_from: job.ramp_time,
             cold: None,
@@ -249,7 +245,8 @@ impl<'a> JobThread<'a> {
     pub(crate) fn is_plain(&self, costs: &StepCosts) -> bool {
         let planned = self.fixed.is_some_and(|step| self.can.has(step.kind));
         let told = self.timed || self.asks_others || self.oracle.is_some();
-        planned && !told && self.coalescing.is_none() && costs.scheduler.is_none()
+        let more = self.coalescing.is_some() || costs.scheduler.is_some();
+        planned && !told && !more && self.others.is_empty()
     }
 
     /// What [`JobThread::until_ring`] does, without what a `plain` job has no use for.
@@ -331,17 +328,21 @@ impl<'a> JobThread<'a> {
         if at >= self.measures_from {
             self.measures_from = Nanos::MAX;
             self.measuring = true;
-            self.left = self.job.number_ios.unwrap_or(u64::MAX);
+            for index in 0..self.queues::<PLAIN>() {
+                self.queue_mut::<PLAIN>(index).left = self.job.number_ios.unwrap_or(u64::MAX);
+            }
             self.before = self.counters;
         }
-        let issuing = self.issuing(at);
+        let issuing = at < self.end && self.has_more::<PLAIN>();
         if issuing {
-            self.make(at, seat);
+            for index in 0..self.queues::<PLAIN>() {
+                self.make::<PLAIN>(index, at, seat);
+            }
         }
-        if !self.in_flight.has_made() {
-            if self.in_flight.count() == 0 && !issuing {
+        if !self.has_made::<PLAIN>() {
+            if !self.has_out::<PLAIN>() && !issuing {
                 self.done.ended = at;
-                self.done.unissued = self.schedule.clone().left(self.end.min(at), self.left);
+                self.done.unissued = self.unissued(at);
                 return (ThreadPhase::Ended, at);
             }
             return (ThreadPhase::Poll, at);
@@ -349,22 +350,32 @@ impl<'a> JobThread<'a> {
         let mut work = seat.costs.enter + std::mem::take(&mut self.making);
         if !PLAIN && let Some(scheduler) = &seat.costs.scheduler {
             let cost = &scheduler[usize::from(self.chilled)];
-            let sides = self.in_flight.made().map(InFlightIo::side);
-            work += sides.fold(Nanos::ZERO, |sum, side| sum + cost.before[side]);
+            for index in 0..self.queues::<PLAIN>() {
+                let made = self.queue::<PLAIN>(index).in_flight.made();
+                let sides = made.map(InFlightIo::side);
+                work += sides.fold(Nanos::ZERO, |sum, side| sum + cost.before[side]);
+            }
         }
         (ThreadPhase::Ring, seat.work(at, work))
     }
 
-    #[inline]
-    fn issuing(&self, at: Nanos) -> bool {
-        at < self.end && self.left > 0
+    /// Arrivals that are due by `at` and were not issued.
+    fn unissued(&self, at: Nanos) -> u64 {
+        let end = self.end.min(at);
+        let left = |queue: &DeviceQueue| queue.schedule.clone().left(end, queue.left);
+        left(&self.queue) + self.others.iter().map(left).sum::<u64>()
     }
 
-    /// Makes all that is due and has room.
+    /// Makes all that is due and has room on queue `index`.
     #[inline(always)]
-    fn make(&mut self, at: Nanos, seat: &Seat<'_, '_>) {
-        while self.in_flight.has_room() && self.left > 0 {
-            let Some(due) = self.schedule.due(at) else {
+    fn make<const PLAIN: bool>(&mut self, index: usize, at: Nanos, seat: &Seat<'_, '_>) {
+        let measured = self.measuring;
+        let queue = match PLAIN || index == 0 {
+            true => &mut self.queue,
+            false => &mut self.others[index - 1],
+        };
+        while queue.in_flight.has_room() && queue.left > 0 {
+            let Some(due) = queue.schedule.due(at) else {
                 break;
             };
             let load = &self.loads[due.load];
@@ -374,14 +385,14 @@ impl<'a> JobThread<'a> {
             } else {
                 Nanos::ZERO
             };
-            let io = self.in_flight.make();
+            let io = queue.in_flight.make();
             io.arrival = due.arrival + app;
             io.class = load.classes[usize::from(due.direction == Direction::Write)];
             io.load = due.load as u16;
             io.closed = due.closed;
-            io.measured = self.measuring;
+            io.measured = measured;
             self.making += load.making;
-            self.left -= 1;
+            queue.left -= 1;
         }
     }
 
@@ -391,25 +402,8 @@ impl<'a> JobThread<'a> {
         let scheduler = seat.costs.scheduler.filter(|_| !PLAIN);
         let locked = scheduler.map(|cost| cost[usize::from(self.chilled)].locked);
         let start = at;
-        let device = &mut seat.devices[self.device];
-        while self.in_flight.has_made() {
-            let rung = at;
-            let io = self.in_flight.start(|io| {
-                if let Some(locked) = locked {
-                    at = device.lock(at, locked[io.side()]);
-                }
-                let load = self.loads[usize::from(io.load)].index;
-                let finish = device.submit(at, io.side(), usize::from(load));
-                let timed = !PLAIN && self.timed;
-                (if timed { at } else { Nanos::ZERO }, finish)
-            });
-            if !PLAIN && self.timed {
-                let made = io.arrival + self.loads[usize::from(io.load)].making;
-                if !io.closed && rung > made {
-                    self.policy.waited(rung - made, at);
-                }
-                self.policy.submitted(io.class, at);
-            }
+        for index in 0..self.queues::<PLAIN>() {
+            at = self.ring_one::<PLAIN>(index, at, locked, seat);
         }
         if at > start {
             seat.cpu.spend(start, at - start, seat.costs.work);
@@ -420,12 +414,55 @@ impl<'a> JobThread<'a> {
         }
     }
 
-    /// Reports to the policy that the core woke at `at`, where a real poll group does it; a
+    /// Rings the doorbell of queue `index`, under the scheduler's lock for so long for a read and a write;
+    /// when that is done.
+    #[inline(always)]
+    fn ring_one<const PLAIN: bool>(
+        &mut self,
+        index: usize,
+        mut at: Nanos,
+        locked: Option<[Nanos; 2]>,
+        seat: &mut Seat<'_, '_>,
+    ) -> Nanos {
+        let timed = !PLAIN && self.timed;
+        let queue = match PLAIN || index == 0 {
+            true => &mut self.queue,
+            false => &mut self.others[index - 1],
+        };
+        let device = &mut seat.devices[queue.device];
+        while queue.in_flight.has_made() {
+            let rung = at;
+            let io = queue.in_flight.start(|io| {
+                if let Some(locked) = locked {
+                    at = device.lock(at, locked[io.side()]);
+                }
+                let load = self.loads[usize::from(io.load)].index;
+                let finish = device.submit(at, io.side(), usize::from(load));
+                (if timed { at } else { Nanos::ZERO }, finish)
+            });
+            if timed {
+                let made = io.arrival + self.loads[usize::from(io.load)].making;
+                if !io.closed && rung > made {
+                    queue.policy.waited(rung - made, at);
+                }
+                queue.policy.submitted(io.class, at);
+            }
+        }
+        at
+    }
+
+    /// Reports to each queue's policy that the core woke at `at`, where a real poll group does it; a
     /// completion was there, or not.
-    pub(crate) fn woke(&mut self, over: bool, at: Nanos) {
+    pub(crate) fn woke(&mut self, at: Nanos) {
         if self.timed {
-            let slept = if over { Slept::Over } else { Slept::Under };
-            self.policy.woke(slept, at);
+            for index in 0..self.queues::<false>() {
+                let queue = self.queue_mut::<false>(index);
+                let slept = match queue.in_flight.first() <= at {
+                    true => Slept::Over,
+                    false => Slept::Under,
+                };
+                queue.policy.woke(slept, at);
+            }
         }
     }
 
@@ -436,11 +473,15 @@ impl<'a> JobThread<'a> {
 
     /// Until when to wait for a completion: the next arrival that can go out, and the next thing to
     /// be done without one.
-    pub(crate) fn deadline(&self, at: Nanos) -> Nanos {
-        if !self.in_flight.has_room() || !self.issuing(at) {
-            return Nanos::MAX;
+    #[inline(always)]
+    pub(crate) fn deadline<const PLAIN: bool>(&self, at: Nanos) -> Nanos {
+        let mut next = Nanos::MAX;
+        for index in 0..self.queues::<PLAIN>() {
+            let queue = self.queue::<PLAIN>(index);
+            if queue.in_flight.has_room() && queue.left > 0 && at < self.end {
+                next = next.min(queue.schedule.next());
+            }
         }
-        let next = self.schedule.next();
         if next == Nanos::MAX {
             return next;
         }

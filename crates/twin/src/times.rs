@@ -85,6 +85,11 @@ impl CoreTimes {
         self.spin + self.kernel + self.paused + self.monitored + self.polled_idle
     }
 
+    /// The part of it in which code ran that is no idle task's; polls are code.
+    pub(crate) fn working(&self) -> Nanos {
+        self.spin + self.kernel
+    }
+
     /// The part of it that the system charges to threads: CPU time, as it is usually reported.
     pub fn charged(&self) -> Nanos {
         self.busy() - self.uncharged - self.polled_idle

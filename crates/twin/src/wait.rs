@@ -12,12 +12,12 @@ use crate::seat::Seat;
 use crate::thread::{JobThread, Next, ThreadPhase, Wakening};
 use joulio_model::MachineProfile;
 use joulio_units::Nanos;
-use joulio_wait::{Policy, Step, StepKind};
+use joulio_wait::{Outstanding, Policy, Step, StepKind};
 
 impl JobThread<'_> {
     /// Refuses a policy that may plan a step which the machine lacks.
     pub(crate) fn check_steps(&self, machine: &MachineProfile) -> Result<(), TwinError> {
-        let steps = self.policy.steps();
+        let steps = self.queue.policy.steps();
         let lacks = |kind: &StepKind| steps.has(*kind) && !self.can.has(*kind);
         let lacking = StepKind::ALL.into_iter().find(lacks);
         lacking.map_or(Ok(()), |kind| Err(self.lacks(kind, machine)))
@@ -30,7 +30,7 @@ impl JobThread<'_> {
 
     fn lacks(&self, kind: StepKind, machine: &MachineProfile) -> TwinError {
         TwinError::Step {
-            policy: self.policy.name().into_owned(),
+            policy: self.queue.policy.name().into_owned(),
             kind,
             machine: machine.name.clone(),
         }
@@ -40,7 +40,7 @@ impl JobThread<'_> {
     /// it is.
     #[inline(always)]
     pub(crate) fn wait<const PLAIN: bool>(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
-        let deadline = self.deadline(at);
+        let deadline = self.deadline::<PLAIN>(at);
         let step = match self.fixed {
             Some(step) if PLAIN => step,
             _ => match self.plan(at, deadline, seat) {
@@ -57,7 +57,7 @@ impl JobThread<'_> {
         match step.kind {
             StepKind::Sleep => self.sleep(step, at, seat),
             StepKind::Block => self.block::<PLAIN>(step, at, seat),
-            _ => self.stay(step, at, seat),
+            _ => self.stay::<PLAIN>(step, at, seat),
         }
     }
 
@@ -65,25 +65,37 @@ impl JobThread<'_> {
     #[inline(always)]
     fn plan(&mut self, at: Nanos, deadline: Nanos, seat: &mut Seat<'_, '_>) -> Option<Step> {
         if let Some(oracle) = &mut self.oracle {
-            return Some(oracle.step(at, deadline, self.cold, &self.in_flight, seat.costs));
-        }
-        if self.asks_others {
-            let others = seat.cpu.run_queue.others_runnable(self.place);
-            self.policy.others_runnable(others);
+            let in_flight = &self.queue.in_flight;
+            return Some(oracle.step(at, deadline, self.cold, in_flight, seat.costs));
         }
         let now = if self.timed { at } else { Nanos::ZERO };
-        let step = self.policy.plan(&self.in_flight, self.can, now);
-        if !self.can.has(step.kind) {
-            self.lacking = Some(step.kind);
-            return None;
+        let idle = !self.has_out::<false>();
+        let mut merged: Option<Step> = None;
+        for index in 0..self.queues::<false>() {
+            let (can, asks_others, place) = (self.can, self.asks_others, self.place);
+            let queue = self.queue_mut::<false>(index);
+            // Queues with nothing out only count when none has.
+            if !idle && queue.in_flight.count() == 0 {
+                continue;
+            }
+            if asks_others {
+                let others = seat.cpu.run_queue.others_runnable(place);
+                queue.policy.others_runnable(others);
+            }
+            let step = queue.policy.plan(&queue.in_flight, can, now);
+            if !can.has(step.kind) {
+                self.lacking = Some(step.kind);
+                return None;
+            }
+            merged = Some(merged.map_or(step, |other| other.merge(step)));
         }
-        Some(step)
+        merged
     }
 
     /// A step that keeps the CPU: until its end, or until another thread may be given it; then a poll
     /// comes, or the other's turn.
     #[inline(always)]
-    fn stay(&mut self, step: Step, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
+    fn stay<const PLAIN: bool>(&mut self, step: Step, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
         let run_queue = &seat.cpu.run_queue;
         let step = match run_queue.shared() {
             true => step.bounded(run_queue.undisturbed(at)),
@@ -93,7 +105,7 @@ impl JobThread<'_> {
             StepKind::Pause => self.pause(step, at, seat),
             StepKind::Monitor => self.monitor(step, at, seat),
             StepKind::UserInterrupt => self.user_interrupt(step, at, seat),
-            _ => self.spin(step, at, seat),
+            _ => self.spin::<PLAIN>(step, at, seat),
         };
         (ThreadPhase::Poll, end)
     }
@@ -117,7 +129,10 @@ impl JobThread<'_> {
     fn resumed(&mut self, since: Nanos, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
         let got = seat.take(self.place, at, Cause::Timer);
         if self.asks_lost && got.at > since {
-            self.policy.lost(got.at - since, got.at);
+            for index in 0..self.queues::<false>() {
+                let policy = &mut self.queue_mut::<false>(index).policy;
+                policy.lost(got.at - since, got.at);
+            }
         }
         self.chill(&got);
         if got.cold.is_none() {
@@ -137,16 +152,22 @@ impl JobThread<'_> {
         seat.kernel(on, seat.costs.interrupt)
     }
 
+    /// Time that a poll of all queues takes.
+    fn poll_time(&self, seat: &Seat<'_, '_>) -> Nanos {
+        Nanos(self.queues::<false>() as u64 * seat.costs.poll.0)
+    }
+
     /// Polls in vain until the completion is there or the time is over. Polls come one after
     /// another from `at` on.
     #[inline(always)]
-    fn spin(&mut self, step: Step, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
-        let until = self.in_flight.first().min(step.until);
-        let poll = seat.costs.poll;
-        let polls = until.since(at).0.div_ceil(poll.0);
-        self.counters.polls += polls;
-        self.counters.empty_polls += polls;
-        seat.spin(at, Nanos(polls * poll.0))
+    fn spin<const PLAIN: bool>(&mut self, step: Step, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
+        let until = self.first::<PLAIN>().min(step.until);
+        let queues = self.queues::<PLAIN>() as u64;
+        let poll = queues * seat.costs.poll.0;
+        let rounds = until.since(at).0.div_ceil(poll);
+        self.counters.polls += queues * rounds;
+        self.counters.empty_polls += queues * rounds;
+        seat.spin(at, Nanos(rounds * poll))
     }
 
     /// Sets a timer and gives the CPU away.
@@ -169,26 +190,29 @@ impl JobThread<'_> {
         seat: &mut Seat<'_, '_>,
     ) -> Nanos {
         let cause = match &self.oracle {
-            Some(oracle) if oracle.knows_arrivals() || until < self.deadline(start) => Cause::Known,
+            Some(oracle) if oracle.knows_arrivals() || until < self.deadline::<false>(start) => {
+                Cause::Known
+            }
             _ => Cause::Timer,
         };
         let got = seat.take(self.place, at, cause);
         self.chill(&got);
         let end = seat.wake(got, seat.costs.timer_fires, Nanos::ZERO);
-        let over = self.in_flight.first() <= end;
+        let over = self.first::<false>() <= end;
         self.counters.sleeps += 1;
         self.counters.oversleeps += u64::from(over);
         self.counters.slept += end - start;
         self.counters.overslept += end - until;
         if !over {
-            // The poll that found that out.
-            self.counters.polls += 1;
-            self.counters.empty_polls += 1;
+            // The polls that found that out.
+            let queues = self.queues::<false>() as u64;
+            self.counters.polls += queues;
+            self.counters.empty_polls += queues;
         }
-        self.woke(over, end);
+        self.woke(end);
         match over {
             true => end,
-            false => seat.spin(end, seat.costs.poll),
+            false => seat.spin(end, self.poll_time(seat)),
         }
     }
 
@@ -196,15 +220,16 @@ impl JobThread<'_> {
     #[inline(always)]
     fn block<const PLAIN: bool>(&mut self, step: Step, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
         self.counters.arms += 1;
-        if self.in_flight.first() <= at {
+        if self.first::<PLAIN>() <= at {
             return (ThreadPhase::Poll, at);
         }
-        self.counters.polls += 1;
-        self.counters.empty_polls += 1;
-        let start = seat.spin(at, seat.costs.poll);
+        let queues = self.queues::<PLAIN>() as u64;
+        self.counters.polls += queues;
+        self.counters.empty_polls += queues;
+        let start = seat.spin(at, Nanos(queues * seat.costs.poll.0));
         let asleep = seat.switch(start, seat.costs.block_before);
         let raised = if PLAIN {
-            self.in_flight.first()
+            self.first::<PLAIN>()
         } else {
             self.raised()
         };
@@ -217,14 +242,21 @@ impl JobThread<'_> {
     /// coalesces.
     #[inline(always)]
     fn raised(&mut self) -> Nanos {
-        let first = self.in_flight.first();
-        match self.coalescing {
-            Some(coalescing) if first != Nanos::MAX => {
-                let enough = self.in_flight.nth(coalescing.threshold);
-                enough.min(first + coalescing.time)
+        let Some(coalescing) = self.coalescing else {
+            return self.first::<false>();
+        };
+        let queues = 0..self.queues::<false>();
+        let raised = queues.map(|index| {
+            let in_flight = &mut self.queue_mut::<false>(index).in_flight;
+            let first = in_flight.first();
+            match first {
+                Nanos::MAX => first,
+                _ => in_flight
+                    .nth(coalescing.threshold)
+                    .min(first + coalescing.time),
             }
-            _ => first,
-        }
+        });
+        raised.min().unwrap_or(Nanos::MAX)
     }
 
     #[inline(always)]
@@ -255,8 +287,7 @@ impl JobThread<'_> {
             self.counters.interrupts += 1;
             self.announced = if PLAIN { 1 } else { self.threshold() };
         } else {
-            let over = self.in_flight.first() <= end;
-            self.woke(over, end);
+            self.woke(end);
         }
         end
     }

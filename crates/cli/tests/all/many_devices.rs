@@ -68,6 +68,20 @@ fn one_job_waits_for_seven_devices_by_every_completion_mode() {
 }
 
 #[test]
+fn one_job_waits_for_seven_devices_in_virtual_time_too() {
+    let modes = MODES.replace("poll-pause=0,", "");
+    let line = format!(
+        "--twin --machine generic-server --device emulated:optane-p5800x,count=7 --completion \
+         {modes},tpause,uintr --number_ios 300 --iodepth 2"
+    );
+    for run in runs(&line) {
+        assert_each(&run, 7, 300);
+        assert_eq!(run["modelled"], true);
+        assert!(run["useful_cpu_percent"].as_f64().is_some(), "{run:#}");
+    }
+}
+
+#[test]
 fn what_this_machine_lacks_it_lacks_for_several_devices_too() {
     let run = |devices: &str| {
         let line = format!(
@@ -175,8 +189,8 @@ fn what_one_job_cannot_wait_for_together_is_refused() {
             ["of two kinds", "--numjobs 2"],
         ),
         (
-            "--twin --device emulated:instant,count=2",
-            ["--numjobs", "each device"],
+            "--twin --engine psync --device emulated:instant,count=2",
+            ["1 job(s) for 2 devices", "--numjobs 2"],
         ),
         ("--device emulated:instant,count=0", ["count=0", "1 to 256"]),
         (

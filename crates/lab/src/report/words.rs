@@ -54,6 +54,7 @@ pub fn metric(metric: Metric) -> String {
             "interrupts_per_io" => "interrupts per I/O",
             "polls" => "polls per I/O",
             "useful_polls_percent" => "polls that found something, %",
+            "useful_cpu_percent" => "CPU time without waits, %",
             "sleeps" => "sleeps per I/O",
             _ => return format!("{name}, {}", metric.unit()),
         },

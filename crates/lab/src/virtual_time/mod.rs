@@ -16,9 +16,11 @@ use crate::target_name::TargetName;
 use joulio_host::power_states::coalescing::{coalesced, describe};
 use joulio_model::{DeviceProfile, FrequencyRatio, MachineProfile};
 use joulio_nvme_spec::feature::InterruptCoalescing;
-use joulio_twin::{Coalescing, DispatchThread, TwinError, TwinSetup, check_method, run};
+use joulio_twin::{
+    Coalescing, DispatchThread, TwinError, TwinSetup, check_devices, check_method, run,
+};
 use joulio_units::Nanos;
-use joulio_workload::{CompletionResult, Job, JobError, Method, RunResult};
+use joulio_workload::{CompletionResult, Job, Method, RunResult};
 use std::collections::BTreeMap;
 
 /// An experiment in virtual time as it is requested.
@@ -78,19 +80,11 @@ impl VirtualExperiment {
     ) -> Result<VirtualExperiment, VirtualError> {
         for method in &methods {
             check_method(*method, job.iodepth)?;
+            check_devices(*method, job.numjobs, options.devices.len())?;
         }
         let own = methods.iter().find(|method| !method.engine.is_kernel());
         if let Some(own) = own.filter(|_| !options.schedulers.is_empty()) {
             return Err(VirtualError::Scheduler(own.engine));
-        }
-        if options.devices.len() > job.numjobs {
-            let problem = format!(
-                "{} device(s) and {} job(s): in virtual time each device needs a job",
-                options.devices.len(),
-                job.numjobs
-            );
-            let flag = "--numjobs";
-            return Err(JobError { flag, problem }.into());
         }
         let machine = machine_profile(options.machine.as_deref())?;
         let devices = options.devices.iter().map(|name| device(name, job));

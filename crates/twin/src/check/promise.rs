@@ -14,7 +14,7 @@ pub(super) fn promise(metric: Metric, fitted: bool) -> Option<f64> {
         Metric::Iops(_)
         | Metric::Latency(_, LatencyStatistic::Mean)
         | Metric::Latency(_, LatencyStatistic::P50) => (0.03, 0.10),
-        Metric::CpuPercent | Metric::CpuUs => (0.08, 0.15),
+        Metric::CpuPercent | Metric::CpuUs | Metric::UsefulCpu => (0.08, 0.15),
         Metric::Switches => (0.01, 0.01),
         PACKAGE_WATTS if fitted => (0.03, 0.03),
         _ => return None,

@@ -3,20 +3,21 @@
 use super::{JobThread, Next, ThreadPhase};
 use crate::seat::Seat;
 use joulio_units::Nanos;
-use joulio_wait::{Outstanding, Policy};
+use joulio_wait::Policy;
 
 impl JobThread<'_> {
     /// One poll of the completion queue; takes in all that is there. An I/O ends for the workload
     /// when the poll hands them out, all at once.
     #[inline(always)]
     pub(super) fn poll<const PLAIN: bool>(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
-        self.counters.polls += 1;
-        if self.in_flight.first() > at {
-            self.counters.empty_polls += 1;
-            let at = seat.spin(at, seat.costs.poll);
-            let deadline = self.deadline(at);
+        let queues = self.queues::<PLAIN>() as u64;
+        self.counters.polls += queues;
+        if self.first::<PLAIN>() > at {
+            self.counters.empty_polls += queues;
+            let at = seat.spin(at, Nanos(queues * seat.costs.poll.0));
+            let deadline = self.deadline::<PLAIN>(at);
             // Nothing to wait for is no reason to wait, as in the driver.
-            let nothing = self.in_flight.count() == 0 && deadline == Nanos::MAX;
+            let nothing = !self.has_out::<PLAIN>() && deadline == Nanos::MAX;
             if at >= deadline || nothing {
                 return (ThreadPhase::Issue, at);
             }
@@ -33,11 +34,22 @@ impl JobThread<'_> {
         self.chilled = cold.is_some();
         let mut end = at;
         let mut announced = std::mem::take(&mut self.announced);
-        let mut ended = 0;
-        while let Some(io) = self.in_flight.finished(at) {
+        for index in 0..self.queues::<PLAIN>() {
+            self.queue_mut::<PLAIN>(index).ended = 0;
+        }
+        let mut index = 0;
+        loop {
+            let queue = self.queue_mut::<PLAIN>(index);
+            let Some(io) = queue.in_flight.finished(at) else {
+                index += 1;
+                if index == self.queues::<PLAIN>() {
+                    break;
+                }
+                continue;
+            };
             let (class, submitted, side) = (io.class, io.submitted(), io.side());
             let load = usize::from(io.load);
-            ended += 1;
+            queue.ended += 1;
             match announced.checked_sub(1) {
                 Some(rest) => announced = rest,
                 None if self.armed && !self.user_interrupts => {
@@ -62,21 +74,40 @@ impl JobThread<'_> {
                 end = seat.work(end, cost.after[side]);
             }
             if timed {
-                self.policy.completed(class, submitted, seen);
+                let policy = &mut self.queue_mut::<PLAIN>(index).policy;
+                policy.completed(class, submitted, seen);
             }
         }
         end = seat.work(end, work);
+        if !PLAIN && !self.others.is_empty() {
+            end = self.polled_in_vain(end, seat);
+        }
         // The driver masks its vector when a block is over; what came until then has interrupted.
         self.armed &= !self.masks;
-        for io in self.in_flight.taken_out(ended).filter(|io| io.measured) {
-            let (latency, load) = (end.since(io.arrival), &self.loads[usize::from(io.load)]);
-            let completed = &mut seat.devices[self.device].completed;
-            completed[io.side()].success(latency, u64::from(load.bytes));
-            if !PLAIN && let Some(oracle) = &mut self.oracle {
-                oracle.completed(latency);
+        for index in 0..self.queues::<PLAIN>() {
+            let queue = match PLAIN || index == 0 {
+                true => &self.queue,
+                false => &self.others[index - 1],
+            };
+            let ended = queue.in_flight.taken_out(queue.ended);
+            for io in ended.filter(|io| io.measured) {
+                let (latency, load) = (end.since(io.arrival), &self.loads[usize::from(io.load)]);
+                let completed = &mut seat.devices[queue.device].completed;
+                completed[io.side()].success(latency, u64::from(load.bytes));
+                if !PLAIN && let Some(oracle) = &mut self.oracle {
+                    oracle.completed(latency);
+                }
             }
         }
         (ThreadPhase::Issue, end)
+    }
+
+    /// Counts the polls of a round that found nothing on their queues, while others found something.
+    fn polled_in_vain(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
+        let others = self.others.iter().filter(|queue| queue.ended == 0);
+        let empty = others.count() as u64 + u64::from(self.queue.ended == 0);
+        self.counters.empty_polls += empty;
+        seat.spin(at, Nanos(empty * seat.costs.poll.0))
     }
 
     /// Takes in the other commands of an I/O of `load` that went out in parts.

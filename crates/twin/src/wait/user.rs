@@ -11,16 +11,17 @@ impl JobThread<'_> {
     pub(super) fn pause(&mut self, step: Step, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
         let costs = seat.costs;
         let length = step.max_pause.min(costs.pause);
-        let cycle = costs.poll + length + costs.pause_exit;
-        let until = self.in_flight.first().min(step.until);
+        let (queues, poll) = (self.queues::<false>() as u64, self.poll_time(seat));
+        let cycle = poll + length + costs.pause_exit;
+        let until = self.first::<false>().min(step.until);
         let cycles = until.since(at).0.div_ceil(cycle.0).max(1);
-        self.counters.polls += cycles;
-        self.counters.empty_polls += cycles;
+        self.counters.polls += queues * cycles;
+        self.counters.empty_polls += queues * cycles;
         self.counters.pauses += cycles;
         if length < step.max_pause {
             self.counters.limited += cycles;
         }
-        let polled = Nanos(cycles * costs.poll.0);
+        let polled = Nanos(cycles * poll.0);
         // The last pause is cut short by the end of the step.
         let latest = step.until.max(at) + costs.pause_exit;
         let end = (at + Nanos(cycles * cycle.0)).min(latest.max(at + polled));
@@ -33,13 +34,14 @@ impl JobThread<'_> {
     /// is over.
     pub(super) fn monitor(&mut self, step: Step, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
         let costs = seat.costs;
-        let until = self.in_flight.first().min(step.until);
+        let (queues, poll) = (self.queues::<false>() as u64, self.poll_time(seat));
+        let until = self.first::<false>().min(step.until);
         let waits = until.since(at).0.div_ceil(costs.pause.0).max(1);
-        self.counters.polls += waits;
-        self.counters.empty_polls += waits;
+        self.counters.polls += queues * waits;
+        self.counters.empty_polls += queues * waits;
         self.counters.monitors += waits;
         self.counters.limited += waits - 1;
-        let polled = Nanos(waits * costs.poll.0);
+        let polled = Nanos(waits * poll.0);
         let (exit, limit) = (costs.pause_exit, costs.pause);
         // What never comes is polled for again when the limit is over.
         let until = if until == Nanos::MAX {
@@ -53,7 +55,9 @@ impl JobThread<'_> {
         cpu.spend(waiting, end - waiting, Doing::Monitor)
     }
 
-    /// Sleeps lightly until the interrupt that comes straight to the thread, or the time.
+    /// Sleeps lightly until the interrupt that comes straight to the thread, or the time. Of several
+    /// queues the first has such an interrupt; the others' reach the thread by the kernel's handler, as
+    /// `joulio_wait::Waiter::receive` has them.
     pub(super) fn user_interrupt(
         &mut self,
         step: Step,
@@ -75,6 +79,13 @@ impl JobThread<'_> {
         }
         self.counters.user_interrupts += 1;
         self.announced = self.threshold();
-        seat.work(awake, seat.costs.user_interrupt)
+        let handled = match self.queue.in_flight.first() == self.first::<false>() {
+            true => awake,
+            false => {
+                self.counters.interrupts += 1;
+                seat.kernel(awake, seat.costs.interrupt)
+            }
+        };
+        seat.work(handled, seat.costs.user_interrupt)
     }
 }

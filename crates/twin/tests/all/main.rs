@@ -8,6 +8,7 @@ mod oracle;
 mod properties;
 mod published;
 mod replay;
+mod several_devices;
 mod shared;
 mod sizes;
 mod smt;

@@ -3,7 +3,7 @@
 use crate::common::policies::{ALL, policy};
 use crate::common::{device, method};
 use joulio_job::{Arrivals, EngineName, Job, Load, Phase, ReadWrite};
-use joulio_model::{CoreState, MachineProfile};
+use joulio_model::{CoreState, DeviceProfile, MachineProfile};
 use joulio_twin::replay::{History, PolicyEvent, replay};
 use joulio_twin::{Coalescing, CoreTimes, TwinRun, TwinSetup, run_policy};
 use joulio_units::Nanos;
@@ -49,8 +49,13 @@ fn any_phases() -> impl Strategy<Value = Vec<Phase>> {
     prop_oneof![Just(Vec::new()), proptest::collection::vec(phase, 1..4)]
 }
 
-/// A job, its engine and interrupt coalescing.
-type Case = (Job, EngineName, Option<Coalescing>);
+/// A job, its engine, interrupt coalescing and a number of devices that the engine's jobs can share out.
+type Case = (Job, EngineName, Option<Coalescing>, usize);
+
+fn devices(count: usize) -> Vec<DeviceProfile> {
+    let names = ["optane-900p", "flash-gc"].into_iter().cycle();
+    names.take(count).map(device).collect()
+}
 
 fn any_job() -> impl Strategy<Value = Case> {
     let arrivals = any_arrivals();
@@ -66,12 +71,12 @@ fn any_job() -> impl Strategy<Value = Case> {
     let ramp = prop_oneof![Just(0_u64), 1_u64..2_000];
     (
         (0_u8..=100, sizes, 1_usize..33, 1_usize..20, 1_u64..150),
-        (arrivals, any_phases(), coalescing, path, ramp),
+        (arrivals, any_phases(), coalescing, path, ramp, 1_usize..9),
     )
         .prop_map(
             |(
                 (read_percent, bs, iodepth, numjobs, ios),
-                (arrivals, phases, coalescing, path, ramp),
+                (arrivals, phases, coalescing, path, ramp, devices),
             )| {
                 let job = Job {
                     rw: ReadWrite::RandRw,
@@ -84,14 +89,18 @@ fn any_job() -> impl Strategy<Value = Case> {
                     phases,
                     ..Job::random_reads(ios)
                 };
-                (job, path, coalescing)
+                let devices = match path {
+                    EngineName::Nvme => devices,
+                    _ => devices.min(numjobs),
+                };
+                (job, path, coalescing, devices)
             },
         )
 }
 
 fn simulate(case: &Case, which: usize, seed: u64) -> TwinRun {
-    let (machine, devices) = (machine(), [device("optane-900p"), device("flash-gc")]);
-    let (job, engine, coalescing) = case;
+    let (job, engine, coalescing, count) = case;
+    let (machine, devices) = (machine(), devices(*count));
     let setup = TwinSetup {
         coalescing: *coalescing,
         ..TwinSetup::new(&machine, &devices)
@@ -127,7 +136,7 @@ proptest! {
     fn every_io_ends_once_and_the_device_did_each(case in any_job(), which in 0_usize..ALL, seed: u64) {
         let done = simulate(&case, which, seed);
         let job = &case.0;
-        let wanted = job.number_ios.unwrap() * job.numjobs as u64;
+        let wanted = job.number_ios.unwrap() * job.numjobs.max(case.3) as u64;
         prop_assert_eq!(done.ios(), wanted);
         prop_assert_eq!(done.all().latency.len(), wanted);
         if job.phases.is_empty() {
@@ -175,11 +184,11 @@ proptest! {
     fn time_never_runs_back_and_decisions_hang_on_the_history_alone(
         case in any_job(), which in 0_usize..ALL, seed: u64,
     ) {
-        let (machine, devices) = (machine(), [device("optane-900p")]);
-        let (job, engine, coalescing) = case;
+        let (job, engine, coalescing, count) = case;
+        let (machine, devices) = (machine(), devices(count));
         let job = Job { seed, ..job };
         let setup = TwinSetup { coalescing, ..TwinSetup::new(&machine, &devices) };
-        let histories: Vec<_> = (0..job.numjobs).map(|_| History::default()).collect();
+        let histories: Vec<_> = (0..job.numjobs.max(count)).map(|_| History::default()).collect();
         let recorded = |index: usize| histories[index].record(policy(which));
         run_policy(&job, method(engine), &setup, recorded).unwrap();
         for history in &histories {

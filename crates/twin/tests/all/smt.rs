@@ -20,7 +20,7 @@ fn machine() -> MachineProfile {
 /// `second` makes; each on a drive of its own.
 fn reads(machine: &MachineProfile, cpus: &[usize], second: fn() -> AnyPolicy) -> TwinRun {
     // The nth I/O of a drive takes the same in every run, so that code alone makes a difference.
-    let devices = [device("optane-900p"), device("optane-900p")];
+    let devices = vec![device("optane-900p"); cpus.len()];
     let job = Job {
         numjobs: cpus.len(),
         cpus_allowed: cpus.to_vec(),

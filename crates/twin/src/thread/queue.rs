@@ -1,0 +1,95 @@
+//! A job's work on one of its devices.
+
+use super::JobThread;
+use crate::in_flight::InFlight;
+use joulio_job::{Assignment, Job, Schedule};
+use joulio_units::Nanos;
+use joulio_wait::{AnyPolicy, Outstanding};
+
+/// A queue of a job: its I/Os on one device, and the policy that waits for them.
+pub(crate) struct DeviceQueue {
+    pub(crate) device: usize,
+    pub(crate) policy: AnyPolicy,
+    pub(crate) in_flight: InFlight,
+    pub(super) schedule: Schedule,
+    /// I/Os that are still to be issued.
+    pub(super) left: u64,
+    /// I/Os that the latest poll took out.
+    pub(super) ended: usize,
+}
+
+impl DeviceQueue {
+    /// The queue of job `index` for its `assignment`.
+    pub(crate) fn new(
+        job: &Job,
+        index: usize,
+        assignment: Assignment,
+        policy: AnyPolicy,
+    ) -> DeviceQueue {
+        DeviceQueue {
+            device: assignment.device,
+            policy,
+            in_flight: InFlight::new(job.iodepth),
+            schedule: Schedule::of_assignment(job, index, assignment, Nanos::ZERO),
+            left: u64::MAX,
+            ended: 0,
+        }
+    }
+}
+
+impl JobThread<'_> {
+    /// Number of queues; a `plain` job has one.
+    #[inline(always)]
+    pub(crate) fn queues<const PLAIN: bool>(&self) -> usize {
+        match PLAIN {
+            true => 1,
+            false => 1 + self.others.len(),
+        }
+    }
+
+    /// Queue number `index`.
+    #[inline(always)]
+    pub(crate) fn queue<const PLAIN: bool>(&self, index: usize) -> &DeviceQueue {
+        match PLAIN || index == 0 {
+            true => &self.queue,
+            false => &self.others[index - 1],
+        }
+    }
+
+    /// Queue number `index`.
+    #[inline(always)]
+    pub(crate) fn queue_mut<const PLAIN: bool>(&mut self, index: usize) -> &mut DeviceQueue {
+        match PLAIN || index == 0 {
+            true => &mut self.queue,
+            false => &mut self.others[index - 1],
+        }
+    }
+
+    /// When the first of the I/Os that are out is finished; never, if there is none.
+    #[inline(always)]
+    pub(crate) fn first<const PLAIN: bool>(&self) -> Nanos {
+        let first = self.queue.in_flight.first();
+        let others = self.others.iter().filter(|_| !PLAIN);
+        others.fold(first, |first, other| first.min(other.in_flight.first()))
+    }
+
+    /// Returns true if I/Os are with a device.
+    #[inline(always)]
+    pub(crate) fn has_out<const PLAIN: bool>(&self) -> bool {
+        let out = |queue: &DeviceQueue| queue.in_flight.count() > 0;
+        out(&self.queue) || !PLAIN && self.others.iter().any(out)
+    }
+
+    /// Returns true if I/Os are made that are not with a device.
+    #[inline(always)]
+    pub(super) fn has_made<const PLAIN: bool>(&self) -> bool {
+        let made = |queue: &DeviceQueue| queue.in_flight.has_made();
+        made(&self.queue) || !PLAIN && self.others.iter().any(made)
+    }
+
+    /// Returns true if I/Os are still to be issued on some device.
+    #[inline(always)]
+    pub(super) fn has_more<const PLAIN: bool>(&self) -> bool {
+        self.queue.left > 0 || !PLAIN && self.others.iter().any(|queue| queue.left > 0)
+    }
+}

@@ -5,7 +5,7 @@ use joulio_nvme::wait::{Objective, Promised};
 use joulio_units::Slo;
 use joulio_workload::parse_slo;
 
-/// What `adaptive` is to reach.
+/// Goal of the completion mode `adaptive`.
 #[derive(clap::Args)]
 pub struct GoalArgs {
     /// adaptive: whose energy is to be least: cores (the jobs'), package (and what cores share) or wall

@@ -1,4 +1,4 @@
-//! Which devices each job works on.
+//! Assignment of devices to jobs.
 
 use crate::Job;
 use serde::{Deserialize, Serialize};

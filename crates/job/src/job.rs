@@ -42,7 +42,7 @@ pub struct Job {
     pub verify: Verify,
     /// Seed of every random number.
     pub seed: u64,
-    /// What the completion mode `adaptive` is to reach.
+    /// Goal of the completion mode `adaptive`.
     #[serde(default)]
     pub goal: Goal,
 }

@@ -6,7 +6,7 @@ use core::fmt;
 
 /// The 15-bit status field of a completion: type, code, more, do not retry.
 ///
-/// It is never squashed into an errno: what a caller may do next is in it.
+/// Never squashed into an errno: it says what a caller may do next.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Status(u16);
 

@@ -65,7 +65,7 @@ pub enum EventKind {
         /// End of the watch.
         loose_ns: u32,
     },
-    /// What that plan was expected to cost.
+    /// Joules that the plan was expected to cost.
     Expected {
         /// CID.
         cid: u16,

@@ -1,4 +1,4 @@
-//! What waits have cost, by I/O.
+//! Costs of waits, by I/O.
 
 use crate::{Timeline, WaitKind};
 use joulio_units::{Joules, Nanos};

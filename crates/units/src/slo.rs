@@ -91,7 +91,7 @@ pub enum SloError {
     /// There are too many.
     #[error("more than {} percentiles: leave some out", Slo::MAX)]
     TooMany,
-    /// What limits no percentile.
+    /// A promise that limits no percentile.
     #[error("'{0}' is not a percentile: write p99 or p99.9, above p0 and below p100")]
     Percentile(String),
     /// A percentile is there twice.

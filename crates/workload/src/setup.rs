@@ -1,4 +1,4 @@
-//! What a run needs beside the job and the method.
+//! Needs of a run beside the job and the method.
 
 use crate::Stop;
 use crate::target::Target;
@@ -24,7 +24,7 @@ pub struct Setup<'a> {
     pub root: &'a Path,
     /// Called now and then with the fraction of the run that is over, 0 to 1.
     pub progress: &'a (dyn Fn(f64) + Sync),
-    /// What each step of a wait costs on this machine, for the completion mode `adaptive`; `None`: as
+    /// Costs of each step of a wait on this machine, for the completion mode `adaptive`; `None`: as
     /// on a generic server.
     pub wait_costs: Option<&'a WaitCosts>,
     /// Events of the measured part that each queue is to keep, if it is to be traced.

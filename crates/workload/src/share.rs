@@ -17,7 +17,7 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// What went wrong there, with the device's name where it is not the only one.
+    /// Description of the failure there, with the device's name where it is not the only one.
     pub(crate) fn describe(&self, what: impl Display) -> String {
         match &self.name {
             Some(name) => format!("{name}: {what}"),

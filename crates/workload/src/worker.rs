@@ -35,7 +35,7 @@ pub struct Worker<'a> {
     /// Shares of the job's devices, at least one.
     pub(crate) shares: Vec<Share>,
     pub(crate) stop: &'a Stop,
-    /// What each step of a wait costs on this machine, if that is known.
+    /// Costs of each step of a wait on this machine, if they are known.
     pub(crate) wait_costs: Option<&'a WaitCosts>,
     /// Events of the measured part that each queue is to keep.
     pub(crate) trace: Option<usize>,

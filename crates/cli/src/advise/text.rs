@@ -226,7 +226,7 @@ fn ties(advice: &Advice, text: &mut String) {
     let _ = writeln!(text, "  cannot be told from it: {}{more}", names.join("; "));
 }
 
-/// What would make another choice the better one.
+/// Conditions under which another choice is the better one.
 fn overturned(advice: &Advice, text: &mut String) {
     let mut lines = Vec::new();
     for other in &advice.other_boundaries {

@@ -61,7 +61,7 @@ pub fn star_note(column: Option<&EnergyColumn>) -> Option<String> {
     ))
 }
 
-/// What is to be known of the energy figures, a line each.
+/// Notes on the energy figures, a line each.
 pub fn energy_notes(records: &[&RunRecord]) -> Vec<String> {
     let all = || {
         records

@@ -39,7 +39,7 @@
 //! comes meanwhile does nothing at all. Its completion was written before it, so before the
 //! handler's end, and the mark stands: the poll that follows the mark comes after the re-arm and
 //! sees it. After the re-arm the next vector is posted, and delivered when the handler returns.
-//! That is why it is the queues that say what is done, never the number of interrupts.
+//! So the queues say what is done, never the number of interrupts.
 //!
 //! *While the thread is not running*, its device's interrupt goes to the kernel's handler, which
 //! signals the eventfd; when it runs again after that the module injects one user interrupt, so

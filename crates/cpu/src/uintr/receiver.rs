@@ -44,7 +44,7 @@ impl Drop for Held<'_> {
 
 /// A thread's user interrupts: those of one device interrupt.
 ///
-/// It can be moved to another thread as long as none has registered. Dropping it gives the
+/// Can be moved to another thread as long as none has registered. Dropping it gives the
 /// interrupt back to the kernel.
 #[derive(Debug)]
 pub struct Receiver {
@@ -59,7 +59,7 @@ impl Receiver {
     /// One that waits as deep as `depth`, for whichever thread registers first.
     ///
     /// # Errors
-    /// What this CPU, this system or this user lacks.
+    /// Anything that this CPU, this system or this user lacks.
     pub fn open(depth: Depth) -> Result<Receiver, UintrError> {
         let device = Device::open()?;
         Ok(Receiver {
@@ -233,7 +233,7 @@ impl Receiver {
     /// [`Receiver::wait_once`] from there on.
     ///
     /// # Errors
-    /// Of `raise`; on another thread, or one with a shadow stack; or `at` is no instruction of the
+    /// Those of `raise`; on another thread, or one with a shadow stack; or `at` is no instruction of the
     /// window.
     pub fn interrupt_at(
         &self,

@@ -25,7 +25,7 @@ impl TestSource {
     /// One that signals `eventfd`, directed at `cpu` at first.
     ///
     /// # Errors
-    /// What this CPU, this system or this user lacks; the module's.
+    /// Anything that this CPU, this system or this user lacks; the module's.
     pub fn open(eventfd: BorrowedFd<'_>, cpu: u32) -> Result<TestSource, UintrError> {
         let device = Device::open()?;
         if !device.has_source() {

@@ -1,4 +1,4 @@
-//! From the kernel to `vfio-pci`.
+//! Moving a function from its kernel driver to `vfio-pci`.
 
 use std::fmt;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! From `vfio-pci` back to the kernel.
+//! Giving a function back from `vfio-pci` to its kernel driver.
 
 use std::fmt;
 

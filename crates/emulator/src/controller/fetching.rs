@@ -1,4 +1,4 @@
-//! From a doorbell to a command: polling tails, and fetching what was submitted (Base 3.3.1).
+//! Fetching commands: polling tails, and fetching what was submitted (Base 3.3.1).
 
 use super::Controller;
 use super::errors::{self, ErrorEvent};

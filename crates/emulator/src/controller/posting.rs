@@ -1,4 +1,4 @@
-//! From a result to a completion in the host's memory (Base 3.3.1.2 and 4.2).
+//! Posting completions into the host's memory (Base 3.3.1.2 and 4.2).
 
 use super::Controller;
 use joulio_nvme_spec::log::ErrorInformation;

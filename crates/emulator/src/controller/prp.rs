@@ -1,4 +1,4 @@
-//! From PRP entries to checked pieces of memory (Base 4.1.1, figures 108 to 110).
+//! PRP entries as checked pieces of memory (Base 4.1.1, figures 108 to 110).
 
 use super::data::DataWalker;
 use crate::guest::{GuestMemory, PAGE, Segment};

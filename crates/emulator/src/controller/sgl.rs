@@ -1,4 +1,4 @@
-//! From an SGL to checked pieces of memory (Base 4.1.2).
+//! SGLs as checked pieces of memory (Base 4.1.2).
 
 use super::data::DataWalker;
 use crate::guest::{GuestMemory, PAGE, Segment};

@@ -1,4 +1,4 @@
-//! From the bytes of a file to its header and its rows.
+//! Header and rows of a file's bytes.
 
 use super::ImportError;
 use super::heading::Heading;

@@ -21,7 +21,7 @@ pub trait Fetch: Send + Sync + fmt::Debug {
     /// The body of `url`, which is checked: [`RedfishUrl`](crate::RedfishUrl).
     ///
     /// # Errors
-    /// What went wrong, in a line, without a word of the credentials.
+    /// Cause of the failure, in a line, without a word of the credentials.
     fn get(&self, url: &str) -> io::Result<Vec<u8>>;
 }
 

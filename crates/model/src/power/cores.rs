@@ -32,7 +32,7 @@ fn above(floor: f64, machine: &MachineProfile, run_cores: &[Residency], pick: Pi
 
 /// Energy of what the cores share: ring or mesh, last-level cache, memory.
 ///
-/// It is awake as long as the longest-serving core is anywhere but in C6, and draws more as cores
+/// The uncore is awake as long as the longest-serving core is anywhere but in C6, and draws more as cores
 /// are busy: `uncore_watts x awake + uncore_active_watts x (sum of the cores' busy times / cores
 /// of the machine)`. More threads than cores do not make it busier than all cores do.
 pub fn uncore(machine: &MachineProfile, run_cores: &[Residency], pick: Pick) -> Joules {

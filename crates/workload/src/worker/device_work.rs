@@ -1,4 +1,4 @@
-//! What a job does on one of its devices.
+//! A job's work on one of its devices.
 
 use super::in_flight::InFlight;
 use crate::pattern::Pattern;
@@ -11,7 +11,7 @@ use joulio_units::{Direction, Nanos};
 /// A device ready for I/O: what stands there, and memory for as many I/Os as the queue depth.
 pub(super) struct Prepared<B> {
     pub(super) buffers: Vec<B>,
-    /// What stands on the device, if data is verified.
+    /// Content of the device, if data is verified.
     pub(super) ledger: Option<Ledger>,
 }
 

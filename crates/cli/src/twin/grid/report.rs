@@ -8,11 +8,11 @@ use joulio_model::MeteredAt;
 use joulio_twin::grid::{Axes, Cell};
 use std::fmt::Write;
 
-/// What a column says, where it is there.
+/// Legend of a column that is there only sometimes.
 const NEIGHBOUR: &str = "neighbour: percent of the CPU that a thread which computes beside each job has, the median of those cells; joules\n\
      are without its own.\n";
 
-/// What the columns say.
+/// Legend of the columns.
 const KEYS: &str = "\
 keeps: cells in which the promise is kept with every seed; best: with the least joules an I/O of those; ties: with the
 least with some seed, where another has it with the others

@@ -57,7 +57,7 @@ impl<'r, 'a> CoreThreads<'r, 'a> {
     ) -> Result<Option<(Nanos, usize)>, TwinError> {
         match self {
             CoreThreads::One(job, number) => {
-                stop.check()?;
+                stop.check(rings.max(1))?;
                 let next = job.until_ring(at, rings, &mut world.seat(job.cpu));
                 if next <= LONGEST && job.goes_on() {
                     return Ok(Some((next, *number)));
@@ -81,7 +81,7 @@ impl Several<'_, '_> {
         stop: &mut Stop<'_>,
     ) -> Result<Option<(Nanos, usize)>, TwinError> {
         while let Some((at, place)) = self.events.first() {
-            stop.check()?;
+            stop.check(1)?;
             let (number, thread) = &mut self.threads[place];
             if thread.rings() {
                 if rings == 0 {

@@ -3,13 +3,13 @@
 use crate::TwinError;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Turns of threads between two looks at the flag.
+/// Turns of threads from one reading of the flag to the next.
 const INTERVAL: u32 = 1 << 14;
 
-/// A flag that stops a run, seen now and then.
+/// A flag that stops a run, read now and then.
 pub(crate) struct Stop<'s> {
     flag: Option<&'s AtomicBool>,
-    /// Turns that are left until it is seen.
+    /// Turns that are left until it is read.
     left: u32,
 }
 
@@ -22,21 +22,21 @@ impl<'s> Stop<'s> {
         }
     }
 
-    /// Counts a turn.
+    /// Counts `turns`.
     ///
     /// # Errors
     /// [`TwinError::Stopped`], where it is set.
     #[inline]
-    pub(crate) fn check(&mut self) -> Result<(), TwinError> {
-        self.left -= 1;
+    pub(crate) fn check(&mut self, turns: u32) -> Result<(), TwinError> {
+        self.left = self.left.saturating_sub(turns);
         match self.left {
-            0 => self.see(),
+            0 => self.read(),
             _ => Ok(()),
         }
     }
 
     #[cold]
-    fn see(&mut self) -> Result<(), TwinError> {
+    fn read(&mut self) -> Result<(), TwinError> {
         self.left = INTERVAL;
         match self.flag {
             Some(flag) if flag.load(Ordering::Relaxed) => Err(TwinError::Stopped),

@@ -6,6 +6,7 @@ use joulio_host::ChangeError;
 use joulio_lab::advise::AdviseError;
 use joulio_lab::calibrate::CalibrateError;
 use joulio_lab::calibrate::watts::WattsError;
+use joulio_lab::campaign::CampaignError;
 use joulio_lab::device_measure::DeviceMeasureError;
 use joulio_lab::experiment::ExperimentError;
 use joulio_lab::grid::SweepError;
@@ -138,6 +139,7 @@ macro_rules! refusals_or_runs {
 
 refusals!(DiskError, MetersError, OpenError, SweepOptionsError);
 refusals_or_runs!(
+    CampaignError,
     ExperimentError,
     IdleError,
     PowerLogError,

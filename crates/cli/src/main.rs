@@ -13,6 +13,7 @@ mod failure;
 mod goal;
 mod inspect;
 mod knobs;
+mod lab;
 mod limits;
 mod list;
 mod nvme_cli;
@@ -56,6 +57,9 @@ enum Command {
     Trace(Box<trace::TraceArgs>),
     /// List the NVMe namespaces of this machine (or of the devices named), as `nvme list`.
     List(list::ListArgs),
+    /// Experiments as data: the papers' and our own. List, plan, run, merge and compare them.
+    #[command(subcommand)]
+    Lab(lab::LabCommand),
     /// Identify Controller, as `nvme id-ctrl`.
     IdCtrl(inspect::ControllerArgs),
     /// Identify Namespace, as `nvme id-ns`.
@@ -112,6 +116,7 @@ fn command() -> ExitCode {
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Trace(args) => trace::run(&args),
         Command::List(args) => list::run(&args),
+        Command::Lab(command) => lab::run(&command),
         Command::IdCtrl(args) => inspect::id_ctrl(&args),
         Command::IdNs(args) => inspect::id_ns(&args),
         Command::SmartLog(args) => inspect::smart_log(&args),

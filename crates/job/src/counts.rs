@@ -1,8 +1,8 @@
 //! The figures of a run.
 
 use crate::{
-    DeviceCounts, DirectionResult, EnergyResult, FaultCounts, FixedWindow, MachineCounters, Moment,
-    Threads, Unmetered, VerifyResult, WaitCounters,
+    DeviceCounts, DirectionResult, EnergyResult, FaultCounts, FixedWindow, JobCounts,
+    MachineCounters, Moment, Steadiness, Threads, Unmetered, VerifyResult, WaitCounters,
 };
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,16 @@ pub struct Counts {
     pub all: DirectionResult,
     /// Figures of each device, in the order in which the devices were named.
     pub per_device: Vec<DeviceCounts>,
+    /// Figures of each job, by its number; empty of one job alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub per_job: Vec<JobCounts>,
+    /// Percent of the jobs' CPUs that threads beside them had, which compute without end; `null`: there
+    /// were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbour_percent: Option<f64>,
+    /// How still the rate held; `null`: the run was too short to tell, or in virtual time.
+    #[serde(default)]
+    pub steadiness: Option<Steadiness>,
     /// CPU time of the threads, by role.
     pub threads: Threads,
     /// Counters of waiting.

@@ -1,6 +1,6 @@
 //! Figures of a run by name, with unit and direction: what tables, plots and comparisons are about.
 
-use crate::{Counts, DirectionResult, RunResult};
+use crate::{Counts, DirectionResult, JobCounts, RunResult};
 use joulio_units::Boundary;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -40,6 +40,14 @@ pub enum Metric {
     UsefulCpu,
     /// Sleeps an I/O.
     Sleeps,
+    /// Jain's index of fairness of the jobs' rates.
+    Jain,
+    /// Lowest rate of a job, of those with the shortest I/Os.
+    LeastIops,
+    /// Longest 99th percentile of a job, of those with the shortest I/Os, in microseconds.
+    WorstP99,
+    /// Percent of the jobs' CPUs that busy threads beside them had.
+    NeighbourPercent,
     /// A figure of energy; without a boundary at the one that shows best what the machine draws,
     /// which [`MetricValue::energy`] names.
     Energy(EnergyMetric, Option<Boundary>),
@@ -133,7 +141,7 @@ const STATISTICS: [(LatencyStatistic, &str); 7] = [
     (LatencyStatistic::Max, "max_us"),
 ];
 
-const PLAIN: [(Metric, &str); 12] = [
+const PLAIN: [(Metric, &str); 16] = [
     (Metric::CpuPercent, "cpu_percent"),
     (Metric::CpuPercentAll, "cpu_percent_all"),
     (Metric::SystemPercentAll, "system_percent_all"),
@@ -146,6 +154,10 @@ const PLAIN: [(Metric, &str); 12] = [
     (Metric::UsefulPolls, "useful_polls_percent"),
     (Metric::UsefulCpu, "useful_cpu_percent"),
     (Metric::Sleeps, "sleeps"),
+    (Metric::Jain, "jain_index"),
+    (Metric::LeastIops, "least_job_iops"),
+    (Metric::WorstP99, "worst_job_p99_us"),
+    (Metric::NeighbourPercent, "neighbour_percent"),
 ];
 
 const ENERGY: [(EnergyMetric, &str, &str); 4] = [
@@ -198,6 +210,10 @@ impl Metric {
             Metric::UsefulPolls => "% of polls",
             Metric::UsefulCpu => "% of the CPUs",
             Metric::Sleeps => "sleeps/IO",
+            Metric::Jain => "",
+            Metric::LeastIops => "IOPS",
+            Metric::WorstP99 => "us",
+            Metric::NeighbourPercent => "% of the CPU",
             Metric::Energy(EnergyMetric::Watts, _) => "W",
             Metric::Energy(EnergyMetric::IosPerJoule, _) => "IO/J",
             Metric::Energy(EnergyMetric::BytesPerJoule, _) => "B/J",
@@ -210,6 +226,7 @@ impl Metric {
         match self {
             Metric::Iops(_) | Metric::BytesPerSecond(_) => Some(Better::Higher),
             Metric::UsefulPolls | Metric::UsefulCpu => Some(Better::Higher),
+            Metric::Jain | Metric::LeastIops | Metric::NeighbourPercent => Some(Better::Higher),
             Metric::Energy(EnergyMetric::IosPerJoule | EnergyMetric::BytesPerJoule, _) => {
                 Some(Better::Higher)
             }
@@ -268,6 +285,16 @@ impl Metric {
                 useful as f64 / wait.polls as f64 * 100.0
             }
             Metric::Sleeps => wait.sleeps as f64 / ios,
+            Metric::Jain => JobCounts::jain(&counts.per_job)?,
+            Metric::LeastIops => {
+                let iops = JobCounts::lightest(&counts.per_job).map(|job| job.iops);
+                iops.min_by(f64::total_cmp)?
+            }
+            Metric::WorstP99 => {
+                let p99 = JobCounts::lightest(&counts.per_job).map(|job| job.p99_ns);
+                p99.max()? as f64 / 1e3
+            }
+            Metric::NeighbourPercent => counts.neighbour_percent?,
             Metric::UsefulPolls | Metric::UsefulCpu | Metric::Energy(..) => return None,
         })
     }

@@ -7,6 +7,7 @@
 
 pub mod advise;
 pub mod calibrate;
+pub mod campaign;
 mod controller_name;
 mod cpu_time;
 pub mod device_measure;
@@ -17,6 +18,7 @@ mod disk_activity;
 mod emulated;
 mod error;
 pub mod experiment;
+pub mod experiment_file;
 pub mod grid;
 pub mod idle;
 pub mod inspect;
@@ -42,6 +44,7 @@ pub mod serve;
 pub mod stat;
 pub mod state_file;
 pub mod statistics;
+mod steadiness;
 pub mod sweep;
 mod target_name;
 mod targets;

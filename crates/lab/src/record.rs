@@ -7,6 +7,7 @@ pub use store::RecordStore;
 use joulio_workload::RunResult;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// Values of a sweep's factors at one of its points, by the factors' names, each as its flag has it:
 /// `bs` is `4k`, `numjobs` is `8`.
@@ -28,8 +29,38 @@ pub struct RunRecord {
     pub platform: Platform,
     /// Name of the CPU or, in virtual time, of the machine's profile.
     pub machine: String,
+    /// Named counts beside the result, each per I/O: loads and stores by the kernel's source folder,
+    /// as `block/`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counts: BTreeMap<String, f64>,
     /// The result.
     pub result: RunResult,
+}
+
+/// What makes a record that of another run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RecordKey {
+    sweep: String,
+    point: Point,
+    replicate: u32,
+    platform: Platform,
+    machine: String,
+}
+
+impl fmt::Display for RecordKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let point = self.point.iter();
+        let point: Vec<_> = point
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let (sweep, replicate) = (&self.sweep, self.replicate);
+        write!(
+            f,
+            "repetition {replicate} of {sweep} {} on {}",
+            point.join(" "),
+            self.machine
+        )
+    }
 }
 
 /// What a run was done on.
@@ -47,6 +78,17 @@ pub enum Platform {
 }
 
 impl RunRecord {
+    /// What makes it the record of its run.
+    pub fn key(&self) -> RecordKey {
+        RecordKey {
+            sweep: self.sweep.clone(),
+            point: self.point.clone(),
+            replicate: self.replicate,
+            platform: self.platform,
+            machine: self.machine.clone(),
+        }
+    }
+
     /// Reason why the run is kept apart, never a part of a mean: it was not done, not whole, or not
     /// what it was to be. `None`: it counts.
     pub fn apart(&self) -> Option<String> {

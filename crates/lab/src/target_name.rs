@@ -1,6 +1,6 @@
 //! Names of targets: a controller that joulio drives, or a device or file that the kernel drives.
 
-use crate::device_name::DeviceName;
+use crate::device_name::{DeviceKind, DeviceName};
 use crate::device_name_error::{DeviceNameError, number};
 use crate::error::OpenError;
 use joulio_workload::EngineName;
@@ -110,6 +110,14 @@ impl TargetName {
             TargetName::Own(name) => name.text.clone(),
             TargetName::Kernel(path) => path.display().to_string(),
         }
+    }
+
+    /// True if it is a device that this process emulates.
+    pub fn is_emulated(&self) -> bool {
+        let TargetName::Own(DeviceName { kind, .. }) = self else {
+            return false;
+        };
+        matches!(kind, DeviceKind::Emulated(_))
     }
 
     /// The engine that is used there by default.

@@ -7,7 +7,7 @@ use crate::thread::JobThread;
 use crate::times::CoreTimes;
 use crate::world::World;
 use joulio_energy::Model;
-use joulio_job::{IoStatistics, Method, RunResult};
+use joulio_job::{IoStatistics, JobCounts, Method, RunResult};
 use joulio_model::{Pick, power};
 use joulio_units::Nanos;
 use joulio_wait::{Counters, Policy};
@@ -89,7 +89,13 @@ pub(crate) fn report(
     let mut energies = model.energies(window, &residencies);
     energies.push(model.devices_energy(window));
     let preempted = threads.iter().map(|thread| thread.done.preempted).sum();
+    let per_job = threads.iter().enumerate().filter_map(|(index, thread)| {
+        let own = thread.own.as_ref()?;
+        Some(JobCounts::new(job.max_bs(index), own, window))
+    });
     let counted = Counted {
+        per_job: per_job.collect(),
+        neighbour_percent,
         window,
         read: &read,
         write: &write,

@@ -4,8 +4,8 @@ use crate::device::Device;
 use crate::{CoreTimes, Path};
 use joulio_job::{
     CompletionMode, CompletionResult, Counts, DeviceCounts, DirectionResult, EnergyResult,
-    FaultCounts, IoStatistics, Job, MachineCounters, Method, RunResult, ThreadUsage, Threads,
-    WorkDone,
+    FaultCounts, IoStatistics, Job, JobCounts, MachineCounters, Method, RunResult, ThreadUsage,
+    Threads, WorkDone,
 };
 use joulio_model::{EnergyParts, Transfer};
 use joulio_units::{Energy, Nanos};
@@ -119,6 +119,10 @@ pub(crate) struct Counted<'a> {
     pub(crate) preempted: u64,
     /// Arrivals of an open loop that were due before the end and never issued.
     pub(crate) unissued: u64,
+    /// Figures of each job of several.
+    pub(crate) per_job: Vec<JobCounts>,
+    /// Percent of the jobs' CPUs that the threads beside them had.
+    pub(crate) neighbour_percent: Option<f64>,
     pub(crate) energies: &'a [Energy],
 }
 
@@ -170,6 +174,9 @@ impl Counted<'_> {
             write: DirectionResult::new(self.write, self.window),
             all: DirectionResult::new(&all, self.window),
             per_device,
+            per_job: self.per_job.clone(),
+            neighbour_percent: self.neighbour_percent,
+            steadiness: None,
             threads: Threads {
                 submitter: self.usage(job, method),
                 ..Threads::default()

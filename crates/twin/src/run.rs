@@ -173,7 +173,9 @@ fn simulate(
     for thread in threads.iter().filter(|_| oracle.is_none()) {
         thread.check_steps(machine)?;
     }
+    let per_job = setup.per_job && job.numjobs > 1;
     for thread in &mut threads {
+        thread.own = per_job.then(Box::default);
         thread.oracle =
             oracle.map(|oracle| OracleState::new(machine, &world.costs, oracle, setup.frequency));
         thread.plain = thread.is_plain(&world.costs);

@@ -50,6 +50,8 @@ pub struct TwinSetup<'a> {
     pub max_cstate: Option<IdleState>,
     /// Threads on each CPU of the jobs that compute without end, as of another program.
     pub neighbours: usize,
+    /// True to know what each job had ([`joulio_job::Counts::per_job`]), where there are several.
+    pub per_job: bool,
     /// Flag that ends a run once it is set ([`crate::TwinError::Stopped`]); `None` is until its
     /// end.
     pub stop: Option<&'a AtomicBool>,
@@ -69,6 +71,7 @@ impl<'a> TwinSetup<'a> {
             frequency: None,
             max_cstate: None,
             neighbours: 0,
+            per_job: false,
             stop: None,
         }
     }

@@ -16,7 +16,7 @@ use crate::path::Path;
 use crate::seat::Seat;
 use crate::setup::Coalescing;
 use crate::step_costs::StepCosts;
-use joulio_job::{Job, Load};
+use joulio_job::{IoStatistics, Job, Load};
 use joulio_units::{Direction, Nanos};
 use joulio_wait::{Class, Counters, Policy, Slept, Step, StepKind, StepSet};
 
@@ -110,6 +110,8 @@ pub(crate) struct JobThread<'a> {
     pub(crate) counters: Counters,
     before: Counters,
     pub(crate) done: Done,
+    /// The job's own I/Os, where each job is to be known by itself.
+    pub(crate) own: Option<Box<IoStatistics>>,
 }
 
 /// A load, as one job does it.
@@ -215,6 +217,7 @@ impl<'a> JobThread<'a> {
                 unissued: 0,
                 preempted: 0,
             },
+            own: None,
         }
     }
 
@@ -244,7 +247,7 @@ impl<'a> JobThread<'a> {
     /// Returns whether the job is `plain`.
     pub(crate) fn is_plain(&self, costs: &StepCosts) -> bool {
         let planned = self.fixed.is_some_and(|step| self.can.has(step.kind));
-        let told = self.timed || self.asks_others || self.oracle.is_some();
+        let told = self.timed || self.asks_others || self.oracle.is_some() || self.own.is_some();
         let more = self.coalescing.is_some() || costs.scheduler.is_some();
         planned && !told && !more && self.others.is_empty()
     }

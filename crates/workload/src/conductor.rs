@@ -2,6 +2,7 @@
 //! and the meters before and after. `protocol.rs` draws what it and a job say to each other.
 
 mod outcome;
+mod rates;
 mod snapshot;
 
 pub(crate) use outcome::{Finished, RunOutcome};
@@ -17,6 +18,7 @@ use joulio_energy::{MeterResult, Meters, Window};
 use joulio_job::{Availability, Job, VerifyResult};
 use joulio_nvme::wait::now;
 use joulio_units::Nanos;
+use rates::Rates;
 use snapshot::{MachineSnapshot, RunSnapshot};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -61,7 +63,8 @@ impl Conductor<'_> {
             // With a ramp the window has been open for its time.
             None => window.restart(),
         }
-        let (jobs, late) = self.wait_until_finished(start)?;
+        let mut rates = Rates::default();
+        let (jobs, late) = self.wait_until_finished(start, &mut rates)?;
         let end = self.end(&jobs, window);
         self.order(JobOrder::Verify)?;
         let verify = self.wait_until_verified(start)?;
@@ -78,6 +81,7 @@ impl Conductor<'_> {
             energy: end.energy,
             window: end.window,
             late,
+            steadiness: rates.steadiness(),
         })))
     }
 
@@ -107,16 +111,28 @@ impl Conductor<'_> {
     }
 
     /// Waits until all jobs have finished: their results, and by how much this thread was late at
-    /// the most.
-    fn wait_until_finished(&self, start: Nanos) -> Result<(Vec<JobResult>, Nanos), RunError> {
+    /// the most. Meanwhile it takes the `rates`.
+    fn wait_until_finished(
+        &self,
+        start: Nanos,
+        rates: &mut Rates,
+    ) -> Result<(Vec<JobResult>, Nanos), RunError> {
         let (mut jobs, mut late) = (Vec::new(), Nanos::ZERO);
+        let mut began = 1;
         while jobs.len() < self.job.numjobs {
             let due = now() + CHECK_INTERVAL;
             let message = self.next(start)?;
             late = late.max(now().since(due));
             match message {
                 Some(JobMessage::Finished(result)) => jobs.push(*result),
-                Some(JobMessage::Began) | None => {}
+                Some(JobMessage::Began) => began += 1,
+                // Before all have begun, and when one has ended, the sum is of something else.
+                None if began >= self.job.numjobs && jobs.is_empty() => {
+                    let done = self.progress.iter();
+                    let done = done.map(|ios| ios.load(Ordering::Relaxed));
+                    rates.add(now(), done.sum());
+                }
+                None => {}
                 Some(_) => return Err(RunError::Panicked),
             }
         }

@@ -9,7 +9,8 @@ use crate::target::{TargetActivity, Verdict};
 use joulio_energy::Model;
 use joulio_job::{
     CompletionResult, Counts, DeviceCounts, DirectionResult, FaultCounts, FixedWindow,
-    IoStatistics, Job, Method, Moment, RunResult, Spoiled, ThreadUsage, Threads, Verify, WorkDone,
+    IoStatistics, Job, JobCounts, Method, Moment, RunResult, Spoiled, ThreadUsage, Threads, Verify,
+    WorkDone,
 };
 use joulio_model::{DeviceActivity, MachineProfile, Residency};
 use joulio_nvme::Faults;
@@ -105,6 +106,24 @@ impl RunReport<'_> {
         }
     }
 
+    /// Figures of each job, where there are several.
+    fn per_job(&self, jobs: &[JobResult], window: Nanos) -> Vec<JobCounts> {
+        if jobs.len() < 2 {
+            return Vec::new();
+        }
+        let mut sorted: Vec<&JobResult> = jobs.iter().collect();
+        sorted.sort_by_key(|job| job.index);
+        let jobs = sorted.into_iter().map(|job| {
+            let mut all = IoStatistics::new();
+            for share in &job.shares {
+                all.add(&share.read);
+                all.add(&share.write);
+            }
+            JobCounts::new(self.job.max_bs(job.index), &all, window)
+        });
+        jobs.collect()
+    }
+
     fn counts(&self, done: Finished) -> Counts {
         let start = done
             .jobs
@@ -186,6 +205,9 @@ impl RunReport<'_> {
             write: DirectionResult::new(&write, window),
             all: DirectionResult::new(&all, window),
             per_device,
+            per_job: self.per_job(&done.jobs, window),
+            neighbour_percent: None,
+            steadiness: done.steadiness,
             threads,
             wait: counters.into(),
             faults: fault_counts(faults),

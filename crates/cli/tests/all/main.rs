@@ -18,6 +18,7 @@ mod inspect;
 mod json;
 mod kernel;
 mod knobs;
+mod lab;
 mod limits;
 mod many_devices;
 mod nothing_to_do;

@@ -152,8 +152,15 @@ impl Cell {
     }
 
     /// The estimate of a count by its name; `None` where no run has it.
-    pub fn count(&self, _name: &str) -> Option<Estimate> {
-        None
+    pub fn count(&self, name: &str) -> Option<Estimate> {
+        let values = self.runs.iter().filter_map(|run| run.counts.get(name));
+        let values = values.map(|value| MetricValue {
+            value: *value,
+            modelled: false,
+            band: None,
+            energy: None,
+        });
+        Estimate::of(&values.collect::<Vec<_>>())
     }
 
     /// The estimate of a metric, or of a count by its name.

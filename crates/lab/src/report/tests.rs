@@ -9,6 +9,7 @@ use joulio_workload::{
     LatencySummary, Method, RunResult, Spoiled, SpoiledBy,
 };
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::fs;
 
 #[derive(Debug, Default, Deserialize)]
@@ -83,6 +84,7 @@ fn run(mode: CompletionMode, jobs: usize, replicate: u32, iops: f64, watts: f64)
         replicate,
         order: 1,
         platform: Platform::Emulated,
+        counts: BTreeMap::new(),
         machine: "a box".into(),
         result: RunResult::new(&job, method, devices, completion, Some(counts)),
     }

@@ -31,10 +31,15 @@ impl Axes {
         if list.is_empty() {
             return Err(FactorError::Empty(factor));
         }
-        self.lists.retain(|(other, _)| *other != factor);
+        self.remove(factor);
         let at = self.lists.partition_point(|(other, _)| *other < factor);
         self.lists.insert(at, (factor, list));
         Ok(())
+    }
+
+    /// Leaves `factor` out.
+    pub fn remove(&mut self, factor: Factor) {
+        self.lists.retain(|(other, _)| *other != factor);
     }
 
     /// Values of `factor`; empty where it has none.

@@ -25,6 +25,11 @@ const BEGINNINGS: [&str; 7] = [
 const BESIDE: &str = " --device ";
 
 impl DeviceSet {
+    /// True if each device is emulated in this process.
+    pub fn is_emulated(&self) -> bool {
+        self.targets().iter().all(TargetName::is_emulated)
+    }
+
     /// The devices, each by itself.
     pub fn targets(&self) -> Vec<TargetName> {
         let all = self.0.iter().flat_map(TargetNames::names);

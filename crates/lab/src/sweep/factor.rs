@@ -47,6 +47,9 @@ pub enum Factor {
     Completion,
 }
 
+/// A number of equal devices that is the number of the run's jobs: `emulated:tipro9000,count=numjobs`.
+pub(super) const AS_JOBS: &str = "count=numjobs";
+
 /// A factor that does not exist, or a value that it cannot have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FactorError {
@@ -114,6 +117,11 @@ impl Factor {
     /// [`FactorError::Value`], if it is no value of the factor.
     pub fn canonical(self, text: &str) -> Result<String, FactorError> {
         match self {
+            // As many as jobs are as good as one here.
+            Factor::Device if text.contains(AS_JOBS) => {
+                self.read::<DeviceSet>(&text.replace(AS_JOBS, "count=1"))?;
+                Ok(text.into())
+            }
             Factor::Device => self.read::<DeviceSet>(text),
             Factor::Rw => self.read::<ReadWrite>(text),
             Factor::RwMixRead => self.count(text, 100),

@@ -8,6 +8,7 @@ mod options;
 mod order;
 mod real;
 mod runner;
+mod runs;
 mod session;
 mod virtual_runner;
 
@@ -16,7 +17,8 @@ pub use device_set::{ComparedDevices, DeviceSet};
 pub use factor::{Factor, FactorError, method};
 pub use options::{SweepOptions, SweepOptionsError};
 pub use order::{Order, PlannedRun, plan};
-pub use real::RealRunner;
-pub use runner::{RunFailure, Runner, Sweep, SweepEnd, SweepFailure, Unfit};
+pub use real::{RealRunner, machine_here, platform_here};
+pub use runner::{RunFailure, Runner};
+pub use runs::{Sweep, SweepEnd, SweepFailure, Unfit};
 pub use session::{SweepReport, SweepRun, SweepSession};
 pub use virtual_runner::VirtualRunner;

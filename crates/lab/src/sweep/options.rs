@@ -2,9 +2,10 @@
 
 use super::axes::Axes;
 use super::device_set::DeviceSet;
-use super::factor::{Factor, FactorError, method};
+use super::factor::{AS_JOBS, Factor, FactorError, method};
 use super::order::{Order, PlannedRun, plan};
 use crate::experiment::{Experiment, ExperimentError, ExperimentOptions};
+use crate::record::Point;
 use crate::targets::Demand;
 use crate::virtual_time::TwinOptions;
 use joulio_host::power_states::coalescing;
@@ -61,7 +62,7 @@ impl SweepOptions {
             return Ok(named.to_vec());
         }
         let first: Option<DeviceSet> = match self.axes.values(Factor::Device).first() {
-            Some(text) => Some(Factor::Device.parse(text)?),
+            Some(text) => Some(Factor::Device.parse(&text.replace(AS_JOBS, "count=1"))?),
             None => None,
         };
         let first = first.map(|set| set.targets());
@@ -109,9 +110,6 @@ impl SweepOptions {
         if method.engine != EngineName::IoUring {
             options.targets.ring = RingOptions::default();
         }
-        if let Some(set) = Factor::Device.value::<DeviceSet>(point)? {
-            options.targets.devices = set.targets();
-        }
         let workload = &mut options.workload;
         workload.seed = workload.seed.wrapping_add(u64::from(run.replicate) - 1);
         update(&mut workload.rw, Factor::Rw.value(point)?);
@@ -127,6 +125,10 @@ impl SweepOptions {
         if let Some(text) = Factor::ThinkTime.text(point) {
             let time = parse_time(text, 1_000).map_err(|why| Factor::ThinkTime.wrong(why))?;
             workload.thinktime = Some(Nanos(time));
+        }
+        if let Some(text) = devices_text(point) {
+            let set: DeviceSet = Factor::Device.parse(&text)?;
+            options.targets.devices = set.targets();
         }
         match Factor::Process.value(point)? {
             Some(true) => workload.kind = JobKind::Process,
@@ -175,6 +177,14 @@ impl SweepOptions {
         }
         json!({ "joulio": env!("CARGO_PKG_VERSION"), "experiment": format!("{base:?}") })
     }
+}
+
+/// Devices at `point`, with the number of its jobs where there are to be as many; `None`: the point has
+/// no devices.
+pub(super) fn devices_text(point: &Point) -> Option<String> {
+    let text = Factor::Device.text(point)?;
+    let jobs = Factor::NumJobs.text(point).unwrap_or("1");
+    Some(text.replace(AS_JOBS, &format!("count={jobs}")))
 }
 
 /// What is to be opened for an experiment of one method.

@@ -4,16 +4,15 @@ use super::factor::{Factor, method};
 use super::options::{SweepOptions, SweepOptionsError, demand};
 use super::order::PlannedRun;
 use super::runner::{RunFailure, Runner};
-use crate::device_name::{DeviceKind, DeviceName};
 use crate::error::OpenError;
 use crate::experiment::{
-    Experiment, ExperimentError, ExperimentOptions, Manifest, Observer, Testbed,
+    Experiment, ExperimentError, ExperimentOptions, Manifest, Neighbours, Observer, Testbed,
 };
 use crate::record::Platform;
 use crate::target_name::TargetName;
 use crate::targets::check_buffers;
 use joulio_energy::{Processor, Root};
-use joulio_workload::{JobError, RunError, RunResult, Stop};
+use joulio_workload::{JobError, RunError, RunResult, SpoiledBy, Stop};
 
 /// Runs on this machine's devices, which are opened as the runs need them.
 pub struct RealRunner<'a> {
@@ -52,7 +51,7 @@ impl<'a> RealRunner<'a> {
         }
         let mut manifest: Option<Manifest> = None;
         for name in self.device_sets() {
-            let here = experiments.iter().filter(|(at, _)| *at == name);
+            let here = experiments.iter().filter(|(at, _)| **at == *name);
             let here: Vec<_> = here.map(|(_, experiment)| experiment).collect();
             let Some(first) = here.first() else { continue };
             let demands: Vec<_> = here.iter().filter_map(|one| demand(one)).collect();
@@ -79,12 +78,37 @@ impl<'a> RealRunner<'a> {
         Ok(manifest.ok_or_else(|| ExperimentError::from(none))?)
     }
 
+    /// Opens the devices of every run that makes sense, one set after the other, whether or not all runs
+    /// can be done there; the manifest of those that could be opened.
+    pub fn survey(&mut self) -> Option<Manifest> {
+        let mut manifest: Option<Manifest> = None;
+        for name in self.device_sets() {
+            let here = self.runs.iter().find_map(|run| {
+                let experiment = self.options.experiment(run).ok()?;
+                (at(run) == name).then_some((run, experiment))
+            });
+            let Some((run, experiment)) = here else {
+                continue;
+            };
+            let (targets, job) = (&experiment.options().targets, experiment.job());
+            let Ok(testbed) = self.testbed(run, &experiment) else {
+                continue;
+            };
+            let one = testbed.manifest(targets, job);
+            match &mut manifest {
+                None => manifest = Some(one),
+                Some(manifest) => manifest.add_devices(one),
+            }
+        }
+        manifest
+    }
+
     /// Devices of the runs, each set once, in the order of the runs.
     fn device_sets(&self) -> Vec<String> {
         let mut sets: Vec<String> = Vec::new();
         for run in self.runs {
-            if !sets.iter().any(|set| set == at(run)) {
-                sets.push(at(run).to_owned());
+            if !sets.contains(&at(run)) {
+                sets.push(at(run));
             }
         }
         sets
@@ -109,7 +133,7 @@ impl<'a> RealRunner<'a> {
                     targets, energy, ..
                 } = experiment.options();
                 let testbed = Testbed::open_unchecked(targets, energy, &demands)?;
-                (name.to_owned(), testbed)
+                (name, testbed)
             }
         };
         Ok(&mut self.open.insert((open, testbed)).1)
@@ -132,10 +156,36 @@ impl<'a> RealRunner<'a> {
         let _latency = settings.hold_latency().map_err(ExperimentError::from)?;
         // Of lists of one value there is one combination.
         let combination = combinations.first().cloned().unwrap_or_default();
-        let mut result = testbed.run_one(&job, &combination, method, stop, observer)?;
+        let each = Factor::Neighbours.value(&run.point)?.unwrap_or(0);
+        if each > 0 && job.cpus_allowed.is_empty() {
+            let problem = "threads beside the jobs need a CPU to be on: give cpus_allowed";
+            return Err(Factor::Neighbours.wrong(problem).into());
+        }
+        let beside = Neighbours::beside(&job, each).map_err(RunError::Threads);
+        let beside = beside.map_err(ExperimentError::from)?;
+        let result = testbed.run_one(&job, &combination, method, stop, observer);
+        let had = beside.end().map_err(RunError::Threads);
+        let (mut result, had) = (result?, had.map_err(ExperimentError::from)?);
+        if let Some(counts) = &mut result.counts {
+            counts.neighbour_percent = had;
+        }
+        if each > 0 {
+            // It was to be so.
+            result
+                .spoiled
+                .retain(|spoiled| !is_by_neighbours(spoiled.by));
+        }
         result.settings.extend(settings.held());
         Ok(result)
     }
+}
+
+/// True for what threads beside the jobs do to a run.
+fn is_by_neighbours(by: SpoiledBy) -> bool {
+    matches!(
+        by,
+        SpoiledBy::Preempted | SpoiledBy::KernelPreempted | SpoiledBy::Busy
+    )
 }
 
 impl Runner for RealRunner<'_> {
@@ -156,18 +206,15 @@ impl Runner for RealRunner<'_> {
     }
 
     fn machine(&self) -> String {
-        Processor::of(&Root::system()).name
+        machine_here()
     }
 
     fn platform(&self, run: &PlannedRun) -> Platform {
-        if in_guest() {
-            return Platform::Guest;
-        }
         let options = self.options.options_of(run);
         let devices = options.map(|options| options.targets.devices);
-        match devices.is_ok_and(|devices| devices.iter().all(is_emulated)) {
+        match devices.is_ok_and(|devices| devices.iter().all(TargetName::is_emulated)) {
             true => Platform::Emulated,
-            false => Platform::Real,
+            false => platform_here(),
         }
     }
 }
@@ -199,20 +246,22 @@ impl OpenError {
     }
 }
 
-fn is_emulated(device: &TargetName) -> bool {
-    let TargetName::Own(DeviceName { kind, .. }) = device else {
-        return false;
-    };
-    matches!(kind, DeviceKind::Emulated(_))
+/// Name of this machine's CPU.
+pub fn machine_here() -> String {
+    Processor::of(&Root::system()).name
 }
 
-/// True if the CPU itself is emulated, as by QEMU's TCG: its times are nobody's.
-fn in_guest() -> bool {
-    let cpu = Processor::of(&Root::system()).name;
-    cpu.contains("QEMU TCG") || cpu.contains("QEMU Virtual CPU")
+/// What runs on this machine's devices are done on: a guest, where the CPU itself is emulated, as by
+/// QEMU's TCG, whose times are nobody's.
+pub fn platform_here() -> Platform {
+    let cpu = machine_here();
+    match cpu.contains("QEMU TCG") || cpu.contains("QEMU Virtual CPU") {
+        true => Platform::Guest,
+        false => Platform::Real,
+    }
 }
 
-/// Value of the factor `device` of `run`.
-fn at(run: &PlannedRun) -> &str {
-    Factor::Device.text(&run.point).unwrap_or_default()
+/// Devices of `run`, as text.
+fn at(run: &PlannedRun) -> String {
+    super::options::devices_text(&run.point).unwrap_or_default()
 }

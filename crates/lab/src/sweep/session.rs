@@ -3,7 +3,8 @@
 use super::options::{SweepOptions, SweepOptionsError};
 use super::order::PlannedRun;
 use super::real::RealRunner;
-use super::runner::{Runner, Sweep, SweepEnd, SweepFailure};
+use super::runner::Runner;
+use super::runs::{Sweep, SweepEnd, SweepFailure};
 use super::virtual_runner::VirtualRunner;
 use crate::experiment::{Manifest, Observer};
 use crate::record::{Point, RecordStore, RunRecord};

@@ -125,6 +125,7 @@ impl VirtualExperiment {
             frequency: settings.frequency.map(|(_, ratio)| ratio),
             max_cstate: settings.max_cstate,
             neighbours: self.surroundings.neighbours,
+            per_job: true,
             file_system: self.surroundings.file_system,
             dispatch: match self.surroundings.kworker {
                 true => DispatchThread::Kworker,

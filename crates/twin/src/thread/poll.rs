@@ -94,6 +94,9 @@ impl JobThread<'_> {
                 let (latency, load) = (end.since(io.arrival), &self.loads[usize::from(io.load)]);
                 let completed = &mut seat.devices[queue.device].completed;
                 completed[io.side()].success(latency, u64::from(load.bytes));
+                if !PLAIN && let Some(own) = &mut self.own {
+                    own.success(latency, u64::from(load.bytes));
+                }
                 if !PLAIN && let Some(oracle) = &mut self.oracle {
                     oracle.completed(latency);
                 }

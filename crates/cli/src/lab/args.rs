@@ -1,0 +1,110 @@
+//! Flags that choose an experiment and where it is run.
+
+use crate::failure::Failure;
+use crate::signals::cancel;
+use joulio_lab::TargetOptions;
+use joulio_lab::campaign::{Campaign, Shard};
+use joulio_lab::experiment::{EnergyOptions, ExperimentOptions};
+use joulio_lab::experiment_file::{ExperimentFile, OnPlatform};
+use joulio_lab::record::Platform;
+use joulio_lab::sweep::{ComparedDevices, DeviceSet, platform_here};
+use std::str::FromStr;
+
+/// The flags.
+#[derive(clap::Args)]
+pub struct CampaignArgs {
+    /// Experiment: a name of `joulio lab list`, or the path of a .toml file
+    pub experiment: String,
+    /// Device to run it on, as joulio bench has it; A+B: each run on A and on B. Repeatable: jobs are
+    /// spread over them. In place of the experiment's own, which are emulated ones
+    #[arg(long)]
+    device: Vec<ComparedDevices>,
+    /// Run it on the emulated devices of the experiment
+    #[arg(long, conflicts_with = "twin")]
+    emulated: bool,
+    /// Run it in virtual time: every figure is modelled
+    #[arg(long)]
+    twin: bool,
+    /// The short form: fewer points, short runs
+    #[arg(long)]
+    quick: bool,
+    /// Repetitions of each point, in place of the experiment's
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    replicates: Option<u32>,
+    /// One of several equal parts of it, as 3/16: to be merged
+    #[arg(long, value_name = "K/N", default_value = "1/1", hide_default_value = true, value_parser = Shard::from_str)]
+    pub shard: Shard,
+    /// Data on the devices may be lost: runs that write are done
+    #[arg(long)]
+    allow_write: bool,
+    /// Only these meters, a list, as joulio power takes it
+    #[arg(long, value_name = "METER", value_delimiter = ',')]
+    meter: Vec<String>,
+    /// The machine whose watts the model uses, or that virtual time has: a name, or a path to a .toml
+    /// file
+    #[arg(long)]
+    machine: Option<String>,
+}
+
+impl CampaignArgs {
+    /// The campaign that the flags describe.
+    pub fn campaign(&self) -> Result<Campaign, Failure> {
+        let mut file = ExperimentFile::load(&self.experiment).map_err(Failure::input)?;
+        if self.machine.is_some() {
+            file.run.machine.clone_from(&self.machine);
+            file.twin.machine.clone_from(&self.machine);
+            file.emulated.machine.clone_from(&self.machine);
+        }
+        let platform = self.platform()?;
+        let base = ExperimentOptions {
+            targets: TargetOptions {
+                allow_write: self.allow_write,
+                cancel: cancel(),
+                ..TargetOptions::default()
+            },
+            energy: EnergyOptions {
+                meters: self.meter.clone(),
+                ..EnergyOptions::default()
+            },
+            ..ExperimentOptions::default()
+        };
+        let devices = match self.device.is_empty() {
+            true => Vec::new(),
+            false => DeviceSet::of_flags(&self.device),
+        };
+        let on = OnPlatform {
+            platform,
+            quick: self.quick,
+            devices: devices.iter().map(DeviceSet::to_string).collect(),
+            replicates: self.replicates,
+            base,
+        };
+        Campaign::new(file, on).map_err(Failure::input)
+    }
+
+    /// What it is run on: emulated devices, unless one is named that is none.
+    fn platform(&self) -> Result<Platform, Failure> {
+        let sets = DeviceSet::of_flags(&self.device);
+        let named = !self.device.is_empty();
+        let emulated = sets.iter().all(DeviceSet::is_emulated);
+        if self.twin && named && !emulated {
+            return Err(Failure::input(
+                "--device with --twin: virtual time has the devices that have a profile: emulated:optane-900p",
+            ));
+        }
+        if self.emulated && named && !emulated {
+            return Err(Failure::input(
+                "--device with --emulated: it is none; leave --emulated out",
+            ));
+        }
+        match (self.twin, self.emulated, named) {
+            (true, ..) => Ok(Platform::Twin),
+            (_, true, _) => Ok(Platform::Emulated),
+            (_, _, true) if emulated => Ok(Platform::Emulated),
+            (_, _, true) => Ok(platform_here()),
+            _ => Err(Failure::input(
+                "on what? name a --device, or say --emulated or --twin",
+            )),
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! `joulio lab merge`: the results of shards together.
+
+use crate::Outcome;
+use crate::failure::Failure;
+use crate::output::print;
+use joulio_lab::campaign::merge;
+use joulio_lab::output_file::Existing;
+use std::path::PathBuf;
+
+/// The flags.
+#[derive(clap::Args)]
+pub struct MergeArgs {
+    /// Folders of results, of one campaign
+    #[arg(required = true, value_name = "FOLDER")]
+    folders: Vec<PathBuf>,
+    /// Folder of them all together
+    #[arg(short, long, value_name = "FOLDER")]
+    output: PathBuf,
+    /// Replace results that are there
+    #[arg(long)]
+    force: bool,
+}
+
+/// `joulio lab merge`.
+pub fn run(args: &MergeArgs) -> Outcome {
+    let merged = merge(&args.folders, &args.output, Existing::forced(args.force));
+    let records = merged.map_err(Failure::input)?;
+    print(&format!(
+        "{records} record(s) of {} folder(s) are in {}\n",
+        args.folders.len(),
+        args.output.display()
+    ))
+}

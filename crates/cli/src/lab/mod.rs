@@ -1,0 +1,38 @@
+//! `joulio lab`: experiments as data, run, planned, merged and compared.
+
+mod args;
+mod compare;
+mod list;
+mod merge;
+mod plan;
+mod run;
+mod terminal;
+
+use crate::Outcome;
+use clap::Subcommand;
+
+/// The subcommands.
+#[derive(Subcommand)]
+pub enum LabCommand {
+    /// List the experiments that come with joulio.
+    List(list::ListArgs),
+    /// What an experiment would run here, how long it takes, and what is unavailable and why.
+    Plan(plan::PlanArgs),
+    /// Run an experiment, or go on with it; results go into a folder.
+    Run(run::RunArgs),
+    /// Put the results of shards together.
+    Merge(merge::MergeArgs),
+    /// Compare the results of two folders, point by point.
+    Compare(compare::CompareArgs),
+}
+
+/// `joulio lab`.
+pub fn run(command: &LabCommand) -> Outcome {
+    match command {
+        LabCommand::List(args) => list::run(args),
+        LabCommand::Plan(args) => plan::run(args),
+        LabCommand::Run(args) => run::run(args),
+        LabCommand::Merge(args) => merge::run(args),
+        LabCommand::Compare(args) => compare::run(args),
+    }
+}

@@ -1,0 +1,71 @@
+//! Progress of a campaign on a terminal; silent elsewhere.
+
+use crate::failure::say;
+use indicatif::{ProgressBar, ProgressStyle};
+use joulio_lab::campaign::CampaignObserver;
+use joulio_lab::experiment::Observer;
+use joulio_workload::{Job, Method};
+use std::sync::{Mutex, PoisonError};
+
+/// A bar for all runs, with the time that is left; notes on standard error.
+pub struct LabTerminal {
+    bar: ProgressBar,
+    sweep: Mutex<String>,
+}
+
+impl Default for LabTerminal {
+    fn default() -> LabTerminal {
+        let bar = ProgressBar::new(0);
+        // The template is a constant: it parses or the tests fail.
+        let style = ProgressStyle::with_template(
+            "{pos}/{len} [{bar:30}] {percent:>3} %  {elapsed} left {eta}  {msg}",
+        );
+        if let Ok(style) = style {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        LabTerminal {
+            bar,
+            sweep: Mutex::new(String::new()),
+        }
+    }
+}
+
+impl LabTerminal {
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Observer for LabTerminal {
+    fn planned(&self, over: usize, all: usize) {
+        self.bar.set_length(all as u64);
+        self.bar.set_position(over as u64);
+    }
+
+    fn begin(&self, method: Method, job: &Job) {
+        let sweep = self.sweep.lock().unwrap_or_else(PoisonError::into_inner);
+        let Method { engine, mode } = method;
+        let (rw, bs) = (job.rw, &job.bs);
+        self.bar
+            .set_message(format!("{sweep}: {engine} {mode} {rw} {bs}"));
+    }
+
+    fn progress(&self, _: f64) {
+        self.bar.tick();
+    }
+
+    fn end(&self) {}
+
+    fn note(&self, line: &str) {
+        self.bar.suspend(|| say(line));
+    }
+}
+
+impl CampaignObserver for LabTerminal {
+    fn sweep(&self, name: &str, _: usize) {
+        let mut sweep = self.sweep.lock().unwrap_or_else(PoisonError::into_inner);
+        name.clone_into(&mut sweep);
+        self.bar.set_message(name.to_owned());
+    }
+}

@@ -1,0 +1,365 @@
+//! `joulio lab`: experiments as data.
+
+use crate::common::{failed, joulio, program, refused, wait_for};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use tempfile::TempDir;
+
+const SMALL: &str = r#"
+name = "small"
+title = "A small one"
+[run]
+runtime = "1s"
+replicates = 2
+[twin]
+machine = "xeon-e3-1230v5"
+device = "emulated:optane-900p"
+number_ios = 20000
+[emulated]
+device = "emulated:instant,size=1M"
+number_ios = 2000
+ramp_time = "0"
+meter = "none"
+[[sweep]]
+name = "sizes"
+rw = "randread"
+bs = ["4k", "8k", "16k"]
+completion = ["poll", "interrupt"]
+[[figure]]
+id = "F1"
+title = "Rates"
+kind = "lines"
+sweep = "sizes"
+x = "bs"
+y = "iops"
+"#;
+
+fn room() -> TempDir {
+    let room = TempDir::new().unwrap();
+    fs::write(room.path().join("small.toml"), SMALL).unwrap();
+    room
+}
+
+fn stdout(room: &Path, line: &str) -> String {
+    let assert = joulio(line).current_dir(room).assert().success();
+    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+}
+
+/// Sweep, factors and repetition of each record in `folder`.
+fn runs(folder: &Path) -> BTreeSet<String> {
+    let text = fs::read_to_string(folder.join("records.jsonl")).unwrap();
+    let records = text.lines().skip(1).map(|line| {
+        let record: Value = serde_json::from_str(line).expect("a whole line");
+        format!(
+            "{} {} {}",
+            record["sweep"], record["point"], record["replicate"]
+        )
+    });
+    records.collect()
+}
+
+#[test]
+fn the_list_has_the_papers_and_our_own() {
+    let text = stdout(room().path(), "lab list");
+    for name in [
+        "hotstorage20",
+        "hotstorage22",
+        "hotstorage23",
+        "hotstorage25",
+        "interfaces",
+        "shared-core",
+        "tiering",
+    ] {
+        assert!(
+            text.lines()
+                .any(|line| line.split_whitespace().next() == Some(name)),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn every_experiment_can_be_planned_in_virtual_time_and_on_the_emulator() {
+    let room = room();
+    for name in [
+        "hotstorage20",
+        "hotstorage22",
+        "hotstorage25",
+        "interfaces",
+        "tiering",
+    ] {
+        let plan = stdout(room.path(), &format!("lab plan {name} --twin --quick"));
+        assert!(plan.contains("In all "), "{plan}");
+    }
+    let plan = stdout(room.path(), "lab plan small.toml --emulated");
+    assert!(plan.contains("F1") && plan.contains("sizes"), "{plan}");
+    // Nothing was made.
+    assert_eq!(fs::read_dir(room.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn an_experiment_runs_on_the_emulator_and_goes_on() {
+    let room = room();
+    let text = stdout(room.path(), "lab run small.toml --emulated -o out");
+    assert!(
+        text.contains("12 run(s), 12 of them now; 12 with figures"),
+        "{text}"
+    );
+    let text = stdout(
+        room.path(),
+        "lab run small.toml --emulated -o out --replicates 3",
+    );
+    assert!(
+        text.contains("18 run(s), 6 of them now; 18 with figures"),
+        "{text}"
+    );
+    let folder = room.path().join("out");
+    assert_eq!(runs(&folder).len(), 18);
+    let manifests = fs::read_to_string(folder.join("manifests.jsonl")).unwrap();
+    let manifest: Value = serde_json::from_str(manifests.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        manifest["manifest"]["devices"][0]["name"],
+        "emulated:instant,size=1M"
+    );
+    assert!(manifest["manifest"]["kernel"].is_string());
+    // Another platform is another campaign.
+    let said = refused(room.path(), "lab run small.toml --twin -o out");
+    assert!(said.contains("of another bench"), "{said}");
+}
+
+#[test]
+fn killed_five_times_a_campaign_has_the_same_runs() {
+    let room = room();
+    let folder = room.path().join("out");
+    let lines = || {
+        fs::read(folder.join("records.jsonl"))
+            .map_or(0, |text| text.iter().filter(|b| **b == b'\n').count())
+    };
+    let words = "lab run small.toml --emulated -o out";
+    for kill in 1..=5 {
+        let mut child = program()
+            .args(words.split_whitespace())
+            .current_dir(&room)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it begins");
+        wait_for("record", || {
+            (lines() > kill || child.try_wait().unwrap().is_some()).then_some(())
+        });
+        let _ = child.kill();
+        child.wait().expect("killed");
+    }
+    stdout(room.path(), words);
+    let whole = TempDir::new().unwrap();
+    fs::copy(
+        room.path().join("small.toml"),
+        whole.path().join("small.toml"),
+    )
+    .unwrap();
+    stdout(whole.path(), words);
+    assert_eq!(runs(&folder), runs(&whole.path().join("out")));
+    assert_eq!(runs(&folder).len(), 12);
+}
+
+#[test]
+fn shards_are_merged_to_the_same_bytes() {
+    let room = room();
+    for shard in 1..=4 {
+        stdout(
+            room.path(),
+            &format!("lab run small.toml --twin --shard {shard}/4 -o s{shard}"),
+        );
+    }
+    let merge = |order: &str, into: &str| {
+        let text = stdout(room.path(), &format!("lab merge {order} -o {into}"));
+        assert!(text.contains("12 record(s) of 4 folder(s)"), "{text}");
+        fs::read(room.path().join(into).join("records.jsonl")).unwrap()
+    };
+    let one = merge("s1 s2 s3 s4", "one");
+    assert_eq!(one, merge("s3 s1 s4 s2", "two"));
+    let said = refused(room.path(), "lab merge s1 s2 -o one");
+    assert!(said.contains("--force"), "{said}");
+    stdout(room.path(), "lab merge s4 s2 s1 s3 -o one --force");
+    assert_eq!(one, merge("one one s1 s2", "three"));
+}
+
+#[test]
+fn what_differs_between_two_folders_is_listed() {
+    let room = room();
+    stdout(
+        room.path(),
+        "lab run small.toml --twin -o one --replicates 3",
+    );
+    stdout(
+        room.path(),
+        "lab run small.toml --twin -o two --replicates 3 --machine xeon-6230",
+    );
+    let text = stdout(room.path(), "lab compare one two");
+    assert!(
+        text.contains("machine: xeon-e3-1230v5 and xeon-6230"),
+        "{text}"
+    );
+    assert!(text.contains("latency_us"), "{text}");
+    let same = stdout(room.path(), "lab compare one one");
+    assert!(same.contains("0 of "), "{same}");
+    stdout(room.path(), "lab run small.toml --emulated -o three");
+    let said = refused(room.path(), "lab compare one three");
+    assert!(
+        said.contains("virtual time") && said.contains("an emulated device"),
+        "{said}"
+    );
+    stdout(room.path(), "lab run tiering --twin --quick -o four");
+    let said = refused(room.path(), "lab compare one four");
+    assert!(
+        said.contains("is of small") && said.contains("of tiering"),
+        "{said}"
+    );
+}
+
+#[test]
+fn bad_input_is_one_line() {
+    let room = room();
+    let path = |name: &str| room.path().join(name);
+    fs::write(
+        path("typo.toml"),
+        SMALL.replace("completion =", "completions ="),
+    )
+    .unwrap();
+    fs::write(
+        path("mode.toml"),
+        SMALL.replace("\"interrupt\"]", "\"interupt\"]"),
+    )
+    .unwrap();
+    fs::write(
+        path("factor.toml"),
+        SMALL.replace("x = \"bs\"", "x = \"bs\"\nwhere = { blocksize = \"4k\" }"),
+    )
+    .unwrap();
+    fs::write(
+        path("device.toml"),
+        SMALL.replace("instant,size=1M", "nothing"),
+    )
+    .unwrap();
+    for (line, hint) in [
+        ("lab run", "required"),
+        (
+            "lab run nothing --twin",
+            "no experiment 'nothing': there are hotstorage20",
+        ),
+        ("lab run ./nothing.toml --twin", "No such file"),
+        (
+            "lab run typo.toml --twin",
+            "typo.toml: line 20: unknown field `completions`",
+        ),
+        ("lab run mode.toml --twin", "sweep 'sizes': completion: "),
+        ("lab run factor.toml --twin", "no factor 'blocksize'"),
+        (
+            "lab run small.toml",
+            "name a --device, or say --emulated or --twin",
+        ),
+        (
+            "lab run small.toml --twin --emulated",
+            "cannot be used with",
+        ),
+        (
+            "lab run small.toml --twin --device ./x",
+            "virtual time has the devices",
+        ),
+        (
+            "lab run small.toml --emulated --device ./x",
+            "leave --emulated out",
+        ),
+        ("lab run small.toml --twin --shard 5/4", "is not a shard"),
+        ("lab run small.toml --twin --machine nothing", "nothing"),
+        (
+            "lab plan hotstorage23 --emulated --shard x",
+            "is not a shard",
+        ),
+        (
+            "lab run hotstorage23 --emulated",
+            "nothing of hotstorage23 can be run here",
+        ),
+        ("lab merge a b -o c", "no results"),
+        ("lab compare a b", "no results"),
+    ] {
+        let said = refused(room.path(), line);
+        assert!(said.contains(hint), "{line}: {said}");
+    }
+    // What cannot be had is found out in the doing, and is no success.
+    let said = failed(room.path(), "lab run device.toml --emulated -o out", 1);
+    assert!(
+        said.contains("no run has figures") && said.contains("nothing"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_device_that_vanishes_marks_its_runs_and_the_rest_goes_on() {
+    let room = room();
+    let disk = room.path().join("disk.img");
+    fs::write(&disk, vec![0_u8; 1 << 20]).unwrap();
+    let line = "lab run small.toml --device ./disk.img+./gone.img -o out --meter none";
+    let text = SMALL
+        .replace("runtime = \"1s\"", "number_ios = 100\nramp_time = \"0\"")
+        .replace("\"poll\", ", "");
+    fs::write(room.path().join("small.toml"), text).unwrap();
+    let assert = joulio(line).current_dir(&room).assert();
+    let output = assert.get_output();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("6 run(s) failed") && said.contains("gone.img"),
+        "{said}"
+    );
+    let text = fs::read_to_string(room.path().join("out/records.jsonl")).unwrap();
+    let records = text
+        .lines()
+        .skip(1)
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let records: Vec<_> = records.collect();
+    assert_eq!(records.len(), 12);
+    let marked = records
+        .iter()
+        .filter(|one| one["result"]["failure"].is_string());
+    assert_eq!(marked.count(), 6);
+    let done = records
+        .iter()
+        .filter(|one| one["result"]["all"]["ios"] == 100);
+    assert_eq!(done.count(), 6);
+    // It is there again: what failed is done.
+    fs::copy(&disk, room.path().join("gone.img")).unwrap();
+    let text = stdout(room.path(), line);
+    assert!(
+        text.contains("12 run(s), 6 of them now; 12 with figures"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_full_disk_ends_with_what_is_to_be_done() {
+    let full = Path::new("/dev/full");
+    if !full.exists() {
+        return;
+    }
+    let room = room();
+    // A limit on files stands for a disk without room.
+    let command = format!(
+        "ulimit -f 12; trap '' XFSZ; exec {} lab run small.toml --twin -o out",
+        assert_cmd::cargo::cargo_bin!("joulio").display()
+    );
+    let output = std::process::Command::new("bash")
+        .args(["-c", &command])
+        .current_dir(&room)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("not all runs are in it: make room"), "{said}");
+    let text = stdout(room.path(), "lab run small.toml --twin -o out");
+    assert!(text.contains("12 with figures"), "{text}");
+    assert_eq!(runs(&room.path().join("out")).len(), 12);
+}

@@ -1,0 +1,261 @@
+//! Two folders of results beside each other.
+
+use super::folder::{FolderError, ResultsFolder};
+use crate::record::{Platform, Point, RunRecord};
+use crate::statistics::{Correction, SIGNIFICANCE, TTest, mean};
+use joulio_workload::{Metric, MetricValue};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Figures that are compared, where both have them.
+const METRICS: [&str; 6] = [
+    "iops",
+    "latency_us",
+    "p99_us",
+    "cpu_us",
+    "interrupts_per_io",
+    "ios_per_joule",
+];
+
+/// Results that are not compared.
+#[derive(Debug, thiserror::Error)]
+pub enum CompareError {
+    /// A folder cannot be read.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// Results of two experiments.
+    #[error("{} is of {experiment}, {} of {other_experiment}: name two of one experiment", one.display(), other.display())]
+    Experiments {
+        /// First folder.
+        one: PathBuf,
+        /// Experiment of its results.
+        experiment: String,
+        /// The other.
+        other: PathBuf,
+        /// Experiment of its results.
+        other_experiment: String,
+    },
+    /// Results whose times are of unlike kinds.
+    #[error("{} is of {}, {} of {}: their times are not of one kind; compare two of one", one.display(), name(*platform), other.display(), name(*other_platform))]
+    Platforms {
+        /// First folder.
+        one: PathBuf,
+        /// What it was run on.
+        platform: Platform,
+        /// The other.
+        other: PathBuf,
+        /// What that was run on.
+        other_platform: Platform,
+    },
+    /// No run that both have.
+    #[error("{} and {} have no run in common, beside devices and machines", one.display(), other.display())]
+    Nothing {
+        /// First folder.
+        one: PathBuf,
+        /// The other.
+        other: PathBuf,
+    },
+}
+
+fn name(platform: Platform) -> &'static str {
+    match platform {
+        Platform::Real => "this kernel's or a real device",
+        Platform::Emulated => "an emulated device",
+        Platform::Guest => "a virtual machine",
+        Platform::Twin => "virtual time",
+    }
+}
+
+/// Runs of two folders beside each other.
+#[derive(Clone, Debug)]
+pub struct ComparedRuns {
+    /// What differs beside the figures, in a line each: machines, versions, devices.
+    pub notes: Vec<String>,
+    /// Figures of points that both have.
+    pub points: Vec<ComparedPoint>,
+    /// Points that only one has.
+    pub alone: usize,
+}
+
+/// A figure of a point in both folders.
+#[derive(Clone, Debug)]
+pub struct ComparedPoint {
+    /// Name of the sweep.
+    pub sweep: String,
+    /// Factors, those of both.
+    pub point: Point,
+    /// The figure.
+    pub metric: Metric,
+    /// Means in the first folder and in the other.
+    pub means: (f64, f64),
+    /// Percent by which the other is above the first.
+    pub percent: f64,
+    /// Probability of a difference as large by chance, corrected for all comparisons by Holm's rule;
+    /// `None`: too few repetitions to tell.
+    pub p: Option<f64>,
+}
+
+impl ComparedPoint {
+    /// True if the difference is none that chance makes.
+    pub fn differs(&self) -> bool {
+        match self.p {
+            Some(p) => p <= SIGNIFICANCE,
+            // A model without noise is exact.
+            None => false,
+        }
+    }
+}
+
+/// Compares the results in `one` with those in `other`.
+///
+/// # Errors
+/// A folder cannot be read, or the results are of unlike kinds.
+pub fn compare(one: &Path, other: &Path) -> Result<ComparedRuns, CompareError> {
+    let (a, b) = (ResultsFolder::read(one)?, ResultsFolder::read(other)?);
+    if a.header.experiment != b.header.experiment {
+        return Err(CompareError::Experiments {
+            one: one.into(),
+            experiment: a.header.experiment,
+            other: other.into(),
+            other_experiment: b.header.experiment,
+        });
+    }
+    if a.header.platform != b.header.platform {
+        return Err(CompareError::Platforms {
+            one: one.into(),
+            platform: a.header.platform,
+            other: other.into(),
+            other_platform: b.header.platform,
+        });
+    }
+    let notes = notes(&a, &b);
+    // Another machine's device has another name.
+    let same_devices = devices(&a) == devices(&b);
+    let (a, b) = (points(&a, same_devices), points(&b, same_devices));
+    let mut compared = Vec::new();
+    for (key, runs) in &a {
+        let Some(others) = b.get(key) else { continue };
+        let metrics = METRICS.iter().filter_map(|name| name.parse().ok());
+        compared.extend(metrics.filter_map(|metric| point(key, runs, others, metric)));
+    }
+    if compared.is_empty() {
+        return Err(CompareError::Nothing {
+            one: one.into(),
+            other: other.into(),
+        });
+    }
+    correct(&mut compared);
+    let common = a.keys().filter(|key| b.contains_key(*key)).count();
+    Ok(ComparedRuns {
+        notes,
+        points: compared,
+        alone: a.len() + b.len() - 2 * common,
+    })
+}
+
+type Points<'a> = BTreeMap<(String, Point), Vec<&'a RunRecord>>;
+
+fn devices(folder: &ResultsFolder) -> BTreeSet<&str> {
+    let devices = folder
+        .records
+        .iter()
+        .filter_map(|one| one.point.get("device"));
+    devices.map(String::as_str).collect()
+}
+
+/// Runs that count, by sweep and point; without the device where those are not the same.
+fn points(folder: &ResultsFolder, with_device: bool) -> Points<'_> {
+    let mut points: Points<'_> = BTreeMap::new();
+    for record in folder.records.iter().filter(|one| one.apart().is_none()) {
+        let mut point = record.point.clone();
+        if !with_device {
+            point.remove("device");
+        }
+        let key = (record.sweep.clone(), point);
+        points.entry(key).or_default().push(record);
+    }
+    points
+}
+
+fn point(
+    (sweep, point): &(String, Point),
+    runs: &[&RunRecord],
+    others: &[&RunRecord],
+    metric: Metric,
+) -> Option<ComparedPoint> {
+    let values = |runs: &[&RunRecord]| -> Vec<MetricValue> {
+        runs.iter()
+            .filter_map(|run| metric.of(&run.result))
+            .collect()
+    };
+    let (a, b) = (values(runs), values(others));
+    let boundary = |value: &MetricValue| (value.energy.as_ref().map(|one| one.0), value.modelled);
+    let first = boundary(a.first()?);
+    // What is metered elsewhere is something else.
+    if a.iter().chain(&b).any(|value| boundary(value) != first) {
+        return None;
+    }
+    let plain =
+        |values: &[MetricValue]| -> Vec<f64> { values.iter().map(|one| one.value).collect() };
+    let (a, b) = (plain(&a), plain(&b));
+    let means = (mean(&a), mean(&b));
+    (!b.is_empty() && (means.0 != 0.0 || means.1 != 0.0)).then(|| ComparedPoint {
+        sweep: sweep.clone(),
+        point: point.clone(),
+        metric,
+        means,
+        percent: (means.1 / means.0 - 1.0) * 100.0,
+        p: TTest::Welch.compare(&a, &b).map(|compared| compared.p),
+    })
+}
+
+/// Corrects the probabilities for their number.
+fn correct(points: &mut [ComparedPoint]) {
+    let p: Vec<f64> = points.iter().filter_map(|one| one.p).collect();
+    let mut corrected = Correction::Holm.apply(&p).into_iter();
+    for point in points.iter_mut().filter(|one| one.p.is_some()) {
+        point.p = corrected.next();
+    }
+}
+
+/// What differs beside the figures.
+fn notes(a: &ResultsFolder, b: &ResultsFolder) -> Vec<String> {
+    let machines = |folder: &ResultsFolder| -> BTreeSet<String> {
+        folder
+            .records
+            .iter()
+            .map(|one| one.machine.clone())
+            .collect()
+    };
+    let kernel = |folder: &ResultsFolder| -> BTreeSet<String> {
+        let kernels = folder
+            .manifests
+            .iter()
+            .filter_map(|one| one["manifest"]["kernel"].as_str());
+        kernels.map(str::to_owned).collect()
+    };
+    let words = |set: BTreeSet<String>| set.into_iter().collect::<Vec<_>>().join(", ");
+    let parts = [
+        ("machine", words(machines(a)), words(machines(b))),
+        ("kernel", words(kernel(a)), words(kernel(b))),
+        ("joulio", a.header.joulio.clone(), b.header.joulio.clone()),
+        (
+            "devices",
+            words(owned(devices(a))),
+            words(owned(devices(b))),
+        ),
+        (
+            "--quick",
+            a.header.quick.to_string(),
+            b.header.quick.to_string(),
+        ),
+    ];
+    let unlike = parts.into_iter().filter(|(_, a, b)| a != b);
+    unlike
+        .map(|(what, a, b)| format!("{what}: {a} and {b}"))
+        .collect()
+}
+
+fn owned(set: BTreeSet<&str>) -> BTreeSet<String> {
+    set.into_iter().map(str::to_owned).collect()
+}

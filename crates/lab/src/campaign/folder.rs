@@ -1,0 +1,218 @@
+//! Folders of results: `records.jsonl`, a header and a line a run, and `manifests.jsonl`, a line a
+//! session.
+
+use crate::record::{Platform, RunRecord};
+use crate::state_file::StateError;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Name of the file of records.
+const RECORDS: &str = "records.jsonl";
+/// Name of the file of manifests.
+const MANIFESTS: &str = "manifests.jsonl";
+
+/// First line of the records: what they are of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ResultsHeader {
+    /// Version of joulio.
+    pub joulio: String,
+    /// Name of the experiment.
+    pub experiment: String,
+    /// What it was run on.
+    pub platform: Platform,
+    /// True for the short form.
+    pub quick: bool,
+    /// Text of the experiment's file.
+    pub file: String,
+    /// All that results hang on beside factors and machine, by sweep.
+    pub sweeps: Value,
+}
+
+/// A folder of results that can be read.
+#[derive(Clone, Debug)]
+pub struct ResultsFolder {
+    /// The folder.
+    pub path: PathBuf,
+    /// What the records are of.
+    pub header: ResultsHeader,
+    /// Records, of several of a run the last, by sweep, point, repetition, platform and machine.
+    pub records: Vec<RunRecord>,
+    /// Manifests, one a session, each a JSON object.
+    pub manifests: Vec<Value>,
+}
+
+/// A folder of results that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// A folder without records.
+    #[error("{}: no results: it has no {RECORDS}, which joulio lab run writes", .0.display())]
+    NoResults(PathBuf),
+    /// A line that is no record.
+    #[error("{}: line {line}: {problem}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// Description of what is wrong.
+        problem: String,
+    },
+    /// A file or folder that cannot be read or made.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Error of the operating system.
+        source: io::Error,
+    },
+    /// A state file that cannot be written.
+    #[error(transparent)]
+    State(#[from] StateError),
+}
+
+impl FolderError {
+    /// True if nothing was done yet.
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            FolderError::State(error) => error.is_refusal(),
+            _ => true,
+        }
+    }
+}
+
+impl ResultsFolder {
+    /// Reads the folder `path`. A line that a kill cut off at the end is no record.
+    ///
+    /// # Errors
+    /// It has no records, or a line is none.
+    pub fn read(path: &Path) -> Result<ResultsFolder, FolderError> {
+        let file = path.join(RECORDS);
+        let wrong = |source| FolderError::Io {
+            path: file.clone(),
+            source,
+        };
+        let text = match fs::read_to_string(&file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(FolderError::NoResults(path.into()));
+            }
+            text => text.map_err(wrong)?,
+        };
+        let bad = |line: usize, problem: serde_json::Error| FolderError::Line {
+            path: file.clone(),
+            line,
+            problem: problem.to_string(),
+        };
+        let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+        let header = serde_json::from_str(first).map_err(|why| bad(1, why))?;
+        let mut records: Vec<RunRecord> = Vec::new();
+        for (at, line) in rest.split_inclusive('\n').enumerate() {
+            match line.strip_suffix('\n') {
+                Some(line) => {
+                    records.push(serde_json::from_str(line).map_err(|why| bad(at + 2, why))?);
+                }
+                None => break,
+            }
+        }
+        Ok(ResultsFolder {
+            path: path.into(),
+            header,
+            records: latest(records),
+            manifests: manifests(path)?,
+        })
+    }
+
+    /// Path of the records in the folder `path`.
+    pub fn records_path(path: &Path) -> PathBuf {
+        path.join(RECORDS)
+    }
+
+    /// Makes the folder `path`, if it is not there.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn make(path: &Path) -> Result<(), FolderError> {
+        fs::create_dir_all(path).map_err(|source| FolderError::Io {
+            path: path.into(),
+            source,
+        })
+    }
+
+    /// Adds the manifest of a session to the folder `path`.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn add_manifest(path: &Path, manifest: &Value) -> Result<(), FolderError> {
+        let path = path.join(MANIFESTS);
+        let wrong = |source| FolderError::Io {
+            path: path.clone(),
+            source,
+        };
+        let mut options = OpenOptions::new();
+        let mut file = options
+            .create(true)
+            .append(true)
+            .open(&path)
+            .map_err(wrong)?;
+        file.write_all(format!("{manifest}\n").as_bytes())
+            .map_err(wrong)?;
+        file.sync_data().map_err(wrong)
+    }
+
+    /// Text of the file of records.
+    pub(super) fn text(&self) -> Result<String, FolderError> {
+        let path = self.path.join(RECORDS);
+        let bad = |problem: serde_json::Error| FolderError::Line {
+            path: path.clone(),
+            line: 1,
+            problem: problem.to_string(),
+        };
+        let mut text = serde_json::to_string(&self.header).map_err(bad)?;
+        text.push('\n');
+        for record in &self.records {
+            text += &serde_json::to_string(record).map_err(bad)?;
+            text.push('\n');
+        }
+        Ok(text)
+    }
+
+    /// Text of the file of manifests.
+    pub(super) fn manifests_text(&self) -> String {
+        let lines = self
+            .manifests
+            .iter()
+            .map(|manifest| format!("{manifest}\n"));
+        lines.collect()
+    }
+
+    /// Names of the files of a folder.
+    pub(super) const FILES: [&'static str; 2] = [RECORDS, MANIFESTS];
+}
+
+/// The last record of each run, in an order that depends on nothing but the runs.
+fn latest(records: Vec<RunRecord>) -> Vec<RunRecord> {
+    let mut last = std::collections::BTreeMap::new();
+    for record in records {
+        last.insert(record.key(), record);
+    }
+    last.into_values().collect()
+}
+
+fn manifests(path: &Path) -> Result<Vec<Value>, FolderError> {
+    let path = path.join(MANIFESTS);
+    let text = match fs::read_to_string(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(FolderError::Io { path, source }),
+        Ok(text) => text,
+    };
+    // One that a kill cut off is none.
+    let whole = text
+        .split_inclusive('\n')
+        .filter_map(|line| line.strip_suffix('\n'));
+    Ok(whole
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect())
+}

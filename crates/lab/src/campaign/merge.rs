@@ -1,0 +1,105 @@
+//! Merging the results of shards.
+
+use super::folder::{FolderError, ResultsFolder};
+use crate::output_file::{Existing, OutputFile, OutputFileError};
+use crate::record::{RecordKey, RunRecord};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Results that cannot be merged.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    /// A folder cannot be read or made.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// Results of another experiment, or run in another way.
+    #[error("{} and {} are not of one campaign: {what} differs", one.display(), other.display())]
+    Unlike {
+        /// First folder.
+        one: PathBuf,
+        /// The other.
+        other: PathBuf,
+        /// What differs.
+        what: &'static str,
+    },
+    /// A run with two results.
+    #[error("{} and {} have both {run}, with unlike results: merge one of them", one.display(), other.display())]
+    Twice {
+        /// First folder.
+        one: PathBuf,
+        /// The other.
+        other: PathBuf,
+        /// Name of the run.
+        run: String,
+    },
+    /// The merged results cannot be written.
+    #[error("-o: {0}")]
+    Output(#[from] OutputFileError),
+}
+
+/// Puts the records and manifests of `folders` together into the folder `into`; returns how many
+/// records there are. The same folders in any order give the same bytes.
+///
+/// # Errors
+/// The folders are of different campaigns, or have unlike results of one run.
+pub fn merge(folders: &[PathBuf], into: &Path, existing: Existing) -> Result<usize, MergeError> {
+    let mut merged: Option<ResultsFolder> = None;
+    let mut from: BTreeMap<RecordKey, (PathBuf, RunRecord)> = BTreeMap::new();
+    let mut manifests: Vec<Value> = Vec::new();
+    for path in folders {
+        let folder = ResultsFolder::read(path)?;
+        match &merged {
+            None => merged = Some(folder.clone()),
+            Some(first) => check_alike(first, &folder)?,
+        }
+        for record in folder.records {
+            let key = record.key();
+            if let Some((other, there)) = from.get(&key)
+                && *there != record
+            {
+                return Err(MergeError::Twice {
+                    one: other.clone(),
+                    other: path.clone(),
+                    run: key.to_string(),
+                });
+            }
+            from.insert(key, (path.clone(), record));
+        }
+        manifests.extend(folder.manifests);
+    }
+    let Some(mut merged) = merged else {
+        return Ok(0);
+    };
+    merged.records = from.into_values().map(|(_, record)| record).collect();
+    manifests.sort_by_key(Value::to_string);
+    manifests.dedup();
+    merged.manifests = manifests;
+    ResultsFolder::make(into)?;
+    let texts = [merged.text()?, merged.manifests_text()];
+    let files = ResultsFolder::FILES.map(|name| OutputFile::open(&into.join(name), existing));
+    for (file, text) in files.into_iter().zip(texts) {
+        file?.write(&text)?;
+    }
+    Ok(merged.records.len())
+}
+
+fn check_alike(one: &ResultsFolder, other: &ResultsFolder) -> Result<(), MergeError> {
+    let (a, b) = (&one.header, &other.header);
+    let parts = [
+        ("the experiment", a.experiment == b.experiment),
+        ("what it was run on", a.platform == b.platform),
+        ("the version of joulio", a.joulio == b.joulio),
+        ("--quick", a.quick == b.quick),
+        ("the experiment's file", a.file == b.file),
+        ("what runs have in common", a.sweeps == b.sweeps),
+    ];
+    match parts.into_iter().find(|(_, alike)| !alike) {
+        Some((what, _)) => Err(MergeError::Unlike {
+            one: one.path.clone(),
+            other: other.path.clone(),
+            what,
+        }),
+        None => Ok(()),
+    }
+}

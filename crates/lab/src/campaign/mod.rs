@@ -1,0 +1,129 @@
+//! Campaigns: the runs of an experiment on this machine, on the emulator or in virtual time, kept in a
+//! results folder, in one go or in shards.
+
+mod compare;
+mod error;
+mod folder;
+mod merge;
+mod plan;
+mod run;
+mod shard;
+#[cfg(test)]
+mod tests;
+
+pub use compare::{CompareError, ComparedPoint, ComparedRuns, compare};
+pub use error::CampaignError;
+pub use folder::{FolderError, ResultsFolder, ResultsHeader};
+pub use merge::{MergeError, merge};
+pub use plan::{CampaignPlan, PlannedItem, PlannedSweep, Unavailable};
+pub use run::{CampaignEnd, CampaignObserver};
+pub use shard::Shard;
+
+use crate::experiment_file::{ExperimentFile, Layers, OnPlatform};
+use crate::record::Platform;
+use crate::sweep::{Axes, PlannedRun};
+use serde_json::json;
+
+/// Most runs of a campaign: more are done by nobody.
+const MAX_RUNS: u64 = 1_000_000;
+
+/// An experiment on a platform: all that is to be run.
+#[derive(Clone, Debug)]
+pub struct Campaign {
+    /// The experiment.
+    pub file: ExperimentFile,
+    /// Where it is run.
+    pub on: OnPlatform,
+    /// Sweeps that are run, in the file's order.
+    pub sweeps: Vec<CampaignSweep>,
+    /// Names of sweeps that are not run here, and why.
+    pub refused: Vec<(String, String)>,
+}
+
+/// A sweep that is run.
+#[derive(Clone, Debug)]
+pub struct CampaignSweep {
+    /// Number of the sweep in the file.
+    pub index: usize,
+    /// The sweep here.
+    pub layers: Layers,
+    /// All lists of factors.
+    pub axes: Axes,
+    /// Runs in their order.
+    pub runs: Vec<PlannedRun>,
+    /// Number of the first run among those of the campaign.
+    pub first: usize,
+}
+
+impl Campaign {
+    /// The runs of `file` there.
+    ///
+    /// # Errors
+    /// A key or a list makes no sense, there are too many runs, or there is nothing to run.
+    pub fn new(file: ExperimentFile, on: OnPlatform) -> Result<Campaign, CampaignError> {
+        let (mut sweeps, mut refused) = (Vec::new(), Vec::new());
+        let mut first = 0;
+        for (index, spec) in file.sweep.iter().enumerate() {
+            if let Some(why) = on.refuses(spec) {
+                refused.push((spec.name.clone(), why));
+                continue;
+            }
+            let layers = on.layers(&file, spec)?;
+            let named = |source| CampaignError::Factor {
+                sweep: spec.name.clone(),
+                source,
+            };
+            let axes = layers.options.all_axes().map_err(named)?;
+            let replicates = u64::from(layers.options.base.replicates);
+            let runs = axes.count().saturating_mul(replicates);
+            if runs.saturating_add(first as u64) > MAX_RUNS {
+                return Err(CampaignError::TooMany {
+                    runs,
+                    max: MAX_RUNS,
+                });
+            }
+            let runs = layers.options.runs(&axes).map_err(named)?;
+            let start = first;
+            first += runs.len();
+            sweeps.push(CampaignSweep {
+                index,
+                layers,
+                axes,
+                runs,
+                first: start,
+            });
+        }
+        Ok(Campaign {
+            file,
+            on,
+            sweeps,
+            refused,
+        })
+    }
+
+    /// Number of runs.
+    pub fn count(&self) -> usize {
+        self.sweeps.iter().map(|sweep| sweep.runs.len()).sum()
+    }
+
+    /// Header of the results: what makes them those of another campaign.
+    pub fn header(&self) -> ResultsHeader {
+        let sweeps = self.sweeps.iter().map(|sweep| {
+            let name = sweep.layers.name.clone();
+            (name, sweep.layers.options.header())
+        });
+        ResultsHeader {
+            joulio: env!("CARGO_PKG_VERSION").into(),
+            experiment: self.file.name.clone(),
+            platform: self.on.platform,
+            quick: self.on.quick,
+            file: self.file.text.clone(),
+            sweeps: json!(sweeps.collect::<std::collections::BTreeMap<_, _>>()),
+        }
+    }
+
+    /// True if runs are simulated.
+    pub fn in_virtual_time(&self) -> bool {
+        self.on.platform == Platform::Twin
+    }
+}

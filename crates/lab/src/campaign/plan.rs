@@ -1,0 +1,348 @@
+//! What a campaign would run, how long it takes, and what is unavailable here and why.
+
+use super::Campaign;
+use super::shard::Shard;
+use crate::experiment::Observer;
+use crate::record::Point;
+use crate::report::Where;
+use crate::sweep::{
+    Factor, PlannedRun, RealRunner, RunFailure, Runner, SweepOptions, VirtualRunner,
+};
+use joulio_units::Nanos;
+use joulio_workload::{Job, Method, RunResult, Stop};
+use std::collections::BTreeMap;
+
+/// Virtual I/Os that one CPU simulates in a second, roughly.
+const VIRTUAL_IOS: f64 = 400_000.0;
+
+/// What a campaign would run.
+#[derive(Clone, Debug)]
+pub struct CampaignPlan {
+    /// Sweeps, in the file's order.
+    pub sweeps: Vec<PlannedSweep>,
+    /// Tables and figures, in the file's order, tables first.
+    pub items: Vec<PlannedItem>,
+    /// Seconds of all runs, as far as they are known.
+    pub seconds: f64,
+    /// True if some runs are as long as their I/Os take.
+    pub at_least: bool,
+}
+
+/// A sweep that would be run.
+#[derive(Clone, Debug)]
+pub struct PlannedSweep {
+    /// Name of the sweep.
+    pub name: String,
+    /// Number of points.
+    pub points: usize,
+    /// Runs: points x repetitions, of the shard.
+    pub runs: usize,
+    /// Seconds of the runs, as far as they are known.
+    pub seconds: f64,
+    /// What cannot be had of it, and why.
+    pub unavailable: Vec<Unavailable>,
+}
+
+/// Points that cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unavailable {
+    /// Description of the points: `psync poll`, `all`.
+    pub what: String,
+    /// Number of points.
+    pub points: usize,
+    /// Why.
+    pub why: String,
+}
+
+/// A table or a figure.
+#[derive(Clone, Debug)]
+pub struct PlannedItem {
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Points that it shows.
+    pub points: usize,
+    /// Points of them that can be had.
+    pub available: usize,
+    /// Why others cannot, the first reason.
+    pub why: Option<String>,
+}
+
+/// What is known of the points of a sweep: the reason why one cannot be had.
+type Reasons = BTreeMap<Point, Option<String>>;
+
+impl Campaign {
+    /// The plan of `shard`. Whether a method can be had under some settings on a device is found out by
+    /// one read of each on each; nothing is written, and settings are put back.
+    pub fn plan(&self, shard: Shard, stop: &Stop) -> CampaignPlan {
+        let mut sweeps = Vec::new();
+        let mut reasons: BTreeMap<&str, Reasons> = BTreeMap::new();
+        let mut at_least = false;
+        for sweep in &self.sweeps {
+            let options = &sweep.layers.options;
+            let mine = sweep.runs.iter().enumerate();
+            let mine = mine.filter(|(at, _)| shard.has(sweep.first + at));
+            let mine: Vec<&PlannedRun> = mine.map(|(_, run)| run).collect();
+            let seconds = mine.iter().filter_map(|run| self.seconds(options, run));
+            let seconds: f64 = seconds.sum();
+            at_least |= !self.in_virtual_time() && options.base.workload.number_ios.is_some();
+            let points = sweep.axes.points();
+            let found = self.reasons(options, &points, stop);
+            sweeps.push(PlannedSweep {
+                name: sweep.layers.name.clone(),
+                points: points.len(),
+                runs: mine.len(),
+                seconds,
+                unavailable: unavailable(&found),
+            });
+            reasons.insert(&sweep.layers.name, found);
+        }
+        for (name, why) in &self.refused {
+            sweeps.push(PlannedSweep {
+                name: name.clone(),
+                points: 0,
+                runs: 0,
+                seconds: 0.0,
+                unavailable: vec![Unavailable {
+                    what: "all".into(),
+                    points: 0,
+                    why: why.clone(),
+                }],
+            });
+        }
+        CampaignPlan {
+            items: self.items(&reasons),
+            seconds: sweeps.iter().map(|sweep| sweep.seconds).sum(),
+            sweeps,
+            at_least,
+        }
+    }
+
+    /// Seconds of a run; `None` where they hang on how fast the device is.
+    fn seconds(&self, options: &SweepOptions, run: &PlannedRun) -> Option<f64> {
+        let options = options.options_of(run).ok()?;
+        let job = options.job().ok()?;
+        let ramp = job.ramp_time.seconds();
+        if !self.in_virtual_time() {
+            return Some(ramp + job.runtime?.seconds());
+        }
+        let ios = match (job.number_ios, job.runtime) {
+            (Some(ios), _) => ios as f64 * job.numjobs as f64,
+            // As if each took 10 us.
+            (None, runtime) => runtime?.seconds() * 1e5 * job.numjobs as f64,
+        };
+        Some(ios / VIRTUAL_IOS)
+    }
+
+    /// Why each of `points` cannot be had, or that it can: tried once for each device, method and
+    /// setting, and checked for each point.
+    fn reasons(&self, options: &SweepOptions, points: &[Point], stop: &Stop) -> Reasons {
+        let short = short(options);
+        let mut tried: BTreeMap<Vec<Option<&str>>, Option<String>> = BTreeMap::new();
+        let runs: Vec<_> = points.iter().map(planned).collect();
+        let mut trier = Trier::new(&short, &runs, stop);
+        let mut reasons = Reasons::new();
+        for (point, run) in points.iter().zip(&runs) {
+            let unfit = trier.fits(run);
+            let reason = unfit.or_else(|| {
+                let key = DECIDING.map(|factor| factor.text(point)).to_vec();
+                tried
+                    .entry(key)
+                    .or_insert_with(|| trier.attempt(run))
+                    .clone()
+            });
+            reasons.insert(point.clone(), reason);
+        }
+        reasons
+    }
+
+    fn items(&self, reasons: &BTreeMap<&str, Reasons>) -> Vec<PlannedItem> {
+        let file = &self.file;
+        let tables = file.table.iter().map(|table| {
+            let parts = vec![(table.sweep.as_deref(), &table.filter)];
+            (&table.id, &table.title, parts, table.needs.as_ref())
+        });
+        let figures = file.figure.iter().map(|figure| {
+            let own = (figure.sweep.as_deref(), &figure.filter);
+            let layers = figure.layer.iter();
+            let layers = layers.map(|one| (one.sweep.as_deref(), &one.filter));
+            let parts = [own].into_iter().chain(layers).collect();
+            (&figure.id, &figure.title, parts, figure.needs.as_ref())
+        });
+        let all = tables.chain(figures);
+        all.map(|(id, title, parts, needs)| {
+            let (mut points, mut available, mut why) = (0, 0, None);
+            for (sweep, filter) in parts {
+                let Some(name) = sweep else { continue };
+                let Some(found) = reasons.get(name) else {
+                    let refused = self.refused.iter().find(|(other, _)| other == name);
+                    why = why.or_else(|| refused.map(|(_, why)| why.clone()));
+                    continue;
+                };
+                for (_, reason) in found.iter().filter(|(point, _)| is_in(point, filter)) {
+                    points += 1;
+                    available += usize::from(reason.is_none());
+                    why = why.or_else(|| reason.clone());
+                }
+            }
+            PlannedItem {
+                id: id.clone(),
+                title: title.clone(),
+                points,
+                available,
+                why: why.or_else(|| needs.filter(|_| points == 0).cloned()),
+            }
+        })
+        .collect()
+    }
+}
+
+/// Factors that decide whether a run can be had at all.
+const DECIDING: [Factor; 8] = [
+    Factor::Device,
+    Factor::Rw,
+    Factor::Process,
+    Factor::Frequency,
+    Factor::MaxCstate,
+    Factor::Scheduler,
+    Factor::Engine,
+    Factor::Completion,
+];
+
+/// `options` with runs of one I/O, without a ramp.
+fn short(options: &SweepOptions) -> SweepOptions {
+    let mut short = options.clone();
+    let workload = &mut short.base.workload;
+    (workload.number_ios, workload.runtime) = (Some(1), None);
+    workload.ramp_time = Some(Nanos::ZERO);
+    workload.phases = Vec::new();
+    short.base.replicates = 1;
+    if short.base.twin.is_none() {
+        short.base.energy.meters = vec!["none".into()];
+    }
+    short
+}
+
+fn planned(point: &Point) -> PlannedRun {
+    PlannedRun {
+        point: point.clone(),
+        replicate: 1,
+        order: 1,
+    }
+}
+
+fn is_in(point: &Point, filter: &Where) -> bool {
+    filter
+        .iter()
+        .all(|(factor, values)| point.get(factor).is_none_or(|value| values.has(value)))
+}
+
+/// Tries runs.
+struct Trier<'a> {
+    options: &'a SweepOptions,
+    real: RealRunner<'a>,
+    twin: Option<VirtualRunner<'a>>,
+}
+
+impl<'a> Trier<'a> {
+    fn new(options: &'a SweepOptions, runs: &'a [PlannedRun], stop: &'a Stop) -> Trier<'a> {
+        Trier {
+            options,
+            real: RealRunner::new(options, runs, stop),
+            twin: match options.base.twin {
+                Some(_) => VirtualRunner::new(options).ok(),
+                None => None,
+            },
+        }
+    }
+
+    /// Why `run` makes no sense; `None`: it does.
+    fn fits(&self, run: &PlannedRun) -> Option<String> {
+        let experiment = match self.options.experiment(run) {
+            Ok(experiment) => experiment,
+            Err(why) => return Some(why.to_string()),
+        };
+        let _ = self.twin.as_ref()?;
+        experiment
+            .in_virtual_time()
+            .err()
+            .map(|why| why.to_string())
+    }
+
+    /// Why `run` cannot be had; `None`: it was, or could be.
+    fn attempt(&mut self, run: &PlannedRun) -> Option<String> {
+        let tried: Result<RunResult, RunFailure> = match &self.twin {
+            Some(twin) => twin.simulate(run).map_err(RunFailure::from),
+            None => self.real.run(&read_only(run), &Silent),
+        };
+        match tried {
+            Ok(result) if result.counts.is_none() => result.completion.reason,
+            // Of one I/O the machine's counters do not judge.
+            Ok(_) => None,
+            Err(why) => Some(why.to_string()),
+        }
+    }
+}
+
+/// `run`, which reads whatever it was to do; writing takes a word, which is checked by itself.
+fn read_only(run: &PlannedRun) -> PlannedRun {
+    let mut run = run.clone();
+    if let Some(rw) = run.point.get_mut("rw") {
+        *rw = rw.replace("write", "read").replace("rw", "read");
+    }
+    for factor in ["numjobs", "iodepth"] {
+        if let Some(value) = run.point.get_mut(factor) {
+            *value = "1".into();
+        }
+    }
+    run
+}
+
+struct Silent;
+
+impl Observer for Silent {
+    fn begin(&self, _: Method, _: &Job) {}
+    fn progress(&self, _: f64) {}
+    fn end(&self) {}
+    fn note(&self, _: &str) {}
+}
+
+/// Points that cannot be had, by reason.
+fn unavailable(reasons: &Reasons) -> Vec<Unavailable> {
+    let mut by_reason: BTreeMap<&str, Vec<&Point>> = BTreeMap::new();
+    for (point, reason) in reasons {
+        if let Some(reason) = reason {
+            by_reason.entry(reason).or_default().push(point);
+        }
+    }
+    let all = reasons.len();
+    let rows = by_reason.into_iter().map(|(why, points)| Unavailable {
+        what: match points.len() == all {
+            true => "all".into(),
+            false => common(&points, reasons),
+        },
+        points: points.len(),
+        why: why.into(),
+    });
+    rows.collect()
+}
+
+/// The values that `points` have in common, and others of the sweep have not.
+fn common(points: &[&Point], reasons: &Reasons) -> String {
+    let Some(first) = points.first() else {
+        return String::new();
+    };
+    let shared = first.iter().filter(|(name, value)| {
+        let same = points.iter().all(|point| point.get(*name) == Some(*value));
+        let elsewhere = reasons.keys().any(|point| point.get(*name) != Some(*value));
+        same && elsewhere
+    });
+    let words: Vec<_> = shared
+        .map(|(name, value)| format!("{name} {value}"))
+        .collect();
+    match words.is_empty() {
+        true => "some".into(),
+        false => words.join(", "),
+    }
+}

@@ -1,0 +1,344 @@
+//! Doing the runs of a campaign.
+
+use super::error::CampaignError;
+use super::folder::ResultsFolder;
+use super::shard::Shard;
+use super::{Campaign, CampaignSweep};
+use crate::experiment::{Manifest, Observer};
+use crate::record::{RecordStore, RunRecord};
+use crate::state_file::StateError;
+use crate::steadiness;
+use crate::sweep::{PlannedRun, RealRunner, Runner, Sweep, SweepEnd, Unfit, VirtualRunner};
+use joulio_workload::{Job, Method, Stop};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Observer of a campaign, beside that of its runs.
+pub trait CampaignObserver: Observer {
+    /// A sweep begins, with so many runs.
+    fn sweep(&self, _name: &str, _runs: usize) {}
+}
+
+/// A campaign whose runs have been done, as far as it came.
+#[derive(Debug, Default)]
+pub struct CampaignEnd {
+    /// Runs of the shard.
+    pub all: usize,
+    /// Runs that were done now, and not in an earlier session.
+    pub done: usize,
+    /// Runs that could not be had, by reason, and how many.
+    pub unavailable: Vec<(String, usize)>,
+    /// Runs that are kept apart, by reason, and how many.
+    pub apart: Vec<(String, usize)>,
+    /// Runs that failed, and why.
+    pub failed: Vec<(String, String)>,
+    /// Runs without a figure of a meter that others have one of, by meter, and how many.
+    pub unmetered: Vec<(String, usize)>,
+    /// Names of runs that were ended early, or not begun.
+    pub not_run: Option<String>,
+    /// Why records could not be written, if they could not.
+    pub unsaved: Option<StateError>,
+    /// Runs with figures, of all sessions.
+    pub with_figures: usize,
+}
+
+impl Campaign {
+    /// Does the runs of `shard` that the folder `path` does not have, and keeps them there.
+    ///
+    /// # Errors
+    /// The folder is of another campaign or cannot be used, nothing can be run, or settings could not be
+    /// put back.
+    pub fn run(
+        &self,
+        path: &Path,
+        shard: Shard,
+        threads: usize,
+        stop: &Stop,
+        observer: &dyn CampaignObserver,
+    ) -> Result<CampaignEnd, CampaignError> {
+        let header = serde_json::to_value(self.header()).map_err(StateError::from)?;
+        let sweeps: Vec<_> = self.sweeps.iter().map(|one| one.of_shard(shard)).collect();
+        let all = sweeps.iter().map(|(_, runs)| runs.len()).sum();
+        if self.count() == 0 {
+            return Err(self.nothing("it has no sweep for this platform"));
+        }
+        if let Some(first) = self.sweeps.first().filter(|_| self.in_virtual_time()) {
+            // Before anything is made.
+            VirtualRunner::new(&first.layers.options)?;
+        }
+        ResultsFolder::make(path)?;
+        let records = ResultsFolder::records_path(path);
+        let mut store = RecordStore::open(Some(&records), &header)?;
+        self.check_machine(&store)?;
+        let mut end = CampaignEnd {
+            all,
+            ..CampaignEnd::default()
+        };
+        let mut over = 0;
+        for (sweep, runs) in &sweeps {
+            observer.sweep(&sweep.layers.name, runs.len());
+            let shifted = Shifted {
+                observer,
+                before: over,
+                all,
+            };
+            over += runs.len();
+            let done = match self.in_virtual_time() {
+                true => self.simulate(sweep, runs, &mut store, threads, (stop, &shifted))?,
+                false => self.really(path, sweep, runs, &mut store, (stop, &shifted))?,
+            };
+            end.take(done);
+        }
+        if let Err(error) = store.save() {
+            end.unsaved = Some(error);
+        }
+        let mine = sweeps.iter().flat_map(|(sweep, runs)| {
+            let name = &sweep.layers.name;
+            runs.iter().map(move |run| (name, run))
+        });
+        let mine = mine.filter_map(|(name, run)| store.get(name, &run.point, run.replicate));
+        end.summarise(&mine.collect::<Vec<_>>());
+        Ok(end)
+    }
+
+    fn nothing(&self, why: &str) -> CampaignError {
+        let refused = self
+            .refused
+            .first()
+            .map(|(name, why)| format!("{name}: {why}"));
+        CampaignError::Nothing {
+            experiment: self.file.name.clone(),
+            why: refused.unwrap_or_else(|| why.to_owned()),
+        }
+    }
+
+    /// Refuses to go on with another machine's results.
+    fn check_machine(&self, store: &RecordStore) -> Result<(), CampaignError> {
+        let Some(sweep) = self.sweeps.first() else {
+            return Ok(());
+        };
+        let here = match self.in_virtual_time() {
+            true => VirtualRunner::new(&sweep.layers.options)?.machine(),
+            false => crate::sweep::machine_here(),
+        };
+        let other = store.records().iter().find(|record| record.machine != here);
+        match other {
+            Some(record) if !self.in_virtual_time() => Err(CampaignError::Nothing {
+                experiment: self.file.name.clone(),
+                why: format!(
+                    "the folder has the results of {}, this is {here}: name another folder, and merge the two",
+                    record.machine
+                ),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn simulate(
+        &self,
+        sweep: &CampaignSweep,
+        runs: &[PlannedRun],
+        store: &mut RecordStore,
+        threads: usize,
+        (stop, observer): (&Stop, &dyn Observer),
+    ) -> Result<SweepEnd, CampaignError> {
+        let runner = VirtualRunner::new(&sweep.layers.options)?;
+        let sweep = sweep.sweep(runs);
+        Ok(sweep.simulate(&runner, threads, store, stop, observer)?)
+    }
+
+    fn really(
+        &self,
+        path: &Path,
+        sweep: &CampaignSweep,
+        runs: &[PlannedRun],
+        store: &mut RecordStore,
+        (stop, observer): (&Stop, &dyn Observer),
+    ) -> Result<SweepEnd, CampaignError> {
+        let options = &sweep.layers.options;
+        let done = |run: &PlannedRun| store.has(&sweep.layers.name, &run.point, run.replicate);
+        if runs.iter().all(done) {
+            return Ok(SweepEnd::default());
+        }
+        let mut runner = RealRunner::new(options, runs, stop);
+        if let Some(manifest) = runner.survey() {
+            let line = session(&sweep.layers.name, &manifest);
+            ResultsFolder::add_manifest(path, &line)?;
+        }
+        let mut runner = Judged {
+            runner,
+            steady: sweep.layers.steady,
+        };
+        Ok(sweep.sweep(runs).run(&mut runner, store, stop, observer)?)
+    }
+}
+
+/// A line of the manifests.
+fn session(sweep: &str, manifest: &Manifest) -> Value {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    json!({
+        "sweep": sweep,
+        "unix_seconds": since.unwrap_or_default().as_secs_f64(),
+        "manifest": manifest,
+    })
+}
+
+impl CampaignSweep {
+    /// The sweep, with the runs of `shard`.
+    fn of_shard(&self, shard: Shard) -> (&CampaignSweep, Vec<PlannedRun>) {
+        let runs = self.runs.iter().enumerate();
+        let runs = runs.filter(|(at, _)| shard.has(self.first + at));
+        (self, runs.map(|(_, run)| run.clone()).collect())
+    }
+
+    fn sweep<'a>(&'a self, runs: &'a [PlannedRun]) -> Sweep<'a> {
+        Sweep {
+            name: &self.layers.name,
+            runs,
+            replicates: self.layers.options.base.replicates,
+            unfit: Unfit::Record,
+        }
+    }
+}
+
+/// A runner whose runs are judged by whether they held still.
+struct Judged<'a> {
+    runner: RealRunner<'a>,
+    steady: bool,
+}
+
+impl Runner for Judged<'_> {
+    fn options(&self) -> &crate::sweep::SweepOptions {
+        self.runner.options()
+    }
+
+    fn run(
+        &mut self,
+        run: &PlannedRun,
+        observer: &dyn Observer,
+    ) -> Result<joulio_workload::RunResult, crate::sweep::RunFailure> {
+        let mut result = self.runner.run(run, observer)?;
+        if self.steady {
+            let unsteady = result.counts.as_ref().and_then(steadiness::judge);
+            result.spoiled.extend(unsteady);
+        }
+        Ok(result)
+    }
+
+    fn machine(&self) -> String {
+        self.runner.machine()
+    }
+
+    fn platform(&self, run: &PlannedRun) -> crate::record::Platform {
+        self.runner.platform(run)
+    }
+}
+
+/// An observer that hears the number of a run among those of the campaign.
+struct Shifted<'a> {
+    observer: &'a dyn CampaignObserver,
+    before: usize,
+    all: usize,
+}
+
+impl Observer for Shifted<'_> {
+    fn planned(&self, over: usize, _: usize) {
+        self.observer.planned(self.before + over, self.all);
+    }
+
+    fn begin(&self, method: Method, job: &Job) {
+        self.observer.begin(method, job);
+    }
+
+    fn progress(&self, fraction: f64) {
+        self.observer.progress(fraction);
+    }
+
+    fn end(&self) {
+        self.observer.end();
+    }
+
+    fn note(&self, line: &str) {
+        self.observer.note(line);
+    }
+}
+
+impl CampaignEnd {
+    fn take(&mut self, end: SweepEnd) {
+        self.done += end.done;
+        self.failed.extend(end.failed);
+        if let Some(missing) = end.missing.summary() {
+            self.not_run = Some(match self.not_run.take() {
+                Some(before) => format!("{before}; {missing}"),
+                None => missing,
+            });
+        }
+        self.unsaved = end.unsaved;
+    }
+
+    fn summarise(&mut self, records: &[&RunRecord]) {
+        let mut metered = BTreeSet::new();
+        let mut lacking: Vec<(String, usize)> = Vec::new();
+        for record in records {
+            let result = &record.result;
+            let Some(counts) = &result.counts else {
+                if result.failure.is_none() {
+                    let why = record.apart().unwrap_or_default();
+                    count(&mut self.unavailable, why);
+                }
+                continue;
+            };
+            self.with_figures += 1;
+            if let Some(why) = record.apart() {
+                // What it was spoiled by, not how far.
+                let spoiled = result.spoiled.first();
+                let kind = spoiled.map(|one| format!("{:?}", one.by).to_lowercase());
+                count(&mut self.apart, kind.unwrap_or(why));
+            }
+            metered.extend(counts.energy.iter().map(|figure| figure.source.clone()));
+            for meter in &counts.unmetered {
+                count(&mut lacking, meter.meter.clone());
+            }
+        }
+        lacking.retain(|(meter, _)| metered.contains(meter));
+        self.unmetered = lacking;
+    }
+
+    /// What is not as it was to be, in one line; `None`: all is.
+    pub fn trouble(&self) -> Option<String> {
+        let mut parts = Vec::new();
+        if let Some((name, why)) = self.failed.first() {
+            let failed = self.failed.len();
+            parts.push(format!("{failed} run(s) failed; the first, {name}: {why}"));
+        }
+        if let Some((meter, runs)) = self.unmetered.first() {
+            parts.push(format!(
+                "{runs} run(s) have no figure of {meter}, others have"
+            ));
+        }
+        if let Some(error) = &self.unsaved {
+            parts.push(format!(
+                "{error}: not all runs are in it: make room, and run the same again"
+            ));
+        }
+        if self.with_figures == 0 && self.not_run.is_none() {
+            let why = self.unavailable.first().map(|(why, _)| why.as_str());
+            let why = why.or_else(|| self.failed.first().map(|(_, why)| why.as_str()));
+            parts.push(format!(
+                "no run has figures: {}",
+                why.unwrap_or("none was done")
+            ));
+        }
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+}
+
+/// Counts one more of `what`.
+fn count(counts: &mut Vec<(String, usize)>, what: String) {
+    match counts.iter_mut().find(|(known, _)| *known == what) {
+        Some((_, count)) => *count += 1,
+        None => counts.push((what, 1)),
+    }
+}

@@ -1,0 +1,241 @@
+use super::*;
+use crate::experiment::{ExperimentOptions, Observer};
+use crate::output_file::Existing;
+use joulio_workload::{Job, Method, Stop};
+use std::fs;
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+const TEXT: &str = r#"
+name = "small"
+title = "A small one"
+[run]
+runtime = "1s"
+replicates = 3
+order = "random"
+[twin]
+machine = "xeon-e3-1230v5"
+device = "emulated:optane-900p"
+number_ios = 300
+[[sweep]]
+name = "sizes"
+rw = "randread"
+bs = ["4k", "32k"]
+engine = "psync"
+completion = ["interrupt", "poll"]
+[[sweep]]
+name = "more"
+rw = ["randread", "randwrite"]
+engine = ["nvme"]
+completion = ["poll", "sqpoll"]
+[[sweep]]
+name = "elsewhere"
+on = "real"
+needs = "a disk"
+[[figure]]
+id = "F1"
+title = "One"
+kind = "lines"
+sweep = "more"
+x = "bs"
+y = "iops"
+[[figure]]
+id = "F2"
+title = "Two"
+kind = "lines"
+sweep = "elsewhere"
+x = "bs"
+y = "iops"
+"#;
+
+struct Nobody;
+
+impl Observer for Nobody {
+    fn begin(&self, _: Method, _: &Job) {}
+    fn progress(&self, _: f64) {}
+    fn end(&self) {}
+    fn note(&self, _: &str) {}
+}
+
+impl CampaignObserver for Nobody {}
+
+fn campaign() -> Campaign {
+    let file = ExperimentFile::parse("small", TEXT).unwrap();
+    let on = OnPlatform {
+        platform: Platform::Twin,
+        quick: false,
+        devices: Vec::new(),
+        replicates: None,
+        base: ExperimentOptions::default(),
+    };
+    Campaign::new(file, on).unwrap()
+}
+
+fn run(path: &std::path::Path, shard: Shard) -> CampaignEnd {
+    campaign()
+        .run(path, shard, 2, &Stop::default(), &Nobody)
+        .unwrap()
+}
+
+#[test]
+fn what_cannot_be_had_is_recorded_with_its_reason() {
+    let folder = TempDir::new().unwrap();
+    let end = run(folder.path(), Shard::ALL);
+    // 2 sizes x 2 modes, and 2 directions x 2 modes, three times each.
+    assert_eq!((end.all, end.done), (24, 24));
+    assert_eq!(end.with_figures, 18);
+    assert_eq!(end.unavailable.len(), 1);
+    assert!(
+        end.unavailable[0].0.contains("not modelled"),
+        "{:?}",
+        end.unavailable
+    );
+    assert_eq!(end.unavailable[0].1, 6);
+    assert_eq!(end.trouble(), None);
+    let read = ResultsFolder::read(folder.path()).unwrap();
+    assert_eq!(read.records.len(), 24);
+    assert_eq!(read.header, campaign().header());
+    // Nothing is left to do.
+    assert_eq!(run(folder.path(), Shard::ALL).done, 0);
+}
+
+#[test]
+fn shards_merge_in_any_order_to_the_same_bytes() {
+    let room = TempDir::new().unwrap();
+    let path = |name: &str| room.path().join(name);
+    let shards: Vec<PathBuf> = (1..=3).map(|n| path(&n.to_string())).collect();
+    for (number, folder) in shards.iter().enumerate() {
+        let shard = format!("{}/3", number + 1).parse().unwrap();
+        assert_eq!(run(folder, shard).all, 8);
+    }
+    run(&path("whole"), Shard::ALL);
+    let orders = [[0, 1, 2], [2, 0, 1], [1, 2, 0]];
+    let mut texts = Vec::new();
+    for (at, order) in orders.iter().enumerate() {
+        let into = path(&format!("merged{at}"));
+        let folders: Vec<_> = order.iter().map(|n| shards[*n].clone()).collect();
+        assert_eq!(merge(&folders, &into, Existing::Keep).unwrap(), 24);
+        texts.push(fs::read(into.join("records.jsonl")).unwrap());
+    }
+    assert!(texts.iter().all(|text| *text == texts[0]));
+    // And they are those of the campaign in one go, merged with itself.
+    let whole = [path("whole"), path("whole")];
+    merge(&whole, &path("once"), Existing::Keep).unwrap();
+    assert_eq!(
+        fs::read(path("once").join("records.jsonl")).unwrap(),
+        texts[0]
+    );
+}
+
+#[test]
+fn results_of_another_campaign_are_not_merged() {
+    let room = TempDir::new().unwrap();
+    let path = |name: &str| room.path().join(name);
+    run(&path("one"), Shard::ALL);
+    let other = TEXT.replace("number_ios = 300", "number_ios = 400");
+    let mut campaign = campaign();
+    campaign = Campaign::new(ExperimentFile::parse("small", &other).unwrap(), campaign.on).unwrap();
+    campaign
+        .run(&path("two"), Shard::ALL, 1, &Stop::default(), &Nobody)
+        .unwrap();
+    let error = merge(&[path("one"), path("two")], &path("all"), Existing::Keep).unwrap_err();
+    assert!(
+        error.to_string().contains("the experiment's file differs"),
+        "{error}"
+    );
+    assert!(!path("all").exists());
+    let error = campaign.run(&path("one"), Shard::ALL, 1, &Stop::default(), &Nobody);
+    assert!(error.unwrap_err().to_string().contains("of another bench"));
+    let error = merge(&[path("none")], &path("all"), Existing::Keep).unwrap_err();
+    assert!(error.to_string().contains("no results"), "{error}");
+}
+
+#[test]
+fn a_record_that_was_cut_off_is_done_again() {
+    let folder = TempDir::new().unwrap();
+    run(folder.path(), Shard::ALL);
+    let path = folder.path().join("records.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    let before = ResultsFolder::read(folder.path()).unwrap().records;
+    for cut in [text.len() - 1, text.len() - 40, text.len() / 2] {
+        fs::write(&path, &text.as_bytes()[..cut]).unwrap();
+        assert!(run(folder.path(), Shard::ALL).done > 0);
+        assert_eq!(ResultsFolder::read(folder.path()).unwrap().records, before);
+    }
+}
+
+#[test]
+fn results_are_compared_point_by_point() {
+    let room = TempDir::new().unwrap();
+    let path = |name: &str| room.path().join(name);
+    run(&path("one"), Shard::ALL);
+    let mut faster = campaign();
+    let text = TEXT.replace("xeon-e3-1230v5", "xeon-6230");
+    faster = Campaign::new(ExperimentFile::parse("small", &text).unwrap(), faster.on).unwrap();
+    faster
+        .run(&path("two"), Shard::ALL, 1, &Stop::default(), &Nobody)
+        .unwrap();
+    let same = compare(&path("one"), &path("one")).unwrap();
+    assert!(same.notes.is_empty() && same.alone == 0);
+    assert!(
+        same.points
+            .iter()
+            .all(|point| !point.differs() && point.percent == 0.0)
+    );
+    let compared = compare(&path("one"), &path("two")).unwrap();
+    assert_eq!(compared.notes, ["machine: xeon-e3-1230v5 and xeon-6230"]);
+    let latency = compared
+        .points
+        .iter()
+        .filter(|one| one.metric.to_string() == "latency_us");
+    assert!(latency.clone().count() == 6 && latency.clone().any(ComparedPoint::differs));
+    // Energy at another boundary or of another meter is not compared; of the two models it is.
+    assert!(
+        compared
+            .points
+            .iter()
+            .any(|one| one.metric.to_string() == "ios_per_joule")
+    );
+}
+
+#[test]
+fn a_plan_says_what_is_unavailable_and_why() {
+    let plan = campaign().plan(Shard::ALL, &Stop::default());
+    let runs: Vec<_> = plan
+        .sweeps
+        .iter()
+        .map(|one| (one.name.as_str(), one.points, one.runs))
+        .collect();
+    assert_eq!(
+        runs,
+        [("sizes", 4, 12), ("more", 4, 12), ("elsewhere", 0, 0)]
+    );
+    assert!(plan.sweeps[0].unavailable.is_empty());
+    let lacking = &plan.sweeps[1].unavailable[0];
+    assert_eq!(
+        (lacking.what.as_str(), lacking.points),
+        ("completion sqpoll", 2)
+    );
+    let items: Vec<_> = plan
+        .items
+        .iter()
+        .map(|one| (one.available, one.points))
+        .collect();
+    assert_eq!(items, [(2, 4), (0, 0)]);
+    assert_eq!(plan.items[1].why.as_deref(), Some("a disk"));
+    let third = campaign().plan("1/3".parse().unwrap(), &Stop::default());
+    assert_eq!(third.sweeps.iter().map(|one| one.runs).sum::<usize>(), 8);
+}
+
+#[test]
+fn a_shard_is_a_part_of_a_whole() {
+    for text in ["1/1", "3/16"] {
+        assert_eq!(text.parse::<Shard>().unwrap().to_string(), text);
+    }
+    for text in ["", "0/3", "4/3", "1", "1/0", "a/b", "1/3/5"] {
+        assert!(
+            text.parse::<Shard>().unwrap_err().contains("3/16"),
+            "{text}"
+        );
+    }
+}

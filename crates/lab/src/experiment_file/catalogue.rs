@@ -1,0 +1,242 @@
+//! Experiments that come with joulio, and reading of others.
+
+use super::sweep_spec::LEFT_OUT;
+use super::{ExperimentFile, SweepSpec};
+use crate::report::{SpecError, Where};
+use crate::sweep::Factor;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Texts of the experiments that come with joulio, by name.
+pub const CATALOGUE: &[(&str, &str)] = &[
+    (
+        "hotstorage20",
+        include_str!("../../../../experiments/hotstorage20.toml"),
+    ),
+    (
+        "hotstorage22",
+        include_str!("../../../../experiments/hotstorage22.toml"),
+    ),
+    (
+        "hotstorage23",
+        include_str!("../../../../experiments/hotstorage23.toml"),
+    ),
+    (
+        "hotstorage25",
+        include_str!("../../../../experiments/hotstorage25.toml"),
+    ),
+    (
+        "interfaces",
+        include_str!("../../../../experiments/interfaces.toml"),
+    ),
+    (
+        "shared-core",
+        include_str!("../../../../experiments/shared-core.toml"),
+    ),
+    (
+        "tiering",
+        include_str!("../../../../experiments/tiering.toml"),
+    ),
+];
+
+/// An experiment that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ExperimentFileError {
+    /// A name that none has, and that is no file.
+    #[error("no experiment '{name}': there are {known}, or give the path of a .toml file")]
+    Unknown {
+        /// Name that was given.
+        name: String,
+        /// Names that there are.
+        known: String,
+    },
+    /// A file that cannot be read.
+    #[error("{}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Error of the operating system.
+        source: io::Error,
+    },
+    /// A text that is no experiment.
+    #[error("{file}: line {line}: {problem}")]
+    Line {
+        /// The file, or the experiment's name.
+        file: String,
+        /// Line, from 1.
+        line: usize,
+        /// Description of what is wrong.
+        problem: String,
+    },
+    /// Something that makes no sense where it stands.
+    #[error("{file}: {what}: {problem}")]
+    Item {
+        /// The file, or the experiment's name.
+        file: String,
+        /// What it is in: `sweep 'main'`.
+        what: String,
+        /// Description of what is wrong.
+        problem: String,
+    },
+}
+
+impl ExperimentFile {
+    /// The experiment `name`: one that comes with joulio, or the path of a file.
+    ///
+    /// # Errors
+    /// There is none, or the file is no experiment.
+    pub fn load(name: &str) -> Result<ExperimentFile, ExperimentFileError> {
+        let built_in = CATALOGUE.iter().find(|(known, _)| *known == name);
+        if let Some((name, text)) = built_in {
+            return ExperimentFile::parse(name, text);
+        }
+        if !name.ends_with(".toml") && !name.contains('/') {
+            let known: Vec<_> = CATALOGUE.iter().map(|(name, _)| *name).collect();
+            return Err(ExperimentFileError::Unknown {
+                name: name.into(),
+                known: known.join(", "),
+            });
+        }
+        let path = Path::new(name);
+        let text = fs::read_to_string(path).map_err(|source| ExperimentFileError::Unreadable {
+            path: path.into(),
+            source,
+        })?;
+        ExperimentFile::parse(name, &text)
+    }
+
+    /// The experiment that `text` is, which `file` names in messages.
+    ///
+    /// # Errors
+    /// The text is none.
+    pub fn parse(file: &str, text: &str) -> Result<ExperimentFile, ExperimentFileError> {
+        let parsed = toml_edit::de::from_str::<ExperimentFile>(text);
+        let mut experiment = parsed.map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            ExperimentFileError::Line {
+                file: file.into(),
+                line: text[..at.min(text.len())].matches('\n').count() + 1,
+                problem: error.message().replace('\n', ", "),
+            }
+        })?;
+        experiment.text = text.into();
+        experiment.check(file)?;
+        Ok(experiment)
+    }
+
+    fn check(&self, file: &str) -> Result<(), ExperimentFileError> {
+        let wrong = |what: String, problem: String| ExperimentFileError::Item {
+            file: file.into(),
+            what,
+            problem,
+        };
+        let spec = |error: SpecError| {
+            let what = format!("{} '{}'", error.kind, error.id);
+            wrong(what, error.problem)
+        };
+        let mut names = BTreeSet::new();
+        for sweep in &self.sweep {
+            let what = || format!("sweep '{}'", sweep.name);
+            let good = |c: char| c.is_ascii_alphanumeric() || c == '-';
+            if sweep.name.is_empty() || !sweep.name.chars().all(good) {
+                let problem = "a sweep's name has letters, digits and - alone";
+                return Err(wrong(what(), problem.into()));
+            }
+            if !names.insert(sweep.name.as_str()) {
+                return Err(wrong(what(), "the name is there twice".into()));
+            }
+            self.check_platforms(sweep)
+                .map_err(|why| wrong(what(), why))?;
+        }
+        let mut ids = BTreeSet::new();
+        let tables = self.table.iter().map(|table| &table.id);
+        let figures = self.figure.iter().map(|figure| &figure.id);
+        for id in tables.chain(figures) {
+            if !ids.insert(id) {
+                return Err(wrong(format!("'{id}'"), "the id is there twice".into()));
+            }
+        }
+        for table in &self.table {
+            table.check().map_err(spec)?;
+            let what = || format!("table '{}'", table.id);
+            let refers = self.refers(table.sweep.as_deref(), &table.filter);
+            refers.map_err(|why| wrong(what(), why))?;
+        }
+        for figure in &self.figure {
+            figure.check().map_err(spec)?;
+            let what = || format!("figure '{}'", figure.id);
+            let refers = self.refers(figure.sweep.as_deref(), &figure.filter);
+            refers.map_err(|why| wrong(what(), why))?;
+            for layer in &figure.layer {
+                let sweep = layer.sweep.as_deref().or(figure.sweep.as_deref());
+                let refers = self.refers(sweep, &layer.filter);
+                refers.map_err(|why| wrong(what(), why))?;
+            }
+        }
+        for observation in &self.observation {
+            observation.check().map_err(spec)?;
+            let what = || format!("observation '{}'", observation.id);
+            let rising = observation
+                .rising
+                .iter()
+                .map(|one| (&one.sweep, &one.filter));
+            let within = observation
+                .within
+                .iter()
+                .map(|one| (&one.sweep, &one.filter));
+            for (sweep, filter) in rising.chain(within) {
+                let refers = self.refers(Some(sweep), filter);
+                refers.map_err(|why| wrong(what(), why))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a sweep that is not there, and factors that do not exist.
+    fn refers(&self, sweep: Option<&str>, filter: &Where) -> Result<(), String> {
+        if let Some(name) = sweep
+            && !self.sweep.iter().any(|sweep| sweep.name == name)
+        {
+            return Err(format!("no sweep '{name}'"));
+        }
+        for (name, values) in filter {
+            let factor: Factor = name.parse().map_err(|why| format!("where: {why}"))?;
+            for value in values.values() {
+                let canonical = factor.canonical(value);
+                let canonical = canonical.map_err(|why| format!("where: {why}"))?;
+                if canonical != *value {
+                    return Err(format!("where: {name}: write {canonical} for {value}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_platforms(&self, sweep: &SweepSpec) -> Result<(), String> {
+        let known = ["real", "emulated", "twin", "guest"];
+        let strange = sweep
+            .on
+            .values()
+            .iter()
+            .find(|name| !known.contains(&name.as_str()));
+        match strange {
+            Some(name) => Err(format!("on: '{name}' is none of {}", known.join(", "))),
+            None => self.check_lists(sweep),
+        }
+    }
+
+    /// Checks every list by itself, whether or not it is ever used.
+    fn check_lists(&self, sweep: &SweepSpec) -> Result<(), String> {
+        let own = sweep.lists();
+        let others = [&sweep.quick, &sweep.twin, &sweep.emulated];
+        let others = others.into_iter().flat_map(|lists| lists.lists());
+        for (factor, list) in own.chain(others) {
+            for value in list.values().iter().filter(|value| *value != LEFT_OUT) {
+                factor.canonical(value).map_err(|why| why.to_string())?;
+            }
+        }
+        Ok(())
+    }
+}

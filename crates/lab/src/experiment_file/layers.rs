@@ -1,0 +1,153 @@
+//! A sweep of an experiment on a platform: which keys and lists hold there.
+
+use super::catalogue::ExperimentFileError;
+use super::run_keys::RunExtras;
+use super::sweep_spec::LEFT_OUT;
+use super::{ExperimentFile, RunKeys, SweepKind, SweepSpec};
+use crate::experiment::ExperimentOptions;
+use crate::record::Platform;
+use crate::report::OneOrMore;
+use crate::sweep::{Axes, Factor, FactorError, SweepOptions};
+use crate::virtual_time::TwinOptions;
+use joulio_units::Nanos;
+
+/// Where an experiment is run, and what the command line says in place of the file.
+#[derive(Clone, Debug)]
+pub struct OnPlatform {
+    /// What it is run on.
+    pub platform: Platform,
+    /// `--quick`: the short form.
+    pub quick: bool,
+    /// Devices in place of the file's, each a run of its own.
+    pub devices: Vec<String>,
+    /// Repetitions in place of the file's.
+    pub replicates: Option<u32>,
+    /// Options that only the command line has: cancel, allow_write, root.
+    pub base: ExperimentOptions,
+}
+
+/// A sweep of an experiment as it is run on a platform.
+#[derive(Clone, Debug)]
+pub struct Layers {
+    /// Name of the sweep.
+    pub name: String,
+    /// The sweep.
+    pub options: SweepOptions,
+    /// Runs whose rate does not hold still are kept apart.
+    pub steady: bool,
+    /// Nanoseconds that the idle machine is measured for.
+    pub idle: Option<Nanos>,
+}
+
+impl OnPlatform {
+    /// `sweep` of `file` here. Of keys the later hold: the file's, the platform's, the sweep's own, each
+    /// followed by its `quick` ones; of lists the sweep's, those of `quick`, the platform's, the command
+    /// line's.
+    ///
+    /// # Errors
+    /// A key or a list makes no sense.
+    pub fn layers(
+        &self,
+        file: &ExperimentFile,
+        sweep: &SweepSpec,
+    ) -> Result<Layers, ExperimentFileError> {
+        let wrong = |what: String, problem: String| ExperimentFileError::Item {
+            file: file.name.clone(),
+            what,
+            problem,
+        };
+        let twin = self.platform == Platform::Twin;
+        let mut options = ExperimentOptions {
+            twin: twin.then(TwinOptions::default),
+            ..self.base.clone()
+        };
+        let mut extras = RunExtras::default();
+        let none = RunKeys::default();
+        let of_platform = match self.platform {
+            Platform::Twin => &file.twin,
+            Platform::Emulated => &file.emulated,
+            Platform::Real | Platform::Guest => &none,
+        };
+        let keys = [
+            ("run", &file.run),
+            ("quick", if self.quick { &file.quick } else { &none }),
+            ("twin or emulated", of_platform),
+            ("the sweep's run", &sweep.run),
+        ];
+        for (what, keys) in keys {
+            let quick = keys.quick.as_deref().filter(|_| self.quick);
+            for keys in [Some(keys), quick].into_iter().flatten() {
+                let applied = keys.apply(&mut options, &mut extras);
+                applied.map_err(|(key, why)| wrong(format!("{what}: {key}"), why))?;
+            }
+        }
+        if let Some(replicates) = self.replicates {
+            options.replicates = replicates;
+        }
+        let factor = |why: FactorError| wrong(format!("sweep '{}'", sweep.name), why.to_string());
+        let axes = self.axes(sweep, &extras).map_err(factor)?;
+        Ok(Layers {
+            name: sweep.name.clone(),
+            steady: extras.steady && !twin,
+            idle: extras.idle.filter(|_| !twin),
+            options: SweepOptions {
+                base: options,
+                axes,
+                order: extras.order,
+            },
+        })
+    }
+
+    fn axes(&self, sweep: &SweepSpec, extras: &RunExtras) -> Result<Axes, FactorError> {
+        let mut axes = Axes::default();
+        if !extras.devices.is_empty() {
+            axes.set(Factor::Device, &extras.devices)?;
+        }
+        let mut set = |factor: Factor, list: &OneOrMore| match list.values() {
+            [value] if value == LEFT_OUT => {
+                axes.remove(factor);
+                Ok(())
+            }
+            values => axes.set(factor, values),
+        };
+        for (factor, list) in sweep.lists() {
+            set(factor, list)?;
+        }
+        if self.quick {
+            for (factor, list) in sweep.quick.lists() {
+                set(factor, list)?;
+            }
+        }
+        let lists = match self.platform {
+            Platform::Twin => Some(&sweep.twin),
+            Platform::Emulated => Some(&sweep.emulated),
+            Platform::Real | Platform::Guest => None,
+        };
+        for (factor, list) in lists.into_iter().flat_map(|lists| lists.lists()) {
+            set(factor, list)?;
+        }
+        if !self.devices.is_empty() {
+            axes.set(Factor::Device, &self.devices)?;
+        }
+        Ok(axes)
+    }
+
+    /// Why `sweep` is not run here; `None`: it is.
+    pub fn refuses(&self, sweep: &SweepSpec) -> Option<String> {
+        let name = match self.platform {
+            Platform::Real => "real",
+            Platform::Emulated => "emulated",
+            Platform::Guest => "guest",
+            Platform::Twin => "twin",
+        };
+        let on = sweep.on.values();
+        let listed = on.iter().any(|one| one == name);
+        // What runs on real devices runs in a virtual machine too, where its counts are good.
+        let listed = listed || (name == "guest" && on.iter().any(|one| one == "real"));
+        if sweep.kind == SweepKind::Jobs && (on.is_empty() || listed) {
+            return None;
+        }
+        let needs = sweep.needs.clone();
+        Some(needs.unwrap_or_else(|| format!("it is run on {}", on.join(", "))))
+    }
+}

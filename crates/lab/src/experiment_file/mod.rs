@@ -1,0 +1,59 @@
+//! Experiments as data: sweeps, and the tables, figures and observations that come of their runs.
+//!
+//! A file says what is run ([`SweepSpec`]) and for how long ([`RunKeys`]), on real devices, on the
+//! emulator or in virtual time, and what it shows. Nothing in it is executed, and an unknown key is an
+//! error with its line.
+
+mod catalogue;
+mod layers;
+mod run_keys;
+mod sweep_spec;
+#[cfg(test)]
+mod tests;
+
+pub use catalogue::{CATALOGUE, ExperimentFileError};
+pub use layers::{Layers, OnPlatform};
+pub use run_keys::RunKeys;
+pub use sweep_spec::{FactorLists, SweepKind, SweepSpec};
+
+use crate::report::{FigureSpec, ObservationSpec, TableSpec};
+use serde::Deserialize;
+
+/// An experiment.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExperimentFile {
+    /// Short name: `hotstorage22`.
+    pub name: String,
+    /// Title.
+    pub title: String,
+    /// Short name of the source of published numbers that its points answer: `HS22`.
+    pub published: Option<String>,
+    /// What runs have in common.
+    #[serde(default)]
+    pub run: RunKeys,
+    /// In its place with `--quick`.
+    #[serde(default)]
+    pub quick: RunKeys,
+    /// In its place in virtual time.
+    #[serde(default)]
+    pub twin: RunKeys,
+    /// In its place on emulated devices.
+    #[serde(default)]
+    pub emulated: RunKeys,
+    /// Sweeps.
+    #[serde(default)]
+    pub sweep: Vec<SweepSpec>,
+    /// Tables.
+    #[serde(default)]
+    pub table: Vec<TableSpec>,
+    /// Figures.
+    #[serde(default)]
+    pub figure: Vec<FigureSpec>,
+    /// Observations.
+    #[serde(default)]
+    pub observation: Vec<ObservationSpec>,
+    /// Text of the file.
+    #[serde(skip)]
+    pub text: String,
+}

@@ -1,0 +1,190 @@
+//! What runs of an experiment have in common.
+
+use crate::experiment::{ExperimentOptions, RateProcess};
+use crate::report::OneOrMore;
+use crate::sweep::Order;
+use joulio_units::{Nanos, parse_cpus};
+use joulio_workload::{JobKind, parse_count, parse_size, parse_time};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// Keys that hold for runs of an experiment, in the words of the flags of `joulio bench`. Those that are
+/// not there are left as they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunKeys {
+    /// Time to measure: `2m`, `300ms`.
+    pub runtime: Option<String>,
+    /// I/Os of each job, in place of a time.
+    pub number_ios: Option<Number>,
+    /// Time before measuring.
+    pub ramp_time: Option<String>,
+    /// Repetitions of each point.
+    pub replicates: Option<u32>,
+    /// Order of the points within a repetition.
+    pub order: Option<Order>,
+    /// Seed of every random number.
+    pub seed: Option<u64>,
+    /// Bytes of each device that are used.
+    pub size: Option<Number>,
+    /// Devices, where none is named on the command line; each a run of its own.
+    pub device: Option<OneOrMore>,
+    /// Machine of the model, or of virtual time.
+    pub machine: Option<String>,
+    /// Jobs are processes.
+    pub process: Option<bool>,
+    /// CPUs of the jobs, in turn.
+    pub cpus_allowed: Option<String>,
+    /// I/Os of a rate arrive at random.
+    pub poisson: Option<bool>,
+    /// I/Os of a burst.
+    pub thinktime_blocks: Option<u32>,
+    /// Meters that are read.
+    pub meter: Option<OneOrMore>,
+    /// Settings of the kernel for all runs.
+    #[serde(default)]
+    pub set: BTreeMap<String, Number>,
+    /// Microseconds that CPUs may take to wake.
+    pub cpu_dma_latency: Option<u32>,
+    /// A file system is in the path, in virtual time.
+    pub file_system: Option<bool>,
+    /// A thread of the kernel hands requests to the driver, in virtual time.
+    pub kworker: Option<bool>,
+    /// Runs whose rate does not hold still are kept apart.
+    pub steady: Option<bool>,
+    /// Keys in place of these with `--quick`.
+    pub quick: Option<Box<RunKeys>>,
+    /// Time that the idle machine is measured for before each repetition and after the last, where
+    /// there is a meter.
+    pub idle: Option<String>,
+}
+
+/// A number, or a text that is one: `1000`, `"10k"`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Number {
+    /// A whole number.
+    Whole(u64),
+    /// A text.
+    Text(String),
+}
+
+impl Number {
+    /// The number as text.
+    pub fn text(&self) -> String {
+        match self {
+            Number::Whole(number) => number.to_string(),
+            Number::Text(text) => text.clone(),
+        }
+    }
+}
+
+/// What is run beside the experiment's options: of the lab, not of one run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunExtras {
+    /// Devices, each a run of its own.
+    pub devices: Vec<String>,
+    /// Order of the points.
+    pub order: Order,
+    /// Runs whose rate does not hold still are kept apart.
+    pub steady: bool,
+    /// Nanoseconds that the idle machine is measured for.
+    pub idle: Option<Nanos>,
+}
+
+impl RunKeys {
+    /// Puts these keys into `options` and `extras`.
+    ///
+    /// # Errors
+    /// The name of a key whose value makes no sense, and why.
+    pub fn apply(
+        &self,
+        options: &mut ExperimentOptions,
+        extras: &mut RunExtras,
+    ) -> Result<(), (&'static str, String)> {
+        let time = |key, text: &Option<String>, plain| {
+            let time = text
+                .as_deref()
+                .map(|text| parse_time(text, plain).map(Nanos));
+            time.transpose().map_err(|why| (key, why))
+        };
+        const SECOND: u64 = 1_000_000_000;
+        let workload = &mut options.workload;
+        // The later of a length by time and one by count holds.
+        if let Some(runtime) = time("runtime", &self.runtime, SECOND)? {
+            (workload.runtime, workload.number_ios) = (Some(runtime), None);
+        }
+        if let Some(number) = &self.number_ios {
+            let count = parse_count(&number.text()).map_err(|why| ("number_ios", why))?;
+            (workload.number_ios, workload.runtime) = (Some(count), None);
+        }
+        if let Some(ramp) = time("ramp_time", &self.ramp_time, SECOND)? {
+            workload.ramp_time = Some(ramp);
+        }
+        if let Some(seed) = self.seed {
+            workload.seed = seed;
+        }
+        if let Some(size) = &self.size {
+            workload.size = Some(parse_size(&size.text()).map_err(|why| ("size", why))?);
+        }
+        if let Some(process) = self.process {
+            workload.kind = match process {
+                true => JobKind::Process,
+                false => JobKind::Thread,
+            };
+        }
+        if let Some(cpus) = &self.cpus_allowed {
+            let parsed = parse_cpus(cpus).ok().filter(|cpus| !cpus.is_empty());
+            let no_list = || {
+                (
+                    "cpus_allowed",
+                    format!("'{cpus}' is not a list of CPUs: 0,2-4"),
+                )
+            };
+            let cpus = parsed.ok_or_else(no_list)?;
+            workload.cpus_allowed = cpus.into_iter().map(|cpu| cpu as usize).collect();
+        }
+        if let Some(poisson) = self.poisson {
+            workload.rate_process = match poisson {
+                true => RateProcess::Poisson,
+                false => RateProcess::Linear,
+            };
+        }
+        if let Some(blocks) = self.thinktime_blocks {
+            workload.thinktime_blocks = Some(blocks);
+        }
+        if let Some(replicates) = self.replicates {
+            if replicates == 0 {
+                return Err(("replicates", "must be at least 1".into()));
+            }
+            options.replicates = replicates;
+        }
+        if let Some(machine) = &self.machine {
+            options.energy.machine = Some(machine.clone());
+        }
+        if let Some(meters) = &self.meter {
+            options.energy.meters = meters.values().to_vec();
+        }
+        for (name, value) in &self.set {
+            options.settings.set.retain(|(other, _)| other != name);
+            options.settings.set.push((name.clone(), value.text()));
+        }
+        if let Some(us) = self.cpu_dma_latency {
+            options.settings.cpu_dma_latency = Some(us);
+        }
+        if let Some(twin) = &mut options.twin {
+            let surroundings = &mut twin.surroundings;
+            surroundings.file_system = self.file_system.unwrap_or(surroundings.file_system);
+            surroundings.kworker = self.kworker.unwrap_or(surroundings.kworker);
+        }
+        if let Some(devices) = &self.device {
+            extras.devices = devices.values().to_vec();
+        }
+        extras.order = self.order.unwrap_or(extras.order);
+        extras.steady = self.steady.unwrap_or(extras.steady);
+        if let Some(idle) = time("idle", &self.idle, SECOND)? {
+            extras.idle = Some(idle);
+        }
+        Ok(())
+    }
+}

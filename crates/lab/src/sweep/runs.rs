@@ -1,0 +1,241 @@
+//! Doing the runs of a sweep, each once.
+
+use super::factor::method;
+use super::order::PlannedRun;
+use super::runner::{RunFailure, Runner};
+use super::virtual_runner::VirtualRunner;
+use crate::experiment::{ExperimentError, MissingRuns, Observer, run_name};
+use crate::record::{Platform, Point, RecordStore, RunRecord};
+use crate::state_file::StateError;
+use joulio_workload::{CompletionResult, RunResult, Stop};
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::thread;
+
+/// What becomes of a run that the devices or the machine cannot do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// The sweep is refused.
+    Refuse,
+    /// The run is recorded as unavailable, with the reason.
+    Record,
+}
+
+/// A sweep that cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum SweepFailure {
+    /// A run that cannot be done.
+    #[error("{0}")]
+    Unfit(String),
+    /// Settings could not be made, or not be put back.
+    #[error(transparent)]
+    Fatal(#[from] ExperimentError),
+}
+
+impl SweepFailure {
+    /// True if nothing was done, and nothing is left changed.
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            SweepFailure::Unfit(_) => true,
+            SweepFailure::Fatal(error) => error.is_refusal(),
+        }
+    }
+}
+
+/// A sweep whose runs have been done, as far as it came.
+#[derive(Debug, Default)]
+pub struct SweepEnd {
+    /// Runs that were ended early, or not begun.
+    pub missing: MissingRuns,
+    /// Names of runs that failed, and why.
+    pub failed: Vec<(String, String)>,
+    /// Runs that were done now, and not before.
+    pub done: usize,
+    /// Why records could not be written to the state file, if they could not.
+    pub unsaved: Option<StateError>,
+}
+
+/// A sweep: its name, and the runs that are to be done.
+#[derive(Clone, Copy, Debug)]
+pub struct Sweep<'a> {
+    /// Name of the sweep.
+    pub name: &'a str,
+    /// Runs in their order.
+    pub runs: &'a [PlannedRun],
+    /// Repetitions of each point.
+    pub replicates: u32,
+    /// What becomes of runs that cannot be done.
+    pub unfit: Unfit,
+}
+
+impl Sweep<'_> {
+    /// Does every run that `store` does not have, until `stop`.
+    ///
+    /// # Errors
+    /// The sweep cannot go on.
+    pub fn run(
+        &self,
+        runner: &mut dyn Runner,
+        store: &mut RecordStore,
+        stop: &Stop,
+        observer: &dyn Observer,
+    ) -> Result<SweepEnd, SweepFailure> {
+        let mut end = SweepEnd::default();
+        let all = self.runs.len();
+        for (at, run) in self.runs.iter().enumerate() {
+            if store.has(self.name, &run.point, run.replicate) {
+                continue;
+            }
+            let name = self.name_of(run);
+            if stop.stopped() {
+                end.missing.not_run(name);
+                continue;
+            }
+            observer.planned(at, all);
+            let result = match runner.run(run, observer) {
+                Ok(result) => result,
+                // What came before it is a result all the same.
+                Err(why) if stop.is_requested() => {
+                    end.missing.lost(&name, &why.to_string());
+                    continue;
+                }
+                Err(RunFailure::Fatal(why)) => return Err(why.into()),
+                Err(RunFailure::Unfit(why)) if self.unfit == Unfit::Refuse => {
+                    return Err(SweepFailure::Unfit(why));
+                }
+                Err(RunFailure::Unfit(why)) => without_counts(runner, run, why, None)?,
+                Err(RunFailure::Failed(why)) => {
+                    end.failed.push((name.clone(), why.clone()));
+                    without_counts(runner, run, why.clone(), Some(why))?
+                }
+            };
+            if result.interrupted {
+                end.missing.cut_short(name);
+            }
+            end.done += 1;
+            // A disk that is full may have room again: the record is tried once more with the next.
+            end.unsaved = store.add(self.record(runner, run, result)).err();
+        }
+        Ok(end)
+    }
+
+    /// Simulates every run that `store` does not have, on `threads` threads, until `stop`.
+    ///
+    /// # Errors
+    /// A run is not modelled, and the sweep refuses such.
+    pub fn simulate(
+        &self,
+        runner: &VirtualRunner<'_>,
+        threads: usize,
+        store: &mut RecordStore,
+        stop: &Stop,
+        observer: &dyn Observer,
+    ) -> Result<SweepEnd, SweepFailure> {
+        let mut end = SweepEnd::default();
+        let left = self.runs.iter();
+        let left = left.filter(|run| !store.has(self.name, &run.point, run.replicate));
+        let left: Vec<&PlannedRun> = left.collect();
+        let (next, all) = (AtomicUsize::new(0), self.runs.len());
+        let (results, inbox) = channel();
+        thread::scope(|scope| {
+            for _ in 0..threads.clamp(1, left.len().max(1)) {
+                let (results, next, left) = (results.clone(), &next, &left);
+                scope.spawn(move || {
+                    while !stop.stopped()
+                        && let Some(run) = left.get(next.fetch_add(1, Ordering::Relaxed))
+                    {
+                        let simulated = runner.simulate(run).map_err(RunFailure::from);
+                        if results.send((*run, simulated)).is_err() {
+                            break;
+                        }
+                    }
+                });
+            }
+            drop(results);
+            for (run, simulated) in inbox {
+                observer.planned(all - left.len() + end.done, all);
+                let result = match simulated {
+                    Ok(result) => result,
+                    Err(why) if self.unfit == Unfit::Refuse => {
+                        return Err(SweepFailure::Unfit(why.to_string()));
+                    }
+                    Err(why) => without_counts(runner, run, why.to_string(), None)?,
+                };
+                end.done += 1;
+                end.unsaved = store.add(self.record(runner, run, result)).err();
+            }
+            Ok(())
+        })?;
+        for run in left {
+            if store.get(self.name, &run.point, run.replicate).is_none() {
+                end.missing.not_run(self.name_of(run));
+            }
+        }
+        Ok(end)
+    }
+
+    fn record(&self, runner: &dyn Runner, run: &PlannedRun, result: RunResult) -> RunRecord {
+        RunRecord {
+            sweep: self.name.to_owned(),
+            point: run.point.clone(),
+            replicate: run.replicate,
+            order: run.order,
+            platform: runner.platform(run),
+            machine: runner.machine(),
+            counts: BTreeMap::new(),
+            result,
+        }
+    }
+
+    /// Records of the sweep's runs, in their order, as far as `store` has them.
+    pub fn records<'a>(&self, store: &'a RecordStore) -> Vec<&'a RunRecord> {
+        let runs = self.runs.iter();
+        runs.filter_map(|run| store.get(self.name, &run.point, run.replicate))
+            .collect()
+    }
+
+    /// The name of `run` among those of the sweep: the method, and the factors that are not the same
+    /// in all runs.
+    pub fn name_of(&self, run: &PlannedRun) -> String {
+        let varies = |name: &str| {
+            let first = self.runs.first().and_then(|run| run.point.get(name));
+            self.runs.iter().any(|run| run.point.get(name) != first)
+        };
+        let point = run.point.iter().filter(|(name, _)| {
+            let of_method = matches!(name.as_str(), "engine" | "completion");
+            !of_method && (varies(name) || matches!(name.as_str(), "scheduler" | "max-cstate"))
+        });
+        let point: Point = point.map(|(k, v)| (k.clone(), v.clone())).collect();
+        match method(&run.point) {
+            Ok(method) => run_name(method, &point, (run.replicate, self.replicates)),
+            Err(_) => format!("run {}", run.order),
+        }
+    }
+}
+
+/// The result of a run that was not done, for the reason `why`.
+fn without_counts(
+    runner: &dyn Runner,
+    run: &PlannedRun,
+    why: String,
+    failure: Option<String>,
+) -> Result<RunResult, SweepFailure> {
+    let unfit = |error: &dyn Display| SweepFailure::Unfit(error.to_string());
+    let method = method(&run.point).map_err(|error| unfit(&error))?;
+    let options = runner.options().options_of(run);
+    let options = options.map_err(|error| unfit(&error))?;
+    let job = options.job().unwrap_or_else(|_| options.workload.nominal());
+    let completion = CompletionResult {
+        requested: method.mode.to_string(),
+        effective: None,
+        reason: Some(why),
+    };
+    let devices = run.point.get("device").cloned().into_iter().collect();
+    Ok(RunResult {
+        failure,
+        modelled: runner.platform(run) == Platform::Twin,
+        ..RunResult::new(&job, method, devices, completion, None)
+    })
+}

@@ -57,7 +57,7 @@ enum Command {
     Trace(Box<trace::TraceArgs>),
     /// List the NVMe namespaces of this machine (or of the devices named), as `nvme list`.
     List(list::ListArgs),
-    /// Experiments as data: the papers' and our own. List, plan, run, merge and compare them.
+    /// Experiments as data: the papers' and our own. List, plan, run, report, merge and compare them.
     #[command(subcommand)]
     Lab(lab::LabCommand),
     /// Identify Controller, as `nvme id-ctrl`.

@@ -1,10 +1,11 @@
-//! `joulio lab`: experiments as data, run, planned, merged and compared.
+//! `joulio lab`: experiments as data, run, planned, merged, compared and reported.
 
 mod args;
 mod compare;
 mod list;
 mod merge;
 mod plan;
+mod report;
 mod run;
 mod terminal;
 
@@ -20,6 +21,8 @@ pub enum LabCommand {
     Plan(plan::PlanArgs),
     /// Run an experiment, or go on with it; results go into a folder.
     Run(run::RunArgs),
+    /// Tables, figures and verdicts of results, as a page that opens offline.
+    Report(report::ReportArgs),
     /// Put the results of shards together.
     Merge(merge::MergeArgs),
     /// Compare the results of two folders, point by point.
@@ -32,6 +35,7 @@ pub fn run(command: &LabCommand) -> Outcome {
         LabCommand::List(args) => list::run(args),
         LabCommand::Plan(args) => plan::run(args),
         LabCommand::Run(args) => run::run(args),
+        LabCommand::Report(args) => report::run(args),
         LabCommand::Merge(args) => merge::run(args),
         LabCommand::Compare(args) => compare::run(args),
     }

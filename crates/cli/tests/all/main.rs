@@ -19,6 +19,7 @@ mod json;
 mod kernel;
 mod knobs;
 mod lab;
+mod lab_report;
 mod limits;
 mod many_devices;
 mod nothing_to_do;

@@ -6,6 +6,7 @@ mod error;
 mod folder;
 mod merge;
 mod plan;
+mod report;
 mod run;
 mod shard;
 #[cfg(test)]
@@ -16,6 +17,7 @@ pub use error::CampaignError;
 pub use folder::{FolderError, ResultsFolder, ResultsHeader};
 pub use merge::{MergeError, merge};
 pub use plan::{CampaignPlan, PlannedItem, PlannedSweep, Unavailable};
+pub use report::{ReportError, report};
 pub use run::{CampaignEnd, CampaignObserver};
 pub use shard::Shard;
 

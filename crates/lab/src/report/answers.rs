@@ -108,7 +108,8 @@ impl OfRecords<'_> {
         self.data.cell(sweep, point).ok_or_else(none)
     }
 
-    fn found(&self, run: &str, metric: Metric) -> Result<Estimate, String> {
+    /// The estimate of `metric` in the points that answer `run`.
+    pub fn found(&self, run: &str, metric: Metric) -> Result<Estimate, String> {
         let none = || format!("the run of '{run}' has no {metric}");
         self.cell(run)?.estimate(metric).ok_or_else(none)
     }

@@ -1,7 +1,7 @@
 //! A report's content: every table, figure and observation of experiments, on each machine.
 
 use super::answers::Answers;
-use super::data::Data;
+use super::data::{Data, device_name};
 use super::figure::{Figure, Maker};
 use super::spec::{FigureSpec, ObservationSpec, TableSpec};
 use super::table::{Table, TableMaker};
@@ -215,13 +215,7 @@ impl Status {
         let speaking = observed
             .iter()
             .filter(|one| one.shown.iter().any(|shown| shown == id));
-        let rank = |outcome: Outcome| match outcome {
-            Outcome::Differs => 3,
-            Outcome::Untold => 2,
-            Outcome::Holds => 1,
-            Outcome::NoData => 0,
-        };
-        let decides = speaking.max_by_key(|one| rank(one.outcome));
+        let decides = speaking.min_by_key(|one| one.outcome);
         let because = match (problem, decides) {
             (Some(problem), _) => problem.clone(),
             (None, Some(one)) => one.because.clone(),
@@ -239,15 +233,30 @@ impl Status {
     }
 }
 
+/// Devices by what people call them, of several alike their greatest number at once: `46 × tipro9000`.
 fn devices(data: &Data) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    let runs = data.cells().flat_map(|cell| &cell.runs);
-    for device in runs.flat_map(|run| &run.result.devices) {
-        if !found.contains(device) {
-            found.push(device.clone());
+    let mut found: Vec<(String, usize)> = Vec::new();
+    for run in data.cells().flat_map(|cell| &cell.runs) {
+        let mut here: Vec<(String, usize)> = Vec::new();
+        for device in &run.result.devices {
+            let name = device_name(device);
+            match here.iter_mut().find(|(one, _)| *one == name) {
+                Some(one) => one.1 += 1,
+                None => here.push((name, 1)),
+            }
+        }
+        for (name, count) in here {
+            match found.iter_mut().find(|(one, _)| *one == name) {
+                Some(one) => one.1 = one.1.max(count),
+                None => found.push((name, count)),
+            }
         }
     }
-    found
+    let text = |(name, count): (String, usize)| match count {
+        1 => name,
+        count => format!("up to {count} × {name}"),
+    };
+    found.into_iter().map(text).collect()
 }
 
 fn apart(data: &Data) -> Vec<Apart> {

@@ -179,12 +179,20 @@ impl Cell {
     }
 }
 
-/// `value` of a factor as people call it: an emulated device by its profile, without its size.
+/// `value` of a factor as people call it.
 fn plain(factor: &str, value: &str) -> String {
-    if factor != "device" {
-        return value.to_owned();
+    match factor {
+        "device" => device_name(value),
+        _ => value.to_owned(),
     }
-    let name = value.strip_prefix("emulated:").unwrap_or(value);
+}
+
+/// An emulated device by its profile, without its size and its number among those alike.
+pub(super) fn device_name(device: &str) -> String {
+    let Some(name) = device.strip_prefix("emulated:") else {
+        return device.to_owned();
+    };
+    let name = name.split_once('#').map_or(name, |(name, _)| name);
     let parts = name.split(',').filter(|part| !part.starts_with("size="));
     parts.collect::<Vec<_>>().join(",")
 }

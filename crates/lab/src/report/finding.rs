@@ -32,12 +32,12 @@ pub fn findings(report: &Report) -> Vec<Finding> {
         }];
     }
     let mut found = vec![overall(&sets)];
-    let mut headlines: Vec<&Observed> = sets.iter().flat_map(|set| &set.observed).collect();
-    headlines.retain(|one| one.headline.is_some() && one.outcome != Outcome::NoData);
-    headlines.sort_by_key(|one| one.headline);
+    let mut observed: Vec<&Observed> = sets.iter().flat_map(|set| &set.observed).collect();
+    observed.retain(|one| one.outcome != Outcome::NoData);
+    observed.sort_by_key(|one| (one.headline.is_none(), one.headline, one.outcome));
     let room = COUNT - 2;
     let mut said: Vec<&str> = Vec::new();
-    for one in headlines {
+    for one in observed {
         if said.len() < room && !said.contains(&one.text.as_str()) {
             said.push(&one.text);
             found.push(Finding {
@@ -66,15 +66,24 @@ fn overall(sets: &[&SetReport]) -> Finding {
     let observed = || sets.iter().flat_map(|set| &set.observed);
     let count = |outcome: Outcome| observed().filter(|one| one.outcome == outcome).count();
     let numbers = || sets.iter().flat_map(|set| &set.numbers);
-    let (all, holds) = (observed().count(), count(Outcome::Holds));
+    let all = observed().count();
     let mut sentence = match all {
         0 => "No observation is named.".to_owned(),
-        _ => format!(
-            "Of {all} observations {holds} hold here, {} do not, {} cannot be told and {} were not run.",
-            count(Outcome::Differs),
-            count(Outcome::Untold),
-            count(Outcome::NoData),
-        ),
+        _ => {
+            let counts = [
+                (count(Outcome::Holds), "hold here", "holds here"),
+                (count(Outcome::Differs), "do not", "does not"),
+                (count(Outcome::Untold), "cannot be told", "cannot be told"),
+                (count(Outcome::NoData), "were not run", "was not run"),
+            ];
+            let told = counts.iter().filter(|(n, ..)| *n > 0);
+            let told =
+                told.map(|(n, many, one)| format!("{n} {}", if *n == 1 { one } else { many }));
+            format!(
+                "Of {all} observations {}.",
+                told.collect::<Vec<_>>().join(", ")
+            )
+        }
     };
     let compared = numbers().count();
     if compared > 0 {
@@ -115,9 +124,12 @@ fn basis(sets: &[&SetReport]) -> Finding {
     };
     Finding {
         sentence: format!(
-            "It rests on {runs} runs, {}; {apart} more were kept apart, and {data} of {all} tables and \
-             figures have data.",
-            how.join(" and ")
+            "It rests on {runs} runs, {}{}; {data} of {all} tables and figures have data.",
+            how.join(" and "),
+            match apart {
+                0 => String::new(),
+                apart => format!(", and {apart} more that were kept apart"),
+            }
         ),
         outcome: None,
         certainty: certainty.into(),

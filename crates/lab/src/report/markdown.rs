@@ -3,7 +3,6 @@
 use super::assemble::{Report, SetReport};
 use super::figure::{Drawing, Figure, Mark, Panel, Tie, Tiles, Xy};
 use super::finding::findings;
-use super::page::word;
 use super::table::{Table, Value};
 use super::value::{short, signed};
 use super::words;
@@ -13,7 +12,9 @@ use std::fmt::Write;
 pub fn markdown(report: &Report) -> String {
     let mut text = String::from("# joulio lab: what was found\n\n");
     for (index, finding) in findings(report).iter().enumerate() {
-        let outcome = finding.outcome.map(|one| format!("**{}** ", word(one)));
+        let outcome = finding
+            .outcome
+            .map(|one| format!("**{}** ", words::outcome(one)));
         let outcome = outcome.unwrap_or_default();
         let _ = writeln!(
             text,
@@ -40,7 +41,7 @@ fn of_set(text: &mut String, set: &SetReport) {
         vec![
             one.id.clone(),
             one.title.clone(),
-            word(one.outcome).to_owned(),
+            words::outcome(one.outcome).to_owned(),
             one.because.clone(),
         ]
     });
@@ -49,7 +50,7 @@ fn of_set(text: &mut String, set: &SetReport) {
         text.push_str("\n## Observations\n\n");
     }
     for one in &set.observed {
-        let outcome = word(one.outcome);
+        let outcome = words::outcome(one.outcome);
         let _ = writeln!(
             text,
             "- **{outcome}** {} {} {} ({})",

@@ -31,3 +31,4 @@ pub use spec::{
 };
 pub use table::{Change, Mean, Row, Table, Value};
 pub use verdict::{Observed, Outcome, Part as ObservedPart};
+pub use words::outcome as outcome_word;

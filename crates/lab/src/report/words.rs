@@ -1,5 +1,6 @@
 //! Names of factors, metrics and platforms as people read them.
 
+use super::verdict::Outcome;
 use crate::record::Platform;
 use joulio_workload::{EnergyMetric, Metric};
 
@@ -14,6 +15,7 @@ pub fn factor(name: &str) -> &str {
         "rate_iops" => "arrivals per second and job",
         "rwmixread" => "reads, %",
         "max-cstate" => "deepest idle state",
+        "neighbours" => "busy neighbours",
         other => other,
     }
 }
@@ -56,6 +58,10 @@ pub fn metric(metric: Metric) -> String {
             "useful_polls_percent" => "polls that found something, %",
             "useful_cpu_percent" => "CPU time without waits, %",
             "sleeps" => "sleeps per I/O",
+            "jain_index" => "Jain's index of fairness",
+            "least_job_iops" => "IOPS of the slowest job",
+            "worst_job_p99_us" => "p99 latency of the worst job, µs",
+            "neighbour_percent" => "CPU that the neighbour has, %",
             _ => return format!("{name}, {}", metric.unit()),
         },
     };
@@ -69,5 +75,15 @@ pub fn platform(platform: Platform) -> &'static str {
         Platform::Emulated => "measured; the device is emulated",
         Platform::Guest => "counted in a guest whose CPU is emulated",
         Platform::Twin => "modelled in virtual time",
+    }
+}
+
+/// Words for what becomes of an observation.
+pub fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Holds => "✓ holds here",
+        Outcome::Differs => "✗ does not hold",
+        Outcome::Untold => "? cannot be told",
+        Outcome::NoData => "– no data",
     }
 }

@@ -33,6 +33,7 @@ pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Markup {
                 .flat_map(|(a, b)| [a, b]),
         );
         values.extend(marks().filter_map(|mark| Some(mark.published?.0)));
+        values.extend(marks().filter_map(|mark| Some(mark.band?.1)));
     }
     let y_scale = Scale::of(&values, (BOTTOM, TOP + 6.0), false);
     let modelled = marks().count() > 0 && marks().all(|mark| mark.modelled);
@@ -62,9 +63,10 @@ pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Markup {
             }
             @if xy.style == Style::Bars {
                 @let middle = bar.left + bar.width / 2.0;
+                (band(bar, &y_scale, index))
                 (whisker(bar.mark, middle, &y_scale, index))
                 @if bar.width > width(&short(bar.mark.y)) {
-                    @let above = bar.mark.interval.map_or(top, |(_, high)| y_scale.place(high).min(top));
+                    @let above = above(bar, top, &y_scale);
                     text.value x=(round(middle)) y=(round(above - 4.0)) text-anchor="middle" { (short(bar.mark.y)) }
                 }
                 @if let Some((value, to)) = bar.mark.published {
@@ -77,6 +79,35 @@ pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Markup {
             }
         }
     })
+}
+
+/// Where the words of a bar may stand: above its interval, its band and what was printed.
+fn above(bar: &Bar<'_>, top: f64, y_scale: &Scale) -> f64 {
+    let mut above = top;
+    for (_, high) in [bar.mark.interval, bar.mark.band].into_iter().flatten() {
+        above = above.min(y_scale.place(high));
+    }
+    if let Some((value, to)) = bar.mark.published {
+        let ring = y_scale.place(to.map_or(value, |to| f64::midpoint(value, to)));
+        // The words are as high as two rings.
+        if (above - 20.0..above + 7.0).contains(&ring) {
+            above = ring - 7.0;
+        }
+    }
+    above
+}
+
+/// The model's band of a bar.
+fn band(bar: &Bar<'_>, y_scale: &Scale, index: usize) -> Markup {
+    html! {
+        @if let Some((low, high)) = bar.mark.band {
+            @let (low, high) = (y_scale.place(low), y_scale.place(high));
+            rect class=(format!("band bar-band fill-{index} stroke-{index}")) x=(round(bar.left + bar.width * 0.3))
+                y=(round(high)) width=(round(bar.width * 0.4)) height=(round((low - high).max(0.8))) {
+                title { (bar.series.name) ": the model's band" }
+            }
+        }
+    }
 }
 
 /// Width that a value of x has.

@@ -21,6 +21,11 @@ pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Markup {
             .flat_map(|(a, b)| [a, b]),
     );
     values.extend(all().filter_map(|mark| Some(mark.published?.0)));
+    let drawn = xy.series.iter().filter(|series| series.fit.is_none());
+    let bands = drawn
+        .flat_map(|series| &series.marks)
+        .filter_map(|mark| mark.band);
+    values.extend(bands.flat_map(|(a, b)| [a, b]));
     values.extend(xy.limit.iter().map(|(_, at)| *at));
     let y_scale = Scale::of(&values, (BOTTOM, TOP + 4.0), xy.style == Style::Lines);
     let modelled = all().count() > 0 && all().all(|mark| mark.modelled);

@@ -79,9 +79,6 @@ impl Maker<'_> {
                 });
             }
         }
-        if spec.smallest_over {
-            smallest_over(&mut panels);
-        }
         Ok(panels)
     }
 
@@ -126,32 +123,6 @@ impl Maker<'_> {
             }
         }
         Ok(series)
-    }
-}
-
-/// Makes each value the percentage of it that the smallest of all is.
-fn smallest_over(panels: &mut [Panel]) {
-    let mut all: Vec<&mut Xy> = panels
-        .iter_mut()
-        .filter_map(|panel| match &mut panel.drawing {
-            Drawing::Xy(xy) => Some(xy),
-            Drawing::Tiles(_) => None,
-        })
-        .collect();
-    let marks = all
-        .iter()
-        .flat_map(|xy| &xy.series)
-        .flat_map(|series| &series.marks);
-    let least = marks.map(|mark| mark.y).fold(f64::MAX, f64::min);
-    for xy in &mut all {
-        xy.y = format!("smallest {} over each, %", xy.y);
-        for mark in xy.series.iter_mut().flat_map(|series| &mut series.marks) {
-            let turned = |(low, high)| (100.0 * least / high, 100.0 * least / low);
-            mark.y = 100.0 * least / mark.y;
-            mark.interval = mark.interval.map(turned);
-            mark.band = mark.band.map(turned);
-            mark.published = None;
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::badge;
 use super::data_table;
-use super::status::{class, word};
+use super::status::class;
 use crate::report::assemble::{ExperimentReport, NumberLine, SetReport};
 use crate::report::chart::{self, Colours};
 use crate::report::csv::figure_csv;
@@ -10,6 +10,7 @@ use crate::report::figure::{Drawing, Figure, Panel};
 use crate::report::table::Table;
 use crate::report::value::{short, signed};
 use crate::report::verdict::Observed;
+use crate::report::words;
 use joulio_twin::published::Basis;
 use joulio_units::Boundary;
 use maud::{Markup, html};
@@ -62,7 +63,7 @@ fn one(experiment: &str, set: &SetReport) -> Markup {
 fn observation(prefix: &str, one: &Observed) -> Markup {
     html! {
         li id=(format!("{prefix}-says-{}", one.id)) {
-            p.claim { span class=(class(one.outcome)) { (word(one.outcome)) } " " strong { (one.id) } " " (one.text) }
+            p.claim { span class=(class(one.outcome)) { (words::outcome(one.outcome)) } " " strong { (one.id) } " " (one.text) }
             p.because { (one.because) }
             p.certainty { (one.certainty)
                 @if !one.shown.is_empty() {
@@ -78,7 +79,7 @@ fn observation(prefix: &str, one: &Observed) -> Markup {
                     summary { "Its " (one.parts.len()) " parts" }
                     ul.parts {
                         @for part in &one.parts {
-                            li { span class=(class(part.outcome)) { (word(part.outcome)) } " " (part.because) }
+                            li { span class=(class(part.outcome)) { (words::outcome(part.outcome)) } " " (part.because) }
                         }
                     }
                 }
@@ -231,7 +232,7 @@ fn number(line: &NumberLine) -> Markup {
             td { (short(line.here)) @if let Some(half) = line.half { span.muted { " ± " (short(half)) } } }
             td { (signed(line.error_percent)) " %" }
             td { (short(line.allowed_percent)) " %" }
-            td { span class=(class(line.outcome)) { (word(line.outcome)) } }
+            td { span class=(class(line.outcome)) { (words::outcome(line.outcome)) } }
         }
     }
 }

@@ -1,8 +1,9 @@
 //! The first screen: what was found, in five sentences.
 
-use super::status::{class, word};
+use super::status::class;
 use crate::report::assemble::Report;
 use crate::report::finding::{Finding, findings};
+use crate::report::words;
 use maud::{Markup, html};
 
 pub fn section(report: &Report) -> Markup {
@@ -22,7 +23,7 @@ fn one(finding: &Finding) -> Markup {
     html! {
         li {
             @if let Some(outcome) = finding.outcome {
-                span class=(class(outcome)) { (word(outcome)) }
+                span class=(class(outcome)) { (words::outcome(outcome)) }
                 " "
             }
             (finding.sentence)

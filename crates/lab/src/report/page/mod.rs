@@ -11,8 +11,6 @@ use crate::record::Platform;
 use joulio_model::MachineProfile;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-pub use status::word;
-
 const STYLE: &str = include_str!("style.css");
 
 /// What a browser may load: nothing.
@@ -93,7 +91,7 @@ fn contents(report: &Report) -> Markup {
                 li { a href="#found" { "What was found" } }
                 li { a href="#status" { "Every table and figure" } }
                 @for experiment in &report.experiments {
-                    li { a href=(format!("#{}", experiment.name)) { (experiment.title) } }
+                    li { a href=(format!("#{}", experiment.name)) { (experiment.name) } }
                 }
                 li { a href="#wait" { "A single wait" } }
                 li { a href="#method" { "How it was done" } }

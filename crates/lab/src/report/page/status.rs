@@ -3,17 +3,8 @@
 use super::badge;
 use crate::report::assemble::{Report, Status};
 use crate::report::verdict::Outcome;
+use crate::report::words;
 use maud::{Markup, html};
-
-/// A word for an outcome.
-pub fn word(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Holds => "✓ holds",
-        Outcome::Differs => "✗ differs",
-        Outcome::Untold => "? not told",
-        Outcome::NoData => "– no data",
-    }
-}
 
 /// The style of an outcome.
 pub fn class(outcome: Outcome) -> &'static str {
@@ -48,7 +39,7 @@ fn row(experiment: &str, platform: &str, status: &Status) -> Markup {
     let target = format!("#{experiment}-{platform}-{}", status.id);
     let outcome = match (status.data, status.outcome) {
         (true, Outcome::NoData) => html! { span.outcome.none { "data, no verdict" } },
-        _ => html! { span class=(class(status.outcome)) { (word(status.outcome)) } },
+        _ => html! { span class=(class(status.outcome)) { (words::outcome(status.outcome)) } },
     };
     html! {
         li {

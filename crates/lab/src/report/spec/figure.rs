@@ -54,10 +54,6 @@ pub struct FigureSpec {
     /// True to show, of several points that fall on one mark, the largest; false: that is an error.
     #[serde(default)]
     pub largest: bool,
-    /// True to show of lines and bars how many percent of each value the smallest of the figure is:
-    /// the share that is not waste, where the smallest has none.
-    #[serde(default)]
-    pub smallest_over: bool,
     /// Bars or lines of other sweeps beside those of this figure.
     #[serde(default)]
     pub layer: Vec<Layer>,
@@ -214,7 +210,6 @@ impl FigureSpec {
         }
         if !matches!(self.kind, Kind::Lines | Kind::Bars) {
             unused(what, "layer", !self.layer.is_empty())?;
-            unused(what, "smallest_over", self.smallest_over)?;
         }
         Ok(())
     }

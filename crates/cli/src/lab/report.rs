@@ -1,0 +1,72 @@
+//! `joulio lab report`: tables, figures and verdicts of results.
+
+use crate::Outcome;
+use crate::columns::clean;
+use crate::failure::Failure;
+use crate::output::print;
+use comfy_table::presets::NOTHING;
+use comfy_table::{ContentArrangement, Table};
+use joulio_lab::campaign::report;
+use joulio_lab::experiment_file::ExperimentFile;
+use joulio_lab::report::{Report, findings, outcome_word, write};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// Columns of a terminal that is none.
+const WIDTH: u16 = 100;
+
+/// The flags.
+#[derive(clap::Args)]
+pub struct ReportArgs {
+    /// Folders of results, as joulio lab run makes them; those of one experiment stand together
+    #[arg(required = true, value_name = "FOLDER")]
+    folders: Vec<PathBuf>,
+    /// Show what this experiment shows, a name or the path of a .toml file, in place of what the
+    /// folders' own showed when they were run
+    #[arg(long)]
+    experiment: Option<String>,
+    /// Folder of the report, in which files of its names are replaced. Default: report in the first
+    /// folder
+    #[arg(short, long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+}
+
+/// `joulio lab report`.
+pub fn run(args: &ReportArgs) -> Outcome {
+    let file = args.experiment.as_deref().map(ExperimentFile::load);
+    let file = file.transpose().map_err(Failure::input)?;
+    let report = report(&args.folders, file.as_ref()).map_err(Failure::input)?;
+    let beside = || args.folders[0].join("report");
+    let folder = args.output.clone().unwrap_or_else(beside);
+    let written = write(&report, &folder).map_err(Failure::run)?;
+    print(&text(&report, &written.display().to_string()))
+}
+
+fn text(report: &Report, page: &str) -> String {
+    let mut text = String::new();
+    for experiment in &report.experiments {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{}", clean(&experiment.title));
+    }
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    let terminal = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
+    let columns = terminal
+        .map(|size| size.ws_col)
+        .filter(|columns| *columns > 0);
+    table.set_width(columns.unwrap_or(WIDTH));
+    for finding in findings(report) {
+        let outcome = finding.outcome.map_or("", outcome_word);
+        let said = format!("{}\n({})", finding.sentence, finding.certainty);
+        table.add_row([outcome.to_owned(), said]);
+    }
+    for line in table.lines() {
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    let _ = writeln!(
+        text,
+        "\nThe page: {page}\nBeside it report.md, report.json and, in data/, a CSV file of each table and figure."
+    );
+    text
+}

@@ -1,0 +1,144 @@
+//! `joulio lab report`: from results to a page.
+
+use crate::common::{joulio, refused};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+const POLLING: &str = r#"
+name = "polling"
+title = "Polling beside interrupts"
+published = "HS22"
+[run]
+runtime = "1s"
+replicates = 3
+[twin]
+machine = "xeon-e3-1230v5"
+device = "emulated:optane-900p"
+number_ios = 500
+[[sweep]]
+name = "modes"
+rw = "randread"
+bs = ["4k", "32k"]
+numjobs = [1, 8]
+engine = "psync"
+completion = ["poll", "hybrid", "interrupt"]
+[[sweep]]
+name = "alone"
+on = "guest"
+needs = "a guest"
+rw = "randread"
+[[table]]
+id = "T1"
+title = "Rates"
+sweep = "modes"
+where = { bs = "4k" }
+rows = "completion"
+columns = "numjobs"
+metrics = ["iops"]
+[[figure]]
+id = "F1"
+title = "The best"
+kind = "best-tiles"
+sweep = "modes"
+x = "numjobs"
+y = "bs"
+best = "completion"
+metric = "bytes_per_joule"
+[[figure]]
+id = "F2"
+title = "What only a guest tells"
+kind = "lines"
+sweep = "alone"
+x = "bs"
+y = "iops"
+needs = "a guest"
+[[observation]]
+id = "O1"
+text = "Polling does more I/Os than interrupts."
+shown = ["T1"]
+headline = 1
+rising = [{ sweep = "modes", metric = "iops", along = "completion", order = ["interrupt", "poll"] }]
+[[observation]]
+id = "O2"
+text = "Interrupts do more I/Os than polling."
+shown = ["F1"]
+rising = [{ sweep = "modes", metric = "iops", along = "completion", order = ["poll", "interrupt"] }]
+[[observation]]
+id = "O3"
+text = "A guest says so."
+shown = ["F2"]
+needs = "a guest"
+"#;
+
+fn stdout(room: &Path, line: &str) -> String {
+    let assert = joulio(line).current_dir(room).assert().success();
+    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+}
+
+fn reported() -> (TempDir, String) {
+    let room = TempDir::new().unwrap();
+    fs::write(room.path().join("polling.toml"), POLLING).unwrap();
+    stdout(room.path(), "lab run polling.toml --twin -o out");
+    let text = stdout(room.path(), "lab report out");
+    (room, text)
+}
+
+#[test]
+fn a_report_judges_each_observation_and_says_what_it_rests_on() {
+    let (room, text) = reported();
+    assert!(
+        text.contains("1 holds here, 1 does not, 1 was not run"),
+        "{text}"
+    );
+    let report = fs::read_to_string(room.path().join("out/report/report.json")).unwrap();
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let set = &report["experiments"][0]["sets"][0];
+    assert_eq!(set["platform"], "twin");
+    let outcomes = set["observed"].as_array().unwrap().iter();
+    let outcomes: Vec<_> = outcomes
+        .map(|one| one["outcome"].as_str().unwrap())
+        .collect();
+    assert_eq!(outcomes, ["holds", "differs", "no-data"]);
+    for observed in set["observed"].as_array().unwrap() {
+        assert_ne!(observed["because"], "", "{observed}");
+    }
+    // Printed: 120,470 and 96,722 IOPS of one thread.
+    let printed = set["tables"][0]["rows"][0]["cells"][0]["mean"]["published"][0].as_f64();
+    assert_eq!(printed, Some(120_470.0));
+    let needs = set["figures"][1]["problem"].as_str().unwrap();
+    assert!(needs.contains("a guest"), "{needs}");
+}
+
+#[test]
+fn a_page_is_one_file_with_every_figure_and_says_that_it_is_modelled() {
+    let (room, text) = reported();
+    assert!(text.contains("out/report/report.html"), "{text}");
+    let page = fs::read_to_string(room.path().join("out/report/report.html")).unwrap();
+    assert!(page.contains("Everything here is modelled."));
+    for id in ["T1", "F1", "F2"] {
+        assert!(page.contains(&format!("id=\"polling-twin-{id}\"")), "{id}");
+    }
+    assert!(page.contains("default-src 'none'"));
+    for outside in ["src=\"http", "href=\"http", "@import", "url(http"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    for file in [
+        "report.md",
+        "data/polling-twin-T1.csv",
+        "data/polling-twin-F1.csv",
+    ] {
+        let file = room.path().join("out/report").join(file);
+        assert!(fs::metadata(&file).unwrap().len() > 0, "{}", file.display());
+    }
+}
+
+#[test]
+fn results_that_are_none_or_of_another_experiment_are_one_line() {
+    let (room, _) = reported();
+    let refusal = |line: &str| refused(room.path(), line);
+    assert!(refusal("lab report nowhere").contains("no results"));
+    assert!(refusal("lab report out out").contains("report them apart"));
+    assert!(refusal("lab report out --experiment tiering").contains("is of polling"));
+}

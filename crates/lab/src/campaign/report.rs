@@ -1,0 +1,158 @@
+//! A report of folders of results.
+
+use super::folder::{FolderError, ResultsFolder};
+use crate::experiment_file::{ExperimentFile, ExperimentFileError};
+use crate::record::{RecordKey, RunRecord};
+use crate::report::{Report, Shown};
+use joulio_twin::published::{Paper, PaperError};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// A report that cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// A folder that cannot be read.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The text of an experiment, as a folder has it, is none to this version.
+    #[error("{}: its experiment cannot be read: {source}; name one with --experiment", path.display())]
+    Experiment {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: ExperimentFileError,
+    },
+    /// The published numbers that come with joulio cannot be read.
+    #[error(transparent)]
+    Published(#[from] PaperError),
+    /// Folders that one experiment's name stands for, run by unlike files.
+    #[error(
+        "{} and {} were run by unlike files of {experiment}: say with --experiment which of them says \
+         what is shown",
+        one.display(), other.display()
+    )]
+    UnlikeFiles {
+        /// Name of the experiment.
+        experiment: String,
+        /// A folder.
+        one: PathBuf,
+        /// The other.
+        other: PathBuf,
+    },
+    /// An experiment that is shown in place of others, and none of the folders is of it.
+    #[error("--experiment {given}: {} is of {of}", path.display())]
+    Unlike {
+        /// Name of the experiment that was given.
+        given: String,
+        /// A folder.
+        path: PathBuf,
+        /// Name of its experiment.
+        of: String,
+    },
+    /// A run that is in two folders, and would count twice.
+    #[error("{} and {} both have {run}: report them apart", one.display(), other.display())]
+    Twice {
+        /// The run.
+        run: Box<RecordKey>,
+        /// A folder.
+        one: PathBuf,
+        /// The other.
+        other: PathBuf,
+    },
+}
+
+/// An experiment, and the records of its folders.
+struct Gathered {
+    file: ExperimentFile,
+    path: PathBuf,
+    records: Vec<RunRecord>,
+    had: HashMap<RecordKey, PathBuf>,
+}
+
+/// The report of `folders`: their experiments in the order of the folders, folders of one experiment
+/// together. What is shown is what each experiment's file said when it was run or, of `in_place`, what
+/// that says now.
+///
+/// # Errors
+/// A folder has no results, folders do not go together, or an experiment cannot be read.
+pub fn report(
+    folders: &[PathBuf],
+    in_place: Option<&ExperimentFile>,
+) -> Result<Report, ReportError> {
+    let mut all: Vec<Gathered> = Vec::new();
+    for path in folders {
+        let folder = ResultsFolder::read(path)?;
+        let file = match in_place {
+            Some(file) if file.name == folder.header.experiment => file.clone(),
+            Some(file) => {
+                return Err(ReportError::Unlike {
+                    given: file.name.clone(),
+                    path: path.clone(),
+                    of: folder.header.experiment,
+                });
+            }
+            None => own_file(&folder)?,
+        };
+        let place = match all.iter().position(|one| one.file.name == file.name) {
+            Some(place) if all[place].file.text == file.text => place,
+            Some(place) => {
+                return Err(ReportError::UnlikeFiles {
+                    experiment: file.name,
+                    one: all[place].path.clone(),
+                    other: path.clone(),
+                });
+            }
+            None => {
+                all.push(Gathered {
+                    file,
+                    path: path.clone(),
+                    records: Vec::new(),
+                    had: HashMap::new(),
+                });
+                all.len() - 1
+            }
+        };
+        all[place].add(path, folder.records)?;
+    }
+    let (files, records): (Vec<_>, Vec<_>) =
+        all.into_iter().map(|one| (one.file, one.records)).unzip();
+    let shown = files.iter().map(|file| Shown {
+        name: &file.name,
+        title: &file.title,
+        published: file.published.as_deref(),
+        tables: &file.table,
+        figures: &file.figure,
+        observations: &file.observation,
+    });
+    Ok(Report::new(
+        &Paper::named(&[])?,
+        shown.zip(records).collect(),
+    ))
+}
+
+/// The experiment as it was when `folder` was run.
+fn own_file(folder: &ResultsFolder) -> Result<ExperimentFile, ReportError> {
+    let file = ExperimentFile::parse(&folder.header.experiment, &folder.header.file);
+    file.map_err(|source| ReportError::Experiment {
+        path: folder.path.clone(),
+        source,
+    })
+}
+
+impl Gathered {
+    fn add(&mut self, path: &Path, records: Vec<RunRecord>) -> Result<(), ReportError> {
+        for record in records {
+            let key = record.key();
+            if let Some(one) = self.had.get(&key) {
+                return Err(ReportError::Twice {
+                    run: Box::new(key),
+                    one: one.clone(),
+                    other: path.into(),
+                });
+            }
+            self.had.insert(key, path.into());
+            self.records.push(record);
+        }
+        Ok(())
+    }
+}

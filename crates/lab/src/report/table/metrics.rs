@@ -1,0 +1,193 @@
+//! Metrics by the values of factors.
+
+use super::{Change, Mean, Parts, Row, TableMaker, Value};
+use crate::report::data::Cell;
+use crate::report::figure::{name, names, only};
+use crate::report::value::{number, short};
+use crate::report::words;
+use crate::statistics::{Interval, SIGNIFICANCE, ratio};
+use joulio_workload::Metric;
+
+/// A column: the values of `columns`, and a metric.
+struct Column {
+    name: String,
+    /// Name with what it is a number of: `jobs 8`.
+    words: String,
+    metric: Metric,
+}
+
+impl TableMaker<'_> {
+    pub(super) fn metrics(&self) -> Result<Parts, String> {
+        let spec = self.spec;
+        let cells = self.cells();
+        let columns = self.columns(&cells);
+        let row_names = names(&cells, spec.rows.values());
+        let mut rows = Vec::new();
+        for row in &row_names {
+            let of_row = cells.iter().copied();
+            let of_row = of_row.filter(|cell| name(cell, spec.rows.values()).as_ref() == Some(row));
+            let of_row: Vec<&Cell> = of_row.collect();
+            let first = of_row.first().ok_or("a row without a point")?;
+            let heads = spec
+                .rows
+                .values()
+                .iter()
+                .filter_map(|f| first.factor(f))
+                .collect();
+            let mut values = Vec::new();
+            for column in &columns {
+                let cell = self.at(&of_row, column)?;
+                let mean = cell.and_then(|cell| self.mean(cell, column.metric));
+                let times = spec
+                    .times
+                    .as_ref()
+                    .filter(|_| column.metric == spec.metrics[0]);
+                let multiple = times.map(|times| match &mean {
+                    Some(mean) => Value::Text(short(mean.value / times.of)),
+                    None => Value::None,
+                });
+                values.push(mean.map_or(Value::None, Value::Mean));
+                values.extend(multiple);
+                if !spec.over.is_empty() {
+                    values.push(self.change(&cells, cell, column)?);
+                }
+            }
+            rows.push(Row {
+                heads,
+                cells: values,
+            });
+        }
+        self.correct(&mut rows);
+        let mut titles = Vec::new();
+        for column in &columns {
+            let words = words::metric(column.metric);
+            titles.push(match column.name.is_empty() {
+                true => words,
+                false => format!("{}: {words}", column.words),
+            });
+            if let Some(times) = spec
+                .times
+                .as_ref()
+                .filter(|_| column.metric == spec.metrics[0])
+            {
+                titles.push(format!("times {}", times.what));
+            }
+            if !spec.over.is_empty() {
+                let over: Vec<_> = spec.over.values().cloned().collect();
+                titles.push(format!("% over {}", over.join(", ")));
+            }
+        }
+        let heads = spec
+            .rows
+            .values()
+            .iter()
+            .map(|f| words::factor(f).to_owned());
+        Ok((heads.collect(), titles, rows))
+    }
+
+    fn columns(&self, cells: &[&Cell]) -> Vec<Column> {
+        let spec = self.spec;
+        let mut columns = Vec::new();
+        for name in names(cells, spec.columns.values()) {
+            let factor = spec.columns.values().first().map_or("", String::as_str);
+            let is_number = factor != "completion" && number(factor, &name).is_some();
+            let words = match is_number {
+                true => format!("{} {name}", words::factor(factor)),
+                false => name.clone(),
+            };
+            columns.extend(spec.metrics.iter().map(|metric| Column {
+                words: words.clone(),
+                name: name.clone(),
+                metric: *metric,
+            }));
+        }
+        columns
+    }
+
+    /// The point of a row under `column`.
+    fn at<'c>(&self, row: &[&'c Cell], column: &Column) -> Result<Option<&'c Cell>, String> {
+        let here = row.iter().copied();
+        let by = self.spec.columns.values();
+        let here = here.filter(|cell| name(cell, by).as_ref() == Some(&column.name));
+        only(&here.collect::<Vec<_>>(), column.metric, false)
+    }
+
+    fn mean(&self, cell: &Cell, metric: Metric) -> Option<Mean> {
+        let estimate = cell.estimate(metric)?;
+        let published = self.answers.printed(&cell.sweep, &cell.point, metric);
+        let Interval { value, low, high } = estimate.mean;
+        let interval = (high - low).is_finite().then_some((low, high));
+        let off = published
+            .filter(|(printed, _)| *printed != 0.0)
+            .map(|(from, to)| {
+                let printed = value.clamp(from, to.unwrap_or(from));
+                let percent = |value: f64| (value / printed - 1.0) * 100.0;
+                (
+                    percent(value),
+                    interval.map(|(low, high)| (percent(low), percent(high))),
+                )
+            });
+        Some(Mean {
+            value,
+            interval,
+            band: estimate.band,
+            n: estimate.values.len(),
+            modelled: estimate.modelled,
+            published,
+            off,
+        })
+    }
+
+    /// Percent of `cell` over the point that differs from it in the factors of `over` alone.
+    fn change(&self, all: &[&Cell], cell: Option<&Cell>, column: &Column) -> Result<Value, String> {
+        let spec = self.spec;
+        let Some(cell) = cell else {
+            return Ok(Value::None);
+        };
+        let is_base = spec
+            .over
+            .iter()
+            .all(|(f, value)| cell.factor(f).as_ref() == Some(value));
+        if is_base {
+            return Ok(Value::Text("–".into()));
+        }
+        let mut point = cell.point.clone();
+        point.extend(spec.over.clone());
+        let Some(base) = all.iter().find(|other| other.point == point) else {
+            return Ok(Value::None);
+        };
+        let metric = column.metric;
+        let (Some(here), Some(there)) = (cell.estimate(metric), base.estimate(metric)) else {
+            return Ok(Value::None);
+        };
+        if here.energy != there.energy {
+            return Err("its energy figures are of unlike boundaries".into());
+        }
+        let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+        let compared = spec.test.compare(&here.values, &there.values);
+        let printed = |cell: &Cell| self.answers.printed(&cell.sweep, &cell.point, metric);
+        let published = printed(cell).zip(printed(base));
+        Ok(Value::Change(Change {
+            percent: percent(here.mean.value / there.mean.value),
+            interval: ratio(&here.values, &there.values).map(|r| (percent(r.low), percent(r.high))),
+            p: compared.map(|compared| compared.p),
+            tie: false,
+            published: published.map(|(one, other)| percent(one.0 / other.0)),
+        }))
+    }
+
+    fn correct(&self, rows: &mut [Row]) {
+        let changes = rows.iter_mut().flat_map(|row| &mut row.cells);
+        let changes = changes.filter_map(|value| match value {
+            Value::Change(change) => Some(change),
+            _ => None,
+        });
+        let mut changes: Vec<&mut Change> = changes.collect();
+        let known: Vec<f64> = changes.iter().filter_map(|change| change.p).collect();
+        let mut corrected = self.spec.correction.apply(&known).into_iter();
+        for change in changes.iter_mut().filter(|change| change.p.is_some()) {
+            change.p = corrected.next();
+            change.tie = change.p.is_some_and(|p| p > SIGNIFICANCE);
+        }
+    }
+}

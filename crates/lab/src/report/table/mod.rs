@@ -1,0 +1,161 @@
+//! Tables: metrics by the values of factors, with what the source printed beside them.
+
+mod counts;
+mod metrics;
+mod power_states;
+
+use super::answers::Answers;
+use super::data::{Cell, Data};
+use super::spec::{TableKind, TableSpec};
+use joulio_units::Boundary;
+use serde::Serialize;
+
+/// A table with its data.
+#[derive(Clone, Debug, Serialize)]
+pub struct Table {
+    /// Name in the source.
+    pub id: String,
+    /// Title in a few words.
+    pub title: String,
+    /// Words of the factors that the rows are of.
+    pub row_heads: Vec<String>,
+    /// Words of the columns.
+    pub columns: Vec<String>,
+    /// The rows; none: there is nothing to show.
+    pub rows: Vec<Row>,
+    /// True if a value in it is a model's.
+    pub modelled: bool,
+    /// Boundaries and sources of its energy figures.
+    pub energy: Vec<(Boundary, String)>,
+    /// What stands below it.
+    pub note: Option<String>,
+    /// Why there is nothing to show.
+    pub problem: Option<String>,
+}
+
+/// One row.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// Values of the factors.
+    pub heads: Vec<String>,
+    /// Values, one a column.
+    pub cells: Vec<Value>,
+}
+
+/// What stands in a row under a column.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Value {
+    /// Nothing was run.
+    None,
+    /// Words or a number without repetitions.
+    Text(String),
+    /// A metric.
+    Mean(Mean),
+    /// A change in percent.
+    Change(Change),
+}
+
+/// A metric of a point.
+#[derive(Clone, Debug, Serialize)]
+pub struct Mean {
+    /// The mean.
+    pub value: f64,
+    /// Ends of its 95 % interval; `None`: one repetition.
+    pub interval: Option<(f64, f64)>,
+    /// The value with the model's parameters at the ends of their bands.
+    pub band: Option<(f64, f64)>,
+    /// Number of repetitions.
+    pub n: usize,
+    /// True for a model's value.
+    pub modelled: bool,
+    /// What the source printed: a value, or the ends of a range.
+    pub published: Option<(f64, Option<f64>)>,
+    /// Percent by which the mean differs from the printed value, with the ends of its interval.
+    pub off: Option<(f64, Option<(f64, f64)>)>,
+}
+
+/// Percent by which a row exceeds the row that it is compared with.
+#[derive(Clone, Debug, Serialize)]
+pub struct Change {
+    /// Percent.
+    pub percent: f64,
+    /// Ends of its 95 % interval; `None`: not known.
+    pub interval: Option<(f64, f64)>,
+    /// Probability of a difference as large by chance, corrected; `None`: not known.
+    pub p: Option<f64>,
+    /// True if the difference is no larger than chance makes it.
+    pub tie: bool,
+    /// The same of what the source printed.
+    pub published: Option<f64>,
+}
+
+pub(super) struct TableMaker<'a> {
+    pub spec: &'a TableSpec,
+    pub data: &'a Data,
+    pub answers: &'a Answers,
+}
+
+/// Heads of the rows, words of the columns, rows.
+type Parts = (Vec<String>, Vec<String>, Vec<Row>);
+
+impl TableMaker<'_> {
+    /// The table.
+    pub fn make(&self) -> Table {
+        let made = match self.spec.kind {
+            TableKind::Metrics => self.metrics(),
+            TableKind::Counts => self.counts(),
+            TableKind::PowerStates => self.power_states(),
+        };
+        let mut table = Table {
+            id: self.spec.id.clone(),
+            title: self.spec.title.clone(),
+            row_heads: Vec::new(),
+            columns: Vec::new(),
+            rows: Vec::new(),
+            modelled: false,
+            energy: Vec::new(),
+            note: self.spec.note.clone(),
+            problem: None,
+        };
+        match made {
+            Ok((heads, columns, rows)) => {
+                table.row_heads = heads;
+                table.columns = columns;
+                table.rows = rows;
+            }
+            Err(problem) => table.problem = Some(problem),
+        }
+        if table.rows.is_empty() && table.problem.is_none() {
+            let because = match &self.spec.needs {
+                Some(needs) => format!("it needs {needs}"),
+                None => "no run of it was done".into(),
+            };
+            table.problem = Some(format!("No data here: {because}."));
+        }
+        let cells = table.rows.iter().flat_map(|row| &row.cells);
+        table.modelled = cells
+            .into_iter()
+            .any(|cell| matches!(cell, Value::Mean(m) if m.modelled));
+        table.energy = self.energy();
+        table
+    }
+
+    fn cells(&self) -> Vec<&Cell> {
+        let sweep = self.spec.sweep.as_deref().unwrap_or("");
+        self.data.select(sweep, &self.spec.filter)
+    }
+
+    fn energy(&self) -> Vec<(Boundary, String)> {
+        let mut found = Vec::new();
+        for cell in self.cells() {
+            let metrics = self.spec.metrics.iter();
+            for energy in metrics.filter_map(|metric| cell.estimate(*metric)?.energy) {
+                if !found.contains(&energy) {
+                    found.push(energy);
+                }
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,233 @@
+//! Observations of a source, and whether they hold here.
+
+mod of_records;
+mod of_source;
+
+use super::answers::Answers;
+use super::data::Data;
+use super::spec::ObservationSpec;
+use super::value::signed;
+use crate::record::Platform;
+use joulio_twin::check::judge::Verdict;
+use of_source::{named, numbers_together};
+use serde::Serialize;
+
+pub(super) use of_source::tolerance;
+
+/// What becomes of an observation; of several of its parts the least decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// It does not hold here.
+    Differs,
+    /// What was run is not sure enough to tell.
+    Untold,
+    /// It holds here.
+    Holds,
+    /// Nothing was run that could tell.
+    NoData,
+}
+
+/// An observation and what becomes of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Observed {
+    /// Name in the source.
+    pub id: String,
+    /// The observation in a sentence.
+    pub text: String,
+    /// Ids of the tables and figures that show it.
+    pub shown: Vec<String>,
+    /// Rank among the sentences of the first screen.
+    pub headline: Option<u8>,
+    /// What becomes of it.
+    pub outcome: Outcome,
+    /// Why, with the figures that decide.
+    pub because: String,
+    /// How sure that is.
+    pub certainty: String,
+    /// What each of its parts says.
+    pub parts: Vec<Part>,
+}
+
+/// One comparison of an observation.
+#[derive(Clone, Debug, Serialize)]
+pub struct Part {
+    /// What is compared.
+    pub what: String,
+    /// What becomes of it.
+    pub outcome: Outcome,
+    /// The figures that decide.
+    pub because: String,
+    /// Percent by which it is off, of a printed number.
+    pub off_percent: Option<f64>,
+    /// Why it is known not to come out in virtual time.
+    pub known: Option<String>,
+    /// True if the model's bands of what is compared overlap.
+    pub bands_overlap: bool,
+}
+
+pub(super) struct Judge<'a> {
+    pub data: &'a Data,
+    pub answers: &'a Answers,
+}
+
+impl From<Verdict> for Outcome {
+    fn from(verdict: Verdict) -> Outcome {
+        match verdict {
+            Verdict::Holds => Outcome::Holds,
+            Verdict::Fails => Outcome::Differs,
+            Verdict::Untold => Outcome::Untold,
+        }
+    }
+}
+
+impl Judge<'_> {
+    /// What becomes of `spec` here.
+    pub fn observe(&self, spec: &ObservationSpec) -> Observed {
+        let mut parts = Vec::new();
+        let paper = self.answers.paper();
+        let claims = paper
+            .into_iter()
+            .flat_map(|paper| &paper.claim)
+            .map(|claim| &claim.what);
+        let numbers = paper
+            .into_iter()
+            .flat_map(|paper| &paper.number)
+            .map(|number| &number.what);
+        parts.extend(
+            named(&spec.claims, claims)
+                .into_iter()
+                .map(|what| self.claim(&what)),
+        );
+        parts.extend(
+            named(&spec.numbers, numbers)
+                .into_iter()
+                .map(|what| self.number(&what)),
+        );
+        parts.extend(spec.inputs.iter().map(|what| self.input(what)));
+        parts.extend(spec.rising.iter().map(|rising| self.rising(rising)));
+        parts.extend(spec.within.iter().map(|within| self.within(within)));
+        let outcome = outcome(&parts);
+        Observed {
+            id: spec.id.clone(),
+            text: spec.text.clone(),
+            shown: spec.shown.clone(),
+            headline: spec.headline,
+            outcome,
+            because: self.because(spec, outcome, &parts),
+            certainty: self.certainty(outcome, &parts),
+            parts,
+        }
+    }
+
+    fn because(&self, spec: &ObservationSpec, outcome: Outcome, parts: &[Part]) -> String {
+        let of = |outcome: Outcome| parts.iter().filter(move |part| part.outcome == outcome);
+        let mut because: Vec<String> = Vec::new();
+        match outcome {
+            Outcome::NoData => match &spec.needs {
+                Some(needs) => because.push(format!("it needs {needs}")),
+                None => because.extend(of(outcome).take(1).map(|part| part.because.clone())),
+            },
+            _ => {
+                because.extend(numbers_together(parts, outcome));
+                let words =
+                    of(outcome).filter(|part| because.is_empty() || part.off_percent.is_none());
+                let words: Vec<&Part> = words.collect();
+                because.extend(words.iter().take(2).map(|part| part.because.clone()));
+                match words.len() {
+                    0..=2 => {}
+                    3 => because.push("and 1 more alike".into()),
+                    more => because.push(format!("and {} more alike", more - 2)),
+                }
+            }
+        }
+        if outcome != Outcome::NoData {
+            let missing = of(Outcome::NoData).count();
+            if missing > 0 {
+                because.push(format!("{missing} of {} parts were not run", parts.len()));
+            }
+        }
+        if let (Outcome::Differs | Outcome::Untold, Platform::Twin) = (outcome, self.data.platform)
+        {
+            let of_parts = of(outcome).filter_map(|part| part.known.as_ref());
+            let known: Vec<&String> = match &spec.twin_differs {
+                Some(why) => vec![why],
+                None => of_parts.collect(),
+            };
+            because.extend(
+                known
+                    .iter()
+                    .take(2)
+                    .map(|why| format!("known of the twin: {why}")),
+            );
+        }
+        because.join("; ")
+    }
+
+    fn certainty(&self, outcome: Outcome, parts: &[Part]) -> String {
+        if outcome == Outcome::NoData {
+            return "nothing was run".into();
+        }
+        let compared = parts
+            .iter()
+            .filter(|part| part.outcome != Outcome::NoData)
+            .count();
+        let runs = self.data.cells().map(|cell| cell.runs.len());
+        let (least, most) = runs
+            .filter(|n| *n > 0)
+            .fold((usize::MAX, 0), |(low, high), n| (low.min(n), high.max(n)));
+        let repeated = match (least, most) {
+            (1, 1) => "one run of each".into(),
+            (a, b) if a == b => format!("{b} runs of each"),
+            (a, b) => format!("{a} to {b} runs of each"),
+        };
+        let basis = match self.data.platform {
+            Platform::Twin => "modelled, as sure as its profiles",
+            Platform::Emulated => {
+                "measured on an emulated device, energy by a model unless a meter is named"
+            }
+            Platform::Guest => "counted in a guest, times are none of a machine's",
+            Platform::Real => "measured",
+        };
+        let compared = match compared {
+            1 => "1 comparison".to_owned(),
+            n => format!("{n} comparisons"),
+        };
+        let bands = match parts.iter().any(|part| part.bands_overlap) {
+            true => "; the model's bands overlap, so that another machine of the kind may differ",
+            false => "",
+        };
+        format!("{basis}; {repeated}, {compared}, at 95 %{bands}")
+    }
+}
+
+impl Part {
+    fn none(what: &str, because: String) -> Part {
+        Part {
+            what: what.to_owned(),
+            outcome: Outcome::NoData,
+            because,
+            off_percent: None,
+            known: None,
+            bands_overlap: false,
+        }
+    }
+}
+
+/// The change from one value to another, each with half of its interval, in percent: `+0.7 ± 1.6 %`.
+fn change(from: (f64, f64), to: (f64, f64)) -> String {
+    let ratio = to.0 / from.0;
+    let noise = 100.0 * (ratio * (to.1 / to.0).hypot(from.1 / from.0)).abs();
+    let percent = signed((ratio - 1.0) * 100.0);
+    match noise {
+        noise if noise.is_infinite() => format!("{percent} % (once)"),
+        noise if noise >= 0.05 => format!("{percent} ± {noise:.1} %"),
+        _ => format!("{percent} %"),
+    }
+}
+
+/// What becomes of an observation whose parts became so.
+fn outcome(parts: &[Part]) -> Outcome {
+    let all = parts.iter().map(|part| part.outcome);
+    all.min().unwrap_or(Outcome::NoData)
+}

@@ -1,0 +1,217 @@
+//! What an experiment itself compares: metrics that rise along a factor, or lie in a range.
+
+use super::{Judge, Part, change};
+use crate::report::answers::Step;
+use crate::report::data::{Cell, Data, Estimate};
+use crate::report::figure::name;
+use crate::report::spec::{Cells, Rising, Within};
+use crate::report::value::short;
+use crate::report::words;
+use crate::statistics::Correction;
+use joulio_twin::check::judge::Verdict;
+use std::collections::BTreeMap;
+
+/// Two neighbours along a factor, in one combination of the others.
+struct Pair<'a> {
+    group: usize,
+    from: &'a (String, Estimate),
+    to: &'a (String, Estimate),
+}
+
+impl Pair<'_> {
+    /// Fraction by which the second is larger.
+    fn change(&self) -> f64 {
+        self.to.1.mean.value / self.from.1.mean.value - 1.0
+    }
+
+    /// The change in percent with its noise, where there is some: `+0.7 ± 1.6 %`.
+    fn words(&self) -> String {
+        change(
+            (self.from.1.mean.value, self.from.1.noise()),
+            (self.to.1.mean.value, self.to.1.noise()),
+        )
+    }
+}
+
+impl Judge<'_> {
+    pub(super) fn rising(&self, rising: &Rising) -> Part {
+        let words = match (rising.metric, &rising.count) {
+            (Some(metric), _) => words::metric(metric),
+            (None, count) => count.clone().unwrap_or_default(),
+        };
+        let what = format!("{words} rises along {}", rising.order.join(", "));
+        let groups = self.groups(rising);
+        let step = 1.0 + rising.min_percent / 100.0;
+        let pairs = groups.iter().enumerate().flat_map(|(group, (_, chain))| {
+            let pairs = chain.windows(2);
+            pairs.map(move |pair| Pair {
+                group,
+                from: &pair[0],
+                to: &pair[1],
+            })
+        });
+        let pairs: Vec<Pair<'_>> = pairs.collect();
+        if pairs.is_empty() {
+            return Part::none(
+                &what,
+                format!("no two of {} were run", rising.order.join(", ")),
+            );
+        }
+        let steps = pairs
+            .iter()
+            .map(|pair| Step::of(&pair.from.1, &pair.to.1, step));
+        let steps: Vec<Step> = steps.collect();
+        let p: Vec<f64> = steps.iter().map(|step| step.p).collect();
+        let p = Correction::Holm.apply(&p);
+        let mut verdicts: BTreeMap<usize, Vec<Verdict>> = BTreeMap::new();
+        for (pair, (step, p)) in pairs.iter().zip(steps.iter().zip(p)) {
+            verdicts
+                .entry(pair.group)
+                .or_default()
+                .push(step.verdict(p));
+        }
+        let by_group: Vec<(usize, Verdict)> = verdicts
+            .into_iter()
+            .map(|(group, all)| (group, Verdict::all(all)))
+            .collect();
+        let verdict = in_cells(rising.cells, by_group.iter().map(|(_, verdict)| *verdict));
+        let by_change = |a: &&Pair<'_>, b: &&Pair<'_>| a.change().total_cmp(&b.change());
+        let shown = match (verdict, rising.cells) {
+            (Verdict::Holds, Cells::Any) => pairs.iter().max_by(by_change),
+            _ => pairs.iter().min_by(by_change),
+        };
+        let extreme = shown.map_or_else(String::new, |pair| {
+            let at = &groups[pair.group].0;
+            let at = match at.is_empty() {
+                true => String::new(),
+                false => format!(" at {at}"),
+            };
+            format!("{} over {} {}{at}", pair.to.0, pair.from.0, pair.words())
+        });
+        let extreme = match (by_group.len(), verdict, rising.cells) {
+            (1, ..) => format!("{words}: {extreme}"),
+            (_, Verdict::Holds, Cells::Any) => {
+                format!("{words}: {}; most is {extreme}", tally(&by_group))
+            }
+            _ => format!("{words}: {}; least is {extreme}", tally(&by_group)),
+        };
+        Part {
+            what,
+            outcome: verdict.into(),
+            because: extreme,
+            off_percent: None,
+            known: None,
+            bands_overlap: pairs
+                .iter()
+                .any(|pair| pair.from.1.bands_overlap(&pair.to.1)),
+        }
+    }
+
+    /// Chains of estimates along the factor, by the values of the others.
+    fn groups(&self, rising: &Rising) -> Vec<(String, Vec<(String, Estimate)>)> {
+        let cells = self.data.select(&rising.sweep, &rising.filter);
+        let mut others: Vec<String> = Vec::new();
+        for cell in &cells {
+            let factors = cell.point.keys().filter(|factor| **factor != rising.along);
+            for factor in factors {
+                let varied = Data::values(&cells, factor).len() > 1;
+                if varied && !others.contains(factor) {
+                    others.push(factor.clone());
+                }
+            }
+        }
+        let mut groups: BTreeMap<String, Vec<&Cell>> = BTreeMap::new();
+        for cell in &cells {
+            let values = others.iter().filter_map(|factor| {
+                Some(format!(
+                    "{} {}",
+                    words::factor(factor),
+                    cell.factor(factor)?
+                ))
+            });
+            let at = values.collect::<Vec<_>>().join(", ");
+            groups.entry(at).or_default().push(cell);
+        }
+        let chain = |cells: Vec<&Cell>| -> Vec<(String, Estimate)> {
+            let along = std::slice::from_ref(&rising.along);
+            let at = |value: &String| {
+                let mut cells = cells.iter();
+                let cell = cells.find(|cell| name(cell, along).as_ref() == Some(value))?;
+                Some((
+                    value.clone(),
+                    cell.estimate_of(rising.metric, rising.count.as_deref())?,
+                ))
+            };
+            rising.order.iter().filter_map(at).collect()
+        };
+        groups
+            .into_iter()
+            .map(|(at, cells)| (at, chain(cells)))
+            .collect()
+    }
+
+    pub(super) fn within(&self, within: &Within) -> Part {
+        let words = words::metric(within.metric);
+        let what = format!("{words} lies within {} to {}", within.from, within.to);
+        let cells = self.data.select(&within.sweep, &within.filter);
+        let found = cells.iter().filter_map(|cell| cell.estimate(within.metric));
+        let found: Vec<Estimate> = found.collect();
+        let (Some(least), Some(most)) = (
+            found.iter().map(|e| e.mean.value).min_by(f64::total_cmp),
+            found.iter().map(|e| e.mean.value).max_by(f64::total_cmp),
+        ) else {
+            return Part::none(&what, format!("no run has {words}"));
+        };
+        let verdict = |estimate: &Estimate| {
+            let (value, half) = (estimate.mean.value, estimate.noise());
+            match () {
+                () if value - half >= within.from && value + half <= within.to => Verdict::Holds,
+                () if value + half < within.from || value - half > within.to => Verdict::Fails,
+                () => Verdict::Untold,
+            }
+        };
+        let verdict = in_cells(within.cells, found.iter().map(verdict));
+        Part {
+            what,
+            outcome: verdict.into(),
+            because: match found.len() {
+                1 => format!("{words}: {}", short(least)),
+                _ => format!("{words}: {} to {}", short(least), short(most)),
+            },
+            off_percent: None,
+            known: None,
+            bands_overlap: false,
+        }
+    }
+}
+
+fn in_cells(cells: Cells, verdicts: impl Iterator<Item = Verdict>) -> Verdict {
+    let verdicts: Vec<Verdict> = verdicts.collect();
+    let share = |verdict: Verdict| verdicts.iter().filter(|one| **one == verdict).count() * 2;
+    match cells {
+        Cells::All => Verdict::all(verdicts),
+        Cells::Any => Verdict::any(verdicts),
+        Cells::Most if share(Verdict::Holds) > verdicts.len() => Verdict::Holds,
+        Cells::Most if share(Verdict::Fails) > verdicts.len() => Verdict::Fails,
+        Cells::Most => Verdict::Untold,
+    }
+}
+
+/// `so in 40 of 56 cells, not in 3, not told in 13`.
+fn tally(verdicts: &[(usize, Verdict)]) -> String {
+    let count = |verdict: Verdict| verdicts.iter().filter(|(_, one)| *one == verdict).count();
+    let (holds, fails, untold) = (
+        count(Verdict::Holds),
+        count(Verdict::Fails),
+        count(Verdict::Untold),
+    );
+    let all = verdicts.len();
+    let mut text = format!("so in {holds} of {all}");
+    if fails > 0 {
+        text += &format!(", not in {fails}");
+    }
+    if untold > 0 {
+        text += &format!(", not told in {untold}");
+    }
+    text
+}

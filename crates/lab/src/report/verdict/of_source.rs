@@ -1,0 +1,264 @@
+//! What a source claims and printed, judged here.
+
+use super::{Judge, Outcome, Part, change};
+use crate::record::Platform;
+use crate::report::value::{short, signed};
+use crate::report::words;
+use joulio_twin::check::judge::{self, Verdict};
+use joulio_twin::published::{ProfileField, Profiles, PublishedClaim, PublishedNumber};
+
+/// Numbers that stand together in a sentence, from so many on.
+const TOGETHER: usize = 3;
+
+impl Judge<'_> {
+    pub(super) fn claim(&self, what: &str) -> Part {
+        let paper = self.answers.paper();
+        let claim = paper.and_then(|paper| paper.claim.iter().find(|claim| claim.what == what));
+        let Some(claim) = claim else {
+            return Part::none(what, format!("no claim is called '{what}'"));
+        };
+        let mut estimates = self.answers.estimates(self.data);
+        // Of its chains those that were run.
+        let mut run = claim.clone();
+        run.rising = Vec::new();
+        let mut missing = None;
+        for chain in &claim.rising {
+            let one = PublishedClaim {
+                rising: vec![chain.clone()],
+                ..claim.clone()
+            };
+            match judge::claim(&one, &mut estimates) {
+                Ok(_) => run.rising.push(chain.clone()),
+                Err(why) => missing = Some(why),
+            }
+        }
+        let pairs = run.rising.iter().map(|chain| chain.len().saturating_sub(1));
+        let mut estimates = estimates.among(pairs.sum());
+        let judged = match judge::claim(&run, &mut estimates) {
+            Ok(judged) if !run.rising.is_empty() => judged,
+            Ok(_) => return Part::none(what, missing.unwrap_or_default()),
+            Err(why) => return Part::none(what, why),
+        };
+        let changes = judged.chains.iter().flat_map(|chain| chain.windows(2));
+        let ratio = |pair: &[(String, judge::Estimate)]| pair[1].1.value / pair[0].1.value;
+        let shown = match (judged.verdict, claim.any) {
+            (Verdict::Holds, true) => changes.max_by(|a, b| ratio(a).total_cmp(&ratio(b))),
+            _ => changes.min_by(|a, b| ratio(a).total_cmp(&ratio(b))),
+        };
+        let words = words::metric(claim.metric);
+        let because = shown.map_or_else(String::new, |pair| {
+            let value = |at: usize| (pair[at].1.value, pair[at].1.half);
+            format!(
+                "{words}: {} over {} {} ({} over {})",
+                self.run_name(&pair[1].0),
+                self.run_name(&pair[0].0),
+                change(value(0), value(1)),
+                short(pair[1].1.value),
+                short(pair[0].1.value),
+            )
+        });
+        let mut chains = judged.chains.iter().flat_map(|chain| chain.windows(2));
+        let overlap = chains.any(|pair| {
+            let [one, other] = [0, 1].map(|at| estimates.found(&pair[at].0, claim.metric));
+            matches!((one, other), (Ok(one), Ok(other)) if one.bands_overlap(&other))
+        });
+        Part {
+            what: what.to_owned(),
+            outcome: judged.verdict.into(),
+            because,
+            off_percent: None,
+            known: claim.known.clone(),
+            bands_overlap: overlap,
+        }
+    }
+
+    /// A published run by what it is: `interrupt, 8 jobs, 128k`.
+    fn run_name(&self, run: &str) -> String {
+        let mut runs = self
+            .answers
+            .paper()
+            .into_iter()
+            .flat_map(|paper| &paper.run);
+        let Some(spec) = runs.find(|spec| spec.name == run) else {
+            return run.to_owned();
+        };
+        let runs = || {
+            self.answers
+                .paper()
+                .into_iter()
+                .flat_map(|paper| &paper.run)
+        };
+        let mut words = Vec::new();
+        if runs().any(|other| other.device != spec.device) {
+            words.push(spec.device.clone());
+        }
+        if runs().any(|other| other.policy != spec.policy) {
+            words.push(spec.policy.to_string());
+        }
+        words.extend(spec.scheduler.clone());
+        match spec.read_percent {
+            100 => {}
+            0 => words.push("writes".into()),
+            percent => words.push(format!("{percent} % reads")),
+        }
+        let bs = spec.bs.to_string();
+        if bs != "4k" {
+            words.push(bs);
+        }
+        if spec.iodepth > 1 {
+            words.push(format!("depth {}", spec.iodepth));
+        }
+        words.push(match spec.numjobs {
+            1 => "1 job".into(),
+            jobs => format!("{jobs} jobs"),
+        });
+        words.join(", ")
+    }
+
+    pub(super) fn number(&self, what: &str) -> Part {
+        let number = self.answers.paper().and_then(|paper| paper.number(what));
+        let Some(number) = number else {
+            return Part::none(what, format!("no number is called '{what}'"));
+        };
+        match judge::number(number, &mut self.answers.estimates(self.data)) {
+            Err(why) => Part::none(what, why),
+            Ok(judged) => Part {
+                what: what.to_owned(),
+                outcome: judged.within(tolerance(&judged)).into(),
+                because: format!(
+                    "{what}: printed {}, here {} ({} %)",
+                    printed(number),
+                    with_noise(&judged.estimate),
+                    signed(judged.error * 100.0),
+                ),
+                off_percent: Some(judged.error * 100.0),
+                known: number.known.clone(),
+                bands_overlap: false,
+            },
+        }
+    }
+
+    /// A number that the profile of the device holds as it was printed.
+    pub(super) fn input(&self, what: &str) -> Part {
+        let mut inputs = self
+            .answers
+            .paper()
+            .into_iter()
+            .flat_map(|paper| &paper.input);
+        let Some(input) = inputs.find(|input| input.what == what) else {
+            return Part::none(what, format!("no input is called '{what}'"));
+        };
+        if !matches!(self.data.platform, Platform::Twin | Platform::Emulated) {
+            return Part::none(what, "the device itself was not asked".into());
+        }
+        let field = input
+            .field
+            .parse::<ProfileField>()
+            .map_err(|error| error.to_string());
+        let held = field.and_then(|field| {
+            let figure = Profiles::default().figure(&field);
+            figure.map_err(|error| error.to_string())
+        });
+        match held {
+            Err(why) => Part::none(what, why),
+            Ok(held) => Part {
+                what: what.to_owned(),
+                outcome: match (held.value - input.value).abs() <= 1e-9 * input.value.abs() {
+                    true => Outcome::Holds,
+                    false => Outcome::Differs,
+                },
+                because: format!(
+                    "{what}: printed {}, in the device's profile {}",
+                    short(input.value),
+                    short(held.value)
+                ),
+                off_percent: Some((held.value / input.value - 1.0) * 100.0),
+                known: None,
+                bands_overlap: false,
+            },
+        }
+    }
+}
+
+/// Printed numbers in a sentence: how many come out, and of those with `outcome`, which is that of all,
+/// the one that is furthest off. `None`: they are few, and stand by themselves.
+pub(super) fn numbers_together(parts: &[Part], outcome: Outcome) -> Option<String> {
+    let numbers = parts.iter().filter(|part| part.outcome != Outcome::NoData);
+    let numbers = numbers.filter_map(|part| Some((part, part.off_percent?.abs())));
+    let numbers: Vec<(&Part, f64)> = numbers.collect();
+    let count = |outcome| {
+        numbers
+            .iter()
+            .filter(|(part, _)| part.outcome == outcome)
+            .count()
+    };
+    if numbers.len() < TOGETHER {
+        return None;
+    }
+    let mut text = format!(
+        "{} of {} printed numbers come out",
+        count(Outcome::Holds),
+        numbers.len()
+    );
+    let deciding = numbers.iter().filter(|(part, _)| part.outcome == outcome);
+    let furthest = deciding.max_by(|a, b| a.1.total_cmp(&b.1));
+    if let Some((part, off)) = furthest {
+        let which = match outcome {
+            Outcome::Holds if *off < 0.05 => "none is off: ",
+            Outcome::Holds => "furthest off is ",
+            Outcome::Untold => "too noisy to tell is ",
+            Outcome::Differs | Outcome::NoData => "out of what is promised is ",
+        };
+        text += &format!("; {which}{}", part.because);
+    }
+    Some(text)
+}
+
+/// A value with its noise, where there is some.
+fn with_noise(estimate: &judge::Estimate) -> String {
+    match estimate.half {
+        half if half.is_infinite() => format!("{} once", short(estimate.value)),
+        half if half > 0.0 => format!("{} ± {}", short(estimate.value), short(half)),
+        _ => short(estimate.value),
+    }
+}
+
+/// Those of `all` that `patterns` name, and patterns that name none, for which there is nothing.
+pub(super) fn named<'a>(patterns: &[String], all: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let all: Vec<&String> = all.collect();
+    let mut found = Vec::new();
+    for pattern in patterns {
+        let matching = all.iter().filter(|what| matches(pattern, what));
+        let before = found.len();
+        found.extend(matching.map(|what| (*what).clone()));
+        if found.len() == before {
+            found.push(pattern.clone());
+        }
+    }
+    found
+}
+
+/// Returns true for a text that is `pattern`, in which one `*` stands for any text.
+fn matches(pattern: &str, text: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == text,
+        Some((start, end)) => {
+            let rest = text.strip_prefix(start);
+            rest.is_some_and(|rest| rest.ends_with(end))
+        }
+    }
+}
+
+/// Error up to which a number counts as reproduced here, as a fraction: what is promised of it in
+/// virtual time, where that is more than what is usual.
+pub(in crate::report) fn tolerance(judged: &judge::JudgedNumber) -> f64 {
+    judged.allowed.unwrap_or(judge::USUAL).max(judge::USUAL)
+}
+
+/// What was printed: a value or a range.
+fn printed(number: &PublishedNumber) -> String {
+    match number.to {
+        Some(to) => format!("{} to {}", short(number.value), short(to)),
+        None => short(number.value),
+    }
+}

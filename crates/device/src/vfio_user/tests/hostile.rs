@@ -1,7 +1,7 @@
 //! The client with a peer that breaks the protocol: a clear error, and no wait without
 //! end.
 
-use super::peer::{Inside, Peer};
+use super::peer::{Answer, Inside, Peer};
 use crate::Device;
 use crate::vfio_user::link::{Link, Request};
 use crate::vfio_user::{VfioUserDevice, VfioUserError};
@@ -153,9 +153,11 @@ fn a_peer_that_closes_is_named_with_the_command() {
 #[test]
 fn silence_and_dripping_end_in_time() {
     let begin = Instant::now();
-    let error = Peer::twisted(command::REGION_READ, |answer| answer.silent = true);
+    let timeout = Duration::from_millis(300);
+    let silent = |answer: &mut Answer| answer.silent = true;
+    let error = Peer::twisted_within(timeout, command::REGION_READ, silent);
     assert!(matches!(error, VfioUserError::Silent { .. }), "{error}");
-    let error = Peer::twisted(command::REGION_READ, |answer| {
+    let error = Peer::twisted_within(timeout, command::REGION_READ, |answer| {
         answer.drip = Some(Duration::from_millis(100));
     });
     assert!(matches!(error, VfioUserError::Silent { .. }), "{error}");

@@ -127,8 +127,17 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    /// Starts a peer and connects to it.
+    /// Starts a peer that answers, however busy the machine is, and connects to it.
     pub(super) fn open(
+        inside: Inside,
+        twist: impl FnMut(&mut Answer) + Send + 'static,
+    ) -> (Peer, Result<VfioUserDevice, DeviceError>) {
+        Peer::open_within(Duration::from_secs(120), inside, twist)
+    }
+
+    /// Starts a peer and connects to it; each of its answers is waited for as long as `timeout`.
+    fn open_within(
+        timeout: Duration,
         inside: Inside,
         twist: impl FnMut(&mut Answer) + Send + 'static,
     ) -> (Peer, Result<VfioUserDevice, DeviceError>) {
@@ -137,7 +146,7 @@ impl Peer {
         let shared = Arc::clone(&inside);
         std::thread::spawn(move || serve(&theirs, &shared, Box::new(twist)));
         let peer = Peer { inside };
-        let link = Link::over("vfio-user:test", ours, Duration::from_millis(300)).unwrap();
+        let link = Link::over("vfio-user:test", ours, timeout).unwrap();
         let device = VfioUserDevice::open("vfio-user:test".into(), link);
         (peer, device)
     }
@@ -151,13 +160,24 @@ impl Peer {
     /// The error of opening a peer that twists its answers to `command`.
     pub(super) fn twisted(
         command: u16,
+        twist: impl FnMut(&mut Answer) + Send + 'static,
+    ) -> VfioUserError {
+        Peer::twisted_within(Duration::from_secs(120), command, twist)
+    }
+
+    /// The error of opening a peer that twists its answers to `command`, where each is waited for as long
+    /// as `timeout`.
+    pub(super) fn twisted_within(
+        timeout: Duration,
+        command: u16,
         mut twist: impl FnMut(&mut Answer) + Send + 'static,
     ) -> VfioUserError {
-        let (_peer, device) = Peer::open(Inside::new(true), move |answer| {
+        let twist = move |answer: &mut Answer| {
             if answer.header.command == command {
                 twist(answer);
             }
-        });
+        };
+        let (_peer, device) = Peer::open_within(timeout, Inside::new(true), twist);
         match device.err() {
             Some(DeviceError::VfioUser(error)) => error,
             Some(error) => panic!("another error: {error}"),

@@ -19,6 +19,8 @@ pub(super) struct Batch {
 #[derive(Clone, Debug)]
 pub(super) struct Batches {
     kept: [Batch; KEPT],
+    /// When the last one that is kept was submitted.
+    newest: Nanos,
     latest: Batch,
 }
 
@@ -38,6 +40,7 @@ impl Batches {
     pub(super) fn new() -> Batches {
         Batches {
             kept: [ALONE; KEPT],
+            newest: Nanos::ZERO,
             latest: ALONE,
         }
     }
@@ -51,11 +54,15 @@ impl Batches {
         }
         self.latest.others += 1;
         self.kept[place(at)] = self.latest;
+        self.newest = at;
     }
 
     /// The batch that was submitted at `at`.
     #[inline]
     pub(super) fn of(&self, at: Nanos) -> Batch {
+        if at > self.newest {
+            return ALONE;
+        }
         let batch = self.kept[place(at)];
         if batch.at == at { batch } else { ALONE }
     }

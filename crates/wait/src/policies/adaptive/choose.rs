@@ -23,16 +23,14 @@ pub(super) fn choose(
         .promise
         .filter(|promise| promise.is_full() && (depth > 1 || !promise.is_over_polling()));
     // Completions that come together are late whoever waits for them.
-    let together = match depth {
-        1 => 0.0,
-        deep => {
-            pricing
-                .deep(Plan::watch(StepKind::Spin, Then::Longest), points, deep)
-                .tail
-        }
-    };
+    let spin = Plan::watch(StepKind::Spin, Then::Longest);
+    let spun = (depth > 1).then(|| pricing.deep(spin, points, depth));
+    let together = spun.map_or(0.0, |cost| cost.tail);
     let mut consider = |plan: Plan| {
-        let mut cost = pricing.cost(plan, points, depth);
+        let mut cost = match spun {
+            Some(cost) if plan == spin => cost,
+            _ => pricing.cost(plan, points, depth),
+        };
         cost.tail = (cost.tail - together).max(0.0);
         let plain = plan.rest.is_none() && plan.loose.is_none() && plan.watch != StepKind::Block;
         if careful.is_some_and(|promise| !plain && !promise.is_tiny(cost.most)) {

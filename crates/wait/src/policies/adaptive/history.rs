@@ -19,8 +19,8 @@ pub(super) struct History {
     /// I/Os in a row that were there when the core woke.
     overs: u8,
     longest: u32,
-    /// What that was when it was last asked for representatives; 0: it was not.
-    known: u32,
+    /// A quarter more than that was when it was last asked for representatives; the most: it was not.
+    surprising: u32,
     /// True if there are I/Os since.
     fresh: bool,
 }
@@ -34,7 +34,7 @@ impl Default for History {
             surprises: 0,
             overs: 0,
             longest: 0,
-            known: 0,
+            surprising: u32::MAX,
             fresh: false,
         }
     }
@@ -58,16 +58,13 @@ impl History {
     #[inline]
     pub(super) fn add(&mut self, time: u64) -> bool {
         let time = time.min(u64::from(u32::MAX)) as u32;
-        let longer = self.known > 0 && time > self.known.saturating_add(self.known / 4);
         self.put(time);
         self.overs = 0;
-        match longer && usize::from(self.count) > usize::from(SURPRISES) {
-            true => self.surprised(),
-            false => {
-                self.surprises = 0;
-                false
-            }
+        if time > self.surprising && self.count > SURPRISES {
+            return self.surprised();
         }
+        self.surprises = 0;
+        false
     }
 
     /// Adds an I/O that was there when the core woke, `within` after its submission: how long it took
@@ -125,7 +122,8 @@ impl History {
         let mut sorted = self.times;
         sorted[..count].sort_unstable();
         self.longest = sorted[count - 1];
-        (self.known, self.fresh) = (self.longest, false);
+        self.surprising = self.longest.saturating_add(self.longest / 4);
+        self.fresh = false;
         Points::new(std::array::from_fn(|point| {
             f64::from(sorted[(2 * point + 1) * count / (2 * POINTS)])
         }))

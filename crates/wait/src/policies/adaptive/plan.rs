@@ -44,6 +44,13 @@ impl Plan {
         }
     }
 
+    /// Returns true if it is of the same steps as `other`.
+    pub(super) fn is_like(&self, other: Plan) -> bool {
+        let rest = |plan: Plan| plan.rest.map(|(kind, _)| kind);
+        let steps = |plan: Plan| (rest(plan), plan.loose, plan.watch, plan.then);
+        steps(*self) == steps(other)
+    }
+
     /// The plan for I/Os of which nothing is known, where latencies are `promised` and where not.
     pub(super) const fn unknown(promised: bool) -> Plan {
         let then = match promised {

@@ -95,9 +95,9 @@ pub(super) struct Promise {
     promised: Promised,
     /// Nanoseconds of an I/O's latency that are not waited.
     around: f64,
-    /// Latencies that polling would have had, and those that the I/Os had.
+    /// Latencies that polling would have had, and by how many more I/Os had each.
     polled: Tail,
-    had: Tail,
+    more: Tail,
     /// Shortest latency that is promised.
     nearest: u64,
     /// True if more were late by the policy's doing since I/Os were taken in, though none should have been.
@@ -162,7 +162,7 @@ impl Promise {
             promised,
             around,
             polled: Tail::new(),
-            had: Tail::new(),
+            more: Tail::new(),
             nearest: u64::MAX,
             worse: false,
             closed: true,
@@ -172,13 +172,20 @@ impl Promise {
         }
     }
 
-    /// Counts an I/O that polling would have seen `polled` nanoseconds after its request, and that was seen
-    /// `had` after it.
+    /// Counts an I/O that polling would have seen `polled` nanoseconds after its request. Returns true if it is
+    /// of note: [`Promise::sight`] is to be told of it.
     #[inline]
-    pub(super) fn seen(&mut self, polled: u64, had: u64) -> Sight {
+    pub(super) fn seen(&mut self, polled: u64) -> bool {
         self.polled.add(polled);
-        self.had.add(had);
         self.below += 1;
+        polled >= self.high.min(self.nearest)
+    }
+
+    /// What is to be said of an I/O that was counted and was seen `had` nanoseconds after its request.
+    pub(super) fn sight(&mut self, polled: u64, had: u64) -> Sight {
+        if had != polled {
+            self.more.shift(polled, had);
+        }
         let slow = polled >= self.high;
         if slow {
             self.below = 0;
@@ -216,7 +223,7 @@ impl Promise {
         let expected = least.fold(0.0, f64::max) * f64::from(self.below);
         if expected > FASTER && self.limits.iter().any(|limit| limit.learnt) {
             self.polled.scale(KEPT);
-            self.had.scale(KEPT);
+            self.more.scale(KEPT);
             self.below = 0;
             for limit in &mut self.limits {
                 limit.own *= f64::from(KEPT);
@@ -228,7 +235,10 @@ impl Promise {
         });
         let floor = lowest.fold(f64::MAX, f64::min) * FLOOR;
         let halved = self.polled.sum_up(floor as u64);
-        self.had.sum_up(floor as u64);
+        if halved {
+            self.more.scale(0.5);
+        }
+        self.more.sum_up(floor as u64);
         for limit in &mut self.limits {
             let may = self.polled.ios() * limit.share;
             limit.rank = may.max(RANK);
@@ -236,7 +246,7 @@ impl Promise {
             if limit.learnt {
                 limit.slack = self.promised.over(limit.polled + self.around);
                 limit.latency = limit.polled + limit.slack;
-                limit.late = self.had.above(limit.latency);
+                limit.late = self.polled.above(limit.latency) + self.more.above(limit.latency);
             } else if halved {
                 limit.late /= 2.0;
             }

@@ -2,7 +2,7 @@
 
 use super::choose::{LEVELS, choose};
 use super::class_plan::{ClassPlan, surprising};
-use super::history::FEW;
+use super::history::{FEW, KEPT};
 use super::plan::{DEEPEST, Plan, Pricing, Then};
 use super::{State, shared};
 use crate::StepKind;
@@ -12,6 +12,8 @@ use joulio_units::Nanos;
 const WAITS: u32 = 32;
 /// Time between two plans above depth 1, for each pair of I/Os that are out.
 const REST: Nanos = Nanos::from_micros(16);
+/// How often both are doubled, once for each plan that is of the same kind as the one before.
+const CONFIRMED: u32 = 2;
 
 impl State {
     /// Makes the plans anew.
@@ -22,8 +24,6 @@ impl State {
         let depth = self.depth.round().max(1.0) as u32;
         self.planned = self.depth;
         let deep = u64::from(depth.min(DEEPEST as u32));
-        let rest = if depth == 1 { 0 } else { REST.0 * deep * deep };
-        (self.waits, self.again) = (WAITS, now + Nanos(rest));
         let open = self.gaps.open();
         let crowded = self.shared.is_crowded(now);
         let (costs, watches) = match crowded {
@@ -79,15 +79,17 @@ impl State {
             true => Plan::watch(StepKind::Block, Then::Longest),
             false => Plan::unknown(self.promise.is_any()),
         };
-        let mut tail = 0.0_f64;
+        let (mut tail, mut confirmed) = (0.0_f64, !open && !crowded);
         for (history, class) in self.history.iter_mut().zip(&mut self.plans) {
             if history.len() == 0 {
+                confirmed &= class.median == 0.0;
                 *class = self.unknown;
                 continue;
             }
             if !history.is_fresh() {
                 continue;
             }
+            confirmed &= history.len() == KEPT;
             let points = history.points();
             let (plan, cost) = match history.len() < FEW {
                 true => (unknown, None),
@@ -108,6 +110,7 @@ impl State {
             if let Some(cost) = cost {
                 tail = tail.max(cost.tail + pricing.chain * cost.delay);
             }
+            confirmed &= plan.is_like(class.plan);
             let longest = history.longest().0 as f64;
             let rest = plan.rest.map(|(kind, point)| {
                 let time = match point {
@@ -138,5 +141,11 @@ impl State {
         self.tail = tail;
         let waits = |class: &ClassPlan| class.rest_until > 0 || class.loose_until > 0;
         self.looks = self.plans.iter().any(waits);
+        self.confirmed = match confirmed {
+            true => (self.confirmed + 1).min(CONFIRMED),
+            false => 0,
+        };
+        let rest = if depth == 1 { 0 } else { REST.0 * deep * deep };
+        (self.waits, self.again) = (WAITS << self.confirmed, now + Nanos(rest << self.confirmed));
     }
 }

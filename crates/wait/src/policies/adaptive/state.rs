@@ -47,6 +47,8 @@ pub(super) struct State {
     pub(super) tail: f64,
     /// True if the plan of some class has a rest or a loose watch.
     pub(super) looks: bool,
+    /// Plans in a row that were of the same kinds as those before.
+    pub(super) confirmed: u32,
     /// Waits until plans are made anew, and when they may be.
     pub(super) waits: u32,
     pub(super) again: Nanos,
@@ -112,6 +114,7 @@ impl State {
             begin: 0.0,
             tail: 0.0,
             looks: false,
+            confirmed: 0,
             waits: 0,
             again: Nanos::ZERO,
             newest: (0, Nanos::ZERO),
@@ -141,8 +144,21 @@ impl State {
             self.newest = (kept as u8, at);
         }
         let itself = self.polled == Nanos::MAX || self.gaps.is_one();
-        let rested = self.idle > 0.0 || self.last.0 != StepKind::Spin;
-        self.batches.submitted(at, rested && !itself);
+        let own = !itself && !self.is_awake();
+        self.batches.submitted(at, own);
+        if itself || own || self.came > 0 || self.delays.is_next() {
+            self.submitted_late(itself, at);
+        }
+    }
+
+    /// Returns true if the core was awake since the last completion.
+    #[inline]
+    fn is_awake(&self) -> bool {
+        self.last.0 == StepKind::Spin && self.idle == 0.0
+    }
+
+    /// An I/O is submitted that came by itself, or that something may have delayed.
+    fn submitted_late(&mut self, itself: bool, at: Nanos) {
         self.came = self.came.saturating_sub(1);
         if self.came > 0 || itself {
             self.delays
@@ -175,7 +191,7 @@ impl State {
     pub(super) fn completed(&mut self, class: Class, submitted: Nanos, at: Nanos) {
         let time = at.since(submitted).0;
         let first = std::mem::replace(&mut self.polled, at) == Nanos::MAX;
-        let awake = self.last.0 == StepKind::Spin && self.idle == 0.0;
+        let awake = self.is_awake();
         let batch = self.batches.of(submitted);
         let kept = class.kept();
         if kept.is_some() && !self.promise.is_any() {
@@ -184,11 +200,12 @@ impl State {
         match kept {
             Some(kept) if awake && batch.others == 0 && !self.delays.is_any() => {
                 let forgotten = self.history[kept].add(time);
-                self.saw(
-                    (submitted, Before::default()),
-                    (time, time, time),
-                    forgotten,
-                );
+                self.shared.completed();
+                self.delays.leave(Before::default(), 0);
+                if self.promise.seen(time) | forgotten | (submitted == self.ended) {
+                    let before = Before::default();
+                    self.noted((submitted, before), (time, time, time), forgotten);
+                }
             }
             kept => self.completed_late(kept, (submitted, time, batch), at, first),
         }
@@ -233,7 +250,6 @@ impl State {
 
     /// Counts an I/O that was seen `had` nanoseconds after its request, and would have been `polled` after it
     /// by polling.
-    #[inline]
     fn saw(
         &mut self,
         (submitted, before): (Nanos, Before),
@@ -242,11 +258,24 @@ impl State {
     ) {
         self.shared.completed();
         self.delays.leave(before, had - polled);
+        let of_note = self.promise.seen(polled);
+        if of_note | forgotten | (submitted == self.ended) | (had != polled) {
+            self.noted((submitted, before), (time, polled, had), forgotten);
+        }
+    }
+
+    /// What comes of an I/O that is not as any.
+    fn noted(
+        &mut self,
+        (submitted, before): (Nanos, Before),
+        (time, polled, had): (u64, u64, u64),
+        forgotten: bool,
+    ) {
         if submitted == self.ended {
             self.gaps.took(polled as f64);
             self.delays.took_first(time as f64);
         }
-        let sight = self.promise.seen(polled, had);
+        let sight = self.promise.sight(polled, had);
         if sight.slow {
             self.delays.slowest(before, time as f64, self.gaps.open());
         }
@@ -351,7 +380,7 @@ impl State {
         }
         self.depth += (count as f64 - self.depth) / 16.0;
         // The first wait after a completion, and after a submission that followed it.
-        if self.newest.1 >= self.polled {
+        if count == 1 && self.newest.1 >= self.polled {
             let begin = now.since(self.newest.1).0 as f64;
             self.begin += (begin - self.begin) / 16.0;
         }

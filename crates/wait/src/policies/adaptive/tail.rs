@@ -97,6 +97,18 @@ impl Tail {
         halved
     }
 
+    /// Moves a time from `from` to `to`, where what there is was summed up to `floor`: sums that are taken of it are of
+    /// differences.
+    pub(super) fn shift(&mut self, from: u64, to: u64) {
+        for (time, one) in [(from, -1.0), (to, 1.0)] {
+            if time >= self.floor {
+                let bucket = bucket(time);
+                self.counts[bucket] += one;
+                self.top = self.top.max(bucket);
+            }
+        }
+    }
+
     /// Forgets all but this share of each count.
     pub(super) fn scale(&mut self, share: f32) {
         for count in &mut self.counts[..=self.top] {

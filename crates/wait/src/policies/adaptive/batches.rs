@@ -45,8 +45,22 @@ impl Batches {
         }
     }
 
-    /// An I/O is submitted at `at`; whether it would have been at another time by polling.
+    /// An I/O is submitted at `at`, when polling would have submitted it. Returns true if another was, and nothing
+    /// is noted.
     #[inline]
+    pub(super) fn submitted_alone(&mut self, at: Nanos) -> bool {
+        let together = at == self.latest.at;
+        if !together {
+            self.latest = Batch {
+                at,
+                others: 0,
+                own: false,
+            };
+        }
+        together
+    }
+
+    /// An I/O is submitted at `at`; whether it would have been at another time by polling.
     pub(super) fn submitted(&mut self, at: Nanos, own: bool) {
         if at != self.latest.at {
             self.latest = Batch { at, others: 0, own };
@@ -57,12 +71,14 @@ impl Batches {
         self.newest = at;
     }
 
-    /// The batch that was submitted at `at`.
+    /// Returns true if nothing that is remembered was submitted at `at` with others.
     #[inline]
+    pub(super) fn is_alone(&self, at: Nanos) -> bool {
+        at > self.newest || self.kept[place(at)].at != at
+    }
+
+    /// The batch that was submitted at `at`.
     pub(super) fn of(&self, at: Nanos) -> Batch {
-        if at > self.newest {
-            return ALONE;
-        }
         let batch = self.kept[place(at)];
         if batch.at == at { batch } else { ALONE }
     }

@@ -154,6 +154,12 @@ impl Delays {
         }
     }
 
+    /// The next I/Os that are seen leave nothing.
+    #[inline]
+    pub(super) fn leave_nothing(&mut self) {
+        self.left = Left::default();
+    }
+
     /// An I/O that waited so `before` was seen, late by `own` in all.
     #[inline]
     pub(super) fn leave(&mut self, before: Before, own: u64) {

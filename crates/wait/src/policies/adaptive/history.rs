@@ -12,8 +12,8 @@ pub(super) const FEW: usize = 16;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct History {
     times: [u32; KEPT],
-    next: u8,
-    count: u8,
+    /// I/Os since it was forgotten: the next one's place, and whether they are as many as are remembered.
+    added: u64,
     /// I/Os in a row that took longer than any remembered.
     surprises: u8,
     /// I/Os in a row that were there when the core woke.
@@ -21,21 +21,20 @@ pub(super) struct History {
     longest: u32,
     /// A quarter more than that was when it was last asked for representatives; the most: it was not.
     surprising: u32,
-    /// True if there are I/Os since.
-    fresh: bool,
+    /// How many there were then.
+    asked: u64,
 }
 
 impl Default for History {
     fn default() -> History {
         History {
             times: [0; KEPT],
-            next: 0,
-            count: 0,
+            added: 0,
             surprises: 0,
             overs: 0,
             longest: 0,
             surprising: u32::MAX,
-            fresh: false,
+            asked: 0,
         }
     }
 }
@@ -46,25 +45,41 @@ const SURPRISES: u8 = 4;
 impl History {
     /// Number of I/Os that are remembered.
     pub(super) fn len(&self) -> usize {
-        usize::from(self.count)
+        self.added.min(KEPT as u64) as usize
     }
 
     /// Returns true if there are I/Os since the last plan.
     pub(super) fn is_fresh(&self) -> bool {
-        self.fresh
+        self.added != self.asked
     }
 
     /// Adds an I/O that took `time`. Returns true if the history was forgotten.
-    #[inline]
     pub(super) fn add(&mut self, time: u64) -> bool {
+        if self.is_usual(time) {
+            self.add_usual(time);
+            return false;
+        }
         let time = time.min(u64::from(u32::MAX)) as u32;
         self.put(time);
         self.overs = 0;
-        if time > self.surprising && self.count > SURPRISES {
+        if time > self.surprising && self.len() > usize::from(SURPRISES) {
             return self.surprised();
         }
         self.surprises = 0;
         false
+    }
+
+    /// Returns true if an I/O that took `time` is no surprise.
+    #[inline]
+    pub(super) fn is_usual(&self, time: u64) -> bool {
+        time <= u64::from(self.surprising)
+    }
+
+    /// Adds an I/O that took `time`, which is no surprise.
+    #[inline]
+    pub(super) fn add_usual(&mut self, time: u64) {
+        self.put(time as u32);
+        (self.overs, self.surprises) = (0, 0);
     }
 
     /// Adds an I/O that was there when the core woke, `within` after its submission: how long it took
@@ -77,8 +92,8 @@ impl History {
             return true;
         }
         let within = within.min(u64::from(u32::MAX)) as u32;
-        let oldest = self.times[usize::from(self.next)];
-        let known = usize::from(self.count) == KEPT;
+        let oldest = self.times[self.added as usize % KEPT];
+        let known = self.len() == KEPT;
         let time = if known && oldest <= within {
             oldest
         } else {
@@ -91,11 +106,8 @@ impl History {
 
     #[inline]
     fn put(&mut self, time: u32) {
-        self.times[usize::from(self.next)] = time;
-        self.next = (self.next + 1) % KEPT as u8;
-        self.count = (self.count + 1).min(KEPT as u8);
-        self.longest = self.longest.max(time);
-        self.fresh = true;
+        self.times[self.added as usize % KEPT] = time;
+        self.added += 1;
     }
 
     /// One more I/O took longer than any remembered.
@@ -105,7 +117,7 @@ impl History {
         if self.surprises < SURPRISES {
             return false;
         }
-        let last = usize::from(self.next) + KEPT;
+        let last = self.added as usize % KEPT + KEPT;
         let kept = usize::from(SURPRISES) - 1;
         let mut forgotten = History::default();
         for back in (1..=kept).rev() {
@@ -123,7 +135,7 @@ impl History {
         sorted[..count].sort_unstable();
         self.longest = sorted[count - 1];
         self.surprising = self.longest.saturating_add(self.longest / 4);
-        self.fresh = false;
+        self.asked = self.added;
         Points::new(std::array::from_fn(|point| {
             f64::from(sorted[(2 * point + 1) * count / (2 * POINTS)])
         }))
@@ -135,7 +147,7 @@ impl History {
         u64::from(times.iter().copied().min().unwrap_or(0))
     }
 
-    /// The longest time that is remembered.
+    /// The longest time that was remembered when representatives were asked for.
     pub(super) fn longest(&self) -> Nanos {
         Nanos(u64::from(self.longest))
     }

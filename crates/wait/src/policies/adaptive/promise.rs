@@ -106,9 +106,11 @@ pub(super) struct Promise {
     closed: bool,
     /// How many times as long as expected delays are taken for; at least 1.
     doubt: f64,
-    /// Latency of the slowest I/Os, and how many were quicker since the last of them.
+    /// Latency of the slowest I/Os, and how many there were when the last of them was seen.
     high: u64,
-    below: u32,
+    slowest: u32,
+    /// Latency by polling from which on an I/O is of note.
+    notable: u64,
 }
 
 impl Promise {
@@ -168,7 +170,8 @@ impl Promise {
             closed: true,
             doubt: 1.0,
             high: u64::MAX,
-            below: 0,
+            slowest: 0,
+            notable: u64::MAX,
         }
     }
 
@@ -177,8 +180,7 @@ impl Promise {
     #[inline]
     pub(super) fn seen(&mut self, polled: u64) -> bool {
         self.polled.add(polled);
-        self.below += 1;
-        polled >= self.high.min(self.nearest)
+        polled >= self.notable
     }
 
     /// What is to be said of an I/O that was counted and was seen `had` nanoseconds after its request.
@@ -188,7 +190,7 @@ impl Promise {
         }
         let slow = polled >= self.high;
         if slow {
-            self.below = 0;
+            self.slowest = self.polled.added();
         }
         let worse = had > self.nearest && self.late(polled as f64, had as f64);
         Sight { slow, worse }
@@ -220,11 +222,11 @@ impl Promise {
             return;
         }
         let least = self.limits.iter().map(|limit| limit.share);
-        let expected = least.fold(0.0, f64::max) * f64::from(self.below);
+        let expected = least.fold(0.0, f64::max) * f64::from(self.below());
         if expected > FASTER && self.limits.iter().any(|limit| limit.learnt) {
             self.polled.scale(KEPT);
             self.more.scale(KEPT);
-            self.below = 0;
+            self.slowest = self.polled.added();
             for limit in &mut self.limits {
                 limit.own *= f64::from(KEPT);
             }
@@ -263,6 +265,12 @@ impl Promise {
         self.nearest = latencies.fold(f64::MAX, f64::min) as u64;
         let polled = self.limits.iter().map(|limit| limit.polled);
         self.high = (polled.fold(f64::MAX, f64::min) * SLOW) as u64;
+        self.notable = self.high.min(self.nearest);
+    }
+
+    /// I/Os since the last of the slowest.
+    fn below(&self) -> u32 {
+        self.polled.added().wrapping_sub(self.slowest)
     }
 
     /// Nanoseconds for which one I/O of all is watched for closely after it is due, in the mean.

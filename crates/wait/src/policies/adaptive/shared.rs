@@ -90,6 +90,12 @@ impl Shared {
         now < self.until || self.ios > 0
     }
 
+    /// Returns true if I/Os are counted until the core is taken for the thread's own again.
+    #[inline]
+    pub(super) fn counts(&self) -> bool {
+        self.ios > 0
+    }
+
     /// Counts an I/O.
     #[inline]
     pub(super) fn completed(&mut self) {

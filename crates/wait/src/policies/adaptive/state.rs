@@ -1,7 +1,7 @@
 //! What the policy knows, what it learns from each I/O, and what its plans say of a wait.
 
 use super::account::Account;
-use super::batches::{Batch, Batches};
+use super::batches::Batches;
 use super::class_plan::ClassPlan;
 use super::costs::WaitCosts;
 use super::delays::{Before, Delays};
@@ -64,6 +64,8 @@ pub(super) struct State {
     idle: f64,
     /// I/Os until the load is taken for a closed loop.
     pub(super) came: u32,
+    /// True if I/Os that are seen before the next wait are late by nothing, unless they were submitted together.
+    plain: bool,
 }
 
 /// What the sight of a completion says.
@@ -123,6 +125,7 @@ impl State {
             ended: Nanos::MAX,
             idle: 0.0,
             came: 0,
+            plain: false,
             share: costs.share(goal.objective, jobs),
             costs,
             steps,
@@ -143,11 +146,9 @@ impl State {
         if let Some(kept) = class.kept() {
             self.newest = (kept as u8, at);
         }
-        let itself = self.polled == Nanos::MAX || self.gaps.is_one();
-        let own = !itself && !self.is_awake();
-        self.batches.submitted(at, own);
-        if itself || own || self.came > 0 || self.delays.is_next() {
-            self.submitted_late(itself, at);
+        let late = self.polled == Nanos::MAX || self.came > 0 || self.delays.is_next();
+        if !self.plain || late || self.batches.submitted_alone(at) {
+            self.submitted_late(at);
         }
     }
 
@@ -158,7 +159,11 @@ impl State {
     }
 
     /// An I/O is submitted that came by itself, or that something may have delayed.
-    fn submitted_late(&mut self, itself: bool, at: Nanos) {
+    #[inline(never)]
+    fn submitted_late(&mut self, at: Nanos) {
+        let itself = self.polled == Nanos::MAX || self.gaps.is_one();
+        let own = !itself && !self.is_awake();
+        self.batches.submitted(at, own);
         self.came = self.came.saturating_sub(1);
         if self.came > 0 || itself {
             self.delays
@@ -170,6 +175,7 @@ impl State {
         if self.delays.is_next() {
             self.delays.submitted(at);
         }
+        self.plain &= !self.delays.is_any();
     }
 
     /// An I/O comes by itself at `at`: nothing has completed since the last wait.
@@ -190,35 +196,30 @@ impl State {
     #[inline]
     pub(super) fn completed(&mut self, class: Class, submitted: Nanos, at: Nanos) {
         let time = at.since(submitted).0;
-        let first = std::mem::replace(&mut self.polled, at) == Nanos::MAX;
-        let awake = self.is_awake();
-        let batch = self.batches.of(submitted);
-        let kept = class.kept();
-        if kept.is_some() && !self.promise.is_any() {
-            self.account.completed(&self.costs, at, time);
-        }
-        match kept {
-            Some(kept) if awake && batch.others == 0 && !self.delays.is_any() => {
-                let forgotten = self.history[kept].add(time);
-                self.shared.completed();
-                self.delays.leave(Before::default(), 0);
-                if self.promise.seen(time) | forgotten | (submitted == self.ended) {
-                    let before = Before::default();
-                    self.noted((submitted, before), (time, time, time), forgotten);
-                }
+        if self.plain
+            && let Some(kept) = class.kept()
+            && self.history[kept].is_usual(time)
+            && self.batches.is_alone(submitted)
+        {
+            self.polled = at;
+            self.history[kept].add_usual(time);
+            if self.promise.seen(time) | (submitted == self.ended) {
+                self.noted((submitted, Before::default()), (time, time, time), false);
             }
-            kept => self.completed_late(kept, (submitted, time, batch), at, first),
+        } else {
+            self.completed_late(class.kept(), (submitted, time), at);
         }
     }
 
     /// An I/O is seen that the policy, or what was before it, may have delayed.
-    fn completed_late(
-        &mut self,
-        kept: Option<usize>,
-        (submitted, time, batch): (Nanos, u64, Batch),
-        at: Nanos,
-        first: bool,
-    ) {
+    #[inline(never)]
+    fn completed_late(&mut self, kept: Option<usize>, (submitted, time): (Nanos, u64), at: Nanos) {
+        self.plain = false;
+        let first = std::mem::replace(&mut self.polled, at) == Nanos::MAX;
+        let batch = self.batches.of(submitted);
+        if kept.is_some() && !self.promise.is_any() {
+            self.account.completed(&self.costs, at, time);
+        }
         let mut before = match self.delays.is_any() {
             true => self.delays.take(submitted),
             false => Before::default(),
@@ -265,6 +266,7 @@ impl State {
     }
 
     /// What comes of an I/O that is not as any.
+    #[inline(never)]
     fn noted(
         &mut self,
         (submitted, before): (Nanos, Before),
@@ -317,6 +319,7 @@ impl State {
     }
 
     pub(super) fn lost(&mut self, time: Nanos, at: Nanos) {
+        self.plain = false;
         if self.shared.lost(time, at) {
             (self.waits, self.again) = (0, Nanos::ZERO);
         }
@@ -481,6 +484,16 @@ impl State {
             self.idle = 0.0;
         }
         self.last = (step.kind, step.until, now);
+        // Nothing of that changes by a spin.
+        self.plain = step.kind == StepKind::Spin
+            && self.idle == 0.0
+            && self.promise.is_any()
+            && !self.gaps.is_one()
+            && !self.delays.is_any()
+            && !self.shared.counts();
+        if self.plain {
+            self.delays.leave_nothing();
+        }
     }
 }
 

@@ -16,16 +16,18 @@ const FEW: u32 = 16;
 /// A histogram of the upper part of a stream of times, in nanoseconds.
 #[derive(Clone, Debug)]
 pub(super) struct Tail {
-    counts: Box<[f32]>,
+    counts: Box<[f32; BUCKETS]>,
     /// Times in a bucket and all above it, when they were summed up last.
     above: Box<[f32]>,
     /// The highest bucket that counts anything.
     top: usize,
     /// Times below this are only counted, not told apart.
     floor: u64,
-    /// Times until they were summed up last, and since.
+    /// Times until they were summed up last, less what was forgotten.
     total: f64,
-    fresh: u32,
+    /// Times in all, of late, and when they were summed up last.
+    added: u32,
+    summed: u32,
     wanted: u32,
 }
 
@@ -48,12 +50,13 @@ fn bounds(bucket: usize) -> (f64, f64) {
 impl Tail {
     pub(super) fn new() -> Tail {
         Tail {
-            counts: vec![0.0; BUCKETS].into(),
+            counts: Box::new([0.0; BUCKETS]),
             above: vec![0.0; BUCKETS].into(),
             top: 0,
             floor: 0,
             total: 0.0,
-            fresh: 0,
+            added: 0,
+            summed: 0,
             wanted: FEW,
         }
     }
@@ -61,24 +64,36 @@ impl Tail {
     /// Adds a time.
     #[inline]
     pub(super) fn add(&mut self, time: u64) {
-        self.fresh += 1;
+        self.added = self.added.wrapping_add(1);
         if time >= self.floor {
             let bucket = bucket(time);
             self.counts[bucket] += 1.0;
-            self.top = self.top.max(bucket);
+            if bucket > self.top {
+                self.top = bucket;
+            }
         }
     }
 
+    /// Number of all times, modulo 2^32.
+    pub(super) fn added(&self) -> u32 {
+        self.added
+    }
+
+    /// Times since they were summed up.
+    fn fresh(&self) -> u32 {
+        self.added.wrapping_sub(self.summed)
+    }
+
     /// Returns true if there are enough times since they were summed up.
-    #[inline]
     pub(super) fn has_grown(&self) -> bool {
-        self.fresh >= self.wanted
+        self.fresh() >= self.wanted
     }
 
     /// Sums up what was added, and does not tell apart any longer what is below `floor`. Returns true if all
     /// counts were halved.
     pub(super) fn sum_up(&mut self, floor: u64) -> bool {
-        self.total += f64::from(std::mem::take(&mut self.fresh));
+        self.total += f64::from(self.fresh());
+        self.summed = self.added;
         let halved = self.total > FORGOTTEN;
         if halved {
             self.scale(0.5);
@@ -118,9 +133,8 @@ impl Tail {
     }
 
     /// Number of times.
-    #[inline]
     pub(super) fn ios(&self) -> f64 {
-        self.total + f64::from(self.fresh)
+        self.total + f64::from(self.fresh())
     }
 
     /// How many of them are above `time`; all, where it is below what is told apart.

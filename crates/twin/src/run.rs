@@ -178,7 +178,7 @@ fn simulate(
         thread.own = per_job.then(Box::default);
         thread.oracle =
             oracle.map(|oracle| OracleState::new(machine, &world.costs, oracle, setup.frequency));
-        thread.plain = thread.is_plain(&world.costs);
+        thread.shape = thread.shape(&world.costs);
         thread.seen = world.seen(thread.cpu);
         if world.cpus[thread.cpu].run_queue.shared() {
             let since = Nanos::ZERO;

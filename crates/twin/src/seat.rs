@@ -40,13 +40,27 @@ impl<'w> Others<'w> {
         (own, others)
     }
 
-    fn use_of_core(&self, at: Nanos) -> impl Iterator<Item = CoreUse> {
+    #[inline]
+    fn cpu(&self, other: usize) -> &Cpu {
         let own = self.before.len();
-        let cpus = self.beside.iter().map(move |&other| match other < own {
+        match other < own {
             true => &self.before[other],
             false => &self.after[other - own - 1],
-        });
-        cpus.map(move |cpu| cpu.use_of_core(at))
+        }
+    }
+
+    /// Factor on the time of code at `at`, by what the other threads of the core do.
+    #[inline]
+    fn slowdown(&self, at: Nanos, costs: &StepCosts) -> f64 {
+        let of = |other: &usize| match self.cpu(*other).use_of_core(at) {
+            CoreUse::None => 1.0,
+            CoreUse::Spin => costs.smt_spin_slowdown,
+            CoreUse::Work => costs.smt_slowdown,
+        };
+        match self.beside {
+            [one] => of(one).max(1.0),
+            more => more.iter().map(of).fold(1.0, f64::max),
+        }
     }
 }
 
@@ -133,12 +147,7 @@ impl Seat<'_, '_> {
     }
 
     fn run_beside(&mut self, at: Nanos, time: Nanos, doing: Doing) -> Nanos {
-        let slowdown = self.others.use_of_core(at).map(|other| match other {
-            CoreUse::None => 1.0,
-            CoreUse::Spin => self.costs.smt_spin_slowdown,
-            CoreUse::Work => self.costs.smt_slowdown,
-        });
-        let slowdown = slowdown.fold(1.0, f64::max);
+        let slowdown = self.others.slowdown(at, self.costs);
         let time = match slowdown == 1.0 {
             true => time,
             false => Nanos::nearest(time.0 as f64 * slowdown),

@@ -37,6 +37,23 @@ pub(crate) enum ThreadPhase {
     Ended,
 }
 
+/// What a job may need in its loop, so that the loop of each shape does no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Of one device, and nobody asks for more than times: the policy's only step is planned for every wait
+    /// and nobody is told of anything, interrupts come at once, and there is no scheduler.
+    Plain,
+    /// Of one device.
+    One,
+    /// Of several devices.
+    Several,
+}
+
+/// [`Shape`]s, as parameters of functions.
+pub(crate) const PLAIN: u8 = 0;
+pub(crate) const ONE: u8 = 1;
+pub(crate) const SEVERAL: u8 = 2;
+
 /// What a job does next, and when.
 pub(crate) type Next = (ThreadPhase, Nanos);
 
@@ -71,9 +88,7 @@ pub(crate) struct JobThread<'a> {
     pub(crate) timed: bool,
     /// Step that the policy plans for every wait.
     pub(crate) fixed: Option<Step>,
-    /// True if nobody asks for more than times: that step is planned for every wait and nobody is told of
-    /// anything, interrupts come at once, there is no scheduler, and one device.
-    pub(crate) plain: bool,
+    pub(crate) shape: Shape,
     /// True if the policy is told before each wait who else is runnable.
     pub(crate) asks_others: bool,
     /// True if the policy is told what time the job loses to others.
@@ -186,7 +201,7 @@ impl<'a> JobThread<'a> {
             oracle: None,
             timed: policy.timed(),
             fixed: policy.fixed(),
-            plain: false,
+            shape: Shape::Several,
             asks_others: policy.asks_others(),
             asks_lost: policy.asks_lost(),
             armed: always_interrupted(path, policy.steps()),
@@ -223,13 +238,22 @@ impl<'a> JobThread<'a> {
 
     /// Does the next thing at `at`; when the one after is to be done, or the job has ended.
     pub(crate) fn step(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
+        match self.shape {
+            Shape::Plain => self.phase::<PLAIN>(at, seat),
+            Shape::One => self.phase::<ONE>(at, seat),
+            Shape::Several => self.phase::<SEVERAL>(at, seat),
+        }
+    }
+
+    #[inline(always)]
+    fn phase<const SHAPE: u8>(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
         let next;
         (self.phase, next) = match self.phase {
-            ThreadPhase::Issue => self.issue::<false>(at, seat),
-            ThreadPhase::Ring => (ThreadPhase::Poll, self.ring::<false>(at, seat)),
-            ThreadPhase::Poll => self.poll::<false>(at, seat),
-            ThreadPhase::Wait => self.wait::<false>(at, seat),
-            ThreadPhase::Woken => self.woken::<false>(at, seat),
+            ThreadPhase::Issue => self.issue::<SHAPE>(at, seat),
+            ThreadPhase::Ring => (ThreadPhase::Poll, self.ring::<SHAPE>(at, seat)),
+            ThreadPhase::Poll => self.poll::<SHAPE>(at, seat),
+            ThreadPhase::Wait => self.wait::<SHAPE>(at, seat),
+            ThreadPhase::Woken => self.woken::<SHAPE>(at, seat),
             ThreadPhase::Ended => (ThreadPhase::Ended, at),
         };
         next
@@ -238,23 +262,29 @@ impl<'a> JobThread<'a> {
     /// Does the next things from `at` on, of a job that is alone on its core: so many `rings` of the
     /// doorbell, and all up to the one after these. Returns when that is due, or the job has ended.
     pub(crate) fn until_ring(&mut self, at: Nanos, rings: u32, seat: &mut Seat<'_, '_>) -> Nanos {
-        match self.plain {
-            true => self.rings::<true>(at, rings, seat),
-            false => self.rings::<false>(at, rings, seat),
+        match self.shape {
+            Shape::Plain => self.rings::<PLAIN>(at, rings, seat),
+            Shape::One => self.rings::<ONE>(at, rings, seat),
+            Shape::Several => self.rings::<SEVERAL>(at, rings, seat),
         }
     }
 
-    /// Returns whether the job is `plain`.
-    pub(crate) fn is_plain(&self, costs: &StepCosts) -> bool {
+    /// Returns the job's shape.
+    pub(crate) fn shape(&self, costs: &StepCosts) -> Shape {
         let planned = self.fixed.is_some_and(|step| self.can.has(step.kind));
-        let told = self.timed || self.asks_others || self.oracle.is_some() || self.own.is_some();
+        let told = self.timed || self.asks_others || self.asks_lost;
         let more = self.coalescing.is_some() || costs.scheduler.is_some();
-        planned && !told && !more && self.others.is_empty()
+        let counts = self.oracle.is_some() || self.own.is_some();
+        match (self.others.is_empty(), planned && !told && !more && !counts) {
+            (true, true) => Shape::Plain,
+            (true, false) => Shape::One,
+            (false, _) => Shape::Several,
+        }
     }
 
-    /// What [`JobThread::until_ring`] does, without what a `plain` job has no use for.
+    /// What [`JobThread::until_ring`] does, without what a job of this shape has no use for.
     #[inline(always)]
-    fn rings<const PLAIN: bool>(
+    fn rings<const SHAPE: u8>(
         &mut self,
         mut at: Nanos,
         mut rings: u32,
@@ -267,7 +297,7 @@ impl<'a> JobThread<'a> {
                 }
                 rings -= 1;
             }
-            at = self.round::<PLAIN>(at, seat);
+            at = self.round::<SHAPE>(at, seat);
         }
         at
     }
@@ -275,29 +305,29 @@ impl<'a> JobThread<'a> {
     /// The phases of an I/O in their order, from the present one on, so that each knows the next. No
     /// loop, so that nothing is made ready for another round.
     #[inline(never)]
-    fn round<const PLAIN: bool>(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
+    fn round<const SHAPE: u8>(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
         let (mut phase, mut at) = (self.phase, at);
         if phase == ThreadPhase::Ring {
-            (phase, at) = (ThreadPhase::Poll, self.ring::<PLAIN>(at, seat));
+            (phase, at) = (ThreadPhase::Poll, self.ring::<SHAPE>(at, seat));
         }
         if phase == ThreadPhase::Poll {
-            (phase, at) = self.poll::<PLAIN>(at, seat);
+            (phase, at) = self.poll::<SHAPE>(at, seat);
         }
         if phase == ThreadPhase::Wait {
-            (phase, at) = self.wait::<PLAIN>(at, seat);
+            (phase, at) = self.wait::<SHAPE>(at, seat);
             if at > LONGEST {
                 self.phase = phase;
                 return at;
             }
         }
         if phase == ThreadPhase::Woken {
-            (phase, at) = self.woken::<PLAIN>(at, seat);
+            (phase, at) = self.woken::<SHAPE>(at, seat);
         }
         if phase == ThreadPhase::Poll {
-            (phase, at) = self.poll::<PLAIN>(at, seat);
+            (phase, at) = self.poll::<SHAPE>(at, seat);
         }
         if phase == ThreadPhase::Issue {
-            (phase, at) = self.issue::<PLAIN>(at, seat);
+            (phase, at) = self.issue::<SHAPE>(at, seat);
         }
         self.phase = phase;
         at
@@ -327,23 +357,23 @@ impl<'a> JobThread<'a> {
     }
 
     #[inline(always)]
-    fn issue<const PLAIN: bool>(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
+    fn issue<const SHAPE: u8>(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
         if at >= self.measures_from {
             self.measures_from = Nanos::MAX;
             self.measuring = true;
-            for index in 0..self.queues::<PLAIN>() {
-                self.queue_mut::<PLAIN>(index).left = self.job.number_ios.unwrap_or(u64::MAX);
+            for index in 0..self.queues::<SHAPE>() {
+                self.queue_mut::<SHAPE>(index).left = self.job.number_ios.unwrap_or(u64::MAX);
             }
             self.before = self.counters;
         }
-        let issuing = at < self.end && self.has_more::<PLAIN>();
+        let issuing = at < self.end && self.has_more::<SHAPE>();
         if issuing {
-            for index in 0..self.queues::<PLAIN>() {
-                self.make::<PLAIN>(index, at, seat);
+            for index in 0..self.queues::<SHAPE>() {
+                self.make::<SHAPE>(index, at, seat);
             }
         }
-        if !self.has_made::<PLAIN>() {
-            if !self.has_out::<PLAIN>() && !issuing {
+        if !self.has_made::<SHAPE>() {
+            if !self.has_out::<SHAPE>() && !issuing {
                 self.done.ended = at;
                 self.done.unissued = self.unissued(at);
                 return (ThreadPhase::Ended, at);
@@ -351,10 +381,10 @@ impl<'a> JobThread<'a> {
             return (ThreadPhase::Poll, at);
         }
         let mut work = seat.costs.enter + std::mem::take(&mut self.making);
-        if !PLAIN && let Some(scheduler) = &seat.costs.scheduler {
+        if SHAPE != PLAIN && let Some(scheduler) = &seat.costs.scheduler {
             let cost = &scheduler[usize::from(self.chilled)];
-            for index in 0..self.queues::<PLAIN>() {
-                let made = self.queue::<PLAIN>(index).in_flight.made();
+            for index in 0..self.queues::<SHAPE>() {
+                let made = self.queue::<SHAPE>(index).in_flight.made();
                 let sides = made.map(InFlightIo::side);
                 work += sides.fold(Nanos::ZERO, |sum, side| sum + cost.before[side]);
             }
@@ -371,9 +401,9 @@ impl<'a> JobThread<'a> {
 
     /// Makes all that is due and has room on queue `index`.
     #[inline(always)]
-    fn make<const PLAIN: bool>(&mut self, index: usize, at: Nanos, seat: &Seat<'_, '_>) {
+    fn make<const SHAPE: u8>(&mut self, index: usize, at: Nanos, seat: &Seat<'_, '_>) {
         let measured = self.measuring;
-        let queue = match PLAIN || index == 0 {
+        let queue = match SHAPE != SEVERAL || index == 0 {
             true => &mut self.queue,
             false => &mut self.others[index - 1],
         };
@@ -401,12 +431,12 @@ impl<'a> JobThread<'a> {
 
     /// Rings, once the scheduler's lock is had; when that is done.
     #[inline(always)]
-    fn ring<const PLAIN: bool>(&mut self, mut at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
-        let scheduler = seat.costs.scheduler.filter(|_| !PLAIN);
+    fn ring<const SHAPE: u8>(&mut self, mut at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
+        let scheduler = seat.costs.scheduler.filter(|_| SHAPE != PLAIN);
         let locked = scheduler.map(|cost| cost[usize::from(self.chilled)].locked);
         let start = at;
-        for index in 0..self.queues::<PLAIN>() {
-            at = self.ring_one::<PLAIN>(index, at, locked, seat);
+        for index in 0..self.queues::<SHAPE>() {
+            at = self.ring_one::<SHAPE>(index, at, locked, seat);
         }
         if at > start {
             seat.cpu.spend(start, at - start, seat.costs.work);
@@ -420,15 +450,15 @@ impl<'a> JobThread<'a> {
     /// Rings the doorbell of queue `index`, under the scheduler's lock for so long for a read and a write;
     /// when that is done.
     #[inline(always)]
-    fn ring_one<const PLAIN: bool>(
+    fn ring_one<const SHAPE: u8>(
         &mut self,
         index: usize,
         mut at: Nanos,
         locked: Option<[Nanos; 2]>,
         seat: &mut Seat<'_, '_>,
     ) -> Nanos {
-        let timed = !PLAIN && self.timed;
-        let queue = match PLAIN || index == 0 {
+        let timed = SHAPE != PLAIN && self.timed;
+        let queue = match SHAPE != SEVERAL || index == 0 {
             true => &mut self.queue,
             false => &mut self.others[index - 1],
         };
@@ -456,10 +486,10 @@ impl<'a> JobThread<'a> {
 
     /// Reports to each queue's policy that the core woke at `at`, where a real poll group does it; a
     /// completion was there, or not.
-    pub(crate) fn woke(&mut self, at: Nanos) {
+    pub(crate) fn woke<const SHAPE: u8>(&mut self, at: Nanos) {
         if self.timed {
-            for index in 0..self.queues::<false>() {
-                let queue = self.queue_mut::<false>(index);
+            for index in 0..self.queues::<SHAPE>() {
+                let queue = self.queue_mut::<SHAPE>(index);
                 let slept = match queue.in_flight.first() <= at {
                     true => Slept::Over,
                     false => Slept::Under,
@@ -477,10 +507,10 @@ impl<'a> JobThread<'a> {
     /// Until when to wait for a completion: the next arrival that can go out, and the next thing to
     /// be done without one.
     #[inline(always)]
-    pub(crate) fn deadline<const PLAIN: bool>(&self, at: Nanos) -> Nanos {
+    pub(crate) fn deadline<const SHAPE: u8>(&self, at: Nanos) -> Nanos {
         let mut next = Nanos::MAX;
-        for index in 0..self.queues::<PLAIN>() {
-            let queue = self.queue::<PLAIN>(index);
+        for index in 0..self.queues::<SHAPE>() {
+            let queue = self.queue::<SHAPE>(index);
             if queue.in_flight.has_room() && queue.left > 0 && at < self.end {
                 next = next.min(queue.schedule.next());
             }

@@ -9,7 +9,7 @@ mod user;
 use crate::TwinError;
 use crate::cpu::{Cause, Got};
 use crate::seat::Seat;
-use crate::thread::{JobThread, Next, ThreadPhase, Wakening};
+use crate::thread::{JobThread, Next, PLAIN, ThreadPhase, Wakening};
 use joulio_model::MachineProfile;
 use joulio_units::Nanos;
 use joulio_wait::{Outstanding, Policy, Step, StepKind};
@@ -39,11 +39,11 @@ impl JobThread<'_> {
     /// Asks the policy, and does the first half of its step: up to where the CPU is given away, if
     /// it is.
     #[inline(always)]
-    pub(crate) fn wait<const PLAIN: bool>(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
-        let deadline = self.deadline::<PLAIN>(at);
+    pub(crate) fn wait<const SHAPE: u8>(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
+        let deadline = self.deadline::<SHAPE>(at);
         let step = match self.fixed {
-            Some(step) if PLAIN => step,
-            _ => match self.plan(at, deadline, seat) {
+            Some(step) if SHAPE == PLAIN => step,
+            _ => match self.plan::<SHAPE>(at, deadline, seat) {
                 Some(step) => step,
                 None => return (ThreadPhase::Ended, at),
             },
@@ -56,24 +56,24 @@ impl JobThread<'_> {
         self.armed = step.kind == StepKind::Block;
         match step.kind {
             StepKind::Sleep => self.sleep(step, at, seat),
-            StepKind::Block => self.block::<PLAIN>(step, at, seat),
-            _ => self.stay::<PLAIN>(step, at, seat),
+            StepKind::Block => self.block::<SHAPE>(step, at, seat),
+            _ => self.stay::<SHAPE>(step, at, seat),
         }
     }
 
     /// Asks the oracle or the policy how to wait; `None`: by a step that the machine lacks.
     #[inline(always)]
-    fn plan(&mut self, at: Nanos, deadline: Nanos, seat: &mut Seat<'_, '_>) -> Option<Step> {
+    fn plan<const SHAPE: u8>(&mut self, at: Nanos, deadline: Nanos, seat: &mut Seat<'_, '_>) -> Option<Step> {
         if let Some(oracle) = &mut self.oracle {
             let in_flight = &self.queue.in_flight;
             return Some(oracle.step(at, deadline, self.cold, in_flight, seat.costs));
         }
         let now = if self.timed { at } else { Nanos::ZERO };
-        let idle = !self.has_out::<false>();
+        let idle = !self.has_out::<SHAPE>();
         let mut merged: Option<Step> = None;
-        for index in 0..self.queues::<false>() {
+        for index in 0..self.queues::<SHAPE>() {
             let (can, asks_others, place) = (self.can, self.asks_others, self.place);
-            let queue = self.queue_mut::<false>(index);
+            let queue = self.queue_mut::<SHAPE>(index);
             // Queues with nothing out only count when none has.
             if !idle && queue.in_flight.count() == 0 {
                 continue;
@@ -95,42 +95,42 @@ impl JobThread<'_> {
     /// A step that keeps the CPU: until its end, or until another thread may be given it; then a poll
     /// comes, or the other's turn.
     #[inline(always)]
-    fn stay<const PLAIN: bool>(&mut self, step: Step, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
+    fn stay<const SHAPE: u8>(&mut self, step: Step, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
         let run_queue = &seat.cpu.run_queue;
         let step = match run_queue.shared() {
             true => step.bounded(run_queue.undisturbed(at)),
             false => step,
         };
         let end = match step.kind {
-            StepKind::Pause => self.pause(step, at, seat),
-            StepKind::Monitor => self.monitor(step, at, seat),
-            StepKind::UserInterrupt => self.user_interrupt(step, at, seat),
-            _ => self.spin::<PLAIN>(step, at, seat),
+            StepKind::Pause => self.pause::<SHAPE>(step, at, seat),
+            StepKind::Monitor => self.monitor::<SHAPE>(step, at, seat),
+            StepKind::UserInterrupt => self.user_interrupt::<SHAPE>(step, at, seat),
+            _ => self.spin::<SHAPE>(step, at, seat),
         };
         (ThreadPhase::Poll, end)
     }
 
     /// The second half of a step, after the CPU was given away.
     #[inline(always)]
-    pub(crate) fn woken<const PLAIN: bool>(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
+    pub(crate) fn woken<const SHAPE: u8>(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
         match self.wakening {
-            Wakening::Slice { since } => (self.resumes, self.resumed(since, at, seat)),
+            Wakening::Slice { since } => (self.resumes, self.resumed::<SHAPE>(since, at, seat)),
             Wakening::Timer { start, until } => {
-                (ThreadPhase::Poll, self.timer_woke(start, until, at, seat))
+                (ThreadPhase::Poll, self.timer_woke::<SHAPE>(start, until, at, seat))
             }
             Wakening::Block { start, interrupted } => {
-                let awake = self.block_over::<PLAIN>(start, interrupted, at, seat);
+                let awake = self.block_over::<SHAPE>(start, interrupted, at, seat);
                 (ThreadPhase::Poll, awake)
             }
         }
     }
 
     /// Has the CPU again that was another's from `since` on.
-    fn resumed(&mut self, since: Nanos, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
+    fn resumed<const SHAPE: u8>(&mut self, since: Nanos, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
         let got = seat.take(self.place, at, Cause::Timer);
         if self.asks_lost && got.at > since {
-            for index in 0..self.queues::<false>() {
-                let policy = &mut self.queue_mut::<false>(index).policy;
+            for index in 0..self.queues::<SHAPE>() {
+                let policy = &mut self.queue_mut::<SHAPE>(index).policy;
                 policy.lost(got.at - since, got.at);
             }
         }
@@ -142,7 +142,7 @@ impl JobThread<'_> {
         if !self.user_interrupts {
             return on;
         }
-        let raised = self.raised();
+        let raised = self.raised::<SHAPE>();
         if raised <= since || raised > got.at {
             return on;
         }
@@ -153,16 +153,16 @@ impl JobThread<'_> {
     }
 
     /// Time that a poll of all queues takes.
-    fn poll_time(&self, seat: &Seat<'_, '_>) -> Nanos {
-        Nanos(self.queues::<false>() as u64 * seat.costs.poll.0)
+    fn poll_time<const SHAPE: u8>(&self, seat: &Seat<'_, '_>) -> Nanos {
+        Nanos(self.queues::<SHAPE>() as u64 * seat.costs.poll.0)
     }
 
     /// Polls in vain until the completion is there or the time is over. Polls come one after
     /// another from `at` on.
     #[inline(always)]
-    fn spin<const PLAIN: bool>(&mut self, step: Step, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
-        let until = self.first::<PLAIN>().min(step.until);
-        let queues = self.queues::<PLAIN>() as u64;
+    fn spin<const SHAPE: u8>(&mut self, step: Step, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
+        let until = self.first::<SHAPE>().min(step.until);
+        let queues = self.queues::<SHAPE>() as u64;
         let poll = queues * seat.costs.poll.0;
         let rounds = until.since(at).0.div_ceil(poll);
         self.counters.polls += queues * rounds;
@@ -182,7 +182,7 @@ impl JobThread<'_> {
         (ThreadPhase::Woken, fires.max(asleep))
     }
 
-    fn timer_woke(
+    fn timer_woke<const SHAPE: u8>(
         &mut self,
         start: Nanos,
         until: Nanos,
@@ -190,7 +190,7 @@ impl JobThread<'_> {
         seat: &mut Seat<'_, '_>,
     ) -> Nanos {
         let cause = match &self.oracle {
-            Some(oracle) if oracle.knows_arrivals() || until < self.deadline::<false>(start) => {
+            Some(oracle) if oracle.knows_arrivals() || until < self.deadline::<SHAPE>(start) => {
                 Cause::Known
             }
             _ => Cause::Timer,
@@ -198,40 +198,40 @@ impl JobThread<'_> {
         let got = seat.take(self.place, at, cause);
         self.chill(&got);
         let end = seat.wake(got, seat.costs.timer_fires, Nanos::ZERO);
-        let over = self.first::<false>() <= end;
+        let over = self.first::<SHAPE>() <= end;
         self.counters.sleeps += 1;
         self.counters.oversleeps += u64::from(over);
         self.counters.slept += end - start;
         self.counters.overslept += end - until;
         if !over {
             // The polls that found that out.
-            let queues = self.queues::<false>() as u64;
+            let queues = self.queues::<SHAPE>() as u64;
             self.counters.polls += queues;
             self.counters.empty_polls += queues;
         }
-        self.woke(end);
+        self.woke::<SHAPE>(end);
         match over {
             true => end,
-            false => seat.spin(end, self.poll_time(seat)),
+            false => seat.spin(end, self.poll_time::<SHAPE>(seat)),
         }
     }
 
     /// Arms, polls, and gives the CPU away until the interrupt.
     #[inline(always)]
-    fn block<const PLAIN: bool>(&mut self, step: Step, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
+    fn block<const SHAPE: u8>(&mut self, step: Step, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
         self.counters.arms += 1;
-        if self.first::<PLAIN>() <= at {
+        if self.first::<SHAPE>() <= at {
             return (ThreadPhase::Poll, at);
         }
-        let queues = self.queues::<PLAIN>() as u64;
+        let queues = self.queues::<SHAPE>() as u64;
         self.counters.polls += queues;
         self.counters.empty_polls += queues;
         let start = seat.spin(at, Nanos(queues * seat.costs.poll.0));
         let asleep = seat.switch(start, seat.costs.block_before);
-        let raised = if PLAIN {
-            self.first::<PLAIN>()
+        let raised = if SHAPE == PLAIN {
+            self.first::<SHAPE>()
         } else {
-            self.raised()
+            self.raised::<SHAPE>()
         };
         let interrupted = raised <= step.until;
         self.wakening = Wakening::Block { start, interrupted };
@@ -241,13 +241,13 @@ impl JobThread<'_> {
     /// When the device raises its interrupt for what it has: at the first completion, or as it
     /// coalesces.
     #[inline(always)]
-    fn raised(&mut self) -> Nanos {
+    fn raised<const SHAPE: u8>(&mut self) -> Nanos {
         let Some(coalescing) = self.coalescing else {
-            return self.first::<false>();
+            return self.first::<SHAPE>();
         };
-        let queues = 0..self.queues::<false>();
+        let queues = 0..self.queues::<SHAPE>();
         let raised = queues.map(|index| {
-            let in_flight = &mut self.queue_mut::<false>(index).in_flight;
+            let in_flight = &mut self.queue_mut::<SHAPE>(index).in_flight;
             let first = in_flight.first();
             match first {
                 Nanos::MAX => first,
@@ -260,7 +260,7 @@ impl JobThread<'_> {
     }
 
     #[inline(always)]
-    fn block_over<const PLAIN: bool>(
+    fn block_over<const SHAPE: u8>(
         &mut self,
         start: Nanos,
         interrupted: bool,
@@ -285,9 +285,9 @@ impl JobThread<'_> {
         if interrupted {
             self.counters.wakes += 1;
             self.counters.interrupts += 1;
-            self.announced = if PLAIN { 1 } else { self.threshold() };
+            self.announced = if SHAPE == PLAIN { 1 } else { self.threshold() };
         } else {
-            self.woke(end);
+            self.woke::<SHAPE>(end);
         }
         end
     }

@@ -1,6 +1,6 @@
 //! Taking in what ended.
 
-use super::{JobThread, Next, ThreadPhase};
+use super::{JobThread, Next, PLAIN, SEVERAL, ThreadPhase};
 use crate::seat::Seat;
 use joulio_units::Nanos;
 use joulio_wait::Policy;
@@ -9,22 +9,22 @@ impl JobThread<'_> {
     /// One poll of the completion queue; takes in all that is there. An I/O ends for the workload
     /// when the poll hands them out, all at once.
     #[inline(always)]
-    pub(super) fn poll<const PLAIN: bool>(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
-        let queues = self.queues::<PLAIN>() as u64;
+    pub(super) fn poll<const SHAPE: u8>(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
+        let queues = self.queues::<SHAPE>() as u64;
         self.counters.polls += queues;
-        if self.first::<PLAIN>() > at {
+        if self.first::<SHAPE>() > at {
             self.counters.empty_polls += queues;
             let at = seat.spin(at, Nanos(queues * seat.costs.poll.0));
-            let deadline = self.deadline::<PLAIN>(at);
+            let deadline = self.deadline::<SHAPE>(at);
             // Nothing to wait for is no reason to wait, as in the driver.
-            let nothing = !self.has_out::<PLAIN>() && deadline == Nanos::MAX;
+            let nothing = !self.has_out::<SHAPE>() && deadline == Nanos::MAX;
             if at >= deadline || nothing {
                 return (ThreadPhase::Issue, at);
             }
             return (ThreadPhase::Wait, at);
         }
         // What is there now: the work of taking it in shows no more.
-        let timed = !PLAIN && self.timed;
+        let timed = SHAPE != PLAIN && self.timed;
         let seen = if timed { at } else { Nanos::ZERO };
         let mut work = seat.costs.leave;
         let cold = self.cold.take();
@@ -34,15 +34,15 @@ impl JobThread<'_> {
         self.chilled = cold.is_some();
         let mut end = at;
         let mut announced = std::mem::take(&mut self.announced);
-        for index in 0..self.queues::<PLAIN>() {
-            self.queue_mut::<PLAIN>(index).ended = 0;
+        for index in 0..self.queues::<SHAPE>() {
+            self.queue_mut::<SHAPE>(index).ended = 0;
         }
         let mut index = 0;
         loop {
-            let queue = self.queue_mut::<PLAIN>(index);
+            let queue = self.queue_mut::<SHAPE>(index);
             let Some(io) = queue.in_flight.finished(at) else {
                 index += 1;
-                if index == self.queues::<PLAIN>() {
+                if index == self.queues::<SHAPE>() {
                     break;
                 }
                 continue;
@@ -68,24 +68,24 @@ impl JobThread<'_> {
                 end = seat.work(end, std::mem::take(&mut work));
                 end = self.other_parts(load, end, seat);
             }
-            if !PLAIN && let Some(scheduler) = &seat.costs.scheduler {
+            if SHAPE != PLAIN && let Some(scheduler) = &seat.costs.scheduler {
                 let cost = &scheduler[usize::from(self.chilled)];
                 end = seat.work(end, std::mem::take(&mut work));
                 end = seat.work(end, cost.after[side]);
             }
             if timed {
-                let policy = &mut self.queue_mut::<PLAIN>(index).policy;
+                let policy = &mut self.queue_mut::<SHAPE>(index).policy;
                 policy.completed(class, submitted, seen);
             }
         }
         end = seat.work(end, work);
-        if !PLAIN && !self.others.is_empty() {
+        if SHAPE == SEVERAL {
             end = self.polled_in_vain(end, seat);
         }
         // The driver masks its vector when a block is over; what came until then has interrupted.
         self.armed &= !self.masks;
-        for index in 0..self.queues::<PLAIN>() {
-            let queue = match PLAIN || index == 0 {
+        for index in 0..self.queues::<SHAPE>() {
+            let queue = match SHAPE != SEVERAL || index == 0 {
                 true => &self.queue,
                 false => &self.others[index - 1],
             };
@@ -94,10 +94,10 @@ impl JobThread<'_> {
                 let (latency, load) = (end.since(io.arrival), &self.loads[usize::from(io.load)]);
                 let completed = &mut seat.devices[queue.device].completed;
                 completed[io.side()].success(latency, u64::from(load.bytes));
-                if !PLAIN && let Some(own) = &mut self.own {
+                if SHAPE != PLAIN && let Some(own) = &mut self.own {
                     own.success(latency, u64::from(load.bytes));
                 }
-                if !PLAIN && let Some(oracle) = &mut self.oracle {
+                if SHAPE != PLAIN && let Some(oracle) = &mut self.oracle {
                     oracle.completed(latency);
                 }
             }

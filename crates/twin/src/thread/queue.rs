@@ -1,6 +1,6 @@
 //! A job's work on one of its devices.
 
-use super::JobThread;
+use super::{JobThread, SEVERAL};
 use crate::in_flight::InFlight;
 use joulio_job::{Assignment, Job, Schedule};
 use joulio_units::Nanos;
@@ -38,10 +38,10 @@ impl DeviceQueue {
 }
 
 impl JobThread<'_> {
-    /// Number of queues; a `plain` job has one.
+    /// Number of queues; one, unless the job has `SEVERAL`.
     #[inline(always)]
-    pub(crate) fn queues<const PLAIN: bool>(&self) -> usize {
-        match PLAIN {
+    pub(crate) fn queues<const SHAPE: u8>(&self) -> usize {
+        match SHAPE != SEVERAL {
             true => 1,
             false => 1 + self.others.len(),
         }
@@ -49,8 +49,8 @@ impl JobThread<'_> {
 
     /// Queue number `index`.
     #[inline(always)]
-    pub(crate) fn queue<const PLAIN: bool>(&self, index: usize) -> &DeviceQueue {
-        match PLAIN || index == 0 {
+    pub(crate) fn queue<const SHAPE: u8>(&self, index: usize) -> &DeviceQueue {
+        match SHAPE != SEVERAL || index == 0 {
             true => &self.queue,
             false => &self.others[index - 1],
         }
@@ -58,8 +58,8 @@ impl JobThread<'_> {
 
     /// Queue number `index`.
     #[inline(always)]
-    pub(crate) fn queue_mut<const PLAIN: bool>(&mut self, index: usize) -> &mut DeviceQueue {
-        match PLAIN || index == 0 {
+    pub(crate) fn queue_mut<const SHAPE: u8>(&mut self, index: usize) -> &mut DeviceQueue {
+        match SHAPE != SEVERAL || index == 0 {
             true => &mut self.queue,
             false => &mut self.others[index - 1],
         }
@@ -67,29 +67,29 @@ impl JobThread<'_> {
 
     /// When the first of the I/Os that are out is finished; never, if there is none.
     #[inline(always)]
-    pub(crate) fn first<const PLAIN: bool>(&self) -> Nanos {
+    pub(crate) fn first<const SHAPE: u8>(&self) -> Nanos {
         let first = self.queue.in_flight.first();
-        let others = self.others.iter().filter(|_| !PLAIN);
+        let others = self.others.iter().filter(|_| SHAPE == SEVERAL);
         others.fold(first, |first, other| first.min(other.in_flight.first()))
     }
 
     /// Returns true if I/Os are with a device.
     #[inline(always)]
-    pub(crate) fn has_out<const PLAIN: bool>(&self) -> bool {
+    pub(crate) fn has_out<const SHAPE: u8>(&self) -> bool {
         let out = |queue: &DeviceQueue| queue.in_flight.count() > 0;
-        out(&self.queue) || !PLAIN && self.others.iter().any(out)
+        out(&self.queue) || SHAPE == SEVERAL && self.others.iter().any(out)
     }
 
     /// Returns true if I/Os are made that are not with a device.
     #[inline(always)]
-    pub(super) fn has_made<const PLAIN: bool>(&self) -> bool {
+    pub(super) fn has_made<const SHAPE: u8>(&self) -> bool {
         let made = |queue: &DeviceQueue| queue.in_flight.has_made();
-        made(&self.queue) || !PLAIN && self.others.iter().any(made)
+        made(&self.queue) || SHAPE == SEVERAL && self.others.iter().any(made)
     }
 
     /// Returns true if I/Os are still to be issued on some device.
     #[inline(always)]
-    pub(super) fn has_more<const PLAIN: bool>(&self) -> bool {
-        self.queue.left > 0 || !PLAIN && self.others.iter().any(|queue| queue.left > 0)
+    pub(super) fn has_more<const SHAPE: u8>(&self) -> bool {
+        self.queue.left > 0 || SHAPE == SEVERAL && self.others.iter().any(|queue| queue.left > 0)
     }
 }

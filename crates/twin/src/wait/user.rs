@@ -8,12 +8,12 @@ use joulio_wait::Step;
 
 impl JobThread<'_> {
     /// Polls, pauses, polls: a completion is seen by the first poll after it.
-    pub(super) fn pause(&mut self, step: Step, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
+    pub(super) fn pause<const SHAPE: u8>(&mut self, step: Step, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
         let costs = seat.costs;
         let length = step.max_pause.min(costs.pause);
-        let (queues, poll) = (self.queues::<false>() as u64, self.poll_time(seat));
+        let (queues, poll) = (self.queues::<SHAPE>() as u64, self.poll_time::<SHAPE>(seat));
         let cycle = poll + length + costs.pause_exit;
-        let until = self.first::<false>().min(step.until);
+        let until = self.first::<SHAPE>().min(step.until);
         let cycles = until.since(at).0.div_ceil(cycle.0).max(1);
         self.counters.polls += queues * cycles;
         self.counters.empty_polls += queues * cycles;
@@ -32,10 +32,10 @@ impl JobThread<'_> {
 
     /// Waits for the write of the completion, or the time; again each time that the system's limit
     /// is over.
-    pub(super) fn monitor(&mut self, step: Step, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
+    pub(super) fn monitor<const SHAPE: u8>(&mut self, step: Step, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
         let costs = seat.costs;
-        let (queues, poll) = (self.queues::<false>() as u64, self.poll_time(seat));
-        let until = self.first::<false>().min(step.until);
+        let (queues, poll) = (self.queues::<SHAPE>() as u64, self.poll_time::<SHAPE>(seat));
+        let until = self.first::<SHAPE>().min(step.until);
         let waits = until.since(at).0.div_ceil(costs.pause.0).max(1);
         self.counters.polls += queues * waits;
         self.counters.empty_polls += queues * waits;
@@ -58,13 +58,13 @@ impl JobThread<'_> {
     /// Sleeps lightly until the interrupt that comes straight to the thread, or the time. Of several
     /// queues the first has such an interrupt; the others' reach the thread by the kernel's handler, as
     /// `joulio_wait::Waiter::receive` has them.
-    pub(super) fn user_interrupt(
+    pub(super) fn user_interrupt<const SHAPE: u8>(
         &mut self,
         step: Step,
         at: Nanos,
         seat: &mut Seat<'_, '_>,
     ) -> Nanos {
-        let raised = self.raised();
+        let raised = self.raised::<SHAPE>();
         let interrupted = raised <= step.until;
         let until = raised.min(step.until);
         let until = if until == Nanos::MAX {
@@ -79,7 +79,7 @@ impl JobThread<'_> {
         }
         self.counters.user_interrupts += 1;
         self.announced = self.threshold();
-        let handled = match self.queue.in_flight.first() == self.first::<false>() {
+        let handled = match self.queue.in_flight.first() == self.first::<SHAPE>() {
             true => awake,
             false => {
                 self.counters.interrupts += 1;

@@ -381,7 +381,9 @@ impl<'a> JobThread<'a> {
             return (ThreadPhase::Poll, at);
         }
         let mut work = seat.costs.enter + std::mem::take(&mut self.making);
-        if SHAPE != PLAIN && let Some(scheduler) = &seat.costs.scheduler {
+        if SHAPE != PLAIN
+            && let Some(scheduler) = &seat.costs.scheduler
+        {
             let cost = &scheduler[usize::from(self.chilled)];
             for index in 0..self.queues::<SHAPE>() {
                 let made = self.queue::<SHAPE>(index).in_flight.made();

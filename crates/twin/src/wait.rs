@@ -63,7 +63,12 @@ impl JobThread<'_> {
 
     /// Asks the oracle or the policy how to wait; `None`: by a step that the machine lacks.
     #[inline(always)]
-    fn plan<const SHAPE: u8>(&mut self, at: Nanos, deadline: Nanos, seat: &mut Seat<'_, '_>) -> Option<Step> {
+    fn plan<const SHAPE: u8>(
+        &mut self,
+        at: Nanos,
+        deadline: Nanos,
+        seat: &mut Seat<'_, '_>,
+    ) -> Option<Step> {
         if let Some(oracle) = &mut self.oracle {
             let in_flight = &self.queue.in_flight;
             return Some(oracle.step(at, deadline, self.cold, in_flight, seat.costs));
@@ -115,9 +120,10 @@ impl JobThread<'_> {
     pub(crate) fn woken<const SHAPE: u8>(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
         match self.wakening {
             Wakening::Slice { since } => (self.resumes, self.resumed::<SHAPE>(since, at, seat)),
-            Wakening::Timer { start, until } => {
-                (ThreadPhase::Poll, self.timer_woke::<SHAPE>(start, until, at, seat))
-            }
+            Wakening::Timer { start, until } => (
+                ThreadPhase::Poll,
+                self.timer_woke::<SHAPE>(start, until, at, seat),
+            ),
             Wakening::Block { start, interrupted } => {
                 let awake = self.block_over::<SHAPE>(start, interrupted, at, seat);
                 (ThreadPhase::Poll, awake)
@@ -126,7 +132,12 @@ impl JobThread<'_> {
     }
 
     /// Has the CPU again that was another's from `since` on.
-    fn resumed<const SHAPE: u8>(&mut self, since: Nanos, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
+    fn resumed<const SHAPE: u8>(
+        &mut self,
+        since: Nanos,
+        at: Nanos,
+        seat: &mut Seat<'_, '_>,
+    ) -> Nanos {
         let got = seat.take(self.place, at, Cause::Timer);
         if self.asks_lost && got.at > since {
             for index in 0..self.queues::<SHAPE>() {

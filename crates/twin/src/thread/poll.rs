@@ -68,7 +68,9 @@ impl JobThread<'_> {
                 end = seat.work(end, std::mem::take(&mut work));
                 end = self.other_parts(load, end, seat);
             }
-            if SHAPE != PLAIN && let Some(scheduler) = &seat.costs.scheduler {
+            if SHAPE != PLAIN
+                && let Some(scheduler) = &seat.costs.scheduler
+            {
                 let cost = &scheduler[usize::from(self.chilled)];
                 end = seat.work(end, std::mem::take(&mut work));
                 end = seat.work(end, cost.after[side]);
@@ -94,10 +96,14 @@ impl JobThread<'_> {
                 let (latency, load) = (end.since(io.arrival), &self.loads[usize::from(io.load)]);
                 let completed = &mut seat.devices[queue.device].completed;
                 completed[io.side()].success(latency, u64::from(load.bytes));
-                if SHAPE != PLAIN && let Some(own) = &mut self.own {
+                if SHAPE != PLAIN
+                    && let Some(own) = &mut self.own
+                {
                     own.success(latency, u64::from(load.bytes));
                 }
-                if SHAPE != PLAIN && let Some(oracle) = &mut self.oracle {
+                if SHAPE != PLAIN
+                    && let Some(oracle) = &mut self.oracle
+                {
                     oracle.completed(latency);
                 }
             }

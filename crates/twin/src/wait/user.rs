@@ -8,7 +8,12 @@ use joulio_wait::Step;
 
 impl JobThread<'_> {
     /// Polls, pauses, polls: a completion is seen by the first poll after it.
-    pub(super) fn pause<const SHAPE: u8>(&mut self, step: Step, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
+    pub(super) fn pause<const SHAPE: u8>(
+        &mut self,
+        step: Step,
+        at: Nanos,
+        seat: &mut Seat<'_, '_>,
+    ) -> Nanos {
         let costs = seat.costs;
         let length = step.max_pause.min(costs.pause);
         let (queues, poll) = (self.queues::<SHAPE>() as u64, self.poll_time::<SHAPE>(seat));
@@ -32,7 +37,12 @@ impl JobThread<'_> {
 
     /// Waits for the write of the completion, or the time; again each time that the system's limit
     /// is over.
-    pub(super) fn monitor<const SHAPE: u8>(&mut self, step: Step, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
+    pub(super) fn monitor<const SHAPE: u8>(
+        &mut self,
+        step: Step,
+        at: Nanos,
+        seat: &mut Seat<'_, '_>,
+    ) -> Nanos {
         let costs = seat.costs;
         let (queues, poll) = (self.queues::<SHAPE>() as u64, self.poll_time::<SHAPE>(seat));
         let until = self.first::<SHAPE>().min(step.until);

@@ -140,6 +140,11 @@ impl<T: Entry> DmaArray<T> {
         self.iova
     }
 
+    /// Entry 0.
+    pub(crate) fn first(&self) -> NonNull<T> {
+        self.at
+    }
+
     /// The number of entries.
     #[inline]
     #[allow(clippy::len_without_is_empty)]

@@ -9,7 +9,7 @@ use crate::queue::submission::SubmissionRing;
 use crate::registers::Registers;
 use joulio_device::{Device, DmaMemory};
 use joulio_nvme_spec::register::{Aqa, Cap, completion_doorbell, submission_doorbell};
-use joulio_nvme_spec::{AsyncEvent, Command, CommandId, Completion, PAGE_SIZE, QueueId};
+use joulio_nvme_spec::{AsyncEvent, Command, CommandId, PAGE_SIZE, QueueId, Status};
 use joulio_units::Nanos;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -28,6 +28,12 @@ const EVENT: u16 = 0x8000;
 const MAX_EVENTS: usize = 4;
 /// Events kept until somebody takes them; the oldest go first.
 const KEPT_EVENTS: usize = 64;
+
+/// End of an admin command.
+struct AdminCompletion {
+    status: Status,
+    dw0: u32,
+}
 
 pub(crate) struct Admin<D: Device> {
     device: Arc<D>,
@@ -196,7 +202,7 @@ impl<D: Device> Admin<D> {
                 return Err(error);
             }
         };
-        let status = completion.status();
+        let status = completion.status;
         if !status.is_success() {
             return Err(NvmeError::Admin {
                 device: self.device.name().into(),
@@ -204,7 +210,7 @@ impl<D: Device> Admin<D> {
                 status,
             });
         }
-        Ok(completion.dw0.get())
+        Ok(completion.dw0)
     }
 
     /// Runs a command without data that means something in `epoch` only; returns dword 0 of the
@@ -229,13 +235,18 @@ impl<D: Device> Admin<D> {
 
     /// The completion of `cid`. Of others, those of requests for events are kept; the rest,
     /// whatever they are, are not its.
-    fn poll(&mut self, cid: Option<CommandId>) -> Option<Completion> {
-        let completion = self.completion.next()?;
+    fn poll(&mut self, cid: Option<CommandId>) -> Option<AdminCompletion> {
+        let posted = self.completion.peek()?;
+        let (queue, dw0) = self.completion.take();
         self.completion.release();
-        if completion.queue_id() != QueueId::ADMIN {
+        if queue != QueueId::ADMIN {
             return None;
         }
-        let found = completion.command_id();
+        let found = posted.command_id();
+        let completion = AdminCompletion {
+            status: posted.status(),
+            dw0,
+        };
         if found.0 & EVENT != 0 {
             self.keep_event(found, completion);
             return None;
@@ -243,16 +254,15 @@ impl<D: Device> Admin<D> {
         (Some(found) == cid).then_some(completion)
     }
 
-    fn keep_event(&mut self, cid: CommandId, completion: Completion) {
+    fn keep_event(&mut self, cid: CommandId, completion: AdminCompletion) {
         let request = self.requested.get_mut(usize::from(cid.0 & !EVENT));
         // Not requested, or the controller does not take as many requests as it said.
         let requested = request.is_some_and(std::mem::take);
-        if requested && completion.status().is_success() {
+        if requested && completion.status.is_success() {
             if self.events.len() == KEPT_EVENTS {
                 self.events.pop_front();
             }
-            self.events
-                .push_back(AsyncEvent::from(completion.dw0.get()));
+            self.events.push_back(AsyncEvent::from(completion.dw0));
         }
     }
 
@@ -280,7 +290,7 @@ impl<D: Device> Admin<D> {
         self.events.drain(..).collect()
     }
 
-    fn wait(&mut self, name: &'static str, cid: CommandId) -> Result<Completion, NvmeError> {
+    fn wait(&mut self, name: &'static str, cid: CommandId) -> Result<AdminCompletion, NvmeError> {
         for _ in 0..POLLS_BEFORE_SLEEP {
             if let Some(completion) = self.poll(Some(cid)) {
                 return Ok(completion);

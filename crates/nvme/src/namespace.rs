@@ -157,10 +157,17 @@ impl Namespace {
     #[inline]
     pub(crate) fn check_range(&self, lba: u64, blocks: u32) -> Result<(), SubmitError> {
         let size = self.blocks;
-        if lba >= size || u64::from(blocks) > size - lba {
-            return Err(SubmitError::Range { lba, blocks, size });
+        match self.has_range(lba, blocks) {
+            true => Ok(()),
+            false => Err(SubmitError::Range { lba, blocks, size }),
         }
-        Ok(())
+    }
+
+    /// Reports whether `blocks` blocks from `lba` lie inside the namespace.
+    #[inline]
+    pub(crate) fn has_range(&self, lba: u64, blocks: u32) -> bool {
+        // 32 bits more cannot overflow what is inside.
+        (lba < self.blocks) & (u64::from(blocks) <= self.blocks.wrapping_sub(lba))
     }
 
     /// Checks the range of a command that moves no data, so that only NLB limits its length.

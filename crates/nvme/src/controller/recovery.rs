@@ -10,7 +10,8 @@ use crate::NvmeError;
 use crate::admin::Admin;
 use crate::registers::{CHECK_INTERVAL, MAX_CHECKS};
 use joulio_device::Device;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The end of commands that a controller did not complete.
 pub(crate) struct Ending {
@@ -28,6 +29,11 @@ impl<D: Device> Shared<D> {
     #[inline]
     pub(crate) fn epoch(&self) -> u32 {
         self.epoch.load(Ordering::Relaxed)
+    }
+
+    /// The controller's epoch, for its queues to read.
+    pub(crate) fn current_epoch(&self) -> Arc<AtomicU32> {
+        Arc::clone(&self.epoch)
     }
 
     /// Returns the controller's epoch once no reset is under way; an error when there is no

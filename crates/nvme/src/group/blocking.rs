@@ -16,6 +16,8 @@ pub(super) struct Blocking {
     vectors: VectorSet,
     /// The generation of every queue of the group, when this was made.
     made_of: Vec<u64>,
+    /// Some queue's vector is to be masked between its blocks.
+    masks_between: bool,
 }
 
 impl Blocking {
@@ -38,13 +40,25 @@ impl Blocking {
         self.made_of.extend(generations);
         self.members.clear();
         self.vectors.clear();
+        self.masks_between = false;
         for (index, queue) in queues.iter().enumerate() {
             if let Some(vector) = queue.blocking_vector() {
                 self.members.push(index);
                 self.vectors.push(vector);
+                self.masks_between |= queue.info().masks_between_blocks;
             }
         }
         true
+    }
+
+    /// Reports whether no queue blocks.
+    pub(super) fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Reports whether some queue's vector is to be masked between its blocks.
+    pub(super) fn masks_between(&self) -> bool {
+        self.masks_between
     }
 
     /// The queues, in the order in which they joined.

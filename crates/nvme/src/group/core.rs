@@ -2,6 +2,7 @@
 
 use super::SharedCacheLine;
 use super::blocking::Blocking;
+use super::queues::Queues;
 use crate::queue::QueuePair;
 use joulio_device::Device;
 use joulio_trace::EventKind;
@@ -11,7 +12,7 @@ use std::error::Error;
 
 /// The core's view of its queues during a wait.
 pub(super) struct Core<'a, D: Device> {
-    pub(super) queues: &'a mut [QueuePair<D>],
+    pub(super) queues: &'a mut Queues<D>,
     /// Cache line that the interrupts of all queues write, if there is one.
     pub(super) line: Option<&'a SharedCacheLine>,
     /// Queues and vectors that a block waits for.
@@ -24,19 +25,27 @@ type Armed<T> = Result<T, Box<dyn Error + Send + Sync>>;
 impl<D: Device> Watched for Core<'_, D> {
     #[inline]
     fn ready(&mut self) -> bool {
-        self.queues.iter_mut().any(QueuePair::poll)
+        self.queues.next_posted(0).is_some()
     }
 
     fn cache_line(&mut self) -> Option<CacheLine<'_>> {
-        match &*self.queues {
+        match &**self.queues {
             [queue] => Some(queue.cache_line()),
             _ => self.line.map(SharedCacheLine::cache_line),
         }
     }
 
+    /// Of the queues that have commands outstanding, or of all when none has.
     fn arm(&mut self) -> Armed<()> {
-        for index in self.blocking.members() {
-            self.queues[index].interrupt().arm()?;
+        let mut armed = false;
+        self.queues.each_active(|queue| {
+            armed = true;
+            queue.arm_block()
+        })?;
+        if !armed {
+            for index in self.blocking.members() {
+                self.queues.all_mut()[index].arm_block()?;
+            }
         }
         Ok(())
     }
@@ -47,15 +56,16 @@ impl<D: Device> Watched for Core<'_, D> {
         let mut interrupted = false;
         if self.blocking.poll(until)? {
             for index in self.blocking.interrupted() {
+                // Polled then, whether it has commands outstanding or not.
                 interrupted |= self.queues[index].claim();
             }
         }
         if !interrupted {
             for index in self.blocking.members() {
-                let queue = &mut self.queues[index];
+                let queue = &mut self.queues.all_mut()[index];
                 interrupted |= queue.has_completion() && !queue.missed_interrupt();
             }
-        } else if !self.queues.iter().any(QueuePair::has_completion) {
+        } else if !self.queues.any_active(QueuePair::has_completion) {
             self.counters.vain_wakes += 1;
         }
         self.trace(EventKind::BlockEnd { interrupted });
@@ -72,7 +82,7 @@ impl<D: Device> Watched for Core<'_, D> {
 
 impl<D: Device> Core<'_, D> {
     fn trace(&mut self, kind: EventKind) {
-        let queue = self.queues.first_mut();
+        let queue = self.queues.all_mut().first_mut();
         if let Some(queue) = queue.filter(|queue| queue.is_traced()) {
             queue.trace_now(kind);
         }

@@ -9,13 +9,14 @@ mod trial;
 mod waiting;
 
 pub use cache_line::SharedCacheLine;
+pub use queues::Queues;
 
 use self::blocking::Blocking;
 use crate::queue::{Completed, Faults, QueuePair};
 use crate::{NvmeError, PolicyError};
 use joulio_device::{Device, Vector};
 use joulio_units::Nanos;
-use joulio_wait::{BusyThread, Counters, RunDelay, Waiter};
+use joulio_wait::{BusyThread, Counters, RunDelay, Step, Waiter};
 
 /// Queues that one core waits on. The core waits, not the queue: the steps that the queues'
 /// policies plan are merged into one.
@@ -24,7 +25,7 @@ use joulio_wait::{BusyThread, Counters, RunDelay, Waiter};
 /// interrupts are found, user interrupts that were taken away are bound again, commands that take
 /// too long are aborted, a controller that fails is reset ([`ControllerOptions`](crate::ControllerOptions)).
 pub struct PollGroup<D: Device> {
-    queues: Vec<QueuePair<D>>,
+    queues: Queues<D>,
     waiter: Waiter,
     /// Blocks and sleeps; what the waiter counts is the waiter's.
     counters: Counters,
@@ -38,8 +39,32 @@ pub struct PollGroup<D: Device> {
     next_tick: Nanos,
     /// Time that the thread was ready and did not run.
     run_delay: RunDelay,
-    /// Calls of [`PollGroup::reap`].
-    calls: u32,
+    /// Calls of [`PollGroup::reap`] until the clock is read.
+    calls_left: u32,
+    /// What was found of the queues when they were looked at last.
+    known: Known,
+}
+
+/// What a group knows of its queues' policies, until one changes.
+#[derive(Clone, Copy)]
+struct Known {
+    /// Generation of the policies of this process when they were looked at.
+    generation: u64,
+    /// Step that all queues plan, always.
+    fixed: Option<Step>,
+    /// Some policy or a trace takes times.
+    timed: bool,
+    /// Some policy wants to know what time the thread loses.
+    asks_lost: bool,
+}
+
+impl Known {
+    const NOTHING: Known = Known {
+        generation: u64::MAX,
+        fixed: None,
+        timed: false,
+        asks_lost: false,
+    };
 }
 
 /// Next thing to do after a wait.
@@ -59,7 +84,7 @@ impl<D: Device> PollGroup<D> {
     /// Creates a group of `queues`; one queue is a group of one.
     pub fn new(queues: Vec<QueuePair<D>>) -> PollGroup<D> {
         let mut group = PollGroup {
-            queues,
+            queues: Queues::new(queues),
             waiter: Waiter::new(),
             counters: Counters::default(),
             blocking: Blocking::default(),
@@ -67,7 +92,8 @@ impl<D: Device> PollGroup<D> {
             busy: None,
             next_tick: Nanos::ZERO,
             run_delay: RunDelay::default(),
-            calls: 0,
+            calls_left: CALLS,
+            known: Known::NOTHING,
         };
         group.joined();
         group
@@ -75,7 +101,7 @@ impl<D: Device> PollGroup<D> {
 
     /// The queues, in the order in which they joined.
     #[inline]
-    pub fn queues(&mut self) -> &mut [QueuePair<D>] {
+    pub fn queues(&mut self) -> &mut Queues<D> {
         &mut self.queues
     }
 
@@ -89,6 +115,7 @@ impl<D: Device> PollGroup<D> {
 
     fn joined(&mut self) {
         self.blocking.reserve(self.queues.len());
+        self.look_again();
         self.register();
     }
 
@@ -112,7 +139,7 @@ impl<D: Device> PollGroup<D> {
 
     /// Commands outstanding on all queues.
     pub fn outstanding(&self) -> usize {
-        self.queues.iter().map(QueuePair::outstanding).sum()
+        self.queues.active().map(QueuePair::outstanding).sum()
     }
 
     /// Returns what the core and all its queues counted since they were made.
@@ -120,7 +147,7 @@ impl<D: Device> PollGroup<D> {
         self.waiter.keep_binding();
         let mut counters = self.counters;
         counters += self.waiter.counters();
-        for queue in &mut self.queues {
+        for queue in self.queues.all_mut() {
             counters += queue.counters();
         }
         counters
@@ -129,7 +156,7 @@ impl<D: Device> PollGroup<D> {
     /// Returns the faults of the devices, all queues together.
     pub fn faults(&self) -> Faults {
         let mut faults = Faults::default();
-        for queue in &self.queues {
+        for queue in self.queues.iter() {
             faults += queue.faults();
         }
         faults
@@ -149,8 +176,9 @@ impl<D: Device> PollGroup<D> {
     /// The thread cannot take user interrupts ([`PolicyError::UserInterrupt`]), or a vector cannot be
     /// unmasked.
     pub fn attach(&mut self) -> Result<(), PolicyError> {
+        self.look_again();
         self.register();
-        for queue in &mut self.queues {
+        for queue in self.queues.all_mut() {
             let interrupt = queue.interrupt();
             if interrupt.user_vector().is_some() {
                 interrupt.unmask()?;
@@ -179,7 +207,7 @@ impl<D: Device> PollGroup<D> {
             Some(Err(_)) => false,
         };
         if stale {
-            self.line = Some(SharedCacheLine::of(&mut self.queues));
+            self.line = Some(SharedCacheLine::of(self.queues.all_mut()));
         }
         self.check_line();
         match &self.line {
@@ -192,7 +220,7 @@ impl<D: Device> PollGroup<D> {
     /// Checks that the line is written as it is to be.
     fn check_line(&mut self) {
         if let Some(Ok(line)) = &mut self.line
-            && let Err(error) = line.check(&mut self.queues)
+            && let Err(error) = line.check(self.queues.all_mut())
         {
             self.line = Some(Err(error));
         }
@@ -217,23 +245,35 @@ impl<D: Device> PollGroup<D> {
         deadline: Option<Nanos>,
         mut sink: impl FnMut(usize, Completed),
     ) -> Result<usize, NvmeError> {
-        let mut delivered = 0;
-        self.calls = self.calls.wrapping_add(1);
-        if self.calls.is_multiple_of(CALLS) {
-            delivered += self.tick_if_due(&mut sink)?;
+        self.calls_left -= 1;
+        let mut delivered = match self.calls_left {
+            0 => self.tick_if_due(&mut sink)?,
+            _ => 0,
+        };
+        delivered += self.queues.reap(&mut sink)?;
+        match delivered >= min {
+            true => Ok(delivered),
+            false => self.wait_and_reap(delivered, min, deadline, sink),
         }
-        loop {
-            for (index, queue) in self.queues.iter_mut().enumerate() {
-                delivered += queue.reap(usize::MAX, |completed| sink(index, completed))?;
-            }
-            if delivered >= min {
-                return Ok(delivered);
-            }
+    }
+
+    /// As [`PollGroup::reap`], after `delivered` of `min` and a poll that found no more.
+    #[inline(never)]
+    fn wait_and_reap(
+        &mut self,
+        mut delivered: usize,
+        min: usize,
+        deadline: Option<Nanos>,
+        mut sink: impl FnMut(usize, Completed),
+    ) -> Result<usize, NvmeError> {
+        while delivered < min {
             match self.wait(deadline)? {
                 Next::Poll => {}
                 Next::Tick(at) => delivered += self.tick(at, &mut sink)?,
-                Next::Return => return Ok(delivered),
+                Next::Return => break,
             }
+            delivered += self.queues.reap(&mut sink)?;
         }
+        Ok(delivered)
     }
 }

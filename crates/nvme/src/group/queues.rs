@@ -1,29 +1,298 @@
-//! Each queue of a group: its policy, its counters, its trace.
+//! The queues of a group, and which of them have commands outstanding.
 
 use super::PollGroup;
 use crate::PolicyError;
-use crate::queue::QueuePair;
+use crate::queue::completion::Posted;
+use crate::queue::{Completed, CompletionFault, QueuePair};
 use joulio_device::{Device, DmaMemory};
 use joulio_trace::Recorded;
 use joulio_wait::Counters;
+use std::ops::{Deref, Index, IndexMut};
+use std::slice::IterMut;
 use std::sync::Arc;
+
+/// Queues of a group, in the order in which they joined: a slice of them, but that the group
+/// takes notice of which are reached to be written to. Those may have commands outstanding; the
+/// others cost it nothing, however many they are.
+pub struct Queues<D: Device> {
+    all: Vec<QueuePair<D>>,
+    /// A bit for each queue, 64 to a word; set: it may have commands outstanding.
+    active: Vec<u64>,
+    /// Number of the other queues.
+    idle: usize,
+}
+
+/// Queues of which a word has the bits.
+const BITS: usize = u64::BITS as usize;
+
+impl<D: Device> Queues<D> {
+    pub(super) fn new(all: Vec<QueuePair<D>>) -> Queues<D> {
+        let mut queues = Queues {
+            active: Vec::new(),
+            idle: 0,
+            all: Vec::with_capacity(all.len()),
+        };
+        all.into_iter().for_each(|queue| queues.push(queue));
+        queues
+    }
+
+    pub(super) fn push(&mut self, mut queue: QueuePair<D>) {
+        if self.all.len().is_multiple_of(BITS) {
+            self.active.push(0);
+        }
+        queue.noticed = false;
+        let waits = queue.outstanding() > 0;
+        self.all.push(queue);
+        self.idle += 1;
+        if waits {
+            self.mark(self.all.len() - 1);
+        }
+    }
+
+    /// The queues, each of which may be given commands.
+    pub fn iter_mut(&mut self) -> IterMut<'_, QueuePair<D>> {
+        self.mark_all();
+        self.all.iter_mut()
+    }
+
+    /// All queues, none of which is given commands.
+    pub(super) fn all_mut(&mut self) -> &mut [QueuePair<D>] {
+        &mut self.all
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn mark(&mut self, index: usize) {
+        if let Some(word) = self.active.get_mut(index / BITS) {
+            *word |= 1 << (index % BITS);
+            self.all[index].noticed = true;
+            self.idle -= 1;
+        }
+    }
+
+    fn mark_all(&mut self) {
+        for index in 0..self.all.len() {
+            if !self.all[index].noticed {
+                self.mark(index);
+            }
+        }
+    }
+
+    /// Passes over the queue from now on: it has no commands outstanding.
+    #[cold]
+    #[inline(never)]
+    fn forget(&mut self, index: usize) {
+        if self.all[index].noticed
+            && let Some(word) = self.active.get_mut(index / BITS)
+        {
+            *word &= !(1 << (index % BITS));
+            self.all[index].noticed = false;
+            self.idle += 1;
+        }
+    }
+
+    /// Passes over all queues without commands outstanding from now on.
+    pub(super) fn forget_idle(&mut self) {
+        for index in 0..self.all.len() {
+            if self.all[index].outstanding() == 0 {
+                self.forget(index);
+            }
+        }
+    }
+
+    /// Hands out the completions of the queues that may have commands outstanding, with the index of
+    /// their queue.
+    #[inline(always)]
+    pub(super) fn reap(
+        &mut self,
+        sink: &mut impl FnMut(usize, Completed),
+    ) -> Result<usize, CompletionFault> {
+        match self.all.as_mut_slice() {
+            [queue] => queue.reap_all(|completed| sink(0, completed)),
+            _ => self.reap_several(sink),
+        }
+    }
+
+    #[inline(never)]
+    fn reap_several(
+        &mut self,
+        sink: &mut impl FnMut(usize, Completed),
+    ) -> Result<usize, CompletionFault> {
+        let (mut delivered, mut from) = (0, 0);
+        while let Some((index, posted)) = self.next_posted(from) {
+            delivered += drain(&mut self.all[index], posted, index, sink)?;
+            from = index + 1;
+        }
+        Ok(delivered)
+    }
+
+    /// Polls the queues from `from` on that may have commands outstanding: the first that has a
+    /// completion, with what the device has posted. Those that turn out to have none are passed
+    /// over from now on.
+    #[inline]
+    pub(super) fn next_posted(&mut self, from: usize) -> Option<(usize, Posted)> {
+        if self.idle > 0 {
+            return self.next_posted_among(from);
+        }
+        let mut index = from;
+        while let Some(queue) = self.all.get_mut(index) {
+            if let Some(posted) = queue.peek() {
+                return Some((index, posted));
+            }
+            if queue.outstanding() == 0 {
+                self.forget(index);
+            }
+            index += 1;
+        }
+        None
+    }
+
+    /// The same where some are passed over.
+    #[inline]
+    fn next_posted_among(&mut self, from: usize) -> Option<(usize, Posted)> {
+        let mut word = from / BITS;
+        // Those before `from` are not polled again.
+        let mut left = self.active.get(word)? & (!0 << (from % BITS));
+        loop {
+            while left != 0 {
+                let index = word * BITS + left.trailing_zeros() as usize;
+                left &= left - 1;
+                let queue = self.all.get_mut(index)?;
+                if let Some(posted) = queue.peek() {
+                    return Some((index, posted));
+                }
+                if queue.outstanding() == 0 {
+                    self.forget(index);
+                }
+            }
+            word += 1;
+            left = *self.active.get(word)?;
+        }
+    }
+
+    /// Goes over the queues that may have commands outstanding, in order; ends with the first error.
+    #[inline]
+    pub(super) fn each_active<E>(
+        &mut self,
+        mut each: impl FnMut(&mut QueuePair<D>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for (word, &active) in self.active.iter().enumerate() {
+            for bit in (Indices { left: active }) {
+                if let Some(queue) = self.all.get_mut(word * BITS + bit) {
+                    each(queue)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reports whether a queue that may have commands outstanding is so.
+    #[inline]
+    pub(super) fn any_active(&self, is: impl Fn(&QueuePair<D>) -> bool) -> bool {
+        match self.idle {
+            0 => self.all.iter().any(is),
+            _ => self.active().any(is),
+        }
+    }
+
+    /// The queues that may have commands outstanding.
+    #[inline]
+    pub(super) fn active(&self) -> impl Iterator<Item = &QueuePair<D>> {
+        let words = self.active.iter().enumerate();
+        words.flat_map(move |(word, &active)| {
+            let indices = Indices { left: active };
+            indices.filter_map(move |bit| self.all.get(word * BITS + bit))
+        })
+    }
+}
+
+/// Not inlined into the loop above, which most queues pass through without a completion.
+#[inline(never)]
+fn drain<D: Device>(
+    queue: &mut QueuePair<D>,
+    posted: Posted,
+    index: usize,
+    sink: &mut impl FnMut(usize, Completed),
+) -> Result<usize, CompletionFault> {
+    queue.drain(posted, |_| true, |completed| sink(index, completed))
+}
+
+/// Indices of the bits of a word that are set.
+struct Indices {
+    left: u64,
+}
+
+impl Iterator for Indices {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        if self.left == 0 {
+            return None;
+        }
+        let bit = self.left.trailing_zeros() as usize;
+        self.left &= self.left - 1;
+        Some(bit)
+    }
+}
+
+impl<D: Device> Deref for Queues<D> {
+    type Target = [QueuePair<D>];
+
+    #[inline]
+    fn deref(&self) -> &[QueuePair<D>] {
+        &self.all
+    }
+}
+
+impl<D: Device> Index<usize> for Queues<D> {
+    type Output = QueuePair<D>;
+
+    #[inline]
+    fn index(&self, index: usize) -> &QueuePair<D> {
+        &self.all[index]
+    }
+}
+
+impl<D: Device> IndexMut<usize> for Queues<D> {
+    #[inline]
+    fn index_mut(&mut self, index: usize) -> &mut QueuePair<D> {
+        if !self.all[index].noticed {
+            self.mark(index);
+        }
+        &mut self.all[index]
+    }
+}
+
+impl<'a, D: Device> IntoIterator for &'a mut Queues<D> {
+    type Item = &'a mut QueuePair<D>;
+    type IntoIter = IterMut<'a, QueuePair<D>>;
+
+    fn into_iter(self) -> IterMut<'a, QueuePair<D>> {
+        self.iter_mut()
+    }
+}
 
 impl<D: Device> PollGroup<D> {
     /// Polls and interrupts of each queue since it was made, in the order in which they joined.
     pub fn queue_counters(&mut self) -> Vec<Counters> {
-        self.queues.iter_mut().map(QueuePair::counters).collect()
+        let queues = self.queues.all_mut().iter_mut();
+        queues.map(QueuePair::counters).collect()
     }
 
     /// Starts a recording of the last `capacity` events of each queue.
     pub fn start_trace(&mut self, capacity: usize) {
-        for queue in &mut self.queues {
+        for queue in self.queues.all_mut() {
             queue.start_trace(capacity);
         }
+        self.look_again();
     }
 
     /// Ends the recordings and returns what each queue recorded.
     pub fn take_trace(&mut self) -> Vec<Recorded> {
-        self.queues.iter_mut().map(QueuePair::take_trace).collect()
+        self.look_again();
+        let queues = self.queues.all_mut().iter_mut();
+        queues.map(QueuePair::take_trace).collect()
     }
 
     /// Redirects the vector of queue `index` to the word at `offset` of `memory`: from now on a

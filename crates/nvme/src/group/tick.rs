@@ -1,6 +1,6 @@
 //! The checks that a group makes some times a second while commands are outstanding.
 
-use super::PollGroup;
+use super::{CALLS, PollGroup};
 use crate::NvmeError;
 use crate::queue::{Completed, QueuePair};
 use joulio_device::Device;
@@ -11,8 +11,10 @@ use joulio_wait::now;
 type Sink<'a> = &'a mut dyn FnMut(usize, Completed);
 
 impl<D: Device> PollGroup<D> {
+    /// To be called once in [`CALLS`] calls.
     #[cold]
     pub(super) fn tick_if_due(&mut self, sink: Sink<'_>) -> Result<usize, NvmeError> {
+        self.calls_left = CALLS;
         let at = now();
         if at < self.next_tick {
             return Ok(0);
@@ -23,6 +25,8 @@ impl<D: Device> PollGroup<D> {
     /// Checks every queue.
     #[cold]
     pub(super) fn tick(&mut self, at: Nanos, sink: Sink<'_>) -> Result<usize, NvmeError> {
+        // Also what changed behind the group's back.
+        self.look_again();
         let intervals = self.queues.iter().map(QueuePair::tick_interval);
         let interval = intervals.min().unwrap_or(Nanos::ZERO);
         self.next_tick = at + interval;
@@ -30,7 +34,7 @@ impl<D: Device> PollGroup<D> {
         self.share_cpu();
         let mut delivered = 0;
         let mut failed = None;
-        for (index, queue) in self.queues.iter_mut().enumerate() {
+        for (index, queue) in self.queues.all_mut().iter_mut().enumerate() {
             match queue.tick(interval, &mut |completed| sink(index, completed)) {
                 Ok(count) => delivered += count,
                 Err(error) => failed = failed.or(Some(error)),
@@ -40,7 +44,7 @@ impl<D: Device> PollGroup<D> {
             return Ok(delivered);
         };
         // What came to light at one queue is the end of the commands of those before it too.
-        for (index, queue) in self.queues.iter_mut().enumerate() {
+        for (index, queue) in self.queues.all_mut().iter_mut().enumerate() {
             if queue.needs_reconnect() {
                 let _ = queue.reconnect(&mut |completed| sink(index, completed));
             }

@@ -1,9 +1,10 @@
 //! One wait of a core: the steps of its queues' policies, merged and taken.
 
 use super::core::Core;
-use super::{Next, PollGroup};
+use super::{Known, Next, PollGroup};
 use crate::NvmeError;
 use crate::queue::QueuePair;
+use crate::queue::waiting::policies_generation;
 use joulio_device::Device;
 use joulio_trace::EventKind;
 use joulio_units::Nanos;
@@ -12,22 +13,22 @@ use joulio_wait::{Step, StepKind, WaitError, Woken, now};
 impl<D: Device> PollGroup<D> {
     /// Waits once.
     pub(super) fn wait(&mut self, deadline: Option<Nanos>) -> Result<Next, NvmeError> {
-        let idle = self.outstanding() == 0;
+        if self.known.generation != policies_generation() {
+            self.look()?;
+        }
+        let idle = !self.queues.any_active(|queue| queue.outstanding() > 0);
         if idle && deadline.is_none() {
             return Ok(Next::Return);
         }
-        if self.queues.iter().any(QueuePair::needs_reconnect) {
+        if self.queues.any_active(QueuePair::needs_reconnect) {
             return Ok(Next::Tick(now()));
         }
-        let planned = match self.plan(idle) {
-            Err(WaitError::Unavailable(StepKind::UserInterrupt)) => {
-                self.attach()?;
-                self.plan(idle)
-            }
-            planned => planned,
-        };
-        let Some(step) = planned? else {
-            return Ok(Next::Return);
+        let step = match self.known.fixed {
+            Some(step) => step,
+            None => match self.planned(idle)? {
+                Some(step) => step,
+                None => return Ok(Next::Return),
+            },
         };
         let deadline = deadline.unwrap_or(Nanos::MAX);
         let tick = if idle { Nanos::MAX } else { self.next_tick };
@@ -35,8 +36,9 @@ impl<D: Device> PollGroup<D> {
         let woken = match step.kind {
             StepKind::Block => self.block(step)?,
             kind => {
-                for queue in &mut self.queues {
-                    queue.interrupt().disarm()?;
+                if !self.blocking.is_empty() {
+                    self.queues
+                        .each_active(|queue| queue.interrupt().disarm())?;
                 }
                 match kind {
                     StepKind::Sleep => self.sleep(step)?,
@@ -50,7 +52,7 @@ impl<D: Device> PollGroup<D> {
         // Also after an interrupt, which a device may raise for nothing.
         let at = now();
         if step.kind == StepKind::Block && woken == Woken::TimedOut {
-            for queue in &mut self.queues {
+            for queue in self.queues.all_mut() {
                 let over = queue.has_completion();
                 queue.woke(over, at);
             }
@@ -64,28 +66,72 @@ impl<D: Device> PollGroup<D> {
         })
     }
 
+    /// Has the next wait look at all queues and their policies again.
+    pub(super) fn look_again(&mut self) {
+        self.known = Known::NOTHING;
+    }
+
+    /// Takes notice of the queues and their policies, as they are now.
+    #[cold]
+    fn look(&mut self) -> Result<(), NvmeError> {
+        let generation = policies_generation();
+        self.queues.forget_idle();
+        self.blocking.keep(&self.queues);
+        let takes_user = self
+            .queues
+            .iter()
+            .any(|queue| queue.user_vector().is_some());
+        if takes_user && !self.waiter.can().has(StepKind::UserInterrupt) {
+            self.attach()?;
+        }
+        let can = self.waiter.can();
+        let mut steps = self.queues.iter().map(|queue| queue.fixed_step(can));
+        let first = steps.next().flatten();
+        self.known = Known {
+            generation,
+            fixed: first.filter(|_| steps.all(|step| step == first)),
+            timed: self.queues.iter().any(QueuePair::timed),
+            asks_lost: self.queues.iter().any(QueuePair::asks_lost),
+        };
+        Ok(())
+    }
+
+    /// The step that the queues' policies plan now.
+    fn planned(&mut self, idle: bool) -> Result<Option<Step>, NvmeError> {
+        match self.plan(idle) {
+            Err(WaitError::Unavailable(StepKind::UserInterrupt)) => {
+                self.attach()?;
+                Ok(self.plan(idle)?)
+            }
+            planned => Ok(planned?),
+        }
+    }
+
     /// Merges the steps that the queues' policies want. Queues with nothing outstanding only count
     /// when none has.
     fn plan(&mut self, idle: bool) -> Result<Option<Step>, WaitError> {
-        let at = if self.queues.iter().any(QueuePair::timed) {
-            now()
-        } else {
-            Nanos::ZERO
-        };
-        if self.queues.iter().any(QueuePair::asks_lost)
+        let at = if self.known.timed { now() } else { Nanos::ZERO };
+        if self.known.asks_lost
             && let Some(lost) = self.run_delay.lost(at)
         {
-            for queue in &mut self.queues {
+            for queue in self.queues.all_mut() {
                 queue.lost(lost, at);
             }
         }
         let can = self.waiter.can();
         let mut merged: Option<Step> = None;
-        for queue in &mut self.queues {
-            if idle || queue.outstanding() > 0 {
-                let step = queue.plan(can, at)?;
-                merged = Some(merged.map_or(step, |other| other.merge(step)));
-            }
+        let mut merge = |queue: &mut QueuePair<D>| {
+            let step = queue.plan(can, at)?;
+            merged = Some(merged.map_or(step, |other| other.merge(step)));
+            Ok::<_, WaitError>(())
+        };
+        if idle {
+            self.queues.all_mut().iter_mut().try_for_each(merge)?;
+        } else {
+            self.queues.each_active(|queue| match queue.outstanding() {
+                0 => Ok(()),
+                _ => merge(queue),
+            })?;
         }
         Ok(merged)
     }
@@ -114,12 +160,13 @@ impl<D: Device> PollGroup<D> {
     /// Waits for interrupts. They are let through only meanwhile, to a queue that also waits in
     /// other steps: what it finds by itself afterwards is to raise none.
     fn block(&mut self, step: Step) -> Result<Woken, NvmeError> {
-        self.blocking.keep(&self.queues);
         let woken = self.run(step)?;
-        for queue in &mut self.queues {
-            let interrupt = queue.interrupt();
-            if interrupt.masks_between_blocks() {
-                interrupt.disarm()?;
+        if self.blocking.masks_between() {
+            for index in self.blocking.members() {
+                let interrupt = self.queues.all_mut()[index].interrupt();
+                if interrupt.masks_between_blocks() {
+                    interrupt.disarm()?;
+                }
             }
         }
         Ok(woken)
@@ -153,7 +200,7 @@ impl<D: Device> PollGroup<D> {
         let end = now();
         self.trace(EventKind::SleepEnd);
         let mut over = false;
-        for queue in &mut self.queues {
+        for queue in self.queues.all_mut() {
             let here = queue.poll();
             queue.woke(here, end);
             over |= here;
@@ -168,7 +215,8 @@ impl<D: Device> PollGroup<D> {
     /// The queue that the core's own events are recorded on, if it is traced.
     #[inline]
     fn traced(&mut self) -> Option<&mut QueuePair<D>> {
-        self.queues.first_mut().filter(|queue| queue.is_traced())
+        let queue = self.queues.all_mut().first_mut();
+        queue.filter(|queue| queue.is_traced())
     }
 
     fn trace(&mut self, kind: EventKind) {

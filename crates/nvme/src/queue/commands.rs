@@ -6,7 +6,7 @@ use super::slots::Entry;
 use crate::namespace::Ability;
 use crate::{Namespace, Rejected, SubmitError};
 use joulio_device::{Device, DmaBuffer};
-use joulio_nvme_spec::{Command, DsmAttributes, DsmRange, NvmOpcode};
+use joulio_nvme_spec::{Command, CommandId, DsmAttributes, DsmRange, NvmOpcode};
 use joulio_units::Direction;
 use std::ops::Range;
 use zerocopy::IntoBytes;
@@ -175,18 +175,15 @@ impl<D: Device> QueuePair<D> {
         if let Err(reason) = self.put_ranges(namespace, ranges, &mut buffer) {
             return Err(Rejected { reason, buffer });
         }
-        let Some(slot) = self.slots.take() else {
-            let reason = SubmitError::QueueFull;
-            return Err(Rejected { reason, buffer });
-        };
         let attributes = DsmAttributes::new().with_ad(true);
         let mut command = Command::dataset_management(namespace.id(), ranges.len(), attributes);
         let bytes = (ranges.len() * size_of::<DsmRange>()) as u32;
+        let start = buffer.iova();
+        let cid = self.take_slot(buffer, tag)?;
         self.lists
-            .describe(slot, buffer.iova(), bytes)
+            .describe(cid, start, bytes)
             .put_into(&mut command);
-        let buffer = Some(buffer);
-        self.issue(slot, command, NOTHING, Entry { tag, buffer });
+        self.issue(cid, command, NOTHING);
         Ok(())
     }
 
@@ -241,13 +238,16 @@ impl<D: Device> QueuePair<D> {
         if namespace.domain != self.domain {
             return Err(SubmitError::Foreign);
         }
-        let slot = self.slots.take().ok_or(SubmitError::QueueFull)?;
         let buffer = None;
-        self.issue(slot, command, NOTHING, Entry { tag, buffer });
+        let inserted = self.slots.insert(Entry { tag, buffer });
+        let cid = inserted.map_err(|_| SubmitError::QueueFull)?;
+        self.issue(cid, command, NOTHING);
         Ok(())
     }
 
-    #[inline]
+    /// Checks, and writes the command: everything on the way of a read or a write. Inlined into
+    /// each of the commands above, whose kind it then knows.
+    #[inline(always)]
     fn transfer(
         &mut self,
         kind: Transfer,
@@ -257,50 +257,76 @@ impl<D: Device> QueuePair<D> {
         buffer: DmaBuffer,
         tag: u64,
     ) -> Result<(), Rejected> {
-        let bytes = match self.check(namespace, lba, blocks, &buffer) {
-            Ok(bytes) => bytes,
-            Err(reason) => return Err(Rejected { reason, buffer }),
-        };
-        let Some(slot) = self.slots.take() else {
-            let reason = SubmitError::QueueFull;
-            return Err(Rejected { reason, buffer });
-        };
+        let bytes = u64::from(blocks) << namespace.shift();
+        let room = u64::from(self.max_transfer).min(buffer.len() as u64);
+        // All are looked at, without a branch for each.
+        let refuse = (bytes.wrapping_sub(1) >= room)
+            | (buffer.domain() != self.domain)
+            | (namespace.domain != self.domain)
+            | !namespace.has_range(lba, blocks);
+        if refuse {
+            return Err(self.refused(namespace, lba, blocks, buffer));
+        }
+        let start = buffer.iova();
+        let cid = self.take_slot(buffer, tag)?;
         let mut command = Command::transfer(kind.opcode, namespace.id(), lba, blocks);
         if kind.fua {
             command = command.with_fua();
         }
         self.lists
-            .describe(slot, buffer.iova(), bytes)
+            .describe(cid, start, bytes as u32)
             .put_into(&mut command);
-        let buffer = Some(buffer);
-        let moved = (kind.direction, bytes);
-        self.issue(slot, command, moved, Entry { tag, buffer });
+        self.issue(cid, command, (kind.direction, bytes as u32));
         Ok(())
     }
 
-    /// The length in bytes of a transfer that may be done.
+    /// A slot for a command with `buffer`, which comes back when the queue is full.
     #[inline]
-    fn check(
+    fn take_slot(&mut self, buffer: DmaBuffer, tag: u64) -> Result<CommandId, Rejected> {
+        let buffer = Some(buffer);
+        match self.slots.insert(Entry { tag, buffer }) {
+            Ok(cid) => Ok(cid),
+            Err(Entry { buffer, .. }) => Err(full(buffer)),
+        }
+    }
+
+    /// A transfer that may not be done, and why not.
+    #[cold]
+    #[inline(never)]
+    fn refused(&self, namespace: &Namespace, lba: u64, blocks: u32, buffer: DmaBuffer) -> Rejected {
+        let reason = self.refusal(namespace, lba, blocks, &buffer);
+        Rejected { reason, buffer }
+    }
+
+    fn refusal(
         &self,
         namespace: &Namespace,
         lba: u64,
         blocks: u32,
         buffer: &DmaBuffer,
-    ) -> Result<u32, SubmitError> {
+    ) -> SubmitError {
         if buffer.domain() != self.domain || namespace.domain != self.domain {
-            return Err(SubmitError::Foreign);
+            return SubmitError::Foreign;
         }
         let bytes = u64::from(blocks) << namespace.shift();
         if bytes == 0 || bytes > u64::from(self.max_transfer) {
-            return Err(SubmitError::Length {
+            return SubmitError::Length {
                 bytes,
                 max: self.max_transfer,
-            });
+            };
         }
         if bytes > buffer.len() as u64 {
-            return Err(SubmitError::Buffer { bytes });
+            return SubmitError::Buffer { bytes };
         }
-        namespace.check_range(lba, blocks)?;
-        Ok(bytes as u32)
+        let size = namespace.blocks();
+        SubmitError::Range { lba, blocks, size }
+    }
+}
+
+#[cold]
+fn full(buffer: Option<DmaBuffer>) -> Rejected {
+    Rejected {
+        reason: SubmitError::QueueFull,
+        buffer: buffer.expect("it came with one"),
     }
 }

@@ -1,85 +1,92 @@
 //! The completion queue ring.
 
-use joulio_device::{Device, DmaArray, Doorbell};
-use joulio_nvme_spec::Completion;
+use joulio_device::{Device, DmaArray, DmaRing, Doorbell};
+use joulio_nvme_spec::{CommandId, Completion, QueueId, Status};
 use joulio_wait::CacheLine;
-use zerocopy::little_endian::{U16, U32};
+
+/// Dword 3 of an entry: the command's identifier, the phase tag and the status.
+const DWORD3: usize = Completion::DWORD3;
+/// The phase tag in dword 3.
+const PHASE: u32 = 1 << 16;
+
+/// Dword 3 of an entry that the device has posted. Read once: a second read could differ.
+#[derive(Clone, Copy)]
+pub(crate) struct Posted(u32);
+
+impl Posted {
+    /// CID.
+    #[inline]
+    pub(crate) fn command_id(self) -> CommandId {
+        CommandId(self.0 as u16)
+    }
+
+    /// The status field without the phase tag.
+    #[inline]
+    pub(crate) fn status(self) -> Status {
+        Status::from_field((self.0 >> 17) as u16)
+    }
+}
 
 pub(crate) struct CompletionRing<D: Device> {
-    entries: DmaArray<[u32; 4]>,
-    head: u16,
-    /// The phase tag of entries not yet read in this pass.
-    phase: bool,
+    ring: DmaRing<[u32; 4]>,
+    /// The phase tag of entries not yet read in this pass, in its place.
+    phase: u32,
     doorbell: D::Doorbell,
 }
 
 impl<D: Device> CompletionRing<D> {
     pub(crate) fn new(entries: DmaArray<[u32; 4]>, doorbell: D::Doorbell) -> Self {
         CompletionRing {
-            entries,
-            head: 0,
-            phase: true,
+            ring: DmaRing::new(entries),
+            phase: PHASE,
             doorbell,
         }
     }
 
     /// Begins again with an empty ring, which the device has let go of.
     pub(crate) fn reset(&mut self) {
-        for index in 0..self.entries.len() {
-            self.entries.write(index, [0; 4]);
+        for index in 0..self.ring.len() {
+            self.ring.array().write(index, [0; 4]);
         }
-        self.head = 0;
-        self.phase = true;
+        self.ring.restart();
+        self.phase = PHASE;
     }
 
-    /// Dword 3 of the entry at the head, if the device has written it. Acquire: what the device
-    /// wrote before it (the rest of the entry, the data of the command) is visible after.
+    /// What the device has posted at the head, if it has. Acquire: what it wrote before (the rest of
+    /// the entry, the data of the command) is visible after.
     #[inline]
-    fn dword3(&self) -> Option<u32> {
-        let word = self
-            .entries
-            .load_word(usize::from(self.head), Completion::DWORD3);
-        let word = u32::from_le(word);
-        ((word >> 16) & 1 == u32::from(self.phase)).then_some(word)
+    pub(crate) fn peek(&self) -> Option<Posted> {
+        let word = u32::from_le(self.ring.load_word::<DWORD3>());
+        (word & PHASE == self.phase).then_some(Posted(word))
     }
 
     /// The cache line of the entry at the head: four entries share one, so that the device's write
     /// of the next wakes who watches it.
     pub(crate) fn cache_line(&self) -> CacheLine<'_> {
-        self.entries.cache_line(usize::from(self.head))
+        self.ring.cache_line()
     }
 
     /// Reports whether a completion is there.
     #[inline]
     pub(crate) fn ready(&self) -> bool {
-        self.dword3().is_some()
+        self.peek().is_some()
     }
 
-    /// Reads the entry at the head and goes past it.
+    /// Reads the rest of the entry at the head, which was posted, and goes past it: the queue of the
+    /// command, and dword 0.
     #[inline]
-    pub(crate) fn next(&mut self) -> Option<Completion> {
-        let dword3 = self.dword3()?;
-        let [dw0, dw1, dw2, _] = self.entries.read(usize::from(self.head));
-        self.head += 1;
-        if usize::from(self.head) == self.entries.len() {
-            self.head = 0;
-            self.phase = !self.phase;
+    pub(crate) fn take(&mut self) -> (QueueId, u32) {
+        let dw0 = u32::from_le(self.ring.load_word::<0>());
+        let dw2 = u32::from_le(self.ring.load_word::<8>());
+        if self.ring.advance() {
+            self.phase ^= PHASE;
         }
-        let dw2 = u32::from_le(dw2);
-        // Dword 3 is the one that was checked: a second read could differ.
-        Some(Completion {
-            dw0: U32::from_bytes(dw0.to_ne_bytes()),
-            dw1: U32::from_bytes(dw1.to_ne_bytes()),
-            sqhd: U16::new(dw2 as u16),
-            sqid: U16::new((dw2 >> 16) as u16),
-            cid: U16::new(dword3 as u16),
-            status: U16::new((dword3 >> 16) as u16),
-        })
+        (QueueId((dw2 >> 16) as u16), dw0)
     }
 
     /// Gives the entries read since the last time back to the device.
     #[inline]
     pub(crate) fn release(&mut self) {
-        self.doorbell.ring(self.head.into());
+        self.doorbell.ring(self.ring.index() as u32);
     }
 }

@@ -248,10 +248,10 @@ impl Interrupt {
         raised > 0
     }
 
-    /// `count` completions were seen, each of which may raise an interrupt.
+    /// A completion was seen, which may raise an interrupt.
     #[inline]
-    pub(super) fn seen(&mut self, count: usize) {
-        self.unclaimed += count as i64;
+    pub(super) fn seen_one(&mut self) {
+        self.unclaimed += 1;
     }
 
     /// Waits for the interrupt of a completion that is there, and claims it; whether it was lost.

@@ -12,7 +12,7 @@ mod retry;
 mod slots;
 pub(crate) mod submission;
 mod tracing;
-mod waiting;
+pub(crate) mod waiting;
 
 pub use commands::MAX_RANGES;
 pub use faults::Faults;
@@ -22,17 +22,18 @@ pub use slots::CompletionFault;
 pub(crate) use slots::MAX_SLOTS;
 
 use crate::controller::shared::Shared;
-use completion::CompletionRing;
+use completion::{CompletionRing, Posted};
 use interrupt::Interrupt;
 use joulio_device::{Device, DmaBuffer, DmaDomain, DmaMemory, Vector};
 use joulio_nvme_spec::{Command, CommandId, QueueId, Status};
-use joulio_trace::{EventKind, Trace};
+use joulio_trace::Trace;
 use joulio_units::{Direction, Nanos};
 use joulio_wait::{AnyPolicy, Class, Outstanding, Policy, now};
 use prp::Lists;
 use retry::Retries;
 use slots::{Entry, Slots};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use submission::SubmissionRing;
 use zerocopy::little_endian::U32;
 
@@ -72,14 +73,18 @@ pub struct QueuePair<D: Device> {
     timed: bool,
     /// Whether there is something to do for a command beside sending it.
     extras: bool,
+    /// The group has noticed that it may have commands outstanding.
+    pub(crate) noticed: bool,
     interrupt: Interrupt,
-    polls: u64,
+    /// Polls that found a completion.
+    full_polls: u64,
     empty_polls: u64,
     faults: Faults,
     retries: Retries,
     trace: Trace,
-    /// The controller's epoch in which the queue was made known to it.
+    /// The controller's epoch in which the queue was made known to it, and the one that it is in.
     epoch: u32,
+    current_epoch: Arc<AtomicU32>,
     memory: Arc<DmaMemory>,
     shared: Arc<Shared<D>>,
 }
@@ -127,12 +132,14 @@ impl<D: Device> QueuePair<D> {
             generation: waiting::next_generation(),
             timed: false,
             extras: shared.options.retries > 0,
+            noticed: false,
             interrupt: Interrupt::masked(vector),
-            polls: 0,
+            full_polls: 0,
             empty_polls: 0,
             faults: Faults::default(),
             trace: Trace::OFF,
             epoch,
+            current_epoch: shared.current_epoch(),
             memory,
             shared,
         }
@@ -154,34 +161,35 @@ impl<D: Device> QueuePair<D> {
         self.slots.count()
     }
 
-    /// Writes a command that moves `bytes` in `direction` into the free slot `slot`.
+    /// Writes the command `cid`, which moves `bytes` in `direction`, to the submission queue.
     #[inline]
-    fn issue(
-        &mut self,
-        slot: u16,
-        command: Command,
-        (direction, bytes): (Direction, u32),
-        entry: Entry,
-    ) {
-        let cid = self.send(slot, command, entry);
+    fn issue(&mut self, cid: CommandId, command: Command, (direction, bytes): (Direction, u32)) {
+        self.send(cid, command);
         if self.extras {
-            if self.retries.wanted() {
-                self.retries.keep(slot, command, (direction, bytes));
-            }
-            self.note(cid, direction, bytes);
+            // A copy, which takes memory only here.
+            let words: [u64; 8] = zerocopy::transmute!(command);
+            let command = zerocopy::transmute!(words.map(std::convert::identity));
+            self.issued(cid, command, (direction, bytes));
         }
     }
 
     #[inline]
-    fn send(&mut self, slot: u16, mut command: Command, entry: Entry) -> CommandId {
-        let cid = self.slots.insert(slot, entry);
+    fn send(&mut self, cid: CommandId, mut command: Command) {
         command.cdw0 = U32::new(command.cdw0.get() | u32::from(cid.0) << 16);
         self.submission.write(command);
-        cid
+    }
+
+    /// What is to be done for a command beside sending it.
+    #[inline(never)]
+    fn issued(&mut self, cid: CommandId, command: Command, (direction, bytes): (Direction, u32)) {
+        if self.retries.wanted() {
+            let slot = Slots::index(cid) as u16;
+            self.retries.keep(slot, command, (direction, bytes));
+        }
+        self.note(cid, direction, bytes);
     }
 
     /// Reports to the policy and the trace that the command `cid` was submitted.
-    #[inline(never)]
     fn note(&mut self, cid: CommandId, direction: Direction, bytes: u32) {
         if !self.timed {
             return;
@@ -199,11 +207,12 @@ impl<D: Device> QueuePair<D> {
     /// time.
     #[inline]
     pub fn ring(&mut self) {
-        if self.is_current() {
-            let commands = self.submission.ring();
-            if self.timed && commands > 0 {
-                self.trace_now(EventKind::Doorbell { commands });
-            }
+        if !self.is_current() {
+            return;
+        }
+        match self.is_traced() {
+            false => self.submission.ring(),
+            true => self.ring_traced(),
         }
     }
 
@@ -217,65 +226,91 @@ impl<D: Device> QueuePair<D> {
     pub fn reap(
         &mut self,
         max: usize,
+        sink: impl FnMut(Completed),
+    ) -> Result<usize, CompletionFault> {
+        match self.peek() {
+            Some(posted) if max > 0 => self.drain(posted, |delivered| delivered < max, sink),
+            _ => Ok(0),
+        }
+    }
+
+    /// Polls the completion queue once and hands out all completions that are there.
+    #[inline(always)]
+    pub(crate) fn reap_all(
+        &mut self,
+        sink: impl FnMut(Completed),
+    ) -> Result<usize, CompletionFault> {
+        match self.peek() {
+            Some(posted) => self.drain(posted, |_| true, sink),
+            None => Ok(0),
+        }
+    }
+
+    /// Polls the completion queue once; what the device has posted, if it has.
+    #[inline]
+    pub(crate) fn peek(&mut self) -> Option<Posted> {
+        let posted = self.completion.peek();
+        if posted.is_none() {
+            self.empty_polls += 1;
+        }
+        posted
+    }
+
+    /// Hands out the completion that was `posted`, and those behind it as long as `more` are wanted
+    /// than there were.
+    #[inline(always)]
+    pub(crate) fn drain(
+        &mut self,
+        mut posted: Posted,
+        more: impl Fn(usize) -> bool,
         mut sink: impl FnMut(Completed),
     ) -> Result<usize, CompletionFault> {
-        self.polls += 1;
+        self.full_polls += 1;
         let at = if self.timed { now() } else { Nanos::ZERO };
-        let (mut delivered, mut again) = (0, 0);
-        let mut seen = false;
-        let mut result = Ok(());
-        while delivered < max {
-            let Some(entry) = self.completion.next() else {
-                break;
-            };
-            seen = true;
-            let cid = entry.command_id();
-            let found = if entry.queue_id() == self.id {
-                self.slots.remove(cid)
-            } else {
-                Err(CompletionFault::Unknown(cid))
+        let mut delivered = 0;
+        loop {
+            let (queue, dw0) = self.completion.take();
+            let cid = posted.command_id();
+            let found = match queue == self.id {
+                true => self.slots.remove(cid),
+                false => Err(CompletionFault::Unknown(cid)),
             };
             let command = match found {
                 Ok(command) => command,
-                Err(fault) => {
-                    result = Err(fault);
-                    break;
-                }
+                Err(fault) => return Err(self.pass_over(fault)),
             };
-            let status = entry.status();
+            self.interrupt.seen_one();
+            let status = posted.status();
             if self.timed {
                 self.learn(cid, at, status);
             }
-            let command = if status.is_success() {
-                command
-            } else {
-                match self.try_again(cid, status, command) {
-                    Some(command) => command,
-                    None => {
-                        again += 1;
-                        continue;
-                    }
-                }
-            };
-            delivered += 1;
-            sink(Completed {
+            let ended = |command: Entry| Completed {
                 tag: command.tag,
                 status,
-                dw0: entry.dw0.get(),
+                dw0,
                 buffer: command.buffer,
-            });
-        }
-        if seen {
-            self.interrupt.seen(delivered + again);
-            if self.is_current() {
-                self.completion.release();
+            };
+            if status.is_success() {
+                delivered += 1;
+                sink(ended(command));
+            } else if let Some(command) = self.try_again(cid, status, command) {
+                delivered += 1;
+                sink(ended(command));
             }
-        } else {
-            self.empty_polls += 1;
+            match self.completion.peek() {
+                Some(next) if more(delivered) => posted = next,
+                _ => break,
+            }
         }
-        match result {
-            Ok(()) => Ok(delivered),
-            Err(fault) => Err(self.count_fault(fault)),
+        self.release();
+        Ok(delivered)
+    }
+
+    /// Gives the entries read so far back to the device, if it still has the queue.
+    #[inline]
+    fn release(&mut self) {
+        if self.is_current() {
+            self.completion.release();
         }
     }
 
@@ -291,8 +326,10 @@ impl<D: Device> QueuePair<D> {
         }
     }
 
+    /// Counts an entry that is of no outstanding command, and that was read.
     #[cold]
-    fn count_fault(&mut self, fault: CompletionFault) -> CompletionFault {
+    fn pass_over(&mut self, fault: CompletionFault) -> CompletionFault {
+        self.release();
         match fault {
             CompletionFault::Unknown(_) => self.faults.unknown += 1,
             CompletionFault::Stale(_) => self.faults.stale += 1,

@@ -1,9 +1,10 @@
 //! Data pointers of commands: physical region pages (Base 4.1.1), or one SGL descriptor
 //! (Base 4.1.2), for buffers are contiguous to the device.
 
+use super::slots::Slots;
 use joulio_device::{DmaArray, DmaMemory, Iova};
 use joulio_nvme_spec::command::Cdw0;
-use joulio_nvme_spec::{Command, PAGE_SIZE, Psdt, SglDescriptor};
+use joulio_nvme_spec::{Command, CommandId, PAGE_SIZE, Psdt, SglDescriptor};
 use std::sync::Arc;
 use zerocopy::little_endian::{U32, U64};
 
@@ -84,13 +85,25 @@ impl Lists {
         }
     }
 
-    /// Describes `len` bytes from `start` for the command that is to go into `slot`.
+    /// Describes `len` bytes from `start` for the command `cid`.
     #[inline]
-    pub(crate) fn describe(&self, slot: u16, start: Iova, len: u32) -> DataPointer {
+    pub(crate) fn describe(&self, cid: CommandId, start: Iova, len: u32) -> DataPointer {
+        // Most I/Os are of one page.
+        if (start.0 & (PAGE - 1)) + u64::from(len) <= PAGE {
+            return DataPointer {
+                first: start.0,
+                second: 0,
+                psdt: Psdt::PRP,
+            };
+        }
+        self.describe_pages(cid, start, len)
+    }
+
+    fn describe_pages(&self, cid: CommandId, start: Iova, len: u32) -> DataPointer {
         if len > SHORT && self.sgls {
             return DataPointer::data_block(start, len);
         }
-        let base = usize::from(slot) * self.per_slot;
+        let base = Slots::index(cid) * self.per_slot;
         let list = || self.entries.iova().offset(base * 8);
         let prps = build(start, len, list, |i, entry| {
             self.entries.write(base + i, entry.to_le());

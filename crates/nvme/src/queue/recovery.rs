@@ -8,6 +8,7 @@ use joulio_nvme_spec::{Command, CommandId, Status};
 use joulio_trace::EventKind;
 use joulio_units::Nanos;
 use joulio_wait::now;
+use std::sync::atomic::Ordering;
 
 /// Longest interval in which a queue that is waited on is checked: a lost interrupt, or a
 /// device that has failed, is found this long after.
@@ -35,7 +36,7 @@ impl<D: Device> QueuePair<D> {
     /// Reports whether the controller still knows the queue: no reset came since it was made.
     #[inline]
     pub(crate) fn is_current(&self) -> bool {
-        self.shared.epoch() == self.epoch
+        self.current_epoch.load(Ordering::Relaxed) == self.epoch
     }
 
     /// Reports whether commands wait here for a controller that has been reset.
@@ -67,7 +68,7 @@ impl<D: Device> QueuePair<D> {
         let kept = self.interrupt.keep()?;
         self.faults.vectors_rewritten += u64::from(!kept);
         // What has completed is not late, whether an interrupt announced it or not.
-        let delivered = self.reap(usize::MAX, &mut *sink)?;
+        let delivered = self.reap_all(&mut *sink)?;
         self.slots.tick();
         Ok(delivered + self.end_overdue(interval, sink)?)
     }
@@ -113,7 +114,7 @@ impl<D: Device> QueuePair<D> {
     #[cold]
     pub(crate) fn reconnect(&mut self, sink: Sink<'_>) -> Result<usize, NvmeError> {
         // What completed before the reset has completed.
-        let mut delivered = self.reap_all(&mut *sink);
+        let mut delivered = self.reap_whole(&mut *sink);
         // What the controller was never rung for, it gets then.
         let unrung = self.submission.unrung();
         if let Err((error, released)) = self.connect_again() {
@@ -171,14 +172,14 @@ impl<D: Device> QueuePair<D> {
     }
 
     /// Everything in the completion queue, as far as it can hold.
-    fn reap_all(&mut self, sink: Sink<'_>) -> usize {
+    fn reap_whole(&mut self, sink: Sink<'_>) -> usize {
         let mut delivered = 0;
         for _ in 0..=self.depth {
             if !self.completion.ready() {
                 break;
             }
             // Bad entries are counted, and passed over.
-            let _ = self.reap(usize::MAX, |completed| {
+            let _ = self.reap_all(|completed| {
                 delivered += 1;
                 sink(completed);
             });

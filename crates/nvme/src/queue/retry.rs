@@ -91,10 +91,14 @@ impl<D: Device> QueuePair<D> {
         let Some(kept) = self.retries.once_more(slot) else {
             return Some(entry);
         };
-        let taken = self.slots.take();
-        debug_assert_eq!(taken, Some(slot), "what was freed last is taken first");
+        // What was freed last is taken first.
+        let cid = match self.slots.insert(entry) {
+            Ok(cid) => cid,
+            Err(entry) => return Some(entry),
+        };
+        debug_assert_eq!(Slots::index(cid), usize::from(slot));
         self.faults.retries += 1;
-        let cid = self.send(slot, kept.command, entry);
+        self.send(cid, kept.command);
         self.note(cid, kept.moved.0, kept.moved.1);
         None
     }

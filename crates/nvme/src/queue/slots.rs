@@ -41,16 +41,23 @@ struct Slot {
     buffer: Option<DmaBuffer>,
     /// The tick in which the command was submitted, or aborted.
     born: u32,
-    sequence: u8,
-    state: State,
+    /// The identifier of the command that the slot has, or had last: the sequence is what changes.
+    name: u16,
+    /// The same while it is outstanding, else [`NOBODY`].
+    outstanding: u16,
+    /// The slot that was freed before this one, while both are free, else [`NOBODY`].
+    next_free: u16,
+    /// An abort was tried.
+    aborted: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Free,
-    Busy,
-    /// Busy, and an abort was tried.
-    Aborted,
+/// No slot, and no command: FFFFh is never an identifier.
+const NOBODY: u16 = u16::MAX;
+
+impl Slot {
+    fn is_free(&self) -> bool {
+        self.outstanding == NOBODY
+    }
 }
 
 /// A command that has been outstanding for too long.
@@ -63,7 +70,10 @@ pub(crate) struct Overdue {
 
 pub(crate) struct Slots {
     slots: Box<[Slot]>,
-    free: Vec<u16>,
+    /// The slot that was freed last: free slots are a list.
+    free: u16,
+    /// Number of commands outstanding.
+    count: u16,
     /// Counts the readings of the clock, see [`Slots::tick`].
     tick: u32,
     /// When and as what the command of a slot was submitted, for policies that need it.
@@ -73,16 +83,22 @@ pub(crate) struct Slots {
 impl Slots {
     pub(crate) fn new(depth: usize) -> Slots {
         assert!((1..=MAX_SLOTS).contains(&depth));
-        let slot = || Slot {
+        let slot = |index: u16| Slot {
             tag: 0,
             buffer: None,
             born: 0,
-            sequence: 0,
-            state: State::Free,
+            name: index,
+            outstanding: NOBODY,
+            next_free: match index + 1 {
+                next if usize::from(next) < depth => next,
+                _ => NOBODY,
+            },
+            aborted: false,
         };
         Slots {
-            slots: std::iter::repeat_with(slot).take(depth).collect(),
-            free: (0..depth as u16).rev().collect(),
+            slots: (0..depth as u16).map(slot).collect(),
+            free: 0,
+            count: 0,
             tick: 0,
             history: vec![(Nanos::ZERO, Class::new(Direction::Other, 0)); depth].into(),
         }
@@ -90,47 +106,55 @@ impl Slots {
 
     /// The bytes this takes.
     pub(crate) fn memory(&self) -> usize {
-        size_of_val(&*self.slots) + size_of_val(&*self.history) + self.free.capacity() * 2
+        size_of_val(&*self.slots) + size_of_val(&*self.history)
     }
 
-    /// Takes a free slot, for [`Slots::insert`] to fill: the one that was freed last.
+    /// Puts a command into the free slot that was freed last and names it; gives it back when there
+    /// is none.
     #[inline]
-    pub(crate) fn take(&mut self) -> Option<u16> {
-        self.free.pop()
-    }
-
-    /// Fills the slot that [`Slots::take`] gave and names the command.
-    #[inline]
-    pub(crate) fn insert(&mut self, index: u16, entry: Entry) -> CommandId {
-        let slot = &mut self.slots[usize::from(index)];
-        slot.sequence = (slot.sequence + 1) & 0xf;
-        slot.state = State::Busy;
+    pub(crate) fn insert(&mut self, entry: Entry) -> Result<CommandId, Entry> {
+        let Some(slot) = self.slots.get_mut(usize::from(self.free)) else {
+            return Err(entry);
+        };
+        self.free = slot.next_free;
+        self.count += 1;
+        slot.name = slot.name.wrapping_add(1 << SLOT_BITS);
+        slot.outstanding = slot.name;
         slot.born = self.tick;
         slot.tag = entry.tag;
         // Free slots have no buffer: nothing is dropped here.
         std::mem::forget(std::mem::replace(&mut slot.buffer, entry.buffer));
-        Self::name(index, slot.sequence)
+        Ok(CommandId(slot.name))
     }
 
     /// Gives up the command that `cid` names.
     #[inline]
     pub(crate) fn remove(&mut self, cid: CommandId) -> Result<Entry, CompletionFault> {
         let index = Self::index(cid);
-        let Some(slot) = self.slots.get_mut(index) else {
-            return Err(CompletionFault::Unknown(cid));
-        };
-        if u16::from(slot.sequence) != cid.0 >> SLOT_BITS {
-            return Err(CompletionFault::Stale(cid));
+        match self.slots.get_mut(index) {
+            Some(slot) if slot.outstanding == cid.0 => {
+                slot.outstanding = NOBODY;
+                slot.next_free = self.free;
+                slot.aborted = false;
+                self.free = index as u16;
+                self.count -= 1;
+                Ok(Entry {
+                    tag: slot.tag,
+                    buffer: slot.buffer.take(),
+                })
+            }
+            _ => Err(self.fault(cid)),
         }
-        if slot.state == State::Free {
-            return Err(CompletionFault::Doubled(cid));
+    }
+
+    /// The fault of a completion that is of no outstanding command.
+    #[cold]
+    fn fault(&self, cid: CommandId) -> CompletionFault {
+        match self.slots.get(Self::index(cid)) {
+            None => CompletionFault::Unknown(cid),
+            Some(slot) if slot.name != cid.0 => CompletionFault::Stale(cid),
+            Some(_) => CompletionFault::Doubled(cid),
         }
-        slot.state = State::Free;
-        self.free.push(index as u16);
-        Ok(Entry {
-            tag: slot.tag,
-            buffer: slot.buffer.take(),
-        })
     }
 
     /// Time goes on: to be called once in an interval, and not more often. A command's age is
@@ -141,39 +165,33 @@ impl Slots {
 
     /// A command that has been outstanding for `limit` whole intervals.
     pub(crate) fn overdue(&self, limit: u32) -> Option<Overdue> {
-        let mut slots = self.slots.iter().enumerate();
-        let (index, slot) = slots.find(|(_, slot)| {
+        let mut slots = self.slots.iter();
+        let slot = slots.find(|slot| {
             // The interval in which it came was not a whole one.
-            slot.state != State::Free && self.tick.wrapping_sub(slot.born) > limit
+            !slot.is_free() && self.tick.wrapping_sub(slot.born) > limit
         })?;
         Some(Overdue {
-            cid: Self::name(index as u16, slot.sequence),
-            aborted: slot.state == State::Aborted,
+            cid: CommandId(slot.name),
+            aborted: slot.aborted,
         })
     }
 
     /// Gives the command that `cid` names its time once more, for an abort to end it.
     pub(crate) fn mark_aborted(&mut self, cid: CommandId) {
         if let Some(slot) = self.slots.get_mut(Self::index(cid)) {
-            slot.state = State::Aborted;
+            slot.aborted = true;
             slot.born = self.tick;
         }
     }
 
     /// The commands outstanding.
     pub(crate) fn names(&self) -> Vec<CommandId> {
-        let slots = (0u16..).zip(&*self.slots);
-        slots
-            .filter(|(_, slot)| slot.state != State::Free)
-            .map(|(index, slot)| Self::name(index, slot.sequence))
-            .collect()
-    }
-
-    fn name(index: u16, sequence: u8) -> CommandId {
-        CommandId(index | u16::from(sequence) << SLOT_BITS)
+        let slots = self.slots.iter().filter(|slot| !slot.is_free());
+        slots.map(|slot| CommandId(slot.name)).collect()
     }
 
     /// The slot that `cid` speaks of.
+    #[inline]
     pub(crate) fn index(cid: CommandId) -> usize {
         usize::from(cid.0 & ((1 << SLOT_BITS) - 1))
     }
@@ -211,12 +229,12 @@ impl Slots {
 impl Outstanding for Slots {
     #[inline]
     fn count(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.count.into()
     }
 
     fn for_each(&self, each: &mut dyn FnMut(Class, Nanos)) {
         let slots = self.slots.iter().zip(&self.history);
-        for (_, &(at, class)) in slots.filter(|(slot, _)| slot.state != State::Free) {
+        for (_, &(at, class)) in slots.filter(|(slot, _)| !slot.is_free()) {
             each(class, at);
         }
     }
@@ -228,8 +246,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn put(slots: &mut Slots, tag: u64) -> Option<CommandId> {
-        let index = slots.take()?;
-        Some(slots.insert(index, Entry { tag, buffer: None }))
+        slots.insert(Entry { tag, buffer: None }).ok()
     }
 
     #[test]

@@ -44,6 +44,16 @@ impl<D: Device> QueuePair<D> {
         });
     }
 
+    /// Rings the doorbell and records for how many commands.
+    #[cold]
+    pub(super) fn ring_traced(&mut self) {
+        let commands = self.submission.pending();
+        self.submission.ring();
+        if commands > 0 {
+            self.trace_now(EventKind::Doorbell { commands });
+        }
+    }
+
     pub(super) fn trace_submit(
         &mut self,
         at: Nanos,

@@ -3,7 +3,7 @@
 use super::QueuePair;
 use super::interrupt::Interrupt;
 use crate::PolicyError;
-use joulio_device::{Device, DmaMemory, Vector};
+use joulio_device::{Device, DeviceError, DmaMemory, Vector};
 use joulio_trace::EventKind;
 use joulio_units::Nanos;
 use joulio_wait::{
@@ -12,29 +12,34 @@ use joulio_wait::{
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Generation of the next policy of a queue.
+static GENERATION: AtomicU64 = AtomicU64::new(0);
+
 /// A generation that nothing has had before.
 pub(super) fn next_generation() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    NEXT.fetch_add(1, Ordering::Relaxed)
+    GENERATION.fetch_add(1, Ordering::Relaxed)
+}
+
+/// As long as it stays the same, no queue of this process was made and none has changed its policy.
+#[inline]
+pub(crate) fn policies_generation() -> u64 {
+    GENERATION.load(Ordering::Relaxed)
 }
 
 impl<D: Device> QueuePair<D> {
     /// Polls the completion queue once, and counts the poll when it finds nothing.
     #[inline]
     pub(crate) fn poll(&mut self) -> bool {
-        let ready = self.completion.ready();
-        let vain = u64::from(!ready);
-        self.polls += vain;
-        self.empty_polls += vain;
-        ready
+        self.peek().is_some()
     }
 
     /// Polls so far.
     pub(crate) fn polls(&self) -> u64 {
-        self.polls
+        self.full_polls + self.empty_polls
     }
 
     /// Reports whether a completion is there; not counted as a poll.
+    #[inline]
     pub(crate) fn has_completion(&self) -> bool {
         self.completion.ready()
     }
@@ -55,6 +60,20 @@ impl<D: Device> QueuePair<D> {
             can = can.with(StepKind::UserInterrupt).with(StepKind::Block);
         }
         can.and(waiter)
+    }
+
+    /// The step that the policy always plans, if it does and `waiter` has it.
+    pub(crate) fn fixed_step(&self, waiter: StepSet) -> Option<Step> {
+        let can = self.can(waiter).and(self.policy.steps());
+        self.policy.fixed().filter(|step| can.has(step.kind))
+    }
+
+    /// Lets interrupts through, if the policy blocks.
+    pub(crate) fn arm_block(&mut self) -> Result<(), DeviceError> {
+        match self.interrupt.blocking_vector().is_some() {
+            true => self.interrupt.arm(),
+            false => Ok(()),
+        }
     }
 
     /// Returns the step that the policy plans; an error when that is none of those it said it would
@@ -230,7 +249,7 @@ impl<D: Device> QueuePair<D> {
         self.claim();
         let interrupt = self.interrupt.counts();
         Counters {
-            polls: self.polls,
+            polls: self.polls(),
             empty_polls: self.empty_polls,
             arms: interrupt.arms,
             interrupts: interrupt.raised,

@@ -104,6 +104,34 @@ impl Fixture {
 }
 
 #[test]
+fn a_queue_with_nothing_outstanding_is_passed_over_until_it_has_something() {
+    let (controller, stepper, _) = crate::common::open();
+    let namespace = controller.namespace(1).unwrap();
+    let pair = |_| controller.create_queue_pair(4).unwrap();
+    let mut group = PollGroup::new((0..2).map(pair).collect());
+    let read_on = |group: &mut PollGroup<_>, index: usize| {
+        let buffer = controller.allocate_buffers(1, 4096).unwrap().remove(0);
+        let queue = &mut group.queues()[index];
+        queue.read(&namespace, 0, 1, buffer, 7).unwrap();
+        queue.ring();
+        assert_eq!(group.reap(0, None, |_, _| {}).unwrap(), 0);
+        stepper.step(Nanos::ZERO);
+        let mut from = Vec::new();
+        let reaped = group.reap(1, None, |queue, done| from.push((queue, done.tag)));
+        assert_eq!((reaped.unwrap(), from), (1, vec![(index, 7)]));
+    };
+    read_on(&mut group, 0);
+    let before = group.queue_counters();
+    for _ in 0..9 {
+        read_on(&mut group, 0);
+    }
+    let after = group.queue_counters();
+    assert_eq!(after[0].polls - before[0].polls, 18);
+    assert_eq!(after[1].polls, before[1].polls);
+    read_on(&mut group, 1);
+}
+
+#[test]
 fn a_policy_learns_of_each_command_once() {
     let mut fixture = fixture();
     let diary = Diary::default();

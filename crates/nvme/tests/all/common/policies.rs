@@ -85,7 +85,7 @@ impl Waits {
                 }
             });
             let mut io = |group: &mut PollGroup<Spy>| {
-                for queue in &mut group.queues()[..busy] {
+                for queue in group.queues().iter_mut().take(busy) {
                     let buffer = buffers.pop().unwrap();
                     queue.read(&namespace, 0, 1, buffer, 0).unwrap();
                     queue.ring();

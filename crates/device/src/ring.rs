@@ -1,0 +1,141 @@
+//! A ring of entries in DMA memory.
+//!
+//! Sound because the place is always inside the array that the ring is made of, whose memory the
+//! array keeps: it begins at the first entry, goes on by one, and from the last one to the first.
+
+use crate::{DmaArray, Entry};
+use joulio_cpu::CacheLine;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A ring of entries in DMA memory and a place in it, which only goes on: a queue's tail or head.
+/// Nothing has to be checked where it is read or written.
+pub struct DmaRing<T> {
+    /// The place.
+    at: NonNull<T>,
+    first: NonNull<T>,
+    /// Behind the last.
+    end: NonNull<T>,
+    array: DmaArray<T>,
+}
+
+// SAFETY: accesses are volatile or atomic; the memory lives as long as `array`.
+unsafe impl<T: Entry> Send for DmaRing<T> {}
+
+impl<T: Entry> DmaRing<T> {
+    /// A ring of the entries of `array`, at the first.
+    ///
+    /// # Panics
+    /// When the array has no entries.
+    pub fn new(array: DmaArray<T>) -> DmaRing<T> {
+        assert!(array.len() > 0, "a ring has entries");
+        let first = array.first();
+        // SAFETY: the end of the array's own range.
+        let end = unsafe { first.add(array.len()) };
+        DmaRing {
+            at: first,
+            first,
+            end,
+            array,
+        }
+    }
+
+    /// The entries.
+    pub fn array(&self) -> &DmaArray<T> {
+        &self.array
+    }
+
+    /// Number of entries.
+    #[inline]
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        self.array.len()
+    }
+
+    /// Index of the place.
+    #[inline]
+    pub fn index(&self) -> usize {
+        // SAFETY: both are in the array.
+        unsafe { self.at.offset_from(self.first) as usize }
+    }
+
+    /// Goes on by one entry; true if that was the last, and the next is the first.
+    #[inline]
+    pub fn advance(&mut self) -> bool {
+        // SAFETY: `at` is before `end`, so that this is at most the end.
+        self.at = unsafe { self.at.add(1) };
+        let wrapped = self.at == self.end;
+        if wrapped {
+            self.at = self.first;
+        }
+        wrapped
+    }
+
+    /// Goes back to the first entry.
+    pub fn restart(&mut self) {
+        self.at = self.first;
+    }
+
+    /// Writes the entry at the place.
+    #[inline]
+    pub fn write(&self, value: T) {
+        // SAFETY: inside and aligned: the ring's invariant.
+        unsafe { T::store(self.at.as_ptr(), value) }
+    }
+
+    /// Loads the 32-bit word at byte `OFFSET` of the entry at the place, with acquire ordering: what
+    /// the device wrote before it is seen by reads that follow.
+    #[inline]
+    pub fn load_word<const OFFSET: usize>(&self) -> u32 {
+        const {
+            assert!(size_of::<T>().is_multiple_of(4) && OFFSET.is_multiple_of(4));
+            assert!(OFFSET + 4 <= size_of::<T>());
+        };
+        // SAFETY: inside; `DmaMemory::array` saw to the alignment, and entries are whole words.
+        unsafe {
+            let word = self.at.cast::<u8>().add(OFFSET).cast::<u32>();
+            AtomicU32::from_ptr(word.as_ptr()).load(Ordering::Acquire)
+        }
+    }
+
+    /// The cache line of the entry at the place, to be watched.
+    pub fn cache_line(&self) -> CacheLine<'_> {
+        self.array.cache_line(self.index())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DmaDomain, DmaMapping, DmaMemory, Iova, SharedMemory};
+    use std::sync::Arc;
+
+    struct Unmapped(DmaDomain);
+
+    impl DmaMapping for Unmapped {
+        fn domain(&self) -> DmaDomain {
+            self.0
+        }
+    }
+
+    #[test]
+    fn a_place_goes_round_and_reads_what_was_written_there() {
+        let memory = Arc::new(SharedMemory::allocate(4096).unwrap());
+        let mapping = Unmapped(DmaDomain::unique());
+        let memory = Arc::new(DmaMemory::new(memory, Iova(0), mapping));
+        let mut ring = DmaRing::new(memory.array::<[u32; 4]>(64, 3));
+        for lap in 0..4u32 {
+            for index in 0..3 {
+                assert_eq!(ring.index(), index);
+                ring.write([lap, 0, 0, index as u32]);
+                assert_eq!(ring.load_word::<0>(), lap);
+                assert_eq!(ring.load_word::<12>(), index as u32);
+                assert_eq!(ring.array().read(index), [lap, 0, 0, index as u32]);
+                assert_eq!(ring.advance(), index == 2);
+            }
+        }
+        ring.advance();
+        ring.restart();
+        assert_eq!(ring.index(), 0);
+    }
+}

@@ -1,17 +1,29 @@
-//! `joulio lab list`: the experiments that come with joulio.
+//! `joulio lab list`: the experiments that come with joulio, and the papers' tables and figures.
 
 use crate::Outcome;
 use crate::columns::columns;
 use crate::failure::Failure;
 use crate::output::print;
+use joulio_lab::campaign::report;
 use joulio_lab::experiment_file::{CATALOGUE, ExperimentFile};
+use joulio_lab::report::{PaperItem, papers};
+use std::path::PathBuf;
 
 /// The flags.
 #[derive(clap::Args)]
-pub struct ListArgs {}
+pub struct ListArgs {
+    /// Every table and figure of the papers instead, as Markdown: the command that makes it, and what
+    /// became of it in these folders of results
+    #[arg(long, num_args = 1.., value_name = "FOLDER")]
+    papers: Vec<PathBuf>,
+}
 
 /// `joulio lab list`.
-pub fn run(_: &ListArgs) -> Outcome {
+pub fn run(args: &ListArgs) -> Outcome {
+    if !args.papers.is_empty() {
+        let report = report(&args.papers, None).map_err(Failure::input)?;
+        return print(&papers(&PaperItem::all(&report)));
+    }
     let files = CATALOGUE.iter().map(|(name, _)| ExperimentFile::load(name));
     let files: Vec<_> = files.collect::<Result<_, _>>().map_err(Failure::run)?;
     let header = [

@@ -118,8 +118,10 @@ pub struct NumberLine {
 /// What becomes of a table or a figure.
 #[derive(Clone, Debug, Serialize)]
 pub struct Status {
-    /// Name in the source.
+    /// Name.
     pub id: String,
+    /// Name in the source of what it is, or is a part of; `None`: the source has none.
+    pub in_source: Option<String>,
     /// Title.
     pub title: String,
     /// True if it has data here.
@@ -188,13 +190,16 @@ impl SetReport {
         };
         let observed = shown.observations.iter().map(|spec| judge.observe(spec));
         let observed: Vec<Observed> = observed.collect();
-        let status =
-            tables
-                .iter()
-                .map(|table| Status::of(&table.id, &table.title, &table.problem, &observed))
-                .chain(figures.iter().map(|figure| {
-                    Status::of(&figure.id, &figure.title, &figure.problem, &observed)
-                }));
+        let of_tables = tables.iter().map(|table| {
+            let id = Some(table.id.clone());
+            Status::of(&table.id, id, &table.title, &table.problem, &observed)
+        });
+        let of_figures = figures.iter().zip(shown.figures).map(|(figure, spec)| {
+            let id = spec.in_source.clone().unwrap_or_else(|| spec.id.clone());
+            let id = Some(id).filter(|id| id != "-");
+            Status::of(&figure.id, id, &figure.title, &figure.problem, &observed)
+        });
+        let status = of_tables.chain(of_figures);
         SetReport {
             platform: data.platform,
             machine: data.machine.clone(),
@@ -211,7 +216,13 @@ impl SetReport {
 }
 
 impl Status {
-    fn of(id: &str, title: &str, problem: &Option<String>, observed: &[Observed]) -> Status {
+    fn of(
+        id: &str,
+        in_source: Option<String>,
+        title: &str,
+        problem: &Option<String>,
+        observed: &[Observed],
+    ) -> Status {
         let speaking = observed
             .iter()
             .filter(|one| one.shown.iter().any(|shown| shown == id));
@@ -223,6 +234,7 @@ impl Status {
         };
         Status {
             id: id.to_owned(),
+            in_source,
             title: title.to_owned(),
             data: problem.is_none(),
             outcome: decides

@@ -10,6 +10,7 @@ mod files;
 mod finding;
 mod markdown;
 mod page;
+mod papers;
 mod spec;
 mod table;
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub use figure::{Axis, Drawing, Entry, Figure, Mark, Panel, Series, Style, Tie, 
 pub use files::{WriteError, write};
 pub use finding::{Finding, findings};
 pub use page::page;
+pub use papers::{PaperFinding, PaperItem, papers};
 pub use spec::{
     Cells, FigureKind, FigureSpec, Layer, Less, ObservationSpec, OneOrMore, Part, Peak, Rising,
     SpecError, TableKind, TableSpec, Times, Where, Within,

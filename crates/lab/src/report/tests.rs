@@ -410,3 +410,62 @@ fn an_empty_report_says_so_in_one_sentence() {
     let html = page(&none);
     assert!(html.contains("id=\"found\""));
 }
+
+#[test]
+fn a_papers_figure_in_two_parts_is_one_item_and_what_it_has_not_is_none() {
+    let text = r#"
+    [[figure]]
+    id = "F1c"
+    in_source = "F1cd"
+    title = "Rates"
+    kind = "lines"
+    sweep = "main"
+    x = "numjobs"
+    y = "iops"
+    series = "completion"
+    [[figure]]
+    id = "F1d"
+    in_source = "F1cd"
+    title = "Elsewhere"
+    kind = "lines"
+    sweep = "elsewhere"
+    x = "numjobs"
+    y = "iops"
+    [[figure]]
+    id = "S1"
+    in_source = "-"
+    title = "Ours"
+    kind = "lines"
+    sweep = "main"
+    x = "numjobs"
+    y = "iops"
+    series = "completion"
+    [[observation]]
+    id = "O1"
+    text = "Polling is faster."
+    shown = ["F1c"]
+    rising = [{ sweep = "main", metric = "iops", along = "completion", order = ["interrupt", "poll"] }]
+    "#;
+    let records = || {
+        let mut records = runs(POLL, 1, 1_000.0, 1.0, 40.0);
+        records.extend(runs(INTERRUPT, 1, 900.0, 1.0, 40.0));
+        records
+    };
+    let items = PaperItem::all(&report(text, records()));
+    let ids: Vec<_> = items.iter().map(|item| item.id.as_str()).collect();
+    assert_eq!(ids, ["F1cd"]);
+    // One part has no data: the whole is not judged.
+    assert!(!items[0].is_judged());
+    assert!(papers(&items).contains("0 of 1 tables and figures"));
+    let whole = text.replace(
+        "sweep = \"elsewhere\"",
+        "sweep = \"main\"\nseries = \"completion\"",
+    );
+    let items = PaperItem::all(&report(&whole, records()));
+    assert!(items[0].is_judged());
+    let text = papers(&items);
+    assert!(
+        text.contains("| F1cd | Rates; Elsewhere | `joulio lab run hotstorage22 --emulated` |"),
+        "{text}"
+    );
+}

@@ -13,6 +13,8 @@ pub struct FigureSpec {
     pub id: String,
     /// Title in a few words.
     pub title: String,
+    /// Name in the source of what it is a part of, where that is not its id; `-`: the source has none.
+    pub in_source: Option<String>,
     /// Kind of drawing.
     pub kind: FigureKind,
     /// Sweep whose records it shows.

@@ -1,0 +1,153 @@
+//! Every table and figure of the published papers, by which command it is had here, and what became of it.
+
+use super::assemble::{Report, Status};
+use super::verdict::Outcome;
+use super::words;
+use crate::record::Platform;
+use std::fmt::Write;
+
+/// One table or figure of a paper.
+#[derive(Clone, Debug)]
+pub struct PaperItem {
+    /// Short name of the paper.
+    pub paper: String,
+    /// Name of the experiment.
+    pub experiment: String,
+    /// Name in the paper.
+    pub id: String,
+    /// Title in a few words.
+    pub title: String,
+    /// What became of it, by platform and machine, in the order of the results.
+    pub found: Vec<PaperFinding>,
+}
+
+/// What became of a paper's table or figure on one platform.
+#[derive(Clone, Debug)]
+pub struct PaperFinding {
+    /// What the runs were done on.
+    pub platform: Platform,
+    /// True if all of it has data.
+    pub data: bool,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Why.
+    pub because: String,
+}
+
+impl PaperItem {
+    /// Every table and figure that `report` has of papers.
+    pub fn all(report: &Report) -> Vec<PaperItem> {
+        let mut items: Vec<PaperItem> = Vec::new();
+        for experiment in &report.experiments {
+            let Some(paper) = &experiment.published else {
+                continue;
+            };
+            for set in &experiment.sets {
+                for status in &set.status {
+                    let Some(id) = &status.in_source else {
+                        continue;
+                    };
+                    let same = |one: &PaperItem| one.paper == *paper && one.id == *id;
+                    let at = items.iter().position(same).unwrap_or_else(|| {
+                        items.push(PaperItem {
+                            paper: paper.clone(),
+                            experiment: experiment.name.clone(),
+                            id: id.clone(),
+                            title: status.title.clone(),
+                            found: Vec::new(),
+                        });
+                        items.len() - 1
+                    });
+                    items[at].add(set.platform, status);
+                }
+            }
+        }
+        items
+    }
+
+    /// True if it has data and a verdict somewhere.
+    pub fn is_judged(&self) -> bool {
+        let mut found = self.found.iter();
+        found.any(|one| one.data && one.outcome != Outcome::NoData)
+    }
+
+    /// Adds a table or figure that is this one, or a part of it.
+    fn add(&mut self, platform: Platform, status: &Status) {
+        let whole = self.found.iter_mut().find(|one| one.platform == platform);
+        let Some(whole) = whole else {
+            self.found.push(PaperFinding {
+                platform,
+                data: status.data,
+                outcome: status.outcome,
+                because: status.because.clone(),
+            });
+            return;
+        };
+        whole.data &= status.data;
+        if status.outcome < whole.outcome {
+            whole.outcome = status.outcome;
+            whole.because.clone_from(&status.because);
+        }
+        if !self.title.contains(&status.title) {
+            self.title = format!("{}; {}", self.title, status.title);
+        }
+    }
+}
+
+/// `items` as a page of Markdown, a table a paper.
+pub fn papers(items: &[PaperItem]) -> String {
+    let judged = items.iter().filter(|item| item.is_judged()).count();
+    let mut text = format!(
+        "{judged} of {} tables and figures have data and a verdict in these results.\n",
+        items.len()
+    );
+    let mut last = "";
+    for item in items {
+        if item.paper != last {
+            last = &item.paper;
+            // Writing to a string does not fail.
+            let _ = writeln!(
+                text,
+                "\n## {last}\n\n| | what it shows | command | here |\n|---|---|---|---|"
+            );
+        }
+        let commands: Vec<String> = item.found.iter().map(|one| command(item, one)).collect();
+        let found: Vec<String> = item.found.iter().map(PaperFinding::text).collect();
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} |",
+            item.id,
+            cell(&item.title),
+            commands.join("<br>"),
+            found.join("<br>")
+        );
+    }
+    text
+}
+
+fn command(item: &PaperItem, found: &PaperFinding) -> String {
+    let on = match found.platform {
+        Platform::Twin => " --twin",
+        Platform::Emulated => " --emulated",
+        Platform::Real => " --device DEVICE",
+        Platform::Guest => "",
+    };
+    format!("`joulio lab run {}{on}`", item.experiment)
+}
+
+impl PaperFinding {
+    fn text(&self) -> String {
+        let outcome = match (self.data, self.outcome) {
+            (true, Outcome::NoData) => "data, no verdict",
+            (false, _) => "– no data",
+            (true, outcome) => words::outcome(outcome),
+        };
+        let platform = self.platform.name();
+        format!("{platform}: **{outcome}** {}", cell(&self.because))
+    }
+}
+
+/// Words as a cell of a table, which a bar would end, and in which a star would begin something.
+fn cell(words: &str) -> String {
+    words.replace('|', "\\|").replace('*', "\\*")
+}

@@ -4,7 +4,7 @@ use crate::Outcome;
 use crate::columns::columns;
 use crate::failure::Failure;
 use crate::output::print;
-use joulio_lab::campaign::{ComparedPoint, compare};
+use joulio_lab::campaign::{ComparedPoint, Kinds, compare};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -18,11 +18,18 @@ pub struct CompareArgs {
     /// Also the figures that do not differ
     #[arg(long)]
     all: bool,
+    /// One folder is of virtual time, the other measured: what a profile says and the machine does not
+    #[arg(long)]
+    model: bool,
 }
 
 /// `joulio lab compare`.
 pub fn run(args: &CompareArgs) -> Outcome {
-    let compared = compare(&args.one, &args.other).map_err(Failure::input)?;
+    let kinds = match args.model {
+        true => Kinds::WithModel,
+        false => Kinds::Alike,
+    };
+    let compared = compare(&args.one, &args.other, kinds).map_err(Failure::input)?;
     let mut text = String::new();
     for note in &compared.notes {
         text += &format!("{note}\n");

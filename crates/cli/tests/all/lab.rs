@@ -69,6 +69,7 @@ fn the_list_has_the_papers_and_our_own() {
         "hotstorage22",
         "hotstorage23",
         "hotstorage25",
+        "first-hour",
         "interfaces",
         "shared-core",
         "tiering",
@@ -88,6 +89,7 @@ fn every_experiment_can_be_planned_in_virtual_time_and_on_the_emulator() {
         "hotstorage20",
         "hotstorage22",
         "hotstorage25",
+        "first-hour",
         "interfaces",
         "tiering",
     ] {
@@ -98,6 +100,19 @@ fn every_experiment_can_be_planned_in_virtual_time_and_on_the_emulator() {
     assert!(plan.contains("F1") && plan.contains("sizes"), "{plan}");
     // Nothing was made.
     assert_eq!(fs::read_dir(room.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn sizes_that_jobs_take_in_turn_can_be_planned() {
+    let room = room();
+    fs::write(room.path().join("disk.img"), vec![0_u8; 1 << 20]).unwrap();
+    let text = SMALL.replace("\"poll\", ", "").replace(
+        "bs = [\"4k\", \"8k\", \"16k\"]",
+        "bs = \"4k:8k\"\nnumjobs = 2",
+    );
+    fs::write(room.path().join("small.toml"), text).unwrap();
+    let plan = stdout(room.path(), "lab plan small.toml --device ./disk.img");
+    assert!(!plan.contains("Unavailable"), "{plan}");
 }
 
 #[test]
@@ -185,6 +200,56 @@ fn shards_are_merged_to_the_same_bytes() {
     assert!(said.contains("--force"), "{said}");
     stdout(room.path(), "lab merge s4 s2 s1 s3 -o one --force");
     assert_eq!(one, merge("one one s1 s2", "three"));
+}
+
+#[test]
+fn shards_that_run_side_by_side_are_those_of_one_run() {
+    let room = room();
+    let joulio = assert_cmd::cargo::cargo_bin!("joulio")
+        .display()
+        .to_string();
+    let parallel = Path::new("/usr/bin/parallel").exists();
+    // The lines of docs/lab.md.
+    let script = match parallel {
+        true => "parallel -j 3 \"$JOULIO\" lab run small.toml --twin --shard {}/3 -o s{} ::: 1 2 3",
+        false => {
+            "for k in 1 2 3; do \"$JOULIO\" lab run small.toml --twin --shard $k/3 -o s$k & done; wait"
+        }
+    };
+    let ended = std::process::Command::new("bash")
+        .args(["-c", script])
+        .env("JOULIO", joulio)
+        .env("HOME", room.path())
+        .current_dir(&room)
+        .output()
+        .unwrap();
+    assert!(
+        ended.status.success(),
+        "{}",
+        String::from_utf8_lossy(&ended.stderr)
+    );
+    stdout(room.path(), "lab merge s2 s3 s1 -o merged");
+    stdout(room.path(), "lab run small.toml --twin -o whole");
+    let merged = runs(&room.path().join("merged"));
+    assert_eq!(merged, runs(&room.path().join("whole")));
+    assert_eq!(merged.len(), 12);
+}
+
+#[test]
+fn the_first_hour_is_beside_the_model_of_its_drive() {
+    let room = room();
+    let line = "lab run first-hour --quick --replicates 2";
+    let disk = "emulated:optane-p5800x,size=4M";
+    let real = stdout(room.path(), &format!("{line} --device {disk} -o here"));
+    // What is not there is a row with its reason, not a failure.
+    assert!(real.contains("28 run(s), 28 of them now"), "{real}");
+    stdout(room.path(), &format!("{line} --twin -o model"));
+    let said = refused(room.path(), "lab compare here model");
+    assert!(said.contains("--model"), "{said}");
+    let text = stdout(room.path(), "lab compare here model --model --all");
+    assert!(text.contains("latency_us"), "{text}");
+    // Joules of the model beside joules of the model are no comparison.
+    assert!(!text.contains("ios_per_joule"), "{text}");
 }
 
 #[test]

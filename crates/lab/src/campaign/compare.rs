@@ -36,7 +36,7 @@ pub enum CompareError {
         other_experiment: String,
     },
     /// Results whose times are of unlike kinds.
-    #[error("{} is of {}, {} of {}: their times are not of one kind; compare two of one", one.display(), name(*platform), other.display(), name(*other_platform))]
+    #[error("{} is of {}, {} of {}: their times are not of one kind; compare two of one, or measured ones with virtual time's by --model", one.display(), name(*platform), other.display(), name(*other_platform))]
     Platforms {
         /// First folder.
         one: PathBuf,
@@ -106,11 +106,28 @@ impl ComparedPoint {
     }
 }
 
+/// What may stand beside what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kinds {
+    /// Results of one kind: both measured on real devices, or both on emulated ones, or both modelled.
+    Alike,
+    /// Measured results, and virtual time's of the same runs: what the profiles say wrongly.
+    WithModel,
+}
+
+impl Kinds {
+    /// True if results of `one` and `other` may be compared.
+    fn allow(self, one: Platform, other: Platform) -> bool {
+        let modelled = [one, other].map(|platform| platform == Platform::Twin);
+        one == other || (self == Kinds::WithModel && modelled[0] != modelled[1])
+    }
+}
+
 /// Compares the results in `one` with those in `other`.
 ///
 /// # Errors
 /// A folder cannot be read, or the results are of unlike kinds.
-pub fn compare(one: &Path, other: &Path) -> Result<ComparedRuns, CompareError> {
+pub fn compare(one: &Path, other: &Path, kinds: Kinds) -> Result<ComparedRuns, CompareError> {
     let (a, b) = (ResultsFolder::read(one)?, ResultsFolder::read(other)?);
     if a.header.experiment != b.header.experiment {
         return Err(CompareError::Experiments {
@@ -120,7 +137,7 @@ pub fn compare(one: &Path, other: &Path) -> Result<ComparedRuns, CompareError> {
             other_experiment: b.header.experiment,
         });
     }
-    if a.header.platform != b.header.platform {
+    if !kinds.allow(a.header.platform, b.header.platform) {
         return Err(CompareError::Platforms {
             one: one.into(),
             platform: a.header.platform,
@@ -136,7 +153,7 @@ pub fn compare(one: &Path, other: &Path) -> Result<ComparedRuns, CompareError> {
     for (key, runs) in &a {
         let Some(others) = b.get(key) else { continue };
         let metrics = METRICS.iter().filter_map(|name| name.parse().ok());
-        compared.extend(metrics.filter_map(|metric| point(key, runs, others, metric)));
+        compared.extend(metrics.filter_map(|metric| point(key, runs, others, (metric, kinds))));
     }
     if compared.is_empty() {
         return Err(CompareError::Nothing {
@@ -181,7 +198,7 @@ fn point(
     (sweep, point): &(String, Point),
     runs: &[&RunRecord],
     others: &[&RunRecord],
-    metric: Metric,
+    (metric, kinds): (Metric, Kinds),
 ) -> Option<ComparedPoint> {
     let values = |runs: &[&RunRecord]| -> Vec<MetricValue> {
         runs.iter()
@@ -189,7 +206,15 @@ fn point(
             .collect()
     };
     let (a, b) = (values(runs), values(others));
-    let boundary = |value: &MetricValue| (value.energy.as_ref().map(|one| one.0), value.modelled);
+    let boundary = |value: &MetricValue| {
+        let modelled = kinds == Kinds::Alike && value.modelled;
+        (value.energy.as_ref().map(|one| one.0), modelled)
+    };
+    // A model's joules beside a model's say nothing of either.
+    let models = a.iter().chain(&b).all(|value| value.modelled);
+    if kinds == Kinds::WithModel && models && a.iter().any(|value| value.energy.is_some()) {
+        return None;
+    }
     let first = boundary(a.first()?);
     // What is metered elsewhere is something else.
     if a.iter().chain(&b).any(|value| boundary(value) != first) {

@@ -12,7 +12,7 @@ mod shard;
 #[cfg(test)]
 mod tests;
 
-pub use compare::{CompareError, ComparedPoint, ComparedRuns, compare};
+pub use compare::{CompareError, ComparedPoint, ComparedRuns, Kinds, compare};
 pub use error::CampaignError;
 pub use folder::{FolderError, ResultsFolder, ResultsHeader};
 pub use merge::{MergeError, merge};

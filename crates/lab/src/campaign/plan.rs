@@ -291,9 +291,11 @@ fn read_only(run: &PlannedRun) -> PlannedRun {
     if let Some(rw) = run.point.get_mut("rw") {
         *rw = rw.replace("write", "read").replace("rw", "read");
     }
-    for factor in ["numjobs", "iodepth"] {
+    // A job for each size is the fewest.
+    let sizes = run.point.get("bs").map_or(1, |bs| bs.split(':').count());
+    for (factor, fewest) in [("numjobs", sizes), ("iodepth", 1)] {
         if let Some(value) = run.point.get_mut(factor) {
-            *value = "1".into();
+            *value = fewest.to_string();
         }
     }
     run

@@ -175,14 +175,14 @@ fn results_are_compared_point_by_point() {
     faster
         .run(&path("two"), Shard::ALL, 1, &Stop::default(), &Nobody)
         .unwrap();
-    let same = compare(&path("one"), &path("one")).unwrap();
+    let same = compare(&path("one"), &path("one"), Kinds::Alike).unwrap();
     assert!(same.notes.is_empty() && same.alone == 0);
     assert!(
         same.points
             .iter()
             .all(|point| !point.differs() && point.percent == 0.0)
     );
-    let compared = compare(&path("one"), &path("two")).unwrap();
+    let compared = compare(&path("one"), &path("two"), Kinds::Alike).unwrap();
     assert_eq!(compared.notes, ["machine: xeon-e3-1230v5 and xeon-6230"]);
     let latency = compared
         .points

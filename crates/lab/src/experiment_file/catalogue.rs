@@ -36,6 +36,10 @@ pub const CATALOGUE: &[(&str, &str)] = &[
         include_str!("../../../../experiments/shared-core.toml"),
     ),
     (
+        "first-hour",
+        include_str!("../../../../experiments/first-hour.toml"),
+    ),
+    (
         "tiering",
         include_str!("../../../../experiments/tiering.toml"),
     ),

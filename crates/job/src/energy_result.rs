@@ -45,6 +45,9 @@ pub struct Unmetered {
     pub meter: String,
     /// Reason why there is no figure.
     pub why: String,
+    /// True if the meter works and the run was shorter than its readings are apart.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub too_short: bool,
 }
 
 /// I/Os that a run's joules were spent on.

@@ -2,7 +2,7 @@
 
 mod sum;
 
-use joulio_energy::{Boundary, Energy, MeterFigure, MeterResult};
+use joulio_energy::{Boundary, Energy, MeterFigure, MeterResult, WindowError};
 use joulio_job::{EnergyResult, Unmetered, WorkDone};
 use sum::sum;
 
@@ -56,6 +56,7 @@ fn unmetered(meter: &MeterResult) -> Option<Unmetered> {
     Some(Unmetered {
         meter: meter.about.name.clone(),
         why: why.to_string(),
+        too_short: matches!(why, WindowError::TooShort { .. }),
     })
 }
 

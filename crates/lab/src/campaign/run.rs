@@ -34,7 +34,8 @@ pub struct CampaignEnd {
     pub apart: Vec<(String, usize)>,
     /// Runs that failed, and why.
     pub failed: Vec<(String, String)>,
-    /// Runs without a figure of a meter that others have one of, by meter, and how many.
+    /// Runs without a figure of a meter that others have one of, by meter, and how many; not those that
+    /// were too short for it.
     pub unmetered: Vec<(String, usize)>,
     /// Names of runs that were ended early, or not begun.
     pub not_run: Option<String>,
@@ -298,7 +299,8 @@ impl CampaignEnd {
                 count(&mut self.apart, kind.unwrap_or(why));
             }
             metered.extend(counts.energy.iter().map(|figure| figure.source.clone()));
-            for meter in &counts.unmetered {
+            // A meter that is slower than the run has not failed.
+            for meter in counts.unmetered.iter().filter(|one| !one.too_short) {
                 count(&mut lacking, meter.meter.clone());
             }
         }

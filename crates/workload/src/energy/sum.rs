@@ -51,5 +51,6 @@ pub(super) fn sum(
     Err(Unmetered {
         meter: format!("{zone}{}", if idle { ", above idle" } else { "" }),
         why,
+        too_short: false,
     })
 }

@@ -213,7 +213,8 @@ fn a_meter_without_a_figure_says_why() {
         without,
         [Unmetered {
             meter: "perf:psys".into(),
-            why: short.to_string()
+            why: short.to_string(),
+            too_short: true,
         }]
     );
 }

@@ -9,7 +9,6 @@ use crate::record::Platform;
 use crate::report::OneOrMore;
 use crate::sweep::{Axes, Factor, FactorError, SweepOptions};
 use crate::virtual_time::TwinOptions;
-use joulio_units::Nanos;
 
 /// Where an experiment is run, and what the command line says in place of the file.
 #[derive(Clone, Debug)]
@@ -35,8 +34,6 @@ pub struct Layers {
     pub options: SweepOptions,
     /// Runs whose rate does not hold still are kept apart.
     pub steady: bool,
-    /// Nanoseconds that the idle machine is measured for.
-    pub idle: Option<Nanos>,
 }
 
 impl OnPlatform {
@@ -89,7 +86,6 @@ impl OnPlatform {
         Ok(Layers {
             name: sweep.name.clone(),
             steady: extras.steady && !twin,
-            idle: extras.idle.filter(|_| !twin),
             options: SweepOptions {
                 base: options,
                 axes,

@@ -54,9 +54,6 @@ pub struct RunKeys {
     pub steady: Option<bool>,
     /// Keys in place of these with `--quick`.
     pub quick: Option<Box<RunKeys>>,
-    /// Time that the idle machine is measured for before each repetition and after the last, where
-    /// there is a meter.
-    pub idle: Option<String>,
 }
 
 /// A number, or a text that is one: `1000`, `"10k"`.
@@ -88,8 +85,6 @@ pub struct RunExtras {
     pub order: Order,
     /// Runs whose rate does not hold still are kept apart.
     pub steady: bool,
-    /// Nanoseconds that the idle machine is measured for.
-    pub idle: Option<Nanos>,
 }
 
 impl RunKeys {
@@ -182,9 +177,6 @@ impl RunKeys {
         }
         extras.order = self.order.unwrap_or(extras.order);
         extras.steady = self.steady.unwrap_or(extras.steady);
-        if let Some(idle) = time("idle", &self.idle, SECOND)? {
-            extras.idle = Some(idle);
-        }
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! `joulio twin grid`: every policy on every load.
 
-use crate::common::{begin, ended, failed, joulio, json, refused, wait_for};
+use crate::common::{begin, ended, failed, json, refused, stdout, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -8,11 +8,6 @@ use std::fs;
 use tempfile::TempDir;
 
 const SMALL: &str = "twin grid --machine generic-server --device optane-p5800x --iodepth 1,2 --numjobs 1 --bs 4k --rwmixread 100 --load closed,open-40 --number_ios 1000 --ramp_time 1ms";
-
-fn stdout(room: &TempDir, line: &str) -> String {
-    let assert = joulio(line).current_dir(room).assert().success();
-    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
-}
 
 #[test]
 fn every_cell_has_its_policies_and_the_one_that_is_best() {
@@ -39,7 +34,7 @@ fn every_cell_has_its_policies_and_the_one_that_is_best() {
 fn a_package_s_watts_say_nothing_of_the_wall() {
     let room = TempDir::new().unwrap();
     let line = SMALL.replace("generic-server", "xeon-8558");
-    let text = stdout(&room, &line);
+    let text = stdout(room.path(), &line);
     assert!(
         text.contains("24 cells") && text.contains("Nothing at the wall"),
         "{text}"
@@ -51,12 +46,12 @@ fn a_package_s_watts_say_nothing_of_the_wall() {
 fn cells_past_the_part_s_tdp_are_reported() {
     let room = TempDir::new().unwrap();
     let line = "twin grid --machine xeon-8558 --device optane-p5800x --iodepth 1 --numjobs 46 --bs 4k --rwmixread 100 --load closed --number_ios 2000 --ramp_time 1ms";
-    let text = stdout(&room, line);
+    let text = stdout(room.path(), line);
     assert!(
         text.contains("Past TDP in 6 cells") && text.contains("330 W"),
         "{text}"
     );
-    let csv = stdout(&room, &format!("{line} --output csv"));
+    let csv = stdout(room.path(), &format!("{line} --output csv"));
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     let rows = reader.deserialize().map(Result::unwrap);
     let rows: Vec<HashMap<String, String>> = rows.collect();
@@ -69,16 +64,16 @@ fn cells_past_the_part_s_tdp_are_reported() {
     );
     assert!(rows.iter().all(|row| row["modelled"] == "true"));
     let small = SMALL.replace("generic-server", "xeon-8558");
-    assert!(!stdout(&room, &small).contains("TDP"));
+    assert!(!stdout(room.path(), &small).contains("TDP"));
 }
 
 #[test]
 fn a_grid_that_was_ended_goes_on_where_it_was() {
     let room = TempDir::new().unwrap();
     let line = format!("{SMALL} --output csv");
-    let whole = stdout(&room, &line);
+    let whole = stdout(room.path(), &line);
     let line = format!("{line} --state grid.jsonl");
-    assert!(stdout(&room, &line) == whole);
+    assert!(stdout(room.path(), &line) == whole);
     let state = room.path().join("grid.jsonl");
     let kept = fs::read_to_string(&state).unwrap();
     // A header, and a line a cell.
@@ -92,7 +87,7 @@ fn a_grid_that_was_ended_goes_on_where_it_was() {
     for length in [third + 10, 40, 0] {
         fs::write(&state, &kept[..length]).unwrap();
         assert!(
-            stdout(&room, &line) == whole,
+            stdout(room.path(), &line) == whole,
             "other rows after {length} bytes"
         );
         assert!(fs::read_to_string(&state).unwrap() == kept);
@@ -103,18 +98,18 @@ fn a_grid_that_was_ended_goes_on_where_it_was() {
 fn what_is_done_is_not_played_again() {
     let room = TempDir::new().unwrap();
     let line = format!("{SMALL} --output json --state grid.jsonl");
-    stdout(&room, &line);
+    stdout(room.path(), &line);
     let state = room.path().join("grid.jsonl");
     let kept = fs::read_to_string(&state).unwrap();
     fs::write(&state, kept.replace("\"p99_noise\":", "\"p99_noise\":4")).unwrap();
-    let report: Value = serde_json::from_str(&stdout(&room, &line)).unwrap();
+    let report: Value = serde_json::from_str(&stdout(room.path(), &line)).unwrap();
     assert!(report["cells"][0]["p99_noise"].as_f64().unwrap() >= 4.0);
 }
 
 #[test]
 fn the_maps_are_a_picture_of_every_tile() {
     let room = TempDir::new().unwrap();
-    let text = stdout(&room, &format!("{SMALL} --svg maps.svg --threads 2"));
+    let text = stdout(room.path(), &format!("{SMALL} --svg maps.svg --threads 2"));
     assert!(text.contains("every figure modelled"), "{text}");
     for heading in [
         "keeps*",
@@ -137,7 +132,7 @@ fn the_maps_are_a_picture_of_every_tile() {
 fn the_same_command_gives_the_same_bytes_with_any_number_of_threads() {
     let room = TempDir::new().unwrap();
     let line = format!("{SMALL} --output json");
-    assert!(stdout(&room, &line) == stdout(&room, &format!("{line} --threads 3")));
+    assert!(stdout(room.path(), &line) == stdout(room.path(), &format!("{line} --threads 3")));
 }
 
 #[test]
@@ -178,7 +173,7 @@ fn what_makes_no_sense_is_refused_by_name() {
 #[test]
 fn a_state_has_one_writer() {
     let room = TempDir::new().unwrap();
-    stdout(&room, &format!("{SMALL} --state grid.jsonl"));
+    stdout(room.path(), &format!("{SMALL} --state grid.jsonl"));
     let state = room.path().join("grid.jsonl");
     let kept = fs::read_to_string(&state).unwrap();
     let file = fs::File::open(&state).unwrap();
@@ -195,7 +190,7 @@ fn a_device_by_the_same_name_is_another_one() {
     let line = SMALL.replace("optane-p5800x", "a.toml,b.toml");
     fs::write(room.path().join("a.toml"), profile("optane-p5800x")).unwrap();
     fs::write(room.path().join("b.toml"), profile("optane-900p")).unwrap();
-    stdout(&room, &format!("{line} --state grid.jsonl"));
+    stdout(room.path(), &format!("{line} --state grid.jsonl"));
     fs::write(room.path().join("a.toml"), profile("optane-900p")).unwrap();
     let said = failed(room.path(), &format!("{line} --state grid.jsonl"), 2);
     assert!(said.contains("another grid"), "{said}");
@@ -204,7 +199,7 @@ fn a_device_by_the_same_name_is_another_one() {
 #[test]
 fn the_state_of_another_grid_is_left_alone() {
     let room = TempDir::new().unwrap();
-    stdout(&room, &format!("{SMALL} --state grid.jsonl"));
+    stdout(room.path(), &format!("{SMALL} --state grid.jsonl"));
     let said = failed(
         room.path(),
         &format!("{SMALL} --state grid.jsonl --seed 2"),
@@ -216,17 +211,22 @@ fn the_state_of_another_grid_is_left_alone() {
 #[test]
 fn a_part_is_taken_from_the_state_of_a_larger_grid() {
     let room = TempDir::new().unwrap();
-    stdout(&room, &format!("{SMALL} --state grid.jsonl"));
+    stdout(room.path(), &format!("{SMALL} --state grid.jsonl"));
     let state = room.path().join("grid.jsonl");
     let kept = fs::read_to_string(&state).unwrap();
     let part = SMALL.replace("--iodepth 1,2", "--iodepth 2");
-    let alone = stdout(&room, &format!("{part} --output csv"));
-    assert!(stdout(&room, &format!("{part} --output csv --state grid.jsonl")) == alone);
+    let alone = stdout(room.path(), &format!("{part} --output csv"));
+    assert!(
+        stdout(
+            room.path(),
+            &format!("{part} --output csv --state grid.jsonl")
+        ) == alone
+    );
     assert!(fs::read_to_string(&state).unwrap() == kept);
     // A scenario that it does not have is simulated and kept; a device that it does not know is
     // not.
     let more = SMALL.replace("--iodepth 1,2", "--iodepth 4");
-    stdout(&room, &format!("{more} --state grid.jsonl"));
+    stdout(room.path(), &format!("{more} --state grid.jsonl"));
     assert_eq!(
         fs::read_to_string(&state).unwrap().lines().count(),
         1 + 36 + 18

@@ -1,11 +1,10 @@
 //! `joulio lab`: experiments as data.
 
-use crate::common::{failed, joulio, program, refused, wait_for};
+use crate::common::{failed, joulio, killed_five_times, refused, stdout};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
 use tempfile::TempDir;
 
 const SMALL: &str = r#"
@@ -41,11 +40,6 @@ fn room() -> TempDir {
     let room = TempDir::new().unwrap();
     fs::write(room.path().join("small.toml"), SMALL).unwrap();
     room
-}
-
-fn stdout(room: &Path, line: &str) -> String {
-    let assert = joulio(line).current_dir(room).assert().success();
-    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
 }
 
 /// Sweep, factors and repetition of each record in `folder`.
@@ -149,25 +143,8 @@ fn an_experiment_runs_on_the_emulator_and_goes_on() {
 fn killed_five_times_a_campaign_has_the_same_runs() {
     let room = room();
     let folder = room.path().join("out");
-    let lines = || {
-        fs::read(folder.join("records.jsonl"))
-            .map_or(0, |text| text.iter().filter(|b| **b == b'\n').count())
-    };
     let words = "lab run small.toml --emulated -o out";
-    for kill in 1..=5 {
-        let mut child = program()
-            .args(words.split_whitespace())
-            .current_dir(&room)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("it begins");
-        wait_for("record", || {
-            (lines() > kill || child.try_wait().unwrap().is_some()).then_some(())
-        });
-        let _ = child.kill();
-        child.wait().expect("killed");
-    }
+    killed_five_times(room.path(), words, &folder.join("records.jsonl"));
     stdout(room.path(), words);
     let whole = TempDir::new().unwrap();
     fs::copy(

@@ -1,9 +1,8 @@
 //! `joulio lab report`: from results to a page.
 
-use crate::common::{joulio, refused};
+use crate::common::{refused, stdout};
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
 use tempfile::TempDir;
 
 const POLLING: &str = r#"
@@ -71,11 +70,6 @@ text = "A guest says so."
 shown = ["F2"]
 needs = "a guest"
 "#;
-
-fn stdout(room: &Path, line: &str) -> String {
-    let assert = joulio(line).current_dir(room).assert().success();
-    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
-}
 
 fn reported() -> (TempDir, String) {
     let room = TempDir::new().unwrap();

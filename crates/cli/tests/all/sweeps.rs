@@ -1,11 +1,9 @@
 //! `joulio bench` with lists, repetitions and a state file.
 
-use crate::common::{joulio, json, program, refused, wait_for};
+use crate::common::{json, killed_five_times, refused, stdout};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
-use std::process::Stdio;
 use tempfile::TempDir;
 
 const TWIN: &str = "bench --twin --machine xeon-e3-1230v5 --number_ios 500";
@@ -19,11 +17,6 @@ fn runs(report: &Value) -> Vec<(Value, u64)> {
 
 fn set(report: &Value) -> BTreeSet<String> {
     runs(report).iter().map(|run| format!("{run:?}")).collect()
-}
-
-fn stdout(room: &Path, line: &str) -> String {
-    let assert = joulio(line).current_dir(room).assert().success();
-    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
 }
 
 #[test]
@@ -199,24 +192,7 @@ const KILLED: &str = "bench --device emulated:instant,size=1M --bs 512,1k,2k,4k,
 fn killed_five_times_the_same_runs_are_done() {
     let (room, whole) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let path = room.path().join("s.jsonl");
-    let lines = || fs::read(&path).map_or(0, |text| text.iter().filter(|b| **b == b'\n').count());
-    for kill in 1..=5 {
-        let mut child = program()
-            .args(KILLED.split_whitespace())
-            .current_dir(&room)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("it begins");
-        // The header is a line too. A machine that is busy lets more of them be written: then there
-        // is nothing left to kill.
-        wait_for("record", || {
-            (lines() > kill || child.try_wait().unwrap().is_some()).then_some(())
-        });
-        let _ = child.kill();
-        child.wait().expect("killed");
-        assert!(lines() > kill);
-    }
+    killed_five_times(room.path(), KILLED, &path);
     let killed: Value = serde_json::from_str(&stdout(room.path(), KILLED)).unwrap();
     let whole: Value = serde_json::from_str(&stdout(whole.path(), KILLED)).unwrap();
     assert_eq!(set(&killed).len(), 10);

@@ -117,23 +117,20 @@ impl Campaign {
 
     /// Refuses to go on with another machine's results.
     fn check_machine(&self, store: &RecordStore) -> Result<(), CampaignError> {
-        let Some(sweep) = self.sweeps.first() else {
+        if self.in_virtual_time() {
+            // Of modelled machines one folder may have several.
             return Ok(());
-        };
-        let here = match self.in_virtual_time() {
-            true => VirtualRunner::new(&sweep.layers.options)?.machine(),
-            false => crate::sweep::machine_here(),
-        };
-        let other = store.records().iter().find(|record| record.machine != here);
-        match other {
-            Some(record) if !self.in_virtual_time() => Err(CampaignError::Nothing {
+        }
+        let here = crate::sweep::machine_here();
+        match store.records().iter().find(|record| record.machine != here) {
+            Some(record) => Err(CampaignError::Nothing {
                 experiment: self.file.name.clone(),
                 why: format!(
                     "the folder has the results of {}, this is {here}: name another folder, and merge the two",
                     record.machine
                 ),
             }),
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 

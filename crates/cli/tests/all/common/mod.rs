@@ -86,6 +86,35 @@ pub fn ended(mut child: Child) -> Output {
     child.wait_with_output().expect("output")
 }
 
+/// What the command with the words of `line` prints in `room`, when it succeeds.
+pub fn stdout(room: &Path, line: &str) -> String {
+    let assert = joulio(line).current_dir(room).assert().success();
+    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+}
+
+/// Begins the command with the words of `line` in `room` five times, and kills it when it has written one
+/// more line after the first to `file` than the time before.
+pub fn killed_five_times(room: &Path, line: &str, file: &Path) {
+    let lines = || fs::read(file).map_or(0, |text| text.iter().filter(|b| **b == b'\n').count());
+    for kill in 1..=5 {
+        let mut child = program()
+            .args(line.split_whitespace())
+            .current_dir(room)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it begins");
+        // The header is a line too. A machine that is busy lets more of them be written: then there
+        // is nothing left to kill.
+        wait_for("record", || {
+            (lines() > kill || child.try_wait().unwrap().is_some()).then_some(())
+        });
+        let _ = child.kill();
+        child.wait().expect("killed");
+        assert!(lines() > kill);
+    }
+}
+
 /// SIGINT.
 pub fn interrupt(child: &Child) {
     let pid = rustix::process::Pid::from_child(child);

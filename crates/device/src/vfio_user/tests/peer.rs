@@ -26,6 +26,8 @@ pub(super) const TABLE: usize = 0x2000;
 pub(super) const ENTRIES: u16 = 5;
 const BAR0: usize = 0x3000;
 const MSIX: usize = 0x40;
+/// Time in which a peer that answers has done so, however busy the machine is.
+const ANSWERED: Duration = Duration::from_secs(120);
 
 /// The state of the peer.
 pub(super) struct Inside {
@@ -127,12 +129,12 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    /// Starts a peer that answers, however busy the machine is, and connects to it.
+    /// Starts a peer that answers, and connects to it.
     pub(super) fn open(
         inside: Inside,
         twist: impl FnMut(&mut Answer) + Send + 'static,
     ) -> (Peer, Result<VfioUserDevice, DeviceError>) {
-        Peer::open_within(Duration::from_secs(120), inside, twist)
+        Peer::open_within(ANSWERED, inside, twist)
     }
 
     /// Starts a peer and connects to it; each of its answers is waited for as long as `timeout`.
@@ -162,7 +164,7 @@ impl Peer {
         command: u16,
         twist: impl FnMut(&mut Answer) + Send + 'static,
     ) -> VfioUserError {
-        Peer::twisted_within(Duration::from_secs(120), command, twist)
+        Peer::twisted_within(ANSWERED, command, twist)
     }
 
     /// The error of opening a peer that twists its answers to `command`, where each is waited for as long

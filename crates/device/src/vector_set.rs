@@ -39,7 +39,11 @@ impl VectorSet {
 
     /// Adds `vector`.
     pub fn push(&mut self, vector: &Vector) {
-        let event = vector.event_shared();
+        self.push_event(vector.event_shared());
+    }
+
+    /// Adds an eventfd that is no vector's.
+    pub fn push_event(&mut self, event: Arc<OwnedFd>) {
         // SAFETY: `events` keeps the descriptor open for as long as `fds` has it, and `fds` is
         // lent only with a shorter lifetime than its own (`poll`).
         let fd = unsafe { BorrowedFd::borrow_raw(event.as_raw_fd()) };

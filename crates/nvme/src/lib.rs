@@ -52,6 +52,7 @@ mod kernel;
 mod namespace;
 mod power;
 mod queue;
+mod reactor;
 mod registers;
 
 pub use cancel::Cancel;
@@ -66,3 +67,4 @@ pub use kernel::KernelController;
 pub use namespace::{Namespace, NamespaceAttributes};
 pub use power::{AdminData, PowerControl};
 pub use queue::{Completed, CompletionFault, Faults, MAX_RANGES, QueueInfo, QueuePair};
+pub use reactor::{NextCall, Poller, PollerId, PollerQueues, Reactor, ReactorCounters};

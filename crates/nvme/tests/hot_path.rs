@@ -4,9 +4,13 @@
 mod common;
 
 use allocation_counter::measure;
+use common::Spy;
 use common::policies::{self, Waits};
-use joulio_nvme::wait::Policy;
-use joulio_nvme::{PollGroup, SubmitError};
+use joulio_nvme::wait::{AnyPolicy, Policy, now};
+use joulio_nvme::{
+    Completed, DmaBuffer, Namespace, NextCall, PollGroup, Poller, PollerQueues, Reactor,
+    SubmitError,
+};
 use joulio_units::Nanos;
 
 #[test]
@@ -52,6 +56,60 @@ fn allocations(traced: bool) -> u64 {
         assert_eq!(buffers.len(), 32);
     }
     counted
+}
+
+/// Reads, one block after the other, and wants to be called soon too.
+struct Reader {
+    namespace: Namespace,
+    buffer: Option<DmaBuffer>,
+    reads: u64,
+}
+
+impl Poller<Spy> for Reader {
+    fn completed(&mut self, _: usize, completed: Completed) {
+        self.buffer = completed.buffer;
+    }
+    fn poll(&mut self, queues: &mut PollerQueues<'_, Spy>) -> NextCall {
+        if let Some(buffer) = self.buffer.take() {
+            self.reads += 1;
+            queues[0].read(&self.namespace, 0, 1, buffer, 0).unwrap();
+            queues[0].ring();
+        }
+        NextCall::Promptly(now() + Nanos::from_micros(50))
+    }
+}
+
+#[test]
+fn a_turn_of_a_reactor_allocates_nothing() {
+    for policy in [|| AnyPolicy::POLL, || AnyPolicy::INTERRUPT] {
+        let (controller, stepper, _) = common::open();
+        let mut reactor = Reactor::new().unwrap();
+        let mut ids = Vec::new();
+        for _ in 0..2 {
+            let mut queue = controller.create_queue_pair(1).unwrap();
+            queue.set_policy(policy()).unwrap();
+            let reader = Reader {
+                namespace: controller.namespace(1).unwrap(),
+                buffer: controller.allocate_buffers(1, 512).unwrap().pop(),
+                reads: 0,
+            };
+            ids.push(reactor.add(reader, vec![queue]));
+        }
+        let mut counted = 0;
+        for turn in 0..400 {
+            // In every other one the core waits, for the time.
+            if turn % 2 == 0 {
+                stepper.step(Nanos::ZERO);
+            }
+            let touched = touched(|| assert!(reactor.turn().unwrap()));
+            // The first ones find out what there is to wait for.
+            counted += if turn < 4 { 0 } else { touched };
+        }
+        assert_eq!(counted, 0);
+        let counters = reactor.counters();
+        assert!(counters.waits > 0 && counters.timers > 0, "{counters:?}");
+        assert!(ids.iter().all(|&id| reactor.poller(id).reads > 50));
+    }
 }
 
 #[test]

@@ -6,9 +6,13 @@ mod common;
 use common::{instant, watched};
 use joulio_emulator::EmulatedDevice;
 use joulio_nvme::wait::{AnyPolicy, BusyThread, now};
-use joulio_nvme::{Controller, ControllerOptions, PollGroup};
+use joulio_nvme::{
+    Completed, Controller, ControllerOptions, DmaBuffer, Namespace, NextCall, PollGroup, Poller,
+    PollerQueues, Reactor,
+};
 use joulio_units::Nanos;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const IOS: u64 = 1_000;
 
@@ -64,4 +68,44 @@ fn a_spin_for_a_device_elsewhere_yields_never() {
     let counters = group.counters();
     assert!(counters.empty_polls > 0, "{counters:?}");
     assert_eq!(counters.yields, 0, "{counters:?}");
+}
+
+/// Has one read outstanding, which nobody completes, and is called each millisecond.
+struct Waits(Namespace, Option<DmaBuffer>);
+
+impl Poller<EmulatedDevice> for Waits {
+    fn completed(&mut self, _: usize, _: Completed) {}
+    fn poll(&mut self, queues: &mut PollerQueues<'_, EmulatedDevice>) -> NextCall {
+        if let Some(buffer) = self.1.take() {
+            queues[0].read(&self.0, 0, 1, buffer, 0).unwrap();
+            queues[0].ring();
+        }
+        NextCall::At(now() + Nanos::from_millis(1))
+    }
+}
+
+#[test]
+fn a_reactor_that_spins_hands_its_core_to_a_thread_that_wants_it() {
+    watched(|| {
+        pin_to_one_cpu();
+        let (device, _stepper) = EmulatedDevice::stepped(&instant()).unwrap();
+        let controller = Controller::open(device, ControllerOptions::default()).unwrap();
+        let queue = controller.create_queue_pair(1).unwrap();
+        let namespace = controller.namespace(1).unwrap();
+        let buffer = controller.allocate_buffers(1, 512).unwrap().pop();
+        let mut reactor = Reactor::new().unwrap();
+        reactor.add(Waits(namespace, buffer), vec![queue]);
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+            while reactor.group().counters().yields == 0 {
+                assert!(reactor.turn().unwrap());
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+    });
 }

@@ -19,6 +19,7 @@ mod spin;
 mod step;
 mod user;
 mod waiter;
+mod waker;
 mod watched;
 
 pub use class::Class;
@@ -32,4 +33,5 @@ pub use policy::{Outstanding, Policy, Slept};
 pub use run_delay::{RunDelay, run_delay};
 pub use step::{Step, StepKind, StepSet};
 pub use waiter::{WaitError, Waiter};
+pub use waker::Waker;
 pub use watched::{Blocked, Watched, Woken};

@@ -76,12 +76,12 @@ fn one_reap(driver: &mut Driver) -> usize {
 }
 
 /// A policy that polls, and whose device completes when it plans: after the first vain poll.
-struct CompletesMeanwhile(Stepper);
+pub struct CompletesMeanwhile(pub Stepper);
 
 impl CompletesMeanwhile {
     /// Not counted.
     #[inline(never)]
-    fn device(&self) {
+    pub fn device(&self) {
         self.0.step(Nanos::ZERO);
     }
 }

@@ -6,6 +6,7 @@
 mod bare;
 mod driver;
 mod many;
+mod reactor;
 
 use joulio_emulator::{EmulatedDevice, Options, Stepper};
 use joulio_model::DeviceProfile;
@@ -39,7 +40,8 @@ const USAGE: &str = "usage: cost COMMAND IOS NUMBER
   queues          NUMBER: queues in one group, 32 I/Os spread over them
   idle            NUMBER: queues in one group, 32 I/Os on one of them
   together        NUMBER: drives in one group, one I/O each, which complete together
-  poll, block     the same, which complete one at a time";
+  poll, block     the same, which complete one at a time
+  reactor         NUMBER: pollers of a reactor, each with a drive and one I/O";
 
 fn main() {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
@@ -60,6 +62,7 @@ fn main() {
         "together" => many::together(ios, many),
         "poll" => many::poll(ios, many),
         "block" => many::block(ios, many),
+        "reactor" => reactor::run(ios, many),
         _ => {
             eprintln!("{USAGE}");
             std::process::exit(2);

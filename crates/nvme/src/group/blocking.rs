@@ -3,7 +3,7 @@
 use crate::queue::QueuePair;
 use joulio_device::{Device, VectorSet};
 use joulio_units::Nanos;
-use joulio_wait::poll_until;
+use joulio_wait::{Waker, poll_until};
 use rustix::io::Errno;
 
 /// The queues of a group whose policies block. Made when queues join or change their policy, and
@@ -21,17 +21,22 @@ pub(super) struct Blocking {
 }
 
 impl Blocking {
-    /// Makes room for a group of `queues`, so that a block allocates nothing.
+    /// Makes room for a group of `queues` and a waker, so that a block allocates nothing.
     pub(super) fn reserve(&mut self, queues: usize) {
-        self.vectors.reserve(queues);
+        self.vectors.reserve(queues + 1);
         self.members
             .reserve(queues.saturating_sub(self.members.len()));
         self.made_of
             .reserve(queues.saturating_sub(self.made_of.len()));
     }
 
-    /// Makes it anew if it is not of these `queues` as they are; whether it was not.
-    pub(super) fn keep<D: Device>(&mut self, queues: &[QueuePair<D>]) -> bool {
+    /// Makes it anew if it is not of these `queues` as they are; whether it was not. `waker` ends a
+    /// block too.
+    pub(super) fn keep<D: Device>(
+        &mut self,
+        queues: &[QueuePair<D>],
+        waker: Option<&Waker>,
+    ) -> bool {
         let generations = queues.iter().map(QueuePair::generation);
         if self.made_of.iter().copied().eq(generations.clone()) {
             return false;
@@ -47,6 +52,9 @@ impl Blocking {
                 self.vectors.push(vector);
                 self.masks_between |= queue.info().masks_between_blocks;
             }
+        }
+        if let Some(waker) = waker {
+            self.vectors.push_event(waker.event());
         }
         true
     }
@@ -103,18 +111,18 @@ mod tests {
         let mut queues = vec![pair(), pair()];
         let mut blocking = Blocking::default();
         let members = |blocking: &Blocking| blocking.members().collect::<Vec<usize>>();
-        assert!(blocking.keep(&queues));
-        assert!(!blocking.keep(&queues));
+        assert!(blocking.keep(&queues, None));
+        assert!(!blocking.keep(&queues, None));
         assert!(members(&blocking).is_empty());
         queues[1].set_policy(AnyPolicy::INTERRUPT).unwrap();
-        assert!(blocking.keep(&queues));
-        assert!(!blocking.keep(&queues));
+        assert!(blocking.keep(&queues, None));
+        assert!(!blocking.keep(&queues, None));
         assert_eq!(members(&blocking), [1]);
         queues.swap(0, 1);
-        assert!(blocking.keep(&queues));
+        assert!(blocking.keep(&queues, None));
         assert_eq!(members(&blocking), [0]);
         queues.pop();
-        assert!(blocking.keep(&queues));
-        assert!(!blocking.keep(&queues));
+        assert!(blocking.keep(&queues, None));
+        assert!(!blocking.keep(&queues, None));
     }
 }

@@ -7,7 +7,7 @@ use crate::queue::QueuePair;
 use joulio_device::Device;
 use joulio_trace::EventKind;
 use joulio_units::Nanos;
-use joulio_wait::{Blocked, CacheLine, Counters, Watched, now};
+use joulio_wait::{Blocked, CacheLine, Counters, Waker, Watched, now};
 use std::error::Error;
 
 /// The core's view of its queues during a wait.
@@ -17,6 +17,8 @@ pub(super) struct Core<'a, D: Device> {
     pub(super) line: Option<&'a SharedCacheLine>,
     /// Queues and vectors that a block waits for.
     pub(super) blocking: &'a mut Blocking,
+    /// Ends a wait too, if there is one.
+    pub(super) waker: Option<&'a Waker>,
     pub(super) counters: &'a mut Counters,
 }
 
@@ -25,7 +27,7 @@ type Armed<T> = Result<T, Box<dyn Error + Send + Sync>>;
 impl<D: Device> Watched for Core<'_, D> {
     #[inline]
     fn ready(&mut self) -> bool {
-        self.queues.next_posted(0).is_some()
+        self.queues.next_posted(0).is_some() || self.waker.is_some_and(Waker::is_woken)
     }
 
     fn cache_line(&mut self) -> Option<CacheLine<'_>> {
@@ -51,10 +53,17 @@ impl<D: Device> Watched for Core<'_, D> {
     }
 
     fn block(&mut self, until: Nanos) -> Armed<Blocked> {
+        if self.waker.is_some_and(|waker| !waker.fall_asleep()) {
+            return Ok(Blocked::TimedOut);
+        }
         self.trace(EventKind::BlockBegin);
         let start = now();
         let mut interrupted = false;
-        if self.blocking.poll(until)? {
+        let raised = self.blocking.poll(until);
+        if let Some(waker) = self.waker {
+            waker.get_up();
+        }
+        if raised? {
             for index in self.blocking.interrupted() {
                 // Polled then, whether it has commands outstanding or not.
                 interrupted |= self.queues[index].claim();

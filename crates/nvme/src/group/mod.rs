@@ -3,7 +3,9 @@
 mod blocking;
 mod cache_line;
 mod core;
+mod idle;
 mod queues;
+mod sharing;
 mod tick;
 mod trial;
 mod waiting;
@@ -12,11 +14,12 @@ pub use cache_line::SharedCacheLine;
 pub use queues::Queues;
 
 use self::blocking::Blocking;
+use self::sharing::Sharing;
 use crate::queue::{Completed, Faults, QueuePair};
 use crate::{NvmeError, PolicyError};
 use joulio_device::{Device, Vector};
 use joulio_units::Nanos;
-use joulio_wait::{BusyThread, Counters, RunDelay, Step, Waiter};
+use joulio_wait::{BusyThread, Counters, RunDelay, Step, Waiter, Waker};
 
 /// Queues that one core waits on. The core waits, not the queue: the steps that the queues'
 /// policies plan are merged into one.
@@ -43,6 +46,12 @@ pub struct PollGroup<D: Device> {
     calls_left: u32,
     /// What was found of the queues when they were looked at last.
     known: Known,
+    /// Ends waits from other threads, of a reactor's group.
+    waker: Option<Waker>,
+    /// A wait is to end on time: nothing that the kernel ends.
+    sharp: bool,
+    /// Whether other threads want the core, of a reactor's group.
+    sharing: Option<Sharing>,
 }
 
 /// What a group knows of its queues' policies, until one changes.
@@ -94,9 +103,27 @@ impl<D: Device> PollGroup<D> {
             run_delay: RunDelay::default(),
             calls_left: CALLS,
             known: Known::NOTHING,
+            waker: None,
+            sharp: false,
+            sharing: None,
         };
         group.joined();
         group
+    }
+
+    /// Creates a group without queues whose waits `waker` ends, and which gives the core to other
+    /// threads that want it.
+    pub(crate) fn of_reactor(waker: Waker) -> PollGroup<D> {
+        let mut group = PollGroup::new(Vec::new());
+        group.waker = Some(waker);
+        group.sharing = Some(Sharing::default());
+        group
+    }
+
+    /// Reports whether somebody has woken the core and nobody taken notice.
+    #[inline]
+    fn is_woken(&self) -> bool {
+        self.waker.as_ref().is_some_and(Waker::is_woken)
     }
 
     /// The queues, in the order in which they joined.
@@ -132,8 +159,11 @@ impl<D: Device> PollGroup<D> {
 
     /// Decides whether a spin yields its CPU, now and at each tick: other threads come and go.
     fn share_cpu(&mut self) {
+        let wanted = self.sharing.as_ref().is_some_and(Sharing::is_wanted);
         if self.busy.is_some() {
-            self.waiter.set_yields(BusyThread::are_too_many());
+            self.waiter.set_yields(wanted || BusyThread::are_too_many());
+        } else if self.sharing.is_some() {
+            self.waiter.set_yields(wanted);
         }
     }
 

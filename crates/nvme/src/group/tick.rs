@@ -31,6 +31,9 @@ impl<D: Device> PollGroup<D> {
         let interval = intervals.min().unwrap_or(Nanos::ZERO);
         self.next_tick = at + interval;
         self.waiter.keep_binding();
+        if let Some(sharing) = &mut self.sharing {
+            sharing.look(at);
+        }
         self.share_cpu();
         let mut delivered = 0;
         let mut failed = None;

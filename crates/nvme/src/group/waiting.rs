@@ -13,6 +13,9 @@ use joulio_wait::{Step, StepKind, WaitError, Woken, now};
 impl<D: Device> PollGroup<D> {
     /// Waits once.
     pub(super) fn wait(&mut self, deadline: Option<Nanos>) -> Result<Next, NvmeError> {
+        if self.is_woken() {
+            return Ok(Next::Return);
+        }
         if self.known.generation != policies_generation() {
             self.look()?;
         }
@@ -32,7 +35,7 @@ impl<D: Device> PollGroup<D> {
         };
         let deadline = deadline.unwrap_or(Nanos::MAX);
         let tick = if idle { Nanos::MAX } else { self.next_tick };
-        let step = step.bounded(deadline).bounded(tick);
+        let step = self.held_back(step).bounded(deadline).bounded(tick);
         let woken = match step.kind {
             StepKind::Block => self.block(step)?,
             kind => {
@@ -51,7 +54,7 @@ impl<D: Device> PollGroup<D> {
         }
         // Also after an interrupt, which a device may raise for nothing.
         let at = now();
-        if step.kind == StepKind::Block && woken == Woken::TimedOut {
+        if step.kind == StepKind::Block && woken == Woken::TimedOut && !self.is_woken() {
             for queue in self.queues.all_mut() {
                 let over = queue.has_completion();
                 queue.woke(over, at);
@@ -66,6 +69,31 @@ impl<D: Device> PollGroup<D> {
         })
     }
 
+    /// Returns `step`, or one that does for it where that would end too late for a timer, or would
+    /// keep the core from another thread.
+    #[inline]
+    fn held_back(&self, step: Step) -> Step {
+        match &self.sharing {
+            None => step,
+            Some(sharing) => match step.kind {
+                StepKind::Sleep | StepKind::Block if self.sharp => self.sharp_step(),
+                StepKind::Pause | StepKind::Monitor if sharing.is_wanted() => Step {
+                    kind: StepKind::Spin,
+                    ..step
+                },
+                _ => step,
+            },
+        }
+    }
+
+    /// A step that ends on time.
+    pub(super) fn sharp_step(&self) -> Step {
+        match self.waiter.can().has(StepKind::Pause) {
+            true => Step::pause(Nanos::from_micros(1)),
+            false => Step::SPIN,
+        }
+    }
+
     /// Has the next wait look at all queues and their policies again.
     pub(super) fn look_again(&mut self) {
         self.known = Known::NOTHING;
@@ -76,7 +104,7 @@ impl<D: Device> PollGroup<D> {
     fn look(&mut self) -> Result<(), NvmeError> {
         let generation = policies_generation();
         self.queues.forget_idle();
-        self.blocking.keep(&self.queues);
+        self.blocking.keep(&self.queues, self.waker.as_ref());
         let takes_user = self
             .queues
             .iter()
@@ -147,6 +175,7 @@ impl<D: Device> PollGroup<D> {
             queues: &mut self.queues,
             line,
             blocking: &mut self.blocking,
+            waker: self.waker.as_ref(),
             counters: &mut self.counters,
         };
         let woken = self.waiter.run(step, &mut core);

@@ -12,6 +12,7 @@ mod hostile_completions;
 mod interrupts;
 mod namespaces;
 mod policies;
+mod reactor;
 mod removal;
 mod reset_fails;
 mod resets;

@@ -1,0 +1,71 @@
+//! A wait of a reactor's core while no command is outstanding.
+
+use super::PollGroup;
+use crate::NvmeError;
+use joulio_device::Device;
+use joulio_units::Nanos;
+use joulio_wait::{Blocked, Counters, Step, Waker, Watched, now, poll_until};
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+use std::error::Error;
+
+/// A core that waits for its waker alone.
+struct Idle<'a> {
+    waker: &'a Waker,
+    counters: &'a mut Counters,
+}
+
+type Armed<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+impl Watched for Idle<'_> {
+    fn ready(&mut self) -> bool {
+        self.waker.is_woken()
+    }
+
+    fn arm(&mut self) -> Armed<()> {
+        Ok(())
+    }
+
+    fn block(&mut self, until: Nanos) -> Armed<Blocked> {
+        if !self.waker.fall_asleep() {
+            return Ok(Blocked::Interrupted);
+        }
+        let event = self.waker.event();
+        let mut fds = [PollFd::new(&event, PollFlags::IN)];
+        let start = now();
+        let polled = poll_until(&mut fds, until);
+        let woken = self.waker.get_up();
+        self.counters.blocks += 1;
+        self.counters.blocked += now() - start;
+        match polled {
+            Ok(_) | Err(Errno::INTR) if woken => Ok(Blocked::Interrupted),
+            Ok(_) | Err(Errno::INTR) => Ok(Blocked::TimedOut),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl<D: Device> PollGroup<D> {
+    /// Waits until the core is woken or `until`, in the kernel: no completion can come. `sharp`: it is
+    /// to end on time, without the kernel.
+    pub(crate) fn idle(&mut self, until: Nanos, sharp: bool) -> Result<(), NvmeError> {
+        let step = match sharp {
+            true => self.sharp_step(),
+            false => Step::BLOCK,
+        };
+        let Some(waker) = &self.waker else {
+            return Ok(());
+        };
+        let mut idle = Idle {
+            waker,
+            counters: &mut self.counters,
+        };
+        self.waiter.run(step.bounded(until), &mut idle)?;
+        Ok(())
+    }
+
+    /// Decides whether waits are to end on time, without the kernel.
+    pub(crate) fn set_sharp(&mut self, sharp: bool) {
+        self.sharp = sharp;
+    }
+}

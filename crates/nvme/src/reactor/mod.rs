@@ -1,0 +1,223 @@
+//! A reactor: the loop of one core that runs several tenants' work, and sleeps when there is none.
+
+mod poller;
+mod seat;
+
+pub use poller::{NextCall, Poller, PollerQueues};
+
+use self::seat::Seats;
+use crate::{NvmeError, PollGroup, QueuePair};
+use joulio_device::Device;
+use joulio_units::Nanos;
+use joulio_wait::{Waker, now};
+use rustix::io::Errno;
+
+/// Turns in which something was done between two readings of the clock: a timer is late by so many at
+/// most.
+const TURNS_PER_CLOCK: u32 = 16;
+
+/// Number of a poller on its reactor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PollerId(u32);
+
+/// Counts of a reactor since it was made. What its waits cost is in the group's counters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReactorCounters {
+    /// Turns of the loop.
+    pub turns: u64,
+    /// Calls of pollers.
+    pub calls: u64,
+    /// Calls whose time had come.
+    pub timers: u64,
+    /// Wakes from other threads, those that came together counted once.
+    pub wakes: u64,
+    /// Waits with commands outstanding.
+    pub waits: u64,
+    /// Waits without.
+    pub idle_waits: u64,
+}
+
+/// Loop of one core that runs pollers, each with queues of its own, from one wait to the next. The word is
+/// SPDK's; unlike SPDK's it sleeps.
+///
+/// It waits in the deepest step that all allow: the steps that the queues' policies plan are merged as a
+/// [`PollGroup`] merges them, until the earliest time that a poller wants to be called at. While nothing is
+/// outstanding no policy is asked, and the core blocks in the kernel. A spin offers the core to
+/// threads that want it, as long as there are any.
+///
+/// A turn polls every queue once, hands each completion to its poller, and calls the pollers for which
+/// something came. Nothing in it allocates.
+pub struct Reactor<D: Device, P> {
+    group: PollGroup<D>,
+    seats: Seats<P>,
+    waker: Waker,
+    counters: ReactorCounters,
+    /// Turns until the clock is read.
+    turns_left: u32,
+}
+
+impl<D: Device, P: Poller<D>> Reactor<D, P> {
+    /// Creates a reactor without pollers, for the thread that will run it.
+    ///
+    /// # Errors
+    /// The process has no descriptor left.
+    pub fn new() -> Result<Reactor<D, P>, Errno> {
+        let waker = Waker::new()?;
+        Ok(Reactor {
+            group: PollGroup::of_reactor(waker.clone()),
+            seats: Seats::new(),
+            waker,
+            counters: ReactorCounters::default(),
+            turns_left: 0,
+        })
+    }
+
+    /// Adds a poller with the queues that are its own. It is called in the next turn.
+    pub fn add(&mut self, poller: P, queues: Vec<QueuePair<D>>) -> PollerId {
+        let id = self.seats.add(poller, queues.len());
+        for queue in queues {
+            self.group.push(queue);
+        }
+        PollerId(id)
+    }
+
+    /// Poller of that number.
+    ///
+    /// # Panics
+    /// It is another reactor's.
+    pub fn poller(&self, id: PollerId) -> &P {
+        self.seats.get(id.0)
+    }
+
+    /// Poller of that number, to be changed between two runs.
+    ///
+    /// # Panics
+    /// It is another reactor's.
+    pub fn poller_mut(&mut self, id: PollerId) -> &mut P {
+        self.seats.get_mut(id.0)
+    }
+
+    /// Pollers, in the order in which they were added. Their queues end here.
+    pub fn into_pollers(self) -> impl Iterator<Item = P> {
+        self.seats.into_pollers()
+    }
+
+    /// Handle by which other threads have every poller called: after a message for one, say. As long as
+    /// somebody has one the reactor waits for it; whoever drops the last wakes it first.
+    pub fn waker(&self) -> Waker {
+        self.waker.clone()
+    }
+
+    /// Queues of all pollers, and the counters of the core's waits.
+    pub fn group(&mut self) -> &mut PollGroup<D> {
+        &mut self.group
+    }
+
+    /// Counts since the reactor was made.
+    pub fn counters(&self) -> ReactorCounters {
+        self.counters
+    }
+
+    /// Runs until all pollers are done, or until nothing can call one any more: no command is
+    /// outstanding, no time was requested and nobody else has a [`Waker`].
+    ///
+    /// # Errors
+    /// Those of [`PollGroup::reap`]. Completions that came before are with their pollers, and it may be
+    /// run again.
+    pub fn run(&mut self) -> Result<(), NvmeError> {
+        while self.seats.live() > 0 && self.turn()? {}
+        Ok(())
+    }
+
+    /// Runs one turn, and waits in it if there is nothing to do; false when nothing can call a poller any
+    /// more.
+    ///
+    /// # Errors
+    /// As [`Reactor::run`].
+    pub fn turn(&mut self) -> Result<bool, NvmeError> {
+        self.counters.turns += 1;
+        self.call();
+        let came = self.reap(0, None)?;
+        let mut goes_on = true;
+        if came == 0 && !self.seats.has_calls() && self.seats.live() > 0 {
+            goes_on = self.rest()?;
+            self.turns_left = 0;
+        }
+        self.look_round();
+        Ok(goes_on)
+    }
+
+    /// Calls those that are to be called.
+    #[inline]
+    fn call(&mut self) {
+        self.seats.begin();
+        self.counters.calls += self.seats.now.len() as u64;
+        for nth in 0..self.seats.now.len() {
+            let id = self.seats.now[nth];
+            let seat = self.seats.seat_mut(id);
+            let mut queues = PollerQueues {
+                queues: self.group.queues(),
+                first: seat.first,
+                count: seat.count,
+            };
+            let next = seat.poller.poll(&mut queues);
+            self.seats.called(id, next);
+        }
+        self.seats.now.clear();
+    }
+
+    /// Hands completions to their pollers.
+    #[inline]
+    fn reap(&mut self, min: usize, deadline: Option<Nanos>) -> Result<usize, NvmeError> {
+        let seats = &mut self.seats;
+        self.group.reap(min, deadline, |queue, completed| {
+            let (poller, own) = seats.owner(queue);
+            poller.completed(own, completed);
+        })
+    }
+
+    /// Waits for completions, a time or a wake; false when none can come.
+    #[inline(never)]
+    fn rest(&mut self) -> Result<bool, NvmeError> {
+        let deadline = self.seats.has_timers().then(|| self.seats.due());
+        let mut until = deadline.unwrap_or(Nanos::MAX);
+        let mut sharp = false;
+        if self.seats.back() < until {
+            sharp = now() >= self.seats.back();
+            if !sharp {
+                until = self.seats.back();
+            }
+        }
+        if self.group.outstanding() == 0 {
+            // This one and the group's.
+            if deadline.is_none() && self.waker.handles() <= 2 {
+                return Ok(self.waker.is_woken());
+            }
+            self.counters.idle_waits += 1;
+            self.group.idle(until, sharp)?;
+            return Ok(true);
+        }
+        self.counters.waits += 1;
+        self.group.set_sharp(sharp);
+        self.reap(1, deadline.map(|_| until))?;
+        Ok(true)
+    }
+
+    /// Takes notice of a wake, and now and then of the time.
+    #[inline]
+    fn look_round(&mut self) {
+        if self.waker.take() {
+            self.counters.wakes += 1;
+            self.seats.call_all();
+        }
+        if self.seats.has_timers() {
+            self.turns_left = match self.turns_left {
+                0 => {
+                    self.counters.timers += self.seats.expire(now());
+                    TURNS_PER_CLOCK
+                }
+                left => left - 1,
+            };
+        }
+    }
+}

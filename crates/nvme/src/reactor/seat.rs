@@ -1,0 +1,252 @@
+//! The pollers of a reactor, who is to be called next, and when.
+
+use super::poller::NextCall;
+use joulio_units::Nanos;
+
+/// Longest time by which the kernel ends a sleep too late on a core that idles: a timer's slack of 50 us
+/// (prctl(2), PR_SET_TIMERSLACK) and the way back.
+const KERNEL_LATENESS: Nanos = Nanos::from_micros(60);
+
+/// A poller and when it is to be called.
+pub(super) struct Seat<P> {
+    pub(super) poller: P,
+    /// First of its queues in the group, and their number.
+    pub(super) first: usize,
+    pub(super) count: usize,
+    /// It is in the list of those to be called.
+    called: bool,
+    done: bool,
+    /// Time of its call, [`Nanos::MAX`] for none, and when the core is to be back from the kernel for it.
+    due: Nanos,
+    back: Nanos,
+}
+
+/// Pollers, their queues and their calls.
+pub(super) struct Seats<P> {
+    all: Vec<Seat<P>>,
+    /// Poller of each queue of the group.
+    owners: Vec<u32>,
+    /// Pollers to be called in the next turn, and in this one.
+    next: Vec<u32>,
+    pub(super) now: Vec<u32>,
+    /// No later than the earliest call, and than the earliest time to be back.
+    due: Nanos,
+    back: Nanos,
+    /// Number of pollers that are not done.
+    live: usize,
+}
+
+impl<P> Seats<P> {
+    pub(super) fn new() -> Seats<P> {
+        Seats {
+            all: Vec::new(),
+            owners: Vec::new(),
+            next: Vec::new(),
+            now: Vec::new(),
+            due: Nanos::MAX,
+            back: Nanos::MAX,
+            live: 0,
+        }
+    }
+
+    /// Seats `poller`, which brings `count` queues and is called in the next turn; its number.
+    pub(super) fn add(&mut self, poller: P, count: usize) -> u32 {
+        let id = self.all.len() as u32;
+        let first = self.owners.len();
+        self.owners.resize(first + count, id);
+        self.all.push(Seat {
+            poller,
+            first,
+            count,
+            called: false,
+            done: false,
+            due: Nanos::MAX,
+            back: Nanos::MAX,
+        });
+        // Each is in each list once at most: nothing is allocated later.
+        self.next.reserve(self.all.len() - self.next.len());
+        self.now.reserve(self.all.len());
+        self.live += 1;
+        self.call(id);
+        id
+    }
+
+    pub(super) fn get(&self, id: u32) -> &P {
+        &self.all[id as usize].poller
+    }
+
+    pub(super) fn get_mut(&mut self, id: u32) -> &mut P {
+        &mut self.all[id as usize].poller
+    }
+
+    pub(super) fn into_pollers(self) -> impl Iterator<Item = P> {
+        self.all.into_iter().map(|seat| seat.poller)
+    }
+
+    /// Seat of poller `id`.
+    #[inline]
+    pub(super) fn seat_mut(&mut self, id: u32) -> &mut Seat<P> {
+        &mut self.all[id as usize]
+    }
+
+    /// Number of pollers that are not done.
+    #[inline]
+    pub(super) fn live(&self) -> usize {
+        self.live
+    }
+
+    /// Reports whether somebody is to be called in the next turn.
+    #[inline]
+    pub(super) fn has_calls(&self) -> bool {
+        !self.next.is_empty()
+    }
+
+    /// Reports whether somebody is to be called at some time.
+    #[inline]
+    pub(super) fn has_timers(&self) -> bool {
+        self.due != Nanos::MAX
+    }
+
+    /// No later than the earliest call.
+    pub(super) fn due(&self) -> Nanos {
+        self.due
+    }
+
+    /// Time by which the core is to be back from the kernel.
+    pub(super) fn back(&self) -> Nanos {
+        self.back
+    }
+
+    /// Has poller `id` called in the next turn, unless it is done.
+    #[inline]
+    pub(super) fn call(&mut self, id: u32) {
+        let seat = &mut self.all[id as usize];
+        if !seat.called && !seat.done {
+            seat.called = true;
+            self.next.push(id);
+        }
+    }
+
+    /// Has every poller called in the next turn.
+    #[cold]
+    pub(super) fn call_all(&mut self) {
+        for id in 0..self.all.len() as u32 {
+            self.call(id);
+        }
+    }
+
+    /// The poller that a completion of queue `queue` of the group is for, which is called in the next
+    /// turn, and the queue's number among its own.
+    #[inline]
+    pub(super) fn owner(&mut self, queue: usize) -> (&mut P, usize) {
+        let id = self.owners[queue];
+        self.call(id);
+        let seat = &mut self.all[id as usize];
+        (&mut seat.poller, queue - seat.first)
+    }
+
+    /// Begins a turn: those who were to be called are called now.
+    #[inline]
+    pub(super) fn begin(&mut self) {
+        std::mem::swap(&mut self.next, &mut self.now);
+    }
+
+    /// Takes notice of what poller `id` wants after its call.
+    #[inline]
+    pub(super) fn called(&mut self, id: u32, next: NextCall) {
+        let seat = &mut self.all[id as usize];
+        seat.called = false;
+        (seat.due, seat.back) = match next {
+            NextCall::OnEvent => (Nanos::MAX, Nanos::MAX),
+            NextCall::At(time) => (time, time),
+            NextCall::Promptly(time) => (time, time.since(KERNEL_LATENESS)),
+            NextCall::Now => {
+                seat.called = true;
+                self.next.push(id);
+                (Nanos::MAX, Nanos::MAX)
+            }
+            NextCall::Done => {
+                seat.done = true;
+                self.live -= 1;
+                (Nanos::MAX, Nanos::MAX)
+            }
+        };
+        self.due = self.due.min(seat.due);
+        self.back = self.back.min(seat.back);
+    }
+
+    /// Has those called whose time has come at `at`; how many.
+    #[cold]
+    pub(super) fn expire(&mut self, at: Nanos) -> u64 {
+        let (mut due, mut back, mut expired) = (Nanos::MAX, Nanos::MAX, 0);
+        for id in 0..self.all.len() as u32 {
+            let seat = &mut self.all[id as usize];
+            if seat.due <= at {
+                (seat.due, seat.back) = (Nanos::MAX, Nanos::MAX);
+                expired += 1;
+                self.call(id);
+            } else {
+                (due, back) = (due.min(seat.due), back.min(seat.back));
+            }
+        }
+        (self.due, self.back) = (due, back);
+        expired
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Calls everybody who is to be called, each of whom wants `next`.
+    fn turn(seats: &mut Seats<char>, next: NextCall) -> String {
+        seats.begin();
+        let ids = std::mem::take(&mut seats.now);
+        let name = |&id: &u32| *seats.get(id);
+        let names = ids.iter().map(name).collect();
+        for id in ids {
+            seats.called(id, next);
+        }
+        names
+    }
+
+    #[test]
+    fn a_poller_is_called_once_a_turn_however_often_it_was_wanted() {
+        let mut seats = Seats::new();
+        seats.add('a', 2);
+        seats.add('b', 1);
+        assert_eq!(turn(&mut seats, NextCall::OnEvent), "ab");
+        for (queue, own) in [(2, ('b', 0)), (0, ('a', 0)), (1, ('a', 1))] {
+            let (poller, index) = seats.owner(queue);
+            assert_eq!((*poller, index), own);
+        }
+        assert_eq!(turn(&mut seats, NextCall::Now), "ba");
+        assert_eq!(turn(&mut seats, NextCall::Done), "ba");
+        seats.owner(0);
+        seats.call_all();
+        assert!(!seats.has_calls() && seats.live() == 0);
+    }
+
+    #[test]
+    fn a_poller_is_called_at_its_time_and_not_before() {
+        let mut seats = Seats::new();
+        seats.add('a', 0);
+        turn(&mut seats, NextCall::At(Nanos(5_000_000)));
+        seats.add('b', 0);
+        turn(&mut seats, NextCall::Promptly(Nanos(7_000_000)));
+        assert_eq!(
+            (seats.due(), seats.back()),
+            (Nanos(5_000_000), Nanos(5_000_000))
+        );
+        assert_eq!(seats.expire(Nanos(4_999_999)), 0);
+        assert_eq!(seats.expire(Nanos(5_000_000)), 1);
+        assert_eq!(
+            (seats.due(), seats.back()),
+            (Nanos(7_000_000), Nanos(6_940_000))
+        );
+        assert_eq!(turn(&mut seats, NextCall::OnEvent), "a");
+        assert_eq!(seats.expire(Nanos(7_000_001)), 1);
+        assert!(!seats.has_timers());
+        assert_eq!(turn(&mut seats, NextCall::OnEvent), "b");
+    }
+}

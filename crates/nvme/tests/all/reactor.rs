@@ -1,0 +1,236 @@
+//! A reactor runs every tenant's work on one core, and sleeps when there is none.
+
+#[path = "../../examples/reactor.rs"]
+mod example;
+
+use crate::common::{instant, watched};
+use joulio_emulator::{EmulatedDevice, Stepper};
+use joulio_nvme::wait::{AnyPolicy, now};
+use joulio_nvme::{
+    Completed, Controller, ControllerOptions, DmaBuffer, Namespace, NextCall, Poller, PollerQueues,
+    Reactor,
+};
+use joulio_units::Nanos;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+
+const BLOCKS: u64 = 200;
+
+#[test]
+fn two_tenants_and_a_timer_each_get_their_work_done() {
+    watched(|| {
+        for policy in [|| AnyPolicy::INTERRUPT, || AnyPolicy::POLL] {
+            let done = example::run(BLOCKS, policy).unwrap();
+            assert_eq!((done.verified, done.wrong), (2 * BLOCKS, 0));
+            let counters = done.reactor;
+            // Each wait of commands ends by some, or by the timer.
+            assert!(counters.calls >= counters.timers && counters.timers >= done.ticks);
+            assert!(counters.waits > 0 && counters.wakes == 0, "{counters:?}");
+        }
+    });
+}
+
+#[test]
+fn tenants_that_block_leave_the_core_to_the_kernel() {
+    watched(|| {
+        let waits = example::run(BLOCKS, || AnyPolicy::INTERRUPT).unwrap().waits;
+        assert!(waits.blocks > 0, "{waits:?}");
+        assert_eq!((waits.sleeps, waits.pauses), (0, 0), "{waits:?}");
+        let waits = example::run(BLOCKS, || AnyPolicy::POLL).unwrap().waits;
+        assert_eq!((waits.interrupts, waits.arms), (0, 0), "{waits:?}");
+    });
+}
+
+/// Counts its calls and does what `next` says.
+struct Calls<F> {
+    calls: u64,
+    next: F,
+}
+
+impl<F: FnMut(u64) -> NextCall> Poller<EmulatedDevice> for Calls<F> {
+    fn completed(&mut self, _: usize, _: Completed) {
+        unreachable!("it has no queues");
+    }
+    fn poll(&mut self, queues: &mut PollerQueues<'_, EmulatedDevice>) -> NextCall {
+        assert!(queues.is_empty());
+        self.calls += 1;
+        (self.next)(self.calls)
+    }
+}
+
+#[test]
+fn a_poller_that_is_busy_is_called_again_without_a_wait() {
+    let mut reactor = Reactor::new().unwrap();
+    let next = |calls: u64| match calls {
+        100 => NextCall::Done,
+        _ => NextCall::Now,
+    };
+    let id = reactor.add(Calls { calls: 0, next }, Vec::new());
+    reactor.run().unwrap();
+    assert_eq!(reactor.poller(id).calls, 100);
+    let counters = reactor.counters();
+    assert_eq!((counters.waits, counters.idle_waits), (0, 0));
+}
+
+#[test]
+fn a_reactor_that_nothing_can_call_returns() {
+    let mut reactor = Reactor::new().unwrap();
+    let next = |_: u64| NextCall::OnEvent;
+    let id = reactor.add(Calls { calls: 0, next }, Vec::new());
+    reactor.run().unwrap();
+    assert_eq!(reactor.poller(id).calls, 1);
+}
+
+#[test]
+fn a_timer_is_called_at_its_time_and_the_core_blocks_until_then() {
+    watched(|| {
+        let (mut due, mut early) = (now(), 0);
+        let next = |calls: u64| {
+            early += u32::from(now() < due);
+            due = now() + Nanos::from_millis(2);
+            match calls {
+                // The one is the kernel's to wake for, the other the core's own.
+                1..=3 => NextCall::At(due),
+                4..=6 => NextCall::Promptly(due),
+                _ => NextCall::Done,
+            }
+        };
+        let mut reactor = Reactor::new().unwrap();
+        reactor.add(Calls { calls: 0, next }, Vec::new());
+        reactor.run().unwrap();
+        let (counters, waits) = (reactor.counters(), reactor.group().counters());
+        drop(reactor);
+        assert_eq!((counters.timers, counters.calls), (6, 7));
+        assert!(waits.blocks >= 3 && waits.sleeps == 0, "{waits:?}");
+        assert_eq!(early, 0, "calls before their time");
+    });
+}
+
+/// A tenant that is told by another thread how many blocks to read.
+struct Told {
+    messages: Receiver<u64>,
+    namespace: Namespace,
+    buffer: Option<DmaBuffer>,
+    wanted: u64,
+    read: u64,
+}
+
+impl Poller<EmulatedDevice> for Told {
+    fn completed(&mut self, _: usize, completed: Completed) {
+        assert!(completed.status.is_success());
+        self.read += 1;
+        self.buffer = completed.buffer;
+    }
+    fn poll(&mut self, queues: &mut PollerQueues<'_, EmulatedDevice>) -> NextCall {
+        self.wanted += self.messages.try_iter().sum::<u64>();
+        if self.read < self.wanted
+            && let Some(buffer) = self.buffer.take()
+        {
+            queues[0].read(&self.namespace, 0, 1, buffer, 0).unwrap();
+            queues[0].ring();
+        }
+        match self.read {
+            30.. => NextCall::Done,
+            _ => NextCall::OnEvent,
+        }
+    }
+}
+
+#[test]
+fn a_wake_of_another_thread_reaches_a_core_however_it_waits() {
+    watched(|| {
+        for policy in [|| AnyPolicy::INTERRUPT, || AnyPolicy::POLL] {
+            let device = EmulatedDevice::spawn(&instant()).unwrap();
+            let controller = Controller::open(device, ControllerOptions::default()).unwrap();
+            let mut queue = controller.create_queue_pair(1).unwrap();
+            queue.set_policy(policy()).unwrap();
+            let (sender, messages) = channel();
+            let told = Told {
+                messages,
+                namespace: controller.namespace(1).unwrap(),
+                buffer: controller.allocate_buffers(1, 512).unwrap().pop(),
+                wanted: 0,
+                read: 0,
+            };
+            let mut reactor = Reactor::new().unwrap();
+            let id = reactor.add(told, vec![queue]);
+            let waker = reactor.waker();
+            let telling = thread::spawn(move || {
+                for _ in 0..30 {
+                    sender.send(1).unwrap();
+                    waker.wake();
+                }
+            });
+            reactor.run().unwrap();
+            telling.join().unwrap();
+            assert_eq!(reactor.poller(id).read, 30);
+        }
+    });
+}
+
+/// A tenant whose device never completes until it is stepped, which another poller does.
+struct Stuck {
+    namespace: Namespace,
+    buffer: Option<DmaBuffer>,
+    completed: bool,
+}
+
+enum Two {
+    Stuck(Stuck),
+    Timer(Stepper, Nanos, u32),
+}
+
+impl Poller<EmulatedDevice> for Two {
+    fn completed(&mut self, _: usize, _: Completed) {
+        if let Two::Stuck(stuck) = self {
+            stuck.completed = true;
+        }
+    }
+    fn poll(&mut self, queues: &mut PollerQueues<'_, EmulatedDevice>) -> NextCall {
+        match self {
+            Two::Stuck(stuck) => {
+                if let Some(buffer) = stuck.buffer.take() {
+                    queues[0].read(&stuck.namespace, 0, 1, buffer, 0).unwrap();
+                    queues[0].ring();
+                }
+                match stuck.completed {
+                    true => NextCall::Done,
+                    false => NextCall::OnEvent,
+                }
+            }
+            Two::Timer(stepper, due, calls) => {
+                *calls += 1;
+                if *calls > 3 {
+                    stepper.step(Nanos::ZERO);
+                    return NextCall::Done;
+                }
+                *due += Nanos::from_millis(1);
+                NextCall::Promptly(*due)
+            }
+        }
+    }
+}
+
+#[test]
+fn a_timer_comes_while_commands_are_outstanding() {
+    watched(|| {
+        for policy in [|| AnyPolicy::INTERRUPT, || AnyPolicy::POLL] {
+            let (device, stepper) = EmulatedDevice::stepped(&instant()).unwrap();
+            let controller = Controller::open(device, ControllerOptions::default()).unwrap();
+            let mut queue = controller.create_queue_pair(1).unwrap();
+            queue.set_policy(policy()).unwrap();
+            let stuck = Stuck {
+                namespace: controller.namespace(1).unwrap(),
+                buffer: controller.allocate_buffers(1, 512).unwrap().pop(),
+                completed: false,
+            };
+            let mut reactor = Reactor::new().unwrap();
+            reactor.add(Two::Stuck(stuck), vec![queue]);
+            reactor.add(Two::Timer(stepper, now(), 0), Vec::new());
+            reactor.run().unwrap();
+            let counters = reactor.counters();
+            assert_eq!(counters.timers, 3);
+            assert!(counters.waits >= 3, "{counters:?}");
+        }
+    });
+}

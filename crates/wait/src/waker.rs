@@ -1,0 +1,153 @@
+//! Waking a core from another thread.
+
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::{Result, read, write};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// The core runs, and nobody has woken it since [`Waker::take`].
+const AWAKE: u8 = 0;
+/// The core was woken and has not taken notice.
+const WOKEN: u8 = 1;
+/// The core blocks on the eventfd, or is about to.
+const ASLEEP: u8 = 2;
+
+/// Handle by which any thread wakes a core, however that waits. A clone wakes the same core.
+///
+/// A system call is made only for a core that blocks. One that polls sees it at the next poll; one in a
+/// user-level wait at its end, for which the system has a limit (`umwait_control/max_time`, 100 us).
+#[derive(Clone, Debug)]
+pub struct Waker {
+    state: Arc<AtomicU8>,
+    event: Arc<OwnedFd>,
+}
+
+impl Waker {
+    /// Creates the waker of a core.
+    ///
+    /// # Errors
+    /// The process has no descriptor left.
+    pub fn new() -> Result<Waker> {
+        let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Waker {
+            state: Arc::new(AtomicU8::new(AWAKE)),
+            event: Arc::new(event),
+        })
+    }
+
+    /// Wakes the core. What the caller wrote before is visible to the core after [`Waker::take`].
+    pub fn wake(&self) {
+        if self.state.swap(WOKEN, Ordering::AcqRel) == ASLEEP {
+            // Full after 2^64 - 1 wakes that nobody took: then it is readable.
+            let _ = write(&self.event, &1_u64.to_ne_bytes());
+        }
+    }
+
+    /// Reports whether the core was woken since [`Waker::take`].
+    #[inline]
+    pub fn is_woken(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == WOKEN
+    }
+
+    /// Takes notice of a wake; whether there was one.
+    #[inline]
+    pub fn take(&self) -> bool {
+        self.is_woken() && self.state.swap(AWAKE, Ordering::AcqRel) == WOKEN
+    }
+
+    /// Says that the core is about to block on [`Waker::event`]; false if it was woken, and must not.
+    pub fn fall_asleep(&self) -> bool {
+        let asleep = Ordering::AcqRel;
+        let fell = self
+            .state
+            .compare_exchange(AWAKE, ASLEEP, asleep, Ordering::Relaxed);
+        fell.is_ok()
+    }
+
+    /// Says that the core has blocked; whether it was woken. A wake that is under way may end the next
+    /// block too early.
+    pub fn get_up(&self) -> bool {
+        let up = Ordering::AcqRel;
+        let nobody = self
+            .state
+            .compare_exchange(ASLEEP, AWAKE, up, Ordering::Relaxed);
+        if nobody.is_ok() {
+            return false;
+        }
+        // Empty where the write is still under way.
+        let _ = read(&self.event, &mut [0; 8]);
+        true
+    }
+
+    /// The descriptor that is readable once a sleeping core was woken.
+    pub fn event(&self) -> Arc<OwnedFd> {
+        Arc::clone(&self.event)
+    }
+
+    /// Number of handles that can wake the core, this one included.
+    pub fn handles(&self) -> usize {
+        Arc::strong_count(&self.state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{now, poll_until};
+    use joulio_units::Nanos;
+    use rustix::event::{PollFd, PollFlags};
+
+    fn is_readable(waker: &Waker) -> bool {
+        let mut fds = [PollFd::new(&waker.event, PollFlags::IN)];
+        poll_until(&mut fds, now()).unwrap() > 0
+    }
+
+    #[test]
+    fn only_a_sleeping_core_is_woken_by_a_system_call() {
+        let waker = Waker::new().unwrap();
+        waker.wake();
+        assert!(waker.is_woken() && !is_readable(&waker));
+        assert!(!waker.fall_asleep(), "it was woken");
+        assert!(waker.take() && !waker.take());
+        assert!(waker.fall_asleep());
+        waker.clone().wake();
+        assert!(is_readable(&waker));
+        assert!(waker.get_up() && !is_readable(&waker));
+        assert!(waker.take() && waker.handles() == 1);
+    }
+
+    #[test]
+    fn a_core_that_wakes_by_itself_was_not_woken() {
+        let waker = Waker::new().unwrap();
+        assert!(waker.fall_asleep());
+        assert!(!waker.get_up());
+        assert!(!waker.take());
+    }
+
+    /// Each wake ends a block or is seen before it: a core that were left asleep would stay so.
+    #[test]
+    fn no_wake_is_lost_however_the_two_meet() {
+        const WAKES: u32 = 2_000;
+        let waker = Waker::new().unwrap();
+        let other = waker.clone();
+        let (taken, next) = std::sync::mpsc::channel();
+        let waking = std::thread::spawn(move || {
+            for _ in 0..WAKES {
+                other.wake();
+                next.recv().unwrap();
+            }
+        });
+        for _ in 0..WAKES {
+            while !waker.take() {
+                if waker.fall_asleep() {
+                    let mut fds = [PollFd::new(&waker.event, PollFlags::IN)];
+                    poll_until(&mut fds, Nanos::MAX).unwrap();
+                    waker.get_up();
+                }
+            }
+            taken.send(()).unwrap();
+        }
+        waking.join().unwrap();
+    }
+}

@@ -1,6 +1,7 @@
 //! Runs whose figures are the machine's doing.
 
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// A reason why a run's figures are not those of its completion mode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,4 +44,24 @@ pub enum SpoiledBy {
     Unsteady,
     /// A reset took settings of the device that could not be made again.
     SettingsLost,
+}
+
+impl fmt::Display for SpoiledBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            SpoiledBy::Preempted => "the job was preempted",
+            SpoiledBy::DevicePreempted => "the emulated device was preempted",
+            SpoiledBy::KernelPreempted => "the kernel's polling thread was preempted",
+            SpoiledBy::Busy => "other programs ran on the measured CPUs",
+            SpoiledBy::Stolen => "the host took CPU time from the virtual machine",
+            SpoiledBy::Throttled => "CPUs were throttled",
+            SpoiledBy::Stopped => "the process was stopped and continued",
+            SpoiledBy::Stalled => "the process stalled",
+            SpoiledBy::Suspended => "the machine was suspended",
+            SpoiledBy::ClockStepped => "the wall clock was set",
+            SpoiledBy::NotLearnt => "the policy had not learnt how long to wait",
+            SpoiledBy::Unsteady => "the rate was not steady",
+            SpoiledBy::SettingsLost => "a reset took settings of the device",
+        })
+    }
 }

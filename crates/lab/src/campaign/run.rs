@@ -292,7 +292,7 @@ impl CampaignEnd {
             if let Some(why) = record.apart() {
                 // What it was spoiled by, not how far.
                 let spoiled = result.spoiled.first();
-                let kind = spoiled.map(|one| format!("{:?}", one.by).to_lowercase());
+                let kind = spoiled.map(|one| one.by.to_string());
                 count(&mut self.apart, kind.unwrap_or(why));
             }
             metered.extend(counts.energy.iter().map(|figure| figure.source.clone()));

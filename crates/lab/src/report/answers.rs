@@ -102,7 +102,7 @@ impl OfRecords<'_> {
     }
 
     fn cell(&self, run: &str) -> Result<&Cell, String> {
-        let none = || format!("no run here is that of '{run}'");
+        let none = || format!("no run here matches the published run '{run}'");
         let places = self.answers.points.get(run);
         let (sweep, point) = places.and_then(|all| all.first()).ok_or_else(none)?;
         self.data.cell(sweep, point).ok_or_else(none)
@@ -110,7 +110,7 @@ impl OfRecords<'_> {
 
     /// The estimate of `metric` in the points that answer `run`.
     pub fn found(&self, run: &str, metric: Metric) -> Result<Estimate, String> {
-        let none = || format!("the run of '{run}' has no {metric}");
+        let none = || format!("the run that matches '{run}' has no {metric}");
         self.cell(run)?.estimate(metric).ok_or_else(none)
     }
 }

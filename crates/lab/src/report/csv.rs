@@ -18,8 +18,8 @@ const MARKS: [&str; 14] = [
     "band_low",
     "band_high",
     "modelled",
-    "printed",
-    "printed_to",
+    "published",
+    "published_to",
 ];
 
 /// Columns of a file of tiles.
@@ -108,8 +108,8 @@ pub fn table_csv(table: &Table) -> String {
         "n",
         "modelled",
         "p",
-        "printed",
-        "printed_to",
+        "published",
+        "published_to",
     ];
     let mut rows = vec![header.iter().map(|name| (*name).to_owned()).collect()];
     for row in &table.rows {

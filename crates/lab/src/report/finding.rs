@@ -90,14 +90,12 @@ fn overall(sets: &[&SetReport]) -> Finding {
         let met = numbers()
             .filter(|line| line.outcome == Outcome::Holds)
             .count();
-        sentence += &format!(
-            " Of {compared} printed numbers {met} come out within what is promised of them."
-        );
+        sentence += &format!(" Of {compared} published numbers {met} are reproduced.");
     }
     Finding {
         sentence,
         outcome: None,
-        certainty: "each by its own test, at 95 %".into(),
+        certainty: "each observation by its own test, at 95 %".into(),
     }
 }
 
@@ -118,17 +116,17 @@ fn basis(sets: &[&SetReport]) -> Finding {
         shown().filter(|status| status.data).count(),
     );
     let certainty = match platforms.as_slice() {
-        [Platform::Twin] => "nothing is measured: as sure as the profiles are",
+        [Platform::Twin] => "nothing was measured: no surer than the profiles",
         [Platform::Real] => "measured",
         _ => "each figure says what it rests on",
     };
     Finding {
         sentence: format!(
-            "It rests on {runs} runs, {}{}; {data} of {all} tables and figures have data.",
+            "All of this rests on {runs} runs ({}){}; {data} of {all} tables and figures have data.",
             how.join(" and "),
             match apart {
                 0 => String::new(),
-                apart => format!(", and {apart} more that were kept apart"),
+                apart => format!(", {apart} more were kept apart as not what they were to be"),
             }
         ),
         outcome: None,

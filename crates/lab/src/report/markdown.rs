@@ -85,7 +85,7 @@ fn of_table(text: &mut String, table: &Table) {
 }
 
 fn cell(value: &Value) -> String {
-    let printed = |value: f64| format!(" [printed {}]", short(value));
+    let printed = |value: f64| format!(" [published {}]", short(value));
     match value {
         Value::None => "–".into(),
         Value::Text(text) => text.clone(),
@@ -107,7 +107,7 @@ fn cell(value: &Value) -> String {
             let tie = if change.tie { " (tie)" } else { "" };
             let published = change
                 .published
-                .map(|p| format!(" [printed {} %]", signed(p)));
+                .map(|p| format!(" [published {} %]", signed(p)));
             format!(
                 "{} %{tie}{}",
                 signed(change.percent),

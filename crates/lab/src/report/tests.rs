@@ -308,13 +308,13 @@ fn an_observation_holds_differs_or_cannot_be_told_and_says_why() {
     let (holds, why) = outcome(&all, records(900.0, 950.0, 1.0));
     assert_eq!(holds, Outcome::Holds);
     assert!(
-        why.contains("so in 2 of 2; least is poll over interrupt +5.3 ± 0.2 % at jobs 8"),
+        why.contains("holds at 2 of 2 points; the smallest step: poll against interrupt (jobs 8): +5.3 ± 0.2 %"),
         "{why}"
     );
     let (differs, why) = outcome(&all, records(900.0, 1_100.0, 1.0));
     assert_eq!(differs, Outcome::Differs);
     assert!(
-        why.contains("so in 1 of 2, not in 1; least is poll over interrupt -9.1 ±"),
+        why.contains("holds at 1 of 2 points, not at 1; the smallest step: poll against interrupt (jobs 8): -9.1 ±"),
         "{why}"
     );
     let any = OBSERVED.replace("CELLS", "any");
@@ -324,10 +324,13 @@ fn an_observation_holds_differs_or_cannot_be_told_and_says_why() {
     );
     let (untold, why) = outcome(&all, records(999.0, 998.0, 20.0));
     assert_eq!(untold, Outcome::Untold);
-    assert!(why.contains("not told in 2") && why.contains("±"), "{why}");
+    assert!(
+        why.contains("cannot be told at 2") && why.contains("±"),
+        "{why}"
+    );
     let (nothing, why) = outcome(&all, runs(HYBRID, 1, 1.0, 0.0, 1.0));
     assert_eq!(nothing, Outcome::NoData);
-    assert!(why.contains("no two of"), "{why}");
+    assert!(why.contains("fewer than two of"), "{why}");
 }
 
 #[test]
@@ -355,7 +358,9 @@ fn the_sources_claims_and_numbers_are_judged_from_records() {
     // Of its three chains the one of a thread was run, and of the numbers one.
     assert_eq!(observed[1].outcome, Outcome::Holds);
     assert!(
-        observed[1].because.contains("1 of 2 parts were not run"),
+        observed[1]
+            .because
+            .contains("1 of its 2 comparisons was not run"),
         "{observed:?}"
     );
     assert_eq!(observed[2].outcome, Outcome::NoData);

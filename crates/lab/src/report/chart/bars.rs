@@ -71,7 +71,7 @@ pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Markup {
                 }
                 @if let Some((value, to)) = bar.mark.published {
                     @let at = (middle, y_scale.place(to.map_or(value, |to| f64::midpoint(value, to))));
-                    (printed(index, at, &format!("{} at {}: printed {}", bar.series.name, bar.mark.at, range(value, to))))
+                    (printed(index, at, &format!("{} at {}: published {}", bar.series.name, bar.mark.at, range(value, to))))
                 }
             } @else if (from - to).abs() > 13.0 && bar.width > 26.0 {
                 text.value.inside x=(round(bar.left + bar.width / 2.0)) y=(round(f64::midpoint(from, to) + 4.0))

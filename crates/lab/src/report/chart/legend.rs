@@ -63,7 +63,7 @@ pub fn legend(figure: &Figure, colours: &Colours) -> Markup {
                 li { svg.key viewBox="0 0 18 12" aria-hidden="true" { rect.tile.doubtful.stroke-0 x="2" y="1" width="14" height="10" {} } "≈ tie: the model's bands overlap" }
             }
             @if marks().any(|mark| mark.published.is_some()) {
-                li { svg.key viewBox="0 0 18 12" aria-hidden="true" { (printed(7, (9.0, 6.0), "printed")) } "printed by the source" }
+                li { svg.key viewBox="0 0 18 12" aria-hidden="true" { (printed(7, (9.0, 6.0), "published")) } "published by the source" }
             }
             @if all_modelled {
                 li { svg.key viewBox="0 0 18 12" aria-hidden="true" { rect.hatched x="2" y="1" width="14" height="10" fill="url(#hatch-key)" {} } "hatched: modelled, not measured" }

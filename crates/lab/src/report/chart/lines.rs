@@ -77,7 +77,7 @@ pub fn draw(xy: &Xy, colours: &Colours, id: &str, words: &str) -> Markup {
                 @if let Some((value, to)) = mark.published {
                     @let middle = to.map_or(value, |to| f64::midpoint(value, to));
                     @let at = (place(mark).0, y_scale.place(middle));
-                    (printed(index, at, &format!("{} at {}: printed {}", series.name, mark.at, range(value, to))))
+                    (printed(index, at, &format!("{} at {}: published {}", series.name, mark.at, range(value, to))))
                 }
             }
         }

@@ -68,7 +68,7 @@ fn mark_cell(mark: &Mark) -> Markup {
         @if let Some((low, high)) = mark.band { span.muted { " (" (short(low)) " to " (short(high)) ")" } }
         @if mark.past_tdp { span.muted { " past TDP" } }
         @if let Some((value, to)) = mark.published {
-            span.printed-value { "printed " (short(value)) @if let Some(to) = to { " to " (short(to)) } }
+            span.printed-value { "published " (short(value)) @if let Some(to) = to { " to " (short(to)) } }
         }
     }
 }
@@ -188,7 +188,7 @@ fn mean_of(mean: &Mean) -> Markup {
         @if let Some(half) = half.filter(|half| *half > 0.0) { span.muted { " ± " (short(half)) } }
         @if let Some((value, to)) = mean.published {
             span.printed-value {
-                "printed " (short(value)) @if let Some(to) = to { " to " (short(to)) }
+                "published " (short(value)) @if let Some(to) = to { " to " (short(to)) }
                 @if let Some((off, _)) = mean.off { ", " (signed(off)) " %" }
             }
         }
@@ -200,7 +200,7 @@ fn change_of(change: &Change) -> Markup {
         (signed(change.percent)) " %"
         @if change.tie { span.muted { " tie" } }
         @if let Some(published) = change.published {
-            span.printed-value { "printed " (signed(published)) " %" }
+            span.printed-value { "published " (signed(published)) " %" }
         }
     }
 }

@@ -200,12 +200,12 @@ fn tiled(figure: &Figure) -> bool {
 /// Published numbers beside ours.
 fn numbers(set: &SetReport) -> Markup {
     html! {
-        h3 { "Printed numbers beside ours" }
-        div.scroll tabindex="0" role="region" aria-label="Printed numbers beside ours" {
+        h3 { "Published numbers beside ours" }
+        div.scroll tabindex="0" role="region" aria-label="Published numbers beside ours" {
             table {
                 thead { tr {
-                    th scope="col" { "what" } th scope="col" { "printed" } th scope="col" { "here" }
-                    th scope="col" { "difference" } th scope="col" { "promised within" } th scope="col" { "" }
+                    th scope="col" { "what" } th scope="col" { "published" } th scope="col" { "here" }
+                    th scope="col" { "difference" } th scope="col" { "tolerance" } th scope="col" { "" }
                 } }
                 tbody {
                     @for line in &set.numbers { (number(line)) }

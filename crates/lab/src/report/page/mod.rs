@@ -141,7 +141,7 @@ fn method(report: &Report) -> Markup {
                  comparisons that stand together. A " em { "tie by noise" } " is a difference that chance makes as \
                  large; a " em { "tie by the model's band" } " is one where the model's bands overlap, however \
                  often it is simulated. Values at unlike boundaries of energy are never compared." }
-            p { "A published number counts as reproduced if ours is within what is promised of it: 10 % where \
+            p { "A published number counts as reproduced if ours is within its tolerance: 10 % where \
                  nothing else is said. A claim in words holds if every comparison that it makes does, at 95 %." }
             @for experiment in &report.experiments {
                 @for set in &experiment.sets {

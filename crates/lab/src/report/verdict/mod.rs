@@ -136,15 +136,19 @@ impl Judge<'_> {
                 because.extend(words.iter().take(2).map(|part| part.because.clone()));
                 match words.len() {
                     0..=2 => {}
-                    3 => because.push("and 1 more alike".into()),
-                    more => because.push(format!("and {} more alike", more - 2)),
+                    3 => because.push("and 1 more like it".into()),
+                    more => because.push(format!("and {} more like them", more - 2)),
                 }
             }
         }
         if outcome != Outcome::NoData {
             let missing = of(Outcome::NoData).count();
             if missing > 0 {
-                because.push(format!("{missing} of {} parts were not run", parts.len()));
+                let verb = if missing == 1 { "was" } else { "were" };
+                because.push(format!(
+                    "{missing} of its {} comparisons {verb} not run",
+                    parts.len()
+                ));
             }
         }
         if let (Outcome::Differs | Outcome::Untold, Platform::Twin) = (outcome, self.data.platform)
@@ -158,7 +162,7 @@ impl Judge<'_> {
                 known
                     .iter()
                     .take(2)
-                    .map(|why| format!("known of the twin: {why}")),
+                    .map(|why| format!("a known limit of the twin: {why}")),
             );
         }
         because.join("; ")
@@ -177,16 +181,16 @@ impl Judge<'_> {
             .filter(|n| *n > 0)
             .fold((usize::MAX, 0), |(low, high), n| (low.min(n), high.max(n)));
         let repeated = match (least, most) {
-            (1, 1) => "one run of each".into(),
-            (a, b) if a == b => format!("{b} runs of each"),
-            (a, b) => format!("{a} to {b} runs of each"),
+            (1, 1) => "one run per point".into(),
+            (a, b) if a == b => format!("{b} runs per point"),
+            (a, b) => format!("{a} to {b} runs per point"),
         };
         let basis = match self.data.platform {
-            Platform::Twin => "modelled, as sure as its profiles",
+            Platform::Twin => "modelled, no surer than its profiles",
             Platform::Emulated => {
                 "measured on an emulated device, energy by a model unless a meter is named"
             }
-            Platform::Guest => "counted in a guest, times are none of a machine's",
+            Platform::Guest => "counted in a guest, whose times say nothing about a machine",
             Platform::Real => "measured",
         };
         let compared = match compared {
@@ -194,7 +198,7 @@ impl Judge<'_> {
             n => format!("{n} comparisons"),
         };
         let bands = match parts.iter().any(|part| part.bands_overlap) {
-            true => "; the model's bands overlap, so that another machine of the kind may differ",
+            true => "; the model's bands overlap: another machine of this kind may differ",
             false => "",
         };
         format!("{basis}; {repeated}, {compared}, at 95 %{bands}")

@@ -54,7 +54,7 @@ impl Judge<'_> {
         if pairs.is_empty() {
             return Part::none(
                 &what,
-                format!("no two of {} were run", rising.order.join(", ")),
+                format!("fewer than two of {} were run", rising.order.join(", ")),
             );
         }
         let steps = pairs
@@ -84,16 +84,24 @@ impl Judge<'_> {
             let at = &groups[pair.group].0;
             let at = match at.is_empty() {
                 true => String::new(),
-                false => format!(" at {at}"),
+                false => format!(" ({at})"),
             };
-            format!("{} over {} {}{at}", pair.to.0, pair.from.0, pair.words())
+            format!(
+                "{} against {}{at}: {}",
+                pair.to.0,
+                pair.from.0,
+                pair.words()
+            )
         });
         let extreme = match (by_group.len(), verdict, rising.cells) {
             (1, ..) => format!("{words}: {extreme}"),
             (_, Verdict::Holds, Cells::Any) => {
-                format!("{words}: {}; most is {extreme}", tally(&by_group))
+                format!("{words}: {}; the largest step: {extreme}", tally(&by_group))
             }
-            _ => format!("{words}: {}; least is {extreme}", tally(&by_group)),
+            _ => format!(
+                "{words}: {}; the smallest step: {extreme}",
+                tally(&by_group)
+            ),
         };
         Part {
             what,
@@ -197,7 +205,7 @@ fn in_cells(cells: Cells, verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     }
 }
 
-/// `so in 40 of 56 cells, not in 3, not told in 13`.
+/// `holds at 40 of 56 points, not at 3, cannot be told at 13`.
 fn tally(verdicts: &[(usize, Verdict)]) -> String {
     let count = |verdict: Verdict| verdicts.iter().filter(|(_, one)| *one == verdict).count();
     let (holds, fails, untold) = (
@@ -206,12 +214,12 @@ fn tally(verdicts: &[(usize, Verdict)]) -> String {
         count(Verdict::Untold),
     );
     let all = verdicts.len();
-    let mut text = format!("so in {holds} of {all}");
+    let mut text = format!("holds at {holds} of {all} points");
     if fails > 0 {
-        text += &format!(", not in {fails}");
+        text += &format!(", not at {fails}");
     }
     if untold > 0 {
-        text += &format!(", not told in {untold}");
+        text += &format!(", cannot be told at {untold}");
     }
     text
 }

@@ -49,7 +49,7 @@ impl Judge<'_> {
         let because = shown.map_or_else(String::new, |pair| {
             let value = |at: usize| (pair[at].1.value, pair[at].1.half);
             format!(
-                "{words}: {} over {} {} ({} over {})",
+                "{words}: {} against {}: {} ({} against {})",
                 self.run_name(&pair[1].0),
                 self.run_name(&pair[0].0),
                 change(value(0), value(1)),
@@ -126,7 +126,7 @@ impl Judge<'_> {
                 what: what.to_owned(),
                 outcome: judged.within(tolerance(&judged)).into(),
                 because: format!(
-                    "{what}: printed {}, here {} ({} %)",
+                    "{what}: published {}, here {} ({} %)",
                     printed(number),
                     with_noise(&judged.estimate),
                     signed(judged.error * 100.0),
@@ -149,7 +149,7 @@ impl Judge<'_> {
             return Part::none(what, format!("no input is called '{what}'"));
         };
         if !matches!(self.data.platform, Platform::Twin | Platform::Emulated) {
-            return Part::none(what, "the device itself was not asked".into());
+            return Part::none(what, "this run did not read it from the device".into());
         }
         let field = input
             .field
@@ -168,7 +168,7 @@ impl Judge<'_> {
                     false => Outcome::Differs,
                 },
                 because: format!(
-                    "{what}: printed {}, in the device's profile {}",
+                    "{what}: published {}, in the device's profile {}",
                     short(input.value),
                     short(held.value)
                 ),
@@ -180,7 +180,7 @@ impl Judge<'_> {
     }
 }
 
-/// Printed numbers in a sentence: how many come out, and of those with `outcome`, which is that of all,
+/// Published numbers in a sentence: how many are reproduced, and of those with `outcome`, which is that of all,
 /// the one that is furthest off. `None`: they are few, and stand by themselves.
 pub(super) fn numbers_together(parts: &[Part], outcome: Outcome) -> Option<String> {
     let numbers = parts.iter().filter(|part| part.outcome != Outcome::NoData);
@@ -196,20 +196,18 @@ pub(super) fn numbers_together(parts: &[Part], outcome: Outcome) -> Option<Strin
         return None;
     }
     let mut text = format!(
-        "{} of {} printed numbers come out",
+        "{} of {} published numbers are reproduced",
         count(Outcome::Holds),
         numbers.len()
     );
     let deciding = numbers.iter().filter(|(part, _)| part.outcome == outcome);
     let furthest = deciding.max_by(|a, b| a.1.total_cmp(&b.1));
     if let Some((part, off)) = furthest {
-        let which = match outcome {
-            Outcome::Holds if *off < 0.05 => "none is off: ",
-            Outcome::Holds => "furthest off is ",
-            Outcome::Untold => "too noisy to tell is ",
-            Outcome::Differs | Outcome::NoData => "out of what is promised is ",
+        text += &match outcome {
+            Outcome::Holds if *off < 0.05 => ", none is off".to_owned(),
+            Outcome::Untold => format!("; too noisy to tell: {}", part.because),
+            _ => format!("; furthest off: {}", part.because),
         };
-        text += &format!("; {which}{}", part.because);
     }
     Some(text)
 }

@@ -186,9 +186,8 @@ impl Delays {
         };
     }
 
-    /// Returns true if the device let an I/O wait for others that took `time` of it. Nothing comes of a delay
-    /// before the submission of such a one.
-    pub(super) fn is_queued(&self, time: f64) -> bool {
+    /// Returns true if the device let an I/O wait for others that took `time` of it.
+    fn is_queued(&self, time: f64) -> bool {
         self.first > 0.0 && time > self.first * QUEUED
     }
 

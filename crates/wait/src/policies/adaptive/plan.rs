@@ -99,6 +99,8 @@ pub(super) struct Pricing<'a> {
     pub(super) nap: f64,
     /// Nanoseconds of the longest limit.
     pub(super) promised: f64,
+    /// True if the load comes by itself.
+    pub(super) open: bool,
 }
 
 /// What a plan costs an I/O.

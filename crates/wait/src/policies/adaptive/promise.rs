@@ -5,9 +5,12 @@ use super::tail::Tail;
 use joulio_units::{Nanos, Percentile};
 
 /// Share of the I/Os that may be late which are made late by more than is harmless, where polling leaves no
-/// more; and of what is left where that is known.
+/// more; and of what is left where that is known: of those that were not made late though they could have been.
 const OWN: f64 = 0.03;
 const SPENT: f64 = 0.9;
+/// Share of what a limit leaves over polling's percentile that is planned with: what polling would have had
+/// is known to no more.
+const AIM: f64 = 0.85;
 /// Share of the I/Os that may be late from which on nothing is tried that may change what the device does.
 const FULL: f64 = 0.95;
 /// Late I/Os that are allowed beyond these before there are so many.
@@ -63,13 +66,16 @@ struct Limit {
 }
 
 impl Limit {
-    /// Judges by so many I/Os, of which `alone` exceed it by the device alone. Returns true if it is newly
-    /// full or spent.
-    fn judge(&mut self, ios: f64, alone: f64) -> bool {
+    /// Judges by so many I/Os, which polling would have had as `polled`. Returns true if it is newly full or
+    /// spent.
+    fn judge(&mut self, ios: f64, polled: &Tail) -> bool {
         let may = ios * self.share;
+        let alone = polled.above(self.latency);
+        // Above polling's own percentile; those of them that are in time make up for as many that are late.
+        let above = polled.above(self.latency - self.slack);
         let loan = LOAN * (1.0 - may / REPAID).max(0.0);
         let left = match self.slack > 0.0 {
-            true => may * OWN,
+            true => f64::min(may * OWN, (above - (self.late - self.own)).max(0.0) * SPENT),
             false => f64::max(may * OWN, may * SPENT - alone),
         };
         let before = (self.full, self.spent);
@@ -145,7 +151,7 @@ impl Promise {
             } => {
                 let limits = polled.limits().iter().map(|one| {
                     let polled = one.latency.0 as f64;
-                    let slack = promised.over(polled);
+                    let slack = promised.over(polled) * AIM;
                     Limit {
                         latency: (polled + slack - around).max(1.0),
                         learnt: false,
@@ -210,7 +216,7 @@ impl Promise {
                 limit.own += 1.0;
                 self.worse |= limit.spent;
             }
-            worse |= limit.judge(ios, self.polled.above(limit.latency));
+            worse |= limit.judge(ios, &self.polled);
         }
         worse
     }
@@ -246,7 +252,7 @@ impl Promise {
             limit.rank = may.max(RANK);
             limit.polled = self.polled.at(limit.rank);
             if limit.learnt {
-                limit.slack = self.promised.over(limit.polled + self.around);
+                limit.slack = self.promised.over(limit.polled + self.around) * AIM;
                 limit.latency = limit.polled + limit.slack;
                 limit.late = self.polled.above(limit.latency) + self.more.above(limit.latency);
             } else if halved {
@@ -255,7 +261,7 @@ impl Promise {
             if halved {
                 limit.own /= 2.0;
             }
-            limit.judge(self.polled.ios(), self.polled.above(limit.latency));
+            limit.judge(self.polled.ios(), &self.polled);
         }
         self.doubt = match std::mem::take(&mut self.worse) {
             true => (self.doubt * WORSE).min(WORST),
@@ -351,6 +357,11 @@ impl Promise {
     /// does.
     pub(super) fn is_full(&self) -> bool {
         self.limits.iter().any(|limit| limit.full || limit.spent)
+    }
+
+    /// Returns true if more I/Os were late by the policy's doing than may be.
+    pub(super) fn is_spent(&self) -> bool {
+        self.limits.iter().any(|limit| limit.spent)
     }
 
     /// Nanoseconds for which an I/O of which nothing is known is watched for: as long as is promised, or as

@@ -52,6 +52,7 @@ impl State {
             between: self.delays.between(),
             nap: 0.0,
             promised: promise.map_or(0.0, |_| promised),
+            open,
         };
         // What the I/Os themselves are late by adds to that of a nap; who has more of the time is first.
         let before = Pricing {

@@ -220,7 +220,7 @@ impl State {
         if kept.is_some() && !self.promise.is_any() {
             self.account.completed(&self.costs, at, time);
         }
-        let mut before = match self.delays.is_any() {
+        let before = match self.delays.is_any() {
             true => self.delays.take(submitted),
             false => Before::default(),
         };
@@ -230,9 +230,6 @@ impl State {
             self.idle += self.idle_of(kind, at.since(since));
         }
         let seen = self.seen(kept, time, at);
-        if submitted != self.ended && self.delays.is_queued(time as f64) {
-            before.own = 0;
-        }
         // All of a batch are made before any is submitted.
         let making = self.costs.around.0.saturating_mul(u64::from(batch.others));
         let mut own = seen.own.saturating_add(before.own);
@@ -395,6 +392,7 @@ impl State {
         }
         let step = match self.watch_newest(count, now) {
             Some(step) => step,
+            None if self.outgrown(count) => Step::new(StepKind::Spin, now + self.costs.around),
             None => self.look_at(outstanding, now),
         };
         if !self.promise.is_any() {
@@ -407,6 +405,12 @@ impl State {
     /// Returns true if there are many more or fewer I/Os out than plans were made for.
     fn has_changed(&self) -> bool {
         self.depth > 1.5 * self.planned || self.planned > 1.5 * self.depth
+    }
+
+    /// Returns true if so many more I/Os are out than plans were made for that what they say is of no use, and
+    /// something is promised.
+    fn outgrown(&self, count: usize) -> bool {
+        count as f64 > 2.0 * self.planned + 1.0 && self.looks && self.promise.is_any()
     }
 
     /// Nothing is out.

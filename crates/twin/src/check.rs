@@ -7,8 +7,8 @@
 mod break_even;
 mod claims;
 pub mod judge;
-mod numbers;
-mod orders;
+pub(crate) mod numbers;
+pub(crate) mod orders;
 mod promise;
 mod savings;
 

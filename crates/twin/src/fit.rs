@@ -76,15 +76,62 @@ pub fn fit(papers: &[Paper], profiles: Profiles, ios: u64) -> Result<Vec<Change>
     let mut simulator = Simulator::new(papers, profiles, ios);
     let mut jobs = Vec::new();
     for paper in papers {
-        for fitted in paper.fit.iter().filter(|fitted| fitted.by_hand.is_none()) {
-            jobs.push(job(paper, fitted, &mut simulator)?);
+        for fitted in searched(paper) {
+            jobs.push(job(paper, fitted, &fitted.to, &mut simulator)?);
         }
     }
+    settle(&mut jobs, &mut simulator)?;
+    jobs.iter().map(|job| job.change(&mut simulator)).collect()
+}
+
+/// Fits the figures that `paper` names to those of its numbers that are not `withheld`, each from the
+/// middle of its band on, or from where it is if it `stays`. Returns the fields that nothing is left to
+/// fit to: they are where they began.
+///
+/// # Errors
+/// As [`fit`].
+pub(crate) fn fit_without(
+    paper: &Paper,
+    simulator: &mut Simulator,
+    withheld: impl Fn(&PublishedNumber) -> bool,
+    stays: impl Fn(&ProfileField) -> bool,
+) -> Result<Vec<String>, SimulationError> {
+    let kept = |what: &&String| paper.number(what).is_none_or(|number| !withheld(number));
+    let (mut jobs, mut undecided) = (Vec::new(), Vec::new());
+    for fitted in searched(paper) {
+        let lists = [&fitted.to, &fitted.instead].map(|list| list.iter().filter(kept));
+        let left = lists.map(|list| list.cloned().collect::<Vec<_>>());
+        let left = left.into_iter().find(|list| !list.is_empty());
+        let stays = stays(&fitted.field.parse()?);
+        if left.is_none() {
+            undecided.push(fitted.field.clone());
+            if stays {
+                continue;
+            }
+        }
+        let mut job = job(paper, fitted, left.as_deref().unwrap_or_default(), simulator)?;
+        if !stays {
+            job.now = f64::midpoint(job.band[0], job.band[1]);
+            simulator.set(&job.field, job.now)?;
+        }
+        jobs.extend(left.is_some().then_some(job));
+    }
+    settle(&mut jobs, simulator)?;
+    Ok(undecided)
+}
+
+/// The figures that `paper` has searched for.
+fn searched(paper: &Paper) -> impl Iterator<Item = &Fitted> {
+    paper.fit.iter().filter(|fitted| fitted.by_hand.is_none())
+}
+
+/// Searches for one figure after another, until none moves by its step.
+fn settle(jobs: &mut [Job<'_>], simulator: &mut Simulator) -> Result<(), SimulationError> {
     let mut near = 1.0;
     for _ in 0..ROUNDS {
         let mut still = true;
-        for job in &mut jobs {
-            let to = job.search(&mut simulator, near)?;
+        for job in &mut *jobs {
+            let to = job.search(simulator, near)?;
             still &= (to - job.now).abs() < 1.5 * job.fitted.step;
             job.now = to;
         }
@@ -93,12 +140,13 @@ pub fn fit(papers: &[Paper], profiles: Profiles, ios: u64) -> Result<Vec<Change>
         }
         near *= SHRINK;
     }
-    jobs.iter().map(|job| job.change(&mut simulator)).collect()
+    Ok(())
 }
 
 fn job<'a>(
     paper: &'a Paper,
     fitted: &'a Fitted,
+    to: &[String],
     simulator: &mut Simulator,
 ) -> Result<Job<'a>, SimulationError> {
     let field: ProfileField = fitted.field.parse()?;
@@ -120,7 +168,7 @@ fn job<'a>(
     Ok(Job {
         paper,
         fitted,
-        numbers: fitted.to.iter().map(number).collect::<Result<_, _>>()?,
+        numbers: to.iter().map(number).collect::<Result<_, _>>()?,
         from: figure.value,
         now: figure.value,
         band,

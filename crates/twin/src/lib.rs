@@ -21,6 +21,7 @@ mod error;
 mod event_queue;
 pub mod fit;
 pub mod grid;
+pub mod hold_out;
 mod in_flight;
 mod job_check;
 mod neighbour;

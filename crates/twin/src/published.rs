@@ -10,8 +10,8 @@ mod spec;
 
 pub use field::{FieldError, ProfileField};
 pub use paper::{
-    Basis, BreakEven, Conflict, Fitted, Input, Paper, PaperError, PublishedClaim, PublishedNumber,
-    Saving, Silent,
+    Basis, BreakEven, Conflict, Fitted, HoldOut, Input, Paper, PaperError, PublishedClaim,
+    PublishedNumber, Saving, Silent,
 };
 pub use simulator::{Profiles, SimulationError, Simulator};
 pub use spec::RunSpec;

@@ -337,7 +337,7 @@ fn broken(text: &mut String, report: &CheckReport) {
 }
 
 /// Four digits that matter.
-fn figure(value: f64) -> String {
+pub(super) fn figure(value: f64) -> String {
     let places = match value.abs() {
         0.0 => 0,
         size => (3 - size.log10().floor() as i32).clamp(0, 3) as usize,

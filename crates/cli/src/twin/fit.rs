@@ -1,12 +1,13 @@
 //! `joulio twin fit`.
 
-use super::{papers, profiles};
+use super::{papers, predicted, profiles};
 use crate::Outcome;
 use crate::columns::columns;
 use crate::failure::{Failure, say};
 use crate::output::{Format, Output, print, print_json};
 use joulio_lab::ProfileFolder;
 use joulio_twin::fit::{Change, IOS, fit};
+use joulio_twin::hold_out::hold_out;
 use std::path::{Path, PathBuf};
 
 /// Searches for the fitted figures of the profiles, starting from what they are, and shows each
@@ -19,6 +20,10 @@ pub struct FitArgs {
     /// Write the new values into the profiles' files, whose comments stay
     #[arg(long)]
     write: bool,
+    /// Fit without some of the numbers and predict them, for each of the parts that the sources' files
+    /// name: a device, a machine, a size, a completion mode that the fit has not seen. Takes minutes
+    #[arg(long, conflicts_with = "write")]
+    hold_out: bool,
     /// Folder of the profiles: DIR/machines/NAME.toml and DIR/devices/NAME.toml. Without it
     /// the profiles that come with joulio, and with --write those in ./profiles
     #[arg(long, value_name = "DIR")]
@@ -35,6 +40,13 @@ pub fn run(args: &FitArgs) -> Outcome {
     let written = folder.filter(|_| args.write).map(ProfileFolder::new);
     if let Some(folder) = &written {
         folder.check_fit(&papers).map_err(Failure::input)?;
+    }
+    if args.hold_out {
+        let predictions = hold_out(&papers, &profiles(folder)?, IOS).map_err(Failure::run)?;
+        return match args.output.format {
+            Format::Normal => print(&predicted::text(&predictions)),
+            Format::Json => print_json(&predicted::Report::new(&predictions)),
+        };
     }
     let changes = fit(&papers, profiles(folder)?, IOS).map_err(Failure::run)?;
     match args.output.format {

@@ -3,6 +3,7 @@
 mod check;
 mod fit;
 mod grid;
+mod predicted;
 
 use crate::Outcome;
 use crate::failure::Failure;

@@ -55,7 +55,7 @@ impl NumberCheck {
 }
 
 /// The rows of `paper`.
-pub(super) fn rows(
+pub(crate) fn rows(
     paper: &Paper,
     simulator: &mut Simulator,
 ) -> Result<Vec<NumberCheck>, SimulationError> {

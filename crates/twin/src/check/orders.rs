@@ -22,7 +22,7 @@ pub struct PublishedOrder {
 }
 
 /// Every pair of numbers of `paper` that are in an order.
-pub(super) fn orders(paper: &Paper, rows: &[NumberCheck]) -> Vec<PublishedOrder> {
+pub(crate) fn orders(paper: &Paper, rows: &[NumberCheck]) -> Vec<PublishedOrder> {
     let mut orders = Vec::new();
     for (i, a) in rows.iter().enumerate() {
         let beside =

@@ -36,6 +36,9 @@ pub struct Paper {
     /// The figures of profiles that are fitted to its numbers.
     #[serde(default)]
     pub fit: Vec<Fitted>,
+    /// Runs to withhold from a fit, whose numbers it then has to predict.
+    #[serde(default)]
+    pub hold_out: Vec<HoldOut>,
     /// Numbers and claims that the twin cannot speak of.
     #[serde(default)]
     pub silent: Vec<Silent>,
@@ -185,11 +188,29 @@ pub struct Fitted {
     /// The numbers of the same file that it is fitted to, by their `what`; of a figure that is set
     /// by hand, also claims.
     pub to: Vec<String>,
+    /// Numbers of the same file that decide it where all of those are withheld.
+    #[serde(default)]
+    pub instead: Vec<String>,
     /// Resolution of the search, in the figure's unit; none of a figure that is set by hand.
     #[serde(default)]
     pub step: f64,
     /// Why it was set by hand to what makes the numbers come out, and is not searched for.
     pub by_hand: Option<String>,
+}
+
+/// Runs whose numbers are withheld from a fit and predicted by it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HoldOut {
+    /// What is predicted, and from what.
+    pub what: String,
+    /// Runs by name: all of their numbers are withheld.
+    pub runs: Vec<String>,
+    /// The machine whose `[costs]` the runs' machine has before the fit, as one of which nobody measured them.
+    pub costs_of: Option<String>,
+    /// Fields of those that were taken from what is withheld, and so begin in the middle of their bands.
+    #[serde(default)]
+    pub unknown: Vec<String>,
 }
 
 /// A number or a claim that the twin cannot speak of.

@@ -114,6 +114,18 @@ impl Profiles {
         Ok(field.get(&values)?)
     }
 
+    /// Gives machine `name` the `[costs]` of machine `other`.
+    ///
+    /// # Errors
+    /// [`SimulationError::Profile`], if there is none of a name.
+    pub fn take_costs(&mut self, name: &str, other: &str) -> Result<(), SimulationError> {
+        let costs = self.machine(other)?.costs.clone();
+        let machine = MachineProfile::clone(&*self.machine(name)?);
+        let machine = Rc::new(MachineProfile { costs, ..machine });
+        self.machines.insert(name.to_owned(), machine);
+        Ok(())
+    }
+
     /// Sets the figure at `field`. Whether the profile's others agree is not checked: a search
     /// passes through values that they do not.
     ///

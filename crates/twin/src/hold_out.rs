@@ -1,0 +1,173 @@
+//! Prediction of what a fit has not seen: numbers are withheld from it, and held to what it then says.
+//!
+//! The fitted figures start in the middle of their bands, so that nothing of the withheld numbers is left
+//! in them, and go to the numbers that are kept. What nothing decides stays in the middle. A machine that
+//! is held out has the costs of another, which stand in for what nobody measured of it.
+
+use crate::check::numbers::rows;
+use crate::check::orders::orders;
+use crate::check::{NumberCheck, PublishedOrder};
+use crate::fit::fit_without;
+use crate::published::{HoldOut, Paper, Profiles, PublishedNumber, SimulationError, Simulator};
+use joulio_job::{LatencyStatistic, Metric, Side};
+use serde::Serialize;
+
+/// Prediction of the numbers that one hold-out withheld.
+#[derive(Clone, Debug, Serialize)]
+pub struct Prediction {
+    /// The source's short name.
+    pub paper: String,
+    /// What is predicted, and from what.
+    pub what: String,
+    /// Fields of profiles that nothing decides without the withheld numbers: in the middle of their bands,
+    /// or as the machine that stands in has them.
+    pub undecided: Vec<String>,
+    /// The withheld numbers.
+    pub numbers: Vec<NumberCheck>,
+    /// Orders of methods in which a withheld number stands.
+    pub orders: Vec<PublishedOrder>,
+}
+
+/// How good predictions are together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Score {
+    /// Errors of the withheld I/Os per second, and of latencies where those are all that was printed.
+    pub speed: Errors,
+    /// Errors of the withheld CPU times an I/O.
+    pub cpu: Errors,
+    /// Orders of methods, where what was printed differs by over 3 %.
+    pub orders: usize,
+    /// Number of those that are right.
+    pub orders_right: usize,
+}
+
+/// Spread of errors; fractions, without their signs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Errors {
+    /// Number of errors.
+    pub count: usize,
+    /// Their mean.
+    pub mean: f64,
+    /// The largest.
+    pub worst: f64,
+    /// Share of them that are 15 % at most.
+    pub within_15: f64,
+    /// Share of them that are 30 % at most.
+    pub within_30: f64,
+}
+
+impl Errors {
+    fn of(errors: impl Iterator<Item = f64>) -> Errors {
+        let errors: Vec<f64> = errors.map(f64::abs).collect();
+        let count = errors.len().max(1) as f64;
+        let within =
+            |limit: f64| errors.iter().filter(|error| **error <= limit).count() as f64 / count;
+        Errors {
+            count: errors.len(),
+            mean: errors.iter().sum::<f64>() / count,
+            worst: errors.iter().copied().fold(0.0, f64::max),
+            within_15: within(0.15),
+            within_30: within(0.30),
+        }
+    }
+}
+
+impl Score {
+    /// The score of `predictions`. A number that two of them predict counts twice: it is two predictions.
+    pub fn of(predictions: &[Prediction]) -> Score {
+        let orders = || predictions.iter().flat_map(|one| &one.orders);
+        Score {
+            speed: Errors::of(predictions.iter().flat_map(Prediction::speed_errors)),
+            cpu: Errors::of(predictions.iter().flat_map(Prediction::cpu_errors)),
+            orders: orders().count(),
+            orders_right: orders().filter(|order| order.kept).count(),
+        }
+    }
+}
+
+impl Prediction {
+    /// Errors of the I/Os per second. In a closed loop a latency says the same of a run, so that it counts
+    /// only where the source printed latencies alone.
+    fn speed_errors(&self) -> impl Iterator<Item = f64> {
+        let iops = self.errors(|metric| metric == Metric::Iops(Side::All));
+        let any = iops.clone().next().is_some();
+        let latency = self.errors(move |metric| {
+            let median = LatencyStatistic::P50;
+            !any && [LatencyStatistic::Mean, median]
+                .map(|statistic| Metric::Latency(Side::All, statistic))
+                .contains(&metric)
+        });
+        iops.chain(latency)
+    }
+
+    fn cpu_errors(&self) -> impl Iterator<Item = f64> {
+        self.errors(|metric| metric == Metric::CpuUs)
+    }
+
+    /// Errors of the numbers of some metrics; differences and gains are none.
+    fn errors(&self, of: impl Fn(Metric) -> bool + Clone) -> impl Iterator<Item = f64> + Clone {
+        let numbers = self.numbers.iter();
+        let numbers =
+            numbers.filter(move |row| of(row.metric) && !row.increment && !row.percent);
+        numbers.map(|row| row.error)
+    }
+}
+
+/// Predicts what each hold-out of `papers` withholds, from `profiles` whose fitted figures are found anew.
+///
+/// # Errors
+/// [`SimulationError`], if a run cannot be simulated, or a figure cannot be searched for.
+pub fn hold_out(
+    papers: &[Paper],
+    profiles: &Profiles,
+    ios: u64,
+) -> Result<Vec<Prediction>, SimulationError> {
+    let all = papers
+        .iter()
+        .flat_map(|paper| paper.hold_out.iter().map(move |one| (paper, one)));
+    all.map(|(paper, one)| predict(papers, paper, one, profiles, ios))
+        .collect()
+}
+
+fn predict(
+    papers: &[Paper],
+    paper: &Paper,
+    hold_out: &HoldOut,
+    profiles: &Profiles,
+    ios: u64,
+) -> Result<Prediction, SimulationError> {
+    let mut simulator = Simulator::new(papers, profiles.clone(), ios);
+    let mut machine = None;
+    for run in &hold_out.runs {
+        machine = Some(simulator.spec(run)?.machine.clone());
+    }
+    let stand_in = hold_out.costs_of.as_ref().zip(machine);
+    if let Some((other, machine)) = &stand_in {
+        simulator.profiles().take_costs(machine, other)?;
+    }
+    let withheld = |number: &PublishedNumber| {
+        let mut runs = number.run.iter().chain(&number.over).chain(&number.minus);
+        runs.any(|run| hold_out.runs.contains(run))
+    };
+    let known = stand_in.map(|(_, machine)| machine);
+    let unknown = &hold_out.unknown;
+    let undecided = fit_without(paper, &mut simulator, withheld, |field| {
+        let costs = field.machine && field.path.first().is_some_and(|key| key == "costs");
+        let known = costs && known.as_ref() == Some(&field.profile);
+        known && !unknown.contains(&field.to_string())
+    })?;
+    let rows = rows(paper, &mut simulator)?;
+    let is_withheld = |what: &str| paper.number(what).is_some_and(withheld);
+    let mut orders = orders(paper, &rows);
+    orders.retain(|order| is_withheld(&order.more) || is_withheld(&order.less));
+    Ok(Prediction {
+        paper: paper.name.clone(),
+        what: hold_out.what.clone(),
+        undecided,
+        numbers: rows
+            .into_iter()
+            .filter(|row| is_withheld(&row.what))
+            .collect(),
+        orders,
+    })
+}

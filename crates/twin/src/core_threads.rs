@@ -109,7 +109,7 @@ impl Several<'_, '_> {
 /// when the one after is to be done, unless the thread has to wait for its CPU or has ended.
 fn turn(
     thread: &mut Runner<'_, '_>,
-    mut at: Nanos,
+    at: Nanos,
     (place, limit): (usize, Nanos),
     world: &mut World<'_>,
     events: &mut EventQueue,
@@ -133,17 +133,8 @@ fn turn(
             return None;
         }
     }
-    let mut next = thread.step(at, &mut seat);
     // On as long as nothing else happens on the core, and its CPU is not taken.
-    while let Some(on) = next
-        && on < limit.min(LONGEST)
-        && !thread.is_off()
-        && !thread.rings()
-        && !(shared && seat.cpu.run_queue.must_give_up(on))
-    {
-        at = on;
-        next = thread.step(at, &mut seat);
-    }
+    let next = thread.steps(at, limit.min(LONGEST), &mut seat);
     if shared && (next.is_none() || thread.is_off()) {
         let free = seat.cpu.free.max(at);
         let heir = match next {

@@ -16,18 +16,31 @@ pub(crate) struct Neighbour {
 }
 
 impl Neighbour {
-    /// Computes until another thread may be given the CPU; when that is, or nothing more where all
-    /// the jobs of its CPU have ended.
-    pub(crate) fn step(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Option<Nanos> {
+    /// Computes, up to `limit`, until another thread may be given the CPU; when that is, or nothing more
+    /// where all the jobs of its CPU have ended.
+    pub(crate) fn steps(
+        &mut self,
+        mut at: Nanos,
+        limit: Nanos,
+        seat: &mut Seat<'_, '_>,
+    ) -> Option<Nanos> {
         if self.off {
             self.off = false;
-            return Some(seat.take(self.place, at, Cause::Timer).at);
+            at = seat.take(self.place, at, Cause::Timer).at;
+            if at >= limit || seat.cpu.run_queue.must_give_up(at) {
+                return Some(at);
+            }
         }
-        let run_queue = &seat.cpu.run_queue;
-        if run_queue.deserted() {
-            return None;
+        loop {
+            let run_queue = &seat.cpu.run_queue;
+            if run_queue.deserted() {
+                return None;
+            }
+            let until = run_queue.undisturbed(at);
+            at = seat.cpu.spend(at, until - at, Doing::Neighbour);
+            if at >= limit || seat.cpu.run_queue.must_give_up(at) {
+                return Some(at);
+            }
         }
-        let until = run_queue.undisturbed(at);
-        Some(seat.cpu.spend(at, until - at, Doing::Neighbour))
     }
 }

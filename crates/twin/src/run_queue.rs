@@ -23,12 +23,18 @@ pub(crate) enum Turn {
 #[derive(Clone, Debug)]
 pub(crate) struct RunQueue {
     threads: Vec<Entity>,
+    /// Index in `threads` by the thread's number.
+    indices: Vec<usize>,
+    /// Sum of the virtual times of the threads that count, those of [`State::counts`].
+    sum: i128,
+    /// Number of those threads.
+    count: i64,
     /// Index in `threads` of the one that has the CPU.
     current: Option<usize>,
     /// Time up to which that thread's virtual time has been counted.
     counted: Nanos,
-    /// Number of the latest tick that was seen.
-    ticked: u64,
+    /// Time of the first tick that was not seen.
+    next_tick: Nanos,
     /// True if another thread is to have the CPU as soon as the one that has it can be stopped.
     resched: bool,
     /// Virtual time of a thread that comes when nobody is there.
@@ -70,23 +76,37 @@ enum State {
     Ended,
 }
 
+impl State {
+    /// True if the thread's virtual time is in the mean that eligibility is judged by.
+    fn counts(self) -> bool {
+        matches!(self, State::Runnable | State::Delayed)
+    }
+}
+
 impl RunQueue {
     /// Without threads, with turns of `slice` that are over at a multiple of `tick`.
     pub(crate) fn new(slice: Nanos, tick: Nanos) -> RunQueue {
+        let tick = tick.max(Nanos(1));
         RunQueue {
             threads: Vec::new(),
+            indices: Vec::new(),
+            sum: 0,
+            count: 0,
             current: None,
             counted: Nanos::ZERO,
-            ticked: 0,
+            next_tick: tick,
             resched: false,
             origin: 0,
             slice,
-            tick: tick.max(Nanos(1)),
+            tick,
         }
     }
 
     /// Adds the run's thread number `thread`, which wakes at 0; what is `endless` ends with the others.
     pub(crate) fn add(&mut self, thread: usize, endless: bool) {
+        let numbers = self.indices.len().max(thread + 1);
+        self.indices.resize(numbers, 0);
+        self.indices[thread] = self.threads.len();
         self.threads.push(Entity {
             thread,
             endless,
@@ -134,11 +154,16 @@ impl RunQueue {
     }
 
     /// True if the thread that has the CPU at `at` has to give it up: see [`RunQueue::give_up`].
+    #[inline]
     pub(crate) fn must_give_up(&mut self, at: Nanos) -> bool {
+        (self.resched || at >= self.next_tick) && self.is_over(at)
+    }
+
+    /// What [`RunQueue::must_give_up`] says at a tick, or where a thread came.
+    fn is_over(&mut self, at: Nanos) -> bool {
         self.count(at);
-        let tick = at.0 / self.tick.0;
-        if tick > self.ticked {
-            self.ticked = tick;
+        if at >= self.next_tick {
+            self.next_tick = self.after(at);
             self.renew();
         }
         if !self.resched {
@@ -208,9 +233,8 @@ impl RunQueue {
     }
 
     fn index(&self, thread: usize) -> usize {
-        let known = self.threads.iter().position(|one| one.thread == thread);
         // Every thread is added before the run.
-        known.unwrap_or(0)
+        self.indices[thread]
     }
 
     /// Counts the time of the thread that has the CPU, up to `at`.
@@ -218,10 +242,26 @@ impl RunQueue {
         let time = at.since(self.counted);
         self.counted = self.counted.max(at);
         if let Some(index) = self.current {
-            let entity = &mut self.threads[index];
             let time = i64::try_from(time.0).unwrap_or(i64::MAX);
-            entity.vruntime = entity.vruntime.saturating_add(time);
+            self.adds(index, time);
         }
+    }
+
+    /// The thread at `index`, which counts, has had `time` more.
+    fn adds(&mut self, index: usize, time: i64) {
+        let entity = &mut self.threads[index];
+        let before = entity.vruntime;
+        entity.vruntime = before.saturating_add(time);
+        self.sum += i128::from(entity.vruntime) - i128::from(before);
+    }
+
+    /// The thread at `index` is now in `state`.
+    fn change_state(&mut self, index: usize, state: State) {
+        let entity = &mut self.threads[index];
+        let change = i64::from(state.counts()) - i64::from(entity.state.counts());
+        entity.state = state;
+        self.count += change;
+        self.sum += i128::from(change) * i128::from(entity.vruntime);
     }
 
     /// Gives the thread that has the CPU a new deadline where its slice is over.
@@ -235,50 +275,49 @@ impl RunQueue {
         }
     }
 
-    /// The sum of what each that counts had more than `than`, and their number.
-    fn ahead(&self, than: i64) -> (i64, i64) {
-        let counts = |one: &&Entity| matches!(one.state, State::Runnable | State::Delayed);
-        let there = self.threads.iter().filter(counts);
-        there.fold((0, 0), |(sum, count), one| {
-            (sum + (one.vruntime - than), count + 1)
-        })
+    /// The sum of what each that counts had more than `than`.
+    fn ahead(&self, than: i64) -> i128 {
+        self.sum - i128::from(self.count) * i128::from(than)
     }
 
     /// What those that count had more than `than` in the mean.
     fn mean_ahead(&self, than: i64) -> i64 {
-        let (sum, count) = self.ahead(than);
-        sum / count.max(1)
+        (self.ahead(than) / i128::from(self.count.max(1))) as i64
     }
 
     fn eligible(&self, entity: &Entity) -> bool {
-        self.ahead(entity.vruntime).0 >= 0
+        self.ahead(entity.vruntime) >= 0
     }
 
     /// A thread that wakes keeps its lag; one that is still counted has paid a part of its debt.
     fn place(&mut self, index: usize) {
         let slice = self.slice.0 as i64;
-        let Entity { state, lag, .. } = self.threads[index];
+        let Entity {
+            state,
+            lag,
+            vruntime,
+            ..
+        } = self.threads[index];
         if state == State::Delayed {
-            let (ahead, count) = self.ahead(self.threads[index].vruntime);
-            let entity = &mut self.threads[index];
-            entity.state = State::Runnable;
-            if ahead > 0 {
+            self.change_state(index, State::Runnable);
+            if self.ahead(vruntime) > 0 {
                 // It is owed nothing for a sleep.
-                entity.vruntime += ahead / count.max(1);
-                entity.deadline = entity.vruntime + slice;
+                let ahead = self.mean_ahead(vruntime);
+                self.adds(index, ahead);
+                self.threads[index].deadline = vruntime + ahead + slice;
             }
             return;
         }
-        let (sum, count) = self.ahead(self.origin);
+        let count = self.count;
         // So that it has this lag once it is one of them.
         let vruntime = match count {
             0 => self.origin,
-            _ => self.origin + sum / count - lag * (count + 1) / count,
+            _ => self.origin + self.mean_ahead(self.origin) - lag * (count + 1) / count,
         };
         let entity = &mut self.threads[index];
-        entity.state = State::Runnable;
         entity.vruntime = vruntime;
         entity.deadline = vruntime + slice;
+        self.change_state(index, State::Runnable);
     }
 
     /// The thread that has the CPU is no longer runnable; returns whose turn it is.
@@ -291,10 +330,11 @@ impl RunQueue {
             let entity = &mut self.threads[index];
             self.origin = entity.vruntime + ahead;
             entity.lag = ahead.clamp(-limit, limit);
-            entity.state = match to {
+            let to = match to {
                 State::Off if entity.lag < 0 => State::Delayed,
                 to => to,
             };
+            self.change_state(index, to);
         }
         self.next(at)
     }
@@ -309,7 +349,7 @@ impl RunQueue {
             return Some(index);
         }
         let there = self.threads.iter().enumerate();
-        let there = there.filter(|(_, one)| matches!(one.state, State::Runnable | State::Delayed));
+        let there = there.filter(|(_, one)| one.state.counts());
         let eligible = there.filter(|(_, one)| self.eligible(one));
         eligible
             .min_by_key(|(_, one)| one.deadline)
@@ -325,7 +365,7 @@ impl RunQueue {
                 // Its debt is paid: it is asleep like any other.
                 let vruntime = self.threads[index].vruntime;
                 self.origin = vruntime + self.mean_ahead(vruntime);
-                self.threads[index].state = State::Off;
+                self.change_state(index, State::Off);
                 self.threads[index].lag = 0;
                 continue;
             }
@@ -337,7 +377,9 @@ impl RunQueue {
     fn run(&mut self, index: usize, at: Nanos) {
         self.current = Some(index);
         self.counted = self.counted.max(at);
-        self.ticked = self.ticked.max(at.0 / self.tick.0);
+        if at >= self.next_tick {
+            self.next_tick = self.after(at);
+        }
         self.protect();
     }
 

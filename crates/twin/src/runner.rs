@@ -59,15 +59,21 @@ impl Runner<'_, '_> {
         }
     }
 
-    /// Does the next thing at `at`; when the one after is to be done, or nothing more.
+    /// Does the next thing at `at`, and those that come before `limit` as long as it has its CPU and rings
+    /// no doorbell; when the one after is to be done, or nothing more.
     #[inline]
-    pub(crate) fn step(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Option<Nanos> {
+    pub(crate) fn steps(
+        &mut self,
+        at: Nanos,
+        limit: Nanos,
+        seat: &mut Seat<'_, '_>,
+    ) -> Option<Nanos> {
         match self {
             Runner::Job(job) => {
-                let next = job.step(at, seat);
+                let next = job.steps(at, limit, seat);
                 job.goes_on().then_some(next)
             }
-            Runner::Neighbour(neighbour) => neighbour.step(at, seat),
+            Runner::Neighbour(neighbour) => neighbour.steps(at, limit, seat),
         }
     }
 }

@@ -236,13 +236,34 @@ impl<'a> JobThread<'a> {
         }
     }
 
-    /// Does the next thing at `at`; when the one after is to be done, or the job has ended.
-    pub(crate) fn step(&mut self, at: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
+    /// Does the next thing at `at`, and those that come before `limit` as long as the job has its CPU and
+    /// rings no doorbell; when the one after is to be done, or the job has ended.
+    pub(crate) fn steps(&mut self, at: Nanos, limit: Nanos, seat: &mut Seat<'_, '_>) -> Nanos {
         match self.shape {
-            Shape::Plain => self.phase::<PLAIN>(at, seat),
-            Shape::One => self.phase::<ONE>(at, seat),
-            Shape::Several => self.phase::<SEVERAL>(at, seat),
+            Shape::Plain => self.steps_of::<PLAIN>(at, limit, seat),
+            Shape::One => self.steps_of::<ONE>(at, limit, seat),
+            Shape::Several => self.steps_of::<SEVERAL>(at, limit, seat),
         }
+    }
+
+    #[inline(always)]
+    fn steps_of<const SHAPE: u8>(
+        &mut self,
+        at: Nanos,
+        limit: Nanos,
+        seat: &mut Seat<'_, '_>,
+    ) -> Nanos {
+        let mut next = self.phase::<SHAPE>(at, seat);
+        while next < limit
+            && matches!(
+                self.phase,
+                ThreadPhase::Issue | ThreadPhase::Poll | ThreadPhase::Wait
+            )
+            && !seat.cpu.run_queue.must_give_up(next)
+        {
+            next = self.phase::<SHAPE>(next, seat);
+        }
+        next
     }
 
     #[inline(always)]

@@ -32,6 +32,10 @@ pub struct Counts {
     /// were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbour_percent: Option<f64>,
+    /// Interrupts of other queues and devices that the jobs' CPUs handled; `null`: not asked for, or a real
+    /// run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_irqs: Option<u64>,
     /// How still the rate held; `null`: the run was too short to tell, or in virtual time.
     #[serde(default)]
     pub steadiness: Option<Steadiness>,

@@ -26,6 +26,8 @@ pub(crate) struct Several<'r, 'a> {
     threads: Vec<(usize, Runner<'r, 'a>)>,
     /// When each goes on, by its place among `threads`.
     events: EventQueue,
+    /// True if interrupts of other queues and devices come to the core.
+    interrupted: bool,
 }
 
 impl<'r, 'a> CoreThreads<'r, 'a> {
@@ -38,7 +40,12 @@ impl<'r, 'a> CoreThreads<'r, 'a> {
         }
         let mut events = EventQueue::new(threads.len());
         (0..threads.len()).for_each(|place| events.set(place, Nanos::ZERO, place));
-        CoreThreads::Several(Several { threads, events })
+        let interrupted = threads.iter().any(|one| !one.1.takes_turns());
+        CoreThreads::Several(Several {
+            threads,
+            events,
+            interrupted,
+        })
     }
 
     /// Does what comes next at `at`, so many `rings` of doorbells included, up to the ring after these;
@@ -83,6 +90,12 @@ impl Several<'_, '_> {
         while let Some((at, place)) = self.events.first() {
             stop.check(1)?;
             let (number, thread) = &mut self.threads[place];
+            // The handler of another's interrupt may have had its CPU longer.
+            let free = world.cpus[thread.cpu()].free;
+            if at < free && self.interrupted && thread.takes_turns() && !thread.is_off() {
+                self.events.set(place, free, place);
+                continue;
+            }
             if thread.rings() {
                 if rings == 0 {
                     return Ok(Some((at, *number)));
@@ -115,7 +128,7 @@ fn turn(
     events: &mut EventQueue,
 ) -> Option<Nanos> {
     let mut seat = world.seat(thread.cpu());
-    let shared = seat.cpu.run_queue.shared();
+    let shared = seat.cpu.run_queue.shared() && thread.takes_turns();
     if shared {
         if thread.is_off() {
             if seat.cpu.run_queue.wants(place, at) == Turn::Waits {
@@ -135,6 +148,7 @@ fn turn(
     }
     // On as long as nothing else happens on the core, and its CPU is not taken.
     let next = thread.steps(at, limit.min(LONGEST), &mut seat);
+    seat.cpu.jobs -= usize::from(next.is_none() && thread.is_job());
     if shared && (next.is_none() || thread.is_off()) {
         let free = seat.cpu.free.max(at);
         let heir = match next {

@@ -62,6 +62,10 @@ pub(crate) struct Cpu {
     idle: (Nanos, Nanos),
     latest: Doing,
     recent: Recent,
+    /// Jobs on it that have not ended.
+    pub(crate) jobs: usize,
+    /// Time of the next interrupt of another queue or device; never, where none comes.
+    pub(crate) next_irq: Nanos,
     /// Start of the measured part: what is before it counts for nothing.
     from: Nanos,
     /// Time by what the thread did.
@@ -108,6 +112,8 @@ impl Cpu {
             idle: (Nanos::ZERO, Nanos::ZERO),
             latest: Doing::Pause,
             recent: Recent::default(),
+            jobs: 0,
+            next_irq: Nanos::MAX,
             from,
             done: [Nanos::ZERO; Doing::COUNT],
             idled: [Nanos::ZERO; IdleState::ALL.len()],
@@ -143,6 +149,29 @@ impl Cpu {
                 idle: false,
             };
         }
+        let length = self.leave_idle(at, cause, costs);
+        self.owner = job;
+        Got {
+            at: self.free,
+            cold: Some(length),
+            idle: true,
+        }
+    }
+
+    /// Handles an interrupt of another queue or device, which comes at `at`: for as long nobody has the CPU,
+    /// and a CPU that was idle is so again.
+    pub(crate) fn handle_other(&mut self, at: Nanos, costs: &StepCosts) {
+        if at > self.free {
+            self.leave_idle(at, Cause::Interrupt, costs);
+        }
+        self.spend(self.free, costs.interrupt, Doing::OtherIrq);
+        self.times.other_irqs += u64::from(at >= self.from);
+    }
+
+    /// Ends an idle time at `at`, by `cause`; returns its length. The CPU is free, and awake, when the idle
+    /// state is left.
+    #[inline(always)]
+    fn leave_idle(&mut self, at: Nanos, cause: Cause, costs: &StepCosts) -> Nanos {
         let length = at - self.free;
         let typical = self.recent.typical();
         let expected = match cause {
@@ -161,18 +190,13 @@ impl Cpu {
         self.idled[state.state as usize] += idle;
         self.idle = (entered, awake);
         self.free = awake;
-        self.owner = job;
         if at >= self.from {
             match cause {
                 Cause::Interrupt => self.times.wakes += 1,
                 Cause::Timer | Cause::Known => self.times.timer_wakes += 1,
             }
         }
-        Got {
-            at: awake,
-            cold: Some(length),
-            idle: true,
-        }
+        length
     }
 
     /// Spends `time` from `at` on; when that is over.

@@ -109,7 +109,12 @@ pub(crate) fn fit_without(
                 continue;
             }
         }
-        let mut job = job(paper, fitted, left.as_deref().unwrap_or_default(), simulator)?;
+        let mut job = job(
+            paper,
+            fitted,
+            left.as_deref().unwrap_or_default(),
+            simulator,
+        )?;
         if !stays {
             job.now = f64::midpoint(job.band[0], job.band[1]);
             simulator.set(&job.field, job.now)?;

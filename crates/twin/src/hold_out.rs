@@ -107,8 +107,7 @@ impl Prediction {
     /// Errors of the numbers of some metrics; differences and gains are none.
     fn errors(&self, of: impl Fn(Metric) -> bool + Clone) -> impl Iterator<Item = f64> + Clone {
         let numbers = self.numbers.iter();
-        let numbers =
-            numbers.filter(move |row| of(row.metric) && !row.increment && !row.percent);
+        let numbers = numbers.filter(move |row| of(row.metric) && !row.increment && !row.percent);
         numbers.map(|row| row.error)
     }
 }

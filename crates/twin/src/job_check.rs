@@ -5,6 +5,9 @@ use joulio_job::{Job, Load, MAX_IO};
 use joulio_model::DeviceProfile;
 use joulio_units::Nanos;
 
+/// Largest share of a CPU that handlers of other queues' and devices' interrupts may have.
+const MAX_HANDLING: f64 = 0.8;
+
 /// Refuses a `load` that `devices` do not do.
 pub(crate) fn check_load(load: &Load, devices: &[DeviceProfile]) -> Result<(), TwinError> {
     let wrong = |field, problem| Err(TwinError::Job { field, problem });
@@ -79,6 +82,18 @@ pub(crate) fn check_job(job: &Job, setup: &TwinSetup<'_>, cpus: usize) -> Result
             "needs a threshold of at least 1",
         ),
     ];
+    let handling = setup.machine.costs.iter();
+    let handling = handling.map(|costs| costs.interrupt_ns.value * f64::from(setup.other_irqs));
+    if handling.sum::<f64>() > MAX_HANDLING * 1e9 {
+        return Err(TwinError::Job {
+            field: "other-irqs",
+            problem: format!(
+                "{} a second leave no CPU to the jobs: handlers may have {:.0} % of it",
+                setup.other_irqs,
+                100.0 * MAX_HANDLING
+            ),
+        });
+    }
     for (held, field, problem) in rules {
         if !held {
             let problem = problem.to_owned();

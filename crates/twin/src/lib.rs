@@ -26,6 +26,7 @@ mod in_flight;
 mod job_check;
 mod neighbour;
 mod oracle;
+mod other_irqs;
 mod path;
 pub mod published;
 pub mod replay;

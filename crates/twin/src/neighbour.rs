@@ -36,7 +36,11 @@ impl Neighbour {
             if run_queue.deserted() {
                 return None;
             }
-            let until = run_queue.undisturbed(at);
+            // Of an interrupt that comes now the handler runs next.
+            let until = run_queue
+                .undisturbed(at)
+                .min(seat.cpu.next_irq)
+                .max(at + Nanos(1));
             at = seat.cpu.spend(at, until - at, Doing::Neighbour);
             if at >= limit || seat.cpu.run_queue.must_give_up(at) {
                 return Some(at);

@@ -51,6 +51,8 @@ pub(crate) fn report(
     let could = window.seconds() * cpus.len() as f64;
     let neighbour_percent =
         (setup.neighbours > 0 && could > 0.0).then(|| worked.sum::<f64>() / could * 100.0);
+    let other_irqs = cpus.iter().map(|(_, times)| times.other_irqs).sum();
+    let other_irqs = (setup.other_irqs > 0).then_some(other_irqs);
     let core = |core: usize| -> Vec<CoreTimes> {
         let on = cpus.iter().filter(|(cpu, _)| cpu % world.cores == core);
         on.map(|(_, times)| *times).collect()
@@ -96,6 +98,7 @@ pub(crate) fn report(
     let counted = Counted {
         per_job: per_job.collect(),
         neighbour_percent,
+        other_irqs,
         window,
         read: &read,
         write: &write,
@@ -130,6 +133,7 @@ pub(crate) fn report(
         cores,
         preempted,
         neighbour_percent,
+        other_irqs,
         devices: devices.collect(),
         energy: energies.swap_remove(0),
         parts,

@@ -44,6 +44,8 @@ pub struct TwinRun {
     pub preempted: u64,
     /// Percent of the jobs' CPUs that the threads beside them had; `None`: there were none.
     pub neighbour_percent: Option<f64>,
+    /// Interrupts of other queues and devices on the jobs' CPUs; `None`: none were to come.
+    pub other_irqs: Option<u64>,
     /// I/Os of each device.
     pub devices: Vec<DeviceResult>,
     /// Joules within the widest boundary, with the band of the profiles' figures.
@@ -123,6 +125,8 @@ pub(crate) struct Counted<'a> {
     pub(crate) per_job: Vec<JobCounts>,
     /// Percent of the jobs' CPUs that the threads beside them had.
     pub(crate) neighbour_percent: Option<f64>,
+    /// Interrupts of other queues and devices on the jobs' CPUs.
+    pub(crate) other_irqs: Option<u64>,
     pub(crate) energies: &'a [Energy],
 }
 
@@ -176,6 +180,7 @@ impl Counted<'_> {
             per_device,
             per_job: self.per_job.clone(),
             neighbour_percent: self.neighbour_percent,
+            other_irqs: self.other_irqs,
             steadiness: None,
             threads: Threads {
                 submitter: self.usage(job, method),

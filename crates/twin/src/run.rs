@@ -8,6 +8,7 @@ use crate::device::Device;
 use crate::job_check::check_job;
 use crate::neighbour::Neighbour;
 use crate::oracle::{Oracle, OracleState};
+use crate::other_irqs::OtherIrqs;
 use crate::path::{Path, check_devices, check_method, policy};
 use crate::report::report;
 use crate::result::TwinRun;
@@ -134,6 +135,7 @@ fn simulate(
     let mut places = Vec::with_capacity(job.numjobs);
     for cpu in (0..job.numjobs).map(place) {
         used[cpu] += 1;
+        world.cpus[cpu].jobs += 1;
         places.push((cpu, add(&mut world, cpu, false)));
     }
     let mut neighbours = Vec::new();
@@ -143,6 +145,11 @@ fn simulate(
             let off = true;
             neighbours.push(Neighbour { place, cpu, off });
         }
+    }
+    let mut irqs = Vec::new();
+    for cpu in (0..cpus).filter(|cpu| setup.other_irqs > 0 && used[*cpu] > 0) {
+        let seed = seed.wrapping_add(cpu as u64);
+        irqs.push(OtherIrqs::new(cpu, setup.other_irqs, seed));
     }
     let beside = |cpu: usize| -> Vec<usize> {
         let core = (cpu % cores..cpus).step_by(cores);
@@ -189,7 +196,8 @@ fn simulate(
     let jobs = threads.iter_mut().map(Runner::Job);
     let others = neighbours.iter_mut().map(Runner::Neighbour);
     let mut by_core = BTreeMap::<usize, Vec<_>>::new();
-    for (number, thread) in jobs.chain(others).enumerate() {
+    let irqs = irqs.iter_mut().map(Runner::OtherIrqs);
+    for (number, thread) in jobs.chain(others).chain(irqs).enumerate() {
         let threads = by_core.entry(thread.cpu() % cores).or_default();
         threads.push((number, thread));
     }

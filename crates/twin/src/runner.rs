@@ -2,6 +2,7 @@
 
 use crate::TwinError;
 use crate::neighbour::Neighbour;
+use crate::other_irqs::OtherIrqs;
 use crate::seat::Seat;
 use crate::thread::{JobThread, ThreadPhase};
 use joulio_model::MachineProfile;
@@ -11,6 +12,7 @@ use joulio_units::Nanos;
 pub(crate) enum Runner<'r, 'a> {
     Job(&'r mut JobThread<'a>),
     Neighbour(&'r mut Neighbour),
+    OtherIrqs(&'r mut OtherIrqs),
 }
 
 impl Runner<'_, '_> {
@@ -18,6 +20,7 @@ impl Runner<'_, '_> {
         match self {
             Runner::Job(job) => job.cpu,
             Runner::Neighbour(neighbour) => neighbour.cpu,
+            Runner::OtherIrqs(irqs) => irqs.cpu,
         }
     }
 
@@ -25,11 +28,16 @@ impl Runner<'_, '_> {
         matches!(self, Runner::Job(_))
     }
 
+    /// Returns true if it has turns on its CPU, which others wait for.
+    pub(crate) fn takes_turns(&self) -> bool {
+        !matches!(self, Runner::OtherIrqs(_))
+    }
+
     /// The error that ended it, if one did.
     pub(crate) fn refused(&self, machine: &MachineProfile) -> Option<TwinError> {
         match self {
             Runner::Job(job) => job.refused(machine),
-            Runner::Neighbour(_) => None,
+            Runner::Neighbour(_) | Runner::OtherIrqs(_) => None,
         }
     }
 
@@ -38,7 +46,7 @@ impl Runner<'_, '_> {
     pub(crate) fn rings(&self) -> bool {
         match self {
             Runner::Job(job) => job.phase == ThreadPhase::Ring,
-            Runner::Neighbour(_) => false,
+            Runner::Neighbour(_) | Runner::OtherIrqs(_) => false,
         }
     }
 
@@ -48,6 +56,7 @@ impl Runner<'_, '_> {
         match self {
             Runner::Job(job) => job.is_off(),
             Runner::Neighbour(neighbour) => neighbour.off,
+            Runner::OtherIrqs(_) => false,
         }
     }
 
@@ -56,6 +65,7 @@ impl Runner<'_, '_> {
         match self {
             Runner::Job(job) => job.preempted(at),
             Runner::Neighbour(neighbour) => neighbour.off = true,
+            Runner::OtherIrqs(_) => {}
         }
     }
 
@@ -74,6 +84,7 @@ impl Runner<'_, '_> {
                 job.goes_on().then_some(next)
             }
             Runner::Neighbour(neighbour) => neighbour.steps(at, limit, seat),
+            Runner::OtherIrqs(irqs) => irqs.step(at, seat),
         }
     }
 }

@@ -50,6 +50,8 @@ pub struct TwinSetup<'a> {
     pub max_cstate: Option<IdleState>,
     /// Threads on each CPU of the jobs that compute without end, as of another program.
     pub neighbours: usize,
+    /// Interrupts a second, at random times, of other queues and devices on each CPU of the jobs.
+    pub other_irqs: u32,
     /// True to know what each job had ([`joulio_job::Counts::per_job`]), where there are several.
     pub per_job: bool,
     /// Flag that ends a run once it is set ([`crate::TwinError::Stopped`]); `None` is until its
@@ -71,6 +73,7 @@ impl<'a> TwinSetup<'a> {
             frequency: None,
             max_cstate: None,
             neighbours: 0,
+            other_irqs: 0,
             per_job: false,
             stop: None,
         }

@@ -19,6 +19,8 @@ pub struct CoreTimes {
     pub monitored: Nanos,
     /// Running a thread of another program.
     pub neighbour: Nanos,
+    /// Handling interrupts of other queues and devices.
+    pub other_irq: Nanos,
     /// Polling for work in the idle task's name.
     pub polled_idle: Nanos,
     /// Halted in C1.
@@ -36,6 +38,8 @@ pub struct CoreTimes {
     pub wakes: u64,
     /// Wake-ups from an idle state by a timer.
     pub timer_wakes: u64,
+    /// Interrupts of other queues and devices.
+    pub other_irqs: u64,
 }
 
 /// Kind of work of a CPU while it is not idle.
@@ -47,15 +51,18 @@ pub(crate) enum Doing {
     Monitor,
     /// What another program's thread does.
     Neighbour,
+    /// The handler of another queue's or device's interrupt.
+    OtherIrq,
 }
 
 impl Doing {
-    pub(crate) const ALL: [Doing; 5] = [
+    pub(crate) const ALL: [Doing; 6] = [
         Doing::Spin,
         Doing::Kernel,
         Doing::Pause,
         Doing::Monitor,
         Doing::Neighbour,
+        Doing::OtherIrq,
     ];
     pub(crate) const COUNT: usize = Doing::ALL.len();
 }
@@ -68,6 +75,7 @@ impl CoreTimes {
             Doing::Pause => &mut self.paused,
             Doing::Monitor => &mut self.monitored,
             Doing::Neighbour => &mut self.neighbour,
+            Doing::OtherIrq => &mut self.other_irq,
         }
     }
 
@@ -80,9 +88,15 @@ impl CoreTimes {
         }
     }
 
-    /// The time in which instructions were executed, without another program's.
+    /// The time in which instructions were executed, without those for others: another program's, and
+    /// handlers of other queues' and devices' interrupts.
     pub fn busy(&self) -> Nanos {
         self.spin + self.kernel + self.paused + self.monitored + self.polled_idle
+    }
+
+    /// The time in which instructions were executed.
+    fn running(&self) -> Nanos {
+        self.busy() + self.neighbour + self.other_irq
     }
 
     /// The part of it in which code ran that is no idle task's; polls are code.
@@ -97,7 +111,7 @@ impl CoreTimes {
 
     /// All of it.
     pub fn total(&self) -> Nanos {
-        self.busy() + self.neighbour + self.c1 + self.c1e + self.c6
+        self.running() + self.c1 + self.c1e + self.c6
     }
 
     /// Returns what a physical core did whose hardware threads spent their time so in `window`.
@@ -112,14 +126,13 @@ impl CoreTimes {
             return sum;
         }
         let whole = window.seconds();
-        let running = |t: &CoreTimes| (t.busy() + t.neighbour).seconds();
-        let idle = |t: &CoreTimes| 1.0 - (running(t) / whole).min(1.0);
+        let idle = |t: &CoreTimes| 1.0 - (t.running().seconds() / whole).min(1.0);
         let awake = whole * (1.0 - threads.iter().map(idle).product::<f64>());
         let share = |part: Nanos, of: Nanos, to: f64| match of {
             Nanos::ZERO => Nanos::ZERO,
             of => Nanos::from_seconds(part.seconds() / of.seconds() * to),
         };
-        let (busy, halted) = (sum.busy() + sum.neighbour, sum.c1 + sum.c1e + sum.c6);
+        let (busy, halted) = (sum.running(), sum.c1 + sum.c1e + sum.c6);
         let together = (busy.seconds() - awake).max(0.0);
         let rest = halted.seconds().min(whole - awake);
         CoreTimes {
@@ -128,6 +141,7 @@ impl CoreTimes {
             paused: share(sum.paused, busy, awake),
             monitored: share(sum.monitored, busy, awake),
             neighbour: share(sum.neighbour, busy, awake),
+            other_irq: share(sum.other_irq, busy, awake),
             polled_idle: share(sum.polled_idle, busy, awake),
             c1: share(sum.c1, halted, rest),
             c1e: share(sum.c1e, halted, rest),
@@ -142,7 +156,7 @@ impl CoreTimes {
     /// base. `frequency` is that of its clock while it ran; none: the profile's reference. Where several
     /// threads of the core ran at once each beyond the first adds `smt_watts_share` of the core's watts.
     pub fn residency(&self, frequency: Option<FrequencyRatio>, smt_watts_share: f64) -> Residency {
-        let running = self.busy() + self.neighbour;
+        let running = self.running();
         let more = smt_watts_share * self.together.seconds() / running.seconds().max(1e-9);
         let paid = |time: Nanos| match self.together {
             Nanos::ZERO => time,
@@ -150,7 +164,7 @@ impl CoreTimes {
         };
         Residency {
             spin: paid(self.spin + self.neighbour + self.polled_idle),
-            kernel: paid(self.kernel),
+            kernel: paid(self.kernel + self.other_irq),
             blocked: self.c1e,
             slept: self.c1,
             paused: paid(self.paused),
@@ -169,6 +183,7 @@ impl AddAssign for CoreTimes {
         self.paused += other.paused;
         self.monitored += other.monitored;
         self.neighbour += other.neighbour;
+        self.other_irq += other.other_irq;
         self.polled_idle += other.polled_idle;
         self.c1 += other.c1;
         self.c1e += other.c1e;
@@ -177,5 +192,6 @@ impl AddAssign for CoreTimes {
         self.together += other.together;
         self.wakes += other.wakes;
         self.timer_wakes += other.timer_wakes;
+        self.other_irqs += other.other_irqs;
     }
 }

@@ -97,8 +97,8 @@ impl JobThread<'_> {
         merged
     }
 
-    /// A step that keeps the CPU: until its end, or until another thread may be given it; then a poll
-    /// comes, or the other's turn.
+    /// A step that keeps the CPU: until its end, or until another thread may be given it or an interrupt
+    /// comes; then a poll comes, or the other's turn.
     #[inline(always)]
     fn stay<const SHAPE: u8>(&mut self, step: Step, at: Nanos, seat: &mut Seat<'_, '_>) -> Next {
         let run_queue = &seat.cpu.run_queue;
@@ -106,6 +106,7 @@ impl JobThread<'_> {
             true => step.bounded(run_queue.undisturbed(at)),
             false => step,
         };
+        let step = step.bounded(seat.cpu.next_irq);
         let end = match step.kind {
             StepKind::Pause => self.pause::<SHAPE>(step, at, seat),
             StepKind::Monitor => self.monitor::<SHAPE>(step, at, seat),

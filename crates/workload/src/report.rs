@@ -207,6 +207,7 @@ impl RunReport<'_> {
             per_device,
             per_job: self.per_job(&done.jobs, window),
             neighbour_percent: None,
+            other_irqs: None,
             steadiness: done.steadiness,
             threads,
             wait: counters.into(),

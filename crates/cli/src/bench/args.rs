@@ -116,6 +116,10 @@ pub struct BenchArgs {
     /// as 8,200. A real device's: joulio power-states
     #[arg(long, value_name = "COUNT,US", value_parser = coalescing::parse, requires = "twin")]
     coalescing: Option<InterruptCoalescing>,
+    /// In virtual time, interrupts a second of other queues and devices on each CPU of the jobs, at random
+    /// times: their handlers take the CPU from the jobs, and wake it where it is idle
+    #[arg(long, value_name = "RATE", default_value = "0", hide_default_value = true, value_parser = rate, requires = "twin")]
+    other_irqs: u32,
     /// How often each run is done: all of them, then all again, each time with another seed. The table
     /// has the means with their 95 % intervals, and what cannot be told from the best
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -185,10 +189,19 @@ impl BenchArgs {
             twin: self.twin.then(|| TwinOptions {
                 frequencies: self.frequency.clone(),
                 coalescing: self.coalescing.into_iter().collect(),
-                surroundings: VirtualSurroundings::default(),
+                surroundings: VirtualSurroundings {
+                    other_irqs: self.other_irqs,
+                    ..VirtualSurroundings::default()
+                },
             }),
         }
     }
+}
+
+/// A number of events a second, as 20k.
+fn rate(text: &str) -> Result<u32, String> {
+    let rate = parse_count(text)?;
+    u32::try_from(rate).map_err(|_| format!("{rate} a second are more than any CPU handles"))
 }
 
 #[cfg(test)]

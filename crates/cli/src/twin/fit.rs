@@ -8,6 +8,7 @@ use crate::output::{Format, Output, print, print_json};
 use joulio_lab::ProfileFolder;
 use joulio_twin::fit::{Change, IOS, fit};
 use joulio_twin::hold_out::hold_out;
+use joulio_twin::published::Paper;
 use std::path::{Path, PathBuf};
 
 /// Searches for the fitted figures of the profiles, starting from what they are, and shows each
@@ -42,6 +43,15 @@ pub fn run(args: &FitArgs) -> Outcome {
         folder.check_fit(&papers).map_err(Failure::input)?;
     }
     if args.hold_out {
+        if papers.iter().all(|paper| paper.hold_out.is_empty()) {
+            let has = Paper::all().map_err(Failure::run)?.into_iter();
+            let has = has.filter(|paper| !paper.hold_out.is_empty());
+            let known: Vec<_> = has.map(|paper| paper.name).collect();
+            let known = known.join(", ");
+            return Err(Failure::input(format!(
+                "--hold-out: none of these sources says what to withhold: name {known}"
+            )));
+        }
         let predictions = hold_out(&papers, &profiles(folder)?, IOS).map_err(Failure::run)?;
         return match args.output.format {
             Format::Normal => print(&predicted::text(&predictions)),

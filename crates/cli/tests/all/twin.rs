@@ -137,3 +137,15 @@ fn a_fit_is_written_only_when_requested_and_keeps_the_comments() {
     assert_eq!(comments(&written), comments(SHIPPED));
     assert_eq!(written.lines().count(), SHIPPED.lines().count());
 }
+
+#[test]
+fn a_hold_out_of_a_source_without_one_is_refused_with_those_that_have() {
+    joulio("twin fit rule --hold-out")
+        .assert()
+        .code(2)
+        .stdout("")
+        .stderr(predicate::str::contains(
+            "--hold-out: none of these sources says what to withhold: name HS22, DPAS, HS23, HS25",
+        ));
+    joulio("twin fit --hold-out --write").assert().code(2);
+}

@@ -125,6 +125,7 @@ impl VirtualExperiment {
             frequency: settings.frequency.map(|(_, ratio)| ratio),
             max_cstate: settings.max_cstate,
             neighbours: self.surroundings.neighbours,
+            other_irqs: self.surroundings.other_irqs,
             per_job: true,
             file_system: self.surroundings.file_system,
             dispatch: match self.surroundings.kworker {
@@ -145,7 +146,7 @@ impl VirtualExperiment {
         }
         Ok(RunResult {
             devices: self.names(),
-            settings: settings.names(),
+            settings: self.settings_of(settings),
             ..result
         })
     }
@@ -161,6 +162,14 @@ impl VirtualExperiment {
             modelled: true,
             ..RunResult::new(job, method, self.names(), completion, None)
         }
+    }
+
+    /// Values of `settings` and of what is beside the jobs by name, as results have them.
+    fn settings_of(&self, settings: &VirtualSettings) -> BTreeMap<String, String> {
+        let mut names = settings.names();
+        let other_irqs = Some(self.surroundings.other_irqs).filter(|rate| *rate > 0);
+        names.extend(other_irqs.map(|rate| ("other-irqs".to_owned(), rate.to_string())));
+        names
     }
 
     fn names(&self) -> Vec<String> {

@@ -19,6 +19,8 @@ pub struct TwinOptions {
 pub struct VirtualSurroundings {
     /// Threads on each CPU of the jobs that compute without end.
     pub neighbours: usize,
+    /// Interrupts a second of other queues and devices, on each CPU of the jobs.
+    pub other_irqs: u32,
     /// True if a file system is in the path.
     pub file_system: bool,
     /// True if a thread of the kernel hands requests to the driver.

@@ -5,6 +5,7 @@ mod counters;
 mod device_fit;
 mod grid;
 mod oracle;
+mod other_irqs;
 mod properties;
 mod published;
 mod replay;

@@ -4,6 +4,7 @@ use joulio_job::{LatencyStatistic, Metric, Side};
 use joulio_model::{DeviceProfile, Figure, FigureKind, MachineProfile};
 use joulio_twin::check::{CheckReport, NumberCheck, Summary, check};
 use joulio_twin::fit::fit;
+use joulio_twin::hold_out::{Score, hold_out};
 use joulio_twin::published::{Basis, Paper, ProfileField, Profiles, PublishedNumber};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -339,4 +340,43 @@ fn a_fit_from_other_values_comes_back_to_the_shipped_ones() -> Result<(), Box<dy
         assert!(off <= near, "{}: {} for {is}", change.field, change.to);
     }
     Ok(())
+}
+
+/// HS23 with one hold-out, which withholds what is by interrupts and reads, and the figure that it decides.
+fn reads_withheld() -> Vec<Paper> {
+    let mut papers = Paper::named(&["HS23".into()]).unwrap();
+    let paper = &mut papers[0];
+    paper.hold_out.truncate(1);
+    paper.fit.retain(|fit| fit.field.ends_with("uring.exit_ns"));
+    assert_eq!(paper.fit.len(), 1);
+    papers
+}
+
+#[test]
+fn a_hold_out_predicts_what_its_fit_has_not_seen() {
+    let papers = reads_withheld();
+    let predicted = hold_out(&papers, &Profiles::default(), 1_000).unwrap();
+    let [one] = predicted.as_slice() else {
+        panic!("{predicted:?}")
+    };
+    assert!(one.undecided.is_empty());
+    let withheld: Vec<_> = one.numbers.iter().map(|row| row.what.as_str()).collect();
+    assert!(withheld.contains(&"none, read, defaults: median us"));
+    assert!(withheld.iter().all(|what| what.contains("read, defaults")));
+    let score = Score::of(&predicted);
+    // Four schedulers' medians; what three of them add is a difference, and no speed.
+    assert_eq!(
+        (withheld.len(), score.speed.count, score.cpu.count),
+        (7, 4, 0)
+    );
+    assert!(score.speed.worst < 0.2, "{score:?}");
+    // A figure that only the withheld numbers decide hears nothing of them.
+    let mut lost = reads_withheld();
+    lost[0].fit[0].instead.clear();
+    let blind = hold_out(&lost, &Profiles::default(), 1_000).unwrap();
+    assert_eq!(
+        blind[0].undecided,
+        ["machine:xeon-e3-1230v5.costs.uring.exit_ns"]
+    );
+    assert!(Score::of(&blind).speed.worst > score.speed.worst);
 }

@@ -116,13 +116,21 @@ pub(crate) fn fit_without(
             simulator,
         )?;
         if !stays {
-            job.now = f64::midpoint(job.band[0], job.band[1]);
+            job.now = middle(job.band);
             simulator.set(&job.field, job.now)?;
         }
         jobs.extend(left.is_some().then_some(job));
     }
     settle(&mut jobs, simulator)?;
     Ok(undecided)
+}
+
+/// The middle of a band: on a log scale, as its ends may be times of each other, unless it begins at 0.
+fn middle([low, high]: [f64; 2]) -> f64 {
+    match low > 0.0 {
+        true => (low * high).sqrt(),
+        false => f64::midpoint(low, high),
+    }
 }
 
 /// The figures that `paper` has searched for.

@@ -114,13 +114,21 @@ impl Profiles {
         Ok(field.get(&values)?)
     }
 
-    /// Gives machine `name` the `[costs]` of machine `other`.
+    /// Gives machine `name` the `[costs]` of machine `other`, but for its own number of threads a core, and
+    /// for what that one's processor lacks.
     ///
     /// # Errors
     /// [`SimulationError::Profile`], if there is none of a name.
     pub fn take_costs(&mut self, name: &str, other: &str) -> Result<(), SimulationError> {
-        let costs = self.machine(other)?.costs.clone();
+        let mut costs = self.machine(other)?.costs.clone();
         let machine = MachineProfile::clone(&*self.machine(name)?);
+        if let (Some(new), Some(own)) = (&mut costs, &machine.costs) {
+            new.threads_per_core = own.threads_per_core.clone();
+            let own_interrupt = || own.user_interrupt_ns.clone();
+            new.user_interrupt_ns = new.user_interrupt_ns.take().or_else(own_interrupt);
+            let own_exit = || own.pause_exit_ns.clone();
+            new.pause_exit_ns = new.pause_exit_ns.take().or_else(own_exit);
+        }
         let machine = Rc::new(MachineProfile { costs, ..machine });
         self.machines.insert(name.to_owned(), machine);
         Ok(())

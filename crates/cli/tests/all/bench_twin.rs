@@ -58,6 +58,28 @@ fn a_slower_clock_takes_longer_and_draws_less() {
 }
 
 #[test]
+fn interrupts_of_others_are_counted_and_no_jobs_own() {
+    let run = twin("--completion poll --other-irqs 50k").remove(0);
+    assert_eq!(run["settings"]["other-irqs"], "50000");
+    assert!(count(&run, "/other_irqs") > 100, "{run:#}");
+    let seconds = run["seconds"].as_f64().unwrap();
+    // Five times the square root of what is to come.
+    let expected = 50_000.0 * seconds;
+    let off = (count(&run, "/other_irqs") as f64 - expected).abs();
+    assert!(off < 5.0 * expected.sqrt(), "{off} of {expected}");
+    assert_eq!(count(&run, "/wait/interrupts"), 0);
+    let none = twin("--completion poll").remove(0);
+    assert!(none.get("other_irqs").is_none() && none["settings"].get("other-irqs").is_none());
+    for (rate, hint) in [("9M", "leave no CPU to the jobs"), ("9G", "--other-irqs")] {
+        let said = refused(
+            ".".as_ref(),
+            &format!("bench --twin {OPTANE} --other-irqs {rate}"),
+        );
+        assert!(said.contains(hint), "{said}");
+    }
+}
+
+#[test]
 fn a_scheduler_costs_time_and_none_is_one_that_does_not() {
     let all = twin("--engine psync --completion interrupt --scheduler none,bfq");
     let plain = twin("--engine psync --completion interrupt");

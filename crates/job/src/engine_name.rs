@@ -17,15 +17,24 @@ pub enum EngineName {
     Libaio,
     /// The kernel, by io_uring(7).
     IoUring,
+    /// fio, by io_uring: another program's figures beside these.
+    Fio,
+    /// SPDK's example `spdk_nvme_perf`, on a controller of its own driver's.
+    SpdkNvmePerf,
+    /// RocksDB's `db_bench readrandom`, on a file system on a block device.
+    DbBench,
 }
 
 impl EngineName {
     /// Every one.
-    pub const ALL: [EngineName; 4] = [
+    pub const ALL: [EngineName; 7] = [
         EngineName::Nvme,
         EngineName::Psync,
         EngineName::Libaio,
         EngineName::IoUring,
+        EngineName::Fio,
+        EngineName::SpdkNvmePerf,
+        EngineName::DbBench,
     ];
 
     /// Name, as `--engine` takes it.
@@ -35,6 +44,9 @@ impl EngineName {
             EngineName::Psync => "psync",
             EngineName::Libaio => "libaio",
             EngineName::IoUring => "io_uring",
+            EngineName::Fio => "fio",
+            EngineName::SpdkNvmePerf => "spdk_nvme_perf",
+            EngineName::DbBench => "db_bench",
         }
     }
 
@@ -45,6 +57,9 @@ impl EngineName {
             EngineName::Psync => "interrupt, poll, hybrid and hybrid=TIME",
             EngineName::Libaio => "interrupt",
             EngineName::IoUring => "interrupt, poll, hybrid, adaptive, sqpoll and sqpoll+poll",
+            EngineName::Fio => "interrupt, poll, sqpoll and sqpoll+poll",
+            EngineName::SpdkNvmePerf => "poll",
+            EngineName::DbBench => "interrupt",
         }
     }
 
@@ -57,7 +72,12 @@ impl EngineName {
                 mode,
                 Mode::Interrupt | Mode::Poll | Mode::Hybrid | Mode::HybridFixed(_)
             ),
-            EngineName::Libaio => mode == Mode::Interrupt,
+            EngineName::Libaio | EngineName::DbBench => mode == Mode::Interrupt,
+            EngineName::SpdkNvmePerf => mode == Mode::Poll,
+            EngineName::Fio => matches!(
+                mode,
+                Mode::Interrupt | Mode::Poll | Mode::SqPoll | Mode::SqPollPoll
+            ),
             EngineName::IoUring => matches!(
                 mode,
                 Mode::Interrupt
@@ -70,9 +90,25 @@ impl EngineName {
         }
     }
 
-    /// True for the kernel's engines, false for the user-space driver.
+    /// True for the kernel's engines: not the user-space driver, and no other program.
     pub fn is_kernel(self) -> bool {
-        self != EngineName::Nvme
+        matches!(
+            self,
+            EngineName::Psync | EngineName::Libaio | EngineName::IoUring
+        )
+    }
+
+    /// True if another program does the I/O, whose figures are taken as it reports them.
+    pub fn is_external(self) -> bool {
+        matches!(
+            self,
+            EngineName::Fio | EngineName::SpdkNvmePerf | EngineName::DbBench
+        )
+    }
+
+    /// True if the engine works on block devices and files, false if on controllers.
+    pub fn takes_block_devices(self) -> bool {
+        !matches!(self, EngineName::Nvme | EngineName::SpdkNvmePerf)
     }
 }
 

@@ -246,6 +246,8 @@ impl Metric {
                 band: None,
                 energy: None,
             }),
+            // Other programs do not report them, and a zero would be none.
+            waiting if run.engine.is_external() && waiting.is_of_waiting() => None,
             plain => Some(MetricValue {
                 value: plain.plain(counts, run.numjobs)?,
                 modelled: run.modelled,
@@ -253,6 +255,20 @@ impl Metric {
                 energy: None,
             }),
         }
+    }
+
+    /// True for what joulio counts of how its own threads wait.
+    fn is_of_waiting(self) -> bool {
+        matches!(
+            self,
+            Metric::Switches
+                | Metric::SwitchesPerSecond
+                | Metric::Interrupts
+                | Metric::InterruptsPerIo
+                | Metric::Polls
+                | Metric::UsefulPolls
+                | Metric::Sleeps
+        )
     }
 
     fn plain(self, counts: &Counts, numjobs: usize) -> Option<f64> {

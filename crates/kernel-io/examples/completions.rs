@@ -88,7 +88,7 @@ fn run(
             file,
             ios,
         )?,
-        EngineName::Nvme => unreachable!("no run of the kernel's"),
+        _ => unreachable!("no engine of the kernel's"),
     };
     let switched = switches("thread-self").zip(switched);
     let switched = switched.map(|(after, before)| after - before + poller);

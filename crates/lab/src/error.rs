@@ -51,9 +51,9 @@ pub enum OpenError {
     /// The job does not fit the devices: change the flag that it names.
     #[error(transparent)]
     Job(#[from] JobError),
-    /// One of the kernel's engines on a controller that joulio drives.
+    /// An engine of block devices on a controller that joulio drives.
     #[error(
-        "--engine {engine} on {name}: the kernel's engines take a block device or a file: --device /dev/nvme0n1"
+        "--engine {engine} on {name}: {engine} takes a block device or a file: --device /dev/nvme0n1"
     )]
     NeedsBlockDevice {
         /// The engine.
@@ -61,12 +61,17 @@ pub enum OpenError {
         /// The device's name.
         name: String,
     },
-    /// The user-space driver on a block device or a file.
+    /// A user-space driver on a block device or a file.
     #[error(
-        "--engine nvme on {}: the user-space driver takes the controller: joulio bind, then --device pcie:ADDRESS",
-        .0.display()
+        "--engine {engine} on {}: a user-space driver takes the controller: joulio bind, then --device pcie:ADDRESS",
+        path.display()
     )]
-    NeedsController(PathBuf),
+    NeedsController {
+        /// The engine.
+        engine: EngineName,
+        /// The block device or file.
+        path: PathBuf,
+    },
     /// A file without write permission, and a job that writes.
     #[error("--rw={rw} on {name}: {} cannot be written to: choose an --rw that only reads, or another file", file.display())]
     ReadOnly {
@@ -88,4 +93,14 @@ pub enum OpenError {
     /// Faults, and a device that is not emulated in this process.
     #[error("--faults on {0}: only an emulated device injects faults")]
     NoFaults(String),
+}
+
+impl OpenError {
+    /// True if the device itself failed or is not there: it may have been, and may be again.
+    pub fn is_lost(&self) -> bool {
+        matches!(
+            self,
+            OpenError::Controller(_) | OpenError::Namespace(_) | OpenError::Kernel(_)
+        )
+    }
 }

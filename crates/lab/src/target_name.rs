@@ -134,12 +134,17 @@ impl TargetName {
     /// The engine is of the other kind.
     pub fn check(&self, engine: EngineName) -> Result<(), OpenError> {
         match self {
-            TargetName::Own(name) if engine.is_kernel() => Err(OpenError::NeedsBlockDevice {
-                engine,
-                name: name.text.clone(),
-            }),
-            TargetName::Kernel(path) if !engine.is_kernel() => {
-                Err(OpenError::NeedsController(path.clone()))
+            TargetName::Own(name) if engine.takes_block_devices() => {
+                Err(OpenError::NeedsBlockDevice {
+                    engine,
+                    name: name.text.clone(),
+                })
+            }
+            TargetName::Kernel(path) if !engine.takes_block_devices() => {
+                Err(OpenError::NeedsController {
+                    engine,
+                    path: path.clone(),
+                })
             }
             _ => Ok(()),
         }

@@ -10,6 +10,7 @@ mod conductor;
 mod control;
 mod cpu;
 mod energy;
+mod external;
 mod job_result;
 mod machine;
 mod pass;
@@ -31,6 +32,7 @@ mod worker;
 mod worker_error;
 
 pub use control::Stop;
+pub use external::{ExternalMeasured, ExternalWindow};
 pub use joulio_engine::Engine;
 pub use joulio_job::{
     Area, Arrivals, Availability, Better, BlockSizes, CompletionMode, CompletionResult, Counts,

@@ -235,13 +235,13 @@ impl RunReport<'_> {
 }
 
 /// The two clocks at one moment, from which others are reckoned.
-struct Moments {
+pub(crate) struct Moments {
     unix_seconds: f64,
     monotonic: Nanos,
 }
 
 impl Moments {
-    fn now() -> Moments {
+    pub(crate) fn now() -> Moments {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH);
         Moments {
             unix_seconds: unix.unwrap_or_default().as_secs_f64(),
@@ -250,7 +250,7 @@ impl Moments {
     }
 
     /// The moment `at` on the monotonic clock.
-    fn at(&self, at: Nanos) -> Moment {
+    pub(crate) fn at(&self, at: Nanos) -> Moment {
         let monotonic_seconds = at.seconds();
         Moment {
             unix_seconds: self.unix_seconds + (monotonic_seconds - self.monotonic.seconds()),

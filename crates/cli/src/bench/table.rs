@@ -8,7 +8,7 @@ use comfy_table::presets::NOTHING;
 use joulio_lab::record::RunRecord;
 use joulio_lab::results::{EnergyColumn, Varied, notes, run_name};
 use joulio_lab::sweep::{Axes, Factor, SweepOptions};
-use joulio_workload::{Counts, EnergyResult, Job, JobKind, WaitCounters};
+use joulio_workload::{Counts, EnergyResult, Job, JobKind, RunResult, WaitCounters};
 use std::fmt::Write;
 use std::iter::once;
 
@@ -123,7 +123,7 @@ pub fn table(varied: &Varied, records: &[&RunRecord]) -> String {
             let light = light
                 .iter()
                 .map(|(_, count)| per_io(count(&counts.wait), counts));
-            let cells = name.chain(cells(counts)).chain(light);
+            let cells = name.chain(cells(&record.result, counts)).chain(light);
             table.add_row(cells.chain(watts(figure)));
         }
     }
@@ -159,10 +159,10 @@ fn per_io(count: u64, counts: &Counts) -> String {
     format!("{:.3}", count as f64 / counts.all.ios.max(1) as f64)
 }
 
-fn cells(counts: &Counts) -> impl Iterator<Item = String> {
+fn cells(run: &RunResult, counts: &Counts) -> impl Iterator<Item = String> {
     let ios = counts.all.ios.max(1) as f64;
     let cpu = counts.threads.submitter.user_seconds + counts.threads.submitter.system_seconds;
-    let more = [
+    let mut more = [
         format!("{:.2}", cpu * 1e6 / ios),
         format!("{:.1}", counts.wait.polls as f64 / ios),
         counts
@@ -172,6 +172,10 @@ fn cells(counts: &Counts) -> impl Iterator<Item = String> {
         per_io(counts.wait.wakes, counts),
         per_io(counts.wait.sleeps, counts),
     ];
+    if run.engine.is_external() {
+        // How another program waits is not reported.
+        more[1..].fill_with(|| "-".into());
+    }
     sides::cells(&counts.all).into_iter().chain(more)
 }
 

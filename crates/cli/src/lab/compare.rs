@@ -4,14 +4,14 @@ use crate::Outcome;
 use crate::columns::columns;
 use crate::failure::Failure;
 use crate::output::print;
-use joulio_lab::campaign::{ComparedPoint, Kinds, compare};
+use joulio_lab::campaign::{ComparedPoint, ComparedRuns, Kinds, compare};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// The flags.
 #[derive(clap::Args)]
 pub struct CompareArgs {
-    /// Folder of results
+    /// Folder of results, or the one file that has all of it
     one: PathBuf,
     /// The other
     other: PathBuf,
@@ -30,14 +30,16 @@ pub fn run(args: &CompareArgs) -> Outcome {
         false => Kinds::Alike,
     };
     let compared = compare(&args.one, &args.other, kinds).map_err(Failure::input)?;
+    print(&text(&compared, args.all))
+}
+
+/// The figures that differ, or `all`.
+pub fn text(compared: &ComparedRuns, all: bool) -> String {
     let mut text = String::new();
     for note in &compared.notes {
         text += &format!("{note}\n");
     }
-    let shown = compared
-        .points
-        .iter()
-        .filter(|one| args.all || one.differs());
+    let shown = compared.points.iter().filter(|one| all || one.differs());
     let mut shown: Vec<_> = shown.collect();
     shown.sort_by(|a, b| b.percent.abs().total_cmp(&a.percent.abs()));
     let varied = varied(&compared.points);
@@ -63,7 +65,7 @@ pub fn run(args: &CompareArgs) -> Outcome {
     if compared.alone > 0 {
         text += &format!("{} point(s) are in one alone.\n", compared.alone);
     }
-    print(&text)
+    text
 }
 
 /// Factors that are not the same in all points.

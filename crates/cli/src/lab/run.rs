@@ -1,13 +1,15 @@
 //! `joulio lab run`: an experiment's runs, into a folder.
 
 use super::args::CampaignArgs;
+use super::compare;
 use super::terminal::LabTerminal;
 use crate::Outcome;
 use crate::failure::{Failure, say};
 use crate::output::print;
 use crate::signals::stop_on_signals;
-use joulio_lab::campaign::{Campaign, CampaignEnd};
+use joulio_lab::campaign::{BesideModel, Campaign, CampaignEnd, NoModel, ResultsFolder};
 use joulio_lab::record::Platform;
+use joulio_lab::survey::Survey;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::thread;
@@ -42,6 +44,12 @@ pub fn run(args: &RunArgs) -> Outcome {
         say(&format!("{name}: not run here: {why}"));
     }
     print(&summary(&end, &folder.display().to_string()))?;
+    if let Some(survey) = &end.survey {
+        let file = ResultsFolder::read(&folder).map_err(Failure::run)?;
+        let file = file.write_whole().map_err(Failure::run)?;
+        let beside = campaign.beside_model(&folder, threads, &stop);
+        print(&surveyed(survey, &beside, &file.display().to_string()))?;
+    }
     match (&end.not_run, end.trouble()) {
         (None, None) => Ok(()),
         (None, Some(trouble)) => Err(Failure::run(trouble)),
@@ -62,6 +70,37 @@ fn folder(campaign: &Campaign) -> PathBuf {
     };
     let quick = if campaign.on.quick { "-quick" } else { "" };
     format!("{}-{platform}{quick}", campaign.file.name).into()
+}
+
+/// What was found beside the runs, and what disagrees with the profiles.
+fn surveyed(survey: &Survey, beside: &Result<BesideModel, NoModel>, file: &str) -> String {
+    let mut text = String::from("\nLooked at beside the runs:\n");
+    // Writing to a string does not fail.
+    for part in &survey.parts {
+        let device = part.device.as_ref();
+        let device = device.map_or_else(String::new, |device| format!(" of {device}"));
+        let state = part.missing.as_deref().unwrap_or("found");
+        let _ = writeln!(text, "  {}{device}: {state}", part.part);
+    }
+    text.push('\n');
+    match beside {
+        Ok(beside) => {
+            let _ = writeln!(
+                text,
+                "What the profiles of {} and of this machine do not say (one: here, other: the model):",
+                beside.device
+            );
+            text += &compare::text(&beside.compared, false);
+        }
+        Err(why) => {
+            let _ = writeln!(text, "Not compared with a profile: {why}");
+        }
+    }
+    let _ = writeln!(
+        text,
+        "\nAll of it is in {file}: joulio lab compare takes that file."
+    );
+    text
 }
 
 fn summary(end: &CampaignEnd, folder: &str) -> String {

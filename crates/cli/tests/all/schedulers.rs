@@ -2,100 +2,33 @@
 //! device has its own again after it, whatever ended the run. As root; says so and does nothing
 //! where no loop device is to be had.
 
-use crate::common::{joulio, refused, wait_for};
+use crate::common::loop_device::Loop;
+use crate::common::{refused, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
-/// A loop device, and a place for the journal.
-struct Loop {
-    device: String,
-    room: TempDir,
-}
-
-impl Loop {
-    fn new() -> Option<Loop> {
-        Loop::with(&[])
-    }
-
-    /// With more words for losetup(8).
-    fn with(words: &[&str]) -> Option<Loop> {
-        let room = TempDir::new_in("/dev/shm")
-            .or_else(|_| tempfile::tempdir())
-            .ok()?;
-        let image = room.path().join("disk.img");
-        fs::write(&image, vec![7; 8 << 20]).expect("written");
-        let made = Command::new("losetup")
-            .args(["--find", "--show", "--sector-size", "4096"])
-            .args(words)
-            .arg(&image)
-            .output();
-        let Some(made) = made.ok().filter(|made| made.status.success()) else {
-            eprintln!("skipped: no loop device to be had (not root?)");
-            return None;
-        };
-        let device = String::from_utf8(made.stdout).expect("UTF-8").trim().into();
-        Some(Loop { device, room })
-    }
-
-    fn file(&self) -> PathBuf {
-        let name = self.device.trim_start_matches("/dev/");
-        format!("/sys/block/{name}/queue/scheduler").into()
-    }
-
-    fn offered(&self) -> Vec<String> {
-        let text = fs::read_to_string(self.file()).expect("read");
-        let names = text.split_whitespace();
-        names
-            .map(|name| name.trim_matches(['[', ']']).into())
-            .collect()
-    }
-
-    fn scheduler(&self) -> String {
-        let text = fs::read_to_string(self.file()).expect("read");
-        let set = text.split_once('[').expect("one is set").1;
-        set.split_once(']').expect("closed").0.into()
-    }
-
-    fn set(&self, name: &str) {
-        fs::write(self.file(), name).expect("set");
-    }
-
-    fn command(&self, line: &str) -> assert_cmd::Command {
-        let mut command = joulio(line);
-        command.env("XDG_STATE_HOME", self.room.path());
-        command
-    }
-
-    /// A run that goes on for long, under way with `scheduler`.
-    fn running(&self, scheduler: &str) -> Child {
-        let mut command = crate::common::program();
-        let line = format!(
-            "bench --device {} --scheduler {scheduler} --meter none --runtime 600 --output json",
-            self.device
-        );
-        command
-            .args(line.split(' '))
-            .env("XDG_STATE_HOME", self.room.path());
-        let child = command
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("started");
-        wait_for("scheduler that is set", || {
-            (self.scheduler() == scheduler).then_some(())
-        });
-        child
-    }
-}
-
-impl Drop for Loop {
-    fn drop(&mut self) {
-        let _ = Command::new("losetup").args(["-d", &self.device]).status();
-    }
+/// A run that goes on for long, under way with `scheduler`.
+fn running(disk: &Loop, scheduler: &str) -> Child {
+    let mut command = crate::common::program();
+    let line = format!(
+        "bench --device {} --scheduler {scheduler} --meter none --runtime 600 --output json",
+        disk.device
+    );
+    command
+        .args(line.split(' '))
+        .env("XDG_STATE_HOME", disk.room.path());
+    let child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("started");
+    wait_for("scheduler that is set", || {
+        (disk.scheduler() == scheduler).then_some(())
+    });
+    child
 }
 
 /// One that is not `other`, if the kernel has two.
@@ -157,7 +90,7 @@ fn what_a_killed_run_has_set_is_put_back_by_restore() {
     let Some(other) = another(&disk.offered(), &before) else {
         return;
     };
-    let mut child = disk.running(&other);
+    let mut child = running(&disk, &other);
     signal(&child, Signal::KILL);
     child.wait().expect("gone");
     assert_eq!(disk.scheduler(), other);
@@ -178,7 +111,7 @@ fn the_next_run_puts_back_what_a_killed_one_has_left() {
     let Some(other) = another(&disk.offered(), &before) else {
         return;
     };
-    let mut child = disk.running(&other);
+    let mut child = running(&disk, &other);
     signal(&child, Signal::KILL);
     child.wait().expect("gone");
     let line = format!(
@@ -196,7 +129,7 @@ fn an_interrupted_run_puts_back_what_it_has_set() {
     let Some(other) = another(&disk.offered(), &before) else {
         return;
     };
-    let mut child = disk.running(&other);
+    let mut child = running(&disk, &other);
     signal(&child, Signal::INT);
     assert_eq!(child.wait().expect("ended").code(), Some(130));
     assert_eq!(disk.scheduler(), before);
@@ -231,7 +164,7 @@ fn a_setting_that_cannot_be_is_refused_before_anything_is_changed() {
 #[test]
 fn devices_in_use_and_read_only_ones_are_not_written_to() {
     let write = "--rw randwrite --allow-write --number_ios 50";
-    if let Some(disk) = Loop::with(&["--read-only"]) {
+    if let Some(disk) = Loop::with(8 << 20, &["--read-only"]) {
         let line = format!("bench --device {} {write}", disk.device);
         let said = refused(disk.room.path(), &line);
         assert!(said.contains("read-only"), "{said}");

@@ -109,7 +109,8 @@ impl AdviceRequest {
             mode,
             CompletionMode::ActiveCheck | CompletionMode::ActiveCheckPoll
         );
-        let possible = engine.takes(mode) && !(engine == EngineName::Psync && job.iodepth > 1);
+        let ours = engine.takes(mode) && !engine.is_external();
+        let possible = ours && !(engine == EngineName::Psync && job.iodepth > 1);
         let modelled = !(self.in_virtual_time() && mode == CompletionMode::SqPoll);
         // These are for comparisons only.
         possible && modelled && (!of_the_twin || !self.experiment.completion.is_empty())

@@ -275,7 +275,10 @@ fn notes(a: &ResultsFolder, b: &ResultsFolder) -> Vec<String> {
             b.header.quick.to_string(),
         ),
     ];
-    let unlike = parts.into_iter().filter(|(_, a, b)| a != b);
+    // Virtual time has no kernel.
+    let unlike = parts
+        .into_iter()
+        .filter(|(_, a, b)| a != b && !a.is_empty() && !b.is_empty());
     unlike
         .map(|(what, a, b)| format!("{what}: {a} and {b}"))
         .collect()

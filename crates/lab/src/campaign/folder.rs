@@ -1,5 +1,5 @@
 //! Folders of results: `records.jsonl`, a header and a line a run, and `manifests.jsonl`, a line a
-//! session.
+//! session; or one file that has the lines of both.
 
 use crate::record::{Platform, RunRecord};
 use crate::state_file::StateError;
@@ -30,6 +30,13 @@ pub struct ResultsHeader {
     pub file: String,
     /// All that results hang on beside factors and machine, by sweep.
     pub sweeps: Value,
+}
+
+/// A line of a file of results that is no record.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SessionLine {
+    session: Value,
 }
 
 /// A folder of results that can be read.
@@ -85,12 +92,17 @@ impl FolderError {
 }
 
 impl ResultsFolder {
-    /// Reads the folder `path`. A line that a kill cut off at the end is no record.
+    /// Reads the folder `path`, or the one file that has all of it. A line that a kill cut off at the end is
+    /// no record.
     ///
     /// # Errors
     /// It has no records, or a line is none.
     pub fn read(path: &Path) -> Result<ResultsFolder, FolderError> {
-        let file = path.join(RECORDS);
+        let whole = path.is_file();
+        let file = match whole {
+            true => path.into(),
+            false => path.join(RECORDS),
+        };
         let wrong = |source| FolderError::Io {
             path: file.clone(),
             source,
@@ -109,19 +121,24 @@ impl ResultsFolder {
         let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
         let header = serde_json::from_str(first).map_err(|why| bad(1, why))?;
         let mut records: Vec<RunRecord> = Vec::new();
+        let mut sessions = Vec::new();
         for (at, line) in rest.split_inclusive('\n').enumerate() {
-            match line.strip_suffix('\n') {
-                Some(line) => {
-                    records.push(serde_json::from_str(line).map_err(|why| bad(at + 2, why))?);
-                }
-                None => break,
+            let Some(line) = line.strip_suffix('\n') else {
+                break;
+            };
+            match serde_json::from_str::<SessionLine>(line) {
+                Ok(line) if whole => sessions.push(line.session),
+                _ => records.push(serde_json::from_str(line).map_err(|why| bad(at + 2, why))?),
             }
         }
         Ok(ResultsFolder {
             path: path.into(),
             header,
             records: latest(records),
-            manifests: manifests(path)?,
+            manifests: match whole {
+                true => sessions,
+                false => manifests(path)?,
+            },
         })
     }
 
@@ -177,6 +194,27 @@ impl ResultsFolder {
             text.push('\n');
         }
         Ok(text)
+    }
+
+    /// Writes all of it into one file beside the records, named after the experiment; returns its path.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write_whole(&self) -> Result<PathBuf, FolderError> {
+        let path = self
+            .path
+            .join(format!("{}.results.jsonl", self.header.experiment));
+        let sessions = self.manifests.iter();
+        let sessions: String = sessions
+            .map(|session| format!("{}\n", serde_json::json!({ "session": session })))
+            .collect();
+        let text = self.text()? + &sessions;
+        let written = fs::write(&path, text);
+        written.map_err(|source| FolderError::Io {
+            path: path.clone(),
+            source,
+        })?;
+        Ok(path)
     }
 
     /// Text of the file of manifests.

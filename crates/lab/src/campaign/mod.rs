@@ -1,6 +1,7 @@
 //! Campaigns: the runs of an experiment on this machine, on the emulator or in virtual time, kept in a
 //! results folder, in one go or in shards.
 
+mod beside_model;
 mod compare;
 mod error;
 mod folder;
@@ -12,6 +13,7 @@ mod shard;
 #[cfg(test)]
 mod tests;
 
+pub use beside_model::{BesideModel, NoModel};
 pub use compare::{CompareError, ComparedPoint, ComparedRuns, Kinds, compare};
 pub use error::CampaignError;
 pub use folder::{FolderError, ResultsFolder, ResultsHeader};

@@ -3,6 +3,7 @@
 use super::Campaign;
 use super::shard::Shard;
 use crate::experiment::Observer;
+use crate::external::ExternalRun;
 use crate::record::Point;
 use crate::report::Where;
 use crate::sweep::{
@@ -263,7 +264,10 @@ impl<'a> Trier<'a> {
             Ok(experiment) => experiment,
             Err(why) => return Some(why.to_string()),
         };
-        let _ = self.twin.as_ref()?;
+        if self.twin.is_none() {
+            let external = ExternalRun::of(&experiment)?;
+            return external.check().err().map(|why| why.to_string());
+        }
         experiment
             .in_virtual_time()
             .err()
@@ -272,6 +276,11 @@ impl<'a> Trier<'a> {
 
     /// Why `run` cannot be had; `None`: it was, or could be.
     fn attempt(&mut self, run: &PlannedRun) -> Option<String> {
+        let experiment = self.options.experiment(run).ok()?;
+        if self.twin.is_none() && ExternalRun::of(&experiment).is_some() {
+            // Another program's runs are not tried: it may write.
+            return None;
+        }
         let tried: Result<RunResult, RunFailure> = match &self.twin {
             Some(twin) => twin.simulate(run).map_err(RunFailure::from),
             None => self.real.run(&read_only(run), &Silent),

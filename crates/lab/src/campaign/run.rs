@@ -8,6 +8,7 @@ use crate::experiment::{Manifest, Observer};
 use crate::record::{RecordStore, RunRecord};
 use crate::state_file::StateError;
 use crate::steadiness;
+use crate::survey::{InterruptsBefore, Survey, SurveyRequest};
 use crate::sweep::{PlannedRun, RealRunner, Runner, Sweep, SweepEnd, Unfit, VirtualRunner};
 use joulio_workload::{Job, Method, Stop};
 use serde_json::{Value, json};
@@ -43,6 +44,8 @@ pub struct CampaignEnd {
     pub unsaved: Option<StateError>,
     /// Runs with figures, of all sessions.
     pub with_figures: usize,
+    /// What machine and devices are and can do, where the experiment asks for it.
+    pub survey: Option<Survey>,
 }
 
 impl Campaign {
@@ -70,6 +73,7 @@ impl Campaign {
             VirtualRunner::new(&first.layers.options)?;
         }
         ResultsFolder::make(path)?;
+        let before = InterruptsBefore::now();
         let records = ResultsFolder::records_path(path);
         let mut store = RecordStore::open(Some(&records), &header)?;
         self.check_machine(&store)?;
@@ -101,7 +105,25 @@ impl Campaign {
         });
         let mine = mine.filter_map(|(name, run)| store.get(name, &run.point, run.replicate));
         end.summarise(&mine.collect::<Vec<_>>());
+        if self.file.survey && !self.in_virtual_time() && !stop.stopped() {
+            let survey = self.survey(&before, stop, observer);
+            ResultsFolder::add_manifest(path, &json!({ "survey": &survey }))?;
+            end.survey = Some(survey);
+        }
         Ok(end)
+    }
+
+    fn survey(&self, before: &InterruptsBefore, stop: &Stop, observer: &dyn Observer) -> Survey {
+        let base = &self.on.base;
+        let root = base.energy.root.clone();
+        let request = SurveyRequest {
+            devices: self.targets(),
+            meters: base.energy.meters.clone(),
+            root: root.unwrap_or_else(|| "/".into()),
+            quick: self.on.quick,
+            cancel: base.targets.cancel.clone(),
+        };
+        Survey::take(&request, before, stop, &|part| observer.note(part))
     }
 
     fn nothing(&self, why: &str) -> CampaignError {
@@ -297,8 +319,13 @@ impl CampaignEnd {
             }
             metered.extend(counts.energy.iter().map(|figure| figure.source.clone()));
             // A meter that is slower than the run has not failed.
-            for meter in counts.unmetered.iter().filter(|one| !one.too_short) {
-                count(&mut lacking, meter.meter.clone());
+            for meter in &counts.unmetered {
+                match meter.too_short {
+                    true => {
+                        metered.insert(meter.meter.clone());
+                    }
+                    false => count(&mut lacking, meter.meter.clone()),
+                }
             }
         }
         lacking.retain(|(meter, _)| metered.contains(meter));

@@ -227,6 +227,84 @@ fn a_plan_says_what_is_unavailable_and_why() {
     assert_eq!(third.sweeps.iter().map(|one| one.runs).sum::<usize>(), 8);
 }
 
+/// Takes the meter's counter away after the first run.
+struct Dying {
+    counter: PathBuf,
+}
+
+impl Observer for Dying {
+    fn planned(&self, over: usize, _: usize) {
+        if over == 1 {
+            fs::remove_file(&self.counter).unwrap();
+        }
+    }
+
+    fn begin(&self, _: Method, _: &Job) {}
+    fn progress(&self, _: f64) {}
+    fn end(&self) {}
+    fn note(&self, _: &str) {}
+}
+
+impl CampaignObserver for Dying {}
+
+#[test]
+fn a_meter_that_dies_half_way_is_named_and_the_runs_go_on() {
+    let room = TempDir::new().unwrap();
+    let put = |path: &str, text: &str| {
+        let path = room.path().join("tree").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    put("proc/cpuinfo", "vendor_id\t: GenuineIntel\n");
+    let zone = "sys/class/powercap/intel-rapl:0";
+    put(&format!("{zone}/name"), "package-0\n");
+    put(&format!("{zone}/max_energy_range_uj"), "262143328850\n");
+    put(&format!("{zone}/energy_uj"), "1000000\n");
+    let mut base = ExperimentOptions::default();
+    base.energy.root = Some(room.path().join("tree"));
+    let text = TEXT.replace(
+        "runtime = \"1s\"",
+        "runtime = \"1200ms\"\nramp_time = \"0\"",
+    );
+    let text = text.replace("engine = \"psync\"", "engine = \"nvme\"\non = \"emulated\"");
+    let text = text.replace("bs = [\"4k\", \"32k\"]", "bs = \"4k\"");
+    let text = text.replace("engine = [\"nvme\"]", "engine = [\"nvme\"]\non = \"twin\"");
+    let on = OnPlatform {
+        platform: Platform::Emulated,
+        quick: false,
+        devices: vec!["emulated:instant,size=1M".into()],
+        replicates: Some(1),
+        base,
+    };
+    let campaign = Campaign::new(ExperimentFile::parse("small", &text).unwrap(), on).unwrap();
+    let dying = Dying {
+        counter: room.path().join("tree").join(zone).join("energy_uj"),
+    };
+    let path = room.path().join("out");
+    let end = campaign
+        .run(&path, Shard::ALL, 1, &Stop::default(), &dying)
+        .unwrap();
+    assert_eq!((end.all, end.with_figures), (2, 2));
+    let records = ResultsFolder::read(&path).unwrap().records;
+    let metered = |record: &&crate::record::RunRecord| {
+        let energy = &record.result.counts.as_ref().unwrap().energy;
+        energy.iter().any(|figure| !figure.modelled)
+    };
+    let unmetered = records
+        .iter()
+        .filter_map(|one| Some(&one.result.counts.as_ref()?.unmetered));
+    let unmetered: Vec<_> = unmetered.collect();
+    assert_eq!(records.iter().filter(metered).count(), 1, "{unmetered:?}");
+    // The others say which meter has no figure.
+    let lacking = end.unmetered.iter().map(|(_, runs)| *runs);
+    assert_eq!(lacking.collect::<Vec<_>>(), [1]);
+    let trouble = end.trouble().unwrap();
+    assert!(
+        trouble.contains("1 run(s) have no figure of powercap:package-0"),
+        "{trouble}"
+    );
+}
+
 #[test]
 fn a_shard_is_a_part_of_a_whole() {
     for text in ["1/1", "3/16"] {

@@ -3,6 +3,7 @@
 use super::energy::EnergyError;
 use super::settings::SettingError;
 use crate::error::OpenError;
+use crate::external::ExternalError;
 use crate::virtual_time::VirtualError;
 use joulio_host::ChangeError;
 use joulio_host::knobs::KnobError;
@@ -20,6 +21,9 @@ pub enum ExperimentError {
     /// A meter, a profile or the idle baseline cannot be had.
     #[error(transparent)]
     Energy(#[from] EnergyError),
+    /// Another program cannot do a run, or failed.
+    #[error(transparent)]
+    External(#[from] ExternalError),
     /// The experiment cannot be simulated.
     #[error(transparent)]
     Virtual(#[from] VirtualError),
@@ -47,6 +51,7 @@ impl ExperimentError {
             | ExperimentError::Virtual(_)
             | ExperimentError::Setting(_)
             | ExperimentError::Latency(_) => true,
+            ExperimentError::External(error) => error.is_unfit(),
             ExperimentError::Change(error) => !error.leaves_changes(),
             ExperimentError::Run(error) => matches!(error, RunError::Job(_)),
         }

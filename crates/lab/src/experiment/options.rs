@@ -82,6 +82,7 @@ impl ExperimentOptions {
     pub fn modes(&self, engine: EngineName) -> &[CompletionMode] {
         match (self.completion.as_slice(), engine) {
             ([], EngineName::Nvme) => &ExperimentOptions::MODES,
+            ([], EngineName::SpdkNvmePerf) => &[CompletionMode::Poll],
             ([], _) => &[CompletionMode::Interrupt],
             (modes, _) => modes,
         }

@@ -146,7 +146,7 @@ impl SettingCombination {
 
     /// Sets it all, and what `method` needs of the block layer; put back when that is dropped or
     /// finished. What is left to others is handed to `report`.
-    pub(super) fn apply<'a>(
+    pub(crate) fn apply<'a>(
         &self,
         method: Method,
         targets: &[Box<dyn Target>],

@@ -141,9 +141,13 @@ impl ExperimentFile {
             wrong(what, error.problem)
         };
         let mut names = BTreeSet::new();
+        let good = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        if self.name.is_empty() || !self.name.chars().all(good) {
+            let problem = "an experiment's name has letters, digits and - alone";
+            return Err(wrong(format!("name '{}'", self.name), problem.into()));
+        }
         for sweep in &self.sweep {
             let what = || format!("sweep '{}'", sweep.name);
-            let good = |c: char| c.is_ascii_alphanumeric() || c == '-';
             if sweep.name.is_empty() || !sweep.name.chars().all(good) {
                 let problem = "a sweep's name has letters, digits and - alone";
                 return Err(wrong(what(), problem.into()));

@@ -3,7 +3,7 @@
 use super::catalogue::ExperimentFileError;
 use super::run_keys::RunExtras;
 use super::sweep_spec::LEFT_OUT;
-use super::{ExperimentFile, RunKeys, SweepKind, SweepSpec};
+use super::{ExperimentFile, RunKeys, SweepSpec};
 use crate::experiment::ExperimentOptions;
 use crate::record::Platform;
 use crate::report::OneOrMore;
@@ -140,7 +140,7 @@ impl OnPlatform {
         let listed = on.iter().any(|one| one == name);
         // What runs on real devices runs in a virtual machine too, where its counts are good.
         let listed = listed || (name == "guest" && on.iter().any(|one| one == "real"));
-        if sweep.kind == SweepKind::Jobs && (on.is_empty() || listed) {
+        if on.is_empty() || listed {
             return None;
         }
         let needs = sweep.needs.clone();

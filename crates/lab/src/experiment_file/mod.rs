@@ -14,7 +14,7 @@ mod tests;
 pub use catalogue::{CATALOGUE, ExperimentFileError};
 pub use layers::{Layers, OnPlatform};
 pub use run_keys::RunKeys;
-pub use sweep_spec::{FactorLists, SweepKind, SweepSpec};
+pub use sweep_spec::{FactorLists, SweepSpec};
 
 use crate::report::{FigureSpec, ObservationSpec, TableSpec};
 use serde::Deserialize;
@@ -29,6 +29,9 @@ pub struct ExperimentFile {
     pub title: String,
     /// Short name of the source of published numbers that its points answer: `HS22`.
     pub published: Option<String>,
+    /// Beside the runs: what machine and devices are and can do, and the results beside the model's.
+    #[serde(default)]
+    pub survey: bool,
     /// What runs have in common.
     #[serde(default)]
     pub run: RunKeys,

@@ -89,9 +89,6 @@ with_factors! {
     SweepSpec {
         /// Name, unique in the experiment.
         name: String,
-        /// What does the runs.
-        #[serde(default)]
-        kind: SweepKind,
         /// Platforms that it can be run on: `real`, `emulated`, `twin`, `guest`; none: all but
         /// `guest`.
         #[serde(default)]
@@ -111,15 +108,4 @@ with_factors! {
         #[serde(default)]
         emulated: FactorLists,
     }
-}
-
-/// What does the runs of a sweep.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SweepKind {
-    /// joulio's jobs.
-    #[default]
-    Jobs,
-    /// RocksDB's `db_bench readrandom`, on a file system on the device.
-    DbBench,
 }

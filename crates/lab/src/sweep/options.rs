@@ -187,10 +187,11 @@ pub(super) fn devices_text(point: &Point) -> Option<String> {
     Some(text.replace(AS_JOBS, &format!("count={jobs}")))
 }
 
-/// What is to be opened for an experiment of one method.
+/// What is to be opened for an experiment of one method; `None`: another program does it, and opens it
+/// itself.
 pub(super) fn demand(experiment: &Experiment) -> Option<Demand> {
     let method = *experiment.methods().first()?;
-    Some(Demand {
+    (!method.engine.is_external()).then(|| Demand {
         job: experiment.job_of(method),
         engine: method.engine,
     })

@@ -4,10 +4,10 @@ use super::factor::{Factor, method};
 use super::options::{SweepOptions, SweepOptionsError, demand};
 use super::order::PlannedRun;
 use super::runner::{RunFailure, Runner};
-use crate::error::OpenError;
 use crate::experiment::{
     Experiment, ExperimentError, ExperimentOptions, Manifest, Neighbours, Observer, Testbed,
 };
+use crate::external::{External, ExternalRun};
 use crate::record::Platform;
 use crate::target_name::TargetName;
 use crate::targets::check_buffers;
@@ -22,6 +22,8 @@ pub struct RealRunner<'a> {
     stop: &'a Stop,
     /// Devices that are open, and the value of the factor `device` that they are.
     open: Option<(String, Testbed)>,
+    /// Runs that other programs do, from the first one on.
+    external: Option<External>,
 }
 
 impl<'a> RealRunner<'a> {
@@ -36,6 +38,7 @@ impl<'a> RealRunner<'a> {
             runs,
             stop,
             open: None,
+            external: None,
         }
     }
 
@@ -54,6 +57,11 @@ impl<'a> RealRunner<'a> {
             let here = experiments.iter().filter(|(at, _)| **at == *name);
             let here: Vec<_> = here.map(|(_, experiment)| experiment).collect();
             let Some(first) = here.first() else { continue };
+            for experiment in &here {
+                if let Some(run) = ExternalRun::of(experiment) {
+                    run.check().map_err(ExperimentError::from)?;
+                }
+            }
             let demands: Vec<_> = here.iter().filter_map(|one| demand(one)).collect();
             // What is open may be one of them.
             self.open = None;
@@ -147,6 +155,9 @@ impl<'a> RealRunner<'a> {
         let experiment = self.options.experiment(run)?;
         let method = method(&run.point)?;
         let job = experiment.job_of(method);
+        if let Some(external) = ExternalRun::of(&experiment) {
+            return self.by_another_program(run, &experiment, &external, observer);
+        }
         let devices = experiment.options().targets.devices.len();
         check_buffers(&job, devices).map_err(ExperimentError::from)?;
         let stop = self.stop;
@@ -175,6 +186,47 @@ impl<'a> RealRunner<'a> {
                 .spoiled
                 .retain(|spoiled| !is_by_neighbours(spoiled.by));
         }
+        result.settings.extend(settings.held());
+        Ok(result)
+    }
+
+    /// A run that another program does, under the settings that it is to have, which are put back.
+    fn by_another_program(
+        &mut self,
+        run: &PlannedRun,
+        experiment: &Experiment,
+        external: &ExternalRun<'_>,
+        observer: &dyn Observer,
+    ) -> Result<RunResult, SweepOptionsError> {
+        let options = experiment.options();
+        external.check().map_err(ExperimentError::from)?;
+        if Factor::Neighbours.value(&run.point)?.unwrap_or(0) > 0 {
+            let problem = "no threads beside a run of another program: leave neighbours out";
+            return Err(Factor::Neighbours.wrong(problem).into());
+        }
+        let settings = &options.settings;
+        let testbed = self.testbed(run, experiment)?;
+        let combinations = testbed.combinations(settings)?;
+        let _latency = settings.hold_latency().map_err(ExperimentError::from)?;
+        let combination = combinations.first().cloned().unwrap_or_default();
+        let changes = combination.apply(external.method, testbed.targets(), |line| {
+            observer.note(line)
+        });
+        let changes = changes.map_err(ExperimentError::from)?;
+        // The program has the device to itself.
+        self.open = None;
+        let programs = match self.external.take() {
+            Some(programs) => programs,
+            None => External::open(&options.energy, &options.targets)?,
+        };
+        let programs = self.external.insert(programs);
+        let result = programs.run(external, self.stop, observer);
+        let left = changes.finish();
+        for note in left.map_err(|error| ExperimentError::from(Box::new(error)))? {
+            observer.note(&note);
+        }
+        let mut result = result.map_err(ExperimentError::from)?;
+        result.settings.extend(combination.values);
         result.settings.extend(settings.held());
         Ok(result)
     }
@@ -229,20 +281,11 @@ impl From<SweepOptionsError> for RunFailure {
             ExperimentError::Change(_) => RunFailure::Fatal(error),
             ExperimentError::Run(RunError::Job(_)) => RunFailure::Unfit(why),
             ExperimentError::Run(_) => RunFailure::Failed(why),
+            ExperimentError::External(error) if !error.is_unfit() => RunFailure::Failed(why),
             // It was there when the sweep began, or may be there for the next run.
             ExperimentError::Open(open) if open.is_lost() => RunFailure::Failed(why),
             _ => RunFailure::Unfit(why),
         }
-    }
-}
-
-impl OpenError {
-    /// True if the device itself failed or is not there: it may have been, and may be again.
-    fn is_lost(&self) -> bool {
-        matches!(
-            self,
-            OpenError::Controller(_) | OpenError::Namespace(_) | OpenError::Kernel(_)
-        )
     }
 }
 

@@ -13,7 +13,7 @@ use joulio_units::{Joules, Nanos};
 use std::path::Path;
 
 /// Counters of the machine at a moment.
-pub(super) struct MachineSnapshot {
+pub(crate) struct MachineSnapshot {
     counters: machine::Snapshot,
     surroundings: Surroundings,
 }
@@ -42,11 +42,24 @@ pub(crate) struct Did {
 
 impl MachineSnapshot {
     /// Reads the counters; `root` is where those are that show what spoils a run.
-    pub(super) fn now(root: &Path) -> MachineSnapshot {
+    pub(crate) fn now(root: &Path) -> MachineSnapshot {
         MachineSnapshot {
             counters: machine::Snapshot::now(),
             surroundings: Surroundings::now(root),
         }
+    }
+
+    /// Counts and events since `earlier`; `disks` and `threads` as [`machine::Snapshot::since`] has them.
+    pub(crate) fn since(
+        &self,
+        earlier: &MachineSnapshot,
+        disks: &[Option<&Disk>],
+        threads: &ThreadCounters,
+    ) -> (MachineCounters, Happened) {
+        (
+            self.counters.since(&earlier.counters, disks, threads),
+            self.surroundings.since(&earlier.surroundings),
+        )
     }
 }
 
@@ -80,13 +93,13 @@ impl RunSnapshot {
         threads: &ThreadCounters,
     ) -> Did {
         let devices = self.activity.iter().zip(&before.activity);
-        let (machine, earlier) = (&self.machine, &before.machine);
+        let (machine, happened) = self.machine.since(&before.machine, disks, threads);
         Did {
             devices: devices.map(|(a, b)| since(*a, *b)).collect(),
             device_threads: self.usage.since(before.usage),
             device_scheduled: (self.scheduled.since(before.scheduled), before.usage.threads),
-            machine: machine.counters.since(&earlier.counters, disks, threads),
-            happened: machine.surroundings.since(&earlier.surroundings),
+            machine,
+            happened,
         }
     }
 }

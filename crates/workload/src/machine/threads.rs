@@ -44,6 +44,18 @@ impl ThreadCounters {
         }
     }
 
+    /// Counters of threads that nobody counted, for the reason `why`.
+    pub(crate) fn missing(why: &str) -> ThreadCounters {
+        let missing = || Err(why.to_owned());
+        ThreadCounters {
+            cycles: missing(),
+            instructions: missing(),
+            c01: missing(),
+            c02: missing(),
+            issued: missing(),
+        }
+    }
+
     /// Sums of both; a count that one lacks is missing.
     pub(crate) fn and(&self, other: &ThreadCounters) -> ThreadCounters {
         let sum = |one: &Count, other: &Count| Ok(one.clone()?.saturating_add(other.clone()?));

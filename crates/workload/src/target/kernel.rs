@@ -186,7 +186,6 @@ impl Target for KernelTarget {
         }
         let (file, depth) = (Arc::clone(&self.file), worker.depth());
         match engine {
-            EngineName::Nvme => unreachable!("refused above"),
             EngineName::Psync => self.run(Psync::new(file, depth, mode), worker),
             EngineName::Libaio => self.run(Libaio::new(file, depth, mode), worker),
             EngineName::IoUring => match worker.policy(mode, PolicyUring::steps()) {
@@ -195,6 +194,9 @@ impl Target for KernelTarget {
                 }
                 _ => self.run(IoUring::new(file, depth, mode, self.ring), worker),
             },
+            EngineName::Nvme | EngineName::Fio | EngineName::SpdkNvmePerf | EngineName::DbBench => {
+                unreachable!("refused above")
+            }
         }
     }
 }

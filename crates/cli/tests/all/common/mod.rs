@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 pub mod busy;
+pub mod loop_device;
 pub mod machine;
 pub mod running;
 pub mod settings;

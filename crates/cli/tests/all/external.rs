@@ -1,0 +1,182 @@
+//! Runs that other programs do: fio, and RocksDB's db_bench on a file system of its own. Those that are not
+//! installed are named, and skipped here.
+
+use crate::common::loop_device::Loop;
+use crate::common::{joulio, json, refused};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+fn installed(program: &str) -> bool {
+    let there = ["/usr/bin", "/usr/local/bin"].map(|folder| Path::new(folder).join(program));
+    let there = there.iter().any(|path| path.exists());
+    if !there {
+        eprintln!("skipped: {program} is not installed");
+    }
+    there
+}
+
+#[test]
+fn fio_does_the_run_that_joulio_does() {
+    if !installed("fio") {
+        return;
+    }
+    let room = TempDir::new().unwrap();
+    let disk = room.path().join("a:disk.img");
+    fs::write(&disk, vec![7_u8; 1 << 20]).unwrap();
+    let line = format!(
+        "bench --device {} --engine fio,io_uring --completion interrupt --rw randrw --allow-write --bs 8k --iodepth 4 --numjobs 2 --number_ios 500 --meter none --output json",
+        disk.display()
+    );
+    let report = json(&line);
+    let runs = report["runs"].as_array().unwrap();
+    let engines: Vec<_> = runs
+        .iter()
+        .map(|run| run["engine"].as_str().unwrap())
+        .collect();
+    assert_eq!(engines, ["fio", "io_uring"]);
+    for run in runs {
+        assert_eq!(run["completion"]["effective"], "interrupt");
+        assert_eq!(
+            (&run["all"]["ios"], &run["all"]["errors"]),
+            (&1000.into(), &0.into())
+        );
+        let [read, write] = ["read", "write"].map(|side| run[side]["ios"].as_u64().unwrap());
+        assert!(read > 0 && write > 0 && read + write == 1000, "{run}");
+        assert!(run["all"]["latency_ns"]["p99"].as_u64().unwrap() > 0);
+    }
+}
+
+#[test]
+fn what_another_program_does_not_do_is_one_line() {
+    let room = TempDir::new().unwrap();
+    fs::write(room.path().join("disk.img"), vec![0_u8; 1 << 20]).unwrap();
+    let fio = installed("fio");
+    for (line, hint) in [
+        ("--device ./disk.img --engine spdk_nvme_perf", "joulio bind"),
+        (
+            "--device pcie:0000:00:1f.7 --engine spdk_nvme_perf --number_ios 5",
+            "give --runtime",
+        ),
+        (
+            "--device emulated:instant --engine fio",
+            "block device or a file",
+        ),
+        ("--twin --engine fio", "not modelled for fio"),
+        (
+            "--device ./disk.img --engine fio --rate_iops 5",
+            "closed loop",
+        ),
+        (
+            "--device ./disk.img --engine fio --completion hybrid",
+            "no completion mode hybrid",
+        ),
+        (
+            "--device ./disk.img --engine db_bench --iodepth 2",
+            "--iodepth 1",
+        ),
+        (
+            "--device ./disk.img --engine db_bench --rw randwrite --allow-write",
+            "randread",
+        ),
+    ] {
+        let said = refused(room.path(), &format!("bench {line}"));
+        assert!(said.contains(hint), "{line}: {said}");
+    }
+    let mut command = joulio("bench --device ./disk.img --engine fio --number_ios 5");
+    let command = command.current_dir(&room).env("PATH", "/nowhere");
+    let assert = command.assert().code(2);
+    let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+    assert!(
+        said.contains("fio is not on the PATH: apt install fio"),
+        "{said}"
+    );
+    if fio {
+        let said = refused(
+            room.path(),
+            "bench --device ./disk.img --engine fio --rw randwrite",
+        );
+        assert!(said.contains("--allow-write"), "{said}");
+    }
+}
+
+const ROCKS: &str = r#"
+name = "rocks"
+title = "db_bench alone"
+[run]
+replicates = 2
+number_ios = 300
+[[sweep]]
+name = "rocksdb"
+rw = "randread"
+bs = "4k"
+iodepth = 1
+numjobs = [1, 3]
+scheduler = SCHEDULERS
+size = 8M
+engine = "db_bench"
+completion = "interrupt"
+[[figure]]
+id = "F5"
+title = "Keys"
+kind = "lines"
+sweep = "rocksdb"
+x = "numjobs"
+y = ["iops", "p99_us"]
+series = "scheduler"
+"#;
+
+#[test]
+fn db_bench_reads_a_database_of_its_own_under_each_scheduler() {
+    if !installed("db_bench") {
+        return;
+    }
+    let Some(disk) = Loop::with(600 << 20, &[]) else {
+        return;
+    };
+    let (before, image) = (disk.scheduler(), disk.room.path().join("disk.img"));
+    let mut offered = disk.offered();
+    offered.truncate(2);
+    let text = ROCKS
+        .replace("SCHEDULERS", &format!("{offered:?}"))
+        .replace("size = 8M\n", "run = { size = \"8M\" }\n");
+    fs::write(disk.room.path().join("rocks.toml"), text).unwrap();
+    let line = format!(
+        "lab run rocks.toml --device {} --meter none -o out",
+        disk.device
+    );
+    // Without the word nothing is written.
+    let begin = fs::read(&image).unwrap()[..8 << 20].to_vec();
+    let assert = disk.command(&line).current_dir(&disk.room).assert().code(1);
+    let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+    assert!(
+        said.contains("say --allow-write if that is meant"),
+        "{said}"
+    );
+    assert!(fs::read(&image).unwrap()[..8 << 20] == begin);
+
+    let line = format!("{line}2 --allow-write");
+    disk.command(&line)
+        .current_dir(&disk.room)
+        .assert()
+        .success();
+    assert_eq!(disk.scheduler(), before);
+    let mounts = fs::read_to_string("/proc/mounts").unwrap();
+    assert!(!mounts.contains(&disk.device), "{mounts}");
+    let text = fs::read_to_string(disk.room.path().join("out2/records.jsonl")).unwrap();
+    let records = text.lines().skip(1).map(serde_json::from_str::<Value>);
+    let records: Vec<Value> = records.collect::<Result<_, _>>().unwrap();
+    assert_eq!(records.len(), 4 * offered.len());
+    for record in &records {
+        let (point, result) = (&record["point"], &record["result"]);
+        let threads: u64 = point["numjobs"].as_str().unwrap().parse().unwrap();
+        assert_eq!(result["all"]["ios"], 300 * threads, "{record}");
+        assert_eq!(result["settings"]["scheduler"], point["scheduler"]);
+        assert!(result["settings"]["file-system"].is_string());
+        // Keys came from the device: reads of it were counted.
+        let read = result["machine"]["disks"]["read_bytes"].as_u64().unwrap();
+        assert!(read > 100 * 4096, "{record}");
+        assert!(result["all"]["latency_ns"]["p99"].as_u64().unwrap() > 0);
+    }
+}

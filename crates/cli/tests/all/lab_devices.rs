@@ -1,0 +1,174 @@
+//! `joulio lab run` and its devices: one that vanishes at work, and what is looked at beside the runs.
+
+use crate::common::running::wait_for_work;
+use crate::common::{ended, joulio};
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use tempfile::TempDir;
+
+const TWO: &str = r#"
+name = "two"
+title = "Two devices"
+[run]
+number_ios = 100
+ramp_time = "0"
+meter = "none"
+[[sweep]]
+name = "short"
+rw = "randread"
+bs = "4k"
+engine = "nvme"
+completion = "interrupt"
+"#;
+
+/// A server of an emulated device at `socket` in `room`.
+fn serve(room: &Path, socket: &str) -> Child {
+    let line = format!("serve --device emulated:instant,size=16m --socket {socket}");
+    let mut child = crate::common::program()
+        .args(line.split_whitespace())
+        .current_dir(room)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut said = String::new();
+    let stdout = child.stdout.as_mut().expect("piped");
+    BufReader::new(stdout).read_line(&mut said).expect("a line");
+    child
+}
+
+fn records(folder: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(folder.join("records.jsonl")).unwrap_or_default();
+    let lines = text.lines().skip(1);
+    lines
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect()
+}
+
+#[test]
+fn a_device_that_vanishes_at_work_fails_its_run_and_the_rest_goes_on() {
+    let room = TempDir::new().unwrap();
+    // On the first device for longer than a test takes, on the second shortly.
+    let long = TWO.replace("number_ios = 100", "runtime = \"600s\"");
+    fs::write(room.path().join("two.toml"), TWO).unwrap();
+    fs::write(room.path().join("long.toml"), long).unwrap();
+    let mut first = serve(room.path(), "a");
+    let child = crate::common::program()
+        .args([
+            "lab",
+            "run",
+            "long.toml",
+            "--device",
+            "vfio-user:a",
+            "-o",
+            "long",
+        ])
+        .current_dir(&room)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    wait_for_work(child.id());
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let output = ended(child);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("1 run(s) failed"), "{said}");
+    let failed = records(&room.path().join("long"));
+    assert!(failed[0]["result"]["failure"].is_string(), "{failed:?}");
+
+    // The dead one's runs fail, the other's are done; when it is back, its are done too.
+    let _ = fs::remove_file(room.path().join("a"));
+    let mut second = serve(room.path(), "b");
+    let line = "lab run two.toml --device vfio-user:a+vfio-user:b -o out";
+    let assert = joulio(line).current_dir(&room).assert().code(1);
+    let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+    assert!(said.contains("1 run(s) failed"), "{said}");
+    let done = |folder: &str| {
+        let all = records(&room.path().join(folder)).into_iter();
+        all.filter(|one| one["result"]["all"]["ios"] == 100).count()
+    };
+    assert_eq!(done("out"), 1);
+    let mut first = serve(room.path(), "a");
+    joulio(line).current_dir(&room).assert().success();
+    assert_eq!(done("out"), 2);
+    for server in [&mut first, &mut second] {
+        server.kill().unwrap();
+        server.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_survey_stands_beside_the_runs_in_one_file() {
+    let room = TempDir::new().unwrap();
+    let text = TWO
+        .replace("title =", "survey = true\ntitle =")
+        .replace("meter = \"none\"\n", "")
+        .replace("[run]", "[run]\nreplicates = 2");
+    fs::write(room.path().join("two.toml"), text).unwrap();
+    let line =
+        "lab run two.toml --quick --device emulated:optane-900p,size=16m --meter none -o out";
+    let assert = joulio(line).current_dir(&room).assert().success();
+    let said = String::from_utf8_lossy(&assert.get_output().stdout).into_owned();
+    // Where others had the CPUs every run is kept apart, and there is nothing to compare.
+    let told = [
+        "the profiles of emulated:optane-900p",
+        "Not compared with a profile",
+    ];
+    assert!(told.iter().any(|words| said.contains(words)), "{said}");
+    let whole = room.path().join("out/two.results.jsonl");
+    let text = fs::read_to_string(&whole).unwrap();
+    let sessions = text.lines().filter_map(|line| {
+        let line: Value = serde_json::from_str(line).unwrap();
+        line.get("session").cloned()
+    });
+    let surveys: Vec<_> = sessions
+        .filter_map(|one| one.get("survey").cloned())
+        .collect();
+    let parts = surveys[0]["parts"].as_array().unwrap();
+    let part = |name: &str| parts.iter().find(|part| part["part"] == name).unwrap();
+    assert_eq!(
+        part("identify")["found"]["mn"],
+        "joulio emulated Optane 900P"
+    );
+    let states = part("power states")["found"]["states"].as_array().unwrap();
+    assert!(!states.is_empty());
+    for name in [
+        "interrupts",
+        "selftest tpause",
+        "selftest umwait",
+        "selftest uintr",
+        "watts",
+    ] {
+        let part = part(name);
+        // Found, or why not: one of the two.
+        assert!(
+            part["found"].is_null() != part["missing"].is_null(),
+            "{part}"
+        );
+    }
+    // The file is as good as the folder, and stands beside virtual time's; what others did to the runs is no
+    // part of this.
+    let clean = text.lines().map(|line| {
+        let mut line: Value = serde_json::from_str(line).unwrap();
+        if line["result"]["spoiled"].is_array() {
+            line["result"]["spoiled"] = Value::Array(Vec::new());
+        }
+        format!("{line}\n")
+    });
+    fs::write(room.path().join("clean.jsonl"), clean.collect::<String>()).unwrap();
+    let stdout = |line: &str| {
+        let assert = joulio(line).current_dir(&room).assert().success();
+        String::from_utf8_lossy(&assert.get_output().stdout).into_owned()
+    };
+    let same = stdout("lab compare clean.jsonl clean.jsonl");
+    assert!(same.contains("0 of "), "{same}");
+    stdout("lab run two.toml --twin --device emulated:optane-900p -o model");
+    let beside = stdout("lab compare clean.jsonl model --model --all");
+    assert!(beside.contains("latency_us"), "{beside}");
+    stdout("lab report clean.jsonl -o shown");
+    assert!(room.path().join("shown/report.html").exists());
+}

@@ -1,0 +1,32 @@
+//! What another program reported.
+
+use joulio_workload::{DirectionResult, LatencySummary, ThreadUsage};
+
+/// What another program reported of its measured part.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Done {
+    /// Seconds of it.
+    pub seconds: f64,
+    /// CPU time.
+    pub usage: ThreadUsage,
+    /// Reads.
+    pub read: DirectionResult,
+    /// Writes.
+    pub write: DirectionResult,
+    /// Reads and writes together.
+    pub all: DirectionResult,
+}
+
+/// Latencies in nanoseconds: `values` are those of [`LatencySummary::PERCENTILES`].
+pub fn summary(mean: f64, values: [u64; 4], max: u64) -> LatencySummary {
+    let [p50, p90, p99, p999] = values;
+    LatencySummary {
+        mean,
+        p50,
+        p90,
+        p99,
+        p999,
+        p99999: None,
+        max,
+    }
+}

@@ -1,0 +1,320 @@
+//! Runs that another program does: fio and SPDK's `spdk_nvme_perf`, for figures beside joulio's own, and
+//! RocksDB's `db_bench`. Meters and the machine's counters are joulio's; the rates and latencies are what the
+//! program reports.
+
+mod db_bench;
+mod done;
+mod error;
+mod fio;
+mod program;
+mod spdk;
+
+pub use error::ExternalError;
+
+use crate::device_name::{DeviceKind, DeviceName};
+use crate::experiment::{EnergyOptions, EnergySources, Experiment, ExperimentError, Observer};
+use crate::open::open_kernel;
+use crate::target_name::TargetName;
+use crate::targets::{TargetOptions, refuse_data_loss};
+use db_bench::Database;
+use done::Done;
+use joulio_host::controller::OwnAddress;
+use joulio_kernel_io::{Disk, Release, expect};
+use joulio_units::{Direction, Nanos};
+use joulio_workload::{
+    Arrivals, CompletionResult, Counts, EngineName, ExternalWindow, Job, JobKind, Method,
+    RingOptions, RunResult, Stop, Target, Threads, Verify, WorkDone,
+};
+use program::Program;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// A run that another program does.
+#[derive(Clone, Copy)]
+pub struct ExternalRun<'a> {
+    /// The job.
+    pub job: &'a Job,
+    /// The program, and how it waits.
+    pub method: Method,
+    /// The device, and whether its data may be lost.
+    pub targets: &'a TargetOptions,
+}
+
+/// Other programs' runs: the meters beside them, and what was made for them.
+pub struct External {
+    sources: EnergySources,
+    root: PathBuf,
+    database: Option<Database>,
+}
+
+impl<'a> ExternalRun<'a> {
+    /// The run of `experiment`, which has one method; `None`: joulio does it itself.
+    pub fn of(experiment: &'a Experiment) -> Option<ExternalRun<'a>> {
+        let method = *experiment.methods().first()?;
+        method.engine.is_external().then(|| ExternalRun {
+            job: experiment.job(),
+            method,
+            targets: &experiment.options().targets,
+        })
+    }
+
+    /// Checks what can be checked before anything is begun.
+    ///
+    /// # Errors
+    /// The program is not installed, or does not do such a run.
+    pub fn check(&self) -> Result<(), ExternalError> {
+        let wrong = |problem: String| ExternalError::Unfit {
+            engine: self.method.engine,
+            problem,
+        };
+        let (job, engine, mode) = (self.job, self.method.engine, self.method.mode);
+        if !engine.takes(mode) {
+            let modes = engine.completion_modes();
+            return Err(wrong(format!("no completion mode {mode}: it has {modes}")));
+        }
+        if job.arrivals != Arrivals::Closed || !job.phases.is_empty() {
+            return Err(wrong(
+                "a closed loop alone: leave --rate_iops, --thinktime and --phases out".into(),
+            ));
+        }
+        if job.verify != Verify::None || job.window.is_some() {
+            return Err(wrong(
+                "it does not verify here, nor fill a window: leave --verify and --window out"
+                    .into(),
+            ));
+        }
+        let [device] = self.targets.devices.as_slice() else {
+            return Err(wrong("one device a run: name one".into()));
+        };
+        device.check(engine)?;
+        refuse_data_loss(self.targets, job)?;
+        match (engine, device) {
+            (EngineName::Fio, TargetName::Kernel(path)) => {
+                fio::job_file(job, mode, path)?;
+                Program::find("fio", fio::REMEDY)?;
+            }
+            (EngineName::DbBench, device) => {
+                db_bench::check(job)?;
+                db_bench::check_permission(&device.text(), self.targets.allow_write)?;
+            }
+            _ => {
+                spdk::words(job, &self.address()?)?;
+                Program::find("spdk_nvme_perf", spdk::REMEDY)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// PCIe address of the controller.
+    fn address(&self) -> Result<String, ExternalError> {
+        match self.targets.devices.first() {
+            Some(TargetName::Own(DeviceName {
+                kind: DeviceKind::Own(OwnAddress::Pcie(address)),
+                ..
+            })) => Ok(address.to_string()),
+            _ => Err(ExternalError::Unfit {
+                engine: self.method.engine,
+                problem: "it drives a controller of this machine: --device pcie:ADDRESS".into(),
+            }),
+        }
+    }
+
+    /// The block device or file.
+    fn path(&self) -> &'a Path {
+        match self.targets.devices.first() {
+            Some(TargetName::Kernel(path)) => path,
+            _ => Path::new(""),
+        }
+    }
+
+    /// The job as the program does it: db_bench and SPDK have threads, and what is done for a number of I/Os
+    /// has no ramp.
+    fn job(&self) -> Job {
+        let mut job = self.job.clone();
+        if self.method.engine != EngineName::Fio {
+            job.kind = JobKind::Thread;
+        }
+        if job.number_ios.is_some() || self.method.engine == EngineName::DbBench {
+            job.ramp_time = Nanos::ZERO;
+        }
+        job
+    }
+}
+
+impl External {
+    /// Opens the meters of the machine. Those in devices are not read: the program has the device.
+    ///
+    /// # Errors
+    /// A meter that was chosen cannot be had, or a file cannot be read.
+    pub fn open(
+        energy: &EnergyOptions,
+        targets: &TargetOptions,
+    ) -> Result<External, ExperimentError> {
+        Ok(External {
+            sources: EnergySources::open(energy, &targets.faults, &[])?,
+            root: energy.root.clone().unwrap_or_else(|| "/".into()),
+            database: None,
+        })
+    }
+
+    /// Does `run`, whose device nothing else has open.
+    ///
+    /// # Errors
+    /// The program cannot do it, or failed.
+    pub fn run(
+        &mut self,
+        run: &ExternalRun<'_>,
+        stop: &Stop,
+        observer: &dyn Observer,
+    ) -> Result<RunResult, ExternalError> {
+        run.check()?;
+        let (job, method) = (run.job(), run.method);
+        let device = run.targets.devices.first().map(TargetName::text);
+        let disk = disk(run)?;
+        let result = |completion, counts| {
+            RunResult::new(
+                &job,
+                method,
+                device.into_iter().collect(),
+                completion,
+                counts,
+            )
+        };
+        let mut completion = CompletionResult {
+            requested: method.mode.to_string(),
+            effective: None,
+            reason: None,
+        };
+        if let Some(why) = unavailable(method, disk.as_ref()) {
+            completion.reason = Some(why);
+            return Ok(result(completion, None));
+        }
+        if method.engine == EngineName::DbBench {
+            self.make_database(run, &job, stop, observer)?;
+        }
+        observer.begin(method, &job);
+        let window = ExternalWindow::open(&mut self.sources.meters, &self.root)?;
+        let done = match (method.engine, &self.database) {
+            (EngineName::DbBench, Some(database)) => {
+                database.read(&job, stop, || observer.progress(0.0))
+            }
+            (EngineName::Fio, _) => by_fio(run, &job, stop, observer),
+            _ => by_spdk(run, &job, stop, observer),
+        };
+        let baseline = self.sources.baseline.as_ref();
+        let measured = window.close(baseline.map(|(baseline, _)| baseline), disk.as_ref());
+        observer.end();
+        let done = done?;
+        let (energy, unmetered) = measured.energy(WorkDone {
+            ios: done.all.ios,
+            bytes: (done.all.bandwidth_bytes_per_second * done.seconds) as u64,
+            window: Nanos::from_seconds(done.seconds),
+        });
+        completion.effective = Some(completion.requested.clone());
+        let spoiled = measured.spoiled;
+        let counts = Counts {
+            begin: Some(measured.begin),
+            end: Some(measured.end),
+            seconds: done.seconds,
+            read: done.read,
+            write: done.write,
+            all: done.all,
+            threads: Threads {
+                submitter: done.usage,
+                ..Threads::default()
+            },
+            machine: measured.machine,
+            energy,
+            unmetered,
+            ..Counts::default()
+        };
+        let mut result = result(completion, Some(counts));
+        result.spoiled = spoiled;
+        if let Some(database) = self
+            .database
+            .as_ref()
+            .filter(|_| method.engine == EngineName::DbBench)
+        {
+            let name = database.file_system().to_owned();
+            result.settings.insert("file-system".into(), name);
+        }
+        Ok(result)
+    }
+
+    /// Makes the database of `run`, if it is not there.
+    fn make_database(
+        &mut self,
+        run: &ExternalRun<'_>,
+        job: &Job,
+        stop: &Stop,
+        observer: &dyn Observer,
+    ) -> Result<(), ExternalError> {
+        let (path, allowed) = (run.path(), run.targets.allow_write);
+        let same = |database: &&Database| database.is_for(path, job);
+        if self.database.as_ref().filter(same).is_none() {
+            let tick = || observer.progress(0.0);
+            observer.note(&format!(
+                "db_bench: making a file system and a database on {}",
+                path.display()
+            ));
+            self.database = None;
+            self.database = Some(Database::make(path, job, allowed, stop, tick)?);
+        }
+        Ok(())
+    }
+}
+
+/// The disk of the run's device, where it is the kernel's; checks that it can be opened as the run does.
+fn disk(run: &ExternalRun<'_>) -> Result<Option<Disk>, ExternalError> {
+    if !run.method.engine.takes_block_devices() {
+        return Ok(None);
+    }
+    let writes = run.job.does(Direction::Write) || run.method.engine == EngineName::DbBench;
+    let target = open_kernel(
+        run.path(),
+        writes && run.targets.allow_write,
+        RingOptions::default(),
+    );
+    Ok(target?.info().disk.clone())
+}
+
+/// Why this kernel and disk do not wait as `method` says.
+fn unavailable(method: Method, disk: Option<&Disk>) -> Option<String> {
+    if method.engine != EngineName::Fio {
+        return None;
+    }
+    let queue = disk.map(|disk| disk.queue).unwrap_or_default();
+    let effective = expect(EngineName::IoUring, method.mode, Release::running(), &queue);
+    effective.reason.map(|why| why.to_string())
+}
+
+fn by_fio(
+    run: &ExternalRun<'_>,
+    job: &Job,
+    stop: &Stop,
+    observer: &dyn Observer,
+) -> Result<Done, ExternalError> {
+    let program = Program::find("fio", fio::REMEDY)?;
+    let system = |source| ExternalError::System {
+        program: "fio",
+        source,
+    };
+    let text = fio::job_file(job, run.method.mode, run.path())?;
+    let file = tempfile::NamedTempFile::with_suffix(".fio").map_err(system)?;
+    std::fs::write(file.path(), text).map_err(system)?;
+    let words = [OsString::from("--output-format=json"), file.path().into()];
+    let ended = program.run(&words, stop, || observer.progress(0.0))?;
+    fio::read(&program, &ended)
+}
+
+fn by_spdk(
+    run: &ExternalRun<'_>,
+    job: &Job,
+    stop: &Stop,
+    observer: &dyn Observer,
+) -> Result<Done, ExternalError> {
+    let program = Program::find("spdk_nvme_perf", spdk::REMEDY)?;
+    let words = spdk::words(job, &run.address()?)?;
+    let ended = program.run(&words, stop, || observer.progress(0.0))?;
+    spdk::read(&program, &ended, job)
+}

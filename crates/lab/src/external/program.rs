@@ -1,0 +1,250 @@
+//! Another program: found, run and waited for.
+
+use super::error::ExternalError;
+use joulio_workload::{Stop, ThreadUsage};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Time between two looks at the program.
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Time that a program has to end by itself once it is told to.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// Ticks of /proc/PID/stat in a second: USER_HZ on every architecture that joulio runs on.
+const TICKS: f64 = 100.0;
+
+/// Folders of administrators' programs, which are not on everybody's PATH.
+const ADMINISTRATORS: [&str; 2] = ["/usr/sbin", "/sbin"];
+
+/// Bytes of output that are read at most.
+const MAX_OUTPUT: u64 = 64 << 20;
+
+/// A program that is installed.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Name of the program.
+    pub name: &'static str,
+    path: PathBuf,
+}
+
+/// A program that has ended by itself, with status 0.
+#[derive(Clone, Debug, Default)]
+pub struct Ended {
+    /// Standard output.
+    pub stdout: String,
+    /// CPU time of all of its threads.
+    pub usage: ThreadUsage,
+}
+
+impl Program {
+    /// The program `name` of the PATH.
+    ///
+    /// # Errors
+    /// It is not installed; `remedy` says where it comes from.
+    pub fn find(name: &'static str, remedy: &'static str) -> Result<Program, ExternalError> {
+        let path = env::var_os("PATH").unwrap_or_default();
+        let folders = env::split_paths(&path).chain(ADMINISTRATORS.map(PathBuf::from));
+        let mut paths = folders.map(|folder| folder.join(name));
+        let found = paths.find(|path| path.is_file());
+        let program = name;
+        let path = found.ok_or(ExternalError::NoProgram { program, remedy })?;
+        Ok(Program { name, path })
+    }
+
+    /// Path of the program.
+    pub fn path(&self) -> &OsStr {
+        self.path.as_os_str()
+    }
+
+    /// Runs the program with `words` and waits until it has ended, or `stop`.
+    ///
+    /// # Errors
+    /// It cannot be begun, it fails, or the run is to end.
+    pub fn run(
+        &self,
+        words: &[OsString],
+        stop: &Stop,
+        progress: impl Fn(),
+    ) -> Result<Ended, ExternalError> {
+        let wrong = |source| ExternalError::System {
+            program: self.name,
+            source,
+        };
+        let (mut stdout, mut stderr) = (
+            tempfile::tempfile().map_err(wrong)?,
+            tempfile::tempfile().map_err(wrong)?,
+        );
+        let mut command = dying_with_us();
+        command.arg(&self.path).args(words).process_group(0);
+        command.stdin(std::process::Stdio::null());
+        command.stdout(stdout.try_clone().map_err(wrong)?);
+        command.stderr(stderr.try_clone().map_err(wrong)?);
+        let mut child = command.spawn().map_err(wrong)?;
+        let usage = self.wait(&mut child, stop, progress)?;
+        let status = child.wait().map_err(wrong)?;
+        let stdout = text(&mut stdout).map_err(wrong)?;
+        if !status.success() {
+            let said = text(&mut stderr).map_err(wrong)?;
+            return Err(self.failed(last_words(&said, &stdout, &status.to_string())));
+        }
+        Ok(Ended { stdout, usage })
+    }
+
+    /// The error of this program, for the reason `why`.
+    pub fn failed(&self, why: impl Into<String>) -> ExternalError {
+        ExternalError::Failed {
+            program: self.name,
+            why: why.into(),
+        }
+    }
+
+    /// Waits until `child` is over, and reads what CPU time it had before it is forgotten.
+    fn wait(
+        &self,
+        child: &mut Child,
+        stop: &Stop,
+        progress: impl Fn(),
+    ) -> Result<ThreadUsage, ExternalError> {
+        let wrong = |source: io::Error| ExternalError::System {
+            program: self.name,
+            source,
+        };
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let pid = pid.ok_or_else(|| wrong(io::ErrorKind::NotFound.into()))?;
+        let how = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        let mut told: Option<Instant> = None;
+        loop {
+            let over = waitid(WaitId::Pid(pid), how).map_err(|errno| wrong(errno.into()))?;
+            if over.is_some() && told.is_none() {
+                return Ok(usage(child.id()));
+            }
+            if over.is_some() {
+                let _ = child.wait();
+                return Err(ExternalError::Stopped(self.name));
+            }
+            match told {
+                None if stop.stopped() => {
+                    let _ = kill_process_group(pid, Signal::TERM);
+                    told = Some(Instant::now());
+                }
+                Some(since) if since.elapsed() > GRACE => {
+                    let _ = kill_process_group(pid, Signal::KILL);
+                }
+                _ => {}
+            }
+            progress();
+            sleep(CHECK_INTERVAL);
+        }
+    }
+}
+
+/// A command whose program ends when this process does, however that ends: by setpriv of util-linux, where
+/// it is there.
+fn dying_with_us() -> Command {
+    let mut command = Command::new("/usr/bin/env");
+    if let Ok(setpriv) = Program::find("setpriv", "") {
+        command = Command::new(setpriv.path());
+        command.args(["--pdeathsig", "KILL", "--"]);
+    }
+    command
+}
+
+fn text(file: &mut File) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.take(MAX_OUTPUT).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The last line that a program wrote, which names what was wrong in most of them.
+fn last_words(stderr: &str, stdout: &str, status: &str) -> String {
+    let last = |text: &str| {
+        let mut lines = text.lines().rev().map(str::trim);
+        lines.find(|line| !line.is_empty()).map(str::to_owned)
+    };
+    let said = last(stderr).or_else(|| last(stdout));
+    match said {
+        Some(said) => format!("{status}: {}", crate::printable(&said)),
+        None => status.to_owned(),
+    }
+}
+
+/// CPU time of the process `pid`, which has ended and was not waited for (proc_pid_stat(5)).
+fn usage(pid: u32) -> ThreadUsage {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat_usage(&text).unwrap_or_default()
+}
+
+fn stat_usage(text: &str) -> Option<ThreadUsage> {
+    // The name, in parentheses, may have any character.
+    let (_, rest) = text.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    let seconds = |at: usize| Some(fields.get(at)?.parse::<f64>().ok()? / TICKS);
+    Some(ThreadUsage {
+        threads: 1,
+        user_seconds: seconds(11)?,
+        system_seconds: seconds(12)?,
+        ..ThreadUsage::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(line: &str, stop: &Stop) -> Result<Ended, ExternalError> {
+        let words = ["-c", line].map(OsString::from);
+        let shell = Program::find("sh", "there is none")?;
+        shell.run(&words, stop, || {})
+    }
+
+    #[test]
+    fn output_and_cpu_time_are_the_programs() {
+        let ended = shell(
+            "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo $i",
+            &Stop::default(),
+        );
+        let ended = ended.unwrap();
+        assert_eq!(ended.stdout, "200000\n");
+        assert!(ended.usage.user_seconds > 0.0, "{ended:?}");
+    }
+
+    #[test]
+    fn a_program_that_fails_is_quoted() {
+        let error = shell("echo one; echo two >&2; exit 3", &Stop::default());
+        let error = error.unwrap_err();
+        assert!(!error.is_unfit());
+        assert_eq!(error.to_string(), "sh: exit status: 3: two");
+        let none = Program::find("no-such-program", "write it").unwrap_err();
+        assert!(none.is_unfit());
+        assert_eq!(
+            none.to_string(),
+            "no-such-program is not on the PATH: write it"
+        );
+    }
+
+    #[test]
+    fn a_run_that_is_to_end_ends_the_program() {
+        let stop = Stop::default();
+        stop.stop();
+        let error = shell("exec sleep 600", &stop).unwrap_err();
+        assert!(matches!(error, ExternalError::Stopped("sh")), "{error}");
+    }
+
+    #[test]
+    fn cpu_time_stands_behind_the_name() {
+        let text = "7 (a) b) Z 1 7 7 0 -1 0 0 0 0 0 250 50 0 0 20 0 1 0";
+        let usage = stat_usage(text).unwrap();
+        assert_eq!((usage.user_seconds, usage.system_seconds), (2.5, 0.5));
+        assert_eq!(stat_usage("7 (a"), None);
+    }
+}

@@ -1,0 +1,78 @@
+//! What the machine's own parts can do: self-tests of user-level waits, and watts by its meters.
+
+use super::{Survey, SurveyRequest, json};
+use crate::calibrate::watts::{Rounds, WattsCalibration, WattsRequest};
+use crate::meters;
+use crate::selftest::{Selftest, SelftestOptions, selftest};
+use joulio_energy::Discovery;
+use joulio_units::Nanos;
+use joulio_workload::Stop;
+use serde_json::Value;
+use std::thread;
+
+/// Time that the power of a wait, or of a state, is taken over.
+const WINDOW: Nanos = Nanos::from_millis(1_000);
+
+/// Tests what can be tested, until `stop`.
+pub(super) fn test(
+    request: &SurveyRequest,
+    stop: &Stop,
+    report: &dyn Fn(&str),
+    survey: &mut Survey,
+) {
+    for test in [Selftest::Tpause, Selftest::Umwait, Selftest::Uintr] {
+        let part = format!("selftest {}", test.name());
+        if stop.stopped() {
+            return;
+        }
+        report(&part);
+        survey.add(&part, None, tested(request, test));
+    }
+    if !stop.stopped() {
+        report("watts of a core by what it does");
+        survey.add("watts", None, watts(request, stop, report));
+    }
+}
+
+/// A self-test, on a thread of its own: it stays on its CPU.
+fn tested(request: &SurveyRequest, test: Selftest) -> Result<Value, String> {
+    let options = SelftestOptions {
+        test,
+        rounds: if request.quick { 100 } else { 1_000 },
+        cpu: None,
+        store_cpu: None,
+        window: WINDOW,
+    };
+    let discovery = discovery(request)?;
+    let done = thread::scope(|scope| scope.spawn(|| selftest(&options, discovery)).join());
+    json(done.map_err(|_| "it ended unexpectedly; this is a bug of joulio")?)
+}
+
+/// `calibrate --watts`, in few rounds.
+fn watts(request: &SurveyRequest, stop: &Stop, report: &dyn Fn(&str)) -> Result<Value, String> {
+    let mut discovery = discovery(request)?;
+    let blocks = if request.quick { 2 } else { 5 };
+    let watts = WattsRequest {
+        root: request.root.clone(),
+        rounds: Rounds {
+            blocks,
+            window: WINDOW,
+        },
+        states: Vec::new(),
+        strict: false,
+    };
+    let calibration = WattsCalibration::new(watts, &mut discovery);
+    let calibration = calibration.map_err(|why| why.to_string())?;
+    let done = calibration.run(stop, report, &mut || ());
+    let (measured, spoiled) = done.map_err(|why| why.to_string())?;
+    let mut found = json(Ok::<_, String>(measured))?;
+    if let Some(fields) = found.as_object_mut() {
+        fields.insert("spoiled".into(), json(Ok::<_, String>(spoiled))?);
+    }
+    Ok(found)
+}
+
+fn discovery(request: &SurveyRequest) -> Result<Discovery, String> {
+    let root = meters::root(Some(&request.root)).map_err(|why| why.to_string())?;
+    meters::discover(&root, &request.meters).map_err(|why| why.to_string())
+}

@@ -1,0 +1,90 @@
+//! Surveys: what a machine and its devices are and can do, beside the runs of an experiment. Nothing is
+//! written to a device, and nothing is left changed.
+
+mod devices;
+mod interrupts;
+mod machine;
+
+pub use interrupts::InterruptsBefore;
+
+use crate::target_name::TargetName;
+use joulio_nvme::Cancel;
+use joulio_workload::Stop;
+use serde::Serialize;
+use serde_json::Value;
+use std::fmt::Display;
+use std::path::PathBuf;
+
+/// What a survey is to look at.
+#[derive(Clone, Debug)]
+pub struct SurveyRequest {
+    /// Devices of the runs.
+    pub devices: Vec<TargetName>,
+    /// Words that choose meters; none: every one that can be read.
+    pub meters: Vec<String>,
+    /// Root of the tree that meters are read from.
+    pub root: PathBuf,
+    /// Fewer rounds of everything.
+    pub quick: bool,
+    /// Flag that ends waits for a controller.
+    pub cancel: Cancel,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Survey {
+    /// Parts, in the order in which they were looked at.
+    pub parts: Vec<SurveyPart>,
+}
+
+/// One part of a survey.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SurveyPart {
+    /// Name of the part: `identify`, `selftest umwait`.
+    pub part: String,
+    /// The device that it is about; `None`: the machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// What was found; `None`: `missing`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<Value>,
+    /// Why nothing was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+}
+
+impl Survey {
+    /// Looks at machine and devices, until `stop`; `before` is of the time before the runs. `report` gets
+    /// the name of each part that takes a while.
+    pub fn take(
+        request: &SurveyRequest,
+        before: &InterruptsBefore,
+        stop: &Stop,
+        report: &dyn Fn(&str),
+    ) -> Survey {
+        let mut survey = Survey::default();
+        survey.add("interrupts", None, before.since_then());
+        devices::look(request, &mut survey);
+        machine::test(request, stop, report, &mut survey);
+        survey
+    }
+
+    fn add(&mut self, part: &str, device: Option<String>, found: Result<Value, String>) {
+        let (found, missing) = match found {
+            Ok(found) => (Some(found), None),
+            Err(why) => (None, Some(why)),
+        };
+        self.parts.push(SurveyPart {
+            part: part.into(),
+            device,
+            found,
+            missing,
+        });
+    }
+}
+
+/// `value` as JSON, or why it is none.
+fn json<T: Serialize, E: Display>(value: Result<T, E>) -> Result<Value, String> {
+    let value = value.map_err(|why| why.to_string())?;
+    serde_json::to_value(value).map_err(|why| why.to_string())
+}

@@ -1,0 +1,77 @@
+//! The machine and the meters beside another program that does the I/O.
+
+use crate::conductor::MachineSnapshot;
+use crate::energy::figures;
+use crate::machine::ThreadCounters;
+use crate::report::Moments;
+use crate::run_error::RunError;
+use joulio_energy::{Baseline, MeterResult, Meters, Window};
+use joulio_job::{EnergyResult, MachineCounters, Moment, Spoiled, Unmetered, WorkDone};
+use joulio_kernel_io::Disk;
+use joulio_nvme::wait::now;
+use joulio_units::Nanos;
+use std::path::{Path, PathBuf};
+
+/// A window around another program: meters and the machine's counters, read before it begins and after it
+/// has ended.
+pub struct ExternalWindow<'a> {
+    root: PathBuf,
+    meters: Window<'a>,
+    before: MachineSnapshot,
+    start: Nanos,
+}
+
+/// What was measured around another program.
+#[derive(Debug)]
+pub struct ExternalMeasured {
+    /// Beginning of the window.
+    pub begin: Moment,
+    /// End of the window.
+    pub end: Moment,
+    /// Counters of the machine in the window.
+    pub machine: MachineCounters,
+    /// Events beside the program that change its figures: throttling, a suspended machine, stolen time.
+    /// Whether others had its CPUs is not judged, since the program's own threads are not told apart.
+    pub spoiled: Vec<Spoiled>,
+    meters: Vec<MeterResult>,
+}
+
+impl<'a> ExternalWindow<'a> {
+    /// Opens the window of `meters` and of the counters below `root`.
+    ///
+    /// # Errors
+    /// The meters have no threads to be read by.
+    pub fn open(meters: &'a mut Meters, root: &Path) -> Result<ExternalWindow<'a>, RunError> {
+        let meters = meters.open().map_err(RunError::Meters)?;
+        Ok(ExternalWindow {
+            root: root.into(),
+            meters,
+            before: MachineSnapshot::now(root),
+            start: now(),
+        })
+    }
+
+    /// Closes the window: `baseline` is the idle machine's, `disk` the device's, where it is the kernel's.
+    pub fn close(self, baseline: Option<&Baseline>, disk: Option<&Disk>) -> ExternalMeasured {
+        let end = now();
+        let after = MachineSnapshot::now(&self.root);
+        let meters = self.meters.close(baseline);
+        let threads = ThreadCounters::missing("the threads are another program's");
+        let (machine, happened) = after.since(&self.before, &[disk], &threads);
+        let moments = Moments::now();
+        ExternalMeasured {
+            begin: moments.at(self.start),
+            end: moments.at(end),
+            machine,
+            spoiled: happened.spoiled(&[]),
+            meters,
+        }
+    }
+}
+
+impl ExternalMeasured {
+    /// Figures of energy, mean watts of the window over the work `done`, and meters without one.
+    pub fn energy(&self, done: WorkDone) -> (Vec<EnergyResult>, Vec<Unmetered>) {
+        figures(&self.meters, None, done)
+    }
+}

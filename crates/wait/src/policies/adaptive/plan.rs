@@ -144,13 +144,28 @@ impl Pricing<'_> {
 
     /// Nanoseconds after the submission at which a rest ends so that the core is back at `point`.
     pub(super) fn rest_until(&self, kind: StepKind, point: f64) -> f64 {
-        match kind {
-            StepKind::Sleep => {
-                let length = point - self.costs.sleep_before.0 as f64;
-                point - self.timer_delay(length)
-            }
-            _ => point - self.costs.pause_exit.0 as f64,
+        if kind != StepKind::Sleep {
+            return point - self.costs.pause_exit.0 as f64;
         }
+        let length = point - self.costs.sleep_before.0 as f64;
+        let until = point - self.timer_delay(length);
+        match until > self.shortest(kind) {
+            true => until,
+            false => self.shallow_until(point).unwrap_or(until),
+        }
+    }
+
+    /// End of a sleep that is too short for the governor to choose an idle state which the core would not have
+    /// left by `point`.
+    fn shallow_until(&self, point: f64) -> Option<f64> {
+        let costs = self.costs;
+        let states = costs.idle.windows(2).rev();
+        let mut ends = states.map(|pair| {
+            let deeper = (costs.sleep_before + pair[1].chosen).0 as f64 - 1.0;
+            let left = (pair[0].exit + costs.sleep_after).0 as f64 + self.late;
+            f64::min(deeper, point - left.max(0.0))
+        });
+        ends.find(|end| *end > self.shortest(StepKind::Sleep))
     }
 
     /// Nanoseconds after the submission at which the loose watch of `plan` ends, so that what it sees is

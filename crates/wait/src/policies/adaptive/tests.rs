@@ -169,6 +169,29 @@ fn a_device_that_keeps_its_time_is_slept_for_and_never_kept_waiting() {
 }
 
 #[test]
+fn a_sleep_ends_before_the_governor_would_choose_a_state_that_takes_too_long_to_leave() {
+    let promised = slo(45 * MICRO, 50 * MICRO);
+    let mut core = Core::new(promised.clone());
+    let deep = core.costs.idle.len() - 1;
+    (core.costs.idle[deep].chosen, core.costs.idle[deep].exit) = (Nanos(25_000), Nanos(200_000));
+    let goal = Goal {
+        promised,
+        ..Goal::default()
+    };
+    core.policy = Adaptive::new(core.costs.clone(), goal, 1, Adaptive::STEPS);
+    for _ in 0..2_000 {
+        core.io(READ, 40 * MICRO);
+    }
+    core.took(StepKind::Sleep);
+    let before = core.joules;
+    let late = (0..500).map(|_| core.io(READ, 40 * MICRO)).max();
+    assert!(core.took(StepKind::Sleep));
+    assert_eq!(late, Some(0));
+    let spinning = 500.0 * 40.0 * MICRO as f64 * core.costs.spin.0;
+    assert!(core.joules - before < 0.9 * spinning);
+}
+
+#[test]
 fn a_device_too_fast_to_sleep_for_is_watched() {
     let mut core = Core::new(slo(4 * MICRO, 5 * MICRO));
     for _ in 0..200 {

@@ -17,12 +17,13 @@ pub(super) fn choose(
 ) -> (Plan, Option<Cost>) {
     let promised = pricing.promise.is_some();
     let mut best = (f64::MAX, Plan::unknown(promised), None);
-    // With several out, what is left for later comes back at once, and so to the device, and where the load comes
-    // by itself others wait behind what is late: no history tells what that does.
-    let hands_on = depth > 1 || pricing.open;
-    let careful = pricing.promise.filter(|promise| {
-        promise.is_spent() || promise.is_full() && (hands_on || !promise.is_over_polling())
-    });
+    // With several out, what is left for later comes back at once, and so to the device: no history tells
+    // what that does to it.
+    let full = pricing.promise.filter(|promise| promise.is_full());
+    let careful = full.filter(|promise| depth > 1 || !promise.is_over_polling());
+    // Where the load comes by itself others wait behind what is late.
+    let spent = pricing.promise;
+    let spent = spent.filter(|promise| promise.is_spent() || pricing.open && promise.is_full());
     // Completions that come together are late whoever waits for them.
     let spin = Plan::watch(StepKind::Spin, Then::Longest);
     let spun = (depth > 1).then(|| pricing.deep(spin, points, depth));
@@ -35,7 +36,10 @@ pub(super) fn choose(
         cost.tail = (cost.tail - together).max(0.0);
         let plain = plan.rest.is_none() && plan.loose.is_none() && plan.watch != StepKind::Block;
         let most = cost.most + pricing.chain * cost.delay;
-        if careful.is_some_and(|promise| !plain && !promise.is_tiny(most)) {
+        if !plain
+            && (careful.is_some_and(|promise| !promise.is_tiny(most))
+                || spent.is_some_and(|promise| !promise.is_harmless(most)))
+        {
             return;
         }
         let value = pricing.value(plan, cost, (points.median(), depth));

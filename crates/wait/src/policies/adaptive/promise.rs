@@ -348,6 +348,12 @@ impl Promise {
         limits.all(|limit| delay <= limit.slack * TINY)
     }
 
+    /// Returns true if no promise is broken where any I/O is so much later than by polling, and no other is.
+    pub(super) fn is_harmless(&self, delay: f64) -> bool {
+        let mut limits = self.limits.iter();
+        limits.all(|limit| delay <= limit.slack * CAREFUL)
+    }
+
     /// Returns true if it is known what polling has.
     pub(super) fn is_over_polling(&self) -> bool {
         self.limits.iter().all(|limit| limit.slack > 0.0)

@@ -171,7 +171,7 @@ fn a_device_that_keeps_its_time_is_slept_for_and_never_kept_waiting() {
 #[test]
 fn a_sleep_ends_before_the_governor_would_choose_a_state_that_takes_too_long_to_leave() {
     let promised = slo(45 * MICRO, 50 * MICRO);
-    let mut core = Core::new(promised.clone());
+    let mut core = Core::new(promised);
     let deep = core.costs.idle.len() - 1;
     (core.costs.idle[deep].chosen, core.costs.idle[deep].exit) = (Nanos(25_000), Nanos(200_000));
     let goal = Goal {

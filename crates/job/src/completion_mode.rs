@@ -3,8 +3,8 @@
 use crate::parse_time;
 use joulio_units::Nanos;
 use joulio_wait::{
-    ActiveCheck, Adaptive, AnyPolicy, Dpas, Ehp, Hybrid, HybridTpause, Pas, Policy, PollPause,
-    SkiRental, Tpause, Uintr, UintrBlock, Umwait, UringHybrid,
+    ActiveCheck, Adaptive, AnyPolicy, Dpas, Ehp, Hybrid, HybridTpause, HybridUintr, Pas, Policy,
+    PollPause, SkiRental, SpdkPlus, Tpause, Uintr, UintrBlock, Umwait, UringHybrid,
 };
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -45,6 +45,10 @@ pub enum CompletionMode {
     Uintr,
     /// `Uintr` for a time, then block.
     UintrBlock(Nanos),
+    /// Pause until the completion is predicted or the device's interrupt comes, then spin.
+    HybridUintr,
+    /// `Uintr` by SPDK+'s own mechanism, to be compared with.
+    SpdkPlus,
     /// `Uintr` while nobody else is runnable on the CPU, else block.
     ActiveCheck,
     /// Spin while nobody else is runnable on the CPU, else block.
@@ -59,7 +63,7 @@ pub enum CompletionMode {
 
 impl CompletionMode {
     /// Every mode, with its default parameter where it has one.
-    pub const ALL: [CompletionMode; 19] = [
+    pub const ALL: [CompletionMode; 21] = [
         CompletionMode::Poll,
         CompletionMode::PollPause(PollPause::PAUSES),
         CompletionMode::Interrupt,
@@ -74,6 +78,8 @@ impl CompletionMode {
         CompletionMode::Umwait,
         CompletionMode::Uintr,
         CompletionMode::UintrBlock(UintrBlock::STAY),
+        CompletionMode::HybridUintr,
+        CompletionMode::SpdkPlus,
         CompletionMode::ActiveCheck,
         CompletionMode::ActiveCheckPoll,
         CompletionMode::Adaptive,
@@ -91,6 +97,11 @@ impl CompletionMode {
                 | CompletionMode::HybridFixed(_)
                 | CompletionMode::SqPollPoll
         )
+    }
+
+    /// True for modes to compare others with, which nobody recommends: they take part where they are named.
+    pub fn is_for_comparison(self) -> bool {
+        matches!(self, CompletionMode::HybridUintr | CompletionMode::SpdkPlus)
     }
 
     /// True if a thread of the kernel submits.
@@ -117,6 +128,8 @@ impl CompletionMode {
             CompletionMode::Umwait => AnyPolicy::Umwait(Umwait),
             CompletionMode::Uintr => AnyPolicy::Uintr(Uintr),
             CompletionMode::UintrBlock(stay) => AnyPolicy::UintrBlock(UintrBlock::new(stay)),
+            CompletionMode::HybridUintr => AnyPolicy::HybridUintr(HybridUintr::new()),
+            CompletionMode::SpdkPlus => AnyPolicy::SpdkPlus(SpdkPlus),
             CompletionMode::ActiveCheck => AnyPolicy::ActiveCheck(ActiveCheck::user_interrupt()),
             CompletionMode::ActiveCheckPoll => AnyPolicy::ActiveCheck(ActiveCheck::poll()),
             CompletionMode::Adaptive => AnyPolicy::Adaptive(Adaptive::generic()),
@@ -211,7 +224,7 @@ fn unknown(text: &str) -> String {
     format!(
         "'{text}' is not a completion mode: poll, poll-pause, poll-pause=4, interrupt, hybrid, hybrid=4us, uring-hybrid, ehp, \
          pas, dpas, dpas=3, ski-rental=2us, tpause, tpause=500ns, hybrid-tpause, umwait, uintr, \
-         uintr-block, uintr-block=50us, active-check, active-check=poll, adaptive, sqpoll, sqpoll+poll"
+         uintr-block, uintr-block=50us, hybrid-uintr, spdk-plus, active-check, active-check=poll, adaptive, sqpoll, sqpoll+poll"
     )
 }
 
@@ -242,6 +255,8 @@ mod tests {
             "uintr",
             "uintr-block",
             "uintr-block=50us",
+            "hybrid-uintr",
+            "spdk-plus",
             "active-check",
             "active-check=poll",
             "adaptive",

@@ -109,12 +109,28 @@ impl Waiter {
     /// User interrupts are missing ([`Waiter::may_receive`]), the thread is not pinned, or the
     /// interrupt cannot be bound to it.
     pub fn receive(&mut self, events: &[BorrowedFd<'_>]) -> Result<(), UintrError> {
+        self.receive_by(events, Receiver::open)
+    }
+
+    /// As [`Waiter::receive`], by SPDK+'s own mechanism ([`crate::SpdkPlus`]).
+    ///
+    /// # Errors
+    /// Those of [`Waiter::receive`], or the thread has a shadow stack.
+    pub fn receive_by_hand_over(&mut self, events: &[BorrowedFd<'_>]) -> Result<(), UintrError> {
+        self.receive_by(events, Receiver::open_hand_over)
+    }
+
+    fn receive_by(
+        &mut self,
+        events: &[BorrowedFd<'_>],
+        open: fn(Depth) -> Result<Receiver, UintrError>,
+    ) -> Result<(), UintrError> {
         // A thread has one: the old one goes first.
         self.release();
         let Some((direct, others)) = events.split_first() else {
             return Ok(());
         };
-        let receiver = Receiver::open(Depth::default())?;
+        let receiver = open(Depth::default())?;
         self.delivered = receiver.delivered();
         let direct = fcntl_dupfd_cloexec(direct, 0)
             .map_err(|errno| UintrError::Call { call: "dup", errno })?;

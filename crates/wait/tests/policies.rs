@@ -293,7 +293,17 @@ fn who_plans_one_step_for_every_wait_says_so_and_learns_nothing() {
     let fixed = |policy: &AnyPolicy| policy.fixed().is_some();
     let all = AnyPolicy::all();
     let names: Vec<_> = all.iter().filter(|p| fixed(p)).map(|p| p.name()).collect();
-    assert_eq!(names, ["poll", "interrupt", "tpause", "umwait", "uintr"]);
+    assert_eq!(
+        names,
+        [
+            "poll",
+            "interrupt",
+            "tpause",
+            "umwait",
+            "uintr",
+            "spdk-plus"
+        ]
+    );
     for policy in all.iter().filter(|policy| fixed(policy)) {
         assert!(!policy.timed() && !policy.asks_others() && !policy.asks_lost());
     }

@@ -6,7 +6,9 @@ use crate::output::Format;
 use crate::times::seconds;
 use crate::work::WorkArgs;
 use joulio_host::power_states::coalescing;
-use joulio_lab::experiment::{EnergyOptions, ExperimentOptions, WorkloadOptions};
+use joulio_lab::experiment::{
+    EnergyOptions, ExperimentOptions, ExperimentSettings, WorkloadOptions,
+};
 use joulio_lab::sweep::{Order, SweepOptions};
 use joulio_lab::virtual_time::{CoreFrequency, TwinOptions, VirtualSurroundings};
 use joulio_nvme_spec::feature::InterruptCoalescing;
@@ -55,7 +57,8 @@ pub struct BenchArgs {
     /// see docs/policies.md), ski-rental=2us (poll that long, then interrupt) and, where the CPU
     /// has user-level waits, tpause, tpause=500ns (that long between polls), hybrid-tpause, umwait
     /// (until the completion is written), uintr and uintr-block=100us (until the device's interrupt
-    /// comes straight to the thread; after that long, by the kernel), adaptive (the least energy within
+    /// comes straight to the thread; after that long, by the kernel), hybrid-uintr (until the completion is
+    /// predicted or its interrupt comes, then poll), spdk-plus (uintr as SPDK+ does it), adaptive (the least energy within
     /// a promise, see docs/adaptive.md); with --twin active-check and
     /// active-check=poll (uintr or poll, and interrupt while another thread is runnable on the CPU);
     /// of io_uring also sqpoll and
@@ -112,9 +115,9 @@ pub struct BenchArgs {
     /// that the machine's figures were taken at
     #[arg(long, value_delimiter = ',', requires = "twin")]
     frequency: Vec<CoreFrequency>,
-    /// In virtual time, interrupt for so many completions at once, or after so many microseconds,
-    /// as 8,200. A real device's: joulio power-states
-    #[arg(long, value_name = "COUNT,US", value_parser = coalescing::parse, requires = "twin")]
+    /// Interrupt for so many completions at once, or after so many microseconds, as 8,200; or off.
+    /// Feature 08h of devices that joulio drives, put back at the end; in virtual time too
+    #[arg(long, value_name = "COUNT,US", value_parser = coalescing::parse)]
     coalescing: Option<InterruptCoalescing>,
     /// In virtual time, interrupts a second of other queues and devices on each CPU of the jobs, at random
     /// times: their handlers take the CPU from the jobs, and wake it where it is idle
@@ -178,7 +181,10 @@ impl BenchArgs {
                 verify: self.verify,
                 ..self.work.workload()
             },
-            settings: self.settings.settings(),
+            settings: ExperimentSettings {
+                coalescing: self.coalescing.filter(|_| !self.twin),
+                ..self.settings.settings()
+            },
             replicates: self.replicates,
             energy: EnergyOptions {
                 meters: self.meter.clone(),

@@ -52,6 +52,7 @@ impl Flags {
             max_cstates: self.max_cstate.clone(),
             set: self.set.clone(),
             cpu_dma_latency: self.cpu_dma_latency,
+            coalescing: None,
         }
     }
 }

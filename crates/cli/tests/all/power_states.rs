@@ -1,7 +1,7 @@
 //! `joulio power-states` and `joulio restore`: what is shown, what is changed, and that it is put
 //! back, whatever ends the command.
 
-use crate::common::{joulio, json, refused, wait_for};
+use crate::common::{joulio, json, refused, runs, wait_for};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use rustix::process::{Pid, Signal, kill_process};
@@ -212,6 +212,25 @@ fn coalescing_is_set_and_shown() {
     let line = format!("power-states {EVO} --coalescing 8,200 --for 10ms");
     let on = joulio(&line).assert().success();
     on.stdout(contains("coalescing        : 8 completions or 200 us\n"));
+}
+
+#[test]
+fn a_bench_has_the_devices_gather_their_interrupts() {
+    let line = "--device emulated:optane-900p,size=16M --completion interrupt --iodepth 8 --number_ios 2000 \
+                --meter none --machine generic-server";
+    let gathered = &runs(&format!("{line} --coalescing 8,25500"))[0];
+    assert_eq!(
+        gathered["settings"]["coalescing"],
+        "8 completions or 25500 us"
+    );
+    let interrupts = gathered["wait"]["interrupts"].as_u64().expect("a count");
+    assert!((1..500).contains(&interrupts), "{interrupts} of 2000 I/Os");
+    let off = &runs(&format!("{line} --coalescing off"))[0];
+    assert_eq!(off["settings"]["coalescing"], "off");
+    let room = tempdir().expect("a room");
+    fs::write(room.path().join("file"), [0; 1 << 20]).expect("a file");
+    let said = refused(room.path(), "bench --device ./file --coalescing 8,200");
+    assert!(said.contains("the kernel drives it"), "{said}");
 }
 
 #[test]

@@ -35,9 +35,9 @@ pub enum UintrError {
     /// The module gives interrupts of its own only to who may touch hardware.
     #[error("the test source of kmod/joulio_uintr takes CAP_SYS_RAWIO: run as root")]
     SourceDenied,
-    /// A test returns to where nobody called from, which the CPU would compare with its own copy.
+    /// A test, or SPDK+'s hand-over, returns to where nobody called from, which the CPU would compare with its own copy.
     #[error(
-        "this thread has a shadow stack, which this test of user interrupts cannot keep: run the test without it, as GLIBC_TUNABLES=glibc.cpu.x86_shstk=off"
+        "this thread has a shadow stack, which this use of user interrupts cannot keep: run without it, as GLIBC_TUNABLES=glibc.cpu.x86_shstk=off"
     )]
     ShadowStack,
     /// More threads than the handler distinguishes.

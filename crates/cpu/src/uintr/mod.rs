@@ -55,6 +55,7 @@ mod bystander;
 mod code;
 mod device;
 mod error;
+mod hand_over;
 mod receiver;
 mod slot;
 mod source;

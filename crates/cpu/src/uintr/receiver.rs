@@ -2,6 +2,7 @@
 
 use super::code::{self, Code};
 use super::device::Device;
+use super::hand_over::{self, LowPower};
 use super::slot::Slot;
 use super::thread::{self, ThreadId};
 use super::{ReceiverStatus, UintrError, abi};
@@ -31,14 +32,18 @@ pub struct Once {
 /// User interrupts are held back while it lives, and let through when it is dropped.
 #[derive(Debug)]
 pub struct Held<'a> {
+    /// They were let through before.
+    allowed: bool,
     // On the thread that has them: not `Send`.
     receiver: std::marker::PhantomData<(&'a Receiver, *const ())>,
 }
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        // SAFETY: the thread is registered as long as the receiver is borrowed.
-        unsafe { code::allow() };
+        if self.allowed {
+            // SAFETY: the thread is registered as long as the receiver is borrowed.
+            unsafe { code::allow() };
+        }
     }
 }
 
@@ -53,6 +58,8 @@ pub struct Receiver {
     slot: Slot,
     owner: Option<ThreadId>,
     operand: u32,
+    /// The thread that pauses, where the handler hands over. After the device, as the slot is.
+    low_power: Option<LowPower>,
 }
 
 impl Receiver {
@@ -67,7 +74,19 @@ impl Receiver {
             slot: Slot::take()?,
             owner: None,
             operand: operand(depth),
+            low_power: None,
         })
+    }
+
+    /// As [`Receiver::open`], but that waits are SPDK+'s (HotStorage '25): a second user-level thread
+    /// pauses, and the handler hands the core over to the one that polls. To be compared with.
+    ///
+    /// # Errors
+    /// Those of [`Receiver::open`], or there is no memory for a stack.
+    pub fn open_hand_over(depth: Depth) -> Result<Receiver, UintrError> {
+        let mut receiver = Receiver::open(depth)?;
+        receiver.low_power = Some(LowPower::new(receiver.slot.state())?);
+        Ok(receiver)
     }
 
     /// The calling thread takes the interrupts, from now on and alone. It has to be pinned to a
@@ -81,17 +100,24 @@ impl Receiver {
             Some(_) => return Err(UintrError::OtherThread),
             None => {}
         }
-        // SAFETY: the handler is part of this program and keeps everything (`code.rs`). It writes
+        let handler = match &self.low_power {
+            Some(_) if thread::has_shadow_stack() => return Err(UintrError::ShadowStack),
+            Some(_) => hand_over::handler(),
+            None => code::handler(),
+        };
+        // SAFETY: the handler is part of this program and keeps everything (`code.rs`), or runs where
+        // user interrupts are let through, in a thread that it may leave (`hand_over.rs`). It writes
         // to the state of its vector, which is this receiver's.
-        let registered =
-            unsafe { abi::register(self.device.as_fd(), code::handler(), self.slot.vector()) };
+        let registered = unsafe { abi::register(self.device.as_fd(), handler, self.slot.vector()) };
         registered.map_err(|errno| match errno {
             Errno::BUSY => UintrError::SecondOfThread,
             errno => UintrError::other("register")(errno),
         })?;
         self.owner = Some(ThreadId::here());
-        // SAFETY: the module has just switched user interrupts on for this thread.
-        unsafe { code::allow() };
+        if self.low_power.is_none() {
+            // SAFETY: the module has just switched user interrupts on for this thread.
+            unsafe { code::allow() };
+        }
         Ok(())
     }
 
@@ -189,9 +215,13 @@ impl Receiver {
     /// On any thread but the one that registered.
     pub fn hold(&self) -> Result<Held<'_>, UintrError> {
         self.check_thread()?;
-        // SAFETY: the thread is registered, so that the module has user interrupts on.
-        unsafe { code::hold() };
+        let allowed = self.low_power.is_none();
+        if allowed {
+            // SAFETY: the thread is registered, so that the module has user interrupts on.
+            unsafe { code::hold() };
+        }
         Ok(Held {
+            allowed,
             receiver: std::marker::PhantomData,
         })
     }
@@ -222,6 +252,13 @@ impl Receiver {
     pub fn wait_once(&self, deadline: u64) -> Result<Once, UintrError> {
         self.check_thread()?;
         let state = self.slot.state();
+        if self.low_power.is_some() {
+            // SAFETY: `open` found WAITPKG; `register` chose the handler, where there is no shadow stack;
+            // this thread never lets user interrupts through; the low-power thread is this receiver's.
+            unsafe { hand_over::wait(state, deadline, self.operand) };
+            let (marked, limited) = (state.marked(), false);
+            return Ok(Once { marked, limited });
+        }
         // SAFETY: `open` found WAITPKG.
         let limited = unsafe { code::wait(state, deadline, self.operand) };
         let marked = state.marked();
@@ -243,7 +280,8 @@ impl Receiver {
     ) -> Result<Once, UintrError> {
         self.check_thread()?;
         let code = Code::here();
-        if !(code.window.contains(&at) && code.instructions.contains(&at)) {
+        let in_window = code.window.contains(&at) && code.instructions.contains(&at);
+        if self.low_power.is_some() || !in_window {
             return Err(UintrError::NotInWindow(at));
         }
         if thread::has_shadow_stack() {

@@ -15,6 +15,11 @@ pub(super) struct HandlerState {
     pub(super) mark: AtomicU32,
     /// Number of times that the handler ran.
     pub(super) count: AtomicU64,
+    /// Stack pointers of the polling and of the low-power thread while the other runs, and the counter at
+    /// which the latter gives up: of a hand-over (`hand_over.rs`).
+    pub(super) polling: AtomicU64,
+    pub(super) low_power: AtomicU64,
+    pub(super) deadline: AtomicU64,
 }
 
 /// State by user vector. A table, so that the handler finds its line from what the CPU puts on the
@@ -23,6 +28,9 @@ pub(super) static STATES: [HandlerState; SLOTS] = [const {
     HandlerState {
         mark: AtomicU32::new(0),
         count: AtomicU64::new(0),
+        polling: AtomicU64::new(0),
+        low_power: AtomicU64::new(0),
+        deadline: AtomicU64::new(0),
     }
 }; SLOTS];
 

@@ -95,7 +95,11 @@ impl AdviceRequest {
                 [] => &CompletionMode::ALL,
                 modes => modes,
             };
-            modes.iter().map(move |&mode| Method { engine, mode })
+            let named = !completion.is_empty();
+            let modes = modes
+                .iter()
+                .filter(move |mode| named || !mode.is_for_comparison());
+            modes.map(move |&mode| Method { engine, mode })
         });
         let methods: Vec<_> = all.filter(|&method| self.can(method, job)).collect();
         match methods.is_empty() {

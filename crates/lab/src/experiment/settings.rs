@@ -1,8 +1,11 @@
 //! Settings of the machine under which an experiment runs: each combination in turn, put back after
 //! it.
 
+use joulio_host::controller::AdminController;
 use joulio_host::knobs::{CpuLatency, Knob, KnobError, Knobs, Setting};
+use joulio_host::power_states::{FeatureRequest, coalescing};
 use joulio_host::{ChangeError, Changes};
+use joulio_nvme_spec::feature::InterruptCoalescing;
 use joulio_workload::{Method, Target};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,6 +27,11 @@ pub enum SettingError {
         "{0}: the devices have no queue of the kernel's: it takes a block device or a file, as --device /dev/nvme0n1"
     )]
     NoDisk(String),
+    /// Interrupt coalescing, and a device that the kernel drives.
+    #[error(
+        "--coalescing: {0}: the kernel drives it: set its controller's by joulio power-states /dev/nvme0 --coalescing, which stays until joulio restore"
+    )]
+    NotDriven(String),
     /// A value that the kernel does not allow, or a setting that it does not have.
     #[error(transparent)]
     Knob(#[from] KnobError),
@@ -40,6 +48,8 @@ pub struct ExperimentSettings {
     pub set: Vec<(String, String)>,
     /// Microseconds that CPUs may take to wake.
     pub cpu_dma_latency: Option<u32>,
+    /// Interrupt coalescing of the devices (feature 08h), of devices that joulio drives; none: as it is.
+    pub coalescing: Option<InterruptCoalescing>,
 }
 
 /// One combination of settings.
@@ -48,6 +58,7 @@ pub struct SettingCombination {
     /// Values by the names of the settings, as results have them.
     pub values: BTreeMap<String, String>,
     knobs: Vec<(Knob, String)>,
+    coalescing: Option<InterruptCoalescing>,
 }
 
 impl ExperimentSettings {
@@ -60,7 +71,7 @@ impl ExperimentSettings {
         targets: &[Box<dyn Target>],
     ) -> Result<Vec<SettingCombination>, SettingError> {
         let disks = disks(targets);
-        let mut all = vec![SettingCombination::default()];
+        let mut all = vec![self.coalesced(targets)?];
         for (at, (name, value)) in self.set.iter().enumerate() {
             if self.set[..at].iter().any(|(before, _)| before == name) {
                 return Err(SettingError::Twice(name.clone()));
@@ -75,6 +86,20 @@ impl ExperimentSettings {
             Knobs::at(ROOT).plan(knob, value)?;
         }
         Ok(all)
+    }
+
+    /// The combination that has the coalescing alone.
+    fn coalesced(&self, targets: &[Box<dyn Target>]) -> Result<SettingCombination, SettingError> {
+        let mut combination = SettingCombination::default();
+        if let Some(value) = self.coalescing {
+            if let Some(other) = targets.iter().find(|target| target.power().is_none()) {
+                return Err(SettingError::NotDriven(other.info().name.clone()));
+            }
+            let words = coalescing::describe(value);
+            combination.values.insert("coalescing".into(), words);
+            combination.coalescing = Some(value);
+        }
+        Ok(combination)
     }
 
     /// Keeps the CPUs as quick to wake as was requested, until it is dropped.
@@ -150,6 +175,7 @@ impl SettingCombination {
         &self,
         method: Method,
         targets: &[Box<dyn Target>],
+        controllers: &'a [AdminController],
         report: impl Fn(&str) + 'a,
     ) -> Result<Changes<'a>, Box<ChangeError>> {
         let mut wanted: Vec<(Knob, &str)> = self
@@ -172,6 +198,10 @@ impl SettingCombination {
         );
         let mut changes = Changes::new(report);
         changes.knobs(Path::new(ROOT), &wanted)?;
+        let request = self.coalescing.map(FeatureRequest::Coalescing);
+        for controller in controllers.iter().filter(|_| request.is_some()) {
+            changes.features(controller, request.as_slice())?;
+        }
         Ok(changes)
     }
 }

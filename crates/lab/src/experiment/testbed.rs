@@ -7,6 +7,7 @@ use super::missing::{MissingRuns, run_name};
 use super::observer::Observer;
 use super::settings::{ExperimentSettings, SettingCombination};
 use crate::targets::{Demand, TargetOptions, open_targets, open_unchecked};
+use joulio_host::controller::AdminController;
 use joulio_twin::TwinSetup;
 use joulio_workload::{Job, Method, RunResult, Setup, Stop, Target, run};
 use std::path::{Path, PathBuf};
@@ -14,6 +15,8 @@ use std::path::{Path, PathBuf};
 /// Devices and meters, opened: what all runs of an experiment have in common.
 pub struct Testbed {
     targets: Vec<Box<dyn Target>>,
+    /// Admin commands of those that joulio drives, which are reset when they are closed.
+    controllers: Vec<AdminController>,
     sources: EnergySources,
     root: PathBuf,
 }
@@ -76,7 +79,12 @@ impl Testbed {
     ) -> Result<Testbed, ExperimentError> {
         let sources = EnergySources::open(energy, &options.faults, &targets)?;
         let root = energy.root.clone().unwrap_or_else(|| "/".into());
+        let powers = targets
+            .iter()
+            .filter_map(|target| Some((target.info().name.clone(), target.power()?)));
+        let controllers = powers.map(|(name, power)| AdminController::of_this_process(name, power));
         Ok(Testbed {
+            controllers: controllers.collect(),
             targets,
             sources,
             root,
@@ -170,7 +178,8 @@ impl Testbed {
         stop: &Stop,
         observer: &dyn Observer,
     ) -> Result<RunResult, ExperimentError> {
-        let changes = combination.apply(method, &self.targets, |line| observer.note(line))?;
+        let note = |line: &str| observer.note(line);
+        let changes = combination.apply(method, &self.targets, &self.controllers, note)?;
         observer.begin(method, job);
         let machine = self.sources.machine.as_ref();
         // A profile without costs leaves those of a generic server.

@@ -216,7 +216,11 @@ impl<D: Device> PollGroup<D> {
         }
         let vectors = self.queues.iter().filter_map(QueuePair::user_vector);
         let events: Vec<_> = vectors.map(Vector::event).collect();
-        Ok(self.waiter.receive(&events)?)
+        match self.queues.iter().any(QueuePair::hands_over) {
+            true => self.waiter.receive_by_hand_over(&events)?,
+            false => self.waiter.receive(&events)?,
+        }
+        Ok(())
     }
 
     /// The cache line that the interrupts of all queues write, for a core that watches several at

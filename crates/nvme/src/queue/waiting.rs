@@ -109,6 +109,11 @@ impl<D: Device> QueuePair<D> {
         self.policy.asks_lost()
     }
 
+    /// Reports whether the policy waits by SPDK+'s hand-over to a second user-level thread.
+    pub(crate) fn hands_over(&self) -> bool {
+        matches!(self.policy, AnyPolicy::SpdkPlus(_))
+    }
+
     /// Reports to the policy that the thread was ready and did not run, for `time` up to `at`.
     pub(crate) fn lost(&mut self, time: Nanos, at: Nanos) {
         self.policy.lost(time, at);

@@ -98,6 +98,7 @@ impl Candidate {
             (mode, _) => mode,
         };
         let modes = CompletionMode::ALL.into_iter().map(own);
+        let modes = modes.filter(|mode| !mode.is_for_comparison());
         // It is given the promise and the boundary of each view.
         let modes = modes.filter(|mode| *mode != CompletionMode::Adaptive);
         // The oracle's own baseline is a spin: what only spins is no candidate beside it.

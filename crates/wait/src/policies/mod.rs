@@ -6,6 +6,7 @@ mod adaptive;
 mod dpas;
 mod ehp;
 mod hybrid;
+mod hybrid_uintr;
 mod interrupt;
 mod once;
 mod pas;
@@ -25,6 +26,7 @@ pub use adaptive::{Adaptive, Goal, IdleCost, Objective, Promised, WaitCosts};
 pub use dpas::Dpas;
 pub use ehp::Ehp;
 pub use hybrid::Hybrid;
+pub use hybrid_uintr::HybridUintr;
 pub use interrupt::Interrupt;
 pub use pas::Pas;
 pub use poll::Poll;
@@ -33,7 +35,7 @@ pub use ski_rental::SkiRental;
 pub use tpause::{HybridTpause, Tpause};
 pub use umwait::Umwait;
 pub use uring_hybrid::UringHybrid;
-pub use user_interrupt::{Uintr, UintrBlock};
+pub use user_interrupt::{SpdkPlus, Uintr, UintrBlock};
 
 use crate::{Class, Outstanding, PlannedWait, Policy, Slept, Step, StepSet};
 use joulio_units::Nanos;
@@ -184,6 +186,8 @@ policies! {
     Umwait = Umwait;
     Uintr = Uintr;
     UintrBlock = UintrBlock::new(UintrBlock::STAY);
+    HybridUintr = HybridUintr::new();
+    SpdkPlus = SpdkPlus;
     ActiveCheck = ActiveCheck::user_interrupt();
     Adaptive = Adaptive::generic();
 }

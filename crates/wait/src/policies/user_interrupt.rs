@@ -30,6 +30,31 @@ impl Policy for Uintr {
     }
 }
 
+/// The same wait by SPDK+'s own mechanism (HotStorage '25, 3.3), to be compared with: a second user-level
+/// thread pauses, and the handler switches to the one that polls. The queue's core is made ready for it by
+/// its poll group.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SpdkPlus;
+
+impl Policy for SpdkPlus {
+    fn name(&self) -> Cow<'static, str> {
+        "spdk-plus".into()
+    }
+
+    fn steps(&self) -> StepSet {
+        Uintr.steps()
+    }
+
+    fn fixed(&self) -> Option<Step> {
+        Uintr.fixed()
+    }
+
+    #[inline]
+    fn plan(&mut self, outstanding: &dyn Outstanding, can: StepSet, now: Nanos) -> Step {
+        Uintr.plan(outstanding, can, now)
+    }
+}
+
 /// User interrupts for a time, then the kernel: past it the thread blocks, the core is free for
 /// others, and the same interrupt comes through the kernel. SPDK+ (HotStorage'25) holds the two
 /// to exclude each other.

@@ -3,14 +3,14 @@
 
 use joulio_units::Nanos;
 use joulio_wait::{
-    ActiveCheck, AnyPolicy, Dpas, Ehp, Hybrid, HybridTpause, Pas, SkiRental, Tpause, Uintr,
-    UintrBlock, Umwait, UringHybrid,
+    ActiveCheck, AnyPolicy, Dpas, Ehp, Hybrid, HybridTpause, HybridUintr, Pas, SkiRental, SpdkPlus,
+    Tpause, Uintr, UintrBlock, Umwait, UringHybrid,
 };
 
 /// As many do on every processor.
 pub const POLICIES: usize = 9;
 /// And so many there are: those after them sleep lightly.
-pub const ALL: usize = 16;
+pub const ALL: usize = 18;
 /// Those from here on block at times.
 pub const BLOCKING: usize = 13;
 
@@ -32,6 +32,8 @@ pub fn policy(which: usize) -> AnyPolicy {
         12 => AnyPolicy::Uintr(Uintr),
         13 => AnyPolicy::UintrBlock(UintrBlock::new(Nanos(20_000))),
         14 => AnyPolicy::ActiveCheck(ActiveCheck::user_interrupt()),
-        _ => AnyPolicy::ActiveCheck(ActiveCheck::poll()),
+        15 => AnyPolicy::ActiveCheck(ActiveCheck::poll()),
+        16 => AnyPolicy::HybridUintr(HybridUintr::new()),
+        _ => AnyPolicy::SpdkPlus(SpdkPlus),
     }
 }

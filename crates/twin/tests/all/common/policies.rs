@@ -11,7 +11,7 @@ use joulio_wait::{
 pub const POLICIES: usize = 9;
 /// And so many there are: those after them sleep lightly.
 pub const ALL: usize = 18;
-/// Those from here on block at times.
+/// Those from here on block at times, but for the last two.
 pub const BLOCKING: usize = 13;
 
 /// The `which`th policy.

@@ -204,12 +204,16 @@ impl<'a> RealRunner<'a> {
             let problem = "no threads beside a run of another program: leave neighbours out";
             return Err(Factor::Neighbours.wrong(problem).into());
         }
+        if options.settings.coalescing.is_some() {
+            let problem = "another program sets the device up by itself: leave coalescing out";
+            return Err(Factor::Coalescing.wrong(problem).into());
+        }
         let settings = &options.settings;
         let testbed = self.testbed(run, experiment)?;
         let combinations = testbed.combinations(settings)?;
         let _latency = settings.hold_latency().map_err(ExperimentError::from)?;
         let combination = combinations.first().cloned().unwrap_or_default();
-        let changes = combination.apply(external.method, testbed.targets(), |line| {
+        let changes = combination.apply(external.method, testbed.targets(), &[], |line| {
             observer.note(line)
         });
         let changes = changes.map_err(ExperimentError::from)?;

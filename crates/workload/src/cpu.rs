@@ -23,8 +23,9 @@ fn usage(of: &Usage) -> ThreadUsage {
     }
 }
 
-/// The calling thread's (getrusage(2), RUSAGE_THREAD).
-pub(crate) fn this_thread() -> ThreadUsage {
+/// CPU time and switches of the calling thread so far (getrusage(2), RUSAGE_THREAD); zero where the system
+/// does not say.
+pub fn thread_usage() -> ThreadUsage {
     getrusage(UsageWho::RUSAGE_THREAD).map_or_else(|_| ThreadUsage::default(), |u| usage(&u))
 }
 
@@ -34,7 +35,7 @@ pub(crate) fn scheduled() -> Scheduled {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let part = |time: i64| u64::try_from(time).unwrap_or(0);
     let ran = Nanos(part(time.tv_sec) * 1_000_000_000 + part(time.tv_nsec));
-    let usage = this_thread();
+    let usage = thread_usage();
     Scheduled {
         ran,
         ..scheduling(&usage, run_delay(None))
@@ -94,7 +95,7 @@ mod tests {
         for _ in 0..3 {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
-        let (inside, outside) = (this_thread(), thread(tid));
+        let (inside, outside) = (thread_usage(), thread(tid));
         assert!(outside.voluntary_switches >= 3);
         assert!(
             inside

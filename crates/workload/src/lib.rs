@@ -32,6 +32,7 @@ mod worker;
 mod worker_error;
 
 pub use control::Stop;
+pub use cpu::thread_usage;
 pub use external::{ExternalMeasured, ExternalWindow};
 pub use joulio_engine::Engine;
 pub use joulio_job::{

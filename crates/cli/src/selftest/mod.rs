@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::output::{Format, Output, print, print_json};
 use crate::power::interval;
 use clap::ValueEnum;
+use joulio_lab::DeviceName;
 use joulio_lab::meters;
 use joulio_lab::selftest::{Selftest, SelftestOptions, selftest};
 use joulio_units::Nanos;
@@ -28,6 +29,11 @@ pub struct SelftestArgs {
     /// The CPU that stores to the cache line (umwait). Default: any other
     #[arg(long, value_name = "CPU")]
     store_cpu: Option<usize>,
+    /// The device whose completions are waited for: pcie:0000:01:00.0. Some of it is read at random, by
+    /// every completion mode that has the instruction, and compared with what polling reads; nothing is
+    /// written
+    #[arg(long, conflicts_with = "store_cpu")]
+    device: Option<DeviceName>,
     /// Seconds (or 500ms, 2m) that the power of each wait is taken over; at least 1
     #[arg(long, default_value = "1", value_parser = interval)]
     seconds: Nanos,
@@ -45,7 +51,8 @@ enum What {
     Tpause,
     /// Waits for a store by another CPU: umwait, on AMD mwaitx
     Umwait,
-    /// Interrupts that come to the thread, by the test source of kmod/joulio_uintr (test_source=1)
+    /// Interrupts that come to the thread: a device's (--device), or those of the test source of
+    /// kmod/joulio_uintr (test_source=1)
     Uintr,
 }
 
@@ -58,6 +65,7 @@ pub fn run(args: &SelftestArgs) -> Outcome {
         cpu: args.cpu,
         store_cpu: args.store_cpu,
         window: args.seconds,
+        device: args.device.clone(),
     };
     let report = selftest(&options, meters)?;
     match args.output.format {

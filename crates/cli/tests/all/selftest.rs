@@ -45,6 +45,25 @@ fn without_user_interrupts_or_their_module_nothing_passes() {
 }
 
 #[test]
+fn a_device_is_not_read_where_its_completions_cannot_be_waited_for_as_requested() {
+    let room = tempdir().expect("a temporary directory");
+    for (what, flag) in [
+        ("tpause", "waitpkg"),
+        ("umwait", "waitpkg"),
+        ("uintr", "uintr"),
+    ] {
+        if has(flag) || has("mwaitx") {
+            continue;
+        }
+        let said = refused(
+            room.path(),
+            &format!("selftest {what} --device emulated:instant,size=1M"),
+        );
+        assert!(said.contains("CPUID 7.0:"), "{what}: {said}");
+    }
+}
+
+#[test]
 fn what_makes_no_sense_is_refused() {
     let room = tempdir().expect("a temporary directory");
     for (line, says) in [
@@ -56,6 +75,14 @@ fn what_makes_no_sense_is_refused() {
             "CPU 1023 is not one that this process may use",
         ),
         ("selftest tpause --meter nope", "--meter"),
+        ("selftest uintr --device nvme0n1", "pcie:0000:01:00.0"),
+        ("selftest uintr --device /dev/nvme0n1", "pcie:0000:01:00.0"),
+        ("selftest uintr --device pcie:zz", "no PCI address"),
+        ("selftest uintr --device pcie:ffff:ff:1f.7", "lspci"),
+        (
+            "selftest umwait --device emulated:instant --store-cpu 1",
+            "--store-cpu",
+        ),
     ] {
         let said = refused(room.path(), line);
         assert!(said.contains(says), "{line}: {said}");

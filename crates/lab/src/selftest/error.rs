@@ -1,8 +1,11 @@
 //! Why a self-test ended without a report.
 
 use super::uintr::setup::SetupError;
+use crate::error::OpenError;
 use joulio_cpu::MissingFeature;
 use joulio_cpu::uintr::UintrError;
+use joulio_nvme::{NvmeError, SubmitError};
+use joulio_workload::CompletionMode;
 use rustix::io::Errno;
 
 /// Why a self-test ended without a report.
@@ -57,6 +60,34 @@ pub enum SelftestError {
     /// The process that runs beside the test cannot be started.
     #[error("{0}")]
     Bystander(#[source] Errno),
+    /// The device cannot be opened: see the message.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The device has less than one read.
+    #[error("{0}: the namespace is smaller than a read of 4096 bytes: name another, as by nsid=2")]
+    TooSmall(String),
+    /// The completion mode cannot be had with this device on this machine.
+    #[error("{mode}: {reason}")]
+    Unavailable {
+        /// The mode.
+        mode: CompletionMode,
+        /// The reason.
+        reason: String,
+    },
+    /// The device has bad blocks where the test reads, at so many bytes.
+    #[error(
+        "the device cannot read what is {0} bytes from its begin, so that nothing can be tested with it"
+    )]
+    Unreadable(u64),
+    /// A read could not be sent.
+    #[error(transparent)]
+    Submit(#[from] SubmitError),
+    /// A read kept its buffer.
+    #[error("a read did not give its buffer back")]
+    NoBuffer,
+    /// The device failed in the test.
+    #[error(transparent)]
+    Device(#[from] NvmeError),
     /// The meters cannot be read.
     #[error(transparent)]
     Meters(std::io::Error),
@@ -72,6 +103,9 @@ impl SelftestError {
                 | SelftestError::CpuNotAllowed { .. }
                 | SelftestError::OneCpu(_)
                 | SelftestError::SameCpu(_)
+                | SelftestError::Open(_)
+                | SelftestError::TooSmall(_)
+                | SelftestError::Unavailable { .. }
         )
     }
 }

@@ -1,6 +1,7 @@
 //! Self-tests: whether what this CPU can do while it waits works, here.
 
 mod check;
+mod device;
 mod error;
 mod latency;
 mod pinned;
@@ -19,6 +20,7 @@ pub use report::{LimitsRow, SelftestReport};
 pub use uintr::SetupError;
 pub use waits::{PowerReading, WaitResult, Waits};
 
+use crate::device_name::DeviceName;
 use joulio_energy::Discovery;
 use joulio_units::Nanos;
 use pinned::PinnedCpus;
@@ -30,7 +32,7 @@ pub enum Selftest {
     Tpause,
     /// Waits for a store by another CPU: UMWAIT, on AMD MWAITX.
     Umwait,
-    /// User interrupts, by the test source of `kmod/joulio_uintr`.
+    /// User interrupts, by the test source of `kmod/joulio_uintr` or by a device.
     Uintr,
 }
 
@@ -46,7 +48,7 @@ impl Selftest {
 }
 
 /// Options of a self-test.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct SelftestOptions {
     /// The completion mode.
     pub test: Selftest,
@@ -58,6 +60,9 @@ pub struct SelftestOptions {
     pub store_cpu: Option<usize>,
     /// The time that the power of each wait is taken over.
     pub window: Nanos,
+    /// The device whose completions are waited for, in place of what the test makes itself. It is only
+    /// read.
+    pub device: Option<DeviceName>,
 }
 
 /// Tests a completion mode on the calling thread, which stays on its CPU afterwards; then measures
@@ -72,16 +77,12 @@ pub fn selftest(
 ) -> Result<SelftestReport, SelftestError> {
     let cpus = PinnedCpus::take(options.cpu)?;
     let rounds = options.rounds;
-    let tested = match options.test {
-        Selftest::Tpause => tpause::test(rounds)?,
-        Selftest::Umwait => umwait::test(rounds, cpus.other(options.store_cpu)?)?,
-        Selftest::Uintr => uintr::test(rounds, &cpus)?,
+    let tested = match (&options.device, options.test) {
+        (Some(name), _) => device::test(name, options)?,
+        (None, Selftest::Tpause) => tpause::test(rounds)?,
+        (None, Selftest::Umwait) => umwait::test(rounds, cpus.other(options.store_cpu)?)?,
+        (None, Selftest::Uintr) => uintr::test(rounds, &cpus)?,
     };
     let waits = waits::measure(tested.waits, options.window, discovery)?;
-    Ok(SelftestReport::new(
-        options.test,
-        cpus.own,
-        tested.parts,
-        waits,
-    ))
+    Ok(SelftestReport::new(options, cpus.own, tested.parts, waits))
 }

@@ -1,10 +1,10 @@
 //! Findings of a self-test.
 
-use super::Selftest;
+use super::SelftestOptions;
 use super::check::SelftestCheck;
 use super::latency::Latency;
 use super::residency;
-use super::waits::{WaitForNothing, Waits};
+use super::waits::{MeasuredWait, Waits};
 use joulio_cpu::PauseLimits;
 use serde::Serialize;
 use std::path::Path;
@@ -18,6 +18,8 @@ pub struct SelftestReport {
     pub selftest: &'static str,
     /// True if every check held.
     pub passed: bool,
+    /// The device that was read; null: the test made its own events.
+    pub device: Option<String>,
     /// The CPU that waited.
     pub cpu: usize,
     /// IA32_UMWAIT_CONTROL as the system shows it; null: it does not.
@@ -43,7 +45,7 @@ pub struct LimitsRow {
 /// The outcome of one test: its parts, and its waits to be measured.
 pub struct Tested {
     pub parts: Parts,
-    pub waits: Vec<WaitForNothing>,
+    pub waits: Vec<MeasuredWait>,
 }
 
 /// Checks, and what they took.
@@ -55,7 +57,7 @@ pub struct Parts {
 
 impl SelftestReport {
     pub(super) fn new(
-        test: Selftest,
+        options: &SelftestOptions,
         cpu: usize,
         mut parts: Parts,
         waits: Waits,
@@ -64,8 +66,9 @@ impl SelftestReport {
         parts.checks.extend(residency::judge(&waits.waits, limits));
         SelftestReport {
             version: 1,
-            selftest: test.name(),
+            selftest: options.test.name(),
             passed: parts.checks.iter().all(|check| check.passed),
+            device: options.device.as_ref().map(|name| name.text.clone()),
             cpu,
             limits: limits.map(|limits| LimitsRow {
                 c02: limits.c02,
@@ -90,7 +93,9 @@ impl SelftestReport {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Selftest;
     use super::*;
+    use joulio_units::Nanos;
 
     #[test]
     fn one_check_that_fails_fails_the_test_and_is_named() {
@@ -101,7 +106,15 @@ mod tests {
         bad.demand(true, || unreachable!());
         bad.demand(false, || "3 lost".into());
         parts.checks.push(bad);
-        let report = SelftestReport::new(Selftest::Uintr, 0, parts, Waits::default());
+        let options = SelftestOptions {
+            test: Selftest::Uintr,
+            rounds: 1,
+            cpu: None,
+            store_cpu: None,
+            window: Nanos::from_millis(1_000),
+            device: None,
+        };
+        let report = SelftestReport::new(&options, 0, parts, Waits::default());
         assert!(!report.passed);
         assert_eq!(report.failure().unwrap(), "selftest uintr: bad: 3 lost");
         let json = serde_json::to_value(&report).unwrap();

@@ -5,7 +5,7 @@ use super::error::SelftestError;
 use super::latency::Latency;
 use super::report::{Parts, Tested};
 use super::spread::spread;
-use super::waits::{DEPTHS, SLICE, WaitForNothing, state};
+use super::waits::{DEPTHS, MeasuredWait, SLICE, state};
 use joulio_cpu::{Ended, PauseLimits, Tsc, UserWait};
 use joulio_units::Nanos;
 use std::path::Path;
@@ -16,12 +16,12 @@ const LONGEST: Nanos = Nanos::from_micros(20);
 /// Tests it on the calling thread's CPU.
 pub fn test(rounds: u32) -> Result<Tested, SelftestError> {
     let mut parts = Parts::default();
-    let mut waits = vec![WaitForNothing::spin()];
+    let mut waits = vec![MeasuredWait::spin()];
     for depth in DEPTHS {
         let cpu = UserWait::detect(depth)?;
         let name = format!("{} {}", cpu.name(), state(depth));
         pauses(&cpu, &name, rounds, &mut parts);
-        waits.push(WaitForNothing::new(name, Some(depth), move || {
+        waits.push(MeasuredWait::new(name, Some(depth), move || {
             cpu.pause(SLICE);
         }));
     }

@@ -6,7 +6,7 @@ use super::latency::Latency;
 use super::pinned::pin;
 use super::report::{Parts, Tested};
 use super::spread::spread;
-use super::waits::{DEPTHS, SLICE, WaitForNothing, state};
+use super::waits::{DEPTHS, MeasuredWait, SLICE, state};
 use joulio_cpu::{CacheLine, Ended, Tsc, UserWait};
 use joulio_units::Nanos;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
@@ -22,7 +22,7 @@ const NEVER: Nanos = Nanos::from_millis(10_000);
 /// Tests it between the calling thread's CPU and `other`.
 pub fn test(rounds: u32, other: usize) -> Result<Tested, SelftestError> {
     let mut parts = Parts::default();
-    let mut waits = vec![WaitForNothing::spin()];
+    let mut waits = vec![MeasuredWait::spin()];
     for depth in DEPTHS {
         let cpu = UserWait::detect(depth)?;
         let what = if cpu.name() == "tpause" {
@@ -36,7 +36,7 @@ pub fn test(rounds: u32, other: usize) -> Result<Tested, SelftestError> {
         let took = format!("{name}: from before the store to the return");
         parts.latency.push(Latency::of(took, counts.took));
         let line = Apart::default();
-        waits.push(WaitForNothing::new(name, Some(depth), move || {
+        waits.push(MeasuredWait::new(name, Some(depth), move || {
             cpu.arm(CacheLine::from(&line.0));
             cpu.wait(SLICE);
         }));

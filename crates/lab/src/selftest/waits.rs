@@ -11,13 +11,13 @@ use std::collections::BTreeMap;
 /// Length of a wait that nothing ends: short enough that a window ends on time.
 pub const SLICE: Nanos = Nanos::from_millis(1);
 
-/// A kind of wait for nothing.
-pub struct WaitForNothing {
+/// A wait that is measured over a window: for nothing, or for a read.
+pub struct MeasuredWait {
     /// Name of the wait.
     pub name: String,
-    /// Depth to which the core is to sleep; none if it is not to sleep.
+    /// Depth to which the core is to sleep; none if it need not.
     pub depth: Option<Depth>,
-    /// Waits for [`SLICE`], or shorter.
+    /// Waits once: for [`SLICE`] or shorter, or until a read is complete.
     pub wait: Box<dyn FnMut() -> Result<(), SelftestError>>,
 }
 
@@ -67,14 +67,14 @@ pub struct PowerReading {
     pub reason: Option<String>,
 }
 
-impl WaitForNothing {
+impl MeasuredWait {
     /// A kind of wait that cannot fail.
     pub fn new(
         name: impl Into<String>,
         depth: Option<Depth>,
         mut wait: impl FnMut() + 'static,
-    ) -> WaitForNothing {
-        WaitForNothing {
+    ) -> MeasuredWait {
+        MeasuredWait {
             name: name.into(),
             depth,
             wait: Box::new(move || {
@@ -85,8 +85,8 @@ impl WaitForNothing {
     }
 
     /// Returns the wait that spins, with which the others are compared.
-    pub fn spin() -> WaitForNothing {
-        WaitForNothing::new("spin", None, || {
+    pub fn spin() -> MeasuredWait {
+        MeasuredWait::new("spin", None, || {
             let end = Tsc::get().after(SLICE);
             while Tsc::now() < end {
                 std::hint::spin_loop();
@@ -108,7 +108,7 @@ pub const DEPTHS: [Depth; 2] = [Depth::C01, Depth::C02];
 
 /// Each of `waits` for `time`, if there is anything to read meanwhile.
 pub fn measure(
-    waits: Vec<WaitForNothing>,
+    waits: Vec<MeasuredWait>,
     time: Nanos,
     mut discovery: Discovery,
 ) -> Result<Waits, SelftestError> {
@@ -123,7 +123,7 @@ pub fn measure(
         });
     }
     let mut measured = Vec::new();
-    for WaitForNothing {
+    for MeasuredWait {
         name,
         depth,
         mut wait,

@@ -51,7 +51,7 @@ impl JobMeter {
             system_calls: engine.system_calls(),
             kernel_scheduled: kernel_scheduled(engine),
             stops: stopped::times(),
-            usage: cpu::this_thread(),
+            usage: cpu::thread_usage(),
             scheduled: Scheduled::default(),
         };
         result.learning.at_first = engine.learning();
@@ -80,7 +80,7 @@ impl JobMeter {
         result.counts_waiting = engine.counts_waiting();
         result.faults = engine.faults();
         result.recorded = engine.take_trace();
-        result.usage = cpu::this_thread().since(before.usage);
+        result.usage = cpu::thread_usage().since(before.usage);
     }
 }
 

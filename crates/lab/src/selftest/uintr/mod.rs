@@ -8,7 +8,7 @@ mod sweep;
 use super::error::SelftestError;
 use super::pinned::PinnedCpus;
 use super::report::{Parts, Tested};
-use super::waits::{DEPTHS, SLICE, WaitForNothing, state};
+use super::waits::{DEPTHS, MeasuredWait, SLICE, state};
 use delivery::{RaisedWhen, Trial};
 use joulio_cpu::uintr::Bystander;
 use joulio_cpu::{Depth, Tsc};
@@ -88,10 +88,10 @@ fn beside_another(cpu: u32, rounds: u32, parts: &mut Parts) -> Result<(), Selfte
 
 /// Waits that nothing ends. A thread has one receiver at a time, so that each is made when it is
 /// measured.
-fn waits(cpu: u32) -> Vec<WaitForNothing> {
+fn waits(cpu: u32) -> Vec<MeasuredWait> {
     let uintr = DEPTHS.map(|depth| {
         let mut made = None;
-        WaitForNothing {
+        MeasuredWait {
             name: format!("uintr {}", state(depth)),
             depth: Some(depth),
             wait: Box::new(move || {
@@ -106,7 +106,5 @@ fn waits(cpu: u32) -> Vec<WaitForNothing> {
             }),
         }
     });
-    std::iter::once(WaitForNothing::spin())
-        .chain(uintr)
-        .collect()
+    std::iter::once(MeasuredWait::spin()).chain(uintr).collect()
 }

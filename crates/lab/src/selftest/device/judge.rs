@@ -1,0 +1,173 @@
+//! What is to hold of reads by a completion mode.
+
+use super::super::check::SelftestCheck;
+use super::reads::ReadsDone;
+use joulio_workload::CompletionMode;
+
+/// Interrupts, switches and the like that belong to nobody: the first of a queue, a page fault.
+const FEW: u64 = 3;
+
+/// Judges the reads `done` by `mode`, up to `depth` of them at once.
+pub fn judge(mode: CompletionMode, depth: usize, done: &ReadsDone) -> SelftestCheck {
+    let mut check = SelftestCheck::new(format!("{mode}, {depth} outstanding"));
+    count(&mut check, done);
+    every_read(&mut check, done);
+    by_its_mode(&mut check, mode, done);
+    if depth == 1 {
+        one_by_one(&mut check, mode, done);
+    }
+    check
+}
+
+fn count(check: &mut SelftestCheck, done: &ReadsDone) {
+    check.count("reads", done.ios);
+    check.count("places", done.places);
+    check.count("contents", done.contents);
+    let wait = &done.wait;
+    for (name, count) in [
+        ("user_interrupts", wait.user_interrupts),
+        ("pauses", wait.pauses),
+        ("monitors", wait.monitors),
+        ("blocks", wait.blocks),
+        ("interrupts", wait.interrupts),
+    ] {
+        if count > 0 {
+            check.count(name, count);
+        }
+    }
+    if let Some(kernel) = done.kernel {
+        check.count("kernel", kernel);
+    }
+    check.count("switches", away(done));
+}
+
+/// Times that the thread left its CPU. What the device sends meanwhile is the kernel's.
+fn away(done: &ReadsDone) -> u64 {
+    done.usage.voluntary_switches + done.usage.involuntary_switches
+}
+
+/// All of them completed once, with the data that is there.
+fn every_read(check: &mut SelftestCheck, done: &ReadsDone) {
+    let (ios, requested) = (done.ios, done.requested);
+    check.demand(ios == requested && done.errors == 0, || {
+        format!("{ios} of {requested} reads, {} with an error", done.errors)
+    });
+    check.demand(done.wrong == 0, || {
+        format!("{} reads had other data than a read by polling", done.wrong)
+    });
+    let faults = &done.faults;
+    let twice = faults.stale + faults.doubled + faults.unknown;
+    check.demand(twice == 0, || format!("{twice} completions too many"));
+    let ended = faults.timeouts + faults.resets;
+    check.demand(ended == 0, || {
+        format!("{ended} timeouts and resets of the controller")
+    });
+    let lost = done.wait.lost_interrupts;
+    check.demand(lost == 0, || format!("{lost} interrupts lost"));
+}
+
+/// The thread waited as requested, and kept its CPU unless the mode blocks.
+fn by_its_mode(check: &mut SelftestCheck, mode: CompletionMode, done: &ReadsDone) {
+    let wait = &done.wait;
+    let blocks = matches!(mode, CompletionMode::UintrBlock(_));
+    let gave = wait.blocks.max(done.usage.voluntary_switches);
+    check.demand(blocks || gave <= FEW, || {
+        format!("the thread gave its CPU away {gave} times")
+    });
+    let (name, waits) = match mode {
+        CompletionMode::Tpause(_) | CompletionMode::HybridTpause => ("pause", wait.pauses),
+        CompletionMode::Umwait => ("wait for a store", wait.monitors),
+        _ => ("user interrupt", wait.user_interrupts),
+    };
+    check.demand(waits > 0, || format!("there was no {name}"));
+    let taken = wait.lost_bindings;
+    check.demand(taken == 0, || {
+        format!("the interrupt was taken away from the thread {taken} times")
+    });
+}
+
+/// Each completion is waited for by itself, so that each has its interrupt.
+fn one_by_one(check: &mut SelftestCheck, mode: CompletionMode, done: &ReadsDone) {
+    let few = FEW + away(done);
+    let wait = &done.wait;
+    let came = match mode {
+        CompletionMode::Uintr => wait.user_interrupts,
+        CompletionMode::UintrBlock(_) => wait.user_interrupts + wait.interrupts,
+        _ => return,
+    };
+    check.demand(came + few >= done.ios, || {
+        format!("{came} interrupts for {} reads", done.ios)
+    });
+    if let (CompletionMode::Uintr, Some(kernel)) = (mode, done.kernel) {
+        check.demand(kernel <= few, || {
+            format!(
+                "the kernel took {kernel} interrupts, and the thread left its CPU {} times",
+                away(done)
+            )
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use joulio_nvme::Faults;
+    use joulio_nvme::wait::Counters;
+
+    const UINTR: CompletionMode = CompletionMode::Uintr;
+
+    fn good() -> ReadsDone {
+        ReadsDone {
+            requested: 100,
+            ios: 100,
+            wait: Counters {
+                user_interrupts: 100,
+                ..Counters::default()
+            },
+            kernel: Some(1),
+            ..ReadsDone::default()
+        }
+    }
+
+    fn passes(change: impl FnOnce(&mut ReadsDone)) -> bool {
+        let mut done = good();
+        change(&mut done);
+        judge(UINTR, 1, &done).passed
+    }
+
+    #[test]
+    fn reads_that_are_lost_wrong_or_doubled_fail() {
+        assert!(passes(|_| ()));
+        assert!(!passes(|done| done.ios = 99));
+        assert!(!passes(|done| done.errors = 1));
+        assert!(!passes(|done| done.wrong = 1));
+        assert!(!passes(|done| done.faults = Faults {
+            doubled: 1,
+            ..Faults::default()
+        }));
+        assert!(!passes(|done| done.wait.lost_interrupts = 1));
+    }
+
+    #[test]
+    fn interrupts_that_took_another_way_fail() {
+        assert!(!passes(|done| done.wait.user_interrupts = 90));
+        assert!(!passes(|done| done.kernel = Some(50)));
+        assert!(!passes(|done| done.usage.voluntary_switches = 50));
+        assert!(!passes(|done| done.wait.lost_bindings = 1));
+        // What comes while the thread is off its CPU is the kernel's.
+        assert!(passes(|done| {
+            done.wait.user_interrupts = 90;
+            done.kernel = Some(10);
+            done.usage.involuntary_switches = 10;
+        }));
+    }
+
+    #[test]
+    fn a_mode_that_never_waited_its_way_fails() {
+        let mut done = good();
+        assert!(!judge(CompletionMode::Umwait, 32, &done).passed);
+        done.wait.monitors = 1;
+        assert!(judge(CompletionMode::Umwait, 32, &done).passed);
+        assert!(!judge(CompletionMode::HybridTpause, 1, &done).passed);
+    }
+}

@@ -1,0 +1,323 @@
+//! Reads whose data is known, since all of it was read before by polling.
+
+use super::super::error::SelftestError;
+use joulio_cpu::Tsc;
+use joulio_device::{Device, DmaBuffer};
+use joulio_kernel_io::Interrupts;
+use joulio_nvme::wait::Counters;
+use joulio_nvme::{Completed, Controller, Faults, Namespace, PollGroup};
+use joulio_workload::{CompletionMode, ThreadUsage, thread_usage};
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hasher};
+
+/// Bytes of a read.
+const BYTES: usize = 4096;
+/// The most reads that the known part of the device takes: 4 MiB.
+const MAX_PLACES: u64 = 1024;
+/// The most that are outstanding.
+const BUFFERS: usize = 32;
+/// What a buffer begins with when its command is sent: data that was there before must not be taken
+/// for the device's.
+const UNREAD: [u8; 16] = [0xa5; 16];
+
+/// A device's queue, and a digest of each place of the known part of the device.
+pub struct VerifiedReads<D: Device> {
+    controller: Controller<D>,
+    namespace: Namespace,
+    group: PollGroup<D>,
+    buffers: Vec<DmaBuffer>,
+    /// Places of [`BYTES`] each, from the first block on.
+    places: u64,
+    digests: Vec<u64>,
+    /// Number of reads so far, from which follows where the next one is.
+    sent: u64,
+}
+
+/// Some reads, and everything that was counted of them.
+#[derive(Default)]
+pub struct ReadsDone {
+    /// Reads that were to be done.
+    pub requested: u64,
+    /// Reads that completed without an error.
+    pub ios: u64,
+    /// Reads that completed with one.
+    pub errors: u64,
+    /// Reads with other data than is there.
+    pub wrong: u64,
+    /// Places that the reads were of.
+    pub places: u64,
+    /// Different contents that the places have: a read of another place shows only by these.
+    pub contents: u64,
+    pub wait: Counters,
+    pub faults: Faults,
+    /// Interrupts of the device that the kernel's handler took, by /proc/interrupts; `None`: it has
+    /// no line of the device.
+    pub kernel: Option<u64>,
+    /// The thread's CPU time and switches.
+    pub usage: ThreadUsage,
+    /// Cycles of each read from its submission to its completion.
+    pub took: Vec<u64>,
+}
+
+/// A place that is read, and when that was sent.
+#[derive(Clone, Copy)]
+struct Sent {
+    place: u64,
+    at: u64,
+}
+
+impl<D: Device> VerifiedReads<D> {
+    pub fn new(
+        controller: Controller<D>,
+        namespace: Namespace,
+    ) -> Result<VerifiedReads<D>, SelftestError> {
+        let depth = BUFFERS.min(controller.max_depth());
+        let queue = controller.create_queue_pair(depth)?;
+        let buffers = controller.allocate_buffers(depth, BYTES)?;
+        let places = (namespace.size() / BYTES as u64).min(MAX_PLACES);
+        if places == 0 {
+            return Err(SelftestError::TooSmall(controller.name().to_owned()));
+        }
+        Ok(VerifiedReads {
+            namespace,
+            group: PollGroup::new(vec![queue]),
+            buffers,
+            places,
+            digests: Vec::new(),
+            sent: 0,
+            controller,
+        })
+    }
+
+    /// Has the thread wait by `mode` from now on.
+    pub fn wait_by(&mut self, mode: CompletionMode) -> Result<(), SelftestError> {
+        let unavailable = |reason: String| SelftestError::Unavailable { mode, reason };
+        let policy = mode.policy();
+        let policy = policy.ok_or_else(|| unavailable("it is the kernel's".into()))?;
+        let queue = &mut self.group.queues()[0];
+        let set = queue.set_policy(policy);
+        set.and_then(|()| self.group.attach())
+            .map_err(|error| unavailable(error.to_string()))
+    }
+
+    /// Reads the known part of the device by polling, each place once.
+    pub fn learn(&mut self) -> Result<(), SelftestError> {
+        self.wait_by(CompletionMode::Poll)?;
+        let mut digests = Vec::new();
+        for place in 0..self.places {
+            self.send(place, 0)?;
+            let mut digest = None;
+            self.reap(|_, done| {
+                if done.status.is_success() {
+                    digest = done.buffer.as_ref().map(digest_of);
+                }
+                done.buffer
+            })?;
+            digests.push(digest.ok_or(SelftestError::Unreadable(place * BYTES as u64))?);
+        }
+        self.digests = digests;
+        Ok(())
+    }
+
+    /// Does `ios` reads of places at random by `mode`, up to `depth` of them at once.
+    pub fn read(
+        &mut self,
+        mode: CompletionMode,
+        depth: usize,
+        ios: u64,
+    ) -> Result<ReadsDone, SelftestError> {
+        self.wait_by(mode)?;
+        let spare = self.buffers.split_off(depth.min(self.buffers.len()));
+        let mut done = ReadsDone {
+            requested: ios,
+            places: self.places,
+            contents: self.digests.iter().collect::<HashSet<_>>().len() as u64,
+            ..ReadsDone::default()
+        };
+        let before = self.counts();
+        let ended = self.read_all(ios, &mut done);
+        let after = self.counts();
+        self.buffers.extend(spare);
+        ended?;
+        done.wait = after.wait - before.wait;
+        done.faults = since(&before.faults, &after.faults);
+        // 32 bits in the kernel.
+        let pair = after.kernel.zip(before.kernel);
+        done.kernel = pair.map(|(now, then)| u64::from(now.wrapping_sub(then) as u32));
+        done.usage = after.usage.since(before.usage);
+        Ok(done)
+    }
+
+    fn read_all(&mut self, ios: u64, done: &mut ReadsDone) -> Result<(), SelftestError> {
+        let (mut sent, mut ended) = (Vec::new(), 0);
+        while ended < ios {
+            while (sent.len() as u64) < ios && !self.buffers.is_empty() {
+                let place = self.next_place();
+                let at = Tsc::now();
+                self.send(place, sent.len() as u64)?;
+                sent.push(Sent { place, at });
+            }
+            let digests = std::mem::take(&mut self.digests);
+            let reaped = self.reap(|tag, command| {
+                let Some(sent) = usize::try_from(tag).ok().and_then(|tag| sent.get(tag)) else {
+                    done.errors += 1;
+                    return command.buffer;
+                };
+                done.took.push(Tsc::now().wrapping_sub(sent.at));
+                let digest = command.buffer.as_ref().map(digest_of);
+                let expected = digests.get(sent.place as usize).copied();
+                match command.status.is_success() {
+                    true => done.ios += 1,
+                    false => done.errors += 1,
+                }
+                done.wrong += u64::from(command.status.is_success() && digest != expected);
+                command.buffer
+            });
+            self.digests = digests;
+            ended += reaped? as u64;
+        }
+        Ok(())
+    }
+
+    /// Does one read, at a place of its own.
+    pub fn one(&mut self) -> Result<(), SelftestError> {
+        let place = self.next_place();
+        self.send(place, 0)?;
+        self.reap(|_, done| done.buffer)?;
+        Ok(())
+    }
+
+    /// Sends a read of `place`, with a doorbell of its own.
+    fn send(&mut self, place: u64, tag: u64) -> Result<(), SelftestError> {
+        let mut buffer = self.buffers.pop().ok_or(SelftestError::NoBuffer)?;
+        buffer.write(0, &UNREAD);
+        buffer.write(BYTES - UNREAD.len(), &UNREAD);
+        let blocks = BYTES as u32 / self.namespace.block_size();
+        let queue = &mut self.group.queues()[0];
+        let lba = place * u64::from(blocks);
+        let sent = queue.read(&self.namespace, lba, blocks, buffer, tag);
+        queue.ring();
+        sent.map_err(|rejected| rejected.reason)?;
+        Ok(())
+    }
+
+    /// Waits for the next completions, of which `each` gives the buffer back; returns how many there were.
+    fn reap(
+        &mut self,
+        mut each: impl FnMut(u64, Completed) -> Option<DmaBuffer>,
+    ) -> Result<usize, SelftestError> {
+        let buffers = &mut self.buffers;
+        let reaped = self.group.reap(1, None, |_, done| {
+            let tag = done.tag;
+            buffers.extend(each(tag, done));
+        });
+        Ok(reaped?)
+    }
+
+    /// The next of places in an order that looks like none, the same in every run (splitmix64).
+    fn next_place(&mut self) -> u64 {
+        self.sent += 1;
+        let mut z = self.sent.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % self.places
+    }
+
+    fn counts(&mut self) -> CountsNow {
+        CountsNow {
+            wait: self.group.counters(),
+            faults: self.group.faults(),
+            kernel: handled(self.controller.name()),
+            usage: thread_usage(),
+        }
+    }
+}
+
+/// Everything that is counted, at a moment.
+struct CountsNow {
+    wait: Counters,
+    faults: Faults,
+    kernel: Option<u64>,
+    usage: ThreadUsage,
+}
+
+fn since(before: &Faults, now: &Faults) -> Faults {
+    Faults {
+        stale: now.stale - before.stale,
+        doubled: now.doubled - before.doubled,
+        unknown: now.unknown - before.unknown,
+        timeouts: now.timeouts - before.timeouts,
+        resets: now.resets - before.resets,
+        ended_by_reset: now.ended_by_reset - before.ended_by_reset,
+        retries: now.retries - before.retries,
+        vectors_rewritten: now.vectors_rewritten - before.vectors_rewritten,
+    }
+}
+
+/// How often the kernel's handlers took an interrupt of the PCIe function `name`, which VFIO names by its
+/// address: `vfio-msix[1](0000:01:00.0)`.
+fn handled(name: &str) -> Option<u64> {
+    let interrupts = Interrupts::read("/").ok()?;
+    let address = format!("({name})");
+    let lines = interrupts.lines().iter();
+    let its: Vec<_> = lines
+        .filter(|line| line.description.contains(&address))
+        .collect();
+    (!its.is_empty()).then(|| its.iter().flat_map(|line| &line.counts).sum())
+}
+
+fn digest_of(buffer: &DmaBuffer) -> u64 {
+    let mut bytes = [0; BYTES];
+    buffer.read(0, &mut bytes);
+    let mut hasher = DefaultHasher::new();
+    hasher.write(&bytes);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device_name::{DeviceKind, DeviceName};
+    use joulio_emulator::{EmulatedDevice, FaultPlan};
+    use joulio_nvme::ControllerOptions;
+
+    fn reads(name: &str) -> VerifiedReads<EmulatedDevice> {
+        let name: DeviceName = name.parse().unwrap();
+        let DeviceKind::Emulated(emulated) = &name.kind else {
+            panic!("an emulated device");
+        };
+        let how = ControllerOptions::default();
+        let controller = emulated.open(&name.text, how, 1, &FaultPlan::default());
+        let controller = controller.unwrap();
+        let namespace = controller.namespace(1).unwrap();
+        VerifiedReads::new(controller, namespace).unwrap()
+    }
+
+    #[test]
+    fn each_read_completes_once_and_by_the_mode_that_was_requested() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let bytes: Vec<u8> = (0..1 << 20).map(|at: u32| (at / 4096) as u8).collect();
+        std::fs::write(file.path(), bytes).unwrap();
+        let mut reads = reads(&format!("emulated:instant,file={}", file.path().display()));
+        reads.learn().unwrap();
+        for mode in [CompletionMode::Poll, CompletionMode::Interrupt] {
+            let done = reads.read(mode, 8, 300).unwrap();
+            assert_eq!((done.ios, done.errors, done.wrong), (300, 0, 0));
+            assert_eq!((done.places, done.contents), (256, 256));
+            assert_eq!(done.took.len(), 300);
+            assert_eq!(done.wait.blocks > 0, mode == CompletionMode::Interrupt);
+            assert_eq!(done.kernel, None);
+        }
+    }
+
+    #[test]
+    fn other_data_than_was_there_is_counted() {
+        let mut reads = reads("emulated:instant,size=64K");
+        reads.learn().unwrap();
+        for digest in &mut reads.digests {
+            *digest ^= 1;
+        }
+        let done = reads.read(CompletionMode::Poll, 1, 20).unwrap();
+        assert_eq!((done.ios, done.wrong), (20, 20));
+    }
+}

@@ -34,6 +34,9 @@ pub struct CampaignArgs {
     /// One of several equal parts of it, as 3/16: to be merged
     #[arg(long, value_name = "K/N", default_value = "1/1", hide_default_value = true, value_parser = Shard::from_str)]
     pub shard: Shard,
+    /// Only these sweeps of it, a list of their names, as joulio lab plan has them
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    sweep: Vec<String>,
     /// Data on the devices may be lost: runs that write are done
     #[arg(long)]
     allow_write: bool,
@@ -55,6 +58,7 @@ impl CampaignArgs {
             file.twin.machine.clone_from(&self.machine);
             file.emulated.machine.clone_from(&self.machine);
         }
+        file.keep_sweeps(&self.sweep).map_err(Failure::input)?;
         let platform = self.platform()?;
         let base = ExperimentOptions {
             targets: TargetOptions {

@@ -326,6 +326,10 @@ fn bad_input_is_one_line() {
         ("lab run small.toml --twin --shard 5/4", "is not a shard"),
         ("lab run small.toml --twin --machine nothing", "nothing"),
         (
+            "lab run small.toml --twin --sweep sizes,nothing",
+            "--sweep nothing: its sweeps are sizes",
+        ),
+        (
             "lab plan hotstorage23 --emulated --shard x",
             "is not a shard",
         ),

@@ -87,6 +87,26 @@ pub enum ExperimentFileError {
 }
 
 impl ExperimentFile {
+    /// Keeps the sweeps of these names alone; all, if there is no name.
+    ///
+    /// # Errors
+    /// It has no sweep of a name.
+    pub fn keep_sweeps(&mut self, names: &[String]) -> Result<(), ExperimentFileError> {
+        let has = |name: &&String| self.sweep.iter().any(|sweep| sweep.name == **name);
+        if let Some(unknown) = names.iter().find(|name| !has(name)) {
+            let known: Vec<_> = self.sweep.iter().map(|sweep| sweep.name.as_str()).collect();
+            return Err(ExperimentFileError::Item {
+                file: self.name.clone(),
+                what: format!("--sweep {unknown}"),
+                problem: format!("its sweeps are {}", known.join(", ")),
+            });
+        }
+        if !names.is_empty() {
+            self.sweep.retain(|sweep| names.contains(&sweep.name));
+        }
+        Ok(())
+    }
+
     /// The experiment `name`: one that comes with joulio, or the path of a file.
     ///
     /// # Errors

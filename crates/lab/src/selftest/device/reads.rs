@@ -258,7 +258,7 @@ fn since(before: &Faults, now: &Faults) -> Faults {
 /// address: `vfio-msix[1](0000:01:00.0)`.
 fn handled(name: &str) -> Option<u64> {
     let interrupts = Interrupts::read("/").ok()?;
-    let address = format!("({name})");
+    let address = format!("({})", name.trim_start_matches("pcie:"));
     let lines = interrupts.lines().iter();
     let its: Vec<_> = lines
         .filter(|line| line.description.contains(&address))

@@ -17,6 +17,9 @@ const SHUTDOWN_TIME: RangeInclusive<u64> = 5_000_000..=60_000_000;
 
 /// Number of checks of a device that does not answer.
 pub(crate) const MAX_CHECKS: u32 = 10;
+/// Number of checks of a function that somebody else resets. It is not itself again when it answers, but when
+/// who resets it has given it back its settings: a busy machine takes seconds.
+pub(crate) const MAX_RESET_CHECKS: u32 = 200;
 /// Time between two of them.
 pub(crate) const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// Time after which a function that was reset answers again (PCI Express Base, 6.6.2), with room
@@ -150,13 +153,17 @@ impl<D: Device> Registers<'_, D> {
 
     /// Waits until CAP reads as it did, which it does for as long as the controller is there.
     pub(crate) fn wait_for_answer(&self, known: Cap) -> Result<(), NvmeError> {
-        let limit = Nanos(CHECK_INTERVAL.as_nanos() as u64 * u64::from(MAX_CHECKS));
-        let mut patience = Patience::new(limit, self.cancel).with_grace(ANSWER_TIME);
+        let limit = |checks| Nanos(CHECK_INTERVAL.as_nanos() as u64 * u64::from(checks));
+        let removed = joulio_wait::now() + limit(MAX_CHECKS);
+        let mut patience =
+            Patience::new(limit(MAX_RESET_CHECKS), self.cancel).with_grace(ANSWER_TIME);
         loop {
-            let over = patience.over();
+            // Before the last check: a thread that was kept from its CPU still finds what came in time.
+            let (over, removed) = (patience.over(), joulio_wait::now() >= removed);
             let answer = match self.cap() {
                 Ok(cap) if cap == known => return Ok(()),
                 Ok(_) => self.unresponsive(),
+                Err(error) if removed => return Err(error),
                 Err(error) => error,
             };
             match over {

@@ -8,7 +8,7 @@ use super::death::Death;
 use super::shared::{Shared, lock};
 use crate::NvmeError;
 use crate::admin::Admin;
-use crate::registers::{CHECK_INTERVAL, MAX_CHECKS};
+use crate::registers::{CHECK_INTERVAL, MAX_CHECKS, MAX_RESET_CHECKS};
 use joulio_device::Device;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -139,13 +139,14 @@ impl<D: Device> Shared<D> {
     fn enable_again(&self, admin: &Admin<D>) -> Result<(), NvmeError> {
         let (aqa, asq, acq) = admin.attributes();
         let enable = || self.registers().enable(self.cap, aqa, asq, acq);
-        for _ in 0..MAX_CHECKS {
+        for check in 0..MAX_RESET_CHECKS {
             if self.options.cancel.is_cancelled() {
                 break;
             }
             match enable() {
-                Err(NvmeError::Unresponsive { .. } | NvmeError::Removed { .. }) => {
-                    joulio_wait::sleep(CHECK_INTERVAL)
+                Err(NvmeError::Unresponsive { .. }) => joulio_wait::sleep(CHECK_INTERVAL),
+                Err(NvmeError::Removed { .. }) if check < MAX_CHECKS => {
+                    joulio_wait::sleep(CHECK_INTERVAL);
                 }
                 other => return other,
             }

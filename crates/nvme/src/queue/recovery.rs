@@ -3,6 +3,7 @@
 use super::slots::Entry;
 use super::{Completed, QueuePair};
 use crate::NvmeError;
+use crate::registers::{CHECK_INTERVAL, MAX_RESET_CHECKS};
 use joulio_device::Device;
 use joulio_nvme_spec::{Command, CommandId, Status};
 use joulio_trace::EventKind;
@@ -27,6 +28,11 @@ const PARTS: u64 = 8;
 /// The interval in which a queue with the time limit `limit` is checked.
 pub(crate) fn check_interval(limit: Nanos) -> Nanos {
     Nanos(limit.0 / PARTS).clamp(MIN_CHECK_INTERVAL, MAX_CHECK_INTERVAL)
+}
+
+/// True if the controller takes no queue with an interrupt vector, since MSI-X is off (Base 5.4).
+fn has_no_vectors(error: &NvmeError) -> bool {
+    matches!(error, NvmeError::Admin { status, .. } if *status == Status::INVALID_INTERRUPT_VECTOR)
 }
 
 /// Gets what a queue hands out.
@@ -138,7 +144,7 @@ impl<D: Device> QueuePair<D> {
     /// Makes the queue known to the controller again, its rings empty. After an error, whether the
     /// device has let go of the commands' buffers.
     fn connect_again(&mut self) -> Result<(), (NvmeError, bool)> {
-        let mut left = TRIES;
+        let (mut left, mut vectorless) = (TRIES, MAX_RESET_CHECKS);
         loop {
             let ending = self.shared.ending();
             if let Some(dead) = ending.dead {
@@ -160,9 +166,20 @@ impl<D: Device> QueuePair<D> {
                 // Another reset came in between, and undid what was done.
                 Ok(()) | Err((NvmeError::EndedByReset { .. }, _)) => {}
                 Err((error, _)) => {
-                    left -= 1;
-                    if left == 0 {
+                    // Who resets a function gives it its interrupts back after it answers.
+                    let left = match has_no_vectors(&error) {
+                        true => &mut vectorless,
+                        false => &mut left,
+                    };
+                    *left -= 1;
+                    if *left == 0 {
                         return Err(self.shared.give_up(&error));
+                    }
+                    if has_no_vectors(&error) {
+                        if self.shared.options.cancel.is_cancelled() {
+                            return Err(self.shared.give_up(&error));
+                        }
+                        joulio_wait::sleep(CHECK_INTERVAL);
                     }
                     let _ = self.shared.delete_queues(self.id);
                     let _ = self.shared.delete_completion_queue(self.id);

@@ -42,6 +42,7 @@ fn tested(request: &SurveyRequest, test: Selftest) -> Result<Value, String> {
         cpu: None,
         store_cpu: None,
         window: WINDOW,
+        device: None,
     };
     let discovery = discovery(request)?;
     let done = thread::scope(|scope| scope.spawn(|| selftest(&options, discovery)).join());

@@ -27,8 +27,6 @@
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/version.h>
-#include <asm/hw_irq.h>
-#include <asm/irq_vectors.h>
 #include <asm/irqdomain.h>
 
 #include "internal.h"
@@ -62,32 +60,6 @@ static bool irq_is_direct(struct irq_data *irqd)
 			return false;
 	return root->domain == x86_vector_domain && !irqd_is_level_type(irqd) &&
 	       !irqd_affinity_is_managed(irqd);
-}
-
-/* The vector that @irqd has on @cpu now, 0: none. */
-static u8 vector_on(struct irq_data *irqd, unsigned int cpu)
-{
-	const struct cpumask *where = irq_data_get_effective_affinity_mask(irqd);
-	const struct irq_cfg *cfg = irqd_cfg(irqd);
-	unsigned int vector = cfg ? READ_ONCE(cfg->vector) : 0;
-
-	if (cpumask_weight(where) != 1 || !cpumask_test_cpu(cpu, where))
-		return 0;
-	/* Those above are the kernel's own, and of interrupts that are shut down. */
-	if (vector < FIRST_EXTERNAL_VECTOR || vector >= FIRST_SYSTEM_VECTOR)
-		return 0;
-	return vector;
-}
-
-/*
- * Whether the interrupt still has that vector on that CPU. Called on that CPU
- * with interrupts off, under the receiver's lock; it may be changed elsewhere
- * right after, but the old vector cannot be given away before this CPU has run
- * the kernel's clean-up of it, which calls receiver_lose_vector.
- */
-bool binding_route_holds(const struct irq_route *route)
-{
-	return vector_on(route->irqd, route->cpu) == route->vector;
 }
 
 /* The CPUs that an administrator gave it, be it that it has yet to move to them. */
@@ -157,7 +129,7 @@ static int take(struct receiver *r, unsigned int irq)
 		leave(r);
 		return error == -EBUSY ? -EINPROGRESS : error;
 	}
-	route.vector = vector_on(irqd, route.cpu);
+	route.vector = route_vector(irqd, route.cpu);
 	if (!route.vector) {
 		/* Without remapping some move with their next occurrence only. */
 		give_back(r);

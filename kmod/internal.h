@@ -89,15 +89,20 @@ struct listener {
 int listener_open(struct listener *listener, int fd, wait_queue_func_t called);
 void listener_close(struct listener *listener);
 
-/* receiver.c: a registered thread's state. */
+/* route.c: where a device interrupt goes. */
 
-/* Where a device interrupt goes: its vector on one CPU; no irqd: nowhere. */
+/* Its vector on one CPU; no irqd: nowhere. */
 struct irq_route {
 	struct irq_data *irqd;
 	unsigned int irq;
 	unsigned int cpu;
 	u8 vector;
 };
+
+u8 route_vector(struct irq_data *irqd, unsigned int cpu);
+bool route_holds(const struct irq_route *route);
+
+/* receiver.c: a registered thread's state. */
 
 enum receiver_life {
 	RECEIVER_LIVE,
@@ -176,7 +181,6 @@ int binding_init(struct receiver *r);
 void binding_free(struct receiver *r);
 int binding_bind(struct receiver *r, int eventfd);
 int binding_unbind(struct receiver *r);
-bool binding_route_holds(const struct irq_route *route);
 
 /* watch.c: eventfds whose signals are user interrupts too. */
 int watch_add(struct receiver *r, int fd);

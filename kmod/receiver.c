@@ -60,7 +60,7 @@ static u8 receiver_vector(struct receiver *r)
 {
 	if (!r->route.irqd || r->route.cpu != smp_processor_id())
 		return 0;
-	if (!binding_route_holds(&r->route)) {
+	if (!route_holds(&r->route)) {
 		r->route.irqd = NULL;
 		r->status.state = JOULIO_UINTR_LOST;
 		return 0;

@@ -22,8 +22,6 @@ void said(const char *file, int line, const char *call, long result, long expect
 /* The module. Calls return -errno. */
 long call(int fd, unsigned long request, void *argument);
 int open_device(void);
-long register_with(int device, uint64_t handler, uint32_t user_vector);
-long register_thread(int device);
 long bind_thread(int device, int eventfd);
 long unbind_thread(int device);
 long watch(int device, int eventfd);
@@ -35,7 +33,9 @@ void state_soon(int device, uint32_t state);
 int new_eventfd(void);
 int new_source(int device, int eventfd, int cpu);
 
-/* hardware.c: user interrupts, where the module is not dry. */
+/* handler.c: user interrupts, where the module is not dry. */
+long register_with(int device, uint64_t handler, uint32_t user_vector);
+long register_thread(int device);
 bool hardware(void);
 uint64_t handler_address(void);
 void let_through(void); /* by a registered thread only */

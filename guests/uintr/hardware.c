@@ -15,77 +15,6 @@
 
 static int device, eventfd, source;
 
-static volatile uint64_t delivered;
-/* What the handler had counted, and a dry module noted, when it was cleared. */
-static uint64_t cleared, noted;
-
-/* Counts, posts the request for the next one, and returns. */
-__asm__(".text\n"
-	"handler: push %rax\n"
-	"	incq delivered(%rip)\n"
-	"	xor %eax, %eax\n"
-	"	senduipi %rax\n"
-	"	pop %rax\n"
-	"	add $8, %rsp\n"
-	"	uiret\n");
-extern const char handler[];
-
-bool hardware(void)
-{
-	static int known = -1;
-	struct joulio_uintr_info info;
-	int fd;
-
-	if (known < 0) {
-		fd = open_device();
-		SAYS(call(fd, JOULIO_UINTR_INFO, &info), 0);
-		close(fd);
-		known = !!(info.flags & JOULIO_UINTR_HARDWARE);
-	}
-	return known;
-}
-
-uint64_t handler_address(void)
-{
-	return (uintptr_t)handler;
-}
-
-void let_through(void)
-{
-	if (hardware())
-		__asm__ volatile("stui");
-}
-
-void hold_back(void)
-{
-	__asm__ volatile("clui");
-}
-
-uint64_t handler_runs(void)
-{
-	return delivered;
-}
-
-void handler_clear(void)
-{
-	cleared = delivered;
-}
-
-void handler_wait(int device)
-{
-	struct joulio_uintr_status now;
-
-	if (hardware()) {
-		while (delivered == cleared)
-			;
-		return;
-	}
-	do {
-		now = status(device);
-	} while (now.notified + now.injected == noted);
-	noted = now.notified + now.injected;
-}
-
 /* Whether they are let through; where the instruction is none, the process dies. */
 static bool are_let_through(void)
 {
@@ -98,12 +27,12 @@ static bool are_let_through(void)
 /* One that is raised arrives here, or by the eventfd when the thread was away meanwhile. */
 static void one_arrives(void)
 {
-	uint64_t before = delivered, one = 1, kernel;
+	uint64_t before = handler_runs(), one = 1, kernel;
 
 	taken(eventfd);
 	CHECK(write(source, &one, sizeof(one)) == sizeof(one));
 	kernel = taken(eventfd);
-	CHECK(delivered + kernel > before);
+	CHECK(handler_runs() + kernel > before);
 }
 
 static void still_has_them(void)
@@ -135,15 +64,15 @@ static void ends(void)
 
 static void they_arrive(void)
 {
-	uint64_t before = delivered;
+	uint64_t before = handler_runs();
 	int i;
 
 	for (i = 0; i < ROUNDS; i++)
 		one_arrives();
 	/* Not by the kernel alone. */
-	CHECK(delivered > before);
+	CHECK(handler_runs() > before);
 	printf("hardware: %d arrived, %d of them by the handler\n", ROUNDS,
-	       (int)(delivered - before));
+	       (int)(handler_runs() - before));
 }
 
 /* Between the two nothing may read the time: the C library does so by RDTSC. */

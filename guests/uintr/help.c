@@ -41,21 +41,6 @@ int open_device(void)
 	return device;
 }
 
-long register_with(int device, uint64_t handler, uint32_t user_vector)
-{
-	struct joulio_uintr_thread thread = { .handler = handler, .user_vector = user_vector };
-	long result = call(device, JOULIO_UINTR_REGISTER, &thread);
-
-	if (!result)
-		let_through();
-	return result;
-}
-
-long register_thread(int device)
-{
-	return register_with(device, handler_address(), 5);
-}
-
 long bind_thread(int device, int eventfd)
 {
 	struct joulio_uintr_bind bind = { .eventfd = eventfd };

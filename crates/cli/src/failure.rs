@@ -71,7 +71,7 @@ impl Failure {
         }
     }
 
-    /// The same, reported as what came of the signal that ended the command, if one did.
+    /// The failure, reported as what came of the signal that ended the command, if one did.
     pub fn after_signal(self) -> Failure {
         match (signal(), self) {
             (Some(signal), Failure::Input(what) | Failure::Run(what)) => {
@@ -81,7 +81,7 @@ impl Failure {
         }
     }
 
-    /// Says it and gives the exit status.
+    /// Prints the failure as one line on standard error, and returns its exit status.
     pub fn report(self) -> ExitCode {
         let (message, status) = match self {
             Failure::Input(message) => (message, 2),
@@ -215,7 +215,8 @@ pub fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// When standard error is closed or full there is no reader; the status says it still.
+/// Writes `message` to standard error. Where that is closed or full nobody reads it, and the exit
+/// status alone says what happened.
 pub fn say(message: &str) {
     let _ = writeln!(std::io::stderr(), "joulio: {message}");
 }

@@ -45,7 +45,7 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print(&text)
 }
 
-/// The same on one line, of which a run prints several.
+/// Writes `value` to standard output as JSON on one line, of which a run prints several.
 pub fn print_json_line(value: &impl Serialize) -> Result<(), Failure> {
     let mut text = serde_json::to_string(value).map_err(Failure::run)?;
     text.push('\n');

@@ -84,7 +84,7 @@ pub fn interval(text: &str) -> Result<Nanos, String> {
     }
 }
 
-/// How many lines to show.
+/// Parses a number of lines, at least one.
 pub fn lines(text: &str) -> Result<u64, String> {
     match parse_count(text)? {
         0 => Err("nothing would be shown: give at least 1".into()),

@@ -54,7 +54,7 @@ pub fn stop_on_signals() -> Result<Stop, Failure> {
     Ok(stop)
 }
 
-/// The same for what waits for file descriptors: this one can be read from the first signal on.
+/// A stop for what waits for file descriptors: it can be read from the first signal on.
 ///
 /// # Errors
 /// As of [`stop_on_signals`].

@@ -16,7 +16,7 @@ pub struct Baseline {
     pub version: u32,
     /// The machine, and how it was set up.
     pub host: Host,
-    /// When it was measured, in seconds since 1970.
+    /// Time of the measurement, in seconds since 1970.
     pub measured_unix_seconds: u64,
     /// Each meter's idle power.
     pub meters: Vec<IdlePower>,

@@ -110,7 +110,7 @@ pub enum Value {
 /// A reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
-    /// When, by the clock that [`Meter::read`] was given.
+    /// Time of the reading, by the clock that [`Meter::read`] was given.
     pub at: Nanos,
     /// The value.
     pub value: Value,

@@ -62,7 +62,7 @@ pub struct PowerLogFields {
     pub gaps: bool,
     /// Seconds measured since the start.
     pub intervals: u32,
-    /// Their mean power; none before the first.
+    /// Mean power of the intervals; `None` before the first.
     pub mean: Option<Watts>,
     /// The step that the power is rounded to.
     pub step: Watts,

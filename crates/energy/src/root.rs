@@ -29,7 +29,7 @@ pub struct Root {
 }
 
 impl Root {
-    /// This machine.
+    /// The file tree of the machine that the process runs on.
     pub fn system() -> Root {
         Root {
             perf: Arc::new(perf::Kernel),

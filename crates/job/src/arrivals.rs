@@ -1,4 +1,4 @@
-//! When I/Os arrive.
+//! Arrivals of I/Os: closed and open loops, bursts, rates that change.
 
 use joulio_units::Nanos;
 use serde::{Deserialize, Serialize};

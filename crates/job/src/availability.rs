@@ -1,4 +1,4 @@
-//! Whether a completion mode can be had.
+//! Availability of a completion mode: effective, or unavailable and why.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! How long a workload's I/Os are.
+//! Block sizes of a workload's I/Os.
 
 use crate::parse_size;
 use crate::quantity::format_size;

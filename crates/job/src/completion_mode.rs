@@ -1,4 +1,4 @@
-//! How completions are waited for.
+//! Completion modes.
 
 use crate::parse_time;
 use joulio_units::Nanos;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// How a job waits for completions, as `--completion` takes it.
+/// Completion mode of a job, as `--completion` takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum CompletionMode {

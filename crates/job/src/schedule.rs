@@ -1,4 +1,4 @@
-//! When each I/O of a job arrives, and what it does.
+//! Schedule of a job: each I/O's arrival, direction and place.
 
 use crate::{Arrivals, Assignment, Job, Load};
 use joulio_units::{Direction, Nanos};
@@ -123,8 +123,8 @@ impl Schedule {
         })
     }
 
-    /// When the next I/O of an open loop arrives, or a load ends before that; of a closed loop there
-    /// is no such time.
+    /// Arrival of an open loop's next I/O, or the end of its load if that comes first;
+    /// [`Nanos::MAX`] in a closed loop.
     pub fn next(&self) -> Nanos {
         match self.loads[self.turn].load.arrivals {
             Arrivals::Closed => Nanos::MAX,

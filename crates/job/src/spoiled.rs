@@ -40,7 +40,7 @@ pub enum SpoiledBy {
     ClockStepped,
     /// The policy had not learnt how long to wait, and polled.
     NotLearnt,
-    /// Its rate did not hold still, as its experiment demanded.
+    /// The rate did not hold still, as the experiment demanded.
     Unsteady,
     /// A reset took settings of the device that could not be made again.
     SettingsLost,

@@ -1,8 +1,8 @@
-//! How still a run's rate held.
+//! Steadiness of a run's rate.
 
 use serde::{Deserialize, Serialize};
 
-/// How still the rate of a run held, over equal intervals of its measured part.
+/// Steadiness of a run's rate over equal intervals of its measured part.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Steadiness {
     /// Number of intervals, at least [`Steadiness::MIN_INTERVALS`].

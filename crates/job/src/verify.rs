@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
-/// How data is verified, as fio's `verify`.
+/// Verification of data, as fio's `verify`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verify {
     /// No verification: data is not read.

@@ -25,7 +25,7 @@ pub struct RunRecord {
     pub replicate: u32,
     /// Place in the order in which the sweep's runs were to be done, from 1.
     pub order: u64,
-    /// What the run was done on.
+    /// Platform of the run.
     pub platform: Platform,
     /// Name of the CPU or, in virtual time, of the machine's profile.
     pub machine: String,
@@ -37,7 +37,7 @@ pub struct RunRecord {
     pub result: RunResult,
 }
 
-/// What makes a record that of another run.
+/// Key of a record: two records with the same key are of the same run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordKey {
     sweep: String,
@@ -63,7 +63,7 @@ impl fmt::Display for RecordKey {
     }
 }
 
-/// What a run was done on.
+/// Platform of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Platform {
@@ -78,7 +78,7 @@ pub enum Platform {
 }
 
 impl RunRecord {
-    /// What makes it the record of its run.
+    /// The record's key.
     pub fn key(&self) -> RecordKey {
         RecordKey {
             sweep: self.sweep.clone(),

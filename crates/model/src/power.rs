@@ -40,7 +40,7 @@ pub struct EnergyParts {
     pub cores: Joules,
     /// Energy of what the cores share.
     pub uncore: Joules,
-    /// Their wake-ups.
+    /// Joules of the cores' wake-ups.
     pub wakes: Joules,
     /// The devices.
     pub device: Joules,

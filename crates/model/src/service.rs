@@ -1,4 +1,4 @@
-//! When a device finishes an I/O: a few servers behind one serial link in each direction.
+//! Service times of a device's I/Os: a few servers behind one serial link in each direction.
 
 mod collection;
 mod spread;

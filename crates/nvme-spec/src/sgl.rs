@@ -110,7 +110,7 @@ impl SglDescriptor {
 }
 
 impl Command {
-    /// This command with `descriptor` as its data pointer, and PSDT saying so.
+    /// The command with `descriptor` as its data pointer, and PSDT set to match.
     pub fn with_sgl(mut self, descriptor: SglDescriptor) -> Command {
         let halves: [U64; 2] = zerocopy::transmute!(descriptor);
         [self.prp1, self.prp2] = halves;

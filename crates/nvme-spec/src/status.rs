@@ -131,7 +131,7 @@ impl Status {
         self.0
     }
 
-    /// This status with DNR set: the command would fail again (Base figure 92).
+    /// The status with DNR set: the command would fail again (Base figure 92).
     pub const fn do_not_retry(self) -> Status {
         Status(self.0 | 1 << 14)
     }

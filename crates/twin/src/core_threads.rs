@@ -4,13 +4,10 @@ use crate::TwinError;
 use crate::event_queue::EventQueue;
 use crate::run_queue::Turn;
 use crate::runner::Runner;
-use crate::stop::Stop;
+use crate::stop::{LONGEST, Stop};
 use crate::thread::JobThread;
 use crate::world::World;
 use joulio_units::Nanos;
-
-/// The latest time that a run reaches, in nanoseconds: sums of two do not overflow.
-pub(crate) const LONGEST: Nanos = Nanos(1 << 63);
 
 /// The threads on the hardware threads of a core. Nobody on another core sees what they do until one of
 /// them rings a doorbell.

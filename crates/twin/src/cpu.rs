@@ -121,7 +121,7 @@ impl Cpu {
         }
     }
 
-    /// Its times in the measured part.
+    /// Times of the core in the measured part.
     pub(crate) fn times(&self) -> CoreTimes {
         let mut times = self.times;
         for doing in Doing::ALL {

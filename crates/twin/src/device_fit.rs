@@ -24,7 +24,7 @@ const SHARES: [f64; 15] = [
     1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5, 0.45, 0.4, 0.35, 0.3,
 ];
 
-/// How rates were measured.
+/// Circumstances in which rates were measured.
 #[derive(Clone, Copy, Debug)]
 pub struct MeasuredBy<'a> {
     /// The machine, whose software is taken off.

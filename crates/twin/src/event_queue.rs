@@ -1,4 +1,4 @@
-//! Who goes on next.
+//! Queue of the threads' next events, the earliest first.
 
 use joulio_units::Nanos;
 

@@ -1,4 +1,4 @@
-//! What came of a run.
+//! Report of a run.
 
 use crate::path::Path;
 use crate::result::{Counted, DeviceResult, TwinRun};

@@ -1,4 +1,4 @@
-//! What has turns on a CPU: the jobs, and the threads beside them.
+//! Runners: what has turns on a CPU, the jobs and the threads beside them.
 
 use crate::TwinError;
 use crate::neighbour::Neighbour;
@@ -60,7 +60,7 @@ impl Runner<'_, '_> {
         }
     }
 
-    /// Its CPU is taken for another thread, at `at`.
+    /// Takes the CPU away for another thread, at `at`.
     pub(crate) fn preempted(&mut self, at: Nanos) {
         match self {
             Runner::Job(job) => job.preempted(at),

@@ -1,7 +1,11 @@
-//! The end of a run that somebody stops.
+//! Ends of a run that is too long, or that somebody stops.
 
 use crate::TwinError;
+use joulio_units::Nanos;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The latest time that a run reaches, in nanoseconds: sums of two do not overflow.
+pub(crate) const LONGEST: Nanos = Nanos(1 << 63);
 
 /// Turns of threads from one reading of the flag to the next.
 const INTERVAL: u32 = 1 << 14;

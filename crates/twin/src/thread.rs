@@ -9,7 +9,6 @@ mod queue;
 
 pub(crate) use queue::DeviceQueue;
 
-use crate::core_threads::LONGEST;
 use crate::in_flight::InFlightIo;
 use crate::oracle::OracleState;
 use crate::path::Path;
@@ -40,12 +39,12 @@ pub(crate) enum ThreadPhase {
 /// What a job may need in its loop, so that the loop of each shape does no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// Of one device, and nobody asks for more than times: the policy's only step is planned for every wait
-    /// and nobody is told of anything, interrupts come at once, and there is no scheduler.
+    /// One device, and nobody asks for more than times: the policy's only step is planned for every
+    /// wait and nobody is told of anything, interrupts come at once, and there is no scheduler.
     Plain,
-    /// Of one device.
+    /// One device.
     One,
-    /// Of several devices.
+    /// Several devices.
     Several,
 }
 
@@ -79,7 +78,8 @@ pub(crate) struct JobThread<'a> {
     /// thread of its core.
     pub(crate) seen: bool,
     pub(crate) queue: DeviceQueue,
-    /// Its queues for further devices, in one poll group with that one, by policies of the same kind.
+    /// Queues for the thread's further devices, in one poll group with the first, by policies of
+    /// the same kind.
     pub(crate) others: Vec<DeviceQueue>,
     /// The steps that the policy may plan and the machine has.
     pub(crate) can: StepSet,
@@ -365,7 +365,7 @@ impl<'a> JobThread<'a> {
         self.phase == ThreadPhase::Woken
     }
 
-    /// Its CPU is taken for another thread, at `since`.
+    /// Takes the CPU away for another thread, at `since`.
     pub(crate) fn preempted(&mut self, since: Nanos) {
         self.resumes = match self.phase {
             // What completes meanwhile is there when it is back.

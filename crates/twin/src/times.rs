@@ -1,4 +1,4 @@
-//! How a core spent its time.
+//! Times of a core by what it did.
 
 use joulio_model::machine::costs::IdleState;
 use joulio_model::{FrequencyRatio, Residency};

@@ -1,4 +1,4 @@
-//! What the jobs share.
+//! World that the jobs share: devices, CPUs, the clock.
 
 use crate::cpu::Cpu;
 use crate::device::Device;

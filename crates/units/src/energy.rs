@@ -34,7 +34,7 @@ pub struct Energy {
     pub band: Option<Band>,
     /// The length of the window, at this meter.
     pub window: Nanos,
-    /// How the energy came to be known.
+    /// Provenance of the energy.
     pub how: How,
 }
 

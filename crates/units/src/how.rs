@@ -1,8 +1,8 @@
-//! How an energy came to be known: measured, modelled and the like.
+//! Provenance of an energy: measured, modelled and the like.
 
 use crate::{Joules, Nanos};
 
-/// How an energy came to be known.
+/// Provenance of an energy.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum How {

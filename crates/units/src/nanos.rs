@@ -45,7 +45,7 @@ impl Nanos {
         Nanos((ns + 0.5) as u64)
     }
 
-    /// This length in seconds.
+    /// The length in seconds.
     #[inline]
     pub fn seconds(self) -> f64 {
         self.0 as f64 / 1e9

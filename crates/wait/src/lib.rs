@@ -1,4 +1,4 @@
-//! How a core waits for a completion.
+//! Waits of a core for a completion: a [`Policy`] decides, a [`Waiter`] carries out.
 //!
 //! A [`Policy`] decides: it learns from submissions and completions, and plans a [`Step`]. It owns
 //! no clock and does no I/O, so that the same value decides in real and in virtual time. The

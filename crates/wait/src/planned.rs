@@ -3,8 +3,8 @@
 use crate::StepKind;
 use joulio_units::{Joules, Nanos};
 
-/// How a policy means to wait for an I/O: a rest, a loose watch, a close one, and a block after it. Times
-/// count from the submission.
+/// Plan of a policy for the wait for an I/O: a rest, a loose watch, a close one, and a block after
+/// it. Times count from the submission.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlannedWait {
     /// Kind of the rest, [`StepKind::Sleep`] or [`StepKind::Pause`], and its end; `None`: no rest.
@@ -20,7 +20,7 @@ pub struct PlannedWait {
     pub expected: Option<ExpectedCost>,
 }
 
-/// What a wait is expected to cost an I/O.
+/// Expected cost of a wait to an I/O.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExpectedCost {
     /// Joules of the core.

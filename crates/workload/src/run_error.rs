@@ -1,4 +1,4 @@
-//! How a run fails.
+//! Errors of a run.
 
 use crate::worker_error::WorkerError;
 use joulio_job::JobError;

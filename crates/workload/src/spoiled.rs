@@ -1,4 +1,4 @@
-//! When a run's figures are the machine's doing more than the completion mode's.
+//! Judgement of spoiled runs: figures that are the machine's doing more than the completion mode's.
 //!
 //! A poller that shares its CPU with another program does half of the I/Os for twice the joules,
 //! and nothing in its figures says so. The judgement is pure: counters in, reasons out.

@@ -1,4 +1,4 @@
-//! Whether this process was stopped: SIGSTOP, Ctrl-Z, a debugger. Only SIGCONT shows it.
+//! Detection of stops of the process: SIGSTOP, Ctrl-Z, a debugger. Only SIGCONT shows them.
 
 use signal_hook::consts::SIGCONT;
 use signal_hook::flag::register;

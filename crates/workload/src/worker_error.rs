@@ -1,4 +1,4 @@
-//! How a job fails.
+//! Errors of a job.
 
 use crate::engine::{EngineError, IoError};
 use crate::process::ProcessError;

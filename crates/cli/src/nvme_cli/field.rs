@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// How nvme-cli shows a field.
+/// Notations of nvme-cli for a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PrintedField {
     /// A decimal number.

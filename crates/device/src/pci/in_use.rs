@@ -1,4 +1,4 @@
-//! Whether anything uses a controller's disks.
+//! Uses of a controller's disks: mounts, swap, and whoever else holds one open.
 //!
 //! Two kinds of search, because neither is enough. The tables name what is
 //! wrong (which mount, which swap), but miss what they do not know, like a pool

@@ -50,7 +50,7 @@ pub struct Progress {
     pub fetched: u32,
     /// Completions posted.
     pub posted: u32,
-    /// When there will be something to do without another doorbell.
+    /// Time of the next work that no doorbell announces; `None`: there is none.
     pub next: Option<Nanos>,
 }
 

@@ -6,7 +6,7 @@ use joulio_units::Nanos;
 use std::fmt;
 use std::str::FromStr;
 
-/// When a planned fault happens.
+/// Condition on which a planned fault happens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum When {
     /// `@0.001`: at each I/O command with this probability, 0 to 1.
@@ -23,7 +23,7 @@ pub enum When {
 pub struct Planned {
     /// The fault to commit.
     pub fault: Fault,
-    /// When.
+    /// Condition on which the fault happens.
     pub when: When,
 }
 

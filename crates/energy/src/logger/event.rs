@@ -5,7 +5,7 @@ use joulio_units::Nanos;
 /// Something that the logger noted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoggerEvent {
-    /// When, by the logger's clock.
+    /// Time of the event, by the logger's clock.
     pub at: Nanos,
     /// The column's name, as `Host Connected`.
     pub name: String,

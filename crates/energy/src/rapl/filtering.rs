@@ -12,8 +12,9 @@ const ENERGY_FILTERING_CTL: u64 = 1 << 11;
 const MISC_PACKAGE_CTLS: u64 = 0xbc;
 const ENERGY_FILTERING_ENABLE: u64 = 1;
 
-/// Whether RAPL's counters are blurred against the PLATYPUS attack (Intel's guidance on Running
-/// Average Power Limit Energy Reporting). Their sums over a second remain; short windows suffer.
+/// State of RAPL's energy filtering, which blurs the counters against the PLATYPUS attack (Intel's
+/// guidance on Running Average Power Limit Energy Reporting). Sums over a second remain; short
+/// windows suffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Filtering {
     /// Energy counters are filtered.

@@ -20,7 +20,7 @@ pub struct Processor {
     pub name: String,
     /// Vendor of the processor.
     pub vendor: Vendor,
-    /// This is a virtual machine.
+    /// Whether the machine is a virtual one.
     pub virtual_machine: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How a ring's completions are waited for.
+//! Waits for a ring's completions.
 
 use super::IoUring;
 use crate::Completion;

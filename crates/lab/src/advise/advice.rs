@@ -11,7 +11,7 @@ use joulio_units::{Boundary, Nanos, Watts};
 use joulio_workload::RunResult;
 use serde::Serialize;
 
-/// What advice is to go by.
+/// Options of an advice.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AdviceOptions {
     /// Boundary of the energy; `None`: the narrowest whose energy is measured, and else the jobs' cores.
@@ -27,7 +27,7 @@ pub struct AdviceOptions {
     pub spin_watts: Option<f64>,
 }
 
-/// What is sought.
+/// Figure that the advice makes as good as it can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sought {
@@ -39,10 +39,10 @@ pub enum Sought {
     Latency,
 }
 
-/// What to choose, and why.
+/// Advice: the best candidate, and the reasons.
 #[derive(Clone, Debug, Serialize)]
 pub struct Advice {
-    /// What was sought.
+    /// Figure that was sought.
     pub sought: Sought,
     /// Figure that candidates were compared by.
     pub yardstick: Yardstick,
@@ -53,7 +53,7 @@ pub struct Advice {
     pub best: usize,
     /// Indices of candidates that cannot be told from it.
     pub ties: Vec<usize>,
-    /// How it compares with the best of each other kind.
+    /// Comparisons of the best with the best of each other kind.
     pub rivals: Vec<Rival>,
     /// The cheapest candidate that breaks the promise, if it is cheaper than the best.
     pub too_late: Option<TooLate>,

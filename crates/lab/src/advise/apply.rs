@@ -8,14 +8,14 @@ use std::path::Path;
 /// Root of the settings.
 const ROOT: &str = "/";
 
-/// What became of the settings that the advice names.
+/// Result of applying the settings that the advice names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Applied {
     /// The advice names none.
     Nothing,
     /// Every one is so already.
     Already,
-    /// These were made, each as `NAME=VALUE`, and left: the journal puts them back.
+    /// Settings that were made, each as `NAME=VALUE`, and left: the journal puts them back.
     Changed(Vec<String>),
 }
 

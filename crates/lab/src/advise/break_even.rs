@@ -16,8 +16,8 @@ pub struct BreakEven {
 const MOST: f64 = 20.0;
 
 impl BreakEven {
-    /// Of `best` and `other`, on a machine whose busy core takes `spin_watts`; `None`: no watts of a busy
-    /// core make them equal.
+    /// Break-even of `best` and `other` on a machine whose busy core takes `spin_watts`; `None`: no
+    /// watts of a busy core make them equal.
     ///
     /// A busy core that takes W watts more costs each I/O W times its CPU time.
     pub(super) fn between(best: &Figures, other: &Figures, spin_watts: f64) -> Option<BreakEven> {

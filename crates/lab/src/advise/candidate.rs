@@ -7,7 +7,7 @@ use joulio_workload::{Counts, EngineName, LatencySummary, RunResult};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What can be chosen: an engine with a completion mode, under settings, at a depth.
+/// Candidate of an advice: an engine with a completion mode, under settings, at a depth.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Candidate {
     /// Engine, which does the I/O.
@@ -50,14 +50,14 @@ pub struct Figures {
     pub watts: Interval,
     /// Joules of an I/O within the boundary.
     pub joules_per_io: Interval,
-    /// The same with all of the model's figures at the low ends of their bands, and at the high ends;
-    /// `None`: it is measured.
+    /// Joules an I/O with all of the model's figures at the low ends of their bands, and at the
+    /// high ends; `None`: they are measured.
     pub joules_per_io_band: Option<(f64, f64)>,
     /// Microseconds of CPU time of an I/O.
     pub cpu_us_per_io: f64,
 }
 
-/// What the runs of a candidate were like.
+/// Assessment of a candidate by its runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct Assessment {
     /// The candidate.
@@ -83,7 +83,7 @@ pub struct Assessment {
     pub(super) iops: Vec<f64>,
     #[serde(skip)]
     pub(super) means: Vec<f64>,
-    /// The same within each boundary that has a figure.
+    /// Joules an I/O of each run, within each boundary that has a figure.
     #[serde(skip)]
     pub(super) boundaries: Vec<(Yardstick, Vec<f64>)>,
 }

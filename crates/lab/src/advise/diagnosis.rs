@@ -1,4 +1,4 @@
-//! What holds this machine back, and what to do about it.
+//! Diagnosis of the machine: settings that cost latency or energy, and their remedies.
 
 use joulio_host::Machine;
 use joulio_host::machine::{Cpu, DiskSettings, IdleStateSetting};
@@ -11,7 +11,7 @@ use std::path::Path;
 pub struct Diagnosis {
     /// Description of what is so, and what follows from it.
     pub what: String,
-    /// What to do about it; `None`: nothing can be done.
+    /// Remedy, as a command or a sentence; `None`: nothing can be done.
     pub remedy: Option<String>,
 }
 

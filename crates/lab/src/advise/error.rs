@@ -72,7 +72,7 @@ pub enum AdviseError {
         limit: Microseconds,
         /// The quickest candidate there.
         quickest: String,
-        /// Its latency.
+        /// The lowest 99th percentile of all candidates.
         latency: Microseconds,
     },
     /// A cap that nothing is below.
@@ -87,7 +87,7 @@ pub enum AdviseError {
         boundary: Boundary,
         /// The candidate that draws the least.
         least: String,
-        /// Its watts.
+        /// The lowest power of all candidates.
         watts: Watts,
     },
 }

@@ -31,7 +31,7 @@ impl Advising {
         Ok(Advising { request, described })
     }
 
-    /// What was requested.
+    /// The request, completed.
     pub fn request(&self) -> &AdviceRequest {
         &self.request
     }

@@ -1,4 +1,4 @@
-//! What runs of the candidates gave.
+//! Results of the candidates' runs.
 
 use super::advice::Advice;
 use super::diagnosis::Diagnosis;

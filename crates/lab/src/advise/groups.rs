@@ -1,4 +1,4 @@
-//! What is to be run: completion modes, and the settings that can matter to each.
+//! Groups of runs: completion modes, and the settings that can matter to each.
 
 use joulio_nvme::wait::{Policy, StepKind};
 use joulio_workload::{CompletionMode, EngineName, Method};

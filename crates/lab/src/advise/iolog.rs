@@ -16,7 +16,7 @@ const OPEN_DEPTH: usize = 32;
 /// A log that is none.
 #[derive(Debug, thiserror::Error)]
 pub enum IologError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("--read_iolog {}: {source}", path.display())]
     Unreadable {
         /// The file.

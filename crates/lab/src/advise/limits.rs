@@ -16,15 +16,15 @@ pub struct Limit {
     pub latency: Nanos,
 }
 
-/// Where limits come from.
+/// Source of the limits on latency.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitSource {
     /// Nothing is promised.
     Nothing,
-    /// They were given.
+    /// The limits of `--slo`.
     Slo,
-    /// They are polling's latencies and a budget, by the polling candidate of this engine.
+    /// Polling's latencies and a budget, by the polling candidate of one engine.
     Polling {
         /// Engine that polled.
         engine: String,
@@ -40,7 +40,7 @@ pub enum LimitSource {
 pub struct Limits {
     /// The limits; none: nothing is promised.
     pub limits: Vec<Limit>,
-    /// Where they come from.
+    /// Source of the limits.
     pub source: LimitSource,
 }
 

@@ -10,15 +10,16 @@ use serde::Serialize;
 /// Advice with what it rests on, as `--output json` prints it.
 #[derive(Debug, Serialize)]
 pub struct AdviceReport {
-    /// What it takes beside the figures to run it again and understand it.
+    /// Machine, versions and options: all that is needed beside the figures to repeat and
+    /// understand the advice.
     pub manifest: Manifest,
     /// Workload that was observed; `None`: it was described.
     pub observed: Option<Workload>,
-    /// What holds this machine back; empty in virtual time.
+    /// Diagnoses of the machine; empty in virtual time.
     pub diagnoses: Vec<Diagnosis>,
     /// Command that runs the advice.
     pub command: String,
-    /// What to choose, and why.
+    /// Advice: the best candidate, and the reasons.
     #[serde(flatten)]
     pub advice: Advice,
     /// The job that was advised on.

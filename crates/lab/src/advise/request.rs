@@ -26,7 +26,7 @@ pub struct AdviceRequest {
     /// states that candidates are made of, of each of which none is all that make sense. Its replicates
     /// are the repetitions of each run: in virtual time, seeds.
     pub experiment: ExperimentOptions,
-    /// Where the workload comes from, if it is not described by the experiment's.
+    /// Source of the workload, where the experiment's options do not describe it.
     pub observe: Option<Observe>,
     /// Watts that may be drawn; `None`: the least energy is sought.
     pub cap: Option<Watts>,

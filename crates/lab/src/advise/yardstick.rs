@@ -1,4 +1,4 @@
-//! Which energy figure candidates are compared by.
+//! Yardstick: the energy figure by which candidates are compared.
 
 use joulio_nvme::wait::Objective;
 use joulio_units::Boundary;

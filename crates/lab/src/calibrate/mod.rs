@@ -21,7 +21,7 @@ use joulio_workload::{Spoiled, Stop};
 use watch::Watch;
 use watts::{MeasuredWatts, with_watts};
 
-/// This machine's times, measured.
+/// Calibration of a machine: its measured times, as a profile.
 #[derive(Clone, Debug)]
 pub struct Calibration {
     /// The processor's name.
@@ -33,7 +33,7 @@ pub struct Calibration {
     pub profile: MachineProfile,
     /// Name of the base profile.
     pub base: String,
-    /// This machine's watts, where they were measured too.
+    /// Measured watts; `None` where only times were measured.
     pub watts: Option<MeasuredWatts>,
     /// Nanoseconds that the emulated device takes beside its profile's service time.
     pub emulated_device_ns: f64,

@@ -1,5 +1,5 @@
-//! Whether a measurement had its CPUs to itself. With another program on them a switch between two
-//! threads was measured as 87 ns that takes 2,223.
+//! Check that a measurement had its CPUs to itself. With another program on them a switch between
+//! two threads was measured as 87 ns that takes 2,223.
 
 use super::driver::CalibrateCpus;
 use super::error::CalibrateError;

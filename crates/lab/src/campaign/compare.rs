@@ -69,7 +69,7 @@ fn name(platform: Platform) -> &'static str {
 /// Runs of two folders beside each other.
 #[derive(Clone, Debug)]
 pub struct ComparedRuns {
-    /// What differs beside the figures, in a line each: machines, versions, devices.
+    /// Differences beside the figures, in a line each: machines, versions, devices.
     pub notes: Vec<String>,
     /// Figures of points that both have.
     pub points: Vec<ComparedPoint>,
@@ -106,7 +106,7 @@ impl ComparedPoint {
     }
 }
 
-/// What may stand beside what.
+/// Kinds of results that may be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kinds {
     /// Results of one kind: both measured on real devices, or both on emulated ones, or both modelled.

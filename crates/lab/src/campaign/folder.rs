@@ -22,7 +22,7 @@ pub struct ResultsHeader {
     pub joulio: String,
     /// Name of the experiment.
     pub experiment: String,
-    /// What it was run on.
+    /// Platform of the runs.
     pub platform: Platform,
     /// True for the short form.
     pub quick: bool,
@@ -44,7 +44,7 @@ struct SessionLine {
 pub struct ResultsFolder {
     /// The folder.
     pub path: PathBuf,
-    /// What the records are of.
+    /// Header of the records.
     pub header: ResultsHeader,
     /// Records, of several of a run the last, by sweep, point, repetition, platform and machine.
     pub records: Vec<RunRecord>,

@@ -36,7 +36,7 @@ const MAX_RUNS: u64 = 1_000_000;
 pub struct Campaign {
     /// The experiment.
     pub file: ExperimentFile,
-    /// Where it is run.
+    /// Platform of the campaign, and what replaces the file's keys.
     pub on: OnPlatform,
     /// Sweeps that are run, in the file's order.
     pub sweeps: Vec<CampaignSweep>,

@@ -1,4 +1,4 @@
-//! What a campaign would run, how long it takes, and what is unavailable here and why.
+//! Plan of a campaign: its runs, their time, and what is unavailable here and why.
 
 use super::Campaign;
 use super::shard::Shard;
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// Virtual I/Os that one CPU simulates in a second, roughly.
 const VIRTUAL_IOS: f64 = 400_000.0;
 
-/// What a campaign would run.
+/// Plan of a campaign: its runs, their time, and what is unavailable.
 #[derive(Clone, Debug)]
 pub struct CampaignPlan {
     /// Sweeps, in the file's order.
@@ -40,7 +40,7 @@ pub struct PlannedSweep {
     pub runs: usize,
     /// Seconds of the runs, as far as they are known.
     pub seconds: f64,
-    /// What cannot be had of it, and why.
+    /// Parts that are unavailable, and why.
     pub unavailable: Vec<Unavailable>,
 }
 
@@ -58,9 +58,9 @@ pub struct Unavailable {
 /// A table or a figure.
 #[derive(Clone, Debug)]
 pub struct PlannedItem {
-    /// Its id.
+    /// Identifier of the experiment.
     pub id: String,
-    /// Its title.
+    /// Title of the experiment.
     pub title: String,
     /// Points that it shows.
     pub points: usize,

@@ -332,7 +332,7 @@ impl CampaignEnd {
         self.unmetered = lacking;
     }
 
-    /// What is not as it was to be, in one line; `None`: all is.
+    /// Trouble of the runs in one line; `None`: every run is as it was to be.
     pub fn trouble(&self) -> Option<String> {
         let mut parts = Vec::new();
         if let Some((name, why)) = self.failed.first() {

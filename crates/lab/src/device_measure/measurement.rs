@@ -44,7 +44,7 @@ pub struct MeasureOptions {
     pub allow_write: bool,
     /// True if it ends as soon as most runs of a point are spoiled.
     pub strict: bool,
-    /// What ends waiting for the device's controller.
+    /// Cancellation of waits for the device's controller.
     pub cancel: Cancel,
 }
 

@@ -26,7 +26,7 @@ pub struct RateRun {
     pub spoiled: Option<Spoiled>,
 }
 
-/// What runs points: a device, or the twin in its place.
+/// Source of rates: a device, or the twin in its place.
 pub trait RateSource {
     /// Runs `point` once.
     ///
@@ -40,7 +40,7 @@ pub trait RateSource {
 pub struct PointRuns {
     /// The point.
     pub point: RatePoint,
-    /// Its runs, in their order.
+    /// Runs of the point, in their order.
     pub runs: Vec<RateRun>,
 }
 

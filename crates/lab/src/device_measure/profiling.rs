@@ -18,14 +18,14 @@ use std::path::{Path, PathBuf};
 pub struct ProfilingOptions {
     /// The measurement.
     pub measure: MeasureOptions,
-    /// This machine, whose software is taken off: a name, or a path; `None`: the one that fits this
-    /// processor, or a generic server.
+    /// Name or path of the profile of the machine whose software's time is taken off; `None`: the
+    /// one that fits the processor, or a generic server.
     pub machine: Option<String>,
     /// Profile of what is not measured: a name or a path.
     pub base: String,
     /// File of the profile; the rates are written beside it, as a `.csv`.
     pub out: PathBuf,
-    /// What becomes of files that are there.
+    /// Treatment of files that exist.
     pub existing: Existing,
 }
 

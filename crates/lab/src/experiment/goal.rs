@@ -1,4 +1,4 @@
-//! What the completion mode `adaptive` is to reach, as flags and files describe it.
+//! Goal of the completion mode `adaptive`, as flags and files describe it.
 
 use joulio_nvme::wait::{Goal, Objective, Promised};
 use joulio_units::Slo;

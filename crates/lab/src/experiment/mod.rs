@@ -72,7 +72,7 @@ impl Experiment {
         })
     }
 
-    /// What was requested.
+    /// The options, completed.
     pub fn options(&self) -> &ExperimentOptions {
         &self.options
     }

@@ -1,10 +1,10 @@
-//! What the user of an experiment hears of it meanwhile.
+//! Observer of an experiment's progress.
 
 use joulio_workload::{Job, Method};
 
 /// Observer of an experiment: receives its runs, their progress, and notes.
 pub trait Observer: Sync {
-    /// Of so many runs, so many are over.
+    /// Begins, or goes on, with `over` runs of `all` done.
     fn planned(&self, _over: usize, _all: usize) {}
 
     /// A run begins.

@@ -8,7 +8,8 @@ use serde::Serialize;
 /// Results of an experiment, as `--output json` prints them.
 #[derive(Debug, Serialize)]
 pub struct ExperimentResult {
-    /// What it takes beside the figures to run it again and understand it.
+    /// Machine, versions and options: all that is needed beside the figures to repeat and
+    /// understand the runs.
     pub manifest: Manifest,
     /// Results of the runs, in their order.
     pub runs: Vec<RunResult>,

@@ -1,4 +1,4 @@
-//! Where runs are done: devices and meters, opened.
+//! Testbed: opened devices and meters.
 
 use super::energy::{EnergyOptions, EnergySources};
 use super::error::ExperimentError;
@@ -59,7 +59,7 @@ impl Testbed {
         Testbed::of(targets, options, energy)
     }
 
-    /// The same, whether or not the jobs of `demands` can run on the devices.
+    /// Opens the devices, whether or not the jobs of `demands` can run on them.
     ///
     /// # Errors
     /// A device or a meter cannot be had.

@@ -1,4 +1,4 @@
-//! Whether results are a success.
+//! Judgement of results: success or the first failure.
 
 use joulio_workload::{RunResult, Stop};
 

@@ -48,7 +48,7 @@ pub struct WorkloadOptions {
     pub verify: Verify,
     /// Seed of every random number.
     pub seed: u64,
-    /// What the completion mode `adaptive` is to reach.
+    /// Goal of the completion mode `adaptive`.
     pub goal: GoalOptions,
 }
 

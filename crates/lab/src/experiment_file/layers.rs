@@ -10,10 +10,10 @@ use crate::report::OneOrMore;
 use crate::sweep::{Axes, Factor, FactorError, SweepOptions};
 use crate::virtual_time::TwinOptions;
 
-/// Where an experiment is run, and what the command line says in place of the file.
+/// Platform of an experiment, and what the command line gives in place of the file's keys.
 #[derive(Clone, Debug)]
 pub struct OnPlatform {
-    /// What it is run on.
+    /// Platform of the runs.
     pub platform: Platform,
     /// `--quick`: the short form.
     pub quick: bool,

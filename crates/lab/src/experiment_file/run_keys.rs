@@ -1,4 +1,4 @@
-//! What runs of an experiment have in common.
+//! Keys that runs of an experiment have in common.
 
 use crate::experiment::{ExperimentOptions, RateProcess};
 use crate::report::OneOrMore;
@@ -76,7 +76,7 @@ impl Number {
     }
 }
 
-/// What is run beside the experiment's options: of the lab, not of one run.
+/// Keys of the lab, not of one run, beside the experiment's options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunExtras {
     /// Devices, each a run of its own.

@@ -4,7 +4,7 @@ use crate::statistics::Interval;
 use joulio_twin::grid::{Cell, Judged, OracleJoules};
 use joulio_units::PastTdp;
 
-/// Where the values of many cells lie.
+/// Spread of a value over many cells: median, ninetieth percentile, worst.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     /// Median.
@@ -30,7 +30,7 @@ impl Spread {
     }
 }
 
-/// How a policy did in many cells.
+/// Summary of a policy over many cells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicySummary {
     /// Name of the policy.
@@ -64,7 +64,7 @@ pub fn policy_names<'a>(rows: impl IntoIterator<Item = &'a Cell>) -> Vec<&'a str
     names
 }
 
-/// How each policy of `rows` did, in the order of the sweep.
+/// Summaries of the policies of `rows`, in the order of the sweep.
 pub fn policies(rows: &[&Cell]) -> Vec<PolicySummary> {
     let names = policy_names(rows.iter().copied()).into_iter();
     names.map(|name| PolicySummary::of(name, rows)).collect()

@@ -1,4 +1,5 @@
-//! Which points of an experiment answer the runs that a source's published numbers are about.
+//! Answers: the points of an experiment that correspond to the runs of a source's published
+//! numbers.
 
 use super::data::{Cell, Data, Estimate};
 use super::value::number;
@@ -27,7 +28,7 @@ struct Loose {
     scheduler: bool,
 }
 
-/// What stands in for a run by its name: the records of the point that answers it.
+/// Records of the points that answer a source's runs, by the runs' names.
 pub struct OfRecords<'a> {
     data: &'a Data,
     answers: &'a Answers,
@@ -62,7 +63,7 @@ impl Answers {
         self.paper.as_ref()
     }
 
-    /// What the source printed of `metric` at a point: a value, or the ends of a range.
+    /// Published value of `metric` at a point, or the ends of its range.
     pub fn printed(
         &self,
         sweep: &str,
@@ -93,7 +94,7 @@ impl Answers {
 }
 
 impl OfRecords<'_> {
-    /// The same for `comparisons` that are made together.
+    /// The comparison as one of `comparisons` that are made together.
     pub fn among(self, comparisons: usize) -> Self {
         OfRecords {
             together: comparisons.max(1) as f64,
@@ -147,14 +148,15 @@ impl Estimates for OfRecords<'_> {
 
 /// A step from one estimate to another that is to be larger.
 pub(super) struct Step {
-    /// It is larger.
+    /// Whether the second mean is the larger.
     above: bool,
     /// Probability of a difference as large by chance; 1: not known.
     pub p: f64,
 }
 
 impl Step {
-    /// Of `to` above `factor` times `from`, by Welch's test where both were repeated.
+    /// Step from `from` to `to`: whether the second is above `factor` times the first, by Welch's
+    /// test where both were repeated.
     pub fn of(from: &Estimate, to: &Estimate, factor: f64) -> Step {
         let scaled: Vec<f64> = from.values.iter().map(|value| value * factor).collect();
         let compared = TTest::Welch.compare(&to.values, &scaled);
@@ -166,7 +168,7 @@ impl Step {
         }
     }
 
-    /// Whether it rises, where `p` is its probability after a correction.
+    /// Verdict on the step as a rise, where `p` is its probability after a correction.
     pub fn verdict(&self, p: f64) -> Verdict {
         match (p <= SIGNIFICANCE, self.above) {
             (false, _) => Verdict::Untold,

@@ -5,7 +5,8 @@ use super::data::{Data, device_name};
 use super::figure::{Figure, Maker};
 use super::spec::{FigureSpec, ObservationSpec, TableSpec};
 use super::table::{Table, TableMaker};
-use super::verdict::{Judge, Observed, Outcome, tolerance};
+use super::outcome::Outcome;
+use super::verdict::{Judge, Observed, tolerance};
 use super::words;
 use crate::record::{Platform, RunRecord};
 use joulio_model::MachineProfile;
@@ -13,7 +14,7 @@ use joulio_twin::check::judge;
 use joulio_twin::published::{Basis, Paper};
 use serde::Serialize;
 
-/// What an experiment is to show, and of which source.
+/// Tables, figures and observations of an experiment, and their source.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown<'a> {
     /// Short name, as its file has it.
@@ -22,11 +23,11 @@ pub struct Shown<'a> {
     pub title: &'a str,
     /// Short name of the source of published numbers, `HS22`.
     pub published: Option<&'a str>,
-    /// Its tables.
+    /// Tables of the experiment.
     pub tables: &'a [TableSpec],
-    /// Its figures.
+    /// Figures of the experiment.
     pub figures: &'a [FigureSpec],
-    /// Its observations.
+    /// Observations of the experiment.
     pub observations: &'a [ObservationSpec],
 }
 
@@ -50,14 +51,14 @@ pub struct ExperimentReport {
     pub published: Option<String>,
     /// Title, authors and place of that source.
     pub source: Option<String>,
-    /// What it shows on each machine and platform.
+    /// Reports of the records of each machine and platform.
     pub sets: Vec<SetReport>,
 }
 
 /// An experiment on one machine and platform.
 #[derive(Clone, Debug, Serialize)]
 pub struct SetReport {
-    /// What the runs were done on.
+    /// Platform of the runs.
     pub platform: Platform,
     /// Name of the CPU or of the machine's profile.
     pub machine: String,
@@ -75,7 +76,7 @@ pub struct SetReport {
     pub observed: Vec<Observed>,
     /// Published numbers beside ours.
     pub numbers: Vec<NumberLine>,
-    /// What becomes of each table and figure.
+    /// Status of each table and figure.
     pub status: Vec<Status>,
 }
 
@@ -109,13 +110,13 @@ pub struct NumberLine {
     pub error_percent: f64,
     /// Percent up to which it counts as reproduced.
     pub allowed_percent: f64,
-    /// What becomes of it.
+    /// Outcome of the observation.
     pub outcome: Outcome,
     /// In virtual time: what the agreement rests on.
     pub basis: Option<Basis>,
 }
 
-/// What becomes of a table or a figure.
+/// Status of a table or a figure.
 #[derive(Clone, Debug, Serialize)]
 pub struct Status {
     /// Name.
@@ -126,7 +127,8 @@ pub struct Status {
     pub title: String,
     /// True if it has data here.
     pub data: bool,
-    /// What the observations that it shows become, the worst of them; `NoData` where none speaks of it.
+    /// Worst outcome of the observations that the table or figure shows; `NoData` where no
+    /// observation is about it.
     pub outcome: Outcome,
     /// Why, in a sentence.
     pub because: String,

@@ -12,7 +12,7 @@ use std::collections::btree_map::Entry;
 /// Records of one experiment on one machine and one platform.
 #[derive(Debug)]
 pub struct Data {
-    /// What the runs were done on.
+    /// Platform of the runs.
     pub platform: Platform,
     /// Name of the CPU or of the machine's profile.
     pub machine: String,
@@ -37,7 +37,7 @@ pub struct Cell {
 pub struct Estimate {
     /// Value of each repetition.
     pub values: Vec<f64>,
-    /// Their mean, with its 95 % interval: infinitely wide of a single one.
+    /// Mean of the values, with its 95 % interval: infinitely wide of a single one.
     pub mean: Interval,
     /// The mean with the model's parameters at the ends of their bands; `None`: no model's energy.
     pub band: Option<(f64, f64)>,

@@ -1,7 +1,8 @@
-//! What was found, in five sentences with their certainty.
+//! Findings: five sentences with their certainty.
 
 use super::assemble::{Report, SetReport};
-use super::verdict::{Observed, Outcome};
+use super::outcome::Outcome;
+use super::verdict::Observed;
 use super::words;
 use crate::record::Platform;
 use serde::Serialize;
@@ -11,9 +12,9 @@ use serde::Serialize;
 pub struct Finding {
     /// The sentence.
     pub sentence: String,
-    /// What became of the observation that it is about.
+    /// Outcome of the observation that the finding is about.
     pub outcome: Option<Outcome>,
-    /// How sure it is.
+    /// Certainty of the finding, in words.
     pub certainty: String,
 }
 

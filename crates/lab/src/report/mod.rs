@@ -1,4 +1,4 @@
-//! From records to a report that judges: tables, figures, observations with verdicts.
+//! Report of an experiment: records in, tables, figures and judged observations out.
 
 mod answers;
 mod assemble;
@@ -9,6 +9,7 @@ mod figure;
 mod files;
 mod finding;
 mod markdown;
+mod outcome;
 mod page;
 mod papers;
 mod spec;
@@ -25,6 +26,7 @@ pub use data::{Cell, Data, Estimate};
 pub use figure::{Axis, Drawing, Entry, Figure, Mark, Panel, Series, Style, Tie, Tile, Tiles, Xy};
 pub use files::{WriteError, write};
 pub use finding::{Finding, findings};
+pub use outcome::Outcome;
 pub use page::page;
 pub use papers::{PaperFinding, PaperItem, papers};
 pub use spec::{
@@ -32,5 +34,5 @@ pub use spec::{
     SpecError, TableKind, TableSpec, Times, Where, Within,
 };
 pub use table::{Change, Mean, Row, Table, Value};
-pub use verdict::{Observed, Outcome, Part as ObservedPart};
+pub use verdict::{Observed, Part as ObservedPart};
 pub use words::outcome as outcome_word;

@@ -1,7 +1,7 @@
 //! Every table and figure of the published papers, by which command it is had here, and what became of it.
 
 use super::assemble::{Report, Status};
-use super::verdict::Outcome;
+use super::outcome::Outcome;
 use super::words;
 use crate::record::Platform;
 use std::fmt::Write;
@@ -17,18 +17,18 @@ pub struct PaperItem {
     pub id: String,
     /// Title in a few words.
     pub title: String,
-    /// What became of it, by platform and machine, in the order of the results.
+    /// Findings by platform and machine, in the order of the results.
     pub found: Vec<PaperFinding>,
 }
 
-/// What became of a paper's table or figure on one platform.
+/// Outcome of a paper's table or figure on one platform.
 #[derive(Clone, Debug)]
 pub struct PaperFinding {
-    /// What the runs were done on.
+    /// Platform of the runs.
     pub platform: Platform,
     /// True if all of it has data.
     pub data: bool,
-    /// What became of it.
+    /// Outcome of the table or figure.
     pub outcome: Outcome,
     /// Why.
     pub because: String,

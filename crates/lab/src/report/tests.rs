@@ -1,4 +1,4 @@
-//! From records to what the report says of them.
+//! Tests of the report, from records to its sentences.
 
 use super::*;
 use crate::record::{Platform, RunRecord};

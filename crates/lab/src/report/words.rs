@@ -1,6 +1,6 @@
 //! Names of factors, metrics and platforms as people read them.
 
-use super::verdict::Outcome;
+use super::outcome::Outcome;
 use crate::record::Platform;
 use joulio_workload::{EnergyMetric, Metric};
 

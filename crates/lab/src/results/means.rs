@@ -136,7 +136,7 @@ impl<'a> MeanRow<'a> {
     }
 }
 
-/// What the methods of a workload differ in, in sentences: the best of each, and what cannot be told
+/// Sentences on the differences of a workload's methods: the best of each, and what cannot be told
 /// from it. Probabilities are corrected for all comparisons of the table by Holm's rule.
 pub fn ties(varied: &Varied, rows: &[MeanRow<'_>], column: Option<&EnergyColumn>) -> Vec<String> {
     let mut lines = Vec::new();

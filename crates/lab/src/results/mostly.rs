@@ -1,4 +1,4 @@
-//! What a policy that chooses did in a run.
+//! Summary of what a policy that chooses did in a run.
 
 use joulio_workload::Counts;
 

@@ -1,4 +1,4 @@
-//! What is to be known of runs beside their figures: what was unavailable, and what went wrong.
+//! Notes on runs beside their figures: what was unavailable, and what went wrong.
 
 use super::mostly;
 use super::run_name::{SPOILED, mode_name, run_name};
@@ -22,7 +22,7 @@ struct Note {
     text: String,
 }
 
-/// What is to be known of the runs of `records` beside their figures, a line each.
+/// Notes on the runs of `records` beside their figures, a line each.
 pub fn notes(varied: &Varied, records: &[&RunRecord]) -> Vec<String> {
     let of_runs = records.iter().flat_map(|record| {
         let prefix = varied.prefix(record);

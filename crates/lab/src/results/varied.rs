@@ -1,4 +1,5 @@
-//! What differs between runs: the columns before their figures, and their names below the table.
+//! Factors that differ between runs: the columns before their figures, and their names below the
+//! table.
 
 use crate::record::{Point, RunRecord};
 use crate::sweep::{Axes, Factor};
@@ -20,7 +21,7 @@ pub struct Varied {
 }
 
 impl Varied {
-    /// What varies in `axes`.
+    /// Factors that vary in `axes`.
     pub fn new(axes: &Axes) -> Varied {
         let mut factors = axes.varied();
         factors.retain(|factor| !NAMED.contains(factor));
@@ -43,7 +44,7 @@ impl Varied {
         self.factors.len()
     }
 
-    /// What stands before the name of a run of `record` in a sentence: `bs 4k, `.
+    /// Prefix of the name of a run of `record` in a sentence: `bs 4k, `.
     pub fn prefix(&self, record: &RunRecord) -> String {
         self.place(&record.point)
             .map_or_else(String::new, |place| place + ", ")

@@ -1,4 +1,4 @@
-//! How soon the core was back.
+//! Latency from the end of a wait to the core's next instruction.
 
 use joulio_cpu::Tsc;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Whether the core slept, by the processor's own count.
+//! Residency of the core in sleep states, by the processor's own count.
 
 use super::check::SelftestCheck;
 use super::waits::{WaitResult, state};

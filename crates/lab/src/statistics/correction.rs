@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How probabilities are corrected where many comparisons are made: of 56, each at 5 %, about three
+/// Correction of probabilities where many comparisons are made: of 56, each at 5 %, about three
 /// differ by chance alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -1,4 +1,4 @@
-//! Whether two samples differ, and by how much.
+//! Welch's t-test: whether two samples differ, and by how much.
 
 use super::{CONFIDENCE, Interval, mean, student, variance};
 use serde::{Deserialize, Serialize};

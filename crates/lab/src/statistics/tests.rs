@@ -1,4 +1,4 @@
-//! What SciPy makes of the same data: `tests/expected.py` wrote `tests/expected.json`.
+//! Comparison with SciPy on the same data: `tests/expected.py` wrote `tests/expected.json`.
 
 use super::*;
 use serde::Deserialize;

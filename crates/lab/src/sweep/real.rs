@@ -298,7 +298,7 @@ pub fn machine_here() -> String {
     Processor::of(&Root::system()).name
 }
 
-/// What runs on this machine's devices are done on: a guest, where the CPU itself is emulated, as by
+/// Platform of runs on this machine's devices: a guest, where the CPU itself is emulated, as by
 /// QEMU's TCG, whose times are nobody's.
 pub fn platform_here() -> Platform {
     let cpu = machine_here();

@@ -1,4 +1,4 @@
-//! What does runs: this machine, or virtual time.
+//! Executors of runs: this machine, or virtual time.
 
 use super::options::SweepOptions;
 use super::order::PlannedRun;
@@ -30,7 +30,7 @@ pub enum RunFailure {
     /// The devices or the machine cannot do it: nothing was done.
     #[error("{0}")]
     Unfit(String),
-    /// It was begun and failed, as when a device vanishes; others may do.
+    /// The run was begun and failed, as when a device vanishes; others may succeed.
     #[error("{0}")]
     Failed(String),
     /// Settings could not be made or not be put back: no other run may be done.

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 
-/// What becomes of a run that the devices or the machine cannot do.
+/// Treatment of a run that the devices or the machine cannot do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfit {
     /// The sweep is refused.
@@ -66,7 +66,7 @@ pub struct Sweep<'a> {
     pub runs: &'a [PlannedRun],
     /// Repetitions of each point.
     pub replicates: u32,
-    /// What becomes of runs that cannot be done.
+    /// Treatment of runs that cannot be done.
     pub unfit: Unfit,
 }
 

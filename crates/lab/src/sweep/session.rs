@@ -112,7 +112,8 @@ impl<'a> SweepSession<'a> {
 /// A sweep's results, as `--output json` prints them.
 #[derive(Debug, Serialize)]
 pub struct SweepReport<'a> {
-    /// What it takes beside the figures to run it again and understand it.
+    /// Machine, versions and options: all that is needed beside the figures to repeat and
+    /// understand the runs.
     pub manifest: &'a Manifest,
     /// Results of the runs.
     pub runs: Vec<SweepRun<'a>>,

@@ -41,7 +41,7 @@ pub struct VirtualOptions {
     pub max_cstates: Vec<IdleState>,
     /// Interrupt coalescings of the devices, with each of which every run is done; none: off.
     pub coalescing: Vec<InterruptCoalescing>,
-    /// What is beside the jobs and in their path, in all runs.
+    /// Virtual surroundings of all runs: threads beside the jobs, schedulers in their path.
     pub surroundings: VirtualSurroundings,
 }
 

@@ -1,4 +1,4 @@
-//! What an experiment in virtual time has beside other experiments.
+//! Options of an experiment in virtual time beside those that every experiment has.
 
 use super::frequency::CoreFrequency;
 use joulio_nvme_spec::feature::InterruptCoalescing;
@@ -10,11 +10,11 @@ pub struct TwinOptions {
     pub frequencies: Vec<CoreFrequency>,
     /// Interrupt coalescings of the devices; none: off.
     pub coalescing: Vec<InterruptCoalescing>,
-    /// What is beside the jobs and in their path, in all runs.
+    /// Virtual surroundings of all runs: threads beside the jobs, schedulers in their path.
     pub surroundings: VirtualSurroundings,
 }
 
-/// What is beside the jobs and in their path.
+/// Virtual surroundings of the jobs: threads beside them, schedulers in their path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VirtualSurroundings {
     /// Threads on each CPU of the jobs that compute without end.

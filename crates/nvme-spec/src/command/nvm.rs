@@ -63,14 +63,14 @@ impl Command {
         command
     }
 
-    /// This command with FUA: a Read, Write, Compare, Verify or Write Zeroes of the non-volatile
+    /// The command with FUA set: a Read, Write, Compare, Verify or Write Zeroes of the non-volatile
     /// media, past any volatile cache.
     pub fn with_fua(mut self) -> Command {
         self.cdw10[2] = U32::new(self.block_control().with_fua(true).into());
         self
     }
 
-    /// This command with LR: the controller may give up early where it would retry.
+    /// The command with LR set: the controller may give up early where it would retry.
     pub fn with_limited_retry(mut self) -> Command {
         self.cdw10[2] = U32::new(self.block_control().with_lr(true).into());
         self

@@ -37,7 +37,7 @@ impl<D: Device> Watched for Core<'_, D> {
         }
     }
 
-    /// Of the queues that have commands outstanding, or of all when none has.
+    /// Arms the queues that have commands outstanding, or all when none has.
     fn arm(&mut self) -> Armed<()> {
         let mut armed = false;
         self.queues.each_active(|queue| {

@@ -147,7 +147,7 @@ impl<D: Device> Queues<D> {
         None
     }
 
-    /// The same where some are passed over.
+    /// Next posted completion among the queues where some are passed over.
     #[inline]
     fn next_posted_among(&mut self, from: usize) -> Option<(usize, Posted)> {
         let mut word = from / BITS;

@@ -1,4 +1,4 @@
-//! Whether redirected interrupts really write.
+//! Trial of redirected interrupts: whether they really write.
 //!
 //! A machine may take the write to an MSI-X table entry and do as before (a hypervisor that
 //! emulates the table, say): then nobody would ever be woken by the line. So the first completion

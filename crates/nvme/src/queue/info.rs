@@ -1,4 +1,4 @@
-//! What a queue pair is, for messages and claims.
+//! Description of a queue pair, for messages and claims.
 
 use super::QueuePair;
 use joulio_device::Device;

@@ -43,7 +43,7 @@ struct Slot {
     born: u32,
     /// The identifier of the command that the slot has, or had last: the sequence is what changes.
     name: u16,
-    /// The same while it is outstanding, else [`NOBODY`].
+    /// Identifier of the command while it is outstanding, else [`NOBODY`].
     outstanding: u16,
     /// The slot that was freed before this one, while both are free, else [`NOBODY`].
     next_free: u16,

@@ -58,13 +58,13 @@ pub struct Estimate {
     pub half: f64,
 }
 
-/// What becomes of a number or a claim.
+/// Verdict on a number or a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// It comes out.
+    /// The number or claim comes out.
     Holds,
-    /// It comes out otherwise.
+    /// The number or claim does not come out.
     Fails,
     /// The values are not sure enough to tell.
     Untold,
@@ -82,14 +82,14 @@ pub struct JudgedNumber {
     pub noise: f64,
     /// Largest error that is promised; `None`: nothing is.
     pub allowed: Option<f64>,
-    /// Whether the error is within its promise, without one within [`USUAL`].
+    /// Verdict on the error: within its promise, or, without one, within [`USUAL`].
     pub verdict: Verdict,
 }
 
 /// A claim in words beside values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JudgedClaim {
-    /// Whether it comes out.
+    /// Verdict on the claim.
     pub verdict: Verdict,
     /// Fraction by which the metric changes where it should rise and does not; the worst of all.
     pub miss: Option<f64>,
@@ -138,7 +138,7 @@ impl Estimate {
 }
 
 impl Verdict {
-    /// Of several that must all hold: one that fails decides, then one that is not told.
+    /// Verdict on several that must all hold: one that fails decides, then one that is not told.
     pub fn all(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
         let worst = |one: Verdict, other: Verdict| match (one, other) {
             (Verdict::Fails, _) | (_, Verdict::Fails) => Verdict::Fails,
@@ -148,7 +148,7 @@ impl Verdict {
         verdicts.into_iter().fold(Verdict::Holds, worst)
     }
 
-    /// Of several of which one must hold.
+    /// Verdict on several of which one must hold.
     pub fn any(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
         let best = |one: Verdict, other: Verdict| match (one, other) {
             (Verdict::Holds, _) | (_, Verdict::Holds) => Verdict::Holds,
@@ -227,7 +227,7 @@ pub fn number<E: Estimates>(
 }
 
 impl JudgedNumber {
-    /// Whether the error is within `most`, a fraction.
+    /// Verdict on the error as one of at most `most`, a fraction.
     pub fn within(&self, most: f64) -> Verdict {
         match () {
             () if self.error.abs() + self.noise <= most => Verdict::Holds,

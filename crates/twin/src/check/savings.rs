@@ -1,4 +1,4 @@
-//! What a saving that is not known would have to be for published gains to come out.
+//! Savings that are not known: the one at which published gains come out.
 //!
 //! A wait in a lighter state draws less than spinning by a saving, of which sources say different
 //! things. It moves no time, so that the joules of an I/O are a straight line over it: two runs give

@@ -81,10 +81,11 @@ pub struct Cell {
     /// Policy whose latencies are promised; absent: the promise was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slo_of: Option<String>,
-    /// How far another seed is from the first: polling's 99th percentile, the larger over the smaller,
-    /// less one.
+    /// Distance of another seed from the first: polling's 99th percentile, the larger over the
+    /// smaller, less one.
     pub p99_noise: f64,
-    /// How far another seed is from the first: polling's 99.9th percentile, likewise.
+    /// Distance of another seed from the first: polling's 99.9th percentile, the larger over the
+    /// smaller, less one.
     pub p999_noise: f64,
     /// The policy with the least joules per I/O, mean over the seeds, of those that keep the promise with
     /// each; `None`: nobody does.

@@ -1,4 +1,4 @@
-//! What a run gave, by the figures that it is judged by.
+//! Figures of a run by which it is judged.
 
 use super::{Mechanism, View, joules};
 use crate::TwinRun;

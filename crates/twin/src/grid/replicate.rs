@@ -21,9 +21,9 @@ const FIRST: u64 = 4_000;
 pub(crate) enum Knows {
     /// When each completes.
     Completions,
-    /// That, and that so many may be late.
+    /// Completions, and that so many I/Os may be late.
     Spending,
-    /// That, and when the next I/O arrives.
+    /// Completions, late I/Os, and the next arrival.
     Everything,
 }
 

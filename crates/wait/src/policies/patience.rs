@@ -1,4 +1,4 @@
-//! How long a core takes one step before it takes to another.
+//! Patience of a core: the time in one step before it takes another.
 
 use joulio_units::Nanos;
 

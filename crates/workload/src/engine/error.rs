@@ -1,4 +1,4 @@
-//! How engines and their requests fail.
+//! Errors of engines and their requests.
 
 use joulio_kernel_io as kernel;
 use joulio_nvme::NvmeError;

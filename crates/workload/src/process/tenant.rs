@@ -20,7 +20,7 @@ use std::time::Duration;
 /// Time between two reports of the I/Os done.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// This process was not started by a run.
+/// Refusal: the process was not started by a run.
 #[derive(Debug, thiserror::Error)]
 #[error("no job on standard input: this command is what joulio bench --process starts")]
 pub struct NoJob;

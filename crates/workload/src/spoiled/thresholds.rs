@@ -1,4 +1,4 @@
-//! How much a run may lose before it is spoiled.
+//! Thresholds of what a run may lose before it is spoiled.
 
 use joulio_units::Nanos;
 

@@ -1,4 +1,4 @@
-//! Whether a run was what was requested.
+//! Verdict on a run: whether its completion mode was the requested one.
 
 /// Verdict on the completion mode of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]

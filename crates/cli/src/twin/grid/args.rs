@@ -157,7 +157,7 @@ impl GridArgs {
             .find_map(|(flag, value)| Some((flag, value?)))
     }
 
-    /// How many simulate.
+    /// Number of threads that simulate.
     pub fn threads(&self) -> usize {
         self.threads as usize
     }

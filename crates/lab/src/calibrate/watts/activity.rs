@@ -1,10 +1,10 @@
-//! What cores do while their power is measured.
+//! Activities of cores while their power is measured.
 
 use joulio_cpu::Depth;
 use joulio_units::Nanos;
 use std::fmt;
 
-/// What each of some cores does in a window.
+/// Activity of some cores in a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Activity {
     /// Nothing: no thread of joulio runs.
@@ -24,7 +24,7 @@ pub enum Activity {
 /// The cores of a window: what some of them do, while the others idle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arm {
-    /// What the first `cores` cores do.
+    /// Activity of the first `cores` cores.
     pub activity: Activity,
     /// Number of these cores.
     pub cores: usize,
@@ -47,7 +47,7 @@ impl Arm {
         }
     }
 
-    /// The same, in no deeper idle state than `limit`.
+    /// The arm, its idle cores in no deeper idle state than `limit`.
     pub fn within(self, limit: Option<&str>) -> Arm {
         Arm {
             limit: limit.map(String::from),

@@ -28,7 +28,7 @@ pub trait Joules {
     fn over(&mut self, time: Nanos) -> Result<Energy, WattsError>;
 }
 
-/// What the cores of a window did.
+/// Record of what the cores of a window did.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Ran {
     /// Timer sleeps that ended, a second and core.

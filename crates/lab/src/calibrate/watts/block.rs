@@ -23,11 +23,11 @@ pub struct Mean {
     pub watts: f64,
     /// Bound of the meter's own error of it.
     pub error: f64,
-    /// What the cores did.
+    /// Record of what the cores did.
     pub ran: Ran,
 }
 
-/// How often and how long each state is measured.
+/// Number and length of the measurements of each state.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds {
     /// Number of blocks, at least two.

@@ -1,4 +1,4 @@
-//! What a calibration of watts finds.
+//! Figures of a calibration of watts.
 
 use crate::statistics::Interval;
 use joulio_model::CoreState;

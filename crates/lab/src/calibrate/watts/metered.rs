@@ -48,7 +48,7 @@ impl<'a> Metered<'a> {
         names.collect::<Vec<_>>().join(" + ")
     }
 
-    /// How long the meters take to follow the power.
+    /// Longest time that a meter takes to follow the power.
     pub fn lag(&self) -> Nanos {
         let update = |kind| match kind {
             MeterKind::Counter { update, .. } | MeterKind::Power { update, .. } => update,

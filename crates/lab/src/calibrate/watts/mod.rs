@@ -1,5 +1,5 @@
-//! This machine's watts: what a core draws by how it waits, what a wake-up costs, and what cores
-//! share, by the meters that can be read.
+//! Calibration of watts by the meters that can be read: a core by each way of waiting, a wake-up,
+//! and what cores share.
 
 mod activity;
 mod bench;
@@ -34,12 +34,12 @@ use std::path::PathBuf;
 use threads::Threads;
 use topology::Topology;
 
-/// What a calibration of watts is asked for.
+/// Options of a calibration of watts.
 #[derive(Clone, Debug)]
 pub struct WattsRequest {
     /// Root of the file tree in which meters, cores and idle states are read: `/`, or a captured one.
     pub root: PathBuf,
-    /// How often and how long each state is measured.
+    /// Number and length of the measurements of each state.
     pub rounds: Rounds,
     /// Names of the states beside spinning; none: all.
     pub states: Vec<String>,

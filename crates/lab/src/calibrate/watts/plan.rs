@@ -1,4 +1,5 @@
-//! What can be measured on a machine, and why the rest cannot.
+//! Plan of a calibration of watts: the states that a machine can measure, and why it cannot measure
+//! the others.
 
 use super::activity::Activity;
 use super::figures::StateWatts;
@@ -9,7 +10,7 @@ use joulio_model::CoreState;
 use joulio_units::Nanos;
 use std::path::Path;
 
-/// What is to be measured.
+/// Plan of a calibration of watts.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// Number of cores, of one package, that are made to do something: two at least.
@@ -18,7 +19,7 @@ pub struct Plan {
     pub cores: usize,
     /// Number of packages of the machine.
     pub packages: usize,
-    /// What awake cores do beside spinning, and the figures that it gives.
+    /// Activities of awake cores beside spinning, each with the state whose figures it gives.
     pub waits: Vec<(Activity, Option<CoreState>)>,
     /// Idle states that the kernel may choose, the shallowest first.
     pub idle: Vec<IdleStatePlan>,
@@ -40,8 +41,8 @@ pub struct IdleStatePlan {
 }
 
 impl Plan {
-    /// What can be measured on the machine whose file tree begins at `root`; of that the states
-    /// called as in `only`, if any are.
+    /// The plan for the machine whose file tree begins at `root`, of the states named by `only`, or
+    /// of all if that is empty.
     pub fn of(root: &Path, topology: &Topology, only: &[String]) -> Plan {
         let asked =
             |name: &str| only.is_empty() || only.iter().any(|word| word.eq_ignore_ascii_case(name));

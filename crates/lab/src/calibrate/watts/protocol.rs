@@ -23,7 +23,7 @@ const SLEEP_LATENCIES: u64 = 10;
 /// Times that the longer sleep is as long as the shorter.
 const SLEEP_RATIO: u64 = 4;
 
-/// What was found, before it is known where.
+/// Figures of a calibration, before the boundary is known.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// Watts with no, one and all used cores spinning.
@@ -38,9 +38,9 @@ pub struct Found {
 
 /// A measurement in the doing.
 pub struct Protocol<'a> {
-    /// What is measured.
+    /// Plan of the measurement.
     pub plan: &'a Plan,
-    /// How often.
+    /// Number and length of the measurements.
     pub rounds: Rounds,
     /// The cores.
     pub cores: &'a mut dyn Cores,

@@ -1,4 +1,4 @@
-//! Whether the machine was quiet while its watts were measured.
+//! Disturbances of a calibration of watts by other programs.
 
 use super::error::WattsError;
 use crate::calibrate::watch::{TOLERATED, own};
@@ -7,7 +7,7 @@ use joulio_workload::spoiled::by_others;
 use joulio_workload::{Spoiled, Surroundings};
 use std::path::Path;
 
-/// What disturbs a measurement, so far.
+/// Disturbances of a measurement so far.
 pub struct Quiet {
     /// Ends as soon as something has spoiled it.
     strict: bool,

@@ -29,9 +29,9 @@ pub struct Threads<'a> {
     pub root: PathBuf,
     /// The CPUs that threads run on, one of each core.
     pub cpus: Vec<usize>,
-    /// How long a meter takes to follow the power: a window begins no sooner.
+    /// Longest time that a meter takes to follow the power: a window begins no sooner.
     pub lag: Nanos,
-    /// What disturbs the measurement.
+    /// Disturbances of the measurement so far.
     pub quiet: &'a mut Quiet,
     /// Ends it.
     pub stop: &'a Stop,

@@ -1,4 +1,4 @@
-//! What stands around the values of a drawing: ground, axes, words.
+//! Frame of a drawing: ground, axes, words.
 
 use super::scale::Scale;
 use crate::report::value::short;
@@ -114,7 +114,7 @@ impl Frame<'_> {
         names && self.shown(false).len() < self.marks.len()
     }
 
-    /// Of the marks along x those that have room beside each other.
+    /// Marks along x that have room beside each other.
     fn shown(&self, turned: bool) -> Vec<(String, f64)> {
         if turned {
             return self.marks.clone();

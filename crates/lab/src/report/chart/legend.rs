@@ -6,7 +6,7 @@ use super::tiles::initial;
 use crate::report::figure::{Drawing, Figure, Style, Tie};
 use maud::{Markup, html};
 
-/// What the colours, shapes and grounds of `figure` mean.
+/// Legend of the colours, shapes and grounds of `figure`.
 pub fn legend(figure: &Figure, colours: &Colours) -> Markup {
     let xy = figure.panels.iter().find_map(|panel| match &panel.drawing {
         Drawing::Xy(xy) => Some(xy),

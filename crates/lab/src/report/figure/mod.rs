@@ -28,7 +28,7 @@ pub struct Figure {
     pub modelled: bool,
     /// Boundaries and sources of its energy figures.
     pub energy: Vec<(Boundary, String)>,
-    /// What stands below it.
+    /// Note below the figure.
     pub note: Option<String>,
     /// Why there is nothing to draw.
     pub problem: Option<String>,
@@ -39,7 +39,7 @@ pub struct Figure {
 pub struct Panel {
     /// Values of the factors that it is of, and its metric where the figure has several.
     pub title: String,
-    /// Its data.
+    /// Data of the figure.
     pub drawing: Drawing,
 }
 
@@ -56,7 +56,7 @@ pub enum Drawing {
 /// Values along an axis.
 #[derive(Clone, Debug, Serialize)]
 pub struct Xy {
-    /// How they are drawn.
+    /// Style of the values along the axis.
     pub style: Style,
     /// The x axis.
     pub x: Axis,
@@ -68,7 +68,7 @@ pub struct Xy {
     pub limit: Option<(String, f64)>,
 }
 
-/// How values along an axis are drawn.
+/// Style in which values along an axis are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Style {
@@ -98,7 +98,7 @@ pub struct Axis {
 pub struct Series {
     /// Name in the legend.
     pub name: String,
-    /// Its marks, along x.
+    /// Marks of the series, along x.
     pub marks: Vec<Mark>,
     /// Parabola through them.
     pub fit: Option<Quadratic>,
@@ -123,7 +123,7 @@ pub struct Mark {
     pub modelled: bool,
     /// Power of a package past what it is sold to draw, in virtual time.
     pub past_tdp: bool,
-    /// What the source printed of it: a value, or the ends of a range.
+    /// Published value, or the ends of its range.
     pub published: Option<(f64, Option<f64>)>,
 }
 

@@ -36,19 +36,19 @@ pub struct Tile {
     pub p: Option<f64>,
     /// Whether the difference counts.
     pub tie: Tie,
-    /// What was compared, the best first.
+    /// Methods compared, the best first.
     pub entries: Vec<Entry>,
     /// True if a value is a model's.
     pub modelled: bool,
 }
 
-/// Whether a difference counts.
+/// Reason why a difference does not count, or that it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tie {
-    /// It does.
+    /// The difference counts.
     No,
-    /// It is no larger than chance makes it.
+    /// The difference is no larger than chance makes it.
     Noise,
     /// The model's bands of both overlap.
     Band,

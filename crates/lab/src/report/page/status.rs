@@ -2,7 +2,7 @@
 
 use super::badge;
 use crate::report::assemble::{Report, Status};
-use crate::report::verdict::Outcome;
+use crate::report::outcome::Outcome;
 use crate::report::words;
 use maud::{Markup, html};
 

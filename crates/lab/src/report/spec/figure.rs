@@ -65,7 +65,7 @@ pub struct FigureSpec {
     /// True for a line where a package draws all that it is sold to draw.
     #[serde(default)]
     pub tdp: bool,
-    /// What stands below the figure.
+    /// Note below the figure.
     pub note: Option<String>,
     /// Hardware or run that it needs, where there are no records.
     pub needs: Option<String>,

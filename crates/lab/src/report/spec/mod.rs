@@ -1,4 +1,4 @@
-//! What an experiment shows: its tables, figures and observations, as its TOML has them.
+//! Specification of a report: tables, figures and observations, as an experiment's TOML has them.
 //!
 //! Factors and metrics are referred to by name. Nothing here has seen a run: [`FigureSpec::check`]
 //! and its neighbours judge the words alone.

@@ -47,7 +47,7 @@ pub struct TableSpec {
     /// Correction for the number of comparisons.
     #[serde(default)]
     pub correction: Correction,
-    /// What stands below the table.
+    /// Note below the table.
     pub note: Option<String>,
     /// Hardware or run that it needs, where there are no records.
     pub needs: Option<String>,

@@ -27,7 +27,7 @@ pub struct Table {
     pub modelled: bool,
     /// Boundaries and sources of its energy figures.
     pub energy: Vec<(Boundary, String)>,
-    /// What stands below it.
+    /// Note below the table.
     pub note: Option<String>,
     /// Why there is nothing to show.
     pub problem: Option<String>,
@@ -42,7 +42,7 @@ pub struct Row {
     pub cells: Vec<Value>,
 }
 
-/// What stands in a row under a column.
+/// Value of a cell: a row under a column.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Value {
@@ -69,7 +69,7 @@ pub struct Mean {
     pub n: usize,
     /// True for a model's value.
     pub modelled: bool,
-    /// What the source printed: a value, or the ends of a range.
+    /// Published value, or the ends of its range.
     pub published: Option<(f64, Option<f64>)>,
     /// Percent by which the mean differs from the printed value, with the ends of its interval.
     pub off: Option<(f64, Option<(f64, f64)>)>,
@@ -86,7 +86,7 @@ pub struct Change {
     pub p: Option<f64>,
     /// True if the difference is no larger than chance makes it.
     pub tie: bool,
-    /// The same of what the source printed.
+    /// Difference of the published values in percent; `None`: not published.
     pub published: Option<f64>,
 }
 

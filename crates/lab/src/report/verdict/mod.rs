@@ -5,28 +5,14 @@ mod of_source;
 
 use super::answers::Answers;
 use super::data::Data;
+use super::outcome::Outcome;
 use super::spec::ObservationSpec;
 use super::value::signed;
 use crate::record::Platform;
-use joulio_twin::check::judge::Verdict;
 use of_source::{named, numbers_together};
 use serde::Serialize;
 
 pub(super) use of_source::tolerance;
-
-/// What becomes of an observation; of several of its parts the least decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// It does not hold here.
-    Differs,
-    /// What was run is not sure enough to tell.
-    Untold,
-    /// It holds here.
-    Holds,
-    /// Nothing was run that could tell.
-    NoData,
-}
 
 /// An observation and what becomes of it.
 #[derive(Clone, Debug, Serialize)]
@@ -39,22 +25,22 @@ pub struct Observed {
     pub shown: Vec<String>,
     /// Rank among the sentences of the first screen.
     pub headline: Option<u8>,
-    /// What becomes of it.
+    /// Outcome of the observation.
     pub outcome: Outcome,
     /// Why, with the figures that decide.
     pub because: String,
-    /// How sure that is.
+    /// Certainty of the outcome, in words.
     pub certainty: String,
-    /// What each of its parts says.
+    /// Parts of the observation, each with its outcome.
     pub parts: Vec<Part>,
 }
 
 /// One comparison of an observation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Part {
-    /// What is compared.
+    /// Comparison, in words.
     pub what: String,
-    /// What becomes of it.
+    /// Outcome of the part.
     pub outcome: Outcome,
     /// The figures that decide.
     pub because: String,
@@ -71,18 +57,8 @@ pub(super) struct Judge<'a> {
     pub answers: &'a Answers,
 }
 
-impl From<Verdict> for Outcome {
-    fn from(verdict: Verdict) -> Outcome {
-        match verdict {
-            Verdict::Holds => Outcome::Holds,
-            Verdict::Fails => Outcome::Differs,
-            Verdict::Untold => Outcome::Untold,
-        }
-    }
-}
-
 impl Judge<'_> {
-    /// What becomes of `spec` here.
+    /// Judges `spec` by the records.
     pub fn observe(&self, spec: &ObservationSpec) -> Observed {
         let mut parts = Vec::new();
         let paper = self.answers.paper();

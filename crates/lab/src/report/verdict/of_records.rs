@@ -1,4 +1,5 @@
-//! What an experiment itself compares: metrics that rise along a factor, or lie in a range.
+//! Judgement of an experiment's own comparisons: metrics that rise along a factor, or lie in a
+//! range.
 
 use super::{Judge, Part, change};
 use crate::report::answers::Step;

@@ -1,4 +1,4 @@
-//! What a source claims and printed, judged here.
+//! Judgement of a source's claims and published numbers.
 
 use super::{Judge, Outcome, Part, change};
 use crate::record::Platform;

@@ -8,7 +8,7 @@ use joulio_model::machine::costs::Costs;
 use joulio_model::{CoreState, MachineProfile};
 use serde::Serialize;
 
-/// How the core waits.
+/// Completion mode of the picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
@@ -22,7 +22,7 @@ pub enum Mode {
     Uintr,
 }
 
-/// What the core does in a step.
+/// Activity of the core in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Doing {
@@ -45,7 +45,7 @@ pub enum Doing {
 /// One step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Step {
-    /// What the core does.
+    /// Activity of the core.
     pub doing: Doing,
     /// Nanoseconds that it takes.
     pub ns: f64,

@@ -1,4 +1,4 @@
-//! What a step costs on a machine: its time and its joules.
+//! Costs of steps on a machine: time and joules.
 
 use super::goal::Objective;
 use crate::StepKind;

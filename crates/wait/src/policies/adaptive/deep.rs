@@ -1,4 +1,5 @@
-//! What a plan costs where several I/Os are out: a short simulation by what they took lately.
+//! Costs of a plan where several I/Os are out: a short simulation by the times that they took
+//! lately.
 
 use super::plan::{Cost, DEEPEST, Plan, Pricing};
 use super::points::{POINTS, Points};

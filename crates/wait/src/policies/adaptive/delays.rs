@@ -17,8 +17,8 @@ pub(super) struct Delays {
     left: Left,
     /// Nanoseconds that the next I/O waited.
     next: u64,
-    /// Of the slowest I/Os, in the mean of late: those before each that it waited for, and the share that
-    /// came by themselves.
+    /// Mean over the slowest I/Os: those before each that it waited for, and the share that came by
+    /// themselves.
     chain: f64,
     alone: f64,
     /// Share of the slowest I/Os that the device let wait for others.

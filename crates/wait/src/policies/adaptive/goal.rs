@@ -1,4 +1,4 @@
-//! What the policy is to reach.
+//! Goal of the policy.
 
 use joulio_units::{Nanos, Slo};
 use std::fmt;
@@ -96,7 +96,7 @@ impl Default for Promised {
     }
 }
 
-/// What [`crate::Adaptive`] is to reach: the least energy within a promise.
+/// Goal of [`crate::Adaptive`]: the least energy within a promise.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Goal {

@@ -1,4 +1,4 @@
-//! What I/Os of a class took lately.
+//! History of a class: the latest I/Os and their times.
 
 use super::points::{POINTS, Points};
 use joulio_units::Nanos;

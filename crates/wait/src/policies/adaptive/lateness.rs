@@ -1,4 +1,4 @@
-//! How late a core wakes, as measured.
+//! Lateness of a core's wake-ups, as measured.
 
 /// How late timers and interrupts are on this machine: what its costs say, until there is more to go by.
 #[derive(Clone, Debug)]

@@ -14,7 +14,7 @@ pub(super) struct Points {
 }
 
 impl Points {
-    /// Of `times`, which ascend.
+    /// The points of `times`, which ascend.
     pub(super) fn new(times: [f64; POINTS]) -> Points {
         let mut sums = [0.0; POINTS + 1];
         for (index, time) in times.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What is promised, and how many more I/Os a delay would make late.
+//! Promise of the policy, and how many more I/Os a delay would make late.
 
 use super::goal::Promised;
 use super::tail::Tail;

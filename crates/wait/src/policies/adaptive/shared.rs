@@ -1,4 +1,4 @@
-//! Whether other threads want the core.
+//! Detection of other threads that want the core.
 
 use super::costs::WaitCosts;
 use super::plan::Watch;

@@ -1,4 +1,4 @@
-//! What the policy knows, what it learns from each I/O, and what its plans say of a wait.
+//! State of the policy: what it learns from each I/O, and what its plans say of a wait.
 
 use super::account::Account;
 use super::batches::Batches;

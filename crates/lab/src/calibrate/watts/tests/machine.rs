@@ -61,7 +61,7 @@ impl Default for Truth {
 }
 
 impl Truth {
-    /// What a core draws above idle in the state called so.
+    /// Watts of a core above idle in the state named `state`.
     pub fn above_idle(&self, state: &str) -> f64 {
         match state {
             "spin" | "POLL" => self.spin + self.growing,

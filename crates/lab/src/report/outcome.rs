@@ -1,0 +1,28 @@
+//! Outcome of an observation.
+
+use joulio_twin::check::judge::Verdict;
+use serde::Serialize;
+
+/// Outcome of an observation; of several parts the least decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// The observation does not hold here.
+    Differs,
+    /// What was run is not sure enough to tell.
+    Untold,
+    /// The observation holds here.
+    Holds,
+    /// Nothing was run that could tell.
+    NoData,
+}
+
+impl From<Verdict> for Outcome {
+    fn from(verdict: Verdict) -> Outcome {
+        match verdict {
+            Verdict::Holds => Outcome::Holds,
+            Verdict::Fails => Outcome::Differs,
+            Verdict::Untold => Outcome::Untold,
+        }
+    }
+}

@@ -34,7 +34,7 @@ enum Command {
     },
     /// Let the queues of several PCIe devices raise one line of memory; data is only read
     Line {
-        /// Their addresses, bound to vfio-pci
+        /// Addresses of the controllers, bound to vfio-pci
         #[arg(required = true)]
         addresses: Vec<PciAddress>,
         /// I/Os on each queue

@@ -156,6 +156,9 @@ pub enum Missing {
     /// The engine has no such completion mode.
     #[error("{0} has only {modes}", modes = .0.completion_modes())]
     NotThisEngine(EngineName),
+    /// The engine is the user-space driver.
+    #[error("the user-space driver takes pcie:ADDRESS, after joulio bind")]
+    NotTheKernels,
     /// EOPNOTSUPP on a polled read.
     #[error(
         "the device has no queues to poll: nvme.poll_queues=N on the kernel's command line gives an NVMe device some"

@@ -6,7 +6,6 @@
 #![warn(clippy::missing_errors_doc)]
 #![deny(unsafe_code)]
 
-mod aio;
 mod buffer;
 mod cpuidle;
 mod cputimes;
@@ -14,20 +13,17 @@ mod direct_file;
 mod disk;
 mod diskstats;
 mod effective;
-mod engine;
+mod engines;
 mod error;
 mod interrupts;
 mod interval;
 mod lock_holder;
 mod loops;
-mod psync;
 mod release;
 mod slots;
 mod stack;
 mod throttle;
-mod uring;
 
-pub use aio::Libaio;
 pub use buffer::Buffer;
 pub use cpuidle::{CpuIdle, IdleStateCounters, IdleUse, NoCpuIdle};
 pub use cputimes::{CpuTimes, CpuUse, NoCpuTimes, TICK};
@@ -35,12 +31,10 @@ pub use direct_file::{Access, DirectFile, FileKind};
 pub use disk::{Blocks, Disk, Queue};
 pub use diskstats::{DiskStats, Disks, StatsError};
 pub use effective::{Effective, Unavailable, expect, judge};
-pub use engine::{Calls, Completion, Failure, KernelEngine};
+pub use engines::*;
 pub use error::{DirectFileError, KernelEngineError, Missing};
 pub use interrupts::{InterruptLine, Interrupts};
 pub use interval::Interval;
 pub use lock_holder::LockHolder;
-pub use psync::Psync;
 pub use release::Release;
 pub use throttle::{NoThrottles, Throttled, Throttles};
-pub use uring::{IoUring, PolicyUring, RingOptions};

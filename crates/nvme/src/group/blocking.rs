@@ -10,9 +10,9 @@ use rustix::io::Errno;
 /// used unchanged by every block until then.
 #[derive(Default)]
 pub(super) struct Blocking {
-    /// Their indices in the group.
+    /// Indices of the members in the group.
     members: Vec<usize>,
-    /// Their vectors, in the same order.
+    /// Vectors of the members, in the same order.
     vectors: VectorSet,
     /// The generation of every queue of the group, when this was made.
     made_of: Vec<u64>,

@@ -2,18 +2,16 @@
 
 use super::process_target::ProcessTarget;
 use super::{Observed, PowerHandle, Target, TargetInfo, Verdict};
-use crate::engine::Traced;
 use crate::worker::Worker;
 use crate::worker_error::{WorkerError, failed};
 use joulio_job::{Availability, CompletionMode, Counts, EngineName, MAX_IO, Method};
 use joulio_kernel_io::{
-    self as kernel, Access, Blocks, IoUring, Libaio, PolicyUring, Psync, Release, RingOptions,
+    self as kernel, Access, Blocks, EngineUser, KernelEngine, Missing, Release, RingOptions,
     expect, judge,
 };
+use joulio_nvme::wait::{AnyPolicy, StepSet};
 use std::sync::Arc;
 
-/// Greatest queue depth: that of io_uring (IORING_MAX_ENTRIES).
-const MAX_DEPTH: usize = 32768;
 /// Most jobs: more threads are a mistake.
 const MAX_JOBS: usize = 256;
 
@@ -58,11 +56,7 @@ impl KernelTarget {
             block_size: file.logical_block(),
             // The kernel splits what is longer than the disk takes at once.
             max_transfer: MAX_IO,
-            engines: vec![
-                (EngineName::Psync, 1),
-                (EngineName::Libaio, MAX_DEPTH),
-                (EngineName::IoUring, MAX_DEPTH),
-            ],
+            engines: kernel::ENGINES.to_vec(),
             max_jobs: MAX_JOBS,
             may_write,
             disk: file.disk().cloned(),
@@ -84,15 +78,20 @@ impl KernelTarget {
         expect(engine, mode, Release::running(), &queue)
     }
 
-    fn run<E: kernel::KernelEngine + Traced>(
-        &self,
-        engine: Result<E, kernel::KernelEngineError>,
-        worker: Worker<'_>,
-    ) -> Result<(), WorkerError> {
+}
+
+impl EngineUser for Worker<'_> {
+    type Output = Result<(), WorkerError>;
+
+    fn policy(&self, mode: CompletionMode, steps: StepSet) -> Option<AnyPolicy> {
+        Worker::policy(self, mode, steps)
+    }
+
+    fn run<E: KernelEngine>(self, engine: Result<E, kernel::KernelEngineError>) -> Self::Output {
         match engine {
-            Ok(mut engine) => worker.run(&mut engine),
+            Ok(mut engine) => Worker::run(self, &mut engine),
             Err(kernel::KernelEngineError::Missing { missing, .. }) => {
-                worker.refuse(Availability::Unavailable(missing.to_string()))
+                self.refuse(Availability::Unavailable(missing.to_string()))
             }
             Err(error) => Err(failed(error)),
         }
@@ -174,8 +173,8 @@ impl Target for KernelTarget {
     ) -> Result<(), WorkerError> {
         let Method { engine, mode } = method;
         if !engine.is_kernel() {
-            let reason = "the user-space driver takes pcie:ADDRESS, after joulio bind";
-            return worker.refuse(Availability::Unavailable(reason.into()));
+            let reason = Missing::NotTheKernels.to_string();
+            return worker.refuse(Availability::Unavailable(reason));
         }
         if let Err(reason) = check(mode) {
             return worker.refuse(Availability::Unavailable(reason));

@@ -34,7 +34,7 @@ pub struct Tile {
     pub interval: Option<(f64, f64)>,
     /// Probability of a difference as large by chance, corrected; `None`: not known.
     pub p: Option<f64>,
-    /// Whether the difference counts.
+    /// Verdict on the difference: it counts, or why it does not.
     pub tie: Tie,
     /// Methods compared, the best first.
     pub entries: Vec<Entry>,

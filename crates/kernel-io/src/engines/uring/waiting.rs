@@ -2,7 +2,7 @@
 
 use super::IoUring;
 use crate::Completion;
-use crate::engine::idle_until;
+use crate::engines::common::idle_until;
 use io_uring::EnterFlags;
 use joulio_job::CompletionMode;
 use joulio_units::Nanos;

@@ -1,4 +1,4 @@
-//! Common parts of this crate's engines.
+//! Common parts of the engines.
 
 use crate::{Buffer, KernelEngineError};
 use joulio_engine::Engine;

@@ -2,7 +2,7 @@
 //! device has queues for it.
 
 use super::{IoUring, RingOptions};
-use crate::engine::idle_until;
+use crate::engines::common::idle_until;
 use crate::{
     Buffer, Calls, Completion, DirectFile, Failure, KernelEngine, KernelEngineError, Missing,
 };

@@ -2,7 +2,7 @@
 
 mod context;
 
-use crate::engine::idle_until;
+use crate::engines::common::idle_until;
 use crate::slots::Slots;
 use crate::{
     Buffer, Calls, Completion, DirectFile, Failure, KernelEngine, KernelEngineError, Missing,

@@ -1,6 +1,6 @@
 //! preadv2(2) and pwritev2(2), one request at a time.
 
-use crate::engine::idle_until;
+use crate::engines::common::idle_until;
 use crate::slots::{fits, outcome};
 use crate::{
     Buffer, Calls, Completion, DirectFile, Failure, KernelEngine, KernelEngineError, Missing,

@@ -1,0 +1,124 @@
+//! First lines of documentation: each stands alone in an index, as a noun phrase or as what a function
+//! does, and needs no other line to be understood.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// Words that refer to another line.
+const BACKWARDS: [&str; 7] = ["It", "Its", "That", "Of", "They", "These", "Their"];
+
+/// Words that begin a clause without a noun.
+const CLAUSES: [&str; 13] = [
+    "What", "Which", "Who", "Whose", "How", "Where", "When", "From", "To", "As", "This", "Here",
+    "There",
+];
+
+/// A documented item.
+struct Documented {
+    line: usize,
+    /// First line of its documentation.
+    text: String,
+    /// The item's own lines, as far as its body.
+    item: String,
+}
+
+impl Documented {
+    fn first_word(&self) -> &str {
+        let word = self.text.split_whitespace().next().unwrap_or_default();
+        word.trim_end_matches([',', '.', ':', ';'])
+    }
+
+    /// True for what an index of a crate or of a module has: public items, and files.
+    fn is_public(&self) -> bool {
+        self.item.is_empty() || self.item.starts_with("pub ")
+    }
+
+    fn is_wrong(&self) -> bool {
+        let word = self.first_word();
+        let clause = CLAUSES.contains(&word) || word == "Whether" && !self.item.contains("bool");
+        BACKWARDS.contains(&word)
+            || self.text.starts_with("The same ")
+            || self.is_public() && clause
+    }
+}
+
+/// The documented items of `source`; a file's own lines have no item.
+fn documented(source: &str) -> Vec<Documented> {
+    let lines: Vec<_> = source.lines().map(str::trim).collect();
+    let mut found = Vec::new();
+    for (at, text) in lines.iter().enumerate() {
+        let goes_on = |mark| at > 0 && lines[at - 1].starts_with(mark);
+        let item = match (text.strip_prefix("//!"), text.strip_prefix("///")) {
+            (Some(_), _) if !goes_on("//!") => String::new(),
+            (_, Some(_)) if !goes_on("///") => {
+                let rest = lines[at..].iter();
+                let rest = rest.skip_while(|line| line.starts_with("///") || line.starts_with('#'));
+                let body = |line: &&&str| !line.ends_with(['{', ';', ',']);
+                let head: Vec<_> = rest.clone().take_while(body).take(8).copied().collect();
+                let last = rest.copied().nth(head.len()).unwrap_or_default();
+                format!("{} {last}", head.join(" ")).trim().to_owned()
+            }
+            _ => continue,
+        };
+        found.push(Documented {
+            line: at + 1,
+            text: text[3..].trim().to_owned(),
+            item,
+        });
+    }
+    found
+}
+
+/// Every source of the workspace, tests aside.
+fn sources() -> Result<Vec<PathBuf>> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut left: Vec<PathBuf> = Vec::new();
+    for room in fs::read_dir(crates)? {
+        left.push(room?.path().join("src"));
+    }
+    let mut files = Vec::new();
+    while let Some(folder) = left.pop() {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            match path.is_dir() {
+                true => left.push(path),
+                false => files.push(path),
+            }
+        }
+    }
+    files.retain(|path| path.extension().is_some_and(|is| is == "rs"));
+    Ok(files)
+}
+
+#[test]
+fn a_doc_line_stands_alone() -> Result<()> {
+    let files = sources()?;
+    assert!(files.len() > 500, "{} files", files.len());
+    let mut wrong = Vec::new();
+    for path in files {
+        // Comments on flags are the help text.
+        let help = path.components().any(|part| part.as_os_str() == "cli");
+        for doc in documented(&fs::read_to_string(&path)?) {
+            if doc.is_wrong() && (!help || doc.is_public()) {
+                wrong.push(format!("{}:{}: {}", path.display(), doc.line, doc.text));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    Ok(())
+}
+
+#[test]
+fn what_leans_on_another_line_is_found() {
+    let wrong = |source: &str| documented(source).iter().any(Documented::is_wrong);
+    assert!(wrong("/// Its length.\nlength: u64,"));
+    assert!(wrong("/// What was requested.\npub fn options(&self) -> &Options {"));
+    assert!(wrong("//! How a run fails."));
+    assert!(wrong("/// Whether it rises.\npub fn rises(&self) -> Verdict {"));
+    assert!(!wrong("/// Whether it rises.\npub fn rises(&self) -> bool {"));
+    assert!(!wrong("/// When the link falls free.\nlink_free: Nanos,"));
+    assert!(!wrong("/// Length in bytes.\n#[serde(default)]\npub length: u64,"));
+}

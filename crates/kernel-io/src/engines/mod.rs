@@ -1,0 +1,67 @@
+//! The kernel's engines, and the one table of them: a new engine is a name in `joulio-job`, a file
+//! beside this one, and its line in [`ENGINES`] and [`open`].
+
+mod aio;
+mod common;
+mod psync;
+mod uring;
+
+pub use aio::Libaio;
+pub use common::{Calls, Completion, Failure, KernelEngine};
+pub use psync::Psync;
+pub use uring::{IoUring, PolicyUring, RingOptions};
+
+use crate::{DirectFile, KernelEngineError, Missing};
+use joulio_job::{CompletionMode, EngineName, Method};
+use joulio_wait::{AnyPolicy, StepSet};
+use std::sync::Arc;
+
+/// Greatest queue depth of what is asynchronous: that of io_uring (IORING_MAX_ENTRIES).
+const MAX_DEPTH: usize = 32768;
+
+/// The kernel's engines, each with the greatest queue depth of a job.
+pub const ENGINES: [(EngineName, usize); 3] = [
+    (EngineName::Psync, 1),
+    (EngineName::Libaio, MAX_DEPTH),
+    (EngineName::IoUring, MAX_DEPTH),
+];
+
+/// User of an engine whose type is known only when it is opened.
+pub trait EngineUser {
+    /// Result of the use.
+    type Output;
+
+    /// Policy of a thread that waits by `mode` and can take `steps`; `None`: the kernel alone waits
+    /// by that mode.
+    fn policy(&self, mode: CompletionMode, steps: StepSet) -> Option<AnyPolicy>;
+
+    /// Uses the engine, or the reason why there is none.
+    fn run<E: KernelEngine>(self, engine: Result<E, KernelEngineError>) -> Self::Output;
+}
+
+/// Opens the engine of `method` on `file`, with a queue of `depth`, for `user`; `ring` is for
+/// io_uring.
+pub fn open<U: EngineUser>(
+    method: Method,
+    file: Arc<DirectFile>,
+    depth: usize,
+    ring: RingOptions,
+    user: U,
+) -> U::Output {
+    let Method { engine, mode } = method;
+    match engine {
+        EngineName::Psync => user.run(Psync::new(file, depth, mode)),
+        EngineName::Libaio => user.run(Libaio::new(file, depth, mode)),
+        EngineName::IoUring => match user.policy(mode, PolicyUring::steps()) {
+            Some(policy) if mode == CompletionMode::Adaptive => {
+                user.run(PolicyUring::new(file, depth, policy, ring))
+            }
+            _ => user.run(IoUring::new(file, depth, mode, ring)),
+        },
+        EngineName::Nvme => user.run::<Psync>(Err(KernelEngineError::Missing {
+            engine,
+            mode,
+            missing: Missing::NotTheKernels,
+        })),
+    }
+}

@@ -276,7 +276,7 @@ int binding_unbind(struct receiver *r)
 	if (r->bound) {
 		drop_consumer(r);
 		raw_spin_lock_irqsave(&r->lock, flags);
-		if (r->life == RECEIVER_LIVE)
+		if (r->phase == RECEIVER_LIVE)
 			r->status.state = JOULIO_UINTR_REGISTERED;
 		raw_spin_unlock_irqrestore(&r->lock, flags);
 	} else {

@@ -104,7 +104,7 @@ bool route_holds(const struct irq_route *route);
 
 /* receiver.c: a registered thread's state. */
 
-enum receiver_life {
+enum receiver_phase {
 	RECEIVER_LIVE,
 	RECEIVER_CLOSED,   /* its file is gone; the thread has yet to let go */
 	RECEIVER_DETACHED, /* the thread has let go */
@@ -115,7 +115,7 @@ struct receiver {
 	struct task_struct *task;
 	struct uintr_memory *memory;
 	struct preempt_notifier notifier;
-	struct work_struct gone;
+	struct work_struct leaving;
 	struct receiver *before; /* sends.c's */
 	u8 user_vector;
 
@@ -124,7 +124,7 @@ struct receiver {
 	 * so nothing may be woken and no CPU waited for while it is held.
 	 */
 	raw_spinlock_t lock;
-	enum receiver_life life;
+	enum receiver_phase phase;
 	int cpu; /* whose registers hold the thread's state, -1: none */
 	struct uintr_registers regs;
 	struct irq_route route;

@@ -56,9 +56,9 @@ static void receiver_let_go(struct receiver *r)
 	receiver_put(r);
 }
 
-static void receiver_gone(struct work_struct *work)
+static void receiver_leaving(struct work_struct *work)
 {
-	receiver_let_go(container_of(work, struct receiver, gone));
+	receiver_let_go(container_of(work, struct receiver, leaving));
 }
 
 /*
@@ -70,7 +70,7 @@ void receiver_leave_current(void)
 	struct receiver *r = receiver_current();
 
 	if (r && receiver_detach(r))
-		queue_work(leavers, &r->gone);
+		queue_work(leavers, &r->leaving);
 }
 
 static struct uintr_memory *memory_alloc(u8 user_vector)
@@ -102,7 +102,7 @@ struct receiver *receiver_register(const struct joulio_uintr_thread *thread)
 	    thread->handler >= TASK_SIZE_MAX)
 		return ERR_PTR(-EINVAL);
 	r = receiver_current();
-	if (r && READ_ONCE(r->life) == RECEIVER_LIVE)
+	if (r && READ_ONCE(r->phase) == RECEIVER_LIVE)
 		return ERR_PTR(-EBUSY);
 	/* One whose file is closed: a thread has one at most. */
 	receiver_leave_current();
@@ -123,7 +123,7 @@ struct receiver *receiver_register(const struct joulio_uintr_thread *thread)
 	r->user_vector = thread->user_vector;
 	r->regs.handler = thread->handler;
 	r->status.state = JOULIO_UINTR_REGISTERED;
-	INIT_WORK(&r->gone, receiver_gone);
+	INIT_WORK(&r->leaving, receiver_leaving);
 
 	kref_get(&r->kref);
 	if (sends)
@@ -139,13 +139,13 @@ free:
 /* Whether the calling thread is the one, and still is what it was. */
 bool receiver_is_mine(const struct receiver *r)
 {
-	return r->task == current && READ_ONCE(r->life) == RECEIVER_LIVE;
+	return r->task == current && READ_ONCE(r->phase) == RECEIVER_LIVE;
 }
 
 /* Whether the thread has let go: exited, or become another program. */
 bool receiver_is_over(const struct receiver *r)
 {
-	return READ_ONCE(r->life) == RECEIVER_DETACHED;
+	return READ_ONCE(r->phase) == RECEIVER_DETACHED;
 }
 
 /* The file lets go of it; by any thread. */
@@ -155,8 +155,8 @@ void receiver_close(struct receiver *r)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&r->lock, flags);
-	if (r->life == RECEIVER_LIVE)
-		r->life = RECEIVER_CLOSED;
+	if (r->phase == RECEIVER_LIVE)
+		r->phase = RECEIVER_CLOSED;
 	raw_spin_unlock_irqrestore(&r->lock, flags);
 
 	if (mine) {

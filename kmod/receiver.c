@@ -272,9 +272,9 @@ bool receiver_detach(struct receiver *r)
 	bool first;
 
 	raw_spin_lock_irqsave(&r->lock, flags);
-	first = r->life != RECEIVER_DETACHED;
+	first = r->phase != RECEIVER_DETACHED;
 	if (first) {
-		r->life = RECEIVER_DETACHED;
+		r->phase = RECEIVER_DETACHED;
 		r->route.irqd = NULL;
 		r->status.state = JOULIO_UINTR_LOST;
 		if (r->cpu == smp_processor_id())

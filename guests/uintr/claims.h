@@ -87,7 +87,7 @@ void claims_of_counters(void);
 void claims_of_ipis(void);
 void claims_of_bindings(const char *address);
 void claims_of_affinity(const char *address);
-void claims_of_lives(void);
+void claims_of_lifetimes(void);
 void claims_of_threads(void);
 void claims_of_removal(const char *address);
 void claims_of_unplugging(void);

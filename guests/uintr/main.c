@@ -29,7 +29,7 @@ static const struct {
 	{ "hardware", claims_of_hardware },
 	{ "counters", claims_of_counters },
 	{ "ipis", claims_of_ipis },
-	{ "lives", claims_of_lives },
+	{ "lifetimes", claims_of_lifetimes },
 	{ "threads", claims_of_threads },
 	{ "unplugging", claims_of_unplugging },
 	{ "fuzzing", claims_of_fuzzing },

@@ -74,7 +74,7 @@ pub fn run(args: &KnobsArgs) -> Outcome {
     }
     if let Some(name) = doubled(&args.set) {
         return Err(Failure::input(format!(
-            "--set {name}: is there twice: give one value"
+            "--set {name}: given twice: give one value"
         )));
     }
     // Before there is anything that a signal would leave behind.
@@ -113,7 +113,7 @@ fn knob(name: &str, disk: Option<&str>) -> Result<Knob, Failure> {
     })?;
     if knob.disk() == Some("") {
         return Err(Failure::input(format!(
-            "{name}: of which disk? name it, as joulio knobs nvme0n1"
+            "{name}: a setting of a disk: name the disk, as joulio knobs nvme0n1"
         )));
     }
     Ok(knob)

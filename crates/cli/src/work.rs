@@ -193,7 +193,7 @@ impl WorkArgs {
         ];
         match lists.into_iter().find(|(_, values)| *values > 1) {
             Some((flag, _)) => Err(Failure::input(format!(
-                "{flag}: lists are bench's: give one value"
+                "{flag}: only joulio bench takes a list: give one value"
             ))),
             None => Ok(()),
         }

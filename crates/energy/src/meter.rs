@@ -126,7 +126,7 @@ pub enum MeterError {
         what: String,
     },
     /// A meter that was present and is no longer.
-    #[error("{what}: gone")]
+    #[error("{what}: removed, or switched off")]
     Removed {
         /// The file or service that was opened.
         what: String,

@@ -46,7 +46,7 @@ pub fn select(words: &[String]) -> Result<Select, SelectionError> {
 /// Refuses words that contradict or repeat each other.
 ///
 /// # Errors
-/// `none` stands beside other words, or a word is there twice.
+/// `none` stands beside other words, or a word is given twice.
 pub fn check(words: &[String]) -> Result<(), SelectionError> {
     if words.len() > 1 && words.iter().any(|word| word == "none") {
         return Err(SelectionError::NoneBeside);
@@ -132,10 +132,10 @@ mod tests {
     #[test]
     fn words_that_contradict_or_repeat_each_other_are_refused() {
         assert!(refused(&["none", "wall"]).contains("none excludes every other meter"));
-        assert!(refused(&["wall", "package", "wall"]).contains("wall is there twice"));
+        assert!(refused(&["wall", "package", "wall"]).contains("wall is given twice"));
         let secret = "redfish=https://user:secret@bmc/x";
         let said = refused(&[secret, secret]);
-        assert!(said.contains("redfish=... is there twice"), "{said}");
+        assert!(said.contains("redfish=... is given twice"), "{said}");
         assert!(!said.contains("secret"), "{said}");
     }
 

@@ -37,7 +37,7 @@ pub enum DeviceNameError {
     #[error("'{0}': 1 to 256 devices")]
     Count(String),
     /// Several devices that would share a file.
-    #[error("'{0}': count= is of devices in memory: name those with a file= one by one")]
+    #[error("'{0}': count= is for devices in memory: name those with a file= one by one")]
     CountOfFile(String),
     /// A value that has to be a number.
     #[error("'{0}': not a number")]

@@ -111,7 +111,7 @@ impl WatchedDisks {
                     interval: Interval::between(before, after, length),
                     on: on.clone(),
                 }),
-                None => snapshot.notes.push(format!("{name} is gone")),
+                None => snapshot.notes.push(format!("{name} was removed")),
             }
         }
         let new = after.keys().filter(|name| !self.before.contains_key(*name));
@@ -244,7 +244,7 @@ mod tests {
         let mut watched = ok(watched(&tree, &[]));
         count(&tree, &["sda"], 5);
         let snapshot = ok(watched.snapshot(Nanos::from_millis(1_000)));
-        assert_eq!(snapshot.notes, ["sdb is gone"]);
+        assert_eq!(snapshot.notes, ["sdb was removed"]);
         assert_eq!(
             (snapshot.devices.len(), snapshot.devices[0].interval.reads),
             (1, 5)

@@ -83,7 +83,7 @@ pub enum OpenError {
         file: PathBuf,
     },
     /// Data would be lost, and nobody has said that it may.
-    #[error("--rw={rw} on {name}: the data there will be lost; say --allow-write if that is meant")]
+    #[error("--rw={rw} on {name}: the data there would be lost: add --allow-write if it may be")]
     WouldLoseData {
         /// The job's pattern.
         rw: ReadWrite,

@@ -20,8 +20,8 @@ pub enum MetersError {
     /// The words choose no meters.
     #[error("--meter: {0}")]
     Selection(#[from] SelectionError),
-    /// A device is there twice.
-    #[error("--device: {0} is there twice: leave one out")]
+    /// A device is given twice.
+    #[error("--device: {0} is given twice: leave one out")]
     Twice(String),
     /// A device cannot be opened.
     #[error(transparent)]

@@ -38,7 +38,7 @@ impl Existing {
 #[derive(Debug, thiserror::Error)]
 pub enum OutputFileError {
     /// A file exists, which is to be kept.
-    #[error("{} is there already: name another file, or say --force to overwrite it", path.display())]
+    #[error("{} exists already: name another file, or say --force to overwrite it", path.display())]
     Exists {
         /// The file.
         path: PathBuf,
@@ -60,7 +60,7 @@ pub enum OutputFileError {
         folder: PathBuf,
     },
     /// A file that another program made exists.
-    #[error("{} is there already, and not one of {what}: name another file", path.display())]
+    #[error("{} exists already, and is not one of {what}: name another file", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileFolderError {
     /// The folder has no profiles.
-    #[error("{}: holds no {kinds}: name the folder of the profiles by --profiles", path.display())]
+    #[error("{}: has no {kinds}: name the folder of the profiles by --profiles", path.display())]
     Empty {
         /// The folder.
         path: PathBuf,

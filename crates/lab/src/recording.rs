@@ -64,7 +64,7 @@ impl Recording {
     }
 
     /// Runs the job and returns the timeline of what its threads recorded beside the result. Of very
-    /// many I/Os the last are recorded. Waits that were planned are priced by the machine's costs.
+    /// many I/Os the last are recorded. Planned waits have joules by the machine's costs.
     ///
     /// # Errors
     /// A device cannot be opened, or the run fails.
@@ -98,7 +98,7 @@ impl Recording {
         };
         let (result, threads) = run_traced(job, method, &setup, &mut Meters::default())?;
         let mut timeline = Timeline::new(&threads);
-        timeline.price(|kind, time| costs.energy(step(kind), time));
+        timeline.charge(|kind, time| costs.energy(step(kind), time));
         Ok((result, timeline))
     }
 }

@@ -19,7 +19,7 @@ pub enum ServedError {
     NotEmulated(String),
     /// Interrupts to threads of this process.
     #[error(
-        "interrupts=joulio_uintr: a served controller's interrupts are its client's; leave it out"
+        "interrupts=joulio_uintr: the client of a served controller takes its interrupts: leave this out"
     )]
     OwnInterrupts,
     /// The device's profile, size or file.

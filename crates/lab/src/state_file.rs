@@ -25,7 +25,7 @@ pub enum StateError {
         holder: LockHolder,
     },
     /// The header is that of another command, or of none.
-    #[error("--state {}: is of another {of}, or none: name another file", path.display())]
+    #[error("--state {}: belongs to another {of}, or is not a state file: name another file", path.display())]
     Another {
         /// Path of the file.
         path: PathBuf,

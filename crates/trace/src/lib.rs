@@ -25,12 +25,12 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod charge;
 mod events;
 mod json;
 mod matching;
 mod meanwhile;
 mod perfetto;
-mod price;
 mod recorder;
 mod text;
 mod timeline;

@@ -92,7 +92,8 @@ pub struct PlanOfIo {
     pub expected: Option<Joules>,
     /// Nanoseconds from the completion to its sight that were expected, in the mean.
     pub expected_delay: Nanos,
-    /// Joules of the core's waits that fell on the I/O, once [`Timeline::price`] has priced them.
+    /// Joules of the core's waits that fell on the I/O, once [`Timeline::charge`] has
+    /// charged them.
     pub realised: Option<Joules>,
 }
 

@@ -123,7 +123,7 @@ pub enum DeviceFitError {
     #[error(transparent)]
     Twin(#[from] TwinError),
     /// What comes out is no profile.
-    #[error("what was measured makes no profile: {0}")]
+    #[error("no profile can be made of what was measured: {0}")]
     Profile(#[from] ProfileError),
     /// The profile that the rest is taken from cannot be written down.
     #[error("{0}")]

@@ -138,7 +138,7 @@ impl RunQueue {
         }
         if self.threads[index].state != State::Runnable {
             self.count(at);
-            self.renew();
+            self.update_deadline();
             self.place(index);
         }
         match self.current {
@@ -265,7 +265,7 @@ impl RunQueue {
     }
 
     /// Gives the thread that has the CPU a new deadline where its slice is over.
-    fn renew(&mut self) {
+    fn update_deadline(&mut self) {
         let slice = self.slice.0 as i64;
         let Some(index) = self.current else { return };
         let entity = &mut self.threads[index];
@@ -323,7 +323,7 @@ impl RunQueue {
     /// The thread that has the CPU is no longer runnable; returns whose turn it is.
     fn leaves(&mut self, at: Nanos, to: State) -> Option<usize> {
         self.count(at);
-        self.renew();
+        self.update_deadline();
         if let Some(index) = self.current.take() {
             let ahead = self.mean_ahead(self.threads[index].vruntime);
             let limit = (2 * self.slice.0).max(self.tick.0) as i64;

@@ -94,8 +94,8 @@ pub enum SloError {
     /// A promise that limits no percentile.
     #[error("'{0}' is not a percentile: write p99 or p99.9, above p0 and below p100")]
     Percentile(String),
-    /// A percentile is there twice.
-    #[error("{0} is there twice: leave one out")]
+    /// A percentile is given twice.
+    #[error("{0} is given twice: leave one out")]
     Twice(Percentile),
     /// No I/O can keep it.
     #[error("{0}: a promise of no time cannot be kept")]

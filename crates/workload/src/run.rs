@@ -85,7 +85,7 @@ pub fn check(
                 return Err(wrong(
                     "--rw",
                     format!(
-                        "{} writes: data on {} will be lost; say --allow-write if that is meant",
+                        "{} writes: data on {} would be lost: add --allow-write if it may be",
                         job.rw,
                         info.name
                     ),

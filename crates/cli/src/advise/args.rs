@@ -106,7 +106,7 @@ fn watts(text: &str) -> Result<Watts, String> {
     match number.parse::<f64>() {
         Ok(watts) if watts.is_finite() && watts > 0.0 => Ok(Watts(watts)),
         _ => Err(format!(
-            "'{text}' is no power: write watts above zero, as 12W"
+            "'{text}' is not a power: write watts above zero, as 12W"
         )),
     }
 }

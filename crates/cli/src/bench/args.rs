@@ -107,7 +107,7 @@ pub struct BenchArgs {
     settings: Flags,
     #[command(flatten)]
     ring: Ring,
-    /// Play it in virtual time: --machine and the devices' profiles are the machine, and all
+    /// Run it in virtual time: --machine and the devices' profiles are the machine, and all
     /// figures are modelled. The kernel's engines are simulated on emulated devices too
     #[arg(long)]
     twin: bool,

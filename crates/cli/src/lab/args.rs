@@ -98,7 +98,7 @@ impl CampaignArgs {
         }
         if self.emulated && named && !emulated {
             return Err(Failure::input(
-                "--device with --emulated: it is none; leave --emulated out",
+                "--device with --emulated: that device is not emulated: leave --emulated out",
             ));
         }
         match (self.twin, self.emulated, named) {
@@ -107,7 +107,7 @@ impl CampaignArgs {
             (_, _, true) if emulated => Ok(Platform::Emulated),
             (_, _, true) => Ok(platform_here()),
             _ => Err(Failure::input(
-                "on what? name a --device, or say --emulated or --twin",
+                "name what to run on: --device, --emulated or --twin",
             )),
         }
     }

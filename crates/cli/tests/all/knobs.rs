@@ -86,7 +86,7 @@ fn what_makes_no_sense_is_refused_in_one_line_and_nothing_is_changed() {
         ),
         (
             "d --set nomerges=1 --set nomerges=2 --for 1ms",
-            "--set nomerges: is there twice",
+            "--set nomerges: given twice",
         ),
         ("d --set scheduler=kyber", "--for"),
         ("d --set scheduler --for 1ms", "NAME=VALUE"),
@@ -227,7 +227,7 @@ fn two_runs_do_not_set_the_same() {
     );
     let output = room.ran("restore");
     assert_eq!(output.status.code(), Some(1));
-    assert!(out(&output).contains("still runs and is to put it back; kept"));
+    assert!(out(&output).contains("is still running and will put it back; kept"));
     assert_eq!(room.value("scheduler"), "kyber");
     assert_eq!(
         room.knobs("d --set nomerges=2 --for 1ms").status.code(),
@@ -252,7 +252,7 @@ fn a_disk_that_is_gone_is_reported_and_dropped_and_the_rest_is_put_back() {
     assert_eq!(output.status.code(), Some(0));
     let said = out(&output);
     assert!(
-        said.contains("scheduler of d: /sys/block/d/queue/scheduler: its device is gone"),
+        said.contains("scheduler of d: /sys/block/d/queue/scheduler: its device was removed"),
         "{said}"
     );
     assert!(

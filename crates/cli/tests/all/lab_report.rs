@@ -133,6 +133,6 @@ fn results_that_are_none_or_of_another_experiment_are_one_line() {
     let (room, _) = reported();
     let refusal = |line: &str| refused(room.path(), line);
     assert!(refusal("lab report nowhere").contains("no results"));
-    assert!(refusal("lab report out out").contains("report them apart"));
+    assert!(refusal("lab report out out").contains("make a report of each"));
     assert!(refusal("lab report out --experiment tiering").contains("is of polling"));
 }

@@ -56,7 +56,7 @@ fn a_place_that_is_none_is_reported_before_the_work() {
             let room = room();
             fs::create_dir(room.path().join("here.prom")).expect("made");
             let said = refused(room.path(), &format!("{line} {place}"));
-            let exists = said.contains("is there already") && line.contains("swap");
+            let exists = said.contains("exists already") && line.contains("swap");
             assert!(said.contains(place), "{line}: {said}");
             assert!(said.contains(hint) || exists, "{line}: {said}");
         }
@@ -74,7 +74,7 @@ fn a_file_that_is_there_is_kept_without_a_word() {
         fs::write(room.path().join("there"), "mine").expect("written");
         let said = refused(room.path(), line);
         assert!(
-            said.contains("there is there already") && said.contains("--force"),
+            said.contains("there exists already") && said.contains("--force"),
             "{line}: {said}"
         );
     }

@@ -362,7 +362,7 @@ fn an_entry_that_somebody_works_on_is_left_to_them() {
     let (said, status) = ran(room.path(), "restore");
     assert_eq!(status, Some(1));
     assert!(
-        said.contains("still runs and is to put it back; kept"),
+        said.contains("is still running and will put it back; kept"),
         "{said}"
     );
     client.signal(Signal::INT);

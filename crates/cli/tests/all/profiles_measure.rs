@@ -161,7 +161,7 @@ fn what_cannot_be_measured_is_refused_before_anything_is_done() {
         (format!("{device} -o mine.txt"), "must end in .toml"),
         (
             format!("{device} -o there.toml"),
-            "there.csv is there already",
+            "there.csv exists already",
         ),
         (
             format!("{device} -o m.toml --bs 1000"),

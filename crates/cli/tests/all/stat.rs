@@ -143,7 +143,7 @@ fn a_device_that_goes_is_noted_and_the_others_go_on() {
     stat.line();
     count(&tree, &[("sda", 100)]);
     let lines = stat.until(|line| line["devices"].as_array().map(Vec::len) == Some(1));
-    assert_eq!(lines.last().expect("one")["notes"][0], "sdb is gone");
+    assert_eq!(lines.last().expect("one")["notes"][0], "sdb was removed");
     assert_eq!(stat.line()["notes"], serde_json::json!([]));
     stat.end();
 }

@@ -154,7 +154,7 @@ fn a_state_of_another_bench_is_refused_and_kept() {
 fn wrong_lists_are_refused_by_their_flag() {
     let room = TempDir::new().unwrap();
     for (flags, hint) in [
-        ("--bs 4k,4096", "--bs: 4k is there twice"),
+        ("--bs 4k,4096", "--bs: 4k is given twice"),
         ("--iodepth 1,,2", "--iodepth"),
         ("--bs 4k,x", "--bs"),
         ("--device emulated:instant+", "instant+"),
@@ -162,7 +162,7 @@ fn wrong_lists_are_refused_by_their_flag() {
         ("--rate_iops max,0", "rate_iops"),
         (
             "--completion poll,poll",
-            "--completion: poll is there twice",
+            "--completion: poll is given twice",
         ),
         ("--order shuffled", "listed or random"),
         ("--replicates 0", "--replicates"),

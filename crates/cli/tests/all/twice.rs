@@ -76,7 +76,7 @@ fn a_choice_of_meters_does_not_contradict_or_repeat_itself() {
         );
         refused_with(
             &format!("{command} --meter wall,wall"),
-            &["wall is there twice"],
+            &["wall is given twice"],
         );
     }
 }
@@ -93,7 +93,7 @@ fn a_value_is_in_a_list_of_the_grid_once() {
     ] {
         refused_with(
             &format!("twin grid {flag} {values}"),
-            &[&format!("{flag}: {twice} is there twice")],
+            &[&format!("{flag}: {twice} is given twice")],
         );
     }
 }
@@ -103,7 +103,7 @@ fn a_device_is_read_for_its_power_once() {
     for command in ["power", "stat --count 1"] {
         refused_with(
             &format!("{command} --device emulated:instant --device emulated:instant"),
-            &["--device: emulated:instant is there twice"],
+            &["--device: emulated:instant is given twice"],
         );
     }
 }

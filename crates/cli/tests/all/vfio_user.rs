@@ -147,7 +147,7 @@ fn a_socket_that_nobody_listens_at_is_refused_with_what_to_start() {
     let room = tempdir().expect("a temporary directory");
     drop(UnixListener::bind(room.path().join("s")).expect("a socket"));
     let said = refused(room.path(), READ);
-    assert!(said.contains("nobody listens"), "{said}");
+    assert!(said.contains("no server listens"), "{said}");
     assert!(said.contains("start the server again"), "{said}");
 }
 

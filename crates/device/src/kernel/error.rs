@@ -25,7 +25,7 @@ pub enum KernelError {
         device: String,
     },
     /// A controller that is being removed, or has failed.
-    #[error("{device}: the controller is gone")]
+    #[error("{device}: the controller was removed")]
     Removed {
         /// Path of the device.
         device: String,

@@ -14,7 +14,7 @@ pub enum VfioUserError {
     },
     /// Something else than a socket that is listened on, or nobody at it any more.
     #[error(
-        "{device}: nobody listens there (not a socket, or left behind by a server that is gone); start the server again"
+        "{device}: no server listens there (not a socket, or its server has ended): start the server again"
     )]
     NobodyListens {
         /// Name of the device, as the user gave it.

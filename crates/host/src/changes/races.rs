@@ -137,7 +137,7 @@ fn what_goes_with_a_setting_that_another_run_holds_is_refused() {
     let said = refused.err().unwrap().to_string();
     assert!(
         said.contains("nr_requests of d: another joulio")
-            && said.contains(" has changed scheduler of d, which goes with it"),
+            && said.contains(" has changed scheduler of d, which it depends on"),
         "{said}"
     );
     machine

@@ -17,8 +17,8 @@ pub enum SelectionError {
     /// `none` stands beside other words: leave it out, or everything else.
     #[error("none excludes every other meter: leave it out, or the others")]
     NoneBeside,
-    /// A word is there twice: leave one out.
-    #[error("{word} is there twice: leave one out")]
+    /// A word is given twice: leave one out.
+    #[error("{word} is given twice: leave one out")]
     Twice {
         /// Word, without an address that may hold a password.
         word: String,

@@ -63,7 +63,7 @@ pub enum EntryError {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The text is not what joulio writes.
-    #[error("no entry of joulio's journal: {0}")]
+    #[error("not an entry of joulio's journal: {0}")]
     Text(#[from] serde_json::Error),
     /// Another version of joulio has written it.
     #[error("an entry of version {found}, not {VERSION}")]

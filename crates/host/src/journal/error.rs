@@ -12,7 +12,7 @@ pub enum JournalError {
     #[error("no place for the journal: set HOME or XDG_STATE_HOME")]
     NoPlace,
     /// A link or another file is in the place of its directory: remove it.
-    #[error("journal: {}: a link or a file, where a directory of its own is wanted: remove it, or set XDG_STATE_HOME", path.display())]
+    #[error("journal: {}: a link or a file, and not a directory: remove it, or set XDG_STATE_HOME", path.display())]
     NoDirectory {
         /// Path of the link or file.
         path: PathBuf,
@@ -55,7 +55,7 @@ pub enum JournalError {
         holder: LockHolder,
     },
     /// Another process, which still runs, has changed the same setting: wait for it.
-    #[error("{change}: {holder} has changed it and is to put it back: wait for it")]
+    #[error("{change}: {holder} has changed it and will put it back: wait until it has ended")]
     Busy {
         /// Change of the other process.
         change: Box<RecordedChange>,
@@ -65,7 +65,7 @@ pub enum JournalError {
     /// Another process, which still runs, has changed something that the kernel changes with the
     /// setting: wait for it.
     #[error(
-        "{wanted}: {holder} has changed {other}, which goes with it, and is to put that back: wait for it"
+        "{wanted}: {holder} has changed {other}, which it depends on, and will put that back: wait until it has ended"
     )]
     Beside {
         /// Setting that was to be changed.
@@ -89,7 +89,7 @@ pub enum JournalError {
 #[derive(Debug, thiserror::Error)]
 pub enum TakeError {
     /// The process that made the change still runs, and is to put it back itself.
-    #[error("{}: {holder} made this change, still runs and is to put it back", path.display())]
+    #[error("{}: {holder} made this change, is still running and will put it back", path.display())]
     Busy {
         /// Path of the entry.
         path: PathBuf,

@@ -61,7 +61,7 @@ pub enum KnobError {
         allowed: KnobValues,
     },
     /// The kernel took the value and has another.
-    #[error("{}: {requested} was written and {now} is there: this kernel or device does not take it", path.display())]
+    #[error("{}: {requested} was written and {now} is read back: this kernel or device does not accept it", path.display())]
     NotTaken {
         /// Path of the file.
         path: PathBuf,

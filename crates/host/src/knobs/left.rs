@@ -8,8 +8,8 @@ use std::fmt;
 pub enum LeftAlone {
     /// System that was started anew: the kernel has forgotten the change.
     Restarted,
-    /// Device that is gone, and with it the change.
-    Gone {
+    /// Device that was removed, and with it the change.
+    Removed {
         /// Path of the file, below the root.
         file: String,
     },
@@ -44,15 +44,15 @@ impl fmt::Display for LeftAlone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LeftAlone::Restarted => {
-                f.write_str("the system was started anew: nothing is left of it")
+                f.write_str("the system has been restarted since, which undid the change")
             }
-            LeftAlone::Gone { file } => {
-                write!(f, "/{file}: its device is gone: nothing is left of it")
+            LeftAlone::Removed { file } => {
+                write!(f, "/{file}: its device was removed, and the change with it")
             }
             LeftAlone::Another { file } => {
                 write!(
                     f,
-                    "/{file}: another device has that name now: left as it is"
+                    "/{file}: another device has that name now: nothing is changed"
                 )
             }
             LeftAlone::Foreign {
@@ -62,11 +62,11 @@ impl fmt::Display for LeftAlone {
                 new,
             } => write!(
                 f,
-                "/{file}: {now} now, neither {old} as before nor {new} as set: somebody else has changed it: left as it is"
+                "/{file}: {now} now, neither {old} as before nor {new} as set: somebody else has changed it, and nothing is put back"
             ),
             LeftAlone::Beside { file, now, old } => write!(
                 f,
-                "/{file}: {now} now, {old} before: left as it is, for somebody else has been at it"
+                "/{file}: {now} now, {old} before: somebody else has changed it, and nothing is put back"
             ),
         }
     }

@@ -142,7 +142,7 @@ fn a_device_that_went_and_one_that_came_in_its_place_are_left() {
     let change = made(&machine.knobs(), &scheduler(), "kyber");
     machine.unplug();
     let left = machine.knobs().put_back(&change).unwrap();
-    assert!(matches!(&left[..], [LeftAlone::Gone { .. }]), "{left:?}");
+    assert!(matches!(&left[..], [LeftAlone::Removed { .. }]), "{left:?}");
     machine.put("sys/block/d/queue/scheduler", "[kyber]");
     let left = machine.knobs().put_back(&change).unwrap();
     assert!(matches!(&left[..], [LeftAlone::Another { .. }]), "{left:?}");

@@ -51,7 +51,7 @@ pub enum AdviseError {
     #[error("{0}")]
     Interrupted(&'static str),
     /// A percentile that results do not have.
-    #[error("--slo {0}: advice goes by p50, p90, p99 and p99.9: promise one of these")]
+    #[error("--slo {0}: advice compares p50, p90, p99 and p99.9: give limits for these")]
     Percentile(Percentile),
     /// No run has figures.
     #[error("no completion mode is available: {0}")]
@@ -63,7 +63,7 @@ pub enum AdviseError {
     NoFigure(String),
     /// A promise that nothing keeps.
     #[error(
-        "--slo {percentile}={limit}: nothing here is as quick: the quickest, {quickest}, has {percentile} of {latency}: promise more"
+        "--slo {percentile}={limit}: no candidate is that fast: the fastest, {quickest}, has {percentile} of {latency}: allow more"
     )]
     Promise {
         /// Percentile of the promise.
@@ -77,7 +77,7 @@ pub enum AdviseError {
     },
     /// A cap that nothing is below.
     #[error(
-        "--cap {cap}: all candidates draw more at the {boundary}: the least, {least}, takes {:.1} W: allow more",
+        "--cap {cap}: every candidate draws more at the {boundary}: the least, {least}, draws {:.1} W: allow more",
         watts.0
     )]
     Cap {

@@ -24,7 +24,7 @@ pub enum CompareError {
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// Results of two experiments.
-    #[error("{} is of {experiment}, {} of {other_experiment}: name two of one experiment", one.display(), other.display())]
+    #[error("{} has results of {experiment}, {} of {other_experiment}: name two folders of the same experiment", one.display(), other.display())]
     Experiments {
         /// First folder.
         one: PathBuf,
@@ -36,19 +36,19 @@ pub enum CompareError {
         other_experiment: String,
     },
     /// Results whose times are of unlike kinds.
-    #[error("{} is of {}, {} of {}: their times are not of one kind; compare two of one, or measured ones with virtual time's by --model", one.display(), name(*platform), other.display(), name(*other_platform))]
+    #[error("{} was run on {}, {} on {}: their times cannot be compared; name two of the same kind, or compare measured results with virtual time's by --model", one.display(), name(*platform), other.display(), name(*other_platform))]
     Platforms {
         /// First folder.
         one: PathBuf,
-        /// What it was run on.
+        /// Platform of its runs.
         platform: Platform,
         /// The other.
         other: PathBuf,
-        /// What that was run on.
+        /// Platform of its runs.
         other_platform: Platform,
     },
     /// No run that both have.
-    #[error("{} and {} have no run in common, beside devices and machines", one.display(), other.display())]
+    #[error("{} and {} have no run in common, even across devices and machines", one.display(), other.display())]
     Nothing {
         /// First folder.
         one: PathBuf,

@@ -24,7 +24,7 @@ pub enum MergeError {
         what: &'static str,
     },
     /// A run with two results.
-    #[error("{} and {} have both {run}, with unlike results: merge one of them", one.display(), other.display())]
+    #[error("{} and {} both have {run}, with different results: merge one of them", one.display(), other.display())]
     Twice {
         /// First folder.
         one: PathBuf,

@@ -50,7 +50,7 @@ pub enum ReportError {
         of: String,
     },
     /// A run that is in two folders, and would count twice.
-    #[error("{} and {} both have {run}: report them apart", one.display(), other.display())]
+    #[error("{} and {} both have {run}: make a report of each", one.display(), other.display())]
     Twice {
         /// The run.
         run: Box<RecordKey>,

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceMeasureError {
     /// The profile's file has another ending.
-    #[error("-o {}: must end in .toml, by which a profile in a file is known", .0.display())]
+    #[error("-o {}: must end in .toml, as every file with a profile does", .0.display())]
     NoToml(PathBuf),
     /// A file cannot be written: name another.
     #[error("-o: {0}")]
@@ -97,7 +97,7 @@ pub enum DeviceMeasureError {
     #[error(transparent)]
     Fit(#[from] DeviceFitError),
     /// The device's size makes no profile.
-    #[error("what was measured makes no profile: {0}")]
+    #[error("no profile can be made of what was measured: {0}")]
     Profile(#[from] ProfileError),
 }
 

@@ -17,14 +17,14 @@ const ROOT: &str = "/";
 #[derive(Debug, thiserror::Error)]
 pub enum SettingError {
     /// A setting that was given two values: give one.
-    #[error("--set {0}: is there twice: give one value")]
+    #[error("--set {0}: given twice: give one value")]
     Twice(String),
     /// A name that no setting has.
     #[error("no setting {0}: joulio knobs shows those that there are")]
     Unknown(String),
     /// A setting of a disk, and devices that joulio drives.
     #[error(
-        "{0}: the devices have no queue of the kernel's: it takes a block device or a file, as --device /dev/nvme0n1"
+        "{0}: the kernel does not drive these devices: name a block device or a file, as --device /dev/nvme0n1"
     )]
     NoDisk(String),
     /// Interrupt coalescing, and a device that the kernel drives.

@@ -173,7 +173,7 @@ impl ExperimentFile {
                 return Err(wrong(what(), problem.into()));
             }
             if !names.insert(sweep.name.as_str()) {
-                return Err(wrong(what(), "the name is there twice".into()));
+                return Err(wrong(what(), "the name is given twice".into()));
             }
             self.check_platforms(sweep)
                 .map_err(|why| wrong(what(), why))?;
@@ -183,7 +183,7 @@ impl ExperimentFile {
         let figures = self.figure.iter().map(|figure| &figure.id);
         for id in tables.chain(figures) {
             if !ids.insert(id) {
-                return Err(wrong(format!("'{id}'"), "the id is there twice".into()));
+                return Err(wrong(format!("'{id}'"), "the id is given twice".into()));
             }
         }
         for table in &self.table {

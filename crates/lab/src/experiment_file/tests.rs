@@ -132,7 +132,7 @@ fn wrong_files_are_refused_in_a_line_that_says_where() {
         ),
         (
             ("\"alone\"", "\"sizes\""),
-            "small.toml: sweep 'sizes': the name is there twice",
+            "small.toml: sweep 'sizes': the name is given twice",
         ),
         (
             ("\"alone\"", "\"a b\""),

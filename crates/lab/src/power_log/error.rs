@@ -20,10 +20,10 @@ pub enum PowerLogError {
     #[error("--file: {0}")]
     Unwritable(#[source] OutputFileError),
     /// The file is there already: go on with it, or name another.
-    #[error("--file: {} is there already: go on with it by --resume, or name another", .0.display())]
+    #[error("--file: {} exists already: go on with it by --resume, or name another", .0.display())]
     Exists(PathBuf),
     /// The file's plan is another one.
-    #[error("{} is of another plan ({devices} for {seconds} s each): leave --devices, --time and --marker out to go on with it, or name another --file", path.display())]
+    #[error("{} belongs to another plan ({devices} for {seconds} s each): leave --devices, --time and --marker out to go on with it, or name another --file", path.display())]
     AnotherPlan {
         /// The file.
         path: PathBuf,
@@ -33,11 +33,11 @@ pub enum PowerLogError {
         seconds: f64,
     },
     /// A device has no name.
-    #[error("--devices: {0:?} is no name")]
+    #[error("--devices: {0:?} is not a name")]
     NoName(String),
     /// A device is named twice.
     #[error(
-        "--devices: '{0}' is there twice: distinguish them, as in 'no device' and 'no device again'"
+        "--devices: '{0}' is given twice: distinguish them, as in 'no device' and 'no device again'"
     )]
     SameName(String),
     /// The window is shorter than meters need.
@@ -60,7 +60,7 @@ pub enum PowerLogError {
     Person(io::Error),
     /// The machine's clock was set within a window: go on with the step.
     #[error(
-        "the machine's clock was set by {0:.1} s within the window: the step is not done; go on with --resume"
+        "the machine's clock was changed by {0:.1} s during the window: the step is not done; go on with --resume"
     )]
     ClockSet(f64),
 }

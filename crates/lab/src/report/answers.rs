@@ -171,7 +171,7 @@ impl Step {
     /// Verdict on the step as a rise, where `p` is its probability after a correction.
     pub fn verdict(&self, p: f64) -> Verdict {
         match (p <= SIGNIFICANCE, self.above) {
-            (false, _) => Verdict::Untold,
+            (false, _) => Verdict::Undecided,
             (true, true) => Verdict::Holds,
             (true, false) => Verdict::Fails,
         }

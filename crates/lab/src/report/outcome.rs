@@ -10,7 +10,7 @@ pub enum Outcome {
     /// The observation does not hold here.
     Differs,
     /// What was run is not sure enough to tell.
-    Untold,
+    Undecided,
     /// The observation holds here.
     Holds,
     /// Nothing was run that could tell.
@@ -22,7 +22,7 @@ impl From<Verdict> for Outcome {
         match verdict {
             Verdict::Holds => Outcome::Holds,
             Verdict::Fails => Outcome::Differs,
-            Verdict::Untold => Outcome::Untold,
+            Verdict::Undecided => Outcome::Undecided,
         }
     }
 }

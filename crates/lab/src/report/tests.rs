@@ -322,8 +322,8 @@ fn an_observation_holds_differs_or_cannot_be_told_and_says_why() {
         outcome(&any, records(900.0, 1_100.0, 1.0)).0,
         Outcome::Holds
     );
-    let (untold, why) = outcome(&all, records(999.0, 998.0, 20.0));
-    assert_eq!(untold, Outcome::Untold);
+    let (undecided, why) = outcome(&all, records(999.0, 998.0, 20.0));
+    assert_eq!(undecided, Outcome::Undecided);
     assert!(
         why.contains("cannot be told at 2") && why.contains("±"),
         "{why}"

@@ -83,7 +83,7 @@ pub fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Holds => "✓ holds here",
         Outcome::Differs => "✗ does not hold",
-        Outcome::Untold => "? cannot be told",
+        Outcome::Undecided => "? cannot be told",
         Outcome::NoData => "– no data",
     }
 }

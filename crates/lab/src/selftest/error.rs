@@ -29,7 +29,7 @@ pub enum SelftestError {
     #[error("--store-cpu: CPU {0} is the one that the test waits on: name another")]
     SameCpu(usize),
     /// The test takes a second CPU: allow this process another one.
-    #[error("this test takes a second CPU, and there is CPU {0} only")]
+    #[error("this test needs a second CPU, and may use only CPU {0}")]
     OneCpu(usize),
     /// The process's CPUs cannot be read.
     #[error("{0}")]

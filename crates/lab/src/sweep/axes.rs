@@ -14,7 +14,7 @@ impl Axes {
     /// Sets the values of `factor`, in place of those that it has.
     ///
     /// # Errors
-    /// There is none, one is wrong, or one is there twice.
+    /// There is none, one is wrong, or one is given twice.
     pub fn set<T: AsRef<str>>(
         &mut self,
         factor: Factor,
@@ -124,7 +124,7 @@ mod tests {
     fn a_list_has_each_value_once_and_at_least_one() {
         let mut axes = Axes::default();
         let twice = axes.set(Factor::Bs, ["4k", "4096"]).unwrap_err();
-        assert_eq!(twice.to_string(), "bs: 4k is there twice");
+        assert_eq!(twice.to_string(), "bs: 4k is given twice");
         let empty = axes.set(Factor::Bs, [] as [&str; 0]).unwrap_err();
         assert!(empty.to_string().contains("bs: an empty list"), "{empty}");
         axes.set(Factor::Bs, ["4k"]).unwrap();

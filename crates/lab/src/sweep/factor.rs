@@ -71,7 +71,7 @@ pub enum FactorError {
     #[error("{0}: an empty list: name a value, or leave it out")]
     Empty(Factor),
     /// A value that stands in a list twice.
-    #[error("{factor}: {value} is there twice")]
+    #[error("{factor}: {value} is given twice")]
     Twice {
         /// The factor.
         factor: Factor,

@@ -12,7 +12,7 @@ use joulio_workload::{EngineName, JobError};
 pub enum VirtualError {
     /// A scheduler for an engine that is not the kernel's.
     #[error(
-        "--scheduler with --twin: {0} has none: name engines of the kernel's, as --engine psync"
+        "--scheduler with --twin: {0} uses no scheduler: name an engine of the kernel, as --engine psync"
     )]
     Scheduler(EngineName),
     /// An option that has no meaning in virtual time.

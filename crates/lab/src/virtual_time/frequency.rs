@@ -14,7 +14,7 @@ pub struct CoreFrequency {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FrequencyError {
     /// The profile has no reference frequency.
-    #[error("--frequency {frequency}: {machine} has no [frequency] to go by: leave it out")]
+    #[error("--frequency {frequency}: the profile of {machine} has no [frequency]: leave the flag out")]
     NoReference {
         /// Frequency that was requested.
         frequency: CoreFrequency,
@@ -23,7 +23,7 @@ pub enum FrequencyError {
     },
     /// No clock is so far from the reference.
     #[error(
-        "--frequency {frequency}: no clock of {machine} is so far from its {reference_gigahertz} GHz"
+        "--frequency {frequency}: too far from the {reference_gigahertz} GHz that {machine} was measured at"
     )]
     TooFar {
         /// Frequency that was requested.

@@ -148,7 +148,7 @@ fn lba(check: &FigureCheck<'_>, lba: &Lba, capacity: u64) -> Result<(), ProfileE
         check.rule(
             !sizes[..i].contains(&size),
             &field,
-            "is there twice: give each size once",
+            "given twice: give each size once",
         )?;
         check.rule(
             capacity.is_multiple_of(u64::from(size)),

@@ -44,7 +44,7 @@ pub struct PollGroup<D: Device> {
     run_delay: RunDelay,
     /// Calls of [`PollGroup::reap`] until the clock is read.
     calls_left: u32,
-    /// What was found of the queues when they were looked at last.
+    /// Facts of the queues and their policies, as of when they were read last.
     known: Known,
     /// Ends waits from other threads, of a reactor's group.
     waker: Option<Waker>,
@@ -57,7 +57,7 @@ pub struct PollGroup<D: Device> {
 /// What a group knows of its queues' policies, until one changes.
 #[derive(Clone, Copy)]
 struct Known {
-    /// Generation of the policies of this process when they were looked at.
+    /// Generation of the policies of this process when they were read.
     generation: u64,
     /// Step that all queues plan, always.
     fixed: Option<Step>,
@@ -142,7 +142,7 @@ impl<D: Device> PollGroup<D> {
 
     fn joined(&mut self) {
         self.blocking.reserve(self.queues.len());
-        self.look_again();
+        self.forget_known();
         self.register();
     }
 
@@ -206,7 +206,7 @@ impl<D: Device> PollGroup<D> {
     /// The thread cannot take user interrupts ([`PolicyError::UserInterrupt`]), or a vector cannot be
     /// unmasked.
     pub fn attach(&mut self) -> Result<(), PolicyError> {
-        self.look_again();
+        self.forget_known();
         self.register();
         for queue in self.queues.all_mut() {
             let interrupt = queue.interrupt();

@@ -285,12 +285,12 @@ impl<D: Device> PollGroup<D> {
         for queue in self.queues.all_mut() {
             queue.start_trace(capacity);
         }
-        self.look_again();
+        self.forget_known();
     }
 
     /// Ends the recordings and returns what each queue recorded.
     pub fn take_trace(&mut self) -> Vec<Recorded> {
-        self.look_again();
+        self.forget_known();
         let queues = self.queues.all_mut().iter_mut();
         queues.map(QueuePair::take_trace).collect()
     }

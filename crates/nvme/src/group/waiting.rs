@@ -17,7 +17,7 @@ impl<D: Device> PollGroup<D> {
             return Ok(Next::Return);
         }
         if self.known.generation != policies_generation() {
-            self.look()?;
+            self.refresh_known()?;
         }
         let idle = !self.queues.any_active(|queue| queue.outstanding() > 0);
         if idle && deadline.is_none() {
@@ -94,14 +94,14 @@ impl<D: Device> PollGroup<D> {
         }
     }
 
-    /// Has the next wait look at all queues and their policies again.
-    pub(super) fn look_again(&mut self) {
+    /// Has the next wait read all queues and their policies again.
+    pub(super) fn forget_known(&mut self) {
         self.known = Known::NOTHING;
     }
 
     /// Takes notice of the queues and their policies, as they are now.
     #[cold]
-    fn look(&mut self) -> Result<(), NvmeError> {
+    fn refresh_known(&mut self) -> Result<(), NvmeError> {
         let generation = policies_generation();
         self.queues.forget_idle();
         self.blocking.keep(&self.queues, self.waker.as_ref());

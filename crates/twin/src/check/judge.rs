@@ -41,7 +41,7 @@ pub trait Estimates {
         Ok(match () {
             () if apart > half => Verdict::Holds,
             () if apart <= -half => Verdict::Fails,
-            () => Verdict::Untold,
+            () => Verdict::Undecided,
         })
     }
 
@@ -67,7 +67,7 @@ pub enum Verdict {
     /// The number or claim does not come out.
     Fails,
     /// The values are not sure enough to tell.
-    Untold,
+    Undecided,
 }
 
 /// A published number beside a value.
@@ -142,7 +142,7 @@ impl Verdict {
     pub fn all(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
         let worst = |one: Verdict, other: Verdict| match (one, other) {
             (Verdict::Fails, _) | (_, Verdict::Fails) => Verdict::Fails,
-            (Verdict::Untold, _) | (_, Verdict::Untold) => Verdict::Untold,
+            (Verdict::Undecided, _) | (_, Verdict::Undecided) => Verdict::Undecided,
             _ => Verdict::Holds,
         };
         verdicts.into_iter().fold(Verdict::Holds, worst)
@@ -152,7 +152,7 @@ impl Verdict {
     pub fn any(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
         let best = |one: Verdict, other: Verdict| match (one, other) {
             (Verdict::Holds, _) | (_, Verdict::Holds) => Verdict::Holds,
-            (Verdict::Untold, _) | (_, Verdict::Untold) => Verdict::Untold,
+            (Verdict::Undecided, _) | (_, Verdict::Undecided) => Verdict::Undecided,
             _ => Verdict::Fails,
         };
         verdicts.into_iter().fold(Verdict::Fails, best)
@@ -218,7 +218,7 @@ pub fn number<E: Estimates>(
         error: error(number, estimate.value),
         noise,
         allowed,
-        verdict: Verdict::Untold,
+        verdict: Verdict::Undecided,
     };
     Ok(JudgedNumber {
         verdict: judged.within(allowed.unwrap_or(USUAL)),
@@ -232,7 +232,7 @@ impl JudgedNumber {
         match () {
             () if self.error.abs() + self.noise <= most => Verdict::Holds,
             () if self.error.abs() - self.noise > most => Verdict::Fails,
-            () => Verdict::Untold,
+            () => Verdict::Undecided,
         }
     }
 }
@@ -341,9 +341,9 @@ mod tests {
                 .verdict
         };
         assert_eq!(judged(105.0, 4.0), Verdict::Holds);
-        assert_eq!(judged(105.0, 6.0), Verdict::Untold);
+        assert_eq!(judged(105.0, 6.0), Verdict::Undecided);
         assert_eq!(judged(120.0, 4.0), Verdict::Fails);
-        assert_eq!(judged(105.0, f64::INFINITY), Verdict::Untold);
+        assert_eq!(judged(105.0, f64::INFINITY), Verdict::Undecided);
         assert_eq!(judged(110.0, 0.0), Verdict::Holds);
     }
 
@@ -377,7 +377,7 @@ mod tests {
         let mut verdict = |keys: &str| claim(&claimed(keys), &mut known).unwrap().verdict;
         assert_eq!(verdict("rising = [[\"a\", \"b\"]]"), Verdict::Holds);
         assert_eq!(verdict("rising = [[\"b\", \"a\"]]"), Verdict::Fails);
-        assert_eq!(verdict("rising = [[\"a\", \"b\", \"c\"]]"), Verdict::Untold);
+        assert_eq!(verdict("rising = [[\"a\", \"b\", \"c\"]]"), Verdict::Undecided);
         let any = "any = true\nrising = [[\"b\", \"c\"], [\"a\", \"c\"]]";
         assert_eq!(verdict(any), Verdict::Holds);
         assert_eq!(

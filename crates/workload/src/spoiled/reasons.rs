@@ -17,7 +17,7 @@ pub(super) fn extent(share: f64, part: Nanos) -> String {
 }
 
 pub(super) fn settings_lost(device: &str, setting: &str) -> String {
-    format!("{device} was reset, and a setting is gone: {setting}; set it, and run again")
+    format!("{device} was reset and lost a setting: {setting}; set it, and run again")
 }
 
 pub(super) fn busy(cpu: &str, extent: &str) -> String {

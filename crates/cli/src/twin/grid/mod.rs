@@ -27,7 +27,7 @@ struct Report<'a> {
 pub fn run(args: &GridArgs) -> Outcome {
     if let Some((flag, value)) = args.doubled() {
         return Err(Failure::input(format!(
-            "{flag}: {value} is there twice: leave one out"
+            "{flag}: {value} is given twice: leave one out"
         )));
     }
     // What signals set, once they are heeded.

@@ -254,10 +254,10 @@ fn kinds_of_files_at_the_path_are_distinguished() {
     assert!(error().contains("no such socket"), "{}", error());
     drop(UnixListener::bind(&path).unwrap());
     assert!(UnixStream::connect(&path).is_err());
-    assert!(error().contains("nobody listens"), "{}", error());
+    assert!(error().contains("no server listens"), "{}", error());
     std::fs::remove_file(&path).unwrap();
     std::fs::write(&path, "no socket").unwrap();
-    assert!(error().contains("nobody listens"), "{}", error());
+    assert!(error().contains("no server listens"), "{}", error());
     std::fs::remove_file(&path).unwrap();
     std::fs::create_dir(&path).unwrap();
     assert!(!error().contains('\n'));

@@ -7,7 +7,7 @@ use joulio_model::machine::{CoreWatts, WakeEnergy};
 use joulio_model::{Figure, FigureKind, MachineProfile, MeteredAt};
 
 /// The least that a core may draw by the rules of profiles.
-const LEAST_WATTS: f64 = 1e-6;
+const MIN_WATTS: f64 = 1e-6;
 
 /// `base`, whose watts are those of the machine `name`, with this machine's in place of them. What
 /// was not measured, or cannot be told from nothing, stays, and its source says so.
@@ -30,7 +30,7 @@ pub fn with_watts(base: &MachineProfile, name: &str, watts: &MeasuredWatts) -> M
     MachineProfile {
         boundary: watts.boundary,
         cores: by.exactly(watts.cores as f64, "cores of /sys/devices/system/cpu"),
-        base_watts: by.measured(&idle.watts, LEAST_WATTS, whole),
+        base_watts: by.measured(&idle.watts, MIN_WATTS, whole),
         uncore_watts: uncore.or_else(|| stays(&base.uncore_watts)),
         uncore_active_watts: match spinning {
             true => Some(Figure {
@@ -131,7 +131,7 @@ fn core_watts(base: &CoreWatts, by: &Source<'_>) -> CoreWatts {
             "{}: {:.3} W a core above idle{inside}, and {floor_name}'s",
             state.name, above.value
         );
-        Some(by.measured(&in_full, LEAST_WATTS, &what))
+        Some(by.measured(&in_full, MIN_WATTS, &what))
     };
     let must = |wanted, old: &Figure| of(wanted, Some(old)).unwrap_or_else(|| old.clone());
     let pause_c02 = of(CoreState::PauseC02, base.pause_c02.as_ref());

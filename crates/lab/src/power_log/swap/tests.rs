@@ -1,4 +1,4 @@
-//! A person and a meter that a test plays.
+//! A simulated person and a simulated meter.
 
 use super::super::gauge::GaugeReading;
 use super::super::state::WindowEnergy;
@@ -64,7 +64,7 @@ impl Gauge for Plug {
                 joules,
                 seconds: 10.0,
             }),
-            None => watched.failed.push("plug: gone".into()),
+            None => watched.failed.push("plug: removed".into()),
         }
         Ok(Some(watched))
     }
@@ -184,7 +184,7 @@ fn a_meter_that_fails_leaves_the_window() {
     let mut plug = Plug::of(&[]);
     let (heard, figures) = room.run(planned(&["hdd"], false), 1, &mut plug);
     assert!(
-        heard.contains("No figure of plug: gone") && figures.is_empty(),
+        heard.contains("No figure of plug: removed") && figures.is_empty(),
         "{heard}"
     );
     assert_eq!(room.state().windows[0].name, "hdd");

@@ -11,7 +11,7 @@ pub fn class(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Holds => "outcome holds",
         Outcome::Differs => "outcome differs",
-        Outcome::Untold => "outcome untold",
+        Outcome::Undecided => "outcome undecided",
         Outcome::NoData => "outcome none",
     }
 }

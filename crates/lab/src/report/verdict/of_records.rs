@@ -97,11 +97,11 @@ impl Judge<'_> {
         let extreme = match (by_group.len(), verdict, rising.cells) {
             (1, ..) => format!("{words}: {extreme}"),
             (_, Verdict::Holds, Cells::Any) => {
-                format!("{words}: {}; the largest step: {extreme}", tally(&by_group))
+                format!("{words}: {}; the largest step: {extreme}", counted(&by_group))
             }
             _ => format!(
                 "{words}: {}; the smallest step: {extreme}",
-                tally(&by_group)
+                counted(&by_group)
             ),
         };
         Part {
@@ -176,7 +176,7 @@ impl Judge<'_> {
             match () {
                 () if value - half >= within.from && value + half <= within.to => Verdict::Holds,
                 () if value + half < within.from || value - half > within.to => Verdict::Fails,
-                () => Verdict::Untold,
+                () => Verdict::Undecided,
             }
         };
         let verdict = in_cells(within.cells, found.iter().map(verdict));
@@ -202,25 +202,25 @@ fn in_cells(cells: Cells, verdicts: impl Iterator<Item = Verdict>) -> Verdict {
         Cells::Any => Verdict::any(verdicts),
         Cells::Most if share(Verdict::Holds) > verdicts.len() => Verdict::Holds,
         Cells::Most if share(Verdict::Fails) > verdicts.len() => Verdict::Fails,
-        Cells::Most => Verdict::Untold,
+        Cells::Most => Verdict::Undecided,
     }
 }
 
 /// `holds at 40 of 56 points, not at 3, cannot be told at 13`.
-fn tally(verdicts: &[(usize, Verdict)]) -> String {
+fn counted(verdicts: &[(usize, Verdict)]) -> String {
     let count = |verdict: Verdict| verdicts.iter().filter(|(_, one)| *one == verdict).count();
-    let (holds, fails, untold) = (
+    let (holds, fails, undecided) = (
         count(Verdict::Holds),
         count(Verdict::Fails),
-        count(Verdict::Untold),
+        count(Verdict::Undecided),
     );
     let all = verdicts.len();
     let mut text = format!("holds at {holds} of {all} points");
     if fails > 0 {
         text += &format!(", not at {fails}");
     }
-    if untold > 0 {
-        text += &format!(", cannot be told at {untold}");
+    if undecided > 0 {
+        text += &format!(", cannot be told at {undecided}");
     }
     text
 }

@@ -63,7 +63,7 @@ pub struct Wait {
     /// Nanoseconds from the first step to the poll that sees it.
     pub seen: f64,
     /// Nanoseconds from the first step at which the timer was to fire; none of other modes.
-    pub asked: Option<f64>,
+    pub timer_at: Option<f64>,
     /// Joules of the wake-up that no step has.
     pub wake_joules: f64,
     /// Watts in the idle state.
@@ -160,7 +160,7 @@ impl<'a> Machine<'a> {
             rung,
             finished,
             seen: 0.0,
-            asked: None,
+            timer_at: None,
             wake_joules: 0.0,
             idle_watts: 0.0,
         };
@@ -170,13 +170,13 @@ impl<'a> Machine<'a> {
         match mode {
             Mode::Poll => {}
             Mode::Hybrid => {
-                let asked = rung + (learnt / 2.0).ceil();
-                wait.asked = Some(asked);
-                if asked > steps.now() {
+                let timer_at = rung + (learnt / 2.0).ceil();
+                wait.timer_at = Some(timer_at);
+                if timer_at > steps.now() {
                     let half = (costs.timer_ns.value / 2.0).floor();
                     steps.add(Doing::Kernel, costs.crossing_ns.value + half);
                     steps.add(Doing::Kernel, costs.switch_ns.value);
-                    let fires = (asked + costs.timer_slack_ns.value + io.late_ns).max(steps.now());
+                    let fires = (timer_at + costs.timer_slack_ns.value + io.late_ns).max(steps.now());
                     length = fires - steps.now();
                     self.idle(&mut steps, &mut wait, (length, length.min(typical)));
                     steps.add(

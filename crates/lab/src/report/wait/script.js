@@ -41,11 +41,11 @@
   function sentence(chosen) {
     const { poll, hybrid } = chosen;
     const late = hybrid.seen - poll.seen;
-    if (hybrid.asked === null) return "";
-    const asked = hybrid.asked - hybrid.rung;
+    if (hybrid.timer_at === null) return "";
+    const planned = hybrid.timer_at - hybrid.rung;
     const woke = hybrid.steps.some((step) => step.doing === "idle");
-    const learnt = us(2 * asked);
-    const start = "Hybrid has learnt that a read takes " + learnt + ", so it asks to be woken after " + us(asked);
+    const learnt = us(2 * planned);
+    const start = "Hybrid has learnt that a read takes " + learnt + ", so it asks to be woken after " + us(planned);
     if (!woke) {
       return start + ": setting the timer and switching away take longer than that, so that the timer fires at once.";
     }

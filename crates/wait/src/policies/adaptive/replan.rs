@@ -141,7 +141,7 @@ impl State {
         }
         self.tail = tail;
         let waits = |class: &ClassPlan| class.rest_until > 0 || class.loose_until > 0;
-        self.looks = self.plans.iter().any(waits);
+        self.rests = self.plans.iter().any(waits);
         self.confirmed = match confirmed {
             true => (self.confirmed + 1).min(CONFIRMED),
             false => 0,

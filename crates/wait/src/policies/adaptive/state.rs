@@ -46,7 +46,7 @@ pub(super) struct State {
     /// Nanoseconds by which one of the slowest I/Os is late by its plan.
     pub(super) tail: f64,
     /// True if the plan of some class has a rest or a loose watch.
-    pub(super) looks: bool,
+    pub(super) rests: bool,
     /// Plans in a row that were of the same kinds as those before.
     pub(super) confirmed: u32,
     /// Waits until plans are made anew, and when they may be.
@@ -78,7 +78,7 @@ struct Seen {
 
 /// I/Os after one that came by itself in which the load is not taken for a closed loop.
 const CAME: u32 = 16_384;
-/// Commands out from which on it is enough to look at the newest where no plan has a rest or a loose watch.
+/// Commands out from which on the newest alone decides, where no plan has a rest or a loose watch.
 const MANY: usize = 4;
 
 impl State {
@@ -115,7 +115,7 @@ impl State {
             planned: 1.0,
             begin: 0.0,
             tail: 0.0,
-            looks: false,
+            rests: false,
             confirmed: 0,
             waits: 0,
             again: Nanos::ZERO,
@@ -424,7 +424,7 @@ impl State {
     /// says.
     #[inline]
     fn watch_newest(&self, count: usize, now: Nanos) -> Option<Step> {
-        if count < MANY || self.looks {
+        if count < MANY || self.rests {
             return None;
         }
         let (kept, submitted) = self.newest;
@@ -434,7 +434,7 @@ impl State {
     }
 
     /// What the plans of all I/Os that are out say.
-    fn look_at(&self, outstanding: &dyn Outstanding, now: Nanos) -> Step {
+    fn step_of_all(&self, outstanding: &dyn Outstanding, now: Nanos) -> Step {
         let waited = self.delays.longest();
         let (mut rest, mut loose, mut close) = (Nanos::MAX, Nanos::MAX, Nanos::ZERO);
         let (mut rest_kind, mut loose_kind) = (StepKind::Sleep, StepKind::Block);

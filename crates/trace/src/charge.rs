@@ -4,9 +4,9 @@ use crate::{Timeline, WaitKind};
 use joulio_units::{Joules, Nanos};
 
 impl Timeline {
-    /// Prices the waits by `energy`, the joules of a wait of some kind that took so long, and adds up
-    /// what fell on each I/O that was planned. A wait is shared equally by the I/Os that were out.
-    pub fn price(&mut self, energy: impl Fn(WaitKind, Nanos) -> Joules) {
+    /// Charges the joules of the waits to the planned I/Os that were out, in equal shares; `energy`
+    /// is what a wait of some kind takes in so long.
+    pub fn charge(&mut self, energy: impl Fn(WaitKind, Nanos) -> Joules) {
         let mut realised = vec![Joules(0.0); self.ios.len()];
         for (index, core) in self.cores.iter().enumerate() {
             let mut ios = self.ios.iter().enumerate().filter_map(|(place, io)| {
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(before.watch_until, Nanos(12_000));
         assert!((before.expected.expect("joules").0 - 700e-9).abs() < 1e-15);
         assert_eq!((before.expected_delay, before.realised), (Nanos(90), None));
-        timeline.price(|kind, time| match kind {
+        timeline.charge(|kind, time| match kind {
             WaitKind::Sleep => Joules(time.0 as f64),
             _ => Joules(4.0 * time.0 as f64),
         });

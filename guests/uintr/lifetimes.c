@@ -203,7 +203,7 @@ static void closes_in_order(const int *order)
 	}
 }
 
-void claims_of_lives(void)
+void claims_of_lifetimes(void)
 {
 	static const int orders[6][3] = {
 		{ 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 },

@@ -7,23 +7,17 @@ use std::fmt::Write;
 
 /// A header, and rows of as many cells below it: the first `left` columns are words and begin at
 /// the left, the others are figures and end at the right.
-pub fn columns<R, C>(header: R, rows: impl IntoIterator<Item = R>, left: usize) -> String
-where
-    R: IntoIterator<Item = C>,
-    C: Into<String>,
-{
-    let cells = |row: R| row.into_iter().map(|cell| clean(&cell.into()));
+pub fn columns(
+    header: impl IntoIterator<Item: Into<String>>,
+    rows: impl IntoIterator<Item: IntoIterator<Item: Into<String>>>,
+    left: usize,
+) -> String {
     let mut table = Table::new();
     table.load_style(NOTHING);
-    table.set_header(cells(header));
+    table.set_header(header.into_iter().map(|cell| clean(&cell.into())));
     for row in rows {
-        table.add_row(cells(row));
+        table.add_row(row.into_iter().map(|cell| clean(&cell.into())));
     }
-    aligned(&mut table, left)
-}
-
-/// The table's lines, all columns but the first `left` to the right.
-pub fn aligned(table: &mut Table, left: usize) -> String {
     for column in table.column_iter_mut().skip(left) {
         column.set_cell_alignment(CellAlignment::Right);
     }

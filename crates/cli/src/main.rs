@@ -22,6 +22,7 @@ mod power;
 mod power_log;
 mod power_states;
 mod profiles;
+mod progress;
 mod restore;
 mod selftest;
 mod serve;

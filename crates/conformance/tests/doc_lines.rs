@@ -115,10 +115,18 @@ fn a_doc_line_stands_alone() -> Result<()> {
 fn what_leans_on_another_line_is_found() {
     let wrong = |source: &str| documented(source).iter().any(Documented::is_wrong);
     assert!(wrong("/// Its length.\nlength: u64,"));
-    assert!(wrong("/// What was requested.\npub fn options(&self) -> &Options {"));
+    assert!(wrong(
+        "/// What was requested.\npub fn options(&self) -> &Options {"
+    ));
     assert!(wrong("//! How a run fails."));
-    assert!(wrong("/// Whether it rises.\npub fn rises(&self) -> Verdict {"));
-    assert!(!wrong("/// Whether it rises.\npub fn rises(&self) -> bool {"));
+    assert!(wrong(
+        "/// Whether it rises.\npub fn rises(&self) -> Verdict {"
+    ));
+    assert!(!wrong(
+        "/// Whether it rises.\npub fn rises(&self) -> bool {"
+    ));
     assert!(!wrong("/// When the link falls free.\nlink_free: Nanos,"));
-    assert!(!wrong("/// Length in bytes.\n#[serde(default)]\npub length: u64,"));
+    assert!(!wrong(
+        "/// Length in bytes.\n#[serde(default)]\npub length: u64,"
+    ));
 }

@@ -15,6 +15,7 @@ use crate::path::Path;
 use crate::seat::Seat;
 use crate::setup::Coalescing;
 use crate::step_costs::StepCosts;
+use crate::stop::LONGEST;
 use joulio_job::{IoStatistics, Job, Load};
 use joulio_units::{Direction, Nanos};
 use joulio_wait::{Class, Counters, Policy, Slept, Step, StepKind, StepSet};

@@ -313,7 +313,7 @@ fn table(advice: &Advice) -> String {
             .into(),
         ])
     });
-    let mut text = columns(head.map(String::from), rows, 1);
+    let mut text = columns(head, rows, 1);
     let gone = advice.candidates.iter();
     let gone = gone.filter(|one| one.figures.is_none() && one.candidate.settings.is_empty());
     for one in gone {

@@ -1,8 +1,6 @@
 //! The energy figures for people, in a table of their own.
 
-use crate::columns::aligned;
-use comfy_table::Table;
-use comfy_table::presets::NOTHING;
+use crate::columns::columns;
 use joulio_lab::record::RunRecord;
 use joulio_lab::results::{EnergyColumn, Varied, run_name, shown, unmetered};
 use joulio_workload::{EnergyResult, RunResult};
@@ -15,8 +13,6 @@ pub fn energy_table(
     column: Option<&EnergyColumn>,
     text: &mut String,
 ) {
-    let mut table = Table::new();
-    table.load_style(NOTHING);
     // Where measured figures stand beside the model's, a star stands at each of the model's.
     let star = match records.iter().all(|record| record.result.modelled) {
         true => "*",
@@ -25,16 +21,18 @@ pub fn energy_table(
     let figures = ["W", "+-", "from", "to", "uJ/IO", "IO/J", "MiB/J"];
     let figures = figures.map(|name| format!("{name}{star}"));
     let words = ["energy", "boundary", "source"].map(String::from);
-    table.set_header(varied.names().chain(words).chain(figures));
-    for record in records {
-        for figure in record.result.counts.iter().flat_map(shown) {
+    let header = varied.names().chain(words).chain(figures);
+    let rows = records.iter().flat_map(|record| {
+        let shown = record.result.counts.iter().flat_map(shown);
+        shown.map(|figure| {
             let place = varied.values(&record.point).into_iter();
-            table.add_row(place.chain(row(&record.result, figure)));
-        }
-    }
-    if table.row_count() > 0 {
+            place.chain(row(&record.result, figure))
+        })
+    });
+    let rows: Vec<_> = rows.collect();
+    if !rows.is_empty() {
         text.push('\n');
-        text.push_str(&aligned(&mut table, 3 + varied.count()));
+        text.push_str(&columns(header, rows, 3 + varied.count()));
     }
     text.push('\n');
     for line in unmetered(varied, records) {

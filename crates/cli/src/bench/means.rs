@@ -1,9 +1,7 @@
 //! The table of repeated runs: means with their 95 % intervals, and what ties.
 
 use super::figures::star_note;
-use crate::columns::aligned;
-use comfy_table::Table;
-use comfy_table::presets::NOTHING;
+use crate::columns::columns;
 use joulio_lab::record::{Point, RunRecord};
 use joulio_lab::results::{EnergyColumn, MeanOf, MeanRow, SPOILED, Varied, notes, ties, unmetered};
 use joulio_lab::statistics::Summary;
@@ -20,22 +18,20 @@ pub fn table(varied: &Varied, records: &[&RunRecord], points: &[Point]) -> Strin
         _ if modelled => "*",
         _ => "",
     };
-    let mut table = Table::new();
-    table.load_style(NOTHING);
     let figures = MeanOf::ALL.iter().flat_map(|figure| {
         let name = format!("{}{}", figure.name(), star(*figure));
         [name, "+-".to_owned()]
     });
     let words = ["completion", "runs"].map(String::from);
-    table.set_header(varied.names().chain(words).chain(figures));
-    for row in &rows {
+    let header = varied.names().chain(words).chain(figures);
+    let lines = rows.iter().map(|row| {
         let words = [row.name.clone(), count(row)];
         let figures = MeanOf::ALL.iter();
         let cells = figures.flat_map(|figure| cells(row.summary(*figure, column.as_ref())));
         let place = varied.values(row.point).into_iter();
-        table.add_row(place.chain(words).chain(cells));
-    }
-    let mut text = aligned(&mut table, 1 + varied.count());
+        place.chain(words).chain(cells)
+    });
+    let mut text = columns(header, lines, 1 + varied.count());
     text.push('\n');
     let mut below = ties(varied, &rows, column.as_ref());
     below.extend(notes(varied, records));

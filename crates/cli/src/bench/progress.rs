@@ -1,52 +1,24 @@
-//! Progress on a terminal; silent elsewhere.
+//! Progress of a bench.
 
 use crate::failure::say;
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::progress::bar;
+use indicatif::ProgressBar;
 use joulio_lab::experiment::Observer;
 use joulio_workload::{Job, Method};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const STEPS: u64 = 1000;
 
-struct Bar(ProgressBar);
-
-impl Bar {
-    fn new(method: Method, job: &Job, place: Option<(usize, usize)>) -> Bar {
-        let bar = ProgressBar::new(STEPS);
-        // The template is a constant: it parses or the tests fail.
-        if let Ok(style) =
-            ProgressStyle::with_template("{msg:<10} [{bar:40}] {percent:>3} %  {elapsed}")
-        {
-            bar.set_style(style.progress_chars("=> "));
-        }
-        let place = place.filter(|(_, all)| *all > 1);
-        let place = place.map_or_else(String::new, |(over, all)| format!("{}/{all} ", over + 1));
-        bar.set_message(format!(
-            "{place}{} {} {}",
-            method.engine, method.mode, job.rw
-        ));
-        Bar(bar)
-    }
-
-    fn set(&self, fraction: f64) {
-        self.0.set_position((fraction * STEPS as f64) as u64);
-    }
-
-    fn finish(&self) {
-        self.0.finish_and_clear();
-    }
-}
-
 /// The terminal of a bench: a bar for the run that goes on, notes on standard error.
 #[derive(Default)]
 pub struct BenchTerminal {
-    bar: Mutex<Option<Bar>>,
+    bar: Mutex<Option<ProgressBar>>,
     /// Runs that are over, and all of them.
     place: Mutex<Option<(usize, usize)>>,
 }
 
 impl BenchTerminal {
-    fn bar(&self) -> MutexGuard<'_, Option<Bar>> {
+    fn bar(&self) -> MutexGuard<'_, Option<ProgressBar>> {
         self.bar.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -59,18 +31,23 @@ impl Observer for BenchTerminal {
 
     fn begin(&self, method: Method, job: &Job) {
         let place = *self.place.lock().unwrap_or_else(PoisonError::into_inner);
-        *self.bar() = Some(Bar::new(method, job, place));
+        let place = place.filter(|(_, all)| *all > 1);
+        let place = place.map_or_else(String::new, |(over, all)| format!("{}/{all} ", over + 1));
+        let Method { engine, mode } = method;
+        let bar = bar(STEPS, "{msg:<10} [{bar:40}] {percent:>3} %  {elapsed}");
+        bar.set_message(format!("{place}{engine} {mode} {}", job.rw));
+        *self.bar() = Some(bar);
     }
 
     fn progress(&self, fraction: f64) {
         if let Some(bar) = &*self.bar() {
-            bar.set(fraction);
+            bar.set_position((fraction * STEPS as f64) as u64);
         }
     }
 
     fn end(&self) {
         if let Some(bar) = self.bar().take() {
-            bar.finish();
+            bar.finish_and_clear();
         }
     }
 

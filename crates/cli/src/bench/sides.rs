@@ -44,5 +44,5 @@ pub fn table(varied: &Varied, records: &[&RunRecord]) -> Option<String> {
     let words = ["mixed", ""].map(String::from);
     let header = varied.names().chain(words).chain(figures);
     let left = 2 + varied.count();
-    (!rows.is_empty()).then(|| format!("\n{}", columns(header.collect(), rows, left)))
+    (!rows.is_empty()).then(|| format!("\n{}", columns(header, rows, left)))
 }

@@ -2,9 +2,7 @@
 
 use super::figures::energy_table;
 use super::sides;
-use crate::columns::aligned;
-use comfy_table::Table;
-use comfy_table::presets::NOTHING;
+use crate::columns::columns;
 use joulio_lab::record::RunRecord;
 use joulio_lab::results::{EnergyColumn, Varied, notes, run_name};
 use joulio_lab::sweep::{Axes, Factor, SweepOptions};
@@ -88,8 +86,6 @@ fn listed(names: &[&str]) -> String {
 pub fn table(varied: &Varied, records: &[&RunRecord]) -> String {
     let runs: Vec<_> = records.iter().map(|record| &record.result).collect();
     let column = EnergyColumn::of(&runs);
-    let mut table = Table::new();
-    table.load_style(NOTHING);
     let star = column.as_ref().map_or("", EnergyColumn::star);
     let energy = ["W", "uJ/IO", "IO/J"].map(|name| format!("{name}{star}"));
     let names = [

@@ -182,8 +182,8 @@ fn report(calibration: &Calibration, compared: Option<&Checked>, device: &Device
             [name, format!("{:.0}", figure.value), low, high]
         })
     });
-    let header = ["", "ns", "from", "to"].map(String::from);
-    let mut text = columns(header, rows.collect::<Vec<_>>(), 1);
+    let header = ["", "ns", "from", "to"];
+    let mut text = columns(header, rows, 1);
     text.push_str("from and to: the middle eight of ten.\n");
     if let Some(watts) = &calibration.watts {
         text.push_str(&format!("\n{}", watts::table(watts)));

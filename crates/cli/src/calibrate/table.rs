@@ -42,8 +42,7 @@ pub fn table(checked: &Checked) -> String {
             row("twin*", &one.twin, String::new(), [error, verdict.into()]),
         ]
     });
-    let header = header.map(String::from).to_vec();
-    let mut text = columns(header, rows.collect::<Vec<_>>(), 2);
+    let mut text = columns(header, rows, 2);
     for one in &checked.not_checked {
         text.push_str(&format!("{}: not checked: {}\n", one.completion, one.why));
     }

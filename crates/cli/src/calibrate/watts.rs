@@ -3,7 +3,7 @@
 use crate::columns::columns;
 use crate::failure::{Failure, say};
 use crate::power::interval;
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::progress::bar;
 use joulio_energy::Discovery;
 use joulio_lab::calibrate::watts::{
     MeasuredWatts, Rounds, WattsCalibration, WattsError, WattsRequest,
@@ -77,11 +77,10 @@ pub fn run(
     watts: WattsCalibration<'_>,
     stop: &Stop,
 ) -> Result<(MeasuredWatts, Vec<Spoiled>), WattsError> {
-    let bar = ProgressBar::new(watts.windows());
-    // The template is a constant: it parses or the tests fail.
-    if let Ok(style) = ProgressStyle::with_template("watts [{bar:40}] {percent:>3} %  {elapsed}") {
-        bar.set_style(style.progress_chars("=> "));
-    }
+    let bar = bar(
+        watts.windows(),
+        "watts [{bar:40}] {percent:>3} %  {elapsed}",
+    );
     let done = watts.run(stop, &say, &mut || bar.inc(1));
     bar.finish_and_clear();
     done
@@ -130,13 +129,8 @@ pub fn table(watts: &MeasuredWatts) -> String {
         Some(state) => format!("wake from {state}"),
         None => "wake".to_owned(),
     };
-    let mut text = columns(
-        ["", "W", "from", "to", "less than spin", "in it %"]
-            .map(String::from)
-            .to_vec(),
-        rows,
-        1,
-    );
+    let header = ["", "W", "from", "to", "less than spin", "in it %"];
+    let mut text = columns(header, rows, 1);
     let wakes = watts.wakes.iter().filter(|wake| wake.joules.is_some());
     let wakes: Vec<Vec<String>> = wakes
         .map(|wake| {
@@ -148,9 +142,7 @@ pub fn table(watts: &MeasuredWatts) -> String {
         })
         .collect();
     if !wakes.is_empty() {
-        let header = ["", "uJ", "from", "to", "beside ns", ""]
-            .map(String::from)
-            .to_vec();
+        let header = ["", "uJ", "from", "to", "beside ns", ""];
         text.push_str(&format!("\n{}", columns(header, wakes, 1)));
     }
     for state in &watts.states {

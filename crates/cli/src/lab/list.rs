@@ -44,5 +44,5 @@ pub fn run(args: &ListArgs) -> Outcome {
             file.observation.len().to_string(),
         ]
     });
-    print(&columns(header.map(String::from), rows, 2))
+    print(&columns(header, rows, 2))
 }

@@ -53,7 +53,7 @@ fn text(plan: &CampaignPlan) -> String {
         }
     }
     if !plan.items.is_empty() {
-        let header = ["", "what it shows", "points", "available"].map(String::from);
+        let header = ["", "what it shows", "points", "available"];
         let rows = plan.items.iter().map(row);
         text.push('\n');
         text.push_str(&columns(header, rows, 2));

@@ -1,7 +1,8 @@
 //! Progress of a campaign on a terminal; silent elsewhere.
 
 use crate::failure::say;
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::progress::bar;
+use indicatif::ProgressBar;
 use joulio_lab::campaign::CampaignObserver;
 use joulio_lab::experiment::Observer;
 use joulio_workload::{Job, Method};
@@ -15,16 +16,11 @@ pub struct LabTerminal {
 
 impl Default for LabTerminal {
     fn default() -> LabTerminal {
-        let bar = ProgressBar::new(0);
-        // The template is a constant: it parses or the tests fail.
-        let style = ProgressStyle::with_template(
-            "{pos}/{len} [{bar:30}] {percent:>3} %  {elapsed} left {eta}  {msg}",
-        );
-        if let Ok(style) = style {
-            bar.set_style(style.progress_chars("=> "));
-        }
         LabTerminal {
-            bar,
+            bar: bar(
+                0,
+                "{pos}/{len} [{bar:30}] {percent:>3} %  {elapsed} left {eta}  {msg}",
+            ),
             sweep: Mutex::new(String::new()),
         }
     }

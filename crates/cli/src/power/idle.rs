@@ -5,7 +5,7 @@ use super::table;
 use crate::Outcome;
 use crate::failure::Failure;
 use crate::output::{Format, print, print_json};
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::progress::bar;
 use joulio_energy::Discovery;
 use joulio_lab::ListedMeter;
 use joulio_lab::idle::{IdleMeasurement, IdleResult};
@@ -18,7 +18,7 @@ const MAX_BUSY: f64 = 0.05;
 pub(super) fn measure(run: &Run<'_>, mut discovery: Discovery, time: Nanos) -> Outcome {
     let meters = &mut discovery.meters;
     let measurement = IdleMeasurement::new(&run.root, meters, run.args.file.as_deref())?;
-    let bar = bar(time);
+    let bar = bar(time.0, "idle [{bar:40}] {percent:>3} %  {elapsed}");
     let result = measurement.run(meters, time, &run.stop, |part| {
         bar.set_position((part * time.0 as f64) as u64)
     });
@@ -30,15 +30,6 @@ pub(super) fn measure(run: &Run<'_>, mut discovery: Discovery, time: Nanos) -> O
         Format::Json => print_json(&result.baseline)?,
     }
     result.kept.map(drop).map_err(Failure::run)
-}
-
-fn bar(time: Nanos) -> ProgressBar {
-    let bar = ProgressBar::new(time.0);
-    // The template is a constant: it parses or the tests fail.
-    if let Ok(style) = ProgressStyle::with_template("idle [{bar:40}] {percent:>3} %  {elapsed}") {
-        bar.set_style(style.progress_chars("=> "));
-    }
-    bar
 }
 
 fn text(result: &IdleResult) -> String {

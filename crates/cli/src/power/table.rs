@@ -31,7 +31,7 @@ pub fn table(report: &MeterListing) -> String {
 pub fn lines(rows: &[ListedMeter]) -> String {
     let watts =
         |watts: Option<f64>| watts.map_or_else(|| "-".into(), |watts| format!("{watts:.3}"));
-    let header = ["meter", "boundary", "source", "state", "W", "+-"].map(String::from);
+    let header = ["meter", "boundary", "source", "state", "W", "+-"];
     let cells = |row: &ListedMeter| {
         [
             row.name.clone(),

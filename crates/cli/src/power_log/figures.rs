@@ -26,5 +26,5 @@ pub fn table(figures: &[LoggedDevicePower]) -> String {
             above.map_or("-".into(), |watts| format!("{watts:.3}")),
         ]
     });
-    columns(header.map(String::from), rows, 3)
+    columns(header, rows, 3)
 }

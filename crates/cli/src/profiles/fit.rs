@@ -125,6 +125,5 @@ fn table(rates: &[FittedRate]) -> String {
     let header = [
         "row", "rw", "bs", "iodepth", "numjobs", "IOPS", "IOPS*", "error",
     ];
-    let header = header.map(str::to_owned).to_vec();
     format!("{}*: modelled\n", columns(header, rows, 2))
 }

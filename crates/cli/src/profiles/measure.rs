@@ -135,7 +135,6 @@ fn table(rates: &[ProfiledRate]) -> String {
     let header = [
         "row", "rw", "bs", "iodepth", "numjobs", "IOPS", "from", "to", "IOPS*", "error",
     ];
-    let header = header.map(str::to_owned).to_vec();
     format!("{}*: modelled\n", columns(header, rows, 2))
 }
 

@@ -70,7 +70,7 @@ fn devices(rows: &[DeviceRow]) -> String {
             format!("{:.1}", 100.0 * row.utilisation),
         ]
     };
-    columns(header.map(String::from), rows.iter().map(cells), 1)
+    columns(header, rows.iter().map(cells), 1)
 }
 
 /// Returns the table of the meters. The power above idle has columns if any meter has it.
@@ -80,7 +80,6 @@ fn meters(rows: &[MeterRow]) -> String {
     if idle {
         header.extend(["W>idle", "uJ/IO>idle"]);
     }
-    let header = header.into_iter().map(String::from).collect();
     let cells = |row: &MeterRow| {
         let error = row.all.error_joules.zip(row.window_seconds);
         let mut cells = vec![

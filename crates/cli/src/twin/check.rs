@@ -84,13 +84,8 @@ fn text(report: &CheckReport) -> String {
         ]
         .concat()
     });
-    text.push_str(&columns(
-        ["source", "what", "published", "profile", ""]
-            .map(str::to_owned)
-            .to_vec(),
-        held,
-        2,
-    ));
+    let header = ["source", "what", "published", "profile", ""];
+    text.push_str(&columns(header, held, 2));
     section(
         &mut text,
         "Set by hand, to what makes printed numbers come out",
@@ -168,7 +163,7 @@ fn summary(text: &mut String, report: &CheckReport) {
             of.unpromised,
         ];
         let counts = counts.iter().map(usize::to_string);
-        std::iter::once(of.paper).chain(counts).collect()
+        std::iter::once(of.paper).chain(counts).collect::<Vec<_>>()
     });
     let titles = [
         "source",
@@ -178,7 +173,7 @@ fn summary(text: &mut String, report: &CheckReport) {
         "not reproduced",
         "nothing promised",
     ];
-    text.push_str(&columns(titles.map(str::to_owned).to_vec(), rows, 1));
+    text.push_str(&columns(titles, rows, 1));
 }
 
 fn section(text: &mut String, title: &str) {
@@ -231,7 +226,7 @@ fn numbers(text: &mut String, title: &str, rows: &[&NumberCheck]) {
         "allowed",
         "",
     ];
-    text.push_str(&columns(header.map(str::to_owned).to_vec(), cells, 2));
+    text.push_str(&columns(header, cells, 2));
     for row in rows {
         if let Some(past) = row.past_tdp {
             let _ = writeln!(text, "past TDP: {}: {}: {past}", row.paper, row.what);

@@ -86,5 +86,5 @@ fn text(changes: &[Change]) -> String {
         ]
     });
     let header = ["figure", "was", "is", "band", "its numbers are off by"];
-    columns(header.map(str::to_owned).to_vec(), rows, 1)
+    columns(header, rows, 1)
 }

@@ -177,12 +177,18 @@ fn wrong_lists_are_refused_by_their_flag() {
         }
     }
     let said = refused(room.path(), "trace --bs 4k,8k");
-    assert!(said.contains("--bs: lists are bench's"), "{said}");
+    assert!(
+        said.contains("--bs: only joulio bench takes a list"),
+        "{said}"
+    );
     let said = refused(
         room.path(),
         "advise --twin --device emulated:instant+emulated:optane-900p",
     );
-    assert!(said.contains("--device: lists are bench's"), "{said}");
+    assert!(
+        said.contains("--device: only joulio bench takes a list"),
+        "{said}"
+    );
 }
 
 /// Ten runs on a real path, each long enough to be killed in.

@@ -168,6 +168,9 @@ fn a_perf_counter_whose_cpu_is_gone_is_gone() {
     perf.wire.lock().unwrap()[0] = Err(io::ErrorKind::UnexpectedEof.into());
     for measured in window.close(None) {
         let error = measured.figure.expect_err("it was removed");
-        assert!(error.to_string().ends_with("removed, or switched off"), "{error}");
+        assert!(
+            error.to_string().ends_with("removed, or switched off"),
+            "{error}"
+        );
     }
 }

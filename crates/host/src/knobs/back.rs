@@ -55,7 +55,9 @@ fn one(tree: &Tree, part: &Part) -> Result<Back, KnobError> {
     let found = found.and_then(|folder| Ok((folder, tree.value(&part.file)?)));
     let (folder, now) = match found {
         Ok(found) => found,
-        Err(error) if is_gone(&error) => return Ok(Back::Left(LeftAlone::Removed { file: file() })),
+        Err(error) if is_gone(&error) => {
+            return Ok(Back::Left(LeftAlone::Removed { file: file() }));
+        }
         Err(source) => {
             let path = tree.path(&part.file);
             return Err(KnobError::Read { path, source });

@@ -3,9 +3,9 @@
 use super::answers::Answers;
 use super::data::{Data, device_name};
 use super::figure::{Figure, Maker};
+use super::outcome::Outcome;
 use super::spec::{FigureSpec, ObservationSpec, TableSpec};
 use super::table::{Table, TableMaker};
-use super::outcome::Outcome;
 use super::verdict::{Judge, Observed, tolerance};
 use super::words;
 use crate::record::{Platform, RunRecord};

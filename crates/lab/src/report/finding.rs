@@ -74,7 +74,11 @@ fn overall(sets: &[&SetReport]) -> Finding {
             let counts = [
                 (count(Outcome::Holds), "hold here", "holds here"),
                 (count(Outcome::Differs), "do not", "does not"),
-                (count(Outcome::Undecided), "cannot be told", "cannot be told"),
+                (
+                    count(Outcome::Undecided),
+                    "cannot be told",
+                    "cannot be told",
+                ),
                 (count(Outcome::NoData), "were not run", "was not run"),
             ];
             let told = counts.iter().filter(|(n, ..)| *n > 0);

@@ -14,7 +14,9 @@ pub struct CoreFrequency {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FrequencyError {
     /// The profile has no reference frequency.
-    #[error("--frequency {frequency}: the profile of {machine} has no [frequency]: leave the flag out")]
+    #[error(
+        "--frequency {frequency}: the profile of {machine} has no [frequency]: leave the flag out"
+    )]
     NoReference {
         /// Frequency that was requested.
         frequency: CoreFrequency,

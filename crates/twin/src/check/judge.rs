@@ -377,7 +377,10 @@ mod tests {
         let mut verdict = |keys: &str| claim(&claimed(keys), &mut known).unwrap().verdict;
         assert_eq!(verdict("rising = [[\"a\", \"b\"]]"), Verdict::Holds);
         assert_eq!(verdict("rising = [[\"b\", \"a\"]]"), Verdict::Fails);
-        assert_eq!(verdict("rising = [[\"a\", \"b\", \"c\"]]"), Verdict::Undecided);
+        assert_eq!(
+            verdict("rising = [[\"a\", \"b\", \"c\"]]"),
+            Verdict::Undecided
+        );
         let any = "any = true\nrising = [[\"b\", \"c\"], [\"a\", \"c\"]]";
         assert_eq!(verdict(any), Verdict::Holds);
         assert_eq!(

@@ -77,7 +77,6 @@ impl KernelTarget {
         let queue = disk.map(|disk| disk.queue).unwrap_or_default();
         expect(engine, mode, Release::running(), &queue)
     }
-
 }
 
 impl EngineUser for Worker<'_> {

@@ -1,7 +1,8 @@
 //! Progress of a grid.
 
 use crate::failure::say;
-use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
+use crate::progress::bar;
+use indicatif::{HumanDuration, ProgressBar};
 
 /// Progress: a bar on a terminal, elsewhere a line each twentieth of many scenarios.
 pub struct GridProgress {
@@ -18,14 +19,8 @@ impl GridProgress {
 
     /// Progress of a grid of `all` scenarios, `done` of which are done.
     pub fn new(all: usize, done: usize) -> GridProgress {
-        let bar = ProgressBar::new(all as u64);
-        // The template is a constant: it parses or the tests fail.
-        let style =
-            ProgressStyle::with_template("[{bar:40}] {pos}/{len} scenarios  {elapsed}, {eta} left");
-        let bar = match style {
-            Ok(style) => bar.with_style(style.progress_chars("=> ")),
-            Err(_) => bar,
-        };
+        let template = "[{bar:40}] {pos}/{len} scenarios  {elapsed}, {eta} left";
+        let bar = bar(all as u64, template);
         bar.set_position(done as u64);
         bar.reset_eta();
         GridProgress {

@@ -180,8 +180,7 @@ fn views(axes: &Axes, rows: &[Cell]) -> String {
     let modelled = names.iter().map(|name| format!("{name}*"));
     let header = std::iter::once("view".to_string())
         .chain(modelled)
-        .chain(ties.then(|| "ties*".into()))
-        .collect();
+        .chain(ties.then(|| "ties*".into()));
     let lines = axes.views.iter().map(|view| {
         let here: Vec<_> = rows.iter().filter(|row| row.view == *view).collect();
         let percent = |count: usize| match count {
@@ -234,7 +233,7 @@ fn policy_table(rows: &[&Cell]) -> String {
         line.extend(beside.then(|| neighbour.unwrap_or_else(none)));
         line
     });
-    columns(header.into_iter().map(String::from).collect(), lines, 1)
+    columns(header, lines, 1)
 }
 
 fn percent(fraction: f64) -> String {

@@ -127,7 +127,8 @@ impl Judge<'_> {
                 ));
             }
         }
-        if let (Outcome::Differs | Outcome::Undecided, Platform::Twin) = (outcome, self.data.platform)
+        if let (Outcome::Differs | Outcome::Undecided, Platform::Twin) =
+            (outcome, self.data.platform)
         {
             let of_parts = of(outcome).filter_map(|part| part.known.as_ref());
             let known: Vec<&String> = match &spec.twin_differs {

@@ -176,7 +176,8 @@ impl<'a> Machine<'a> {
                     let half = (costs.timer_ns.value / 2.0).floor();
                     steps.add(Doing::Kernel, costs.crossing_ns.value + half);
                     steps.add(Doing::Kernel, costs.switch_ns.value);
-                    let fires = (timer_at + costs.timer_slack_ns.value + io.late_ns).max(steps.now());
+                    let fires =
+                        (timer_at + costs.timer_slack_ns.value + io.late_ns).max(steps.now());
                     length = fires - steps.now();
                     self.idle(&mut steps, &mut wait, (length, length.min(typical)));
                     steps.add(

@@ -90,7 +90,7 @@ fn what_makes_no_sense_is_refused_in_one_line_and_nothing_is_changed() {
         ),
         ("d --set scheduler=kyber", "--for"),
         ("d --set scheduler --for 1ms", "NAME=VALUE"),
-        ("--set scheduler=kyber --for 1ms", "which disk"),
+        ("--set scheduler=kyber --for 1ms", "name the disk"),
         (
             "e --set scheduler=kyber --for 1ms",
             "no disk 'e': there are d",

@@ -349,7 +349,7 @@ fn entries_that_cannot_be_put_back_are_reported_and_kept() {
     let (said, status) = ran(room.path(), "restore");
     assert_eq!(status, Some(1));
     assert!(said.contains("another device has that name now"), "{said}");
-    assert!(said.contains("no entry of joulio's journal"), "{said}");
+    assert!(said.contains("not an entry of joulio's journal"), "{said}");
     assert_eq!(entries(room.path()).len(), 2);
 }
 

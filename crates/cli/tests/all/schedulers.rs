@@ -152,7 +152,7 @@ fn a_setting_that_cannot_be_is_refused_before_anything_is_changed() {
             "no setting nothing",
         ),
         (format!("--device {device} --set nr_requests"), "NAME=VALUE"),
-        ("--scheduler none".into(), "takes a block device"),
+        ("--scheduler none".into(), "name a block device"),
         (format!("--device {device} --replicates 0"), "--replicates"),
     ] {
         let said = refused(disk.room.path(), &format!("bench --number_ios 50 {line}"));

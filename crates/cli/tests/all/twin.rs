@@ -64,7 +64,7 @@ fn a_broken_promise_ends_with_1() {
     joulio("twin check DPAS --profiles /nonexistent")
         .assert()
         .code(2)
-        .stderr(predicate::str::contains("holds no machines/"));
+        .stderr(predicate::str::contains("has no machines/"));
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_source_that_is_not_there_is_refused_with_those_that_are() {
     fit.arg(folder.path())
         .assert()
         .code(2)
-        .stderr(predicate::str::contains("holds no machines/:"));
+        .stderr(predicate::str::contains("has no machines/:"));
 }
 
 #[test]

@@ -214,9 +214,9 @@ mod tests {
             r#""apst":{"enabled":true,"entries":[1]}"#,
         );
         for (text, says) in [
-            ("", "no entry of joulio's journal"),
-            ("{}", "no entry of joulio's journal"),
-            (r#"{"version":2}"#, "no entry of joulio's journal"),
+            ("", "not an entry of joulio's journal"),
+            ("{}", "not an entry of joulio's journal"),
+            (r#"{"version":2}"#, "not an entry of joulio's journal"),
             (&apst, "table of 1 entries"),
             (r#"{"version":1,"device":"x"}"#, "version 1"),
             (

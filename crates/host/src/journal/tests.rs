@@ -222,7 +222,7 @@ fn a_file_that_is_no_entry_is_kept_with_what_to_do() {
     let room = tempfile::tempdir().unwrap();
     let locked = Journal::at(room.path()).lock().unwrap();
     for (name, says) in [
-        ("x.json", "no entry of joulio's journal"),
+        ("x.json", "not an entry of joulio's journal"),
         ("folder.json", "not a regular file"),
     ] {
         let path = room.path().join(name);

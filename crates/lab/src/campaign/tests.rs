@@ -145,7 +145,7 @@ fn results_of_another_campaign_are_not_merged() {
     );
     assert!(!path("all").exists());
     let error = campaign.run(&path("one"), Shard::ALL, 1, &Stop::default(), &Nobody);
-    assert!(error.unwrap_err().to_string().contains("of another bench"));
+    assert!(error.unwrap_err().to_string().contains("another bench"));
     let error = merge(&[path("none")], &path("all"), Existing::Keep).unwrap_err();
     assert!(error.to_string().contains("no results"), "{error}");
 }

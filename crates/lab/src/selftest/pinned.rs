@@ -77,7 +77,7 @@ mod tests {
         let why = alone.other(None).err().map(|error| error.to_string());
         assert_eq!(
             why.unwrap(),
-            "this test takes a second CPU, and there is CPU 2 only"
+            "this test needs a second CPU, and may use only CPU 2"
         );
     }
 }

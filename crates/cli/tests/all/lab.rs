@@ -309,7 +309,7 @@ fn bad_input_is_one_line() {
         ("lab run factor.toml --twin", "no factor 'blocksize'"),
         (
             "lab run small.toml",
-            "name a --device, or say --emulated or --twin",
+            "name what to run on",
         ),
         (
             "lab run small.toml --twin --emulated",

@@ -1,4 +1,4 @@
-//! Whether other threads want the core that a group waits on.
+//! Detection of other threads that want the core that a group waits on.
 
 use joulio_units::Nanos;
 use joulio_wait::run_delay;

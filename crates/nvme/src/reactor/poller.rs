@@ -1,4 +1,4 @@
-//! What runs on a reactor.
+//! Pollers: what runs on a reactor.
 
 use crate::{Completed, QueuePair, Queues};
 use joulio_device::Device;

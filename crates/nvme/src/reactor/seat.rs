@@ -13,7 +13,7 @@ pub(super) struct Seat<P> {
     /// First of its queues in the group, and their number.
     pub(super) first: usize,
     pub(super) count: usize,
-    /// It is in the list of those to be called.
+    /// True if the seat is in the list of those to be called.
     called: bool,
     done: bool,
     /// Time of its call, [`Nanos::MAX`] for none, and when the core is to be back from the kernel for it.

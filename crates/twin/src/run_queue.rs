@@ -164,7 +164,7 @@ impl RunQueue {
         self.count(at);
         if at >= self.next_tick {
             self.next_tick = self.after(at);
-            self.renew();
+            self.update_deadline();
         }
         if !self.resched {
             return false;

@@ -110,7 +110,8 @@ pub fn table(varied: &Varied, records: &[&RunRecord]) -> String {
     let names = names.chain(light.iter().map(|(name, _)| *name));
     let names = names.map(|name| format!("{name}{mark}"));
     let first = varied.names().chain(once("completion".into()));
-    table.set_header(first.chain(names).chain(energy));
+    let header = first.chain(names).chain(energy);
+    let mut rows = Vec::new();
     for record in records {
         if let Some(counts) = &record.result.counts {
             let figure = column.as_ref().and_then(|column| column.figure(counts));
@@ -120,10 +121,10 @@ pub fn table(varied: &Varied, records: &[&RunRecord]) -> String {
                 .iter()
                 .map(|(_, count)| per_io(count(&counts.wait), counts));
             let cells = name.chain(cells(&record.result, counts)).chain(light);
-            table.add_row(cells.chain(watts(figure)));
+            rows.push(cells.chain(watts(figure)).collect::<Vec<String>>());
         }
     }
-    let mut text = aligned(&mut table, 1 + varied.count());
+    let mut text = columns(header, rows, 1 + varied.count());
     text.extend(sides::table(varied, records));
     let mut below = String::new();
     for note in notes(varied, records) {

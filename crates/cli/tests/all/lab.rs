@@ -307,10 +307,7 @@ fn bad_input_is_one_line() {
         ),
         ("lab run mode.toml --twin", "sweep 'sizes': completion: "),
         ("lab run factor.toml --twin", "no factor 'blocksize'"),
-        (
-            "lab run small.toml",
-            "name what to run on",
-        ),
+        ("lab run small.toml", "name what to run on"),
         (
             "lab run small.toml --twin --emulated",
             "cannot be used with",

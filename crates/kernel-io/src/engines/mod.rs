@@ -58,10 +58,11 @@ pub fn open<U: EngineUser>(
             }
             _ => user.run(IoUring::new(file, depth, mode, ring)),
         },
-        EngineName::Nvme => user.run::<Psync>(Err(KernelEngineError::Missing {
-            engine,
-            mode,
-            missing: Missing::NotTheKernels,
-        })),
+        EngineName::Nvme | EngineName::Fio | EngineName::SpdkNvmePerf | EngineName::DbBench => user
+            .run::<Psync>(Err(KernelEngineError::Missing {
+                engine,
+                mode,
+                missing: Missing::NotTheKernels,
+            })),
     }
 }

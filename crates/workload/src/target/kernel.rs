@@ -183,18 +183,6 @@ impl Target for KernelTarget {
             return worker.refuse(Availability::Unavailable(reason.to_string()));
         }
         let (file, depth) = (Arc::clone(&self.file), worker.depth());
-        match engine {
-            EngineName::Psync => self.run(Psync::new(file, depth, mode), worker),
-            EngineName::Libaio => self.run(Libaio::new(file, depth, mode), worker),
-            EngineName::IoUring => match worker.policy(mode, PolicyUring::steps()) {
-                Some(policy) if mode == CompletionMode::Adaptive => {
-                    self.run(PolicyUring::new(file, depth, policy, self.ring), worker)
-                }
-                _ => self.run(IoUring::new(file, depth, mode, self.ring), worker),
-            },
-            EngineName::Nvme | EngineName::Fio | EngineName::SpdkNvmePerf | EngineName::DbBench => {
-                unreachable!("refused above")
-            }
-        }
+        kernel::open(method, file, depth, self.ring, worker)
     }
 }

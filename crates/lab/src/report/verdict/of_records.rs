@@ -97,7 +97,10 @@ impl Judge<'_> {
         let extreme = match (by_group.len(), verdict, rising.cells) {
             (1, ..) => format!("{words}: {extreme}"),
             (_, Verdict::Holds, Cells::Any) => {
-                format!("{words}: {}; the largest step: {extreme}", counted(&by_group))
+                format!(
+                    "{words}: {}; the largest step: {extreme}",
+                    counted(&by_group)
+                )
             }
             _ => format!(
                 "{words}: {}; the smallest step: {extreme}",

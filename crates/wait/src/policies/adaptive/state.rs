@@ -393,7 +393,7 @@ impl State {
         let step = match self.watch_newest(count, now) {
             Some(step) => step,
             None if self.outgrown(count) => Step::new(StepKind::Spin, now + self.costs.around),
-            None => self.look_at(outstanding, now),
+            None => self.step_of_all(outstanding, now),
         };
         if !self.promise.is_any() {
             self.account.took(&self.costs, step, now);
@@ -410,7 +410,7 @@ impl State {
     /// Returns true if so many more I/Os are out than plans were made for that what they say is of no use, and
     /// something is promised.
     fn outgrown(&self, count: usize) -> bool {
-        count as f64 > 2.0 * self.planned + 1.0 && self.looks && self.promise.is_any()
+        count as f64 > 2.0 * self.planned + 1.0 && self.rests && self.promise.is_any()
     }
 
     /// Nothing is out.

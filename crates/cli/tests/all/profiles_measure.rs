@@ -173,7 +173,7 @@ fn what_cannot_be_measured_is_refused_before_anything_is_done() {
         ),
         (
             format!("{device} -o m.toml --ioengine io_uring"),
-            "take a block device or a file",
+            "takes a block device or a file",
         ),
         (format!("{device} -o m.toml --base nothing"), "unknown"),
         (format!("{device} -o m.toml --loops 0"), "1..=100"),

@@ -64,7 +64,7 @@ fn real_runs_and_the_twin_count_the_same_for_each_io() {
     }
     // Every completion mode of the driver's is there, or why it is not.
     let others = report["not_checked"].as_array().unwrap();
-    assert_eq!(modes.len() + others.len(), 18, "{report:#}");
+    assert_eq!(modes.len() + others.len(), 20, "{report:#}");
     for other in others {
         assert!(!other["why"].as_str().unwrap().is_empty(), "{other:#}");
     }

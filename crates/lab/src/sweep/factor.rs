@@ -39,7 +39,7 @@ pub enum Factor {
     MaxCstate,
     /// I/O scheduler of the disks.
     Scheduler,
-    /// Interrupt coalescing of the devices, in virtual time alone.
+    /// Interrupt coalescing of the devices (feature 08h).
     Coalescing,
     /// The engine, which does the I/O.
     Engine,

@@ -36,7 +36,7 @@ pub struct Counts {
     /// run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_irqs: Option<u64>,
-    /// How still the rate held; `null`: the run was too short to tell, or in virtual time.
+    /// Steadiness of the rate; `null`: the run was too short to tell, or in virtual time.
     #[serde(default)]
     pub steadiness: Option<Steadiness>,
     /// CPU time of the threads, by role.

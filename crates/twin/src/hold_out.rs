@@ -17,7 +17,7 @@ use serde::Serialize;
 pub struct Prediction {
     /// The source's short name.
     pub paper: String,
-    /// What is predicted, and from what.
+    /// Predictions and their sources.
     pub what: String,
     /// Fields of profiles that nothing decides without the withheld numbers: in the middle of their bands,
     /// or as the machine that stands in has them.
@@ -28,7 +28,7 @@ pub struct Prediction {
     pub orders: Vec<PublishedOrder>,
 }
 
-/// How good predictions are together.
+/// Scores of predictions together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Score {
     /// Errors of the withheld I/Os per second, and of latencies where those are all that was printed.
@@ -46,7 +46,7 @@ pub struct Score {
 pub struct Errors {
     /// Number of errors.
     pub count: usize,
-    /// Their mean.
+    /// Mean of the predictions' errors.
     pub mean: f64,
     /// The largest.
     pub worst: f64,

@@ -112,7 +112,7 @@ impl Waiter {
         self.receive_by(events, Receiver::open)
     }
 
-    /// As [`Waiter::receive`], by SPDK+'s own mechanism ([`crate::SpdkPlus`]).
+    /// Receives as [`Waiter::receive`] does, by SPDK+'s own mechanism ([`crate::SpdkPlus`]).
     ///
     /// # Errors
     /// Those of [`Waiter::receive`], or the thread has a shadow stack.

@@ -21,7 +21,7 @@ pub struct ExternalWindow<'a> {
     start: Nanos,
 }
 
-/// What was measured around another program.
+/// Measurements around another program.
 #[derive(Debug)]
 pub struct ExternalMeasured {
     /// Beginning of the window.

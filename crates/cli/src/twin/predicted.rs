@@ -1,4 +1,4 @@
-//! What `joulio twin fit --hold-out` prints.
+//! Output of `joulio twin fit --hold-out`.
 
 use super::check::figure;
 use crate::columns::columns;
@@ -22,7 +22,7 @@ struct Scored<'a> {
 }
 
 impl Report<'_> {
-    /// Of `predictions`, one by one and together.
+    /// Scores of `predictions`, one by one and together.
     pub fn new(predictions: &[Prediction]) -> Report<'_> {
         let scored = |prediction| Scored {
             prediction,

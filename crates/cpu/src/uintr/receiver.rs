@@ -32,7 +32,7 @@ pub struct Once {
 /// User interrupts are held back while it lives, and let through when it is dropped.
 #[derive(Debug)]
 pub struct Held<'a> {
-    /// They were let through before.
+    /// True if they were let through before.
     allowed: bool,
     // On the thread that has them: not `Send`.
     receiver: std::marker::PhantomData<(&'a Receiver, *const ())>,
@@ -78,7 +78,7 @@ impl Receiver {
         })
     }
 
-    /// As [`Receiver::open`], but that waits are SPDK+'s (HotStorage '25): a second user-level thread
+    /// Opens as [`Receiver::open`] does, but that waits are SPDK+'s (HotStorage '25): a second user-level thread
     /// pauses, and the handler hands the core over to the one that polls. To be compared with.
     ///
     /// # Errors

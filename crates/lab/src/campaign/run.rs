@@ -44,7 +44,7 @@ pub struct CampaignEnd {
     pub unsaved: Option<StateError>,
     /// Runs with figures, of all sessions.
     pub with_figures: usize,
-    /// What machine and devices are and can do, where the experiment asks for it.
+    /// Survey of machine and devices, where the experiment asks for it.
     pub survey: Option<Survey>,
 }
 

@@ -32,7 +32,7 @@ pub struct ExperimentFile {
     /// Beside the runs: what machine and devices are and can do, and the results beside the model's.
     #[serde(default)]
     pub survey: bool,
-    /// What runs have in common.
+    /// Settings that runs have in common.
     #[serde(default)]
     pub run: RunKeys,
     /// In its place with `--quick`.

@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Where db_bench comes from.
+/// Source of db_bench.
 pub const REMEDY: &str = "Debian's package rocksdb-tools has it: apt install rocksdb-tools";
 
 /// Bytes of a key.
@@ -386,7 +386,7 @@ fn bucket(line: &str) -> Option<[f64; 3]> {
 mod tests {
     use super::*;
 
-    /// Of a run of ours, shortened.
+    /// Output of a run of ours, shortened.
     const OUTPUT: &str = "\
 DB path: [/mnt/db]
 readrandom   :      51.621 micros/op 38041 ops/sec 1.051 seconds 40000 operations;  149.2 MB/s (20000 of 20000 found)

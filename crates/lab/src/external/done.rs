@@ -1,8 +1,8 @@
-//! What another program reported.
+//! Report of another program.
 
 use joulio_workload::{DirectionResult, LatencySummary, ThreadUsage};
 
-/// What another program reported of its measured part.
+/// Report of another program's measured part.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Done {
     /// Seconds of it.

@@ -39,7 +39,7 @@ pub enum ExternalError {
     Failed {
         /// Name of the program.
         program: &'static str,
-        /// Its last words, or what its output lacks.
+        /// Last words of the program, or the part that its output lacks.
         why: String,
     },
     /// The run was requested to end.

@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Where fio comes from.
+/// Source of fio.
 pub const REMEDY: &str = "apt install fio";
 
 /// The job file of `job` on `device`, which waits as `mode` says, by io_uring.
@@ -81,7 +81,7 @@ pub fn job_file(job: &Job, mode: CompletionMode, device: &Path) -> Result<String
     Ok(text)
 }
 
-/// What fio reported.
+/// Report of fio.
 ///
 /// # Errors
 /// The output has another form, or I/Os failed.

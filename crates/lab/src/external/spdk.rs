@@ -8,7 +8,7 @@ use joulio_workload::{DirectionResult, EngineName, Job, ThreadUsage};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-/// Where the program comes from.
+/// Source of the program.
 pub const REMEDY: &str = "build SPDK (examples/nvme/perf), and put build/bin on it";
 
 /// Words for `job` on the controller at the PCIe `address`.
@@ -47,7 +47,7 @@ pub fn words(job: &Job, address: &str) -> Result<Vec<OsString>, ExternalError> {
     Ok(words.into_iter().map(OsString::from).collect())
 }
 
-/// What the program reported of `job`.
+/// The program's report of `job`.
 ///
 /// # Errors
 /// The output has another form.

@@ -1,4 +1,4 @@
-//! What the devices say of themselves: Identify Controller, power states and what goes with them.
+//! The devices' word of themselves: Identify Controller, power states and what goes with them.
 
 use super::{Survey, SurveyRequest, json};
 use crate::controller_name::ControllerName;

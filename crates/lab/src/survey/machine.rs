@@ -1,4 +1,4 @@
-//! What the machine's own parts can do: self-tests of user-level waits, and watts by its meters.
+//! Abilities of the machine's own parts: self-tests of user-level waits, and watts by its meters.
 
 use super::{Survey, SurveyRequest, json};
 use crate::calibrate::watts::{Rounds, WattsCalibration, WattsRequest};

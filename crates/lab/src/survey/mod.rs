@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::fmt::Display;
 use std::path::PathBuf;
 
-/// What a survey is to look at.
+/// Subjects of a survey.
 #[derive(Clone, Debug)]
 pub struct SurveyRequest {
     /// Devices of the runs.
@@ -30,7 +30,7 @@ pub struct SurveyRequest {
     pub cancel: Cancel,
 }
 
-/// What was found.
+/// Findings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Survey {
     /// Parts, in the order in which they were looked at.
@@ -45,7 +45,7 @@ pub struct SurveyPart {
     /// The device that it is about; `None`: the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
-    /// What was found; `None`: `missing`.
+    /// Findings; `None`: `missing`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<Value>,
     /// Why nothing was found.

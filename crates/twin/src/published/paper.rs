@@ -202,7 +202,7 @@ pub struct Fitted {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HoldOut {
-    /// What is predicted, and from what.
+    /// Predictions and their sources.
     pub what: String,
     /// Runs by name: all of their numbers are withheld.
     pub runs: Vec<String>,

@@ -30,7 +30,7 @@ impl Policy for Uintr {
     }
 }
 
-/// The same wait by SPDK+'s own mechanism (HotStorage '25, 3.3), to be compared with: a second user-level
+/// A wait by SPDK+'s own mechanism (HotStorage '25, 3.3), to be compared with: a second user-level
 /// thread pauses, and the handler switches to the one that polls. The queue's core is made ready for it by
 /// its poll group.
 #[derive(Clone, Copy, Debug, Default)]

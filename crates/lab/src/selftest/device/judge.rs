@@ -1,4 +1,4 @@
-//! What is to hold of reads by a completion mode.
+//! Claims that hold of reads by a completion mode.
 
 use super::super::check::SelftestCheck;
 use super::reads::ReadsDone;

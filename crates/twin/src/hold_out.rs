@@ -17,7 +17,7 @@ use serde::Serialize;
 pub struct Prediction {
     /// The source's short name.
     pub paper: String,
-    /// Predictions and their sources.
+    /// Description of the withheld numbers, and of the numbers that they are predicted from.
     pub what: String,
     /// Fields of profiles that nothing decides without the withheld numbers: in the middle of their bands,
     /// or as the machine that stands in has them.

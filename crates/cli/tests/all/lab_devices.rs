@@ -1,12 +1,12 @@
 //! `joulio lab run` and its devices: one that vanishes at work, and what is looked at beside the runs.
 
 use crate::common::running::wait_for_work;
+use crate::common::server::Server;
 use crate::common::{ended, joulio};
 use serde_json::Value;
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use tempfile::TempDir;
 
 const TWO: &str = r#"
@@ -24,21 +24,6 @@ engine = "nvme"
 completion = "interrupt"
 "#;
 
-/// A server of an emulated device at `socket` in `room`.
-fn serve(room: &Path, socket: &str) -> Child {
-    let line = format!("serve --device emulated:instant,size=16m --socket {socket}");
-    let mut child = crate::common::program()
-        .args(line.split_whitespace())
-        .current_dir(room)
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the command starts");
-    let mut said = String::new();
-    let stdout = child.stdout.as_mut().expect("piped");
-    BufReader::new(stdout).read_line(&mut said).expect("a line");
-    child
-}
-
 fn records(folder: &Path) -> Vec<Value> {
     let text = fs::read_to_string(folder.join("records.jsonl")).unwrap_or_default();
     let lines = text.lines().skip(1);
@@ -54,7 +39,7 @@ fn a_device_that_vanishes_at_work_fails_its_run_and_the_rest_goes_on() {
     let long = TWO.replace("number_ios = 100", "runtime = \"600s\"");
     fs::write(room.path().join("two.toml"), TWO).unwrap();
     fs::write(room.path().join("long.toml"), long).unwrap();
-    let mut first = serve(room.path(), "a");
+    let first = Server::start(room.path(), "a", "16m");
     let child = crate::common::program()
         .args([
             "lab",
@@ -71,8 +56,7 @@ fn a_device_that_vanishes_at_work_fails_its_run_and_the_rest_goes_on() {
         .spawn()
         .expect("the command starts");
     wait_for_work(child.id());
-    first.kill().unwrap();
-    first.wait().unwrap();
+    drop(first);
     let output = ended(child);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
@@ -82,7 +66,7 @@ fn a_device_that_vanishes_at_work_fails_its_run_and_the_rest_goes_on() {
 
     // The dead one's runs fail, the other's are done; when it is back, its are done too.
     let _ = fs::remove_file(room.path().join("a"));
-    let mut second = serve(room.path(), "b");
+    let _second = Server::start(room.path(), "b", "16m");
     let line = "lab run two.toml --device vfio-user:a+vfio-user:b -o out";
     let assert = joulio(line).current_dir(&room).assert().code(1);
     let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
@@ -92,13 +76,9 @@ fn a_device_that_vanishes_at_work_fails_its_run_and_the_rest_goes_on() {
         all.filter(|one| one["result"]["all"]["ios"] == 100).count()
     };
     assert_eq!(done("out"), 1);
-    let mut first = serve(room.path(), "a");
+    let _first = Server::start(room.path(), "a", "16m");
     joulio(line).current_dir(&room).assert().success();
     assert_eq!(done("out"), 2);
-    for server in [&mut first, &mut second] {
-        server.kill().unwrap();
-        server.wait().unwrap();
-    }
 }
 
 #[test]

@@ -1,10 +1,8 @@
 //! One job over several devices: what each device did, in sum and by itself, and what is refused.
 
+use crate::common::server::Server;
 use crate::common::{json, refused, runs};
 use serde_json::Value;
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::{Child, Stdio};
 use tempfile::tempdir;
 
 fn count(value: &Value, pointer: &str) -> u64 {
@@ -121,38 +119,11 @@ fn an_open_loop_arrives_at_each_device() {
     }
 }
 
-/// A server at `socket`, killed at the end.
-struct Server(Child);
-
-impl Server {
-    fn start(room: &Path, socket: &str) -> Server {
-        let line = format!("serve --device emulated:instant,size=2m --socket {socket}");
-        let mut child = crate::common::program()
-            .args(line.split_whitespace())
-            .current_dir(room)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the command starts");
-        let mut said = String::new();
-        BufReader::new(child.stdout.as_mut().expect("piped"))
-            .read_line(&mut said)
-            .expect("a line");
-        Server(child)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 fn one_job_waits_for_controllers_of_several_servers() {
     let room = tempdir().expect("a temporary directory");
     let sockets = ["a", "b", "c"];
-    let _servers = sockets.map(|socket| Server::start(room.path(), socket));
+    let _servers = sockets.map(|socket| Server::start(room.path(), socket, "2m"));
     let devices = sockets.map(|socket| {
         let path = room.path().join(socket);
         format!("--device vfio-user:{}", path.display())
@@ -178,7 +149,7 @@ fn what_one_job_cannot_wait_for_together_is_refused() {
     for file in ["disk", "other"] {
         std::fs::write(room.path().join(file), vec![1; 1 << 20]).expect("written");
     }
-    let _server = Server::start(room.path(), "s");
+    let _server = Server::start(room.path(), "s", "2m");
     for (line, hints) in [
         (
             "--device ./disk --device ./other",

@@ -5,14 +5,14 @@ use super::error::CampaignError;
 use super::shard::Shard;
 use super::{Campaign, CampaignObserver};
 use crate::device_name::{DeviceKind, DeviceName};
-use crate::experiment::{ExperimentOptions, Observer};
+use crate::experiment::{ExperimentOptions, Silent};
 use crate::experiment_file::OnPlatform;
 use crate::open::open_kernel;
 use crate::record::Platform;
 use crate::sweep::{DeviceSet, Factor};
 use crate::target_name::TargetName;
 use joulio_model::{AnyProfile, DeviceProfile};
-use joulio_workload::{Job, Method, RingOptions, Stop, Target};
+use joulio_workload::{RingOptions, Stop, Target};
 use std::fs;
 use std::path::Path;
 
@@ -51,16 +51,7 @@ pub struct BesideModel {
     pub compared: ComparedRuns,
 }
 
-struct Nobody;
-
-impl Observer for Nobody {
-    fn begin(&self, _: Method, _: &Job) {}
-    fn progress(&self, _: f64) {}
-    fn end(&self) {}
-    fn note(&self, _: &str) {}
-}
-
-impl CampaignObserver for Nobody {}
+impl CampaignObserver for Silent {}
 
 impl Campaign {
     /// Simulates the campaign on the profiles of its device and of this machine, and compares the results in
@@ -97,7 +88,7 @@ impl Campaign {
         };
         let folder = tempfile::tempdir()?;
         let model = Campaign::new(file, on)?;
-        model.run(folder.path(), Shard::ALL, threads, stop, &Nobody)?;
+        model.run(folder.path(), Shard::ALL, threads, stop, &Silent)?;
         Ok(BesideModel {
             device,
             compared: compare(path, folder.path(), Kinds::WithModel)?,

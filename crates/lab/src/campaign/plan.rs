@@ -2,7 +2,7 @@
 
 use super::Campaign;
 use super::shard::Shard;
-use crate::experiment::Observer;
+use crate::experiment::Silent;
 use crate::external::ExternalRun;
 use crate::record::Point;
 use crate::report::Where;
@@ -10,7 +10,7 @@ use crate::sweep::{
     Factor, PlannedRun, RealRunner, RunFailure, Runner, SweepOptions, VirtualRunner,
 };
 use joulio_units::Nanos;
-use joulio_workload::{Job, Method, RunResult, Stop};
+use joulio_workload::{RunResult, Stop};
 use std::collections::BTreeMap;
 
 /// Virtual I/Os that one CPU simulates in a second, roughly.
@@ -308,15 +308,6 @@ fn read_only(run: &PlannedRun) -> PlannedRun {
         }
     }
     run
-}
-
-struct Silent;
-
-impl Observer for Silent {
-    fn begin(&self, _: Method, _: &Job) {}
-    fn progress(&self, _: f64) {}
-    fn end(&self) {}
-    fn note(&self, _: &str) {}
 }
 
 /// Points that cannot be had, by reason.

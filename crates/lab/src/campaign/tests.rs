@@ -1,4 +1,5 @@
 use super::*;
+use crate::experiment::Silent;
 use crate::experiment::{ExperimentOptions, Observer};
 use crate::output_file::Existing;
 use joulio_workload::{Job, Method, Stop};
@@ -48,17 +49,6 @@ x = "bs"
 y = "iops"
 "#;
 
-struct Nobody;
-
-impl Observer for Nobody {
-    fn begin(&self, _: Method, _: &Job) {}
-    fn progress(&self, _: f64) {}
-    fn end(&self) {}
-    fn note(&self, _: &str) {}
-}
-
-impl CampaignObserver for Nobody {}
-
 fn campaign() -> Campaign {
     let file = ExperimentFile::parse("small", TEXT).unwrap();
     let on = OnPlatform {
@@ -73,7 +63,7 @@ fn campaign() -> Campaign {
 
 fn run(path: &std::path::Path, shard: Shard) -> CampaignEnd {
     campaign()
-        .run(path, shard, 2, &Stop::default(), &Nobody)
+        .run(path, shard, 2, &Stop::default(), &Silent)
         .unwrap()
 }
 
@@ -136,7 +126,7 @@ fn results_of_another_campaign_are_not_merged() {
     let mut campaign = campaign();
     campaign = Campaign::new(ExperimentFile::parse("small", &other).unwrap(), campaign.on).unwrap();
     campaign
-        .run(&path("two"), Shard::ALL, 1, &Stop::default(), &Nobody)
+        .run(&path("two"), Shard::ALL, 1, &Stop::default(), &Silent)
         .unwrap();
     let error = merge(&[path("one"), path("two")], &path("all"), Existing::Keep).unwrap_err();
     assert!(
@@ -144,7 +134,7 @@ fn results_of_another_campaign_are_not_merged() {
         "{error}"
     );
     assert!(!path("all").exists());
-    let error = campaign.run(&path("one"), Shard::ALL, 1, &Stop::default(), &Nobody);
+    let error = campaign.run(&path("one"), Shard::ALL, 1, &Stop::default(), &Silent);
     assert!(error.unwrap_err().to_string().contains("another bench"));
     let error = merge(&[path("none")], &path("all"), Existing::Keep).unwrap_err();
     assert!(error.to_string().contains("no results"), "{error}");
@@ -173,7 +163,7 @@ fn results_are_compared_point_by_point() {
     let text = TEXT.replace("xeon-e3-1230v5", "xeon-6230");
     faster = Campaign::new(ExperimentFile::parse("small", &text).unwrap(), faster.on).unwrap();
     faster
-        .run(&path("two"), Shard::ALL, 1, &Stop::default(), &Nobody)
+        .run(&path("two"), Shard::ALL, 1, &Stop::default(), &Silent)
         .unwrap();
     let same = compare(&path("one"), &path("one"), Kinds::Alike).unwrap();
     assert!(same.notes.is_empty() && same.alone == 0);

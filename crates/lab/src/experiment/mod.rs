@@ -27,6 +27,7 @@ pub use manifest::Manifest;
 pub use missing::{MissingRuns, run_name};
 pub use neighbours::Neighbours;
 pub use observer::Observer;
+pub(crate) use observer::Silent;
 pub use options::ExperimentOptions;
 pub use rate_phase::RatePhase;
 pub use settings::{ExperimentSettings, SettingCombination, SettingError};

@@ -19,3 +19,13 @@ pub trait Observer: Sync {
     /// Something that the user has to know, as a line.
     fn note(&self, line: &str);
 }
+
+/// Observer of runs that nobody watches.
+pub(crate) struct Silent;
+
+impl Observer for Silent {
+    fn begin(&self, _: Method, _: &Job) {}
+    fn progress(&self, _: f64) {}
+    fn end(&self) {}
+    fn note(&self, _: &str) {}
+}

@@ -6,7 +6,7 @@
 
 use super::done::{Done, summary};
 use super::error::ExternalError;
-use super::program::{Ended, Program};
+use super::program::{Ended, Program, whole_seconds};
 use crate::open::open_kernel;
 use joulio_units::Nanos;
 use joulio_workload::{DirectionResult, EngineName, Job, ReadWrite, RingOptions, Stop, Target};
@@ -214,7 +214,7 @@ impl Database {
 
 /// Whole seconds of a run, at least one.
 fn seconds(runtime: Option<Nanos>) -> u64 {
-    runtime.unwrap_or_default().0.div_ceil(1_000_000_000).max(1)
+    whole_seconds(runtime.unwrap_or_default()).max(1)
 }
 
 /// Bytes of the block device, which nothing else has.

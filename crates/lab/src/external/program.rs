@@ -1,6 +1,7 @@
 //! Another program: found, run and waited for.
 
 use super::error::ExternalError;
+use joulio_units::Nanos;
 use joulio_workload::{Stop, ThreadUsage};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::env;
@@ -145,6 +146,11 @@ impl Program {
             sleep(CHECK_INTERVAL);
         }
     }
+}
+
+/// Seconds of a run by a program that takes whole ones, not shorter than `time`.
+pub fn whole_seconds(time: Nanos) -> u64 {
+    time.0.div_ceil(1_000_000_000)
 }
 
 /// A command whose program ends when this process does, however that ends: by setpriv of util-linux, where

@@ -2,9 +2,9 @@
 
 use super::done::{Done, summary};
 use super::error::ExternalError;
-use super::program::{Ended, Program};
+use super::program::{Ended, Program, whole_seconds};
 use joulio_units::Direction;
-use joulio_workload::{DirectionResult, EngineName, Job, ThreadUsage};
+use joulio_workload::{DirectionResult, EngineName, Job};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
@@ -28,18 +28,17 @@ pub fn words(job: &Job, address: &str) -> Result<Vec<OsString>, ExternalError> {
     if job.numjobs > 1 || job.bs.count() > 1 {
         return Err(wrong("its percentiles are of one core: give --numjobs 1"));
     }
-    let whole = |nanos: u64| nanos.div_ceil(1_000_000_000);
     let mut words = vec![
         format!("-q{}", job.iodepth),
         format!("-o{}", job.bs.of_job(0)),
         format!("-w{}", job.rw),
-        format!("-t{}", whole(runtime.0)),
+        format!("-t{}", whole_seconds(runtime)),
         format!("-c[{}]", job.cpus_allowed.first().copied().unwrap_or(0)),
         "-L".into(),
         format!("-rtrtype:PCIe traddr:{address}"),
     ];
     if job.ramp_time.0 > 0 {
-        words.push(format!("-a{}", whole(job.ramp_time.0)));
+        words.push(format!("-a{}", whole_seconds(job.ramp_time)));
     }
     if job.does(Direction::Read) && job.does(Direction::Write) {
         words.push(format!("-M{}", job.rwmixread));
@@ -65,7 +64,7 @@ pub fn read(program: &Program, ended: &Ended, job: &Job) -> Result<Done, Externa
         of("99.00000")?,
         of("99.90000")?,
     ];
-    let seconds = job.runtime.unwrap_or_default().0.div_ceil(1_000_000_000) as f64;
+    let seconds = whole_seconds(job.runtime.unwrap_or_default()) as f64;
     let [iops, _, average, _, max] = total;
     let all = DirectionResult {
         ios: (iops * seconds).round() as u64,
@@ -84,7 +83,7 @@ pub fn read(program: &Program, ended: &Ended, job: &Job) -> Result<Done, Externa
     Ok(Done {
         seconds,
         // From its first moment to its last, which is longer.
-        usage: ThreadUsage { ..ended.usage },
+        usage: ended.usage,
         read,
         write,
         all,

@@ -25,11 +25,7 @@ pub(super) fn look(request: &SurveyRequest, survey: &mut Survey) {
         seen.push(name.clone());
         if let TargetName::Kernel(path) = device {
             let machine = Machine::read("/", &[path.as_path()]);
-            survey.add(
-                "disk",
-                Some(name.clone()),
-                json(Ok::<_, String>(machine.disks)),
-            );
+            survey.add("disk", Some(name.clone()), json(machine.disks));
         }
         match asked(device, &request.cancel) {
             Ok(report) => {

@@ -51,6 +51,6 @@ impl InterruptsBefore {
             })
         });
         let raised: Vec<_> = raised.collect();
-        json(Ok::<_, String>(raised))
+        json(raised)
     }
 }

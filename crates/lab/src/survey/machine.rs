@@ -46,7 +46,8 @@ fn tested(request: &SurveyRequest, test: Selftest) -> Result<Value, String> {
     };
     let discovery = discovery(request)?;
     let done = thread::scope(|scope| scope.spawn(|| selftest(&options, discovery)).join());
-    json(done.map_err(|_| "it ended unexpectedly; this is a bug of joulio")?)
+    let done = done.map_err(|_| "it ended unexpectedly; this is a bug of joulio")?;
+    json(done.map_err(|why| why.to_string())?)
 }
 
 /// `calibrate --watts`, in few rounds.
@@ -66,9 +67,9 @@ fn watts(request: &SurveyRequest, stop: &Stop, report: &dyn Fn(&str)) -> Result<
     let calibration = calibration.map_err(|why| why.to_string())?;
     let done = calibration.run(stop, report, &mut || ());
     let (measured, spoiled) = done.map_err(|why| why.to_string())?;
-    let mut found = json(Ok::<_, String>(measured))?;
+    let mut found = json(measured)?;
     if let Some(fields) = found.as_object_mut() {
-        fields.insert("spoiled".into(), json(Ok::<_, String>(spoiled))?);
+        fields.insert("spoiled".into(), json(spoiled)?);
     }
     Ok(found)
 }

@@ -12,7 +12,6 @@ use joulio_nvme::Cancel;
 use joulio_workload::Stop;
 use serde::Serialize;
 use serde_json::Value;
-use std::fmt::Display;
 use std::path::PathBuf;
 
 /// Subjects of a survey.
@@ -84,7 +83,6 @@ impl Survey {
 }
 
 /// `value` as JSON, or why it is none.
-fn json<T: Serialize, E: Display>(value: Result<T, E>) -> Result<Value, String> {
-    let value = value.map_err(|why| why.to_string())?;
+fn json<T: Serialize>(value: T) -> Result<Value, String> {
     serde_json::to_value(value).map_err(|why| why.to_string())
 }

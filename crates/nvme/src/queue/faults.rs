@@ -1,6 +1,6 @@
 //! Counters of a device's faults.
 
-use std::ops::AddAssign;
+use std::ops::{AddAssign, Sub};
 
 /// Counters of a device's faults, and of what was done about them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,5 +34,23 @@ impl AddAssign for Faults {
         self.ended_by_reset += other.ended_by_reset;
         self.retries += other.retries;
         self.vectors_rewritten += other.vectors_rewritten;
+    }
+}
+
+impl Sub for Faults {
+    type Output = Faults;
+
+    /// Returns what was counted since `earlier`.
+    fn sub(self, earlier: Faults) -> Faults {
+        Faults {
+            stale: self.stale - earlier.stale,
+            doubled: self.doubled - earlier.doubled,
+            unknown: self.unknown - earlier.unknown,
+            timeouts: self.timeouts - earlier.timeouts,
+            resets: self.resets - earlier.resets,
+            ended_by_reset: self.ended_by_reset - earlier.ended_by_reset,
+            retries: self.retries - earlier.retries,
+            vectors_rewritten: self.vectors_rewritten - earlier.vectors_rewritten,
+        }
     }
 }

@@ -202,7 +202,7 @@ pub struct Fitted {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HoldOut {
-    /// Predictions and their sources.
+    /// Description of the withheld numbers, and of the numbers that they are predicted from.
     pub what: String,
     /// Runs by name: all of their numbers are withheld.
     pub runs: Vec<String>,

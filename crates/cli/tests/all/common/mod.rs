@@ -5,6 +5,7 @@ pub mod busy;
 pub mod loop_device;
 pub mod machine;
 pub mod running;
+pub mod server;
 pub mod settings;
 
 use assert_cmd::Command;

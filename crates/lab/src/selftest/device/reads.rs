@@ -140,10 +140,10 @@ impl<D: Device> VerifiedReads<D> {
         self.buffers.extend(spare);
         ended?;
         done.wait = after.wait - before.wait;
-        done.faults = since(&before.faults, &after.faults);
-        // 32 bits in the kernel.
-        let pair = after.kernel.zip(before.kernel);
-        done.kernel = pair.map(|(now, then)| u64::from(now.wrapping_sub(then) as u32));
+        done.faults = after.faults - before.faults;
+        let pair = after.interrupts.zip(before.interrupts);
+        let came = pair.map(|(now, then)| now.since(&then));
+        done.kernel = came.and_then(|came| handled(&came, self.controller.name()));
         done.usage = after.usage.since(before.usage);
         Ok(done)
     }
@@ -227,7 +227,7 @@ impl<D: Device> VerifiedReads<D> {
         CountsNow {
             wait: self.group.counters(),
             faults: self.group.faults(),
-            kernel: handled(self.controller.name()),
+            interrupts: Interrupts::read("/").ok(),
             usage: thread_usage(),
         }
     }
@@ -237,27 +237,13 @@ impl<D: Device> VerifiedReads<D> {
 struct CountsNow {
     wait: Counters,
     faults: Faults,
-    kernel: Option<u64>,
+    interrupts: Option<Interrupts>,
     usage: ThreadUsage,
-}
-
-fn since(before: &Faults, now: &Faults) -> Faults {
-    Faults {
-        stale: now.stale - before.stale,
-        doubled: now.doubled - before.doubled,
-        unknown: now.unknown - before.unknown,
-        timeouts: now.timeouts - before.timeouts,
-        resets: now.resets - before.resets,
-        ended_by_reset: now.ended_by_reset - before.ended_by_reset,
-        retries: now.retries - before.retries,
-        vectors_rewritten: now.vectors_rewritten - before.vectors_rewritten,
-    }
 }
 
 /// How often the kernel's handlers took an interrupt of the PCIe function `name`, which VFIO names by its
 /// address: `vfio-msix[1](0000:01:00.0)`.
-fn handled(name: &str) -> Option<u64> {
-    let interrupts = Interrupts::read("/").ok()?;
+fn handled(interrupts: &Interrupts, name: &str) -> Option<u64> {
     let address = format!("({})", name.trim_start_matches("pcie:"));
     let lines = interrupts.lines().iter();
     let its: Vec<_> = lines

@@ -39,7 +39,7 @@ fn a_device_that_vanishes_at_work_fails_its_run_and_the_rest_goes_on() {
     let long = TWO.replace("number_ios = 100", "runtime = \"600s\"");
     fs::write(room.path().join("two.toml"), TWO).unwrap();
     fs::write(room.path().join("long.toml"), long).unwrap();
-    let first = Server::start(room.path(), "a", "16m");
+    let first = Server::start(room.path(), "a", "16m", &[]);
     let child = crate::common::program()
         .args([
             "lab",
@@ -56,7 +56,7 @@ fn a_device_that_vanishes_at_work_fails_its_run_and_the_rest_goes_on() {
         .spawn()
         .expect("the command starts");
     wait_for_work(child.id());
-    drop(first);
+    first.kill();
     let output = ended(child);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
@@ -66,7 +66,7 @@ fn a_device_that_vanishes_at_work_fails_its_run_and_the_rest_goes_on() {
 
     // The dead one's runs fail, the other's are done; when it is back, its are done too.
     let _ = fs::remove_file(room.path().join("a"));
-    let _second = Server::start(room.path(), "b", "16m");
+    let _second = Server::start(room.path(), "b", "16m", &[]);
     let line = "lab run two.toml --device vfio-user:a+vfio-user:b -o out";
     let assert = joulio(line).current_dir(&room).assert().code(1);
     let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
@@ -76,7 +76,7 @@ fn a_device_that_vanishes_at_work_fails_its_run_and_the_rest_goes_on() {
         all.filter(|one| one["result"]["all"]["ios"] == 100).count()
     };
     assert_eq!(done("out"), 1);
-    let _first = Server::start(room.path(), "a", "16m");
+    let _first = Server::start(room.path(), "a", "16m", &[]);
     joulio(line).current_dir(&room).assert().success();
     assert_eq!(done("out"), 2);
 }

@@ -123,7 +123,7 @@ fn an_open_loop_arrives_at_each_device() {
 fn one_job_waits_for_controllers_of_several_servers() {
     let room = tempdir().expect("a temporary directory");
     let sockets = ["a", "b", "c"];
-    let _servers = sockets.map(|socket| Server::start(room.path(), socket, "2m"));
+    let _servers = sockets.map(|socket| Server::start(room.path(), socket, "2m", &[]));
     let devices = sockets.map(|socket| {
         let path = room.path().join(socket);
         format!("--device vfio-user:{}", path.display())
@@ -149,7 +149,7 @@ fn what_one_job_cannot_wait_for_together_is_refused() {
     for file in ["disk", "other"] {
         std::fs::write(room.path().join(file), vec![1; 1 << 20]).expect("written");
     }
-    let _server = Server::start(room.path(), "s", "2m");
+    let _server = Server::start(room.path(), "s", "2m", &[]);
     for (line, hints) in [
         (
             "--device ./disk --device ./other",

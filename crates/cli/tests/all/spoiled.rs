@@ -3,14 +3,13 @@
 use crate::common::busy::Busy;
 use crate::common::machine::file;
 use crate::common::running::{blocked, ran};
+use crate::common::server::Server;
 use crate::common::{begin, ended, interrupt, joulio, refused, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Output};
 use std::time::Duration;
-use tempfile::TempDir;
 
 fn report(output: &Output) -> Value {
     let said = String::from_utf8_lossy(&output.stderr);
@@ -197,33 +196,6 @@ fn throttling_and_steal_time_in_a_run_spoil_it() {
     assert_eq!(reported["manifest"]["throttled"], "yes");
 }
 
-/// A server of an emulated controller that commits `faults`, with its socket at `s` in `room`.
-struct Server(Child);
-
-impl Server {
-    fn start(room: &TempDir, faults: &str) -> Server {
-        let mut child = crate::common::program()
-            .args("serve --device emulated:instant,size=16m --socket s".split_whitespace())
-            .args(["--faults", faults])
-            .current_dir(room)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("it begins");
-        let mut said = String::new();
-        let out = child.stdout.as_mut().expect("piped");
-        BufReader::new(out).read_line(&mut said).expect("a line");
-        assert!(said.starts_with("serving"), "{said}");
-        Server(child)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 fn what_a_reset_took_from_the_device_spoils_the_run() {
     // The meter's measurement: a reset ends it, and it is not begun again in the midst of a run.
@@ -231,7 +203,8 @@ fn what_a_reset_took_from_the_device_spoils_the_run() {
                 --number_ios 2000 --ramp_time 0 --output json";
     for (faults, lost) in [("", false), ("cfs@#1000", true)] {
         let room = tempfile::tempdir().unwrap();
-        let _server = Server::start(&room, faults);
+        let server = Server::start(room.path(), "s", "16m", &["--faults", faults]);
+        assert!(server.said.starts_with("serving"), "{}", server.said);
         let output = joulio(line).current_dir(&room).output().unwrap();
         let found = report(&output);
         assert_eq!(

@@ -2,10 +2,11 @@
 //! leaves of the other.
 
 use crate::common::running::wait_for_work;
-use crate::common::{ended, joulio, refused, runs, short_ramp, wait_for_end};
+use crate::common::server::Server;
+use crate::common::{ended, joulio, refused, runs, short_ramp};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use std::fs::{self, Permissions};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -15,57 +16,15 @@ use tempfile::{TempDir, tempdir};
 
 const READ: &str = "bench --device vfio-user:s --number_ios 10";
 
-/// A server, killed at the end if it still runs.
-struct Server {
-    child: Child,
-}
-
-impl Server {
-    /// A server that listens at `s` in `room`.
-    fn start(room: &Path, doorbells: &str) -> Server {
-        let line = "serve --device emulated:instant,size=16m --socket s --doorbells";
-        let mut child = crate::common::program()
-            .args(line.split_whitespace())
-            .arg(doorbells)
-            .current_dir(room)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the command starts");
-        let mut said = String::new();
-        BufReader::new(child.stdout.as_mut().expect("piped"))
-            .read_line(&mut said)
-            .expect("a line");
-        assert!(
-            said.ends_with(&format!("doorbells {doorbells}\n")),
-            "{said}"
-        );
-        Server { child }
-    }
-
-    fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).expect("it runs");
-    }
-
-    fn kill(mut self) {
-        self.signal(Signal::KILL);
-        wait_for_end(&mut self.child);
-    }
-
-    /// Ends it as a user would; it is to end well, and its socket with it.
-    fn end(mut self, room: &Path) {
-        self.signal(Signal::TERM);
-        wait_for_end(&mut self.child);
-        let status = self.child.wait().expect("wait");
-        assert_eq!(status.code(), Some(0));
-        assert!(!room.join("s").exists(), "the socket is still there");
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// A server that listens at `s` in `room`, with `doorbells` as it says.
+fn serve(room: &Path, doorbells: &str) -> Server {
+    let server = Server::start(room, "s", "16m", &["--doorbells", doorbells]);
+    let said = &server.said;
+    assert!(
+        said.ends_with(&format!("doorbells {doorbells}\n")),
+        "{said}"
+    );
+    server
 }
 
 /// A client at work on the server in `room`, for longer than a test takes.
@@ -216,7 +175,7 @@ fn a_socket_without_permission_is_refused_with_who_to_be() {
 #[test]
 fn writing_is_refused_to_whoever_does_not_say_that_data_may_be_lost() {
     let room = tempdir().expect("a temporary directory");
-    let server = Server::start(room.path(), "trapped");
+    let server = serve(room.path(), "trapped");
     for rw in ["--rw write", "--rw randrw --verify=crc32c"] {
         let said = refused(room.path(), &format!("{READ} {rw}"));
         assert!(said.contains("--allow-write"), "{rw}: {said}");
@@ -228,7 +187,7 @@ fn writing_is_refused_to_whoever_does_not_say_that_data_may_be_lost() {
 fn no_block_is_wrong_in_any_completion_mode_with_any_doorbell() {
     for doorbells in ["mapped", "trapped"] {
         let room = tempdir().expect("a temporary directory");
-        let server = Server::start(room.path(), doorbells);
+        let server = serve(room.path(), doorbells);
         assert_right(room.path(), "poll,interrupt,hybrid");
         server.end(room.path());
     }
@@ -239,7 +198,7 @@ fn a_client_of_a_server_that_is_killed_ends_by_itself_and_the_next_server_serves
     for doorbells in ["mapped", "trapped"] {
         for completion in ["poll", "interrupt", "hybrid"] {
             let room = tempdir().expect("a temporary directory");
-            let server = Server::start(room.path(), doorbells);
+            let server = serve(room.path(), doorbells);
             let client = working(room.path(), completion);
             server.kill();
             let output = ended(client);
@@ -250,7 +209,7 @@ fn a_client_of_a_server_that_is_killed_ends_by_itself_and_the_next_server_serves
             // It was left behind, and is replaced.
             let left = fs::symlink_metadata(room.path().join("s")).expect("left behind");
             assert!(left.file_type().is_socket());
-            let server = Server::start(room.path(), doorbells);
+            let server = serve(room.path(), doorbells);
             assert_right(room.path(), completion);
             server.end(room.path());
         }
@@ -261,7 +220,7 @@ fn a_client_of_a_server_that_is_killed_ends_by_itself_and_the_next_server_serves
 fn a_server_whose_client_is_killed_serves_the_next_one() {
     for doorbells in ["mapped", "trapped"] {
         let room = tempdir().expect("a temporary directory");
-        let server = Server::start(room.path(), doorbells);
+        let server = serve(room.path(), doorbells);
         for completion in ["poll", "interrupt", "hybrid"] {
             let client = working(room.path(), completion);
             kill_process(Pid::from_child(&client), Signal::KILL).expect("it runs");
@@ -276,7 +235,7 @@ fn a_server_whose_client_is_killed_serves_the_next_one() {
 #[test]
 fn a_second_client_is_refused_and_does_not_disturb_the_first() {
     let room = tempdir().expect("a temporary directory");
-    let server = Server::start(room.path(), "trapped");
+    let server = serve(room.path(), "trapped");
     let client = working(room.path(), "poll");
     let said = refused(room.path(), READ);
     assert!(

@@ -1,18 +1,25 @@
 //! A server of an emulated device, for tests that use one over its socket.
 
+use super::wait_for_end;
+use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-/// `joulio serve`, killed when it is dropped.
-pub struct Server(Child);
+/// `joulio serve`, killed when it is dropped if it still runs.
+pub struct Server {
+    child: Child,
+    /// First line of its output, by which it takes hosts.
+    pub said: String,
+}
 
 impl Server {
-    /// A server of a device of `size` at `socket` in `room`, which takes hosts.
-    pub fn start(room: &Path, socket: &str, size: &str) -> Server {
+    /// A server of a device of `size` at `socket` in `room`, with further `words`.
+    pub fn start(room: &Path, socket: &str, size: &str, words: &[&str]) -> Server {
         let line = format!("serve --device emulated:instant,size={size} --socket {socket}");
         let mut child = super::program()
             .args(line.split_whitespace())
+            .args(words)
             .current_dir(room)
             .stdout(Stdio::piped())
             .spawn()
@@ -21,13 +28,32 @@ impl Server {
         BufReader::new(child.stdout.as_mut().expect("piped"))
             .read_line(&mut said)
             .expect("a line");
-        Server(child)
+        Server { child, said }
+    }
+
+    /// Kills it, and waits until it is gone.
+    pub fn kill(mut self) {
+        self.signal(Signal::KILL);
+        wait_for_end(&mut self.child);
+    }
+
+    /// Ends it as a user would; it is to end well, and its socket `s` in `room` with it.
+    pub fn end(mut self, room: &Path) {
+        self.signal(Signal::TERM);
+        wait_for_end(&mut self.child);
+        let status = self.child.wait().expect("wait");
+        assert_eq!(status.code(), Some(0));
+        assert!(!room.join("s").exists(), "the socket is still there");
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("it runs");
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }

@@ -23,8 +23,12 @@ pub(super) struct Delays {
     alone: f64,
     /// Share of the slowest I/Os that the device let wait for others.
     queued: f64,
-    /// Nanoseconds that the device took lately for I/Os that found it idle, of which few took more.
+    /// Certainty that the device works on one I/O at a time.
+    serial: f64,
+    /// Nanoseconds that the device took lately for I/Os that found it idle, of which few took more, and of which few
+    /// took less.
     first: f64,
+    quickest: f64,
     /// Share of the I/Os of late that came by themselves while others were out.
     between: f64,
 }
@@ -65,7 +69,9 @@ impl Delays {
             chain: 1.0,
             alone: 1.0,
             queued: 0.0,
+            serial: 0.0,
             first: 0.0,
+            quickest: f64::MAX,
             between: 0.0,
         }
     }
@@ -78,7 +84,7 @@ impl Delays {
 
     /// Share of the I/Os that come by themselves while others are out, and are late for it.
     pub(super) fn between(&self) -> f64 {
-        self.between * (1.0 - self.queued)
+        self.between * (1.0 - self.spared())
     }
 
     /// The next I/O waited for `time`.
@@ -169,9 +175,16 @@ impl Delays {
         };
     }
 
-    /// One of the slowest I/Os waited so `before`, and took `time` of the device; `open` tells that the load comes by itself.
+    /// One of the slowest I/Os waited so `before`, and took `time` of the device; `behind` is how long after one
+    /// that was out with it, and `open` tells that the load comes by itself.
     #[cold]
-    pub(super) fn slowest(&mut self, before: Before, time: f64, open: bool) {
+    pub(super) fn slowest(&mut self, before: Before, time: f64, behind: Option<f64>, open: bool) {
+        match behind {
+            // It was worked on before the other was completed.
+            Some(behind) if behind < self.quickest / 2.0 => self.serial = 0.0,
+            Some(_) => self.serial += (1.0 - self.serial) / 16.0,
+            None => {}
+        }
         let queued = f64::from(u8::from(self.is_queued(time)));
         self.queued += (queued - self.queued) / 16.0;
         self.chain += (f64::from(before.chain) - self.chain) / 16.0;
@@ -184,6 +197,15 @@ impl Delays {
             true => time,
             false => self.first - (self.first - time) / 64.0,
         };
+        self.quickest = match time < self.quickest {
+            true => time,
+            false => self.quickest + (time - self.quickest) / 64.0,
+        };
+    }
+
+    /// Share of the slowest I/Os that are no later for what is handed on to them: the device had others to work on.
+    fn spared(&self) -> f64 {
+        self.queued.max(self.serial)
     }
 
     /// Returns true if the device let an I/O wait for others that took `time` of it.
@@ -202,7 +224,7 @@ impl Delays {
 
     /// I/Os that one of the slowest waited for, one after the other.
     pub(super) fn chain(&self) -> f64 {
-        self.chain * (1.0 - self.queued)
+        self.chain * (1.0 - self.spared())
     }
 
     /// Share of the slowest I/Os that came by themselves.
@@ -213,5 +235,36 @@ impl Delays {
     /// Nothing is out.
     pub(super) fn clear(&mut self) {
         self.out.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The chain after a hundred slow I/Os, each so long after the one that was out with it.
+    fn chain(behind: impl Fn(u32) -> Option<f64>) -> f64 {
+        let mut delays = Delays::new();
+        let before = Before {
+            chain: 8,
+            ..Before::default()
+        };
+        for n in 0..100 {
+            delays.took_first(10_000.0);
+            delays.slowest(before, 10_000.0, behind(n), true);
+        }
+        delays.chain()
+    }
+
+    #[test]
+    fn a_device_that_works_on_one_io_at_a_time_hands_no_delay_on() {
+        assert!(chain(|_| Some(9_000.0)) < 0.1);
+    }
+
+    #[test]
+    fn one_that_works_on_several_does() {
+        assert!(chain(|_| None) > 7.0, "none was out with another");
+        let two = |n| Some(if n % 2 == 0 { 2_000.0 } else { 9_000.0 });
+        assert!(chain(two) > 7.0);
     }
 }

@@ -58,6 +58,9 @@ pub(super) struct State {
     last: (StepKind, Nanos, Nanos),
     /// When the completions of the last poll were seen.
     polled: Nanos,
+    /// When those of the poll before were, and whether the last poll had one alone.
+    before: Nanos,
+    single: bool,
     /// When the I/O was submitted that ended the last gap.
     ended: Nanos,
     /// Nanoseconds that the core was idle since the last completion.
@@ -122,6 +125,8 @@ impl State {
             newest: (0, Nanos::ZERO),
             last: (StepKind::Spin, Nanos::ZERO, Nanos::ZERO),
             polled: Nanos::ZERO,
+            before: Nanos::ZERO,
+            single: true,
             ended: Nanos::MAX,
             idle: 0.0,
             came: 0,
@@ -216,6 +221,7 @@ impl State {
     fn completed_late(&mut self, kept: Option<usize>, (submitted, time): (Nanos, u64), at: Nanos) {
         self.plain = false;
         let first = std::mem::replace(&mut self.polled, at) == Nanos::MAX;
+        self.single = first;
         let batch = self.batches.of(submitted);
         if kept.is_some() && !self.promise.is_any() {
             self.account.completed(&self.costs, at, time);
@@ -276,7 +282,13 @@ impl State {
         }
         let sight = self.promise.sight(polled, had);
         if sight.slow {
-            self.delays.slowest(before, time as f64, self.gaps.open());
+            let behind = match self.single {
+                true => self.polled.since(self.before).0 as f64,
+                false => 0.0,
+            };
+            let behind = (submitted < self.before).then_some(behind);
+            self.delays
+                .slowest(before, time as f64, behind, self.gaps.open());
         }
         if forgotten || sight.worse {
             (self.waits, self.again) = (0, Nanos::ZERO);
@@ -484,7 +496,9 @@ impl State {
     fn took(&mut self, step: Step, now: Nanos) {
         if self.polled != Nanos::MAX {
             // The first wait after a completion.
+            self.before = self.polled;
             self.polled = Nanos::MAX;
+            self.single = true;
             self.idle = 0.0;
         }
         self.last = (step.kind, step.until, now);

@@ -23,6 +23,7 @@ pub mod fit;
 pub mod grid;
 pub mod hold_out;
 mod in_flight;
+mod io_log;
 mod job_check;
 mod neighbour;
 mod oracle;
@@ -45,6 +46,7 @@ mod wait;
 mod world;
 
 pub use error::TwinError;
+pub use io_log::IoCounts;
 pub use oracle::Oracle;
 pub use path::{Path, check_devices, check_method};
 pub use result::{DeviceResult, TwinRun};

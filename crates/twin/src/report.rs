@@ -14,12 +14,14 @@ use joulio_wait::{Counters, Policy};
 
 /// The result of a run that is over: of its `threads`, on the CPUs that are `used`.
 pub(crate) fn report(
-    threads: &[JobThread<'_>],
+    threads: &mut [JobThread<'_>],
     world: &World<'_>,
     used: &[usize],
     method: Method,
     setup: &TwinSetup<'_>,
 ) -> TwinRun {
+    let logs = threads.iter_mut().filter_map(|thread| thread.log.take());
+    let per_io = logs.flat_map(|log| log.ios).collect();
     let job = threads[0].job;
     let ended = threads.iter().map(|thread| thread.done.ended).max();
     let end = ended.unwrap_or_default();
@@ -31,7 +33,7 @@ pub(crate) fn report(
         write.add(writes);
     }
     let mut counters = Counters::default();
-    for thread in threads {
+    for thread in threads.iter() {
         counters += thread.counted();
     }
     let cpus = used.iter().enumerate().filter(|(_, jobs)| **jobs > 0);
@@ -137,5 +139,6 @@ pub(crate) fn report(
         devices: devices.collect(),
         energy: energies.swap_remove(0),
         parts,
+        per_io,
     }
 }

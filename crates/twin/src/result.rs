@@ -1,6 +1,7 @@
 //! The result of a run in virtual time.
 
 use crate::device::Device;
+use crate::io_log::IoCounts;
 use crate::{CoreTimes, Path};
 use joulio_job::{
     CompletionMode, CompletionResult, Counts, DeviceCounts, DirectionResult, EnergyResult,
@@ -52,6 +53,8 @@ pub struct TwinRun {
     pub energy: Energy,
     /// Joules by the parts of the machine that they went into.
     pub parts: EnergyParts,
+    /// The I/Os of the measured part one by one, job by job; empty, unless the setup has `per_io`.
+    pub per_io: Vec<IoCounts>,
 }
 
 impl TwinRun {

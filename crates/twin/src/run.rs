@@ -183,6 +183,7 @@ fn simulate(
     let per_job = setup.per_job && job.numjobs > 1;
     for thread in &mut threads {
         thread.own = per_job.then(Box::default);
+        thread.log = setup.per_io.then(Box::default);
         thread.oracle =
             oracle.map(|oracle| OracleState::new(machine, &world.costs, oracle, setup.frequency));
         thread.shape = thread.shape(&world.costs);
@@ -203,5 +204,5 @@ fn simulate(
     }
     let mut cores: Vec<_> = by_core.into_values().map(CoreThreads::new).collect();
     advance(&mut cores, &mut world, setup.stop)?;
-    Ok(report(&threads, &world, &used, method, setup))
+    Ok(report(&mut threads, &world, &used, method, setup))
 }

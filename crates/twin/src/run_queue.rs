@@ -61,6 +61,10 @@ struct Entity {
     lag: i64,
     /// Time of its wake-up, while it is asleep.
     wakes: Nanos,
+    /// Time since which it is runnable without the CPU, while it is.
+    ready: Nanos,
+    /// Time that it was so before.
+    run_delay: Nanos,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +120,15 @@ impl RunQueue {
             protected: 0,
             lag: 0,
             wakes: Nanos::ZERO,
+            ready: Nanos::ZERO,
+            run_delay: Nanos::ZERO,
         });
+    }
+
+    /// Time that `thread`, which has the CPU, was runnable without it, as the kernel counts it in
+    /// /proc/PID/schedstat.
+    pub(crate) fn run_delay(&self, thread: usize) -> Nanos {
+        self.threads[self.index(thread)].run_delay
     }
 
     /// True if more than one thread is on the CPU.
@@ -137,9 +149,18 @@ impl RunQueue {
             return Turn::Has;
         }
         if self.threads[index].state != State::Runnable {
+            self.tick_before(at);
+            // Before the time of the thread that has the CPU is counted (ttwu_runnable).
+            let counts = self.threads[index].state == State::Delayed;
+            if counts {
+                self.requeue(index);
+            }
             self.count(at);
             self.update_deadline();
-            self.place(index);
+            if !counts {
+                self.place(index);
+            }
+            self.threads[index].ready = at;
         }
         match self.current {
             None => {
@@ -165,21 +186,23 @@ impl RunQueue {
         if at >= self.next_tick {
             self.next_tick = self.after(at);
             self.update_deadline();
+            // Who goes on after its slice is not protected again: each tick looks for another.
+            self.resched |= self.is_unprotected();
         }
         if !self.resched {
             return false;
         }
-        let other = self.pick() != self.current;
-        if !other {
-            self.protect();
-        }
-        other
+        // Asked again before it is done, the answer is the same.
+        self.resched = self.pick() != self.current;
+        self.resched
     }
 
     /// The thread that has the CPU is stopped at `at` and stays runnable; returns whose turn it is.
     pub(crate) fn give_up(&mut self, at: Nanos) -> Option<usize> {
         self.count(at);
-        self.current = None;
+        if let Some(index) = self.current.take() {
+            self.threads[index].ready = at;
+        }
         self.next(at)
     }
 
@@ -285,29 +308,64 @@ impl RunQueue {
         (self.ahead(than) / i128::from(self.count.max(1))) as i64
     }
 
+    /// The thread that has the CPU has run for the slice that it was given it for.
+    fn is_unprotected(&self) -> bool {
+        let current = self.current.map(|index| &self.threads[index]);
+        current.is_some_and(|one| one.vruntime >= one.protected)
+    }
+
     fn eligible(&self, entity: &Entity) -> bool {
         self.ahead(entity.vruntime) >= 0
     }
 
-    /// A thread that wakes keeps its lag; one that is still counted has paid a part of its debt.
-    fn place(&mut self, index: usize) {
-        let slice = self.slice.0 as i64;
-        let Entity {
-            state,
-            lag,
-            vruntime,
-            ..
-        } = self.threads[index];
-        if state == State::Delayed {
-            self.change_state(index, State::Runnable);
-            if self.ahead(vruntime) > 0 {
-                // It is owed nothing for a sleep.
-                let ahead = self.mean_ahead(vruntime);
-                self.adds(index, ahead);
-                self.threads[index].deadline = vruntime + ahead + slice;
-            }
+    /// The latest tick up to `at`, of a thread that has the CPU and that no other wants: it is counted, and a
+    /// debt that is paid by then is over.
+    fn tick_before(&mut self, at: Nanos) {
+        let tick = Nanos(at.0 / self.tick.0 * self.tick.0);
+        let Some(current) = self.current.filter(|_| tick > self.counted) else {
+            return;
+        };
+        let mut others = self.threads.iter().enumerate();
+        if others.any(|(other, one)| other != current && one.state == State::Runnable) {
             return;
         }
+        self.count(tick);
+        self.update_deadline();
+        while (self.resched || self.is_unprotected())
+            && let Some(index) = self.pick().filter(|index| *index != current)
+        {
+            self.owes_nothing(index);
+        }
+    }
+
+    /// A thread that is asleep and still counted has paid its debt: it is asleep like any other.
+    fn owes_nothing(&mut self, index: usize) {
+        let vruntime = self.threads[index].vruntime;
+        self.origin = vruntime + self.mean_ahead(vruntime);
+        self.change_state(index, State::Off);
+        self.threads[index].lag = 0;
+    }
+
+    /// A thread wakes that is still counted. What it had more it has paid in part, and if it had less by now,
+    /// by what is counted so far, it is put where the others are, as it is owed nothing for a sleep
+    /// (DELAY_ZERO).
+    fn requeue(&mut self, index: usize) {
+        let slice = self.slice.0 as i64;
+        let vruntime = self.threads[index].vruntime;
+        if self.ahead(vruntime) > 0 {
+            self.change_state(index, State::Off);
+            let placed = vruntime + self.mean_ahead(vruntime);
+            let entity = &mut self.threads[index];
+            entity.vruntime = placed;
+            entity.deadline = placed + slice;
+        }
+        self.change_state(index, State::Runnable);
+    }
+
+    /// A thread that wakes keeps its lag.
+    fn place(&mut self, index: usize) {
+        let slice = self.slice.0 as i64;
+        let lag = self.threads[index].lag;
         let count = self.count;
         // So that it has this lag once it is one of them.
         let vruntime = match count {
@@ -362,11 +420,7 @@ impl RunQueue {
         loop {
             let index = self.pick()?;
             if self.threads[index].state == State::Delayed {
-                // Its debt is paid: it is asleep like any other.
-                let vruntime = self.threads[index].vruntime;
-                self.origin = vruntime + self.mean_ahead(vruntime);
-                self.change_state(index, State::Off);
-                self.threads[index].lag = 0;
+                self.owes_nothing(index);
                 continue;
             }
             self.run(index, at);
@@ -377,13 +431,15 @@ impl RunQueue {
     fn run(&mut self, index: usize, at: Nanos) {
         self.current = Some(index);
         self.counted = self.counted.max(at);
+        let entity = &mut self.threads[index];
+        entity.run_delay += at.since(entity.ready);
         if at >= self.next_tick {
             self.next_tick = self.after(at);
         }
         self.protect();
     }
 
-    /// The thread that has the CPU begins a slice, or goes on with its own.
+    /// The thread that is given the CPU has it for its slice.
     fn protect(&mut self) {
         self.resched = false;
         if let Some(index) = self.current {

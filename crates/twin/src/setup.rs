@@ -54,6 +54,8 @@ pub struct TwinSetup<'a> {
     pub other_irqs: u32,
     /// True to know what each job had ([`joulio_job::Counts::per_job`]), where there are several.
     pub per_job: bool,
+    /// True to know what each I/O was ([`crate::TwinRun::per_io`]).
+    pub per_io: bool,
     /// Flag that ends a run once it is set ([`crate::TwinError::Stopped`]); `None` is until its
     /// end.
     pub stop: Option<&'a AtomicBool>,
@@ -75,6 +77,7 @@ impl<'a> TwinSetup<'a> {
             neighbours: 0,
             other_irqs: 0,
             per_job: false,
+            per_io: false,
             stop: None,
         }
     }

@@ -10,6 +10,7 @@ mod queue;
 pub(crate) use queue::DeviceQueue;
 
 use crate::in_flight::InFlightIo;
+use crate::io_log::{IoCounts, IoLog};
 use crate::oracle::OracleState;
 use crate::path::Path;
 use crate::seat::Seat;
@@ -128,6 +129,8 @@ pub(crate) struct JobThread<'a> {
     pub(crate) done: Done,
     /// The job's own I/Os, where each job is to be known by itself.
     pub(crate) own: Option<Box<IoStatistics>>,
+    /// The job's I/Os one by one, where they are to be known.
+    pub(crate) log: Option<Box<IoLog>>,
 }
 
 /// A load, as one job does it.
@@ -234,6 +237,7 @@ impl<'a> JobThread<'a> {
                 preempted: 0,
             },
             own: None,
+            log: None,
         }
     }
 
@@ -296,7 +300,7 @@ impl<'a> JobThread<'a> {
         let planned = self.fixed.is_some_and(|step| self.can.has(step.kind));
         let told = self.timed || self.asks_others || self.asks_lost;
         let more = self.coalescing.is_some() || costs.scheduler.is_some();
-        let counts = self.oracle.is_some() || self.own.is_some();
+        let counts = self.oracle.is_some() || self.own.is_some() || self.log.is_some();
         match (self.others.is_empty(), planned && !told && !more && !counts) {
             (true, true) => Shape::Plain,
             (true, false) => Shape::One,
@@ -387,6 +391,15 @@ impl<'a> JobThread<'a> {
                 self.queue_mut::<SHAPE>(index).left = self.job.number_ios.unwrap_or(u64::MAX);
             }
             self.before = self.counters;
+            if SHAPE != PLAIN
+                && let Some(log) = &mut self.log
+            {
+                log.begin(IoCounts {
+                    counters: self.counters,
+                    preemptions: self.done.preempted,
+                    run_delay: seat.cpu.run_queue.run_delay(self.place),
+                });
+            }
         }
         let issuing = at < self.end && self.has_more::<SHAPE>();
         if issuing {

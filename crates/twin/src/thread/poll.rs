@@ -1,6 +1,7 @@
 //! Taking in what ended.
 
 use super::{JobThread, Next, PLAIN, SEVERAL, ThreadPhase};
+use crate::io_log::IoCounts;
 use crate::seat::Seat;
 use joulio_units::Nanos;
 use joulio_wait::Policy;
@@ -105,6 +106,15 @@ impl JobThread<'_> {
                     && let Some(oracle) = &mut self.oracle
                 {
                     oracle.completed(latency);
+                }
+                if SHAPE != PLAIN
+                    && let Some(log) = &mut self.log
+                {
+                    log.ended(IoCounts {
+                        counters: self.counters,
+                        preemptions: self.done.preempted,
+                        run_delay: seat.cpu.run_queue.run_delay(self.place),
+                    });
                 }
             }
         }

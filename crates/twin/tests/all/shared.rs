@@ -14,6 +14,7 @@ fn reads(drive: &str, jobs: usize, neighbours: usize, policy: fn() -> AnyPolicy)
     let devices = [device(drive)];
     let setup = TwinSetup {
         neighbours,
+        per_io: true,
         ..TwinSetup::new(&machine, &devices)
     };
     let job = Job {
@@ -83,6 +84,35 @@ fn all_of_a_cpu_is_the_jobs_or_the_neighbours() {
             let times = done.cpus[0].1;
             let all = times.total().0 as f64 / done.window.0 as f64;
             assert!((0.999..1.001).contains(&all), "{jobs} {neighbours}: {all}");
+        }
+    }
+}
+
+#[test]
+fn each_io_by_itself_adds_up_to_the_run() {
+    for policy in [|| AnyPolicy::POLL, || AnyPolicy::INTERRUPT] {
+        for neighbours in [0, 1] {
+            let done = reads(SLOW, 1, neighbours, policy);
+            assert_eq!(done.per_io.len() as u64, done.ios());
+            let (mut interrupts, mut preemptions, mut waited) = (0, 0, Nanos::ZERO);
+            for io in &done.per_io {
+                interrupts += io.counters.interrupts;
+                preemptions += io.preemptions;
+                waited += io.run_delay;
+            }
+            // But for what comes after the last.
+            assert!(done.counters.interrupts - interrupts <= 1);
+            assert!(done.preempted - preemptions <= 1);
+            let neighbour: u64 = done.cpus.iter().map(|(_, times)| times.neighbour.0).sum();
+            if done.counters.blocks > 0 {
+                // While it sleeps it does not want the CPU.
+                assert!(waited.0 <= neighbour / 2, "{waited:?} {neighbour}");
+            } else {
+                assert!(
+                    waited.0.abs_diff(neighbour) <= 2 * TICK_NS,
+                    "{waited:?} {neighbour}"
+                );
+            }
         }
     }
 }

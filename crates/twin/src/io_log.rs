@@ -1,0 +1,40 @@
+//! What each I/O of a run was, one by one.
+
+use joulio_units::Nanos;
+use joulio_wait::Counters;
+
+/// Counts of a job from the end of one I/O to the end of the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IoCounts {
+    /// Counters of waiting.
+    pub counters: Counters,
+    /// Times that the job had its CPU taken for another thread.
+    pub preemptions: u64,
+    /// Time that the job was runnable and another thread had its CPU.
+    pub run_delay: Nanos,
+}
+
+/// The I/Os of a job's measured part, in the order of their ends.
+#[derive(Debug, Default)]
+pub(crate) struct IoLog {
+    pub(crate) ios: Vec<IoCounts>,
+    /// Counts of the job up to the end of the latest.
+    until: IoCounts,
+}
+
+impl IoLog {
+    /// The measured part begins, where the job has counted `so_far`.
+    pub(crate) fn begin(&mut self, so_far: IoCounts) {
+        self.until = so_far;
+    }
+
+    /// An I/O has ended, where the job has counted `so_far`.
+    pub(crate) fn ended(&mut self, so_far: IoCounts) {
+        self.ios.push(IoCounts {
+            counters: so_far.counters - self.until.counters,
+            preemptions: so_far.preemptions - self.until.preemptions,
+            run_delay: so_far.run_delay - self.until.run_delay,
+        });
+        self.until = so_far;
+    }
+}

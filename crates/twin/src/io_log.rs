@@ -1,4 +1,4 @@
-//! What each I/O of a run was, one by one.
+//! The I/Os of a run, one by one.
 
 use joulio_units::Nanos;
 use joulio_wait::Counters;

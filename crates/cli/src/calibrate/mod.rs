@@ -49,6 +49,10 @@ pub struct CalibrateArgs {
     /// I/Os of each run of --check, of which the quietest counts
     #[arg(long = "number_ios", alias = "number-ios", default_value = "10000", value_parser = parse_count, requires = "check")]
     number_ios: u64,
+    /// Threads that compute on the job's CPU during --check, 0 to 16: what the job loses to them is
+    /// compared too, and may differ by 20 % or a tick
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=16), requires = "check")]
+    neighbours: u8,
     /// Rounds of each measurement, of which the quietest counts: 1 to 100. Ten take about a quarter
     /// of a minute; fewer do for a machine without other programs, or for a first impression
     #[arg(long, default_value_t = Calibration::ROUNDS, value_parser = clap::value_parser!(u32).range(1..=100))]
@@ -117,12 +121,20 @@ pub fn run(args: &CalibrateArgs) -> Outcome {
     };
     // What was measured is shown, whatever became of the file.
     let compared = match args.check && written.is_ok() {
-        true => Some(calibration.compare(&device, args.number_ios, args.rounds, &stop)?),
+        true => {
+            let neighbours = usize::from(args.neighbours);
+            Some(calibration.compare(&device, args.number_ios, args.rounds, neighbours, &stop)?)
+        }
         false => None,
     };
     match args.output {
         Format::Normal => {
-            print(&report(&calibration, compared.as_ref(), &device))?;
+            print(&report(
+                &calibration,
+                compared.as_ref(),
+                &device,
+                args.neighbours,
+            ))?;
             for spoiled in spoiled {
                 print(&format!("spoiled: {}\n", spoiled.why))?;
             }
@@ -139,11 +151,28 @@ pub fn run(args: &CalibrateArgs) -> Outcome {
     }
     written?;
     match compared {
-        Some(checked) if !checked.check.iter().all(Compared::agrees) => Err(Failure::run(
-            "the twin with this machine's times does not agree with the real runs",
-        )),
-        _ => Ok(()),
+        Some(checked) => agreement(&checked),
+        None => Ok(()),
     }
+}
+
+/// Success where the twin agrees, or the reason why not or why it cannot be judged.
+fn agreement(checked: &Checked) -> Outcome {
+    let disturbed = checked.check.iter().filter_map(Compared::disturbed);
+    let most = disturbed.fold(0.0, f64::max);
+    let mut judged = checked.check.iter().filter(|one| one.disturbed().is_none());
+    if !judged.all(Compared::agrees) {
+        return Err(Failure::run(
+            "the twin with this machine's times does not agree with the real runs",
+        ));
+    }
+    if most > 0.0 {
+        return Err(Failure::run(format!(
+            "other programs had up to {most:.0} % of the job's CPU beside its neighbours, in the quietest round: stop \
+             them, and check again"
+        )));
+    }
+    Ok(())
 }
 
 /// `file` is not written: a profile is used for months, and nobody sees what else ran when it was
@@ -156,7 +185,21 @@ fn not_written(file: &Path, spoiled: &Spoiled) -> Failure {
     ))
 }
 
-fn report(calibration: &Calibration, compared: Option<&Checked>, device: &DeviceProfile) -> String {
+/// Words for who is on the job's CPU.
+fn beside(neighbours: u8) -> String {
+    match neighbours {
+        0 => String::new(),
+        1 => " beside a thread that computes on the job's CPU".into(),
+        many => format!(" beside {many} threads that compute on the job's CPU"),
+    }
+}
+
+fn report(
+    calibration: &Calibration,
+    compared: Option<&Checked>,
+    device: &DeviceProfile,
+    neighbours: u8,
+) -> String {
     let rows = calibration.profile.costs.iter().flat_map(|costs| {
         let named = [
             ("crossing", &costs.crossing_ns),
@@ -190,8 +233,9 @@ fn report(calibration: &Calibration, compared: Option<&Checked>, device: &Device
     }
     if let Some(all) = compared {
         text.push_str(&format!(
-            "\nreads of {} at depth 1; the emulated device takes {:.0} ns more than its profile\n\n{}*: modelled\n",
+            "\nreads of {} at depth 1{}; the emulated device takes {:.0} ns more than its profile\n\n{}*: modelled\n",
             device.name,
+            beside(neighbours),
             calibration.emulated_device_ns,
             table::table(all)
         ));

@@ -78,6 +78,49 @@ fn real_runs_and_the_twin_count_the_same_for_each_io() {
 }
 
 #[test]
+fn beside_a_thread_that_computes_what_the_job_loses_is_compared_too() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut calibrate = joulio(
+        "calibrate --check --neighbours 1 --device samsung-960-evo --number_ios 400 --rounds 1 --output json",
+    );
+    let output = calibrate.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    // 1 where others ran too, or a latency is further off than it may be: no matter here.
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{said}");
+    let report: Value = serde_json::from_slice(&output.stdout).expect(&said);
+    let modes = report["check"].as_array().unwrap();
+    let of = |name: &str, side: &str| {
+        let mode = modes.iter().find(|mode| mode["completion"] == name);
+        mode.unwrap_or_else(|| panic!("{name}: {report:#}"))[side].clone()
+    };
+    let number = |of: &Value, name: &str| of[name].as_f64().unwrap();
+    for side in ["real", "twin"] {
+        // Who spins gives its CPU away at ticks alone, for turns that it loses.
+        let poll = of("poll", side);
+        assert!(number(&poll, "lost_ms_per_second") > 0.0, "{report:#}");
+        assert!(number(&poll, "neighbour_percent") > 0.0, "{report:#}");
+        // Who blocks still does for each I/O that nothing preempts.
+        let interrupt = of("interrupt", side);
+        assert_eq!(
+            [
+                number(&interrupt, "interrupts"),
+                number(&interrupt, "wakes")
+            ],
+            [1.0; 2]
+        );
+    }
+    assert!(
+        number(&of("poll", "twin"), "lost_ms_per_second") > 300.0,
+        "{report:#}"
+    );
+    let had = |mode: &str| number(&of(mode, "twin"), "neighbour_percent");
+    assert!(had("interrupt") > had("poll"), "{report:#}");
+    // Of a job that loses nothing nobody asks what it lost.
+    let said = refused(std::env::temp_dir().as_path(), "calibrate --neighbours 1");
+    assert!(said.contains("--check"), "{said}");
+}
+
+#[test]
 fn a_busy_machine_is_not_calibrated() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let room = TempDir::new().unwrap();

@@ -1,27 +1,16 @@
 //! Real runs on the emulator beside the twin's, with this machine's times.
 
-use super::driver::{BS, CalibrateCpus};
+use super::compared::{Compared, Figures};
+use super::driver::BS;
 use super::error::CalibrateError;
-use super::reads::{Read, Reads, median, reads};
+use super::reads::{Place, Reads, reads};
 use joulio_model::{DeviceProfile, MachineProfile};
-use joulio_nvme::wait::{AnyPolicy, Counters, Policy, StepKind, Waiter};
+use joulio_nvme::wait::{AnyPolicy, Policy, StepKind, Waiter};
 use joulio_twin::grid::Sweep;
 use joulio_twin::{TwinError, TwinSetup, run as run_twin};
 use joulio_units::Nanos;
 use joulio_workload::{CompletionMode, EngineName, Job, Method, Stop};
 use serde::Serialize;
-use std::collections::BTreeMap;
-
-/// Largest difference of the twin's median from the real one, as a fraction of the real one.
-const MAX_ERROR: f64 = 0.2;
-
-/// The smallest share of the real I/Os that have to count the same. Other programs preempt a job
-/// now and then, and what has completed by then it need not wait for.
-const ALIKE: f64 = 0.95;
-
-/// Largest difference of the mean counts an I/O, of a mode that learns: what it does hangs on
-/// times, which differ from one I/O to the next.
-const NEAR: f64 = 0.1;
 
 /// Every completion mode that this machine has, and why the others are not compared.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -41,113 +30,14 @@ pub struct NotChecked {
     pub why: String,
 }
 
-/// One completion mode, real and simulated: counts an I/O, and the median latency.
-#[derive(Clone, Debug, Serialize)]
-pub struct Compared {
-    /// The completion mode.
-    pub completion: String,
-    /// On the emulated device, in real time: what most of its I/Os counted; the mean, of a mode
-    /// that learns and so does not do the same for each.
-    pub real: Figures,
-    /// The share of the real I/Os that counted what most of them did, exactly.
-    pub alike: f64,
-    /// In virtual time, with the times that were measured: the mean of the counts.
-    pub twin: Figures,
-}
-
-/// Counts of an I/O and its median latency, real or simulated.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Figures {
-    /// In virtual time.
-    pub modelled: bool,
-    /// Interrupts an I/O.
-    pub interrupts: f64,
-    /// Timer sleeps an I/O.
-    pub sleeps: f64,
-    /// Blocks an I/O that an interrupt ended. The driver checks its queues some times a second,
-    /// which ends a block too, and has nothing to do with the I/O.
-    pub wakes: f64,
-    /// Median latency in nanoseconds.
-    pub median_ns: u64,
-}
-
-impl Figures {
-    /// Returns what most of `reads` counted, or all of them in the mean where each is not `alike`,
-    /// with their median latency; and the share that counted what most did.
-    fn of(reads: &[Read], alike: bool) -> (Figures, f64) {
-        let mut counts: BTreeMap<[u64; 3], usize> = BTreeMap::new();
-        for read in reads {
-            let c = &read.counters;
-            *counts.entry([c.interrupts, c.sleeps, c.wakes]).or_default() += 1;
-        }
-        let usual = counts.into_iter().max_by_key(|(_, ios)| *ios);
-        let (usual, ios) = usual.unwrap_or_default();
-        let all = reads.len().max(1) as f64;
-        let mean = |of: fn(&Counters) -> u64| {
-            let sum: u64 = reads.iter().map(|read| of(&read.counters)).sum();
-            sum as f64 / all
-        };
-        let [interrupts, sleeps, wakes] = match alike {
-            true => usual.map(|count| count as f64),
-            false => [
-                mean(|c| c.interrupts),
-                mean(|c| c.sleeps),
-                mean(|c| c.wakes),
-            ],
-        };
-        let figures = Figures {
-            modelled: false,
-            interrupts,
-            sleeps,
-            wakes,
-            median_ns: median(reads) as u64,
-        };
-        (figures, ios as f64 / all)
-    }
-
-    /// Interrupts, timer sleeps and wakes an I/O.
-    pub fn counts(&self) -> [f64; 3] {
-        [self.interrupts, self.sleeps, self.wakes]
-    }
-
-    /// Every I/O did the same.
-    fn are_alike(&self) -> bool {
-        self.counts().iter().all(|count| count.fract() == 0.0)
-    }
-}
-
-impl Compared {
-    /// All of the twin's I/Os do what nearly all of the real ones do; where the twin's do not all
-    /// do the same, the means are near each other.
-    pub fn same_counts(&self) -> bool {
-        let (real, twin) = (self.real.counts(), self.twin.counts());
-        if self.twin.are_alike() {
-            return real == twin && self.alike >= ALIKE;
-        }
-        real.iter()
-            .zip(twin)
-            .all(|(real, twin)| (real - twin).abs() <= NEAR)
-    }
-
-    /// The twin's median less the real one, over the real one.
-    pub fn error(&self) -> f64 {
-        let real = self.real.median_ns.max(1) as f64;
-        self.twin.median_ns as f64 / real - 1.0
-    }
-
-    /// Counts are the same, and medians near each other.
-    pub fn agrees(&self) -> bool {
-        self.same_counts() && self.error().abs() <= MAX_ERROR
-    }
-}
-
 /// Runs `profile` in each completion mode that this machine has, really and in virtual time.
-/// `beside`: what the emulated device takes more than the profile says, in nanoseconds.
+/// `beside`: what the emulated device takes more than the profile says, in nanoseconds; where and how many
+/// real reads are done.
 pub fn compare(
     machine: &MachineProfile,
     profile: &DeviceProfile,
     beside: f64,
-    (ios, rounds, cpus): (u64, u32, CalibrateCpus),
+    (ios, rounds, place): (u64, u32, Place),
     stop: &Stop,
 ) -> Result<Checked, CalibrateError> {
     let mut slower = profile.clone();
@@ -162,7 +52,13 @@ pub fn compare(
     for (mode, policy) in modes(half) {
         let twin = match lacks(&policy) {
             Some(why) => Err(why),
-            None => simulated(machine, &slower, mode, learns(&policy), ios)?,
+            None => simulated(
+                machine,
+                &slower,
+                mode,
+                learns(&policy),
+                (ios, place.neighbours),
+            )?,
         };
         match twin {
             Ok(twin) => {
@@ -180,14 +76,22 @@ pub fn compare(
             }),
         }
     }
-    let done = reads(&kinds, rounds, cpus, stop)?;
-    for ((mode, twin), reads) in twins.into_iter().zip(done) {
-        let (real, alike) = Figures::of(&reads, twin.are_alike());
+    let done = reads(&kinds, rounds, place, stop)?;
+    let tick = machine
+        .costs
+        .as_ref()
+        .and_then(|costs| costs.tick_ns.as_ref());
+    for ((mode, twin), round) in twins.into_iter().zip(done) {
+        let (real, alike) = Figures::of_real(&round, twin.are_alike());
+        let window = round.shares.map(|shares| shares.window.0.max(1) as f64);
         checked.check.push(Compared {
             completion: mode.to_string(),
             real,
             alike,
             twin,
+            tick_ms_per_second: window
+                .zip(tick)
+                .map(|(window, tick)| tick.value / window * 1e3),
         });
     }
     Ok(checked)
@@ -233,7 +137,7 @@ fn simulated(
     device: &DeviceProfile,
     mode: CompletionMode,
     learns: Nanos,
-    ios: u64,
+    (ios, neighbours): (u64, usize),
 ) -> Result<Result<Figures, String>, CalibrateError> {
     let job = Job {
         bs: u64::from(BS).into(),
@@ -244,17 +148,14 @@ fn simulated(
         engine: EngineName::Nvme,
         mode,
     };
-    let setup = TwinSetup::new(machine, std::slice::from_ref(device));
+    let setup = TwinSetup {
+        neighbours,
+        per_io: true,
+        ..TwinSetup::new(machine, std::slice::from_ref(device))
+    };
     let done = match run_twin(&job, method, &setup) {
         Err(error @ TwinError::Step { .. }) => return Ok(Err(error.to_string())),
         done => done?,
     };
-    let each = |count: u64| count as f64 / done.ios().max(1) as f64;
-    Ok(Ok(Figures {
-        modelled: true,
-        interrupts: each(done.counters.interrupts),
-        sleeps: each(done.counters.sleeps),
-        wakes: each(done.counters.wakes),
-        median_ns: done.read.latency.value_at_quantile(0.5),
-    }))
+    Ok(Ok(Figures::of_twin(&done)))
 }

@@ -65,6 +65,15 @@ pub enum CalibrateError {
     /// No run was done.
     #[error("no run")]
     NoRun,
+    /// The kernel does not say how long a thread waits for its CPU: compare without neighbours.
+    #[error(
+        "/proc/thread-self/schedstat: {0}: how long a thread waits beside --neighbours is known by it alone \
+         (CONFIG_SCHED_INFO)"
+    )]
+    NoRunDelay(#[source] std::io::Error),
+    /// A thread beside the reads could not be started.
+    #[error("--neighbours: {0}")]
+    Neighbours(#[source] std::io::Error),
     /// The run in virtual time failed.
     #[error(transparent)]
     Twin(#[from] TwinError),

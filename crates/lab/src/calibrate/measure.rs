@@ -3,7 +3,8 @@
 use super::driver::{self, CalibrateCpus, Shares};
 use super::error::CalibrateError;
 use super::pair::{event, raise, settle, there_and_back, wait};
-use super::reads::{Reads, median, reads};
+use super::reads::{Place, Reads, median, reads};
+use super::scheduler::SchedulerTimes;
 use super::spread::Spread;
 use super::watch::Watch;
 use joulio_model::DeviceProfile;
@@ -32,6 +33,8 @@ pub struct StepTimes {
     /// Nanoseconds that the emulated device's thread takes beside the service time: it has to see
     /// the doorbell, and to post.
     pub device: f64,
+    /// The kernel's, for threads that share a CPU.
+    pub scheduler: SchedulerTimes,
 }
 
 /// Microseconds that devices take: a core that is idle for longer takes longer to wake.
@@ -97,6 +100,7 @@ pub fn measure(
         app: f64::max(loops.period - loops.latency, 0.0),
         device: f64::max(loops.latency - own - shares.poll.median / 2.0, 0.0),
         shares,
+        scheduler: SchedulerTimes::now(),
     })
 }
 
@@ -126,8 +130,8 @@ fn waits(rounds: u32, cpus: CalibrateCpus, stop: &Stop) -> Result<Waits, Calibra
     for wait in all {
         kinds.push(by(CompletionMode::Interrupt, wait)?);
     }
-    let done = reads(&kinds, rounds, cpus, stop)?;
-    let median = |index: usize| done.get(index).map_or(0.0, |reads| median(reads));
+    let done = reads(&kinds, rounds, Place::alone(cpus), stop)?;
+    let median = |index: usize| done.get(index).map_or(0.0, |round| median(&round.reads));
     let polled = median(1) - all[0].0 as f64;
     let woken = std::array::from_fn(|i| f64::max(median(2 + i) - all[i].0 as f64 - polled, 0.0));
     Ok(Waits {

@@ -1,23 +1,28 @@
 //! Calibration: what this machine takes for the steps of an I/O, as a profile for the twin.
 
+mod accounts;
 mod check;
+mod compared;
 mod driver;
 mod error;
 mod measure;
 mod pair;
 mod profile;
 mod reads;
+mod scheduler;
 mod spread;
 mod watch;
 pub mod watts;
 
-pub use check::{Checked, Compared, Figures, NotChecked};
+pub use check::{Checked, NotChecked};
+pub use compared::{BesideFigures, Compared, Figures};
 pub use driver::CalibrateCpus;
 pub use error::CalibrateError;
 
 use joulio_energy::{Processor, Root};
 use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_workload::{Spoiled, Stop};
+use reads::Place;
 use watch::Watch;
 use watts::{MeasuredWatts, with_watts};
 
@@ -110,7 +115,8 @@ impl Calibration {
     }
 
     /// Runs `ios` reads of the emulated `device` in each completion mode, really and in virtual
-    /// time; the real ones in so many `rounds`, of which the quietest counts.
+    /// time, beside so many `neighbours` that compute on the job's CPU; the real ones in so many
+    /// `rounds`, of which the quietest counts.
     ///
     /// # Errors
     /// It was stopped, or a run failed.
@@ -119,9 +125,14 @@ impl Calibration {
         device: &DeviceProfile,
         ios: u64,
         rounds: u32,
+        neighbours: usize,
         stop: &Stop,
     ) -> Result<Checked, CalibrateError> {
-        let how = (ios, rounds, self.cpus);
+        let place = Place {
+            cpus: self.cpus,
+            neighbours,
+        };
+        let how = (ios, rounds, place);
         on_a_thread(|| check::compare(&self.profile, device, self.emulated_device_ns, how, stop))
     }
 }

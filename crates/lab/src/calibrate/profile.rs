@@ -75,12 +75,18 @@ fn costs(base: &MachineProfile, times: &StepTimes) -> Costs {
         uring: old.and_then(|old| old.uring.clone()),
         sqpoll: old.and_then(|old| old.sqpoll.clone()),
         scheduler: old.map_or_else(BTreeMap::new, |old| old.scheduler.clone()),
-        slice_ns: kept(
-            |costs| &costs.slice_ns,
-            3e6,
-            "kernel/sched/fair.c; not measured",
-        ),
-        tick_ns: old.and_then(|old| old.tick_ns.clone()),
+        slice_ns: match times.scheduler.slice {
+            Some(slice) => single(slice.0 as f64, "se.slice of /proc/self/sched"),
+            None => kept(
+                |costs| &costs.slice_ns,
+                3e6,
+                "kernel/sched/fair.c; not measured",
+            ),
+        },
+        tick_ns: Some(single(
+            times.scheduler.tick.0 as f64,
+            "clock_getres(2) of CLOCK_MONOTONIC_COARSE",
+        )),
         smt_slowdown: kept(
             |costs| &costs.smt_slowdown,
             1.4,
@@ -218,7 +224,9 @@ pub fn text(profile: &MachineProfile, watts: bool) -> Result<String, CalibrateEr
 #[cfg(test)]
 mod tests {
     use super::super::driver::Shares;
+    use super::super::scheduler::SchedulerTimes;
     use super::*;
+    use joulio_units::Nanos;
 
     fn times() -> StepTimes {
         let spread = |median: f64| Spread {
@@ -239,6 +247,10 @@ mod tests {
             },
             app: 150.0,
             device: 300.0,
+            scheduler: SchedulerTimes {
+                slice: Some(Nanos(1_400_000)),
+                tick: Nanos(4_000_000),
+            },
         }
     }
 
@@ -266,6 +278,9 @@ mod tests {
         let exits: Vec<_> = costs.idle.iter().map(|idle| idle.exit_ns.value).collect();
         // Neither after 8 us nor after 256 us was it the machine that took longest.
         assert_eq!(exits, [0.0, 1_000.0, 20_000.0, 75_000.0]);
+        // What the kernel says of its scheduler is no longer the base's.
+        assert_eq!(costs.slice_ns.value, 1_400_000.0);
+        assert_eq!(costs.slice_ns.kind, FigureKind::Measured);
         // A machine that never leaves its shallowest state.
         let shallow = StepTimes {
             woken: [5e3; 8],

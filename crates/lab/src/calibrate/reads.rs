@@ -1,18 +1,24 @@
 //! Reads of an emulated device, one at a time, and what each was.
 
+use super::accounts::{Account, CpuShares, Scheduled};
 use super::driver::{CalibrateCpus, DriverBench};
 use super::error::CalibrateError;
 use super::pair::settle;
 use super::spread::Spread;
+use crate::experiment::Neighbours;
 use joulio_model::DeviceProfile;
 use joulio_nvme::wait::{Counters, now};
 use joulio_units::Nanos;
-use joulio_workload::{CompletionMode, Stop};
+use joulio_workload::{CompletionMode, Job, Stop};
 
 /// A read, from the call to the buffer handed back, and what waiting for it counted.
 pub struct Read {
     pub latency: Nanos,
     pub counters: Counters,
+    /// True if the job had its CPU taken since the read before; false where nobody asked.
+    pub preempted: bool,
+    /// Time since the read before at which the job was runnable and had no CPU; zero where nobody asked.
+    pub run_delay: Nanos,
 }
 
 /// Order for reads: of which device, by which completion mode, and how many.
@@ -24,58 +30,103 @@ pub struct Reads {
     pub learns: Nanos,
 }
 
+/// CPUs of the reads, and threads beside them.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    pub cpus: CalibrateCpus,
+    /// Threads that compute on the job's CPU.
+    pub neighbours: usize,
+}
+
+impl Place {
+    /// Without neighbours.
+    pub fn alone(cpus: CalibrateCpus) -> Place {
+        Place {
+            cpus,
+            neighbours: 0,
+        }
+    }
+}
+
+/// Reads of one order that were done one after the other.
+pub struct Round {
+    pub reads: Vec<Read>,
+    /// Times of all that had the job's CPU; `None` without neighbours.
+    pub shares: Option<CpuShares>,
+}
+
+impl Round {
+    /// The less, the quieter: what others had of a CPU that is never idle, or else the median latency.
+    fn noise(&self) -> f64 {
+        let shares = self.shares.as_ref();
+        shares.map_or_else(|| median(&self.reads), CpuShares::others_percent)
+    }
+}
+
 /// The median latency of `reads`.
 pub fn median(reads: &[Read]) -> f64 {
     Spread::of_nanos(reads.iter().map(|read| read.latency.0).collect()).median
 }
 
-/// All of `kinds` in turn, for so many `rounds`; of each the round with the smallest median. Other
-/// programs, and a guest's host, only ever make them slower, for seconds at a time.
+/// All of `kinds` in turn, for so many `rounds`; of each the quietest round. Other programs, and a
+/// guest's host, only ever make them slower, for seconds at a time.
 pub fn reads(
     kinds: &[Reads],
     rounds: u32,
-    cpus: CalibrateCpus,
+    place: Place,
     stop: &Stop,
-) -> Result<Vec<Vec<Read>>, CalibrateError> {
-    settle(cpus.job)?;
-    let mut quietest: Vec<_> = kinds.iter().map(|_| (f64::INFINITY, Vec::new())).collect();
-    for _ in 0..rounds {
+) -> Result<Vec<Round>, CalibrateError> {
+    settle(place.cpus.job)?;
+    let mut quietest: Vec<Option<Round>> = kinds.iter().map(|_| None).collect();
+    for _ in 0..rounds.max(1) {
         for (kind, best) in kinds.iter().zip(&mut quietest) {
-            let reads = round(kind, cpus, stop)?;
-            let median = median(&reads);
-            if median < best.0 {
-                *best = (median, reads);
+            let done = round(kind, place, stop)?;
+            if best.as_ref().is_none_or(|best| done.noise() < best.noise()) {
+                *best = Some(done);
             }
         }
     }
-    Ok(quietest.into_iter().map(|(_, reads)| reads).collect())
+    Ok(quietest.into_iter().flatten().collect())
 }
 
-fn round(kind: &Reads, cpus: CalibrateCpus, stop: &Stop) -> Result<Vec<Read>, CalibrateError> {
-    let Reads {
-        profile,
-        mode,
-        ios,
-        learns,
-    } = kind;
-    let ios = *ios as usize;
+fn round(kind: &Reads, place: Place, stop: &Stop) -> Result<Round, CalibrateError> {
+    let Place { cpus, neighbours } = place;
+    let ios = kind.ios as usize;
     // The first find nothing in the caches.
     let mut first = (ios / 2).min(1_000);
-    let mut bench = DriverBench::new(profile.clone(), cpus)?;
-    let policy = mode
+    let mut bench = DriverBench::new(kind.profile.clone(), cpus)?;
+    let policy = kind
+        .mode
         .policy()
-        .ok_or_else(|| CalibrateError::NoPolicy(*mode))?;
+        .ok_or_else(|| CalibrateError::NoPolicy(kind.mode))?;
     let queue = &mut bench.group.queues()[0];
     let effective = queue.set_policy(policy);
     effective.map_err(|error| CalibrateError::Unavailable {
-        completion: *mode,
+        completion: kind.mode,
         reason: error.to_string(),
     })?;
+    let pinned = Job {
+        cpus_allowed: vec![cpus.job],
+        ..Job::random_reads(1)
+    };
+    let beside = Neighbours::beside(&pinned, neighbours).map_err(CalibrateError::Neighbours)?;
+    let account = (neighbours > 0).then(Account::open).transpose()?;
+    let scheduled = || {
+        let read = account.as_ref().map(Account::read).transpose();
+        read.map(Option::unwrap_or_default)
+    };
     let mut reads = Vec::with_capacity(ios);
-    let learnt = now() + *learns;
+    let learnt = now() + kind.learns;
+    let mut until = Scheduled::default();
+    let mut begun = None;
     while reads.len() < ios {
         if stop.stopped() {
             return Err(CalibrateError::Interrupted);
+        }
+        let counts = first == 0 && now() >= learnt;
+        if counts && begun.is_none() {
+            until = scheduled()?;
+            begun = Some(CpuShares::now(&beside));
         }
         let before = bench.group.counters();
         let start = now();
@@ -84,12 +135,22 @@ fn round(kind: &Reads, cpus: CalibrateCpus, stop: &Stop) -> Result<Vec<Read>, Ca
             bench.reap(None)?;
         }
         let latency = now() - start;
-        if first > 0 || start < learnt {
+        let counters = bench.group.counters() - before;
+        if !counts {
             first = first.saturating_sub(1);
             continue;
         }
-        let counters = bench.group.counters() - before;
-        reads.push(Read { latency, counters });
+        let so_far = scheduled()?;
+        reads.push(Read {
+            latency,
+            counters,
+            preempted: so_far.preemptions > until.preemptions,
+            run_delay: so_far.run_delay.since(until.run_delay),
+        });
+        until = so_far;
     }
-    Ok(reads)
+    let begun = begun.filter(|_| neighbours > 0);
+    let shares = begun.map(|begun| CpuShares::now(&beside).since(begun));
+    beside.end().map_err(CalibrateError::Neighbours)?;
+    Ok(Round { reads, shares })
 }

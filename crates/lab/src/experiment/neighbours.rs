@@ -1,5 +1,6 @@
 //! Threads beside the jobs that compute without end, as of another program.
 
+use joulio_units::Nanos;
 use joulio_workload::Job;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
@@ -7,7 +8,7 @@ use std::collections::BTreeSet;
 use std::hint::black_box;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
@@ -18,6 +19,8 @@ const CHECK_INTERVAL: u64 = 1 << 14;
 pub struct Neighbours {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<io::Result<f64>>>,
+    /// CPU time of each in nanoseconds, as the thread said it last.
+    used: Vec<Arc<AtomicU64>>,
 }
 
 impl Neighbours {
@@ -32,16 +35,25 @@ impl Neighbours {
         let mut neighbours = Neighbours {
             stop: Arc::clone(&stop),
             threads: Vec::new(),
+            used: Vec::new(),
         };
         for cpu in cpus {
             for _ in 0..each {
                 let stop = Arc::clone(&stop);
+                let used = Arc::new(AtomicU64::new(0));
+                neighbours.used.push(Arc::clone(&used));
                 let thread = thread::Builder::new().name("joulio-beside".into());
-                let spawned = thread.spawn(move || compute(cpu, &stop))?;
+                let spawned = thread.spawn(move || compute(cpu, &stop, &used))?;
                 neighbours.threads.push(spawned);
             }
         }
         Ok(neighbours)
+    }
+
+    /// CPU time that they have used, together; some tens of microseconds of it may be missing.
+    pub fn cpu_time(&self) -> Nanos {
+        let used = self.used.iter();
+        Nanos(used.map(|used| used.load(Ordering::Relaxed)).sum())
     }
 
     /// Ends them: the mean percent of a CPU that each had; `None` of none.
@@ -70,14 +82,15 @@ impl Drop for Neighbours {
     }
 }
 
-/// Computes on `cpu` until `stop`; the share of the time that it had the CPU.
-fn compute(cpu: usize, stop: &AtomicBool) -> io::Result<f64> {
+/// Computes on `cpu` until `stop`, and says in `used` what CPU time it has used; the share of the time that
+/// it had the CPU.
+fn compute(cpu: usize, stop: &AtomicBool, used: &AtomicU64) -> io::Result<f64> {
     let mut set = CpuSet::new();
     set.set(cpu);
     sched_setaffinity(None, &set)?;
     let own = || {
         let time = clock_gettime(ClockId::ThreadCPUTime);
-        time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
     };
     let (started, before) = (Instant::now(), own());
     let mut number = 1_u64;
@@ -89,8 +102,9 @@ fn compute(cpu: usize, stop: &AtomicBool) -> io::Result<f64> {
                     .wrapping_add(1),
             );
         }
+        used.store(own(), Ordering::Relaxed);
     }
-    Ok((own() - before) / started.elapsed().as_secs_f64())
+    Ok((own() - before) as f64 / 1e9 / started.elapsed().as_secs_f64())
 }
 
 #[cfg(test)]
@@ -107,6 +121,17 @@ mod tests {
         assert_eq!(none.end().unwrap(), None);
         let two = Neighbours::beside(&pinned(vec![0]), 2).unwrap();
         assert_eq!(two.threads.len(), 2);
+        while two
+            .used
+            .iter()
+            .any(|used| used.load(Ordering::Relaxed) == 0)
+        {
+            thread::yield_now();
+        }
+        let before = two.cpu_time();
+        while two.cpu_time() == before {
+            thread::yield_now();
+        }
         let share = two.end().unwrap().unwrap();
         assert!(share > 0.0 && share <= 101.0, "{share}");
         let nowhere = Neighbours::beside(&pinned(vec![CpuSet::MAX_CPU - 1]), 1).unwrap();

@@ -1,0 +1,62 @@
+//! The times of the kernel's scheduler, as the kernel says them.
+
+use joulio_units::Nanos;
+use rustix::time::{ClockId, clock_getres};
+use std::fs;
+
+/// Times by which the kernel shares out a CPU.
+#[derive(Clone, Copy, Debug)]
+pub struct SchedulerTimes {
+    /// The calling thread's slice; `None`: this kernel does not say it.
+    pub slice: Option<Nanos>,
+    /// Time from a tick to the next.
+    pub tick: Nanos,
+}
+
+impl SchedulerTimes {
+    /// The times of the running kernel, for a thread that has not changed its own.
+    pub fn now() -> SchedulerTimes {
+        let text = fs::read_to_string("/proc/self/sched").unwrap_or_default();
+        // The coarse clock moves on at ticks.
+        let tick = clock_getres(ClockId::MonotonicCoarse);
+        let part = |time: i64| u64::try_from(time).unwrap_or(0);
+        SchedulerTimes {
+            slice: slice(&text),
+            tick: Nanos(part(tick.tv_sec) * 1_000_000_000 + part(tick.tv_nsec)),
+        }
+    }
+}
+
+/// The slice in the text of /proc/PID/sched (kernel/sched/debug.c, proc_sched_show_task).
+fn slice(text: &str) -> Option<Nanos> {
+    let named = |line: &str| {
+        let (name, value) = line.split_once(':')?;
+        (name.trim() == "se.slice").then(|| value.trim().parse().ok())?
+    };
+    let nanoseconds = text.lines().find_map(named)?;
+    (nanoseconds > 0).then_some(Nanos(nanoseconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slice_is_found_where_the_kernel_says_it() {
+        let said = "cat (2862, #threads: 1)\n----\nse.vruntime      :        105001.341421\n\
+                    prio        :        120\nse.slice                 :              1400000\n";
+        assert_eq!(slice(said), Some(Nanos(1_400_000)));
+        for older in ["", "se.slice", "se.slice : x", "se.slice : 0", "slice : 1"] {
+            assert_eq!(slice(older), None, "{older}");
+        }
+    }
+
+    #[test]
+    fn a_tick_of_the_running_kernel_is_of_100_to_1000_a_second() {
+        let tick = SchedulerTimes::now().tick;
+        assert!(
+            (Nanos(1_000_000)..=Nanos(10_000_000)).contains(&tick),
+            "{tick:?}"
+        );
+    }
+}

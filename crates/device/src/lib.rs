@@ -108,6 +108,10 @@ pub trait Device: Send + Sync + 'static {
         })
     }
 
+    /// Waits until nobody else is resetting the function, and has it answer and write memory again if it
+    /// does neither; at once where nobody else can reset it.
+    fn settle_function(&self) {}
+
     /// Reports whether the device is a thread of this process, which needs a CPU while it works: a
     /// core that spins for it must not keep it from the only one.
     fn spins_in_process(&self) -> bool {

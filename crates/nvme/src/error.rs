@@ -201,6 +201,12 @@ impl NvmeError {
         )
     }
 
+    /// Reports whether the controller takes no queue with an interrupt vector, since MSI-X is off
+    /// (Base 5.4).
+    pub(crate) fn lacks_vectors(&self) -> bool {
+        matches!(self, NvmeError::Admin { status, .. } if *status == Status::INVALID_INTERRUPT_VECTOR)
+    }
+
     /// Reports whether a reset of the whole function may help where one of the controller ended
     /// with this error.
     pub(crate) fn asks_for_function_reset(&self) -> bool {

@@ -131,6 +131,13 @@ impl<D: Device> Registers<'_, D> {
         }
     }
 
+    /// Resets the whole function, and disables the controller; true if the function could be reset.
+    pub(crate) fn reset_or_disable(&self, cap: Cap) -> Result<bool, NvmeError> {
+        let reset = self.device.reset_function().is_ok();
+        self.wait_for_answer(cap)?;
+        self.disable(cap, false).map(|()| reset)
+    }
+
     /// Resets the whole function because a reset of the controller ended with `error`, after which
     /// the controller is disabled. An error for which there is no help is returned as it is.
     pub(crate) fn reset_function(&self, cap: Cap, error: NvmeError) -> Result<(), NvmeError> {
@@ -167,7 +174,10 @@ impl<D: Device> Registers<'_, D> {
                 Err(error) => error,
             };
             match over {
-                None => joulio_wait::sleep(CHECK_INTERVAL),
+                None => {
+                    joulio_wait::sleep(CHECK_INTERVAL);
+                    self.device.settle_function();
+                }
                 Some(Over::TimedOut) => return Err(answer),
                 Some(Over::Cancelled) => {
                     return Err(NvmeError::Cancelled {

@@ -7,9 +7,17 @@ use crate::DeviceError;
 use crate::mmio::MappedBar;
 use crate::pci::PciAddress;
 use rustix::io::{pread, pwrite};
+use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
+use std::time::Duration;
 use vfio_bindings::bindings::vfio as sys;
+
+/// Longest time that somebody else's reset of the function is waited for: on a busy machine it takes
+/// seconds.
+const OTHERS_RESET: Duration = Duration::from_secs(10);
+/// Time between two tries of a reset.
+const RETRY: Duration = Duration::from_millis(10);
 
 pub(super) struct Function {
     pub(super) bar0: Arc<MappedBar>,
@@ -61,15 +69,29 @@ impl Function {
     }
 
     /// Resets the function. The kernel puts its configuration space back, and the entries of
-    /// enabled vectors, unmasked.
+    /// enabled vectors, unmasked. It refuses while somebody else resets the function (EAGAIN): that is
+    /// waited for.
     pub(super) fn reset(&self) -> Result<(), DeviceError> {
-        ioctl::reset(self.device()).map_err(os("VFIO_DEVICE_RESET"))
+        let mut tries = OTHERS_RESET.as_millis() / RETRY.as_millis();
+        loop {
+            match ioctl::reset(self.device()) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock && tries > 0 => {
+                    tries -= 1;
+                    std::thread::sleep(RETRY);
+                }
+                done => return done.map_err(os("VFIO_DEVICE_RESET")),
+            }
+        }
     }
 
-    /// Lets the function read and write memory and answer at its BARs.
+    /// Lets the function read and write memory and answer at its BARs, unless it is gone. The kernel
+    /// answers no read of the configuration space while somebody resets the function: this waits for it.
     pub(super) fn enable_bus_master(&self) -> Result<(), DeviceError> {
         let mut command = [0u8; 2];
         self.read_config(config::COMMAND, &mut command)?;
+        if command == [0xff; 2] {
+            return Ok(());
+        }
         command[0] |= config::COMMAND_MEMORY | config::COMMAND_BUS_MASTER;
         pwrite(
             &self.device,

@@ -115,6 +115,11 @@ impl Device for VfioDevice {
         self.interrupts.mask_all()
     }
 
+    fn settle_function(&self) {
+        // Who has removed it finds that out otherwise.
+        let _ = self.function.enable_bus_master();
+    }
+
     fn is_removal_requested(&self) -> bool {
         self.removal.is_requested()
     }

@@ -91,7 +91,7 @@ impl<D: Device> Shared<D> {
                 };
                 Err(Death::new(&nobody, self.registers().lets_go(self.cap)))
             }
-            _ => self.restart(),
+            _ => self.restart(trouble.lacks_vectors()),
         };
         match restarted {
             Ok(function) => {
@@ -128,6 +128,7 @@ impl<D: Device> Shared<D> {
                 return false;
             }
             joulio_wait::sleep(CHECK_INTERVAL);
+            self.device.settle_function();
             if !matches!(registers.check(), Err(NvmeError::Removed { .. })) {
                 return false;
             }
@@ -147,6 +148,7 @@ impl<D: Device> Shared<D> {
                 Err(NvmeError::Unresponsive { .. }) => joulio_wait::sleep(CHECK_INTERVAL),
                 Err(NvmeError::Removed { .. }) if check < MAX_CHECKS => {
                     joulio_wait::sleep(CHECK_INTERVAL);
+                    self.device.settle_function();
                 }
                 other => return other,
             }
@@ -154,15 +156,18 @@ impl<D: Device> Shared<D> {
         enable()
     }
 
-    /// CC.EN down and up again, and all that the controller forgot by it; where that does not help,
-    /// a reset of the whole function before. Whether that was needed.
-    fn restart(&self) -> Result<bool, Death> {
+    /// CC.EN down and up again, and all that the controller forgot by it; where that does not help, or
+    /// the `whole` function is to be reset, a reset of that before. Whether that was done.
+    fn restart(&self, whole: bool) -> Result<bool, Death> {
         let mut admin = self.admin();
         let registers = self.registers();
         // A function that is being reset may read as zeroes, which is not CSTS.RDY = 0.
         let function = registers
             .wait_for_answer(self.cap)
-            .and_then(|()| registers.disable_or_reset(self.cap, false))
+            .and_then(|()| match whole {
+                true => registers.reset_or_disable(self.cap),
+                false => registers.disable_or_reset(self.cap, false),
+            })
             .map_err(|error| Death::new(&error, false))?;
         self.release_retired();
         // It may be enabled, and then has the admin queue.

@@ -22,17 +22,16 @@ const MIN_CHECK_INTERVAL: Nanos = Nanos::from_millis(1);
 /// it.
 const TRIES: u32 = 8;
 
+/// Number of times that a queue is offered to a controller without interrupts until the function is
+/// reset for it: 2 s.
+const VECTORLESS_CHECKS: u32 = 40;
+
 /// The parts of a time limit that it is counted in.
 const PARTS: u64 = 8;
 
 /// The interval in which a queue with the time limit `limit` is checked.
 pub(crate) fn check_interval(limit: Nanos) -> Nanos {
     Nanos(limit.0 / PARTS).clamp(MIN_CHECK_INTERVAL, MAX_CHECK_INTERVAL)
-}
-
-/// True if the controller takes no queue with an interrupt vector, since MSI-X is off (Base 5.4).
-fn has_no_vectors(error: &NvmeError) -> bool {
-    matches!(error, NvmeError::Admin { status, .. } if *status == Status::INVALID_INTERRUPT_VECTOR)
 }
 
 /// Gets what a queue hands out.
@@ -167,7 +166,7 @@ impl<D: Device> QueuePair<D> {
                 Ok(()) | Err((NvmeError::EndedByReset { .. }, _)) => {}
                 Err((error, _)) => {
                     // Who resets a function gives it its interrupts back after it answers.
-                    let left = match has_no_vectors(&error) {
+                    let left = match error.lacks_vectors() {
                         true => &mut vectorless,
                         false => &mut left,
                     };
@@ -175,9 +174,14 @@ impl<D: Device> QueuePair<D> {
                     if *left == 0 {
                         return Err(self.shared.give_up(&error));
                     }
-                    if has_no_vectors(&error) {
+                    if error.lacks_vectors() {
                         if self.shared.options.cancel.is_cancelled() {
                             return Err(self.shared.give_up(&error));
+                        }
+                        if vectorless % VECTORLESS_CHECKS == 0 {
+                            // They do not come by waiting.
+                            let _ = self.shared.recover(epoch, &error);
+                            continue;
                         }
                         joulio_wait::sleep(CHECK_INTERVAL);
                     }

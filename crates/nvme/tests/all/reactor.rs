@@ -4,11 +4,11 @@
 mod example;
 
 use crate::common::{instant, watched};
-use joulio_emulator::{EmulatedDevice, Stepper};
+use joulio_emulator::{EmulatedDevice, Fault, Stepper};
 use joulio_nvme::wait::{AnyPolicy, now};
 use joulio_nvme::{
-    Completed, Controller, ControllerOptions, DmaBuffer, Namespace, NextCall, Poller, PollerQueues,
-    Reactor,
+    Completed, Controller, ControllerOptions, DmaBuffer, Namespace, NextCall, NvmeError, Poller,
+    PollerQueues, QueuePair, Reactor,
 };
 use joulio_units::Nanos;
 use std::sync::mpsc::{Receiver, channel};
@@ -175,20 +175,52 @@ struct Stuck {
     completed: bool,
 }
 
-enum Two {
+enum Tenant {
     Stuck(Stuck),
     Timer(Stepper, Nanos, u32),
+    Reader(Reader),
 }
 
-impl Poller<EmulatedDevice> for Two {
-    fn completed(&mut self, _: usize, _: Completed) {
-        if let Two::Stuck(stuck) = self {
-            stuck.completed = true;
+/// A tenant that reads so many blocks, one after the other.
+struct Reader {
+    namespace: Namespace,
+    buffer: Option<DmaBuffer>,
+    left: u32,
+    /// Device of another tenant, which completes when this one is done.
+    last: Option<Stepper>,
+}
+
+impl Reader {
+    fn call(&mut self, queues: &mut PollerQueues<'_, EmulatedDevice>) -> NextCall {
+        if self.left == 0 {
+            if let Some(stepper) = self.last.take() {
+                stepper.step(Nanos::ZERO);
+            }
+            return NextCall::Done;
+        }
+        if let Some(buffer) = self.buffer.take() {
+            queues[0].read(&self.namespace, 0, 1, buffer, 0).unwrap();
+            queues[0].ring();
+        }
+        NextCall::OnEvent
+    }
+}
+
+impl Poller<EmulatedDevice> for Tenant {
+    fn completed(&mut self, _: usize, completed: Completed) {
+        match self {
+            Tenant::Stuck(stuck) => stuck.completed = true,
+            Tenant::Timer(..) => unreachable!("it has no queues"),
+            Tenant::Reader(reader) => {
+                assert!(completed.status.is_success());
+                reader.left -= 1;
+                reader.buffer = completed.buffer;
+            }
         }
     }
     fn poll(&mut self, queues: &mut PollerQueues<'_, EmulatedDevice>) -> NextCall {
         match self {
-            Two::Stuck(stuck) => {
+            Tenant::Stuck(stuck) => {
                 if let Some(buffer) = stuck.buffer.take() {
                     queues[0].read(&stuck.namespace, 0, 1, buffer, 0).unwrap();
                     queues[0].ring();
@@ -198,7 +230,7 @@ impl Poller<EmulatedDevice> for Two {
                     false => NextCall::OnEvent,
                 }
             }
-            Two::Timer(stepper, due, calls) => {
+            Tenant::Timer(stepper, due, calls) => {
                 *calls += 1;
                 if *calls > 3 {
                     stepper.step(Nanos::ZERO);
@@ -207,8 +239,90 @@ impl Poller<EmulatedDevice> for Two {
                 *due += Nanos::from_millis(1);
                 NextCall::Promptly(*due)
             }
+            Tenant::Reader(reader) => reader.call(queues),
         }
     }
+}
+
+/// A controller, its queue, and a tenant of it.
+type Opened = (
+    Controller<EmulatedDevice>,
+    Tenant,
+    QueuePair<EmulatedDevice>,
+);
+
+fn open(
+    device: EmulatedDevice,
+    policy: AnyPolicy,
+    tenant: impl FnOnce(Namespace, Option<DmaBuffer>) -> Tenant,
+) -> Opened {
+    let controller = Controller::open(device, ControllerOptions::default()).unwrap();
+    let mut queue = controller.create_queue_pair(1).unwrap();
+    queue.set_policy(policy).unwrap();
+    let namespace = controller.namespace(1).unwrap();
+    let buffer = controller.allocate_buffers(1, 512).unwrap().pop();
+    (controller, tenant(namespace, buffer), queue)
+}
+
+fn stuck(device: EmulatedDevice, policy: AnyPolicy) -> Opened {
+    open(device, policy, |namespace, buffer| {
+        Tenant::Stuck(Stuck {
+            namespace,
+            buffer,
+            completed: false,
+        })
+    })
+}
+
+fn reader(policy: AnyPolicy, left: u32, last: Option<Stepper>) -> Opened {
+    let device = EmulatedDevice::spawn(&instant()).unwrap();
+    open(device, policy, |namespace, buffer| {
+        Tenant::Reader(Reader {
+            namespace,
+            buffer,
+            left,
+            last,
+        })
+    })
+}
+
+#[test]
+fn a_tenant_whose_device_does_not_answer_holds_up_no_other() {
+    watched(|| {
+        for policy in [|| AnyPolicy::INTERRUPT, || AnyPolicy::POLL] {
+            let (device, stepper) = EmulatedDevice::stepped(&instant()).unwrap();
+            let (_silent, stuck, queue) = stuck(device, policy());
+            let mut reactor = Reactor::new().unwrap();
+            let silent = reactor.add(stuck, vec![queue]);
+            let (_other, reader, queue) = reader(policy(), 50, Some(stepper));
+            let other = reactor.add(reader, vec![queue]);
+            reactor.run().unwrap();
+            // In that order: the one is stepped when the other has read all.
+            assert!(matches!(reactor.poller(other), Tenant::Reader(r) if r.left == 0));
+            assert!(matches!(reactor.poller(silent), Tenant::Stuck(s) if s.completed));
+        }
+    });
+}
+
+#[test]
+fn a_controller_that_fails_ends_the_run_once_and_the_others_go_on() {
+    watched(|| {
+        for policy in [|| AnyPolicy::INTERRUPT, || AnyPolicy::POLL] {
+            let (device, stepper) = EmulatedDevice::stepped(&instant()).unwrap();
+            let (_failing, stuck, queue) = stuck(device, policy());
+            let mut reactor = Reactor::new().unwrap();
+            let failed = reactor.add(stuck, vec![queue]);
+            let (_other, reader, queue) = reader(policy(), 50, None);
+            let other = reactor.add(reader, vec![queue]);
+            stepper.inject(Fault::Removed);
+            let error = reactor.run().unwrap_err();
+            assert!(matches!(error, NvmeError::Removed { .. }), "{error}");
+            // Its command came back to it.
+            reactor.run().unwrap();
+            assert!(matches!(reactor.poller(failed), Tenant::Stuck(s) if s.completed));
+            assert!(matches!(reactor.poller(other), Tenant::Reader(r) if r.left == 0));
+        }
+    });
 }
 
 #[test]
@@ -216,17 +330,10 @@ fn a_timer_comes_while_commands_are_outstanding() {
     watched(|| {
         for policy in [|| AnyPolicy::INTERRUPT, || AnyPolicy::POLL] {
             let (device, stepper) = EmulatedDevice::stepped(&instant()).unwrap();
-            let controller = Controller::open(device, ControllerOptions::default()).unwrap();
-            let mut queue = controller.create_queue_pair(1).unwrap();
-            queue.set_policy(policy()).unwrap();
-            let stuck = Stuck {
-                namespace: controller.namespace(1).unwrap(),
-                buffer: controller.allocate_buffers(1, 512).unwrap().pop(),
-                completed: false,
-            };
+            let (_controller, stuck, queue) = stuck(device, policy());
             let mut reactor = Reactor::new().unwrap();
-            reactor.add(Two::Stuck(stuck), vec![queue]);
-            reactor.add(Two::Timer(stepper, now(), 0), Vec::new());
+            reactor.add(stuck, vec![queue]);
+            reactor.add(Tenant::Timer(stepper, now(), 0), Vec::new());
             reactor.run().unwrap();
             let counters = reactor.counters();
             assert_eq!(counters.timers, 3);

@@ -124,6 +124,8 @@ struct Core {
     masked: bool,
     /// Completions seen less interrupts taken.
     unclaimed: i64,
+    /// Interrupts were let through all along, and each that came is claimed.
+    armed: bool,
 }
 
 impl Core {
@@ -133,6 +135,7 @@ impl Core {
             seen: 0,
             masked: true,
             unclaimed: 0,
+            armed: false,
         }
     }
 
@@ -154,11 +157,15 @@ impl Core {
 
 impl Watched for Core {
     fn ready(&mut self) -> bool {
+        if std::mem::take(&mut self.armed) {
+            return false;
+        }
         self.machine.written.load(Ordering::Acquire) != self.seen
     }
 
     fn arm(&mut self) -> Result<(), Box<dyn Error + Send + Sync>> {
         let masked = std::mem::replace(&mut self.masked, false);
+        self.armed = !masked && self.unclaimed == 0;
         if self.unclaimed <= 0 {
             if masked {
                 self.machine.post(false);

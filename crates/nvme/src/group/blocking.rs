@@ -14,6 +14,8 @@ pub(super) struct Blocking {
     members: Vec<usize>,
     /// Vectors of the members, in the same order.
     vectors: VectorSet,
+    /// Indices of those that the last poll found interrupted.
+    interrupted: Vec<usize>,
     /// The generation of every queue of the group, when this was made.
     made_of: Vec<u64>,
     /// Some queue's vector is to be masked between its blocks.
@@ -26,6 +28,7 @@ impl Blocking {
         self.vectors.reserve(queues + 1);
         self.members
             .reserve(queues.saturating_sub(self.members.len()));
+        self.interrupted.reserve(queues);
         self.made_of
             .reserve(queues.saturating_sub(self.made_of.len()));
     }
@@ -76,8 +79,16 @@ impl Blocking {
 
     /// Gives the core away until one of them is interrupted, or `until`; whether one was.
     pub(super) fn poll(&mut self, until: Nanos) -> Result<bool, Errno> {
+        self.interrupted.clear();
         match self.vectors.poll(|fds| poll_until(fds, until)) {
-            Ok(raised) => Ok(raised > 0),
+            Ok(raised) => {
+                let members = self.members.iter().enumerate();
+                let raised_ones = members.filter(|&(nth, _)| self.vectors.was_raised(nth));
+                // The last of them is the last that has to be looked at.
+                let indices = raised_ones.take(raised).map(|(_, &index)| index);
+                self.interrupted.extend(indices);
+                Ok(raised > 0)
+            }
             // A signal: the policy plans again.
             Err(Errno::INTR) => Ok(false),
             Err(error) => Err(error),
@@ -86,11 +97,7 @@ impl Blocking {
 
     /// The queues that the last poll found interrupted.
     pub(super) fn interrupted(&self) -> impl Iterator<Item = usize> {
-        let raised = |&(nth, _): &(usize, usize)| self.vectors.was_raised(nth);
-        self.members()
-            .enumerate()
-            .filter(raised)
-            .map(|(_, index)| index)
+        self.interrupted.iter().copied()
     }
 }
 

@@ -4,7 +4,7 @@ use super::SharedCacheLine;
 use super::blocking::Blocking;
 use super::queues::Queues;
 use crate::queue::QueuePair;
-use joulio_device::Device;
+use joulio_device::{Device, DeviceError};
 use joulio_trace::EventKind;
 use joulio_units::Nanos;
 use joulio_wait::{Blocked, CacheLine, Counters, Waker, Watched, now};
@@ -20,6 +20,9 @@ pub(super) struct Core<'a, D: Device> {
     /// Ends a wait too, if there is one.
     pub(super) waker: Option<&'a Waker>,
     pub(super) counters: &'a mut Counters,
+    /// Interrupts were let through all along, and each that came is claimed: whatever completed since the
+    /// queues were polled has raised one, and they need no poll before a block.
+    pub(super) armed: bool,
 }
 
 type Armed<T> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -27,7 +30,10 @@ type Armed<T> = Result<T, Box<dyn Error + Send + Sync>>;
 impl<D: Device> Watched for Core<'_, D> {
     #[inline]
     fn ready(&mut self) -> bool {
-        self.queues.next_posted(0).is_some() || self.waker.is_some_and(Waker::is_woken)
+        if std::mem::take(&mut self.armed) {
+            return false;
+        }
+        self.queues.poll() || self.waker.is_some_and(Waker::is_woken)
     }
 
     fn cache_line(&mut self) -> Option<CacheLine<'_>> {
@@ -39,14 +45,16 @@ impl<D: Device> Watched for Core<'_, D> {
 
     /// Arms the queues that have commands outstanding, or all when none has.
     fn arm(&mut self) -> Armed<()> {
-        let mut armed = false;
+        let (mut any, mut changed) = (false, false);
         self.queues.each_active(|queue| {
-            armed = true;
-            queue.arm_block()
+            any = true;
+            changed |= queue.interrupt().arm()?;
+            Ok::<_, DeviceError>(())
         })?;
-        if !armed {
+        self.armed = any && !changed && self.waker.is_none();
+        if !any {
             for index in self.blocking.members() {
-                self.queues.all_mut()[index].arm_block()?;
+                self.queues.all_mut()[index].interrupt().arm()?;
             }
         }
         Ok(())
@@ -58,7 +66,7 @@ impl<D: Device> Watched for Core<'_, D> {
         }
         self.trace(EventKind::BlockBegin);
         let start = now();
-        let mut interrupted = false;
+        let (mut interrupted, mut completed) = (false, false);
         let raised = self.blocking.poll(until);
         if let Some(waker) = self.waker {
             waker.get_up();
@@ -66,7 +74,9 @@ impl<D: Device> Watched for Core<'_, D> {
         if raised? {
             for index in self.blocking.interrupted() {
                 // Polled then, whether it has commands outstanding or not.
-                interrupted |= self.queues[index].claim();
+                let queue = &mut self.queues[index];
+                interrupted |= queue.claim();
+                completed |= queue.has_completion();
             }
         }
         if !interrupted {
@@ -74,7 +84,7 @@ impl<D: Device> Watched for Core<'_, D> {
                 let queue = &mut self.queues.all_mut()[index];
                 interrupted |= queue.has_completion() && !queue.missed_interrupt();
             }
-        } else if !self.queues.any_active(QueuePair::has_completion) {
+        } else if !completed && !self.queues.any_active(QueuePair::has_completion) {
             self.counters.vain_wakes += 1;
         }
         self.trace(EventKind::BlockEnd { interrupted });

@@ -80,6 +80,8 @@ impl Known {
 enum Next {
     /// Poll the queues.
     Poll,
+    /// Poll those that the block found interrupted.
+    Interrupted,
     /// Check the queues, at this time.
     Tick(Nanos),
     /// Return: there is nothing to wait for any more.
@@ -177,6 +179,7 @@ impl<D: Device> PollGroup<D> {
         self.waiter.keep_binding();
         let mut counters = self.counters;
         counters += self.waiter.counters();
+        self.queues.settle();
         for queue in self.queues.all_mut() {
             counters += queue.counters();
         }
@@ -303,6 +306,12 @@ impl<D: Device> PollGroup<D> {
         while delivered < min {
             match self.wait(deadline)? {
                 Next::Poll => {}
+                Next::Interrupted => {
+                    for index in self.blocking.interrupted() {
+                        delivered += self.queues.reap_one(index, &mut sink)?;
+                    }
+                    continue;
+                }
                 Next::Tick(at) => delivered += self.tick(at, &mut sink)?,
                 Next::Return => break,
             }

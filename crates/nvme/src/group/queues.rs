@@ -20,16 +20,22 @@ pub struct Queues<D: Device> {
     active: Vec<u64>,
     /// Number of the other queues.
     idle: usize,
+    /// Rounds in which several queues were polled, each of those that may have commands outstanding
+    /// once.
+    rounds: u64,
 }
 
 /// Queues of which a word has the bits.
 const BITS: usize = u64::BITS as usize;
+/// Queues that are polled without a loop.
+const FOUR: usize = 4;
 
 impl<D: Device> Queues<D> {
     pub(super) fn new(all: Vec<QueuePair<D>>) -> Queues<D> {
         let mut queues = Queues {
             active: Vec::new(),
             idle: 0,
+            rounds: 0,
             all: Vec::with_capacity(all.len()),
         };
         all.into_iter().for_each(|queue| queues.push(queue));
@@ -65,7 +71,9 @@ impl<D: Device> Queues<D> {
     fn mark(&mut self, index: usize) {
         if let Some(word) = self.active.get_mut(index / BITS) {
             *word |= 1 << (index % BITS);
-            self.all[index].noticed = true;
+            let queue = &mut self.all[index];
+            queue.noticed = true;
+            queue.not_polled_in(self.rounds);
             self.idle -= 1;
         }
     }
@@ -86,17 +94,10 @@ impl<D: Device> Queues<D> {
             && let Some(word) = self.active.get_mut(index / BITS)
         {
             *word &= !(1 << (index % BITS));
-            self.all[index].noticed = false;
+            let queue = &mut self.all[index];
+            queue.noticed = false;
+            queue.polled_in(self.rounds);
             self.idle += 1;
-        }
-    }
-
-    /// Passes over all queues without commands outstanding from now on.
-    pub(super) fn forget_idle(&mut self) {
-        for index in 0..self.all.len() {
-            if self.all[index].outstanding() == 0 {
-                self.forget(index);
-            }
         }
     }
 
@@ -113,60 +114,140 @@ impl<D: Device> Queues<D> {
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn reap_several(
         &mut self,
         sink: &mut impl FnMut(usize, Completed),
     ) -> Result<usize, CompletionFault> {
+        self.rounds += 1;
+        if self.idle > 0 {
+            return self.reap_among(sink);
+        }
         let (mut delivered, mut from) = (0, 0);
         while let Some((index, posted)) = self.next_posted(from) {
-            delivered += drain(&mut self.all[index], posted, index, sink)?;
+            let Some(queue) = self.all.get_mut(index) else {
+                break;
+            };
+            queue.not_polled_in(1);
+            delivered += queue.drain(posted, |_| true, |completed| sink(index, completed))?;
             from = index + 1;
         }
         Ok(delivered)
     }
 
-    /// Polls the queues from `from` on that may have commands outstanding: the first that has a
-    /// completion, with what the device has posted. Those that turn out to have none are passed
-    /// over from now on.
-    #[inline]
-    pub(super) fn next_posted(&mut self, from: usize) -> Option<(usize, Posted)> {
-        if self.idle > 0 {
-            return self.next_posted_among(from);
-        }
-        let mut index = from;
-        while let Some(queue) = self.all.get_mut(index) {
-            if let Some(posted) = queue.peek() {
-                return Some((index, posted));
+    /// Hands out completions as [`Queues::reap`] does, where some queues are passed over.
+    #[inline(never)]
+    fn reap_among(
+        &mut self,
+        sink: &mut impl FnMut(usize, Completed),
+    ) -> Result<usize, CompletionFault> {
+        let mut delivered = 0;
+        for (word, &active) in self.active.iter().enumerate() {
+            for bit in (Indices { left: active }) {
+                let index = word * BITS + bit;
+                if let Some(queue) = self.all.get_mut(index)
+                    && let Some(posted) = queue.posted()
+                {
+                    queue.not_polled_in(1);
+                    delivered +=
+                        queue.drain(posted, |_| true, |completed| sink(index, completed))?;
+                }
             }
-            if queue.outstanding() == 0 {
-                self.forget(index);
+        }
+        Ok(delivered)
+    }
+
+    /// Hands out the completions of the queue `index`.
+    #[inline(never)]
+    pub(super) fn reap_one(
+        &mut self,
+        index: usize,
+        sink: &mut impl FnMut(usize, Completed),
+    ) -> Result<usize, CompletionFault> {
+        match self.all.get_mut(index) {
+            Some(queue) => queue.reap_all(|completed| sink(index, completed)),
+            None => Ok(0),
+        }
+    }
+
+    /// Polls the queues that may have commands outstanding, up to the first that has a completion;
+    /// whether one has.
+    #[inline]
+    pub(super) fn poll(&mut self) -> bool {
+        match self.all.as_mut_slice() {
+            [queue] => queue.poll(),
+            _ => {
+                let found = match self.idle {
+                    0 => self.next_posted(0).is_some(),
+                    _ => self.active().any(QueuePair::has_completion),
+                };
+                self.rounds += u64::from(!found);
+                found
+            }
+        }
+    }
+
+    /// The first queue from `from` on that has a completion, where none is passed over, with what the device
+    /// has posted.
+    #[inline]
+    fn next_posted(&self, from: usize) -> Option<(usize, Posted)> {
+        let queues = self.all.get(from..)?;
+        // Most are looked at in vain: four at a time, to go on costs the less.
+        let mut fours = queues.chunks_exact(FOUR);
+        let mut index = from;
+        for four in &mut fours {
+            for (nth, queue) in four.iter().enumerate() {
+                if let Some(posted) = queue.posted() {
+                    return Some((index + nth, posted));
+                }
+            }
+            index += FOUR;
+        }
+        for queue in fours.remainder() {
+            if let Some(posted) = queue.posted() {
+                return Some((index, posted));
             }
             index += 1;
         }
         None
     }
 
-    /// Next posted completion among the queues where some are passed over.
+    /// Takes the rounds so far into the queues' own counts.
+    pub(super) fn settle(&mut self) {
+        let rounds = std::mem::take(&mut self.rounds);
+        for queue in self.all.iter_mut().filter(|queue| queue.noticed) {
+            queue.polled_in(rounds);
+        }
+    }
+
+    /// What the queues that may have commands outstanding wait for. Those that have none are passed over
+    /// from now on.
     #[inline]
-    fn next_posted_among(&mut self, from: usize) -> Option<(usize, Posted)> {
-        let mut word = from / BITS;
-        // Those before `from` are not polled again.
-        let mut left = self.active.get(word)? & (!0 << (from % BITS));
-        loop {
-            while left != 0 {
-                let index = word * BITS + left.trailing_zeros() as usize;
-                left &= left - 1;
-                let queue = self.all.get_mut(index)?;
-                if let Some(posted) = queue.peek() {
-                    return Some((index, posted));
-                }
-                if queue.outstanding() == 0 {
-                    self.forget(index);
-                }
+    pub(super) fn survey(&mut self) -> Waiting {
+        let (mut waiting, mut done) = (Waiting::default(), false);
+        let mut look = |queue: &QueuePair<D>| match queue.outstanding() {
+            0 => done = true,
+            _ => {
+                waiting.outstanding = true;
+                waiting.reconnects |= !queue.is_current();
             }
-            word += 1;
-            left = *self.active.get(word)?;
+        };
+        match self.idle {
+            0 => self.all.iter().for_each(&mut look),
+            _ => self.active().for_each(&mut look),
+        }
+        if done {
+            self.forget_done();
+        }
+        waiting
+    }
+
+    #[cold]
+    fn forget_done(&mut self) {
+        for index in 0..self.all.len() {
+            if self.all[index].outstanding() == 0 {
+                self.forget(index);
+            }
         }
     }
 
@@ -176,6 +257,9 @@ impl<D: Device> Queues<D> {
         &mut self,
         mut each: impl FnMut(&mut QueuePair<D>) -> Result<(), E>,
     ) -> Result<(), E> {
+        if self.idle == 0 {
+            return self.all.iter_mut().try_for_each(each);
+        }
         for (word, &active) in self.active.iter().enumerate() {
             for bit in (Indices { left: active }) {
                 if let Some(queue) = self.all.get_mut(word * BITS + bit) {
@@ -206,15 +290,13 @@ impl<D: Device> Queues<D> {
     }
 }
 
-/// Not inlined into the loop above, which most queues pass through without a completion.
-#[inline(never)]
-fn drain<D: Device>(
-    queue: &mut QueuePair<D>,
-    posted: Posted,
-    index: usize,
-    sink: &mut impl FnMut(usize, Completed),
-) -> Result<usize, CompletionFault> {
-    queue.drain(posted, |_| true, |completed| sink(index, completed))
+/// What the queues of a group wait for.
+#[derive(Default)]
+pub(super) struct Waiting {
+    /// Commands are outstanding.
+    pub(super) outstanding: bool,
+    /// Some of them wait for a controller that has been reset.
+    pub(super) reconnects: bool,
 }
 
 /// Indices of the bits of a word that are set.
@@ -276,6 +358,7 @@ impl<'a, D: Device> IntoIterator for &'a mut Queues<D> {
 impl<D: Device> PollGroup<D> {
     /// Polls and interrupts of each queue since it was made, in the order in which they joined.
     pub fn queue_counters(&mut self) -> Vec<Counters> {
+        self.queues.settle();
         let queues = self.queues.all_mut().iter_mut();
         queues.map(QueuePair::counters).collect()
     }

@@ -27,6 +27,7 @@ impl<D: Device> PollGroup<D> {
     pub(super) fn tick(&mut self, at: Nanos, sink: Sink<'_>) -> Result<usize, NvmeError> {
         // Also what changed behind the group's back.
         self.forget_known();
+        self.queues.survey();
         let intervals = self.queues.iter().map(QueuePair::tick_interval);
         let interval = intervals.min().unwrap_or(Nanos::ZERO);
         self.next_tick = at + interval;

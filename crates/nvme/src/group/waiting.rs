@@ -19,11 +19,12 @@ impl<D: Device> PollGroup<D> {
         if self.known.generation != policies_generation() {
             self.refresh_known()?;
         }
-        let idle = !self.queues.any_active(|queue| queue.outstanding() > 0);
+        let waiting = self.queues.survey();
+        let idle = !waiting.outstanding;
         if idle && deadline.is_none() {
             return Ok(Next::Return);
         }
-        if self.queues.any_active(QueuePair::needs_reconnect) {
+        if waiting.reconnects {
             return Ok(Next::Tick(now()));
         }
         let step = match self.known.fixed {
@@ -64,6 +65,8 @@ impl<D: Device> PollGroup<D> {
             Next::Return
         } else if at >= tick {
             Next::Tick(at)
+        } else if woken == Woken::Interrupted {
+            Next::Interrupted
         } else {
             Next::Poll
         })
@@ -103,7 +106,6 @@ impl<D: Device> PollGroup<D> {
     #[cold]
     fn refresh_known(&mut self) -> Result<(), NvmeError> {
         let generation = policies_generation();
-        self.queues.forget_idle();
         self.blocking.keep(&self.queues, self.waker.as_ref());
         let takes_user = self
             .queues
@@ -177,6 +179,7 @@ impl<D: Device> PollGroup<D> {
             blocking: &mut self.blocking,
             waker: self.waker.as_ref(),
             counters: &mut self.counters,
+            armed: false,
         };
         let woken = self.waiter.run(step, &mut core);
         if step.kind == StepKind::Monitor {
@@ -244,8 +247,11 @@ impl<D: Device> PollGroup<D> {
     /// The queue that the core's own events are recorded on, if it is traced.
     #[inline]
     fn traced(&mut self) -> Option<&mut QueuePair<D>> {
-        let queue = self.queues.all_mut().first_mut();
-        queue.filter(|queue| queue.is_traced())
+        if !self.queues.first()?.is_traced() {
+            return None;
+        }
+        self.queues.settle();
+        self.queues.all_mut().first_mut()
     }
 
     fn trace(&mut self, kind: EventKind) {

@@ -178,8 +178,29 @@ impl Interrupt {
         }
     }
 
-    /// Lets interrupts through and forgets those of completions already seen.
-    pub(crate) fn arm(&mut self) -> Result<(), DeviceError> {
+    /// Lets interrupts through, if the policy blocks, and forgets those of completions already seen. False
+    /// where they were let through all along and each that came is claimed, so that what completed since
+    /// the last poll has raised one.
+    #[inline]
+    pub(crate) fn arm(&mut self) -> Result<bool, DeviceError> {
+        if self.is_armed() {
+            self.counts.arms += 1;
+            return Ok(false);
+        }
+        match self.blocking_vector() {
+            Some(_) => self.arm_anew().map(|()| true),
+            None => Ok(true),
+        }
+    }
+
+    /// Reports whether interrupts are let through to the core's blocks, and each that came is claimed.
+    #[inline]
+    fn is_armed(&self) -> bool {
+        !self.masked && self.unclaimed == 0 && self.blocks()
+    }
+
+    #[inline(never)]
+    fn arm_anew(&mut self) -> Result<(), DeviceError> {
         self.counts.arms += 1;
         if self.unclaimed <= 0 {
             return self.post_unmask();

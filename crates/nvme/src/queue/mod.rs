@@ -251,9 +251,27 @@ impl<D: Device> QueuePair<D> {
     pub(crate) fn peek(&mut self) -> Option<Posted> {
         let posted = self.completion.peek();
         if posted.is_none() {
-            self.empty_polls += 1;
+            self.polled_in(1);
         }
         posted
+    }
+
+    /// What the device has posted at the head of the completion queue, if it has; not counted as a poll.
+    #[inline]
+    pub(crate) fn posted(&self) -> Option<Posted> {
+        self.completion.peek()
+    }
+
+    /// Counts `rounds` in which the group polled this queue with others, and found nothing here.
+    #[inline]
+    pub(crate) fn polled_in(&mut self, rounds: u64) {
+        self.empty_polls = self.empty_polls.wrapping_add(rounds);
+    }
+
+    /// Counts `rounds` less, of those that the group has still to count here: it found something.
+    #[inline]
+    pub(crate) fn not_polled_in(&mut self, rounds: u64) {
+        self.empty_polls = self.empty_polls.wrapping_sub(rounds);
     }
 
     /// Hands out the completion that was `posted`, and those behind it as long as `more` are wanted

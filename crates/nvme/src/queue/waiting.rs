@@ -3,7 +3,7 @@
 use super::QueuePair;
 use super::interrupt::Interrupt;
 use crate::PolicyError;
-use joulio_device::{Device, DeviceError, DmaMemory, Vector};
+use joulio_device::{Device, DmaMemory, Vector};
 use joulio_trace::EventKind;
 use joulio_units::Nanos;
 use joulio_wait::{
@@ -35,7 +35,7 @@ impl<D: Device> QueuePair<D> {
 
     /// Polls so far.
     pub(crate) fn polls(&self) -> u64 {
-        self.full_polls + self.empty_polls
+        self.full_polls.wrapping_add(self.empty_polls)
     }
 
     /// Reports whether a completion is there; not counted as a poll.
@@ -66,14 +66,6 @@ impl<D: Device> QueuePair<D> {
     pub(crate) fn fixed_step(&self, waiter: StepSet) -> Option<Step> {
         let can = self.can(waiter).and(self.policy.steps());
         self.policy.fixed().filter(|step| can.has(step.kind))
-    }
-
-    /// Lets interrupts through, if the policy blocks.
-    pub(crate) fn arm_block(&mut self) -> Result<(), DeviceError> {
-        match self.interrupt.blocking_vector().is_some() {
-            true => self.interrupt.arm(),
-            false => Ok(()),
-        }
     }
 
     /// Returns the step that the policy plans; an error when that is none of those it said it would

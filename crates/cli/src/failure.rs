@@ -16,7 +16,7 @@ use joulio_lab::power_log::PowerLogError;
 use joulio_lab::power_states::PowerStatesError;
 use joulio_lab::selftest::SelftestError;
 use joulio_lab::state_file::StateError;
-use joulio_lab::sweep::{FactorError, SweepFailure, SweepOptionsError};
+use joulio_lab::sweep::{FactorError, FailedRuns, SweepFailure, SweepOptionsError};
 use joulio_lab::{DiskError, OpenError};
 use std::fmt::Display;
 use std::io::{ErrorKind, Write};
@@ -155,6 +155,16 @@ impl From<CalibrateError> for Failure {
         match error {
             CalibrateError::Interrupted => Failure::interrupted(error),
             error => Failure::either(error.is_refusal(), error),
+        }
+    }
+}
+
+impl From<FailedRuns> for Failure {
+    fn from(error: FailedRuns) -> Failure {
+        match error {
+            FailedRuns::Failed { .. } => Failure::run(error).after_signal(),
+            FailedRuns::Missing(..) => Failure::interrupted(error),
+            error => Failure::run(error),
         }
     }
 }

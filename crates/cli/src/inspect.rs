@@ -6,7 +6,7 @@ use crate::signals::cancel;
 use crate::{Outcome, nvme_cli};
 use clap::Args;
 use joulio_lab::DeviceName;
-use joulio_lab::inspect::inspect;
+use joulio_lab::inspect::{controller_json, inspect, namespace_json, smart_json};
 
 /// A controller to inspect.
 #[derive(Args)]
@@ -32,7 +32,7 @@ pub fn id_ctrl(args: &ControllerArgs) -> Outcome {
     let controller = inspect(&args.device, cancel())?;
     match args.output.format {
         Format::Normal => print(&nvme_cli::id_ctrl::text(controller.identity())),
-        Format::Json => print_json(&nvme_cli::id_ctrl::json(controller.identity())),
+        Format::Json => print_json(&controller_json(controller.identity())),
     }
 }
 
@@ -44,7 +44,7 @@ pub fn id_ns(args: &NamespaceArgs) -> Outcome {
     let namespace = controller.namespace(nsid).map_err(Failure::input)?;
     match args.controller.output.format {
         Format::Normal => print(&nvme_cli::id_ns::text(&namespace, nsid)),
-        Format::Json => print_json(&nvme_cli::id_ns::json(&namespace)),
+        Format::Json => print_json(&namespace_json(&namespace)),
     }
 }
 
@@ -54,6 +54,6 @@ pub fn smart_log(args: &ControllerArgs) -> Outcome {
     let log = controller.smart().map_err(Failure::run)?;
     match args.output.format {
         Format::Normal => print(&nvme_cli::smart_log::text(&log, &args.device.text)),
-        Format::Json => print_json(&nvme_cli::smart_log::json(&log)),
+        Format::Json => print_json(&smart_json(&log)),
     }
 }

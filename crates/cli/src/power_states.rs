@@ -75,7 +75,7 @@ pub fn run(args: &PowerStatesArgs) -> Outcome {
     };
     match args.output.format {
         Format::Normal => print(&report::text(&report)),
-        Format::Json => print_json(&report::json(&report)),
+        Format::Json => print_json(&report),
     }
 }
 

@@ -1,7 +1,6 @@
 //! `joulio trace`: a few I/Os, event by event.
 
 use crate::Outcome;
-use crate::bench::verdict;
 use crate::failure::{Failure, say};
 use crate::output::print;
 use crate::signals::stop_on_signals;
@@ -10,6 +9,7 @@ use crate::work::WorkArgs;
 use clap::ValueEnum;
 use joulio_lab::experiment::{MissingRuns, WorkloadOptions};
 use joulio_lab::output_file::{Existing, OutputFile};
+use joulio_lab::sweep::judge_runs;
 use joulio_lab::{Recording, RecordingOptions};
 use joulio_trace::{Timeline, json, perfetto, text};
 use joulio_units::Nanos;
@@ -87,12 +87,9 @@ pub fn run(args: &TraceArgs) -> Outcome {
         Some(file) => file.write(&output).map_err(Failure::run)?,
         None => print(&output)?,
     }
-    verdict(
-        std::slice::from_ref(&result),
-        &MissingRuns::default(),
-        &stop,
-    )
-    .map_err(Failure::after_signal)?;
+    let all = std::slice::from_ref(&result);
+    let judged = judge_runs(all, &MissingRuns::default(), &stop);
+    judged.map_err(|error| Failure::from(error).after_signal())?;
     for spoiled in &result.spoiled {
         say(&format!("spoiled: {}", spoiled.why));
     }

@@ -18,6 +18,7 @@ mod listing;
 mod plan;
 mod queue;
 mod reading;
+mod request;
 mod umwait;
 
 pub use cpus::{CpuIdleState, idle_states};
@@ -29,6 +30,7 @@ pub use left::LeftAlone;
 pub use listing::{KnobListing, list};
 pub use plan::KnobPlan;
 pub use reading::{KnobReading, KnobValues};
+pub use request::{KnobRequestError, check_distinct, parse_setting};
 
 pub(crate) use cpus::states;
 

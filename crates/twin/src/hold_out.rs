@@ -8,7 +8,9 @@ use crate::check::numbers::rows;
 use crate::check::orders::orders;
 use crate::check::{NumberCheck, PublishedOrder};
 use crate::fit::fit_without;
-use crate::published::{HoldOut, Paper, Profiles, PublishedNumber, SimulationError, Simulator};
+use crate::published::{
+    HoldOut, Paper, PaperError, Profiles, PublishedNumber, SimulationError, Simulator,
+};
 use joulio_job::{LatencyStatistic, Metric, Side};
 use serde::Serialize;
 
@@ -83,6 +85,45 @@ impl Score {
             orders_right: orders().filter(|order| order.kept).count(),
         }
     }
+}
+
+/// Predictions with their scores, as `joulio twin fit --hold-out -o json` prints them.
+#[derive(Debug, Serialize)]
+pub struct HoldOutReport<'a> {
+    hold_outs: Vec<ScoredPrediction<'a>>,
+    score: Score,
+}
+
+/// A prediction and its score.
+#[derive(Debug, Serialize)]
+struct ScoredPrediction<'a> {
+    #[serde(flatten)]
+    prediction: &'a Prediction,
+    score: Score,
+}
+
+impl HoldOutReport<'_> {
+    /// Scores of `predictions`, one by one and together.
+    pub fn new(predictions: &[Prediction]) -> HoldOutReport<'_> {
+        let scored = |prediction| ScoredPrediction {
+            prediction,
+            score: Score::of(std::slice::from_ref(prediction)),
+        };
+        HoldOutReport {
+            hold_outs: predictions.iter().map(scored).collect(),
+            score: Score::of(predictions),
+        }
+    }
+}
+
+/// Names of the sources that say what to withhold.
+///
+/// # Errors
+/// [`PaperError`], if a source's file cannot be read.
+pub fn with_hold_outs() -> Result<Vec<String>, PaperError> {
+    let all = Paper::all()?.into_iter();
+    let has = all.filter(|paper| !paper.hold_out.is_empty());
+    Ok(has.map(|paper| paper.name).collect())
 }
 
 impl Prediction {

@@ -2,7 +2,9 @@
 
 use crate::columns::columns;
 use joulio_lab::record::RunRecord;
-use joulio_lab::results::{EnergyColumn, Varied, run_name, shown, unmetered};
+use joulio_lab::results::{
+    EnergyColumn, Varied, energy_notes, run_name, shown, star_note, unmetered,
+};
 use joulio_workload::{EnergyResult, RunResult};
 use std::fmt::Write;
 
@@ -42,48 +44,6 @@ pub fn energy_table(
     for line in lines {
         let _ = writeln!(text, "{line}");
     }
-}
-
-/// Source and boundary of the figure that runs are compared by; `None`: there is none.
-pub fn star_note(column: Option<&EnergyColumn>) -> Option<String> {
-    let column = column?;
-    let star = column.star();
-    let how = if column.modelled {
-        "modelled, not measured"
-    } else {
-        "measured"
-    };
-    Some(format!(
-        "W{star}, uJ/IO{star}, IO/J{star}: {how}, {}, {}.",
-        column.zone, column.source
-    ))
-}
-
-/// Notes on the energy figures, a line each.
-pub fn energy_notes(records: &[&RunRecord]) -> Vec<String> {
-    let all = || {
-        records
-            .iter()
-            .filter_map(|record| record.result.counts.as_ref())
-    };
-    let has = |what: fn(&EnergyResult) -> bool| all().any(|c| c.energy.iter().any(what));
-    let mut lines = Vec::new();
-    if has(EnergyResult::is_model) {
-        lines.push(
-            "The model: time in each wait state times the profiles' watts; from and to, with all of \
-             them at the ends of their bands."
-                .into(),
-        );
-    }
-    let mut notes = all().flat_map(|counts| &counts.energy);
-    lines.extend(notes.find_map(|figure| figure.note.clone()));
-    if has(|figure| figure.error_joules.is_some()) {
-        lines.push(
-            "+-: what the meter's steps, updates and sampling allow; its own accuracy is not in it."
-                .into(),
-        );
-    }
-    lines
 }
 
 fn row(run: &RunResult, figure: &EnergyResult) -> [String; 10] {

@@ -1,9 +1,10 @@
 //! The table of repeated runs: means with their 95 % intervals, and what ties.
 
-use super::figures::star_note;
 use crate::columns::columns;
 use joulio_lab::record::{Point, RunRecord};
-use joulio_lab::results::{EnergyColumn, MeanOf, MeanRow, SPOILED, Varied, notes, ties, unmetered};
+use joulio_lab::results::{
+    EnergyColumn, MeanOf, MeanRow, SPOILED, Varied, model_note, notes, star_note, ties, unmetered,
+};
 use joulio_lab::statistics::Summary;
 use std::fmt::Write;
 
@@ -52,13 +53,6 @@ pub fn table(varied: &Varied, records: &[&RunRecord], points: &[Point]) -> Strin
         let _ = writeln!(text, "{line}");
     }
     text
-}
-
-/// The remark on the model's figures, if there is one.
-fn model_note(records: &[&RunRecord]) -> Option<String> {
-    let counts = records.iter().filter_map(|one| one.result.counts.as_ref());
-    let mut figures = counts.flat_map(|counts| &counts.energy);
-    figures.find_map(|figure| figure.note.clone())
 }
 
 /// The repetitions that count, of how many.

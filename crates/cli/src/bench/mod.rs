@@ -1,7 +1,6 @@
 //! `joulio bench`: workloads under each completion mode, a row for each combination of the lists.
 
 mod args;
-mod end;
 mod figures;
 mod means;
 mod progress;
@@ -10,7 +9,6 @@ mod sides;
 mod table;
 
 pub use args::BenchArgs;
-pub use end::verdict;
 pub use progress::BenchTerminal;
 
 use crate::Outcome;
@@ -19,7 +17,9 @@ use crate::output::{Format, print, print_json};
 use crate::signals::stop_on_signals;
 use joulio_lab::record::{RecordStore, RunRecord};
 use joulio_lab::results::Varied;
-use joulio_lab::sweep::{Axes, Sweep, SweepOptions, SweepReport, SweepSession, Unfit};
+use joulio_lab::sweep::{
+    Axes, Sweep, SweepOptions, SweepReport, SweepSession, Unfit, check_unspoiled,
+};
 use joulio_workload::{RingOptions, Stop};
 
 /// Name of a bench's sweep in its records.
@@ -55,7 +55,7 @@ pub fn run(args: &BenchArgs) -> Outcome {
     }
     heading += "\n\n";
     let people = args.output == Format::Normal;
-    // What takes its time is told of before.
+    // What takes its time is announced.
     if people && !virtual_time {
         print(&heading)?;
     }
@@ -75,11 +75,11 @@ pub fn run(args: &BenchArgs) -> Outcome {
         }
         Format::Json => print_json(&SweepReport::new(&manifest, &records))?,
     }
-    end::judge(&end, &records, &stop)?;
-    match args.strict {
-        true => end::unspoiled(&records),
-        false => Ok(()),
+    end.judge(&records, &stop)?;
+    if args.strict {
+        check_unspoiled(&records)?;
     }
+    Ok(())
 }
 
 /// Refuses lists that nobody wants crossed, and options of an engine that is not there.

@@ -1,5 +1,6 @@
 //! Flags of the settings under which a bench runs.
 
+use joulio_host::knobs::parse_setting;
 use joulio_lab::experiment::ExperimentSettings;
 use joulio_workload::parse_time;
 use std::str::FromStr;
@@ -22,18 +23,11 @@ pub struct Flags {
     max_cstate: Vec<String>,
     /// Another setting for all runs, as joulio knobs shows them: nr_requests=64. Repeatable; put
     /// back at the end
-    #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
     set: Vec<(String, String)>,
     /// Microseconds that CPUs may take to wake, held in /dev/cpu_dma_latency during the runs
     #[arg(long = "cpu_dma_latency", alias = "cpu-dma-latency", value_name = "US", value_parser = microseconds)]
     cpu_dma_latency: Option<u32>,
-}
-
-fn pair(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text
-        .split_once('=')
-        .ok_or("write NAME=VALUE, as nr_requests=64")?;
-    Ok((name.into(), value.into()))
 }
 
 fn microseconds(text: &str) -> Result<u32, String> {

@@ -12,7 +12,6 @@ pub mod list;
 pub mod power_state;
 pub mod smart_log;
 
-mod field;
 mod scale;
 #[cfg(test)]
 mod testing;

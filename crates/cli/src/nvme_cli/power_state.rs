@@ -1,7 +1,6 @@
 //! A power state of Identify Controller (Base figure 276).
 
 use joulio_nvme_spec::identify::{PowerScale, PowerStateDescriptor};
-use serde_json::{Value, json};
 
 /// The three lines of power state `index`.
 pub fn text(index: usize, d: &PowerStateDescriptor) -> String {
@@ -54,28 +53,10 @@ fn workload(apw: u8) -> &'static str {
     }
 }
 
-/// The power state as an element of `psds`.
-pub fn json(d: &PowerStateDescriptor) -> Value {
-    json!({
-        "max_power": d.mp.get(),
-        "flags": d.flags,
-        "entry_lat": d.enlat.get(),
-        "exit_lat": d.exlat.get(),
-        "read_tput": d.rrt,
-        "read_lat": d.rrl,
-        "write_tput": d.rwt,
-        "write_lat": d.rwl,
-        "idle_power": d.idlp.get(),
-        "idle_scale": d.ips >> 6,
-        "active_power": d.actp.get(),
-        "active_power_work": d.active_workload(),
-        "active_scale": d.apw_aps >> 6,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use joulio_lab::inspect::power_state_json;
 
     /// mp, flags, idlp, ips, actp, apw_aps.
     fn state(mp: u16, flags: u8, idle: (u16, u8), active: (u16, u8)) -> PowerStateDescriptor {
@@ -131,7 +112,7 @@ mod tests {
 
     #[test]
     fn json_has_the_raw_numbers_and_their_scales() {
-        let shown = json(&state(500, 3, (50, 1), (9, 2 << 6 | 1)));
+        let shown = power_state_json(&state(500, 3, (50, 1), (9, 2 << 6 | 1)));
         assert_eq!(shown["max_power"], 500);
         assert_eq!(shown["flags"], 3);
         assert_eq!(shown["idle_scale"], 1);

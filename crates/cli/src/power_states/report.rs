@@ -3,10 +3,9 @@
 use crate::nvme_cli::power_state;
 use joulio_energy::Energy;
 use joulio_host::power_states::apst::ApstTransition;
-use joulio_host::power_states::coalescing::{completions, describe, microseconds};
+use joulio_host::power_states::coalescing::describe;
 use joulio_lab::power_states::PowerReport;
 use joulio_nvme_spec::log::PowerMeasurementLog;
-use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// For people.
@@ -69,35 +68,6 @@ pub fn text(report: &PowerReport) -> String {
     out
 }
 
-/// For programs.
-pub fn json(report: &PowerReport) -> Value {
-    let states = report.status.identity.power_states();
-    let psds: Vec<_> = states.iter().map(power_state::json).collect();
-    json!({
-        "device": report.device,
-        "model": report.model,
-        "serial": report.serial,
-        "psds": psds,
-        "current": { "ps": report.status.current.ps(), "workload_hint": report.status.current.wh() },
-        "apst": report.status.apst.as_ref().map(|(enabled, table)| {
-            json!({ "enabled": enabled, "transitions": table })
-        }),
-        "interrupt_coalescing": report.status.coalescing.map(|value| {
-            json!({ "completions": completions(value), "microseconds": microseconds(value) })
-        }),
-        "interval_power_watts": report.status.interval_power.map(|watts| watts.0),
-        "power_measurement": report.status.measurement.as_ref().map(log_json),
-        "energy": report.measured.as_ref().map(|measured| match measured {
-            Ok((energy, notes)) => energy_json(energy, notes),
-            Err(why) => json!({ "joules": null, "why": why }),
-        }),
-        "residency_seconds": report.residency.map(|found| {
-            let times = found.residency.iter().take(states.len());
-            times.map(|time| time.seconds()).collect::<Vec<_>>()
-        }),
-    })
-}
-
 const NOT_SUPPORTED: &str = "not supported by this device";
 
 fn watts(microwatts: u64) -> f64 {
@@ -149,34 +119,4 @@ fn in_joules(energy: &Energy, notes: &[String]) -> String {
         let _ = write!(text, "; {note}");
     }
     text
-}
-
-fn energy_json(energy: &Energy, notes: &[String]) -> Value {
-    json!({
-        "joules": energy.joules.0,
-        "error_joules": energy.error.map(|error| error.0),
-        "window_seconds": energy.window.seconds(),
-        "watts": energy.watts().0,
-        "boundary": energy.boundary,
-        "source": energy.source,
-        "modelled": energy.modelled,
-        "idle_subtracted": energy.idle_subtracted,
-        "notes": notes,
-    })
-}
-
-fn log_json(log: &PowerMeasurementLog) -> Value {
-    let attributes = log.attributes();
-    json!({
-        "generation": log.generation,
-        "measuring": attributes.enabled(),
-        "estimated": attributes.estimated(),
-        "non_contiguous": attributes.non_contiguous(),
-        "intervals": log.count.get(),
-        "average_watts": log.average().microwatts().map(watts),
-        "maximum_watts": log.maximum().microwatts().map(watts),
-        "maximum_at_ms": log.maximum_at.milliseconds(),
-        "stopped_at_ms": log.stopped.milliseconds(),
-        "percent_error": log.percent_error(),
-    })
 }

@@ -7,8 +7,7 @@ use crate::failure::{Failure, say};
 use crate::output::{Format, Output, print, print_json};
 use joulio_lab::ProfileFolder;
 use joulio_twin::fit::{Change, IOS, fit};
-use joulio_twin::hold_out::hold_out;
-use joulio_twin::published::Paper;
+use joulio_twin::hold_out::{HoldOutReport, hold_out, with_hold_outs};
 use std::path::{Path, PathBuf};
 
 /// Searches for the fitted figures of the profiles, starting from what they are, and shows each
@@ -44,10 +43,7 @@ pub fn run(args: &FitArgs) -> Outcome {
     }
     if args.hold_out {
         if papers.iter().all(|paper| paper.hold_out.is_empty()) {
-            let has = Paper::all().map_err(Failure::run)?.into_iter();
-            let has = has.filter(|paper| !paper.hold_out.is_empty());
-            let known: Vec<_> = has.map(|paper| paper.name).collect();
-            let known = known.join(", ");
+            let known = with_hold_outs().map_err(Failure::run)?.join(", ");
             return Err(Failure::input(format!(
                 "--hold-out: none of these sources says what to withhold: name {known}"
             )));
@@ -55,7 +51,7 @@ pub fn run(args: &FitArgs) -> Outcome {
         let predictions = hold_out(&papers, &profiles(folder)?, IOS).map_err(Failure::run)?;
         return match args.output.format {
             Format::Normal => print(&predicted::text(&predictions)),
-            Format::Json => print_json(&predicted::Report::new(&predictions)),
+            Format::Json => print_json(&HoldOutReport::new(&predictions)),
         };
     }
     let changes = fit(&papers, profiles(folder)?, IOS).map_err(Failure::run)?;

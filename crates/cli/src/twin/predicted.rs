@@ -3,37 +3,7 @@
 use super::check::figure;
 use crate::columns::columns;
 use joulio_twin::hold_out::{Prediction, Score};
-use serde::Serialize;
 use std::fmt::Write;
-
-/// The predictions and how good they are, for programs.
-#[derive(Serialize)]
-pub struct Report<'a> {
-    hold_outs: Vec<Scored<'a>>,
-    score: Score,
-}
-
-/// A prediction and how good it is.
-#[derive(Serialize)]
-struct Scored<'a> {
-    #[serde(flatten)]
-    prediction: &'a Prediction,
-    score: Score,
-}
-
-impl Report<'_> {
-    /// Scores of `predictions`, one by one and together.
-    pub fn new(predictions: &[Prediction]) -> Report<'_> {
-        let scored = |prediction| Scored {
-            prediction,
-            score: Score::of(std::slice::from_ref(prediction)),
-        };
-        Report {
-            hold_outs: predictions.iter().map(scored).collect(),
-            score: Score::of(predictions),
-        }
-    }
-}
 
 /// The predictions, number by number, and a line of each together.
 pub fn text(predictions: &[Prediction]) -> String {

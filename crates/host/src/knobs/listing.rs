@@ -1,6 +1,8 @@
 //! Every knob with its value.
 
 use super::{Knob, KnobError, Knobs, cpu_latency};
+use serde::{Serialize, Serializer};
+use serde_json::json;
 use std::path::Path;
 
 /// A knob as it stands.
@@ -12,6 +14,21 @@ pub struct KnobListing {
     pub disk: Option<String>,
     /// Value, and the values that it can have; or the reason for which there is none.
     pub found: Result<(String, String), String>,
+}
+
+impl Serialize for KnobListing {
+    /// Name and disk with the value and those that it can have, or with the reason for which there
+    /// is none.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let KnobListing { name, disk, found } = self;
+        let value = match found {
+            Ok((value, allowed)) => {
+                json!({ "name": name, "disk": disk, "value": value, "allowed": allowed })
+            }
+            Err(why) => json!({ "name": name, "disk": disk, "value": null, "reason": why }),
+        };
+        value.serialize(serializer)
+    }
 }
 
 /// Reads every knob of the system whose file tree begins at `root`, and of `disk`.

@@ -2,7 +2,9 @@
 //! it.
 
 use joulio_host::controller::AdminController;
-use joulio_host::knobs::{CpuLatency, Knob, KnobError, Knobs, Setting};
+use joulio_host::knobs::{
+    CpuLatency, Knob, KnobError, KnobRequestError, Knobs, Setting, check_distinct,
+};
 use joulio_host::power_states::{FeatureRequest, coalescing};
 use joulio_host::{ChangeError, Changes};
 use joulio_nvme_spec::feature::InterruptCoalescing;
@@ -16,12 +18,9 @@ const ROOT: &str = "/";
 /// Why a setting cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingError {
-    /// A setting that was given two values: give one.
-    #[error("--set {0}: given twice: give one value")]
-    Twice(String),
-    /// A name that no setting has.
-    #[error("no setting {0}: joulio knobs shows those that there are")]
-    Unknown(String),
+    /// A name that no setting has, or one that was given two values.
+    #[error(transparent)]
+    Request(#[from] KnobRequestError),
     /// A setting of a disk, and devices that joulio drives.
     #[error(
         "{0}: the kernel does not drive these devices: name a block device or a file, as --device /dev/nvme0n1"
@@ -72,10 +71,8 @@ impl ExperimentSettings {
     ) -> Result<Vec<SettingCombination>, SettingError> {
         let disks = disks(targets);
         let mut all = vec![self.coalesced(targets)?];
-        for (at, (name, value)) in self.set.iter().enumerate() {
-            if self.set[..at].iter().any(|(before, _)| before == name) {
-                return Err(SettingError::Twice(name.clone()));
-            }
+        check_distinct(&self.set)?;
+        for (name, value) in &self.set {
             for combination in &mut all {
                 combination.add(name, value, &disks)?;
             }
@@ -154,7 +151,7 @@ fn crossed(
 
 impl SettingCombination {
     fn add(&mut self, name: &str, value: &str, disks: &[String]) -> Result<(), SettingError> {
-        let unknown = || SettingError::Unknown(name.into());
+        let unknown = || KnobRequestError::Unknown(name.into());
         let knob = Knob::by_name(name, None).ok_or_else(unknown)?;
         if knob.disk().is_none() {
             self.knobs.push((knob, value.into()));

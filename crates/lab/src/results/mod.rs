@@ -2,6 +2,7 @@
 //! by, and what is to be known beside the figures.
 
 mod energy_column;
+mod energy_notes;
 mod means;
 mod mostly;
 mod notes;
@@ -9,6 +10,7 @@ mod run_name;
 mod varied;
 
 pub use energy_column::{EnergyColumn, shown};
+pub use energy_notes::{energy_notes, model_note, star_note};
 pub use means::{MeanOf, MeanRow, ties};
 pub use notes::{notes, unmetered};
 pub use run_name::{SPOILED, mode_name, run_name};

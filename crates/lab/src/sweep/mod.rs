@@ -4,6 +4,7 @@
 mod axes;
 mod device_set;
 mod factor;
+mod judgement;
 mod options;
 mod order;
 mod real;
@@ -15,6 +16,7 @@ mod virtual_runner;
 pub use axes::Axes;
 pub use device_set::{ComparedDevices, DeviceSet};
 pub use factor::{Factor, FactorError, method};
+pub use judgement::{FailedRuns, check_unspoiled, judge_runs};
 pub use options::{SweepOptions, SweepOptionsError};
 pub use order::{Order, PlannedRun, plan};
 pub use real::{RealRunner, machine_here, platform_here};

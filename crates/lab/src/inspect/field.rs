@@ -1,10 +1,10 @@
-//! One field of a structure: what text and JSON both show of it.
+//! One field of an NVMe structure, as text and as JSON.
 
 use serde_json::Value;
 
-/// Notations of nvme-cli for a field.
+/// A field of an NVMe structure, in nvme-cli's notation of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PrintedField {
+pub enum NvmeField {
     /// A decimal number.
     Decimal(u64),
     /// A set of bits or an identifier: hexadecimal in text, a number in JSON.
@@ -17,48 +17,48 @@ pub enum PrintedField {
     Text(String),
 }
 
-impl PrintedField {
+impl NvmeField {
     /// The field as text.
     pub fn text(&self) -> String {
         match self {
-            PrintedField::Decimal(n) => n.to_string(),
-            PrintedField::Hex(n) => hex(*n),
-            PrintedField::Wide(n) => n.to_string(),
-            PrintedField::Oui(n) => format!("{n:06x}"),
-            PrintedField::Text(text) => text.clone(),
+            NvmeField::Decimal(n) => n.to_string(),
+            NvmeField::Hex(n) => hex(*n),
+            NvmeField::Wide(n) => n.to_string(),
+            NvmeField::Oui(n) => format!("{n:06x}"),
+            NvmeField::Text(text) => text.clone(),
         }
     }
 
     /// The field as JSON.
     pub fn json(&self) -> Value {
         match self {
-            PrintedField::Decimal(n) | PrintedField::Hex(n) => Value::from(*n),
-            PrintedField::Wide(n) => Value::from(n.to_string()),
-            PrintedField::Oui(n) => Value::from(*n),
-            PrintedField::Text(text) => Value::from(text.as_str()),
+            NvmeField::Decimal(n) | NvmeField::Hex(n) => Value::from(*n),
+            NvmeField::Wide(n) => Value::from(n.to_string()),
+            NvmeField::Oui(n) => Value::from(*n),
+            NvmeField::Text(text) => Value::from(text.as_str()),
         }
     }
 }
 
 /// A decimal field.
-pub fn decimal(n: impl Into<u64>) -> PrintedField {
-    PrintedField::Decimal(n.into())
+pub(super) fn decimal(n: impl Into<u64>) -> NvmeField {
+    NvmeField::Decimal(n.into())
 }
 
 /// A hexadecimal field.
-pub fn bits(n: impl Into<u64>) -> PrintedField {
-    PrintedField::Hex(n.into())
+pub(super) fn bits(n: impl Into<u64>) -> NvmeField {
+    NvmeField::Hex(n.into())
 }
 
 /// An ASCII field, its padding kept, up to the first byte that is not printable: a device is not
 /// trusted to send terminal escapes.
-pub fn ascii(field: &[u8]) -> PrintedField {
+pub(super) fn ascii(field: &[u8]) -> NvmeField {
     let printable = field.iter().take_while(|b| (0x20..0x7f).contains(*b));
-    PrintedField::Text(printable.map(|b| char::from(*b)).collect())
+    NvmeField::Text(printable.map(|b| char::from(*b)).collect())
 }
 
 /// Bytes as one run of hexadecimal digits.
-pub fn digits(bytes: &[u8]) -> String {
+pub(super) fn digits(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn a_wide_number_keeps_its_digits_in_json() {
         assert_eq!(
-            PrintedField::Wide(u128::MAX).json(),
+            NvmeField::Wide(u128::MAX).json(),
             "340282366920938463463374607431768211455"
         );
     }

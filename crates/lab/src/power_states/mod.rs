@@ -1,0 +1,147 @@
+//! A controller's power states: what it reports, and changes that are left or held for a while.
+
+mod json;
+
+use crate::controller_name::NamedController;
+use crate::pause::pause;
+use joulio_emulator::PowerUse;
+use joulio_energy::{Clock, Energy, MeterError, Meters, Monotonic};
+use joulio_host::energy_sources::device_meter;
+use joulio_host::power_states::{FeatureRequest, PowerStatus};
+use joulio_host::{ChangeError, Changes};
+use joulio_nvme::NvmeError;
+use joulio_units::Nanos;
+use joulio_workload::Stop;
+use std::io;
+use std::sync::Arc;
+
+/// Failure to ask a controller about its power states, or to change them.
+#[derive(Debug, thiserror::Error)]
+pub enum PowerStatesError {
+    /// A feature could not be changed, or not be put back.
+    #[error(transparent)]
+    Change(#[from] Box<ChangeError>),
+    /// The controller fails a command.
+    #[error(transparent)]
+    Controller(#[from] NvmeError),
+    /// No thread could be started to read the meter.
+    #[error(transparent)]
+    Meter(io::Error),
+}
+
+impl PowerStatesError {
+    /// Returns true if nothing is left changed, and asking was not reached.
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            PowerStatesError::Change(error) => !error.leaves_changes(),
+            PowerStatesError::Controller(_) | PowerStatesError::Meter(_) => false,
+        }
+    }
+}
+
+/// Controller and the state of its power.
+#[derive(Debug)]
+pub struct PowerReport {
+    /// Name that the user gave the controller.
+    pub device: String,
+    /// Model number.
+    pub model: String,
+    /// Serial number.
+    pub serial: String,
+    /// Power states, features and logs.
+    pub status: PowerStatus,
+    /// Time in each power state, of an emulated controller.
+    pub residency: Option<PowerUse>,
+    /// Energy while it was waited for, and the meter's notes, or why that is not known; `None`
+    /// without a wait.
+    pub measured: Option<Result<(Energy, Vec<String>), String>>,
+}
+
+impl PowerReport {
+    /// Asks `controller`.
+    ///
+    /// # Errors
+    /// The controller fails a command.
+    pub fn read(controller: &NamedController) -> Result<PowerReport, PowerStatesError> {
+        let residency = controller.power_use();
+        let admin = &controller.admin;
+        Ok(PowerReport {
+            device: admin.name().into(),
+            model: admin.model(),
+            serial: admin.serial(),
+            status: PowerStatus::read(admin)?,
+            residency,
+            measured: None,
+        })
+    }
+}
+
+/// Makes changes and leaves them; returns what the controller reports then. `note` gets lines for
+/// the user.
+///
+/// # Errors
+/// A change fails, or the controller fails a command.
+pub fn leave(
+    requests: &[FeatureRequest],
+    controller: &NamedController,
+    note: impl Fn(&str),
+) -> Result<PowerReport, PowerStatesError> {
+    let mut made = Changes::new(note);
+    made.features(&controller.admin, requests)
+        .map_err(Box::new)?;
+    made.leave();
+    PowerReport::read(controller)
+}
+
+/// Makes changes, waits for `time` or until `stop` while the controller measures its power, if it
+/// can, and puts the old values back; returns what the controller reported before that. `note` gets
+/// lines for the user.
+///
+/// # Errors
+/// A change fails or cannot be put back, or the controller fails a command.
+pub fn hold(
+    requests: &[FeatureRequest],
+    controller: &NamedController,
+    time: Nanos,
+    stop: &Stop,
+    note: impl Fn(&str),
+) -> Result<PowerReport, PowerStatesError> {
+    let mut made = Changes::new(note);
+    made.features(&controller.admin, requests)
+        .map_err(Box::new)?;
+    let result = measure(controller, time, stop);
+    let back = made.finish();
+    let report = result?;
+    back.map_err(Box::new)?;
+    Ok(report)
+}
+
+/// Waits for `time` or until `stop`, and returns what the controller reports and its meter shows.
+fn measure(
+    controller: &NamedController,
+    time: Nanos,
+    stop: &Stop,
+) -> Result<PowerReport, PowerStatesError> {
+    let clock: Arc<dyn Clock> = Arc::new(Monotonic);
+    let admin = &controller.admin;
+    let control = Arc::clone(admin.control());
+    let meter = device_meter(admin.name(), control, admin.ends_with_process(), &*clock);
+    let refused = meter.as_ref().err().map(MeterError::to_string);
+    let mut meters = Meters::new(meter.into_iter().collect(), clock);
+    let window = meters.open().map_err(PowerStatesError::Meter)?;
+    pause(time, stop, |_| {});
+    // Its state before any other command: that could wake it.
+    let mut report = PowerReport::read(controller)?;
+    let measured = window.close(None);
+    // That ends the measurement of the device.
+    drop(meters);
+    report.status.read_measurement(admin)?;
+    report.measured = Some(match measured.into_iter().next() {
+        Some(one) => {
+            let figure = one.figure.map_err(|why| why.to_string());
+            figure.map(|figure| (figure.total, one.about.notes))
+        }
+        None => Err(refused.unwrap_or_default()),
+    });
+    Ok(report)
+}

@@ -69,7 +69,7 @@ pub fn run(args: &StatArgs) -> Outcome {
     watched.notes().iter().for_each(|note| say(note));
     let mut discovery = meters::discover_with(&root, &args.meter, &args.device, &cancel())?;
     let (baseline, notes) = idle_baseline_if_any(&root, args.idle_baseline.as_deref())?;
-    let mut out = Out::new(args, notes)?;
+    let mut out = Out::new(args.output, args.openmetrics.as_deref(), notes)?;
     let stop = stop_on_signals()?;
     out.begin(args.interval, discovery.meters.is_empty())?;
     let baseline = baseline.as_ref();

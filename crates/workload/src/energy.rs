@@ -1,9 +1,11 @@
 //! The energy of a run: every meter's figure, their sums, and the model's.
 
+mod of_meter;
 mod sum;
 
-use joulio_energy::{Boundary, Energy, MeterFigure, MeterResult, WindowError};
+use joulio_energy::{Boundary, Energy, MeterResult, WindowError};
 use joulio_job::{EnergyResult, Unmetered, WorkDone};
+use of_meter::{Of, above_idle, total};
 use sum::sum;
 
 /// Every figure: the meters', the sums of those that stand side by side, and those without the
@@ -32,23 +34,6 @@ pub(crate) fn figures(
         ..EnergyResult::new(energy, done)
     }));
     (figures, without)
-}
-
-/// Selects one of a meter's figures, or says why it has none.
-type Of = fn(&MeterResult) -> Result<&Energy, &'static str>;
-
-fn total(meter: &MeterResult) -> Result<&Energy, &'static str> {
-    let figure = meter.figure.as_ref();
-    figure.map_or(Err("has no figure"), |figure| Ok(&figure.total))
-}
-
-fn above_idle(meter: &MeterResult) -> Result<&Energy, &'static str> {
-    match &meter.figure {
-        Ok(MeterFigure { above_idle, .. }) => {
-            above_idle.as_ref().ok_or("is not in the idle baseline")
-        }
-        Err(_) => Err("has no figure"),
-    }
 }
 
 fn unmetered(meter: &MeterResult) -> Option<Unmetered> {

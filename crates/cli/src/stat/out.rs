@@ -1,6 +1,5 @@
 //! Outputs of the figures.
 
-use super::StatArgs;
 use super::table::Tables;
 use crate::Outcome;
 use crate::columns::clean;
@@ -8,6 +7,7 @@ use crate::failure::Failure;
 use crate::output::{Format, print, print_json_line};
 use joulio_lab::stat::{Metrics, StatReport};
 use joulio_units::Nanos;
+use std::path::Path;
 
 /// Standard output, and the file of metrics.
 pub struct Out {
@@ -19,16 +19,16 @@ pub struct Out {
 }
 
 impl Out {
-    /// Opens the outputs of `args`. The file is written once, so that one that cannot be is known
+    /// Opens standard output, and the file of `metrics`. That is written once, so that one that cannot be is known
     /// before the first interval.
-    pub fn new(args: &StatArgs, notes: Vec<String>) -> Result<Out, Failure> {
-        let metrics = args.openmetrics.as_deref().map(Metrics::open);
+    pub fn new(format: Format, metrics: Option<&Path>, notes: Vec<String>) -> Result<Out, Failure> {
+        let metrics = metrics.map(Metrics::open);
         let metrics = metrics.transpose().map_err(Failure::input)?;
         if let Some(metrics) = &metrics {
             metrics.write().map_err(Failure::run)?;
         }
         Ok(Out {
-            format: args.output,
+            format,
             tables: Tables::default(),
             notes,
             metrics,

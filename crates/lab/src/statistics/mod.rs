@@ -5,6 +5,7 @@
 
 mod bootstrap;
 mod correction;
+mod estimates;
 mod fit;
 mod interval;
 mod student;
@@ -15,9 +16,10 @@ mod tests;
 
 pub use bootstrap::{Bootstrap, quantile_interval};
 pub use correction::Correction;
+pub use estimates::{mean, median, quantile, variance};
 pub use fit::Quadratic;
 pub use interval::Interval;
-pub use summary::{Summary, mean, median, quantile, variance};
+pub use summary::Summary;
 pub use t_test::{Comparison, TTest, ratio};
 
 /// Probability that an interval has the true value, and one less that of a false alarm.

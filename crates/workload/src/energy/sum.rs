@@ -1,6 +1,6 @@
 //! Sums of meters that stand side by side.
 
-use super::Of;
+use super::of_meter::Of;
 use joulio_energy::{Boundary, Energy, MeterResult, Place, SumError, Zone};
 use joulio_job::Unmetered;
 

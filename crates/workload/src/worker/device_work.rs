@@ -1,10 +1,10 @@
 //! A job's work on one of its devices.
 
 use super::in_flight::InFlight;
+use super::parts::Worker;
 use crate::pattern::Pattern;
 use crate::share::Share;
 use crate::verify::Ledger;
-use crate::worker::Worker;
 use joulio_job::{IoStatistics, Schedule, VerifyResult};
 use joulio_units::{Direction, Nanos};
 

@@ -1,9 +1,9 @@
 //! The run loop of one job.
 
-use super::Worker;
 use super::device_work::{DeviceWork, Prepared};
 use super::in_flight::InFlightIo;
 use super::job_meter::JobMeter;
+use super::parts::Worker;
 use crate::control::{CHECK_INTERVAL, MAX_WAIT_AFTER_STOP};
 use crate::engine::{IoError, Traced};
 use crate::job_result::{JobResult, ShareResult};

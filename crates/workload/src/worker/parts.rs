@@ -1,0 +1,62 @@
+//! What a job's thread is given.
+
+use crate::Stop;
+use crate::protocol::{JobMessage, JobOrder};
+use crate::share::Share;
+use crate::worker_error::WorkerError;
+use joulio_job::{Availability, CompletionMode, Job};
+use joulio_nvme::wait::{Adaptive, AnyPolicy, StepSet, WaitCosts};
+use std::sync::atomic::AtomicU64;
+use std::sync::mpsc::{Receiver, Sender};
+
+/// One job, ready to be given an engine.
+pub struct Worker<'a> {
+    pub(crate) job: &'a Job,
+    /// Number of the job, from 0.
+    pub(crate) index: usize,
+    /// Bytes of the job's longest I/O.
+    pub(crate) bs: u64,
+    /// Shares of the job's devices, at least one.
+    pub(crate) shares: Vec<Share>,
+    pub(crate) stop: &'a Stop,
+    /// Costs of each step of a wait on this machine, if they are known.
+    pub(crate) wait_costs: Option<&'a WaitCosts>,
+    /// Events of the measured part that each queue is to keep.
+    pub(crate) trace: Option<usize>,
+    /// I/Os done, for the progress bar.
+    pub(crate) progress: &'a AtomicU64,
+    pub(crate) messages: Sender<JobMessage>,
+    pub(crate) orders: Receiver<JobOrder>,
+}
+
+impl Worker<'_> {
+    /// I/Os in flight on each device.
+    pub(crate) fn depth(&self) -> usize {
+        self.job.iodepth
+    }
+
+    /// Bytes of the longest I/O.
+    pub(crate) fn longest(&self) -> u64 {
+        self.bs
+    }
+
+    /// The policy by `mode`, if it has one, of a thread that can wait by `steps`.
+    pub(crate) fn policy(&self, mode: CompletionMode, steps: StepSet) -> Option<AnyPolicy> {
+        if mode != CompletionMode::Adaptive {
+            return mode.policy();
+        }
+        let costs = self.wait_costs.cloned().unwrap_or_else(WaitCosts::generic);
+        let own = Adaptive::new(costs, self.job.goal, self.job.numjobs, steps);
+        Some(AnyPolicy::Adaptive(own))
+    }
+
+    /// Reports that there is no engine.
+    pub(crate) fn refuse(self, why: Availability) -> Result<(), WorkerError> {
+        self.report(JobMessage::Ready(why))
+    }
+
+    pub(super) fn report(&self, message: JobMessage) -> Result<(), WorkerError> {
+        let sent = self.messages.send(message);
+        sent.map_err(|_| WorkerError::NotStarted)
+    }
+}

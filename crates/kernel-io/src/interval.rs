@@ -8,7 +8,7 @@ const SECTOR: u64 = 512;
 
 /// I/O of a block device in an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Interval {
+pub struct DiskUse {
     /// I/Os completed.
     pub ios: u64,
     /// Reads completed.
@@ -34,9 +34,9 @@ pub struct Interval {
     pub utilisation: f64,
 }
 
-impl Interval {
+impl DiskUse {
     /// I/O from `before` to `after`, `length` apart.
-    pub fn between(before: &DiskStats, after: &DiskStats, length: Nanos) -> Interval {
+    pub fn between(before: &DiskStats, after: &DiskStats, length: Nanos) -> DiskUse {
         let seconds = length.seconds();
         let reads = since(before.reads, after.reads);
         let writes = since(before.writes, after.writes);
@@ -51,7 +51,7 @@ impl Interval {
             }
         };
         let busy = since(before.busy_ms, after.busy_ms);
-        Interval {
+        DiskUse {
             ios,
             reads,
             writes,
@@ -123,7 +123,7 @@ mod tests {
             weighted_ms: 2000,
             ..before
         };
-        let interval = Interval::between(&before, &after, SECOND);
+        let interval = DiskUse::between(&before, &after, SECOND);
         assert_eq!((interval.iops(), interval.await_ms), (1000.0, Some(2.1)));
         assert_eq!(interval.read_await_ms, Some(2.0));
         assert_eq!(interval.write_await_ms, Some(3.0));
@@ -134,13 +134,13 @@ mod tests {
     #[test]
     fn without_io_there_is_no_latency() {
         let still = DiskStats::default();
-        let interval = Interval::between(&still, &still, SECOND);
+        let interval = DiskUse::between(&still, &still, SECOND);
         assert_eq!((interval.await_ms, interval.iops()), (None, 0.0));
         assert_eq!(
             (interval.read_await_ms, interval.write_await_ms),
             (None, None)
         );
-        let none = Interval::between(&still, &still, Nanos::ZERO);
+        let none = DiskUse::between(&still, &still, Nanos::ZERO);
         assert_eq!((none.iops(), none.queue), (0.0, 0.0));
     }
 

@@ -34,7 +34,7 @@ pub use effective::{Effective, Unavailable, expect, judge};
 pub use engines::*;
 pub use error::{DirectFileError, KernelEngineError, Missing};
 pub use interrupts::{InterruptLine, Interrupts};
-pub use interval::Interval;
+pub use interval::DiskUse;
 pub use lock_holder::LockHolder;
 pub use release::Release;
 pub use throttle::{NoThrottles, Throttled, Throttles};

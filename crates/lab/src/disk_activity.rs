@@ -1,6 +1,6 @@
 //! Block devices that are watched, and their activity.
 
-use joulio_kernel_io::{DiskStats, Disks, Interval, StatsError};
+use joulio_kernel_io::{DiskStats, DiskUse, Disks, StatsError};
 use joulio_units::Nanos;
 use std::collections::BTreeMap;
 use std::fs;
@@ -51,7 +51,7 @@ pub struct DiskActivity {
     /// Name of the device as the kernel has it: vda.
     pub name: String,
     /// I/Os, bytes and times of the interval.
-    pub interval: Interval,
+    pub interval: DiskUse,
     /// Names of what it stands on, if that is watched too: their I/Os are the same, and count once.
     pub on: Vec<String>,
 }
@@ -108,7 +108,7 @@ impl WatchedDisks {
             match after.get(name) {
                 Some(after) => snapshot.devices.push(DiskActivity {
                     name: name.clone(),
-                    interval: Interval::between(before, after, length),
+                    interval: DiskUse::between(before, after, length),
                     on: on.clone(),
                 }),
                 None => snapshot.notes.push(format!("{name} was removed")),

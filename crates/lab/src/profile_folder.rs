@@ -2,7 +2,7 @@
 
 use crate::output_file::{Existing, OutputFile, OutputFileError};
 use joulio_model::{DeviceProfile, MachineProfile, ProfileError};
-use joulio_twin::fit::{Change, WriteError, write};
+use joulio_twin::fit::{FitWriteError, FittedFigure, write};
 use joulio_twin::published::{FieldError, Paper, ProfileField, Profiles};
 use std::collections::BTreeMap;
 use std::fs;
@@ -46,7 +46,7 @@ pub enum ProfileFolderError {
         /// The file.
         path: PathBuf,
         /// Reason.
-        source: WriteError,
+        source: FitWriteError,
     },
 }
 
@@ -95,7 +95,7 @@ impl ProfileFolder {
     /// A file cannot be read or written, or would be no profile.
     pub fn write_fit(
         &self,
-        changes: &[Change],
+        changes: &[FittedFigure],
         written: impl Fn(&Path),
     ) -> Result<(), ProfileFolderError> {
         let mut files = BTreeMap::<PathBuf, Vec<(ProfileField, f64)>>::new();

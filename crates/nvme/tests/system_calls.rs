@@ -155,13 +155,13 @@ impl Count {
         );
         assert_eq!(made("clock_nanosleep"), sleeps, "{of:?}");
         // A policy that asks for lost time has it read now and then: a file is opened, read, closed.
-        let asked = made("open") + made("openat");
+        let opens = made("open") + made("openat");
         // A debug build checks the file's number when it is closed.
-        assert!(made("fcntl") <= asked, "{of:?}");
+        assert!(made("fcntl") <= opens, "{of:?}");
         let adapts = self.of.starts_with("adaptive");
-        assert!(asked == 0 || adapts, "{of:?}");
-        assert_eq!([made("read"), made("close")], [asked; 2], "{of:?}");
-        assert!(asked <= ios, "{of:?}");
+        assert!(opens == 0 || adapts, "{of:?}");
+        assert_eq!([made("read"), made("close")], [opens; 2], "{of:?}");
+        assert!(opens <= ios, "{of:?}");
         // The interrupt of a completion is read once: by the block that it ends, or by the next
         // one, if the completion was found without. Both queues may owe one of before.
         let reads = made("preadv2");

@@ -16,7 +16,7 @@ use crate::published::{Basis, Paper, ProfileField, Profiles, SimulationError, Si
 use serde::Serialize;
 
 pub use break_even::Rule;
-pub use claims::Observation;
+pub use claims::CheckedClaim;
 pub use numbers::NumberCheck;
 pub use orders::PublishedOrder;
 pub use savings::SavingCheck;
@@ -38,7 +38,7 @@ pub struct CheckReport {
     /// Orders of methods.
     pub orders: Vec<PublishedOrder>,
     /// Claims in words.
-    pub observations: Vec<Observation>,
+    pub observations: Vec<CheckedClaim>,
     /// The break-even rule.
     pub rules: Vec<Rule>,
     /// Printed gains at savings that sources disagree on.
@@ -109,7 +109,7 @@ pub struct Unsaid {
 
 /// Counts of a source's numbers by what became of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Summary {
+pub struct PaperSummary {
     /// The source's short name.
     pub paper: String,
     /// Numbers that nothing was chosen to meet and that are met.
@@ -126,13 +126,13 @@ pub struct Summary {
 
 impl CheckReport {
     /// Counts of each source's numbers, in the order in which the sources came.
-    pub fn summary(&self) -> Vec<Summary> {
-        let mut found: Vec<Summary> = Vec::new();
+    pub fn summary(&self) -> Vec<PaperSummary> {
+        let mut found: Vec<PaperSummary> = Vec::new();
         for row in &self.numbers {
             if found.last().is_none_or(|last| last.paper != row.paper) {
-                found.push(Summary {
+                found.push(PaperSummary {
                     paper: row.paper.clone(),
-                    ..Summary::default()
+                    ..PaperSummary::default()
                 });
             }
             let Some(of) = found.last_mut() else {

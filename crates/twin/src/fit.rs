@@ -15,7 +15,7 @@ use crate::published::{
 };
 use serde::Serialize;
 
-pub use write::{WriteError, write};
+pub use write::{FitWriteError, write};
 
 /// I/Os of each run of a fit.
 pub const IOS: u64 = 10_000;
@@ -28,7 +28,7 @@ const SHRINK: f64 = 0.8;
 
 /// A figure before and after the fit.
 #[derive(Clone, Debug, Serialize)]
-pub struct Change {
+pub struct FittedFigure {
     /// The profile's field.
     pub field: String,
     /// Value before the fit.
@@ -72,7 +72,11 @@ struct Job<'a> {
 /// # Errors
 /// [`SimulationError`], if a run cannot be simulated, or a figure has no band to be searched for
 /// in.
-pub fn fit(papers: &[Paper], profiles: Profiles, ios: u64) -> Result<Vec<Change>, SimulationError> {
+pub fn fit(
+    papers: &[Paper],
+    profiles: Profiles,
+    ios: u64,
+) -> Result<Vec<FittedFigure>, SimulationError> {
     let mut simulator = Simulator::new(papers, profiles, ios);
     let mut jobs = Vec::new();
     for paper in papers {
@@ -208,7 +212,7 @@ impl Job<'_> {
         Ok(best)
     }
 
-    fn change(&self, simulator: &mut Simulator) -> Result<Change, SimulationError> {
+    fn change(&self, simulator: &mut Simulator) -> Result<FittedFigure, SimulationError> {
         let residual = |number: &&PublishedNumber| {
             let modelled = estimate(number, simulator)?.value;
             Ok(Residual {
@@ -219,7 +223,7 @@ impl Job<'_> {
                 error: error(number, modelled),
             })
         };
-        Ok(Change {
+        Ok(FittedFigure {
             field: self.fitted.field.clone(),
             from: self.from,
             to: self.now,

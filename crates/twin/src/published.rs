@@ -10,7 +10,7 @@ mod spec;
 
 pub use field::{FieldError, ProfileField};
 pub use paper::{
-    Basis, BreakEven, Conflict, Fitted, HoldOut, Input, Paper, PaperError, PublishedClaim,
+    Basis, BreakEvenPair, Conflict, Fitted, HoldOut, Input, Paper, PaperError, PublishedClaim,
     PublishedNumber, Saving, Silent,
 };
 pub use simulator::{Profiles, SimulationError, Simulator};

@@ -51,6 +51,6 @@ pub use run_error::RunError;
 pub use setup::Setup;
 pub use surroundings::{Happened, Surroundings};
 pub use target::{
-    EmulatedInfo, KernelTarget, NvmeTarget, Observed, PowerHandle, ProcessTarget, Target,
-    TargetActivity, TargetInfo, Verdict,
+    EmulatedInfo, KernelTarget, ModeVerdict, NvmeTarget, ObservedTarget, PowerHandle,
+    ProcessTarget, Target, TargetActivity, TargetInfo,
 };

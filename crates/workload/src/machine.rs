@@ -5,7 +5,7 @@ mod threads;
 pub use threads::{Counting, ThreadCounters};
 
 use joulio_job::{DiskCounters, Dispatch, IdleCounters, MachineCounters, Missing};
-use joulio_kernel_io::{CpuIdle, Disk, DiskStats, Disks, Interrupts, Interval};
+use joulio_kernel_io::{CpuIdle, Disk, DiskStats, DiskUse, Disks, Interrupts};
 use joulio_units::Nanos;
 use std::collections::BTreeMap;
 
@@ -119,7 +119,7 @@ fn ios(
         let stats = after.get(&disk.name).zip(before.get(&disk.name));
         let (after, before) =
             stats.ok_or_else(|| format!("{} is not in /proc/diskstats", disk.name))?;
-        let interval = Interval::between(before, after, Nanos::ZERO);
+        let interval = DiskUse::between(before, after, Nanos::ZERO);
         let merges = |stats: &DiskStats| stats.read_merges.saturating_add(stats.write_merges);
         sum.ios += interval.ios;
         sum.merges += merges(after).saturating_sub(merges(before));

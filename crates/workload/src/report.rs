@@ -5,7 +5,7 @@ use crate::energy::figures;
 use crate::job_result::JobResult;
 use crate::setup::Setup;
 use crate::spoiled::{Evidence, JobEvidence, judge, settings_lost};
-use crate::target::{TargetActivity, Verdict};
+use crate::target::{ModeVerdict, TargetActivity};
 use joulio_energy::Model;
 use joulio_job::{
     CompletionResult, Counts, DeviceCounts, DirectionResult, FaultCounts, FixedWindow,
@@ -37,8 +37,8 @@ impl RunReport<'_> {
                 spoiled = self.spoiled(&done);
                 let counts = self.counts(*done);
                 match self.judge(method, &counts) {
-                    Verdict::AsRequested => (Some(effective), None, Some(counts)),
-                    Verdict::Other { effective, reason } => {
+                    ModeVerdict::AsRequested => (Some(effective), None, Some(counts)),
+                    ModeVerdict::Other { effective, reason } => {
                         (Some(effective), Some(reason), Some(counts))
                     }
                 }
@@ -61,11 +61,11 @@ impl RunReport<'_> {
 
     /// Judges what the run was, by what the machine counted: the first target that says otherwise
     /// is right.
-    fn judge(&self, method: Method, counts: &Counts) -> Verdict {
+    fn judge(&self, method: Method, counts: &Counts) -> ModeVerdict {
         let targets = self.setup.targets.iter();
         let mut verdicts = targets.map(|target| target.judge(method, counts));
-        let other = verdicts.find(|verdict| *verdict != Verdict::AsRequested);
-        other.unwrap_or(Verdict::AsRequested)
+        let other = verdicts.find(|verdict| *verdict != ModeVerdict::AsRequested);
+        other.unwrap_or(ModeVerdict::AsRequested)
     }
 
     /// Returns what spoiled the run.

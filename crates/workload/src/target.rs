@@ -1,5 +1,5 @@
 //! Targets of a workload: what a target is ([`TargetInfo`]), what is known of it beside its I/O
-//! ([`Observed`]), and running a job on it ([`Target`]).
+//! ([`ObservedTarget`]), and running a job on it ([`Target`]).
 
 mod info;
 mod kernel;
@@ -11,9 +11,9 @@ mod verdict;
 pub use info::TargetInfo;
 pub use kernel::KernelTarget;
 pub use nvme::{EmulatedInfo, NvmeTarget};
-pub use observed::{Observed, PowerHandle, TargetActivity};
+pub use observed::{ObservedTarget, PowerHandle, TargetActivity};
 pub use process_target::ProcessTarget;
-pub use verdict::Verdict;
+pub use verdict::ModeVerdict;
 
 use crate::worker::Worker;
 use crate::worker_error::WorkerError;
@@ -21,7 +21,7 @@ use joulio_job::{Counts, Method};
 use std::any::Any;
 
 /// A device or file that jobs run on.
-pub trait Target: Observed + Any + Send + Sync {
+pub trait Target: ObservedTarget + Any + Send + Sync {
     /// Facts about the target.
     fn info(&self) -> &TargetInfo;
 
@@ -54,5 +54,5 @@ pub trait Target: Observed + Any + Send + Sync {
     ) -> Result<(), WorkerError>;
 
     /// Judges by what was counted during a run's I/Os whether `method` was effective.
-    fn judge(&self, method: Method, counts: &Counts) -> Verdict;
+    fn judge(&self, method: Method, counts: &Counts) -> ModeVerdict;
 }

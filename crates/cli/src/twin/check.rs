@@ -5,7 +5,7 @@ use crate::Outcome;
 use crate::columns::columns;
 use crate::failure::Failure;
 use crate::output::{Format, Output, print, print_json};
-use joulio_twin::check::{CheckReport, IOS, NumberCheck, Observation, Rule, SavingCheck, check};
+use joulio_twin::check::{CheckReport, CheckedClaim, IOS, NumberCheck, Rule, SavingCheck, check};
 use joulio_twin::published::Basis;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -255,7 +255,7 @@ fn orders(text: &mut String, report: &CheckReport) {
     }
 }
 
-fn observed(text: &mut String, observation: &Observation) {
+fn observed(text: &mut String, observation: &CheckedClaim) {
     let verdict = match (observation.holds, observation.broken()) {
         (true, _) => "holds",
         (_, true) => "BROKEN",

@@ -6,7 +6,7 @@ use crate::columns::columns;
 use crate::failure::{Failure, say};
 use crate::output::{Format, Output, print, print_json};
 use joulio_lab::ProfileFolder;
-use joulio_twin::fit::{Change, IOS, fit};
+use joulio_twin::fit::{FittedFigure, IOS, fit};
 use joulio_twin::hold_out::{HoldOutReport, hold_out, with_hold_outs};
 use std::path::{Path, PathBuf};
 
@@ -66,7 +66,7 @@ pub fn run(args: &FitArgs) -> Outcome {
     Ok(())
 }
 
-fn text(changes: &[Change]) -> String {
+fn text(changes: &[FittedFigure]) -> String {
     let rows = changes.iter().map(|change| {
         let errors = change
             .residuals

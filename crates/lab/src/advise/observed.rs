@@ -2,7 +2,7 @@
 
 use crate::disk_activity::{DiskError, WatchedDisks};
 use crate::pause::pause;
-use joulio_kernel_io::{Disks, Interval};
+use joulio_kernel_io::{DiskUse, Disks};
 use joulio_nvme::wait::now;
 use joulio_units::Nanos;
 use joulio_workload::{Arrivals, Job, ReadWrite, Stop};
@@ -67,7 +67,7 @@ impl Workload {
     }
 
     /// The workload of `interval` on the disk `from`; `None`: it was idle.
-    fn of(from: &str, interval: &Interval) -> Option<Workload> {
+    fn of(from: &str, interval: &DiskUse) -> Option<Workload> {
         let ios = interval.reads + interval.writes;
         if ios == 0 {
             return None;
@@ -121,8 +121,8 @@ impl Observation {
 mod tests {
     use super::*;
 
-    fn interval(utilisation: f64) -> Interval {
-        Interval {
+    fn interval(utilisation: f64) -> DiskUse {
+        DiskUse {
             ios: 4_000,
             reads: 3_000,
             writes: 1_000,
@@ -131,7 +131,7 @@ mod tests {
             seconds: 2.0,
             queue: 3.7,
             utilisation,
-            ..Interval::default()
+            ..DiskUse::default()
         }
     }
 
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!((seen.rate, seen.iodepth), (Some(2_000), OPEN_DEPTH));
         let busy = Workload::of("sda", &interval(0.99)).unwrap();
         assert_eq!((busy.rate, busy.iodepth), (None, 4));
-        assert_eq!(Workload::of("sda", &Interval::default()), None);
+        assert_eq!(Workload::of("sda", &DiskUse::default()), None);
     }
 
     #[test]

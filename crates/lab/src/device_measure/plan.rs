@@ -190,15 +190,15 @@ mod tests {
     struct Servers {
         servers: f64,
         disturbed: usize,
-        asked: Vec<RatePoint>,
+        requested: Vec<RatePoint>,
     }
 
     impl RateSource for Servers {
         fn run(&mut self, point: RatePoint) -> Result<RateRun, DeviceMeasureError> {
-            self.asked.push(point);
+            self.requested.push(point);
             let by_one = (point.iodepth as f64).min(16.0);
             let at_once = f64::min(by_one * point.numjobs as f64, self.servers);
-            let disturbed = self.asked.len().is_multiple_of(self.disturbed);
+            let disturbed = self.requested.len().is_multiple_of(self.disturbed);
             let slower = if disturbed { 0.5 } else { 1.0 };
             Ok(RateRun {
                 iops: at_once * 10_000.0 * 4096.0 / f64::from(point.bytes) * slower,
@@ -227,14 +227,14 @@ mod tests {
         servers: f64,
         disturbed: usize,
     ) -> Result<(Vec<PointRuns>, Vec<RatePoint>), DeviceMeasureError> {
-        let asked = Vec::new();
+        let requested = Vec::new();
         let mut source = Servers {
             servers,
             disturbed,
-            asked,
+            requested,
         };
         let points = measure_rates(plan, &mut source, &mut |_| {})?;
-        Ok((points, source.asked))
+        Ok((points, source.requested))
     }
 
     /// Bytes, depth and jobs of each point.
@@ -285,10 +285,12 @@ mod tests {
             directions: vec![Direction::Read, Direction::Write],
             ..plan()
         };
-        let (points, asked) = measured(&both, 24.0, 0).unwrap();
+        let (points, requested) = measured(&both, 24.0, 0).unwrap();
         assert!(points.iter().all(|runs| runs.runs.len() >= 5));
-        let first_write = asked.iter().position(|p| p.direction == Direction::Write);
-        let (reads, writes) = asked.split_at(first_write.unwrap());
+        let first_write = requested
+            .iter()
+            .position(|p| p.direction == Direction::Write);
+        let (reads, writes) = requested.split_at(first_write.unwrap());
         assert!(writes.iter().all(|p| p.direction == Direction::Write));
         // The last four rounds: each point once in every one.
         let round = points.len() / 2;

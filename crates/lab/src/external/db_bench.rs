@@ -4,9 +4,9 @@
 //! The file system is mounted in a mount namespace of each program's own, so that it is gone when the
 //! program is, however that ends.
 
-use super::done::{Done, summary};
+use super::done::{ProgramReport, summary};
 use super::error::ExternalError;
-use super::program::{Ended, Program, whole_seconds};
+use super::program::{Program, ProgramEnd, whole_seconds};
 use crate::open::open_kernel;
 use joulio_units::Nanos;
 use joulio_workload::{DirectionResult, EngineName, Job, ReadWrite, RingOptions, Stop, Target};
@@ -153,7 +153,7 @@ impl Database {
         job: &Job,
         stop: &Stop,
         progress: impl Fn() + Copy,
-    ) -> Result<Done, ExternalError> {
+    ) -> Result<ProgramReport, ExternalError> {
         let mut words = vec![
             "--benchmarks=readrandom".to_owned(),
             "--use_existing_db=1".into(),
@@ -177,7 +177,7 @@ impl Database {
         words: &[&str],
         stop: &Stop,
         progress: impl Fn(),
-    ) -> Result<Ended, ExternalError> {
+    ) -> Result<ProgramEnd, ExternalError> {
         let folder = self.folder.path();
         let mut db = OsString::from("--db=");
         db.push(folder.join("db"));
@@ -256,7 +256,7 @@ fn make_file_system(
 ///
 /// # Errors
 /// The output has another form, or keys were not found.
-fn read(program: &Program, ended: &Ended, value: u64) -> Result<Done, ExternalError> {
+fn read(program: &Program, ended: &ProgramEnd, value: u64) -> Result<ProgramReport, ExternalError> {
     let lacks = |what: &str| program.failed(format!("its output has no {what}"));
     let rate = ended.stdout.lines().find_map(Rate::parse);
     let rate = rate.ok_or_else(|| lacks("line 'readrandom : ...'"))?;
@@ -283,7 +283,7 @@ fn read(program: &Program, ended: &Ended, value: u64) -> Result<Done, ExternalEr
             (histogram.max * 1e3).round() as u64,
         ),
     };
-    Ok(Done {
+    Ok(ProgramReport {
         seconds: rate.seconds,
         usage: ended.usage,
         read: all.clone(),
@@ -405,10 +405,10 @@ Percentiles: P50: 46.06 P75: 65.26 P99: 152.84 P99.9: 638.00 P99.99: 3650.00
 (     580,     870 ]      198   0.495%  99.927% \n\
 (    2900,    4400 ]       29   0.073% 100.000% \n";
 
-    fn ended(text: &str) -> Ended {
-        Ended {
+    fn ended(text: &str) -> ProgramEnd {
+        ProgramEnd {
             stdout: text.into(),
-            ..Ended::default()
+            ..ProgramEnd::default()
         }
     }
 

@@ -4,7 +4,7 @@ use joulio_workload::{DirectionResult, LatencySummary, ThreadUsage};
 
 /// Report of another program's measured part.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Done {
+pub struct ProgramReport {
     /// Seconds of it.
     pub seconds: f64,
     /// CPU time.

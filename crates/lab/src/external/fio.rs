@@ -1,8 +1,8 @@
 //! fio: a job file made, its JSON read.
 
-use super::done::{Done, summary};
+use super::done::{ProgramReport, summary};
 use super::error::ExternalError;
-use super::program::{Ended, Program};
+use super::program::{Program, ProgramEnd};
 use joulio_units::Direction;
 use joulio_workload::{
     CompletionMode, DirectionResult, EngineName, Job, JobKind, LatencySummary, ThreadUsage,
@@ -85,7 +85,7 @@ pub fn job_file(job: &Job, mode: CompletionMode, device: &Path) -> Result<String
 ///
 /// # Errors
 /// The output has another form, or I/Os failed.
-pub fn read(program: &Program, ended: &Ended) -> Result<Done, ExternalError> {
+pub fn read(program: &Program, ended: &ProgramEnd) -> Result<ProgramReport, ExternalError> {
     // Warnings may stand before it.
     let begin = ended.stdout.find('{').unwrap_or(0);
     let report: Value = serde_json::from_str(&ended.stdout[begin..])
@@ -106,7 +106,7 @@ pub fn read(program: &Program, ended: &Ended) -> Result<Done, ExternalError> {
     if all.ios == 0 || seconds <= 0.0 {
         return Err(program.failed("it did no I/O"));
     }
-    Ok(Done {
+    Ok(ProgramReport {
         seconds,
         usage: cpu(job).ok_or_else(|| lacks("usr_cpu"))?,
         read,
@@ -201,9 +201,9 @@ mod tests {
     #[test]
     fn a_report_that_lacks_something_is_no_figure() {
         let program = Program::find("sh", "").unwrap();
-        let ended = |text: &str| Ended {
+        let ended = |text: &str| ProgramEnd {
             stdout: text.into(),
-            ..Ended::default()
+            ..ProgramEnd::default()
         };
         for text in ["", "fio: no", "{}", r#"{"jobs":[{"error":5}]}"#] {
             assert!(read(&program, &ended(text)).is_err(), "{text}");

@@ -17,7 +17,7 @@ use crate::open::open_kernel;
 use crate::target_name::TargetName;
 use crate::targets::{TargetOptions, refuse_data_loss};
 use db_bench::Database;
-use done::Done;
+use done::ProgramReport;
 use joulio_host::controller::OwnAddress;
 use joulio_kernel_io::{Disk, Release, expect};
 use joulio_units::{Direction, Nanos};
@@ -293,7 +293,7 @@ fn by_fio(
     job: &Job,
     stop: &Stop,
     observer: &dyn Observer,
-) -> Result<Done, ExternalError> {
+) -> Result<ProgramReport, ExternalError> {
     let program = Program::find("fio", fio::REMEDY)?;
     let system = |source| ExternalError::System {
         program: "fio",
@@ -312,7 +312,7 @@ fn by_spdk(
     job: &Job,
     stop: &Stop,
     observer: &dyn Observer,
-) -> Result<Done, ExternalError> {
+) -> Result<ProgramReport, ExternalError> {
     let program = Program::find("spdk_nvme_perf", spdk::REMEDY)?;
     let words = spdk::words(job, &run.address()?)?;
     let ended = program.run(&words, stop, || observer.progress(0.0))?;

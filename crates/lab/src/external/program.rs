@@ -14,10 +14,10 @@ use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Time between two looks at the program.
+/// Interval at which the program is checked.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Time that a program has to end by itself once it is told to.
+/// Time that a program has to end by itself once it has SIGTERM.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// Ticks of /proc/PID/stat in a second: USER_HZ on every architecture that joulio runs on.
@@ -39,7 +39,7 @@ pub struct Program {
 
 /// A program that has ended by itself, with status 0.
 #[derive(Clone, Debug, Default)]
-pub struct Ended {
+pub struct ProgramEnd {
     /// Standard output.
     pub stdout: String,
     /// CPU time of all of its threads.
@@ -75,7 +75,7 @@ impl Program {
         words: &[OsString],
         stop: &Stop,
         progress: impl Fn(),
-    ) -> Result<Ended, ExternalError> {
+    ) -> Result<ProgramEnd, ExternalError> {
         let wrong = |source| ExternalError::System {
             program: self.name,
             source,
@@ -97,7 +97,7 @@ impl Program {
             let said = text(&mut stderr).map_err(wrong)?;
             return Err(self.failed(last_words(&said, &stdout, &status.to_string())));
         }
-        Ok(Ended { stdout, usage })
+        Ok(ProgramEnd { stdout, usage })
     }
 
     /// The error of this program, for the reason `why`.
@@ -122,20 +122,20 @@ impl Program {
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let pid = pid.ok_or_else(|| wrong(io::ErrorKind::NotFound.into()))?;
         let how = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-        let mut told: Option<Instant> = None;
+        let mut terminated: Option<Instant> = None;
         loop {
             let over = waitid(WaitId::Pid(pid), how).map_err(|errno| wrong(errno.into()))?;
-            if over.is_some() && told.is_none() {
+            if over.is_some() && terminated.is_none() {
                 return Ok(usage(child.id()));
             }
             if over.is_some() {
                 let _ = child.wait();
                 return Err(ExternalError::Stopped(self.name));
             }
-            match told {
+            match terminated {
                 None if stop.stopped() => {
                     let _ = kill_process_group(pid, Signal::TERM);
-                    told = Some(Instant::now());
+                    terminated = Some(Instant::now());
                 }
                 Some(since) if since.elapsed() > GRACE => {
                     let _ = kill_process_group(pid, Signal::KILL);
@@ -207,7 +207,7 @@ fn stat_usage(text: &str) -> Option<ThreadUsage> {
 mod tests {
     use super::*;
 
-    fn shell(line: &str, stop: &Stop) -> Result<Ended, ExternalError> {
+    fn shell(line: &str, stop: &Stop) -> Result<ProgramEnd, ExternalError> {
         let words = ["-c", line].map(OsString::from);
         let shell = Program::find("sh", "there is none")?;
         shell.run(&words, stop, || {})

@@ -1,8 +1,8 @@
 //! SPDK's `spdk_nvme_perf`: its words, and its tables read.
 
-use super::done::{Done, summary};
+use super::done::{ProgramReport, summary};
 use super::error::ExternalError;
-use super::program::{Ended, Program, whole_seconds};
+use super::program::{Program, ProgramEnd, whole_seconds};
 use joulio_units::Direction;
 use joulio_workload::{DirectionResult, EngineName, Job};
 use std::collections::BTreeMap;
@@ -50,7 +50,11 @@ pub fn words(job: &Job, address: &str) -> Result<Vec<OsString>, ExternalError> {
 ///
 /// # Errors
 /// The output has another form.
-pub fn read(program: &Program, ended: &Ended, job: &Job) -> Result<Done, ExternalError> {
+pub fn read(
+    program: &Program,
+    ended: &ProgramEnd,
+    job: &Job,
+) -> Result<ProgramReport, ExternalError> {
     let total = ended.stdout.lines().find_map(total);
     let total = total.ok_or_else(|| program.failed("its output has no line 'Total'"))?;
     let percentiles = percentiles(&ended.stdout);
@@ -80,7 +84,7 @@ pub fn read(program: &Program, ended: &Ended, job: &Job) -> Result<Done, Externa
         // It does not report them apart.
         _ => (none(), none()),
     };
-    Ok(Done {
+    Ok(ProgramReport {
         seconds,
         // From its first moment to its last, which is longer.
         usage: ended.usage,
@@ -157,9 +161,9 @@ Summary latency data for PCIE (0000:65:00.0) NSID 1                  from core 0
     #[test]
     fn the_total_and_the_percentiles_are_read() {
         let program = Program::find("sh", "").unwrap();
-        let ended = |text: &str| Ended {
+        let ended = |text: &str| ProgramEnd {
             stdout: text.into(),
-            ..Ended::default()
+            ..ProgramEnd::default()
         };
         let done = read(&program, &ended(OUTPUT), &job()).unwrap();
         assert_eq!((done.seconds, done.all.ios), (2.0, 1_000_001));

@@ -1,14 +1,14 @@
 //! A grid's rows as CSV.
 
 use super::summary::joules_half;
-use joulio_twin::grid::{Cell, OracleJoules};
+use joulio_twin::grid::{GridCell, OracleJoules};
 use std::io;
 
 /// The text of a CSV file of `rows`: a line for each policy in each cell.
 ///
 /// # Errors
 /// The rows cannot be written.
-pub fn csv(rows: &[Cell]) -> io::Result<String> {
+pub fn csv(rows: &[GridCell]) -> io::Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let header = [
         "device",

@@ -1,6 +1,6 @@
 //! Rows as maps: for each job, size, mix and view, the best policy by device, load and depth.
 
-use joulio_twin::grid::{Axes, Cell, LoadKind, Scenario, View};
+use joulio_twin::grid::{GridAxes, GridCell, LoadKind, Scenario, View};
 use std::fmt;
 
 /// Maps that fit on a picture.
@@ -29,7 +29,7 @@ pub struct Tile {
 }
 
 impl Tile {
-    fn of(cell: &Cell) -> Option<Tile> {
+    fn of(cell: &GridCell) -> Option<Tile> {
         Some(Tile {
             best: cell.best.clone()?,
             tie: cell.is_tie(),
@@ -52,12 +52,12 @@ impl fmt::Display for Tile {
 }
 
 /// Number of maps of a grid.
-pub(super) fn count(axes: &Axes) -> usize {
+pub(super) fn count(axes: &GridAxes) -> usize {
     axes.views.len() * axes.numjobs.len() * axes.sizes.len() * axes.reads.len()
 }
 
 /// Makes every map of `rows`.
-pub fn maps(axes: &Axes, rows: &[Cell]) -> Vec<Map> {
+pub fn maps(axes: &GridAxes, rows: &[GridCell]) -> Vec<Map> {
     let mut maps = Vec::new();
     for &view in &axes.views {
         for &numjobs in &axes.numjobs {
@@ -72,8 +72,8 @@ pub fn maps(axes: &Axes, rows: &[Cell]) -> Vec<Map> {
 }
 
 fn map(
-    axes: &Axes,
-    rows: &[Cell],
+    axes: &GridAxes,
+    rows: &[GridCell],
     view: View,
     (numjobs, bs, read_percent): (usize, u32, u8),
 ) -> Map {
@@ -85,7 +85,7 @@ fn map(
         .filter(|row| row.view == view && of(&row.scenario))
         .collect();
     let best = |device: &str, load: LoadKind, iodepth: usize| {
-        let same = |row: &&&Cell| {
+        let same = |row: &&&GridCell| {
             let scenario = &row.scenario;
             scenario.device == device && scenario.load == load && scenario.iodepth == iodepth
         };

@@ -20,7 +20,7 @@ use crate::machine_profile;
 use crate::output_file::{Existing, OutputFile};
 use joulio_model::{DeviceProfile, MachineProfile};
 use joulio_twin::TwinError;
-use joulio_twin::grid::{Axes, Candidate, Cell, GridError, Scenario, Sweep};
+use joulio_twin::grid::{GridAxes, GridCandidate, GridCell, GridError, Scenario, Sweep};
 use joulio_units::{Nanos, Slo};
 use joulio_workload::Stop;
 use serde::Serialize;
@@ -37,7 +37,7 @@ pub struct GridOptions {
     /// generic server.
     pub machine: Option<String>,
     /// Axes, on a machine that has watts for all of their views.
-    pub axes: Axes,
+    pub axes: GridAxes,
     /// I/Os of each run, of all jobs.
     pub number_ios: u64,
     /// Virtual time before measuring.
@@ -52,7 +52,7 @@ pub struct GridOptions {
 
 /// A grid whose scenarios can all be simulated.
 pub struct Grid {
-    axes: Axes,
+    axes: GridAxes,
     sweep: Sweep,
     devices: Vec<DeviceProfile>,
     scenarios: Vec<Scenario>,
@@ -66,7 +66,7 @@ pub struct GridHeader<'a> {
     /// True: every figure is modelled.
     pub modelled: bool,
     /// Axes of the grid.
-    pub axes: &'a Axes,
+    pub axes: &'a GridAxes,
     /// I/Os of each run, of all jobs.
     pub number_ios: u64,
     /// Seconds of virtual time before measuring.
@@ -101,7 +101,7 @@ impl Grid {
         let devices = devices.collect::<Result<_, _>>()?;
         let sweep = Sweep {
             stop,
-            candidates: Candidate::all(&machine),
+            candidates: GridCandidate::all(&machine),
             machine,
             ios: options.number_ios,
             ramp_time: options.ramp_time,
@@ -122,7 +122,7 @@ impl Grid {
     }
 
     /// Axes of the grid, without the views that the machine has no watts for.
-    pub fn axes(&self) -> &Axes {
+    pub fn axes(&self) -> &GridAxes {
         &self.axes
     }
 
@@ -174,7 +174,7 @@ impl Grid {
     ///
     /// # Errors
     /// Drawing or writing fails.
-    pub fn draw(&self, file: &OutputFile, rows: &[Cell]) -> Result<(), PictureError> {
+    pub fn draw(&self, file: &OutputFile, rows: &[GridCell]) -> Result<(), PictureError> {
         let maps = maps(&self.axes, rows);
         let text = tiles::draw(&self.sweep.machine.name, &self.axes, &maps)?;
         Ok(file.write(&text)?)
@@ -192,7 +192,7 @@ impl Grid {
         mut state: GridState,
         stop: &Stop,
         mut progress: impl FnMut(usize, usize),
-    ) -> Result<Vec<Cell>, SweepError> {
+    ) -> Result<Vec<GridCell>, SweepError> {
         let placed: Vec<_> = self.placed().collect();
         let all = placed.len();
         let open = placed.into_iter();

@@ -1,7 +1,7 @@
 //! The state file of a grid: a header, then a line for each cell that is done.
 
 use crate::state_file::{StateError, StateFile};
-use joulio_twin::grid::{Cell, Scenario};
+use joulio_twin::grid::{GridCell, Scenario};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -32,7 +32,7 @@ fn has(kept: &Value, header: &Value) -> bool {
 
 /// The cells that are done, by scenario.
 pub struct GridState {
-    done: HashMap<Scenario, Vec<Cell>>,
+    done: HashMap<Scenario, Vec<GridCell>>,
     file: Option<StateFile>,
 }
 
@@ -62,12 +62,12 @@ impl GridState {
     /// Takes the scenarios that are whole; how many bytes they are.
     fn take(&mut self, text: &str, views: usize) -> usize {
         let (mut kept, mut length) = (0, 0);
-        let mut rows: Vec<Cell> = Vec::new();
+        let mut rows: Vec<GridCell> = Vec::new();
         for line in text.split_inclusive('\n') {
             let Some(row) = line.strip_suffix('\n') else {
                 break;
             };
-            let Ok(row) = serde_json::from_str::<Cell>(row) else {
+            let Ok(row) = serde_json::from_str::<GridCell>(row) else {
                 break;
             };
             length += line.len();
@@ -90,7 +90,7 @@ impl GridState {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn add(&mut self, scenario: &Scenario, rows: Vec<Cell>) -> Result<(), StateError> {
+    pub fn add(&mut self, scenario: &Scenario, rows: Vec<GridCell>) -> Result<(), StateError> {
         if let Some(file) = &mut self.file {
             let mut text = String::new();
             for row in &rows {
@@ -104,7 +104,7 @@ impl GridState {
     }
 
     /// All rows, in the order of `scenarios`.
-    pub fn rows(mut self, scenarios: &[Scenario]) -> Vec<Cell> {
+    pub fn rows(mut self, scenarios: &[Scenario]) -> Vec<GridCell> {
         let rows = scenarios
             .iter()
             .filter_map(|scenario| self.done.remove(scenario));

@@ -1,7 +1,7 @@
 //! A grid's rows, summed up: how each policy did, and how far figures are from each other.
 
 use crate::statistics::Interval;
-use joulio_twin::grid::{Cell, Judged, OracleJoules};
+use joulio_twin::grid::{GridCell, Judged, OracleJoules};
 use joulio_units::PastTdp;
 
 /// Spread of a value over many cells: median, ninetieth percentile, worst.
@@ -54,7 +54,7 @@ pub struct PolicySummary {
 }
 
 /// Every policy of `rows`, in the order of the sweep.
-pub fn policy_names<'a>(rows: impl IntoIterator<Item = &'a Cell>) -> Vec<&'a str> {
+pub fn policy_names<'a>(rows: impl IntoIterator<Item = &'a GridCell>) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
     for judged in rows.into_iter().flat_map(|row| &row.policies) {
         if !names.contains(&judged.policy.as_str()) {
@@ -65,22 +65,22 @@ pub fn policy_names<'a>(rows: impl IntoIterator<Item = &'a Cell>) -> Vec<&'a str
 }
 
 /// Summaries of the policies of `rows`, in the order of the sweep.
-pub fn policies(rows: &[&Cell]) -> Vec<PolicySummary> {
+pub fn policies(rows: &[&GridCell]) -> Vec<PolicySummary> {
     let names = policy_names(rows.iter().copied()).into_iter();
     names.map(|name| PolicySummary::of(name, rows)).collect()
 }
 
 impl PolicySummary {
-    fn of(name: &str, rows: &[&Cell]) -> PolicySummary {
-        let at = |row: &Cell| row.policies.iter().position(|one| one.policy == name);
+    fn of(name: &str, rows: &[&GridCell]) -> PolicySummary {
+        let at = |row: &GridCell| row.policies.iter().position(|one| one.policy == name);
         let there = rows
             .iter()
             .filter_map(|row| Some((*row, &row.policies[at(row)?])));
-        let there: Vec<(&Cell, &Judged)> = there.collect();
+        let there: Vec<(&GridCell, &Judged)> = there.collect();
         let kept = there.iter().map(|one| one.1).filter(|one| one.keeps);
         let kept: Vec<&Judged> = kept.collect();
         let counted =
-            |is: fn(&Cell, &str) -> bool| there.iter().filter(|(row, _)| is(row, name)).count();
+            |is: fn(&GridCell, &str) -> bool| there.iter().filter(|(row, _)| is(row, name)).count();
         let spread =
             |of: fn(&Judged) -> Option<f64>| Spread::of(kept.iter().filter_map(|one| of(one)));
         let neighbour = there.iter().filter_map(|(_, one)| one.neighbour_percent);
@@ -99,13 +99,13 @@ impl PolicySummary {
 }
 
 /// Returns true if the policy called `name` is the best of `row`, and no tie.
-pub fn is_best(row: &Cell, name: &str) -> bool {
+pub fn is_best(row: &GridCell, name: &str) -> bool {
     !row.is_tie() && row.best.as_deref() == Some(name)
 }
 
 /// Returns true if the policy called `name` is one of several that are the best of `row` with some
 /// seed.
-fn is_tied(row: &Cell, name: &str) -> bool {
+fn is_tied(row: &GridCell, name: &str) -> bool {
     row.is_tie() && (row.best.as_deref() == Some(name) || row.ties.iter().any(|tie| tie == name))
 }
 
@@ -129,7 +129,7 @@ pub fn joules_half(judged: &Judged) -> Option<f64> {
 
 /// Percent by which oracles that know more than completions use less than the one that does not: one
 /// that also spends what the promise leaves, and one that knows arrivals too.
-pub fn oracle_savings(rows: &[Cell]) -> Option<(Spread, Spread)> {
+pub fn oracle_savings(rows: &[GridCell]) -> Option<(Spread, Spread)> {
     let less = |of: fn(&OracleJoules) -> f64| {
         let known = rows.iter().filter_map(|row| row.oracle_joules_per_io);
         Spread::of(known.map(|one| 100.0 * (1.0 - of(&one) / one.completions)))
@@ -138,8 +138,8 @@ pub fn oracle_savings(rows: &[Cell]) -> Option<(Spread, Spread)> {
 }
 
 /// Cells in which some policy would draw more than the part is sold for, and the most of that.
-pub fn past_tdp(rows: &[Cell]) -> Option<(usize, PastTdp)> {
-    let past = |row: &Cell| -> Vec<PastTdp> {
+pub fn past_tdp(rows: &[GridCell]) -> Option<(usize, PastTdp)> {
+    let past = |row: &GridCell| -> Vec<PastTdp> {
         let policies = row.policies.iter();
         policies.filter_map(|one| one.past_tdp).collect()
     };

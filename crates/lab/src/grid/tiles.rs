@@ -2,7 +2,7 @@
 
 use super::error::PictureError;
 use super::maps::{Map, Tile};
-use joulio_twin::grid::Axes;
+use joulio_twin::grid::GridAxes;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
@@ -47,7 +47,7 @@ const COLOURS: [RGBColor; 16] = [
 ];
 
 /// Draws an SVG of `maps`.
-pub(super) fn draw(machine: &str, axes: &Axes, maps: &[Map]) -> Result<String, PictureError> {
+pub(super) fn draw(machine: &str, axes: &GridAxes, maps: &[Map]) -> Result<String, PictureError> {
     let columns = axes.iodepths.len() as i32;
     let lines = (axes.devices.len() * axes.loads.len()) as i32;
     let (width, height) = (LEFT + columns * TILE.0 + GAP, TOP + lines * TILE.1 + GAP);
@@ -92,7 +92,7 @@ pub(super) fn draw(machine: &str, axes: &Axes, maps: &[Map]) -> Result<String, P
 struct Picture<'a, 'b> {
     area: &'a DrawingArea<SVGBackend<'b>, plotters::coord::Shift>,
     names: &'a [&'a String],
-    axes: &'a Axes,
+    axes: &'a GridAxes,
 }
 
 impl Picture<'_, '_> {

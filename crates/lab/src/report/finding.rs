@@ -81,12 +81,12 @@ fn overall(sets: &[&SetReport]) -> Finding {
                 ),
                 (count(Outcome::NoData), "were not run", "was not run"),
             ];
-            let told = counts.iter().filter(|(n, ..)| *n > 0);
-            let told =
-                told.map(|(n, many, one)| format!("{n} {}", if *n == 1 { one } else { many }));
+            let parts = counts.iter().filter(|(n, ..)| *n > 0);
+            let parts =
+                parts.map(|(n, many, one)| format!("{n} {}", if *n == 1 { one } else { many }));
             format!(
                 "Of {all} observations {}.",
-                told.collect::<Vec<_>>().join(", ")
+                parts.collect::<Vec<_>>().join(", ")
             )
         }
     };

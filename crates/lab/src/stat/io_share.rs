@@ -69,15 +69,15 @@ fn whose(
 mod tests {
     use super::*;
     use joulio_energy::{MeterError, MeterKind, Zone};
-    use joulio_kernel_io::Interval;
+    use joulio_kernel_io::DiskUse;
     use joulio_units::{Nanos, Watts};
 
     fn device(name: &str, ios: u64, on: &[&str]) -> DiskActivity {
         DiskActivity {
             name: name.into(),
-            interval: Interval {
+            interval: DiskUse {
                 ios,
-                ..Interval::default()
+                ..DiskUse::default()
             },
             on: on.iter().map(ToString::to_string).collect(),
         }

@@ -3,7 +3,7 @@
 use super::io_share::ShareOfIos;
 use crate::disk_activity::DiskActivity;
 use joulio_energy::{Energy, MeterResult, Place, WindowError};
-use joulio_kernel_io::Interval;
+use joulio_kernel_io::DiskUse;
 use serde::Serialize;
 
 /// Figures of an interval.
@@ -105,7 +105,7 @@ pub struct EnergyShare {
 impl DeviceRow {
     /// Figures of `device`.
     pub(super) fn new(device: &DiskActivity) -> DeviceRow {
-        let did: &Interval = &device.interval;
+        let did: &DiskUse = &device.interval;
         let seconds = |ms: Option<f64>| ms.map(|ms| ms / 1e3);
         DeviceRow {
             name: device.name.clone(),

@@ -14,8 +14,8 @@ use joulio_workload::{RingOptions, Target};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Looks at each device once.
-pub(super) fn look(request: &SurveyRequest, survey: &mut Survey) {
+/// Surveys each device once.
+pub(super) fn survey_devices(request: &SurveyRequest, survey: &mut Survey) {
     let mut seen: Vec<String> = Vec::new();
     for device in &request.devices {
         let name = device.text();
@@ -27,7 +27,7 @@ pub(super) fn look(request: &SurveyRequest, survey: &mut Survey) {
             let machine = Machine::read("/", &[path.as_path()]);
             survey.add("disk", Some(name.clone()), json(machine.disks));
         }
-        match asked(device, &request.cancel) {
+        match power_report(device, &request.cancel) {
             Ok(report) => {
                 let identity = identity(&report.status.identity);
                 survey.add("identify", Some(name.clone()), Ok(identity));
@@ -38,7 +38,7 @@ pub(super) fn look(request: &SurveyRequest, survey: &mut Survey) {
     }
 }
 
-fn asked(device: &TargetName, cancel: &Cancel) -> Result<PowerReport, String> {
+fn power_report(device: &TargetName, cancel: &Cancel) -> Result<PowerReport, String> {
     let name = match device {
         TargetName::Own(name) => ControllerName::Own(name.clone()),
         TargetName::Kernel(path) => ControllerName::Kernel(controller(path)?),

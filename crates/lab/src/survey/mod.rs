@@ -32,7 +32,7 @@ pub struct SurveyRequest {
 /// Findings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Survey {
-    /// Parts, in the order in which they were looked at.
+    /// Parts, in the order of the survey.
     pub parts: Vec<SurveyPart>,
 }
 
@@ -63,7 +63,7 @@ impl Survey {
     ) -> Survey {
         let mut survey = Survey::default();
         survey.add("interrupts", None, before.since_then());
-        devices::look(request, &mut survey);
+        devices::survey_devices(request, &mut survey);
         machine::test(request, stop, report, &mut survey);
         survey
     }

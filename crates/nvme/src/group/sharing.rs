@@ -18,7 +18,7 @@ pub(super) struct Sharing {
 impl Sharing {
     /// Reads the calling thread's time.
     #[cold]
-    pub(super) fn look(&mut self, at: Nanos) {
+    pub(super) fn sample(&mut self, at: Nanos) {
         self.note(at, run_delay(None));
     }
 

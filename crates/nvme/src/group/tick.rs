@@ -33,7 +33,7 @@ impl<D: Device> PollGroup<D> {
         self.next_tick = at + interval;
         self.waiter.keep_binding();
         if let Some(sharing) = &mut self.sharing {
-            sharing.look(at);
+            sharing.sample(at);
         }
         self.share_cpu();
         let mut delivered = 0;

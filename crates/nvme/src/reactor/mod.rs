@@ -143,7 +143,7 @@ impl<D: Device, P: Poller<D>> Reactor<D, P> {
             goes_on = self.rest()?;
             self.turns_left = 0;
         }
-        self.look_round();
+        self.take_wakes_and_timers();
         Ok(goes_on)
     }
 
@@ -205,7 +205,7 @@ impl<D: Device, P: Poller<D>> Reactor<D, P> {
 
     /// Takes notice of a wake, and now and then of the time.
     #[inline]
-    fn look_round(&mut self) {
+    fn take_wakes_and_timers(&mut self) {
         if self.waker.take() {
             self.counters.wakes += 1;
             self.seats.call_all();

@@ -7,7 +7,7 @@
 //! `W w`: so a takes less if `Pa < ((P0 / n) (Tb - Ta) + W (wb - wa)) / (Ca - Cb)`.
 
 use crate::TwinRun;
-use crate::published::{BreakEven, Paper, SimulationError, Simulator};
+use crate::published::{BreakEvenPair, Paper, SimulationError, Simulator};
 use joulio_model::CoreState;
 use serde::Serialize;
 
@@ -45,7 +45,7 @@ pub(super) fn rules(
     paper: &Paper,
     simulator: &mut Simulator,
 ) -> Result<Vec<Rule>, SimulationError> {
-    let rule = |pair: &BreakEven| {
+    let rule = |pair: &BreakEvenPair| {
         let machine = simulator.spec(&pair.a)?.machine.clone();
         let machine = simulator.profiles().machine(&machine)?;
         let (a, b) = (simulator.run(&pair.a)?, simulator.run(&pair.b)?);

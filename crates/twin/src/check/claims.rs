@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// A claim, and whether it comes out.
 #[derive(Clone, Debug, Serialize)]
-pub struct Observation {
+pub struct CheckedClaim {
     /// The source's short name.
     pub paper: String,
     /// Text of the claim.
@@ -24,7 +24,7 @@ pub struct Observation {
     pub chains: Vec<Vec<(String, f64)>>,
 }
 
-impl Observation {
+impl CheckedClaim {
     /// True if the claim does not come out, and no reason is declared.
     pub fn broken(&self) -> bool {
         !self.holds && self.known.is_none()
@@ -35,7 +35,7 @@ impl Observation {
 pub(super) fn observations(
     paper: &Paper,
     simulator: &mut Simulator,
-) -> Result<Vec<Observation>, SimulationError> {
+) -> Result<Vec<CheckedClaim>, SimulationError> {
     let observe = |claim: &PublishedClaim| observe(paper, claim, simulator);
     paper.claim.iter().map(observe).collect()
 }
@@ -44,14 +44,14 @@ fn observe(
     paper: &Paper,
     claim: &PublishedClaim,
     simulator: &mut Simulator,
-) -> Result<Observation, SimulationError> {
+) -> Result<CheckedClaim, SimulationError> {
     let judged = judge::claim(claim, simulator)?;
     let holds = judged.verdict == Verdict::Holds;
     let values = |chain: Vec<(String, Estimate)>| {
         let values = chain.into_iter();
         values.map(|(run, is)| (run, is.value)).collect()
     };
-    Ok(Observation {
+    Ok(CheckedClaim {
         paper: paper.name.clone(),
         what: claim.what.clone(),
         metric: claim.metric,

@@ -5,7 +5,7 @@ use toml_edit::{DocumentMut, Item, Value};
 
 /// Why a value cannot be written.
 #[derive(Debug, thiserror::Error)]
-pub enum WriteError {
+pub enum FitWriteError {
     /// The file is no TOML.
     #[error("not TOML: {0}")]
     Syntax(#[from] toml_edit::TomlError),
@@ -18,11 +18,11 @@ pub enum WriteError {
 ///
 /// # Errors
 /// The text is not TOML, or has no figure at one of the fields.
-pub fn write(text: &str, values: &[(ProfileField, f64)]) -> Result<String, WriteError> {
+pub fn write(text: &str, values: &[(ProfileField, f64)]) -> Result<String, FitWriteError> {
     let mut document: DocumentMut = text.parse()?;
     for (field, value) in values {
         let figure = figure(document.as_item_mut(), &field.path);
-        let figure = figure.ok_or_else(|| WriteError::Missing(field.clone()))?;
+        let figure = figure.ok_or_else(|| FitWriteError::Missing(field.clone()))?;
         let whole = value.fract() == 0.0 && figure.is_integer();
         let decor = figure.decor().clone();
         *figure = if whole {

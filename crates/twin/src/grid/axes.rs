@@ -16,7 +16,7 @@ pub struct View {
 
 /// The values of each axis: every one with every other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Axes {
+pub struct GridAxes {
     /// Device profiles by name.
     pub devices: Vec<String>,
     /// I/Os in flight, each job.
@@ -33,7 +33,7 @@ pub struct Axes {
     pub views: Vec<View>,
 }
 
-impl Axes {
+impl GridAxes {
     /// Optane, Z-NAND, flash, flash with garbage collection, a disk.
     pub const DEVICES: [&'static str; 5] = [
         "optane-p5800x",
@@ -44,15 +44,15 @@ impl Axes {
     ];
 
     /// All of it.
-    pub fn full() -> Axes {
+    pub fn full() -> GridAxes {
         let views = Mechanism::ALL.iter().flat_map(|&mechanism| {
             Objective::ALL.iter().map(move |&boundary| View {
                 mechanism,
                 boundary,
             })
         });
-        Axes {
-            devices: Axes::DEVICES.map(String::from).into(),
+        GridAxes {
+            devices: GridAxes::DEVICES.map(String::from).into(),
             iodepths: vec![1, 2, 4, 8, 16, 32],
             numjobs: vec![1, 4, 16],
             sizes: vec![4096, 16_384, 131_072],
@@ -63,12 +63,12 @@ impl Axes {
     }
 
     /// 700 cells, always the same: small reads on one CPU, from every device.
-    pub fn sample() -> Axes {
+    pub fn sample() -> GridAxes {
         let view = |mechanism, boundary| View {
             mechanism,
             boundary,
         };
-        Axes {
+        GridAxes {
             iodepths: vec![1, 2, 4, 8, 32],
             numjobs: vec![1],
             sizes: vec![4096],
@@ -88,12 +88,12 @@ impl Axes {
                 view(Mechanism::Tpause, Objective::Cores),
                 view(Mechanism::UserInterrupt, Objective::Cores),
             ],
-            ..Axes::full()
+            ..GridAxes::full()
         }
     }
 
     /// Without the views that `machine` has no watts for.
-    pub fn on(mut self, machine: &MachineProfile) -> Axes {
+    pub fn on(mut self, machine: &MachineProfile) -> GridAxes {
         if machine.boundary == MeteredAt::Package {
             self.views.retain(|view| view.boundary != Objective::Wall);
         }
@@ -136,11 +136,11 @@ mod tests {
 
     #[test]
     fn the_sample_has_seven_hundred_cells_and_the_full_grid_every_axis() {
-        assert_eq!(Axes::sample().cells(), 700);
-        let full = Axes::full();
+        assert_eq!(GridAxes::sample().cells(), 700);
+        let full = GridAxes::full();
         assert_eq!(full.cells(), 5 * 6 * 9 * 3 * 3 * 3 * 9);
         let scenarios = full.scenarios();
-        let sample = Axes::sample().scenarios();
+        let sample = GridAxes::sample().scenarios();
         assert!(sample.iter().all(|scenario| scenarios.contains(scenario)));
     }
 }

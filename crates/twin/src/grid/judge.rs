@@ -69,7 +69,7 @@ pub struct OracleJoules {
 
 /// A cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Cell {
+pub struct GridCell {
     /// Device and load.
     #[serde(flatten)]
     pub scenario: Scenario,
@@ -102,7 +102,7 @@ pub struct Cell {
     pub policies: Vec<Judged>,
 }
 
-impl Cell {
+impl GridCell {
     /// Returns true if another policy is the best with some of the seeds.
     pub fn is_tie(&self) -> bool {
         !self.ties.is_empty()
@@ -175,7 +175,7 @@ pub(crate) fn judge(
     scenario: &Scenario,
     (index, view): (usize, View),
     replicates: &Replicates,
-) -> Cell {
+) -> GridCell {
     let Replicates {
         seeds,
         noise,
@@ -215,7 +215,7 @@ pub(crate) fn judge(
         let next = others.min_by(f64::total_cmp).map(|over| over - 1.0);
         next.or((kept.len() > 1).then_some(0.0))
     });
-    Cell {
+    GridCell {
         scenario: scenario.clone(),
         view,
         slo_ns: first.slo,

@@ -1,6 +1,6 @@
 //! A scenario simulated, and judged.
 
-use super::judge::{Cell, judge};
+use super::judge::{GridCell, judge};
 use super::{GridError, Scenario, Sweep, View};
 use crate::TwinSetup;
 use joulio_model::{DeviceProfile, MeteredAt};
@@ -16,7 +16,7 @@ impl Sweep {
         scenario: &Scenario,
         device: &DeviceProfile,
         views: &[View],
-    ) -> Result<Vec<Cell>, GridError> {
+    ) -> Result<Vec<GridCell>, GridError> {
         self.check(scenario, device)?;
         let package = self.machine.boundary == MeteredAt::Package;
         if package && views.iter().any(|view| view.boundary == Objective::Wall) {

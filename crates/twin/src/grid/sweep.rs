@@ -61,7 +61,7 @@ fn micros(time: Nanos) -> f64 {
 }
 
 /// A policy that takes part.
-pub struct Candidate {
+pub struct GridCandidate {
     /// Name of the policy.
     pub name: String,
     /// Mechanism that the policy needs.
@@ -69,11 +69,11 @@ pub struct Candidate {
     make: Box<dyn Fn() -> AnyPolicy + Send + Sync>,
 }
 
-impl Candidate {
+impl GridCandidate {
     /// The policies that `make` makes.
-    pub fn new(make: impl Fn() -> AnyPolicy + Send + Sync + 'static) -> Candidate {
+    pub fn new(make: impl Fn() -> AnyPolicy + Send + Sync + 'static) -> GridCandidate {
         let one = make();
-        Candidate {
+        GridCandidate {
             name: one.name().into_owned(),
             mechanism: Mechanism::of(one.steps()),
             make: Box::new(make),
@@ -86,7 +86,7 @@ impl Candidate {
     }
 
     /// Every policy that does not only spin, ski-rental by the break-even of `machine`.
-    pub fn all(machine: &MachineProfile) -> Vec<Candidate> {
+    pub fn all(machine: &MachineProfile) -> Vec<GridCandidate> {
         let watts = &machine.core_watts;
         let even = SkiRental::break_even(
             watts.spin.watts(),
@@ -105,7 +105,7 @@ impl Candidate {
         let spins = StepSet::NONE.with(StepKind::Spin);
         let modes = modes.filter(|mode| mode.policy().is_some_and(|one| one.steps() != spins));
         modes
-            .map(|mode| Candidate::new(move || mode.policy().unwrap_or(AnyPolicy::POLL)))
+            .map(|mode| GridCandidate::new(move || mode.policy().unwrap_or(AnyPolicy::POLL)))
             .collect()
     }
 }
@@ -115,7 +115,7 @@ pub struct Sweep {
     /// The machine.
     pub machine: MachineProfile,
     /// The policies, polling not among them: it always takes part.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<GridCandidate>,
     /// I/Os of a run, of all jobs.
     pub ios: u64,
     /// Nanoseconds before the measured part, so that each policy has learnt.

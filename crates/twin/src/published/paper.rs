@@ -29,7 +29,7 @@ pub struct Paper {
     pub input: Vec<Input>,
     /// Pairs of runs to hold the break-even rule to.
     #[serde(default)]
-    pub break_even: Vec<BreakEven>,
+    pub break_even: Vec<BreakEvenPair>,
     /// Arithmetic by which its numbers contradict each other.
     #[serde(default)]
     pub conflict: Vec<Conflict>,
@@ -154,7 +154,7 @@ pub struct Input {
 /// Two runs of which the break-even rule says which takes less energy an I/O.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct BreakEven {
+pub struct BreakEvenPair {
     /// Description of the comparison.
     pub what: String,
     /// Name of the run that takes more CPU.

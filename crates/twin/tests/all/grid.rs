@@ -3,7 +3,9 @@
 use crate::common::device;
 use joulio_model::MachineProfile;
 use joulio_twin::TwinError;
-use joulio_twin::grid::{Axes, Candidate, Cell, GridError, LoadKind, Mechanism, Scenario, Sweep};
+use joulio_twin::grid::{
+    GridAxes, GridCandidate, GridCell, GridError, LoadKind, Mechanism, Scenario, Sweep,
+};
 use joulio_units::{Nanos, Percentile, Slo};
 use joulio_wait::{AnyPolicy, Dpas, Ehp, Objective, Pas, SkiRental, Tpause, Umwait};
 use std::sync::Arc;
@@ -13,13 +15,13 @@ fn sweep(ios: u64, slo: Option<Slo>) -> Sweep {
     Sweep {
         machine: MachineProfile::builtin("generic-server").unwrap(),
         candidates: vec![
-            Candidate::new(|| AnyPolicy::INTERRUPT),
-            Candidate::new(|| AnyPolicy::Ehp(Ehp::new())),
-            Candidate::new(|| AnyPolicy::Pas(Pas::new())),
-            Candidate::new(|| AnyPolicy::Dpas(Dpas::new(Dpas::THETA))),
-            Candidate::new(|| AnyPolicy::SkiRental(SkiRental::new(Nanos(3_000)))),
-            Candidate::new(|| AnyPolicy::Tpause(Tpause::new(Tpause::PAUSE))),
-            Candidate::new(|| AnyPolicy::Umwait(Umwait)),
+            GridCandidate::new(|| AnyPolicy::INTERRUPT),
+            GridCandidate::new(|| AnyPolicy::Ehp(Ehp::new())),
+            GridCandidate::new(|| AnyPolicy::Pas(Pas::new())),
+            GridCandidate::new(|| AnyPolicy::Dpas(Dpas::new(Dpas::THETA))),
+            GridCandidate::new(|| AnyPolicy::SkiRental(SkiRental::new(Nanos(3_000)))),
+            GridCandidate::new(|| AnyPolicy::Tpause(Tpause::new(Tpause::PAUSE))),
+            GridCandidate::new(|| AnyPolicy::Umwait(Umwait)),
         ],
         ios,
         ramp_time: Nanos::from_millis(1),
@@ -41,8 +43,8 @@ fn scenario(device: &str, iodepth: usize, load: LoadKind) -> Scenario {
     }
 }
 
-fn simulate(sweep: &Sweep, scenario: &Scenario) -> Vec<Cell> {
-    let views = Axes::full().views;
+fn simulate(sweep: &Sweep, scenario: &Scenario) -> Vec<GridCell> {
+    let views = GridAxes::full().views;
     sweep
         .simulate(scenario, &device(&scenario.device), &views)
         .unwrap()
@@ -156,10 +158,11 @@ fn a_view_has_the_policies_of_its_mechanism_and_the_energy_of_its_boundary() {
         &scenario("optane-p5800x", 1, LoadKind::Closed),
     );
     let of = |mechanism, boundary| {
-        let same = |row: &&Cell| (row.view.mechanism, row.view.boundary) == (mechanism, boundary);
+        let same =
+            |row: &&GridCell| (row.view.mechanism, row.view.boundary) == (mechanism, boundary);
         rows.iter().find(same).unwrap()
     };
-    let has = |row: &Cell, name: &str| row.policies.iter().any(|one| one.policy == name);
+    let has = |row: &GridCell, name: &str| row.policies.iter().any(|one| one.policy == name);
     assert!(!has(of(Mechanism::Eventfd, Objective::Wall), "umwait"));
     assert!(has(of(Mechanism::Tpause, Objective::Wall), "umwait"));
     let [wall, package, cores] = Objective::ALL.map(|meter| of(Mechanism::Eventfd, meter));
@@ -223,14 +226,14 @@ fn a_package_s_watts_are_never_reported_as_the_wall_s() {
         machine: MachineProfile::builtin("xeon-8558").unwrap(),
         ..sweep(1_000, None)
     };
-    let axes = Axes::full().on(&sweep.machine);
+    let axes = GridAxes::full().on(&sweep.machine);
     assert_eq!(axes.views.len(), 6);
     let scenario = scenario("optane-p5800x", 1, LoadKind::Closed);
     let device = device("optane-p5800x");
     let rows = sweep.simulate(&scenario, &device, &axes.views).unwrap();
     assert_eq!(rows.len(), 6);
     let refused = sweep
-        .simulate(&scenario, &device, &Axes::full().views)
+        .simulate(&scenario, &device, &GridAxes::full().views)
         .unwrap_err();
     assert!(matches!(refused, GridError::Wall { machine } if machine == "xeon-8558"));
 }
@@ -241,7 +244,7 @@ fn a_scenario_that_is_stopped_ends_in_the_middle_of_a_run() {
     sweep.stop.store(true, Ordering::Relaxed);
     let scenario = scenario("optane-p5800x", 1, LoadKind::Closed);
     let stopped = sweep
-        .simulate(&scenario, &device("optane-p5800x"), &Axes::full().views)
+        .simulate(&scenario, &device("optane-p5800x"), &GridAxes::full().views)
         .unwrap_err();
     assert_eq!(stopped, GridError::Twin(TwinError::Stopped));
 }

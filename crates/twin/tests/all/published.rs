@@ -2,7 +2,7 @@
 
 use joulio_job::{LatencyStatistic, Metric, Side};
 use joulio_model::{DeviceProfile, Figure, FigureKind, MachineProfile};
-use joulio_twin::check::{CheckReport, NumberCheck, Summary, check};
+use joulio_twin::check::{CheckReport, NumberCheck, PaperSummary, check};
 use joulio_twin::fit::fit;
 use joulio_twin::hold_out::{Score, hold_out};
 use joulio_twin::published::{Basis, Paper, ProfileField, Profiles, PublishedNumber};
@@ -164,8 +164,9 @@ fn figures_that_were_set_by_hand_are_reported() {
 fn a_summary_counts_every_number_once() {
     let summary = report().summary();
     assert_eq!(summary.len(), 8);
-    let counted =
-        |of: &Summary| of.predicted + of.fitted + of.restated + of.not_reproduced + of.unpromised;
+    let counted = |of: &PaperSummary| {
+        of.predicted + of.fitted + of.restated + of.not_reproduced + of.unpromised
+    };
     let all: usize = summary.iter().map(counted).sum();
     assert_eq!(all, report().numbers.len());
     let dpas = summary.iter().find(|of| of.paper == "DPAS").unwrap();

@@ -3,7 +3,7 @@
 use super::*;
 use crate::Stop;
 use crate::engine::{EngineError, IoError, Traced};
-use crate::target::{Observed, TargetInfo, Verdict};
+use crate::target::{ModeVerdict, ObservedTarget, TargetInfo};
 use joulio_engine::{Buffer, Completion, Engine, Request};
 use joulio_job::{Arrivals, CompletionMode, Load, Phase, ReadWrite, Schedule};
 use joulio_nvme::wait::{Counters, now};
@@ -96,15 +96,15 @@ struct Fragile {
     log: Log,
 }
 
-impl Observed for Fragile {}
+impl ObservedTarget for Fragile {}
 
 impl Target for Fragile {
     fn info(&self) -> &TargetInfo {
         &self.info
     }
 
-    fn judge(&self, _: Method, _: &joulio_job::Counts) -> Verdict {
-        Verdict::AsRequested
+    fn judge(&self, _: Method, _: &joulio_job::Counts) -> ModeVerdict {
+        ModeVerdict::AsRequested
     }
 
     fn joins(&self, other: &dyn Target) -> bool {

@@ -1,7 +1,7 @@
 //! A block device or a file that the kernel drives.
 
 use super::process_target::ProcessTarget;
-use super::{Observed, PowerHandle, Target, TargetInfo, Verdict};
+use super::{ModeVerdict, ObservedTarget, PowerHandle, Target, TargetInfo};
 use crate::worker::Worker;
 use crate::worker_error::{WorkerError, failed};
 use joulio_job::{Availability, CompletionMode, Counts, EngineName, MAX_IO, Method};
@@ -119,7 +119,7 @@ fn check(mode: CompletionMode) -> Result<(), String> {
     }
 }
 
-impl Observed for KernelTarget {
+impl ObservedTarget for KernelTarget {
     fn power(&self) -> Option<PowerHandle> {
         self.power.clone()
     }
@@ -141,15 +141,15 @@ impl Target for KernelTarget {
         }
     }
 
-    fn judge(&self, method: Method, counts: &Counts) -> Verdict {
+    fn judge(&self, method: Method, counts: &Counts) -> ModeVerdict {
         let effective = judge(
             method.mode,
             counts.all.ios,
             counts.machine.device_interrupts,
         );
         match effective.reason {
-            None => Verdict::AsRequested,
-            Some(reason) => Verdict::Other {
+            None => ModeVerdict::AsRequested,
+            Some(reason) => ModeVerdict::Other {
                 effective: effective.name,
                 reason: reason.to_string(),
             },

@@ -1,6 +1,6 @@
 //! A namespace that the user-space driver drives.
 
-use super::{Observed, PowerHandle, Target, TargetActivity, TargetInfo, Verdict};
+use super::{ModeVerdict, ObservedTarget, PowerHandle, Target, TargetActivity, TargetInfo};
 use crate::engine::{NvmeEngine, Split};
 use crate::worker::Worker;
 use crate::worker_error::{WorkerError, failed};
@@ -69,7 +69,7 @@ impl<D: Device> NvmeTarget<D> {
     }
 }
 
-impl<D: Device + 'static> Observed for NvmeTarget<D> {
+impl<D: Device + 'static> ObservedTarget for NvmeTarget<D> {
     fn activity(&self) -> TargetActivity {
         let activity = self.activity;
         activity.map_or_else(TargetActivity::default, |of| of(self.controller.device()))
@@ -141,13 +141,13 @@ impl<D: Device + 'static> Target for NvmeTarget<D> {
         }
     }
 
-    fn judge(&self, method: Method, counts: &Counts) -> Verdict {
+    fn judge(&self, method: Method, counts: &Counts) -> ModeVerdict {
         judge(method, &counts.wait)
     }
 }
 
 /// The driver waits as it is requested to, or fails; but user interrupts can be taken away from it.
-fn judge(method: Method, wait: &WaitCounters) -> Verdict {
+fn judge(method: Method, wait: &WaitCounters) -> ModeVerdict {
     let WaitCounters {
         lost_bindings: lost @ 1..,
         rebindings,
@@ -156,9 +156,9 @@ fn judge(method: Method, wait: &WaitCounters) -> Verdict {
         ..
     } = *wait
     else {
-        return Verdict::AsRequested;
+        return ModeVerdict::AsRequested;
     };
-    Verdict::Other {
+    ModeVerdict::Other {
         effective: format!("{} in part", method.mode),
         reason: format!(
             "user interrupts were taken away from the thread {lost} times and bound again \
@@ -184,9 +184,9 @@ mod tests {
             interrupts: 3_514,
             ..WaitCounters::default()
         };
-        assert_eq!(judge(method, &wait), Verdict::AsRequested);
+        assert_eq!(judge(method, &wait), ModeVerdict::AsRequested);
         (wait.lost_bindings, wait.rebindings) = (1, 1);
-        let Verdict::Other { effective, reason } = judge(method, &wait) else {
+        let ModeVerdict::Other { effective, reason } = judge(method, &wait) else {
             panic!("as requested");
         };
         assert_eq!(effective, "uintr in part");

@@ -20,7 +20,7 @@ pub struct TargetActivity {
 }
 
 /// Observations of a target beside its I/O. One that reports none has the defaults.
-pub trait Observed {
+pub trait ObservedTarget {
     /// Activity so far.
     fn activity(&self) -> TargetActivity {
         TargetActivity::default()

@@ -2,7 +2,7 @@
 
 /// Verdict on the completion mode of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ModeVerdict {
     /// The requested mode was effective.
     AsRequested,
     /// Another mode was effective.

@@ -3,7 +3,7 @@
 use crate::times::seconds;
 use clap::ValueEnum;
 use joulio_lab::grid::GridOptions;
-use joulio_twin::grid::{Axes, LoadKind, Sweep};
+use joulio_twin::grid::{GridAxes, LoadKind, Sweep};
 use joulio_units::{Nanos, Slo};
 use joulio_workload::{parse_count, parse_size, parse_slo};
 use std::path::PathBuf;
@@ -124,14 +124,14 @@ impl GridArgs {
         }
     }
 
-    fn axes(&self) -> Axes {
+    fn axes(&self) -> GridAxes {
         let axes = if self.sample {
-            Axes::sample()
+            GridAxes::sample()
         } else {
-            Axes::full()
+            GridAxes::full()
         };
         let whole = |list: &[u64]| list.iter().map(|&n| n as usize).collect();
-        Axes {
+        GridAxes {
             devices: or(self.device.clone(), axes.devices),
             iodepths: or(whole(&self.iodepth), axes.iodepths),
             numjobs: or(whole(&self.numjobs), axes.numjobs),

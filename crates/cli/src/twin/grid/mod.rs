@@ -13,14 +13,14 @@ use crate::signals::{cancel, stop_on_signals};
 use args::GridFormat;
 use joulio_lab::grid::{Grid, GridHeader, csv};
 use joulio_lab::output_file::{Existing, same_file};
-use joulio_twin::grid::Cell;
+use joulio_twin::grid::GridCell;
 use progress::GridProgress;
 use serde::Serialize;
 
 #[derive(Serialize)]
 struct Report<'a> {
     grid: &'a GridHeader<'a>,
-    cells: &'a [Cell],
+    cells: &'a [GridCell],
 }
 
 /// `joulio twin grid`.

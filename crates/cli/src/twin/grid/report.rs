@@ -5,7 +5,7 @@ use joulio_lab::grid::{
     self, GridHeader, Spread, is_best, maps, oracle_savings, policies, policy_names,
 };
 use joulio_model::MeteredAt;
-use joulio_twin::grid::{Axes, Cell};
+use joulio_twin::grid::{GridAxes, GridCell};
 use std::fmt::Write;
 
 /// Legend of a column that is there only sometimes.
@@ -24,7 +24,7 @@ which it keeps the promise; +-: half of the median's 95 % interval over the seed
 const MAX_LINES: usize = 300;
 
 /// For people.
-pub fn text(header: &GridHeader<'_>, rows: &[Cell]) -> String {
+pub fn text(header: &GridHeader<'_>, rows: &[GridCell]) -> String {
     let axes = header.axes;
     let seeds = match header.replicates {
         1 => String::new(),
@@ -43,7 +43,7 @@ pub fn text(header: &GridHeader<'_>, rows: &[Cell]) -> String {
     for (title, shared) in parts {
         let part = rows.iter();
         let part = part.filter(|row| row.scenario.shares_cpus(header.machine) == shared);
-        let part: Vec<&Cell> = part.collect();
+        let part: Vec<&GridCell> = part.collect();
         if !part.is_empty() {
             let _ = write!(
                 text,
@@ -107,7 +107,7 @@ pub fn text(header: &GridHeader<'_>, rows: &[Cell]) -> String {
 }
 
 /// The cells in which some policy would draw more than the part is sold for.
-fn past_tdp(rows: &[Cell]) -> String {
+fn past_tdp(rows: &[GridCell]) -> String {
     match grid::past_tdp(rows) {
         Some((cells, most)) => {
             format!("Past TDP in {cells} cells, whose figures are of no real machine: {most}.\n")
@@ -117,7 +117,7 @@ fn past_tdp(rows: &[Cell]) -> String {
 }
 
 /// Whose latencies are promised, where that differs.
-fn promises(rows: &[Cell]) -> String {
+fn promises(rows: &[GridCell]) -> String {
     let of = |name: &str| {
         let of = rows
             .iter()
@@ -134,7 +134,7 @@ fn promises(rows: &[Cell]) -> String {
 }
 
 /// How much less they use who know more.
-fn oracles(rows: &[Cell]) -> String {
+fn oracles(rows: &[GridCell]) -> String {
     match oracle_savings(rows) {
         Some((spending, everything)) => format!(
             "oracle: knows when I/Os complete. One that also lets as many be late as the promise leaves uses {:.1} % less in\n\
@@ -146,9 +146,9 @@ fn oracles(rows: &[Cell]) -> String {
 }
 
 /// How far seeds are from each other.
-fn noise(header: &GridHeader<'_>, rows: &[Cell]) -> String {
+fn noise(header: &GridHeader<'_>, rows: &[GridCell]) -> String {
     const MUCH: f64 = 0.1;
-    let all = |of: fn(&Cell) -> f64| Spread::of(rows.iter().map(of));
+    let all = |of: fn(&GridCell) -> f64| Spread::of(rows.iter().map(of));
     let (Some(p99), Some(p999)) = (all(|row| row.p99_noise), all(|row| row.p999_noise)) else {
         return String::new();
     };
@@ -174,9 +174,9 @@ fn noise(header: &GridHeader<'_>, rows: &[Cell]) -> String {
 }
 
 /// A line a view: how often each policy is the best there, and no tie.
-fn views(axes: &Axes, rows: &[Cell]) -> String {
+fn views(axes: &GridAxes, rows: &[GridCell]) -> String {
     let names = policy_names(rows);
-    let ties = rows.iter().any(Cell::is_tie);
+    let ties = rows.iter().any(GridCell::is_tie);
     let modelled = names.iter().map(|name| format!("{name}*"));
     let header = std::iter::once("view".to_string())
         .chain(modelled)
@@ -203,7 +203,7 @@ fn views(axes: &Axes, rows: &[Cell]) -> String {
 }
 
 /// A line a policy.
-fn policy_table(rows: &[&Cell]) -> String {
+fn policy_table(rows: &[&GridCell]) -> String {
     let beside = rows.iter().any(|row| row.scenario.load.neighbours() > 0);
     let seeds = rows
         .iter()

@@ -6,7 +6,7 @@ use std::fmt;
 
 /// Activity of some cores in a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Activity {
+pub enum CoreActivity {
     /// Nothing: no thread of joulio runs.
     Rest,
     /// Polls of a word of memory that find nothing.
@@ -25,7 +25,7 @@ pub enum Activity {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arm {
     /// Activity of the first `cores` cores.
-    pub activity: Activity,
+    pub activity: CoreActivity,
     /// Number of these cores.
     pub cores: usize,
     /// Name of the deepest idle state that the kernel may choose, on every CPU; none: its own choice.
@@ -35,11 +35,11 @@ pub struct Arm {
 impl Arm {
     /// Nothing runs, and the kernel chooses.
     pub fn idle() -> Arm {
-        Arm::on(Activity::Rest, 0)
+        Arm::on(CoreActivity::Rest, 0)
     }
 
     /// `cores` cores do `activity`.
-    pub fn on(activity: Activity, cores: usize) -> Arm {
+    pub fn on(activity: CoreActivity, cores: usize) -> Arm {
         Arm {
             activity,
             cores,
@@ -56,19 +56,19 @@ impl Arm {
     }
 }
 
-impl fmt::Display for Activity {
+impl fmt::Display for CoreActivity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let depth = |depth: &Depth| match depth {
             Depth::C01 => "C0.1",
             Depth::C02 => "C0.2",
         };
         match self {
-            Activity::Rest => f.write_str("idle"),
-            Activity::Spin => f.write_str("spin"),
-            Activity::SpinPause => f.write_str("spin with PAUSE"),
-            Activity::Pause(of) => write!(f, "tpause {}", depth(of)),
-            Activity::Monitor(of) => write!(f, "umwait {}", depth(of)),
-            Activity::Sleeps(time) => write!(f, "sleeps of {} us", time.0 / 1_000),
+            CoreActivity::Rest => f.write_str("idle"),
+            CoreActivity::Spin => f.write_str("spin"),
+            CoreActivity::SpinPause => f.write_str("spin with PAUSE"),
+            CoreActivity::Pause(of) => write!(f, "tpause {}", depth(of)),
+            CoreActivity::Monitor(of) => write!(f, "umwait {}", depth(of)),
+            CoreActivity::Sleeps(time) => write!(f, "sleeps of {} us", time.0 / 1_000),
         }
     }
 }

@@ -20,7 +20,7 @@ pub trait Cores {
 }
 
 /// A meter, or several that are added up.
-pub trait Joules {
+pub trait JouleMeter {
     /// The energy of the next `time`.
     ///
     /// # Errors

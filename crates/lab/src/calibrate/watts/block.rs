@@ -5,7 +5,7 @@
 //! window, so that what differs from one to the next is what the interval is made of.
 
 use super::activity::Arm;
-use super::bench::{Cores, Joules, Ran};
+use super::bench::{Cores, JouleMeter, Ran};
 use super::error::WattsError;
 use crate::statistics::Interval;
 use joulio_units::Nanos;
@@ -45,7 +45,7 @@ impl Rounds {
         &self,
         arms: &[Arm],
         cores: &mut dyn Cores,
-        joules: &mut dyn Joules,
+        joules: &mut dyn JouleMeter,
         tick: &mut dyn FnMut(),
     ) -> Result<Vec<Block>, WattsError> {
         let mut blocks = Vec::new();
@@ -65,7 +65,7 @@ impl Rounds {
         &self,
         arms: impl Iterator<Item = &'a Arm>,
         cores: &mut dyn Cores,
-        joules: &mut dyn Joules,
+        joules: &mut dyn JouleMeter,
         tick: &mut dyn FnMut(),
     ) -> Result<Vec<Mean>, WattsError> {
         arms.map(|arm| {

@@ -1,6 +1,6 @@
 //! The machine's own meters.
 
-use super::bench::Joules;
+use super::bench::JouleMeter;
 use super::error::WattsError;
 use crate::pause::pause;
 use joulio_energy::{Boundary, Discovery, Energy, FindingState, MeterKind};
@@ -66,7 +66,7 @@ impl<'a> Metered<'a> {
     }
 }
 
-impl Joules for Metered<'_> {
+impl JouleMeter for Metered<'_> {
     fn over(&mut self, time: Nanos) -> Result<Energy, WattsError> {
         let window = self.discovery.meters.open()?;
         let whole = pause(time, self.stop, |_| {});

@@ -1,4 +1,4 @@
-//! Calibration of watts by the meters that can be read: a core by each way of waiting, a wake-up,
+//! Calibration of watts by the meters that can be read: a core in each kind of wait, a wake-up,
 //! and what cores share.
 
 mod activity;
@@ -31,7 +31,7 @@ use plan::Plan;
 use protocol::Protocol;
 use quiet::Quiet;
 use std::path::PathBuf;
-use threads::Threads;
+use threads::CoreThreads;
 use topology::Topology;
 
 /// Options of a calibration of watts.
@@ -122,7 +122,7 @@ impl<'a> WattsCalibration<'a> {
         let mut quiet = Quiet::begin_all(strict);
         let mut joules = Metered::of(self.discovery, stop)?;
         let (meter, boundary) = (joules.names(), joules.boundary());
-        let mut cores = Threads {
+        let mut cores = CoreThreads {
             root,
             cpus: self.topology.used,
             lag: joules.lag(),

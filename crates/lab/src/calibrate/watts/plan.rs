@@ -1,7 +1,7 @@
 //! Plan of a calibration of watts: the states that a machine can measure, and why it cannot measure
 //! the others.
 
-use super::activity::Activity;
+use super::activity::CoreActivity;
 use super::figures::StateWatts;
 use super::topology::Topology;
 use joulio_cpu::{Depth, PauseLimits, UserWait};
@@ -20,7 +20,7 @@ pub struct Plan {
     /// Number of packages of the machine.
     pub packages: usize,
     /// Activities of awake cores beside spinning, each with the state whose figures it gives.
-    pub waits: Vec<(Activity, Option<CoreState>)>,
+    pub waits: Vec<(CoreActivity, Option<CoreState>)>,
     /// Idle states that the kernel may choose, the shallowest first.
     pub idle: Vec<IdleStatePlan>,
     /// States that cannot be measured here, with the reasons.
@@ -44,23 +44,23 @@ impl Plan {
     /// The plan for the machine whose file tree begins at `root`, of the states named by `only`, or
     /// of all if that is empty.
     pub fn of(root: &Path, topology: &Topology, only: &[String]) -> Plan {
-        let asked =
+        let requested =
             |name: &str| only.is_empty() || only.iter().any(|word| word.eq_ignore_ascii_case(name));
         let mut plan = Plan {
             used: topology.used.len(),
             cores: topology.cores,
             packages: topology.packages,
-            wakes: asked("wake"),
+            wakes: requested("wake"),
             ..Plan::default()
         };
-        let mut waits = vec![(Activity::SpinPause, Ok(None))];
+        let mut waits = vec![(CoreActivity::SpinPause, Ok(None))];
         for depth in [Depth::C01, Depth::C02] {
             waits.extend(user_waits(root, depth));
         }
         for (activity, figure) in waits {
             let name = activity.to_string();
             match figure {
-                _ if !asked(&name) && !asked(kind(activity)) => {}
+                _ if !requested(&name) && !requested(kind(activity)) => {}
                 Ok(figure) => plan.waits.push((activity, figure)),
                 Err(why) => plan.without.push(StateWatts::none(name, why)),
             }
@@ -73,7 +73,7 @@ impl Plan {
         let deepest = states.len().saturating_sub(1);
         for (at, state) in states.into_iter().enumerate() {
             plan.idle.push(IdleStatePlan {
-                watts: at < deepest && asked(&state.name),
+                watts: at < deepest && requested(&state.name),
                 name: state.name,
                 latency: state.latency.unwrap_or_default(),
             });
@@ -115,18 +115,18 @@ impl IdleStatePlan {
 }
 
 /// The word by which `--states` asks for all depths of a wait.
-fn kind(activity: Activity) -> &'static str {
+fn kind(activity: CoreActivity) -> &'static str {
     match activity {
-        Activity::Pause(_) => "tpause",
-        Activity::Monitor(_) => "umwait",
-        Activity::SpinPause => "pause",
-        Activity::Rest | Activity::Spin | Activity::Sleeps(_) => "",
+        CoreActivity::Pause(_) => "tpause",
+        CoreActivity::Monitor(_) => "umwait",
+        CoreActivity::SpinPause => "pause",
+        CoreActivity::Rest | CoreActivity::Spin | CoreActivity::Sleeps(_) => "",
     }
 }
 
 /// The waits of this CPU without the kernel in `depth`, with their figures or why there is none.
-fn user_waits(root: &Path, depth: Depth) -> [(Activity, Result<Option<CoreState>, String>); 2] {
-    let (pause, monitor) = (Activity::Pause(depth), Activity::Monitor(depth));
+fn user_waits(root: &Path, depth: Depth) -> [(CoreActivity, Result<Option<CoreState>, String>); 2] {
+    let (pause, monitor) = (CoreActivity::Pause(depth), CoreActivity::Monitor(depth));
     let wait = match UserWait::detect(depth) {
         Ok(wait) => wait,
         Err(missing) => {

@@ -4,8 +4,8 @@
 //! number of the others: what cores share while any of them is awake is in both. What one core adds
 //! beyond that is what they share.
 
-use super::activity::{Activity, Arm};
-use super::bench::{Cores, Joules};
+use super::activity::{Arm, CoreActivity};
+use super::bench::{Cores, JouleMeter};
 use super::block::{Block, Rounds, contrast, mean};
 use super::error::WattsError;
 use super::figures::{CoresAwake, StateWatts, WakeJoules, figure_of_idle_state};
@@ -45,7 +45,7 @@ pub struct Protocol<'a> {
     /// The cores.
     pub cores: &'a mut dyn Cores,
     /// The meters.
-    pub joules: &'a mut dyn Joules,
+    pub joules: &'a mut dyn JouleMeter,
     /// Called after each window.
     pub tick: &'a mut dyn FnMut(),
 }
@@ -87,7 +87,7 @@ impl Protocol<'_> {
     }
 
     fn spin(&mut self, used: usize) -> Result<(StateWatts, Interval, [CoresAwake; 3]), WattsError> {
-        let blocks = self.blocks(&awake_arms(Activity::Spin, used))?;
+        let blocks = self.blocks(&awake_arms(CoreActivity::Spin, used))?;
         let above = contrast(&blocks, &per_core(used));
         if !above.is_above_zero() {
             return Err(WattsError::Indistinguishable {
@@ -107,7 +107,7 @@ impl Protocol<'_> {
             cores,
             watts: contrast(&blocks, &weights),
         });
-        let name = Activity::Spin.to_string();
+        let name = CoreActivity::Spin.to_string();
         let spin = StateWatts::of(name, Some(CoreState::Spin), above, None);
         Ok((spin, uncore, awake))
     }
@@ -170,7 +170,7 @@ impl Protocol<'_> {
             let long = Nanos(short.0.saturating_mul(SLEEP_RATIO));
             // The deepest state is the kernel's own choice.
             let limit = name.filter(|_| name != deepest).map(String::as_str);
-            let sleeps = |time| Arm::on(Activity::Sleeps(time), used).within(limit);
+            let sleeps = |time| Arm::on(CoreActivity::Sleeps(time), used).within(limit);
             wakes.push(
                 match self.blocks(&[Arm::idle(), sleeps(long), sleeps(short)]) {
                     Ok(blocks) => wake(name.cloned(), &blocks, used, &spin.minus(&sleeping)),
@@ -191,7 +191,7 @@ fn unlimited(error: WattsError) -> Result<String, WattsError> {
 }
 
 /// Idle, one core, all that are used.
-fn awake_arms(activity: Activity, used: usize) -> [Arm; 3] {
+fn awake_arms(activity: CoreActivity, used: usize) -> [Arm; 3] {
     [Arm::idle(), Arm::on(activity, 1), Arm::on(activity, used)]
 }
 

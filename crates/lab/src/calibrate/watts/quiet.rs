@@ -17,7 +17,7 @@ pub struct Quiet {
 }
 
 /// A window that is judged.
-pub struct Judged {
+pub struct JudgedWindow {
     before: Surroundings,
     own: Nanos,
 }
@@ -33,8 +33,8 @@ impl Quiet {
     }
 
     /// Begins a window, in which nothing of joulio runs if it is to be `judged`.
-    pub fn begin(&self, judged: bool) -> Option<Judged> {
-        judged.then(|| Judged {
+    pub fn begin(&self, judged: bool) -> Option<JudgedWindow> {
+        judged.then(|| JudgedWindow {
             before: Surroundings::now(Path::new("/")),
             own: own(),
         })
@@ -45,7 +45,7 @@ impl Quiet {
     ///
     /// # Errors
     /// It was spoiled, and that ends the measurement.
-    pub fn end(&mut self, judged: Option<Judged>) -> Result<(), WattsError> {
+    pub fn end(&mut self, judged: Option<JudgedWindow>) -> Result<(), WattsError> {
         let Some(judged) = judged else {
             return Ok(());
         };

@@ -2,7 +2,7 @@
 
 mod machine;
 
-use super::activity::Activity;
+use super::activity::CoreActivity;
 use super::block::Rounds;
 use super::error::WattsError;
 use super::figures::MeasuredWatts;
@@ -27,10 +27,10 @@ fn plan(truth: &Truth) -> Plan {
         cores: truth.cores,
         packages: 1,
         waits: vec![
-            (Activity::SpinPause, None),
-            (Activity::Pause(Depth::C01), Some(CoreState::PauseC01)),
-            (Activity::Pause(Depth::C02), Some(CoreState::PauseC02)),
-            (Activity::Monitor(Depth::C02), None),
+            (CoreActivity::SpinPause, None),
+            (CoreActivity::Pause(Depth::C01), Some(CoreState::PauseC01)),
+            (CoreActivity::Pause(Depth::C02), Some(CoreState::PauseC02)),
+            (CoreActivity::Monitor(Depth::C02), None),
         ],
         idle: vec![
             state("POLL", 0, true),

@@ -1,6 +1,6 @@
 //! The machine's own cores, a thread on each that does something.
 
-use super::activity::{Activity, Arm};
+use super::activity::{Arm, CoreActivity};
 use super::bench::{Cores, Ran};
 use super::error::WattsError;
 use super::quiet::Quiet;
@@ -24,7 +24,7 @@ const SLICE: Nanos = Nanos::from_millis(1);
 const SETTLE: Nanos = Nanos::from_millis(200);
 
 /// The machine's cores.
-pub struct Threads<'a> {
+pub struct CoreThreads<'a> {
     /// Root of the file tree in which idle states are limited.
     pub root: PathBuf,
     /// The CPUs that threads run on, one of each core.
@@ -57,7 +57,7 @@ impl Drop for Over<'_> {
 
 /// What one thread did.
 #[derive(Clone, Copy, Default)]
-struct Done {
+struct CoreWork {
     wakes: u64,
     busy: Nanos,
     time: Nanos,
@@ -65,7 +65,7 @@ struct Done {
     inside: Option<f64>,
 }
 
-impl Cores for Threads<'_> {
+impl Cores for CoreThreads<'_> {
     fn run(
         &mut self,
         arm: &Arm,
@@ -85,7 +85,7 @@ impl Cores for Threads<'_> {
     }
 }
 
-impl Threads<'_> {
+impl CoreThreads<'_> {
     fn with_threads(
         &mut self,
         arm: &Arm,
@@ -94,7 +94,7 @@ impl Threads<'_> {
         let shared = Shared::default();
         // Idle is judged where nothing of joulio runs: the kernel's ticks would charge wrongly for
         // sleeps that they wake.
-        let judged = arm.activity == Activity::Rest && arm.limit.is_none();
+        let judged = arm.activity == CoreActivity::Rest && arm.limit.is_none();
         let cpus = &self.cpus;
         let (quiet, stop) = (&mut *self.quiet, self.stop);
         let settle = SETTLE.max(self.lag);
@@ -127,7 +127,7 @@ impl Threads<'_> {
             if stop.stopped() {
                 return Err(WattsError::Interrupted);
             }
-            let done: Result<Vec<Done>, WattsError> = done
+            let done: Result<Vec<CoreWork>, WattsError> = done
                 .into_iter()
                 .map(|done| done.unwrap_or(Err(WattsError::Panicked)))
                 .collect();
@@ -155,12 +155,12 @@ fn wait_for(shared: &Shared, threads: usize, one_ended: impl Fn() -> bool) {
     }
 }
 
-fn ran(done: &[Done]) -> Ran {
-    let mean = |of: &dyn Fn(&Done) -> f64| {
+fn ran(done: &[CoreWork]) -> Ran {
+    let mean = |of: &dyn Fn(&CoreWork) -> f64| {
         let sum: f64 = done.iter().map(of).sum();
         sum / done.len().max(1) as f64
     };
-    let seconds = |one: &Done| one.time.seconds().max(1e-9);
+    let seconds = |one: &CoreWork| one.time.seconds().max(1e-9);
     let counted: Option<Vec<f64>> = done.iter().map(|one| one.inside).collect();
     let counted = counted.filter(|all| !all.is_empty());
     Ran {
@@ -171,14 +171,14 @@ fn ran(done: &[Done]) -> Ran {
 }
 
 /// Does `activity` on `cpu` until it is over.
-fn work(activity: Activity, cpu: usize, shared: &Shared) -> Result<Done, WattsError> {
+fn work(activity: CoreActivity, cpu: usize, shared: &Shared) -> Result<CoreWork, WattsError> {
     let mut set = CpuSet::new();
     set.set(cpu);
     sched_setaffinity(None, &set).map_err(|errno| WattsError::Pin { cpu, errno })?;
     // As a run does with its jobs: sleeps as long as they say.
     let _ = set_current_timer_slack(NonZero::new(1));
     let depth = match activity {
-        Activity::Pause(depth) | Activity::Monitor(depth) => Some(depth),
+        CoreActivity::Pause(depth) | CoreActivity::Monitor(depth) => Some(depth),
         _ => None,
     };
     let wait = depth.and_then(|depth| UserWait::detect(depth).ok());
@@ -192,24 +192,24 @@ fn work(activity: Activity, cpu: usize, shared: &Shared) -> Result<Done, WattsEr
     }
     let (at, ran) = (now(), own_time());
     match (activity, wait) {
-        (Activity::Sleeps(time), _) => {
+        (CoreActivity::Sleeps(time), _) => {
             while !is_over() {
                 sleep(Duration::from_nanos(time.0));
                 wakes += 1;
             }
         }
-        (Activity::Pause(_), Some(wait)) => {
+        (CoreActivity::Pause(_), Some(wait)) => {
             while !is_over() {
                 wait.pause(SLICE);
             }
         }
-        (Activity::Monitor(_), Some(wait)) => {
+        (CoreActivity::Monitor(_), Some(wait)) => {
             while !is_over() {
                 wait.arm(CacheLine::from(&line));
                 wait.wait(SLICE);
             }
         }
-        (Activity::SpinPause, _) => {
+        (CoreActivity::SpinPause, _) => {
             while !is_over() {
                 spin_loop();
             }
@@ -223,7 +223,7 @@ fn work(activity: Activity, cpu: usize, shared: &Shared) -> Result<Done, WattsEr
     }
     let (time, busy) = (now() - at, own_time() - ran);
     let inside = counting.and_then(|mut counting| share(&counting.stop(), depth));
-    Ok(Done {
+    Ok(CoreWork {
         wakes,
         busy,
         time,

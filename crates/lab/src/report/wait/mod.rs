@@ -4,7 +4,7 @@ mod model;
 
 use joulio_model::MachineProfile;
 use maud::{Markup, PreEscaped, html};
-use model::{Doing, Io, Machine, Mode, Wait};
+use model::{Doing, ShownIo, ShownMachine, ShownMode, ShownWait};
 use serde::Serialize;
 
 const SCRIPT: &str = include_str!("script.js");
@@ -34,22 +34,22 @@ struct Waits {
 /// Waits of a mode by device time, lateness where it has a timer, and this I/O's share.
 #[derive(Serialize)]
 struct ModeWaits {
-    mode: Mode,
-    waits: Vec<Vec<Vec<Wait>>>,
+    mode: ShownMode,
+    waits: Vec<Vec<Vec<ShownWait>>>,
 }
 
-fn waits(machine: &Machine<'_>) -> Waits {
-    let one = |mode: Mode, device: f64, late: f64, share: f64| {
-        let io = Io {
+fn waits(machine: &ShownMachine<'_>) -> Waits {
+    let one = |mode: ShownMode, device: f64, late: f64, share: f64| {
+        let io = ShownIo {
             device_ns: device * share * 1e3,
             usual_ns: device * 1e3,
             late_ns: late * 1e3,
         };
         machine.wait(mode, io)
     };
-    let of = |mode: Mode| {
+    let of = |mode: ShownMode| {
         let late: &[f64] = match mode {
-            Mode::Hybrid => &LATE_US,
+            ShownMode::Hybrid => &LATE_US,
             _ => &LATE_US[..1],
         };
         let waits = DEVICE_US.iter().map(|device| {
@@ -71,20 +71,25 @@ fn waits(machine: &Machine<'_>) -> Waits {
         late_us: &LATE_US,
         of_usual: &OF_USUAL,
         watts: machine.watts().into(),
-        modes: [Mode::Poll, Mode::Hybrid, Mode::Interrupt, Mode::Uintr]
-            .map(of)
-            .into(),
+        modes: [
+            ShownMode::Poll,
+            ShownMode::Hybrid,
+            ShownMode::Interrupt,
+            ShownMode::Uintr,
+        ]
+        .map(of)
+        .into(),
     }
 }
 
 /// Returns true for a machine whose profile has all that is shown.
 pub fn shows(profile: &MachineProfile) -> bool {
-    Machine::new(profile).is_some()
+    ShownMachine::new(profile).is_some()
 }
 
 /// The section on `profile`; nothing where it has no costs or lacks TPAUSE.
 pub fn section(profile: &MachineProfile) -> Markup {
-    let Some(machine) = Machine::new(profile) else {
+    let Some(machine) = ShownMachine::new(profile) else {
         return html! {};
     };
     let json = serde_json::to_string(&waits(&machine)).unwrap_or_default();
@@ -137,7 +142,7 @@ pub fn section(profile: &MachineProfile) -> Markup {
 }
 
 /// Percent that a pause saves of spinning, as the profile has it.
-fn saving(machine: &Machine<'_>) -> f64 {
+fn saving(machine: &ShownMachine<'_>) -> f64 {
     let watts = machine.watts();
     let of = |doing: Doing| {
         watts

@@ -11,7 +11,7 @@ use serde::Serialize;
 /// Completion mode of the picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mode {
+pub enum ShownMode {
     /// Spins.
     Poll,
     /// Sleeps by a timer for half of the mean time, then spins.
@@ -44,7 +44,7 @@ pub enum Doing {
 
 /// One step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Step {
+pub struct ShownStep {
     /// Activity of the core.
     pub doing: Doing,
     /// Nanoseconds that it takes.
@@ -53,9 +53,9 @@ pub struct Step {
 
 /// A wait.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Wait {
+pub struct ShownWait {
     /// Steps from the submission to the completion's end, in their order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ShownStep>,
     /// Nanoseconds from the first step to the doorbell.
     pub rung: f64,
     /// Nanoseconds from the first step to the device's completion.
@@ -72,14 +72,14 @@ pub struct Wait {
 
 /// A machine for one wait, by what its profile says.
 #[derive(Debug)]
-pub struct Machine<'a> {
+pub struct ShownMachine<'a> {
     costs: &'a Costs,
     profile: &'a MachineProfile,
 }
 
 /// One I/O.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Io {
+pub struct ShownIo {
     /// Nanoseconds that the device takes for it.
     pub device_ns: f64,
     /// Nanoseconds that it took for those before, from which hybrid has learnt.
@@ -90,13 +90,13 @@ pub struct Io {
 
 /// Collects steps.
 #[derive(Default)]
-struct Steps(Vec<Step>);
+struct Steps(Vec<ShownStep>);
 
 impl Steps {
     fn add(&mut self, doing: Doing, ns: f64) {
         match self.0.last_mut() {
             Some(last) if last.doing == doing => last.ns += ns,
-            _ if ns > 0.0 => self.0.push(Step { doing, ns }),
+            _ if ns > 0.0 => self.0.push(ShownStep { doing, ns }),
             _ => {}
         }
     }
@@ -106,13 +106,13 @@ impl Steps {
     }
 }
 
-impl<'a> Machine<'a> {
+impl<'a> ShownMachine<'a> {
     /// The machine of `profile`; `None`: it has no costs, or no TPAUSE and user interrupts.
-    pub fn new(profile: &'a MachineProfile) -> Option<Machine<'a>> {
+    pub fn new(profile: &'a MachineProfile) -> Option<ShownMachine<'a>> {
         let costs = profile.costs.as_ref()?;
         costs.user_interrupt_ns.as_ref()?;
         profile.core_watts.pause_c02.as_ref()?;
-        Some(Machine { costs, profile })
+        Some(ShownMachine { costs, profile })
     }
 
     /// Watts of a core in each state, without those of its idle states.
@@ -128,15 +128,15 @@ impl<'a> Machine<'a> {
     }
 
     /// The wait for `io` in `mode`.
-    pub fn wait(&self, mode: Mode, io: Io) -> Wait {
-        let usual = Io {
+    pub fn wait(&self, mode: ShownMode, io: ShownIo) -> ShownWait {
+        let usual = ShownIo {
             device_ns: io.usual_ns,
             ..io
         };
         let (mut learnt, mut idle) = (io.usual_ns, 0.0);
         // What hybrid has learnt has its own delays in it, and the governor the idle times: both come
         // to rest.
-        if mode != Mode::Poll {
+        if mode != ShownMode::Poll {
             for _ in 0..64 {
                 let (wait, length) = self.one(mode, usual, learnt, idle);
                 (learnt, idle) = (wait.seen - wait.rung, length);
@@ -146,7 +146,7 @@ impl<'a> Machine<'a> {
     }
 
     /// One wait of a core that expects to be idle for `typical`, and the length that it was.
-    fn one(&self, mode: Mode, io: Io, learnt: f64, typical: f64) -> (Wait, f64) {
+    fn one(&self, mode: ShownMode, io: ShownIo, learnt: f64, typical: f64) -> (ShownWait, f64) {
         let costs = self.costs;
         let mut steps = Steps::default();
         steps.add(
@@ -155,7 +155,7 @@ impl<'a> Machine<'a> {
         );
         let rung = steps.now();
         let finished = rung + io.device_ns;
-        let mut wait = Wait {
+        let mut wait = ShownWait {
             steps: Vec::new(),
             rung,
             finished,
@@ -168,8 +168,8 @@ impl<'a> Machine<'a> {
         let mut length = 0.0;
         steps.add(Doing::Spin, poll);
         match mode {
-            Mode::Poll => {}
-            Mode::Hybrid => {
+            ShownMode::Poll => {}
+            ShownMode::Hybrid => {
                 let timer_at = rung + (learnt / 2.0).ceil();
                 wait.timer_at = Some(timer_at);
                 if timer_at > steps.now() {
@@ -192,7 +192,7 @@ impl<'a> Machine<'a> {
                     }
                 }
             }
-            Mode::Interrupt => {
+            ShownMode::Interrupt => {
                 let half = (costs.user.block_ns.value / 2.0).floor();
                 steps.add(Doing::Spin, poll);
                 steps.add(Doing::Kernel, half + costs.switch_ns.value);
@@ -208,7 +208,7 @@ impl<'a> Machine<'a> {
                     wait.wake_joules = self.profile.wake.interrupt_joules.value;
                 }
             }
-            Mode::Uintr => {
+            ShownMode::Uintr => {
                 let raised = finished.max(steps.now());
                 steps.add(Doing::Pause, raised - steps.now());
                 let handler = costs.user_interrupt_ns.as_ref().map_or(0.0, |ns| ns.value);
@@ -233,7 +233,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Idles for `length` in the state that the `expected` length pays for, and leaves it.
-    fn idle(&self, steps: &mut Steps, wait: &mut Wait, (length, expected): (f64, f64)) {
+    fn idle(&self, steps: &mut Steps, wait: &mut ShownWait, (length, expected): (f64, f64)) {
         if length <= 0.0 {
             return;
         }
@@ -267,7 +267,7 @@ impl<'a> Machine<'a> {
 }
 
 #[cfg(test)]
-impl Wait {
+impl ShownWait {
     /// Nanoseconds from the first step to the completion's end: the I/O's latency.
     pub fn latency(&self) -> f64 {
         self.steps.iter().map(|step| step.ns).sum()
@@ -328,20 +328,20 @@ mod tests {
     fn every_mode_takes_the_time_and_the_energy_that_the_twin_has() {
         let mut profile = MachineProfile::builtin("generic-server").unwrap();
         let modes = [
-            (Mode::Poll, CompletionMode::Poll),
-            (Mode::Hybrid, CompletionMode::Hybrid),
-            (Mode::Interrupt, CompletionMode::Interrupt),
-            (Mode::Uintr, CompletionMode::Uintr),
+            (ShownMode::Poll, CompletionMode::Poll),
+            (ShownMode::Hybrid, CompletionMode::Hybrid),
+            (ShownMode::Interrupt, CompletionMode::Interrupt),
+            (ShownMode::Uintr, CompletionMode::Uintr),
         ];
         for late_us in [0.0, 2.0, 8.0] {
             profile.costs.as_mut().unwrap().timer_slack_ns.value = late_us * 1e3;
             let mut here = profile.clone();
             here.costs.as_mut().unwrap().timer_slack_ns.value = 0.0;
-            let machine = Machine::new(&here).unwrap();
+            let machine = ShownMachine::new(&here).unwrap();
             for us in [3.0, 8.0, 20.0, 80.0] {
                 for (mode, twins) in modes {
                     let run = twin(&profile, twins, us);
-                    let io = Io {
+                    let io = ShownIo {
                         device_ns: us * 1e3,
                         usual_ns: us * 1e3,
                         late_ns: late_us * 1e3,

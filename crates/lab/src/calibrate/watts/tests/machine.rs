@@ -1,7 +1,7 @@
 //! A machine in virtual time: true watts, and the RAPL tree that shows them.
 
-use super::super::activity::{Activity, Arm};
-use super::super::bench::{Cores, Joules, Ran};
+use super::super::activity::{Arm, CoreActivity};
+use super::super::bench::{Cores, JouleMeter, Ran};
 use super::super::error::WattsError;
 use joulio_cpu::Depth;
 use joulio_energy::{Clock, Energy, Files, Meters, Root, SystemFiles};
@@ -86,8 +86,8 @@ impl Truth {
         };
         self.idle
             + match arm.activity {
-                Activity::Rest => limited,
-                Activity::Sleeps(time) => {
+                CoreActivity::Rest => limited,
+                CoreActivity::Sleeps(time) => {
                     let rate = 1.0 / (time.seconds() + self.wake_busy);
                     let busy = rate * self.wake_busy;
                     let above = self.above_idle("spin") - idle_state;
@@ -270,7 +270,7 @@ impl Cores for SimulatedCores {
             state.watts = state.truth.watts(arm);
             state.pass(state.now + 200_000_000);
             match arm.activity {
-                Activity::Sleeps(time) => {
+                CoreActivity::Sleeps(time) => {
                     let wakes = 1.0 / (time.seconds() + state.truth.wake_busy);
                     Ran {
                         wakes,
@@ -278,7 +278,7 @@ impl Cores for SimulatedCores {
                         inside: None,
                     }
                 }
-                Activity::Pause(Depth::C02) => Ran {
+                CoreActivity::Pause(Depth::C02) => Ran {
                     inside: Some(0.97),
                     ..Ran::default()
                 },
@@ -295,7 +295,7 @@ pub struct SimulatedJoules {
     state: Shared,
 }
 
-impl Joules for SimulatedJoules {
+impl JouleMeter for SimulatedJoules {
     fn over(&mut self, time: Nanos) -> Result<Energy, WattsError> {
         let window = self.meters.open_unsampled();
         self.state.with(|state| state.pass(state.now + time.0));

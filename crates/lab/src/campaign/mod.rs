@@ -6,6 +6,8 @@ mod compare;
 mod error;
 mod folder;
 mod merge;
+#[cfg(test)]
+mod papers_tests;
 mod plan;
 mod report;
 mod run;

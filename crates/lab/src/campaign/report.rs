@@ -116,10 +116,12 @@ pub fn report(
     }
     let (files, records): (Vec<_>, Vec<_>) =
         all.into_iter().map(|one| (one.file, one.records)).unzip();
-    let shown = files.iter().map(|file| Shown {
+    let sources: Vec<_> = files.iter().map(ExperimentFile::sources).collect();
+    let shown = files.iter().zip(&sources).map(|(file, sources)| Shown {
         name: &file.name,
         title: &file.title,
         published: file.published.as_deref(),
+        sweeps: sources,
         tables: &file.table,
         figures: &file.figure,
         observations: &file.observation,

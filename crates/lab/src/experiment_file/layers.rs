@@ -130,19 +130,10 @@ impl OnPlatform {
 
     /// Why `sweep` is not run here; `None`: it is.
     pub fn refuses(&self, sweep: &SweepSpec) -> Option<String> {
-        let name = match self.platform {
-            Platform::Real => "real",
-            Platform::Emulated => "emulated",
-            Platform::Guest => "guest",
-            Platform::Twin => "twin",
-        };
-        let on = sweep.on.values();
-        let listed = on.iter().any(|one| one == name);
-        // What runs on real devices runs in a virtual machine too, where its counts are good.
-        let listed = listed || (name == "guest" && on.iter().any(|one| one == "real"));
-        if on.is_empty() || listed {
+        if sweep.is_run_on(self.platform) {
             return None;
         }
+        let on = sweep.on.values();
         let needs = sweep.needs.clone();
         Some(needs.unwrap_or_else(|| format!("it is run on {}", on.join(", "))))
     }

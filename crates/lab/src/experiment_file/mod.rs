@@ -13,10 +13,10 @@ mod tests;
 
 pub use catalogue::{CATALOGUE, ExperimentFileError};
 pub use layers::{Layers, OnPlatform};
-pub use run_keys::RunKeys;
+pub use run_keys::{Number, RunKeys};
 pub use sweep_spec::{FactorLists, SweepSpec};
 
-use crate::report::{FigureSpec, ObservationSpec, TableSpec};
+use crate::report::{FigureSpec, ObservationSpec, SweepSource, TableSpec};
 use serde::Deserialize;
 
 /// An experiment.
@@ -59,4 +59,11 @@ pub struct ExperimentFile {
     /// Text of the file.
     #[serde(skip)]
     pub text: String,
+}
+
+impl ExperimentFile {
+    /// What the records of each sweep are made by.
+    pub fn sources(&self) -> Vec<SweepSource> {
+        self.sweep.iter().map(SweepSpec::source).collect()
+    }
 }

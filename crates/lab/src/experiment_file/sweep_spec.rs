@@ -1,7 +1,8 @@
 //! The sweeps of an experiment.
 
 use super::run_keys::RunKeys;
-use crate::report::OneOrMore;
+use crate::record::Platform;
+use crate::report::{OneOrMore, SweepSource};
 use crate::sweep::Factor;
 use serde::Deserialize;
 
@@ -95,6 +96,8 @@ with_factors! {
         on: OneOrMore,
         /// What stands against it elsewhere, in a few words.
         needs: Option<String>,
+        /// Command that makes its records, where `joulio lab run` alone does not.
+        made_by: Option<String>,
         /// Keys in place of the experiment's.
         #[serde(default)]
         run: RunKeys,
@@ -107,5 +110,38 @@ with_factors! {
         /// Lists in place of its own on emulated devices.
         #[serde(default)]
         emulated: FactorLists,
+    }
+}
+
+impl SweepSpec {
+    /// True if it is run on `platform`. What is run on real devices is run in a virtual machine too, where its
+    /// counts are good.
+    pub fn is_run_on(&self, platform: Platform) -> bool {
+        let listed = |platform: Platform| self.on.has(platform.name());
+        match platform {
+            Platform::Guest if listed(Platform::Real) => true,
+            platform => self.on.is_empty() || listed(platform),
+        }
+    }
+
+    /// What its records are made by.
+    pub(super) fn source(&self) -> SweepSource {
+        let all = [
+            Platform::Real,
+            Platform::Emulated,
+            Platform::Guest,
+            Platform::Twin,
+        ];
+        let has = |list: &Option<OneOrMore>, part: &str| {
+            let values = list.iter().flat_map(OneOrMore::values);
+            values.into_iter().any(|value| value.contains(part))
+        };
+        // A pattern that writes has a w in its name.
+        SweepSource {
+            name: self.name.clone(),
+            on: all.into_iter().filter(|one| self.is_run_on(*one)).collect(),
+            made_by: self.made_by.clone(),
+            writes: has(&self.rw, "w") || has(&self.engine, "db_bench"),
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! A report's content: every table, figure and observation of experiments, on each machine.
 
 use super::answers::Answers;
+use super::command::{SweepSource, command};
 use super::data::{Data, device_name};
 use super::figure::{Figure, Maker};
 use super::outcome::Outcome;
@@ -23,6 +24,8 @@ pub struct Shown<'a> {
     pub title: &'a str,
     /// Short name of the source of published numbers, `HS22`.
     pub published: Option<&'a str>,
+    /// Sweeps of the experiment.
+    pub sweeps: &'a [SweepSource],
     /// Tables of the experiment.
     pub tables: &'a [TableSpec],
     /// Figures of the experiment.
@@ -125,6 +128,8 @@ pub struct Status {
     pub in_source: Option<String>,
     /// Title.
     pub title: String,
+    /// Command that makes its records.
+    pub command: String,
     /// True if it has data here.
     pub data: bool,
     /// Worst outcome of the observations that the table or figure shows; `NoData` where no
@@ -192,14 +197,19 @@ impl SetReport {
         };
         let observed = shown.observations.iter().map(|spec| judge.observe(spec));
         let observed: Vec<Observed> = observed.collect();
-        let of_tables = tables.iter().map(|table| {
-            let id = Some(table.id.clone());
-            Status::of(&table.id, id, &table.title, &table.problem, &observed)
+        let command = |sweep: Option<&str>| command(shown.name, sweep, shown.sweeps, data.platform);
+        let of_tables = tables.iter().zip(shown.tables).map(|(table, spec)| Status {
+            command: command(spec.sweep.as_deref()),
+            in_source: Some(table.id.clone()),
+            ..Status::of(&table.id, &table.title, &table.problem, &observed)
         });
         let of_figures = figures.iter().zip(shown.figures).map(|(figure, spec)| {
             let id = spec.in_source.clone().unwrap_or_else(|| spec.id.clone());
-            let id = Some(id).filter(|id| id != "-");
-            Status::of(&figure.id, id, &figure.title, &figure.problem, &observed)
+            Status {
+                command: command(spec.first_sweep()),
+                in_source: Some(id).filter(|id| id != "-"),
+                ..Status::of(&figure.id, &figure.title, &figure.problem, &observed)
+            }
         });
         let status = of_tables.chain(of_figures);
         SetReport {
@@ -218,13 +228,8 @@ impl SetReport {
 }
 
 impl Status {
-    fn of(
-        id: &str,
-        in_source: Option<String>,
-        title: &str,
-        problem: &Option<String>,
-        observed: &[Observed],
-    ) -> Status {
+    /// Of the table or figure `id`, without its command and its name in the source.
+    fn of(id: &str, title: &str, problem: &Option<String>, observed: &[Observed]) -> Status {
         let speaking = observed
             .iter()
             .filter(|one| one.shown.iter().any(|shown| shown == id));
@@ -236,8 +241,9 @@ impl Status {
         };
         Status {
             id: id.to_owned(),
-            in_source,
+            in_source: None,
             title: title.to_owned(),
+            command: String::new(),
             data: problem.is_none(),
             outcome: decides
                 .filter(|_| problem.is_none())

@@ -3,6 +3,7 @@
 mod answers;
 mod assemble;
 mod chart;
+mod command;
 mod csv;
 mod data;
 mod figure;
@@ -22,6 +23,7 @@ mod wait;
 mod words;
 
 pub use assemble::{Apart, ExperimentReport, NumberLine, Report, SetReport, Shown, Status};
+pub use command::SweepSource;
 pub use data::{Cell, Data, Estimate};
 pub use figure::{Axis, Drawing, Entry, Figure, Mark, Panel, Series, Style, Tie, Tile, Tiles, Xy};
 pub use files::{WriteError, write};

@@ -11,8 +11,6 @@ use std::fmt::Write;
 pub struct PaperItem {
     /// Short name of the paper.
     pub paper: String,
-    /// Name of the experiment.
-    pub experiment: String,
     /// Name in the paper.
     pub id: String,
     /// Title in a few words.
@@ -26,6 +24,8 @@ pub struct PaperItem {
 pub struct PaperFinding {
     /// Platform of the runs.
     pub platform: Platform,
+    /// Commands that make its records.
+    pub commands: Vec<String>,
     /// True if all of it has data.
     pub data: bool,
     /// Outcome of the table or figure.
@@ -51,7 +51,6 @@ impl PaperItem {
                     let at = items.iter().position(same).unwrap_or_else(|| {
                         items.push(PaperItem {
                             paper: paper.clone(),
-                            experiment: experiment.name.clone(),
                             id: id.clone(),
                             title: status.title.clone(),
                             found: Vec::new(),
@@ -71,12 +70,22 @@ impl PaperItem {
         found.any(|one| one.data && one.outcome != Outcome::NoData)
     }
 
+    /// Findings that are told: those with data, or all where none has data.
+    pub fn told(&self) -> Vec<&PaperFinding> {
+        let with_data: Vec<_> = self.found.iter().filter(|one| one.data).collect();
+        match with_data.is_empty() {
+            true => self.found.iter().collect(),
+            false => with_data,
+        }
+    }
+
     /// Adds a table or figure that is this one, or a part of it.
     fn add(&mut self, platform: Platform, status: &Status) {
         let whole = self.found.iter_mut().find(|one| one.platform == platform);
         let Some(whole) = whole else {
             self.found.push(PaperFinding {
                 platform,
+                commands: vec![status.command.clone()],
                 data: status.data,
                 outcome: status.outcome,
                 because: status.because.clone(),
@@ -84,6 +93,9 @@ impl PaperItem {
             return;
         };
         whole.data &= status.data;
+        if !whole.commands.contains(&status.command) {
+            whole.commands.push(status.command.clone());
+        }
         if status.outcome < whole.outcome {
             whole.outcome = status.outcome;
             whole.because.clone_from(&status.because);
@@ -111,8 +123,11 @@ pub fn papers(items: &[PaperItem]) -> String {
                 "\n## {last}\n\n| | what it shows | command | here |\n|---|---|---|---|"
             );
         }
-        let commands: Vec<String> = item.found.iter().map(|one| command(item, one)).collect();
-        let found: Vec<String> = item.found.iter().map(PaperFinding::text).collect();
+        let told = item.told();
+        let commands = told.iter().flat_map(|one| &one.commands);
+        let mut commands: Vec<String> = commands.map(|one| format!("`{one}`")).collect();
+        commands.dedup();
+        let found: Vec<String> = told.iter().map(|one| one.text()).collect();
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} |",
@@ -123,16 +138,6 @@ pub fn papers(items: &[PaperItem]) -> String {
         );
     }
     text
-}
-
-fn command(item: &PaperItem, found: &PaperFinding) -> String {
-    let on = match found.platform {
-        Platform::Twin => " --twin",
-        Platform::Emulated => " --emulated",
-        Platform::Real => " --device DEVICE",
-        Platform::Guest => "",
-    };
-    format!("`joulio lab run {}{on}`", item.experiment)
 }
 
 impl PaperFinding {

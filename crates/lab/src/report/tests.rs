@@ -1,5 +1,6 @@
 //! Tests of the report, from records to its sentences.
 
+use super::command::command;
 use super::*;
 use crate::record::{Platform, RunRecord};
 use joulio_twin::published::Paper;
@@ -104,6 +105,7 @@ fn report(text: &str, records: Vec<RunRecord>) -> Report {
         name: "hotstorage22",
         title: "When poll is more energy efficient than interrupt",
         published: Some("HS22"),
+        sweeps: &[],
         tables: &file.table,
         figures: &file.figure,
         observations: &file.observation,
@@ -473,4 +475,52 @@ fn a_papers_figure_in_two_parts_is_one_item_and_what_it_has_not_is_none() {
         text.contains("| F1cd | Rates; Elsewhere | `joulio lab run hotstorage22 --emulated` |"),
         "{text}"
     );
+}
+
+#[test]
+fn a_command_makes_the_records_on_a_platform_that_has_them() {
+    let source = |name: &str, on: &[Platform], writes| SweepSource {
+        name: name.into(),
+        on: on.to_vec(),
+        made_by: None,
+        writes,
+    };
+    let (real, twin) = (Platform::Real, Platform::Twin);
+    let mut all = vec![
+        source("main", &[real, twin], false),
+        source("keys", &[real], true),
+    ];
+    let of = |sweep, all: &[SweepSource], platform| command("an", Some(sweep), all, platform);
+    assert_eq!(of("main", &all, twin), "joulio lab run an --twin");
+    let written = "joulio lab run an --device DEVICE --allow-write";
+    assert_eq!(of("main", &all, real), written);
+    // In virtual time there are none: where they are is said.
+    let keys = "joulio lab run an --sweep keys --device DEVICE --allow-write";
+    assert_eq!(of("keys", &all, twin), keys);
+    assert_eq!(
+        of("main", &all[..1], real),
+        "joulio lab run an --device DEVICE"
+    );
+    assert_eq!(of("none", &all, twin), "joulio lab run an --twin");
+    all[1].made_by = Some("guests/run".into());
+    assert_eq!(of("keys", &all, twin), "guests/run");
+}
+
+#[test]
+fn of_several_platforms_those_with_data_are_told() {
+    let empty = report(
+        &LINES.replace("\"main\"", "\"elsewhere\""),
+        runs(POLL, 1, 1.0, 0.1, 40.0),
+    );
+    let item = &PaperItem::all(&empty)[0];
+    assert_eq!(item.told().len(), 1);
+    let mut both = item.clone();
+    both.found.push(PaperFinding {
+        platform: Platform::Twin,
+        data: true,
+        ..item.found[0].clone()
+    });
+    let told: Vec<_> = both.told().iter().map(|one| one.platform).collect();
+    assert_eq!(told, [Platform::Twin]);
+    assert!(papers(&[both]).contains("| twin: **data, no verdict**"));
 }

@@ -159,6 +159,12 @@ impl FigureSpec {
         })
     }
 
+    /// Sweep of the figure, or of its first layer.
+    pub fn first_sweep(&self) -> Option<&str> {
+        let layers = self.layer.iter().find_map(|layer| layer.sweep.as_deref());
+        self.sweep.as_deref().or(layers)
+    }
+
     /// Metrics of the y axis, or of the tiles.
     pub fn y_metrics(&self) -> Vec<Metric> {
         let y = self.y.values().iter().filter_map(|name| name.parse().ok());

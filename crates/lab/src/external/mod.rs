@@ -157,17 +157,16 @@ impl External {
         })
     }
 
-    /// Does `run`, whose device nothing else has open.
+    /// Does `run`, which has been checked and whose device nothing else has open.
     ///
     /// # Errors
-    /// The program cannot do it, or failed.
+    /// The program failed.
     pub fn run(
         &mut self,
         run: &ExternalRun<'_>,
         stop: &Stop,
         observer: &dyn Observer,
     ) -> Result<RunResult, ExternalError> {
-        run.check()?;
         let (job, method) = (run.job(), run.method);
         let device = run.targets.devices.first().map(TargetName::text);
         let disk = disk(run)?;

@@ -20,6 +20,8 @@ pub struct RealRunner<'a> {
     /// Runs that are to be done: devices are opened with queues for all of them.
     runs: &'a [PlannedRun],
     stop: &'a Stop,
+    /// True if every run has been checked.
+    checked: bool,
     /// Devices that are open, and the value of the factor `device` that they are.
     open: Option<(String, Testbed)>,
     /// Runs that other programs do, from the first one on.
@@ -37,6 +39,7 @@ impl<'a> RealRunner<'a> {
             options,
             runs,
             stop,
+            checked: false,
             open: None,
             external: None,
         }
@@ -83,6 +86,7 @@ impl<'a> RealRunner<'a> {
             flag: "--device",
             problem: "nothing to run".into(),
         };
+        self.checked = true;
         Ok(manifest.ok_or_else(|| ExperimentError::from(none))?)
     }
 
@@ -199,7 +203,9 @@ impl<'a> RealRunner<'a> {
         observer: &dyn Observer,
     ) -> Result<RunResult, SweepOptionsError> {
         let options = experiment.options();
-        external.check().map_err(ExperimentError::from)?;
+        if !self.checked {
+            external.check().map_err(ExperimentError::from)?;
+        }
         if Factor::Neighbours.value(&run.point)?.unwrap_or(0) > 0 {
             let problem = "no threads beside a run of another program: leave neighbours out";
             return Err(Factor::Neighbours.wrong(problem).into());

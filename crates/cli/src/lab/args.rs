@@ -96,6 +96,11 @@ impl CampaignArgs {
                 "--device with --twin: virtual time has the devices that have a profile: emulated:optane-900p",
             ));
         }
+        if self.twin && !self.meter.is_empty() {
+            return Err(Failure::input(
+                "--meter with --twin: nothing is measured in virtual time: leave one of them out",
+            ));
+        }
         if self.emulated && named && !emulated {
             return Err(Failure::input(
                 "--device with --emulated: that device is not emulated: leave --emulated out",

@@ -297,6 +297,10 @@ fn bad_input_is_one_line() {
     for (line, hint) in [
         ("lab run", "required"),
         (
+            "lab run small.toml --twin --meter none",
+            "--meter with --twin: nothing is measured",
+        ),
+        (
             "lab run nothing --twin",
             "no experiment 'nothing': there are hotstorage20",
         ),

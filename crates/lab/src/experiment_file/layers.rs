@@ -78,6 +78,17 @@ impl OnPlatform {
                 applied.map_err(|(key, why)| wrong(format!("{what}: {key}"), why))?;
             }
         }
+        if twin {
+            // Of the keys that other platforms have too, this one has no meaning here.
+            let own = [Some(&file.twin), file.twin.quick.as_deref()];
+            if own.into_iter().flatten().any(|keys| keys.meter.is_some()) {
+                let why = "nothing is metered in virtual time: leave it out";
+                return Err(wrong("twin: meter".into(), why.into()));
+            }
+        }
+        if twin || !self.base.energy.meters.is_empty() {
+            options.energy.meters.clone_from(&self.base.energy.meters);
+        }
         if let Some(replicates) = self.replicates {
             options.replicates = replicates;
         }

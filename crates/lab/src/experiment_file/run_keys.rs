@@ -39,7 +39,7 @@ pub struct RunKeys {
     pub poisson: Option<bool>,
     /// I/Os of a burst.
     pub thinktime_blocks: Option<u32>,
-    /// Meters that are read.
+    /// Meters that are read; in virtual time there are none to choose.
     pub meter: Option<OneOrMore>,
     /// Settings of the kernel for all runs.
     #[serde(default)]

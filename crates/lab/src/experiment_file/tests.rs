@@ -166,6 +166,10 @@ fn keys_that_make_no_sense_are_named() {
             "run: replicates: must be at least 1",
         ),
         (("\"20k\"", "\"20q\""), "twin or emulated: number_ios: "),
+        (
+            ("[twin]", "[twin]\nmeter = \"none\""),
+            "twin: meter: nothing is metered in virtual time",
+        ),
     ] {
         let file = ExperimentFile::parse("small", &TEXT.replace(change.0, change.1)).unwrap();
         let layers = on(Platform::Twin, false).layers(&file, &file.sweep[0]);
@@ -212,4 +216,23 @@ fn every_experiment_that_comes_with_joulio_makes_sense_everywhere() {
             }
         }
     }
+}
+
+#[test]
+fn meters_of_an_experiment_are_those_of_its_real_runs_and_the_flag_is_above_them() {
+    let text = TEXT.replace("replicates = 10", "replicates = 10\nmeter = \"package\"");
+    let file = ExperimentFile::parse("small", &text).unwrap();
+    let meters = |on: OnPlatform| {
+        on.layers(&file, &file.sweep[0])
+            .unwrap()
+            .options
+            .base
+            .energy
+            .meters
+    };
+    assert_eq!(meters(on(Platform::Real, false)), ["package"]);
+    assert!(meters(on(Platform::Twin, false)).is_empty());
+    let mut flag = on(Platform::Real, false);
+    flag.base.energy.meters = vec!["none".into()];
+    assert_eq!(meters(flag), ["none"]);
 }

@@ -31,6 +31,14 @@ pub enum NoModel {
         /// The results.
         results: String,
     },
+    /// Results without a run that virtual time has.
+    #[error("{results} and virtual time on {device} have no run with figures in common")]
+    Nothing {
+        /// The results.
+        results: String,
+        /// Device in virtual time.
+        device: String,
+    },
     /// The runs cannot be simulated.
     #[error(transparent)]
     Campaign(#[from] CampaignError),
@@ -89,10 +97,15 @@ impl Campaign {
         let folder = tempfile::tempdir()?;
         let model = Campaign::new(file, on)?;
         model.run(folder.path(), Shard::ALL, threads, stop, &Silent)?;
-        Ok(BesideModel {
-            device,
-            compared: compare(path, folder.path(), Kinds::WithModel)?,
-        })
+        match compare(path, folder.path(), Kinds::WithModel) {
+            Ok(compared) => Ok(BesideModel { device, compared }),
+            // The folder of virtual time's results is gone when this is read.
+            Err(CompareError::Nothing { .. }) => Err(NoModel::Nothing {
+                results: path.display().to_string(),
+                device,
+            }),
+            Err(why) => Err(why.into()),
+        }
     }
 
     /// Devices of all sweeps.

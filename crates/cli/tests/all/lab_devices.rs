@@ -1,8 +1,9 @@
 //! `joulio lab run` and its devices: one that vanishes at work, and what is looked at beside the runs.
 
+use crate::common::loop_device::Loop;
 use crate::common::running::wait_for_work;
 use crate::common::server::Server;
-use crate::common::{ended, joulio};
+use crate::common::{ended, joulio, wait_for};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -79,6 +80,56 @@ fn a_device_that_vanishes_at_work_fails_its_run_and_the_rest_goes_on() {
     let _first = Server::start(room.path(), "a", "16m", &[]);
     joulio(line).current_dir(&room).assert().success();
     assert_eq!(done("out"), 2);
+}
+
+#[test]
+fn a_loop_device_that_is_taken_away_at_work_fails_its_run_and_the_rest_goes_on() {
+    let (Some(first), Some(second)) = (Loop::new(), Loop::new()) else {
+        return;
+    };
+    let room = TempDir::new().unwrap();
+    // For longer than a test takes on both, then shortly on both.
+    let text = TWO.replace("engine = \"nvme\"", "engine = \"io_uring\"");
+    let (head, sweep) = text.split_once("[[sweep]]").unwrap();
+    let long = sweep.replace("\"short\"", "\"long\"") + "run = { runtime = \"600s\" }\n";
+    let text = format!("{head}[[sweep]]{long}[[sweep]]{sweep}");
+    fs::write(room.path().join("two.toml"), text).unwrap();
+    let devices = format!("{}+{}", first.device, second.device);
+    let child = crate::common::program()
+        .args(["lab", "run", "two.toml", "--device", &devices, "-o", "out"])
+        .current_dir(&room)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let out = room.path().join("out");
+    let failed = |count: usize| {
+        wait_for("a run that failed", || {
+            let failed = records(&out).into_iter();
+            let failed = failed.filter(|one| one["result"]["failure"].is_string());
+            (failed.count() == count).then_some(())
+        });
+    };
+    wait_for_work(child.id());
+    first.take_away();
+    failed(1);
+    // It is there again when its next run comes; the other is not.
+    first.give_back();
+    wait_for_work(child.id());
+    second.take_away();
+    let output = ended(child);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("3 run(s) failed"), "{said}");
+    failed(3);
+    let done: Vec<_> = records(&out)
+        .into_iter()
+        .filter(|one| one["result"]["failure"].is_null())
+        .collect();
+    assert_eq!(done.len(), 1, "{done:?}");
+    assert_eq!(done[0]["sweep"], "short");
+    assert_eq!(done[0]["point"]["device"], first.device.as_str());
+    assert_eq!(done[0]["result"]["all"]["ios"], 100);
 }
 
 #[test]

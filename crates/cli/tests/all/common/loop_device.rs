@@ -42,6 +42,25 @@ impl Loop {
         Some(Loop { device, room })
     }
 
+    /// Takes all of its blocks away, whoever has it open.
+    pub fn take_away(&self) {
+        self.resize(0);
+    }
+
+    /// Gives its blocks back.
+    pub fn give_back(&self) {
+        self.resize(8 << 20);
+    }
+
+    fn resize(&self, bytes: u64) {
+        let image = fs::OpenOptions::new()
+            .write(true)
+            .open(self.room.path().join("disk.img"));
+        image.expect("there").set_len(bytes).expect("resized");
+        let told = Command::new("losetup").args(["-c", &self.device]).status();
+        assert!(told.expect("losetup").success());
+    }
+
     /// File of its scheduler.
     pub fn file(&self) -> PathBuf {
         let name = self.device.trim_start_matches("/dev/");

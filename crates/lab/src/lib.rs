@@ -22,6 +22,7 @@ pub mod experiment_file;
 pub mod external;
 pub mod grid;
 pub mod idle;
+pub mod idle_interval;
 pub mod inspect;
 mod machine_profile;
 mod manifest_device;

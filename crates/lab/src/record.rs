@@ -29,6 +29,10 @@ pub struct RunRecord {
     pub platform: Platform,
     /// Name of the CPU or, in virtual time, of the machine's profile.
     pub machine: String,
+    /// Watts of the idle machine by meter, from the interval before the repetition's runs; empty: none were
+    /// measured.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub idle_watts: BTreeMap<String, f64>,
     /// Named counts beside the result, each per I/O: loads and stores by the kernel's source folder,
     /// as `block/`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

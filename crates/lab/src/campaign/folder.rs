@@ -1,6 +1,7 @@
 //! Folders of results: `records.jsonl`, a header and a line a run, and `manifests.jsonl`, a line a
 //! session; or one file that has the lines of both.
 
+use crate::idle_interval::IdleInterval;
 use crate::record::{Platform, RunRecord};
 use crate::state_file::StateError;
 use serde::{Deserialize, Serialize};
@@ -140,6 +141,18 @@ impl ResultsFolder {
                 false => manifests(path)?,
             },
         })
+    }
+
+    /// Idle intervals of its sessions, in their order.
+    pub fn idle(&self) -> Vec<IdleInterval> {
+        let lines = self.manifests.iter();
+        let lines = lines.filter_map(|line| line.get("idle"));
+        let mut idle: Vec<IdleInterval> = lines
+            .filter_map(|line| serde_json::from_value(line.clone()).ok())
+            .collect();
+        // Those of merged shards are in the order of their text.
+        idle.sort_by(|a, b| a.unix_seconds.total_cmp(&b.unix_seconds));
+        idle
     }
 
     /// Path of the records in the folder `path`.

@@ -2,6 +2,7 @@
 //! results folder, in one go or in shards.
 
 mod beside_model;
+mod blocks;
 mod compare;
 mod error;
 mod folder;

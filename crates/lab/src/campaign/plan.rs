@@ -1,9 +1,10 @@
 //! Plan of a campaign: its runs, their time, and what is unavailable here and why.
 
-use super::Campaign;
 use super::shard::Shard;
+use super::{Campaign, CampaignSweep};
 use crate::experiment::Silent;
 use crate::external::ExternalRun;
+use crate::idle_interval::IdleProbe;
 use crate::record::Point;
 use crate::report::Where;
 use crate::sweep::{
@@ -11,7 +12,7 @@ use crate::sweep::{
 };
 use joulio_units::Nanos;
 use joulio_workload::{RunResult, Stop};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Virtual I/Os that one CPU simulates in a second, roughly.
 const VIRTUAL_IOS: f64 = 400_000.0;
@@ -86,7 +87,7 @@ impl Campaign {
             let mine = mine.filter(|(at, _)| shard.has(sweep.first + at));
             let mine: Vec<&PlannedRun> = mine.map(|(_, run)| run).collect();
             let seconds = mine.iter().filter_map(|run| self.seconds(options, run));
-            let seconds: f64 = seconds.sum();
+            let seconds: f64 = seconds.sum::<f64>() + idle_seconds(sweep, &mine);
             at_least |= !self.in_virtual_time() && options.base.workload.number_ios.is_some();
             let points = sweep.axes.points();
             let found = self.reasons(options, &points, stop);
@@ -210,6 +211,19 @@ const DECIDING: [Factor; 8] = [
     Factor::Engine,
     Factor::Completion,
 ];
+
+/// Seconds of the idle intervals around the repetitions of `runs`; none where no meter can be read.
+fn idle_seconds(sweep: &CampaignSweep, runs: &[&PlannedRun]) -> f64 {
+    let idle = sweep.layers.idle;
+    let repetitions: BTreeSet<u32> = runs.iter().map(|run| run.replicate).collect();
+    if idle == Nanos::ZERO || repetitions.is_empty() {
+        return 0.0;
+    }
+    match IdleProbe::new(idle, &sweep.layers.options.base.energy).has_meter() {
+        true => idle.seconds() * (repetitions.len() + 1) as f64,
+        false => 0.0,
+    }
+}
 
 /// `options` with runs of one I/O, without a ramp.
 fn short(options: &SweepOptions) -> SweepOptions {

@@ -2,8 +2,9 @@
 
 use super::folder::{FolderError, ResultsFolder};
 use crate::experiment_file::{ExperimentFile, ExperimentFileError};
+use crate::idle_interval::IdleInterval;
 use crate::record::{RecordKey, RunRecord};
-use crate::report::{Report, Shown};
+use crate::report::{Report, Runs, Shown};
 use joulio_twin::published::{Paper, PaperError};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -66,6 +67,7 @@ struct Gathered {
     file: ExperimentFile,
     path: PathBuf,
     records: Vec<RunRecord>,
+    idle: Vec<IdleInterval>,
     had: HashMap<RecordKey, PathBuf>,
 }
 
@@ -107,15 +109,20 @@ pub fn report(
                     file,
                     path: path.clone(),
                     records: Vec::new(),
+                    idle: Vec::new(),
                     had: HashMap::new(),
                 });
                 all.len() - 1
             }
         };
+        all[place].idle.extend(folder.idle());
         all[place].add(path, folder.records)?;
     }
-    let (files, records): (Vec<_>, Vec<_>) =
-        all.into_iter().map(|one| (one.file, one.records)).unzip();
+    let runs = |one: Gathered| {
+        let (records, idle) = (one.records, one.idle);
+        (one.file, Runs { records, idle })
+    };
+    let (files, runs): (Vec<_>, Vec<_>) = all.into_iter().map(runs).unzip();
     let sources: Vec<_> = files.iter().map(ExperimentFile::sources).collect();
     let shown = files.iter().zip(&sources).map(|(file, sources)| Shown {
         name: &file.name,
@@ -126,10 +133,7 @@ pub fn report(
         figures: &file.figure,
         observations: &file.observation,
     });
-    Ok(Report::new(
-        &Paper::named(&[])?,
-        shown.zip(records).collect(),
-    ))
+    Ok(Report::new(&Paper::named(&[])?, shown.zip(runs).collect()))
 }
 
 /// The experiment as it was when `folder` was run.

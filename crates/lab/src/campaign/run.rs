@@ -1,5 +1,6 @@
 //! Doing the runs of a campaign.
 
+use super::blocks::Blocks;
 use super::error::CampaignError;
 use super::folder::ResultsFolder;
 use super::shard::Shard;
@@ -7,9 +8,8 @@ use super::{Campaign, CampaignSweep};
 use crate::experiment::{Manifest, Observer};
 use crate::record::{RecordStore, RunRecord};
 use crate::state_file::StateError;
-use crate::steadiness;
 use crate::survey::{InterruptsBefore, Survey, SurveyRequest};
-use crate::sweep::{PlannedRun, RealRunner, Runner, Sweep, SweepEnd, Unfit, VirtualRunner};
+use crate::sweep::{PlannedRun, RealRunner, Sweep, SweepEnd, Unfit, VirtualRunner};
 use joulio_workload::{Job, Method, Stop};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -187,11 +187,10 @@ impl Campaign {
             let line = session(&sweep.layers.name, &manifest);
             ResultsFolder::add_manifest(path, &line)?;
         }
-        let mut runner = Judged {
-            runner,
-            steady: sweep.layers.steady,
-        };
-        Ok(sweep.sweep(runs).run(&mut runner, store, stop, observer)?)
+        let mut blocks = Blocks::new(runner, sweep, path, stop);
+        let ended = sweep.sweep(runs).run(&mut blocks, store, stop, observer);
+        blocks.finish(observer);
+        Ok(ended?)
     }
 }
 
@@ -220,39 +219,6 @@ impl CampaignSweep {
             replicates: self.layers.options.base.replicates,
             unfit: Unfit::Record,
         }
-    }
-}
-
-/// A runner whose runs are judged by whether they held still.
-struct Judged<'a> {
-    runner: RealRunner<'a>,
-    steady: bool,
-}
-
-impl Runner for Judged<'_> {
-    fn options(&self) -> &crate::sweep::SweepOptions {
-        self.runner.options()
-    }
-
-    fn run(
-        &mut self,
-        run: &PlannedRun,
-        observer: &dyn Observer,
-    ) -> Result<joulio_workload::RunResult, crate::sweep::RunFailure> {
-        let mut result = self.runner.run(run, observer)?;
-        if self.steady {
-            let unsteady = result.counts.as_ref().and_then(steadiness::judge);
-            result.spoiled.extend(unsteady);
-        }
-        Ok(result)
-    }
-
-    fn machine(&self) -> String {
-        self.runner.machine()
-    }
-
-    fn platform(&self, run: &PlannedRun) -> crate::record::Platform {
-        self.runner.platform(run)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::experiment::{ExperimentOptions, Observer};
 use crate::output_file::Existing;
 use joulio_workload::{Job, Method, Stop};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 const TEXT: &str = r#"
@@ -237,24 +237,29 @@ impl Observer for Dying {
 
 impl CampaignObserver for Dying {}
 
-#[test]
-fn a_meter_that_dies_half_way_is_named_and_the_runs_go_on() {
-    let room = TempDir::new().unwrap();
+/// Puts a tree with a meter of the package into `room`: the file of its counter.
+fn metered(room: &Path) -> PathBuf {
     let put = |path: &str, text: &str| {
-        let path = room.path().join("tree").join(path);
+        let path = room.join("tree").join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        fs::write(&path, text).unwrap();
+        path
     };
     put("proc/cpuinfo", "vendor_id\t: GenuineIntel\n");
     let zone = "sys/class/powercap/intel-rapl:0";
     put(&format!("{zone}/name"), "package-0\n");
     put(&format!("{zone}/max_energy_range_uj"), "262143328850\n");
-    put(&format!("{zone}/energy_uj"), "1000000\n");
+    put(&format!("{zone}/energy_uj"), "1000000\n")
+}
+
+/// A campaign of two points on an emulated device, with more `keys`, whose meters are those of the tree in
+/// `room`.
+fn emulated(room: &Path, keys: &str, replicates: u32) -> Campaign {
     let mut base = ExperimentOptions::default();
-    base.energy.root = Some(room.path().join("tree"));
+    base.energy.root = Some(room.join("tree"));
     let text = TEXT.replace(
         "runtime = \"1s\"",
-        "runtime = \"1200ms\"\nramp_time = \"0\"",
+        &format!("runtime = \"1200ms\"\nramp_time = \"0\"\n{keys}"),
     );
     let text = text.replace("engine = \"psync\"", "engine = \"nvme\"\non = \"emulated\"");
     let text = text.replace("bs = [\"4k\", \"32k\"]", "bs = \"4k\"");
@@ -263,13 +268,90 @@ fn a_meter_that_dies_half_way_is_named_and_the_runs_go_on() {
         platform: Platform::Emulated,
         quick: false,
         devices: vec!["emulated:instant,size=1M".into()],
-        replicates: Some(1),
+        replicates: Some(replicates),
         base,
     };
-    let campaign = Campaign::new(ExperimentFile::parse("small", &text).unwrap(), on).unwrap();
-    let dying = Dying {
-        counter: room.path().join("tree").join(zone).join("energy_uj"),
+    Campaign::new(ExperimentFile::parse("small", &text).unwrap(), on).unwrap()
+}
+
+#[test]
+fn the_idle_machine_is_measured_around_each_repetition() {
+    let room = TempDir::new().unwrap();
+    metered(room.path());
+    let campaign = emulated(room.path(), "idle = \"1s\"", 2);
+    let path = room.path().join("out");
+    let end = campaign.run(&path, Shard::ALL, 1, &Stop::default(), &Silent);
+    assert_eq!(end.unwrap().with_figures, 4);
+    let folder = ResultsFolder::read(&path).unwrap();
+    let around = folder.idle().into_iter().map(|one| (one.after, one.before));
+    let blocks = [(None, Some(1)), (Some(1), Some(2)), (Some(2), None)];
+    assert_eq!(around.collect::<Vec<_>>(), blocks);
+    for interval in folder.idle() {
+        assert_eq!(interval.missing, None);
+        assert_eq!(interval.meters[0].meter, "powercap:package-0");
+        assert!(interval.meters[0].seconds >= 1.0);
+    }
+    for record in &folder.records {
+        // The tree's counter stands still.
+        assert_eq!(record.idle_watts["powercap:package-0"], 0.0);
+        let energy = &record.result.counts.as_ref().unwrap().energy;
+        assert!(
+            energy
+                .iter()
+                .any(|figure| !figure.modelled && figure.idle_subtracted)
+        );
+    }
+    let shown = report(std::slice::from_ref(&path), None).unwrap();
+    let idle = &shown.experiments[0].sets[0].idle;
+    assert_eq!((idle.meters.len(), idle.meters[0].intervals), (1, 3));
+    let sentences = idle.sentences().join(" ");
+    assert!(
+        sentences.contains("0 W by powercap:package-0"),
+        "{sentences}"
+    );
+    // Nothing is left to do, and nothing is measured again.
+    let end = campaign.run(&path, Shard::ALL, 1, &Stop::default(), &Silent);
+    assert_eq!(end.unwrap().done, 0);
+    assert_eq!(ResultsFolder::read(&path).unwrap().idle().len(), 3);
+}
+
+#[test]
+fn without_a_meter_and_in_virtual_time_the_report_says_so() {
+    let room = TempDir::new().unwrap();
+    let campaign = emulated(room.path(), "idle = \"1h\"\nmeter = \"none\"", 1);
+    let path = room.path().join("out");
+    let end = campaign.run(&path, Shard::ALL, 1, &Stop::default(), &Silent);
+    assert_eq!(end.unwrap().with_figures, 2);
+    let said = |path: &Path| {
+        let report = report(&[path.into()], None).unwrap();
+        report.experiments[0].sets[0].idle.sentences()
     };
+    assert_eq!(
+        said(&path),
+        [
+            "Idle machine: not measured: no meter of this machine can be read: joulio power says why."
+        ]
+    );
+    assert!(
+        ResultsFolder::read(&path).unwrap().records[0]
+            .idle_watts
+            .is_empty()
+    );
+    let twin = room.path().join("twin");
+    run(&twin, Shard::ALL);
+    let told = said(&twin);
+    assert_eq!(
+        told,
+        ["Idle machine: not measured: in virtual time nothing is measured."]
+    );
+}
+
+#[test]
+fn a_meter_that_dies_half_way_is_named_and_the_runs_go_on() {
+    let room = TempDir::new().unwrap();
+    let counter = metered(room.path());
+    let campaign = emulated(room.path(), "", 1);
+    let dying = Dying { counter };
     let path = room.path().join("out");
     let end = campaign
         .run(&path, Shard::ALL, 1, &Stop::default(), &dying)

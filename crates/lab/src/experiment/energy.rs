@@ -220,7 +220,7 @@ impl EnergyOptions {
     }
 
     /// The words that choose meters of the machine.
-    fn machine_meters(&self) -> Vec<String> {
+    pub(crate) fn machine_meters(&self) -> Vec<String> {
         let own = |word: &&String| !word.starts_with(DEVICE_METER);
         let own: Vec<_> = self.meters.iter().filter(own).cloned().collect();
         match own.is_empty() && !self.meters.is_empty() {

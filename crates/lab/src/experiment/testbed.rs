@@ -7,6 +7,7 @@ use super::missing::{MissingRuns, run_name};
 use super::observer::Observer;
 use super::settings::{ExperimentSettings, SettingCombination};
 use crate::targets::{Demand, TargetOptions, open_targets, open_unchecked};
+use joulio_energy::Baseline;
 use joulio_host::controller::AdminController;
 use joulio_twin::TwinSetup;
 use joulio_workload::{Job, Method, RunResult, Setup, Stop, Target, run};
@@ -99,6 +100,11 @@ impl Testbed {
     /// Sources of energy figures.
     pub fn sources(&self) -> &EnergySources {
         &self.sources
+    }
+
+    /// Takes `baseline` as the idle machine's.
+    pub fn set_baseline(&mut self, baseline: Baseline) {
+        self.sources.baseline = Some((baseline, Vec::new()));
     }
 
     /// Root of the tree that counters and meters are read from.

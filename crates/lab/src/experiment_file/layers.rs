@@ -9,6 +9,7 @@ use crate::record::Platform;
 use crate::report::OneOrMore;
 use crate::sweep::{Axes, Factor, FactorError, SweepOptions};
 use crate::virtual_time::TwinOptions;
+use joulio_units::Nanos;
 
 /// Platform of an experiment, and what the command line gives in place of the file's keys.
 #[derive(Clone, Debug)]
@@ -34,6 +35,8 @@ pub struct Layers {
     pub options: SweepOptions,
     /// Runs whose rate does not hold still are kept apart.
     pub steady: bool,
+    /// Length of the idle intervals around repetitions; zero: there are none.
+    pub idle: Nanos,
 }
 
 impl OnPlatform {
@@ -97,6 +100,7 @@ impl OnPlatform {
         Ok(Layers {
             name: sweep.name.clone(),
             steady: extras.steady && !twin,
+            idle: if twin { Nanos::ZERO } else { extras.idle },
             options: SweepOptions {
                 base: options,
                 axes,

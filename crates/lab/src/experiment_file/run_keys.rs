@@ -3,7 +3,7 @@
 use crate::experiment::{ExperimentOptions, RateProcess};
 use crate::report::OneOrMore;
 use crate::sweep::Order;
-use joulio_units::{Nanos, parse_cpus};
+use joulio_units::{MIN_WINDOW, Nanos, parse_cpus};
 use joulio_workload::{JobKind, parse_count, parse_size, parse_time};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -52,6 +52,9 @@ pub struct RunKeys {
     pub kworker: Option<bool>,
     /// Runs whose rate does not hold still are kept apart.
     pub steady: Option<bool>,
+    /// Time for which the meters of the machine are read while nothing is done, before, between and after the
+    /// repetitions of a sweep: `10s`; `0`: they are not.
+    pub idle: Option<String>,
     /// Keys in place of these with `--quick`.
     pub quick: Option<Box<RunKeys>>,
 }
@@ -85,6 +88,8 @@ pub struct RunExtras {
     pub order: Order,
     /// Runs whose rate does not hold still are kept apart.
     pub steady: bool,
+    /// Length of an idle interval; zero: there are none.
+    pub idle: Nanos,
 }
 
 impl RunKeys {
@@ -174,6 +179,13 @@ impl RunKeys {
         }
         if let Some(devices) = &self.device {
             extras.devices = devices.values().to_vec();
+        }
+        if let Some(idle) = time("idle", &self.idle, SECOND)? {
+            if idle != Nanos::ZERO && idle < MIN_WINDOW {
+                let why = "no meter has a figure of less than 1 s: 1s or longer, or 0";
+                return Err(("idle", why.into()));
+            }
+            extras.idle = idle;
         }
         extras.order = self.order.unwrap_or(extras.order);
         extras.steady = self.steady.unwrap_or(extras.steady);

@@ -167,6 +167,10 @@ fn keys_that_make_no_sense_are_named() {
         ),
         (("\"20k\"", "\"20q\""), "twin or emulated: number_ios: "),
         (
+            ("replicates = 10", "idle = \"10ms\""),
+            "run: idle: no meter has a figure of less than 1 s",
+        ),
+        (
             ("[twin]", "[twin]\nmeter = \"none\""),
             "twin: meter: nothing is metered in virtual time",
         ),

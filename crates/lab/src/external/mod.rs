@@ -157,6 +157,11 @@ impl External {
         })
     }
 
+    /// Takes `baseline` as the idle machine's.
+    pub fn set_baseline(&mut self, baseline: joulio_energy::Baseline) {
+        self.sources.baseline = Some((baseline, Vec::new()));
+    }
+
     /// Does `run`, which has been checked and whose device nothing else has open.
     ///
     /// # Errors

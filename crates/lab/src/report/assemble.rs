@@ -4,11 +4,13 @@ use super::answers::Answers;
 use super::command::{SweepSource, command};
 use super::data::{Data, device_name};
 use super::figure::{Figure, Maker};
+use super::idle::IdleReport;
 use super::outcome::Outcome;
 use super::spec::{FigureSpec, ObservationSpec, TableSpec};
 use super::table::{Table, TableMaker};
 use super::verdict::{Judge, Observed, tolerance};
 use super::words;
+use crate::idle_interval::IdleInterval;
 use crate::record::{Platform, RunRecord};
 use joulio_model::MachineProfile;
 use joulio_twin::check::judge;
@@ -32,6 +34,15 @@ pub struct Shown<'a> {
     pub figures: &'a [FigureSpec],
     /// Observations of the experiment.
     pub observations: &'a [ObservationSpec],
+}
+
+/// Runs of an experiment.
+#[derive(Clone, Debug, Default)]
+pub struct Runs {
+    /// Records of the runs.
+    pub records: Vec<RunRecord>,
+    /// Idle intervals around them.
+    pub idle: Vec<IdleInterval>,
 }
 
 /// Content of a report.
@@ -71,6 +82,8 @@ pub struct SetReport {
     pub runs: usize,
     /// Runs that are kept apart.
     pub apart: Vec<Apart>,
+    /// Idle machine around the runs.
+    pub idle: IdleReport,
     /// Tables.
     pub tables: Vec<Table>,
     /// Figures.
@@ -140,9 +153,9 @@ pub struct Status {
 }
 
 impl Report {
-    /// The report of `experiments`, each with its records, beside what `papers` printed.
-    pub fn new(papers: &[Paper], experiments: Vec<(Shown<'_>, Vec<RunRecord>)>) -> Report {
-        let one = |(shown, records): (Shown<'_>, Vec<RunRecord>)| {
+    /// The report of `experiments`, each with its runs, beside what `papers` printed.
+    pub fn new(papers: &[Paper], experiments: Vec<(Shown<'_>, Runs)>) -> Report {
+        let one = |(shown, Runs { records, idle }): (Shown<'_>, Runs)| {
             let paper = shown.published.and_then(|name| {
                 let mut papers = papers.iter();
                 papers.find(|paper| paper.name.eq_ignore_ascii_case(name))
@@ -154,7 +167,7 @@ impl Report {
                 source: paper.map(|paper| paper.source.clone()),
                 sets: Data::sets(records)
                     .iter()
-                    .map(|data| SetReport::new(shown, paper, data))
+                    .map(|data| SetReport::new(shown, paper, data, &idle))
                     .collect(),
             }
         };
@@ -166,7 +179,12 @@ impl Report {
 }
 
 impl SetReport {
-    fn new(shown: Shown<'_>, paper: Option<&Paper>, data: &Data) -> SetReport {
+    fn new(
+        shown: Shown<'_>,
+        paper: Option<&Paper>,
+        data: &Data,
+        idle: &[IdleInterval],
+    ) -> SetReport {
         let answers = Answers::of(paper.cloned(), data);
         let tdp = MachineProfile::builtin(&data.machine).ok();
         let tdp_watts = tdp.and_then(|machine| Some(machine.tdp_watts?.value));
@@ -218,6 +236,7 @@ impl SetReport {
             devices: devices(data),
             runs: data.cells().map(|cell| cell.runs.len()).sum(),
             apart: apart(data),
+            idle: IdleReport::of(data, idle),
             numbers: numbers(&answers, data),
             status: status.collect(),
             tables,

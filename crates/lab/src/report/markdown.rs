@@ -37,6 +37,9 @@ pub fn markdown(report: &Report) -> String {
 fn of_set(text: &mut String, set: &SetReport) {
     let how = words::platform(set.platform);
     let _ = writeln!(text, "\n{}, {how}, {} runs.\n", set.machine, set.runs);
+    for sentence in set.idle.sentences() {
+        let _ = writeln!(text, "{sentence}\n");
+    }
     let status = set.status.iter().map(|one| {
         vec![
             one.id.clone(),

@@ -86,6 +86,7 @@ fn run(mode: CompletionMode, jobs: usize, replicate: u32, iops: f64, watts: f64)
         order: 1,
         platform: Platform::Emulated,
         counts: BTreeMap::new(),
+        idle_watts: BTreeMap::new(),
         machine: "a box".into(),
         result: RunResult::new(&job, method, devices, completion, Some(counts)),
     }
@@ -110,7 +111,11 @@ fn report(text: &str, records: Vec<RunRecord>) -> Report {
         figures: &file.figure,
         observations: &file.observation,
     };
-    Report::new(&Paper::all().unwrap(), vec![(shown, records)])
+    let runs = Runs {
+        records,
+        idle: Vec::new(),
+    };
+    Report::new(&Paper::all().unwrap(), vec![(shown, runs)])
 }
 
 fn set(report: &Report) -> &SetReport {

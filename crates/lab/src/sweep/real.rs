@@ -11,7 +11,7 @@ use crate::external::{External, ExternalRun};
 use crate::record::Platform;
 use crate::target_name::TargetName;
 use crate::targets::check_buffers;
-use joulio_energy::{Processor, Root};
+use joulio_energy::{Baseline, Processor, Root};
 use joulio_workload::{JobError, RunError, RunResult, SpoiledBy, Stop};
 
 /// Runs on this machine's devices, which are opened as the runs need them.
@@ -26,6 +26,8 @@ pub struct RealRunner<'a> {
     open: Option<(String, Testbed)>,
     /// Runs that other programs do, from the first one on.
     external: Option<External>,
+    /// Power of the idle machine as it was last measured, in place of a baseline that nobody has named.
+    idle: Option<Baseline>,
 }
 
 impl<'a> RealRunner<'a> {
@@ -42,7 +44,24 @@ impl<'a> RealRunner<'a> {
             checked: false,
             open: None,
             external: None,
+            idle: None,
         }
+    }
+
+    /// Closes the devices, so that the machine is idle.
+    pub fn close(&mut self) {
+        self.open = None;
+    }
+
+    /// Takes `idle` as the power of the idle machine, for the runs that follow.
+    pub fn set_idle(&mut self, idle: Baseline) {
+        self.idle = Some(idle);
+    }
+
+    /// The idle baseline in place of the usual one; `None`: one was named, or none was measured.
+    fn measured_idle(&self) -> Option<Baseline> {
+        let named = self.options.base.energy.idle_baseline.is_some();
+        self.idle.clone().filter(|_| !named)
     }
 
     /// Checks that every run makes sense, opens the devices of each, one set after the other, and
@@ -148,7 +167,12 @@ impl<'a> RealRunner<'a> {
                 (name, testbed)
             }
         };
-        Ok(&mut self.open.insert((open, testbed)).1)
+        let idle = self.measured_idle();
+        let testbed = &mut self.open.insert((open, testbed)).1;
+        if let Some(idle) = idle {
+            testbed.set_baseline(idle);
+        }
+        Ok(testbed)
     }
 
     fn try_run(
@@ -229,7 +253,11 @@ impl<'a> RealRunner<'a> {
             Some(programs) => programs,
             None => External::open(&options.energy, &options.targets)?,
         };
+        let idle = self.measured_idle();
         let programs = self.external.insert(programs);
+        if let Some(idle) = idle {
+            programs.set_baseline(idle);
+        }
         let result = programs.run(external, self.stop, observer);
         let left = changes.finish();
         for note in left.map_err(|error| ExperimentError::from(Box::new(error)))? {

@@ -5,6 +5,7 @@ use super::order::PlannedRun;
 use crate::experiment::{ExperimentError, Observer};
 use crate::record::Platform;
 use joulio_workload::RunResult;
+use std::collections::BTreeMap;
 
 /// Something that does runs: this machine, or virtual time.
 pub trait Runner {
@@ -22,6 +23,11 @@ pub trait Runner {
 
     /// What `run` is done on.
     fn platform(&self, run: &PlannedRun) -> Platform;
+
+    /// Watts of the idle machine by meter, as they were last measured; none if they were not.
+    fn idle_watts(&self) -> BTreeMap<String, f64> {
+        BTreeMap::new()
+    }
 }
 
 /// A run without a result.

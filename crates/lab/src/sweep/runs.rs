@@ -184,6 +184,7 @@ impl Sweep<'_> {
             order: run.order,
             platform: runner.platform(run),
             machine: runner.machine(),
+            idle_watts: runner.idle_watts(),
             counts: BTreeMap::new(),
             result,
         }

@@ -37,6 +37,7 @@ fn one(experiment: &str, set: &SetReport) -> Markup {
     let prefix = format!("{experiment}-{}", set.platform.name());
     html! {
         p.set { (badge(set.platform)) " " strong { (set.machine) } ", " (set.devices.join(", ")) ", " (set.runs) " runs" }
+        @for sentence in set.idle.sentences() { p.source { (sentence) } }
         @if !set.observed.is_empty() {
             h3 { "Observations" }
             ul.observations {

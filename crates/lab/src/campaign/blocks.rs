@@ -1,0 +1,119 @@
+//! Runs in blocks, one a repetition: in idle intervals between them the machine's meters are read, and each run
+//! is judged by whether it held still.
+
+use super::CampaignSweep;
+use super::folder::ResultsFolder;
+use crate::experiment::Observer;
+use crate::idle_interval::{IdleInterval, IdleProbe};
+use crate::record::Platform;
+use crate::steadiness;
+use crate::sweep::{PlannedRun, RealRunner, RunFailure, Runner, SweepOptions};
+use joulio_units::Nanos;
+use joulio_workload::{RunResult, Stop};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A runner of a campaign's runs on this machine.
+pub(super) struct Blocks<'a> {
+    runner: RealRunner<'a>,
+    sweep: &'a CampaignSweep,
+    /// Folder of the results.
+    path: &'a Path,
+    stop: &'a Stop,
+    /// Meters for the idle intervals; `None`: there are no intervals.
+    probe: Option<IdleProbe>,
+    /// The repetition at hand, and the platform of its runs.
+    block: Option<(u32, Platform)>,
+    idle_watts: BTreeMap<String, f64>,
+}
+
+impl<'a> Blocks<'a> {
+    /// Blocks of `sweep`, whose results are in the folder `path`, by `runner`.
+    pub(super) fn new(
+        runner: RealRunner<'a>,
+        sweep: &'a CampaignSweep,
+        path: &'a Path,
+        stop: &'a Stop,
+    ) -> Blocks<'a> {
+        let layers = &sweep.layers;
+        let idle = (layers.idle != Nanos::ZERO).then_some(layers.idle);
+        Blocks {
+            runner,
+            sweep,
+            path,
+            stop,
+            probe: idle.map(|time| IdleProbe::new(time, &layers.options.base.energy)),
+            block: None,
+            idle_watts: BTreeMap::new(),
+        }
+    }
+
+    /// Reads the meters once more after the last repetition, if there was one.
+    pub(super) fn finish(mut self, observer: &dyn Observer) {
+        if let Some((_, platform)) = self.block
+            && !self.stop.stopped()
+        {
+            self.idle(None, platform, observer);
+        }
+    }
+
+    /// An idle interval after the repetition at hand and before the next, whose runs are on `platform`.
+    fn idle(&mut self, next: Option<u32>, platform: Platform, observer: &dyn Observer) {
+        let Some(probe) = &mut self.probe else { return };
+        // A device in software, and one that is waited for, are not idle.
+        self.runner.close();
+        let mut interval = IdleInterval {
+            sweep: self.sweep.layers.name.clone(),
+            after: self.block.map(|(replicate, _)| replicate),
+            before: next,
+            platform,
+            machine: self.runner.machine(),
+            unix_seconds: 0.0,
+            busy: None,
+            meters: Vec::new(),
+            missing: None,
+        };
+        if let Some(baseline) = probe.measure(&mut interval, self.stop) {
+            self.runner.set_idle(baseline);
+        }
+        self.idle_watts = interval.watts();
+        let line = json!({ "idle": &interval });
+        if let Err(error) = ResultsFolder::add_manifest(self.path, &line) {
+            observer.note(&format!("an idle interval is not kept: {error}"));
+        }
+    }
+}
+
+impl Runner for Blocks<'_> {
+    fn options(&self) -> &SweepOptions {
+        self.runner.options()
+    }
+
+    fn run(&mut self, run: &PlannedRun, observer: &dyn Observer) -> Result<RunResult, RunFailure> {
+        let begun = self.block.is_some_and(|(now, _)| now == run.replicate);
+        if !begun {
+            let platform = self.platform(run);
+            self.idle(Some(run.replicate), platform, observer);
+            self.block = Some((run.replicate, platform));
+        }
+        let mut result = self.runner.run(run, observer)?;
+        if self.sweep.layers.steady {
+            let unsteady = result.counts.as_ref().and_then(steadiness::judge);
+            result.spoiled.extend(unsteady);
+        }
+        Ok(result)
+    }
+
+    fn machine(&self) -> String {
+        self.runner.machine()
+    }
+
+    fn platform(&self, run: &PlannedRun) -> Platform {
+        self.runner.platform(run)
+    }
+
+    fn idle_watts(&self) -> BTreeMap<String, f64> {
+        self.idle_watts.clone()
+    }
+}

@@ -1,0 +1,241 @@
+//! Idle intervals of a sweep: what the machine draws before its first repetition, between two and after the
+//! last, with no device open and nothing to do.
+
+use crate::cpu_time::CpuTime;
+use crate::experiment::{EnergyOptions, EnergySources};
+use crate::pause::pause;
+use crate::record::Platform;
+use joulio_emulator::FaultPlan;
+use joulio_energy::{Baseline, Host, IdlePower, Root, Zone};
+use joulio_units::Nanos;
+use joulio_workload::Stop;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// One idle interval, with its place among the runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IdleInterval {
+    /// Name of the sweep.
+    pub sweep: String,
+    /// Repetition whose runs ended before it; `None`: no run yet.
+    pub after: Option<u32>,
+    /// Repetition whose runs came next; `None`: no other.
+    pub before: Option<u32>,
+    /// Platform of the runs.
+    pub platform: Platform,
+    /// Name of the CPU.
+    pub machine: String,
+    /// Time of its beginning in seconds since 1970.
+    pub unix_seconds: f64,
+    /// Part of the time in which the CPUs worked, 0 to 1; `None` where the kernel does not report it.
+    pub busy: Option<f64>,
+    /// Idle power by meter.
+    pub meters: Vec<IdlePower>,
+    /// Why there is no figure; `None`: there is.
+    pub missing: Option<String>,
+}
+
+/// Idle power of a meter over all idle intervals of the runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct IdleSummary {
+    /// Name of the meter.
+    pub meter: String,
+    /// Boundary and place.
+    pub zone: String,
+    /// Number of intervals.
+    pub intervals: usize,
+    /// Mean power in watts.
+    pub mean_watts: f64,
+    /// Lowest power of an interval in watts.
+    pub lowest_watts: f64,
+    /// Highest power of an interval in watts.
+    pub highest_watts: f64,
+    /// Largest change across one repetition's runs, from the interval before them to that after, in percent;
+    /// `None`: no repetition has both.
+    pub change_percent: Option<f64>,
+}
+
+/// The meters of the machine, for idle intervals.
+pub struct IdleProbe {
+    time: Nanos,
+    sources: Result<EnergySources, String>,
+    host: Host,
+}
+
+impl IdleProbe {
+    /// A probe that reads the machine's meters among those of `energy` for `time`; those in devices are not
+    /// read, as no device is open.
+    pub fn new(time: Nanos, energy: &EnergyOptions) -> IdleProbe {
+        let machine = EnergyOptions {
+            meters: energy.machine_meters(),
+            ..energy.clone()
+        };
+        let sources = EnergySources::open(&machine, &FaultPlan::default(), &[]);
+        let root = energy.root.as_deref();
+        let root = root.map_or_else(Root::system, Root::at);
+        // A machine without an identity is idle all the same.
+        let host = Host::of(&root).unwrap_or(Host {
+            machine: String::new(),
+            kernel: String::new(),
+            governors: Vec::new(),
+        });
+        IdleProbe {
+            time,
+            sources: sources.map_err(|why| why.to_string()),
+            host,
+        }
+    }
+
+    /// True if there is a meter to read.
+    pub fn has_meter(&self) -> bool {
+        let sources = self.sources.as_ref();
+        sources.is_ok_and(|sources| !sources.meters.is_empty())
+    }
+
+    /// Reads the meters while nothing is done, and puts the figures into `interval`; the baseline that they
+    /// make, if there is a figure. Without a meter nothing is waited for.
+    pub fn measure(&mut self, interval: &mut IdleInterval, stop: &Stop) -> Option<Baseline> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.unwrap_or_default();
+        interval.unix_seconds = now.as_secs_f64();
+        match self.try_measure(now.as_secs(), interval, stop) {
+            Ok(baseline) => {
+                interval.meters.clone_from(&baseline.meters);
+                Some(baseline)
+            }
+            Err(why) => {
+                interval.missing = Some(why);
+                None
+            }
+        }
+    }
+
+    fn try_measure(
+        &mut self,
+        now: u64,
+        interval: &mut IdleInterval,
+        stop: &Stop,
+    ) -> Result<Baseline, String> {
+        let sources = self.sources.as_mut().map_err(|why| why.clone())?;
+        if sources.meters.is_empty() {
+            return Err("no meter of this machine can be read: joulio power says why".into());
+        }
+        let before = CpuTime::now();
+        let window = sources.meters.open().map_err(|error| error.to_string())?;
+        let whole = pause(self.time, stop, |_| {});
+        let measured = window.close(None);
+        if !whole {
+            return Err("ended early".into());
+        }
+        interval.busy = CpuTime::now().busy_since(before);
+        let baseline = Baseline::new(self.host.clone(), now, &measured);
+        if baseline.meters.is_empty() {
+            let why = measured.iter().find_map(|one| one.figure.as_ref().err());
+            return Err(why.map_or_else(|| "no figure".into(), ToString::to_string));
+        }
+        Ok(baseline)
+    }
+}
+
+impl IdleInterval {
+    /// Watts by meter.
+    pub fn watts(&self) -> BTreeMap<String, f64> {
+        let meters = self.meters.iter();
+        meters.map(|one| (one.meter.clone(), one.watts)).collect()
+    }
+
+    fn watts_of(&self, meter: &str) -> Option<f64> {
+        let mut meters = self.meters.iter();
+        Some(meters.find(|one| one.meter == meter)?.watts)
+    }
+}
+
+impl IdleSummary {
+    /// Summaries of `intervals`, a meter each, in the order of the meters' names.
+    pub fn of(intervals: &[IdleInterval]) -> Vec<IdleSummary> {
+        let mut meters: BTreeMap<&str, (&IdlePower, Vec<f64>)> = BTreeMap::new();
+        for power in intervals.iter().flat_map(|one| &one.meters) {
+            let (_, watts) = meters
+                .entry(&power.meter)
+                .or_insert_with(|| (power, Vec::new()));
+            watts.push(power.watts);
+        }
+        let summary = |(meter, (power, watts)): (&str, (&IdlePower, Vec<f64>))| IdleSummary {
+            meter: meter.to_owned(),
+            zone: Zone {
+                boundary: power.boundary,
+                place: power.place.clone(),
+            }
+            .to_string(),
+            intervals: watts.len(),
+            mean_watts: watts.iter().sum::<f64>() / watts.len() as f64,
+            lowest_watts: watts.iter().copied().fold(f64::INFINITY, f64::min),
+            highest_watts: watts.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            change_percent: change(intervals, meter),
+        };
+        meters.into_iter().map(summary).collect()
+    }
+}
+
+/// Largest change of `meter` across one repetition's runs, in percent.
+fn change(intervals: &[IdleInterval], meter: &str) -> Option<f64> {
+    // Of a sweep that went on after an end the later interval is the one beside the repetition's last runs.
+    let before = intervals.iter().filter_map(|one| {
+        let watts = one.watts_of(meter).filter(|watts| *watts > 0.0)?;
+        Some((&one.sweep, one.before?, watts))
+    });
+    let changes = before.filter_map(|(sweep, replicate, watts)| {
+        let mut later = intervals.iter().rev();
+        let after = later.find(|one| one.sweep == *sweep && one.after == Some(replicate))?;
+        Some((after.watts_of(meter)? / watts - 1.0) * 100.0)
+    });
+    changes.max_by(|a, b| a.abs().total_cmp(&b.abs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use joulio_energy::{Boundary, Place};
+
+    fn interval(after: Option<u32>, before: Option<u32>, watts: f64) -> IdleInterval {
+        IdleInterval {
+            sweep: "main".into(),
+            after,
+            before,
+            platform: Platform::Real,
+            machine: "a box".into(),
+            unix_seconds: 0.0,
+            busy: Some(0.01),
+            meters: vec![IdlePower {
+                meter: "plug".into(),
+                boundary: Boundary::Wall,
+                place: Place::Machine,
+                watts,
+                error_watts: 0.0,
+                seconds: 10.0,
+            }],
+            missing: None,
+        }
+    }
+
+    #[test]
+    fn the_change_is_across_the_runs_of_one_repetition() {
+        let all = [
+            interval(None, Some(1), 40.0),
+            interval(Some(1), Some(2), 42.0),
+            interval(Some(2), None, 39.9),
+        ];
+        let summary = &IdleSummary::of(&all)[0];
+        assert_eq!((summary.intervals, summary.meter.as_str()), (3, "plug"));
+        assert!((summary.mean_watts - 40.633).abs() < 0.001);
+        assert_eq!((summary.lowest_watts, summary.highest_watts), (39.9, 42.0));
+        // Two repetitions: from 40 to 42, from 42 to 39.9.
+        assert_eq!(
+            summary.change_percent.map(f64::abs).map(f64::round),
+            Some(5.0)
+        );
+        assert_eq!(IdleSummary::of(&all[..1])[0].change_percent, None);
+    }
+}

@@ -1,0 +1,72 @@
+//! Idle machine around the runs of a set: its watts, or why there are none.
+
+use super::data::Data;
+use super::value::{short, signed};
+use crate::idle_interval::{IdleInterval, IdleSummary};
+use crate::record::Platform;
+use serde::Serialize;
+
+/// Idle machine around the runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct IdleReport {
+    /// Idle power by meter.
+    pub meters: Vec<IdleSummary>,
+    /// Largest part of an interval in which the CPUs worked, 0 to 1; `None`: not known.
+    pub busiest: Option<f64>,
+    /// Why there is no figure; `None`: there is.
+    pub missing: Option<String>,
+}
+
+impl IdleReport {
+    /// Those of `all` that are of the machine and platform of `data`.
+    pub(super) fn of(data: &Data, all: &[IdleInterval]) -> IdleReport {
+        let mine = all.iter();
+        let mine = mine.filter(|one| one.platform == data.platform && one.machine == data.machine);
+        let mine: Vec<IdleInterval> = mine.cloned().collect();
+        let meters = IdleSummary::of(&mine);
+        let busy = mine.iter().filter_map(|one| one.busy);
+        let missing = meters.is_empty().then(|| match data.platform {
+            Platform::Twin => "in virtual time nothing is measured".to_owned(),
+            _ => {
+                let why = mine.iter().find_map(|one| one.missing.clone());
+                why.unwrap_or_else(|| "the experiment has no idle intervals".into())
+            }
+        });
+        IdleReport {
+            meters,
+            busiest: busy.reduce(f64::max),
+            missing,
+        }
+    }
+
+    /// A sentence for each meter, or one of why there is none.
+    pub fn sentences(&self) -> Vec<String> {
+        if let Some(why) = &self.missing {
+            return vec![format!("Idle machine: not measured: {why}.")];
+        }
+        let of = |one: &IdleSummary| {
+            let change = one.change_percent.map(|percent| {
+                let percent = signed(percent);
+                format!(", across one repetition's runs by {percent} % at most")
+            });
+            format!(
+                "Idle machine: {} W by {} ({}), {} to {} W in {} interval(s) around the runs{}.",
+                short(one.mean_watts),
+                one.meter,
+                one.zone,
+                short(one.lowest_watts),
+                short(one.highest_watts),
+                one.intervals,
+                change.unwrap_or_default()
+            )
+        };
+        let mut all: Vec<String> = self.meters.iter().map(of).collect();
+        if let Some(busy) = self.busiest.filter(|busy| *busy > 0.05) {
+            let percent = short(busy * 100.0);
+            all.push(format!(
+                "The machine was not idle in all of them: its CPUs worked for up to {percent} % of one."
+            ));
+        }
+        all
+    }
+}

@@ -3,7 +3,7 @@
 
 use super::CampaignSweep;
 use super::folder::ResultsFolder;
-use crate::experiment::Observer;
+use crate::experiment::{BadResults, Observer, judge};
 use crate::idle_interval::{IdleInterval, IdleProbe};
 use crate::record::Platform;
 use crate::steadiness;
@@ -13,6 +13,7 @@ use joulio_workload::{RunResult, Stop};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::slice;
 
 /// A runner of a campaign's runs on this machine.
 pub(super) struct Blocks<'a> {
@@ -98,6 +99,12 @@ impl Runner for Blocks<'_> {
             self.block = Some((run.replicate, platform));
         }
         let mut result = self.runner.run(run, observer)?;
+        // A device that fails all that is asked of it is quick, and not good.
+        if let Err(why @ (BadResults::Failed { .. } | BadResults::WrongData { .. })) =
+            judge(slice::from_ref(&result), self.stop)
+        {
+            result.failure = Some(why.to_string());
+        }
         if self.sweep.layers.steady {
             let unsteady = result.counts.as_ref().and_then(steadiness::judge);
             result.spoiled.extend(unsteady);

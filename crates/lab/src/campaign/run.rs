@@ -269,11 +269,12 @@ impl CampaignEnd {
         let mut lacking: Vec<(String, usize)> = Vec::new();
         for record in records {
             let result = &record.result;
+            if result.failure.is_some() {
+                continue;
+            }
             let Some(counts) = &result.counts else {
-                if result.failure.is_none() {
-                    let why = record.apart().unwrap_or_default();
-                    count(&mut self.unavailable, why);
-                }
+                let why = record.apart().unwrap_or_default();
+                count(&mut self.unavailable, why);
                 continue;
             };
             self.with_figures += 1;

@@ -107,10 +107,12 @@ impl Sweep<'_> {
                 }
                 Err(RunFailure::Unfit(why)) => without_counts(runner, run, why, None)?,
                 Err(RunFailure::Failed(why)) => {
-                    end.failed.push((name.clone(), why.clone()));
                     without_counts(runner, run, why.clone(), Some(why))?
                 }
             };
+            if let Some(why) = &result.failure {
+                end.failed.push((name.clone(), why.clone()));
+            }
             if result.interrupted {
                 end.missing.cut_short(name);
             }

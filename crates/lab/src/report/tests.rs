@@ -529,3 +529,43 @@ fn of_several_platforms_those_with_data_are_told() {
     assert_eq!(told, [Platform::Twin]);
     assert!(papers(&[both]).contains("| twin: **data, no verdict**"));
 }
+
+#[test]
+fn of_a_guest_counts_are_judged_and_times_are_not() {
+    let text = format!(
+        "{LINES}{}",
+        r#"
+    [[observation]]
+    id = "O1"
+    text = "Polling is faster."
+    shown = ["F1a"]
+    rising = [{ sweep = "main", metric = "iops", along = "completion", order = ["interrupt", "poll"] }]
+    [[observation]]
+    id = "O2"
+    text = "Interrupts have the scheduler's loads."
+    rising = [{ sweep = "main", count = "kernel/sched/", along = "completion", order = ["poll", "interrupt"] }]
+    "#
+    );
+    let mut records = runs(POLL, 1, 1_000.0, 1.0, 40.0);
+    records.extend(runs(INTERRUPT, 1, 500.0, 1.0, 40.0));
+    for record in &mut records {
+        record.platform = Platform::Guest;
+        let noise = f64::from(record.replicate);
+        let loads = match record.point["completion"].as_str() {
+            "poll" => noise,
+            _ => 1_500.0 + noise,
+        };
+        record.counts.insert("kernel/sched/".into(), loads);
+    }
+    let report = report(&text, records);
+    let observed = &set(&report).observed;
+    let outcomes: Vec<_> = observed.iter().map(|one| one.outcome).collect();
+    assert_eq!(outcomes, [Outcome::NoData, Outcome::Holds]);
+    // Six hundred times as much is no percentage.
+    let because = &observed[1].because;
+    assert!(
+        because.contains("1502 ± 2.05 against 2.5 ± 2.05"),
+        "{because}"
+    );
+    assert!(set(&report).figures[0].problem.is_some());
+}

@@ -25,12 +25,15 @@ impl Pair<'_> {
         self.to.1.mean.value / self.from.1.mean.value - 1.0
     }
 
-    /// The change in percent with its noise, where there is some: `+0.7 ± 1.6 %`.
+    /// The change in percent with its noise, where there is some: `+0.7 ± 1.6 %`; of a change of an order of
+    /// magnitude both values, since percents of something near nothing say nothing.
     fn words(&self) -> String {
-        change(
-            (self.from.1.mean.value, self.from.1.noise()),
-            (self.to.1.mean.value, self.to.1.noise()),
-        )
+        let of = |one: &Estimate| (one.mean.value, one.noise());
+        let (from, to) = (of(&self.from.1), of(&self.to.1));
+        match (0.1..=10.0).contains(&(to.0 / from.0)) {
+            true => change(from, to),
+            false => format!("{} against {}", with_noise(to), with_noise(from)),
+        }
     }
 }
 
@@ -194,6 +197,14 @@ impl Judge<'_> {
             known: None,
             bands_overlap: false,
         }
+    }
+}
+
+/// A value with half of its interval, where it has one: `1499 ± 50`.
+fn with_noise((value, half): (f64, f64)) -> String {
+    match half.is_finite() && half > 0.0 {
+        true => format!("{} ± {}", short(value), short(half)),
+        false => short(value),
     }
 }
 

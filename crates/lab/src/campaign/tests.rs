@@ -318,6 +318,7 @@ fn the_idle_machine_is_measured_around_each_repetition() {
 #[test]
 fn without_a_meter_and_in_virtual_time_the_report_says_so() {
     let room = TempDir::new().unwrap();
+    metered(room.path());
     let campaign = emulated(room.path(), "idle = \"1h\"\nmeter = \"none\"", 1);
     let path = room.path().join("out");
     let end = campaign.run(&path, Shard::ALL, 1, &Stop::default(), &Silent);

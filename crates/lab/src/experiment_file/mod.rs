@@ -62,7 +62,7 @@ pub struct ExperimentFile {
 }
 
 impl ExperimentFile {
-    /// What the records of each sweep are made by.
+    /// Sources of the records of each sweep.
     pub fn sources(&self) -> Vec<SweepSource> {
         self.sweep.iter().map(SweepSpec::source).collect()
     }

@@ -124,7 +124,7 @@ impl SweepSpec {
         }
     }
 
-    /// What its records are made by.
+    /// Source of its records.
     pub(super) fn source(&self) -> SweepSource {
         let all = [
             Platform::Real,

@@ -247,7 +247,7 @@ impl SetReport {
 }
 
 impl Status {
-    /// Of the table or figure `id`, without its command and its name in the source.
+    /// Status of the table or figure `id`, without its command and its name in the source.
     fn of(id: &str, title: &str, problem: &Option<String>, observed: &[Observed]) -> Status {
         let speaking = observed
             .iter()

@@ -18,7 +18,7 @@ pub struct IdleReport {
 }
 
 impl IdleReport {
-    /// Those of `all` that are of the machine and platform of `data`.
+    /// Report of the intervals of `all` that are of the machine and platform of `data`.
     pub(super) fn of(data: &Data, all: &[IdleInterval]) -> IdleReport {
         let mine = all.iter();
         let mine = mine.filter(|one| one.platform == data.platform && one.machine == data.machine);

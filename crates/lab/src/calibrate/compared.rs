@@ -2,7 +2,6 @@
 
 use super::accounts::CpuShares;
 use super::reads::{Round, median};
-use super::watch::TOLERATED;
 use joulio_nvme::wait::Counters;
 use joulio_twin::TwinRun;
 use joulio_units::Nanos;
@@ -19,6 +18,10 @@ const ALIKE: f64 = 0.95;
 /// Largest difference of the mean counts an I/O, of a mode that learns: what it does hangs on
 /// times, which differ from one I/O to the next.
 const NEAR: f64 = 0.1;
+
+/// Percent of a shared CPU above which others than the job and its neighbours spoil the comparison: each of
+/// their turns has the kernel choose anew, and ends or begins one of the job's waits.
+const QUIET_PERCENT: f64 = 1.0;
 
 /// The smallest run delay that is a turn of another thread: less is the switch of a wake-up, which is in the
 /// latency, or a thread of the kernel's.
@@ -218,7 +221,7 @@ impl Compared {
     /// lost says nothing.
     pub fn disturbed(&self) -> Option<f64> {
         let others = self.real.beside?.others_percent;
-        (others > 100.0 * TOLERATED).then_some(others)
+        (others > QUIET_PERCENT).then_some(others)
     }
 
     /// Counts are the same, and medians and lost times near each other.
@@ -260,7 +263,7 @@ mod tests {
             shares: Some(CpuShares {
                 window: Nanos(100_000_000),
                 job: Nanos(20_000_000),
-                neighbours: Nanos(78_000_000),
+                neighbours: Nanos(79_500_000),
             }),
         }
     }
@@ -292,8 +295,8 @@ mod tests {
         let beside = real.beside.unwrap();
         // Two turns of 4 ms in a tenth of a second; 3 us are the switch of a wake-up.
         assert_eq!(beside.lost_ms_per_second, 80.0);
-        assert_eq!(beside.neighbour_percent, 78.0);
-        assert!((beside.others_percent - 2.0).abs() < 1e-9);
+        assert_eq!(beside.neighbour_percent, 79.5);
+        assert_eq!(beside.others_percent, 0.5);
         let (mean, _) = Figures::of_real(&round(5), false);
         assert_eq!(mean.counts(), [0.95, 0.0, 0.95]);
     }
@@ -318,8 +321,8 @@ mod tests {
     fn what_others_had_of_the_cpu_is_not_judged() {
         let quiet = compared(0, 80.0, 80_000);
         let mut busy = quiet.clone();
-        busy.real.beside.as_mut().unwrap().others_percent = 5.1;
-        assert_eq!((quiet.disturbed(), busy.disturbed()), (None, Some(5.1)));
+        busy.real.beside.as_mut().unwrap().others_percent = 1.1;
+        assert_eq!((quiet.disturbed(), busy.disturbed()), (None, Some(1.1)));
         assert!(quiet.agrees() && !busy.agrees());
     }
 }

@@ -4,7 +4,7 @@ use crate::options::Options;
 use joulio_units::Nanos;
 use std::time::Duration;
 
-/// How a host rings its doorbells.
+/// Manner in which a host rings its doorbells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DoorbellMode {
     /// The page of doorbells is mapped into the host. A ring is a store, which wakes nobody: the
@@ -19,7 +19,7 @@ pub enum DoorbellMode {
 /// Limits on a host, and how it rings its doorbells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServeOptions {
-    /// How a host rings its doorbells.
+    /// Manner in which a host rings its doorbells.
     pub doorbells: DoorbellMode,
     /// Permissions of the socket's file: who may write to it may connect.
     pub socket_mode: u32,

@@ -1,4 +1,4 @@
-//! What is to be known of the energy figures of runs.
+//! Notes on the energy figures of runs.
 
 use super::energy_column::EnergyColumn;
 use crate::record::RunRecord;

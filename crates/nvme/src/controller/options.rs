@@ -1,4 +1,4 @@
-//! How a controller is opened.
+//! Options by which a controller is opened.
 
 use crate::Cancel;
 use joulio_units::Nanos;

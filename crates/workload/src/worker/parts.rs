@@ -1,4 +1,4 @@
-//! What a job's thread is given.
+//! The parts that a job's thread is given.
 
 use crate::Stop;
 use crate::protocol::{JobMessage, JobOrder};

@@ -354,6 +354,11 @@ impl Promise {
         limits.all(|limit| delay <= limit.slack * CAREFUL)
     }
 
+    /// Returns true if a limit is below `time`, or not known.
+    pub(super) fn is_below(&self, time: f64) -> bool {
+        self.limits.iter().any(|limit| limit.latency < time)
+    }
+
     /// Returns true if it is known what polling has.
     pub(super) fn is_over_polling(&self) -> bool {
         self.limits.iter().all(|limit| limit.slack > 0.0)

@@ -25,6 +25,11 @@ impl State {
         self.planned = self.depth;
         let deep = u64::from(depth.min(DEEPEST as u32));
         let open = self.gaps.open();
+        // To see whether the core is its own again costs a slice where it is not: only while that many I/Os more may
+        // be late.
+        if self.promise.is_full() {
+            self.shared.put_off(now);
+        }
         let crowded = self.shared.is_crowded(now);
         let (costs, watches) = match crowded {
             true => (self.shared.costs(), self.shared.watches()),
@@ -80,6 +85,8 @@ impl State {
             true => Plan::watch(StepKind::Block, Then::Longest),
             false => Plan::unknown(self.promise.is_any()),
         };
+        // Who keeps a core that others want loses whole slices of it, and who blocks next to nothing.
+        let gives = crowded && self.promise.is_any() && self.steps.has(StepKind::Block);
         let (mut tail, mut confirmed) = (0.0_f64, !open && !crowded);
         for (history, class) in self.history.iter_mut().zip(&mut self.plans) {
             if history.len() == 0 {
@@ -95,6 +102,19 @@ impl State {
             let (plan, cost) = match history.len() < FEW {
                 true => (unknown, None),
                 false if self.account.is_overdrawn() => (Plan::unknown(false), None),
+                false if gives => {
+                    let median = points.median();
+                    let blocked = median + pricing.block(0.0, median).delay;
+                    // What a spin does not keep either is no reason for one.
+                    let soon = self.promise.is_below(blocked) && !self.promise.is_below(median);
+                    let kind = if soon {
+                        StepKind::Spin
+                    } else {
+                        StepKind::Block
+                    };
+                    let plan = Plan::watch(kind, Then::Longest);
+                    (plan, Some(pricing.cost(plan, &points, depth as usize)))
+                }
                 false => {
                     let levels = match open && depth > 1 {
                         // Who comes by itself does not come evenly.

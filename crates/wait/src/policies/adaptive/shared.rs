@@ -85,6 +85,13 @@ impl Shared {
         news
     }
 
+    /// Puts off at `now` that a core which others wanted is taken for the thread's own.
+    pub(super) fn put_off(&mut self, now: Nanos) {
+        if self.is_crowded(now) {
+            (self.until, self.ios) = (now + PROBE, PROBE_IOS);
+        }
+    }
+
     /// Returns true if others want the core.
     pub(super) fn is_crowded(&self, now: Nanos) -> bool {
         now < self.until || self.ios > 0

@@ -329,6 +329,29 @@ fn on_a_core_that_others_want_it_gives_the_core_away_and_keeps_it_again_later() 
     assert_eq!(ios(&mut core, 40), 0);
 }
 
+#[test]
+fn on_a_core_that_others_want_it_keeps_the_core_where_only_that_is_in_time() {
+    let mut core = Core::new(slo(8 * MICRO, 5_000 * MICRO));
+    let blocks = |core: &mut Core, time: u64| {
+        for _ in 0..4 {
+            core.policy.lost(Nanos::from_millis(2), Nanos(core.now));
+        }
+        // What was learnt of others goes first.
+        for _ in 0..200 {
+            core.io(READ, time);
+        }
+        core.steps.clear();
+        for _ in 0..40 {
+            core.io(READ, time);
+        }
+        let blocks = core.steps.iter().filter(|kind| **kind == StepKind::Block);
+        blocks.count()
+    };
+    assert_eq!(blocks(&mut core, 6 * MICRO), 0, "a block would be too late");
+    assert_eq!(blocks(&mut core, 3 * MICRO), 40, "it is in time");
+    assert_eq!(blocks(&mut core, 60 * MICRO), 40, "nothing is");
+}
+
 /// Times of I/Os: constant, alternating, drifting, or with a heavy tail.
 fn times(kind: u8, base: u64, count: usize, seed: u64) -> Vec<u64> {
     let mut seed = seed;

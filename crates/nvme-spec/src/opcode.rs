@@ -56,4 +56,24 @@ pub enum NvmOpcode {
     DATASET_MANAGEMENT = 0x09,
     /// NVM 3.2.5.
     VERIFY = 0x0c,
+    /// Base 7.6.
+    RESERVATION_REGISTER = 0x0d,
+    /// Base 7.8.
+    RESERVATION_REPORT = 0x0e,
+    /// Base 7.5.
+    RESERVATION_ACQUIRE = 0x11,
+    /// Base 2.1, 7.3.
+    IO_MANAGEMENT_RECEIVE = 0x12,
+    /// Base 7.7.
+    RESERVATION_RELEASE = 0x15,
+    /// NVM 3.2.2.
+    COPY = 0x19,
+    /// Base 2.1, 7.4.
+    IO_MANAGEMENT_SEND = 0x1d,
+    /// Zoned Namespaces 1.1, 3.4.3.
+    ZONE_MANAGEMENT_SEND = 0x79,
+    /// Zoned Namespaces 1.1, 3.4.2.
+    ZONE_MANAGEMENT_RECEIVE = 0x7a,
+    /// Zoned Namespaces 1.1, 3.4.1.
+    ZONE_APPEND = 0x7d,
 }

@@ -270,6 +270,30 @@ pub enum SubmitError {
         /// Name of the command in the specification.
         command: &'static str,
     },
+    /// A raw command has a field set that the driver sets: FUSE, PSDT, CID, MPTR or a PRP.
+    #[error(
+        "opcode {opcode:02x}h: FUSE, PSDT, CID, MPTR and both PRPs are the driver's to set: leave them zero"
+    )]
+    DriverFields {
+        /// Opcode.
+        opcode: u8,
+    },
+    /// A raw command moves a number of bytes that its dwords do not tell.
+    #[error(
+        "opcode {opcode:02x}h: how many bytes it moves is not known, and the device could reach past the buffer"
+    )]
+    UnknownLength {
+        /// Opcode.
+        opcode: u8,
+    },
+    /// A raw command moves data and came without a buffer, or moves none and came with one.
+    #[error("opcode {opcode:02x}h {}", if *.moves { "moves data: submit it with a buffer" } else { "moves no data: submit it without a buffer" })]
+    Data {
+        /// Opcode.
+        opcode: u8,
+        /// Whether the command moves data.
+        moves: bool,
+    },
     /// The buffer or the namespace belongs to another device.
     #[error("the buffer or the namespace belongs to another device")]
     Foreign,
@@ -357,6 +381,17 @@ pub enum PolicyError {
     NotRedirected {
         /// The device.
         device: String,
+        /// QID.
+        queue: u16,
+    },
+    /// An event loop is to wait for a queue whose policy never blocks, so that nothing would end the
+    /// wait.
+    #[error(
+        "queue {queue} raises no interrupt: its policy, {policy}, never blocks; set one that does, such as interrupt, before the event loop waits"
+    )]
+    NeverBlocks {
+        /// The policy.
+        policy: String,
         /// QID.
         queue: u16,
     },

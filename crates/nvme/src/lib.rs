@@ -58,7 +58,7 @@ mod registers;
 pub use cancel::Cancel;
 pub use controller::{Controller, ControllerOptions};
 pub use error::{NvmeError, PolicyError, Rejected, SubmitError};
-pub use group::{PollGroup, Queues, SharedCacheLine};
+pub use group::{EventGroup, PollGroup, Queues, SharedCacheLine};
 pub use joulio_device::DmaBuffer;
 pub use joulio_nvme_spec as spec;
 pub use joulio_trace as trace;

@@ -117,6 +117,12 @@ impl<D: Device> Shared<D> {
         self.options.sgls && support.supported()
     }
 
+    /// Reports whether vendors' I/O commands have the standard format, with NDT in dword 10 (ICSVSCC
+    /// bit 0).
+    pub(crate) fn has_vendor_format(&self) -> bool {
+        self.identity().icsvscc & 1 != 0
+    }
+
     pub(super) fn identity(&self) -> &IdentifyController {
         self.identity.as_ref().expect("set when it was opened")
     }

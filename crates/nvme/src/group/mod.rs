@@ -3,6 +3,7 @@
 mod blocking;
 mod cache_line;
 mod core;
+mod event_loop;
 mod idle;
 mod queues;
 mod sharing;
@@ -11,6 +12,7 @@ mod trial;
 mod waiting;
 
 pub use cache_line::SharedCacheLine;
+pub use event_loop::EventGroup;
 pub use queues::Queues;
 
 use self::blocking::Blocking;
@@ -140,6 +142,24 @@ impl<D: Device> PollGroup<D> {
         // The next wait takes its interrupt too, where it takes any.
         self.waiter.release();
         self.joined();
+    }
+
+    /// Takes queue `index` out; those behind it move up by one. It keeps its policy and its
+    /// commands, which may be outstanding, and can join another group or thread.
+    ///
+    /// # Errors
+    /// Its interrupt was redirected ([`PollGroup::redirect`]) and cannot be restored; then it stays.
+    ///
+    /// # Panics
+    /// When there is no such queue.
+    pub fn remove(&mut self, index: usize) -> Result<QueuePair<D>, PolicyError> {
+        self.queues.all_mut()[index].restore_vector()?;
+        // Of those that are left another one may be taken without the kernel.
+        self.waiter.release();
+        self.line = None;
+        let queue = self.queues.remove(index);
+        self.joined();
+        Ok(queue)
     }
 
     fn joined(&mut self) {

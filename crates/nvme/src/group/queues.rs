@@ -55,6 +55,15 @@ impl<D: Device> Queues<D> {
         }
     }
 
+    /// Takes queue `index` out; those behind it move up by one.
+    pub(super) fn remove(&mut self, index: usize) -> QueuePair<D> {
+        let queue = self.all.remove(index);
+        let left = std::mem::take(&mut self.all);
+        (self.idle, self.active) = (0, Vec::new());
+        left.into_iter().for_each(|queue| self.push(queue));
+        queue
+    }
+
     /// The queues, each of which may be given commands.
     pub fn iter_mut(&mut self) -> IterMut<'_, QueuePair<D>> {
         self.mark_all();

@@ -22,15 +22,21 @@ impl<D: Device> PollGroup<D> {
         self.tick(at, sink)
     }
 
+    /// Has the queues checked an interval after `at`; the interval.
+    pub(super) fn schedule_tick(&mut self, at: Nanos) -> Nanos {
+        let intervals = self.queues.iter().map(QueuePair::tick_interval);
+        let interval = intervals.min().unwrap_or(Nanos::ZERO);
+        self.next_tick = at + interval;
+        interval
+    }
+
     /// Checks every queue.
     #[cold]
     pub(super) fn tick(&mut self, at: Nanos, sink: Sink<'_>) -> Result<usize, NvmeError> {
         // Also what changed behind the group's back.
         self.forget_known();
         self.queues.survey();
-        let intervals = self.queues.iter().map(QueuePair::tick_interval);
-        let interval = intervals.min().unwrap_or(Nanos::ZERO);
-        self.next_tick = at + interval;
+        let interval = self.schedule_tick(at);
         self.waiter.keep_binding();
         if let Some(sharing) = &mut self.sharing {
             sharing.sample(at);

@@ -229,7 +229,7 @@ impl<D: Device> QueuePair<D> {
         Ok(())
     }
 
-    fn dataless(
+    pub(super) fn dataless(
         &mut self,
         command: Command,
         namespace: &Namespace,
@@ -282,7 +282,7 @@ impl<D: Device> QueuePair<D> {
 
     /// A slot for a command with `buffer`, which comes back when the queue is full.
     #[inline]
-    fn take_slot(&mut self, buffer: DmaBuffer, tag: u64) -> Result<CommandId, Rejected> {
+    pub(super) fn take_slot(&mut self, buffer: DmaBuffer, tag: u64) -> Result<CommandId, Rejected> {
         let buffer = Some(buffer);
         match self.slots.insert(Entry { tag, buffer }) {
             Ok(cid) => Ok(cid),

@@ -172,6 +172,15 @@ impl<D: Device> QueuePair<D> {
         }
     }
 
+    /// The error of an event loop that is to wait for this queue.
+    #[cold]
+    pub(crate) fn never_blocks(&self) -> PolicyError {
+        PolicyError::NeverBlocks {
+            policy: self.policy.name().into_owned(),
+            queue: self.id.0,
+        }
+    }
+
     fn no_vector(&self, policy: String) -> PolicyError {
         let (had, wanted) = self.shared.vectors();
         PolicyError::NoVector {

@@ -1,0 +1,248 @@
+//! A poll group inside an event loop of the caller's: one descriptor for epoll or an
+//! executor.
+
+use super::PollGroup;
+use crate::NvmeError;
+use crate::queue::{Completed, QueuePair};
+use joulio_device::{Device, DeviceError};
+use joulio_units::Nanos;
+use joulio_wait::now;
+use rustix::event::epoll;
+use rustix::io::Errno;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// A poll group that an event loop waits for: epoll(7), an executor, another library's loop. Its
+/// descriptor ([`AsFd`]) becomes readable when a queue was interrupted, or when the group is to check
+/// its queues.
+///
+/// The order is [`EventGroup::arm`], wait for the descriptor, [`EventGroup::reap`], and again. `arm`
+/// lets interrupts through first and polls after that, so that no completion falls between the two.
+///
+/// ```
+/// # use joulio_nvme::{Controller, ControllerOptions, EventGroup, PollGroup};
+/// # use joulio_nvme::wait::AnyPolicy;
+/// # use joulio_emulator::{EmulatedDevice, Options};
+/// # use rustix::event::{PollFd, PollFlags, poll};
+/// # use std::os::fd::AsFd;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let profile = joulio_model::DeviceProfile::builtin("instant")?;
+/// # let device = EmulatedDevice::spawn(&Options::new(profile))?;
+/// # let controller = Controller::open(device, ControllerOptions::default())?;
+/// # let namespace = controller.namespace(1)?;
+/// # let buffer = controller.allocate_buffers(1, 4096)?.remove(0);
+/// # let mut queue = controller.create_queue_pair(32)?;
+/// queue.set_policy(AnyPolicy::INTERRUPT)?;
+/// queue.read(&namespace, 0, 8, buffer, 7)?;
+/// queue.ring();
+/// let mut group = EventGroup::new(PollGroup::new(vec![queue]))?;
+/// let mut done = 0;
+/// while done == 0 {
+///     if group.arm()? {
+///         // Beside sockets and whatever else the loop has.
+///         poll(&mut [PollFd::new(&group, PollFlags::IN)], None)?;
+///     }
+///     done += group.reap(64, |_, completed| assert_eq!(completed.tag, 7))?;
+/// }
+/// # Ok(()) }
+/// ```
+pub struct EventGroup<D: Device> {
+    group: PollGroup<D>,
+    /// Readable with `eventfds` or `timer`; the same for as long as the group lives.
+    readable: OwnedFd,
+    /// Readable with the eventfd of a queue that blocks: made anew when those are others.
+    eventfds: OwnedFd,
+    /// Expires when the queues are to be checked.
+    timer: OwnedFd,
+    /// When `timer` expires; [`Nanos::MAX`]: never.
+    timer_at: Nanos,
+    /// Queue that the next call of `reap` begins with, so that a bound starves none.
+    first: usize,
+}
+
+impl<D: Device> EventGroup<D> {
+    /// Makes `group` one that an event loop waits for. Its queues are to block
+    /// ([`AnyPolicy::INTERRUPT`](joulio_wait::AnyPolicy::INTERRUPT)), by the first call of
+    /// [`EventGroup::arm`] at the latest.
+    ///
+    /// # Errors
+    /// No descriptor is left ([`NvmeError::Device`]).
+    pub fn new(group: PollGroup<D>) -> Result<EventGroup<D>, NvmeError> {
+        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags);
+        let timer = timer.map_err(os("create a timer"))?;
+        let (readable, eventfds) = (epoll_set()?, epoll_set()?);
+        watch(&readable, timer.as_fd())?;
+        watch(&readable, eventfds.as_fd())?;
+        Ok(EventGroup {
+            group,
+            readable,
+            eventfds,
+            timer,
+            timer_at: Nanos::MAX,
+            first: 0,
+        })
+    }
+
+    /// The group. Queues join and leave through it, and commands are given to its queues.
+    pub fn group(&mut self) -> &mut PollGroup<D> {
+        &mut self.group
+    }
+
+    /// Ends it; the group can wait by itself again.
+    pub fn into_group(self) -> PollGroup<D> {
+        self.group
+    }
+
+    /// Lets the interrupts of all queues with commands outstanding through. `true`: nothing has
+    /// completed, and the descriptor becomes readable once something does; `false`: there is
+    /// something to reap, and the loop is not to wait.
+    ///
+    /// # Errors
+    /// A queue that has commands outstanding raises no interrupt, as its policy never blocks
+    /// ([`PolicyError::NeverBlocks`]); an interrupt cannot be let through, or no descriptor is left.
+    pub fn arm(&mut self) -> Result<bool, NvmeError> {
+        if self.group.blocking.keep(&self.group.queues, None) {
+            self.watch_again()?;
+        }
+        // Those that were raised since, so that the descriptor is not readable for them again.
+        self.group
+            .blocking
+            .poll(Nanos::ZERO)
+            .map_err(os("poll eventfds"))?;
+        for index in self.group.blocking.interrupted() {
+            self.group.queues.all_mut()[index].claim();
+        }
+        if self.group.queues.any_active(QueuePair::needs_reconnect) {
+            return Ok(false);
+        }
+        let mut waits = false;
+        self.group.queues.each_active(|queue| {
+            if queue.outstanding() == 0 {
+                return Ok(());
+            }
+            waits = true;
+            match queue.blocking_vector() {
+                Some(_) => Ok(queue.arm_block()?),
+                None => Err(NvmeError::from(queue.never_blocks())),
+            }
+        })?;
+        if self.group.queues.next_posted(0).is_some() {
+            return Ok(false);
+        }
+        let at = now();
+        if waits && self.group.next_tick == Nanos::ZERO {
+            self.group.schedule_tick(at);
+        }
+        let tick = match waits {
+            true => self.group.next_tick,
+            false => Nanos::MAX,
+        };
+        if tick <= at {
+            return Ok(false);
+        }
+        // Also one that has expired, and is readable.
+        if self.timer_at != tick || self.timer_at <= at {
+            self.set_timer(tick)?;
+        }
+        Ok(true)
+    }
+
+    /// Hands out up to `max` completions that are there, each with the index of its queue, without
+    /// waiting; and checks the queues when that is due, which may end more commands than `max`.
+    ///
+    /// # Errors
+    /// As [`PollGroup::reap`].
+    pub fn reap(
+        &mut self,
+        max: usize,
+        mut sink: impl FnMut(usize, Completed),
+    ) -> Result<usize, NvmeError> {
+        let group = &mut self.group;
+        let mut delivered = 0;
+        let at = now();
+        let waits = group.queues.any_active(|queue| queue.outstanding() > 0);
+        if waits && at >= group.next_tick {
+            delivered = group.tick(at, &mut sink)?;
+        }
+        let queues = group.queues.all_mut();
+        let count = queues.len();
+        let first = if self.first < count { self.first } else { 0 };
+        for nth in 0..count {
+            if delivered >= max {
+                break;
+            }
+            let index = (first + nth) % count;
+            self.first = index + 1;
+            let left = max - delivered;
+            delivered += queues[index].reap(left, |completed| sink(index, completed))?;
+        }
+        Ok(delivered)
+    }
+
+    /// Has the descriptor become readable with the queues that block now.
+    fn watch_again(&mut self) -> Result<(), NvmeError> {
+        // A new set: of those that left, the numbers may be other files' by now.
+        let eventfds = epoll_set()?;
+        let mut vectors = self
+            .group
+            .queues
+            .iter()
+            .filter_map(QueuePair::blocking_vector);
+        vectors.try_for_each(|vector| watch(&eventfds, vector.event()))?;
+        watch(&self.readable, eventfds.as_fd())?;
+        // Closed, which takes it out of the other set.
+        self.eventfds = eventfds;
+        Ok(())
+    }
+
+    fn set_timer(&mut self, at: Nanos) -> Result<(), NvmeError> {
+        const NEVER: Timespec = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        let value = match at {
+            Nanos::MAX => NEVER,
+            Nanos(ns) => Timespec {
+                tv_sec: (ns / 1_000_000_000) as i64,
+                tv_nsec: (ns % 1_000_000_000) as _,
+            },
+        };
+        let times = Itimerspec {
+            it_interval: NEVER,
+            it_value: value,
+        };
+        timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &times)
+            .map_err(os("set a timer"))?;
+        self.timer_at = at;
+        Ok(())
+    }
+}
+
+impl<D: Device> AsFd for EventGroup<D> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.readable.as_fd()
+    }
+}
+
+fn epoll_set() -> Result<OwnedFd, NvmeError> {
+    epoll::create(epoll::CreateFlags::CLOEXEC).map_err(os("create an epoll set"))
+}
+
+fn watch(set: &OwnedFd, fd: BorrowedFd<'_>) -> Result<(), NvmeError> {
+    let data = epoll::EventData::new_u64(0);
+    epoll::add(set, fd, data, epoll::EventFlags::IN).map_err(os("add to an epoll set"))
+}
+
+/// The error of a system call that was to do `what`.
+fn os(what: &'static str) -> impl FnOnce(Errno) -> NvmeError {
+    move |errno| {
+        NvmeError::Device(DeviceError::Os {
+            what: what.into(),
+            source: errno.into(),
+        })
+    }
+}

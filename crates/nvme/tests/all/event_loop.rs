@@ -1,0 +1,212 @@
+//! Groups that an event loop waits for.
+
+use crate::common::{Seen, instant, open, open_spawned, open_stepped};
+use joulio_emulator::EmulatedDevice;
+use joulio_nvme::wait::{AnyPolicy, now};
+use joulio_nvme::{
+    Controller, ControllerOptions, DmaBuffer, EventGroup, NvmeError, PolicyError, PollGroup,
+};
+use joulio_units::Nanos;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::os::fd::AsFd;
+
+const AT_ONCE: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 0,
+};
+
+fn three_queues() -> ControllerOptions {
+    ControllerOptions {
+        queues: 3,
+        ..ControllerOptions::default()
+    }
+}
+
+/// Whether the descriptor is readable, at once or at some time.
+fn readable(group: &impl AsFd, timeout: Option<&Timespec>) -> bool {
+    let mut fds = [PollFd::new(group, PollFlags::IN)];
+    poll(&mut fds, timeout).unwrap() == 1
+}
+
+#[test]
+fn every_io_ends_when_the_loop_waits_for_the_descriptor_alone() {
+    let device = EmulatedDevice::spawn(&instant()).unwrap();
+    let controller = Controller::open(device, three_queues()).unwrap();
+    let namespace = controller.namespace(1).unwrap();
+    let queues = (0..3).map(|_| {
+        let mut queue = controller.create_queue_pair(4).unwrap();
+        queue.set_policy(AnyPolicy::INTERRUPT).unwrap();
+        queue
+    });
+    let mut group = EventGroup::new(PollGroup::new(queues.collect())).unwrap();
+    let mut buffers = controller.allocate_buffers(12, 512).unwrap();
+    let (mut sent, mut ended) = (0_u64, vec![false; 3_000]);
+    let mut waits = 0;
+    while ended.iter().any(|ended| !ended) {
+        for index in 0..3 {
+            let queue = &mut group.group().queues()[index];
+            while queue.outstanding() < 4 && sent < 3_000 {
+                let buffer = buffers.pop().unwrap();
+                queue.read(&namespace, sent % 64, 1, buffer, sent).unwrap();
+                sent += 1;
+            }
+            queue.ring();
+        }
+        if group.arm().unwrap() {
+            waits += 1;
+            assert!(readable(&group, None));
+        }
+        let reaped = group.reap(2, |_, done| {
+            assert!(!std::mem::replace(&mut ended[done.tag as usize], true));
+            buffers.extend(done.buffer);
+        });
+        assert!(reaped.unwrap() <= 2);
+    }
+    assert!(waits > 0);
+    assert_eq!(buffers.len(), 12);
+    // Nothing is outstanding: what is left of interrupts keeps nobody awake.
+    assert!(group.arm().unwrap());
+    assert!(!readable(&group, Some(&AT_ONCE)));
+}
+
+#[test]
+fn a_completion_before_the_arming_is_to_be_reaped_and_one_after_it_is_readable() {
+    let (controller, stepper, _) = open();
+    let namespace = controller.namespace(1).unwrap();
+    let mut queue = controller.create_queue_pair(1).unwrap();
+    queue.set_policy(AnyPolicy::INTERRUPT).unwrap();
+    let mut group = EventGroup::new(PollGroup::new(vec![queue])).unwrap();
+    let mut buffer = controller.allocate_buffers(1, 512).unwrap().pop();
+    let read = |group: &mut EventGroup<_>, buffer: DmaBuffer| {
+        let queue = &mut group.group().queues()[0];
+        queue.read(&namespace, 0, 1, buffer, 0).unwrap();
+        queue.ring();
+    };
+
+    read(&mut group, buffer.take().unwrap());
+    stepper.step(now());
+    assert!(!group.arm().unwrap());
+    assert_eq!(group.reap(8, |_, done| buffer = done.buffer).unwrap(), 1);
+    assert!(group.arm().unwrap());
+
+    read(&mut group, buffer.take().unwrap());
+    assert!(group.arm().unwrap());
+    assert!(!readable(&group, Some(&AT_ONCE)));
+    stepper.step(now());
+    assert!(readable(&group, Some(&AT_ONCE)));
+    // To read it or not is the loop's: it stays so until it is armed again.
+    assert!(readable(&group, Some(&AT_ONCE)));
+    assert_eq!(group.reap(8, |_, done| buffer = done.buffer).unwrap(), 1);
+    assert!(group.arm().unwrap());
+    assert!(!readable(&group, Some(&AT_ONCE)));
+}
+
+#[test]
+fn a_command_that_the_device_forgets_wakes_the_loop_until_it_has_ended() {
+    let options = ControllerOptions {
+        io_timeout: Nanos::from_millis(20),
+        ..ControllerOptions::default()
+    };
+    let (controller, seen) = open_spawned("", Seen::default(), options);
+    let namespace = controller.namespace(1).unwrap();
+    let mut queue = controller.create_queue_pair(1).unwrap();
+    queue.set_policy(AnyPolicy::INTERRUPT).unwrap();
+    seen.swallow(1);
+    let buffer = controller.allocate_buffers(1, 512).unwrap().remove(0);
+    queue.read(&namespace, 0, 1, buffer, 5).unwrap();
+    queue.ring();
+    let mut group = EventGroup::new(PollGroup::new(vec![queue])).unwrap();
+    let mut status = None;
+    while status.is_none() {
+        if group.arm().unwrap() {
+            // Only its own checks can end this.
+            assert!(readable(&group, None));
+        }
+        // A command that is aborted or ended by a reset may come with an error beside it.
+        let _ = group.reap(8, |_, done| status = Some((done.tag, done.status)));
+    }
+    let (tag, status) = status.unwrap();
+    assert_eq!(tag, 5);
+    assert!(!status.is_success());
+}
+
+#[test]
+fn queues_join_and_leave_and_a_polling_one_is_refused() {
+    let (controller, stepper, _) = open_stepped(Seen::default(), three_queues());
+    let namespace = controller.namespace(1).unwrap();
+    let mut buffers = controller.allocate_buffers(2, 512).unwrap();
+    let pair = |policy| {
+        let mut queue = controller.create_queue_pair(1).unwrap();
+        queue.set_policy(policy).unwrap();
+        queue
+    };
+    let queues = vec![pair(AnyPolicy::INTERRUPT), pair(AnyPolicy::POLL)];
+    let mut group = EventGroup::new(PollGroup::new(queues)).unwrap();
+    let descriptor = std::os::fd::AsRawFd::as_raw_fd(&group.as_fd());
+    for index in [1, 0] {
+        let queue = &mut group.group().queues()[index];
+        let buffer = buffers.pop().unwrap();
+        queue.read(&namespace, 0, 1, buffer, index as u64).unwrap();
+        queue.ring();
+    }
+    match group.arm() {
+        Err(NvmeError::Policy(PolicyError::NeverBlocks { policy, .. })) => {
+            assert_eq!(policy, "poll")
+        }
+        other => panic!("{other:?}"),
+    }
+    // It goes with its command, which ends elsewhere.
+    let mut polling = group.group().remove(1).unwrap();
+    assert_eq!(polling.outstanding(), 1);
+    assert!(group.arm().unwrap());
+    stepper.step(now());
+    assert!(readable(&group, Some(&AT_ONCE)));
+    assert_eq!(
+        group
+            .reap(8, |index, done| assert_eq!((index, done.tag), (0, 0)))
+            .unwrap(),
+        1
+    );
+    assert_eq!(polling.reap(8, |done| assert_eq!(done.tag, 1)).unwrap(), 1);
+    // Another one joins, and the descriptor is still the same.
+    group.group().push(pair(AnyPolicy::INTERRUPT));
+    let queue = &mut group.group().queues()[1];
+    let buffer = controller.allocate_buffers(1, 512).unwrap().remove(0);
+    queue.read(&namespace, 0, 1, buffer, 7).unwrap();
+    queue.ring();
+    assert!(group.arm().unwrap());
+    stepper.step(now());
+    assert!(readable(&group, Some(&AT_ONCE)));
+    assert_eq!(std::os::fd::AsRawFd::as_raw_fd(&group.as_fd()), descriptor);
+    assert_eq!(
+        group
+            .reap(8, |index, done| assert_eq!((index, done.tag), (1, 7)))
+            .unwrap(),
+        1
+    );
+    // The group waits by itself again.
+    let mut group = group.into_group();
+    let soon = Some(now() + Nanos::from_millis(1));
+    assert_eq!(group.reap(1, soon, |_, _| {}).unwrap(), 0);
+}
+
+#[test]
+fn queues_and_groups_move_between_threads() {
+    fn moves<T: Send>() {}
+    moves::<joulio_nvme::QueuePair<EmulatedDevice>>();
+    moves::<Controller<EmulatedDevice>>();
+    moves::<DmaBuffer>();
+    let (controller, stepper, _) = open();
+    let namespace = controller.namespace(1).unwrap();
+    let mut queue = controller.create_queue_pair(1).unwrap();
+    let buffer = controller.allocate_buffers(1, 512).unwrap().remove(0);
+    queue.read(&namespace, 0, 1, buffer, 3).unwrap();
+    queue.ring();
+    stepper.step(now());
+    let ended = std::thread::spawn(move || {
+        let mut tag = 0;
+        assert_eq!(queue.reap(1, |done| tag = done.tag), Ok(1));
+        tag
+    });
+    assert_eq!(ended.join().unwrap(), 3);
+}

@@ -288,6 +288,15 @@ impl DmaBuffer {
         self.0.domain
     }
 
+    /// Address of the first byte in this process, which stays the same while the buffer is the
+    /// device's. For callers that read and write in place: what is there changes while a command has
+    /// the buffer, and, with a device that is not trusted, at any time; so that no reference to it may
+    /// be made there.
+    #[inline]
+    pub fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.0.at.as_ptr()
+    }
+
     /// Copies the bytes from `offset` into `to`.
     ///
     /// # Panics

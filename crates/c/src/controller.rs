@@ -1,0 +1,135 @@
+//! Controllers: opening a device by its name.
+
+use crate::error::{Failure, guarded, guarded_pointer};
+use crate::opened::{AnyController, open};
+use joulio_lab::DeviceName;
+use rustix::io::Errno;
+use std::ffi::{CStr, c_char, c_int, c_uint};
+
+/// Commands that write to the namespace are allowed: without it they fail with -EPERM.
+pub const JOULIO_ALLOW_WRITE: c_uint = 1;
+
+/// A controller with one namespace of it.
+pub struct joulio_controller {
+    opened: Box<dyn AnyController>,
+    may_write: bool,
+}
+
+impl joulio_controller {
+    pub(crate) fn opened(&self) -> &dyn AnyController {
+        &*self.opened
+    }
+
+    pub(crate) fn may_write(&self) -> bool {
+        self.may_write
+    }
+}
+
+/// A namespace, and what one command to it can move.
+#[repr(C)]
+pub struct joulio_namespace {
+    /// Namespace identifier.
+    pub nsid: u32,
+    /// Bytes of a logical block.
+    pub block_size: u32,
+    /// Size in logical blocks.
+    pub blocks: u64,
+    /// Most bytes that one command can move.
+    pub max_transfer: u32,
+}
+
+/// The text of a C string.
+///
+/// # Safety
+/// `text` is NULL or a C string.
+pub(crate) unsafe fn text<'a>(text: *const c_char, argument: &str) -> Result<&'a str, Failure> {
+    if text.is_null() {
+        return Err(Failure::null(argument));
+    }
+    // SAFETY: by the caller.
+    let text = unsafe { CStr::from_ptr(text) }.to_str();
+    text.map_err(|_| Failure::new(Errno::INVAL, format_args!("{argument} is not UTF-8")))
+}
+
+/// Opens a device: "emulated:optane-900p", "pcie:0000:01:00.0" or "vfio-user:/run/nvme.sock", with
+/// parameters as the command's --device takes them, and resets it. `queues`: queue pairs that will be
+/// made, at least 1; the controller may give fewer. `flags`: 0 or JOULIO_ALLOW_WRITE. NULL:
+/// joulio_error() says why.
+///
+/// # Safety
+/// `device` is NULL or a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_open(
+    device: *const c_char,
+    queues: c_uint,
+    flags: c_uint,
+) -> *mut joulio_controller {
+    guarded_pointer(|| {
+        // SAFETY: by the caller.
+        let device = unsafe { text(device, "device") }?;
+        let name: DeviceName = device
+            .parse()
+            .map_err(|error| Failure::new(Errno::INVAL, error))?;
+        if flags & !JOULIO_ALLOW_WRITE != 0 {
+            let text = format_args!("flags {flags:#x}: only JOULIO_ALLOW_WRITE is known");
+            return Err(Failure::new(Errno::INVAL, text));
+        }
+        let queues = u16::try_from(queues).ok().filter(|&queues| queues > 0);
+        let Some(queues) = queues else {
+            return Err(Failure::new(
+                Errno::INVAL,
+                "queues is out of range: 1 to 65535",
+            ));
+        };
+        let opened = open(&name, queues).map_err(|error| Failure::new(Errno::NODEV, error))?;
+        Ok(Box::into_raw(Box::new(joulio_controller {
+            opened,
+            may_write: flags & JOULIO_ALLOW_WRITE != 0,
+        })))
+    })
+}
+
+/// Closes the controller; NULL is allowed. Queues and buffers of it may be closed later: the device is
+/// shut down with the last of them.
+///
+/// # Safety
+/// `controller` is NULL or a controller that is open.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_close(controller: *mut joulio_controller) {
+    guarded(|| {
+        if !controller.is_null() {
+            // SAFETY: it came from `Box::into_raw`, and is closed once by the caller's word.
+            drop(unsafe { Box::from_raw(controller) });
+        }
+        Ok(0)
+    });
+}
+
+/// Describes the controller's namespace in `*namespace_`. 0, or a negative errno.
+///
+/// # Safety
+/// `controller` is NULL or open; `namespace_` is NULL or may be written to.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_namespace_info(
+    controller: *const joulio_controller,
+    namespace_: *mut joulio_namespace,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let controller =
+            unsafe { controller.as_ref() }.ok_or_else(|| Failure::null("controller"))?;
+        if namespace_.is_null() {
+            return Err(Failure::null("namespace_"));
+        }
+        let namespace = controller.opened().namespace();
+        let info = joulio_namespace {
+            nsid: namespace.id().0,
+            block_size: namespace.block_size(),
+            blocks: namespace.blocks(),
+            max_transfer: controller.opened().max_transfer(),
+        };
+        // SAFETY: by the caller.
+        unsafe { namespace_.write(info) };
+        Ok(0)
+    })
+}

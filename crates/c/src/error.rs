@@ -1,0 +1,84 @@
+//! Failures as C has them: a negative errno, and a line of text for the thread.
+
+use rustix::io::Errno;
+use std::cell::RefCell;
+use std::ffi::{CString, c_char, c_int};
+use std::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+thread_local! {
+    /// What the last call of this thread that failed says.
+    static LAST: RefCell<CString> = RefCell::default();
+}
+
+/// A call that failed.
+pub(crate) struct Failure {
+    errno: Errno,
+    text: String,
+}
+
+impl Failure {
+    /// A failure with `errno` that says `text`.
+    pub(crate) fn new(errno: Errno, text: impl Display) -> Failure {
+        Failure {
+            errno,
+            text: text.to_string(),
+        }
+    }
+
+    /// A pointer that is null and may not be.
+    pub(crate) fn null(argument: &str) -> Failure {
+        Failure::new(Errno::INVAL, format_args!("{argument} is NULL"))
+    }
+}
+
+/// Runs `call`: its value, or a negative errno with its text kept. A panic, which is a fault of this
+/// library, is a failure too.
+#[inline]
+pub(crate) fn guarded(call: impl FnOnce() -> Result<c_int, Failure>) -> c_int {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(value)) => value,
+        Ok(Err(failure)) => failed(&failure),
+        Err(_) => failed(&panicked()),
+    }
+}
+
+/// Runs `call`: its pointer, or null with the failure's text kept.
+pub(crate) fn guarded_pointer<T>(call: impl FnOnce() -> Result<*mut T, Failure>) -> *mut T {
+    let failure = match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(pointer)) => return pointer,
+        Ok(Err(failure)) => failure,
+        Err(_) => panicked(),
+    };
+    failed(&failure);
+    std::ptr::null_mut()
+}
+
+fn panicked() -> Failure {
+    Failure::new(
+        Errno::NOTRECOVERABLE,
+        "a fault of joulio itself: its text is on standard error; please report it",
+    )
+}
+
+#[cold]
+fn failed(failure: &Failure) -> c_int {
+    // A NUL would end the text early for C.
+    let text = failure.text.replace('\0', " ");
+    LAST.set(CString::new(text).unwrap_or_default());
+    -failure.errno.raw_os_error()
+}
+
+/// Text of the last failure of the calling thread, one line in English; empty before the first. It is
+/// valid until the thread's next failure.
+#[unsafe(no_mangle)]
+pub extern "C" fn joulio_error() -> *const c_char {
+    LAST.with_borrow(|text| text.as_ptr())
+}
+
+/// Version of the library, as "0.1.0".
+#[unsafe(no_mangle)]
+pub extern "C" fn joulio_version() -> *const c_char {
+    const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
+    VERSION.as_ptr().cast()
+}

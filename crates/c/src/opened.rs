@@ -1,0 +1,188 @@
+//! Controllers and queues of any back end behind one type.
+
+use joulio_device::{Device, DmaBuffer};
+use joulio_emulator::FaultPlan;
+use joulio_host::controller::{OwnAddress, open_pcie, open_vfio_user};
+use joulio_lab::{DeviceKind, DeviceName, OpenError};
+use joulio_nvme::{
+    Completed, Controller, ControllerOptions, EventGroup, Namespace, NvmeError, PolicyError,
+    PollGroup, Rejected, SubmitError,
+};
+use joulio_nvme_spec::Command;
+use joulio_units::Nanos;
+use joulio_wait::{AnyPolicy, Counters};
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// A controller, whatever its back end.
+pub(crate) trait AnyController: Send {
+    fn namespace(&self) -> &Namespace;
+    fn max_transfer(&self) -> u32;
+    fn buffer(&self, len: usize) -> Result<DmaBuffer, NvmeError>;
+    fn queue(&self, depth: usize, policy: AnyPolicy) -> Result<Box<dyn AnyQueue>, NvmeError>;
+}
+
+/// A queue pair in a group of its own, whatever its back end.
+pub(crate) trait AnyQueue: Send {
+    fn submit_with_data(
+        &mut self,
+        command: Command,
+        buffer: DmaBuffer,
+        tag: u64,
+    ) -> Result<(), Rejected>;
+    fn submit(&mut self, command: Command, tag: u64) -> Result<(), SubmitError>;
+    fn read(&mut self, lba: u64, blocks: u32, buffer: DmaBuffer, tag: u64) -> Result<(), Rejected>;
+    fn write(&mut self, lba: u64, blocks: u32, buffer: DmaBuffer, tag: u64)
+    -> Result<(), Rejected>;
+    fn ring(&mut self);
+    fn reap(
+        &mut self,
+        min: usize,
+        deadline: Option<Nanos>,
+        sink: &mut dyn FnMut(Completed),
+    ) -> Result<usize, NvmeError>;
+    fn arm(&mut self) -> Result<bool, NvmeError>;
+    fn fd(&self) -> BorrowedFd<'_>;
+    fn outstanding(&mut self) -> usize;
+    fn set_policy(&mut self, policy: AnyPolicy) -> Result<(), PolicyError>;
+    fn counters(&mut self) -> Counters;
+}
+
+/// Opens the device that `name` names, as `joulio bench --device` takes it, with up to `queues` queue
+/// pairs.
+pub(crate) fn open(name: &DeviceName, queues: u16) -> Result<Box<dyn AnyController>, OpenError> {
+    let how = ControllerOptions {
+        queues,
+        ..ControllerOptions::default()
+    };
+    Ok(match &name.kind {
+        DeviceKind::Emulated(emulated) => {
+            let controller = emulated.open(&name.text, how, 1, &FaultPlan::default())?;
+            Box::new(Opened::new(controller, name.nsid)?)
+        }
+        DeviceKind::Own(OwnAddress::Pcie(address)) => {
+            Box::new(Opened::new(open_pcie(*address, how)?, name.nsid)?)
+        }
+        DeviceKind::Own(OwnAddress::VfioUser(path)) => {
+            Box::new(Opened::new(open_vfio_user(path, how)?, name.nsid)?)
+        }
+    })
+}
+
+struct Opened<D: Device> {
+    controller: Controller<D>,
+    namespace: Namespace,
+}
+
+impl<D: Device> Opened<D> {
+    fn new(controller: Controller<D>, nsid: u32) -> Result<Opened<D>, NvmeError> {
+        let namespace = controller.namespace(nsid)?;
+        Ok(Opened {
+            controller,
+            namespace,
+        })
+    }
+}
+
+impl<D: Device> AnyController for Opened<D> {
+    fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    fn max_transfer(&self) -> u32 {
+        self.controller.max_transfer()
+    }
+
+    fn buffer(&self, len: usize) -> Result<DmaBuffer, NvmeError> {
+        Ok(self.controller.allocate_buffers(1, len)?.remove(0))
+    }
+
+    fn queue(&self, depth: usize, policy: AnyPolicy) -> Result<Box<dyn AnyQueue>, NvmeError> {
+        let mut queue = self.controller.create_queue_pair(depth)?;
+        queue.set_policy(policy)?;
+        Ok(Box::new(OpenedQueue {
+            group: EventGroup::new(PollGroup::new(vec![queue]))?,
+            namespace: self.namespace,
+        }))
+    }
+}
+
+struct OpenedQueue<D: Device> {
+    group: EventGroup<D>,
+    namespace: Namespace,
+}
+
+impl<D: Device> OpenedQueue<D> {
+    #[inline]
+    fn queue(&mut self) -> &mut joulio_nvme::QueuePair<D> {
+        &mut self.group.group().queues()[0]
+    }
+}
+
+impl<D: Device> AnyQueue for OpenedQueue<D> {
+    fn submit_with_data(
+        &mut self,
+        command: Command,
+        buffer: DmaBuffer,
+        tag: u64,
+    ) -> Result<(), Rejected> {
+        let namespace = self.namespace;
+        self.queue()
+            .submit_with_data(&namespace, command, buffer, tag)
+    }
+
+    fn submit(&mut self, command: Command, tag: u64) -> Result<(), SubmitError> {
+        let namespace = self.namespace;
+        self.queue().submit(&namespace, command, tag)
+    }
+
+    fn read(&mut self, lba: u64, blocks: u32, buffer: DmaBuffer, tag: u64) -> Result<(), Rejected> {
+        let queue = &mut self.group.group().queues()[0];
+        queue.read(&self.namespace, lba, blocks, buffer, tag)
+    }
+
+    fn write(
+        &mut self,
+        lba: u64,
+        blocks: u32,
+        buffer: DmaBuffer,
+        tag: u64,
+    ) -> Result<(), Rejected> {
+        let queue = &mut self.group.group().queues()[0];
+        queue.write(&self.namespace, lba, blocks, buffer, tag)
+    }
+
+    fn ring(&mut self) {
+        self.queue().ring();
+    }
+
+    fn reap(
+        &mut self,
+        min: usize,
+        deadline: Option<Nanos>,
+        sink: &mut dyn FnMut(Completed),
+    ) -> Result<usize, NvmeError> {
+        self.group
+            .group()
+            .reap(min, deadline, |_, completed| sink(completed))
+    }
+
+    fn arm(&mut self) -> Result<bool, NvmeError> {
+        self.group.arm()
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.group.as_fd()
+    }
+
+    fn outstanding(&mut self) -> usize {
+        self.queue().outstanding()
+    }
+
+    fn set_policy(&mut self, policy: AnyPolicy) -> Result<(), PolicyError> {
+        self.queue().set_policy(policy)
+    }
+
+    fn counters(&mut self) -> Counters {
+        self.group.group().counters()
+    }
+}

@@ -1,0 +1,529 @@
+//! Queues: commands, completions, and the descriptor of an event loop.
+
+use crate::buffer::joulio_buffer;
+use crate::controller::{joulio_controller, text};
+use crate::error::{Failure, guarded, guarded_pointer};
+use crate::opened::AnyQueue;
+use joulio_job::CompletionMode;
+use joulio_nvme::{Completed, Rejected, SubmitError};
+use joulio_nvme_spec::{Command, NvmOpcode};
+use joulio_units::Nanos;
+use joulio_wait::{AnyPolicy, now};
+use rustix::io::Errno;
+use std::collections::VecDeque;
+use std::ffi::{c_char, c_int, c_uint};
+use std::os::fd::AsRawFd;
+use zerocopy::FromBytes;
+
+/// A queue pair of a namespace, with a completion mode.
+pub struct joulio_queue {
+    queue: Box<dyn AnyQueue>,
+    /// Commands in flight, by the tag that the driver has of them.
+    in_flight: Vec<InFlight>,
+    /// Indices of `in_flight` that are free.
+    free: Vec<u32>,
+    /// Completions that the caller's array had no room for.
+    left: VecDeque<joulio_completion>,
+    may_write: bool,
+}
+
+/// What comes back with a completion.
+#[derive(Clone, Copy)]
+struct InFlight {
+    tag: u64,
+    /// NULL: the command has none, or is not in flight.
+    buffer: *mut joulio_buffer,
+}
+
+/// A completed command.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct joulio_completion {
+    /// Value that was given with the command.
+    pub tag: u64,
+    /// Buffer of the command, the caller's again; NULL: it had none.
+    pub buffer: *mut joulio_buffer,
+    /// Dword 0 of the completion.
+    pub result: u32,
+    /// Status field of the completion (NVM Express Base 2.0, 3.3.3.2) without the phase: 0 is success.
+    pub status: u16,
+}
+
+/// Counts of a queue since it was made.
+#[repr(C)]
+pub struct joulio_counters {
+    /// Polls of the completion queue, those that found nothing included.
+    pub polls: u64,
+    /// Polls that found nothing.
+    pub empty_polls: u64,
+    /// Interrupts of the queue.
+    pub interrupts: u64,
+    /// Waits in which the core was given away until an interrupt.
+    pub blocks: u64,
+    /// Blocks that an interrupt ended.
+    pub wakes: u64,
+    /// Timer sleeps.
+    pub sleeps: u64,
+    /// User-level waits (TPAUSE, UMWAIT, MWAITX).
+    pub pauses: u64,
+}
+
+/// A queue that may be null.
+///
+/// # Safety
+/// `queue` is NULL or a queue that is not destroyed, and nobody else uses it meanwhile.
+#[inline]
+unsafe fn checked<'a>(queue: *mut joulio_queue) -> Result<&'a mut joulio_queue, Failure> {
+    // SAFETY: by the caller.
+    unsafe { queue.as_mut() }.ok_or_else(|| Failure::null("queue"))
+}
+
+/// A policy by the name of its completion mode.
+///
+/// # Safety
+/// `completion` is NULL or a C string.
+unsafe fn policy(completion: *const c_char) -> Result<AnyPolicy, Failure> {
+    // SAFETY: by the caller.
+    let name = unsafe { text(completion, "completion") }?;
+    let mode: CompletionMode = name
+        .parse()
+        .map_err(|error| Failure::new(Errno::INVAL, error))?;
+    mode.policy().ok_or_else(|| {
+        let text = format_args!("{name}: only the kernel's engines have this completion mode");
+        Failure::new(Errno::NOTSUP, text)
+    })
+}
+
+/// Makes a queue pair with room for `depth` commands (at least 1) that waits by `completion`, as the
+/// command's --completion takes it: "poll", "interrupt", "adaptive", "hybrid=4us" ... NULL:
+/// joulio_error() says why.
+///
+/// # Safety
+/// `controller` is NULL or open, `completion` is NULL or a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_queue_create(
+    controller: *mut joulio_controller,
+    depth: c_uint,
+    completion: *const c_char,
+) -> *mut joulio_queue {
+    guarded_pointer(|| {
+        // SAFETY: by the caller.
+        let controller =
+            unsafe { controller.as_ref() }.ok_or_else(|| Failure::null("controller"))?;
+        // SAFETY: by the caller.
+        let policy = unsafe { policy(completion) }?;
+        let queue = controller.opened().queue(depth as usize, policy);
+        let queue = queue.map_err(|error| Failure::new(Errno::NODEV, error))?;
+        let nothing = InFlight {
+            tag: 0,
+            buffer: std::ptr::null_mut(),
+        };
+        Ok(Box::into_raw(Box::new(joulio_queue {
+            queue,
+            in_flight: vec![nothing; depth as usize],
+            free: (0..depth).rev().collect(),
+            left: VecDeque::with_capacity(depth as usize),
+            may_write: controller.may_write(),
+        })))
+    })
+}
+
+/// Destroys the queue; NULL is allowed. What is in flight is not waited for: the driver keeps its memory
+/// until the device has let go of it, and its buffers have no data any more and are to be freed.
+///
+/// # Safety
+/// `queue` is NULL or a queue that is not destroyed; buffers in flight on it are not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_queue_destroy(queue: *mut joulio_queue) {
+    guarded(|| {
+        if queue.is_null() {
+            return Ok(0);
+        }
+        // SAFETY: it came from `Box::into_raw`, and is destroyed once by the caller's word.
+        let queue = unsafe { Box::from_raw(queue) };
+        for in_flight in &queue.in_flight {
+            // SAFETY: a buffer in flight cannot be freed.
+            if let Some(buffer) = unsafe { in_flight.buffer.as_mut() } {
+                buffer.put(None);
+            }
+        }
+        Ok(0)
+    });
+}
+
+impl joulio_queue {
+    /// A tag for a command with `buffer`.
+    #[inline]
+    fn enter(&mut self, tag: u64, buffer: *mut joulio_buffer) -> Result<u32, Failure> {
+        let index = self
+            .free
+            .pop()
+            .ok_or_else(|| refused(&SubmitError::QueueFull))?;
+        self.in_flight[index as usize] = InFlight { tag, buffer };
+        Ok(index)
+    }
+
+    /// A command's end: what its tag stood for.
+    #[inline]
+    fn leave(&mut self, index: u64) -> InFlight {
+        let slot = &mut self.in_flight[index as usize];
+        let nothing = InFlight {
+            tag: 0,
+            buffer: std::ptr::null_mut(),
+        };
+        self.free.push(index as u32);
+        std::mem::replace(slot, nothing)
+    }
+
+    /// Submits with `buffer` by `submit`; the buffer stays the caller's where that fails.
+    ///
+    /// # Safety
+    /// `buffer` is NULL or not freed.
+    #[inline]
+    unsafe fn with_buffer(
+        &mut self,
+        buffer: *mut joulio_buffer,
+        tag: u64,
+        submit: impl FnOnce(&mut dyn AnyQueue, joulio_device::DmaBuffer, u64) -> Result<(), Rejected>,
+    ) -> Result<c_int, Failure> {
+        // SAFETY: by the caller.
+        let handle = unsafe { buffer.as_mut() }.ok_or_else(|| Failure::null("buffer"))?;
+        let index = self.enter(tag, buffer)?;
+        let data = match handle.take() {
+            Ok(data) => data,
+            Err(failure) => {
+                self.leave(index.into());
+                return Err(failure);
+            }
+        };
+        match submit(&mut *self.queue, data, index.into()) {
+            Ok(()) => Ok(0),
+            Err(rejected) => {
+                handle.put(Some(rejected.buffer));
+                self.leave(index.into());
+                Err(refused(&rejected.reason))
+            }
+        }
+    }
+
+    fn check_write(&self) -> Result<(), Failure> {
+        match self.may_write {
+            true => Ok(()),
+            false => Err(Failure::new(
+                Errno::PERM,
+                "the device was opened without JOULIO_ALLOW_WRITE: nothing on it is changed",
+            )),
+        }
+    }
+}
+
+#[cold]
+fn refused(reason: &SubmitError) -> Failure {
+    let errno = match reason {
+        SubmitError::QueueFull => Errno::AGAIN,
+        SubmitError::Unsupported { .. } => Errno::NOTSUP,
+        _ => Errno::INVAL,
+    };
+    Failure::new(errno, reason)
+}
+
+/// Submits a read of `blocks` logical blocks from `lba` into `buffer`. 0, or a negative errno: -EAGAIN:
+/// the queue is full; the buffer is the caller's still. The device sees it with joulio_ring().
+///
+/// # Safety
+/// `queue` and `buffer` are NULL or live handles; the buffer is not touched before it comes back.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_read(
+    queue: *mut joulio_queue,
+    lba: u64,
+    blocks: u32,
+    buffer: *mut joulio_buffer,
+    tag: u64,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let queue = unsafe { checked(queue) }?;
+        // SAFETY: by the caller.
+        unsafe {
+            queue.with_buffer(buffer, tag, |queue, data, tag| {
+                queue.read(lba, blocks, data, tag)
+            })
+        }
+    })
+}
+
+/// Submits a write of `blocks` logical blocks from `buffer` to `lba`, as joulio_read(). -EPERM: the
+/// device was opened without JOULIO_ALLOW_WRITE.
+///
+/// # Safety
+/// As joulio_read().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_write(
+    queue: *mut joulio_queue,
+    lba: u64,
+    blocks: u32,
+    buffer: *mut joulio_buffer,
+    tag: u64,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let queue = unsafe { checked(queue) }?;
+        queue.check_write()?;
+        // SAFETY: by the caller.
+        unsafe {
+            queue.with_buffer(buffer, tag, |queue, data, tag| {
+                queue.write(lba, blocks, data, tag)
+            })
+        }
+    })
+}
+
+/// Submits any I/O command: `command` points to its 64 bytes (Base figure 87) with CID, FUSE, PSDT, MPTR
+/// and both PRPs zero. `buffer`: NULL for a command that moves no data. What it moves is read from its
+/// own dwords, so that the device cannot reach past the buffer. 0, or a negative errno.
+///
+/// # Safety
+/// `queue` and `buffer` are NULL or live handles, `command` is NULL or points to 64 bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_submit(
+    queue: *mut joulio_queue,
+    command: *const u8,
+    buffer: *mut joulio_buffer,
+    tag: u64,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let queue = unsafe { checked(queue) }?;
+        if command.is_null() {
+            return Err(Failure::null("command"));
+        }
+        // SAFETY: by the caller.
+        let bytes: [u8; size_of::<Command>()] = unsafe { command.cast::<[u8; 64]>().read() };
+        let Ok(command) = Command::read_from_bytes(&bytes) else {
+            return Err(Failure::new(Errno::INVAL, "a command has 64 bytes"));
+        };
+        if !only_reads(NvmOpcode(command.dword0().opc())) {
+            queue.check_write()?;
+        }
+        if !buffer.is_null() {
+            // SAFETY: by the caller.
+            return unsafe {
+                queue.with_buffer(buffer, tag, |queue, data, tag| {
+                    queue.submit_with_data(command, data, tag)
+                })
+            };
+        }
+        let index = queue.enter(tag, buffer)?;
+        match queue.queue.submit(command, index.into()) {
+            Ok(()) => Ok(0),
+            Err(reason) => {
+                queue.leave(index.into());
+                Err(refused(&reason))
+            }
+        }
+    })
+}
+
+/// Whether a command certainly changes nothing on the namespace.
+fn only_reads(opcode: NvmOpcode) -> bool {
+    matches!(
+        opcode,
+        NvmOpcode::FLUSH
+            | NvmOpcode::READ
+            | NvmOpcode::COMPARE
+            | NvmOpcode::VERIFY
+            | NvmOpcode::RESERVATION_REPORT
+            | NvmOpcode::IO_MANAGEMENT_RECEIVE
+            | NvmOpcode::ZONE_MANAGEMENT_RECEIVE
+    )
+}
+
+/// Rings the doorbell for all commands submitted since the last time. 0, or a negative errno.
+///
+/// # Safety
+/// `queue` is NULL or not destroyed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_ring(queue: *mut joulio_queue) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        unsafe { checked(queue) }?.queue.ring();
+        Ok(0)
+    })
+}
+
+/// Hands out up to `max` completions in `completions`, and waits, by the queue's completion mode, until at
+/// least `min` are there or `timeout_ns` have passed; a negative timeout is none. `min` = 0 is one poll.
+/// How many there are, or a negative errno: -EIO: the device did not do its part; the queue goes on, or
+/// says the same again when its controller is gone.
+///
+/// # Safety
+/// `queue` is NULL or not destroyed; `completions` has room for `max`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_reap(
+    queue: *mut joulio_queue,
+    min: c_uint,
+    max: c_uint,
+    timeout_ns: i64,
+    completions: *mut joulio_completion,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let queue = unsafe { checked(queue) }?;
+        if completions.is_null() {
+            return Err(Failure::null("completions"));
+        }
+        if min > max || max == 0 || max > c_int::MAX as c_uint {
+            let text = format_args!("min {min}, max {max}: max is at least 1 and at least min");
+            return Err(Failure::new(Errno::INVAL, text));
+        }
+        let mut found = 0_usize;
+        while found < max as usize
+            && let Some(completion) = queue.left.pop_front()
+        {
+            // SAFETY: below `max`, by the caller.
+            unsafe { completions.add(found).write(completion) };
+            found += 1;
+        }
+        if found == max as usize {
+            return Ok(found as c_int);
+        }
+        let wanted = (min as usize).saturating_sub(found);
+        let deadline = match (wanted, u64::try_from(timeout_ns)) {
+            (0, _) | (_, Err(_)) => None,
+            (_, Ok(timeout)) => Some(Nanos(now().0.saturating_add(timeout))),
+        };
+        let joulio_queue {
+            queue: driven,
+            in_flight,
+            free,
+            left,
+            ..
+        } = queue;
+        let reaped = driven.reap(wanted, deadline, &mut |done: Completed| {
+            let index = done.tag as usize;
+            let InFlight { tag, buffer } = in_flight[index];
+            in_flight[index].buffer = std::ptr::null_mut();
+            free.push(index as u32);
+            // SAFETY: a buffer in flight cannot be freed.
+            if let Some(handle) = unsafe { buffer.as_mut() } {
+                handle.put(done.buffer);
+            }
+            let completion = joulio_completion {
+                tag,
+                buffer,
+                result: done.dw0,
+                status: done.status.field(),
+            };
+            if found < max as usize {
+                // SAFETY: below `max`, by the caller.
+                unsafe { completions.add(found).write(completion) };
+                found += 1;
+            } else {
+                left.push_back(completion);
+            }
+        });
+        match reaped {
+            // What ended beside the failure is not lost: the failure comes again if it lasts.
+            Err(error) if found == 0 => Err(Failure::new(Errno::IO, error)),
+            _ => Ok(found as c_int),
+        }
+    })
+}
+
+/// The descriptor that becomes readable, after joulio_arm() said 1, when there is something to reap: for
+/// poll(2), epoll(7) or any event loop. It stays the same, and the queue closes it. Or a negative errno.
+///
+/// # Safety
+/// `queue` is NULL or not destroyed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_fd(queue: *mut joulio_queue) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        Ok(unsafe { checked(queue) }?.queue.fd().as_raw_fd())
+    })
+}
+
+/// Lets the queue's interrupt through, and polls after that. 1: nothing is there, wait for joulio_fd();
+/// 0: reap first; or a negative errno: the completion mode of a queue with commands in flight has to
+/// block, as "interrupt" does.
+///
+/// # Safety
+/// `queue` is NULL or not destroyed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_arm(queue: *mut joulio_queue) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let queue = unsafe { checked(queue) }?;
+        if !queue.left.is_empty() {
+            return Ok(0);
+        }
+        let armed = queue.queue.arm();
+        let armed = armed.map_err(|error| Failure::new(Errno::INVAL, error))?;
+        Ok(armed.into())
+    })
+}
+
+/// Number of commands in flight, completions that were not handed out included; or a negative errno.
+///
+/// # Safety
+/// `queue` is NULL or not destroyed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_outstanding(queue: *mut joulio_queue) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let queue = unsafe { checked(queue) }?;
+        Ok((queue.queue.outstanding() + queue.left.len()) as c_int)
+    })
+}
+
+/// Changes the completion mode, at any time, with commands in flight or not. 0, or a negative errno: the
+/// mode is unknown or unavailable on this machine, and the queue keeps the one it has.
+///
+/// # Safety
+/// `queue` is NULL or not destroyed, `completion` is NULL or a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_set_completion(
+    queue: *mut joulio_queue,
+    completion: *const c_char,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let queue = unsafe { checked(queue) }?;
+        // SAFETY: by the caller.
+        let policy = unsafe { policy(completion) }?;
+        let set = queue.queue.set_policy(policy);
+        set.map_err(|error| Failure::new(Errno::NOTSUP, error))?;
+        Ok(0)
+    })
+}
+
+/// Writes what the queue has counted to `*counters`. 0, or a negative errno.
+///
+/// # Safety
+/// `queue` is NULL or not destroyed; `counters` is NULL or may be written to.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn joulio_queue_counters(
+    queue: *mut joulio_queue,
+    counters: *mut joulio_counters,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: by the caller.
+        let queue = unsafe { checked(queue) }?;
+        if counters.is_null() {
+            return Err(Failure::null("counters"));
+        }
+        let counted = queue.queue.counters();
+        let counted = joulio_counters {
+            polls: counted.polls,
+            empty_polls: counted.empty_polls,
+            interrupts: counted.interrupts,
+            blocks: counted.blocks,
+            wakes: counted.wakes,
+            sleeps: counted.sleeps,
+            pauses: counted.pauses,
+        };
+        // SAFETY: by the caller.
+        unsafe { counters.write(counted) };
+        Ok(0)
+    })
+}

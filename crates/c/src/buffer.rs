@@ -13,7 +13,7 @@ pub struct joulio_buffer {
     buffer: Option<DmaBuffer>,
     data: *mut u8,
     len: usize,
-    /// Its queue was destroyed while it was the device's, which keeps the memory.
+    /// True if the device keeps the memory: the queue was destroyed with the buffer in flight.
     lost: bool,
 }
 

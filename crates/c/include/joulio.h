@@ -1,0 +1,245 @@
+/* joulio: a user-space NVMe driver whose completion mode is a replaceable part.
+ *
+ * SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * Made by cbindgen from the sources of joulio-c; a test holds the two together.
+ *
+ * Every function that can fail returns a negative errno, or NULL, and leaves a line in joulio_error().
+ * A handle is used by one thread at a time; different handles by different threads.
+ */
+
+
+#ifndef JOULIO_H
+#define JOULIO_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+// Commands that write to the namespace are allowed: without it they fail with -EPERM.
+#define JOULIO_ALLOW_WRITE 1
+
+// Memory that a device reaches. Between the call that submits it and its completion it is the device's:
+// not read, not written, not freed.
+struct joulio_buffer;
+
+// A controller with one namespace of it.
+struct joulio_controller;
+
+// A queue pair of a namespace, with a completion mode.
+struct joulio_queue;
+
+// A namespace, and what one command to it can move.
+struct joulio_namespace {
+  // Namespace identifier.
+  uint32_t nsid;
+  // Bytes of a logical block.
+  uint32_t block_size;
+  // Size in logical blocks.
+  uint64_t blocks;
+  // Most bytes that one command can move.
+  uint32_t max_transfer;
+};
+
+// A completed command.
+struct joulio_completion {
+  // Value that was given with the command.
+  uint64_t tag;
+  // Buffer of the command, the caller's again; NULL: it had none.
+  struct joulio_buffer *buffer;
+  // Dword 0 of the completion.
+  uint32_t result;
+  // Status field of the completion (NVM Express Base 2.0, 3.3.3.2) without the phase: 0 is success.
+  uint16_t status;
+};
+
+// Counts of a queue since it was made.
+struct joulio_counters {
+  // Polls of the completion queue, those that found nothing included.
+  uint64_t polls;
+  // Polls that found nothing.
+  uint64_t empty_polls;
+  // Interrupts of the queue.
+  uint64_t interrupts;
+  // Waits in which the core was given away until an interrupt.
+  uint64_t blocks;
+  // Blocks that an interrupt ended.
+  uint64_t wakes;
+  // Timer sleeps.
+  uint64_t sleeps;
+  // User-level waits (TPAUSE, UMWAIT, MWAITX).
+  uint64_t pauses;
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// Allocates a zeroed buffer of `length` bytes (at least 1) for commands to `controller`, on a page
+// boundary. NULL: joulio_error() says why.
+//
+// # Safety
+// `controller` is NULL or a controller that is open.
+struct joulio_buffer *joulio_buffer_alloc(struct joulio_controller *controller, size_t length);
+
+// Address of the buffer's first byte, for as long as the buffer is not freed. NULL for NULL.
+//
+// # Safety
+// `buffer` is NULL or a buffer that is not freed.
+void *joulio_buffer_data(const struct joulio_buffer *buffer);
+
+// Length of the buffer in bytes; 0 for NULL.
+//
+// # Safety
+// `buffer` is NULL or a buffer that is not freed.
+size_t joulio_buffer_length(const struct joulio_buffer *buffer);
+
+// Frees the buffer; NULL is allowed. -EBUSY: it is in flight, and stays.
+//
+// # Safety
+// `buffer` is NULL or a buffer that is not freed.
+int joulio_buffer_free(struct joulio_buffer *buffer);
+
+// Opens a device: "emulated:optane-900p", "pcie:0000:01:00.0" or "vfio-user:/run/nvme.sock", with
+// parameters as the command's --device takes them, and resets it. `queues`: queue pairs that will be
+// made, at least 1; the controller may give fewer. `flags`: 0 or JOULIO_ALLOW_WRITE. NULL:
+// joulio_error() says why.
+//
+// # Safety
+// `device` is NULL or a C string.
+struct joulio_controller *joulio_open(const char *device,
+                                      unsigned int queues,
+                                      unsigned int flags);
+
+// Closes the controller; NULL is allowed. Queues and buffers of it may be closed later: the device is
+// shut down with the last of them.
+//
+// # Safety
+// `controller` is NULL or a controller that is open.
+void joulio_close(struct joulio_controller *controller);
+
+// Describes the controller's namespace in `*namespace_`. 0, or a negative errno.
+//
+// # Safety
+// `controller` is NULL or open; `namespace_` is NULL or may be written to.
+int joulio_namespace_info(const struct joulio_controller *controller,
+                          struct joulio_namespace *namespace_);
+
+// Text of the last failure of the calling thread, one line in English; empty before the first. It is
+// valid until the thread's next failure.
+const char *joulio_error(void);
+
+// Version of the library, as "0.1.0".
+const char *joulio_version(void);
+
+// Makes a queue pair with room for `depth` commands (at least 1) that waits by `completion`, as the
+// command's --completion takes it: "poll", "interrupt", "adaptive", "hybrid=4us" ... NULL:
+// joulio_error() says why.
+//
+// # Safety
+// `controller` is NULL or open, `completion` is NULL or a C string.
+struct joulio_queue *joulio_queue_create(struct joulio_controller *controller,
+                                         unsigned int depth,
+                                         const char *completion);
+
+// Destroys the queue; NULL is allowed. What is in flight is not waited for: the driver keeps its memory
+// until the device has let go of it, and its buffers have no data any more and are to be freed.
+//
+// # Safety
+// `queue` is NULL or a queue that is not destroyed; buffers in flight on it are not freed.
+void joulio_queue_destroy(struct joulio_queue *queue);
+
+// Submits a read of `blocks` logical blocks from `lba` into `buffer`. 0, or a negative errno: -EAGAIN:
+// the queue is full; the buffer is the caller's still. The device sees it with joulio_ring().
+//
+// # Safety
+// `queue` and `buffer` are NULL or live handles; the buffer is not touched before it comes back.
+int joulio_read(struct joulio_queue *queue,
+                uint64_t lba,
+                uint32_t blocks,
+                struct joulio_buffer *buffer,
+                uint64_t tag);
+
+// Submits a write of `blocks` logical blocks from `buffer` to `lba`, as joulio_read(). -EPERM: the
+// device was opened without JOULIO_ALLOW_WRITE.
+//
+// # Safety
+// As joulio_read().
+int joulio_write(struct joulio_queue *queue,
+                 uint64_t lba,
+                 uint32_t blocks,
+                 struct joulio_buffer *buffer,
+                 uint64_t tag);
+
+// Submits any I/O command: `command` points to its 64 bytes (Base figure 87) with CID, FUSE, PSDT, MPTR
+// and both PRPs zero. `buffer`: NULL for a command that moves no data. What it moves is read from its
+// own dwords, so that the device cannot reach past the buffer. 0, or a negative errno.
+//
+// # Safety
+// `queue` and `buffer` are NULL or live handles, `command` is NULL or points to 64 bytes.
+int joulio_submit(struct joulio_queue *queue,
+                  const uint8_t *command,
+                  struct joulio_buffer *buffer,
+                  uint64_t tag);
+
+// Rings the doorbell for all commands submitted since the last time. 0, or a negative errno.
+//
+// # Safety
+// `queue` is NULL or not destroyed.
+int joulio_ring(struct joulio_queue *queue);
+
+// Hands out up to `max` completions in `completions`, and waits, by the queue's completion mode, until at
+// least `min` are there or `timeout_ns` have passed; a negative timeout is none. `min` = 0 is one poll.
+// How many there are, or a negative errno: -EIO: the device did not do its part; the queue goes on, or
+// says the same again when its controller is gone.
+//
+// # Safety
+// `queue` is NULL or not destroyed; `completions` has room for `max`.
+int joulio_reap(struct joulio_queue *queue,
+                unsigned int min,
+                unsigned int max,
+                int64_t timeout_ns,
+                struct joulio_completion *completions);
+
+// The descriptor that becomes readable, after joulio_arm() said 1, when there is something to reap: for
+// poll(2), epoll(7) or any event loop. It stays the same, and the queue closes it. Or a negative errno.
+//
+// # Safety
+// `queue` is NULL or not destroyed.
+int joulio_fd(struct joulio_queue *queue);
+
+// Lets the queue's interrupt through, and polls after that. 1: nothing is there, wait for joulio_fd();
+// 0: reap first; or a negative errno: the completion mode of a queue with commands in flight has to
+// block, as "interrupt" does.
+//
+// # Safety
+// `queue` is NULL or not destroyed.
+int joulio_arm(struct joulio_queue *queue);
+
+// Number of commands in flight, completions that were not handed out included; or a negative errno.
+//
+// # Safety
+// `queue` is NULL or not destroyed.
+int joulio_outstanding(struct joulio_queue *queue);
+
+// Changes the completion mode, at any time, with commands in flight or not. 0, or a negative errno: the
+// mode is unknown or unavailable on this machine, and the queue keeps the one it has.
+//
+// # Safety
+// `queue` is NULL or not destroyed, `completion` is NULL or a C string.
+int joulio_set_completion(struct joulio_queue *queue,
+                          const char *completion);
+
+// Writes what the queue has counted to `*counters`. 0, or a negative errno.
+//
+// # Safety
+// `queue` is NULL or not destroyed; `counters` is NULL or may be written to.
+int joulio_queue_counters(struct joulio_queue *queue, struct joulio_counters *counters);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* JOULIO_H */

@@ -116,34 +116,30 @@ impl<D: Device> EventGroup<D> {
         for index in self.group.blocking.interrupted() {
             self.group.queues.all_mut()[index].claim();
         }
-        if self.group.queues.any_active(QueuePair::needs_reconnect) {
+        let waiting = self.group.queues.survey();
+        if waiting.reconnects {
             return Ok(false);
         }
-        let mut waits = false;
         self.group.queues.each_active(|queue| {
             if queue.outstanding() == 0 {
                 return Ok(());
             }
-            waits = true;
             match queue.blocking_vector() {
-                Some(_) => Ok(queue.arm_block()?),
+                Some(_) => Ok(queue.interrupt().arm().map(drop)?),
                 None => Err(NvmeError::from(queue.never_blocks())),
             }
         })?;
-        if self.group.queues.next_posted(0).is_some() {
+        if self.group.queues.poll() {
             return Ok(false);
         }
         let at = now();
-        if waits && self.group.next_tick == Nanos::ZERO {
-            self.group.schedule_tick(at);
+        if waiting.outstanding && self.is_tick_due(at) {
+            return Ok(false);
         }
-        let tick = match waits {
+        let tick = match waiting.outstanding {
             true => self.group.next_tick,
             false => Nanos::MAX,
         };
-        if tick <= at {
-            return Ok(false);
-        }
         // Also one that has expired, and is readable.
         if self.timer_at != tick || self.timer_at <= at {
             self.set_timer(tick)?;
@@ -161,14 +157,12 @@ impl<D: Device> EventGroup<D> {
         max: usize,
         mut sink: impl FnMut(usize, Completed),
     ) -> Result<usize, NvmeError> {
-        let group = &mut self.group;
         let mut delivered = 0;
         let at = now();
-        let waits = group.queues.any_active(|queue| queue.outstanding() > 0);
-        if waits && at >= group.next_tick {
-            delivered = group.tick(at, &mut sink)?;
+        if self.group.outstanding() > 0 && self.is_tick_due(at) {
+            delivered = self.group.tick(at, &mut sink)?;
         }
-        let queues = group.queues.all_mut();
+        let queues = self.group.queues.all_mut();
         let count = queues.len();
         let first = if self.first < count { self.first } else { 0 };
         for nth in 0..count {
@@ -181,6 +175,14 @@ impl<D: Device> EventGroup<D> {
             delivered += queues[index].reap(left, |completed| sink(index, completed))?;
         }
         Ok(delivered)
+    }
+
+    /// Whether the queues are to be checked; a group that was never checked is an interval later.
+    fn is_tick_due(&mut self, at: Nanos) -> bool {
+        if self.group.next_tick == Nanos::ZERO {
+            self.group.schedule_tick(at);
+        }
+        self.group.next_tick <= at
     }
 
     /// Has the descriptor become readable with the queues that block now.

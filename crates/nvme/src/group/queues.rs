@@ -57,6 +57,7 @@ impl<D: Device> Queues<D> {
 
     /// Takes queue `index` out; those behind it move up by one.
     pub(super) fn remove(&mut self, index: usize) -> QueuePair<D> {
+        self.settle();
         let queue = self.all.remove(index);
         let left = std::mem::take(&mut self.all);
         (self.idle, self.active) = (0, Vec::new());

@@ -63,7 +63,7 @@ pub enum NvmeError {
     NotSupported {
         /// The device.
         device: String,
-        /// Requested value.
+        /// Optional part that was needed.
         what: &'static str,
     },
     /// An admin command ended with an error status.
@@ -141,7 +141,7 @@ pub enum NvmeError {
     NoNamespace {
         /// The device.
         device: String,
-        /// Requested value.
+        /// Optional part that was needed.
         nsid: u32,
         /// Active namespaces.
         active: String,
@@ -161,7 +161,7 @@ pub enum NvmeError {
     Depth {
         /// The device.
         device: String,
-        /// Requested value.
+        /// Optional part that was needed.
         wanted: usize,
         /// Largest depth that CAP.MQES and the command identifier allow.
         max: usize,

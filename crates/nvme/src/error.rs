@@ -141,7 +141,7 @@ pub enum NvmeError {
     NoNamespace {
         /// The device.
         device: String,
-        /// Optional part that was needed.
+        /// Requested value.
         nsid: u32,
         /// Active namespaces.
         active: String,
@@ -161,7 +161,7 @@ pub enum NvmeError {
     Depth {
         /// The device.
         device: String,
-        /// Optional part that was needed.
+        /// Requested value.
         wanted: usize,
         /// Largest depth that CAP.MQES and the command identifier allow.
         max: usize,

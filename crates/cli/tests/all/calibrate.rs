@@ -116,7 +116,8 @@ fn beside_a_thread_that_computes_what_the_job_loses_is_compared_too() {
     let had = |mode: &str| number(&of(mode, "twin"), "neighbour_percent");
     assert!(had("interrupt") > had("poll"), "{report:#}");
     // Of a job that loses nothing nobody asks what it lost.
-    let said = refused(std::env::temp_dir().as_path(), "calibrate --neighbours 1");
+    let room = TempDir::new().unwrap();
+    let said = refused(room.path(), "calibrate --neighbours 1");
     assert!(said.contains("--check"), "{said}");
 }
 

@@ -48,7 +48,7 @@ impl<D: Device> QueuePair<D> {
     ///
     /// ```
     /// # use joulio_nvme::{Controller, ControllerOptions};
-    /// # use joulio_nvme::spec::{BlockControl, Command, NvmOpcode};
+    /// # use joulio_nvme::spec::{Command, NvmOpcode};
     /// # use joulio_emulator::{EmulatedDevice, Options};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let profile = joulio_model::DeviceProfile::builtin("instant")?;

@@ -16,8 +16,11 @@ pub(super) struct Account {
     taken: Option<(StepKind, Nanos)>,
 }
 
-/// Share of what may be spent from which on no plan is trusted.
-const TRUSTED: f64 = 0.9;
+/// Share of what may be spent from which on no plan is trusted. The rest is for what is not counted in
+/// time: the waits until the next plan, and an I/O that was seen late and counts as one that took longer.
+/// By 0.9 13 of 37,000 series of I/Os with a heavy tail cost more than they may, at most by 8.6 %; by 0.7
+/// none did, and they cost 0.7 % less together.
+const TRUSTED: f64 = 0.7;
 /// Nanojoules after which both sides are half forgotten.
 const FORGOTTEN: f64 = 1e9;
 

@@ -55,7 +55,7 @@ pub unsafe extern "C" fn joulio_buffer_alloc(
         let controller =
             unsafe { controller.as_ref() }.ok_or_else(|| Failure::null("controller"))?;
         if length == 0 || length > u32::MAX as usize {
-            let text = format_args!("a buffer of {length} bytes is out of range: 1 to 4294967295");
+            let text = format!("a buffer of {length} bytes is out of range: 1 to 4294967295");
             return Err(Failure::new(Errno::INVAL, text));
         }
         let buffer = controller.opened().buffer(length);

@@ -71,7 +71,7 @@ pub unsafe extern "C" fn joulio_open(
             .parse()
             .map_err(|error| Failure::new(Errno::INVAL, error))?;
         if flags & !JOULIO_ALLOW_WRITE != 0 {
-            let text = format_args!("flags {flags:#x}: only JOULIO_ALLOW_WRITE is known");
+            let text = format!("flags {flags:#x}: only JOULIO_ALLOW_WRITE is known");
             return Err(Failure::new(Errno::INVAL, text));
         }
         let queues = u16::try_from(queues).ok().filter(|&queues| queues > 0);

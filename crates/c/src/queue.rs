@@ -89,7 +89,7 @@ unsafe fn policy(completion: *const c_char) -> Result<AnyPolicy, Failure> {
         .parse()
         .map_err(|error| Failure::new(Errno::INVAL, error))?;
     mode.policy().ok_or_else(|| {
-        let text = format_args!("{name}: only the kernel's engines have this completion mode");
+        let text = format!("{name}: only the kernel's engines have this completion mode");
         Failure::new(Errno::NOTSUP, text)
     })
 }
@@ -373,7 +373,7 @@ pub unsafe extern "C" fn joulio_reap(
             return Err(Failure::null("completions"));
         }
         if min > max || max == 0 || max > c_int::MAX as c_uint {
-            let text = format_args!("min {min}, max {max}: max is at least 1 and at least min");
+            let text = format!("min {min}, max {max}: max is at least 1 and at least min");
             return Err(Failure::new(Errno::INVAL, text));
         }
         let mut found = 0_usize;

@@ -54,7 +54,7 @@ pub struct TwinSetup<'a> {
     pub other_irqs: u32,
     /// True to know what each job had ([`joulio_job::Counts::per_job`]), where there are several.
     pub per_job: bool,
-    /// True to know each I/O by itself ([`crate::TwinRun::per_io`]).
+    /// True to know each I/O by itself (`TwinRun::per_io`).
     pub per_io: bool,
     /// Flag that ends a run once it is set ([`crate::TwinError::Stopped`]); `None` is until its
     /// end.

@@ -103,7 +103,7 @@ impl<D: Device> EventGroup<D> {
     ///
     /// # Errors
     /// A queue that has commands outstanding raises no interrupt, as its policy never blocks
-    /// ([`PolicyError::NeverBlocks`]); an interrupt cannot be let through, or no descriptor is left.
+    /// ([`PolicyError::NeverBlocks`](crate::PolicyError::NeverBlocks)); an interrupt cannot be let through, or no descriptor is left.
     pub fn arm(&mut self) -> Result<bool, NvmeError> {
         if self.group.blocking.keep(&self.group.queues, None) {
             self.watch_again()?;

@@ -4,14 +4,17 @@
  * all of its user space, from one mark to the next (mark.c). The kernel is to be where its symbols say
  * (nokaslr).
  *
- *	-plugin plugin.so,functions=FILE,out=FILE
+ *	-plugin plugin.so,[functions=FILE,]out=FILE[,accesses=off]
  *
  * functions: a line a function, in the order of their addresses: its first address in hexadecimal, and its
  * name. out: at each mark a line "mark NUMBER", then for every function that has a count a line of its name,
  * instructions, loads and stores, all since the guest started; user space is "user", and the kernel's code
  * below the first function, and that of modules, "unknown". An access that loads and stores is one of each.
+ * accesses=off: no loads and stores. While they are counted QEMU shows UMONITOR no memory, and UMWAIT does not
+ * wait.
  */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +41,7 @@ enum { USER, UNKNOWN, FIRST };
 static GArray *functions;
 static struct qemu_plugin_scoreboard *counts;
 static FILE *out;
+static bool accesses = true;
 
 /* The number of the function that has the address: the last that begins there or before. */
 static unsigned int function_of(uint64_t address)
@@ -97,6 +101,8 @@ static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
 		qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
 			instruction, QEMU_PLUGIN_INLINE_ADD_U64,
 			entry(function, offsetof(struct counts, instructions)), 1);
+		if (!accesses)
+			continue;
 		qemu_plugin_register_vcpu_mem_inline_per_vcpu(
 			instruction, QEMU_PLUGIN_MEM_R, QEMU_PLUGIN_INLINE_ADD_U64,
 			entry(function, offsetof(struct counts, loads)), 1);
@@ -149,6 +155,8 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 			}
 		} else if (value && g_str_has_prefix(argv[at], "out=")) {
 			out = fopen(value + 1, "w");
+		} else if (!strcmp(argv[at], "accesses=off")) {
+			accesses = false;
 		} else {
 			fprintf(stderr, "counts: no argument %s\n", argv[at]);
 			return -1;
